@@ -56,7 +56,7 @@ static void append_head(struct writing *text, const struct shape *shape, size_t 
 {
     writing_append_format(
         text,
-        "{\"format\": \"hbmstress-certificate\", \"version\": 1,\n \"claim\": \"%s\",\n"
+        "{\"format\": \"hbmstress-certificate\", \"version\": 1, \"list\": null,\n \"claim\": \"%s\",\n"
         " \"device\": {\"capacity\": %zu, \"granule\": %d},\n"
         " \"contract\": {\"defrag\": \"%s\", \"drains\": true, \"evicts\": true,"
         " \"program_evicts_program\": false},\n"

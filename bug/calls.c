@@ -440,10 +440,8 @@ static const char *find_flaw(const struct recording *recording)
     return lanes_are_in(&recording->ops) ? "it has lanes, and a program has one thread" : NULL;
 }
 
-static enum exit_code conclude(const struct arguments *arguments, struct bug_calls *calls,
-                               struct bug *bug)
+static enum exit_code conclude(const char *path, struct bug_calls *calls, struct bug *bug)
 {
-    const char *path = arguments->words[0];
     if (calls->refusal[0] != '\0') {
         return message_fail(EXIT_USAGE, "%s: no program can show it: %s", path, calls->refusal);
     }
@@ -458,7 +456,7 @@ static enum exit_code conclude(const struct arguments *arguments, struct bug_cal
     return EXIT_KEPT;
 }
 
-static enum exit_code run_child(const struct arguments *arguments,
+static enum exit_code run_child(const char *path, const struct run_options *run,
                                 const struct recording *recording, struct bug_calls *calls,
                                 struct death *death)
 {
@@ -466,9 +464,9 @@ static enum exit_code run_child(const struct arguments *arguments,
     struct writing answer;
     const struct child_job job = {.work = replay_in_child,
                                   .context = &work,
-                                  .duration_ns = arguments->run.trial_timeout_ns,
+                                  .duration_ns = run->trial_timeout_ns,
                                   .is_interruptible = true};
-    death_set_op_timeout(arguments->run.op_timeout_ns);
+    death_set_op_timeout(run->op_timeout_ns);
     writing_init(&answer);
     const enum child_end end = child_work(&job, &answer, death);
     writing_deinit(&answer);
@@ -481,32 +479,30 @@ static enum exit_code run_child(const struct arguments *arguments,
     if (death->kind == DEATH_CHECK) {
         char words[DEATH_WORDS_BYTES];
         death_describe(death, words);
-        return message_fail(EXIT_HARNESS, "%s: internal error: %s", arguments->words[0], words);
+        return message_fail(EXIT_HARNESS, "%s: internal error: %s", path, words);
     }
     if (death->kind != DEATH_NONE) {
         take_death(calls, recording, death);
     } else if (!calls->is_opened) {
         return message_fail(EXIT_HARNESS,
-                            "%s: the target now refuses the setup that it accepted before",
-                            arguments->words[0]);
+                            "%s: the target now refuses the setup that it accepted before", path);
     }
     return EXIT_KEPT;
 }
 
-enum exit_code bug_calls_replay(const struct arguments *arguments,
+enum exit_code bug_calls_replay(const char *path, const struct run_options *run,
                                 const struct recording *recording, struct bug_calls *calls,
                                 struct bug *bug)
 {
     const char *flaw = find_flaw(recording);
     if (flaw != NULL) {
-        return message_fail(EXIT_USAGE, "%s: no program can show it: %s", arguments->words[0],
-                            flaw);
+        return message_fail(EXIT_USAGE, "%s: no program can show it: %s", path, flaw);
     }
     struct death *death = death_create();
     if (death == NULL) {
         return message_fail(EXIT_HARNESS, "cannot allocate memory");
     }
-    const enum exit_code code = run_child(arguments, recording, calls, death);
+    const enum exit_code code = run_child(path, run, recording, calls, death);
     death_destroy(death);
-    return code == EXIT_KEPT ? conclude(arguments, calls, bug) : code;
+    return code == EXIT_KEPT ? conclude(path, calls, bug) : code;
 }

@@ -3,7 +3,6 @@
 #ifndef BUG_CALLS_H
 #define BUG_CALLS_H
 
-#include "cli/arguments.h"
 #include "present/bug.h"
 #include "recording/recording.h"
 
@@ -20,7 +19,7 @@ void bug_calls_destroy(struct bug_calls *calls);
  * and texts are those of calls.  EXIT_KEPT; or, after one message, EXIT_USAGE where the list breaks
  * no promise, or one that no program of the allocator's own calls shows, or has an op that is none
  * of its calls; EXIT_HARNESS where the replay cannot be run. */
-enum exit_code bug_calls_replay(const struct arguments *arguments,
+enum exit_code bug_calls_replay(const char *path, const struct run_options *run,
                                 const struct recording *recording, struct bug_calls *calls,
                                 struct bug *bug);
 

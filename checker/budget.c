@@ -5,7 +5,7 @@
 /* More is not searched: an oracle may give up without using up its limit. */
 enum { SEARCH_ITEMS_MAX = 8192, FILLS_MAX = 1 << 22 };
 
-/* What version 2 has beside the members of version 1. */
+/* What the search took, of what it might. */
 struct effort {
     json_int_t limit, until, greedy, search, fills, table;
     const char *class;
@@ -50,16 +50,14 @@ static void check_effort(struct check *check, json_int_t nodes, const struct eff
 
 void check_budget(struct check *check)
 {
-    const bool has_effort = check->version >= 2;
     struct effort effort = {0};
     json_int_t nodes, need, have;
     if (!check_unpack(check, check->proof, "proof",
-                      has_effort ? "{s:s,s:I,s:I,s:I,s:I,s:I,s:s,s:{s:I,s:I,s:I,s:I}}"
-                                 : "{s:s,s:I,s:I,s:I}",
-                      "kind", &check->kind, "nodes", &nodes, "need", &need, "have", &have, "limit",
-                      &effort.limit, "until", &effort.until, "class", &effort.class, "tried",
-                      "greedy", &effort.greedy, "search", &effort.search, "fills", &effort.fills,
-                      "table", &effort.table)) {
+                      "{s:s,s:I,s:I,s:I,s:I,s:I,s:s,s:{s:I,s:I,s:I,s:I}}", "kind", &check->kind,
+                      "nodes", &nodes, "need", &need, "have", &have, "limit", &effort.limit,
+                      "until", &effort.until, "class", &effort.class, "tried", "greedy",
+                      &effort.greedy, "search", &effort.search, "fills", &effort.fills, "table",
+                      &effort.table)) {
         return;
     }
     check_require(check,
@@ -70,7 +68,7 @@ void check_budget(struct check *check)
     if (check->result == CERTIFICATE_VALID) {
         check_is_open(check);
     }
-    if (has_effort && check->result == CERTIFICATE_VALID) {
+    if (check->result == CERTIFICATE_VALID) {
         check_effort(check, nodes, &effort);
     }
 }

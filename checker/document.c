@@ -51,8 +51,7 @@ static void read_block(struct check *check, size_t i, json_t *json)
     const size_t kind_index = check_find_word(check, what, kind, "buffer|output|program|retired");
     block->is_program = kind_index == PROGRAM;
     block->is_retired = kind_index == RETIRED;
-    const char *states = check->version < 3 ? "dying|live" : "dying|live|kept";
-    const size_t state_index = check_find_word(check, what, state, states);
+    const size_t state_index = check_find_word(check, what, state, "dying|live|kept");
     block->is_live = state_index == LIVE;
     block->is_kept = state_index == KEPT;
     if (check->placement != RANGES) {
@@ -78,17 +77,16 @@ static void read_block(struct check *check, size_t i, json_t *json)
     read_rest(check, block, what);
 }
 
-/* What version 3 has beside the members of version 2. */
+/* NULL and -1: neither member is there, and blocks are ranges without headers. */
 static void read_placement(struct check *check, const char *placement, json_int_t header,
                            const char *defrag)
 {
-    const bool has_both = placement != NULL && header != -1;
-    if (!check_require(check, check->version == 3 ? has_both : placement == NULL && header == -1,
-                       "contract: placement and header are members of version 3 alone")) {
+    if (!check_require(check, (placement != NULL) == (header != -1),
+                       "contract: placement and header belong together")) {
         check->result = CERTIFICATE_UNREADABLE;
         return;
     }
-    if (has_both) {
+    if (placement != NULL) {
         check->placement = check_find_word(check, "contract.placement", placement,
                                            "ranges|hidden|pages");
         check->header = header;
@@ -104,11 +102,6 @@ static void read_placement(struct check *check, const char *placement, json_int_
 /* -1: the member is not there. */
 static void read_natural(struct check *check, int aligns_naturally)
 {
-    if (!check_require(check, aligns_naturally == -1 || check->version == 3,
-                       "contract: aligns_naturally is a member of version 3 alone")) {
-        check->result = CERTIFICATE_UNREADABLE;
-        return;
-    }
     check->aligns_naturally = aligns_naturally == 1;
     check_require(check, aligns_naturally != 0, "contract: aligns_naturally is true or not there");
 }
@@ -139,27 +132,25 @@ static void require_natural(struct check *check, json_int_t bytes, const char *d
 void document_read(struct check *check, json_t *root)
 {
     const char *format, *defrag, *class, *placement = NULL;
-    json_int_t bytes, header = -1;
+    json_int_t version, bytes, header = -1;
     json_t *blocks, *about, *regions; /* what a contract that grows has is read by regions_read */
     json_int_t region_align, step;
     int drains, evicts[2], copy, wait, unload, host_memory, natural = -1, grows, trims, region;
     if (!check_unpack(
             check, root, "certificate",
             "{s:s,s:I,s:s,s:{s:I,s:I,s?I,s?o},s:{s:s,s:b,s:b,s:b,s?s,s?I,s?b,s?b,s?b,s?I},"
-            "s:{s:b,s:b,s:b,s:b,s?b},s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s?o,s?o}",
-            "format", &format, "version", &check->version, "claim", &check->claim, "device",
-            "capacity", &check->capacity, "granule", &check->granule, "region_align", &region_align,
-            "regions", &regions, "contract", "defrag", &defrag, "drains", &drains, "evicts",
-            &evicts[0], "program_evicts_program", &evicts[1], "placement", &placement, "header",
-            &header, "aligns_naturally", &natural, "grows", &grows, "trims", &trims, "step", &step,
+            "s:{s:b,s:b,s:b,s:b,s?b},s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s:o,s?o}",
+            "format", &format, "version", &version, "claim", &check->claim, "device", "capacity",
+            &check->capacity, "granule", &check->granule, "region_align", &region_align, "regions",
+            &regions, "contract", "defrag", &defrag, "drains", &drains, "evicts", &evicts[0],
+            "program_evicts_program", &evicts[1], "placement", &placement, "header", &header,
+            "aligns_naturally", &natural, "grows", &grows, "trims", &trims, "step", &step,
             "refused", "copy", &copy, "wait", &wait, "unload", &unload, "host_memory", &host_memory,
             "region", &region, "request", "class", &class, "bytes", &bytes, "align", &check->align,
             "stack", &check->stack, "program", &check->own_program, "blocks", &blocks, "proof",
             &check->proof, "list", &check->list, "about", &about) ||
         !check_is_array(check, blocks, "blocks") ||
-        !check_require(check,
-                       strcmp(format, "hbmstress-certificate") == 0 &&
-                           is_in_range(check->version, 1, 3, 1),
+        !check_require(check, strcmp(format, "hbmstress-certificate") == 0 && version == 1,
                        "the format or version is wrong") ||
         !check_require(check,
                        check->granule > 0 && is_valid_align(check, check->granule) &&

@@ -38,14 +38,7 @@ static bool are_strings(json_t *options)
 void named_read(struct check *check)
 {
     struct named named;
-    if (!check_require(check, (check->list != NULL) == (check->version >= 2),
-                       "list: version %lld has %s member", (long long)check->version,
-                       check->list == NULL ? "this" : "no such")) {
-        check->result = CERTIFICATE_UNREADABLE;
-        return;
-    }
-    if (check->list == NULL || json_typeof(check->list) == JSON_NULL ||
-        !unpack_list(check, &named)) {
+    if (json_typeof(check->list) == JSON_NULL || !unpack_list(check, &named)) {
         return;
     }
     check_require(check,
@@ -318,8 +311,7 @@ void named_compare(struct check *check, const struct certificate_history *histor
 {
     struct named named;
     check->source = history->has_log ? "list and observations" : "the list";
-    if (check_require(check, check->version >= 2, "list: version 1 names no list") &&
-        check_require(check, json_typeof(check->list) != JSON_NULL,
+    if (check_require(check, json_typeof(check->list) != JSON_NULL,
                       "list: the certificate names none") &&
         unpack_list(check, &named)) {
         compare_op(check, &history->list, &named);

@@ -24,9 +24,8 @@ static bool find_members(struct check *check)
     for (size_t i = 0; i < count; i++) {
         found += find_member(check, members[i].object, members[i].name) != NULL;
     }
-    if (!check_require(check, found == 0 || (found == count && check->version == 3),
-                       "certificate: some members of regions are missing, or it has version %lld",
-                       (long long)check->version)) {
+    if (!check_require(check, found == 0 || found == count,
+                       "certificate: some members of regions are missing")) {
         check->result = CERTIFICATE_UNREADABLE;
     }
     return found == count;

@@ -23,9 +23,7 @@ BEGIN {
     engine_count = split(engines, engine, " ")
     for (i = 1; i <= engine_count; i++) {
         allowed[engine[i]] = engine[i] " " below
-        named[engine[i]] = "cli/arguments.h"
     }
-    allowed["page"] = allowed["page"] " explain"
     allowed["cli"] = "cli " engines " " below
     allowed["fuzz"] = "fuzz " below
     allowed["bench"] = "bench " below

@@ -1,12 +1,15 @@
-/* The command line of one subcommand as values.  Every option is one row, with the function that
- * checks its value: of campaign/plan/run_options.h, or of the table here; a subcommand names the
- * rows that it takes. */
+/* The command line of one subcommand as values.  Every option is one row of
+ * campaign/plan/run_option_list.h or of cli/option_list.h; a subcommand names the rows that it
+ * takes. */
 #ifndef CLI_ARGUMENTS_H
 #define CLI_ARGUMENTS_H
 
 #include "campaign/base/message.h"
 #include "campaign/plan/run_options.h"
+#include "explain/options.h"
 #include "harness/base/writing.h"
+#include "ladder/budget/budget.h"
+#include "ladder/scale/scale.h"
 #include "recording/recording.h"
 
 #include <stdbool.h>
@@ -15,58 +18,31 @@
 
 /* Lists that run before the one that is replayed. */
 enum { ARGUMENTS_AFTER_COUNT_MAX = 4096 };
-enum {
-    ARGUMENTS_ROW_COUNT_MAX = 112,
-    ARGUMENTS_OPTION_LIST_COUNT_MAX = 8,
-    ARGUMENTS_TAG_PEAK_COUNT_MAX = 16
-};
+enum { ARGUMENTS_ROW_COUNT_MAX = 112, ARGUMENTS_OPTION_LIST_COUNT_MAX = 8 };
 
-/* NAME=SIZE of --tag-peak; name points into argv. */
-struct tag_peak {
-    const char *name;
-    size_t name_length;
-    uint64_t bytes;
-};
-
-/* What was given; texts point into argv.  What was not given is NULL, 0 or false. */
+/* What was given; texts point into argv.  What was not given is NULL, 0 or false, or the row's
+ * usual value. */
 struct arguments {
-    struct run_options run;
+    struct run_options run;   /* first: rows of a run have the same base as the others */
     const char *const *words; /* word_count: what is not an option */
     size_t word_count;
-    const char *output, *format, *certificates, *resume, *what_if_out, *checkpoint_tags;
-    const char *svg;                                   /* of explain */
-    const char *at;                                    /* of export */
-    const char *language, *returns;                    /* of new-target */
-    const char *list, *observations;                   /* of certificates that are checked */
-    uint64_t kv_bytes_per_token, kv_tokens_per_second; /* 0 = not given */
-    uint64_t replay_count;                             /* --times; 0 = not given */
-    uint64_t alarm_percent;                            /* 1..100; 0 = not given */
-    const char *contract;                              /* of compare */
-    const char *meet, *merge, *pace;                   /* of pod */
-    uint64_t rank, patience_ns;
-    uint64_t refused_max;                           /* requests */
-    uint64_t premature_max, capacity_max, cost_max; /* percent */
-    /* of scale: values separated by commas */
-    const char *host_list, *chip_list, *capacity_list, *batch_list;
+    /* Sizes in bytes, durations in nanoseconds, shares in percent. */
+#define OPTION(kind, member, ...) OPTION_TYPE_##kind member;
+#define OPTION_ROW(...)
+#include "cli/option_list.h"
+#undef OPTION
+#undef OPTION_ROW
+    const char *output, *at;
+    uint64_t fragmentation_max;                                /* percent */
     const char *option_lists[ARGUMENTS_OPTION_LIST_COUNT_MAX]; /* KEY=LIST; option_list_count */
     size_t option_list_count;
-    const char *against;
-    uint64_t grew_max;                              /* percent */
-    uint64_t search_count;                          /* runs of one search */
-    uint64_t block_count, full_percent, step_count; /* of bench; 0 = not given */
-    /* of budget */
-    uint64_t peak_max, growth_max, oom_max; /* bytes, bytes, requests */
-    uint64_t fragmentation_max;             /* percent */
-    uint64_t warmup_count;
-    struct tag_peak tag_peaks[ARGUMENTS_TAG_PEAK_COUNT_MAX]; /* tag_peak_count of them */
+    struct budget_tag_peak tag_peaks[BUDGET_TAG_PEAK_COUNT_MAX]; /* tag_peak_count of them */
     size_t tag_peak_count;
-    bool varies_one_axis;
-    bool
-        given[ARGUMENTS_ROW_COUNT_MAX]; /* by row: what the command line gave, whatever the value */
     const char *after[ARGUMENTS_AFTER_COUNT_MAX]; /* --after; after_count of them */
     size_t after_count;
-    bool has_sweep, has_compare, has_what_if, has_timeline, has_follow, has_cost_max, has_robson,
-        has_help, has_version;
+    bool has_cost_max;
+    bool
+        given[ARGUMENTS_ROW_COUNT_MAX]; /* by row: what the command line gave, whatever the value */
 };
 
 /* How they have a file read. */
@@ -76,6 +52,11 @@ static inline struct recording_options arguments_reading(const struct arguments 
                                       arguments->kv_bytes_per_token,
                                       arguments->kv_tokens_per_second};
 }
+
+/* What they want explained: of explain, and of a page that has its words. */
+struct explain_options arguments_explaining(const struct arguments *arguments);
+/* What they want to be scaled. */
+struct scale_options arguments_scaling(const struct arguments *arguments);
 
 enum { EXIT_MEANING_COUNT = 5 };
 
@@ -109,17 +90,11 @@ bool arguments_has(const struct arguments *arguments, const char *name);
  */
 const char *arguments_gave_besides(const struct arguments *arguments, const char *const *names);
 
-/* An option as --help, the manual and the completions show it.  argument says what a value is:
+/* The rows that the subcommand accepts, in the order of --help; returns how many.  Of an argument,
  * words with | between them are all values; for FILE, CHIP and others cli/manual/completion.c says
- * what a shell offers.  NULL: it takes none. */
-struct option_shown {
-    const char *name;  /* "--seed" */
-    const char *alias; /* "-s"; NULL = none */
-    const char *argument, *summary;
-};
-/* The options that the subcommand accepts, in the order of --help; returns how many. */
+ * what a shell offers. */
 size_t arguments_options(const struct subcommand *subcommand,
-                         struct option_shown options[ARGUMENTS_ROW_COUNT_MAX]);
+                         const struct option_row *options[ARGUMENTS_ROW_COUNT_MAX]);
 
 /* Appends the text of --help. */
 void arguments_help(const struct subcommand *subcommand, struct writing *text);

@@ -36,9 +36,9 @@ static enum exit_code put_annotations(const struct budget *budget, bool died, st
     struct writing heading;
     writing_init(&heading);
     writing_append(&heading, "budget of ");
-    writing_append_visible(&heading, budget->arguments->words[0]);
+    writing_append_visible(&heading, budget->options->path);
     budget_annotate(budget, died, &annotations);
-    const enum exit_code code = annotate_put(&budget->arguments->run, output,
+    const enum exit_code code = annotate_put(budget->options->reading.run, output,
                                              writing_string(&heading), &annotations);
     annotations_deinit(&annotations);
     writing_deinit(&heading);
@@ -47,12 +47,12 @@ static enum exit_code put_annotations(const struct budget *budget, bool died, st
 
 static enum exit_code print_budget(const struct budget *budget, bool died)
 {
-    const bool is_json = budget->arguments->run.is_json;
+    const bool is_json = budget->options->reading.run->is_json;
     const enum exit_code code = find_exit_code(budget, died);
     struct output output;
     struct writing text;
     output_init(&output, is_json);
-    output.is_of_github = budget->arguments->run.annotation == ANNOTATION_GITHUB;
+    output.is_of_github = budget->options->reading.run->annotation == ANNOTATION_GITHUB;
     writing_init(&text);
     if (is_json) {
         budget_lines(budget, died, (int)code, &text);
@@ -81,13 +81,27 @@ static enum exit_code run_budget(struct budget *budget)
 
 static enum exit_code budget_subcommand(const struct arguments *arguments)
 {
+    const struct budget_options given = {
+        .reading = arguments_reading(arguments),
+        .path = arguments->words[0],
+        .peak_max = arguments->peak_max,
+        .growth_max = arguments->growth_max,
+        .oom_max = arguments->oom_max,
+        .fragmentation_max = arguments->fragmentation_max,
+        .warmup_count = arguments->warmup_count,
+        .tag_peaks = arguments->tag_peaks,
+        .tag_peak_count = arguments->tag_peak_count,
+        .has_peak = arguments_has(arguments, "--peak"),
+        .has_growth = arguments_has(arguments, "--growth-per-step"),
+        .has_fragmentation = arguments_has(arguments, "--fragmentation"),
+        .has_warmups = arguments_has(arguments, "--warmups")};
     enum exit_code code = check_limits(arguments);
     if (code != EXIT_KEPT) {
         return code;
     }
     struct budget *budget = calloc(1, sizeof *budget);
     CHECK(budget != NULL);
-    budget->arguments = arguments;
+    budget->options = &given;
     code = recording_read(arguments->words[0], arguments_reading(arguments), true,
                           &budget->recording);
     code = code == EXIT_KEPT ? budget_plan(budget) : code;

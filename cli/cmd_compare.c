@@ -18,7 +18,7 @@ static bool is_list(const char *word)
 
 static enum exit_code read_contract(struct versus *versus)
 {
-    const char *name = versus->arguments->contract;
+    const char *name = versus->options->contract;
     if (name == NULL) {
         return EXIT_KEPT;
     }
@@ -40,25 +40,25 @@ static enum exit_code read_contract(struct versus *versus)
 
 static enum exit_code read_words(struct versus *versus)
 {
-    const struct arguments *arguments = versus->arguments;
-    const size_t word_count = arguments->word_count;
-    versus->side_count = word_count > 1 && !is_list(arguments->words[1]) ? 2 : 1;
-    if (is_list(arguments->words[0])) {
+    const struct versus_options *options = versus->options;
+    const size_t word_count = options->word_count;
+    versus->side_count = word_count > 1 && !is_list(options->words[1]) ? 2 : 1;
+    if (is_list(options->words[0])) {
         return message_fail(EXIT_USAGE, "'%s' is an op list; name a target before it",
-                            arguments->words[0]);
+                            options->words[0]);
     }
     for (size_t i = versus->side_count; i < word_count; i++) {
-        if (!is_list(arguments->words[i])) {
+        if (!is_list(options->words[i])) {
             return message_fail(EXIT_USAGE,
                                 "'%s' is no op list (FILE.ops); compare takes one or two targets "
                                 "before the lists",
-                                arguments->words[i]);
+                                options->words[i]);
         }
     }
     for (size_t i = 0; i < versus->side_count; i++) {
-        versus->sides[i].name = arguments->words[i];
+        versus->sides[i].name = options->words[i];
     }
-    if (versus->side_count == 1 && arguments->run.annotation != ANNOTATION_NONE) {
+    if (versus->side_count == 1 && options->run->annotation != ANNOTATION_NONE) {
         return message_fail(EXIT_USAGE, "--annotate shows regressions: it needs OLD and NEW");
     }
     return read_contract(versus);
@@ -166,7 +166,7 @@ static enum exit_code measure_list(struct versus *versus, size_t list, struct ou
     }
     if (versus->side_count > 1) {
         const struct versus_row *rows = &versus->rows[list * versus->side_count];
-        versus_judge(versus->arguments, &rows[0], &rows[1], versus->lists[list].ops.count,
+        versus_judge(versus->options, &rows[0], &rows[1], versus->lists[list].ops.count,
                      &versus->results[list]);
         print_line(output, versus, list, versus->side_count);
     }
@@ -205,7 +205,7 @@ static enum exit_code print_end(struct versus *versus, enum exit_code code, stru
 {
     struct writing text;
     writing_init(&text);
-    if (versus->arguments->run.is_json) {
+    if (versus->options->run->is_json) {
         versus_json_end(versus, (int)code, &text);
         output_line(output, &text);
     } else {
@@ -226,8 +226,8 @@ static enum exit_code put_annotations(const struct versus *versus, enum exit_cod
     writing_init(&heading);
     versus_closing_line(versus, &heading);
     versus_annotate(versus, &annotations);
-    const enum exit_code put = annotate_put(&versus->arguments->run, output,
-                                            writing_string(&heading), &annotations);
+    const enum exit_code put = annotate_put(versus->options->run, output, writing_string(&heading),
+                                            &annotations);
     annotations_deinit(&annotations);
     writing_deinit(&heading);
     return put == EXIT_KEPT ? code : put;
@@ -236,8 +236,8 @@ static enum exit_code put_annotations(const struct versus *versus, enum exit_cod
 static enum exit_code measure_all(struct versus *versus)
 {
     struct output output;
-    output_init(&output, versus->arguments->run.is_json);
-    output.is_of_github = versus->arguments->run.annotation == ANNOTATION_GITHUB;
+    output_init(&output, versus->options->run->is_json);
+    output.is_of_github = versus->options->run->annotation == ANNOTATION_GITHUB;
     versus->rows = calloc(versus->list_count * versus->side_count, sizeof *versus->rows);
     versus->results = calloc(versus->list_count, sizeof *versus->results);
     CHECK(versus->rows != NULL && versus->results != NULL);
@@ -266,15 +266,34 @@ static enum exit_code compare_lists(struct versus *versus)
 {
     enum exit_code code = versus_lists_read(versus);
     code = code == EXIT_KEPT ? read_contracts(versus) : code;
-    code = code == EXIT_KEPT ? annotate_begin(&versus->arguments->run) : code;
+    code = code == EXIT_KEPT ? annotate_begin(versus->options->run) : code;
     return code == EXIT_KEPT ? measure_all(versus) : code;
 }
 
 static enum exit_code compare_subcommand(const struct arguments *arguments)
 {
+    static const char *const of_robson[] = {"--robson",
+                                            "--target-option",
+                                            "--scenario-option",
+                                            "--seed",
+                                            "--trial-timeout",
+                                            "--op-timeout",
+                                            "--json",
+                                            NULL};
+    const struct versus_options given = {
+        .run = &arguments->run,
+        .words = arguments->words,
+        .word_count = arguments->word_count,
+        .contract = arguments->contract,
+        .besides_robson = arguments_gave_besides(arguments, of_robson),
+        .refused_max = arguments->refused_max,
+        .premature_max = arguments->premature_max,
+        .capacity_max = arguments->capacity_max,
+        .cost_max = arguments->cost_max,
+        .has_cost_max = arguments->has_cost_max};
     struct versus *versus = calloc(1, sizeof *versus);
     CHECK(versus != NULL);
-    versus->arguments = arguments;
+    versus->options = &given;
     enum exit_code code = read_words(versus);
     versus->death = code == EXIT_KEPT ? death_create() : NULL;
     if (code == EXIT_KEPT && versus->death == NULL) {

@@ -3,6 +3,8 @@
 #include "campaign/base/file.h"
 #include "campaign/engine/output.h"
 #include "cli/subcommands.h"
+#include "explain/compare.h"
+#include "explain/explain_text.h"
 #include "page/report_page.h"
 #include "recording/picture.h"
 
@@ -38,12 +40,32 @@ static enum exit_code print_written(const char *path, size_t length)
     return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
 }
 
+static enum exit_code explain_shown(const void *context, const struct recording *recording,
+                                    struct writing *text, char why[PAGE_WHY_BYTES])
+{
+    return explain_text(context, recording, text, why);
+}
+
+static enum exit_code compare_shown(const void *context, const char *against, struct writing *text)
+{
+    const struct explain_options *explaining = context;
+    const char *const paths[2] = {against, explaining->paths[0]};
+    return explain_compare_text(explaining, paths, text);
+}
+
 static enum exit_code report_subcommand(const struct arguments *arguments)
 {
     const char *path = arguments->words[0];
     const char *against = arguments->against;
     const char *out = arguments->output == NULL ? "report.html" : arguments->output;
     const bool has_campaign = is_campaign(path);
+    const struct explain_options explaining = arguments_explaining(arguments);
+    const struct page_options given = {.reading = explaining.reading,
+                                       .path = path,
+                                       .against = against,
+                                       .explain = explain_shown,
+                                       .compare = compare_shown,
+                                       .context = &explaining};
     struct writing html;
     enum exit_code code;
     if (against != NULL && is_campaign(against) != has_campaign) {
@@ -52,7 +74,7 @@ static enum exit_code report_subcommand(const struct arguments *arguments)
                             has_campaign ? path : against, has_campaign ? against : path);
     }
     writing_init(&html);
-    code = has_campaign ? report_campaign(arguments, &html) : report_list(arguments, &html);
+    code = has_campaign ? report_campaign(&given, &html) : report_list(&given, &html);
     if (code == EXIT_KEPT) {
         code = picture_write(out, html.bytes, html.length);
     }

@@ -451,7 +451,8 @@ static enum exit_code report_recording(const struct arguments *arguments,
     if (calls == NULL) {
         return message_fail(EXIT_HARNESS, "cannot allocate memory");
     }
-    enum exit_code code = bug_calls_replay(arguments, recording, calls, &report.bug);
+    enum exit_code code = bug_calls_replay(arguments->words[0], &arguments->run, recording, calls,
+                                           &report.bug);
     report.bug.api = recording->target->api;
     report.bug.target = recording->target->name;
     report.source_name = strcmp(report.bug.api->language, "c") == 0 ? "bug.c" : "bug.cpp";

@@ -90,14 +90,14 @@ static enum exit_code find_exit_code(const struct scale *scale)
 
 static void append_closing(const struct scale *scale, struct writing *text)
 {
-    if (scale->arguments->against != NULL) {
+    if (scale->options->against != NULL) {
         writing_append(text, "\nAgainst ");
-        writing_append_visible(text, scale->arguments->against);
+        writing_append_visible(text, scale->options->against);
         writing_append(text, scale->change_count == 0 ? ": nothing changed\n" : "\n");
         writing_append_bytes(text, scale->changes.bytes, scale->changes.length);
     }
     writing_append_format(text, "\n%zu of %zu fit", scale_count_fits(scale), scale->row_count);
-    if (scale->arguments->against != NULL) {
+    if (scale->options->against != NULL) {
         writing_append_format(text, "; %zu change%s, %zu alarm%s", scale->change_count,
                               scale->change_count == 1 ? "" : "s", scale->alarm_count,
                               scale->alarm_count == 1 ? "" : "s");
@@ -109,7 +109,7 @@ static void append_closing(const struct scale *scale, struct writing *text)
 static void print_end(struct session *session, enum exit_code code, struct writing *line)
 {
     struct scale *scale = &session->scale;
-    if (scale->arguments->run.is_json) {
+    if (scale->options->run->is_json) {
         output_line(&session->output, &scale->changes);
         scale_line_end(scale, (int)code, line);
         print_line(session, line);
@@ -127,20 +127,20 @@ static void print_end(struct session *session, enum exit_code code, struct writi
 static enum exit_code run_session(struct session *session)
 {
     struct scale *scale = &session->scale;
-    const struct arguments *arguments = scale->arguments;
+    const struct scale_options *options = scale->options;
     struct writing line;
     writing_init(&line);
     enum exit_code code = measure_rows(session, &line);
     code = code == EXIT_KEPT ? check_rows_ran(scale) : code;
     code = code == EXIT_KEPT ? measure_edges(session, &line) : code;
     if (code == EXIT_KEPT) {
-        if (arguments->against != NULL) {
+        if (options->against != NULL) {
             stored_compare(&session->stored, scale);
         }
         code = find_exit_code(scale);
         print_end(session, code, &line);
-        if (arguments->run.out != NULL) {
-            code = worse_of(code, picture_write(arguments->run.out, session->lines.bytes,
+        if (options->run->out != NULL) {
+            code = worse_of(code, picture_write(options->run->out, session->lines.bytes,
                                                 session->lines.length));
         }
     }
@@ -152,17 +152,17 @@ static enum exit_code run_session(struct session *session)
 static enum exit_code plan_session(struct session *session)
 {
     struct scale *scale = &session->scale;
-    const struct arguments *arguments = scale->arguments;
+    const struct scale_options *options = scale->options;
     struct place place;
-    if (arguments->against == NULL && arguments_has(arguments, "--grew")) {
+    if (options->against == NULL && options->has_grew_max) {
         return message_fail(EXIT_USAGE, "--grew applies to --against FILE");
     }
     enum exit_code code = scale_plan(scale);
-    if (code == EXIT_KEPT && arguments->against != NULL) {
-        code = stored_read(arguments->against, scale, &session->stored);
+    if (code == EXIT_KEPT && options->against != NULL) {
+        code = stored_read(options->against, scale, &session->stored);
     }
-    if (code == EXIT_KEPT && arguments->run.out != NULL) {
-        code = place_find(arguments->run.out, arguments->against, &place);
+    if (code == EXIT_KEPT && options->run->out != NULL) {
+        code = place_find(options->run->out, options->against, &place);
     }
     scale->death = code == EXIT_KEPT ? death_create() : NULL;
     if (code == EXIT_KEPT && scale->death == NULL) {
@@ -174,9 +174,10 @@ static enum exit_code plan_session(struct session *session)
 
 static enum exit_code scale_subcommand(const struct arguments *arguments)
 {
+    const struct scale_options given = arguments_scaling(arguments);
     struct session *session = calloc(1, sizeof *session);
     CHECK(session != NULL);
-    session->scale.arguments = arguments;
+    session->scale.options = &given;
     output_init(&session->output, arguments->run.is_json);
     enum exit_code code = plan_session(session);
     code = code == EXIT_KEPT ? run_session(session) : code;

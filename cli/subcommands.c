@@ -1,20 +1,11 @@
 #include "cli/subcommands.h"
 
-#include <assert.h>
-
-const struct subcommand *const subcommands[] = {&subcommand_list,       &subcommand_run,
-                                                &subcommand_replay,     &subcommand_import,
-                                                &subcommand_export,     &subcommand_explain,
-                                                &subcommand_shrink,     &subcommand_check,
-                                                &subcommand_baseline,   &subcommand_merge,
-                                                &subcommand_watch,      &subcommand_new_target,
-                                                &subcommand_infer,      &subcommand_compare,
-                                                &subcommand_report_bug, &subcommand_pod,
-                                                &subcommand_scale,      &subcommand_bench,
-                                                &subcommand_report,     &subcommand_budget,
-                                                &subcommand_doctor,     NULL};
-static_assert(sizeof subcommands / sizeof *subcommands == SUBCOMMAND_COUNT + 1,
-              "one row for each, and NULL");
+const struct subcommand *const subcommands[] = {
+#define SUBCOMMAND(name) &subcommand_##name,
+#include "cli/list.h"
+#undef SUBCOMMAND
+    NULL,
+};
 
 const char *const exit_meanings[EXIT_MEANING_COUNT] = {
     "every promise kept, or nothing but known findings",

@@ -37,7 +37,7 @@ static void show_parts(struct watching *watching, const struct campaign_descript
     for (uint64_t i = 0; i < part_count; i++) {
         if (checkpoint->parts[i].memory.point_count > 0) {
             devices[count++] = (struct memory_device){description->parts[i].name,
-                                                      &checkpoint->parts[i].memory};
+                                                      &checkpoint->parts[i].memory, NULL};
         }
     }
     if (count == 0) {

@@ -7,6 +7,7 @@
 #include "harness/op/system.h"
 #include "harness/trial/trial_run.h"
 #include "recording/device_name.h"
+#include "recording/list_growth.h"
 #include "recording/recording.h"
 
 #include <errno.h>
@@ -17,14 +18,17 @@
 /* In memory that the child shares: what was seen before a target dies is there. */
 struct seen {
     struct memory_track tracks[OP_HOST_COUNT_MAX]; /* by host */
+    struct list_use uses[OP_HOST_COUNT_MAX];       /* the same */
     uint64_t op_count;                             /* that have ended */
     struct verdict first;
     struct run_totals totals;
+    bool is_refused; /* behind a refusal the list is no longer what the job did */
     bool is_done;
 };
 
 struct work {
     const struct recording *recording;
+    const struct step_axis *axis;
     uint64_t op_count;   /* that will end */
     unsigned filler_tag; /* setup_filler_tag() */
     struct seen *seen;
@@ -37,7 +41,8 @@ static void sample_memory(void *context, const struct run *run, const struct ver
 {
     const struct work *work = context;
     struct seen *seen = work->seen;
-    const uint32_t op = run_observation(run)->op;
+    const struct observation *observation = run_observation(run);
+    const uint32_t op = observation->op;
     (void)verdict;
     if (seen->op_count == work->op_count || op >= work->recording->ops.count) {
         return;
@@ -47,8 +52,13 @@ static void sample_memory(void *context, const struct run *run, const struct ver
     const struct memory_point point = {
         seen->op_count, model_in_use_without(model, work->filler_tag) + model_reserved_bytes(model),
         model_capacity_bytes(model) - model_retired_bytes(model)};
+    seen->is_refused = seen->is_refused ||
+                       (observation->skipped == 0 && observation->result == TARGET_NO_MEMORY);
     if (point.capacity_bytes > 0) {
         memory_track_add(&seen->tracks[host], point);
+        if (!seen->is_refused) {
+            list_use_add(&seen->uses[host], work->axis, op, point.used_bytes);
+        }
     }
     seen->op_count++;
 }
@@ -71,9 +81,10 @@ static void run_list(void *context, int file)
     trial_deinit(&trial);
 }
 
-static void show_hosts(struct watching *watching, const struct recording *recording,
-                       const struct seen *seen)
+static void show_hosts(struct watching *watching, const struct work *work)
 {
+    const struct seen *seen = work->seen;
+    int64_t slopes[OP_HOST_COUNT_MAX];
     struct memory_device devices[OP_HOST_COUNT_MAX];
     char names[OP_HOST_COUNT_MAX][DEVICE_NAME_BYTES];
     size_t count = 0;
@@ -81,8 +92,11 @@ static void show_hosts(struct watching *watching, const struct recording *record
         if (seen->tracks[host].point_count == 0) {
             continue;
         }
-        devices[count] = (struct memory_device){device_name(recording, host, names[count]),
-                                                &seen->tracks[host]};
+        struct list_growth growth;
+        list_growth_find(&seen->uses[host], work->axis, &growth);
+        slopes[count] = list_growth_per_1000_ops(&growth);
+        devices[count] = (struct memory_device){device_name(work->recording, host, names[count]),
+                                                &seen->tracks[host], &slopes[count]};
         count++;
     }
     if (count == 0) {
@@ -124,7 +138,12 @@ static enum exit_code print_end(const struct watching *watching, const struct se
 static enum exit_code run_and_show(struct watching *watching, const struct recording *recording,
                                    struct seen *seen)
 {
+    struct step_axis axis;
+    step_axis_init(&axis, recording->said, recording->said_count,
+                   recording->view == IMPORT_EVENTS ? &recording->ops : NULL,
+                   recording->setup.granule_bytes);
     struct work work = {.recording = recording,
+                        .axis = &axis,
                         .seen = seen,
                         .filler_tag = setup_filler_tag(&recording->setup),
                         .op_count = recording->ops.count - lanes_switch_count(&recording->ops)};
@@ -142,8 +161,9 @@ static enum exit_code run_and_show(struct watching *watching, const struct recor
     const enum child_end end = child_work(&job, &answer, death);
     writing_deinit(&answer);
     if (end != CHILD_NOT_BORN) {
-        show_hosts(watching, recording, seen);
+        show_hosts(watching, &work);
     }
+    step_axis_deinit(&axis);
     const enum exit_code code = print_end(watching, seen, end, death);
     death_destroy(death);
     return code;

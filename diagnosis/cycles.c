@@ -4,7 +4,6 @@
 #include "harness/base/check.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static bool makes_block(const struct op *op)
 {
@@ -88,62 +87,7 @@ static void lives_deinit(struct lives *lives)
     free(lives->bytes);
 }
 
-/* What lives behind an own op, by its number in the list. */
-static int64_t live_behind(const struct lives *lives, uint32_t op)
-{
-    const size_t own = own_ops_find(&lives->own, op);
-    CHECK(own != OWN_OP_NONE);
-    return lives->bytes[own];
-}
-
 /* --- cycles --- */
-
-static int64_t find_largest_fall(const struct lives *lives)
-{
-    int64_t peak = 0;
-    int64_t fall = 0;
-    for (size_t i = 0; i < lives->own.count; i++) {
-        peak = lives->bytes[i] > peak ? lives->bytes[i] : peak;
-        fall = peak - lives->bytes[i] > fall ? peak - lives->bytes[i] : fall;
-    }
-    return fall;
-}
-
-/* A valley is known when what lives has risen from it by swing bytes again.  ends has room for one
- * of every two own ops. */
-static size_t find_valleys(const struct lives *lives, int64_t swing, uint32_t *ends)
-{
-    size_t found = 0;
-    int64_t peak = 0;
-    int64_t valley = INT64_MAX; /* while it falls: the least since the peak */
-    uint32_t valley_op = 0;
-    for (size_t i = 0; i < lives->own.count; i++) {
-        const int64_t live = lives->bytes[i];
-        if (valley != INT64_MAX && live >= valley + swing) {
-            ends[found++] = valley_op;
-            valley = INT64_MAX;
-            peak = live;
-        }
-        peak = live > peak ? live : peak;
-        if (live <= peak - swing && live < valley) {
-            valley = live;
-            valley_op = lives->own.ops[i];
-        }
-    }
-    if (valley != INT64_MAX) {
-        ends[found++] = valley_op;
-    }
-    return found;
-}
-
-static uint64_t count_per_step(unsigned level)
-{
-    uint64_t count = 1;
-    for (unsigned i = 0; i < level; i++) {
-        count *= CYCLES_PER_STEP;
-    }
-    return count;
-}
 
 enum { PART_COUNT = 32, STEADY_TAG_COUNT_MIN = 4, STEADY_REQUEST_COUNT_MIN = 8 };
 
@@ -169,73 +113,30 @@ static bool are_many(const struct evidence *evidence)
     return steady_count >= STEADY_TAG_COUNT_MIN;
 }
 
-/* The longest run of cycles [i, j) whose ends rise by less than half a swing each. */
-static size_t find_longest_settled(struct cycles *cycles, const struct lives *lives)
-{
-    const int64_t most = (int64_t)(cycles->swing_bytes / 2);
-    size_t longest = 0;
-    int64_t *least_behind = calloc(cycles->count + 1, sizeof *least_behind);
-    CHECK(least_behind != NULL);
-    least_behind[cycles->count] = INT64_MAX;
-    for (size_t i = cycles->count; i-- > 0;) {
-        const int64_t excess = live_behind(lives, cycles->ends[i]) - (int64_t)i * most;
-        least_behind[i] = excess < least_behind[i + 1] ? excess : least_behind[i + 1];
-    }
-    for (size_t i = 0, j = 0; i < cycles->count; i++) {
-        const int64_t excess = live_behind(lives, cycles->ends[i]) - (int64_t)i * most;
-        while (j < cycles->count && least_behind[j] <= excess) {
-            j++;
-        }
-        if (j > i + 1 && j - i - 1 > longest) {
-            longest = j - i - 1;
-            cycles->settled_first = i + 1;
-        }
-    }
-    free(least_behind);
-    return longest;
-}
-
 void cycles_init(struct cycles *cycles, const struct evidence *evidence)
 {
     struct lives lives;
-    uint64_t steps = 0;
     *cycles = (struct cycles){.are_many = are_many(evidence)};
     lives_init(&lives, evidence);
-    const size_t count = lives.own.count;
-    cycles->ends = calloc(count + 1, sizeof *cycles->ends);
-    uint32_t *ends = calloc(count + 1, sizeof *ends);
-    CHECK(cycles->ends != NULL);
-    CHECK(ends != NULL);
-    int64_t swing = find_largest_fall(&lives) / 2;
-    for (unsigned level = 0; level < CYCLES_LEVEL_COUNT && swing > 0; level++) {
-        const size_t found = find_valleys(&lives, swing, ends);
-        if (found / count_per_step(level) > steps) {
-            steps = found / count_per_step(level);
-            memcpy(cycles->ends, ends, found * sizeof *ends);
-            cycles->count = found;
-            cycles->level = level;
-            cycles->swing_bytes = (uint64_t)swing;
-        }
-        swing /= CYCLES_LEVEL_FACTOR;
+    swings_init(&cycles->swings, lives.bytes, lives.own.count);
+    for (size_t i = 0; i < cycles->swings.count; i++) {
+        cycles->swings.ends[i] = lives.own.ops[cycles->swings.ends[i]];
     }
-    cycles->settled_count = find_longest_settled(cycles, &lives) / count_per_step(cycles->level);
     lives_deinit(&lives);
-    free(ends);
 }
 
 void cycles_deinit(struct cycles *cycles)
 {
-    free(cycles->ends);
-    *cycles = (struct cycles){0};
+    swings_deinit(&cycles->swings);
 }
 
 size_t cycles_find(const struct cycles *cycles, uint64_t op)
 {
     size_t low = 0;
-    size_t high = cycles->count;
+    size_t high = cycles->swings.count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (cycles->ends[middle] < op) {
+        if (cycles->swings.ends[middle] < op) {
             low = middle + 1;
         } else {
             high = middle;
@@ -246,14 +147,15 @@ size_t cycles_find(const struct cycles *cycles, uint64_t op)
 
 uint64_t cycles_count_steps(const struct cycles *cycles, size_t first)
 {
-    return first < cycles->count ? (cycles->count - first) / count_per_step(cycles->level) : 0;
+    const size_t count = cycles->swings.count;
+    return first < count ? swings_count_steps(&cycles->swings, count - first) : 0;
 }
 
 uint64_t cycles_settled_steps(const struct evidence *evidence)
 {
     struct cycles cycles;
     cycles_init(&cycles, evidence);
-    const uint64_t count = cycles.settled_count;
+    const uint64_t count = cycles.swings.settled_count;
     cycles_deinit(&cycles);
     return count;
 }

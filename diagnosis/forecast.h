@@ -16,8 +16,9 @@ struct forecast_line {
 };
 
 struct forecast {
-    bool grows; /* what every step falls back to rises, and goes on to; otherwise the rest is 0.
-                   False where most steps give nothing back */
+    bool grows; /* what the steps fall back to grows (trend_of_series()), by nine of ten slopes;
+                   otherwise the rest is 0 */
+    bool fills; /* no steps settled: what was seen is the first filling of the device */
     bool has_steps;
     uint64_t step_count; /* that were looked at */
     uint64_t step_ops;   /* on the average */

@@ -82,7 +82,7 @@ static struct long_life *collect_lives(const struct cycles *cycles, const struct
         }
         const size_t cycle = cycles_find(cycles, own.ops[i]);
         const size_t end = ends[i] == OP_NONE ? SIZE_MAX : cycles_find(cycles, ends[i]);
-        if (cycle >= 1 && cycle + 1 < cycles->count && end >= cycle + AGE_MIN) {
+        if (cycle >= 1 && cycle + 1 < cycles->swings.count && end >= cycle + AGE_MIN) {
             lives = array_grown(lives, count, &capacity, sizeof *lives);
             lives[count++] = (struct long_life){op->tag, ends[i] == OP_NONE, op->size_bytes, cycle,
                                                 own.ops[i]};
@@ -120,7 +120,7 @@ static bool is_even(const struct cycles *cycles, const size_t *kept, size_t coun
     size_t *gaps = calloc(count, sizeof *gaps);
     CHECK(gaps != NULL);
     for (size_t i = 0; i < count; i++) {
-        const size_t next = i + 1 < count ? kept[i + 1] : cycles->count - 2;
+        const size_t next = i + 1 < count ? kept[i + 1] : cycles->swings.count - 2;
         gaps[i] = next - kept[i];
     }
     const bool is_late = gaps[count - 1] > 0;
@@ -137,7 +137,7 @@ static bool is_even(const struct cycles *cycles, const size_t *kept, size_t coun
 static bool is_still_coming(const struct cycles *cycles, const struct long_life *lives,
                             size_t count, const size_t *kept, const struct keeps *keeps)
 {
-    const size_t middle = kept[0] + (cycles->count - 1 - kept[0]) / 2;
+    const size_t middle = kept[0] + (cycles->swings.count - 1 - kept[0]) / 2;
     uint64_t late_count = 0;
     uint64_t late_cycles = 0;
     for (size_t i = 0; i < count; i++) {
@@ -179,7 +179,7 @@ static void judge_kind(const struct cycles *cycles, const struct long_life *live
     sum_lives(lives, count, &keeps);
     keeps.cycle_count = collect_cycles(lives, count, kept);
     if (keeps.cycle_count >= KEEPS_CYCLE_COUNT_MIN &&
-        keeps.cycle_count * KEEPS_DIVISOR >= cycles->count - keeps.first_cycle &&
+        keeps.cycle_count * KEEPS_DIVISOR >= cycles->swings.count - keeps.first_cycle &&
         keeps.bytes > most->bytes && keeps.freed_count * DEATH_DIVISOR <= keeps.count &&
         is_even(cycles, kept, keeps.cycle_count) &&
         is_still_coming(cycles, lives, count, kept, &keeps)) {
@@ -215,7 +215,7 @@ void cycles_find_keeps(const struct cycles *cycles, const struct evidence *evide
                        struct keeps keeps[OP_TAG_COUNT])
 {
     memset(keeps, 0, OP_TAG_COUNT * sizeof *keeps);
-    if (cycles->count < KEEPS_CYCLE_COUNT_MIN) {
+    if (cycles->swings.count < KEEPS_CYCLE_COUNT_MIN) {
         return;
     }
     size_t count = 0;

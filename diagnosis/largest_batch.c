@@ -97,13 +97,13 @@ static uint64_t count_scaled(const struct remedy_case *given)
     return bytes;
 }
 
-/* A batch is no answer to a list that grows. */
-static bool grows(const struct remedy_case *given)
+/* A batch is no answer to a list that grows, and none is known of one whose steps do not repeat. */
+static bool grows_or_fills(const struct remedy_case *given)
 {
     struct what_if_row row = {0};
     struct forecast forecast;
     what_if_measure_growth(given->target, given->setup, given->ops, &row, &forecast);
-    return forecast.grows;
+    return forecast.grows || forecast.fills;
 }
 
 bool largest_batch_find(const struct target *target, const struct setup *setup,
@@ -121,7 +121,7 @@ bool largest_batch_find(const struct target *target, const struct setup *setup,
         remedy_case_init(&given, target, &base.contract, &base.setup, &base.ops, base.has_failed);
         op_list_init(&search.scaled);
         found->scaled_bytes = given.steps.count > 0 ? count_scaled(&given) : 0;
-        found->is_found = found->scaled_bytes > 0 && !grows(&given);
+        found->is_found = found->scaled_bytes > 0 && !grows_or_fills(&given);
         if (found->is_found) {
             look(&search);
         }

@@ -19,9 +19,9 @@ struct largest_batch {
 };
 
 /* False, and *found is all 0: the target refuses, the list fails of something else, has no steps,
- * nothing lives within them, it grows from step to step, or two runs are more than ops_max ops.
- * Runs the target in this process, ops_max ops in all at most: then fits and fails lie further
- * apart than one percent. */
+ * nothing lives within them, it grows from step to step or fills for the first time, or two runs
+ * are more than ops_max ops. Runs the target in this process, ops_max ops in all at most: then fits
+ * and fails lie further apart than one percent. */
 bool largest_batch_find(const struct target *target, const struct setup *setup,
                         const struct op_list *ops, uint64_t ops_max, struct largest_batch *found);
 

@@ -41,7 +41,9 @@ enum trend_answer leak_trend(const struct evidence *evidence, uint8_t tag, uint3
         floors[i] = host->samples[i].floor_bytes[tag];
     }
     *trend = (struct trend){0};
-    return trend_test(floors, host->count, LEAK_ALPHA / tag_count, trend);
+    const struct trend_question question = {floors, host->count, LEAK_FLOOR_COUNT_MIN,
+                                            TREND_WINDOW_COUNT_MAX, LEAK_ALPHA / tag_count};
+    return trend_test(&question, trend);
 }
 
 bool leak_life_goes_on(const struct evidence *evidence)

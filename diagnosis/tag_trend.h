@@ -11,7 +11,7 @@ struct tag_trend {
     uint64_t at_bytes;  /* at first_op */
 };
 
-/* False: the floors of the tag on that host do not keep growing (diagnosis/private/trend.h).
+/* False: the floors of the tag on that host do not keep growing (harness/base/trend.h).
  * O(tags * samples). */
 bool tag_trend_find(const struct history *history, uint32_t host, uint8_t tag,
                     struct tag_trend *trend);

@@ -22,7 +22,7 @@ struct tops {
 
 static size_t find_group(const struct cycles *cycles, const struct tops *tops, uint64_t cycle)
 {
-    return (size_t)(cycle - 1) * tops->group_count / (cycles->count - 1);
+    return (size_t)(cycle - 1) * tops->group_count / (cycles->swings.count - 1);
 }
 
 /* The op that made the block that the op frees; OP_NONE: it frees none. */
@@ -71,13 +71,13 @@ static void collect_tops(const struct cycles *cycles, const struct evidence *evi
     tops->group_count = steps < GROUP_COUNT_MAX ? (size_t)steps : GROUP_COUNT_MAX;
     for (size_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
-        while (cycle < cycles->count && cycles->ends[cycle] < i) {
+        while (cycle < cycles->swings.count && cycles->swings.ends[cycle] < i) {
             cycle++;
         }
         if (op->host != evidence->host || op == evidence->op) {
             continue;
         }
-        const bool counts = cycle >= 1 && cycle < cycles->count;
+        const bool counts = cycle >= 1 && cycle < cycles->swings.count;
         const size_t now = counts ? find_group(cycles, tops, cycle) : group;
         if (now != group) { /* as the last one left it */
             group = now;
@@ -161,8 +161,8 @@ static void judge_tag(const struct evidence *evidence, struct tops *tops, uint8_
 bool cycles_find_rising_tops(const struct cycles *cycles, const struct evidence *evidence,
                              struct rising_tops *rising)
 {
-    *rising = (struct rising_tops){.cycle_count = cycles->count};
-    if (cycles->settled_count < TOPS_STEP_COUNT_MIN ||
+    *rising = (struct rising_tops){.cycle_count = cycles->swings.count};
+    if (cycles->swings.settled_count < TOPS_STEP_COUNT_MIN ||
         cycles_count_steps(cycles, 1) < TOPS_STEP_COUNT_MIN) {
         return false;
     }
@@ -212,14 +212,14 @@ bool cycles_find_rising_floor(const struct cycles *cycles, const struct evidence
                               struct rising_floor *rising)
 {
     *rising = (struct rising_floor){0};
-    if (cycles->settled_count < FLOOR_HIGH_COUNT_MIN ||
+    if (cycles->swings.settled_count < FLOOR_HIGH_COUNT_MIN ||
         cycles_count_steps(cycles, 1) < FLOOR_HIGH_COUNT_MIN) {
         return false;
     }
     struct tops *tops = calloc(1, sizeof *tops);
     CHECK(tops != NULL);
     collect_tops(cycles, evidence, tops);
-    const size_t first = find_group(cycles, tops, cycles->settled_first);
+    const size_t first = find_group(cycles, tops, cycles->swings.settled_first);
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
         const struct rising_floor found = judge_floor(tops, (uint8_t)tag, first);
         *rising = found.rise_bytes > rising->rise_bytes ? found : *rising;

@@ -111,8 +111,7 @@ static void put_identity(const struct inspection *inspection, const struct targe
 {
     struct writing found;
     writing_init(&found);
-    writing_append_format(&found, "%u; this program loads %u to %u", target->abi_version,
-                          TARGET_ABI_VERSION_OLDEST, TARGET_ABI_VERSION);
+    writing_append_format(&found, "%u", target->abi_version);
     put_string(inspection, "target", "name", target->name, text);
     put_string(inspection, "target", "summary", target->summary, text);
     put(inspection, "target", "ABI version", &found, text);

@@ -128,9 +128,9 @@ static void run_and_answer(void *context, int file)
 
 /* --- reading and running --- */
 
-static enum exit_code read_side(struct compare_side *side, const struct arguments *arguments)
+static enum exit_code read_side(struct compare_side *side, const struct explain_options *options)
 {
-    const enum exit_code code = recording_read(side->path, arguments_reading(arguments), true,
+    const enum exit_code code = recording_read(side->path, options->reading, true,
                                                &side->recording);
     if (code != EXIT_KEPT) {
         return code;
@@ -159,15 +159,15 @@ static enum exit_code fail_side(const struct compare_side *side, enum child_end 
                         end == CHILD_DIED ? death : "--trial-timeout or --op-timeout");
 }
 
-static enum exit_code ask_side(struct compare_side *side, const struct arguments *arguments)
+static enum exit_code ask_side(struct compare_side *side, const struct explain_options *options)
 {
     struct writing answer;
     char death[CHILD_DEATH_BYTES];
     const size_t part_bytes = (size_t)side->answer.part_count * sizeof *side->parts;
     writing_init(&answer);
-    death_set_op_timeout(arguments->run.op_timeout_ns);
-    const enum child_end end = child_run(run_and_answer, side, arguments->run.trial_timeout_ns,
-                                         true, &answer, death);
+    death_set_op_timeout(options->reading.run->op_timeout_ns);
+    const enum child_end end = child_run(
+        run_and_answer, side, options->reading.run->trial_timeout_ns, true, &answer, death);
     enum exit_code code = EXIT_KEPT;
     if (end != CHILD_DONE) {
         code = fail_side(side, end, death);
@@ -201,12 +201,12 @@ static enum exit_code print_sides(void *context, const struct compare_side sides
     return code;
 }
 
-static enum exit_code check_options(const struct arguments *arguments)
+static enum exit_code check_options(const struct explain_options *options)
 {
-    const char *given = arguments->has_what_if    ? "--what-if"
-                        : arguments->has_timeline ? "--timeline"
-                        : arguments->svg != NULL  ? "--svg"
-                                                  : NULL;
+    const char *given = options->has_what_if    ? "--what-if"
+                        : options->has_timeline ? "--timeline"
+                        : options->svg != NULL  ? "--svg"
+                                                : NULL;
     return given == NULL
                ? EXIT_KEPT
                : message_fail(EXIT_USAGE, "%s applies to one FILE; with two, explain compares them",
@@ -214,20 +214,19 @@ static enum exit_code check_options(const struct arguments *arguments)
 }
 
 /* Runs both, and hands them to `use`. */
-static enum exit_code compare_files(const struct arguments *arguments, const char *const paths[2],
-                                    enum exit_code (*use)(void *context,
-                                                          const struct compare_side sides[2]),
-                                    void *context)
+static enum exit_code compare_files(
+    const struct explain_options *options, const char *const paths[2],
+    enum exit_code (*use)(void *context, const struct compare_side sides[2]), void *context)
 {
     struct compare_side *sides = calloc(2, sizeof *sides);
     CHECK(sides != NULL);
     enum exit_code code = EXIT_KEPT;
     for (int i = 0; i < 2 && code == EXIT_KEPT; i++) {
         sides[i].path = paths[i];
-        code = read_side(&sides[i], arguments);
+        code = read_side(&sides[i], options);
     }
     for (int i = 0; i < 2 && code == EXIT_KEPT; i++) {
-        code = ask_side(&sides[i], arguments);
+        code = ask_side(&sides[i], options);
     }
     if (code == EXIT_KEPT) {
         code = use(context, sides);
@@ -247,16 +246,15 @@ static enum exit_code append_sides(void *context, const struct compare_side side
     return EXIT_KEPT;
 }
 
-enum exit_code explain_compare_text(const struct arguments *arguments, const char *const paths[2],
-                                    struct writing *text)
+enum exit_code explain_compare_text(const struct explain_options *options,
+                                    const char *const paths[2], struct writing *text)
 {
-    return compare_files(arguments, paths, append_sides, text);
+    return compare_files(options, paths, append_sides, text);
 }
 
-enum exit_code explain_compare(const struct arguments *arguments)
+enum exit_code explain_compare(const struct explain_options *options)
 {
-    bool is_json = arguments->run.is_json;
-    const enum exit_code code = check_options(arguments);
-    return code == EXIT_KEPT ? compare_files(arguments, arguments->words, print_sides, &is_json)
-                             : code;
+    bool is_json = options->is_json;
+    const enum exit_code code = check_options(options);
+    return code == EXIT_KEPT ? compare_files(options, options->paths, print_sides, &is_json) : code;
 }

@@ -1,8 +1,8 @@
 #include "explain/explain_text.h"
 
 #include "explain/log.h"
-#include "explain/two_runs.h"
 #include "explain/report.h"
+#include "explain/two_runs.h"
 #include "recording/target_child.h"
 
 #include <errno.h>
@@ -20,11 +20,11 @@ static bool append_words(const struct writing *answer, struct writing *text)
 }
 
 /* Of what needs no run, or has no list.  False: it must run. */
-static bool append_told(const struct arguments *arguments, const struct recording *recording,
+static bool append_told(const struct explain_options *options, const struct recording *recording,
                         struct writing *text)
 {
     if (explain_report_is_told(recording)) {
-        explain_report_append(arguments, recording, text);
+        explain_report_append(options, recording, text);
         return true;
     }
     if (recording->why_no_list[0] != '\0') {
@@ -34,11 +34,11 @@ static bool append_told(const struct arguments *arguments, const struct recordin
     return false;
 }
 
-static enum exit_code append_run(const struct arguments *arguments,
+static enum exit_code append_run(const struct explain_options *options,
                                  const struct recording *recording, struct writing *text,
                                  char why[EXPLAIN_WHY_BYTES])
 {
-    struct explain_work work = {recording, arguments};
+    struct explain_work work = {recording, options};
     struct writing answer;
     char death_words[DEATH_WORDS_BYTES];
     enum child_end end;
@@ -47,7 +47,7 @@ static enum exit_code append_run(const struct arguments *arguments,
         return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
     }
     writing_init(&answer);
-    const enum exit_code code = target_child(&arguments->run, death, explain_and_answer, &work,
+    const enum exit_code code = target_child(options->reading.run, death, explain_and_answer, &work,
                                              &answer, &end);
     death_describe(death, death_words);
     if (code == EXIT_KEPT && (end != CHILD_DONE || !append_words(&answer, text))) {
@@ -61,11 +61,12 @@ static enum exit_code append_run(const struct arguments *arguments,
     return code;
 }
 
-enum exit_code explain_text(const struct arguments *arguments, const struct recording *recording,
-                            struct writing *text, char why[EXPLAIN_WHY_BYTES])
+enum exit_code explain_text(const struct explain_options *options,
+                            const struct recording *recording, struct writing *text,
+                            char why[EXPLAIN_WHY_BYTES])
 {
-    struct arguments words = *arguments;
-    words.run.is_json = false;
+    struct explain_options words = *options;
+    words.is_json = false;
     words.has_timeline = false;
     words.svg = NULL;
     why[0] = '\0';

@@ -26,7 +26,8 @@ void explain_take_moment(struct explanation *explanation, const struct run *run,
     explanation->occupancy = moment->occupancy;
 }
 
-static void note_use(struct explanation *explanation, const struct run *run, uint32_t host)
+static void note_use(struct explanation *explanation, const struct run *run, uint32_t host,
+                     uint32_t op)
 {
     const struct model *model = run_model(run, host);
     const struct memory_point point = {explanation->turn,
@@ -34,6 +35,7 @@ static void note_use(struct explanation *explanation, const struct run *run, uin
                                        model_capacity_bytes(model) - model_retired_bytes(model)};
     if (point.capacity_bytes > 0) {
         memory_track_add(&explanation->tracks[host], point);
+        list_use_add(&explanation->uses[host], explanation->steps, op, point.used_bytes);
     }
 }
 
@@ -62,12 +64,12 @@ void explain_hear(struct explanation *explanation, const struct run *run)
         return;
     }
     const uint32_t host = run_ops(run)->ops[op].host;
-    note_use(explanation, run, host);
+    note_use(explanation, run, host, op);
     if (host == explanation->host) {
         if (explanation->survey->peaks[host].turn == explanation->turn) {
             explain_take_moment(explanation, run, host, op);
         }
-        if (explanation->arguments->has_timeline) {
+        if (explanation->options->has_timeline) {
             note_row(explanation, run, op);
         }
     }

@@ -1,5 +1,5 @@
 /* The last line of an explanation: what to do next, in one sentence. */
-#include "cli/arguments.h"
+#include "explain/options.h"
 #include "explain/private/explain_parts.h"
 #include "harness/base/json.h"
 #include "harness/op/system.h"
@@ -14,9 +14,9 @@ enum { WIDTH = 118, INDENT = 2 };
 static void append_what_if(const struct explanation *explanation, struct writing *text)
 {
     writing_append(text, "hbmstress explain");
-    repeat_word(text, explanation->arguments->words[0]);
-    repeat_option(text, "--format", explanation->arguments->format);
-    repeat_setup(text, &explanation->arguments->run);
+    repeat_word(text, explanation->options->paths[0]);
+    repeat_option(text, "--format", explanation->options->reading.format);
+    repeat_setup(text, explanation->options->reading.run);
     writing_append(text, " --what-if");
 }
 
@@ -30,7 +30,7 @@ static void append_of_premature(const struct explanation *explanation, struct wr
         return;
     }
     writing_append(text, "mend the allocator, which refused what fits: hbmstress report-bug");
-    repeat_word(text, explanation->arguments->words[0]);
+    repeat_word(text, explanation->options->paths[0]);
     writing_append(text, " writes a program that shows it");
 }
 
@@ -38,7 +38,7 @@ static void append_of_remedy(const struct explanation *explanation, struct writi
 {
     const struct explain_best *best = &explanation->best;
     writing_append(text, best->words);
-    if (explanation->arguments->has_what_if) {
+    if (explanation->options->has_what_if) {
         writing_append(text, ", then run again; the table below has what else fits");
         return;
     }
@@ -121,14 +121,14 @@ static void append_next(const struct explanation *explanation, struct writing *t
     const enum verdict_kind kind = explanation->verdict->kind;
     if (kind == VERDICT_BROKEN) {
         writing_append(text, "find fewer ops that break the same promise: hbmstress shrink");
-        repeat_word(text, explanation->arguments->words[0]);
+        repeat_word(text, explanation->options->paths[0]);
     } else if (kind == VERDICT_PREMATURE) {
         append_of_premature(explanation, text);
     } else if (explanation->recording->view == IMPORT_SUMS) {
         append_of_sums(explanation, text);
     } else if (explanation->best.is_there) {
         append_of_remedy(explanation, text);
-    } else if (kind != VERDICT_NONE && !explanation->arguments->has_what_if) {
+    } else if (kind != VERDICT_NONE && !explanation->options->has_what_if) {
         writing_append(text, "see which change would have met the request: ");
         append_what_if(explanation, text);
     }

@@ -79,7 +79,10 @@ static void append_track(struct explanation *explanation)
     const struct memory_chart chart = {.width = 0};
     char name[DEVICE_NAME_BYTES], indented[DEVICE_NAME_BYTES + 2];
     snprintf(indented, sizeof indented, "  %s", device_name(explanation->recording, host, name));
-    const struct memory_device device = {indented, &explanation->tracks[host]};
+    struct list_growth growth;
+    list_growth_find(&explanation->uses[host], explanation->steps, &growth);
+    const int64_t slope = list_growth_per_1000_ops(&growth);
+    const struct memory_device device = {indented, &explanation->tracks[host], &slope};
     writing_append(&explanation->text, "\nMemory over time\n");
     memory_chart_draw(&chart, &device, &explanation->text);
 }

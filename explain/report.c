@@ -495,22 +495,22 @@ static void append_explanation(const struct recording *recording, struct writing
     json_close(text);
 }
 
-static enum exit_code print(const struct arguments *arguments, const struct writing *text,
+static enum exit_code print(const struct explain_options *options, const struct writing *text,
                             enum exit_code code)
 {
     struct output output;
-    output_init(&output, arguments->run.is_json);
+    output_init(&output, options->is_json);
     output_line(&output, text);
     output_text(&output, text);
     output_flush(&output);
     return output.is_failed ? EXIT_HARNESS : code;
 }
 
-void explain_report_append(const struct arguments *arguments, const struct recording *recording,
+void explain_report_append(const struct explain_options *options, const struct recording *recording,
                            struct writing *text)
 {
     struct explanation explanation = {
-        .arguments = arguments, .recording = recording, .is_json = arguments->run.is_json};
+        .options = options, .recording = recording, .is_json = options->is_json};
     writing_init(&explanation.text);
     explain_log(&recording->story, explanation.is_json, &explanation.text);
     if (explanation.is_json) {
@@ -527,17 +527,18 @@ void explain_report_append(const struct arguments *arguments, const struct recor
     writing_deinit(&explanation.text);
 }
 
-enum exit_code explain_report(const struct arguments *arguments, const struct recording *recording)
+enum exit_code explain_report(const struct explain_options *options,
+                              const struct recording *recording)
 {
     struct writing text;
     writing_init(&text);
-    explain_report_append(arguments, recording, &text);
-    const enum exit_code code = print(arguments, &text, EXIT_KEPT);
+    explain_report_append(options, recording, &text);
+    const enum exit_code code = print(options, &text, EXIT_KEPT);
     writing_deinit(&text);
     return code;
 }
 
-enum exit_code explain_report_after(const struct arguments *arguments,
+enum exit_code explain_report_after(const struct explain_options *options,
                                     const struct recording *recording, enum exit_code code)
 {
     struct writing text;
@@ -545,12 +546,12 @@ enum exit_code explain_report_after(const struct arguments *arguments,
         return code;
     }
     writing_init(&text);
-    if (arguments->run.is_json) {
+    if (options->is_json) {
         explain_report_in_json(recording, &text);
     } else {
         explain_report_in_words(recording, &text);
     }
-    code = print(arguments, &text, code);
+    code = print(options, &text, code);
     writing_deinit(&text);
     return code;
 }

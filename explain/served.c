@@ -7,13 +7,9 @@
 
 uint32_t explain_find_said_failure(const struct explanation *explanation)
 {
-    static const char *const others[] = {"--capacity", "--chip",  "--target", "--target-option",
-                                         "--rounding", "--hosts", NULL};
     const struct recording *recording = explanation->recording;
-    for (size_t i = 0; others[i] != NULL; i++) {
-        if (arguments_has(explanation->arguments, others[i])) {
-            return OP_NONE;
-        }
+    if (explanation->options->changes_setup) {
+        return OP_NONE;
     }
     for (size_t i = recording->said_count; i-- > 0;) {
         if (recording->said[i].kind == SAID_FAILED) {

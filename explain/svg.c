@@ -35,7 +35,7 @@ static void append_title(const struct explanation *explanation, struct writing *
     const struct moment *moment = &explanation->moment;
     size_print_field(moment->occupancy.in_use_bytes + moment->occupancy.reserved_bytes, used);
     size_print_field(moment->occupancy.capacity_bytes, whole);
-    writing_append_format(title, "%s: at op %lu", explanation->arguments->words[0],
+    writing_append_format(title, "%s: at op %lu", explanation->options->paths[0],
                           (unsigned long)moment->op);
     step_axis_append(explanation->steps, moment->op, ", ", title);
     writing_append_format(title, ", host %u: %s of %s in use", moment->host, used, whole);
@@ -104,7 +104,7 @@ void explain_draw_svg(struct explanation *explanation)
 {
     struct writing *svg = &explanation->svg;
     writing_clear(svg);
-    if (explanation->arguments->svg == NULL || !explanation->moment.is_taken) {
+    if (explanation->options->svg == NULL || !explanation->moment.is_taken) {
         return;
     }
     const uint64_t height = ROWS_TOP + explanation->moment.occupancy.tag_count * ROW_HEIGHT + GAP;

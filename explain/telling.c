@@ -26,7 +26,7 @@ static void end_rows(struct explanation *explanation)
 {
     const struct moment *moment = &explanation->moment;
     const size_t count = explanation->row_count;
-    if (explanation->arguments->has_timeline && moment->host == explanation->host &&
+    if (explanation->options->has_timeline && moment->host == explanation->host &&
         count <= SURVEY_ROW_COUNT && (count == 0 || explanation->rows[count - 1].op < moment->op)) {
         explanation->rows[explanation->row_count++] = (struct moment_row){moment->op,
                                                                           moment->headroom};

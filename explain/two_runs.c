@@ -82,8 +82,8 @@ static struct explanation *explanation_create(const struct explain_work *work,
 {
     struct explanation *explanation = calloc(1, sizeof *explanation);
     CHECK(explanation != NULL);
-    explanation->arguments = work->arguments;
-    explanation->is_json = work->arguments->run.is_json;
+    explanation->options = work->options;
+    explanation->is_json = work->options->is_json;
     explanation->recording = work->recording;
     explanation->steps = &view->steps;
     explanation->survey = &view->survey;
@@ -91,6 +91,8 @@ static struct explanation *explanation_create(const struct explain_work *work,
     explanation->oracle = oracle_create();
     explanation->history = malloc(sizeof *explanation->history);
     CHECK(explanation->history != NULL);
+    explanation->uses = calloc(OP_HOST_COUNT_MAX, sizeof *explanation->uses);
+    CHECK(explanation->uses != NULL);
     history_init(explanation->history);
     explanation->history->whole = &work->recording->ops;
     writing_init(&explanation->text);
@@ -102,6 +104,7 @@ static void explanation_destroy(struct explanation *explanation)
 {
     history_deinit(explanation->history);
     free(explanation->history);
+    free(explanation->uses);
     if (explanation->trial != NULL) {
         what_if_trial_destroy(explanation->trial);
     }
@@ -217,7 +220,7 @@ static void explain_second_run(const struct explain_work *work, struct explanati
         return;
     }
     writing_init(&text);
-    if (!work->arguments->run.is_json) {
+    if (!work->options->is_json) {
         lane_columns_print(columns, &trial.first, &text);
         writing_append(&text, "\n");
     }

@@ -2,13 +2,13 @@
 #ifndef EXPLAIN_TWO_RUNS_H
 #define EXPLAIN_TWO_RUNS_H
 
-#include "cli/arguments.h"
+#include "explain/options.h"
 #include "recording/recording.h"
 
 /* What the child works on. */
 struct explain_work {
     const struct recording *recording;
-    const struct arguments *arguments;
+    const struct explain_options *options;
 };
 
 /* context: struct explain_work.  Answers with the length of the picture (8 bytes), the exit code,

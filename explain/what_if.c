@@ -21,7 +21,7 @@
 
 /* What the child works on. */
 struct work {
-    const struct arguments *arguments;
+    const struct explain_options *options;
     const struct recording *recording;
     const char *directory;         /* NULL: no lists are wanted */
     char partial[FILE_PATH_BYTES]; /* where each of them is written until it is whole */
@@ -92,7 +92,7 @@ static void write_list(void *context, const struct what_if_row *row, const struc
         work->code = message_fail(EXIT_HARNESS, "%.80s...: %s", path, strerror(ENAMETOOLONG));
         return;
     }
-    if (file_is_same(path, work->arguments->words[0])) {
+    if (file_is_same(path, work->options->paths[0])) {
         work->code = message_fail(
             EXIT_HARNESS, "%s: this is the file that is explained, and it is not overwritten",
             path);
@@ -330,7 +330,7 @@ static void append_json_row(const struct work *work, const struct what_if *what_
 static void append_result(const struct work *work, enum what_if_result result,
                           const struct what_if *what_if, struct writing *text)
 {
-    if (work->arguments->run.is_json) {
+    if (work->options->is_json) {
         for (size_t i = 0; i < what_if->count; i++) {
             append_json_row(work, what_if, i, text);
         }
@@ -350,7 +350,7 @@ static void try_and_answer(void *context, int file)
     const struct what_if_wish wanted = {
         .take = write_list,
         .context = work,
-        .named_tags = work->arguments->checkpoint_tags == NULL ? NULL : work->named_tags};
+        .named_tags = work->options->checkpoint_tags == NULL ? NULL : work->named_tags};
     struct what_if what_if;
     struct writing text;
     writing_init(&text);
@@ -418,7 +418,7 @@ static enum exit_code name_tags(struct work *work, const char *value)
         const size_t length = strcspn(word, ",");
         if (!name_tag(work, word, length)) {
             return message_fail(EXIT_USAGE, "--checkpoint-tags: %s has no tag '%.*s'",
-                                work->arguments->words[0],
+                                work->options->paths[0],
                                 (int)(length < SETUP_NAME_BYTES ? length : SETUP_NAME_BYTES), word);
         }
         word += length;
@@ -428,12 +428,13 @@ static enum exit_code name_tags(struct work *work, const char *value)
     }
 }
 
-enum exit_code what_if_check(const struct arguments *arguments, const struct recording *recording)
+enum exit_code what_if_check(const struct explain_options *options,
+                             const struct recording *recording)
 {
-    struct work work = {.arguments = arguments, .recording = recording};
-    const enum exit_code code = name_tags(&work, arguments->checkpoint_tags);
-    return code == EXIT_KEPT && arguments->what_if_out != NULL
-               ? place_make_folder(arguments->what_if_out)
+    struct work work = {.options = options, .recording = recording};
+    const enum exit_code code = name_tags(&work, options->checkpoint_tags);
+    return code == EXIT_KEPT && options->what_if_out != NULL
+               ? place_make_folder(options->what_if_out)
                : code;
 }
 
@@ -448,30 +449,30 @@ static bool begin_lists(struct work *work)
     return partial_create(beside, work->partial);
 }
 
-enum exit_code what_if_explain(const struct arguments *arguments, const struct recording *recording,
-                               enum exit_code code)
+enum exit_code what_if_explain(const struct explain_options *options,
+                               const struct recording *recording, enum exit_code code)
 {
-    struct work work = {.arguments = arguments,
+    struct work work = {.options = options,
                         .recording = recording,
-                        .directory = arguments->what_if_out,
+                        .directory = options->what_if_out,
                         .code = code};
     const bool is_explained = code == EXIT_KEPT || code == EXIT_BROKEN || code == EXIT_UNKNOWN;
-    if (!is_explained || (!arguments->has_what_if && arguments->what_if_out == NULL)) {
+    if (!is_explained || (!options->has_what_if && options->what_if_out == NULL)) {
         return code;
     }
-    (void)name_tags(&work, arguments->checkpoint_tags);
+    (void)name_tags(&work, options->checkpoint_tags);
     if (!begin_lists(&work)) {
         return message_fail(EXIT_HARNESS, "%s: %s", work.directory, strerror(errno));
     }
     struct writing answer;
     char death[CHILD_DEATH_BYTES];
     writing_init(&answer);
-    const enum child_end end = child_run(try_and_answer, &work, arguments->run.trial_timeout_ns,
-                                         true, &answer, death);
+    const enum child_end end = child_run(
+        try_and_answer, &work, options->reading.run->trial_timeout_ns, true, &answer, death);
     partial_remove(work.partial);
     const bool is_answered = end == CHILD_DONE && answer.length >= sizeof(enum exit_code);
-    code = is_answered ? output_answer(arguments->run.is_json, &answer)
-                       : fail_without_answer(arguments->words[0], end, death);
+    code = is_answered ? output_answer(options->is_json, &answer)
+                       : fail_without_answer(options->paths[0], end, death);
     writing_deinit(&answer);
     return code;
 }

@@ -1,5 +1,5 @@
 /* An explanation in words and numbers. */
-#include "cli/arguments.h"
+#include "explain/options.h"
 #include "explain/private/explain_parts.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
@@ -402,14 +402,14 @@ static void explain_refusals(struct explanation *explanation)
     }
 }
 
-static void append_import(struct writing *text, const struct arguments *arguments)
+static void append_import(struct writing *text, const struct explain_options *options)
 {
     writing_append(text, "hbmstress import");
-    repeat_word(text, arguments->words[0]);
-    repeat_option(text, "--format", arguments->format);
-    repeat_setup(text, &arguments->run);
-    repeat_number(text, "--kv-bytes-per-token", arguments->kv_bytes_per_token);
-    repeat_number(text, "--kv-tokens-per-second", arguments->kv_tokens_per_second);
+    repeat_word(text, options->paths[0]);
+    repeat_option(text, "--format", options->reading.format);
+    repeat_setup(text, options->reading.run);
+    repeat_number(text, "--kv-bytes-per-token", options->reading.kv_bytes_per_token);
+    repeat_number(text, "--kv-tokens-per-second", options->reading.kv_tokens_per_second);
     writing_append(text, " -o list.ops, then hbmstress replay list.ops");
 }
 
@@ -420,10 +420,10 @@ static void explain_proof(struct explanation *explanation)
     writing_append(text, "  Its proof: ");
     if (explanation->recording->format == &format_ops) {
         writing_append(text, "hbmstress replay");
-        repeat_word(text, explanation->arguments->words[0]);
-        repeat_setup(text, &explanation->arguments->run);
+        repeat_word(text, explanation->options->paths[0]);
+        repeat_setup(text, explanation->options->reading.run);
     } else {
-        append_import(text, explanation->arguments);
+        append_import(text, explanation->options);
     }
     writing_append(text, " --certificates DIR\n");
 }

@@ -17,11 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TARGET_ABI_VERSION 4u
-/* Still loaded.  Later versions appended fields to the table, the contract and other structures;
- * what an older plug-in does not have is 0.  In version 2 the contract ends before `rounding`, and
- * nothing is promised there. */
-#define TARGET_ABI_VERSION_OLDEST 2u
+#define TARGET_ABI_VERSION 1u
 
 /* Mitigations in the documented order; `order` in the contract lists each at most once. */
 enum mitigation {
@@ -42,7 +38,7 @@ enum defrag_contract {
 /* How large a block may be: docs/promise.md gives the formula and examples. */
 enum rounding_kind {
     ROUNDING_GRANULE = 0, /* the request, rounded up to granules */
-    ROUNDING_ANY,         /* nothing is promised: what plug-ins of ABI version 2 get */
+    ROUNDING_ANY,         /* nothing is promised */
     ROUNDING_CLASSES      /* size classes: powers of two, each doubling cut into `steps` */
 };
 
@@ -149,9 +145,8 @@ struct target_contract {
     bool thread_safe;            /* calls may come from several threads at once */
     bool resumes; /* it calls again after DEVICE_PARTIAL; if false the device never answers so */
     enum mitigation order[MITIGATION_ORDER_COUNT];
-    struct target_rounding rounding; /* since ABI version 3; all zero = granules alone */
+    struct target_rounding rounding; /* all zero = granules alone */
 
-    /* since ABI version 4 */
     /* hidden, pages: with defrag none alone; retire, report and locate are not called.  hidden:
      * without programs. */
     enum placement placement;
@@ -240,7 +235,7 @@ struct device_services {
     void *(*host_alloc)(void *context, size_t bytes);
     void (*host_free)(void *context, void *memory, size_t bytes);
 
-    /* Since ABI version 4, for sleep and wake alone.  unmap gives the memory behind
+    /* For sleep and wake alone.  unmap gives the memory behind
      * [address, address + bytes) back to the device, and what it holds is lost; it is never
      * refused.  map takes memory for the range again, which holds nothing; what is mapped already
      * stays as it is.  All of the device is mapped at first, and nothing can be copied from or to
@@ -248,7 +243,6 @@ struct device_services {
     void (*unmap)(void *context, uint64_t address, uint64_t bytes);
     enum device_result (*map)(void *context, uint64_t address, uint64_t bytes);
     enum device_result (*stage_copy)(void *context, uint64_t stage, uint64_t to);
-    /* since ABI version 4: size_bytes of this structure tells whether they are there */
     /* Takes a region of the device: the lowest one of so many bytes that no region held meets, at a
      * multiple of TARGET_REGION_ALIGN_BYTES.  OK sets *region; it may have fewer bytes than asked,
      * at least 1.  REFUSED: there is none. */
@@ -301,7 +295,7 @@ struct target_request {
     enum block_kind kind;
     uint32_t tag;
     const char *tag_name; /* valid until close(); "" when the tag has no name, never NULL */
-    uint32_t stream;      /* since ABI version 4: 0..63; 0 unless contract.stream_ordered */
+    uint32_t stream;      /* 0..63; 0 unless contract.stream_ordered */
 };
 struct target_program {
     uint64_t id; /* what device_services.unload takes; never 0; as a block's */
@@ -332,7 +326,7 @@ struct target_stats {
     uint64_t bytes_reservable_limit; /* not judged */
     uint64_t largest_free_block_bytes;
 
-    /* since ABI version 4; judged where contract.counts_owners.  Their sum is bytes_limit. */
+    /* Judged where contract.counts_owners.  Their sum is bytes_limit. */
     uint64_t free_bytes;
     uint64_t used_bytes;      /* live blocks that are neither of the next two */
     uint64_t evictable_bytes; /* idle programs, if some request may evict them */
@@ -469,7 +463,6 @@ struct target {
      * next call. */
     const char *(*message)(struct target_instance *instance);
 
-    /* since ABI version 4 */
     struct target_limits limits;
     /* optional, both or none.  Bytes [offset, offset + bytes) of a live block, inside what was
      * asked for; at most 16 at a time.  They are called where the contract's placement is hidden

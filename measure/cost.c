@@ -104,8 +104,7 @@ static bool open_bare(struct bare_run *bare, const struct setup *setup)
                            sizeof reason) != TARGET_OK) {
         return false;
     }
-    const bool is_plain = bare->target->abi_version < 4 ||
-                          (!contract.regions.grows && !contract.stream_ordered);
+    const bool is_plain = !contract.regions.grows && !contract.stream_ordered;
     if (!is_plain) {
         bare->target->close(bare->instance);
     }

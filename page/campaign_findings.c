@@ -32,7 +32,7 @@ enum { CARD_BYTES_MAX = 360 << 10, COMMAND_BYTES_MAX = 8000 };
 
 /* One card, and what its files say. */
 struct card {
-    const struct arguments *arguments;
+    const struct page_options *options;
     const char *directory;
     const json_t *finding;
     unsigned number;            /* from 1 */
@@ -77,9 +77,9 @@ static bool find_path(const struct card *card, const char *path, char found[FILE
 
 /* A list may name a target that loads a file, and loading one runs it: only the user asks for that.
  */
-static bool may_run_target(const struct arguments *arguments, const struct setup *setup)
+static bool may_run_target(const struct page_options *options, const struct setup *setup)
 {
-    return arguments->run.target != NULL ||
+    return options->reading.run->target != NULL ||
            (!adapter_is_named(setup->target) && target_find(setup->target) != NULL);
 }
 
@@ -92,7 +92,7 @@ static void look_at_list(struct card *card)
     op_list_init(&ops);
     if (ops_file_parse(writing_string(&card->list), card->list.length, &setup, &ops, &error) ==
         OPS_FILE_OK) {
-        card->may_run = may_run_target(card->arguments, &setup);
+        card->may_run = may_run_target(card->options, &setup);
         card->has_lanes = lanes_are_in(&ops);
     }
     op_list_deinit(&ops);
@@ -273,7 +273,7 @@ static void append_columns(struct writing *html, const struct card *card)
     }
     writing_init(&columns);
     writing_init(&part);
-    if (finding_columns(card->arguments, card->path, &columns)) {
+    if (finding_columns(card->options, card->path, &columns)) {
         writing_append(&part, "<details open><summary>The interleaving, a column for each lane"
                               "</summary>\n<pre>");
         page_append_text(&part, writing_string(&columns));
@@ -324,7 +324,7 @@ static void append_map(struct writing *html, const struct card *card)
         append_no_map(html, card,
                       "its target is no part of hbmstress, and such a one is loaded only "
                       "when you name it");
-    } else if (!report_run_data(card->arguments, card->path, &data, why)) {
+    } else if (!report_run_data(card->options, card->path, &data, why)) {
         append_no_map(html, card, why);
     } else {
         writing_append_format(&part, "<div class=\"map\" data-run=\"%s\"></div>\n", id);
@@ -358,7 +358,7 @@ static void append_card(struct writing *html, struct card *card)
 }
 
 void campaign_findings(struct writing *html, const struct campaign_lines *lines,
-                       const struct arguments *arguments, size_t length_max)
+                       const struct page_options *options, size_t length_max)
 {
     const size_t count = json_array_size(lines->findings);
     const json_t *finding;
@@ -369,7 +369,7 @@ void campaign_findings(struct writing *html, const struct campaign_lines *lines,
     }
     json_array_foreach(lines->findings, i, finding)
     {
-        struct card card = {.arguments = arguments,
+        struct card card = {.options = options,
                             .directory = lines->directory,
                             .finding = finding,
                             .number = (unsigned)i + 1,

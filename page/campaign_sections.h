@@ -2,9 +2,9 @@
 #ifndef PAGE_CAMPAIGN_SECTIONS_H
 #define PAGE_CAMPAIGN_SECTIONS_H
 
-#include "cli/arguments.h"
 #include "harness/base/writing.h"
 #include "page/campaign_lines.h"
+#include "page/report_page.h"
 
 /* The verdict in one line, and the facts. */
 void campaign_head(struct writing *html, const struct campaign_lines *lines);
@@ -17,10 +17,10 @@ size_t campaign_new_findings(const struct campaign_lines *lines);
 void campaign_against(struct writing *html, const struct campaign_lines *now,
                       const struct campaign_lines *before);
 
-/* A card for each finding, as many as fit into length_max bytes of html.  arguments: a plug-in is
+/* A card for each finding, as many as fit into length_max bytes of html.  A plug-in is
  * loaded only where they name it. */
 void campaign_findings(struct writing *html, const struct campaign_lines *lines,
-                       const struct arguments *arguments, size_t length_max);
+                       const struct page_options *options, size_t length_max);
 
 /* Why out-of-memories were justified. */
 void campaign_ooms(struct writing *html, const struct campaign_lines *lines);

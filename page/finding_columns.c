@@ -44,15 +44,15 @@ static void cut_text(struct writing *text)
     writing_append(text, "(the rest is left out)\n");
 }
 
-bool finding_columns(const struct arguments *arguments, const char *path, struct writing *text)
+bool finding_columns(const struct page_options *options, const char *path, struct writing *text)
 {
     struct recording recording;
     struct writing answer;
     char death[CHILD_DEATH_BYTES];
-    const uint64_t asked_ns = arguments->run.trial_timeout_ns;
+    const uint64_t asked_ns = options->reading.run->trial_timeout_ns;
     bool is_shown = false;
     writing_init(&answer);
-    if (recording_read(path, arguments_reading(arguments), false, &recording) == EXIT_KEPT) {
+    if (recording_read(path, options->reading, false, &recording) == EXIT_KEPT) {
         (void)child_run(write_columns, &recording,
                         asked_ns < DURATION_NS_MAX ? asked_ns : DURATION_NS_MAX, true, &answer,
                         death);

@@ -12,7 +12,7 @@ static void record_list(void *context, int file)
     run_record_run(run->record, run->recording.target);
 }
 
-static enum exit_code run_list(struct list_run *run, const struct arguments *arguments)
+static enum exit_code run_list(struct list_run *run, const struct page_options *options)
 {
     struct writing answer;
     enum child_end end;
@@ -21,7 +21,7 @@ static enum exit_code run_list(struct list_run *run, const struct arguments *arg
         return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
     }
     writing_init(&answer);
-    const enum exit_code code = target_child(&arguments->run, death, record_list, run, &answer,
+    const enum exit_code code = target_child(options->reading.run, death, record_list, run, &answer,
                                              &end);
     run->has_died = code == EXIT_KEPT && end == CHILD_DIED;
     run->is_stopped = code == EXIT_KEPT && end == CHILD_STOPPED;
@@ -32,15 +32,15 @@ static enum exit_code run_list(struct list_run *run, const struct arguments *arg
     return code;
 }
 
-enum exit_code list_run_init(struct list_run *run, const struct arguments *arguments,
+enum exit_code list_run_init(struct list_run *run, const struct page_options *options,
                              const char *path)
 {
     memset(run, 0, sizeof *run);
     run->path = path;
-    return recording_read_to_show(path, arguments_reading(arguments), &run->recording);
+    return recording_read_to_show(path, options->reading, &run->recording);
 }
 
-enum exit_code list_run_execute(struct list_run *run, const struct arguments *arguments)
+enum exit_code list_run_execute(struct list_run *run, const struct page_options *options)
 {
     const struct recording *recording = &run->recording;
     if (recording->why_no_list[0] != '\0') {
@@ -53,7 +53,7 @@ enum exit_code list_run_execute(struct list_run *run, const struct arguments *ar
     if (run->record == NULL) {
         return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
     }
-    enum exit_code code = run_list(run, arguments);
+    enum exit_code code = run_list(run, options);
     if (code == EXIT_KEPT && run->record->is_refused) {
         code = message_fail(EXIT_HARNESS, "%s: the target refuses the setup: %s", run->path,
                             run->record->why);

@@ -3,7 +3,7 @@
 #define PAGE_LIST_RUN_H
 
 #include "campaign/process/death.h"
-#include "cli/arguments.h"
+#include "page/report_page.h"
 #include "page/run_holders.h"
 #include "page/run_record.h"
 #include "recording/recording.h"
@@ -24,10 +24,10 @@ struct list_run {
 };
 
 /* Reads the file.  EXIT_KEPT, or another code after one message; deinit in both cases. */
-enum exit_code list_run_init(struct list_run *run, const struct arguments *arguments,
+enum exit_code list_run_init(struct list_run *run, const struct page_options *options,
                              const char *path);
 /* Runs what was read, unless there is no list.  The same codes. */
-enum exit_code list_run_execute(struct list_run *run, const struct arguments *arguments);
+enum exit_code list_run_execute(struct list_run *run, const struct page_options *options);
 void list_run_deinit(struct list_run *run);
 
 #endif

@@ -11,7 +11,7 @@ enum { WAIT_MS = 50 };
 /* What the process answers, before the words. */
 struct answer {
     enum exit_code code;
-    char why[EXPLAIN_WHY_BYTES];
+    char why[PAGE_WHY_BYTES];
 };
 
 static void explain_list(void *context, int file)
@@ -20,16 +20,17 @@ static void explain_list(void *context, int file)
     struct answer answer = {0};
     struct writing text;
     writing_init(&text);
-    answer.code = explain_text(words->arguments, words->recording, &text, answer.why);
+    answer.code = words->options->explain(words->options->context, words->recording, &text,
+                                          answer.why);
     (void)(file_write_all(file, &answer, sizeof answer) &&
            file_write_all(file, writing_string(&text), text.length));
     writing_deinit(&text);
 }
 
-enum exit_code list_words_start(struct list_words *words, const struct arguments *arguments,
+enum exit_code list_words_start(struct list_words *words, const struct page_options *options,
                                 const struct recording *recording)
 {
-    words->arguments = arguments;
+    words->options = options;
     words->recording = recording;
     return background_start(&words->background, explain_list, words)
                ? EXIT_KEPT
@@ -37,7 +38,7 @@ enum exit_code list_words_start(struct list_words *words, const struct arguments
 }
 
 enum exit_code list_words_take(struct list_words *words, struct writing *text,
-                               char why[EXPLAIN_WHY_BYTES])
+                               char why[PAGE_WHY_BYTES])
 {
     const struct writing *said = &words->background.answer;
     struct answer answer;

@@ -4,21 +4,21 @@
 #define PAGE_LIST_WORDS_H
 
 #include "campaign/process/background.h"
-#include "explain/explain_text.h"
+#include "page/report_page.h"
 
-/* The process at work; zero before it begins.  arguments and recording outlive it. */
+/* The process at work; zero before it begins.  options and recording outlive it. */
 struct list_words {
-    const struct arguments *arguments;
+    const struct page_options *options;
     const struct recording *recording;
     struct background background;
 };
 
 /* EXIT_KEPT, or EXIT_HARNESS after one message; deinit in both cases. */
-enum exit_code list_words_start(struct list_words *words, const struct arguments *arguments,
+enum exit_code list_words_start(struct list_words *words, const struct page_options *options,
                                 const struct recording *recording);
-/* Waits for them: as explain_text(). */
+/* Waits for them: as explain() of the options. */
 enum exit_code list_words_take(struct list_words *words, struct writing *text,
-                               char why[EXPLAIN_WHY_BYTES]);
+                               char why[PAGE_WHY_BYTES]);
 /* Ends the process wherever it is. */
 void list_words_deinit(struct list_words *words);
 

@@ -37,7 +37,7 @@ static void append_part(struct writing *html, const struct writing *part, const 
 
 /* Findings have what the other parts leave, and half of the page at least. */
 static void append_parts(struct writing *html, const struct campaign_lines *lines,
-                         const struct arguments *arguments, struct writing parts[PART_COUNT])
+                         const struct page_options *options, struct writing parts[PART_COUNT])
 {
     struct writing findings;
     size_t length = 0, room = measure_room(html);
@@ -45,7 +45,7 @@ static void append_parts(struct writing *html, const struct campaign_lines *line
         length += parts[i].length;
     }
     writing_init(&findings);
-    campaign_findings(&findings, lines, arguments, length < room / 2 ? room - length : room / 2);
+    campaign_findings(&findings, lines, options, length < room / 2 ? room - length : room / 2);
     room -= findings.length < room ? findings.length : room;
     for (unsigned i = 0; i < PART_COUNT; i++) {
         append_part(html, &parts[i], part_names[i], &room);
@@ -57,7 +57,7 @@ static void append_parts(struct writing *html, const struct campaign_lines *line
 }
 
 static void append_sections(struct writing *html, const struct campaign_lines *lines,
-                            const struct campaign_lines *before, const struct arguments *arguments)
+                            const struct campaign_lines *before, const struct page_options *options)
 {
     struct writing parts[PART_COUNT] = {0};
     campaign_head(&parts[PART_HEAD], lines);
@@ -67,7 +67,7 @@ static void append_sections(struct writing *html, const struct campaign_lines *l
     campaign_ooms(&parts[PART_OOMS], lines);
     campaign_memory(&parts[PART_MEMORY], lines);
     campaign_tables(&parts[PART_TABLES], lines);
-    append_parts(html, lines, arguments, parts);
+    append_parts(html, lines, options, parts);
     for (unsigned i = 0; i < PART_COUNT; i++) {
         writing_deinit(&parts[i]);
     }
@@ -82,17 +82,17 @@ static enum exit_code read_lines(const char *directory, struct campaign_lines *l
     return code;
 }
 
-enum exit_code report_campaign(const struct arguments *arguments, struct writing *html)
+enum exit_code report_campaign(const struct page_options *options, struct writing *html)
 {
-    const char *against = arguments->against;
+    const char *against = options->against;
     struct campaign_lines lines, before = {0};
-    enum exit_code code = read_lines(arguments->words[0], &lines);
+    enum exit_code code = read_lines(options->path, &lines);
     if (code == EXIT_KEPT && against != NULL) {
         code = read_lines(against, &before);
     }
     if (code == EXIT_KEPT) {
-        page_begin(html, arguments->words[0]);
-        append_sections(html, &lines, against == NULL ? NULL : &before, arguments);
+        page_begin(html, options->path);
+        append_sections(html, &lines, against == NULL ? NULL : &before, options);
         page_end(html);
     }
     campaign_lines_deinit(&before);

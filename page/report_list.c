@@ -1,5 +1,4 @@
 /* The page of one list or field trace, and of two of them on one axis. */
-#include "explain/compare.h"
 #include "harness/base/check.h"
 #include "page/list_run.h"
 #include "page/list_sections.h"
@@ -23,7 +22,7 @@ static void append_words(struct writing *html, const struct writing *words)
 static enum exit_code append_meaning(struct list_words *explaining, struct writing *html)
 {
     struct writing words;
-    char why[EXPLAIN_WHY_BYTES];
+    char why[PAGE_WHY_BYTES];
     writing_init(&words);
     const enum exit_code code = list_words_take(explaining, &words, why);
     if (code == EXIT_KEPT) {
@@ -51,13 +50,12 @@ static void append_data(struct list_run *run, const char *id, struct writing *ht
 }
 
 /* What `explain A B` prints: A is the earlier one. */
-static enum exit_code append_comparison(const struct arguments *arguments, const char *against,
+static enum exit_code append_comparison(const struct page_options *options, const char *against,
                                         struct writing *html)
 {
     struct writing words;
     writing_init(&words);
-    const char *const paths[2] = {against, arguments->words[0]};
-    const enum exit_code code = explain_compare_text(arguments, paths, &words);
+    const enum exit_code code = options->compare(options->context, against, &words);
     if (code == EXIT_KEPT) {
         page_section_begin(html, "difference", "What changed");
         append_words(html, &words);
@@ -81,10 +79,10 @@ static enum exit_code append_told(const struct list_run *run, struct list_words 
 }
 
 /* Pictures come before words. */
-static enum exit_code append_page(const struct arguments *arguments, struct list_run runs[2],
+static enum exit_code append_page(const struct page_options *options, struct list_run runs[2],
                                   struct list_words *explaining, struct writing *html)
 {
-    const char *against = arguments->against;
+    const char *against = options->against;
     if (runs[0].record == NULL) {
         return append_told(&runs[0], explaining, html);
     }
@@ -92,7 +90,7 @@ static enum exit_code append_page(const struct arguments *arguments, struct list
     list_sections_pictures(&runs[0], "run-0", against == NULL ? NULL : "run-1", html);
     enum exit_code code = append_meaning(explaining, html);
     if (code == EXIT_KEPT && against != NULL) {
-        code = append_comparison(arguments, against, html);
+        code = append_comparison(options, against, html);
     }
     if (code != EXIT_KEPT) {
         return code;
@@ -106,12 +104,12 @@ static enum exit_code append_page(const struct arguments *arguments, struct list
     return EXIT_KEPT;
 }
 
-static enum exit_code read_lists(const struct arguments *arguments, struct list_run runs[2])
+static enum exit_code read_lists(const struct page_options *options, struct list_run runs[2])
 {
-    const char *against = arguments->against;
-    enum exit_code code = list_run_init(&runs[0], arguments, arguments->words[0]);
+    const char *against = options->against;
+    enum exit_code code = list_run_init(&runs[0], options, options->path);
     if (code == EXIT_KEPT && against != NULL) {
-        code = list_run_init(&runs[1], arguments, against);
+        code = list_run_init(&runs[1], options, against);
     }
     for (size_t i = 0; code == EXIT_KEPT && against != NULL && i < 2; i++) {
         if (runs[i].recording.why_no_list[0] != '\0') {
@@ -122,27 +120,27 @@ static enum exit_code read_lists(const struct arguments *arguments, struct list_
     return code;
 }
 
-static enum exit_code run_lists(const struct arguments *arguments, struct list_run runs[2],
+static enum exit_code run_lists(const struct page_options *options, struct list_run runs[2],
                                 struct list_words *explaining)
 {
-    enum exit_code code = list_words_start(explaining, arguments, &runs[0].recording);
-    code = code == EXIT_KEPT ? list_run_execute(&runs[0], arguments) : code;
-    if (code == EXIT_KEPT && arguments->against != NULL) {
-        code = list_run_execute(&runs[1], arguments);
+    enum exit_code code = list_words_start(explaining, options, &runs[0].recording);
+    code = code == EXIT_KEPT ? list_run_execute(&runs[0], options) : code;
+    if (code == EXIT_KEPT && options->against != NULL) {
+        code = list_run_execute(&runs[1], options);
     }
     return code;
 }
 
-enum exit_code report_list(const struct arguments *arguments, struct writing *html)
+enum exit_code report_list(const struct page_options *options, struct writing *html)
 {
     struct list_words explaining = {0};
     struct list_run *runs = calloc(2, sizeof *runs);
     CHECK(runs != NULL);
-    enum exit_code code = read_lists(arguments, runs);
-    code = code == EXIT_KEPT ? run_lists(arguments, runs, &explaining) : code;
+    enum exit_code code = read_lists(options, runs);
+    code = code == EXIT_KEPT ? run_lists(options, runs, &explaining) : code;
     if (code == EXIT_KEPT) {
-        page_begin(html, arguments->words[0]);
-        code = append_page(arguments, runs, &explaining, html);
+        page_begin(html, options->path);
+        code = append_page(options, runs, &explaining, html);
         page_end(html);
     }
     list_words_deinit(&explaining);
@@ -152,13 +150,13 @@ enum exit_code report_list(const struct arguments *arguments, struct writing *ht
     return code;
 }
 
-bool report_run_data(const struct arguments *arguments, const char *path, struct writing *json,
+bool report_run_data(const struct page_options *options, const char *path, struct writing *json,
                      char why[REPORT_WHY_BYTES])
 {
     struct list_run *run = calloc(1, sizeof *run);
     CHECK(run != NULL);
-    const bool is_run = list_run_init(run, arguments, path) == EXIT_KEPT &&
-                        list_run_execute(run, arguments) == EXIT_KEPT && run->record != NULL;
+    const bool is_run = list_run_init(run, options, path) == EXIT_KEPT &&
+                        list_run_execute(run, options) == EXIT_KEPT && run->record != NULL;
     if (is_run) {
         run_data_append(run->record, &run->recording, &run->steps, path, json);
     } else {

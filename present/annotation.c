@@ -16,18 +16,6 @@ enum { GITHUB_COUNT_MAX = 10, MARKDOWN_COUNT_MAX = 50 };
 
 static const char *const level_names[ANNOTATION_LEVEL_COUNT] = {"error", "warning", "notice"};
 
-enum annotation_form annotation_form_find(const char *name)
-{
-    static const char *const names[ANNOTATION_FORM_COUNT] = {
-        [ANNOTATION_GITHUB] = "github", [ANNOTATION_GITLAB] = "gitlab"};
-    for (int form = ANNOTATION_NONE + 1; form < ANNOTATION_FORM_COUNT; form++) {
-        if (strcmp(names[form], name) == 0) {
-            return (enum annotation_form)form;
-        }
-    }
-    return ANNOTATION_NONE;
-}
-
 const char *annotation_path(const char *file)
 {
     while (strncmp(file, "./", 2) == 0) {

@@ -15,8 +15,6 @@ enum annotation_form {
     ANNOTATION_GITLAB,
     ANNOTATION_FORM_COUNT
 };
-/* ANNOTATION_NONE: no form has that name. */
-enum annotation_form annotation_form_find(const char *name);
 
 /* The file that GitLab reads, in the folder of the output. */
 #define ANNOTATION_GITLAB_NAME "gl-code-quality-report.json"

@@ -59,17 +59,29 @@ static void print_spark(const struct memory_track *track, char spark[SPARK_BYTES
     }
 }
 
-static void print_trend(const struct memory_track *track, char text[MEMORY_TEXT_BYTES + 24])
+static bool find_trend(const struct memory_device *device, int64_t *trend)
+{
+    if (!memory_trend(device->track, trend)) {
+        return false;
+    }
+    *trend = device->bytes_per_1000_ops != NULL ? *device->bytes_per_1000_ops : *trend;
+    return true;
+}
+
+static void print_trend(const struct memory_device *device, char text[MEMORY_TEXT_BYTES + 24])
 {
     char amount[MEMORY_TEXT_BYTES];
     int64_t trend;
-    if (!memory_trend(track, &trend)) {
+    if (!find_trend(device, &trend)) {
         snprintf(text, MEMORY_TEXT_BYTES + 24, "no trend");
         return;
     }
-    const uint64_t size = trend < 0 ? 0 - (uint64_t)trend : (uint64_t)trend;
-    memory_print(size, size, amount);
-    snprintf(text, MEMORY_TEXT_BYTES + 24, "%c%s/1000 ops", trend < 0 ? '-' : '+', amount);
+    if (trend == 0) {
+        snprintf(text, MEMORY_TEXT_BYTES + 24, "no growth");
+        return;
+    }
+    memory_print((uint64_t)trend, (uint64_t)trend, amount);
+    snprintf(text, MEMORY_TEXT_BYTES + 24, "+%s/1000 ops", amount);
 }
 
 static void append_cut(const struct memory_chart *chart, const char *string, enum colour colour,
@@ -102,11 +114,11 @@ static void append_use(const struct memory_device *device, struct writing *line)
                           memory_share(&track->peak) / 100, track->peak.op_count);
 }
 
-static void append_history(const struct memory_track *track, struct writing *line)
+static void append_history(const struct memory_device *device, struct writing *line)
 {
     char trend[MEMORY_TEXT_BYTES + 24], spark[SPARK_BYTES] = "";
-    print_spark(track, spark);
-    print_trend(track, trend);
+    print_spark(device->track, spark);
+    print_trend(device, trend);
     writing_append_format(line, "  %s  %s", spark, trend);
 }
 
@@ -133,7 +145,7 @@ size_t memory_chart_draw(const struct memory_chart *chart, const struct memory_d
     append_use(device, &line);
     append_cut(chart, writing_string(&line), COLOUR_NONE, text);
     writing_clear(&line);
-    append_history(device->track, &line);
+    append_history(device, &line);
     append_cut(chart, writing_string(&line), COLOUR_NONE, text);
     if (is_alarming) {
         writing_clear(&line);
@@ -156,7 +168,7 @@ void memory_chart_json(const struct memory_chart *chart, const struct memory_dev
     json_add_number(text, "op", track->last.op_count);
     json_add_number(text, "peak_bytes", track->peak.used_bytes);
     json_add_number(text, "peak_op", track->peak.op_count);
-    if (memory_trend(track, &trend)) {
+    if (find_trend(device, &trend)) {
         writing_append_format(text, ",\"trend_bytes_per_1000_ops\":%" PRId64, trend);
     }
     if (chart->alarm_percent > 0) {

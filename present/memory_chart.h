@@ -8,11 +8,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* One device (a host of a list), or one job of a campaign. */
 struct memory_device {
-    const char *name;                 /* any text; it is made visible */
-    const struct memory_track *track; /* at least one point */
+    const char *name;                  /* any text; it is made visible */
+    const struct memory_track *track;  /* at least one point */
+    const int64_t *bytes_per_1000_ops; /* by which it grows, where that was judged by each op; NULL:
+                                          the points of the track decide */
 };
 
 /* How it is drawn. */

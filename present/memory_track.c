@@ -1,9 +1,13 @@
 #include "present/memory_track.h"
 
 #include "harness/base/check.h"
+#include "harness/base/trend.h"
 
+#include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
+
+/* Four neighbours make a floor: the fullest moment of one trial is no growth. */
+enum { WINDOW_COUNT_MAX = MEMORY_TRACK_POINT_COUNT_MAX / 4 };
 
 uint64_t memory_share(const struct memory_point *point)
 {
@@ -81,32 +85,22 @@ static bool is_one_device(const struct memory_track *track)
     return true;
 }
 
-static int compare_slopes(const void *a, const void *b)
-{
-    const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return left < right ? -1 : left > right;
-}
-
-static int64_t find_slope(const struct memory_point *from, const struct memory_point *to)
-{
-    const __int128_t grown = (__int128_t)to->used_bytes - from->used_bytes;
-    const __int128_t slope = grown * 1000 / (__int128_t)(to->op_count - from->op_count);
-    return slope > INT64_MAX ? INT64_MAX : slope < INT64_MIN ? INT64_MIN : (int64_t)slope;
-}
-
 bool memory_trend(const struct memory_track *track, int64_t *slope)
 {
-    int64_t slopes[MEMORY_TRACK_POINT_COUNT_MAX * (MEMORY_TRACK_POINT_COUNT_MAX - 1) / 2];
-    size_t count = 0;
+    uint64_t floors[MEMORY_TRACK_POINT_COUNT_MAX];
+    struct trend trend;
+    const struct trend_question question = {floors, track->point_count, TREND_STEP_COUNT_MIN,
+                                            WINDOW_COUNT_MAX, TREND_CHANCE};
     if (track->point_count < 3 || !is_one_device(track)) {
         return false;
     }
     for (uint64_t i = 0; i < track->point_count; i++) {
-        for (uint64_t k = i + 1; k < track->point_count; k++) {
-            slopes[count++] = find_slope(&track->points[i], &track->points[k]);
-        }
+        floors[i] = track->points[i].used_bytes;
     }
-    qsort(slopes, count, sizeof *slopes, compare_slopes);
-    *slope = slopes[count / 2];
+    const uint64_t last = track->point_count - 1;
+    const double ops = (double)(track->points[last].op_count - track->points[0].op_count);
+    const bool grows = trend_test(&question, &trend) == TREND_GROWS;
+    const double bytes = grows ? trend.slope_bytes * 1000 * (double)last / ops : 0;
+    *slope = bytes < 9e18 ? llround(bytes) : INT64_MAX;
     return true;
 }

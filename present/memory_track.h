@@ -39,10 +39,9 @@ uint64_t memory_share(const struct memory_point *point);
 /* Whether it fills a larger share of its device than the other, by a byte if need be. */
 bool memory_is_fuller(const struct memory_point *point, const struct memory_point *than);
 
-/* *slope: bytes per 1000 ops by which use grows (below 0: shrinks): the median of the slopes
- * between all pairs of points, so that a spike or a phase does not decide it (Theil 1950, Sen
- * 1968).  False, and *slope untouched, with fewer than 3 points, and where the device is not the
- * same in all of them.  O(points^2). */
+/* *slope: bytes per 1000 ops by which use grows (harness/base/trend.h), 0 where it does not.
+ * False, and *slope untouched, with fewer than 3 points, and where the device is not the same in
+ * all of them.  O(points^2). */
 bool memory_trend(const struct memory_track *track, int64_t *slope);
 
 #endif

@@ -7,7 +7,7 @@
 #include "present/refusals.h"
 #include "present/version.h"
 
-enum { SUMMARY_VERSION = 2 };
+enum { SUMMARY_VERSION = 1 };
 
 static void append_optional(struct writing *text, const char *key, const char *value)
 {

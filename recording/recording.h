@@ -3,6 +3,7 @@
 #ifndef RECORDING_RECORDING_H
 #define RECORDING_RECORDING_H
 
+#include "campaign/base/message.h"
 #include "campaign/plan/run_options.h"
 #include "formats/formats.h"
 #include "harness/run/run.h"

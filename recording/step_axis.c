@@ -3,6 +3,7 @@
 #include "diagnosis/remedy_steps.h"
 #include "harness/base/check.h"
 #include "harness/base/json.h"
+#include "harness/base/swings.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -56,6 +57,39 @@ void step_axis_init(struct step_axis *axis, const struct said *said, size_t said
     if (axis->count == 0 && ops != NULL) {
         take_period(axis, ops, granule_bytes);
     }
+}
+
+static void take_cycles(struct step_axis *axis, const struct remedy_lives *lives)
+{
+    struct swings swings;
+    int64_t *curve = calloc(lives->op_count + 1, sizeof *curve);
+    CHECK(curve != NULL);
+    for (size_t i = 0; i < lives->op_count; i++) {
+        curve[i] = lives->live_bytes[i] > INT64_MAX ? INT64_MAX : (int64_t)lives->live_bytes[i];
+    }
+    swings_init(&swings, curve, lives->op_count);
+    for (size_t i = swings.settled_first; swings.settled_count > 0 && i <= swings.count; i++) {
+        axis->ops[axis->count] = swings.ends[i - 1] + 1;
+        axis->numbers[axis->count++] = i;
+    }
+    axis->are_cycles = axis->count > 0;
+    swings_deinit(&swings);
+    free(curve);
+}
+
+void step_axis_find_cycles(struct step_axis *axis, const struct op_list *ops,
+                           uint64_t granule_bytes)
+{
+    struct remedy_lives lives;
+    if (axis->count > 0) {
+        return;
+    }
+    bool *has_failed = calloc(ops->count + 1, 1);
+    CHECK(has_failed != NULL);
+    remedy_lives_init(&lives, ops, has_failed, granule_bytes == 0 ? 1 : granule_bytes);
+    take_cycles(axis, &lives);
+    remedy_lives_deinit(&lives);
+    free(has_failed);
 }
 
 void step_axis_deinit(struct step_axis *axis)

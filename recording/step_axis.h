@@ -8,12 +8,13 @@
 #include "harness/op/op.h"
 
 /* Step i begins with op ops[i], ascending, and has the number numbers[i]; count of them, 0: nothing
- * is known of steps.  is_said: the file numbers them; else the first one that is seen is step 1. */
+ * is known of steps.  is_said: the file numbers them; else the first one that is seen is step 1.
+ * are_cycles: step_axis_find_cycles() found them. */
 struct step_axis {
     uint32_t *ops;
     uint64_t *numbers;
     size_t count;
-    bool is_said;
+    bool is_said, are_cycles;
 };
 
 /* From what the file says; where it says nothing, from the period of the list
@@ -22,6 +23,10 @@ struct step_axis {
  */
 void step_axis_init(struct step_axis *axis, const struct said *said, size_t said_count,
                     const struct op_list *ops, uint64_t granule_bytes);
+/* Where no step is known: those in which what lives rises and falls, once they have settled
+ * (harness/base/swings.h).  O(ops). */
+void step_axis_find_cycles(struct step_axis *axis, const struct op_list *ops,
+                           uint64_t granule_bytes);
 void step_axis_deinit(struct step_axis *axis);
 
 /* The place of the step to which the op belongs: axis->count before the first one. */

@@ -1,6 +1,5 @@
 #include "targets/plugin.h"
 
-#include "harness/base/check.h"
 #include "targets/adapters/adapters.h"
 
 #include <dlfcn.h>
@@ -8,15 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* The first version whose table has limits, which begin what was appended to it. */
-#define ABI_VERSION_OF_LIMITS 4u
 
 bool plugin_is_named(const char *name)
 {
@@ -100,45 +94,27 @@ static enum plugin_result check_groups(const struct target *target,
     return PLUGIN_OK;
 }
 
-/* Of a table of that version. */
-static size_t find_table_bytes(uint32_t abi_version)
-{
-    return abi_version < ABI_VERSION_OF_LIMITS ? offsetof(struct target, limits)
-                                               : sizeof(struct target);
-}
-
-/* What the plug-in's version does not have is 0. */
-static struct target make_whole(const struct target *from)
-{
-    struct target whole = {0};
-    memcpy(&whole, from, find_table_bytes(from->abi_version));
-    return whole;
-}
-
 enum plugin_result plugin_check_table(const struct target *target, char reason[PLUGIN_REASON_BYTES])
 {
     /* The first two fields are the same in every version; nothing else is read before they are
      * right. */
-    if (target->abi_version < TARGET_ABI_VERSION_OLDEST ||
-        target->abi_version > TARGET_ABI_VERSION) {
+    if (target->abi_version != TARGET_ABI_VERSION) {
         (void)snprintf(reason, PLUGIN_REASON_BYTES,
-                       "it was built for ABI version %u, but this program loads versions %u to "
-                       "%u: build it again",
-                       target->abi_version, TARGET_ABI_VERSION_OLDEST, TARGET_ABI_VERSION);
+                       "it was built for ABI version %u, but this program loads version %u: build "
+                       "it again",
+                       target->abi_version, TARGET_ABI_VERSION);
         return PLUGIN_OTHER_ABI;
     }
-    const size_t table_bytes = find_table_bytes(target->abi_version);
-    if (target->size_bytes < table_bytes) {
+    if (target->size_bytes < sizeof *target) {
         (void)snprintf(
             reason, PLUGIN_REASON_BYTES,
             "its hbmstress_target has %u bytes, but in ABI version %u it has %zu: set size_bytes to "
             "sizeof(struct target)",
-            target->size_bytes, target->abi_version, table_bytes);
+            target->size_bytes, target->abi_version, sizeof *target);
         return PLUGIN_TOO_SMALL;
     }
-    const struct target whole = make_whole(target);
-    const enum plugin_result result = check_required(&whole, reason);
-    return result != PLUGIN_OK ? result : check_groups(&whole, reason);
+    const enum plugin_result result = check_required(target, reason);
+    return result != PLUGIN_OK ? result : check_groups(target, reason);
 }
 
 /* --- the file --- */
@@ -202,14 +178,6 @@ static void copy_line(char reason[PLUGIN_REASON_BYTES], const char *before, cons
     }
 }
 
-static struct target *copy_table(const struct target *from)
-{
-    struct target *target = malloc(sizeof *target);
-    CHECK(target != NULL);
-    *target = make_whole(from);
-    return target;
-}
-
 static enum plugin_result load_library(struct plugin *plugin, const char *path,
                                        char reason[PLUGIN_REASON_BYTES])
 {
@@ -237,7 +205,7 @@ static enum plugin_result load_library(struct plugin *plugin, const char *path,
         (void)dlclose(library);
         return result;
     }
-    *plugin = (struct plugin){library, copy_table(target)};
+    *plugin = (struct plugin){library, target};
     return PLUGIN_OK;
 }
 
@@ -258,6 +226,5 @@ void plugin_unload(struct plugin *plugin)
     if (plugin->library != NULL) {
         (void)dlclose(plugin->library);
     }
-    free(plugin->target);
     *plugin = (struct plugin){0};
 }

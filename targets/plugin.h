@@ -11,7 +11,7 @@ enum plugin_result {
     PLUGIN_UNLOADABLE, /* not a shared object for this machine, or it lacks what it needs */
     PLUGIN_NO_SYMBOL,  /* it exports no hbmstress_target */
     PLUGIN_OTHER_ABI,
-    PLUGIN_TOO_SMALL,   /* its table is shorter than the ABI version says */
+    PLUGIN_TOO_SMALL,   /* its table is shorter than struct target */
     PLUGIN_LACKS_CALL,  /* a required field is NULL */
     PLUGIN_INCONSISTENT /* some calls of a group are there and others are not */
 };
@@ -20,8 +20,7 @@ enum { PLUGIN_REASON_BYTES = 512 };
 /* A loaded shared object.  Zero-initialise; plugin_unload undoes plugin_load. */
 struct plugin {
     void *library;
-    struct target *target; /* a copy of its table, with whatever this version appended: valid until
-                              plugin_unload */
+    const struct target *target; /* its table, valid until plugin_unload */
 };
 
 /* Whether name is a file of a plug-in rather than a registered target: it has a '/' or ends in

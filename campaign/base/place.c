@@ -1,5 +1,6 @@
 #include "campaign/base/place.h"
 #include "campaign/base/message.h"
+#include "harness/base/whole_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -78,6 +79,20 @@ enum exit_code place_find(const char *path, const char *input, struct place *pla
         return message_fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
     }
     return EXIT_KEPT;
+}
+
+bool place_write(const char *path, const void *bytes, size_t length)
+{
+    char directory[FILE_PATH_BYTES];
+    if (!make_directory_of(path, directory)) {
+        (void)message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
+        return false;
+    }
+    const bool is_written = whole_file_write(path, bytes, length, false);
+    if (!is_written) {
+        (void)message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
+    }
+    return is_written;
 }
 
 enum exit_code place_make_folder(const char *path)

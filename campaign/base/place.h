@@ -22,4 +22,8 @@ enum exit_code place_find(const char *path, const char *input, struct place *pla
  * EXIT_USAGE where none can be, EXIT_HARNESS where the world does not let us. */
 enum exit_code place_make_folder(const char *path);
 
+/* Writes a file below such a folder, and makes the folders on the way to it.  It is there whole or
+ * not at all; its bytes are not forced to the disk.  False: a message was given. */
+bool place_write(const char *path, const void *bytes, size_t length);
+
 #endif

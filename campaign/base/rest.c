@@ -2,12 +2,6 @@
 
 #include <string.h>
 
-static void skip(struct rest *rest, size_t length)
-{
-    rest->bytes += length;
-    rest->length -= length;
-}
-
 bool rest_take(struct rest *rest, void *to, size_t length)
 {
     if (rest->length < length) {
@@ -15,7 +9,7 @@ bool rest_take(struct rest *rest, void *to, size_t length)
     }
     if (length > 0) {
         memcpy(to, rest->bytes, length);
-        skip(rest, length);
+        rest_skip(rest, length);
     }
     return true;
 }
@@ -39,6 +33,6 @@ bool rest_take_text(struct rest *rest, uint64_t length, struct writing *text)
         return false;
     }
     writing_append_bytes(text, rest->bytes, (size_t)length);
-    skip(rest, (size_t)length);
+    rest_skip(rest, (size_t)length);
     return true;
 }

@@ -19,6 +19,12 @@ static inline struct rest rest_of(const struct writing *bytes)
     return (struct rest){bytes->bytes, bytes->length};
 }
 
+/* Takes length bytes, of which there are as many, and forgets them. */
+static inline void rest_skip(struct rest *rest, size_t length)
+{
+    rest->bytes += length;
+    rest->length -= length;
+}
 /* Takes length bytes.  False: there are fewer, and nothing is taken. */
 bool rest_take(struct rest *rest, void *to, size_t length);
 /* The same of count ops, which are appended. */

@@ -16,7 +16,7 @@ static bool has_shown_nothing(const struct campaign *campaign)
 enum exit_code campaign_exit_code(struct campaign *campaign)
 {
     const struct report_end *end = &campaign->at->state.end;
-    if (campaign->is_failed || campaign->output.is_failed) {
+    if (!campaign_is_sound(campaign)) {
         return EXIT_HARNESS;
     }
     if (campaign->at->state.is_finished && !campaign->at->state.is_canary_reported &&
@@ -83,8 +83,7 @@ static void end_queue(struct campaign *campaign)
 static void end_and_save(struct campaign *campaign)
 {
     struct campaign_state *state = &campaign->at->state;
-    state->is_finished = !state->end.is_interrupted && !campaign->is_failed &&
-                         !campaign->output.is_failed;
+    state->is_finished = !state->end.is_interrupted && campaign_is_sound(campaign);
     if (!state->is_finished) {
         campaign_save_last(campaign);
         end_queue(campaign);

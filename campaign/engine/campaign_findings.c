@@ -14,8 +14,8 @@ enum { WAIT_GRACE_MS = 20 };
 /* --- what is known of them --- */
 
 /* The largest request that would have been served, if it is a refusal. */
-static void note_largest_of(const struct trial_result *trial_result, uint64_t *has_largest,
-                            struct oracle_largest *largest)
+static void note_largest(const struct trial_result *trial_result, uint64_t *has_largest,
+                         struct oracle_largest *largest)
 {
     const struct saved_oom *premature = trial_result_premature(trial_result);
     *has_largest = premature != NULL;
@@ -25,15 +25,9 @@ static void note_largest_of(const struct trial_result *trial_result, uint64_t *h
     }
 }
 
-static void note_largest(const struct trial_result *trial_result, struct finding *finding)
-{
-    note_largest_of(trial_result, &finding->has_largest, &finding->largest);
-}
-
-/* One that was not seen before; order as the verdict's. */
+/* One that was not seen before, and counts nothing yet. */
 static struct finding *add_finding(struct campaign *campaign,
-                                   const struct trial_result *trial_result, const char *signature,
-                                   uint64_t order)
+                                   const struct trial_result *trial_result, const char *signature)
 {
     const struct trial_result_head *head = &trial_result->head;
     struct finding first;
@@ -42,44 +36,27 @@ static struct finding *add_finding(struct campaign *campaign,
     snprintf(first.rule, sizeof first.rule, "%s", trial_result_rule(trial_result));
     snprintf(first.reason, sizeof first.reason, "%s", head->first.reason);
     snprintf(first.message, sizeof first.message, "%s", head->message);
-    note_largest(trial_result, &first);
-    first.part = head->task.part;
-    first.trial = head->task.trial;
-    first.seed = plan_trial_seed(&campaign->plan->parts[head->task.part], head->task.trial);
-    first.first_order = order;
+    note_largest(trial_result, &first.has_largest, &first.largest);
+    first.first_order = UINT64_MAX;
     first.is_known = baseline_has(&campaign->baseline, signature);
     return findings_add(&campaign->at->findings, &first);
 }
 
-/* The finding of that signature that this verdict is one of, counted. */
+/* The finding of that signature that this verdict is one of, counted; trials that came later may be
+ * counted by now. */
 static struct finding *count_finding(struct campaign *campaign,
                                      const struct trial_result *trial_result, const char *signature,
                                      uint64_t order)
 {
+    const struct task *task = &trial_result->head.task;
     struct finding *known = findings_find(&campaign->at->findings, signature);
     if (known == NULL) {
-        known = add_finding(campaign, trial_result, signature, order);
+        known = add_finding(campaign, trial_result, signature);
     }
     known->count++;
-    if (order < known->first_order) { /* trials that came later were counted by now */
-        const struct task *task = &trial_result->head.task;
-        known->part = task->part;
-        known->trial = task->trial;
-        known->seed = plan_trial_seed(&campaign->plan->parts[task->part], task->trial);
-        known->first_order = order;
-    }
+    finding_note_first(known, order, task->part, task->trial,
+                       plan_trial_seed(&campaign->plan->parts[task->part], task->trial));
     return known;
-}
-
-/* The verdict is one of another finding than it seemed. */
-static void move_finding(struct campaign *campaign, struct shrink_entry *entry,
-                         const struct trial_result *trial_result, const char *to)
-{
-    struct finding *from = findings_find(&campaign->at->findings, entry->seen_as);
-    from->moved_count++;
-    snprintf(from->moved_to, sizeof from->moved_to, "%s", to);
-    snprintf(entry->signature, sizeof entry->signature, "%s", to);
-    (void)count_finding(campaign, trial_result, to, entry->order);
 }
 
 /* --- what is said of one --- */
@@ -111,17 +88,11 @@ static void report_entry(struct campaign *campaign, const struct shrink_entry *e
     const struct finding *known = findings_find(&campaign->at->findings, entry->signature);
     const bool is_saved = entry->state == SHRINK_SAVED;
     struct writing replay;
-    struct report_finding finding = {.place = {part->name, entry->task.trial},
-                                     .verdict = &entry->verdict,
-                                     .rule = rule_info(entry->verdict.rule)->name,
-                                     .message = entry->message,
-                                     .signature = entry->signature,
-                                     .seed = plan_trial_seed(part, entry->task.trial),
-                                     .largest = entry->has_largest ? &entry->largest : NULL,
-                                     .is_known = known->is_known != 0};
+    struct report_finding finding = shrink_entry_report(entry, part->name, known);
     if (!finding_is_shown(known)) {
         return; /* nobody could repeat any of it, or all was another finding */
     }
+    finding.seed = plan_trial_seed(part, entry->task.trial);
     writing_init(&replay);
     if (is_saved) {
         repro_store_paths_init(&paths, &campaign->repro_store, "repros", entry->base);
@@ -177,8 +148,8 @@ static void queue_finding(struct campaign *campaign, const struct trial_result *
     struct shrink_entry *entry = shrink_queue_add(&campaign->at->queue, trial_result, finding);
     entry->order = order;
     entry->number = known->seen_count;
-    note_largest_of(trial_result, &entry->has_largest, &entry->largest);
-    repro_store_name(campaign->plan, trial_result, finding == 0, entry->base);
+    note_largest(trial_result, &entry->has_largest, &entry->largest);
+    repro_store_name(&campaign->repro_store, trial_result, entry->base);
 }
 
 void campaign_take_findings(struct campaign *campaign, struct trial_result *trial_result)
@@ -234,52 +205,24 @@ static void shrink_first(void *context, int file)
     op_list_init(&shown);
     if (needs_proof(campaign, entry) && campaign_may_be_unrepeated(campaign, trial_result) &&
         !campaign_repeats(campaign, trial_result, &shown)) {
-        saved = repro_store_take_unrepeated(&campaign->repro_store, campaign->plan, trial_result);
+        saved = repro_store_take_unrepeated(&campaign->repro_store, trial_result);
     } else {
         if (shown.count > 0) {
             op_list_copy(&trial_result->ops, &shown);
         }
-        saved = repro_store_take(&campaign->repro_store, campaign->plan, trial_result,
-                                 entry->finding == 0, &campaign->at->findings);
+        saved = repro_store_take(&campaign->repro_store, trial_result, &campaign->at->findings);
     }
     op_list_deinit(&shown);
     (void)file_write_all(file, &saved, sizeof saved);
 }
 
-/* A longer repro of the same is removed when the state on the disk names the new one. */
-static void note_best_files(struct campaign *campaign, const struct shrink_entry *entry,
-                            const struct trial_result *trial_result,
-                            const struct saved_repro *saved)
-{
-    struct finding *known = findings_find(&campaign->at->findings, entry->signature);
-    if (known->base[0] != '\0') {
-        shrink_queue_supersede(&campaign->at->queue, known->base);
-    }
-    campaign->at->state.certificate_count -= known->base[0] != '\0' && known->has_certificate;
-    snprintf(known->base, sizeof known->base, "%s", saved->base);
-    snprintf(known->reason, sizeof known->reason, "%s", saved->shown.reason);
-    snprintf(known->message, sizeof known->message, "%s", trial_result->head.message);
-    note_largest(trial_result, known);
-    known->op_count = saved->op_count;
-    known->has_certificate = saved->has_certificate;
-    known->before_count = saved->before_count;
-    known->is_unrepeated = saved->is_unrepeated;
-    campaign->at->state.certificate_count += saved->has_certificate;
-}
-
-/* Takes in the files of a verdict; where all are kept, also those that are not the best. */
+/* Takes in the files of a verdict; where all are kept, also those that are not the best.  A longer
+ * repro of the same is removed when the state on the disk names the new one. */
 static void note_saved_files(struct campaign *campaign, struct shrink_entry *entry,
-                             const struct trial_result *trial_result,
                              const struct saved_repro *saved)
 {
-    const struct finding *known = findings_find(&campaign->at->findings, entry->signature);
-    if (!campaign->repro_store.keeps_all ||
-        finding_repro_is_better(known, saved->op_count, saved->before_count,
-                                saved->is_unrepeated)) {
-        note_best_files(campaign, entry, trial_result, saved);
-    } else {
-        entry->is_superseded = SUPERSEDED_NOW;
-    }
+    struct finding *known = findings_find(&campaign->at->findings, entry->signature);
+    uint64_t *certificate_count = &campaign->at->state.certificate_count;
     memcpy(entry->base, saved->base, sizeof entry->base);
     entry->verdict = saved->shown;
     entry->op_count = saved->op_count;
@@ -288,6 +231,15 @@ static void note_saved_files(struct campaign *campaign, struct shrink_entry *ent
     entry->has_certificate = saved->has_certificate;
     entry->before_count = saved->before_count;
     entry->is_unrepeated = saved->is_unrepeated;
+    if (!campaign->repro_store.keeps_all ||
+        finding_repro_is_better(known, saved->op_count, saved->before_count,
+                                saved->is_unrepeated)) {
+        *certificate_count -= known->base[0] != '\0' && known->has_certificate;
+        *certificate_count += saved->has_certificate;
+        shrink_queue_take_files(&campaign->at->queue, entry, known);
+    } else {
+        entry->is_superseded = SUPERSEDED_NOW;
+    }
     campaign_note_unsynced(campaign, "repros", saved->base, ".ops");
     for (uint64_t i = 1; i <= saved->before_count; i++) {
         char path[FILE_PATH_BYTES];
@@ -312,7 +264,8 @@ static void end_entry(struct campaign *campaign, struct shrink_entry *entry,
     const struct trial_result *trial_result = shrink_queue_list(&campaign->at->queue, entry);
     enum shrink_state state = SHRINK_COUNTED;
     if (strcmp(saved->signature, entry->seen_as) != 0) {
-        move_finding(campaign, entry, trial_result, saved->signature);
+        shrink_entry_move(entry, &campaign->at->findings, saved->signature);
+        (void)count_finding(campaign, trial_result, saved->signature, entry->order);
     } else {
         findings_find(&campaign->at->findings, entry->seen_as)->stayed_count++;
     }
@@ -322,7 +275,7 @@ static void end_entry(struct campaign *campaign, struct shrink_entry *entry,
     if (saved->result == REPRO_STORE_SAVED && is_too_late(campaign, entry, saved)) {
         repro_store_forget(&campaign->repro_store, saved->base, saved->before_count);
     } else if (saved->result == REPRO_STORE_SAVED) {
-        note_saved_files(campaign, entry, trial_result, saved);
+        note_saved_files(campaign, entry, saved);
         state = SHRINK_SAVED;
     }
     shrink_queue_end(&campaign->at->queue, entry, state);
@@ -355,8 +308,8 @@ static void take_saved(struct campaign *campaign, struct shrink_entry *entry,
 static void save_whole(struct campaign *campaign, struct shrink_entry *entry)
 {
     const struct saved_repro saved = repro_store_take_whole(
-        &campaign->repro_store, campaign->plan, shrink_queue_list(&campaign->at->queue, entry),
-        entry->finding == 0, &campaign->at->findings);
+        &campaign->repro_store, shrink_queue_list(&campaign->at->queue, entry),
+        &campaign->at->findings);
     take_saved(campaign, entry, &saved);
 }
 

@@ -91,16 +91,6 @@ static bool write_kept(const char *path, const struct repro *repro)
     return true;
 }
 
-static void print_base(const struct campaign *campaign, const struct task *task,
-                       char base[FINDING_BASE_BYTES])
-{
-    const struct part *part = &campaign->plan->parts[task->part];
-    char name[SETUP_NAME_BYTES];
-    snprintf(name, sizeof name, "%s", part->name);
-    file_name_clean(name); /* a section's name may be any text */
-    snprintf(base, FINDING_BASE_BYTES, "%s-%" PRIu64, name, plan_trial_seed(part, task->trial));
-}
-
 /* How many bytes the results may still have. */
 static uint64_t count_allowed(const struct campaign *campaign)
 {
@@ -142,10 +132,10 @@ void campaign_keep_trial(struct campaign *campaign, struct trial_result *trial_r
     char base[FINDING_BASE_BYTES];
     struct repro_store_paths paths;
     if (!head->task.is_kept || !head->has_list || trial_result_dispute(trial_result) != NULL ||
-        campaign->is_failed || campaign->output.is_failed) {
+        !campaign_is_sound(campaign)) {
         return;
     }
-    print_base(campaign, &head->task, base);
+    campaign_print_base(campaign, &head->task, base);
     repro_store_paths_init(&paths, &campaign->repro_store, kept_folder, base);
     save_kept(campaign, trial_result, base, &paths);
 }

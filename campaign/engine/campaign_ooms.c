@@ -103,8 +103,8 @@ static void save_oom(struct campaign *campaign, const struct trial_result *trial
                      const struct saved_oom *oom, struct oom_lines *lines)
 {
     struct repro_store_paths paths;
-    const struct saved_repro saved = repro_store_take_oom(&campaign->repro_store, campaign->plan,
-                                                          trial_result, oom);
+    const struct saved_repro saved = repro_store_take_oom(&campaign->repro_store, trial_result,
+                                                          oom);
     if (saved.result == REPRO_STORE_FAILED) {
         campaign_note_failure(campaign);
         return;
@@ -134,7 +134,7 @@ static void save_ooms(struct campaign *campaign, const struct trial_result *tria
     struct part_state *part = &campaign->at->parts[trial_result->head.task.part];
     for (size_t i = 0; i < trial_result->head.saved_count; i++) {
         const struct saved_oom *oom = &trial_result->head.saved[i];
-        if (campaign->is_failed || campaign->output.is_failed) {
+        if (!campaign_is_sound(campaign)) {
             return; /* one line tells of a full disk */
         }
         const bool is_reported_elsewhere = oom->verdict.kind == VERDICT_PREMATURE ||
@@ -220,8 +220,8 @@ void campaign_report_dispute(struct campaign *campaign, const struct trial_resul
     }
     struct report_finding finding = campaign_finding(campaign, trial_result, &oom->verdict,
                                                      oom->message);
-    const struct saved_repro saved = repro_store_take_oom(&campaign->repro_store, campaign->plan,
-                                                          trial_result, oom);
+    const struct saved_repro saved = repro_store_take_oom(&campaign->repro_store, trial_result,
+                                                          oom);
     repro_store_paths_init(&paths, &campaign->repro_store, "disputes", saved.base);
     if (saved.result == REPRO_STORE_FAILED) {
         campaign_note_failure(campaign);

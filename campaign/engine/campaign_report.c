@@ -51,8 +51,7 @@ bool campaign_put(void *context, const struct report_sink *sink, enum report_kin
         output_step(&campaign->output, text);
         break;
     case REPORT_DOCUMENT:
-        return !campaign->is_failed && !campaign->output.is_failed &&
-               campaign_view_put(&campaign->view, sink->name, text);
+        return campaign_is_sound(campaign) && campaign_view_put(&campaign->view, sink->name, text);
     }
     return !campaign->output.is_failed;
 }

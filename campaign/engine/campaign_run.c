@@ -124,7 +124,7 @@ static bool take_turn(struct campaign *campaign)
     campaign_save(campaign, false);
     campaign->at->state.end.elapsed_ns = campaign_elapsed_ns(campaign);
     campaign_view_show(&campaign->view, campaign->at);
-    return !campaign->is_failed && !campaign->output.is_failed;
+    return campaign_is_sound(campaign);
 }
 
 /* A call that was under way for so long when the time was over hangs: half of the time, and 2 s. */
@@ -231,49 +231,49 @@ static enum exit_code run_prepared(struct campaign *campaign)
     return code;
 }
 
-static void campaign_init(struct campaign *campaign, const struct run_options *options,
-                          const struct plan *plan, const char *directory)
+static struct campaign make_campaign(const struct run_options *options, const struct plan *plan,
+                                     const char *directory)
 {
-    *campaign = (struct campaign){
+    return (struct campaign){
         .options = options,
         .plan = plan,
-        .repro_store = {directory, options->shrink_budget, plan->shard_count > 1}};
-    output_init(&campaign->output, options->is_json);
-    campaign->output.is_of_github = options->annotation == ANNOTATION_GITHUB;
+        .repro_store = {directory, options->shrink_budget, plan->shard_count > 1, plan}};
+}
+
+/* Takes over both. */
+static enum exit_code run_with(struct campaign *campaign, struct campaign_description *description,
+                               struct checkpoint *at)
+{
+    campaign->description = description;
+    campaign->at = at;
+    output_init(&campaign->output, campaign->options->is_json);
+    campaign->output.is_of_github = campaign->options->annotation == ANNOTATION_GITHUB;
     reporter_init(&campaign->reporter, campaign_put, campaign);
+    campaign_view_init(&campaign->view, description, campaign->repro_store.directory);
+    const enum exit_code code = run_prepared(campaign);
+    checkpoint_deinit(at);
+    campaign_description_deinit(description);
+    return code;
 }
 
 enum exit_code campaign_run(const struct run_options *options, const struct plan *plan)
 {
-    struct campaign campaign;
+    struct campaign campaign = make_campaign(options, plan,
+                                             options->out == NULL ? "out" : options->out);
     struct campaign_description description;
     struct checkpoint checkpoint = {.parts = calloc(plan->count, sizeof *checkpoint.parts)};
     CHECK(checkpoint.parts != NULL);
-    campaign_init(&campaign, options, plan, options->out == NULL ? "out" : options->out);
     campaign_describe(options, plan, &description);
-    campaign.description = &description;
-    campaign.at = &checkpoint;
-    campaign_view_init(&campaign.view, &description, campaign.repro_store.directory);
-    const enum exit_code code = run_prepared(&campaign);
-    checkpoint_deinit(&checkpoint);
-    campaign_description_deinit(&description);
-    return code;
+    return run_with(&campaign, &description, &checkpoint);
 }
 
 enum exit_code campaign_resume(const struct run_options *options, const struct plan *plan,
                                const char *directory, struct campaign_description *description,
                                struct checkpoint *checkpoint)
 {
-    struct campaign campaign;
-    campaign_init(&campaign, options, plan, directory);
-    campaign.description = description;
-    campaign.at = checkpoint;
+    struct campaign campaign = make_campaign(options, plan, directory);
     campaign.is_resumed = true;
     campaign.elapsed_before_ns = checkpoint->state.end.elapsed_ns;
     checkpoint->state.end.is_interrupted = false;
-    campaign_view_init(&campaign.view, description, directory);
-    const enum exit_code code = run_prepared(&campaign);
-    checkpoint_deinit(checkpoint);
-    campaign_description_deinit(description);
-    return code;
+    return run_with(&campaign, description, checkpoint);
 }

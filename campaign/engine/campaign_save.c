@@ -32,12 +32,6 @@ static void take_progress(struct campaign *campaign)
     free(progress);
 }
 
-/* Whether a state may be written: behind a failure the one from before is still true. */
-static bool is_sound(const struct campaign *campaign)
-{
-    return !campaign->is_failed && !campaign->output.is_failed;
-}
-
 static void fail_save(struct campaign *campaign, int error)
 {
     (void)message_fail(EXIT_HARNESS, "%s/checkpoint: %s", campaign->repro_store.directory,
@@ -102,7 +96,7 @@ static bool stage_state(struct campaign *campaign)
     take_progress(campaign);
     at->state.end.elapsed_ns = campaign_elapsed_ns(campaign);
     at->state.results_bytes = campaign->output.results_bytes;
-    if (!is_sound(campaign)) {
+    if (!campaign_is_sound(campaign)) {
         return false;
     }
     note_superseded(&at->queue);
@@ -129,7 +123,7 @@ static bool poll_syncer(struct campaign *campaign, int wait_ms)
     case SYNCER_DONE:
         break;
     }
-    if (is_sound(campaign)) {
+    if (campaign_is_sound(campaign)) {
         commit_state(campaign);
     }
     return true;
@@ -201,7 +195,8 @@ void campaign_save_last(struct campaign *campaign)
 void campaign_sync_reports(struct campaign *campaign)
 {
     struct writing paths;
-    if (campaign->syncer.child.process == 0 || campaign->syncer.is_busy || !is_sound(campaign)) {
+    if (campaign->syncer.child.process == 0 || campaign->syncer.is_busy ||
+        !campaign_is_sound(campaign)) {
         return;
     }
     writing_init(&paths);

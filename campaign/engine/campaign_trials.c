@@ -1,7 +1,7 @@
 #include "campaign/engine/private/campaign_state.h"
 
 #include "campaign/base/message.h"
-#include "campaign/engine/failed_trial.h"
+#include "campaign/base/repro.h"
 #include "campaign/plan/canary.h"
 #include "campaign/plan/widen.h"
 
@@ -27,7 +27,7 @@ static void part_take_growth(struct part_state *part, const struct trial_result_
     snprintf(part->growing_tag, sizeof part->growing_tag, "%s", head->growing_tag);
 }
 
-void campaign_report_trial(struct campaign *campaign, const struct trial_result *trial_result)
+static void report_trial(struct campaign *campaign, const struct trial_result *trial_result)
 {
     const struct trial_result_head *head = &trial_result->head;
     const struct part *part = &campaign->plan->parts[head->task.part];
@@ -94,12 +94,6 @@ static void take_canary(struct campaign *campaign, const struct trial_result *tr
     }
 }
 
-bool campaign_canary_is_settled(const struct campaign *campaign)
-{
-    return canary_of(campaign->plan) == NULL || campaign->at->state.is_canary_reported ||
-           campaign->at->state.canary_trials >= CANARY_TRIAL_COUNT_MAX;
-}
-
 /* Once in a part: its other trials meet the same. */
 static void note_not_modelled(const struct campaign *campaign, const struct trial_result_head *head)
 {
@@ -140,11 +134,38 @@ static void take_trial(struct campaign *campaign, struct trial_result *trial_res
     campaign_keep_trial(campaign, trial_result);
     campaign_save_logs(campaign, trial_result);
     campaign_report_dispute(campaign, trial_result);
-    if (trial_result_rule(trial_result) != NULL && !campaign->is_failed &&
-        !campaign->output.is_failed) {
+    if (trial_result_rule(trial_result) != NULL && campaign_is_sound(campaign)) {
         campaign_take_findings(campaign, trial_result);
     }
-    campaign_report_trial(campaign, trial_result);
+    report_trial(campaign, trial_result);
+}
+
+/* The path of the list; false: it could not be saved. */
+static bool save_list(const struct plan *plan, const struct trial_result *trial_result,
+                      const char *directory, char path[OUTPUT_PATH_BYTES])
+{
+    const struct trial_result_head *head = &trial_result->head;
+    if (!head->has_list) {
+        return false;
+    }
+    const uint64_t seed = plan_trial_seed(&plan->parts[head->task.part], head->task.trial);
+    snprintf(path, OUTPUT_PATH_BYTES, "%.3900s/disputes/failed-%" PRIu64 ".ops", directory, seed);
+    const struct repro repro = {
+        .setup = &trial_result->setup, .ops = &trial_result->ops, .headline = head->reason};
+    return repro_write(path, &repro) == EXIT_KEPT;
+}
+
+/* A trial that a CHECK of ours ended: a fault of hbmstress, and never a finding. */
+static enum exit_code report_failed(const struct plan *plan,
+                                    const struct trial_result *trial_result, const char *directory)
+{
+    char path[OUTPUT_PATH_BYTES];
+    const struct trial_result_head *head = &trial_result->head;
+    const bool is_saved = save_list(plan, trial_result, directory, path);
+    return message_fail(EXIT_HARNESS, "%s, in trial %" PRIu64 " of %s. %s%s. Please report this.",
+                        head->reason, head->task.trial, plan->parts[head->task.part].name,
+                        is_saved ? "The op list is in " : "Nothing was saved",
+                        is_saved ? path : "");
 }
 
 void campaign_accept_trial(struct campaign *campaign, struct trial_result *trial_result)
@@ -153,8 +174,8 @@ void campaign_accept_trial(struct campaign *campaign, struct trial_result *trial
     const bool is_canary = canary_of(campaign->plan) != NULL &&
                            head->task.part == campaign->plan->count - 1;
     if (head->end == TRIAL_RESULT_FAILED) {
-        campaign->is_failed = failed_trial_report(campaign->plan, trial_result,
-                                                  campaign->repro_store.directory) != EXIT_KEPT;
+        campaign->is_failed = report_failed(campaign->plan, trial_result,
+                                            campaign->repro_store.directory) != EXIT_KEPT;
     } else if (is_canary) {
         campaign_report_dispute(campaign, trial_result);
         take_canary(campaign, trial_result);

@@ -3,6 +3,7 @@
 #include "campaign/base/below.h"
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
+#include "campaign/base/rest.h"
 #include "campaign/engine/checkpoint_check.h"
 #include "harness/base/check.h"
 #include "harness/base/whole_file.h"
@@ -20,8 +21,8 @@ struct file_head {
     uint64_t rest_bytes; /* of the file after this head */
     uint64_t crc;        /* of them */
 };
-static const char description_magic[16] = "hbmstress camp 3";
-static const char checkpoint_magic[16] = "hbmstress mark 7";
+static const char description_magic[16] = "hbmstress camp 1";
+static const char checkpoint_magic[16] = "hbmstress mark 1";
 /* Of all versions; the last character says which one. */
 enum { MAGIC_NAME_BYTES = sizeof checkpoint_magic - 1 };
 
@@ -50,6 +51,14 @@ void checkpoint_deinit(struct checkpoint *checkpoint)
     *checkpoint = (struct checkpoint){0};
 }
 
+bool checkpoint_invariants_hold(const struct checkpoint *checkpoint,
+                                const struct campaign_description *description)
+{
+    return findings_invariants_hold(&checkpoint->findings) &&
+           shrink_queue_invariants_hold(&checkpoint->queue) &&
+           checkpoint_check_state(checkpoint, description) == NULL;
+}
+
 /* --- writing --- */
 
 static uint64_t crc_of(const void *bytes, size_t length)
@@ -73,12 +82,11 @@ void checkpoint_seal(struct writing *bytes)
 }
 
 /* Takes over bytes. */
-static bool write_file(struct writing *bytes, const char *directory, const char *name,
-                       bool is_forced)
+static bool write_file(struct writing *bytes, const char *directory, const char *name)
 {
     char path[FILE_PATH_BYTES];
     snprintf(path, sizeof path, "%.3800s/%s", directory, name);
-    const bool is_written = whole_file_write(path, bytes->bytes, bytes->length, is_forced);
+    const bool is_written = whole_file_write(path, bytes->bytes, bytes->length, false);
     const int reason = errno;
     writing_deinit(bytes);
     errno = reason;
@@ -123,16 +131,7 @@ bool campaign_description_save(const struct campaign_description *description,
     struct writing bytes;
     writing_init(&bytes);
     campaign_description_print(description, &bytes);
-    return write_file(&bytes, directory, "campaign", false);
-}
-
-bool checkpoint_save(const struct checkpoint *checkpoint,
-                     const struct campaign_description *description, const char *directory)
-{
-    struct writing bytes;
-    writing_init(&bytes);
-    checkpoint_print(checkpoint, description, &bytes);
-    return write_file(&bytes, directory, "checkpoint", true);
+    return write_file(&bytes, directory, "campaign");
 }
 
 bool checkpoint_stage(const struct checkpoint *checkpoint,
@@ -141,7 +140,7 @@ bool checkpoint_stage(const struct checkpoint *checkpoint,
     struct writing bytes;
     writing_init(&bytes);
     checkpoint_print(checkpoint, description, &bytes);
-    return write_file(&bytes, directory, CHECKPOINT_STAGED_NAME, false);
+    return write_file(&bytes, directory, CHECKPOINT_STAGED_NAME);
 }
 
 bool checkpoint_commit(const char *directory)
@@ -171,25 +170,6 @@ void checkpoint_forget(const char *directory)
 
 /* --- reading --- */
 
-/* What is left of a file that was read. */
-struct rest {
-    const char *bytes;
-    size_t length;
-};
-
-static bool read_value(struct rest *rest, void *to, size_t length)
-{
-    if (rest->length < length) {
-        return false;
-    }
-    if (length > 0) {
-        memcpy(to, rest->bytes, length);
-    }
-    rest->bytes += length;
-    rest->length -= length;
-    return true;
-}
-
 /* Checks the head of a file that was read; *rest is what follows in *bytes.  NULL, or what is
  * wrong.
  */
@@ -197,8 +177,8 @@ static const char *read_head(const char magic[16], uint64_t size_bytes, const st
                              struct rest *rest)
 {
     struct file_head head;
-    *rest = (struct rest){bytes->bytes, bytes->length};
-    if (!read_value(rest, &head, sizeof head) || memcmp(head.magic, magic, MAGIC_NAME_BYTES) != 0) {
+    *rest = rest_of(bytes);
+    if (!rest_take(rest, &head, sizeof head) || memcmp(head.magic, magic, MAGIC_NAME_BYTES) != 0) {
         return "no campaign wrote this file";
     }
     if (memcmp(head.magic, magic, sizeof head.magic) != 0 || head.size_bytes != size_bytes) {
@@ -211,105 +191,87 @@ static const char *read_head(const char magic[16], uint64_t size_bytes, const st
 }
 
 /* The rest is texts, each with its NUL. */
-static bool read_texts(const struct rest *rest, struct writing *texts)
+static bool read_texts(struct rest *rest, struct writing *texts)
 {
-    writing_append_bytes(texts, rest->bytes, rest->length);
-    return rest->length == 0 || rest->bytes[rest->length - 1] == '\0';
+    return rest_take_text(rest, rest->length, texts) &&
+           (texts->length == 0 || texts->bytes[texts->length - 1] == '\0');
+}
+
+/* An array of so many structs, or of as many as is said before it, for the caller to free.  NULL:
+ * it is not whole. */
+static void *read_array(struct rest *rest, uint64_t count, size_t bytes)
+{
+    if (count > rest->length / bytes) {
+        return NULL;
+    }
+    void *array = calloc(count + 1, bytes);
+    CHECK(array != NULL);
+    (void)rest_take(rest, array, count * bytes);
+    return array;
+}
+
+static void *read_counted(struct rest *rest, uint64_t *count, size_t bytes)
+{
+    return rest_take(rest, count, sizeof *count) && *count <= FINDING_COUNT_MAX
+               ? read_array(rest, *count, bytes)
+               : NULL;
 }
 
 static bool read_description(struct rest *rest, struct campaign_description *description)
 {
     struct campaign_head *head = &description->head;
-    if (!read_value(rest, head, sizeof *head) || head->part_count == 0 ||
-        head->part_count > PART_COUNT_MAX ||
-        rest->length < head->part_count * sizeof *description->parts) {
-        return false;
-    }
-    description->parts = calloc(head->part_count, sizeof *description->parts);
-    CHECK(description->parts != NULL);
-    if (!read_value(rest, description->parts, head->part_count * sizeof *description->parts)) {
-        return false;
-    }
     uint64_t argument_count = 0;
+    if (!rest_take(rest, head, sizeof *head) || head->part_count == 0 ||
+        head->part_count > PART_COUNT_MAX) {
+        return false;
+    }
+    description->parts = read_array(rest, head->part_count, sizeof *description->parts);
     for (size_t i = 0; i < rest->length; i++) {
         argument_count += rest->bytes[i] == '\0';
     }
-    return read_texts(rest, &description->arguments) && argument_count == head->argument_count;
+    return description->parts != NULL && read_texts(rest, &description->arguments) &&
+           argument_count == head->argument_count;
 }
 
-/* False: they end too early, or *wrong is the field of one that cannot be. */
-static bool read_findings(struct rest *rest, uint64_t part_count, struct findings *findings,
-                          const char **wrong)
+static bool read_findings(struct rest *rest, struct findings *findings)
 {
-    uint64_t finding_count = 0;
-    if (!read_value(rest, &finding_count, sizeof finding_count) ||
-        finding_count > FINDING_COUNT_MAX) {
-        return false;
-    }
-    for (uint64_t i = 0; i < finding_count; i++) {
-        struct finding finding;
-        if (!read_value(rest, &finding, sizeof finding)) {
-            return false;
-        }
-        *wrong = checkpoint_check_finding(&finding, part_count);
-        if (*wrong == NULL && findings_find(findings, finding.signature) != NULL) {
-            *wrong = "signature";
-        }
-        if (*wrong != NULL) {
-            return false;
-        }
-        (void)findings_add(findings, &finding);
-    }
-    *wrong = checkpoint_check_moves(findings);
-    return *wrong == NULL;
+    uint64_t count = 0;
+    findings->findings = read_counted(rest, &count, sizeof *findings->findings);
+    findings->count = findings->capacity = findings->findings == NULL ? 0 : count;
+    return findings->findings != NULL;
 }
 
-/* As read_findings. */
-static bool read_queue(struct rest *rest, uint64_t part_count, const struct findings *findings,
-                       struct shrink_queue *queue, const char **wrong)
+static bool read_queue(struct rest *rest, struct shrink_queue *queue)
 {
-    uint64_t entry_count = 0;
-    if (!read_value(rest, &entry_count, sizeof entry_count) || entry_count > FINDING_COUNT_MAX) {
-        return false;
+    uint64_t count = 0;
+    struct shrink_entry *entries = read_counted(rest, &count, sizeof *entries);
+    const bool is_read = entries != NULL;
+    for (size_t i = 0; i < count && is_read; i++) {
+        shrink_queue_restore(queue, &entries[i]);
     }
-    for (uint64_t i = 0; i < entry_count; i++) {
-        struct shrink_entry entry;
-        if (!read_value(rest, &entry, sizeof entry)) {
-            return false;
-        }
-        *wrong = checkpoint_check_entry(&entry, findings, part_count);
-        if (*wrong != NULL) {
-            return false;
-        }
-        shrink_queue_restore(queue, &entry);
-    }
-    return true;
+    free(entries);
+    return is_read;
 }
 
 static bool read_checkpoint(struct rest *rest, const struct campaign_head *expected,
-                            struct checkpoint *checkpoint, const char **wrong)
+                            struct checkpoint *checkpoint)
 {
     struct campaign_head head;
-    if (!read_value(rest, &head, sizeof head) || memcmp(&head, expected, sizeof head) != 0 ||
-        !read_value(rest, &checkpoint->state, sizeof checkpoint->state) ||
-        rest->length < head.part_count * sizeof *checkpoint->parts) {
+    if (!rest_take(rest, &head, sizeof head) || memcmp(&head, expected, sizeof head) != 0 ||
+        !rest_take(rest, &checkpoint->state, sizeof checkpoint->state)) {
         return false;
     }
+    checkpoint->parts = read_array(rest, head.part_count, sizeof *checkpoint->parts);
     checkpoint->state.end.seed_source = NULL; /* an address of the process that wrote it */
-    checkpoint->parts = calloc(head.part_count, sizeof *checkpoint->parts);
-    CHECK(checkpoint->parts != NULL);
-    return read_value(rest, checkpoint->parts, head.part_count * sizeof *checkpoint->parts) &&
-           read_findings(rest, head.part_count - head.has_canary, &checkpoint->findings, wrong) &&
-           read_queue(rest, head.part_count - head.has_canary, &checkpoint->findings,
-                      &checkpoint->queue, wrong) &&
-           read_texts(rest, &checkpoint->saved_files);
+    return checkpoint->parts != NULL && read_findings(rest, &checkpoint->findings) &&
+           read_queue(rest, &checkpoint->queue) && read_texts(rest, &checkpoint->saved_files);
 }
 
-/* "the file is damaged: its FIELD cannot be". */
+/* "the file is damaged: its FIELD cannot be"; NULL: wrong is, too. */
 static const char *name_damage(const char *wrong, char reason[CHECKPOINT_REASON_BYTES])
 {
     snprintf(reason, CHECKPOINT_REASON_BYTES, "the file is damaged: its %s cannot be", wrong);
-    return reason;
+    return wrong == NULL ? NULL : reason;
 }
 
 const char *campaign_description_parse(const struct writing *bytes,
@@ -322,11 +284,9 @@ const char *campaign_description_parse(const struct writing *bytes,
     if (refused != NULL) {
         return refused;
     }
-    if (!read_description(&rest, description)) {
-        return "the file is damaged";
-    }
-    const char *wrong = checkpoint_check_description(description);
-    return wrong == NULL ? NULL : name_damage(wrong, reason);
+    return read_description(&rest, description)
+               ? name_damage(checkpoint_check_description(description), reason)
+               : "the file is damaged";
 }
 
 const char *checkpoint_parse(const struct writing *bytes,
@@ -334,32 +294,25 @@ const char *checkpoint_parse(const struct writing *bytes,
                              struct checkpoint *checkpoint, char reason[CHECKPOINT_REASON_BYTES])
 {
     struct rest rest;
-    const char *wrong = NULL;
     *checkpoint = (struct checkpoint){0};
     const char *refused = read_head(checkpoint_magic, CHECKPOINT_BYTES, bytes, &rest);
     if (refused != NULL) {
         return refused;
     }
-    if (!read_checkpoint(&rest, &description->head, checkpoint, &wrong)) {
-        return wrong != NULL ? name_damage(wrong, reason)
-                             : "the file is damaged, or belongs to another campaign";
-    }
-    wrong = checkpoint_check_state(checkpoint, description);
-    return wrong == NULL ? NULL : name_damage(wrong, reason);
+    return read_checkpoint(&rest, &description->head, checkpoint)
+               ? name_damage(checkpoint_check_state(checkpoint, description), reason)
+               : "the file is damaged, or belongs to another campaign";
 }
 
-static enum exit_code refuse_file(const char *directory, const char *name, const char *reason)
-{
-    return message_fail(EXIT_USAGE, "%.3800s/%s: %s", directory, name, reason);
-}
-
-static enum exit_code read_file(const char *directory, const char *name, struct writing *bytes)
+/* NULL, or why not. */
+static const char *read_file(const char *directory, const char *name, struct writing *bytes)
 {
     const char *why;
+    writing_clear(bytes);
     if (below_read(directory, name, FILE_BYTES_MAX, bytes, &why)) {
-        return EXIT_KEPT;
+        return NULL;
     }
-    return refuse_file(directory, name, errno == ENOENT ? "there is no campaign to resume" : why);
+    return errno == ENOENT ? "there is no campaign to resume" : why;
 }
 
 enum exit_code checkpoint_load(const char *directory, struct campaign_description *description,
@@ -367,22 +320,22 @@ enum exit_code checkpoint_load(const char *directory, struct campaign_descriptio
 {
     struct writing bytes;
     char reason[CHECKPOINT_REASON_BYTES];
-    const char *refused = NULL, *name = "campaign";
+    const char *name = "campaign";
     *description = (struct campaign_description){0};
     *checkpoint = (struct checkpoint){0};
     writing_init(&bytes);
-    enum exit_code code = read_file(directory, name, &bytes);
-    if (code == EXIT_KEPT) {
+    const char *refused = read_file(directory, name, &bytes);
+    if (refused == NULL) {
         refused = campaign_description_parse(&bytes, description, reason);
     }
-    writing_clear(&bytes);
-    if (code == EXIT_KEPT && refused == NULL) {
+    if (refused == NULL) {
         name = "checkpoint";
-        code = read_file(directory, name, &bytes);
+        refused = read_file(directory, name, &bytes);
     }
-    if (code == EXIT_KEPT && refused == NULL) {
+    if (refused == NULL) {
         refused = checkpoint_parse(&bytes, description, checkpoint, reason);
     }
     writing_deinit(&bytes);
-    return refused == NULL ? code : refuse_file(directory, name, refused);
+    return refused == NULL ? EXIT_KEPT
+                           : message_fail(EXIT_USAGE, "%.3800s/%s: %s", directory, name, refused);
 }

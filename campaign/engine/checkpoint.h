@@ -5,12 +5,106 @@
 #ifndef CAMPAIGN_ENGINE_CHECKPOINT_H
 #define CAMPAIGN_ENGINE_CHECKPOINT_H
 
+#include "campaign/base/allowance.h"
 #include "campaign/base/message.h"
-#include "campaign/engine/campaign_record.h"
+#include "campaign/engine/findings.h"
+#include "campaign/engine/shrink_queue.h"
+#include "campaign/trials/trials.h"
 #include "harness/base/writing.h"
+#include "present/memory_track.h"
+#include "present/report.h"
+
+/* --- what is kept, as plain values: which campaign it is, and where it stands --- */
+
+enum { PART_FAULTS_BYTES = 320, PART_HOW_BYTES = 96 };
+
+/* What a target printed is saved of the first trials of each part, which show what it usually
+ * prints, and of the first verdicts of each finding, as many as are shrunk. */
+enum { OUTPUT_TRIAL_COUNT = 3, OUTPUT_VERDICT_COUNT = 3 };
+
+/* One part of the plan. */
+struct campaign_part {
+    char name[SETUP_NAME_BYTES];
+    char note[RUN_REASON_BYTES];    /* why it does not run */
+    char how[PART_HOW_BYTES];       /* what would make it run; "" = nothing is known */
+    char faults[PART_FAULTS_BYTES]; /* slipped into its trials, in words */
+    uint64_t fault_period;          /* as in struct part */
+    char trace[TRACE_PATH_BYTES];   /* its file; "" = the part runs a scenario */
+    char job[TRACE_PATH_BYTES];     /* the job file with its section; "" = there is none */
+    uint64_t job_line;              /* of that section */
+    struct setup setup;             /* its scenario is setup.scenario */
+    uint64_t op_count_max, trial_count_max, duration_ns;
+    /* trial i of the whole campaign counts in the round first_round + stride * (i - head_start +
+     * 1), those below head_start in first_round */
+    uint64_t first_round, head_start, stride;
+    struct report_lanes lanes;
+};
+
+/* Which campaign it is. */
+struct campaign_head {
+    struct setup setup;   /* what was said for all parts, with the seed */
+    uint64_t duration_ns; /* UINT64_MAX = not bounded */
+    uint64_t replay_sample;
+    uint64_t plan_digest; /* of all that decides which trials are run, shards aside */
+    uint64_t shard_index, shard_count;
+    uint64_t part_count, argument_count;
+    uint64_t has_canary, requires_probes;
+    struct allowance allowance;
+    char seed_source[SEED_SOURCE_BYTES]; /* "" = it was said, or drawn */
+};
+struct campaign_description {
+    struct campaign_head head;
+    struct campaign_part *parts; /* head.part_count of them */
+    /* head.argument_count texts, each with its NUL: the words after "run" */
+    struct writing arguments;
+};
+
+/* How a part stands. */
+struct part_state {
+    struct trials_progress progress;
+    struct run_totals totals;
+    uint64_t trials, elapsed_ns;
+    uint64_t findings_only_counted;
+    uint64_t unknown_saved, justified_saved; /* files of its OOMs */
+    uint64_t look_count,
+        growing_count;    /* trials long enough to see a tag grow; those that ended with one */
+    struct growth growth; /* the largest */
+    char growing_tag[SETUP_NAME_BYTES];
+    uint64_t growth_trial, note_trial; /* the numbers of the trials that these are of */
+    /* a sample is the fullest moment of one trial, at the ops of all up to it */
+    struct memory_track memory;
+    char note[RUN_REASON_BYTES + 64]; /* why it ended early; "" = it did not */
+};
+
+/* How the campaign stands, parts and findings aside. */
+struct campaign_state {
+    struct report_end end; /* of the jobs; elapsed_ns over all its processes */
+    struct trials_mark mark;
+    uint64_t results_bytes; /* of results.jsonl */
+    uint64_t queue_bytes;   /* of these, the lines before those of the queue; 0 = not told yet */
+    uint64_t limited_bytes; /* of these, lines that --results-limit bounds */
+    uint64_t certificate_count;
+    uint64_t verdict_count; /* on broken promises: their order */
+    uint64_t canary_trials;
+    uint64_t is_canary_reported, is_disputed, is_finished;
+    uint64_t is_queue_told; /* results.jsonl has the lines of the queue */
+};
+struct checkpoint {
+    struct campaign_state state;
+    struct part_state *parts; /* one per part of the description */
+    struct findings findings;
+    struct shrink_queue queue;
+    /* the files of OOMs and disputes, "FOLDER/FILE" in OUT, each with its NUL */
+    struct writing saved_files;
+};
+
+/* --- the files --- */
 
 void campaign_description_deinit(struct campaign_description *description);
 void checkpoint_deinit(struct checkpoint *checkpoint);
+/* Whether it could be read back: of each part, of the findings and of the queue. */
+bool checkpoint_invariants_hold(const struct checkpoint *checkpoint,
+                                const struct campaign_description *description);
 
 /* The files as bytes: what is saved, and the head of such bytes made good for what follows it. */
 void campaign_description_print(const struct campaign_description *description,
@@ -19,14 +113,11 @@ void checkpoint_print(const struct checkpoint *checkpoint,
                       const struct campaign_description *description, struct writing *bytes);
 void checkpoint_seal(struct writing *bytes);
 
-/* Each replaces its file in directory; the state is on the disk then, while the description may not
- * be yet.  False: errno says why. */
+/* Replaces the file in directory, which may not be on the disk yet.  False: errno says why. */
 bool campaign_description_save(const struct campaign_description *description,
                                const char *directory);
-bool checkpoint_save(const struct checkpoint *checkpoint,
-                     const struct campaign_description *description, const char *directory);
-/* The same in two steps, with time between them to force what it names to the disk: the file under
- * another name, of CHECKPOINT_STAGED_NAME in directory, then its own. */
+/* The same of the state in two steps, with time between them to force what it names to the disk:
+ * the file under another name, of CHECKPOINT_STAGED_NAME in directory, then its own. */
 #define CHECKPOINT_STAGED_NAME "checkpoint.partial"
 bool checkpoint_stage(const struct checkpoint *checkpoint,
                       const struct campaign_description *description, const char *directory);

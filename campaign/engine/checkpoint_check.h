@@ -3,26 +3,17 @@
 #ifndef CAMPAIGN_ENGINE_CHECKPOINT_CHECK_H
 #define CAMPAIGN_ENGINE_CHECKPOINT_CHECK_H
 
-#include "campaign/engine/campaign_record.h"
+#include "campaign/engine/checkpoint.h"
 
 /* Each returns NULL, or the field that cannot be.  Nothing of it was looked at before but
  * part_count, which counts the parts. */
 const char *checkpoint_check_description(const struct campaign_description *description);
-/* description was accepted. */
+/* Findings, queue and files as well; description was accepted. */
 const char *checkpoint_check_state(const struct checkpoint *checkpoint,
                                    const struct campaign_description *description);
-/* part_count: those that can have findings. */
-const char *checkpoint_check_finding(const struct finding *finding, uint64_t part_count);
 
-/* All of them were accepted. */
-const char *checkpoint_check_moves(const struct findings *findings);
-/* The findings were accepted. */
-const char *checkpoint_check_entry(const struct shrink_entry *entry,
-                                   const struct findings *findings, uint64_t part_count);
-
-/* Whether a name of saved_files is "FOLDER/FILE", in one of the folders that campaigns write. */
-bool checkpoint_is_saved_name(const char *name);
-/* These folders; ends with NULL. */
+/* The folders that campaigns write; ends with NULL.  A name of saved_files is "FOLDER/FILE" in one.
+ */
 extern const char *const checkpoint_folders[];
 
 #endif

@@ -13,6 +13,28 @@ void findings_deinit(struct findings *findings)
     *findings = (struct findings){0};
 }
 
+const char *finding_find_wrong(const struct finding *finding)
+{
+    /* Added up they are all verdicts that it was seen with, and those of others that are it. */
+    const uint64_t gone = finding->moved_count + finding->unrepeated_count;
+    if (finding->seen_count > finding->count || gone > finding->seen_count ||
+        finding->stayed_count > finding->seen_count - gone) {
+        return "count";
+    }
+    return (finding->moved_count > 0) == (finding->moved_to[0] == '\0') ? "moved_to" : NULL;
+}
+
+bool findings_invariants_hold(const struct findings *findings)
+{
+    bool hold = findings->count <= findings->capacity;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->findings[i];
+        hold &= finding_find_wrong(finding) == NULL &&
+                findings_find(findings, finding->signature) == finding;
+    }
+    return hold;
+}
+
 struct finding *findings_find(const struct findings *findings, const char *signature)
 {
     for (size_t i = 0; i < findings->count; i++) {
@@ -40,6 +62,17 @@ struct finding *findings_add(struct findings *findings, const struct finding *fi
                                      sizeof *finding);
     findings->findings[findings->count] = *finding;
     return &findings->findings[findings->count++];
+}
+
+void finding_note_first(struct finding *finding, uint64_t order, uint64_t part, uint64_t trial,
+                        uint64_t seed)
+{
+    if (order < finding->first_order) {
+        finding->part = part;
+        finding->trial = trial;
+        finding->seed = seed;
+        finding->first_order = order;
+    }
 }
 
 static char *text_replay(const char *directory, const struct finding *finding)

@@ -41,6 +41,11 @@ struct findings {
     size_t count, capacity;
 };
 void findings_deinit(struct findings *findings);
+/* No signature twice; of each finding what finding_find_wrong() looks at. */
+bool findings_invariants_hold(const struct findings *findings);
+/* The member that contradicts another: the verdicts that a finding was seen with are its own, or
+ * moved to one that is named, or nobody could repeat them.  NULL: none does. */
+const char *finding_find_wrong(const struct finding *finding);
 
 /* The one of that signature; NULL: it was not seen yet. */
 struct finding *findings_find(const struct findings *findings, const char *signature);
@@ -48,6 +53,10 @@ struct finding *findings_find(const struct findings *findings, const char *signa
 bool findings_have_base(const struct findings *findings, const char *base);
 /* Appends one; stays where it is until the next is added. */
 struct finding *findings_add(struct findings *findings, const struct finding *finding);
+
+/* Seen by the verdict of that order in that trial, which may be the first. */
+void finding_note_first(struct finding *finding, uint64_t order, uint64_t part, uint64_t trial,
+                        uint64_t seed);
 
 /* How many verdicts it has itself: not those that showed another finding, or that nobody could
  * repeat. */

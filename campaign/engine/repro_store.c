@@ -2,17 +2,16 @@
 
 #include "campaign/base/certificates.h"
 #include "campaign/base/message.h"
+#include "campaign/base/place.h"
 #include "campaign/base/repro.h"
 #include "campaign/engine/before.h"
 #include "campaign/process/shrink_process.h"
 #include "campaign/trials/repeated.h"
 #include "harness/base/check.h"
 #include "harness/base/shell.h"
-#include "harness/base/whole_file.h"
 #include "harness/lanes/lanes.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
@@ -77,6 +76,25 @@ static unsigned count_twins(const struct trial_result_head *head)
     return 0;
 }
 
+/* Of the finding that is selected, if there is one. */
+static struct saving make_saving(const struct repro_store *repro_store,
+                                 const struct trial_result *trial_result)
+{
+    const struct trial_result_head *head = &trial_result->head;
+    const struct part *part = &repro_store->plan->parts[head->task.part];
+    const bool is_leading = strcmp(head->findings.findings[0].signature, head->signature) == 0;
+    struct saving saving = {.repro_store = repro_store,
+                            .trial_result = trial_result,
+                            .rule = trial_result_rule(trial_result),
+                            .part = part->name,
+                            .seed = plan_trial_seed(part, head->task.trial),
+                            .named_op = is_leading ? OP_NONE : head->first.op,
+                            .twin_count = is_leading ? 0 : count_twins(head)};
+    memcpy(saving.saved.signature, head->signature, sizeof saving.saved.signature);
+    saving.saved.shown = head->first;
+    return saving;
+}
+
 static void saving_begin(struct saving *saving, const char *folder, const char *rule, uint32_t op)
 {
     print_base(saving, rule, op, saving->saved.base);
@@ -94,16 +112,7 @@ static bool write_repro(const struct saving *saving, const struct repro *repro)
 /* The bytes are not forced to the disk: the list of ops gives them again. */
 static bool write_certificate(struct saving *saving, const char *text, size_t length)
 {
-    const char *path = saving->paths.certificate;
-    char directory[FILE_PATH_BYTES];
-    if (!make_directory_of(path, directory)) {
-        (void)message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
-        return false;
-    }
-    saving->saved.has_certificate = whole_file_write(path, text, length, false);
-    if (!saving->saved.has_certificate) {
-        (void)message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
-    }
+    saving->saved.has_certificate = place_write(saving->paths.certificate, text, length);
     return saving->saved.has_certificate;
 }
 
@@ -301,9 +310,10 @@ static bool has_repro(const struct findings *known, const char *signature)
 }
 
 /* A list that may not show the finding again.  Where another one does, it has to do so alone. */
-static enum repro_store_result save_doubtful(struct saving *saving, const struct plan *plan,
-                                             struct shrunk *shrunk, const struct findings *known)
+static enum repro_store_result save_doubtful(struct saving *saving, struct shrunk *shrunk,
+                                             const struct findings *known)
 {
+    const struct plan *plan = saving->repro_store->plan;
     const struct trial_result *trial_result = saving->trial_result;
     const struct finding *finding = findings_find(known, saving->saved.signature);
     const bool is_kept = has_repro(known, saving->saved.signature);
@@ -331,39 +341,21 @@ static enum repro_store_result save_doubtful(struct saving *saving, const struct
     return result;
 }
 
-static struct saving make_saving(const struct repro_store *repro_store, const struct plan *plan,
-                                 const struct trial_result *trial_result, bool is_leading)
+void repro_store_name(const struct repro_store *repro_store,
+                      const struct trial_result *trial_result, char base[FINDING_BASE_BYTES])
 {
-    const struct part *part = &plan->parts[trial_result->head.task.part];
-    struct saving saving = {.repro_store = repro_store,
-                            .trial_result = trial_result,
-                            .rule = trial_result_rule(trial_result),
-                            .part = part->name,
-                            .seed = plan_trial_seed(part, trial_result->head.task.trial),
-                            .named_op = is_leading ? OP_NONE : trial_result->head.first.op,
-                            .twin_count = is_leading ? 0 : count_twins(&trial_result->head)};
-    memcpy(saving.saved.signature, trial_result->head.signature, sizeof saving.saved.signature);
-    saving.saved.shown = trial_result->head.first;
-    return saving;
-}
-
-void repro_store_name(const struct plan *plan, const struct trial_result *trial_result,
-                      bool is_leading, char base[FINDING_BASE_BYTES])
-{
-    const struct saving saving = make_saving(NULL, plan, trial_result, is_leading);
+    const struct saving saving = make_saving(repro_store, trial_result);
     print_base(&saving, saving.rule, saving.named_op, base);
 }
 
-static struct saved_repro save_list(const struct repro_store *repro_store, const struct plan *plan,
-                                    const struct trial_result *trial_result, bool is_leading,
+static struct saved_repro save_list(const struct repro_store *repro_store,
+                                    const struct trial_result *trial_result,
                                     const struct findings *known, bool is_to_shrink)
 {
-    const struct part *part = &plan->parts[trial_result->head.task.part];
-    struct saving saving = make_saving(repro_store, plan, trial_result, is_leading);
+    const struct part *part = &repro_store->plan->parts[trial_result->head.task.part];
+    struct saving saving = make_saving(repro_store, trial_result);
     CHECK(saving.rule != NULL && trial_result->head.has_list);
     struct shrunk shrunk = {0};
-    op_list_init(&shrunk.ops);
-    writing_init(&shrunk.certificate);
     const struct earlier none = {0};
     bool is_certain = true;
     if (is_to_shrink) {
@@ -378,58 +370,47 @@ static struct saved_repro save_list(const struct repro_store *repro_store, const
     } else if (is_certain) {
         saving.saved.result = save_finding(&saving, &shrunk, &none, known);
     } else {
-        saving.saved.result = save_doubtful(&saving, plan, &shrunk, known);
+        saving.saved.result = save_doubtful(&saving, &shrunk, known);
     }
     writing_deinit(&shrunk.certificate);
     op_list_deinit(&shrunk.ops);
-    if (saving.saved.result == REPRO_STORE_UNREPEATED) {
-        return repro_store_take_unrepeated(repro_store, plan, trial_result);
-    }
-    return saving.saved;
+    return saving.saved.result == REPRO_STORE_UNREPEATED
+               ? repro_store_take_unrepeated(repro_store, trial_result)
+               : saving.saved;
 }
 
-struct saved_repro repro_store_take(const struct repro_store *repro_store, const struct plan *plan,
-                                    const struct trial_result *trial_result, bool is_leading,
+struct saved_repro repro_store_take(const struct repro_store *repro_store,
+                                    const struct trial_result *trial_result,
                                     const struct findings *known)
 {
-    return save_list(repro_store, plan, trial_result, is_leading, known, true);
+    return save_list(repro_store, trial_result, known, true);
 }
 
 struct saved_repro repro_store_take_whole(const struct repro_store *repro_store,
-                                          const struct plan *plan,
-                                          const struct trial_result *trial_result, bool is_leading,
+                                          const struct trial_result *trial_result,
                                           const struct findings *known)
 {
-    return save_list(repro_store, plan, trial_result, is_leading, known, false);
+    return save_list(repro_store, trial_result, known, false);
 }
 
 struct saved_repro repro_store_take_unrepeated(const struct repro_store *repro_store,
-                                               const struct plan *plan,
                                                const struct trial_result *trial_result)
 {
     char headline[512];
-    const struct part *part = &plan->parts[trial_result->head.task.part];
     const struct trial_result_head *head = &trial_result->head;
-    const bool is_leading = strcmp(head->findings.findings[0].signature, head->signature) == 0;
-    struct saving saving = {.repro_store = repro_store,
-                            .trial_result = trial_result,
-                            .rule = trial_result_rule(trial_result),
-                            .part = part->name,
-                            .seed = plan_trial_seed(part, head->task.trial),
-                            .twin_count = is_leading ? 0 : count_twins(head)};
+    struct saving saving = make_saving(repro_store, trial_result);
     CHECK(saving.rule != NULL && head->has_list);
-    saving_begin(&saving, "unrepeated", saving.rule, is_leading ? OP_NONE : head->first.op);
+    saving_begin(&saving, "unrepeated", saving.rule, saving.named_op);
     snprintf(headline, sizeof headline,
              "broke %s once in trial %" PRIu64 " of %s, and could not be repeated", saving.rule,
-             trial_result->head.task.trial, saving.part);
+             head->task.trial, saving.part);
     const struct repro repro = {.setup = &trial_result->setup,
                                 .ops = &trial_result->ops,
                                 .headline = headline,
-                                .signature = trial_result->head.signature,
-                                .reason = trial_result->head.first.reason,
-                                .message = trial_result->head.message,
+                                .signature = head->signature,
+                                .reason = head->first.reason,
+                                .message = head->message,
                                 .replay = saving.paths.replay};
-    memcpy(saving.saved.signature, trial_result->head.signature, sizeof saving.saved.signature);
     saving.saved.op_count = trial_result->ops.count;
     saving.saved.result = write_repro(&saving, &repro) ? REPRO_STORE_UNREPEATED
                                                        : REPRO_STORE_FAILED;
@@ -442,18 +423,14 @@ const char *repro_store_oom_folder(enum verdict_kind kind)
 }
 
 struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,
-                                        const struct plan *plan,
                                         const struct trial_result *trial_result,
                                         const struct saved_oom *oom)
 {
     const enum verdict_kind kind = oom->verdict.kind;
     const bool is_disputed = kind == VERDICT_DISPUTED;
     CHECK(is_disputed || kind == VERDICT_JUSTIFIED || kind == VERDICT_UNKNOWN);
-    const struct part *part = &plan->parts[trial_result->head.task.part];
-    struct saving saving = {.repro_store = repro_store,
-                            .trial_result = trial_result,
-                            .part = part->name,
-                            .seed = plan_trial_seed(part, trial_result->head.task.trial)};
+    struct saving saving = make_saving(repro_store, trial_result);
+    saving.twin_count = 0;
     if (is_disputed) {
         saving_begin(&saving, "disputes", "", OP_NONE);
     } else {

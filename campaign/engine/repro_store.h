@@ -16,6 +16,7 @@ struct repro_store {
     /* of a shard: a list is saved even where a shorter one of its finding is there, because of the
      * whole campaign's first verdicts it may be the shortest */
     bool keeps_all;
+    const struct plan *plan; /* of the trials; not needed for paths alone */
 };
 
 enum repro_store_result {
@@ -42,38 +43,34 @@ struct saved_repro {
     char base[FINDING_BASE_BYTES];   /* of the files */
 };
 
-/* judgement has a rule (judgement_rule is not NULL) and a list.  Shrinks in processes of its own,
- * because a shorter list may make the target crash.  A list that does not show the finding again is
- * tried behind the trials before it (repeated.h); without success the verdict is unrepeated, but
- * for a death or an overrun, which was seen.  is_leading: the finding that is selected is
- * the gravest of its trial.  known: what is saved already. */
-struct saved_repro repro_store_take(const struct repro_store *repro_store, const struct plan *plan,
-                                    const struct trial_result *trial_result, bool is_leading,
+/* The trial has a rule (trial_result_rule) and a list, both of the finding that is selected.
+ * Shrinks in processes of its own, because a shorter list may make the target crash.  A list that
+ * does not show the finding again is tried behind the trials before it (repeated.h); without
+ * success the verdict is unrepeated, but for a death or an overrun, which was seen.  known: what is
+ * saved already. */
+struct saved_repro repro_store_take(const struct repro_store *repro_store,
+                                    const struct trial_result *trial_result,
                                     const struct findings *known);
 /* The same without shrinking, at once. */
 struct saved_repro repro_store_take_whole(const struct repro_store *repro_store,
-                                          const struct plan *plan,
-                                          const struct trial_result *trial_result, bool is_leading,
+                                          const struct trial_result *trial_result,
                                           const struct findings *known);
-
 /* The same for one that could not be repeated. */
 struct saved_repro repro_store_take_unrepeated(const struct repro_store *repro_store,
-                                               const struct plan *plan,
                                                const struct trial_result *trial_result);
 
 /* Where the list of such an OOM lies: that of a justified one replays no finding, and is beside its
  * certificate. */
 const char *repro_store_oom_folder(enum verdict_kind kind);
-/* oom is one of the judgement's, justified, unknown or disputed; lists of these are saved whole, up
- * to it. */
+/* oom is one of the trial's, justified, unknown or disputed; lists of these are saved whole, up to
+ * it. */
 struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,
-                                        const struct plan *plan,
                                         const struct trial_result *trial_result,
                                         const struct saved_oom *oom);
 
 /* The name of the files of the finding that is selected, should some be written. */
-void repro_store_name(const struct plan *plan, const struct trial_result *trial_result,
-                      bool is_leading, char base[FINDING_BASE_BYTES]);
+void repro_store_name(const struct repro_store *repro_store,
+                      const struct trial_result *trial_result, char base[FINDING_BASE_BYTES]);
 
 /* Removes the files of a finding. */
 void repro_store_forget(const struct repro_store *repro_store, const char *base,

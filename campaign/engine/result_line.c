@@ -1,182 +1,169 @@
 #include "campaign/engine/result_line.h"
 
 #include "campaign/base/file.h"
-#include "harness/base/size.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* --- members --- */
+static const char *const paths[] = {"repro", "certificate", "kept", "output", NULL};
 
-/* The next member of a line: its key without quotes, its value as it stands. */
-struct member {
-    struct result_line key, value;
-};
-
-/* Where the string that begins at i ends: behind its quote; length: it does not. */
-static size_t skip_string(const struct result_line *line, size_t i)
+static bool is_among(const char *key, const char *const *names)
 {
-    for (i++; i < line->length && line->text[i] != '"'; i++) {
-        i += line->text[i] == '\\';
+    while (*names != NULL && strcmp(*names, key) != 0) {
+        names++;
     }
-    return i < line->length ? i + 1 : line->length;
+    return *names != NULL;
 }
 
-/* Where the value that begins at i ends: before the comma or the bracket that follows. */
-static size_t skip_value(const struct result_line *line, size_t i)
-{
-    size_t depth = 0;
-    while (i < line->length) {
-        const char byte = line->text[i];
-        if (depth == 0 && (byte == ',' || byte == '}')) {
-            return i;
-        }
-        if (byte == '"') {
-            i = skip_string(line, i);
-            continue;
-        }
-        depth += byte == '{' || byte == '[';
-        depth -= byte == '}' || byte == ']';
-        i++;
-    }
-    return line->length;
-}
+/* --- values --- */
 
-/* *at: behind the bracket or the comma, then behind what follows the member.  False: there is no
- * member. */
-static bool next_member(const struct result_line *line, size_t *at, struct member *member)
+/* Sizes have 64 bits, and jansson's integers 63: a line with one that is larger has doubles. */
+static bool is_number(const json_t *value, uint64_t *number)
 {
-    if (*at >= line->length || line->text[*at] != '"') {
+    const double real = json_number_value(value);
+    if (!json_is_number(value) || real < 0 || real >= 0x1p63) {
         return false;
     }
-    const size_t key_end = skip_string(line, *at);
-    if (key_end >= line->length || line->text[key_end] != ':') {
-        return false;
-    }
-    const size_t value_end = skip_value(line, key_end + 1);
-    if (value_end == line->length || value_end == key_end + 1) {
-        return false;
-    }
-    member->key = (struct result_line){line->text + *at + 1, key_end - *at - 2};
-    member->value = (struct result_line){line->text + key_end + 1, value_end - key_end - 1};
-    *at = value_end + 1;
+    *number = json_is_real(value) ? (uint64_t)real : (uint64_t)json_integer_value(value);
     return true;
-}
-
-static bool is_text(const struct result_line *span, const char *text)
-{
-    return span->length == strlen(text) && memcmp(span->text, text, span->length) == 0;
-}
-
-bool result_line_is_object(const struct result_line *line)
-{
-    size_t at = 1;
-    struct member member;
-    if (line->length < 2 || line->text[0] != '{') {
-        return false;
-    }
-    while (next_member(line, &at, &member)) {
-        continue;
-    }
-    return at == line->length && line->text[at - 1] == '}';
-}
-
-bool result_line_find(const struct result_line *line, const char *key, struct result_line *value)
-{
-    size_t at = 1;
-    struct member member;
-    while (next_member(line, &at, &member)) {
-        if (is_text(&member.key, key)) {
-            *value = member.value;
-            return true;
-        }
-    }
-    return false;
 }
 
 bool result_line_find_number(const struct result_line *line, const char *key, uint64_t *number)
 {
-    struct result_line value;
-    return result_line_find(line, key, &value) && number_parse(value.text, value.length, number) &&
-           *number <= INT64_MAX;
+    return is_number(json_object_get(line->values, key), number);
+}
+
+const char *result_line_find_text(const struct result_line *line, const char *key)
+{
+    return json_string_value(json_object_get(line->values, key));
 }
 
 bool result_line_has(const struct result_line *line, const char *key, const char *string)
 {
-    struct result_line value;
-    struct writing quoted;
-    writing_init(&quoted);
-    writing_append_json(&quoted, string);
-    const bool has = result_line_find(line, key, &value) &&
-                     is_text(&value, writing_string(&quoted));
-    writing_deinit(&quoted);
-    return has;
+    const char *text = result_line_find_text(line, key);
+    return text != NULL && strcmp(text, string) == 0;
+}
+
+/* --- members as text --- */
+
+static void print_member(const char *key, const json_t *value, struct writing *text)
+{
+    uint64_t number;
+    writing_append(text, ",");
+    writing_append_json(text, key);
+    writing_append(text, ":");
+    if (json_is_string(value)) {
+        writing_append_json(text, json_string_value(value));
+    } else if (is_number(value, &number)) {
+        writing_append_number(text, number);
+    } else {
+        char *printed = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+        writing_append(text, printed == NULL ? "" : printed);
+        free(printed);
+    }
+}
+
+/* Where the member begins, with its comma, from *at on, which moves behind it.  length: it does not
+ * stand there as we print it. */
+static size_t find_member(const struct result_line *line, const char *key, const json_t *value,
+                          size_t *at)
+{
+    struct writing member;
+    writing_init(&member);
+    print_member(key, value, &member);
+    const char *found = memmem(line->text + *at, line->length - *at, member.bytes, member.length);
+    const size_t start = found == NULL ? line->length : (size_t)(found - line->text);
+    *at = found == NULL ? *at : start + member.length;
+    writing_deinit(&member);
+    return start;
+}
+
+static bool are_paths_ours(const struct result_line *line)
+{
+    bool are = true;
+    for (size_t i = 0; paths[i] != NULL; i++) {
+        const json_t *value = json_object_get(line->values, paths[i]);
+        size_t at = 0;
+        are &= value == NULL ||
+               (json_is_string(value) && find_member(line, paths[i], value, &at) < line->length);
+    }
+    return are;
+}
+
+bool result_line_read(struct result_line *line)
+{
+    json_error_t error;
+    line->values = json_loadb(line->text, line->length, JSON_REJECT_DUPLICATES, &error);
+    if (line->values == NULL && json_error_code(&error) == json_error_numeric_overflow) {
+        line->values = json_loadb(line->text, line->length,
+                                  JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
+    }
+    const bool is_ours = json_is_object(line->values) && are_paths_ours(line);
+    if (!is_ours) {
+        result_line_forget(line);
+    }
+    return is_ours;
+}
+
+void result_line_forget(struct result_line *line)
+{
+    json_decref(line->values);
+    line->values = NULL;
 }
 
 /* --- paths --- */
 
-/* The last two names of a path in quotes; empty: there are none. */
-static struct result_line find_saved(const struct result_line *value)
+/* The last two names of a path; "": there are none. */
+static const char *find_saved(const char *path)
 {
-    if (value->length < 2 || value->text[0] != '"') {
-        return (struct result_line){value->text, 0};
+    const char *at = strrchr(path, '/');
+    while (at != NULL && at > path && at[-1] != '/') {
+        at--;
     }
-    const size_t end = value->length - 1;
-    size_t start = end, slashes = 0;
-    while (start > 1 && (slashes += value->text[start - 1] == '/') < 2) {
-        start--;
-    }
-    return (struct result_line){value->text + start, slashes == 0 ? 0 : end - start};
+    return at == NULL ? "" : at;
 }
 
 void result_line_find_saved(const struct result_line *line, const char *key, char *name,
                             size_t name_bytes)
 {
-    struct result_line value, saved = {"", 0};
-    if (result_line_find(line, key, &value)) {
-        saved = find_saved(&value);
-    }
-    const bool is_short = saved.length < name_bytes;
-    snprintf(name, name_bytes, "%.*s", is_short ? (int)saved.length : 0, saved.text);
+    const char *path = result_line_find_text(line, key);
+    const char *saved = path == NULL ? "" : find_saved(path);
+    snprintf(name, name_bytes, "%s", strlen(saved) < name_bytes ? saved : "");
 }
 
-static void append_path(const struct result_line *value, const char *directory, struct writing *to)
+static void append_path(const char *key, const char *from, const char *directory,
+                        struct writing *to)
 {
     char path[FILE_PATH_BYTES];
-    const struct result_line saved = find_saved(value);
-    snprintf(path, sizeof path, "%.3800s/%.*s", directory, (int)saved.length, saved.text);
+    snprintf(path, sizeof path, "%.3800s/%s", directory, find_saved(from));
+    writing_append_format(to, ",\"%s\":", key);
     writing_append_json(to, path);
-}
-
-static bool is_among(const struct result_line *key, const char *const *names)
-{
-    for (; *names != NULL; names++) {
-        if (is_text(key, *names)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 void result_line_copy(const struct result_line *line, const char *directory,
                       const char *const *dropped, struct writing *to)
 {
-    static const char *const paths[] = {"repro", "certificate", "kept", "output", NULL};
-    size_t at = 1;
-    struct member member;
-    const char *before = "{";
-    while (next_member(line, &at, &member)) {
-        if (is_among(&member.key, dropped)) {
+    size_t at = 0;
+    const char *key;
+    json_t *value;
+    json_object_foreach(line->values, key, value)
+    { /* in the order of the text */
+        const bool is_dropped = is_among(key, dropped);
+        size_t end = at;
+        if (!is_dropped && !is_among(key, paths)) {
             continue;
         }
-        writing_append(to, before);
-        writing_append_format(to, "\"%.*s\":", (int)member.key.length, member.key.text);
-        if (is_among(&member.key, paths)) {
-            append_path(&member.value, directory, to);
-        } else {
-            writing_append_bytes(to, member.value.text, member.value.length);
+        const size_t start = find_member(line, key, value, &end);
+        if (start == line->length) {
+            continue;
         }
-        before = ",";
+        writing_append_bytes(to, line->text + at, start - at);
+        if (!is_dropped) {
+            append_path(key, json_string_value(value), directory, to);
+        }
+        at = end;
     }
-    writing_append(to, "}\n");
+    writing_append_bytes(to, line->text + at, line->length - at);
+    writing_append(to, "\n");
 }

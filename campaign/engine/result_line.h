@@ -1,27 +1,33 @@
-/* A line of results.jsonl as text: its members are found and copied without being read as values,
- * so that a number comes out with the digits that it had. */
+/* A line of results.jsonl: its members as values, and its text, of which a copy changes paths
+ * alone: a number comes out with the digits that it had. */
 #ifndef CAMPAIGN_ENGINE_RESULT_LINE_H
 #define CAMPAIGN_ENGINE_RESULT_LINE_H
 
 #include "harness/base/writing.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* length bytes without the newline; they belong to somebody else. */
+/* length bytes without the newline, which belong to somebody else; values is NULL until they are
+ * read. */
 struct result_line {
     const char *text;
     size_t length;
+    json_t *values;
 };
 
-/* Whether it is one object, as our own lines are: "key":value pairs without white space. */
-bool result_line_is_object(const struct result_line *line);
+/* Reads the text as one object whose paths stand in it as we print them.  False: it is none, and
+ * values stays NULL. */
+bool result_line_read(struct result_line *line);
+/* Releases the values. */
+void result_line_forget(struct result_line *line);
 
-/* *value: the text of that member as it stands, quotes included.  False: there is none. */
-bool result_line_find(const struct result_line *line, const char *key, struct result_line *value);
-/* The same of a number below 2^63. */
+/* Of a line that was read, and of members of its own, not of others inside them.  The number is
+ * below 2^63, the text is the line's.  False or NULL: there is none. */
 bool result_line_find_number(const struct result_line *line, const char *key, uint64_t *number);
+const char *result_line_find_text(const struct result_line *line, const char *key);
 /* Whether that member is the string `string`. */
 bool result_line_has(const struct result_line *line, const char *key, const char *string);
 

@@ -44,6 +44,18 @@ void shrink_queue_deinit(struct shrink_queue *queue)
     *queue = (struct shrink_queue){.entries = NULL};
 }
 
+bool shrink_queue_invariants_hold(const struct shrink_queue *queue)
+{
+    bool hold = queue->next <= queue->count && queue->count <= queue->capacity;
+    for (size_t i = 0; i < queue->count; i++) {
+        const struct shrink_entry *entry = &queue->entries[i];
+        const bool is_waiting = entry->state == SHRINK_WAITING;
+        hold &= (!is_waiting || i >= queue->next) && (is_waiting || queue->lists[i] == NULL) &&
+                (entry->is_superseded == SUPERSEDED_NOT || entry->state == SHRINK_SAVED);
+    }
+    return hold;
+}
+
 bool shrink_queue_takes(uint64_t number)
 {
     return number <= FINDING_SHRUNK_COUNT_MAX || (number & (number - 1)) == 0;
@@ -82,6 +94,18 @@ void shrink_queue_restore(struct shrink_queue *queue, const struct shrink_entry 
     *append_entry(queue) = *entry;
 }
 
+struct report_finding shrink_entry_report(const struct shrink_entry *entry, const char *part_name,
+                                          const struct finding *known)
+{
+    return (struct report_finding){.place = {part_name, entry->task.trial},
+                                   .verdict = &entry->verdict,
+                                   .rule = rule_info(entry->verdict.rule)->name,
+                                   .message = entry->message,
+                                   .signature = entry->signature,
+                                   .largest = entry->has_largest ? &entry->largest : NULL,
+                                   .is_known = known->is_known != 0};
+}
+
 struct shrink_entry *shrink_queue_first(struct shrink_queue *queue)
 {
     while (queue->next < queue->count && queue->entries[queue->next].state != SHRINK_WAITING) {
@@ -104,14 +128,39 @@ void shrink_queue_end(struct shrink_queue *queue, struct shrink_entry *entry,
     forget_list(queue, (size_t)(entry - queue->entries));
 }
 
-void shrink_queue_supersede(struct shrink_queue *queue, const char *base)
+/* The files of that name gave way to others. */
+static void supersede(struct shrink_queue *queue, const char *base)
 {
-    for (size_t i = 0; i < queue->count; i++) {
+    for (size_t i = 0; i < queue->count && base[0] != '\0'; i++) {
         struct shrink_entry *entry = &queue->entries[i];
         if (entry->state == SHRINK_SAVED && strcmp(entry->base, base) == 0) {
             entry->is_superseded = SUPERSEDED_NOW;
         }
     }
+}
+
+void shrink_entry_move(struct shrink_entry *entry, const struct findings *findings,
+                       const char *signature)
+{
+    struct finding *from = findings_find(findings, entry->seen_as);
+    from->moved_count++;
+    memcpy(from->moved_to, signature, sizeof from->moved_to);
+    memmove(entry->signature, signature, sizeof entry->signature);
+}
+
+void shrink_queue_take_files(struct shrink_queue *queue, const struct shrink_entry *entry,
+                             struct finding *finding)
+{
+    supersede(queue, finding->base);
+    memcpy(finding->base, entry->base, sizeof finding->base);
+    memcpy(finding->reason, entry->verdict.reason, sizeof finding->reason);
+    memcpy(finding->message, entry->message, sizeof finding->message);
+    finding->has_largest = entry->has_largest;
+    finding->largest = entry->largest;
+    finding->op_count = entry->op_count;
+    finding->has_certificate = entry->has_certificate;
+    finding->before_count = entry->before_count;
+    finding->is_unrepeated = entry->is_unrepeated;
 }
 
 /* --- trials that are run again --- */

@@ -47,6 +47,9 @@ struct shrink_queue {
     size_t next; /* all before it wait no more */
 };
 void shrink_queue_deinit(struct shrink_queue *queue);
+/* All before next wait no more, lists are there for entries that wait alone, and files gave way
+ * that were saved. */
+bool shrink_queue_invariants_hold(const struct shrink_queue *queue);
 
 /* Whether the number-th verdict of a signature enters the queue: the first three, then the 4th, the
  * 8th, the 16th …, in case that all of these show another finding. */
@@ -56,6 +59,10 @@ bool shrink_queue_takes(uint64_t number);
  * until the next is added. */
 struct shrink_entry *shrink_queue_add(struct shrink_queue *queue,
                                       const struct trial_result *trial_result, size_t finding);
+/* As a report has its verdict, without files; part_name is that of its task, known the finding that
+ * it counts as. */
+struct report_finding shrink_entry_report(const struct shrink_entry *entry, const char *part_name,
+                                          const struct finding *known);
 /* Appends one that was read. */
 void shrink_queue_restore(struct shrink_queue *queue, const struct shrink_entry *entry);
 
@@ -68,8 +75,12 @@ struct trial_result *shrink_queue_list(const struct shrink_queue *queue,
 void shrink_queue_end(struct shrink_queue *queue, struct shrink_entry *entry,
                       enum shrink_state state);
 
-/* The files of that name gave way to others. */
-void shrink_queue_supersede(struct shrink_queue *queue, const char *base);
+/* The list of the entry showed another finding than it was seen as, which counts it then. */
+void shrink_entry_move(struct shrink_entry *entry, const struct findings *findings,
+                       const char *signature);
+/* The files of the entry are the best of the finding: those that it had give way. */
+void shrink_queue_take_files(struct shrink_queue *queue, const struct shrink_entry *entry,
+                             struct finding *finding);
 
 /* The task of a trial that an entry waits for, one after the other: those from *at on.  False:
  * there is no more. */

@@ -34,6 +34,10 @@ void whole_findings_init(struct whole_findings *findings, struct whole *whole)
 void whole_findings_deinit(struct whole_findings *findings)
 {
     findings_deinit(&findings->findings);
+    for (size_t i = 0; i < findings->queue.count; i++) {
+        result_line_forget(&findings->entries[i].line);
+    }
+    shrink_queue_deinit(&findings->queue);
     free(findings->entries);
     free(findings->seen_counts);
 }
@@ -55,15 +59,6 @@ static uint64_t find_seed(const struct whole *whole, uint64_t part, uint64_t tri
     const struct setup *setup = &whole->shards[0].description->parts[part].setup;
     return random_derive(random_derive(setup->seed, hash_string(HASH_START, setup->scenario)),
                          trial);
-}
-
-static void note_first(const struct whole *whole, struct finding *known, uint64_t part,
-                       uint64_t trial, uint64_t order)
-{
-    known->part = part;
-    known->trial = trial;
-    known->seed = find_seed(whole, part, trial);
-    known->first_order = order;
 }
 
 /* Counts nothing yet, and has no files. */
@@ -110,14 +105,8 @@ static void append_entry(struct whole *whole, const struct shrink_entry *entry,
 {
     struct repro_store_paths paths;
     const struct repro_store repro_store = {.directory = whole->directory};
-    struct report_finding finding = {
-        .place = {whole->shards[0].description->parts[entry->task.part].name, entry->task.trial},
-        .verdict = &entry->verdict,
-        .rule = rule_info(entry->verdict.rule)->name,
-        .message = entry->message,
-        .signature = entry->signature,
-        .largest = entry->has_largest ? &entry->largest : NULL,
-        .is_known = known->is_known != 0};
+    const struct campaign_part *part = &whole->shards[0].description->parts[entry->task.part];
+    struct report_finding finding = shrink_entry_report(entry, part->name, known);
     if (has_files) {
         repro_store_paths_init(&paths, &repro_store, "repros", entry->base);
         finding.repro = paths.repro;
@@ -150,24 +139,28 @@ static void append_counted(struct whole_findings *findings, const struct whole_t
 static void queue_verdict(struct whole_findings *findings, const struct whole_trial *trial,
                           const struct verdict_seen *seen, const struct finding *known)
 {
-    findings->entries = array_grown(findings->entries, findings->entry_count,
-                                    &findings->entry_capacity, sizeof *findings->entries);
-    struct whole_entry *entry = &findings->entries[findings->entry_count++];
-    memset(entry, 0, sizeof *entry);
-    entry->shard = trial->shard;
+    struct shrink_entry entry;
+    struct whole_entry beside = {.shard = trial->shard};
+    memset(&entry, 0, sizeof entry);
     if (seen->entry != NULL) {
-        entry->entry = *seen->entry;
-        entry->has_repro = seen->entry->state == SHRINK_SAVED;
+        entry = *seen->entry;
+        beside.has_repro = entry.state == SHRINK_SAVED;
     } else {
-        entry->line = *seen->line;
-        memcpy(entry->entry.signature, known->signature, sizeof known->signature);
-        memcpy(entry->entry.seen_as, known->signature, sizeof known->signature);
-        entry->entry.task.part = (uint32_t)trial->part;
-        entry->entry.task.trial = trial->trial;
+        beside.line = *seen->line;
+        (void)json_incref(beside.line.values);
+        memcpy(entry.signature, known->signature, sizeof entry.signature);
+        memcpy(entry.seen_as, known->signature, sizeof entry.seen_as);
+        entry.task.part = (uint32_t)trial->part;
+        entry.task.trial = trial->trial;
     }
-    entry->entry.order = seen->order;
-    entry->entry.number = known->seen_count;
-    entry->entry.is_superseded = SUPERSEDED_NOT;
+    entry.order = seen->order;
+    entry.number = known->seen_count;
+    entry.state = SHRINK_COUNTED; /* whole_findings_end() looks at it again */
+    entry.is_superseded = SUPERSEDED_NOT;
+    findings->entries = array_grown(findings->entries, findings->queue.count,
+                                    &findings->entry_capacity, sizeof beside);
+    findings->entries[findings->queue.count] = beside;
+    shrink_queue_restore(&findings->queue, &entry);
 }
 
 /* Returns how many verdicts of its signature there were up to this one. */
@@ -177,7 +170,8 @@ static uint64_t take_verdict(struct whole_findings *findings, const struct whole
     struct finding *known = findings_find(&findings->findings, seen->finding->signature);
     if (known == NULL) {
         known = add_finding(findings, seen->finding, seen->entry);
-        note_first(findings->whole, known, trial->part, trial->trial, seen->order);
+        finding_note_first(known, seen->order, trial->part, trial->trial,
+                           find_seed(findings->whole, trial->part, trial->trial));
     }
     known->count++;
     known->seen_count++;
@@ -212,10 +206,9 @@ static const struct shrink_entry *find_entry(const struct shrink_queue *queue,
 /* The next line of one that was only counted, from *at on. */
 static const struct result_line *next_counted(const struct whole_trial *trial, size_t *at)
 {
-    struct result_line value;
     while (*at < trial->line_count) {
         const struct result_line *line = &trial->lines[(*at)++].line;
-        if (result_line_find(line, "signature", &value) &&
+        if (result_line_find_text(line, "signature") != NULL &&
             (result_line_has(line, "type", "verdict") || result_line_has(line, "type", "broken"))) {
             return line;
         }
@@ -263,71 +256,40 @@ bool whole_findings_take(struct whole_findings *findings, const struct whole_tri
 /* --- behind all trials --- */
 
 /* The verdict turned out to be one of another finding. */
-static void move_verdict(struct whole_findings *findings, const struct whole_entry *moved)
+static void move_verdict(struct whole_findings *findings, struct shrink_entry *entry, size_t shard)
 {
-    const struct shrink_entry *entry = &moved->entry;
-    struct finding *from = findings_find(&findings->findings, entry->seen_as);
-    from->moved_count++;
-    memcpy(from->moved_to, entry->signature, sizeof from->moved_to);
+    shrink_entry_move(entry, &findings->findings, entry->signature);
     struct finding *to = findings_find(&findings->findings, entry->signature);
     if (to == NULL) {
-        const struct finding *of_shard = findings_find(
-            &findings->whole->shards[moved->shard].at->findings, entry->signature);
+        const struct finding *of_shard = findings_find(&findings->whole->shards[shard].at->findings,
+                                                       entry->signature);
         CHECK(of_shard != NULL);
         to = add_finding(findings, of_shard, entry);
     }
     to->count++;
-    if (entry->order < to->first_order) {
-        note_first(findings->whole, to, entry->task.part, entry->task.trial, entry->order);
-    }
-}
-
-static void supersede(struct whole_findings *findings, const char *base)
-{
-    for (size_t i = 0; i < findings->entry_count; i++) {
-        struct shrink_entry *entry = &findings->entries[i].entry;
-        if (entry->state == SHRINK_SAVED && strcmp(entry->base, base) == 0) {
-            entry->is_superseded = SUPERSEDED_NOW;
-        }
-    }
-}
-
-static void take_files(struct whole_findings *findings, const struct shrink_entry *entry)
-{
-    struct finding *known = findings_find(&findings->findings, entry->signature);
-    if (known->base[0] != '\0') {
-        supersede(findings, known->base);
-    }
-    memcpy(known->base, entry->base, sizeof known->base);
-    memcpy(known->reason, entry->verdict.reason, sizeof known->reason);
-    memcpy(known->message, entry->message, sizeof known->message);
-    known->has_largest = entry->has_largest;
-    known->largest = entry->largest;
-    known->op_count = entry->op_count;
-    known->has_certificate = entry->has_certificate;
-    known->before_count = entry->before_count;
-    known->is_unrepeated = entry->is_unrepeated;
+    finding_note_first(to, entry->order, entry->task.part, entry->task.trial,
+                       find_seed(findings->whole, entry->task.part, entry->task.trial));
 }
 
 /* What shrinking made of it, if its turn comes. */
-static void end_entry(struct whole_findings *findings, struct whole_entry *whole_entry)
+static void end_entry(struct whole_findings *findings, size_t i)
 {
-    struct shrink_entry *entry = &whole_entry->entry;
+    struct shrink_entry *entry = &findings->queue.entries[i];
     struct finding *known = findings_find(&findings->findings, entry->seen_as);
-    entry->state = SHRINK_COUNTED;
-    if (!whole_entry->has_repro || !finding_is_to_shrink(known, entry->number)) {
+    if (!findings->entries[i].has_repro || !finding_is_to_shrink(known, entry->number)) {
         entry->verdict = entry->seen;
         memcpy(entry->signature, entry->seen_as, sizeof entry->signature);
         return;
     }
     if (strcmp(entry->signature, entry->seen_as) != 0) {
-        move_verdict(findings, whole_entry);
+        move_verdict(findings, entry, findings->entries[i].shard);
     } else {
         known->stayed_count++;
     }
-    if (finding_repro_is_better(findings_find(&findings->findings, entry->signature),
-                                entry->op_count, entry->before_count, entry->is_unrepeated != 0)) {
-        take_files(findings, entry);
+    known = findings_find(&findings->findings, entry->signature);
+    if (finding_repro_is_better(known, entry->op_count, entry->before_count,
+                                entry->is_unrepeated != 0)) {
+        shrink_queue_take_files(&findings->queue, entry, known);
         entry->state = SHRINK_SAVED;
     } else {
         entry->verdict = entry->seen;
@@ -337,26 +299,26 @@ static void end_entry(struct whole_findings *findings, struct whole_entry *whole
 static void append_queue(struct whole_findings *findings)
 {
     struct whole *whole = findings->whole;
-    for (size_t i = 0; i < findings->entry_count; i++) {
-        const struct whole_entry *entry = &findings->entries[i];
-        const struct finding *known = findings_find(&findings->findings, entry->entry.signature);
+    for (size_t i = 0; i < findings->queue.count; i++) {
+        const struct shrink_entry *entry = &findings->queue.entries[i];
+        const struct result_line *line = &findings->entries[i].line;
+        const struct finding *known = findings_find(&findings->findings, entry->signature);
         if (!finding_is_shown(known)) {
             continue; /* all of it was another finding */
         }
-        if (entry->line.length > 0) {
-            result_line_copy(&entry->line, whole->directory, nothing, &whole->lines);
+        if (line->length > 0) {
+            result_line_copy(line, whole->directory, nothing, &whole->lines);
         } else {
-            append_entry(whole, &entry->entry, known,
-                         entry->entry.state == SHRINK_SAVED &&
-                             entry->entry.is_superseded == SUPERSEDED_NOT);
+            append_entry(whole, entry, known,
+                         entry->state == SHRINK_SAVED && entry->is_superseded == SUPERSEDED_NOT);
         }
     }
 }
 
 void whole_findings_end(struct whole_findings *findings)
 {
-    for (size_t i = 0; i < findings->entry_count; i++) {
-        end_entry(findings, &findings->entries[i]);
+    for (size_t i = 0; i < findings->queue.count; i++) {
+        end_entry(findings, i);
     }
     findings_settle(&findings->findings);
     append_queue(findings);

@@ -43,7 +43,7 @@ static struct result_line next_line(const struct writing *lines, size_t *at)
     const char *text = lines->bytes + *at;
     const char *end = memchr(text, '\n', lines->length - *at);
     CHECK(end != NULL);
-    const struct result_line line = {text, (size_t)(end - text)};
+    const struct result_line line = {.text = text, .length = (size_t)(end - text)};
     *at += line.length + 1;
     return line;
 }
@@ -60,9 +60,11 @@ static bool add_lines(struct whole *whole, size_t index)
         if (position == 0) {
             continue;
         }
-        if (!result_line_is_object(&line.line) ||
-            !find_part(shard->description, &line.line, &line.part) ||
-            !result_line_find_number(&line.line, "trial", &line.trial)) {
+        const bool is_good = result_line_read(&line.line) &&
+                             find_part(shard->description, &line.line, &line.part) &&
+                             result_line_find_number(&line.line, "trial", &line.trial);
+        result_line_forget(&line.line); /* they are read again, trial by trial */
+        if (!is_good) {
             return false;
         }
         add_line(whole, &line);
@@ -134,6 +136,7 @@ const struct whole_shard *whole_read(struct whole *whole)
     if (whole->sorted_count > 0) {
         qsort(whole->sorted, whole->sorted_count, sizeof *whole->sorted, compare_lines);
     }
+    CHECK(whole_invariants_hold(whole));
     return NULL;
 }
 
@@ -142,6 +145,18 @@ void whole_deinit(struct whole *whole)
     free(whole->sorted);
     writing_deinit(&whole->lines);
     writing_deinit(&whole->dropped);
+}
+
+bool whole_invariants_hold(const struct whole *whole)
+{
+    bool hold = whole->sorted_count <= whole->sorted_capacity;
+    for (size_t i = 0; i < whole->sorted_count; i++) {
+        const struct whole_line *line = &whole->sorted[i];
+        hold &= line->shard < whole->shard_count &&
+                line->part < sorted_description->head.part_count &&
+                (i == 0 || compare_lines(line - 1, line) <= 0);
+    }
+    return hold;
 }
 
 /* --- one trial --- */
@@ -167,10 +182,10 @@ static void take_oom(struct whole *whole, const struct whole_line *line, struct 
     static const char *const saved[] = {"largest_served_bytes", "largest_served_at_least", "repro",
                                         "certificate", NULL};
     struct part_state *part = &whole->at->parts[line->part];
-    struct result_line value;
+    const bool has_certificate = result_line_find_text(&line->line, "certificate") != NULL;
     uint64_t op = 0;
     bool is_wanted = true;
-    if (result_line_find(&line->line, "certificate", &value)) {
+    if (has_certificate) {
         is_wanted = result_line_has(&line->line, "verdict", "unknown")
                         ? part->unknown_saved++ < TRIAL_RESULT_UNKNOWN_COUNT_MAX
                         : part->justified_saved++ < TRIAL_RESULT_JUSTIFIED_COUNT_MAX;
@@ -178,9 +193,8 @@ static void take_oom(struct whole *whole, const struct whole_line *line, struct 
     if (!is_wanted) {
         drop_file(whole, &line->line, "repro");
         drop_file(whole, &line->line, "certificate");
-    } else if (result_line_find_number(&line->line, "op", &op) &&
-               kept->count < TRIAL_RESULT_SAVED_COUNT_MAX &&
-               result_line_find(&line->line, "certificate", &value)) {
+    } else if (has_certificate && kept->count < TRIAL_RESULT_SAVED_COUNT_MAX &&
+               result_line_find_number(&line->line, "op", &op)) {
         kept->ops[kept->count++] = op;
     }
     result_line_copy(&line->line, whole->directory, is_wanted ? nothing : saved, &whole->lines);
@@ -219,12 +233,11 @@ static bool is_of_found(const struct whole_trial *trial, size_t i)
 static void take_before(struct whole *whole, const struct whole_trial *trial, bool is_list_kept)
 {
     struct kept_ooms kept = {.count = 0};
-    struct result_line value;
     for (size_t i = 0; i < trial->line_count; i++) {
         const struct result_line *line = &trial->lines[i].line;
         const bool is_finding = result_line_has(line, "type", "found") || is_of_found(trial, i) ||
                                 (!result_line_has(line, "type", "disputed") &&
-                                 result_line_find(line, "signature", &value));
+                                 result_line_find_text(line, "signature") != NULL);
         if (line->length == 0 || is_finding || result_line_has(line, "type", "trial")) {
             continue;
         }
@@ -242,8 +255,7 @@ static void take_trial(struct whole *whole, struct whole_findings *findings,
 {
     static const char *const output[] = {"output", NULL};
     const struct result_line *end = find_end(trial);
-    struct result_line value;
-    const bool is_list_kept = end != NULL && result_line_find(end, "kept", &value);
+    const bool is_list_kept = end != NULL && result_line_find_text(end, "kept") != NULL;
     take_before(whole, trial, is_list_kept);
     const bool is_early = whole_findings_take(findings, trial);
     if (end == NULL) {
@@ -304,7 +316,10 @@ static void take_queues(struct whole *whole)
     for (size_t i = 0; i < whole->shard_count; i++) {
         const struct writing *lines = &whole->shards[i].lines;
         for (size_t at = find_queue(&whole->shards[i]); at < lines->length;) {
-            const struct result_line line = next_line(lines, &at);
+            struct result_line line = next_line(lines, &at);
+            if (!result_line_read(&line)) {
+                continue;
+            }
             result_line_find_saved(&line, "repro", name, sizeof name);
             char *extension = strrchr(name, '.');
             if (extension != NULL) {
@@ -314,6 +329,7 @@ static void take_queues(struct whole *whole)
             const bool is_there = base != NULL &&
                                   findings_have_base(&whole->at->findings, base + 1);
             result_line_copy(&line, whole->directory, is_there ? nothing : files, &whole->lines);
+            result_line_forget(&line);
         }
     }
 }
@@ -326,11 +342,11 @@ static void flush_lines(struct whole *whole)
 
 static void take_trials(struct whole *whole, struct whole_findings *findings)
 {
-    const struct whole_line *lines = whole->sorted;
+    struct whole_line *lines = whole->sorted;
     for (size_t i = 0, next; i < whole->sorted_count; i = next) {
-        for (next = i + 1; next < whole->sorted_count && is_same_trial(&lines[i], &lines[next]);
+        for (next = i; next < whole->sorted_count && is_same_trial(&lines[i], &lines[next]);
              next++) {
-            continue;
+            (void)result_line_read(&lines[next].line); /* it could be read before; or it is empty */
         }
         const struct whole_trial trial = {.lines = lines + i,
                                           .line_count = next - i,
@@ -339,6 +355,9 @@ static void take_trials(struct whole *whole, struct whole_findings *findings)
                                           .trial = lines[i].trial};
         take_trial(whole, findings, &trial);
         flush_lines(whole);
+        for (; i < next; i++) {
+            result_line_forget(&lines[i].line);
+        }
     }
 }
 

@@ -4,8 +4,6 @@
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 
-#include <stdlib.h>
-
 /* Frees are queued and an out-of-memory does not wait for them: what a harness like this one is
  * for. */
 static const char canary_target[] = "plant_premature_undrained";
@@ -13,9 +11,7 @@ static const char canary_scenario[] = "queued_free_race";
 
 void canary_add(struct plan *plan)
 {
-    plan->parts = realloc(plan->parts, (plan->count + 1) * sizeof *plan->parts);
-    CHECK(plan->parts != NULL);
-    struct part *part = &plan->parts[plan->count++];
+    struct part *part = plan_add_part(plan);
     *part = (struct part){.name = "canary",
                           .scenario = scenario_find(canary_scenario),
                           .target = target_find(canary_target),

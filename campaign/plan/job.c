@@ -168,20 +168,20 @@ static void set_option(struct reading *reading, struct run_options *options, con
         fail_reading(reading, "%s.%s: key or value is too long", prefix, key);
         return;
     }
-    const char *wrong = run_option_named(row)->set(options, text);
+    const char *wrong = option_set(run_option_named(row), options, text);
     if (wrong != NULL) {
         fail_reading(reading, "%s.%s: '%s' %s", prefix, key, text, wrong);
     }
 }
 
 static void set_key(struct reading *reading, struct run_options *options,
-                    const struct run_option_row *row, const char *value)
+                    const struct option_row *row, const char *value)
 {
-    if (run_option_is_given(options, row)) {
+    if (option_is_given(row, options)) {
         fail_reading(reading, "key '%s' appears twice in its section", row->key);
         return;
     }
-    const char *wrong = row->set(options, save_text(reading->job, value));
+    const char *wrong = option_set(row, options, save_text(reading->job, value));
     if (wrong != NULL) {
         fail_reading(reading, "%s: '%s' %s", row->key, value, wrong);
     } else if (options->chip != NULL && options->capacity_bytes != 0) {
@@ -209,8 +209,8 @@ static void set_probes(struct reading *reading, const char *value)
 }
 
 /* section: NULL in [global]. */
-static void set_known_key(struct reading *reading, const struct run_option_row *row,
-                          const char *key, struct job_section *section, const char *value)
+static void set_known_key(struct reading *reading, const struct option_row *row, const char *key,
+                          struct job_section *section, const char *value)
 {
     const bool is_of_section = strcmp(key, key_scenario) == 0 || strcmp(key, key_trace) == 0;
     const bool is_global = row == NULL ? strcmp(key, key_probes) == 0 : row->is_global;
@@ -257,7 +257,7 @@ static int handle_key(void *context, const char *section_name, const char *key, 
         set_option(reading, options, "--scenario-option", "scenario", key + 9, value);
         return 1;
     }
-    const struct run_option_row *row = run_option_keyed(key);
+    const struct option_row *row = run_option_keyed(key);
     if (row != NULL || strcmp(key, key_scenario) == 0 || strcmp(key, key_probes) == 0) {
         set_known_key(reading, row, key, section, value);
         return 1;

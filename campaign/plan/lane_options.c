@@ -45,15 +45,6 @@ const char *lane_options_set_lanes(struct lane_options *wanted, const char *valu
     return NULL;
 }
 
-const char *lane_options_set_schedules(struct lane_options *wanted, const char *value)
-{
-    if (!number_parse(value, strlen(value), &wanted->schedule_count)) {
-        return "is not a number (0 = all schedules, with the strategy exhaustive)";
-    }
-    wanted->has_schedules = true;
-    return NULL;
-}
-
 bool lane_strategy_is_search(const struct strategy_kind *strategy)
 {
     return strategy != &strategy_replay;
@@ -131,35 +122,11 @@ const char *lane_options_set_strategy(struct lane_options *wanted, const char *v
     return NULL;
 }
 
-/* By enum lane_backend. */
-static const char *const backend_names[] = {"auto", "threads", "fibers", "free"};
-
 const char *lane_options_backend(const struct lane_options *wanted)
 {
-    return wanted->has_backend ? backend_names[wanted->backend] : NULL;
-}
-
-const char *lane_options_set_backend(struct lane_options *wanted, const char *value)
-{
-    for (unsigned i = 0; i < sizeof backend_names / sizeof *backend_names; i++) {
-        if (strcmp(backend_names[i], value) != 0) {
-            continue;
-        }
-        wanted->backend = (enum lane_backend)i;
-        wanted->has_backend = true;
-        return NULL;
-    }
-    return "is neither threads nor fibers nor free nor auto";
-}
-
-const char *lane_options_set_races(struct lane_options *wanted, const char *value)
-{
-    if (value != NULL && strcmp(value, "yes") != 0 && strcmp(value, "no") != 0) {
-        return "is neither yes nor no";
-    }
-    wanted->has_races = true;
-    wanted->checks_races = value == NULL || strcmp(value, "yes") == 0;
-    return NULL;
+    /* By enum lane_backend. */
+    static const char *const names[] = {"auto", "threads", "fibers", "free"};
+    return wanted->has_backend ? names[wanted->backend] : NULL;
 }
 
 const char *lane_options_how(const struct lane_options *wanted)

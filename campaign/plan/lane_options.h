@@ -30,11 +30,7 @@ enum { LANE_SCHEDULE_COUNT_DEFAULT = 200, LANE_STRATEGY_TEXT_BYTES = 32 };
 /* Each takes a value of the command line or of a job file.  NULL, or what is wrong with it, to
  * follow it in quotes; valid until the next call. */
 const char *lane_options_set_lanes(struct lane_options *wanted, const char *value);
-const char *lane_options_set_schedules(struct lane_options *wanted, const char *value);
 const char *lane_options_set_strategy(struct lane_options *wanted, const char *value);
-const char *lane_options_set_backend(struct lane_options *wanted, const char *value);
-/* value: "yes", "no", or NULL, which means yes. */
-const char *lane_options_set_races(struct lane_options *wanted, const char *value);
 
 /* Whether a user may name it: all may be but the one that repeats what a list says, which looks for
  * nothing. */

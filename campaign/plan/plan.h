@@ -76,6 +76,9 @@ struct plan {
 enum exit_code plan_make(const struct run_options *options, uint64_t seed, struct plan *plan);
 void plan_deinit(struct plan *plan);
 
+/* One more part at its end, for the caller to fill; the others may have moved. */
+struct part *plan_add_part(struct plan *plan);
+
 /* EXIT_KEPT when any of its parts runs; otherwise EXIT_USAGE after one message, which says what no
  * scenario can do: done is "run" or "be swept". */
 enum exit_code plan_check_work(const struct plan *plan, const char *done);

@@ -1,11 +1,9 @@
 #include "campaign/plan/widen.h"
 
-#include "harness/base/check.h"
 #include "harness/generate/faulting.h"
 #include "scenarios/scenarios.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void widen_part(const struct run_options *options, struct part *part)
@@ -23,10 +21,8 @@ static void widen_part(const struct run_options *options, struct part *part)
 /* The trials of the part again, each dealt to clients. */
 static void add_lanes(struct plan *plan, size_t i, const struct lane_options *wanted)
 {
-    plan->parts = realloc(plan->parts, (plan->count + 1) * sizeof *plan->parts);
-    CHECK(plan->parts != NULL);
+    struct part *part = plan_add_part(plan);
     const struct part *from = &plan->parts[i];
-    struct part *part = &plan->parts[plan->count++];
     *part = *from;
     snprintf(part->name, sizeof part->name, "%.50s.lanes", from->scenario->name);
     part->lanes = lane_options_completed(wanted, &part->setup);

@@ -4,9 +4,11 @@
 #include "campaign/base/interrupt.h"
 #include "campaign/base/rest.h"
 #include "campaign/process/child.h"
-#include "campaign/process/resolve.h"
+#include "campaign/process/shared_memory.h"
 #include "harness/base/check.h"
+#include "harness/call/driver.h"
 #include "harness/lanes/lanes.h"
+#include "harness/run/run_state.h"
 #include "harness/shrink/shrink.h"
 
 #include <errno.h>
@@ -87,6 +89,81 @@ struct attempt shrink_process_attempt(const struct target *target, const struct 
                             .duration_ns = SHRINK_DURATION_NS,
                             .stuck_ns = STUCK_NS,
                             .is_run_again = signature == NULL || may_take_two_runs(signature)};
+}
+
+/* --- references, resolved in a child --- */
+
+/* What the child works on; shared is the list, in memory that both see. */
+struct resolving {
+    const struct attempt *attempt;
+    struct op *shared;
+    size_t count;
+};
+
+/* The op is written down before it runs: the target may not come back from it. */
+static void resolve_all(void *context, int file)
+{
+    const struct resolving *work = context;
+    char reason[RUN_REASON_BYTES];
+    struct run *run = run_create(work->attempt->target, work->attempt->setup, reason);
+    (void)file;
+    for (size_t i = 0; run != NULL && i < work->count && !run_is_broken(run); i++) {
+        struct op op = work->shared[i];
+        if (op.host < run->setup.host_count) {
+            driver_resolve(&run->hosts[op.host], &op);
+        }
+        work->shared[i] = op;
+        (void)run_step(run, &op);
+    }
+    run_destroy(run);
+}
+
+static bool is_relative(const struct op_list *ops)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        if ((ops->ops[i].flags & (OP_RELATIVE | OP_FITTED)) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void resolve_in_child(const struct attempt *attempt, struct op_list *ops)
+{
+    const size_t bytes = ops->count * sizeof *ops->ops;
+    struct writing answer;
+    struct death death;
+    struct op *shared = shared_memory_create(bytes);
+    if (shared == NULL) {
+        return;
+    }
+    memcpy(shared, ops->ops, bytes);
+    struct resolving work = {attempt, shared, ops->count};
+    const struct child_job job = {.work = resolve_all,
+                                  .context = &work,
+                                  .duration_ns = attempt->duration_ns,
+                                  .op_timeout_ns = attempt->op_timeout_ns,
+                                  .stuck_ns = attempt->stuck_ns,
+                                  .is_interruptible = true,
+                                  .is_quiet = true};
+    writing_init(&answer);
+    (void)child_work(&job, &answer, &death);
+    memcpy(ops->ops, shared, bytes);
+    writing_deinit(&answer);
+    shared_memory_destroy(shared, bytes);
+}
+
+/* What names a block by its place among the live ones names it by number in *resolved, so that
+ * other ops can go without its meaning another block.  The references are those of one run: ops
+ * that it does not reach stay as they are, as do all when no process could be had, and those with
+ * lanes. */
+static void resolve_references(const struct attempt *attempt, const struct op_list *ops,
+                               struct op_list *resolved)
+{
+    op_list_copy(resolved, ops);
+    if (!lanes_are_in(ops) && is_relative(ops)) {
+        resolve_in_child(attempt, resolved);
+    }
 }
 
 /* --- in the child --- */
@@ -362,7 +439,7 @@ static enum shrink_process_end shrink_in_attempts(struct work *work, struct op_l
     struct op_list resolved;
     bool has_died = false;
     op_list_init(&resolved);
-    resolve_run(&work->attempt, shrink_process->ops, &resolved);
+    resolve_references(&work->attempt, shrink_process->ops, &resolved);
     work->resolved = &resolved;
     work->is_in_process = false;
     memcpy(work->signature, shrunk->signature, sizeof work->signature);

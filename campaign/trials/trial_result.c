@@ -2,7 +2,6 @@
 
 #include "campaign/base/certificates.h"
 #include "campaign/base/clock.h"
-#include "campaign/trials/diagnosis_again.h"
 #include "campaign/trials/trial_diagnosis.h"
 #include "diagnosis/hang.h"
 #include "harness/base/check.h"
@@ -20,15 +19,7 @@
 
 void trial_result_init(struct trial_result *trial_result)
 {
-    memset(trial_result, 0, sizeof *trial_result); /* its lists are empty */
-    op_list_init(&trial_result->ops);
-    op_list_init(&trial_result->oom_ops);
-    writing_init(&trial_result->all);
-    writing_init(&trial_result->notable);
-    writing_init(&trial_result->certificates);
-    writing_init(&trial_result->diagnoses);
-    writing_init(&trial_result->logs);
-    writing_init(&trial_result->output);
+    memset(trial_result, 0, sizeof *trial_result); /* its lists and texts are empty */
 }
 
 void trial_result_deinit(struct trial_result *trial_result)
@@ -432,28 +423,6 @@ static void take_lists(struct trial_result *trial_result, struct trial *trial)
     }
 }
 
-/* Of the saved OOMs that have none. */
-static void add_diagnoses(struct trial_result *trial_result, const struct plan *plan,
-                          const struct trial *trial)
-{
-    struct trial_result_head *head = &trial_result->head;
-    struct undiagnosed ooms[TRIAL_RESULT_SAVED_COUNT_MAX];
-    struct saved_oom *saved[TRIAL_RESULT_SAVED_COUNT_MAX];
-    size_t count = 0;
-    for (size_t i = 0; i < head->saved_count; i++) {
-        if (head->saved[i].diagnosis_bytes == 0) {
-            saved[count] = &head->saved[i];
-            ooms[count++] = (struct undiagnosed){.verdict = &head->saved[i].verdict};
-        }
-    }
-    diagnosis_again(plan, &head->task, trial, TRIAL_RESULT_UNKNOWN_COUNT_MAX, ooms, count,
-                    &trial_result->diagnoses);
-    for (size_t i = 0; i < count; i++) {
-        saved[i]->diagnosis_start = ooms[i].start;
-        saved[i]->diagnosis_bytes = ooms[i].bytes;
-    }
-}
-
 /* The hang that is told next to what the trial found. */
 static void note_hang(struct trial_result_head *head, const struct setup *setup,
                       const struct hangs *hangs)
@@ -481,7 +450,7 @@ static void fill_trial_result(struct trial_result *trial_result, const struct pl
 {
     struct trial_result_head *head = &trial_result->head;
     const struct target *target = plan->parts[head->task.part].target;
-    add_diagnoses(trial_result, plan, trial);
+    trial_diagnosis_again(plan, trial, trial_result);
     head->digest = trial->digest;
     if (trial->totals.not_modelled > 0) {
         snprintf(head->reason, sizeof head->reason, "%s", trial->why_not_modelled);

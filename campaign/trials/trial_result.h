@@ -45,6 +45,17 @@ struct saved_oom {
     uint64_t diagnosis_start, diagnosis_bytes;     /* in diagnoses; the same */
 };
 
+/* The texts that travel with it. */
+enum trial_result_text {
+    TRIAL_RESULT_ALL,
+    TRIAL_RESULT_NOTABLE,
+    TRIAL_RESULT_CERTIFICATES,
+    TRIAL_RESULT_DIAGNOSES,
+    TRIAL_RESULT_LOGS,
+    TRIAL_RESULT_TEXT_COUNT
+};
+enum { TRIAL_RESULT_LIST_COUNT = 2 + RUN_FINDING_COUNT_MAX };
+
 /* The part that travels as it is; of its last two arrays what there is. */
 struct trial_result_head {
     struct task task;
@@ -70,11 +81,10 @@ struct trial_result_head {
     uint64_t saved_count, finding_count; /* the latter: as it travels */
     uint64_t ooms_seen, certificates_checked;
     uint64_t until_oom_count; /* of ops: up to the last saved OOM that is justified or unknown */
-    uint64_t op_count, oom_op_count, all_bytes, notable_bytes, certificates_bytes;
-    uint64_t diagnoses_bytes;
-    uint64_t log_bytes[JOB_LOG_COUNT];              /* of logs */
-    uint64_t list_op_counts[RUN_FINDING_COUNT_MAX]; /* of lists */
-    struct run_findings findings;                   /* what it found, the gravest first */
+    uint64_t log_bytes[JOB_LOG_COUNT]; /* of logs */
+    /* as they travel: of ops, oom_ops and lists; of the texts, in their order */
+    uint64_t list_op_counts[TRIAL_RESULT_LIST_COUNT], text_bytes[TRIAL_RESULT_TEXT_COUNT];
+    struct run_findings findings; /* what it found, the gravest first */
     /* saved_count of them, in the order of their ops */
     struct saved_oom saved[TRIAL_RESULT_SAVED_COUNT_MAX];
 };
@@ -91,7 +101,7 @@ struct trial_result {
     struct writing certificates; /* of the saved OOMs, one after the other */
     /* A JSON line each: of the OOMs that are saved up to the last justified one, when it is
      * diagnosed; of premature and unknown ones that may be the first of their kind
-     * (diagnosis_again); of all that are saved, and of the first with each verdict, when
+     * (trial_diagnosis_again); of all that are saved, and of the first with each verdict, when
      * it is kept. */
     struct writing diagnoses;
     struct writing logs; /* of the first trial that counts steps: those of its hosts and of their
@@ -135,7 +145,7 @@ void trial_result_make_dead(const struct task *task, const struct last_words *wo
 
 /* To bytes: they lie where they are in trial_result, in so many pieces, and are copied nowhere.
  * Returns how many pieces there are. */
-enum { TRIAL_RESULT_PIECE_COUNT_MAX = 11 + RUN_FINDING_COUNT_MAX };
+enum { TRIAL_RESULT_PIECE_COUNT_MAX = 4 + TRIAL_RESULT_LIST_COUNT + TRIAL_RESULT_TEXT_COUNT };
 size_t trial_result_pack(struct trial_result *trial_result,
                          struct child_piece pieces[TRIAL_RESULT_PIECE_COUNT_MAX]);
 /* And back.  The longest list stays where it is: trial_result takes over the memory of *bytes,

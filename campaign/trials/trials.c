@@ -63,6 +63,20 @@ void trials_destroy(struct trials *trials)
     free(trials);
 }
 
+bool trials_invariants_hold(const struct trials *trials)
+{
+    uint64_t started = 0, taken = 0;
+    bool hold = trials->part < trials->plan->count;
+    for (size_t i = 0; i < trials->plan->count; i++) {
+        const struct progress *progress = &trials->parts[i];
+        hold &= progress->taken <= progress->started &&
+                (!progress->is_finished || progress->taken == progress->started);
+        started += progress->started;
+        taken += progress->taken;
+    }
+    return hold && started == trials->started && taken == trials->taken;
+}
+
 /* A shard's share of the part's ops, rounded up. */
 static uint64_t share_op_count(const struct plan *plan, const struct part *part)
 {
@@ -293,11 +307,6 @@ void trials_finish(struct trials *trials, size_t part)
 {
     CHECK(part < trials->plan->count);
     finish_part(trials, &trials->parts[part]);
-}
-
-void trials_set_window(struct trials *trials, uint64_t window)
-{
-    trials->window = window;
 }
 
 struct trials_mark trials_save(const struct trials *trials, struct trials_progress *parts)

@@ -8,8 +8,11 @@
 
 struct trials;
 
+/* window: how many trials may be ahead of the next one that counts. */
 struct trials *trials_create(const struct plan *plan, uint64_t replay_sample, uint64_t window);
 void trials_destroy(struct trials *trials);
+/* What was started and taken adds up over the parts, and what waits is between the two. */
+bool trials_invariants_hold(const struct trials *trials);
 
 /* The next task that can be run now: its bound on ops is known for certain.  False: none, for now
  * or for good. */
@@ -26,9 +29,6 @@ bool trials_take(struct trials *trials, struct trial_result *trial_result);
 void trials_stop(struct trials *trials);
 /* The same for one part. */
 void trials_finish(struct trials *trials, size_t part);
-
-/* How many trials may be ahead of the next one that counts. */
-void trials_set_window(struct trials *trials, uint64_t window);
 
 /* Where a campaign stands: enough for another process to go on after the trials that count so far.
  */

@@ -39,9 +39,8 @@ struct check {
     json_t *root, *proof, *list;
     const char *claim, *kind, *log;
     const char *source; /* what the facts are compared with, in words */
-    json_int_t version;
-    size_t placement;  /* not ranges: no block has an address, and sums decide */
-    json_int_t header; /* what is aligned lies so much above the start of its range */
+    size_t placement;   /* not ranges: no block has an address, and sums decide */
+    json_int_t header;  /* what is aligned lies so much above the start of its range */
     bool aligns_naturally;
     json_int_t capacity, granule, need, align, stack, own_program;
     json_int_t time, bottom; /* which uses have ended, and the bottom that follows */

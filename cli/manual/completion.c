@@ -95,29 +95,29 @@ static const char list_function[] =
 
 static void append_bash_option_names(struct writing *text, const struct subcommand *subcommand)
 {
-    struct option_shown options[ARGUMENTS_ROW_COUNT_MAX];
+    const struct option_row *options[ARGUMENTS_ROW_COUNT_MAX];
     const size_t count = arguments_options(subcommand, options);
     writing_append_format(text, "    %s) echo '", subcommand->name);
     for (size_t i = 0; i < count; i++) {
-        writing_append_format(text, "%s%s", i == 0 ? "" : " ", options[i].name);
+        writing_append_format(text, "%s%s", i == 0 ? "" : " ", options[i]->name);
     }
     writing_append(text, "' ;;\n");
 }
 
 static void append_bash_sources(struct writing *text, const struct subcommand *subcommand)
 {
-    struct option_shown options[ARGUMENTS_ROW_COUNT_MAX];
+    const struct option_row *options[ARGUMENTS_ROW_COUNT_MAX];
     const size_t count = arguments_options(subcommand, options);
     for (size_t i = 0; i < count; i++) {
-        if (options[i].argument == NULL) {
+        if (options[i]->argument == NULL) {
             continue;
         }
-        writing_append_format(text, "    '%s %s'", subcommand->name, options[i].name);
-        if (options[i].alias != NULL) {
-            writing_append_format(text, " | '%s %s'", subcommand->name, options[i].alias);
+        writing_append_format(text, "    '%s %s'", subcommand->name, options[i]->name);
+        if (options[i]->alias != NULL) {
+            writing_append_format(text, " | '%s %s'", subcommand->name, options[i]->alias);
         }
         writing_append(text, ") echo '");
-        append_source(text, subcommand, options[i].argument);
+        append_source(text, subcommand, options[i]->argument);
         writing_append(text, "' ;;\n");
     }
     writing_append_format(text, "    '%s ') echo '", subcommand->name);
@@ -217,14 +217,14 @@ static void append_zsh(struct writing *text, const char *words)
 }
 
 static void append_zsh_option(struct writing *text, const struct subcommand *subcommand,
-                              const char *name, const struct option_shown *option)
+                              const char *name, const struct option_row *option)
 {
     const bool is_long = name[1] == '-';
     writing_append_format(text, "            '*%s%s[", name,
                           option->argument == NULL ? ""
                           : is_long                ? "="
                                                    : "+");
-    append_zsh(text, option->summary);
+    append_zsh(text, option->help);
     writing_append(text, "]");
     if (option->argument != NULL) {
         writing_append(text, ":");
@@ -237,13 +237,13 @@ static void append_zsh_option(struct writing *text, const struct subcommand *sub
 
 static void append_zsh_subcommand(struct writing *text, const struct subcommand *subcommand)
 {
-    struct option_shown options[ARGUMENTS_ROW_COUNT_MAX];
+    const struct option_row *options[ARGUMENTS_ROW_COUNT_MAX];
     const size_t count = arguments_options(subcommand, options);
     writing_append_format(text, "    %s)\n        _arguments -S \\\n", subcommand->name);
     for (size_t i = 0; i < count; i++) {
-        append_zsh_option(text, subcommand, options[i].name, &options[i]);
-        if (options[i].alias != NULL) {
-            append_zsh_option(text, subcommand, options[i].alias, &options[i]);
+        append_zsh_option(text, subcommand, options[i]->name, options[i]);
+        if (options[i]->alias != NULL) {
+            append_zsh_option(text, subcommand, options[i]->alias, options[i]);
         }
     }
     writing_append_format(text, "            '*:%s: _hbmstress_values ",
@@ -301,7 +301,7 @@ static void append_fish(struct writing *text, const char *words)
 }
 
 static void append_fish_option(struct writing *text, const struct subcommand *subcommand,
-                               const struct option_shown *option)
+                               const struct option_row *option)
 {
     writing_append_format(text, "complete -c hbmstress -n '__hbmstress_is %s' -l %s",
                           subcommand->name, option->name + 2);
@@ -314,13 +314,13 @@ static void append_fish_option(struct writing *text, const struct subcommand *su
         writing_append(text, ")'");
     }
     writing_append(text, " -d '");
-    append_fish(text, option->summary);
+    append_fish(text, option->help);
     writing_append(text, "'\n");
 }
 
 static void append_fish_subcommand(struct writing *text, const struct subcommand *subcommand)
 {
-    struct option_shown options[ARGUMENTS_ROW_COUNT_MAX];
+    const struct option_row *options[ARGUMENTS_ROW_COUNT_MAX];
     const size_t count = arguments_options(subcommand, options);
     writing_append_format(text, "complete -c hbmstress -n '__hbmstress_is' -a %s -d '",
                           subcommand->name);
@@ -332,7 +332,7 @@ static void append_fish_subcommand(struct writing *text, const struct subcommand
     append_word_source(text, subcommand);
     writing_append(text, ")'\n");
     for (size_t i = 0; i < count; i++) {
-        append_fish_option(text, subcommand, &options[i]);
+        append_fish_option(text, subcommand, options[i]);
     }
 }
 

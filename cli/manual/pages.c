@@ -71,7 +71,7 @@ static void append_examples(struct writing *text, const char *const *examples)
     }
 }
 
-static void append_option(struct writing *text, const struct option_shown *option)
+static void append_option(struct writing *text, const struct option_row *option)
 {
     writing_append(text, ".It ");
     if (option->alias != NULL) {
@@ -84,17 +84,17 @@ static void append_option(struct writing *text, const struct option_shown *optio
         mdoc_argument(text, option->argument, strlen(option->argument));
     }
     writing_append(text, "\n");
-    append_words(text, option->summary);
+    append_words(text, option->help);
 }
 
 static void append_options(struct writing *text, const struct subcommand *subcommand)
 {
-    struct option_shown options[ARGUMENTS_ROW_COUNT_MAX];
+    const struct option_row *options[ARGUMENTS_ROW_COUNT_MAX];
     const size_t count = arguments_options(subcommand, options);
     mdoc_section(text, "OPTIONS");
     writing_append(text, ".Bl -tag -width Ds\n");
     for (size_t i = 0; i < count; i++) {
-        append_option(text, &options[i]);
+        append_option(text, options[i]);
     }
     writing_append(text, ".El\n");
 }
@@ -217,7 +217,7 @@ void page_job(struct writing *text, const char *date, const char *version)
         "These keys are options of run with the same values:");
     writing_append(text, ".Bl -tag -width Ds\n");
     for (size_t i = 0; i < run_option_row_count; i++) {
-        const struct run_option_row *row = &run_option_rows[i];
+        const struct option_row *row = &run_option_rows[i];
         if (row->key == NULL) {
             continue;
         }
@@ -225,7 +225,7 @@ void page_job(struct writing *text, const char *date, const char *version)
         const char *argument = row->argument == NULL ? "yes" : row->argument;
         mdoc_argument(text, argument, strlen(argument));
         writing_append(text, "\n");
-        append_words(text, row->summary);
+        append_words(text, row->help);
         if (row->is_global) {
             append_words(text, "In [global] alone.");
         }

@@ -102,7 +102,7 @@ static struct copy follow_copy(const struct evidence *evidence, const struct cyc
         add_pair(&copy, old);
     }
     if (op != NULL && (op->kind == OP_ALLOC || op->kind == OP_OUTPUT) &&
-        cycles_find(cycles, set->blocks[set->count - 1]->op) == cycles->count) {
+        cycles_find(cycles, set->blocks[set->count - 1]->op) == cycles->swings.count) {
         const struct evidence_block asked = {.tag = op->tag, .requested_bytes = op->size_bytes};
         const struct evidence_block *old = find_older(set, split, &place, &asked);
         copy.has_request = old != NULL;
@@ -193,7 +193,7 @@ static bool is_behind_pause(const struct cycles *cycles, const struct set *set,
             }
         }
     }
-    const size_t first = cycles->settled_first;
+    const size_t first = cycles->swings.settled_first;
     const size_t all = begun > first ? begun - first : 0;
     return begun >= last + PAUSE_MIN && (begun - last) * 2 >= all;
 }
@@ -293,7 +293,7 @@ static void find_copies(const struct evidence *evidence, struct diagnosis *diagn
     cycles_init(&cycles, evidence);
     collect_blocks(evidence, &all);
     qsort(all.blocks, all.count, sizeof *all.blocks, compare_tags_and_ops);
-    const bool has_begun = cycles.settled_count >= STEP_COUNT_MIN;
+    const bool has_begun = cycles.swings.settled_count >= STEP_COUNT_MIN;
     if (has_begun) {
         examine_tags(evidence, &cycles, &all, diagnosis);
     }

@@ -55,7 +55,7 @@ static void describe_steps(const struct cycles *cycles, const struct finding *fo
                            struct diagnosis *diagnosis)
 {
     const struct keeps *keeps = &found->keeps;
-    const size_t since = cycles->count - keeps->first_cycle;
+    const size_t since = cycles->swings.count - keeps->first_cycle;
     diagnosis_number(diagnosis, "steps", since);
     diagnosis_number(diagnosis, "steps_that_kept", keeps->cycle_count);
     diagnosis_describe(diagnosis,
@@ -127,7 +127,7 @@ static bool is_worse(const struct leak_pile *one, const struct leak_pile *other)
 static bool is_one_step(const struct cycles *cycles, uint32_t first_op, uint64_t bytes)
 {
     const uint64_t steps = cycles_count_steps(cycles, cycles_find(cycles, first_op));
-    return steps < STEP_COUNT_MANY && bytes / (steps + 1) > cycles->swing_bytes;
+    return steps < STEP_COUNT_MANY && bytes / (steps + 1) > cycles->swings.swing_bytes;
 }
 
 /* What piles up over the whole list; enough steps since its first block must be seen, lest it is
@@ -157,7 +157,7 @@ static bool is_kept(const struct cycles *cycles, const struct keeps *keeps, bool
 /* Many blocks of the tag were freed as late: what piles up is a cache or a set, and no leak. */
 static bool is_replaced(const struct cycles *cycles, const struct long_lives *lives)
 {
-    return cycles->settled_count >= STEP_COUNT_MIN &&
+    return cycles->swings.settled_count >= STEP_COUNT_MIN &&
            lives->freed_count * FREED_DIVISOR > lives->live_count;
 }
 

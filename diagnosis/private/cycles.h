@@ -4,23 +4,11 @@
 #define DIAGNOSIS_PRIVATE_CYCLES_H
 
 #include "diagnosis/evidence.h"
+#include "harness/base/swings.h"
 
-/* A cycle is a rise and a fall by at least half of the largest fall of the list.  A step has such
- * rises and falls within itself, too, one for each layer or tensor, but smaller ones.  So where
- * the large ones are few, cycles may be CYCLES_LEVEL_FACTOR times smaller, and then
- * CYCLES_PER_STEP of them count for one step; so on for each level. */
-enum { CYCLES_LEVEL_COUNT = 4, CYCLES_LEVEL_FACTOR = 4, CYCLES_PER_STEP = 8 };
-
+/* The swings of what lives on the host (harness/base/swings.h), with ops as their ends. */
 struct cycles {
-    uint32_t *ends; /* count of them, ascending: the op at which the least lives after a fall */
-    size_t count;
-    unsigned level;       /* that gives the most steps; the lowest of equal ones */
-    uint64_t swing_bytes; /* by which a cycle rises and falls, at least */
-    /* So many steps in a row left behind less than half of what a cycle swings, each: the job was
-     * past its beginning, and its steps repeat.  The layers of one step, or what is made at the
-     * beginning, leave more. */
-    uint64_t settled_count;
-    size_t settled_first; /* the first cycle of them */
+    struct swings swings;
     bool are_many; /* at least 4 tags have at least 8 requests each in each of 32 equal parts of
                       the list: there are many steps, whatever hides their rises and falls */
 };

@@ -5,12 +5,12 @@
 
 #include "diagnosis/cause.h"
 #include "diagnosis/private/survivors.h"
-#include "diagnosis/private/trend.h"
+#include "harness/base/trend.h"
 
 /* The chance that a trend is seen in any tag of a list without one. */
 #define LEAK_ALPHA 0.001
 /* Of a shorter list no leak is told. */
-enum { LEAK_OP_COUNT_MIN = 128 };
+enum { LEAK_OP_COUNT_MIN = 128, LEAK_FLOOR_COUNT_MIN = 64 };
 
 /* Whether the tag ever held something on the host. */
 bool leak_has_tag(const struct evidence *evidence, int tag);

@@ -3,11 +3,11 @@
 #ifndef EXPLAIN_PRIVATE_EXPLAIN_PARTS_H
 #define EXPLAIN_PRIVATE_EXPLAIN_PARTS_H
 
-#include "cli/arguments.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/history.h"
 #include "diagnosis/what_if_trial.h"
 #include "explain/heap_map.h"
+#include "explain/options.h"
 #include "explain/private/survey.h"
 #include "harness/base/writing.h"
 #include "harness/lanes/lanes_list.h"
@@ -15,9 +15,9 @@
 #include "measure/headroom.h"
 #include "present/memory_track.h"
 #include "recording/device_name.h"
+#include "recording/list_growth.h"
 #include "recording/occupancy.h"
 #include "recording/recording.h"
-#include "recording/step_axis.h"
 
 /* The state of one host that is described: at the failure, or where nothing failed at its peak. */
 struct moment {
@@ -47,8 +47,8 @@ struct explanation {
     const struct verdict *verdict;
     const struct op *op;
     const struct target_contract *contract;
-    const struct arguments *arguments; /* FILE is their first word */
-    const struct recording *recording; /* FILE */
+    const struct explain_options *options; /* FILE is their first word */
+    const struct recording *recording;     /* FILE */
     bool is_json;
     bool is_served;          /* the request that failed by FILE is served on its list */
     struct history *history; /* until this moment */
@@ -66,6 +66,7 @@ struct explanation {
     struct moment moment;
     struct oracle_largest largest; /* in place of the request that ran out of memory */
     struct memory_track tracks[OP_HOST_COUNT_MAX];
+    struct list_use *uses; /* by host */
     /* row_count of them, of host; --timeline; the last one may be the failure */
     struct moment_row rows[SURVEY_ROW_COUNT + 1];
     size_t row_count, row_next;

@@ -6,29 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Walks the lines of a text. */
-struct lines {
-    const char *at;
-    const char *end;
-    size_t number; /* of the last line that was read, from 1 */
-    bool is_open;  /* that line has no line feed: it may be cut */
-};
-
-static bool next_line(struct lines *lines, const char **line, size_t *length)
-{
-    if (lines->at == lines->end) {
-        return false;
-    }
-    const char *end = memchr(lines->at, '\n', (size_t)(lines->end - lines->at));
-    lines->is_open = end == NULL;
-    end = lines->is_open ? lines->end : end;
-    *line = lines->at;
-    *length = (size_t)(end - lines->at);
-    lines->at = lines->is_open ? end : end + 1;
-    lines->number++;
-    return true;
-}
-
 /* What a dump may stand between; where nothing of it does, the log may say more in another format.
  */
 static bool is_around_dump(enum bfc_line_kind kind)
@@ -165,15 +142,16 @@ static bool is_usable(const struct bfc_line *line, bool is_open)
 
 static void survey_log(const char *text, size_t length, struct survey *survey)
 {
-    struct lines lines = {.at = text, .end = text + length};
-    const char *at = NULL;
-    for (size_t line_length = 0; next_line(&lines, &at, &line_length);) {
+    struct cursor lines = cursor_make(text, length);
+    for (struct cursor here; cursor_next_line(&lines, &here);) {
+        const bool is_open = text[length - 1] != '\n' && lines.at == lines.end; /* may be cut */
         struct bfc_line line;
         const enum bfc_line_kind last = survey->dump.last;
-        bfc_line_read(at, line_length, last == BFC_LINE_STATS || last == BFC_LINE_STAT, &line);
-        if (is_usable(&line, lines.is_open) && !bfc_dump_take(&survey->dump, &line, lines.number)) {
+        bfc_line_read(here.at, (size_t)(here.end - here.at),
+                      last == BFC_LINE_STATS || last == BFC_LINE_STAT, &line);
+        if (is_usable(&line, is_open) && !bfc_dump_take(&survey->dump, &line, here.line)) {
             end_dump(survey);
-            (void)bfc_dump_take(&survey->dump, &line, lines.number);
+            (void)bfc_dump_take(&survey->dump, &line, here.line);
         }
     }
     end_dump(survey);
@@ -210,17 +188,14 @@ static void name_system(const struct import_input *input, struct import *import)
 /* The line in which the allocator says what it was asked for; line 0: it is not there. */
 static void quote_request(const struct import_input *input, size_t line, struct import *import)
 {
-    const char *at = input->text;
-    const char *end = input->text + input->length;
-    for (size_t i = 1; i < line && at != NULL; i++) {
-        at = memchr(at, '\n', (size_t)(end - at));
-        at = at == NULL ? NULL : at + 1;
+    struct cursor lines = cursor_make(input->text, input->length);
+    struct cursor here;
+    while (lines.line <= line && cursor_next_line(&lines, &here)) {
+        if (here.line == line) {
+            const size_t has_return = here.end < lines.end && *here.end == '\r' ? 1 : 0;
+            import_quote(import, here.at, (size_t)(here.end - here.at) + has_return, line);
+        }
     }
-    if (line == 0 || at == NULL) {
-        return;
-    }
-    const char *behind = memchr(at, '\n', (size_t)(end - at));
-    import_quote(import, at, (size_t)((behind == NULL ? end : behind) - at), line);
 }
 
 /* A contradiction before the first complete dump is not passed over: it may be the same dump, mixed

@@ -14,7 +14,7 @@
 
 /* One operation, and what it holds. */
 struct holder {
-    struct bfc_text name;
+    struct text_part name;
     uint64_t size_bytes;
     uint8_t tag;
 };
@@ -24,7 +24,7 @@ struct holders {
     size_t count;
 };
 
-static int compare_texts(const struct bfc_text *a, const struct bfc_text *b)
+static int compare_texts(const struct text_part *a, const struct text_part *b)
 {
     const size_t shorter = a->length < b->length ? a->length : b->length;
     const int order = shorter == 0 ? 0 : memcmp(a->at, b->at, shorter);
@@ -53,7 +53,7 @@ static bool is_used(const struct bfc_chunk *chunk)
     return chunk->is_in_use || chunk->is_pending;
 }
 
-static uint8_t find_tag(const struct holders *holders, const struct bfc_text *name)
+static uint8_t find_tag(const struct holders *holders, const struct text_part *name)
 {
     const struct holder key = {.name = *name};
     const struct holder *holder = holders->count == 0
@@ -107,7 +107,7 @@ static void collect_holders(const struct bfc_dump *dump, struct holders *holders
 }
 
 /* Of a name that is too long for a tag, the end says more than the beginning. */
-static void print_name(const struct bfc_text *text, char name[SETUP_NAME_BYTES])
+static void print_name(const struct text_part *text, char name[SETUP_NAME_BYTES])
 {
     const size_t room = SETUP_NAME_BYTES - 1;
     if (text->length == 0) {
@@ -145,11 +145,10 @@ static void give_tags(struct holders *holders, struct import *import)
 
 /* --- heap --- */
 
-static enum import_result add_spans(const struct bfc_dump *dump, const struct holders *holders,
-                                    struct heap_image *image, struct import_error *error)
+static void add_spans(const struct bfc_dump *dump, const struct holders *holders,
+                      struct heap_image *image)
 {
-    enum import_result result = IMPORT_OK;
-    for (size_t i = 0; result == IMPORT_OK && i < dump->chunk_count; i++) {
+    for (size_t i = 0; i < dump->chunk_count; i++) {
         const struct bfc_chunk *chunk = &dump->chunks[i];
         const struct heap_span span = {
             .address = chunk->address,
@@ -161,9 +160,8 @@ static enum import_result add_spans(const struct bfc_dump *dump, const struct ho
             .begins_region = chunk->begins_region,
             .line = chunk->line,
         };
-        result = heap_image_add(image, &span, error);
+        heap_image_add(image, &span);
     }
-    return result;
 }
 
 /* The granule of the allocator, unless the user fixed one or a size of the dump is no multiple of
@@ -189,10 +187,8 @@ static enum import_result build_heap(const struct bfc_dump *dump, const struct h
     struct heap_image image;
     heap_image_init(&image);
     fix_granule(dump, input->fixed, &fixed);
-    enum import_result result = add_spans(dump, holders, &image, error);
-    if (result == IMPORT_OK) {
-        result = heap_image_build(&image, &fixed, import, error);
-    }
+    add_spans(dump, holders, &image);
+    const enum import_result result = heap_image_build(&image, &fixed, import, error);
     heap_image_deinit(&image);
     return result;
 }
@@ -200,11 +196,9 @@ static enum import_result build_heap(const struct bfc_dump *dump, const struct h
 static void append_request(const struct bfc_dump *dump, const struct holders *holders,
                            struct import *import)
 {
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = dump->request_bytes;
-    op.tag = dump->operation.length == 0 ? 0 : find_tag(holders, &dump->operation);
-    op_list_append(&import->ops, &op);
-    const uint32_t request = (uint32_t)(import->ops.count - 1);
+    const uint8_t tag = dump->operation.length == 0 ? 0 : find_tag(holders, &dump->operation);
+    const uint32_t request = import_append(
+        import, &OP_TO_MAKE(OP_ALLOC, .size_bytes = dump->request_bytes, .tag = tag));
     import_say(import, request, SAID_FAILED, 0);
     if (dump->border_count == 0 && dump->pending_count == 0) {
         /* Else what is retired and what is pending counts as in use in a run, but not in the

@@ -1,10 +1,135 @@
 /* Whether a dump is complete and its chunks tile the regions. */
 #include "formats/bfc/private/bfc.h"
+#include "formats/common/printed_size.h"
+#include "harness/base/align.h"
+#include "harness/base/order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Whether the rounded size agrees with what is printed beside it. */
+static bool is_possible_request(const struct bfc_dump *dump, uint64_t rounded_bytes)
+{
+    struct size_range asked;
+    if (dump->bin_for_line != 0 && !bfc_prints_as(rounded_bytes, &dump->bin_for)) {
+        return false;
+    }
+    if (dump->request_line == 0) {
+        return true;
+    }
+    const struct text_part *text = &dump->requested; /* "112.5KiB" */
+    char number[SETUP_NAME_BYTES];
+    const size_t length = text->length >= 3 && text->at[text->length - 2] == 'i' ? text->length - 2
+                                                                                 : text->length;
+    if (length >= sizeof number) {
+        return false;
+    }
+    memcpy(number, text->at, length);
+    return printed_size_parse(number, length, &asked) && asked.low <= rounded_bytes &&
+           asked.high + BFC_GRANULE_BYTES > rounded_bytes;
+}
+
+/* What was asked for is a tensor of so many elements: of the sizes of elements, only one agrees
+ * with the text. */
+static uint64_t find_request_of_shape(const struct bfc_dump *dump)
+{
+    uint64_t found_bytes = 0;
+    for (uint64_t element_bytes = 1; element_bytes <= 16; element_bytes *= 2) {
+        if (dump->element_count == 0 || dump->element_count > CAPACITY_BYTES_MAX / element_bytes) {
+            continue;
+        }
+        const uint64_t rounded_bytes = align_up(dump->element_count * element_bytes,
+                                                BFC_GRANULE_BYTES);
+        if (is_possible_request(dump, rounded_bytes)) {
+            if (found_bytes != 0) {
+                return 0;
+            }
+            found_bytes = rounded_bytes;
+        }
+    }
+    return found_bytes;
+}
+
+/* Of the sizes that print as the text, the nearest to it that finds no room, if there is one. */
+static uint64_t find_request_of_text(const struct bfc_dump *dump)
+{
+    struct size_range range;
+    const struct text_part *text = dump->bin_for_line != 0 ? &dump->bin_for : &dump->requested;
+    const bool has_unit = text->length >= 3 && text->at[text->length - 2] == 'i';
+    if (!printed_size_parse(text->at, has_unit ? text->length - 2 : text->length, &range) ||
+        range.high > CAPACITY_BYTES_MAX || !printed_size_align(&range, BFC_GRANULE_BYTES)) {
+        return 0;
+    }
+    if (range.nominal > dump->largest_free_bytes) {
+        return range.nominal;
+    }
+    const uint64_t above_bytes = align_up(dump->largest_free_bytes + 1, BFC_GRANULE_BYTES);
+    return above_bytes <= range.high ? above_bytes : range.nominal;
+}
+
+static enum import_result check_request(struct bfc_dump *dump, struct import_error *error)
+{
+    const size_t line = dump->request_line != 0 ? dump->request_line : dump->bin_for_line;
+    dump->request_bytes = dump->rounded_bytes;
+    if (dump->request_bytes == 0) {
+        dump->request_bytes = find_request_of_shape(dump);
+    }
+    dump->is_request_exact = dump->request_bytes != 0;
+    if (!dump->is_request_exact) {
+        dump->request_bytes = find_request_of_text(dump);
+    }
+    if (dump->request_bytes == 0 || dump->request_bytes > CAPACITY_BYTES_MAX ||
+        !is_possible_request(dump, dump->request_bytes)) {
+        return import_fail(
+            error, IMPORT_INVALID, line, 0,
+            "the sizes of the request contradict each other, or are not 1 to 2^50 bytes");
+    }
+    if (dump->request_bytes <= dump->largest_free_bytes) {
+        return import_fail(error, IMPORT_INVALID, line, 0,
+                           "the request of %" PRIu64 " bytes would have fitted: a chunk of %" PRIu64
+                           " bytes is free",
+                           dump->request_bytes, dump->largest_free_bytes);
+    }
+    return IMPORT_OK;
+}
+
+/* Whether the map behind a dump shows its chunks.  Each of its characters stands for a hundredth of
+ * all regions, one behind the other from the lowest address up, and is no '_' where a chunk in use
+ * has a byte, whatever else is there. How much of a chunk was asked for, which 'x' tells from '*',
+ * no other line says. Source: BFCAllocator::RenderOccupancy of TensorFlow. */
+static void draw_map(const struct bfc_dump *dump, bool is_in_use[BFC_MAP_LENGTH])
+{
+    uint64_t begin_bytes = 0; /* below 2^50: times 100 it fits */
+    for (size_t i = 0; i < dump->chunk_count; i++) {
+        const uint64_t end_bytes = begin_bytes + dump->chunks[i].size_bytes;
+        const uint64_t last = (end_bytes - 1) * BFC_MAP_LENGTH / dump->region_bytes;
+        for (uint64_t column = begin_bytes * BFC_MAP_LENGTH / dump->region_bytes; column <= last;
+             column++) {
+            is_in_use[column] = is_in_use[column] || dump->chunks[i].is_in_use;
+        }
+        begin_bytes = end_bytes;
+    }
+}
+
+static enum import_result check_map(const struct bfc_dump *dump, struct import_error *error)
+{
+    bool is_in_use[BFC_MAP_LENGTH] = {false};
+    if (dump->map_line == 0) {
+        return IMPORT_OK;
+    }
+    draw_map(dump, is_in_use);
+    for (size_t i = 0; i < BFC_MAP_LENGTH; i++) {
+        if ((dump->map[i] != '_') != is_in_use[i]) {
+            return import_fail(
+                error, IMPORT_INVALID, dump->map_line, 0,
+                "character %zu of the map is '%c', but the chunks show %s in use there", i + 1,
+                dump->map[i], is_in_use[i] ? "memory" : "no memory");
+        }
+    }
+    return IMPORT_OK;
+}
 
 /* --- parts --- */
 
@@ -110,41 +235,36 @@ static enum import_result check_region(struct bfc_dump *dump, size_t index,
     const size_t end_chunk = index + 1 < dump->region_count ? region[1].first_chunk
                                                             : dump->chunk_count;
     uint64_t listed_bytes = 0;
-    enum import_result result = IMPORT_OK;
-    for (size_t i = region->first_chunk; result == IMPORT_OK && i < end_chunk; i++) {
+    for (size_t i = region->first_chunk; i < end_chunk; i++) {
         struct bfc_chunk *chunk = &dump->chunks[i];
         chunk->begins_region = i == region->first_chunk;
         if (!chunk->begins_region) {
-            result = check_place(chunk, region, dump->chunks[region->first_chunk].address, error);
+            IMPORT_TRY(
+                check_place(chunk, region, dump->chunks[region->first_chunk].address, error));
         }
         listed_bytes += chunk->size_bytes;
-        if (result == IMPORT_OK && listed_bytes > region->size_bytes) {
+        if (listed_bytes > region->size_bytes) {
             return import_fail(error, IMPORT_INVALID, chunk->line, 0,
                                "with this chunk, the region of %" PRIu64
                                " bytes (line %zu) lists %" PRIu64 " bytes",
                                region->size_bytes, region->line, listed_bytes);
         }
-        if (result == IMPORT_OK) {
-            result = check_next(chunk, listed_bytes == region->size_bytes, error);
-        }
+        IMPORT_TRY(check_next(chunk, listed_bytes == region->size_bytes, error));
     }
-    if (result == IMPORT_OK && listed_bytes < region->size_bytes) {
+    if (listed_bytes < region->size_bytes) {
         return import_fail(error, IMPORT_INCOMPLETE, region->line, 0,
                            "lines are missing: the region has %" PRIu64 " bytes, but only %" PRIu64
                            " are listed",
                            region->size_bytes, listed_bytes);
     }
-    return result;
+    return IMPORT_OK;
 }
 
 static int compare_chunks(const void *a, const void *b)
 {
     const struct bfc_chunk *x = a;
     const struct bfc_chunk *y = b;
-    if (x->address != y->address) {
-        return x->address < y->address ? -1 : 1;
-    }
-    return (x->line > y->line) - (x->line < y->line);
+    return compare_places(x->address, x->line, y->address, y->line);
 }
 
 /* Newer dumps are sorted already. */
@@ -186,20 +306,17 @@ static enum import_result find_borders(struct bfc_dump *dump, struct import_erro
 
 static enum import_result check_chunks(struct bfc_dump *dump, struct import_error *error)
 {
-    enum import_result result = check_sizes(dump, error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(check_sizes(dump, error));
     const bool has_regions = dump->region_count > 0 || dump->chunks[0].has_next;
     if (has_regions && (dump->region_count == 0 || dump->regions[0].first_chunk > 0)) {
         return import_fail(
             error, IMPORT_INCOMPLETE, dump->chunks[0].line, 0,
             "lines are missing: there is no 'Next region of size' before this chunk");
     }
-    for (size_t i = 0; result == IMPORT_OK && i < dump->region_count; i++) {
-        result = check_region(dump, i, error);
+    for (size_t i = 0; i < dump->region_count; i++) {
+        IMPORT_TRY(check_region(dump, i, error));
     }
-    return result == IMPORT_OK ? find_borders(dump, error) : result;
+    return find_borders(dump, error);
 }
 
 static void add_up(struct bfc_dump *dump)
@@ -224,17 +341,10 @@ static void add_up(struct bfc_dump *dump)
 
 enum import_result bfc_dump_check(struct bfc_dump *dump, struct import_error *error)
 {
-    enum import_result result = check_parts(dump, error);
-    if (result == IMPORT_OK) {
-        result = check_chunks(dump, error);
-    }
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(check_parts(dump, error));
+    IMPORT_TRY(check_chunks(dump, error));
     add_up(dump);
-    result = bfc_check_sums(dump, error);
-    if (result == IMPORT_OK) {
-        result = bfc_check_map(dump, error);
-    }
-    return result == IMPORT_OK ? bfc_check_request(dump, error) : result;
+    IMPORT_TRY(bfc_check_sums(dump, error));
+    IMPORT_TRY(check_map(dump, error));
+    return check_request(dump, error);
 }

@@ -1,98 +1,37 @@
 /* One line of a log: what is in front of the allocator's own words is passed over, then each kind
  * is matched word by word. */
 #include "formats/bfc/private/bfc.h"
+#include "formats/common/cursor.h"
 #include "formats/common/phrase.h"
 #include "harness/base/size.h"
 
 #include <string.h>
 
-/* The part of a line that is not read yet. */
-struct cursor {
-    const char *at;
-    const char *end;
-};
-
-static void skip_blanks(struct cursor *cursor)
-{
-    while (cursor->at < cursor->end && (*cursor->at == ' ' || *cursor->at == '\t')) {
-        cursor->at++;
-    }
-}
-
-static bool take_words(struct cursor *cursor, const char *words)
-{
-    const size_t length = strlen(words);
-    if ((size_t)(cursor->end - cursor->at) < length || memcmp(cursor->at, words, length) != 0) {
-        return false;
-    }
-    cursor->at += length;
-    return true;
-}
-
 /* The words, with any number of blanks in front and behind. */
 static bool take_loosely(struct cursor *cursor, const char *words)
 {
-    skip_blanks(cursor);
-    if (!take_words(cursor, words)) {
+    cursor_skip_blanks(cursor);
+    if (!cursor_take_text(cursor, words)) {
         return false;
     }
-    skip_blanks(cursor);
+    cursor_skip_blanks(cursor);
     return true;
-}
-
-/* Moves behind the first place with these words. */
-static bool take_up_to(struct cursor *cursor, const char *words, struct bfc_text *before)
-{
-    const size_t length = strlen(words);
-    const char *found = memmem(cursor->at, (size_t)(cursor->end - cursor->at), words, length);
-    if (found == NULL) {
-        return false;
-    }
-    *before = (struct bfc_text){cursor->at, (size_t)(found - cursor->at)};
-    cursor->at = found + length;
-    return true;
-}
-
-static bool take_decimal(struct cursor *cursor, uint64_t *number)
-{
-    const char *begin = cursor->at;
-    while (cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9') {
-        cursor->at++;
-    }
-    return number_parse(begin, (size_t)(cursor->at - begin), number);
-}
-
-static int read_hexadecimal_digit(char letter)
-{
-    if (letter >= '0' && letter <= '9') {
-        return letter - '0';
-    }
-    const char lower = (char)(letter | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
 /* With "0x" or without, in either case, with any number of zeros in front, as Windows prints them.
  */
 static bool take_address(struct cursor *cursor, uint64_t *address)
 {
-    if (!take_words(cursor, "0x")) {
-        (void)take_words(cursor, "0X");
-    }
+    (void)(cursor_take_text(cursor, "0x") || cursor_take_text(cursor, "0X"));
     const char *begin = cursor->at;
-    uint64_t value = 0;
-    for (int digit; cursor->at < cursor->end && (digit = read_hexadecimal_digit(*cursor->at)) >= 0;
-         cursor->at++) {
-        if (value >> 60 != 0) {
-            return false;
-        }
-        value = value << 4 | (uint64_t)digit;
+    while (cursor_take(cursor, '0')) {
     }
-    *address = value;
-    return cursor->at > begin;
+    *address = 0;
+    return cursor_take_hex(cursor, address) || cursor->at > begin;
 }
 
 /* Up to the next blank: a size as people read it. */
-static bool take_size(struct cursor *cursor, struct bfc_text *size)
+static bool take_size(struct cursor *cursor, struct text_part *size)
 {
     const char *begin = cursor->at;
     while (cursor->at < cursor->end && *cursor->at != ' ' && *cursor->at != '\t' &&
@@ -103,11 +42,11 @@ static bool take_size(struct cursor *cursor, struct bfc_text *size)
     while (end > begin && end[-1] == '.') {
         end--; /* of the sentence */
     }
-    *size = (struct bfc_text){begin, (size_t)(end - begin)};
+    *size = (struct text_part){begin, (size_t)(end - begin)};
     return size->length > 1 && end[-1] == 'B';
 }
 
-bool bfc_prints_as(uint64_t size_bytes, const struct bfc_text *text)
+bool bfc_prints_as(uint64_t size_bytes, const struct text_part *text)
 {
     char printed[SIZE_TEXT_BYTES];
     size_print_field(size_bytes, printed);
@@ -125,35 +64,37 @@ bool bfc_prints_as(uint64_t size_bytes, const struct bfc_text *text)
  * it. */
 static const char *read_request(struct cursor cursor, struct bfc_line *line)
 {
-    struct bfc_text passed;
+    struct text_part passed;
     if (!take_size(&cursor, &line->sizes[0])) {
         return "the request has no size";
     }
     if (take_loosely(&cursor, "(rounded to ") &&
-        (!take_decimal(&cursor, &line->size_bytes) || !take_words(&cursor, ")") ||
+        (!cursor_take_number(&cursor, &line->size_bytes) || !cursor_take_text(&cursor, ")") ||
          line->size_bytes == 0)) {
         return "the rounded size is not a number of bytes";
     }
-    if (take_up_to(&cursor, "requested by op ", &passed)) {
-        line->operation = (struct bfc_text){cursor.at, (size_t)(cursor.end - cursor.at)};
+    if (cursor_take_up_to(&cursor, "requested by op ", &passed)) {
+        line->operation = (struct text_part){cursor.at, (size_t)(cursor.end - cursor.at)};
     }
     return NULL;
 }
 
 static const char *read_bin(struct cursor cursor, struct bfc_line *line)
 {
-    struct bfc_text passed;
-    if (!take_decimal(&cursor, &line->size_bytes) || !take_words(&cursor, "):") ||
-        !take_loosely(&cursor, "Total Chunks:") || !take_decimal(&cursor, &line->count) ||
-        !take_loosely(&cursor, ", Chunks in use:") || !take_decimal(&cursor, &line->in_use_count)) {
+    struct text_part passed;
+    if (!cursor_take_number(&cursor, &line->size_bytes) || !cursor_take_text(&cursor, "):") ||
+        !take_loosely(&cursor, "Total Chunks:") || !cursor_take_number(&cursor, &line->count) ||
+        !take_loosely(&cursor, ", Chunks in use:") ||
+        !cursor_take_number(&cursor, &line->in_use_count)) {
         return "the bin does not give the number of its chunks";
     }
-    line->counts_free_only = !take_words(&cursor, ".");
-    skip_blanks(&cursor);
+    line->counts_free_only = !cursor_take_text(&cursor, ".");
+    cursor_skip_blanks(&cursor);
     if (!take_size(&cursor, &line->sizes[0]) || !take_loosely(&cursor, "allocated for chunks.")) {
         return "the bin does not give the bytes of its chunks";
     }
-    if (line->counts_free_only && !take_up_to(&cursor, "client-requested for chunks. ", &passed)) {
+    if (line->counts_free_only &&
+        !cursor_take_up_to(&cursor, "client-requested for chunks. ", &passed)) {
         return "the bin does not give the bytes that were requested";
     }
     if (!take_size(&cursor, &line->sizes[1]) || !take_loosely(&cursor, "in use in bin.")) {
@@ -171,7 +112,7 @@ static const char *read_bin_for(struct cursor cursor, struct bfc_line *line)
 
 static const char *read_region(struct cursor cursor, struct bfc_line *line)
 {
-    const bool is_number = take_decimal(&cursor, &line->size_bytes);
+    const bool is_number = cursor_take_number(&cursor, &line->size_bytes);
     return is_number && cursor.at == cursor.end ? NULL
                                                 : "the size of the region is not a number of bytes";
 }
@@ -181,19 +122,19 @@ static const char *read_region(struct cursor cursor, struct bfc_line *line)
 static const char *read_chunk_rest(struct cursor cursor, struct bfc_line *line)
 {
     uint64_t freed_at_count = 0;
-    struct bfc_text passed;
+    struct text_part passed;
     if (take_loosely(&cursor, "by op ") &&
-        !take_up_to(&cursor, " action_count ", &line->operation)) {
+        !cursor_take_up_to(&cursor, " action_count ", &line->operation)) {
         return "no action_count follows the operation of the chunk";
     }
-    if (take_up_to(&cursor, "next ", &passed)) {
-        line->has_next = take_decimal(&cursor, &line->next);
+    if (cursor_take_up_to(&cursor, "next ", &passed)) {
+        line->has_next = cursor_take_number(&cursor, &line->next);
         if (!line->has_next) {
             return "the number of the next chunk is not a number";
         }
     }
-    if (take_up_to(&cursor, "freed_at_count ", &passed) &&
-        !take_decimal(&cursor, &freed_at_count)) {
+    if (cursor_take_up_to(&cursor, "freed_at_count ", &passed) &&
+        !cursor_take_number(&cursor, &freed_at_count)) {
         return "the chunk's freed_at_count is not a number";
     }
     line->is_pending = freed_at_count > 0 && !line->is_in_use;
@@ -207,12 +148,12 @@ static const char *read_chunk(struct cursor cursor, struct bfc_line *line)
         return "the address of the chunk is not a number";
     }
     if (take_loosely(&cursor, "next ")) {
-        line->has_next = take_decimal(&cursor, &line->next);
+        line->has_next = cursor_take_number(&cursor, &line->next);
         if (!line->has_next) {
             return "the number of the next chunk is not a number";
         }
     }
-    if (!take_loosely(&cursor, "of size ") || !take_decimal(&cursor, &line->size_bytes)) {
+    if (!take_loosely(&cursor, "of size ") || !cursor_take_number(&cursor, &line->size_bytes)) {
         return "the size of the chunk is not a number of bytes";
     }
     if (cursor.at < cursor.end && *cursor.at != ' ') {
@@ -223,7 +164,7 @@ static const char *read_chunk(struct cursor cursor, struct bfc_line *line)
 
 static const char *read_summary(struct cursor cursor, struct bfc_line *line)
 {
-    return take_decimal(&cursor, &line->size_bytes) && take_loosely(&cursor, "totalling") &&
+    return cursor_take_number(&cursor, &line->size_bytes) && take_loosely(&cursor, "totalling") &&
                    take_size(&cursor, &line->sizes[0])
                ? NULL
                : "the line 'Chunks of size' gives no size or no total";
@@ -237,17 +178,18 @@ static const char *read_sum_total(struct cursor cursor, struct bfc_line *line)
 
 static const char *read_pool(struct cursor cursor, struct bfc_line *line)
 {
-    return take_decimal(&cursor, &line->size_bytes) && take_loosely(&cursor, "memory_limit_:") &&
-                   take_decimal(&cursor, &line->limit_bytes) &&
+    return cursor_take_number(&cursor, &line->size_bytes) &&
+                   take_loosely(&cursor, "memory_limit_:") &&
+                   cursor_take_number(&cursor, &line->limit_bytes) &&
                    take_loosely(&cursor, "available bytes:") &&
-                   take_decimal(&cursor, &line->available_bytes)
+                   cursor_take_number(&cursor, &line->available_bytes)
                ? NULL
                : "the bytes of the pool, its limit and its available bytes are not all numbers";
 }
 
 static const char *read_name(struct cursor cursor, struct bfc_line *line)
 {
-    line->name = (struct bfc_text){cursor.at, (size_t)(cursor.end - cursor.at)};
+    line->name = (struct text_part){cursor.at, (size_t)(cursor.end - cursor.at)};
     return NULL;
 }
 
@@ -290,16 +232,18 @@ static void take_kind(struct bfc_line *line, enum bfc_line_kind kind, const char
 /* "Allocator (NAME) ran out of memory trying to allocate SIZE ..." */
 static bool read_out_of_memory(struct cursor cursor, struct bfc_line *line)
 {
-    struct bfc_text before;
-    const bool is_epilogue = take_words(&cursor, "R") && take_words(&cursor, out_of_memory);
+    struct text_part before;
+    const bool is_epilogue = cursor_take_text(&cursor, "R") &&
+                             cursor_take_text(&cursor, out_of_memory);
     if (!is_epilogue) {
-        if (!take_words(&cursor, "Allocator (") || !take_up_to(&cursor, ") r", &line->name) ||
-            !take_words(&cursor, out_of_memory)) {
+        if (!cursor_take_text(&cursor, "Allocator (") ||
+            !cursor_take_up_to(&cursor, ") r", &line->name) ||
+            !cursor_take_text(&cursor, out_of_memory)) {
             return false;
         }
     }
     struct cursor rest = cursor;
-    if (take_up_to(&rest, "with freed_by_count=", &before)) {
+    if (cursor_take_up_to(&rest, "with freed_by_count=", &before)) {
         return false; /* "The caller indicates that this is not a failure": nobody was refused */
     }
     take_kind(line, is_epilogue ? BFC_LINE_EPILOGUE : BFC_LINE_REQUEST, read_request(cursor, line));
@@ -309,7 +253,8 @@ static bool read_out_of_memory(struct cursor cursor, struct bfc_line *line)
 /* "4 Chunks of size 256 totalling 1.0KiB" */
 static bool read_counted(struct cursor cursor, struct bfc_line *line)
 {
-    if (!take_decimal(&cursor, &line->count) || !take_words(&cursor, " Chunks of size ")) {
+    if (!cursor_take_number(&cursor, &line->count) ||
+        !cursor_take_text(&cursor, " Chunks of size ")) {
         return false;
     }
     take_kind(line, BFC_LINE_SUMMARY, read_summary(cursor, line));
@@ -324,13 +269,13 @@ static bool read_stat(struct cursor cursor, struct bfc_line *line)
     static const char *const keys[] = {"Limit:", "InUse:", "MaxInUse:"};
     for (size_t i = 0; i < BFC_STAT_COUNT; i++) {
         struct cursor rest = cursor;
-        struct bfc_text before;
-        if (!take_up_to(&rest, keys[i], &before) ||
+        struct text_part before;
+        if (!cursor_take_up_to(&rest, keys[i], &before) ||
             (before.length > 0 && phrase_is_word(before.at[before.length - 1]))) {
             continue;
         }
-        skip_blanks(&rest);
-        const bool is_number = take_decimal(&rest, &line->size_bytes) && rest.at == rest.end;
+        cursor_skip_blanks(&rest);
+        const bool is_number = cursor_take_number(&rest, &line->size_bytes) && rest.at == rest.end;
         line->stat = (enum bfc_stat)i;
         take_kind(line, BFC_LINE_STAT, is_number ? NULL : "the statistic is not a number of bytes");
         return true;
@@ -341,19 +286,19 @@ static bool read_stat(struct cursor cursor, struct bfc_line *line)
 /* "shape[32,64] ..." */
 static bool read_shape(struct cursor cursor, struct bfc_line *line)
 {
-    struct bfc_text before;
-    if (!take_up_to(&cursor, "OOM when allocating tensor with shape[", &before)) {
+    struct text_part before;
+    if (!cursor_take_up_to(&cursor, "OOM when allocating tensor with shape[", &before)) {
         return false;
     }
     line->size_bytes = 1;
     do {
         uint64_t dimension = 0;
-        if (!take_decimal(&cursor, &dimension) ||
+        if (!cursor_take_number(&cursor, &dimension) ||
             __builtin_mul_overflow(line->size_bytes, dimension, &line->size_bytes)) {
             return false;
         }
-    } while (take_words(&cursor, ","));
-    line->kind = take_words(&cursor, "]") ? BFC_LINE_SHAPE : BFC_LINE_NONE;
+    } while (cursor_take_text(&cursor, ","));
+    line->kind = cursor_take_text(&cursor, "]") ? BFC_LINE_SHAPE : BFC_LINE_NONE;
     return line->kind == BFC_LINE_SHAPE;
 }
 
@@ -372,10 +317,10 @@ static bool is_map(const struct cursor *cursor)
 static bool take_prefix(struct cursor *cursor)
 {
     struct cursor rest = *cursor;
-    struct bfc_text before;
+    struct text_part before;
     uint64_t number = 0;
-    if (!take_up_to(&rest, "bfc_allocator.cc:", &before) || !take_decimal(&rest, &number) ||
-        !take_words(&rest, "]")) {
+    if (!cursor_take_up_to(&rest, "bfc_allocator.cc:", &before) ||
+        !cursor_take_number(&rest, &number) || !cursor_take_text(&rest, "]")) {
         return false;
     }
     *cursor = rest;
@@ -387,7 +332,7 @@ static void read_body(struct cursor cursor, bool is_behind_stats, struct bfc_lin
     const char letter = cursor.at < cursor.end ? *cursor.at : '\0';
     for (size_t i = 0; i < KIND_COUNT; i++) {
         struct cursor rest = cursor;
-        if (kinds[i].words[0] == letter && take_words(&rest, kinds[i].words)) {
+        if (kinds[i].words[0] == letter && cursor_take_text(&rest, kinds[i].words)) {
             line->is_in_use = kinds[i].words[0] != 'F';
             take_kind(line, kinds[i].kind, kinds[i].read(rest, line));
             line->is_unmistakable = kinds[i].is_unmistakable && line->reason == NULL;
@@ -407,14 +352,14 @@ static void read_body(struct cursor cursor, bool is_behind_stats, struct bfc_lin
 
 void bfc_line_read(const char *text, size_t length, bool is_behind_stats, struct bfc_line *line)
 {
-    struct cursor cursor = {.at = text, .end = text + length};
+    struct cursor cursor = cursor_make(text, length);
     *line = (struct bfc_line){.kind = BFC_LINE_NONE};
     while (cursor.end > cursor.at && strchr(" \t\r", cursor.end[-1]) != NULL &&
            cursor.end[-1] != '\0') {
         cursor.end--;
     }
     const bool has_prefix = take_prefix(&cursor);
-    skip_blanks(&cursor);
+    cursor_skip_blanks(&cursor);
     read_body(cursor, is_behind_stats, line);
     if (has_prefix) {
         line->is_unmistakable = line->kind != BFC_LINE_NONE && line->kind != BFC_LINE_SHAPE;

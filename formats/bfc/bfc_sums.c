@@ -3,6 +3,7 @@
  */
 #include "formats/bfc/private/bfc.h"
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -77,8 +78,9 @@ static enum import_result check_bins(const struct bfc_dump *dump, struct import_
     sum_bins(dump, sums);
     for (size_t i = 0; i < BFC_BIN_COUNT; i++) {
         are_all_there = are_all_there && dump->bins[i].line != 0;
-        IMPORT_TRY(dump->bins[i].line == 0 ? IMPORT_OK
-                                           : check_bin(dump, &dump->bins[i], &sums[i], error));
+        if (dump->bins[i].line != 0) {
+            IMPORT_TRY(check_bin(dump, &dump->bins[i], &sums[i], error));
+        }
     }
     if (!are_all_there && dump->region_count == 0 &&
         dump->region_bytes != dump->stats[BFC_STAT_LIMIT]) {
@@ -93,9 +95,7 @@ static enum import_result check_bins(const struct bfc_dump *dump, struct import_
 
 static int compare_sizes(const void *a, const void *b)
 {
-    const uint64_t x = *(const uint64_t *)a;
-    const uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 /* The sizes of the chunks in use, sorted; the caller frees. */
@@ -229,12 +229,8 @@ static enum import_result check_pool(const struct bfc_dump *dump, struct import_
 
 enum import_result bfc_check_sums(const struct bfc_dump *dump, struct import_error *error)
 {
-    static enum import_result (*const checks[])(
-        const struct bfc_dump *dump, struct import_error *error) = {check_in_use, check_bins,
-                                                                    check_summaries, check_pool};
-    enum import_result result = IMPORT_OK;
-    for (size_t i = 0; result == IMPORT_OK && i < sizeof checks / sizeof checks[0]; i++) {
-        result = checks[i](dump, error);
-    }
-    return result;
+    IMPORT_TRY(check_in_use(dump, error));
+    IMPORT_TRY(check_bins(dump, error));
+    IMPORT_TRY(check_summaries(dump, error));
+    return check_pool(dump, error);
 }

@@ -52,13 +52,6 @@ enum compile_number {
     COMPILE_NUMBER_COUNT
 };
 
-/* A number that a report may or may not have. */
-struct compile_size {
-    bool is_said;
-    struct size_range range; /* bytes; zero unless is_said */
-    size_t at;               /* byte of the text */
-};
-
 /* "35.7%". */
 struct compile_share {
     bool is_said;

@@ -13,6 +13,12 @@
 /* A reader keeps its cursor in registers where everything that touches it is inlined. */
 #define CURSOR_INLINE static inline __attribute__((always_inline))
 
+/* A part of a text, which is not copied. */
+struct text_part {
+    const char *at;
+    size_t length;
+};
+
 struct cursor {
     const char *at, *end;   /* what is left */
     const char *line_begin; /* of the line in which at is */
@@ -44,6 +50,50 @@ CURSOR_INLINE bool cursor_take_word(struct cursor *cursor, const char *word, siz
         return false;
     }
     cursor->at += length;
+    return true;
+}
+
+/* The same of a word that is no constant. */
+static inline bool cursor_take_text(struct cursor *cursor, const char *text)
+{
+    return cursor_take_word(cursor, text, strlen(text));
+}
+
+static inline void cursor_skip_blanks(struct cursor *cursor)
+{
+    while (cursor_is_at(cursor, ' ') || cursor_is_at(cursor, '\t')) {
+        cursor->at++;
+    }
+}
+
+/* Goes behind the first place with that text, and says what stands before it. */
+static inline bool cursor_take_up_to(struct cursor *cursor, const char *text,
+                                     struct text_part *before)
+{
+    const size_t length = strlen(text);
+    const char *found = memmem(cursor->at, (size_t)(cursor->end - cursor->at), text, length);
+    if (found == NULL) {
+        return false;
+    }
+    *before = (struct text_part){cursor->at, (size_t)(found - cursor->at)};
+    cursor->at = found + length;
+    return true;
+}
+
+/* The next line, without its end, which is passed over.  False: there is none. */
+static inline bool cursor_next_line(struct cursor *cursor, struct cursor *line)
+{
+    if (cursor->at == cursor->end) {
+        return false;
+    }
+    const char *feed = memchr(cursor->at, '\n', (size_t)(cursor->end - cursor->at));
+    const char *end = feed == NULL ? cursor->end : feed;
+    *line = (struct cursor){
+        .at = cursor->at, .end = end, .line_begin = cursor->at, .line = cursor->line};
+    line->end -= end > line->at && end[-1] == '\r' ? 1 : 0;
+    cursor->at = feed == NULL ? end : feed + 1;
+    cursor->line_begin = cursor->at;
+    cursor->line++;
     return true;
 }
 

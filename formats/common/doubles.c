@@ -72,23 +72,19 @@ static const struct double_name *find_in_all(const struct double_name *names, si
     return twice;
 }
 
-bool doubles_find(const struct double_name *names, size_t count, size_t *number)
+size_t doubles_find(const struct double_name *names, size_t count)
 {
     CHECK(count > 0);
     uint64_t *hashes = room_make(count * sizeof *hashes);
     uint64_t *order = room_make(count * sizeof *order);
     void *other = room_make(count * sizeof *order);
-    const bool is_done = hashes != NULL && order != NULL && other != NULL;
-    if (is_done) {
-        for (size_t i = 0; i < count; i++) {
-            hashes[i] = hash_name(&names[i]);
-        }
-        radix_order(hashes, count, order, other);
-        const struct double_name *twice = find_in_all(names, count, hashes, order, other);
-        *number = twice == NULL ? count : (size_t)(twice - names);
+    for (size_t i = 0; i < count; i++) {
+        hashes[i] = hash_name(&names[i]);
     }
+    radix_order(hashes, count, order, other);
+    const struct double_name *twice = find_in_all(names, count, hashes, order, other);
     free(hashes);
     free(order);
     free(other);
-    return is_done;
+    return twice == NULL ? count : (size_t)(twice - names);
 }

@@ -2,7 +2,6 @@
 #ifndef FORMATS_COMMON_DOUBLES_H
 #define FORMATS_COMMON_DOUBLES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct double_name {
@@ -10,9 +9,8 @@ struct double_name {
     size_t length;
 };
 
-/* *number becomes the lowest number of a name in names[count] (1 to 2^32 - 1) that came before, or
- * count when none did. False: no host memory.  O(bytes), and count log count where somebody chose
- * names of the same hash. */
-bool doubles_find(const struct double_name *names, size_t count, size_t *number);
+/* The lowest number of a name in names[count] (1 to 2^32 - 1) that came before, or count when none
+ * did.  O(bytes), and count log count where somebody chose names of the same hash. */
+size_t doubles_find(const struct double_name *names, size_t count);
 
 #endif

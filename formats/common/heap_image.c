@@ -6,9 +6,11 @@
 #include "formats/common/tags.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ADDRESS_END_MAX ((uint64_t)1 << 63)
 
@@ -23,21 +25,10 @@ void heap_image_deinit(struct heap_image *image)
     heap_image_init(image);
 }
 
-enum import_result heap_image_add(struct heap_image *image, const struct heap_span *span,
-                                  struct import_error *error)
+void heap_image_add(struct heap_image *image, const struct heap_span *span)
 {
-    if (image->count == image->room) {
-        const size_t room = image->room == 0 ? 64 : image->room * 2;
-        struct heap_span *spans = realloc(image->spans, room * sizeof *spans);
-        if (spans == NULL) {
-            return import_fail(error, IMPORT_UNREADABLE, span->line, 0,
-                               "no host memory for the ranges of the heap");
-        }
-        image->spans = spans;
-        image->room = room;
-    }
+    image->spans = array_grown(image->spans, image->count, &image->room, sizeof *image->spans);
     image->spans[image->count++] = *span;
-    return IMPORT_OK;
 }
 
 /* --- what the spans say --- */
@@ -47,13 +38,8 @@ static int compare_spans(const void *a, const void *b)
 {
     const struct heap_span *x = a;
     const struct heap_span *y = b;
-    if (x->host != y->host) {
-        return x->host < y->host ? -1 : 1;
-    }
-    if (x->address != y->address) {
-        return x->address < y->address ? -1 : 1;
-    }
-    return (x->line > y->line) - (x->line < y->line);
+    const int order = compare_places(x->host, x->address, y->host, y->address);
+    return order != 0 ? order : compare_numbers(x->line, y->line);
 }
 
 /* Snapshots list their memory in order of address nearly always. */
@@ -222,32 +208,18 @@ static enum import_result choose_capacity(const struct layout *layout, struct im
 static void append_retire(struct import *import, uint8_t host, uint64_t address,
                           uint64_t size_bytes)
 {
-    struct op op = op_make(OP_RETIRE);
-    op.host = host;
-    op.address = address;
-    op.size_bytes = size_bytes;
-    (void)import_append(import, &op);
+    (void)import_append(
+        import, &OP_TO_MAKE(OP_RETIRE, .host = host, .address = address, .size_bytes = size_bytes));
 }
 
 static uint32_t append_alloc(struct import *import, const struct heap_span *span,
                              uint64_t size_bytes)
 {
-    struct op op = op_make(OP_ALLOC);
-    op.host = span->host;
-    op.size_bytes = size_bytes;
-    op.tag = span->tag;
-    op.unpadded_bytes = span->requested_bytes == size_bytes ? 0 : span->requested_bytes;
-    return import_append(import, &op);
-}
-
-static void append_on(struct import *import, enum op_kind kind, const struct heap_span *span,
-                      uint64_t delay_ns)
-{
-    struct op op = op_make(kind);
-    op.host = span->host;
-    op.ref = span->op;
-    op.delay_ns = delay_ns;
-    (void)import_append(import, &op);
+    const bool is_padded = span->requested_bytes != size_bytes;
+    return import_append(import,
+                         &OP_TO_MAKE(OP_ALLOC, .host = span->host, .size_bytes = size_bytes,
+                                     .tag = span->tag,
+                                     .unpadded_bytes = is_padded ? span->requested_bytes : 0));
 }
 
 /* The one of that name, or the highest that no block has and that has no name. */
@@ -319,13 +291,16 @@ static void set_states(struct heap_image *image, struct import *import, size_t f
 {
     for (size_t i = end; i > first; i--) {
         struct heap_span *span = &image->spans[i - 1];
-        if (span->state == HEAP_SPAN_HELD) {
-            append_on(import, OP_HOLD, span, 0);
-        } else if (span->state == HEAP_SPAN_DYING) {
-            append_on(import, OP_FREE_AFTER, span, DELAY_NEVER);
-        } else if (span->state == HEAP_SPAN_FREE && span->op != OP_NONE) {
-            append_on(import, OP_FREE, span, 0);
+        struct op op = OP_ON(OP_HOLD, span->op, .host = span->host);
+        if (span->state == HEAP_SPAN_DYING) {
+            op.kind = OP_FREE_AFTER;
+            op.delay_ns = DELAY_NEVER;
+        } else if (span->state == HEAP_SPAN_FREE) {
+            op.kind = OP_FREE;
             span->op = OP_NONE;
+        }
+        if (span->state != HEAP_SPAN_IN_USE && op.ref != OP_NONE) {
+            (void)import_append(import, &op);
         }
     }
 }
@@ -353,20 +328,11 @@ enum import_result heap_image_build(struct heap_image *image, const struct setup
     struct layout layout = {0};
     CHECK(import->ops.count == 0);
     sort_spans(image);
-    enum import_result result = check_spans(image, error);
-    if (result == IMPORT_OK) {
-        result = choose_granule(image, fixed, import, error);
-    }
-    if (result == IMPORT_OK) {
-        result = lay_out(image, import, &layout, error);
-    }
+    IMPORT_TRY(check_spans(image, error));
+    IMPORT_TRY(choose_granule(image, fixed, import, error));
+    IMPORT_TRY(lay_out(image, import, &layout, error));
     import_apply_fixed(fixed, &import->setup);
-    if (result == IMPORT_OK) {
-        result = choose_capacity(&layout, import, error);
-    }
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(choose_capacity(&layout, import, error));
     import_suggest_option(&import->setup, "defrag", "none");
     import->view = import->view == IMPORT_SUMS ? IMPORT_SUMS : IMPORT_MOMENT;
     layout.spare_bytes = import->setup.capacity_bytes - layout.largest_bytes;
@@ -383,18 +349,54 @@ const struct heap_span *heap_image_find(const struct heap_image *image, uint8_t 
                                         uint64_t address)
 {
     size_t low = 0;
-    size_t high = image->count;
-    while (low < high) {
+    for (size_t high = image->count; low < high;) {
         const size_t middle = low + (high - low) / 2;
         const struct heap_span *span = &image->spans[middle];
-        if (span->host == host && span->address == address) {
+        const int order = compare_places(span->host, span->address, host, address);
+        if (order == 0) {
             return span;
         }
-        if (span->host < host || (span->host == host && span->address < address)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
     }
     return NULL;
+}
+
+/* --- sums --- */
+
+void heap_parts_init(struct heap_parts *parts)
+{
+    *parts = (struct heap_parts){0};
+    heap_image_init(&parts->image);
+}
+
+void heap_parts_deinit(struct heap_parts *parts)
+{
+    heap_image_deinit(&parts->image);
+}
+
+void heap_parts_begin_host(struct heap_parts *parts, uint8_t host)
+{
+    parts->host = host;
+    parts->end_bytes = 0;
+}
+
+void heap_parts_add(struct heap_parts *parts, struct import *import, const char *name,
+                    uint64_t size_bytes, enum heap_span_state state)
+{
+    if (size_bytes == 0) {
+        return;
+    }
+    const struct heap_span span = {
+        .address = parts->end_bytes,
+        .size_bytes = size_bytes,
+        .state = state,
+        .host = parts->host,
+        .tag = state == HEAP_SPAN_FREE
+                   ? 0
+                   : tag_table_add(&parts->tags, &import->setup, name, strlen(name)),
+    };
+    parts->end_bytes += size_bytes;
+    import->view = IMPORT_SUMS;
+    heap_image_add(&parts->image, &span);
 }

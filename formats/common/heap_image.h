@@ -17,6 +17,7 @@
 #define FORMATS_COMMON_HEAP_IMAGE_H
 
 #include "formats/common/import.h"
+#include "formats/common/tags.h"
 
 enum heap_span_state {
     HEAP_SPAN_FREE,
@@ -52,9 +53,8 @@ struct heap_image {
 void heap_image_init(struct heap_image *image);
 void heap_image_deinit(struct heap_image *image);
 
-/* Adds a copy.  IMPORT_UNREADABLE: no host memory. */
-enum import_result heap_image_add(struct heap_image *image, const struct heap_span *span,
-                                  struct import_error *error);
+/* Adds a copy. */
+void heap_image_add(struct heap_image *image, const struct heap_span *span);
 
 /* Names of tags are set before.  Sorts the spans by host and address, and appends to import->ops
  * (so far empty) what builds them; of each block's op it says SAID_ADDRESS.  Blocks are OP_ALLOC of
@@ -72,5 +72,27 @@ enum import_result heap_image_build(struct heap_image *image, const struct setup
 /* After a build: the span of that address on that host, or NULL. */
 const struct heap_span *heap_image_find(const struct heap_image *image, uint8_t host,
                                         uint64_t address);
+
+/* --- a heap of which only sums are known: parts with a name and a size, one above the other --- */
+
+/* The granule of sums that are rounded: sizes are cut to it. */
+enum { HEAP_PART_GRANULE_BYTES = 512 };
+
+struct heap_parts {
+    struct heap_image image;
+    struct tag_table tags;
+    uint64_t end_bytes; /* of the device of host: where the next part begins */
+    uint8_t host;
+};
+
+void heap_parts_init(struct heap_parts *parts);
+void heap_parts_deinit(struct heap_parts *parts);
+
+/* The parts that follow are of that device, from its bottom on. */
+void heap_parts_begin_host(struct heap_parts *parts, uint8_t host);
+
+/* Puts a part of that name (no name for free memory) on top.  A part of 0 bytes is nothing. */
+void heap_parts_add(struct heap_parts *parts, struct import *import, const char *name,
+                    uint64_t size_bytes, enum heap_span_state state);
 
 #endif

@@ -130,6 +130,18 @@ void import_quote(struct import *import, const char *text, size_t length, size_t
  * - 1. */
 void import_name_device(struct import *import, size_t host, const char *name, ...)
     __attribute__((format(printf, 3, 4)));
+/* An op that makes something, and one on what op number `made` makes: their kind, and members that
+ * are not 0. */
+#define OP_TO_MAKE(op_kind, ...)                                                  \
+    (struct op)                                                                   \
+    {                                                                             \
+        .kind = (uint8_t)(op_kind), .ref = OP_NONE, .event = OP_NONE, __VA_ARGS__ \
+    }
+#define OP_ON(op_kind, made, ...)                                                \
+    (struct op)                                                                  \
+    {                                                                            \
+        .kind = (uint8_t)(op_kind), .ref = (made), .event = OP_NONE, __VA_ARGS__ \
+    }
 /* Appends an op and returns its index, which is below OP_NONE. */
 uint32_t import_append(struct import *import, const struct op *op);
 /* Adds what the log says of an op; ops must not descend from call to call. O(1). */

@@ -7,14 +7,13 @@
 
 #include <stdlib.h>
 
-bool lifetimes_init(struct lifetimes *lifetimes, size_t room)
+void lifetimes_init(struct lifetimes *lifetimes, size_t room)
 {
     CHECK(room > 0 && room <= LIFETIME_COUNT_MAX);
     *lifetimes = (struct lifetimes){.room = room,
                                     .all = room_make(room * sizeof *lifetimes->all),
                                     .begins = room_make(room * sizeof *lifetimes->begins),
                                     .ends = room_make(room * sizeof *lifetimes->ends)};
-    return lifetimes->all != NULL && lifetimes->begins != NULL && lifetimes->ends != NULL;
 }
 
 void lifetimes_deinit(struct lifetimes *lifetimes)
@@ -100,22 +99,18 @@ static size_t replay_all(struct lifetimes *lifetimes, const struct orders *order
     return count;
 }
 
-bool lifetimes_replay(struct lifetimes *lifetimes, uint64_t granule_mask, struct op_list *ops,
-                      size_t *excess)
+size_t lifetimes_replay(struct lifetimes *lifetimes, uint64_t granule_mask, struct op_list *ops)
 {
     const size_t count = lifetimes->count;
     const size_t bytes = count * sizeof(uint64_t);
-    const struct orders orders = {room_make(bytes), room_make(bytes), room_make(bytes)};
-    const bool is_done = orders.begins != NULL && orders.ends != NULL && orders.other != NULL;
     CHECK(count > 0 && ops->count == 0);
-    if (is_done) {
-        radix_order(lifetimes->begins, count, orders.begins, orders.other);
-        radix_order(lifetimes->ends, count, orders.ends, orders.other);
-        room_for_ops(ops, 2 * count);
-        *excess = replay_all(lifetimes, &orders, granule_mask, ops);
-    }
+    const struct orders orders = {room_make(bytes), room_make(bytes), room_make(bytes)};
+    radix_order(lifetimes->begins, count, orders.begins, orders.other);
+    radix_order(lifetimes->ends, count, orders.ends, orders.other);
+    room_for_ops(ops, 2 * count);
+    const size_t excess = replay_all(lifetimes, &orders, granule_mask, ops);
     free(orders.begins);
     free(orders.ends);
     free(orders.other);
-    return is_done;
+    return excess;
 }

@@ -24,9 +24,8 @@ struct lifetimes {
                                           whole granules */
 };
 
-/* Room for so many, 1 to LIFETIME_COUNT_MAX; what is not used is not touched.  False: no host
- * memory. */
-bool lifetimes_init(struct lifetimes *lifetimes, size_t room);
+/* Room for so many, 1 to LIFETIME_COUNT_MAX; what is not used is not touched. */
+void lifetimes_init(struct lifetimes *lifetimes, size_t room);
 void lifetimes_deinit(struct lifetimes *lifetimes);
 
 /* A new one, which the caller writes whole, in place.  Times are any numbers, begin < end.  There
@@ -41,11 +40,10 @@ static inline struct lifetime *lifetimes_add(struct lifetimes *lifetimes, uint64
     return &lifetimes->all[number];
 }
 
-/* With at least one lifetime: appends the ops to the empty list and sets the peaks.  *excess
- * becomes count, or the number of the first with which more than CAPACITY_BYTES_MAX are live in
- * whole granules (of granule_mask + 1 bytes): the ops end there.  False: no host memory.  Cost:
- * that of radix_order(). */
-bool lifetimes_replay(struct lifetimes *lifetimes, uint64_t granule_mask, struct op_list *ops,
-                      size_t *excess);
+/* With at least one lifetime: appends the ops to the empty list and sets the peaks.  Returns
+ * count, or the number of the first with which more than CAPACITY_BYTES_MAX are live in
+ * whole granules (of granule_mask + 1 bytes): the ops end there.  Cost: that of
+ * radix_order(). */
+size_t lifetimes_replay(struct lifetimes *lifetimes, uint64_t granule_mask, struct op_list *ops);
 
 #endif

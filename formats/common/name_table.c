@@ -1,21 +1,18 @@
 #include "formats/common/name_table.h"
 
-#include "formats/common/hash_seed.h"
 #include "harness/base/array.h"
 #include "harness/base/hash.h"
+#include "harness/base/order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* 512: a table that is half full has no such probe by chance, with up to 2^32 names. */
-enum { SLOT_COUNT_MIN = 64, PROBE_COUNT_MAX = 512 };
-
 void name_table_deinit(struct name_table *table)
 {
     free(table->names);
-    free(table->slots);
+    free(table->slots.slots);
     *table = (struct name_table){0};
 }
 
@@ -67,62 +64,23 @@ static void shorten_name(const char *text, size_t length, char name[SETUP_NAME_B
     copy_without_nul(name + used, text, length);
 }
 
-/* Where the name stands, or the empty slot where it belongs; NULL: the probe is too long. */
-static uint32_t *find_slot(const struct name_table *table, const struct name *name)
+static uint64_t hash_of_name(const void *thing, uint64_t seed)
 {
-    const size_t mask = table->slot_count - 1;
-    size_t i = (size_t)(hash_name(name->text, strlen(name->text), table->seed) + name->whole) &
-               mask;
-    for (int probes = 0; probes < PROBE_COUNT_MAX; probes++, i = (i + 1) & mask) {
-        const struct name *known = table->slots[i] == 0 ? NULL : &table->names[table->slots[i] - 1];
-        if (known == NULL ||
-            (known->whole == name->whole && strcmp(known->text, name->text) == 0)) {
-            return &table->slots[i];
-        }
-    }
-    return NULL;
+    const struct name *name = thing;
+    return hash_name(name->text, strlen(name->text), seed) + name->whole;
 }
 
-/* False: with this seed a probe is too long. */
-static bool fill_slots(struct name_table *table)
+static bool is_same_name(const void *a, const void *b)
 {
-    memset(table->slots, 0, table->slot_count * sizeof *table->slots);
-    for (size_t i = 0; i < table->count; i++) {
-        uint32_t *slot = find_slot(table, &table->names[i]);
-        if (slot == NULL) {
-            return false;
-        }
-        *slot = (uint32_t)i + 1;
-    }
-    return true;
-}
-
-static void hash_anew(struct name_table *table)
-{
-    while (!fill_slots(table)) {
-        table->seed = hash_seed_draw();
-    }
-}
-
-static uint32_t *find_slot_with_room(struct name_table *table, const struct name *name)
-{
-    if (2 * (table->count + 1) > table->slot_count) {
-        table->slot_count = table->slot_count == 0 ? SLOT_COUNT_MIN : table->slot_count * 2;
-        table->slots = array_resized(table->slots, table->slot_count * sizeof *table->slots);
-        hash_anew(table);
-    }
-    uint32_t *slot = find_slot(table, name);
-    while (slot == NULL) {
-        table->seed = hash_seed_draw();
-        hash_anew(table);
-        slot = find_slot(table, name);
-    }
-    return slot;
+    const struct name *x = a;
+    const struct name *y = b;
+    return x->whole == y->whole && strcmp(x->text, y->text) == 0;
 }
 
 static uint32_t add_name(struct name_table *table, const struct name *name)
 {
-    uint32_t *slot = find_slot_with_room(table, name);
+    static const struct slots_kind kind = {sizeof *name, hash_of_name, is_same_name};
+    uint32_t *slot = slots_find(&table->slots, &kind, table->names, 0, table->count, name);
     if (*slot == 0) {
         CHECK(table->count < UINT32_MAX);
         table->names = array_grown(table->names, table->count, &table->room, sizeof *table->names);
@@ -163,25 +121,21 @@ static int compare_ranked(const void *a, const void *b)
 {
     const struct ranked *left = a;
     const struct ranked *right = b;
-    if (left->bytes != right->bytes) {
-        return left->bytes > right->bytes ? -1 : 1;
-    }
-    return left->index < right->index ? -1 : left->index > right->index;
+    return compare_places(right->bytes, left->index, left->bytes, right->index);
 }
 
-void name_table_rank(const struct name_table *table, uint32_t *order)
+uint8_t *name_table_give_tags(const struct name_table *table, tag_giver *give, void *context)
 {
-    if (table->count == 0) {
-        return;
-    }
-    struct ranked *ranked = calloc(table->count, sizeof *ranked);
-    CHECK(ranked != NULL);
+    struct ranked *ranked = calloc(table->count + 1, sizeof *ranked);
+    uint8_t *tags = calloc(table->count + 1, 1);
+    CHECK(ranked != NULL && tags != NULL);
     for (size_t i = 0; i < table->count; i++) {
         ranked[i] = (struct ranked){table->names[i].bytes, (uint32_t)i};
     }
     qsort(ranked, table->count, sizeof *ranked, compare_ranked);
-    for (size_t i = 0; i < table->count; i++) {
-        order[i] = ranked[i].index;
+    for (size_t i = 0; i < table->count && ranked[i].bytes > 0; i++) {
+        tags[ranked[i].index] = give(context, i, table->names[ranked[i].index].text);
     }
     free(ranked);
+    return tags;
 }

@@ -3,6 +3,7 @@
 #ifndef FORMATS_COMMON_NAME_TABLE_H
 #define FORMATS_COMMON_NAME_TABLE_H
 
+#include "formats/common/slots.h"
 #include "harness/op/setup.h"
 
 #include <stddef.h>
@@ -18,9 +19,7 @@ struct name {
 struct name_table {
     struct name *names;
     size_t count, room;
-    uint32_t *slots; /* slot_count, a power of two: index + 1 of a name, or 0 */
-    size_t slot_count;
-    uint64_t seed; /* of the hash; a new one when names fall together more than chance makes them */
+    struct slots slots;
 };
 void name_table_deinit(struct name_table *table);
 
@@ -37,8 +36,10 @@ void name_keep(const char *text, size_t length, char *to, size_t room);
 /* Adds to the bytes of a name; a sum beyond 2^64 - 1 stays there. */
 void name_table_weigh(struct name_table *table, uint32_t index, uint64_t bytes);
 
-/* Writes all indexes to order[count], the name of most bytes first, on equal bytes the one that
- * came first. O(count log count). */
-void name_table_rank(const struct name_table *table, uint32_t *order);
+/* Gives each name that has bytes a tag, those of most bytes first, on equal bytes in the order in
+ * which they came; rank counts from 0.  Returns the tags by index, 0 for the others; the caller
+ * frees.  O(count log count). */
+typedef uint8_t tag_giver(void *context, size_t rank, const char *name);
+uint8_t *name_table_give_tags(const struct name_table *table, tag_giver *give, void *context);
 
 #endif

@@ -2,8 +2,10 @@
 
 #include "formats/common/cursor.h"
 #include "formats/common/log_prefix.h"
+#include "harness/base/check.h"
 #include "harness/base/size.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 enum {
@@ -231,6 +233,110 @@ bool phrase_take_count(struct phrase_cursor *cursor, uint64_t *count)
     }
     *cursor = ahead;
     return true;
+}
+
+/* How many bits the unit here shifts by. */
+static bool take_unit(struct phrase_cursor *cursor, unsigned *bits)
+{
+    static const struct {
+        const char *name;
+        unsigned bits;
+    } units[] = {{"bytes", 0}, {"byte", 0}, {"B", 0},    {"KB", 10}, {"KiB", 10}, {"kB", 10},
+                 {"MB", 20},   {"MiB", 20}, {"mb", 20},  {"GB", 30}, {"GiB", 30}, {"TB", 40},
+                 {"TiB", 40},  {"PiB", 50}, {"EiB", 60}, {"PB", 50}};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (phrase_word_is_here(cursor, units[i].name, strlen(units[i].name))) {
+            cursor->at += strlen(units[i].name);
+            *bits = units[i].bits;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool phrase_take_unit_size(struct phrase_cursor *cursor, struct unit_size *size)
+{
+    struct phrase_cursor ahead = *cursor;
+    struct decimal number;
+    unsigned bits = 0;
+    (void)phrase_skip_gap(&ahead);
+    const size_t length = decimal_parse(ahead.text + ahead.at, ahead.length - ahead.at, &number);
+    ahead.at += length;
+    (void)phrase_skip_gap(&ahead);
+    if (length == 0 || !take_unit(&ahead, &bits)) {
+        return false;
+    }
+    *size = unit_size_make(&number, bits);
+    *cursor = ahead;
+    return true;
+}
+
+static bool take_said_size(struct phrase_cursor *cursor, struct compile_size *size)
+{
+    struct size_range range;
+    if (!phrase_take_size(cursor, &range)) {
+        return false;
+    }
+    *size = (struct compile_size){.is_said = true, .range = range, .at = cursor->at - 1};
+    return true;
+}
+
+static bool take_exact_size(struct phrase_cursor *cursor, struct compile_size *size)
+{
+    uint64_t count = 0;
+    if (!phrase_take_count(cursor, &count)) {
+        return false;
+    }
+    *size = (struct compile_size){
+        .is_said = true, .range = printed_size_exact(count), .at = cursor->at - 1};
+    return true;
+}
+
+/* A conversion: '%' and its letter. */
+static bool take_converted(struct phrase_cursor *cursor, char letter, void *to)
+{
+    switch (letter) {
+    case 'S':
+        return phrase_take_size(cursor, to);
+    case 'C':
+        return take_said_size(cursor, to);
+    case 'E':
+        return take_exact_size(cursor, to);
+    case 'U':
+        return phrase_take_unit_size(cursor, to);
+    default: /* 'N' */
+        return phrase_take_count(cursor, to);
+    }
+}
+
+bool phrase_scan(struct phrase_cursor *cursor, const char *pattern, ...)
+{
+    struct phrase_cursor ahead = *cursor;
+    bool is_there = true;
+    va_list arguments;
+    va_start(arguments, pattern);
+    while (is_there && *pattern != '\0') {
+        char word[64];
+        const size_t length = strcspn(pattern, " ");
+        const bool is_character = length == 3 && (pattern[0] == '[' || pattern[0] == '{');
+        CHECK(length < sizeof word);
+        memcpy(word, pattern, length);
+        word[length] = '\0';
+        if (is_character) {
+            is_there = phrase_take_character(&ahead, word[1]) || word[0] == '[';
+        } else if (word[0] == '%' && length == 2) {
+            is_there = take_converted(&ahead, word[1], va_arg(arguments, void *));
+        } else {
+            is_there = phrase_take(&ahead, word);
+        }
+        pattern += length;
+        pattern += *pattern == ' ' ? 1 : 0;
+    }
+    va_end(arguments);
+    if (is_there) {
+        *cursor = ahead;
+    }
+    return is_there;
 }
 
 void phrase_print(const char *text, size_t length, char *to, size_t room)

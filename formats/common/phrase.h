@@ -51,8 +51,19 @@ bool phrase_take_character(struct phrase_cursor *cursor, char c);
 /* Takes a printed size, after any gap.  A number without unit at the very end may be cut: not
  * taken. */
 bool phrase_take_size(struct phrase_cursor *cursor, struct size_range *range);
+/* Takes a size of another spelling, number and unit apart or together: "9.06 GiB", "512 bytes",
+ * "82514MiB".  Units are powers of 1024, "GB" and "GiB" alike. */
+bool phrase_take_unit_size(struct phrase_cursor *cursor, struct unit_size *size);
 /* Takes a count of bytes up to 2^63, with or without separators of thousands, after any gap. */
 bool phrase_take_count(struct phrase_cursor *cursor, uint64_t *count);
+
+/* Takes the items of a pattern, with one blank between two, in turn.  An item is
+ *     a word  itself, as phrase_take() takes it       %S  a printed size: struct size_range *
+ *     [x]     that character, if it stands right here %C  the same: struct compile_size *
+ *     {x}     that character, right here              %U  "9.06 GiB": struct unit_size *
+ *     %N      a count: uint64_t *                     %E  a count, exact: struct compile_size *
+ * False: what was taken before the item that is not there is set. */
+bool phrase_scan(struct phrase_cursor *cursor, const char *pattern, ...);
 
 /* Writes a sentence on one line, as much of it as room bytes hold: each run of blanks, line breaks
  * and NULs becomes one blank, and none is at the beginning. */

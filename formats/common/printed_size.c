@@ -6,14 +6,14 @@
 #include <string.h>
 
 #define SIZE_BYTES_MAX ((uint64_t)1 << 63)
+#define UNIT_SIZE_BYTES_MAX (UINT64_C(1) << 62)
 enum { WHOLE_DIGITS_MAX = 12, FRACTION_DIGITS_MAX = 6 };
 
 static const char units[] = "BKMGTPE"; /* unit i is 1024^i */
 
-/* A text as numbers: "6.43M" is 643, with 2 digits behind the point, of unit 2. */
+/* A text as numbers: "6.43M" is 6.43 of unit 2. */
 struct field {
-    uint64_t digits;
-    size_t fraction_digits;
+    struct decimal number;
     unsigned unit;
 };
 
@@ -42,52 +42,64 @@ static uint64_t find_first(unsigned unit, uint64_t digits)
     return size_bytes < first ? first : size_bytes < end ? size_bytes : end;
 }
 
-static bool take_digits(const char **at, const char *end, uint64_t *number, size_t count_max,
-                        size_t *count)
+/* Takes 1 to count_max digits; returns how many, 0 where there are none or more. */
+static size_t take_digits(const char *text, size_t length, size_t count_max, uint64_t *number)
 {
-    *count = 0;
-    while (*at < end && **at >= '0' && **at <= '9') {
-        if (++*count > count_max) {
-            return false;
+    size_t count = 0;
+    for (; count < length && text[count] >= '0' && text[count] <= '9'; count++) {
+        if (count == count_max) {
+            return 0;
         }
-        *number = *number * 10 + (uint64_t)(**at - '0');
-        (*at)++;
+        *number = *number * 10 + (uint64_t)(text[count] - '0');
     }
-    return *count > 0;
+    return count;
 }
 
-/* Rounded to the nearest byte. */
-static bool find_nominal(const struct field *field, uint64_t *size_bytes)
+size_t decimal_parse(const char *text, size_t length, struct decimal *decimal)
 {
-    __extension__ typedef unsigned __int128 wide;
+    *decimal = (struct decimal){0};
+    const size_t whole = take_digits(text, length, WHOLE_DIGITS_MAX, &decimal->digits);
+    if (whole == 0 || whole == length || text[whole] != '.') {
+        return whole;
+    }
+    const size_t fraction = take_digits(text + whole + 1, length - whole - 1, FRACTION_DIGITS_MAX,
+                                        &decimal->digits);
+    decimal->fraction_digits = (unsigned)fraction;
+    return fraction == 0 ? 0 : whole + 1 + fraction;
+}
+
+__extension__ typedef unsigned __int128 wide;
+
+static wide find_divisor(const struct decimal *decimal)
+{
     uint64_t divisor = 1;
-    for (size_t i = 0; i < field->fraction_digits; i++) {
+    for (unsigned i = 0; i < decimal->fraction_digits; i++) {
         divisor *= 10;
     }
-    const wide bytes = (((wide)field->digits << (10 * field->unit)) + divisor / 2) / divisor;
-    if (bytes > SIZE_BYTES_MAX) {
-        return false;
-    }
-    *size_bytes = (uint64_t)bytes;
-    return true;
+    return divisor;
+}
+
+/* number of 2^bits / divisor, rounded to the nearest byte; at most most_bytes. */
+static uint64_t scale(uint64_t number, unsigned bits, wide divisor, uint64_t most_bytes)
+{
+    const wide bytes = (((wide)number << bits) + divisor / 2) / divisor;
+    return bytes > most_bytes ? most_bytes : (uint64_t)bytes;
+}
+
+struct unit_size unit_size_make(const struct decimal *decimal, unsigned bits)
+{
+    const wide divisor = find_divisor(decimal);
+    return (struct unit_size){
+        .bytes = scale(decimal->digits, bits, divisor, UNIT_SIZE_BYTES_MAX),
+        .step_bytes = bits == 0 ? 0 : scale(1, bits, divisor, UNIT_SIZE_BYTES_MAX)};
 }
 
 static bool read_field(const char *text, size_t length, struct field *field)
 {
-    const char *at = text;
-    const char *end = text + length;
-    size_t whole_digits = 0;
-    *field = (struct field){0};
-    if (!take_digits(&at, end, &field->digits, WHOLE_DIGITS_MAX, &whole_digits)) {
-        return false;
-    }
-    if (at < end && *at == '.') {
-        at++;
-        if (!take_digits(&at, end, &field->digits, FRACTION_DIGITS_MAX, &field->fraction_digits)) {
-            return false;
-        }
-    }
-    const char *unit = end - at == 1 && *at != '\0' ? strchr(units, *at) : NULL;
+    const size_t digits = decimal_parse(text, length, &field->number);
+    const char *unit = digits > 0 && length - digits == 1 && text[digits] != '\0'
+                           ? strchr(units, text[digits])
+                           : NULL;
     field->unit = unit != NULL ? (unsigned)(unit - units) : 0;
     return unit != NULL;
 }
@@ -95,20 +107,23 @@ static bool read_field(const char *text, size_t length, struct field *field)
 bool printed_size_parse(const char *text, size_t length, struct size_range *range)
 {
     struct field field;
-    uint64_t nominal = 0;
     char printed[SIZE_TEXT_BYTES];
-    if (!read_field(text, length, &field) || !find_nominal(&field, &nominal) ||
-        length >= sizeof printed) {
+    if (!read_field(text, length, &field) || length >= sizeof printed) {
         return false;
     }
-    uint64_t low = find_first(field.unit, field.digits);
+    uint64_t nominal = scale(field.number.digits, 10 * field.unit, find_divisor(&field.number),
+                             SIZE_BYTES_MAX + 1);
+    if (nominal > SIZE_BYTES_MAX) {
+        return false;
+    }
+    uint64_t low = find_first(field.unit, field.number.digits);
     size_print_field(low, printed);
     if (strlen(printed) != length || memcmp(printed, text, length) != 0) {
         size_print_field(nominal, printed);
         CHECK(read_field(printed, strlen(printed), &field));
-        low = find_first(field.unit, field.digits);
+        low = find_first(field.unit, field.number.digits);
     }
-    const uint64_t high = find_first(field.unit, field.digits + 1) - 1;
+    const uint64_t high = find_first(field.unit, field.number.digits + 1) - 1;
     CHECK(low <= high);
     nominal = nominal < low ? low : nominal;
     *range = (struct size_range){

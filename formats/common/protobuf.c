@@ -1,5 +1,8 @@
 #include "formats/common/protobuf.h"
 
+#include "harness/base/array.h"
+#include "harness/base/order.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -129,4 +132,59 @@ bool protobuf_is_text(const struct protobuf *bytes, const char *text)
 {
     const size_t length = bytes->end - bytes->offset;
     return length == strlen(text) && memcmp(bytes->text + bytes->offset, text, length) == 0;
+}
+
+bool protobuf_more(struct protobuf *reader, struct protobuf_field *field,
+                   struct import_error *error, enum import_result *result)
+{
+    *result = *result == IMPORT_OK ? protobuf_next(reader, field, error) : *result;
+    return *result == IMPORT_OK && field->number != 0;
+}
+
+enum import_result protobuf_two(struct protobuf message, uint32_t first_field, uint64_t *first,
+                                uint32_t second_field, uint64_t *second, struct import_error *error)
+{
+    struct protobuf_field field;
+    enum import_result result = IMPORT_OK;
+    while (protobuf_more(&message, &field, error, &result)) {
+        if (field.type == PROTOBUF_VARINT && field.number == first_field) {
+            *first = field.value;
+        } else if (field.type == PROTOBUF_VARINT && field.number == second_field) {
+            *second = field.value;
+        }
+    }
+    return result;
+}
+
+/* --- what has a number --- */
+
+void protobuf_index_add(struct protobuf_index *index, const struct protobuf_entry *entry)
+{
+    index->entries = array_grown(index->entries, index->count, &index->room, sizeof *entry);
+    index->entries[index->count++] = *entry;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct protobuf_entry *left = a;
+    const struct protobuf_entry *right = b;
+    return compare_places(left->id, left->bytes.offset, right->id, right->bytes.offset);
+}
+
+void protobuf_index_sort(struct protobuf_index *index)
+{
+    if (index->count > 0) {
+        qsort(index->entries, index->count, sizeof *index->entries, compare_entries);
+    }
+}
+
+size_t protobuf_index_find(const struct protobuf_index *index, uint64_t id)
+{
+    size_t low = 0;
+    for (size_t high = index->count; low < high;) {
+        const size_t middle = low + (high - low) / 2;
+        low = index->entries[middle].id < id ? middle + 1 : low;
+        high = index->entries[middle].id < id ? high : middle;
+    }
+    return low;
 }

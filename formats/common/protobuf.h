@@ -42,6 +42,17 @@ struct protobuf protobuf_of(const char *text, size_t length);
 enum import_result protobuf_next(struct protobuf *reader, struct protobuf_field *field,
                                  struct import_error *error);
 
+/* The same while *result is IMPORT_OK.  False at the end, and where it fails, which *result then
+ * says. */
+bool protobuf_more(struct protobuf *reader, struct protobuf_field *field,
+                   struct import_error *error, enum import_result *result);
+
+/* Reads two numbers of a message; one that is not there stays.  second: NULL where one is wanted.
+ */
+enum import_result protobuf_two(struct protobuf message, uint32_t first_field, uint64_t *first,
+                                uint32_t second_field, uint64_t *second,
+                                struct import_error *error);
+
 /* The next number of packed varints, which are the whole of a PROTOBUF_BYTES field; failures are as
  * above.  Call it while reader->offset < reader->end. */
 enum import_result protobuf_number(struct protobuf *reader, uint64_t *value,
@@ -49,5 +60,20 @@ enum import_result protobuf_number(struct protobuf *reader, uint64_t *value,
 
 /* Whether a field is PROTOBUF_BYTES and exactly this text. */
 bool protobuf_is_text(const struct protobuf *bytes, const char *text);
+
+/* What a file names by numbers. */
+struct protobuf_entry {
+    uint64_t id;
+    struct protobuf bytes;
+    uint64_t numbers[2]; /* the caller's */
+};
+struct protobuf_index {
+    struct protobuf_entry *entries; /* count of them, by id and then by place once sorted */
+    size_t count, room;
+};
+void protobuf_index_add(struct protobuf_index *index, const struct protobuf_entry *entry);
+void protobuf_index_sort(struct protobuf_index *index);
+/* The number of the first entry of that id or above it.  O(log entries). */
+size_t protobuf_index_find(const struct protobuf_index *index, uint64_t id);
 
 #endif

@@ -1,5 +1,7 @@
 #include "formats/common/room.h"
 
+#include "harness/base/array.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -18,10 +20,11 @@ void room_advise(void *memory, size_t bytes)
 void *room_make(size_t bytes)
 {
     if (bytes < HUGE_PAGE_BYTES || bytes > SIZE_MAX - HUGE_PAGE_BYTES) {
-        return malloc(bytes);
+        return array_resized(NULL, bytes);
     }
     const size_t rounded = (bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
     void *memory = aligned_alloc(HUGE_PAGE_BYTES, rounded);
+    CHECK(memory != NULL);
     room_advise(memory, rounded);
     return memory;
 }

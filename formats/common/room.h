@@ -10,7 +10,7 @@
 void room_advise(void *memory, size_t bytes);
 
 /* Memory of so many bytes, of which nothing is touched, with huge pages where it is large.  The
- * caller frees it; NULL: there is none. */
+ * caller frees it. */
 void *room_make(size_t bytes);
 
 /* Makes room for count ops in all, if there is host memory; with more, or without, the list grows

@@ -1,14 +1,10 @@
 #include "formats/common/stacks.h"
 
-#include "formats/common/hash_seed.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* As in name_table.c: half full, such a probe is no chance. */
-enum { SLOT_COUNT_MIN = 64, PROBE_COUNT_MAX = 512 };
 
 struct stacks *stacks_create(void)
 {
@@ -24,7 +20,7 @@ void stacks_destroy(struct stacks *stacks)
     if (stacks != NULL) {
         name_table_deinit(&stacks->frames);
         free(stacks->nodes);
-        free(stacks->slots);
+        free(stacks->slots.slots);
         free(stacks->ops);
         free(stacks);
     }
@@ -42,80 +38,34 @@ uint32_t stacks_frame(struct stacks *stacks, const char *text, size_t length)
 
 /* --- nodes --- */
 
-/* Where nodes fall in the table decides nothing but time. */
-static uint64_t hash_node(const struct stack_node *node, uint64_t seed)
+static uint64_t hash_node(const void *thing, uint64_t seed)
 {
+    const struct stack_node *node = thing;
     uint64_t hash = ((uint64_t)node->parent << 32 | node->frame) + seed;
     hash = (hash ^ hash >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     hash = (hash ^ hash >> 27) * UINT64_C(0x94D049BB133111EB);
     return hash ^ hash >> 31;
 }
 
-/* Where the node stands, or the empty slot where it belongs; NULL: the probe is too long. */
-static uint32_t *find_slot(const struct stacks *stacks, const struct stack_node *node)
+static bool is_same_node(const void *a, const void *b)
 {
-    const size_t mask = stacks->slot_count - 1;
-    size_t i = (size_t)hash_node(node, stacks->seed) & mask;
-    for (int probes = 0; probes < PROBE_COUNT_MAX; probes++, i = (i + 1) & mask) {
-        const struct stack_node *known = &stacks->nodes[stacks->slots[i]];
-        if (stacks->slots[i] == 0 ||
-            (known->parent == node->parent && known->frame == node->frame)) {
-            return &stacks->slots[i];
-        }
-    }
-    return NULL;
-}
-
-/* False: with this seed a probe is too long. */
-static bool fill_slots(struct stacks *stacks)
-{
-    memset(stacks->slots, 0, stacks->slot_count * sizeof *stacks->slots);
-    for (size_t i = 1; i < stacks->node_count; i++) {
-        uint32_t *slot = find_slot(stacks, &stacks->nodes[i]);
-        if (slot == NULL) {
-            return false;
-        }
-        *slot = (uint32_t)i;
-    }
-    return true;
-}
-
-static void hash_anew(struct stacks *stacks)
-{
-    while (!fill_slots(stacks)) {
-        stacks->seed = hash_seed_draw();
-    }
-}
-
-static uint32_t *find_slot_with_room(struct stacks *stacks, const struct stack_node *node)
-{
-    if (2 * stacks->node_count > stacks->slot_count) {
-        stacks->slot_count = stacks->slot_count == 0 ? SLOT_COUNT_MIN : stacks->slot_count * 2;
-        stacks->slots = array_resized(stacks->slots, stacks->slot_count * sizeof *stacks->slots);
-        hash_anew(stacks);
-    }
-    uint32_t *slot = find_slot(stacks, node);
-    while (slot == NULL) {
-        stacks->seed = hash_seed_draw();
-        hash_anew(stacks);
-        slot = find_slot(stacks, node);
-    }
-    return slot;
+    return memcmp(a, b, sizeof(struct stack_node)) == 0;
 }
 
 /* The child of that frame; the parent itself where there is no room for one. */
 static uint32_t find_child(struct stacks *stacks, uint32_t parent, uint32_t frame)
 {
     const struct stack_node node = {.parent = parent, .frame = frame};
-    uint32_t *slot = find_slot_with_room(stacks, &node);
+    static const struct slots_kind kind = {sizeof node, hash_node, is_same_node};
+    uint32_t *slot = slots_find(&stacks->slots, &kind, stacks->nodes, 1, stacks->node_count, &node);
     if (*slot != 0) {
-        return *slot;
+        return *slot - 1;
     }
     if (stacks->node_count == STACKS_NODE_COUNT_MAX) {
         stacks->is_cut = true;
         return parent;
     }
-    *slot = (uint32_t)stacks->node_count;
+    *slot = (uint32_t)stacks->node_count + 1;
     stacks->nodes = array_grown(stacks->nodes, stacks->node_count, &stacks->node_room,
                                 sizeof *stacks->nodes);
     stacks->nodes[stacks->node_count++] = node;

@@ -31,9 +31,7 @@ struct stacks {
     struct name_table frames; /* texts as they came: whoever prints one escapes it */
     struct stack_node *nodes; /* node_count of them; nodes[STACKS_NONE] is the root */
     size_t node_count, node_room;
-    uint32_t *slots; /* slot_count, a power of two: a node by its parent and frame, or 0 */
-    size_t slot_count;
-    uint64_t seed;           /* of the hash, as in struct name_table */
+    struct slots slots;      /* of nodes, by parent and frame */
     struct stack_of_op *ops; /* op_count of them, in no order */
     size_t op_count, op_room;
     uint32_t step_count;

@@ -26,8 +26,9 @@ uint8_t tag_find(const struct setup *setup, unsigned first, unsigned last, const
     return 0;
 }
 
-uint8_t tag_by_rank(struct setup *setup, size_t rank, const char *name)
+uint8_t tag_by_rank(void *context, size_t rank, const char *name)
 {
+    struct setup *setup = context;
     if (rank < TAG_OWN_COUNT_MAX) {
         const uint8_t tag = (uint8_t)(rank + 1);
         setup_set_tag(setup, tag, name);

@@ -22,7 +22,7 @@ uint8_t tag_find(const struct setup *setup, unsigned first, unsigned last, const
 
 /* For names that are known and sorted before they get tags, the most important first: the tag of
  * the name at that rank, from 0.  Each rank is asked for once. */
-uint8_t tag_by_rank(struct setup *setup, size_t rank, const char *name);
+uint8_t tag_by_rank(void *setup, size_t rank, const char *name); /* a tag_giver */
 
 /* For names as they come.  Zero is an empty table, of a setup whose tags only it sets. */
 struct tag_table {

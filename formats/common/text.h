@@ -1,5 +1,6 @@
 /* The bytes of a file, decompressed: plain, gzip (all members) and zstd (all frames), told apart by
- * content; UTF-16 with its byte order mark becomes UTF-8.  Small texts are kept in host memory,
+ * content; UTF-16 with its byte order mark becomes UTF-8: marks are left out, and half of a pair
+ * alone becomes U+FFFD.  Small texts are kept in host memory,
  * large ones in a file of our own without a name, so that nobody can cut it while it is read, and
  * which the system may write out when memory is short.
  */

@@ -29,10 +29,12 @@ struct trace_event {
 };
 
 /* Everything that is made goes into import; input->fixed is obeyed.  Both must outlive the trace.
- * NULL: no host memory. */
+ */
 struct trace *trace_begin(const struct import_input *input, struct import *import,
                           struct import_error *error);
 
+/* A tag_giver, of a trace: the first 254 names have a tag each. */
+uint8_t trace_give_tag(void *trace, size_t rank, const char *name);
 /* The tag of that name (cut to SETUP_NAME_BYTES - 1), a new one if need be.  When 254 are used up,
  * the tag named "other".  O(1). */
 uint8_t trace_tag(struct trace *trace, const char *name, size_t length);
@@ -76,7 +78,6 @@ struct trace_totals {
 /* Puts the rests that are retired and the blocks of the missing start before the ops, chooses what
  * is not fixed, adds notes (what was rebuilt, assumed, left out), and frees the trace in every
  * case.  totals may be NULL. IMPORT_INCOMPLETE: no event became an op.  IMPORT_INVALID: as above.
- * IMPORT_UNREADABLE: no host memory.
  *
  * - The granule, unless it is fixed or in import->setup since before trace_begin(): the largest
  *   power of two up to 512 that divides all sizes.

@@ -3,6 +3,7 @@
 #include "formats/common/private/trace_state.h"
 
 #include "harness/base/align.h"
+#include "harness/base/array.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,11 +30,8 @@ static uint32_t retire_rests(struct trace *trace)
     for (unsigned host = 0; host < setup->host_count; host++) {
         const uint64_t bytes = measure_device(trace, (uint8_t)host);
         if (bytes < setup->capacity_bytes) {
-            struct op op = op_make(OP_RETIRE);
-            op.address = bytes;
-            op.size_bytes = setup->capacity_bytes - bytes;
-            op.host = (uint8_t)host;
-            op_list_append(&retired, &op);
+            op_list_append(&retired, &OP_TO_MAKE(OP_RETIRE, .host = (uint8_t)host, .address = bytes,
+                                                 .size_bytes = setup->capacity_bytes - bytes));
         }
     }
     if (retired.count > 0) {
@@ -77,13 +75,6 @@ static void put_op(struct builder *builder, const struct op *op)
     op_list_append(&builder->list, op);
 }
 
-static struct op make_pause(uint8_t lane)
-{
-    struct op op = op_make(OP_ADVANCE);
-    op.lane = lane;
-    return op;
-}
-
 /* Who asked and got nothing has nothing to free; where a replay may grant it, it must not keep it.
  */
 static void free_failure(struct builder *builder, const struct op *failed)
@@ -94,11 +85,8 @@ static void free_failure(struct builder *builder, const struct op *failed)
     if (live_bytes + failed->size_bytes > measure_device(builder->trace, failed->host)) {
         return;
     }
-    struct op op = op_make(OP_FREE);
-    op.lane = failed->lane;
-    op.host = failed->host;
-    op.ref = (uint32_t)builder->list.count - 1;
-    put_op(builder, &op);
+    put_op(builder, &OP_ON(OP_FREE, (uint32_t)builder->list.count - 1, .lane = failed->lane,
+                           .host = failed->host));
     builder->freed_failures++;
 }
 
@@ -109,8 +97,7 @@ static void put_event(struct builder *builder, uint32_t number, struct op op, bo
     op.ref = number_now(builder, op.ref);
     op.event = number_now(builder, op.event);
     if (is_laned && trace_lanes_would_wait(&builder->list, &op, builder->last[op.lane])) {
-        const struct op pause = make_pause(op.lane);
-        put_op(builder, &pause);
+        put_op(builder, &OP_TO_MAKE(OP_ADVANCE, .lane = op.lane)); /* a pause */
     }
     builder->numbers[number] = (uint32_t)builder->list.count;
     put_op(builder, &op);
@@ -141,19 +128,16 @@ static void renumber_stacks(const struct builder *builder, struct stacks *stacks
     }
 }
 
-bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
+void trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
                        uint64_t *freed_failures)
 {
     struct import *import = trace->import;
     struct builder builder = {.trace = trace, .list = trace->start, .retired = retired};
     if (trace->start.count == 0 && trace->failure_count == 0 && !is_laned) {
         put_in_one_lane(&import->ops);
-        return true;
+        return;
     }
-    builder.numbers = malloc((import->ops.count + 1) * sizeof *builder.numbers);
-    if (builder.numbers == NULL) {
-        return false;
-    }
+    builder.numbers = array_resized(NULL, (import->ops.count + 1) * sizeof *builder.numbers);
     op_list_init(&trace->start); /* it goes on as the list */
     memset(builder.last, 0xFF, sizeof builder.last);
     builder.last[0] = builder.list.count == 0 ? OP_NONE : (uint32_t)builder.list.count - 1;
@@ -169,7 +153,6 @@ bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
     if (is_laned) {
         trace_lanes_schedule(&import->ops);
     }
-    return true;
 }
 
 /* --- the setup --- */
@@ -312,9 +295,7 @@ static enum import_result finish_trace(struct trace *trace, struct trace_totals 
                                trace->error));
     const uint32_t retired = retire_rests(trace);
     totals->retired = retired;
-    if (!trace_list_finish(trace, retired, choose_lanes(trace, retired), &freed_failures)) {
-        return import_fail(trace->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
-    }
+    trace_list_finish(trace, retired, choose_lanes(trace, retired), &freed_failures);
     note_failures(trace, freed_failures);
     return IMPORT_OK;
 }

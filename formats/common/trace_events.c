@@ -1,7 +1,7 @@
 /* Events become ops as they come; what needs the whole log waits for trace_end.c. */
 #include "formats/common/private/trace_state.h"
 #include "formats/common/room.h"
-
+#include "formats/common/slots.h"
 #include "harness/base/align.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
@@ -10,20 +10,103 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* At most half full and well mixed, one table of 2^40 has a probe as long as this: a longer one is
+ * somebody's intention. */
+enum { PROBE_MAX = 128, ROOM_LOG2_MIN = 8 };
+
+/* Multiplications and shifts of SplitMix64 (Steele, Lea and Flood, 2014), which is a bijection: the
+ * high bits decide the place. */
+static size_t find_place(const struct trace_blocks *blocks, uint8_t host, uint64_t address)
+{
+    uint64_t hash = (address ^ blocks->seed) + ((uint64_t)host + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    hash = (hash ^ hash >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    hash = (hash ^ hash >> 27) * UINT64_C(0x94D049BB133111EB);
+    return (size_t)(hash >> (64 - blocks->room_log2));
+}
+
+/* Where the block is or belongs; *probe_count says how many places were looked at. */
+static struct trace_block *find_block(const struct trace_blocks *blocks, uint8_t host,
+                                      uint64_t address, size_t *probe_count)
+{
+    size_t place = find_place(blocks, host, address);
+    *probe_count = 1;
+    for (;;) {
+        struct trace_block *block = &blocks->blocks[place];
+        if (block->state == TRACE_NEVER_SEEN ||
+            (block->address == address && block->host == host)) {
+            return block;
+        }
+        place = (place + 1) & (blocks->room - 1);
+        (*probe_count)++;
+    }
+}
+
+/* Moves all to a new table. */
+static void rebuild_table(struct trace_blocks *blocks, unsigned room_log2)
+{
+    struct trace_blocks fresh = {.room = (size_t)1 << room_log2,
+                                 .room_log2 = room_log2,
+                                 .seed = blocks->seed,
+                                 .count = blocks->count};
+    fresh.blocks = calloc(fresh.room, sizeof *fresh.blocks);
+    CHECK(fresh.blocks != NULL);
+    for (size_t i = 0; i < blocks->room; i++) {
+        const struct trace_block *block = &blocks->blocks[i];
+        size_t probe_count = 0;
+        if (block->state != TRACE_NEVER_SEEN) {
+            *find_block(&fresh, block->host, block->address, &probe_count) = *block;
+        }
+    }
+    free(blocks->blocks);
+    *blocks = fresh;
+}
+
+/* The block of that name, valid until the next call.  If there was none it is TRACE_NEVER_SEEN, and
+ * the caller gives it another state.  O(1). */
+static struct trace_block *find_or_add_block(struct trace_blocks *blocks, uint8_t host,
+                                             uint64_t address)
+{
+    size_t probe_count = 0;
+    if (blocks->count >= blocks->room / 2) { /* room for one more */
+        rebuild_table(blocks, blocks->room == 0 ? ROOM_LOG2_MIN : blocks->room_log2 + 1);
+    }
+    struct trace_block *block = find_block(blocks, host, address, &probe_count);
+    while (probe_count > PROBE_MAX) {
+        blocks->seed = hash_seed_draw();
+        rebuild_table(blocks, blocks->room_log2);
+        block = find_block(blocks, host, address, &probe_count);
+    }
+    if (block->state == TRACE_NEVER_SEEN) {
+        block->address = address;
+        block->host = host;
+        blocks->count++;
+    }
+    return block;
+}
+
+static const struct trace_block *find_known_block(const struct trace_blocks *blocks, uint8_t host,
+                                                  uint64_t address)
+{
+    size_t probe_count = 0;
+    if (blocks->room == 0) {
+        return NULL;
+    }
+    const struct trace_block *block = find_block(blocks, host, address, &probe_count);
+    return block->state == TRACE_NEVER_SEEN ? NULL : block;
+}
+
 struct trace *trace_begin(const struct import_input *input, struct import *import,
                           struct import_error *error)
 {
     struct trace *trace = calloc(1, sizeof *trace);
-    if (trace == NULL) {
-        return NULL;
-    }
-    CHECK(import->ops.count == 0);
-    trace->input = input;
-    trace->import = import;
-    trace->error = error;
-    trace->host_count = 1;
-    trace->granule_bytes = input->fixed->granule_bytes != 0 ? input->fixed->granule_bytes
-                                                            : import->setup.granule_bytes;
+    CHECK(trace != NULL && import->ops.count == 0);
+    *trace = (struct trace){.input = input,
+                            .import = import,
+                            .error = error,
+                            .host_count = 1,
+                            .granule_bytes = input->fixed->granule_bytes != 0
+                                                 ? input->fixed->granule_bytes
+                                                 : import->setup.granule_bytes};
     op_list_init(&trace->start);
     return trace;
 }
@@ -31,8 +114,8 @@ struct trace *trace_begin(const struct import_input *input, struct import *impor
 void trace_abandon(struct trace *trace)
 {
     if (trace != NULL) {
-        trace_blocks_deinit(&trace->blocks);
-        trace_blocks_deinit(&trace->streams);
+        free(trace->blocks.blocks);
+        free(trace->streams.blocks);
         op_list_deinit(&trace->start);
         free(trace->failures);
         free(trace);
@@ -44,12 +127,13 @@ uint8_t trace_tag(struct trace *trace, const char *name, size_t length)
     return tag_table_add(&trace->tags, &trace->import->setup, name, length);
 }
 
-/* --- what events share --- */
-
-static enum import_result fail_no_host_memory(const struct trace *trace)
+uint8_t trace_give_tag(void *trace, size_t rank, const char *name)
 {
-    return import_fail(trace->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
+    (void)rank;
+    return trace_tag(trace, name, strlen(name));
 }
+
+/* --- what events share --- */
 
 static enum import_result fail_event(const struct trace *trace, const struct trace_event *event,
                                      const char *reason)
@@ -57,14 +141,10 @@ static enum import_result fail_event(const struct trace *trace, const struct tra
     return import_fail(trace->error, IMPORT_INVALID, event->line, 0, reason, event->address);
 }
 
-/* False: no host memory. */
-static bool find_stream(struct trace *trace, uint64_t stream, uint32_t *number)
+static uint32_t find_stream(struct trace *trace, uint64_t stream)
 {
     if (trace->stream_count == 0 || trace->stream_last != stream) {
-        struct trace_block *known = trace_blocks_at(&trace->streams, 0, stream);
-        if (known == NULL) {
-            return false;
-        }
+        struct trace_block *known = find_or_add_block(&trace->streams, 0, stream);
         if (known->state == TRACE_NEVER_SEEN) {
             known->state = TRACE_LIVE;
             known->op = trace->stream_count++;
@@ -72,22 +152,18 @@ static bool find_stream(struct trace *trace, uint64_t stream, uint32_t *number)
         trace->stream_last = stream;
         trace->stream_last_number = known->op;
     }
-    *number = trace->stream_last_number;
-    return true;
+    return trace->stream_last_number;
 }
 
 /* Appends an op in the lane of the event's stream. */
 static enum import_result add_op(struct trace *trace, const struct trace_event *event,
                                  struct op *op)
 {
-    uint32_t stream = 0;
     if (trace->import->ops.count >= TRACE_OPS_MAX) {
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
                            "more than %" PRIu32 " ops", TRACE_OPS_MAX);
     }
-    if (!find_stream(trace, event->stream, &stream)) {
-        return fail_no_host_memory(trace);
-    }
+    const uint32_t stream = find_stream(trace, event->stream);
     op->lane = stream < LANES_CLIENT_COUNT_MAX ? (uint8_t)stream : 0;
     op->host = event->host;
     *room_next(&trace->import->ops) = *op;
@@ -165,12 +241,10 @@ static void count_out(struct trace *trace, const struct trace_block *block)
 
 static struct op make_alloc(const struct trace_event *event)
 {
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = event->size_bytes;
-    op.tag = event->tag;
-    op.host = event->host;
-    op.unpadded_bytes = event->requested_bytes < event->size_bytes ? event->requested_bytes : 0;
-    return op;
+    const bool is_padded = event->requested_bytes < event->size_bytes;
+    return OP_TO_MAKE(OP_ALLOC, .size_bytes = event->size_bytes, .tag = event->tag,
+                      .host = event->host,
+                      .unpadded_bytes = is_padded ? event->requested_bytes : 0);
 }
 
 enum import_result trace_alloc(struct trace *trace, const struct trace_event *event)
@@ -179,10 +253,7 @@ enum import_result trace_alloc(struct trace *trace, const struct trace_event *ev
     if (result != IMPORT_OK) {
         return result;
     }
-    struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
-    if (block == NULL) {
-        return fail_no_host_memory(trace);
-    }
+    struct trace_block *block = find_or_add_block(&trace->blocks, event->host, event->address);
     if (block->state == TRACE_LIVE || block->state == TRACE_QUEUED) {
         return fail_event(trace, event, "a block is allocated at 0x%" PRIx64 ", where one is live");
     }
@@ -256,10 +327,7 @@ static enum import_result add_to_start(struct trace *trace, const struct trace_e
 enum import_result trace_was_there(struct trace *trace, const struct trace_event *event)
 {
     IMPORT_TRY(check_size(trace, event));
-    struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
-    if (block == NULL) {
-        return fail_no_host_memory(trace);
-    }
+    struct trace_block *block = find_or_add_block(&trace->blocks, event->host, event->address);
     if (block->state == TRACE_NEVER_SEEN) {
         return add_to_start(trace, event, block);
     }
@@ -347,10 +415,7 @@ static enum import_result free_block(struct trace *trace, const struct trace_eve
                                      enum how how)
 {
     IMPORT_TRY(check_host(trace, event));
-    struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
-    if (block == NULL) {
-        return fail_no_host_memory(trace);
-    }
+    struct trace_block *block = find_or_add_block(&trace->blocks, event->host, event->address);
     switch ((enum trace_state)block->state) {
     case TRACE_NEVER_SEEN:
         return free_unseen(trace, event, block, how);
@@ -394,6 +459,6 @@ enum import_result trace_free_completed(struct trace *trace, const struct trace_
 
 bool trace_is_live(const struct trace *trace, uint8_t host, uint64_t address)
 {
-    const struct trace_block *block = trace_blocks_find(&trace->blocks, host, address);
+    const struct trace_block *block = find_known_block(&trace->blocks, host, address);
     return block != NULL && block->state == TRACE_LIVE;
 }

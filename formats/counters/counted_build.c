@@ -22,21 +22,15 @@ struct building {
 static uint32_t append(const struct building *building, enum op_kind kind, uint64_t size_bytes,
                        uint8_t tag)
 {
-    struct op op = op_make(kind);
-    op.host = building->host;
-    op.size_bytes = size_bytes;
-    op.tag = tag;
-    return import_append(building->import, &op);
+    return import_append(building->import, &OP_TO_MAKE(kind, .host = building->host,
+                                                       .size_bytes = size_bytes, .tag = tag));
 }
 
 static void append_on(const struct building *building, enum op_kind kind, uint32_t block,
                       uint64_t delay_ns)
 {
-    struct op op = op_make(kind);
-    op.host = building->host;
-    op.ref = block;
-    op.delay_ns = delay_ns;
-    (void)import_append(building->import, &op);
+    (void)import_append(building->import,
+                        &OP_ON(kind, block, .host = building->host, .delay_ns = delay_ns));
 }
 
 static void retire_rest(const struct building *building, uint64_t limit_bytes)

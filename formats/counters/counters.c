@@ -31,7 +31,7 @@ static bool take_value(struct phrase_cursor *cursor, struct counter *counter)
     uint64_t number = 0;
     size_t count = 0;
     counter->is_negative = phrase_take_character(&ahead, '-');
-    if (unit_size_take(&ahead, &counter->value)) {
+    if (phrase_take_unit_size(&ahead, &counter->value)) {
         *cursor = ahead;
         return true;
     }

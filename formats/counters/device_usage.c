@@ -7,7 +7,7 @@
 #include "formats/common/capacity.h"
 #include "formats/counters/private/counters.h"
 #include "harness/base/align.h"
-#include "harness/base/size.h"
+#include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,8 +53,8 @@ static void add(struct usage *usage, const char *name, size_t length, const stru
 static bool take_pair(struct phrase_cursor *cursor, struct unit_size *used, struct unit_size *limit)
 {
     struct phrase_cursor ahead = *cursor;
-    if (!unit_size_take(&ahead, used) || !phrase_take(&ahead, "/") ||
-        !unit_size_take(&ahead, limit) || limit->bytes == 0 || used->bytes > limit->bytes ||
+    if (!phrase_take_unit_size(&ahead, used) || !phrase_take(&ahead, "/") ||
+        !phrase_take_unit_size(&ahead, limit) || limit->bytes == 0 || used->bytes > limit->bytes ||
         limit->bytes > CAPACITY_BYTES_MAX / 8) {
         return false;
     }
@@ -185,9 +185,7 @@ static enum import_result import_device_usage(const struct import_input *input,
                                               struct import *import, struct import_error *error)
 {
     struct usage *usage = calloc(1, sizeof *usage);
-    if (usage == NULL) {
-        return import_fail(error, IMPORT_UNREADABLE, 0, 0, "no host memory for the table");
-    }
+    CHECK(usage != NULL);
     read_usage(input->text, input->length, usage);
     enum import_result result = IMPORT_OK;
     if (usage->count == 0) {

@@ -3,11 +3,13 @@
 #include "harness/base/check.h"
 #include "harness/base/json.h"
 
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
-void document_init(struct document *document, const struct document_encoding *encoding)
+void document_init(struct document *document, bool is_pickle)
 {
-    *document = (struct document){.encoding = encoding};
+    *document = (struct document){.is_pickle = is_pickle};
     writing_init(&document->text);
 }
 
@@ -21,73 +23,6 @@ void document_print(struct document *document, FILE *stream)
     (void)writing_print(&document->text, stream); /* a failure stays in the stream */
     writing_clear(&document->text);
 }
-
-/* --- JSON --- */
-
-static void begin_json(struct document *document)
-{
-    (void)document;
-}
-
-/* The first bracket has no member before it. */
-static void nest_json(struct document *document, const char *key, char bracket)
-{
-    if (document->depth++ == 0) {
-        writing_append_bytes(&document->text, &bracket, 1);
-    } else {
-        json_nest(&document->text, key, bracket);
-    }
-}
-
-static void unnest_json(struct document *document, char bracket)
-{
-    CHECK(document->depth > 0);
-    document->depth--;
-    json_unnest(&document->text, bracket);
-}
-
-static void add_json_string(struct document *document, const char *key, const char *value)
-{
-    json_add_string(&document->text, key, value);
-}
-
-static void add_json_number(struct document *document, const char *key, uint64_t value)
-{
-    json_add_number(&document->text, key, value);
-}
-
-static void add_json_false(struct document *document, const char *key)
-{
-    json_add_boolean(&document->text, key, false);
-}
-
-static void break_json_line(struct document *document)
-{
-    json_break(&document->text, 0);
-}
-
-static void end_json_lines(struct document *document)
-{
-    writing_append(&document->text, "\n");
-}
-
-static void separate_json(struct document *document)
-{
-    writing_append(&document->text, ",");
-}
-
-const struct document_encoding document_json = {
-    .begin = begin_json,
-    .nest = nest_json,
-    .unnest = unnest_json,
-    .add_string = add_json_string,
-    .add_number = add_json_number,
-    .add_false = add_json_false,
-    .end = end_json_lines,
-    .break_line = break_json_line,
-    .end_lines = end_json_lines,
-    .separate = separate_json,
-};
 
 /* --- pickle --- */
 
@@ -109,10 +44,13 @@ static void append_byte(struct document *document, unsigned byte)
     writing_append_bytes(&document->text, bytes, 1);
 }
 
-static void append_little_endian(struct document *document, uint64_t number, unsigned byte_count)
+/* An opcode, and its argument of so many bytes, the lowest first. */
+static void append_opcode(struct document *document, unsigned opcode, uint64_t argument,
+                          unsigned byte_count)
 {
+    append_byte(document, opcode);
     for (unsigned i = 0; i < byte_count; i++) {
-        append_byte(document, (unsigned)(number >> (8 * i) & 0xFF));
+        append_byte(document, (unsigned)(argument >> (8 * i) & 0xFF));
     }
 }
 
@@ -120,8 +58,8 @@ static void append_pickle_string(struct document *document, const char *string)
 {
     const size_t length = strlen(string);
     CHECK(length <= UINT32_MAX);
-    append_byte(document, length <= 0xFF ? PICKLE_SHORT_BINUNICODE : 'X');
-    append_little_endian(document, length, length <= 0xFF ? 1 : 4);
+    append_opcode(document, length <= 0xFF ? PICKLE_SHORT_BINUNICODE : 'X', length,
+                  length <= 0xFF ? 1 : 4);
     writing_append_bytes(&document->text, string, length);
 }
 
@@ -138,33 +76,6 @@ static void begin_pickle_member(struct document *document, const char *key)
     }
 }
 
-static void begin_pickle(struct document *document)
-{
-    append_byte(document, PICKLE_PROTO);
-    append_byte(document, PICKLE_PROTOCOL);
-}
-
-static void nest_pickle(struct document *document, const char *key, char bracket)
-{
-    CHECK(document->depth < DOCUMENT_DEPTH_MAX);
-    begin_pickle_member(document, key);
-    document->counts[document->depth++] = 0;
-    writing_append(&document->text, bracket == '{' ? "}(" : "](");
-}
-
-static void unnest_pickle(struct document *document, char bracket)
-{
-    CHECK(document->depth > 0);
-    document->depth--;
-    writing_append(&document->text, bracket == '}' ? "u" : "e");
-}
-
-static void add_pickle_string(struct document *document, const char *key, const char *value)
-{
-    begin_pickle_member(document, key);
-    append_pickle_string(document, value);
-}
-
 /* The bytes of a number with its sign, which is never set. */
 static unsigned count_bytes(uint64_t value)
 {
@@ -175,51 +86,152 @@ static unsigned count_bytes(uint64_t value)
     return count;
 }
 
-static void add_pickle_number(struct document *document, const char *key, uint64_t value)
+static void append_pickle_number(struct document *document, uint64_t value)
 {
     CHECK(value <= INT64_MAX);
-    begin_pickle_member(document, key);
-    if (value <= 0xFF) {
-        append_byte(document, 'K');
-        append_little_endian(document, value, 1);
-    } else if (value <= 0xFFFF) {
-        append_byte(document, 'M');
-        append_little_endian(document, value, 2);
-    } else if (value <= INT32_MAX) {
-        append_byte(document, 'J');
-        append_little_endian(document, value, 4);
-    } else {
-        append_byte(document, PICKLE_LONG1);
-        append_byte(document, count_bytes(value));
-        append_little_endian(document, value, count_bytes(value));
+    if (value <= INT32_MAX) {
+        append_opcode(document,
+                      value <= 0xFF     ? 'K'
+                      : value <= 0xFFFF ? 'M'
+                                        : 'J',
+                      value,
+                      value <= 0xFF     ? 1
+                      : value <= 0xFFFF ? 2
+                                        : 4);
+        return;
+    }
+    append_byte(document, PICKLE_LONG1);
+    append_opcode(document, count_bytes(value), value, count_bytes(value));
+}
+
+/* --- both --- */
+
+void document_begin(struct document *document)
+{
+    if (document->is_pickle) {
+        append_opcode(document, PICKLE_PROTO, PICKLE_PROTOCOL, 1);
     }
 }
 
-static void add_pickle_false(struct document *document, const char *key)
+void document_end(struct document *document)
 {
-    begin_pickle_member(document, key);
-    append_byte(document, PICKLE_NEWFALSE);
+    writing_append(&document->text, document->is_pickle ? "." : "\n");
 }
 
-static void end_pickle(struct document *document)
+/* The first bracket of JSON has no member before it. */
+static void open_bracket(struct document *document, const char *key, char bracket)
 {
-    writing_append(&document->text, ".");
+    CHECK(document->depth < DOCUMENT_DEPTH_MAX);
+    if (document->is_pickle) {
+        begin_pickle_member(document, key);
+        writing_append(&document->text, bracket == '{' ? "}(" : "](");
+    } else if (document->depth == 0) {
+        writing_append_bytes(&document->text, &bracket, 1);
+    } else {
+        json_nest(&document->text, key, bracket);
+    }
+    document->counts[document->depth++] = 0;
 }
 
-static void lay_out_nothing(struct document *document)
+static void close_bracket(struct document *document, char bracket)
 {
-    (void)document;
+    CHECK(document->depth > 0);
+    document->depth--;
+    if (document->is_pickle) {
+        writing_append(&document->text, bracket == '}' ? "u" : "e");
+    } else {
+        json_unnest(&document->text, bracket);
+    }
 }
 
-const struct document_encoding document_pickle = {
-    .begin = begin_pickle,
-    .nest = nest_pickle,
-    .unnest = unnest_pickle,
-    .add_string = add_pickle_string,
-    .add_number = add_pickle_number,
-    .add_false = add_pickle_false,
-    .end = end_pickle,
-    .break_line = lay_out_nothing,
-    .end_lines = lay_out_nothing,
-    .separate = lay_out_nothing,
-};
+static void add_string(struct document *document, const char *key, const char *value)
+{
+    if (document->is_pickle) {
+        begin_pickle_member(document, key);
+        append_pickle_string(document, value);
+    } else {
+        json_add_string(&document->text, key, value);
+    }
+}
+
+static void add_number(struct document *document, const char *key, uint64_t value)
+{
+    if (document->is_pickle) {
+        begin_pickle_member(document, key);
+        append_pickle_number(document, value);
+    } else {
+        json_add_number(&document->text, key, value);
+    }
+}
+
+static void add_false(struct document *document, const char *key)
+{
+    if (document->is_pickle) {
+        begin_pickle_member(document, key);
+        append_byte(document, PICKLE_NEWFALSE);
+    } else {
+        json_add_boolean(&document->text, key, false);
+    }
+}
+
+/* What only people need. */
+static void lay_out(struct document *document, char item)
+{
+    if (document->is_pickle) {
+        return;
+    }
+    if (item == '~') {
+        json_break(&document->text, 0);
+    } else {
+        writing_append(&document->text, item == '.' ? "\n" : ",");
+    }
+}
+
+/* An item "key:KIND", "key=word" or "key#number"; kind points at the mark. */
+static void write_member(struct document *document, const char *key, char mark, const char *value,
+                         va_list *arguments)
+{
+    if (mark == '=') {
+        add_string(document, key, value);
+    } else if (mark == '#') {
+        add_number(document, key, strtoull(value, NULL, 10));
+    } else if (*value == 's') {
+        add_string(document, key, va_arg(*arguments, const char *));
+    } else if (*value == 'n') {
+        add_number(document, key, va_arg(*arguments, uint64_t));
+    } else if (*value == 'u') {
+        json_add_microseconds(&document->text, key, va_arg(*arguments, uint64_t));
+    } else if (*value == 'f') {
+        add_false(document, key);
+    } else {
+        open_bracket(document, key, *value);
+    }
+}
+
+void document_write(struct document *document, const char *pattern, ...)
+{
+    va_list arguments;
+    va_start(arguments, pattern);
+    while (*pattern != '\0') {
+        char item[64];
+        const size_t length = strcspn(pattern, " ");
+        CHECK(length > 0 && length < sizeof item);
+        memcpy(item, pattern, length);
+        item[length] = '\0';
+        char *mark = strpbrk(item, ":=#");
+        if (mark != NULL) {
+            const char kind = *mark;
+            *mark = '\0';
+            write_member(document, item[0] == '\0' ? NULL : item, kind, mark + 1, &arguments);
+        } else if (item[0] == '{' || item[0] == '[') {
+            open_bracket(document, NULL, item[0]);
+        } else if (item[0] == '}' || item[0] == ']') {
+            close_bracket(document, item[0]);
+        } else {
+            lay_out(document, item[0]);
+        }
+        pattern += length;
+        pattern += *pattern == ' ' ? 1 : 0;
+    }
+    va_end(arguments);
+}

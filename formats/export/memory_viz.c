@@ -3,7 +3,7 @@
 
 static bool begin_memory_viz(struct export *export)
 {
-    return torch_document_begin(export, &document_pickle);
+    return torch_document_begin(export, true);
 }
 
 const struct exporter exporter_memory_viz = {

@@ -5,9 +5,9 @@
  * 1 us of the trace in addition to the virtual time that passed in it: the time of the trace is
  * virtual time and 1 us for each op before. */
 #include "formats/export/export.h"
+#include "formats/export/private/document.h"
 #include "formats/export/private/stays.h"
 #include "harness/base/array.h"
-#include "harness/base/json.h"
 #include "harness/base/size.h"
 #include "harness/op/fault.h"
 #include "harness/op/ops_file.h"
@@ -32,7 +32,7 @@ struct trace_host {
 };
 
 struct trace_state {
-    struct writing text;
+    struct document out;
     struct stays stays;
     struct trace_host hosts[OP_HOST_COUNT_MAX];
     struct trace_execution {
@@ -54,44 +54,24 @@ static uint32_t find_thread(uint32_t host, uint32_t thread)
     return (host + 1) * THREAD_COUNT + thread;
 }
 
-/* The members that every event has; more may follow, and close_event. */
+/* The members that every event has; more may follow, and "}". */
 static void open_event(struct trace_state *state, const char *phase, uint32_t host, uint32_t thread,
                        uint64_t time_ns, const char *name)
 {
-    struct writing *text = &state->text;
-    json_break(text, 0);
-    json_nest(text, NULL, '{');
-    json_add_string(text, "ph", phase);
-    json_add_number(text, "pid", host + 1);
-    json_add_number(text, "tid", find_thread(host, thread));
-    json_add_microseconds(text, "ts", time_ns);
-    json_add_string(text, "name", name);
+    document_write(&state->out, "~ { ph:s pid:n tid:n ts:u name:s", phase, UINT64_C(1) + host,
+                   (uint64_t)find_thread(host, thread), time_ns, name);
 }
 
-static void close_event(struct trace_state *state)
+static void name_track(struct trace_state *state, uint32_t host, uint32_t thread, const char *kind,
+                       const char *name, uint64_t order)
 {
-    json_unnest(&state->text, '}');
-}
-
-static void put_metadata(struct trace_state *state, uint32_t host, uint32_t thread,
-                         const char *kind, const char *name, uint64_t order)
-{
-    struct writing *text = &state->text;
-    open_event(state, "M", host, thread, 0, kind);
-    json_nest(text, "args", '{');
-    if (name != NULL) {
-        json_add_string(text, "name", name);
-    } else {
-        json_add_number(text, "sort_index", order);
-    }
-    json_unnest(text, '}');
-    close_event(state);
-}
-
-static void name_thread(struct trace_state *state, uint32_t host, uint32_t thread, const char *name)
-{
-    put_metadata(state, host, thread, "thread_name", name, 0);
-    put_metadata(state, host, thread, "thread_sort_index", NULL, thread);
+    char event[32];
+    snprintf(event, sizeof event, "%s_name", kind);
+    open_event(state, "M", host, thread, 0, event);
+    document_write(&state->out, "args:{ name:s } }", name);
+    snprintf(event, sizeof event, "%s_sort_index", kind);
+    open_event(state, "M", host, thread, 0, event);
+    document_write(&state->out, "args:{ sort_index:n } }", order);
 }
 
 static void name_lane(struct trace_state *state, uint32_t host, uint32_t lane)
@@ -103,7 +83,7 @@ static void name_lane(struct trace_state *state, uint32_t host, uint32_t lane)
     char name[32];
     of_host->lanes |= UINT64_C(1) << lane;
     snprintf(name, sizeof name, "lane %u", lane);
-    name_thread(state, host, lane, name);
+    name_track(state, host, lane, "thread", name, lane);
 }
 
 static void name_host(struct trace_state *state, const struct setup *setup, uint32_t host)
@@ -112,21 +92,20 @@ static void name_host(struct trace_state *state, const struct setup *setup, uint
     char capacity[SIZE_TEXT_BYTES];
     size_print(setup->capacity_bytes, capacity);
     snprintf(name, sizeof name, "host %u: %s, %s", host, setup->target, capacity);
-    put_metadata(state, host, 0, "process_name", name, 0);
-    put_metadata(state, host, 0, "process_sort_index", NULL, host);
-    name_thread(state, host, THREAD_MITIGATIONS, "mitigations");
-    name_thread(state, host, THREAD_QUEUE, "device queue");
+    name_track(state, host, 0, "process", name, host);
+    name_track(state, host, THREAD_MITIGATIONS, "thread", "mitigations", THREAD_MITIGATIONS);
+    name_track(state, host, THREAD_QUEUE, "thread", "device queue", THREAD_QUEUE);
 }
 
 static void flush_text(struct export *export, struct trace_state *state, size_t least)
 {
-    if (state->text.length > least) {
+    struct writing *text = &state->out.text;
+    if (text->length > least) {
         /* The comma before the next event goes by the last character. */
-        const char last = state->text.bytes[state->text.length - 1];
-        state->text.bytes[--state->text.length] = '\0';
-        (void)writing_print(&state->text, export->stream);
-        writing_clear(&state->text);
-        writing_append_bytes(&state->text, &last, 1);
+        const char last = text->bytes[text->length - 1];
+        text->bytes[--text->length] = '\0';
+        document_print(&state->out, export->stream);
+        writing_append_bytes(text, &last, 1);
     }
 }
 
@@ -137,14 +116,9 @@ static bool begin_perfetto(struct export *export)
     if (state == NULL) {
         return false;
     }
-    writing_init(&state->text);
-    writing_append(&state->text, "{");
-    json_add_string(&state->text, "displayTimeUnit", "ns");
-    json_nest(&state->text, "otherData", '{');
-    json_add_string(&state->text, "source", export->source);
-    json_add_string(&state->text, "time", "virtual time, and 1 us for each op before");
-    json_unnest(&state->text, '}');
-    json_nest(&state->text, "traceEvents", '[');
+    document_init(&state->out, false);
+    document_write(&state->out, "{ displayTimeUnit=ns otherData:{ source:s time:s } traceEvents:[",
+                   export->source, "virtual time, and 1 us for each op before");
     for (uint32_t i = 0; i < export->setup->host_count; i++) {
         memset(state->hosts[i].counters, 0xFF, sizeof state->hosts[i].counters);
         name_host(state, export->setup, i);
@@ -175,15 +149,14 @@ static void put_queued(struct trace_state *state, const char *phase, uint64_t ti
     char id[32];
     snprintf(id, sizeof id, "0x%" PRIx64, (uint64_t)(host + 1) << 32 | op);
     open_event(state, phase, host, THREAD_QUEUE, time_ns, name);
-    json_add_string(&state->text, "cat", name);
-    json_add_string(&state->text, "id", id);
+    document_write(&state->out, "cat:s id:s", name, id);
 }
 
 static void end_queued(struct trace_state *state, uint64_t time_ns, uint32_t host, uint32_t op,
                        const char *name)
 {
     put_queued(state, "e", time_ns, host, op, name);
-    close_event(state);
+    document_write(&state->out, "}");
 }
 
 /* stay->begin_ns is a time of the trace. */
@@ -192,13 +165,9 @@ static void begin_queued_free(struct export *export, const struct stay *stay)
     struct trace_state *state = export->state;
     char tag[SETUP_NAME_BYTES];
     put_queued(state, "b", stay->begin_ns, stay->host, stay->block, "queued free");
-    json_nest(&state->text, "args", '{');
-    json_add_string(&state->text, "tag", export_tag(export->setup, stay->tag, tag));
-    json_add_number(&state->text, "bytes", stay->size_bytes);
-    json_add_number(&state->text, "address", stay->address);
-    json_add_number(&state->text, "block", stay->block);
-    json_unnest(&state->text, '}');
-    close_event(state);
+    document_write(&state->out, "args:{ tag:s bytes:n address:n block:n } }",
+                   export_tag(export->setup, stay->tag, tag), stay->size_bytes, stay->address,
+                   (uint64_t)stay->block);
 }
 
 /* By op, which of ops that overlap is not the order in which they come. */
@@ -216,11 +185,8 @@ static void keep_execution(struct trace_state *state, uint32_t op, uint8_t host)
 static void begin_execution(struct trace_state *state, const struct export_op *op, uint64_t time_ns)
 {
     put_queued(state, "b", time_ns, op->op->host, op->number, "execution");
-    json_nest(&state->text, "args", '{');
-    json_add_number(&state->text, "op", op->number);
-    json_add_number(&state->text, "program", op->op->ref);
-    json_unnest(&state->text, '}');
-    close_event(state);
+    document_write(&state->out, "args:{ op:n program:n } }", (uint64_t)op->number,
+                   (uint64_t)op->op->ref);
     keep_execution(state, op->number, op->op->host);
 }
 
@@ -293,20 +259,19 @@ static const char *name_call_result(enum device_result result)
     return names[result];
 }
 
-static void add_call_args(struct writing *text, const struct device_call *call)
+static void add_call_args(struct document *out, const struct device_call *call)
 {
-    json_nest(text, "args", '{');
-    json_add_string(text, "result", name_call_result(call->result));
+    document_write(out, "args:{ result:s", name_call_result(call->result));
     if (call->kind == DEVICE_CALL_COPY || call->kind == DEVICE_CALL_STAGE_OUT) {
-        json_add_number(text, "from", call->from);
+        document_write(out, "from:n", call->from);
     }
     if (call->kind == DEVICE_CALL_COPY || call->kind == DEVICE_CALL_STAGE_IN) {
-        json_add_number(text, "to", call->to);
+        document_write(out, "to:n", call->to);
     }
     if (call->kind != DEVICE_CALL_WAIT && call->kind != DEVICE_CALL_UNLOAD) {
-        json_add_number(text, "bytes", call->bytes);
+        document_write(out, "bytes:n", call->bytes);
     }
-    json_unnest(text, '}');
+    document_write(out, "} }");
 }
 
 /* The arrow from an op to what it caused: "s" where it begins, "t" on its way, "f" at its end. */
@@ -314,12 +279,9 @@ static void put_flow(struct trace_state *state, const char *phase, uint32_t host
                      uint64_t time_ns)
 {
     open_event(state, phase, host, thread, time_ns, "mitigates");
-    json_add_string(&state->text, "cat", "mitigates");
-    json_add_number(&state->text, "id", state->op_count + 1);
-    if (strcmp(phase, "f") == 0) {
-        json_add_string(&state->text, "bp", "e");
-    }
-    close_event(state);
+    document_write(&state->out,
+                   strcmp(phase, "f") == 0 ? "cat=mitigates id:n bp=e }" : "cat=mitigates id:n }",
+                   state->op_count + 1);
 }
 
 struct op_span {
@@ -346,10 +308,8 @@ static void put_calls(struct trace_state *state, const struct export_op *op,
         const uint64_t duration_ns = OP_NS / count +
                                      (call->kind == DEVICE_CALL_WAIT ? elapsed_ns / waits : 0);
         open_event(state, "X", op->op->host, THREAD_MITIGATIONS, time_ns, name);
-        json_add_microseconds(&state->text, "dur", duration_ns);
-        json_add_string(&state->text, "cat", "mitigation");
-        add_call_args(&state->text, call);
-        close_event(state);
+        document_write(&state->out, "dur:u cat=mitigation", duration_ns);
+        add_call_args(&state->out, call);
         if (done == 0) {
             put_flow(state, "s", op->op->host, op->op->lane, span->begin_ns);
         }
@@ -373,7 +333,6 @@ static const char *name_result(const struct export_op *op)
 static void put_op(struct export *export, const struct export_op *op, const struct op_span *span)
 {
     struct trace_state *state = export->state;
-    struct writing *text = &state->text;
     const struct op_kind_info *info = op_kind_info(op->op->kind);
     char line[OP_TEXT_BYTES], tag[SETUP_NAME_BYTES], name[SETUP_NAME_BYTES + 32];
     const char *what = "";
@@ -384,25 +343,19 @@ static void put_op(struct export *export, const struct export_op *op, const stru
     }
     snprintf(name, sizeof name, "%s%s%s", info->name, what[0] == '\0' ? "" : " ", what);
     open_event(state, "X", op->op->host, op->op->lane, span->begin_ns, name);
-    json_add_microseconds(text, "dur", span->end_ns - span->begin_ns);
-    json_add_string(text, "cat", "op");
-    json_nest(text, "args", '{');
-    json_add_number(text, "op", op->number);
-    json_add_string(text, "text", op_print(op->op, line));
-    json_add_string(text, "result", name_result(op));
+    document_write(&state->out, "dur:u cat=op args:{ op:n text:s result:s",
+                   span->end_ns - span->begin_ns, (uint64_t)op->number, op_print(op->op, line),
+                   name_result(op));
     if (!op->is_skipped && op->result == TARGET_OK && info->makes_block) {
-        json_add_number(text, "address", op->address);
-        json_add_number(text, "bytes", op->size_bytes);
+        document_write(&state->out, "address:n bytes:n", op->address, op->size_bytes);
     }
-    json_unnest(text, '}');
-    close_event(state);
+    document_write(&state->out, "} }");
 }
 
 /* What has no duration: an out-of-memory, with its verdict, or a broken promise. */
 static void put_failure(struct export *export, const struct export_op *op, uint64_t time_ns)
 {
     struct trace_state *state = export->state;
-    struct writing *text = &state->text;
     const struct verdict *verdict = op->verdict;
     const bool is_failure = !op->is_skipped && op->result == TARGET_NO_MEMORY;
     if (!is_failure && verdict->kind == VERDICT_NONE) {
@@ -410,17 +363,11 @@ static void put_failure(struct export *export, const struct export_op *op, uint6
     }
     open_event(state, "i", op->op->host, op->op->lane, time_ns,
                is_failure ? "out of memory" : "broken promise");
-    json_add_string(text, "cat", "verdict");
-    json_add_string(text, "s", "p");
-    json_nest(text, "args", '{');
-    json_add_number(text, "op", op->number);
-    json_add_string(text, "verdict",
-                    verdict->kind == VERDICT_NONE ? "not judged" : verdict_name(verdict->kind));
-    json_add_string(text, "reason", verdict->kind == VERDICT_NONE ? "" : verdict->reason);
-    json_add_number(text, "requested", verdict->requested_bytes);
-    json_add_string(text, "message", op->message);
-    json_unnest(text, '}');
-    close_event(state);
+    const bool is_judged = verdict->kind != VERDICT_NONE;
+    document_write(&state->out,
+                   "cat=verdict s=p args:{ op:n verdict:s reason:s requested:n message:s } }",
+                   (uint64_t)op->number, is_judged ? verdict_name(verdict->kind) : "not judged",
+                   is_judged ? verdict->reason : "", verdict->requested_bytes, op->message);
 }
 
 /* --- memory --- */
@@ -443,10 +390,7 @@ static void put_counters(struct trace_state *state, const struct export_memory *
         }
         of_host->counters[i] = values[i];
         open_event(state, "C", host, 0, time_ns, names[i]);
-        json_nest(&state->text, "args", '{');
-        json_add_number(&state->text, "bytes", values[i]);
-        json_unnest(&state->text, '}');
-        close_event(state);
+        document_write(&state->out, "args:{ bytes:n } }", values[i]);
     }
 }
 
@@ -539,10 +483,11 @@ static bool end_perfetto(struct export *export, const struct export_final *final
         }
     }
     if (final != NULL) {
-        writing_append(&state->text, "\n]}\n");
-        (void)writing_print(&state->text, export->stream);
+        document_write(&state->out, ". ] }");
+        document_end(&state->out);
+        document_print(&state->out, export->stream);
     }
-    writing_deinit(&state->text);
+    document_deinit(&state->out);
     stays_deinit(&state->stays);
     free(state->executions);
     free(state->events);

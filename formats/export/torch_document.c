@@ -13,20 +13,14 @@
 
 /* The traces come before the segments are known. */
 struct torch_state {
-    const struct document_encoding *encoding;
+    bool is_pickle;
     struct document traces[OP_HOST_COUNT_MAX];
 };
 
 /* One frame stands for the stack: a name, and the op as the line. */
 static void append_frames(struct document *out, const char *name, uint32_t op)
 {
-    document_nest(out, "frames", '[');
-    document_nest(out, NULL, '{');
-    document_add_string(out, "filename", "ops");
-    document_add_number(out, "line", op);
-    document_add_string(out, "name", name);
-    document_unnest(out, '}');
-    document_unnest(out, ']');
+    document_write(out, "frames:[ { filename=ops line:n name:s } ]", (uint64_t)op, name);
 }
 
 static void append_tag_frames(struct document *out, const struct setup *setup, uint8_t tag,
@@ -38,41 +32,27 @@ static void append_tag_frames(struct document *out, const struct setup *setup, u
     append_frames(out, name, op);
 }
 
-static void append_no_frames(struct document *out)
+static void begin_trace(struct document *out, const struct export *export, bool is_pickle,
+                        uint32_t host)
 {
-    document_nest(out, "frames", '[');
-    document_unnest(out, ']');
-}
-
-static void begin_trace(struct document *out, const struct export *export,
-                        const struct document_encoding *encoding, uint32_t host)
-{
-    document_init(out, encoding);
+    document_init(out, is_pickle);
     if (host > 0) {
-        document_separate(out);
+        document_write(out, ",");
     }
-    document_nest(out, NULL, '[');
-    document_break_line(out);
-    document_nest(out, NULL, '{');
-    document_add_string(out, "action", "segment_alloc");
-    document_add_number(out, "addr", BASE_ADDRESS);
-    document_add_number(out, "size", export->setup->capacity_bytes);
-    document_add_number(out, "stream", 0);
-    document_add_number(out, "time_us", 0);
-    append_no_frames(out);
-    document_unnest(out, '}');
+    document_write(out, "[ ~ { action=segment_alloc addr:n size:n stream#0 time_us#0 frames:[ ] }",
+                   BASE_ADDRESS, export->setup->capacity_bytes);
 }
 
-bool torch_document_begin(struct export *export, const struct document_encoding *encoding)
+bool torch_document_begin(struct export *export, bool is_pickle)
 {
     struct torch_state *state = calloc(1, sizeof *state);
     export->state = state;
     if (state == NULL) {
         return false;
     }
-    state->encoding = encoding;
+    state->is_pickle = is_pickle;
     for (uint32_t i = 0; i < export->setup->host_count; i++) {
-        begin_trace(&state->traces[i], export, encoding, i);
+        begin_trace(&state->traces[i], export, is_pickle, i);
     }
     return true;
 }
@@ -84,19 +64,17 @@ static void append_event(struct document *out, const struct export *export,
                          const struct export_event *event, const char *action)
 {
     const bool is_free = strncmp(action, "free", strlen("free")) == 0;
-    document_break_line(out);
-    document_nest(out, NULL, '{');
-    document_add_string(out, "action", action);
+    document_write(out, "~ { action:s", action);
     if (event->action == EXPORT_FAILED) {
-        document_add_number(out, "device_free", 0);
+        document_write(out, "device_free#0");
     } else {
-        document_add_number(out, "addr", BASE_ADDRESS + event->address);
+        document_write(out, "addr:n", BASE_ADDRESS + event->address);
     }
-    document_add_number(out, "size", is_free ? event->size_bytes : event->requested_bytes);
-    document_add_number(out, "stream", event->lane);
-    document_add_number(out, "time_us", event->now_ns / 1000);
+    document_write(out, "size:n stream:n time_us:n",
+                   is_free ? event->size_bytes : event->requested_bytes, (uint64_t)event->lane,
+                   event->now_ns / 1000);
     append_tag_frames(out, export->setup, event->tag, event->op);
-    document_unnest(out, '}');
+    document_write(out, "}");
 }
 
 static void append_end(struct document *out, const struct export *export,
@@ -156,15 +134,10 @@ static void append_stack_event(struct document *out, const struct export_final *
     if (final->reserved_bytes[host] == 0) {
         return;
     }
-    document_break_line(out);
-    document_nest(out, NULL, '{');
-    document_add_string(out, "action", "alloc");
-    document_add_number(out, "addr", BASE_ADDRESS);
-    document_add_number(out, "size", final->reserved_bytes[host]);
-    document_add_number(out, "stream", 0);
-    document_add_number(out, "time_us", final->now_ns / 1000);
+    document_write(out, "~ { action=alloc addr:n size:n stream#0 time_us:n", BASE_ADDRESS,
+                   final->reserved_bytes[host], final->now_ns / 1000);
     append_stack_frames(out);
-    document_unnest(out, '}');
+    document_write(out, "}");
 }
 
 /* --- segments --- */
@@ -178,12 +151,8 @@ struct segment {
 static void begin_block(struct segment *segment, uint64_t address, uint64_t size_bytes,
                         uint64_t requested_bytes, const char *state)
 {
-    document_break_line(segment->out);
-    document_nest(segment->out, NULL, '{');
-    document_add_number(segment->out, "address", BASE_ADDRESS + address);
-    document_add_number(segment->out, "size", size_bytes);
-    document_add_number(segment->out, "requested_size", requested_bytes);
-    document_add_string(segment->out, "state", state);
+    document_write(segment->out, "~ { address:n size:n requested_size:n state:s",
+                   BASE_ADDRESS + address, size_bytes, requested_bytes, state);
     segment->end = address + size_bytes;
 }
 
@@ -191,8 +160,7 @@ static void append_hole(struct segment *segment, uint64_t end)
 {
     if (end > segment->end) {
         begin_block(segment, segment->end, end - segment->end, 0, "inactive");
-        append_no_frames(segment->out);
-        document_unnest(segment->out, '}');
+        document_write(segment->out, "frames:[ ] }");
     }
 }
 
@@ -204,7 +172,7 @@ static void append_blocks(struct document *out, const struct export *export,
         begin_block(&segment, 0, final->reserved_bytes[host], final->reserved_bytes[host],
                     "active_allocated");
         append_stack_frames(out);
-        document_unnest(out, '}');
+        document_write(out, "}");
     }
     for (size_t i = 0; i < final->block_count; i++) {
         const struct export_block *block = &final->blocks[i];
@@ -215,7 +183,7 @@ static void append_blocks(struct document *out, const struct export *export,
         begin_block(&segment, block->address, block->size_bytes, block->requested_bytes,
                     block->is_dying ? "active_pending_free" : "active_allocated");
         append_tag_frames(out, export->setup, block->tag, block->op);
-        document_unnest(out, '}');
+        document_write(out, "}");
     }
     append_hole(&segment, export->setup->capacity_bytes);
 }
@@ -233,33 +201,22 @@ static void append_sums(struct document *out, const struct export_final *final, 
             requested += block->requested_bytes;
         }
     }
-    document_add_number(out, "allocated_size", allocated);
-    document_add_number(out, "active_size", active);
-    document_add_number(out, "requested_size", requested);
+    document_write(out, "allocated_size:n active_size:n requested_size:n", allocated, active,
+                   requested);
 }
 
 static void append_segment(struct document *out, const struct export *export,
                            const struct export_final *final, uint32_t host)
 {
-    document_break_line(out);
-    document_nest(out, NULL, '{');
-    document_add_number(out, "device", host);
-    document_add_number(out, "address", BASE_ADDRESS);
-    document_add_number(out, "total_size", export->setup->capacity_bytes);
+    document_write(out, "~ { device:n address:n total_size:n", (uint64_t)host, BASE_ADDRESS,
+                   export->setup->capacity_bytes);
     append_sums(out, final, host);
-    document_add_number(out, "stream", 0);
-    document_add_string(out, "segment_type", "large");
-    document_nest(out, "segment_pool_id", '[');
-    document_add_number(out, NULL, 0);
-    document_add_number(out, NULL, 0);
-    document_unnest(out, ']');
-    document_add_false(out, "is_expandable");
-    append_no_frames(out);
-    document_nest(out, "blocks", '[');
+    document_write(out,
+                   "stream#0 segment_type=large segment_pool_id:[ :n :n ] is_expandable:f "
+                   "frames:[ ] blocks:[",
+                   UINT64_C(0), UINT64_C(0));
     append_blocks(out, export, final, host);
-    document_end_lines(out);
-    document_unnest(out, ']');
-    document_unnest(out, '}');
+    document_write(out, ". ] }");
 }
 
 /* The parts are printed one behind the other. */
@@ -269,8 +226,7 @@ static void put_traces(const struct export *export, struct torch_state *state,
     for (uint32_t i = 0; i < export->setup->host_count; i++) {
         struct document *out = &state->traces[i];
         append_stack_event(out, final, i);
-        document_end_lines(out);
-        document_unnest(out, ']');
+        document_write(out, ". ]");
         document_print(out, export->stream);
     }
 }
@@ -279,24 +235,16 @@ static void put_snapshot(const struct export *export, struct torch_state *state,
                          const struct export_final *final)
 {
     struct document out;
-    document_init(&out, state->encoding);
+    document_init(&out, state->is_pickle);
     document_begin(&out);
-    document_nest(&out, NULL, '{');
-    document_nest(&out, "segments", '[');
+    document_write(&out, "{ segments:[");
     for (uint32_t i = 0; i < export->setup->host_count; i++) {
         append_segment(&out, export, final, i);
     }
-    document_end_lines(&out);
-    document_unnest(&out, ']');
-    document_nest(&out, "device_traces", '[');
+    document_write(&out, ". ] device_traces:[");
     document_print(&out, export->stream);
     put_traces(export, state, final);
-    document_unnest(&out, ']');
-    document_nest(&out, "allocator_settings", '{');
-    document_unnest(&out, '}');
-    document_nest(&out, "external_annotations", '[');
-    document_unnest(&out, ']');
-    document_unnest(&out, '}');
+    document_write(&out, "] allocator_settings:{ } external_annotations:[ ] }");
     document_end(&out);
     document_print(&out, export->stream);
     document_deinit(&out);

@@ -3,7 +3,7 @@
 
 static bool begin_torch_snapshot(struct export *export)
 {
-    return torch_document_begin(export, &document_json);
+    return torch_document_begin(export, false);
 }
 
 const struct exporter exporter_torch_snapshot = {

@@ -159,11 +159,6 @@ CURSOR_INLINE bool take_time(struct cursor *cursor, struct date *last, uint64_t 
 
 /* --- requests --- */
 
-static enum import_result fail_no_host_memory(const struct reader *reader)
-{
-    return import_fail(reader->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the requests");
-}
-
 /* A line as its three numbers. */
 struct row {
     size_t offset; /* in the text */
@@ -284,11 +279,9 @@ static enum import_result make_ops(struct reader *reader, const struct import_in
 {
     struct lifetimes *lifetimes = &reader->lifetimes;
     const uint64_t granule_bytes = input->fixed->granule_bytes;
-    size_t excess, line, column;
-    if (!lifetimes_replay(lifetimes, granule_bytes == 0 ? 0 : granule_bytes - 1, &import->ops,
-                          &excess)) {
-        return fail_no_host_memory(reader);
-    }
+    const size_t excess = lifetimes_replay(lifetimes, granule_bytes == 0 ? 0 : granule_bytes - 1,
+                                           &import->ops);
+    size_t line, column;
     if (excess == lifetimes->count) {
         return IMPORT_OK;
     }
@@ -324,9 +317,8 @@ static enum import_result import_azure_llm(const struct import_input *input, str
     reader.tokens_max = CAPACITY_BYTES_MAX / reader.token_bytes;
     const size_t row_count_max = input->length / ROW_BYTES_MIN + 1;
     const size_t room = row_count_max < REQUEST_COUNT_MAX ? row_count_max : REQUEST_COUNT_MAX;
-    const enum import_result result = lifetimes_init(&reader.lifetimes, room)
-                                          ? convert_requests(&reader, input, import)
-                                          : fail_no_host_memory(&reader);
+    lifetimes_init(&reader.lifetimes, room);
+    const enum import_result result = convert_requests(&reader, input, import);
     lifetimes_deinit(&reader.lifetimes);
     return result;
 }

@@ -7,6 +7,7 @@
 #include "formats/common/capacity.h"
 #include "formats/common/cursor.h"
 #include "formats/common/room.h"
+#include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -289,9 +290,8 @@ static enum import_result read_header(struct reader *reader, struct import *impo
     reader->ids = calloc(reader->id_count + 1, sizeof *reader->ids);
     room_for_ops(&import->ops, reader->op_count);
     room_advise(reader->ids, reader->id_count * sizeof *reader->ids);
-    return reader->ids != NULL
-               ? IMPORT_OK
-               : import_fail(reader->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the ids");
+    CHECK(reader->ids != NULL);
+    return IMPORT_OK;
 }
 
 static void add_notes(const struct reader *reader, struct import *import)
@@ -322,15 +322,10 @@ static void add_notes(const struct reader *reader, struct import *import)
 static enum import_result convert_calls(struct reader *reader, const struct import_input *input,
                                         struct import *import)
 {
-    enum import_result result = read_header(reader, import);
-    if (result == IMPORT_OK) {
-        result = read_lines(reader);
-    }
-    if (result == IMPORT_OK && import->ops.count == 0) {
-        result = import_fail(reader->error, IMPORT_INCOMPLETE, 0, 0, "the file has no allocation");
-    }
-    if (result != IMPORT_OK) {
-        return result;
+    IMPORT_TRY(read_header(reader, import));
+    IMPORT_TRY(read_lines(reader));
+    if (import->ops.count == 0) {
+        return import_fail(reader->error, IMPORT_INCOMPLETE, 0, 0, "the file has no allocation");
     }
     add_notes(reader, import);
     snprintf(import->setup.system, sizeof import->setup.system, "host");

@@ -214,9 +214,6 @@ static enum import_result import_rmm(const struct import_input *input, struct im
         return import_fail(error, IMPORT_INVALID, 1, 0, "the header is not '%s'", HEADER);
     }
     reader.trace = trace_begin(input, import, error);
-    if (reader.trace == NULL) {
-        return import_fail(error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
-    }
     room_for_ops(&import->ops, input->length / ROW_BYTES_USUAL);
     const enum import_result result = read_rows(&reader);
     if (result != IMPORT_OK) {

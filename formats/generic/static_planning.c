@@ -401,12 +401,6 @@ static enum import_result read_header(struct instance *instance)
 
 /* --- what needs all buffers --- */
 
-static enum import_result fail_no_host_memory(const struct instance *instance)
-{
-    return import_fail(instance->error, IMPORT_UNREADABLE, 0, 0,
-                       "no host memory to sort the buffers");
-}
-
 /* The buffer of that number, read once more: what is rarely needed is not kept. */
 static struct buffer read_buffer_again(struct instance *instance, size_t number)
 {
@@ -422,16 +416,15 @@ static struct buffer read_buffer_again(struct instance *instance, size_t number)
 static enum import_result refuse_doubles(struct instance *instance)
 {
     const size_t count = instance->lifetimes.count;
-    size_t number = count;
-    struct double_name *ids = instance->ids_rise ? NULL : room_make(count * sizeof *ids);
-    for (size_t i = 0; ids != NULL && i < count; i++) {
+    if (instance->ids_rise) {
+        return IMPORT_OK;
+    }
+    struct double_name *ids = room_make(count * sizeof *ids);
+    for (size_t i = 0; i < count; i++) {
         ids[i] = read_buffer_again(instance, i).id;
     }
-    const bool is_done = instance->ids_rise || (ids != NULL && doubles_find(ids, count, &number));
+    const size_t number = doubles_find(ids, count);
     free(ids);
-    if (!is_done) {
-        return fail_no_host_memory(instance);
-    }
     if (number == count) {
         return IMPORT_OK;
     }
@@ -445,15 +438,13 @@ static enum import_result make_ops(struct instance *instance, const struct impor
                                    struct import *import)
 {
     struct setup *setup = &import->setup;
-    size_t excess = 0;
     setup->granule_bytes = instance->lifetimes.size_bits % GRANULE_BYTES_DEFAULT == 0
                                ? GRANULE_BYTES_DEFAULT
                                : 1;
     import_apply_fixed(input->fixed, setup);
     import_suggest_option(setup, "defrag", "repack");
-    if (!lifetimes_replay(&instance->lifetimes, setup->granule_bytes - 1, &import->ops, &excess)) {
-        return fail_no_host_memory(instance);
-    }
+    const size_t excess = lifetimes_replay(&instance->lifetimes, setup->granule_bytes - 1,
+                                           &import->ops);
     if (excess == instance->lifetimes.count) {
         return IMPORT_OK;
     }
@@ -510,9 +501,8 @@ static enum import_result import_static_planning(const struct import_input *inpu
                                 .cursor = cursor_make(input->text, input->length)};
     const size_t row_count_max = input->length / ROW_BYTES_MIN + 1;
     const size_t room = row_count_max < BUFFER_COUNT_MAX ? row_count_max : BUFFER_COUNT_MAX;
-    const enum import_result result = lifetimes_init(&instance.lifetimes, room)
-                                          ? convert_buffers(&instance, input, import)
-                                          : fail_no_host_memory(&instance);
+    lifetimes_init(&instance.lifetimes, room);
+    const enum import_result result = convert_buffers(&instance, input, import);
     lifetimes_deinit(&instance.lifetimes);
     return result;
 }

@@ -1,4 +1,4 @@
-#include "formats/log/private/log_text.h"
+#include "formats/log/private/log_reading.h"
 
 #include "formats/log/private/log_pods.h"
 #include "harness/base/array.h"

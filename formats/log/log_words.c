@@ -88,32 +88,22 @@ static const struct sentence of_death[] = {
     {"(core dumped)", NULL, LOG_EVENT_CRASH, LOG_FORM_NONE, NULL},
 };
 
-static const struct sentence of_waiting[] = {
-    {"collective operation timeout", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
-    {"detected by watchdog at work", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
-    {"watchdog got stuck", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
-    {"eartbeat monitor timed out", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
-    {"heartbeat timeout", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
-    {"Barrier timed out", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
-    {"DEADLINE_EXCEEDED", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
-    {"Timed out waiting", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
-    {"Socket Timeout", NULL, LOG_EVENT_TIMEOUT, LOG_FORM_NONE, NULL},
-    {"distributed service detected fatal errors", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"NCCL operations have failed or timed out", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"NCCL communicator was aborted", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"remote process exited", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"onnection closed by peer", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"onnection reset by peer", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"BrokenPipeError", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"EngineDeadError", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"EngineCore encountered an issue", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"Engine core initialization failed", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"died unexpectedly", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"ActorDiedError", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"RayActorError", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"WorkerCrashedError", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"ChildFailedError", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
-    {"EOFError", NULL, LOG_EVENT_PEER, LOG_FORM_NONE, NULL},
+/* Lines that have one of the words. */
+enum { WORDS_COUNT_MAX = 20 };
+static const struct {
+    enum log_event_kind kind;
+    const char *words[WORDS_COUNT_MAX];
+} of_waiting[] = {
+    {LOG_EVENT_TIMEOUT,
+     {"collective operation timeout", "detected by watchdog at work", "watchdog got stuck",
+      "eartbeat monitor timed out", "heartbeat timeout", "Barrier timed out", "DEADLINE_EXCEEDED",
+      "Timed out waiting", "Socket Timeout"}},
+    {LOG_EVENT_PEER,
+     {"distributed service detected fatal errors", "NCCL operations have failed or timed out",
+      "NCCL communicator was aborted", "remote process exited", "onnection closed by peer",
+      "onnection reset by peer", "BrokenPipeError", "EngineDeadError",
+      "EngineCore encountered an issue", "Engine core initialization failed", "died unexpectedly",
+      "ActorDiedError", "RayActorError", "WorkerCrashedError", "ChildFailedError", "EOFError"}},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -265,6 +255,20 @@ static bool read_sentences(const char *text, size_t length, const struct sentenc
     return false;
 }
 
+static void read_waiting(const char *text, size_t length, struct log_words *words)
+{
+    for (size_t i = 0; i < COUNT(of_waiting); i++) {
+        for (size_t j = 0; j < WORDS_COUNT_MAX && of_waiting[i].words[j] != NULL; j++) {
+            const char *at = find_words(text, length, of_waiting[i].words[j]);
+            if (at != NULL) {
+                words->kind = of_waiting[i].kind;
+                words->at = (size_t)(at - text);
+                return;
+            }
+        }
+    }
+}
+
 enum log_event_kind log_kind_of_exit(uint64_t code)
 {
     static const struct {
@@ -365,106 +369,65 @@ enum sign {
 };
 
 /* Each sentence has one of the words of its table's sign. */
+enum { SIGN_WORDS_MAX = 24 };
 static const struct {
-    const char *word;
     enum sign sign;
+    const char *words[SIGN_WORDS_MAX];
 } signs[] = {
-    {"OOM", SIGN_MEMORY},
-    {"OUT_OF_MEM", SIGN_MEMORY},
-    {"ut of memory", SIGN_MEMORY},
-    {"out_of_memory", SIGN_MEMORY},
-    {"Attempting to", SIGN_MEMORY},
-    {"attempting to d", SIGN_MEMORY},
-    {"memory space", SIGN_MEMORY},
-    {"would exceed", SIGN_MEMORY},
-    {"enough memory", SIGN_MEMORY},
-    {"ailed to allocate", SIGN_MEMORY},
-    {"Could not alloc", SIGN_MEMORY},
-    {"ErrorMemoryAll", SIGN_MEMORY},
-    {"pool size exc", SIGN_MEMORY},
-    {"requested bytes", SIGN_MEMORY},
-    {"temporaries", SIGN_MEMORY},
-    {"KV cache memory", SIGN_MEMORY},
-    {"cache blocks", SIGN_MEMORY},
-    {"low on memory", SIGN_MEMORY},
-    {"is not a failure", SIGN_MEMORY},
-    {"illed", SIGN_DEATH},
-    {"KILL", SIGN_DEATH},
-    {"oom_kill", SIGN_DEATH},
-    {"oom-kill", SIGN_DEATH},
-    {"OOMKilled", SIGN_DEATH},
-    {"pod Evicted", SIGN_DEATH},
-    {"pod Preempt", SIGN_DEATH},
-    {"pod NodeLost", SIGN_DEATH},
-    {"pod Deadline", SIGN_DEATH},
-    {"xit code", SIGN_DEATH},
-    {"xit Code", SIGN_DEATH},
-    {"XIT_CODE", SIGN_DEATH},
-    {"xit status", SIGN_DEATH},
-    {"xitcode", SIGN_DEATH},
-    {"Out Of Mem", SIGN_DEATH},
-    {"SIGTERM", SIGN_DEATH},
-    {"SIGSEGV", SIGN_DEATH},
-    {"tation fault", SIGN_DEATH},
-    {"dumped", SIGN_DEATH},
-    {"exited on sig", SIGN_DEATH},
-    {"DUE TO", SIGN_DEATH},
-    {": Terminated", SIGN_DEATH},
-    {"SYSTEM_ERR", SIGN_DEATH},
-    {"timeout", SIGN_WAITING},
-    {"Timeout", SIGN_WAITING},
-    {"timed out", SIGN_WAITING},
-    {"Timed out", SIGN_WAITING},
-    {"watchdog", SIGN_WAITING},
-    {"EXCEEDED", SIGN_WAITING},
-    {"fatal errors", SIGN_WAITING},
-    {"NCCL comm", SIGN_WAITING},
-    {"process exited", SIGN_WAITING},
-    {"by peer", SIGN_WAITING},
-    {"PipeErr", SIGN_WAITING},
-    {"DeadErr", SIGN_WAITING},
-    {"EngineCore enc", SIGN_WAITING},
-    {"Engine core", SIGN_WAITING},
-    {"died unexp", SIGN_WAITING},
-    {"DiedErr", SIGN_WAITING},
-    {"ActorErr", SIGN_WAITING},
-    {"CrashedErr", SIGN_WAITING},
-    {"FailedErr", SIGN_WAITING},
-    {"EOFErr", SIGN_WAITING},
-    {"step", SIGN_STEP},
-    {"Step", SIGN_STEP},
-    {"iteration", SIGN_STEP},
-    {"%|", SIGN_STEP},
-    {"orld", SIGN_WORLD},
-    {"ORLD_SIZE", SIGN_WORLD},
-    {"Root Cause", SIGN_BLAME},
-    {"ChildFailedErr", SIGN_BLAME},
-    {"etrying ", SIGN_GOES_ON},
-    {"batch size", SIGN_GOES_ON},
-    {"kipping ", SIGN_GOES_ON},
-    {"to recover", SIGN_GOES_ON},
-    {"raining ", SIGN_GOES_ON},
-    {"inished tr", SIGN_GOES_ON},
+    {SIGN_MEMORY,
+     {"OOM", "OUT_OF_MEM", "ut of memory", "out_of_memory", "Attempting to", "attempting to d",
+      "memory space", "would exceed", "enough memory", "ailed to allocate", "Could not alloc",
+      "ErrorMemoryAll", "pool size exc", "requested bytes", "temporaries", "KV cache memory",
+      "cache blocks", "low on memory", "is not a failure"}},
+    {SIGN_DEATH,
+     {"illed",       "KILL",          "oom_kill",     "oom-kill",     "OOMKilled", "pod Evicted",
+      "pod Preempt", "pod NodeLost",  "pod Deadline", "xit code",     "xit Code",  "XIT_CODE",
+      "xit status",  "xitcode",       "Out Of Mem",   "SIGTERM",      "SIGSEGV",   "tation fault",
+      "dumped",      "exited on sig", "DUE TO",       ": Terminated", "SYSTEM_ERR"}},
+    {SIGN_WAITING, {"timeout",  "Timeout",      "timed out",      "Timed out",      "watchdog",
+                    "EXCEEDED", "fatal errors", "NCCL comm",      "process exited", "by peer",
+                    "PipeErr",  "DeadErr",      "EngineCore enc", "Engine core",    "died unexp",
+                    "DiedErr",  "ActorErr",     "CrashedErr",     "FailedErr",      "EOFErr"}},
+    {SIGN_STEP, {"step", "Step", "iteration", "%|"}},
+    {SIGN_WORLD, {"orld", "ORLD_SIZE"}},
+    {SIGN_BLAME, {"Root Cause", "ChildFailedErr"}},
+    {SIGN_GOES_ON, {"etrying ", "batch size", "kipping ", "to recover", "raining ", "inished tr"}},
 };
 
 /* For each byte that a word may begin with, whether the next one may follow, and the words: chains
  * of indices + 1, 0 ends one. */
 struct beginnings {
     uint64_t followers[256][4];
-    uint8_t first[256], next[COUNT(signs)], length[COUNT(signs)];
+    struct {
+        const char *word;
+        uint8_t length, next;
+        enum sign sign;
+    } words[COUNT(signs) * SIGN_WORDS_MAX];
+    uint8_t first[256];
 };
-static_assert(COUNT(signs) < UINT8_MAX, "an index + 1 fits into a byte");
+static_assert(COUNT(signs) * SIGN_WORDS_MAX < UINT8_MAX, "an index + 1 fits into a byte");
+
+static void add_beginning(struct beginnings *beginnings, uint8_t index, const char *text,
+                          enum sign sign)
+{
+    const unsigned char *word = (const unsigned char *)text;
+    beginnings->followers[word[0]][word[1] / 64] |= UINT64_C(1) << word[1] % 64;
+    beginnings->words[index].word = text;
+    beginnings->words[index].length = (uint8_t)strlen(text);
+    beginnings->words[index].sign = sign;
+    beginnings->words[index].next = beginnings->first[word[0]];
+    beginnings->first[word[0]] = (uint8_t)(index + 1);
+}
 
 static const struct beginnings *find_beginnings(void)
 {
     static struct beginnings beginnings;
     static bool is_made;
+    uint8_t count = 0;
     for (size_t i = 0; !is_made && i < COUNT(signs); i++) {
-        const unsigned char *word = (const unsigned char *)signs[i].word;
-        beginnings.followers[word[0]][word[1] / 64] |= UINT64_C(1) << word[1] % 64;
-        beginnings.next[i] = beginnings.first[word[0]];
-        beginnings.first[word[0]] = (uint8_t)(i + 1);
-        beginnings.length[i] = (uint8_t)strlen(signs[i].word);
+        for (size_t j = 0; j < SIGN_WORDS_MAX && signs[i].words[j] != NULL; j++) {
+            add_beginning(&beginnings, count++, signs[i].words[j], signs[i].sign);
+        }
     }
     is_made = true;
     return &beginnings;
@@ -479,10 +442,11 @@ static unsigned find_signs(const char *text, size_t length)
         if ((beginnings->followers[bytes[i]][bytes[i + 1] / 64] >> bytes[i + 1] % 64 & 1) == 0) {
             continue;
         }
-        for (size_t j = beginnings->first[bytes[i]]; j != 0; j = beginnings->next[j - 1]) {
-            if (length - i >= beginnings->length[j - 1] &&
-                memcmp(text + i, signs[j - 1].word, beginnings->length[j - 1]) == 0) {
-                found |= signs[j - 1].sign;
+        for (size_t j = beginnings->first[bytes[i]]; j != 0; j = beginnings->words[j - 1].next) {
+            const uint8_t word_length = beginnings->words[j - 1].length;
+            if (length - i >= word_length &&
+                memcmp(text + i, beginnings->words[j - 1].word, word_length) == 0) {
+                found |= beginnings->words[j - 1].sign;
             }
         }
     }
@@ -518,7 +482,7 @@ void log_words_read(const char *text, size_t length, struct log_words *words)
         }
     }
     if ((found & SIGN_WAITING) != 0) {
-        (void)read_sentences(text, length, of_waiting, COUNT(of_waiting), words);
+        read_waiting(text, length, words);
     }
 }
 

@@ -316,14 +316,14 @@ static enum import_result read_samples(struct snapshot *snapshot)
             snapshot->error, IMPORT_INVALID, 0, 0,
             "the profile does not count 'allocations' and 'space' in bytes: it is not a device-memory profile");
     }
-    enum import_result result = IMPORT_OK;
-    while (result == IMPORT_OK && !is_end) {
-        result = pprof_sample_next(&snapshot->profile, &reader, &sample, &is_end, snapshot->error);
-        if (result == IMPORT_OK && !is_end) {
-            result = take_sample(snapshot, &sample);
+    for (;;) {
+        IMPORT_TRY(
+            pprof_sample_next(&snapshot->profile, &reader, &sample, &is_end, snapshot->error));
+        if (is_end) {
+            return IMPORT_OK;
         }
+        IMPORT_TRY(take_sample(snapshot, &sample));
     }
-    return result;
 }
 
 /* --- the file --- */
@@ -348,7 +348,7 @@ static enum import_result import_jax_device_memory(const struct import_input *in
     if (result != IMPORT_OK) {
         return result;
     }
-    snapshot.places = calloc(snapshot.profile.location_count + 1, sizeof *snapshot.places);
+    snapshot.places = calloc(snapshot.profile.locations.count + 1, sizeof *snapshot.places);
     CHECK(snapshot.places != NULL);
     if (input->with_stacks && import->stacks == NULL) {
         import->stacks = stacks_create();

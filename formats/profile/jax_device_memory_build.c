@@ -41,30 +41,14 @@ static void number_hosts(const struct name_table *devices, uint8_t hosts[OP_HOST
     }
 }
 
-/* The largest tags have numbers of their own.  tags[index] is the number. */
-static void make_tags(const struct snapshot *snapshot, struct setup *setup, uint8_t *tags)
-{
-    uint32_t *order = malloc((snapshot->tags.count + 1) * sizeof *order);
-    CHECK(order != NULL);
-    name_table_rank(&snapshot->tags, order);
-    memset(tags, 0, snapshot->tags.count);
-    /* Names of no bytes are frames that were passed on the way to the user's. */
-    for (size_t i = 0; i < snapshot->tags.count && snapshot->tags.names[order[i]].bytes > 0; i++) {
-        tags[order[i]] = tag_by_rank(setup, i, snapshot->tags.names[order[i]].text);
-    }
-    free(order);
-}
-
 static void append_group(struct import *import, const struct group *group, uint8_t host,
                          uint8_t tag)
 {
     for (uint64_t i = 0; i < group->count; i++) {
-        struct op op = op_make(group->is_program ? OP_LOAD : OP_ALLOC);
-        op.size_bytes = group->bytes / group->count + (i < group->bytes % group->count);
-        op.host = host;
-        op.tag = tag;
-        const uint32_t number = import_append(import, &op);
-        stacks_say(import->stacks, number, group->stack);
+        const struct op op = OP_TO_MAKE(
+            group->is_program ? OP_LOAD : OP_ALLOC, .host = host, .tag = tag,
+            .size_bytes = group->bytes / group->count + (i < group->bytes % group->count));
+        stacks_say(import->stacks, import_append(import, &op), group->stack);
     }
 }
 
@@ -198,10 +182,9 @@ enum import_result jax_device_memory_build(const struct snapshot *snapshot,
                                            const struct import_input *input, struct import *import)
 {
     uint8_t hosts[OP_HOST_COUNT_MAX];
-    uint8_t *tags = malloc(snapshot->tags.count + 1);
-    CHECK(tags != NULL);
+    /* Names of no bytes are frames that were passed on the way to the user's. */
+    uint8_t *tags = name_table_give_tags(&snapshot->tags, tag_by_rank, &import->setup);
     number_hosts(&snapshot->devices, hosts);
-    make_tags(snapshot, &import->setup, tags);
     append_all(snapshot, hosts, tags, import);
     free(tags);
     add_notes(snapshot, hosts, import);

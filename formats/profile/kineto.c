@@ -6,7 +6,7 @@
 #include "formats/profile/private/chrome_trace.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
-#include "harness/base/size.h"
+#include "harness/base/order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -177,14 +177,12 @@ static int compare_times(const void *a, const void *b)
     if (left->time_ns != right->time_ns) {
         return left->time_ns < right->time_ns ? -1 : 1;
     }
-    return left->at < right->at ? -1 : left->at > right->at;
+    return compare_numbers(left->at, right->at);
 }
 
 static int compare_addresses(const void *a, const void *b)
 {
-    const uint64_t left = *(const uint64_t *)a;
-    const uint64_t right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
+    return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 /* Two addresses in a row for what no event tells apart. */
@@ -253,19 +251,15 @@ static void add_sums(struct feed *feed, const struct event *event)
 static enum import_result make_block(struct feed *feed, const struct event *event)
 {
     struct trace_event what = describe(event);
-    enum import_result result = IMPORT_OK;
+    feed->kineto->devices[event->host].live_bytes += event->bytes;
     if (trace_is_live(feed->trace, event->host, event->address)) {
-        what.size_bytes = 0;
-        result = trace_free(feed->trace, &what);
-        what = describe(event);
+        const struct trace_event old = {
+            .address = what.address, .host = what.host, .line = what.line};
         feed->kineto->again_count++;
+        IMPORT_TRY(trace_free(feed->trace, &old));
     }
     what.tag = tag_of(feed, name_of_blocks);
-    if (result == IMPORT_OK) {
-        result = trace_alloc(feed->trace, &what);
-    }
-    feed->kineto->devices[event->host].live_bytes += event->bytes;
-    return result;
+    return trace_alloc(feed->trace, &what);
 }
 
 static enum import_result free_block(struct feed *feed, const struct event *event)
@@ -289,32 +283,29 @@ static enum import_result fail_request(struct feed *feed, const struct event *ev
                                 .host = event->host,
                                 .line = event->line};
     struct trace_event what = describe(event);
-    cache.tag = has_cache ? tag_of(feed, name_of_cache) : 0;
-    enum import_result result = has_cache ? trace_alloc(feed->trace, &cache) : IMPORT_OK;
-    if (result == IMPORT_OK) {
-        result = trace_failed(feed->trace, &what);
-    }
-    if (result == IMPORT_OK && has_cache) {
-        result = trace_free(feed->trace, &cache);
-    }
     device->failure_count++;
-    return result;
+    if (!has_cache) {
+        return trace_failed(feed->trace, &what);
+    }
+    cache.tag = tag_of(feed, name_of_cache);
+    IMPORT_TRY(trace_alloc(feed->trace, &cache));
+    IMPORT_TRY(trace_failed(feed->trace, &what));
+    return trace_free(feed->trace, &cache);
 }
 
 static enum import_result feed_all(struct feed *feed)
 {
     struct kineto *kineto = feed->kineto;
-    enum import_result result = IMPORT_OK;
-    for (size_t i = 0; i < kineto->count && result == IMPORT_OK; i++) {
+    for (size_t i = 0; i < kineto->count; i++) {
         const struct event *event = &kineto->events[i];
-        result = event->is_failure  ? fail_request(feed, event)
-                 : event->bytes > 0 ? make_block(feed, event)
-                                    : free_block(feed, event);
-        if (result == IMPORT_OK && !event->is_failure) {
+        IMPORT_TRY(event->is_failure  ? fail_request(feed, event)
+                   : event->bytes > 0 ? make_block(feed, event)
+                                      : free_block(feed, event));
+        if (!event->is_failure) {
             add_sums(feed, event);
         }
     }
-    for (size_t i = 0; i < kineto->device_count && result == IMPORT_OK; i++) {
+    for (size_t i = 0; i < kineto->device_count; i++) {
         const struct device *device = &kineto->devices[i];
         if (device->has_base && device->base_bytes > device->before_bytes) {
             const struct trace_event rest = {.address = device->unused_address + 1,
@@ -322,10 +313,10 @@ static enum import_result feed_all(struct feed *feed)
                                                            device->before_bytes,
                                              .host = (uint8_t)i,
                                              .tag = tag_of(feed, SETUP_BEFORE_NAME)};
-            result = trace_was_there(feed->trace, &rest);
+            IMPORT_TRY(trace_was_there(feed->trace, &rest));
         }
     }
-    return result;
+    return IMPORT_OK;
 }
 
 /* --- the device --- */
@@ -423,9 +414,6 @@ static enum import_result build(struct kineto *kineto, const struct import_input
     import->setup.capacity_bytes = choose_capacity(kineto, &is_from_failure);
     snprintf(import->setup.system, sizeof import->setup.system, "pytorch");
     feed.trace = trace_begin(input, import, error);
-    if (feed.trace == NULL) {
-        return import_fail(error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
-    }
     const enum import_result result = feed_all(&feed);
     if (result != IMPORT_OK) {
         trace_abandon(feed.trace);
@@ -457,9 +445,7 @@ static enum import_result import_kineto(const struct import_input *input, struct
                                         struct import_error *error)
 {
     struct kineto *kineto = calloc(1, sizeof *kineto);
-    if (kineto == NULL) {
-        return import_fail(error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
-    }
+    CHECK(kineto != NULL);
     struct chrome_trace trace = {.text = input->text,
                                  .length = input->length,
                                  .error = error,

@@ -4,6 +4,7 @@
 #include "formats/common/trace.h"
 #include "formats/profile/private/memory_events_state.h"
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,10 +22,7 @@ static int compare_times(const void *a, const void *b)
     if (left->time_ns != right->time_ns) {
         return left->time_ns < right->time_ns ? -1 : 1;
     }
-    if (left->time_ps != right->time_ps) {
-        return left->time_ps < right->time_ps ? -1 : 1;
-    }
-    return left->at < right->at ? -1 : left->at > right->at;
+    return compare_places(left->time_ps, left->at, right->time_ps, right->at);
 }
 
 /* Hosts in the order of their first events.  hosts[i] is the device that became host i; returns how
@@ -59,22 +57,6 @@ struct feed {
     uint8_t before_tag;
     uint64_t rest_count;
 };
-
-/* The largest names have tags of their own: those that come first. */
-static void make_tags(struct feed *feed)
-{
-    const struct name_table *names = &feed->events->tags;
-    uint32_t *order = malloc((names->count + 1) * sizeof *order);
-    feed->tags = malloc(names->count + 1);
-    CHECK(order != NULL && feed->tags != NULL);
-    feed->before_tag = trace_tag(feed->trace, SETUP_BEFORE_NAME, strlen(SETUP_BEFORE_NAME));
-    name_table_rank(names, order);
-    for (size_t i = 0; i < names->count; i++) {
-        const char *name = names->names[order[i]].text;
-        feed->tags[order[i]] = trace_tag(feed->trace, name, strlen(name));
-    }
-    free(order);
-}
 
 static void say_sums(const struct feed *feed, const struct kept_event *event)
 {
@@ -123,29 +105,28 @@ static uint64_t find_rest(const struct allocator *allocator)
 /* What was in use when the window began, and no event tells apart. */
 static enum import_result feed_rests(struct feed *feed, size_t host_count)
 {
-    enum import_result result = IMPORT_OK;
-    for (size_t host = 0; host < host_count && result == IMPORT_OK; host++) {
+    for (size_t host = 0; host < host_count; host++) {
         const struct allocator *allocator = &feed->events->allocators[host];
         if (find_rest(allocator) > 0) {
             const struct trace_event rest = {.address = allocator->unused_address,
                                              .size_bytes = find_rest(allocator),
                                              .host = (uint8_t)host,
                                              .tag = feed->before_tag};
-            result = trace_was_there(feed->trace, &rest);
+            IMPORT_TRY(trace_was_there(feed->trace, &rest));
             feed->rest_count++;
         }
     }
-    return result;
+    return IMPORT_OK;
 }
 
 static enum import_result feed_all(struct feed *feed, size_t host_count)
 {
-    enum import_result result = IMPORT_OK;
-    make_tags(feed);
-    for (size_t i = 0; i < feed->events->count && result == IMPORT_OK; i++) {
-        result = feed_one(feed, &feed->events->events[i]);
+    feed->before_tag = trace_tag(feed->trace, SETUP_BEFORE_NAME, strlen(SETUP_BEFORE_NAME));
+    feed->tags = name_table_give_tags(&feed->events->tags, trace_give_tag, feed->trace);
+    for (size_t i = 0; i < feed->events->count; i++) {
+        IMPORT_TRY(feed_one(feed, &feed->events->events[i]));
     }
-    return result == IMPORT_OK ? feed_rests(feed, host_count) : result;
+    return feed_rests(feed, host_count);
 }
 
 /* --- devices --- */
@@ -193,10 +174,7 @@ static void hold_rests(const struct feed *feed, const struct trace_totals *total
     }
     op_list_init(&holds);
     for (size_t i = end - (size_t)feed->rest_count; i < end; i++) {
-        struct op hold = op_make(OP_HOLD);
-        hold.ref = (uint32_t)i;
-        hold.host = import->ops.ops[i].host;
-        op_list_append(&holds, &hold);
+        op_list_append(&holds, &OP_ON(OP_HOLD, (uint32_t)i, .host = import->ops.ops[i].host));
     }
     op_list_insert(&import->ops, end, holds.ops, holds.count);
     for (size_t i = 0; i < import->said_count; i++) {
@@ -301,9 +279,6 @@ static enum import_result make_ops(struct feed *feed, const struct import_input 
     feed->import->setup.host_count = (uint32_t)
         host_count; /* those whose events are left out, too */
     feed->trace = trace_begin(input, feed->import, feed->error);
-    if (feed->trace == NULL) {
-        return import_fail(feed->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
-    }
     for (size_t host = 0; capacity_bytes != 0 && host < host_count; host++) {
         trace_limit_host(feed->trace, (uint8_t)host,
                          find_capacity(&feed->events->allocators[host]));

@@ -3,6 +3,7 @@
 #include "formats/profile/private/memory_events_state.h"
 
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,14 +14,9 @@ static int compare_addresses(const void *a, const void *b)
 {
     const struct kept_event *left = *(struct kept_event *const *)a;
     const struct kept_event *right = *(struct kept_event *const *)b;
-    if (left->host != right->host) {
-        return left->host < right->host ? -1 : 1;
-    }
-    const uint64_t addresses[2] = {left->facts[MEMORY_ADDR], right->facts[MEMORY_ADDR]};
-    if (addresses[0] != addresses[1]) {
-        return addresses[0] < addresses[1] ? -1 : 1;
-    }
-    return left < right ? -1 : left > right; /* they lie in order of time */
+    const int order = compare_places(left->host, left->facts[MEMORY_ADDR], right->host,
+                                     right->facts[MEMORY_ADDR]);
+    return order != 0 ? order : left < right ? -1 : left > right; /* they lie in order of time */
 }
 
 static enum import_result free_live(const struct memory_events *events, struct kept_event *event,
@@ -228,9 +224,8 @@ static enum import_result sum_one(struct memory_events *events, struct kept_even
 
 enum import_result memory_events_sum(struct memory_events *events, struct import_error *error)
 {
-    enum import_result result = IMPORT_OK;
-    for (size_t i = 0; i < events->count && result == IMPORT_OK; i++) {
-        result = sum_one(events, &events->events[i], error);
+    for (size_t i = 0; i < events->count; i++) {
+        IMPORT_TRY(sum_one(events, &events->events[i], error));
     }
-    return result;
+    return IMPORT_OK;
 }

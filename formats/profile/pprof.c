@@ -15,132 +15,40 @@ enum {
 };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 enum { LABEL_KEY = 1, LABEL_TEXT = 2 };
-enum {
-    LOCATION_ID = 1,
-    LOCATION_ADDRESS = 3,
-    LOCATION_LINE = 4,
-    LINE_FUNCTION = 1,
-    LINE_NUMBER = 2
-};
-enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4 };
-
-static struct protobuf make_part(const struct pprof *profile, size_t at, size_t end)
-{
-    return (struct protobuf){.text = profile->text, .offset = at, .end = end};
-}
+enum { LOCATION_ID = 1, LOCATION_LINE = 4, LINE_FUNCTION = 1, LINE_NUMBER = 2 };
+enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILE = 4 };
 
 /* --- the index --- */
-
-static int compare_functions(const void *a, const void *b)
-{
-    const struct pprof_function *left = a;
-    const struct pprof_function *right = b;
-    if (left->id != right->id) {
-        return left->id < right->id ? -1 : 1;
-    }
-    return left->name < right->name ? -1 : left->name > right->name;
-}
-
-static int compare_locations(const void *a, const void *b)
-{
-    const struct pprof_location *left = a;
-    const struct pprof_location *right = b;
-    if (left->id != right->id) {
-        return left->id < right->id ? -1 : 1;
-    }
-    return left->at < right->at ? -1 : left->at > right->at;
-}
-
-/* The index of the first that is not below id. */
-static size_t find_function(const struct pprof *profile, uint64_t id)
-{
-    size_t low = 0;
-    size_t high = profile->function_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (profile->functions[middle].id < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-static size_t find_location(const struct pprof *profile, uint64_t id)
-{
-    size_t low = 0;
-    size_t high = profile->location_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (profile->locations[middle].id < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-/* Two numbers of a message; those that are not there stay. */
-static enum import_result read_two(struct protobuf reader, uint32_t first_field,
-                                   uint32_t second_field, uint64_t *first, uint64_t *second,
-                                   struct import_error *error)
-{
-    struct protobuf_field field;
-    enum import_result result;
-    while ((result = protobuf_next(&reader, &field, error)) == IMPORT_OK && field.number != 0) {
-        if (field.type != PROTOBUF_VARINT) {
-            continue;
-        }
-        if (field.number == first_field) {
-            *first = field.value;
-        } else if (field.number == second_field) {
-            *second = field.value;
-        }
-    }
-    return result;
-}
 
 static enum import_result add_type(struct pprof *profile, const struct protobuf_field *field,
                                    struct import_error *error)
 {
     uint64_t type[2] = {0, 0};
-    const enum import_result result = read_two(field->bytes, 1, 2, &type[0], &type[1], error);
-    if (result == IMPORT_OK && profile->type_count < PPROF_VALUE_COUNT_MAX) {
+    IMPORT_TRY(protobuf_two(field->bytes, 1, &type[0], 2, &type[1], error));
+    if (profile->type_count < PPROF_VALUE_COUNT_MAX) {
         memcpy(profile->types[profile->type_count++], type, sizeof type);
     }
-    return result;
+    return IMPORT_OK;
 }
 
 static enum import_result add_location(struct pprof *profile, const struct protobuf_field *field,
                                        struct import_error *error)
 {
-    struct pprof_location location = {.at = field->bytes.offset, .end = field->bytes.end};
-    uint64_t address = 0; /* 0 in a profile of Python */
-    const enum import_result result = read_two(field->bytes, LOCATION_ID, LOCATION_ADDRESS,
-                                               &location.id, &address, error);
-    profile->locations = array_grown(profile->locations, profile->location_count,
-                                     &profile->location_room, sizeof *profile->locations);
-    profile->locations[profile->location_count++] = location;
-    return result;
+    struct protobuf_entry location = {.bytes = field->bytes};
+    IMPORT_TRY(protobuf_two(field->bytes, LOCATION_ID, &location.id, 0, NULL, error));
+    protobuf_index_add(&profile->locations, &location);
+    return IMPORT_OK;
 }
 
 static enum import_result add_function(struct pprof *profile, const struct protobuf_field *field,
                                        struct import_error *error)
 {
-    struct pprof_function function = {.name = 0};
-    uint64_t system_name = 0;
-    enum import_result result = read_two(field->bytes, FUNCTION_ID, FUNCTION_SYSTEM_NAME,
-                                         &function.id, &system_name, error);
-    if (result == IMPORT_OK) {
-        result = read_two(field->bytes, FUNCTION_NAME, FUNCTION_FILE, &function.name,
-                          &function.file, error);
-    }
-    profile->functions = array_grown(profile->functions, profile->function_count,
-                                     &profile->function_room, sizeof *profile->functions);
-    profile->functions[profile->function_count++] = function;
-    return result;
+    struct protobuf_entry function = {.bytes = field->bytes};
+    IMPORT_TRY(protobuf_two(field->bytes, FUNCTION_ID, &function.id, 0, NULL, error));
+    IMPORT_TRY(protobuf_two(field->bytes, FUNCTION_NAME, &function.numbers[0], FUNCTION_FILE,
+                            &function.numbers[1], error));
+    protobuf_index_add(&profile->functions, &function);
+    return IMPORT_OK;
 }
 
 static enum import_result add_field(struct pprof *profile, const struct protobuf_field *field,
@@ -188,27 +96,14 @@ static enum import_result check_texts(const struct pprof *profile, struct import
             return fail_absent_text(profile, number, error);
         }
     }
-    for (size_t i = 0; i < profile->function_count; i++) {
-        const struct pprof_function *function = &profile->functions[i];
-        const uint64_t number = function->name > function->file ? function->name : function->file;
+    for (size_t i = 0; i < profile->functions.count; i++) {
+        const uint64_t *numbers = profile->functions.entries[i].numbers;
+        const uint64_t number = numbers[0] > numbers[1] ? numbers[0] : numbers[1];
         if (number >= profile->string_count) {
             return fail_absent_text(profile, number, error);
         }
     }
     return IMPORT_OK;
-}
-
-/* Sorts what is found by number. */
-static void sort_index(struct pprof *profile)
-{
-    if (profile->location_count > 0) {
-        qsort(profile->locations, profile->location_count, sizeof *profile->locations,
-              compare_locations);
-    }
-    if (profile->function_count > 0) {
-        qsort(profile->functions, profile->function_count, sizeof *profile->functions,
-              compare_functions);
-    }
 }
 
 enum import_result pprof_read(const char *text, size_t length, struct pprof *profile,
@@ -218,12 +113,12 @@ enum import_result pprof_read(const char *text, size_t length, struct pprof *pro
     struct protobuf_field field;
     enum import_result result = IMPORT_OK;
     *profile = (struct pprof){.text = text, .length = length};
-    while (result == IMPORT_OK && (result = protobuf_next(&reader, &field, error)) == IMPORT_OK &&
-           field.number != 0) {
+    while (protobuf_more(&reader, &field, error, &result)) {
         result = add_field(profile, &field, error);
     }
     if (result == IMPORT_OK) {
-        sort_index(profile);
+        protobuf_index_sort(&profile->locations);
+        protobuf_index_sort(&profile->functions);
         result = check_texts(profile, error);
     }
     if (result != IMPORT_OK) {
@@ -235,8 +130,8 @@ enum import_result pprof_read(const char *text, size_t length, struct pprof *pro
 void pprof_deinit(struct pprof *profile)
 {
     free(profile->strings);
-    free(profile->functions);
-    free(profile->locations);
+    free(profile->functions.entries);
+    free(profile->locations.entries);
     *profile = (struct pprof){0};
 }
 
@@ -247,7 +142,8 @@ bool pprof_text(const struct pprof *profile, uint64_t number, struct protobuf *t
     if (number >= profile->string_count) {
         return false;
     }
-    struct protobuf reader = make_part(profile, profile->strings[number], profile->length);
+    struct protobuf reader = {
+        .text = profile->text, .offset = profile->strings[number], .end = profile->length};
     if (protobuf_next(&reader, &field, &ignored) != IMPORT_OK) {
         return false;
     }
@@ -297,22 +193,19 @@ static enum import_result add_values(struct pprof_sample *sample,
         return add_value(sample, field->value, error);
     }
     struct protobuf packed = field->bytes;
-    enum import_result result = IMPORT_OK;
     uint64_t value = 0;
-    while (result == IMPORT_OK && packed.offset < packed.end) {
-        result = protobuf_number(&packed, &value, error);
-        if (result == IMPORT_OK) {
-            result = add_value(sample, value, error);
-        }
+    while (packed.offset < packed.end) {
+        IMPORT_TRY(protobuf_number(&packed, &value, error));
+        IMPORT_TRY(add_value(sample, value, error));
     }
-    return result;
+    return IMPORT_OK;
 }
 
 static enum import_result add_label(const struct pprof *profile, struct pprof_sample *sample,
                                     const struct protobuf_field *field, struct import_error *error)
 {
     uint64_t numbers[2] = {0, 0}; /* text 0 is empty */
-    IMPORT_TRY(read_two(field->bytes, LABEL_KEY, LABEL_TEXT, &numbers[0], &numbers[1], error));
+    IMPORT_TRY(protobuf_two(field->bytes, LABEL_KEY, &numbers[0], LABEL_TEXT, &numbers[1], error));
     if (sample->label_count == PPROF_LABEL_COUNT_MAX) {
         return import_fail(error, IMPORT_INVALID, 0, 0,
                            "the sample at byte %zu has more than %d labels", sample->at,
@@ -333,8 +226,7 @@ static enum import_result read_sample(const struct pprof *profile, struct pprof_
     struct protobuf reader = sample->message;
     struct protobuf_field field;
     enum import_result result = IMPORT_OK;
-    while (result == IMPORT_OK && (result = protobuf_next(&reader, &field, error)) == IMPORT_OK &&
-           field.number != 0) {
+    while (protobuf_more(&reader, &field, error, &result)) {
         if (field.number == SAMPLE_VALUE) {
             result = add_values(sample, &field, error);
         } else if (field.number == SAMPLE_LABEL && field.type == PROTOBUF_BYTES) {
@@ -349,8 +241,8 @@ enum import_result pprof_sample_next(const struct pprof *profile, struct protobu
                                      struct import_error *error)
 {
     struct protobuf_field field;
-    enum import_result result;
-    while ((result = protobuf_next(reader, &field, error)) == IMPORT_OK && field.number != 0) {
+    enum import_result result = IMPORT_OK;
+    while (protobuf_more(reader, &field, error, &result)) {
         if (field.number == PROFILE_SAMPLE && field.type == PROTOBUF_BYTES) {
             *sample = (struct pprof_sample){.at = field.at, .message = field.bytes};
             return read_sample(profile, sample, error);
@@ -376,8 +268,8 @@ static enum import_result visit_location(const struct pprof *profile, size_t at,
                                          pprof_visit *visit, void *context, bool *is_over,
                                          struct import_error *error)
 {
-    const size_t location = find_location(profile, id);
-    if (location == profile->location_count || profile->locations[location].id != id) {
+    const size_t location = protobuf_index_find(&profile->locations, id);
+    if (location == profile->locations.count || profile->locations.entries[location].id != id) {
         return fail_absent(error, at, "location", id);
     }
     return visit(context, location, is_over);
@@ -390,21 +282,18 @@ enum import_result pprof_stack(const struct pprof *profile, const struct pprof_s
     struct protobuf_field field;
     bool is_over = false;
     enum import_result result = IMPORT_OK;
-    while (result == IMPORT_OK && !is_over &&
-           (result = protobuf_next(&reader, &field, error)) == IMPORT_OK && field.number != 0) {
+    while (!is_over && protobuf_more(&reader, &field, error, &result)) {
         if (field.number != SAMPLE_LOCATION) {
             continue;
         }
         if (field.type != PROTOBUF_BYTES) {
-            result = visit_location(profile, field.at, field.value, visit, context, &is_over,
-                                    error);
+            IMPORT_TRY(
+                visit_location(profile, field.at, field.value, visit, context, &is_over, error));
         }
-        while (result == IMPORT_OK && !is_over && field.bytes.offset < field.bytes.end) {
+        while (!is_over && field.bytes.offset < field.bytes.end) {
             uint64_t id = 0;
-            result = protobuf_number(&field.bytes, &id, error);
-            if (result == IMPORT_OK) {
-                result = visit_location(profile, field.at, id, visit, context, &is_over, error);
-            }
+            IMPORT_TRY(protobuf_number(&field.bytes, &id, error));
+            IMPORT_TRY(visit_location(profile, field.at, id, visit, context, &is_over, error));
         }
     }
     return result;
@@ -412,7 +301,7 @@ enum import_result pprof_stack(const struct pprof *profile, const struct pprof_s
 
 struct protobuf pprof_location(const struct pprof *profile, size_t location)
 {
-    return make_part(profile, profile->locations[location].at, profile->locations[location].end);
+    return profile->locations.entries[location].bytes;
 }
 
 static enum import_result read_frame(const struct pprof *profile,
@@ -421,14 +310,14 @@ static enum import_result read_frame(const struct pprof *profile,
 {
     uint64_t id = 0;
     *frame = (struct pprof_frame){.line = 0};
-    IMPORT_TRY(read_two(field->bytes, LINE_FUNCTION, LINE_NUMBER, &id, &frame->line, error));
-    const size_t number = find_function(profile, id);
-    if (number == profile->function_count || profile->functions[number].id != id) {
+    IMPORT_TRY(protobuf_two(field->bytes, LINE_FUNCTION, &id, LINE_NUMBER, &frame->line, error));
+    const size_t number = protobuf_index_find(&profile->functions, id);
+    const struct protobuf_entry *function = &profile->functions.entries[number];
+    if (number == profile->functions.count || function->id != id) {
         return fail_absent(error, field->at, "function", id);
     }
-    const struct pprof_function *function = &profile->functions[number];
-    const bool are_there = pprof_text(profile, function->name, &frame->function) &&
-                           pprof_text(profile, function->file, &frame->file);
+    const bool are_there = pprof_text(profile, function->numbers[0], &frame->function) &&
+                           pprof_text(profile, function->numbers[1], &frame->file);
     CHECK(are_there); /* check_texts */
     return IMPORT_OK;
 }
@@ -438,8 +327,8 @@ enum import_result pprof_frame_next(const struct pprof *profile, struct protobuf
                                     struct import_error *error)
 {
     struct protobuf_field field;
-    enum import_result result;
-    while ((result = protobuf_next(reader, &field, error)) == IMPORT_OK && field.number != 0) {
+    enum import_result result = IMPORT_OK;
+    while (protobuf_more(reader, &field, error, &result)) {
         if (field.number == LOCATION_LINE && field.type == PROTOBUF_BYTES) {
             return read_frame(profile, &field, frame, error);
         }

@@ -8,7 +8,6 @@
 #include "formats/common/name_table.h"
 #include "formats/common/protobuf.h"
 #include "formats/profile/private/memory_events.h"
-#include "harness/base/array.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,53 +31,23 @@ enum {
 };
 enum { PS_PER_NS = 1000 };
 
-/* The name that stands for a number. */
-struct entry {
-    uint64_t id;
-    struct protobuf name;
-};
-
-/* Names by number, sorted; where a number comes twice the last one counts. */
-struct entries {
-    struct entry *entries;
-    size_t count, room;
-};
-
 /* One plane while it is read. */
 struct plane {
     struct memory_events *events;
     struct import_error *error;
-    struct entries event_names; /* of memory events only */
-    struct entries stat_names;
+    struct protobuf_index event_names; /* of memory events only */
+    struct protobuf_index stat_names;
     char name[MEMORY_TEXT_BYTES];
 };
 
 /* --- names --- */
 
-static int compare_entries(const void *a, const void *b)
+/* The name of that number, or NULL; where a number comes twice the last one counts. */
+static const struct protobuf *find_name(const struct protobuf_index *names, uint64_t id)
 {
-    const struct entry *left = a;
-    const struct entry *right = b;
-    if (left->id != right->id) {
-        return left->id < right->id ? -1 : 1;
-    }
-    return left->name.offset < right->name.offset ? -1 : left->name.offset > right->name.offset;
-}
-
-/* The name of that number, or NULL. */
-static const struct protobuf *find_entry(const struct entries *entries, uint64_t id)
-{
-    size_t low = 0; /* the first entry above id */
-    size_t high = entries->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (entries->entries[middle].id <= id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && entries->entries[low - 1].id == id ? &entries->entries[low - 1].name : NULL;
+    const size_t behind = id == UINT64_MAX ? names->count : protobuf_index_find(names, id + 1);
+    const struct protobuf_entry *entry = behind == 0 ? NULL : &names->entries[behind - 1];
+    return entry != NULL && entry->id == id ? &entry->bytes : NULL;
 }
 
 /* Metadata is a message of its own; of it only the name is of interest. */
@@ -86,10 +55,10 @@ static enum import_result read_metadata(struct protobuf metadata, struct protobu
                                         struct import_error *error)
 {
     struct protobuf_field field;
-    enum import_result result;
+    enum import_result result = IMPORT_OK;
     *name = (struct protobuf){
         .text = metadata.text, .offset = metadata.offset, .end = metadata.offset};
-    while ((result = protobuf_next(&metadata, &field, error)) == IMPORT_OK && field.number != 0) {
+    while (protobuf_more(&metadata, &field, error, &result)) {
         if (field.number == METADATA_NAME && field.type == PROTOBUF_BYTES) {
             *name = field.bytes;
         }
@@ -97,30 +66,21 @@ static enum import_result read_metadata(struct protobuf metadata, struct protobu
     return result;
 }
 
-static enum import_result read_entry(struct protobuf map, struct entry *entry,
+static enum import_result read_entry(struct protobuf map, struct protobuf_entry *entry,
                                      struct import_error *error)
 {
     struct protobuf_field field;
-    enum import_result result;
-    *entry = (struct entry){.name = {.text = map.text, .offset = map.offset, .end = map.offset}};
-    while ((result = protobuf_next(&map, &field, error)) == IMPORT_OK && field.number != 0) {
+    enum import_result result = IMPORT_OK;
+    *entry = (struct protobuf_entry){
+        .bytes = {.text = map.text, .offset = map.offset, .end = map.offset}};
+    while (protobuf_more(&map, &field, error, &result)) {
         if (field.number == MAP_KEY && field.type == PROTOBUF_VARINT) {
             entry->id = field.value;
         } else if (field.number == MAP_VALUE && field.type == PROTOBUF_BYTES) {
-            result = read_metadata(field.bytes, &entry->name, error);
-            if (result != IMPORT_OK) {
-                return result;
-            }
+            result = read_metadata(field.bytes, &entry->bytes, error);
         }
     }
     return result;
-}
-
-static void add_entry(struct entries *entries, const struct entry *entry)
-{
-    entries->entries = array_grown(entries->entries, entries->count, &entries->room,
-                                   sizeof *entries->entries);
-    entries->entries[entries->count++] = *entry;
 }
 
 static bool is_memory_event(const struct protobuf *name)
@@ -131,12 +91,12 @@ static bool is_memory_event(const struct protobuf *name)
 
 static enum import_result add_name(struct plane *plane, const struct protobuf_field *field)
 {
-    struct entry entry;
+    struct protobuf_entry entry;
     IMPORT_TRY(read_entry(field->bytes, &entry, plane->error));
     if (field->number == PLANE_STAT_NAMES) {
-        add_entry(&plane->stat_names, &entry);
-    } else if (is_memory_event(&entry.name)) {
-        add_entry(&plane->event_names, &entry);
+        protobuf_index_add(&plane->stat_names, &entry);
+    } else if (is_memory_event(&entry.bytes)) {
+        protobuf_index_add(&plane->event_names, &entry);
     }
     return IMPORT_OK;
 }
@@ -145,30 +105,18 @@ static enum import_result add_name(struct plane *plane, const struct protobuf_fi
 static enum import_result read_names(struct plane *plane, struct protobuf reader)
 {
     struct protobuf_field field;
-    enum import_result result;
-    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
-           field.number != 0) {
-        if (field.type != PROTOBUF_BYTES) {
-            continue;
-        }
-        if (field.number == PLANE_NAME) {
+    enum import_result result = IMPORT_OK;
+    while (protobuf_more(&reader, &field, plane->error, &result)) {
+        if (field.type == PROTOBUF_BYTES && field.number == PLANE_NAME) {
             name_keep(field.bytes.text + field.bytes.offset, field.bytes.end - field.bytes.offset,
                       plane->name, sizeof plane->name);
-        } else if (field.number == PLANE_EVENT_NAMES || field.number == PLANE_STAT_NAMES) {
+        } else if (field.type == PROTOBUF_BYTES &&
+                   (field.number == PLANE_EVENT_NAMES || field.number == PLANE_STAT_NAMES)) {
             result = add_name(plane, &field);
-            if (result != IMPORT_OK) {
-                return result;
-            }
         }
     }
-    if (plane->event_names.count > 0) {
-        qsort(plane->event_names.entries, plane->event_names.count, sizeof(struct entry),
-              compare_entries);
-    }
-    if (plane->stat_names.count > 0) {
-        qsort(plane->stat_names.entries, plane->stat_names.count, sizeof(struct entry),
-              compare_entries);
-    }
+    protobuf_index_sort(&plane->event_names);
+    protobuf_index_sort(&plane->stat_names);
     return result;
 }
 
@@ -196,7 +144,7 @@ static void set_stat(const struct plane *plane, const struct protobuf_field *fie
         stat->text = field->bytes;
         stat->is_text = true;
     } else if (field->number == STAT_REF && field->type == PROTOBUF_VARINT) {
-        const struct protobuf *name = find_entry(&plane->stat_names, field->value);
+        const struct protobuf *name = find_name(&plane->stat_names, field->value);
         stat->is_text = name != NULL;
         stat->text = name != NULL ? *name : stat->text;
     }
@@ -223,12 +171,11 @@ static enum import_result read_stat(const struct plane *plane, size_t at, struct
 {
     struct protobuf_field field;
     struct stat stat = {0};
-    enum import_result result;
-    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
-           field.number != 0) {
+    enum import_result result = IMPORT_OK;
+    while (protobuf_more(&reader, &field, plane->error, &result)) {
         set_stat(plane, &field, &stat);
     }
-    const struct protobuf *name = find_entry(&plane->stat_names, stat.metadata);
+    const struct protobuf *name = find_name(&plane->stat_names, stat.metadata);
     if (result != IMPORT_OK || name == NULL || take_stat(name, &stat, event)) {
         return result;
     }
@@ -250,70 +197,43 @@ static bool add_times(int64_t line_ns, int64_t offset_ps, struct memory_event *e
     return !__builtin_add_overflow(line_ns, ns, &event->time_ns);
 }
 
-/* What of an event comes first: its kind decides whether the rest is read. */
-static enum import_result read_head(const struct plane *plane, struct protobuf reader,
-                                    uint64_t *metadata, int64_t *offset_ps)
-{
-    struct protobuf_field field;
-    enum import_result result;
-    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
-           field.number != 0) {
-        if (field.number == EVENT_METADATA && field.type == PROTOBUF_VARINT) {
-            *metadata = field.value;
-        } else if (field.number == EVENT_OFFSET && field.type == PROTOBUF_VARINT) {
-            *offset_ps = (int64_t)field.value;
-        }
-    }
-    return result;
-}
-
 static enum import_result read_event(struct plane *plane, size_t at, int64_t line_ns,
                                      struct protobuf reader)
 {
     struct memory_event event = {.at = at};
     struct protobuf_field field;
-    uint64_t metadata = 0;
-    int64_t offset_ps = 0;
-    enum import_result result = read_head(plane, reader, &metadata, &offset_ps);
-    const struct protobuf *name = find_entry(&plane->event_names, metadata);
-    if (result != IMPORT_OK || name == NULL) {
-        return result;
+    uint64_t metadata = 0, offset_ps = 0;
+    enum import_result result = IMPORT_OK;
+    /* What comes first: its kind decides whether the rest is read. */
+    IMPORT_TRY(
+        protobuf_two(reader, EVENT_METADATA, &metadata, EVENT_OFFSET, &offset_ps, plane->error));
+    const struct protobuf *name = find_name(&plane->event_names, metadata);
+    if (name == NULL) {
+        return IMPORT_OK;
     }
-    if (!add_times(line_ns, offset_ps, &event)) {
+    if (!add_times(line_ns, (int64_t)offset_ps, &event)) {
         return import_fail(plane->error, IMPORT_INVALID, 0, 0,
                            "byte %zu: the time of an event is beyond 2^63 ns", at);
     }
     event.is_allocation = protobuf_is_text(name, "MemoryAllocation");
-    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
-           field.number != 0) {
+    while (protobuf_more(&reader, &field, plane->error, &result)) {
         if (field.number == EVENT_STAT && field.type == PROTOBUF_BYTES) {
             result = read_stat(plane, field.at, field.bytes, &event);
-            if (result != IMPORT_OK) {
-                return result;
-            }
         }
     }
-    return result == IMPORT_OK ? memory_events_add(plane->events, &event, plane->name, plane->error)
-                               : result;
+    IMPORT_TRY(result);
+    return memory_events_add(plane->events, &event, plane->name, plane->error);
 }
 
 static enum import_result read_line(struct plane *plane, struct protobuf reader)
 {
-    struct protobuf again = reader;
     struct protobuf_field field;
-    int64_t line_ns = 0;
-    enum import_result result;
-    while ((result = protobuf_next(&again, &field, plane->error)) == IMPORT_OK &&
-           field.number != 0) {
-        if (field.number == LINE_TIMESTAMP && field.type == PROTOBUF_VARINT) {
-            line_ns = (int64_t)field.value;
-        }
-    }
-    while (result == IMPORT_OK &&
-           (result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
-           field.number != 0) {
+    uint64_t line_ns = 0;
+    enum import_result result = protobuf_two(reader, LINE_TIMESTAMP, &line_ns, 0, NULL,
+                                             plane->error);
+    while (protobuf_more(&reader, &field, plane->error, &result)) {
         if (field.number == LINE_EVENT && field.type == PROTOBUF_BYTES) {
-            result = read_event(plane, field.at, line_ns, field.bytes);
+            result = read_event(plane, field.at, (int64_t)line_ns, field.bytes);
         }
     }
     return result;
@@ -323,9 +243,7 @@ static enum import_result read_lines(struct plane *plane, struct protobuf reader
 {
     struct protobuf_field field;
     enum import_result result = IMPORT_OK;
-    while (result == IMPORT_OK &&
-           (result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
-           field.number != 0) {
+    while (protobuf_more(&reader, &field, plane->error, &result)) {
         if (field.number == PLANE_LINE && field.type == PROTOBUF_BYTES) {
             result = read_line(plane, field.bytes);
         }
@@ -355,8 +273,7 @@ static enum import_result read_space(const struct import_input *input, struct me
     struct protobuf reader = protobuf_of(input->text, input->length);
     struct protobuf_field field;
     enum import_result result = IMPORT_OK;
-    while (result == IMPORT_OK && (result = protobuf_next(&reader, &field, error)) == IMPORT_OK &&
-           field.number != 0) {
+    while (protobuf_more(&reader, &field, error, &result)) {
         if (field.number == SPACE_PLANE && field.type == PROTOBUF_BYTES) {
             result = read_plane(events, field.bytes, error);
         }

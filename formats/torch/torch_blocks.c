@@ -3,6 +3,7 @@
 #include "formats/torch/private/torch.h"
 
 #include "harness/base/array.h"
+#include "harness/base/order.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,13 +13,12 @@
 void torch_snapshot_init(struct torch_snapshot *snapshot)
 {
     memset(snapshot, 0, sizeof *snapshot);
-    torch_names_init(&snapshot->names);
 }
 
 void torch_snapshot_deinit(struct torch_snapshot *snapshot)
 {
     torch_names_deinit(&snapshot->names);
-    torch_stacks_deinit(&snapshot->stacks);
+    free(snapshot->stacks.known.known);
     free(snapshot->blocks);
     free(snapshot->events);
 }
@@ -58,16 +58,8 @@ static int compare_blocks(const void *a, const void *b)
 {
     const struct torch_block *x = a;
     const struct torch_block *y = b;
-    if (x->host != y->host) {
-        return x->host < y->host ? -1 : 1;
-    }
-    if (x->address != y->address) {
-        return x->address < y->address ? -1 : 1;
-    }
-    if (x->segment != y->segment) {
-        return x->segment < y->segment ? -1 : 1;
-    }
-    return (x->index > y->index) - (x->index < y->index);
+    const int order = compare_places(x->host, x->address, y->host, y->address);
+    return order != 0 ? order : compare_places(x->segment, x->index, y->segment, y->index);
 }
 
 enum import_result torch_sort_blocks(struct torch_snapshot *snapshot, struct import_error *error)
@@ -92,18 +84,15 @@ struct torch_block *torch_find_block(const struct torch_snapshot *snapshot, uint
                                      uint64_t address)
 {
     size_t low = 0;
-    size_t high = snapshot->block_count;
-    while (low < high) {
+    for (size_t high = snapshot->block_count; low < high;) {
         const size_t middle = low + (high - low) / 2;
         struct torch_block *block = &snapshot->blocks[middle];
-        if (block->host == host && block->address == address) {
+        const int order = compare_places(block->host, block->address, host, address);
+        if (order == 0) {
             return block;
         }
-        if (block->host < host || (block->host == host && block->address < address)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
     }
     return NULL;
 }

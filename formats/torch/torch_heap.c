@@ -18,21 +18,7 @@ struct builder {
     size_t idle_kinds;
     uint64_t idle_bytes;
     uint64_t unexplained_bytes; /* of the largest free block that would serve the request */
-    struct import_error *error;
 };
-
-/* The names with the most bytes get a tag each. */
-static void choose_tags(struct builder *builder)
-{
-    const struct torch_names *names = &builder->snapshot->names;
-    uint32_t *order = torch_names_by_bytes(names);
-    builder->tags = calloc(names->table.count + 1, 1);
-    for (size_t i = 0; builder->tags != NULL && i < names->table.count; i++) {
-        builder->tags[order[i]] = tag_by_rank(&builder->import->setup, i,
-                                              torch_name_text(names, order[i]));
-    }
-    free(order);
-}
 
 static const struct torch_event *find_failure(const struct torch_snapshot *snapshot,
                                               struct import *import)
@@ -70,12 +56,11 @@ static void note_unexplained(struct builder *builder, const struct torch_block *
     }
 }
 
-static enum import_result add_blocks(struct builder *builder)
+static void add_blocks(struct builder *builder)
 {
     static const enum heap_span_state states[] = {HEAP_SPAN_FREE, HEAP_SPAN_IN_USE,
                                                   HEAP_SPAN_DYING};
-    enum import_result result = IMPORT_OK;
-    for (size_t i = 0; result == IMPORT_OK && i < builder->snapshot->block_count; i++) {
+    for (size_t i = 0; i < builder->snapshot->block_count; i++) {
         const struct torch_block *block = &builder->snapshot->blocks[i];
         struct heap_span span = {
             .address = block->address,
@@ -95,9 +80,8 @@ static enum import_result add_blocks(struct builder *builder)
             span.state = HEAP_SPAN_IN_USE;
             span.tag = tag_idle(builder, idle, block->size_bytes);
         }
-        result = heap_image_add(&builder->image, &span, builder->error);
+        heap_image_add(&builder->image, &span);
     }
-    return result;
 }
 
 /* It has the bytes of the request, and not those of its segment, or it refused these. */
@@ -122,12 +106,12 @@ static void refuse_device_bytes(struct builder *builder, struct heap_span *span)
 
 /* What the device still had besides the segments is one region more; where is not known, and
  * nothing depends on it. */
-static enum import_result add_free(struct builder *builder)
+static void add_free(struct builder *builder)
 {
     const struct torch_event *asked = builder->asked;
     const uint64_t granule_bytes = builder->snapshot->granule_bytes;
     if (asked == NULL || asked->free_bytes == UINT64_MAX || asked->free_bytes < granule_bytes) {
-        return IMPORT_OK;
+        return;
     }
     struct heap_span span = {.size_bytes = asked->free_bytes / granule_bytes * granule_bytes,
                              .host = asked->host,
@@ -149,7 +133,7 @@ static enum import_result add_free(struct builder *builder)
     if (asked->size_bytes <= span.size_bytes) {
         refuse_device_bytes(builder, &span);
     }
-    return heap_image_add(&builder->image, &span, builder->error);
+    heap_image_add(&builder->image, &span);
 }
 
 static void explain_failure(struct builder *builder)
@@ -183,19 +167,17 @@ static void append_request(struct builder *builder)
         return;
     }
     explain_failure(builder);
-    struct op op = op_make(OP_ALLOC);
-    op.host = asked->host;
     const bool is_huge = asked->size_bytes > CAPACITY_BYTES_MAX;
-    op.size_bytes = is_huge ? CAPACITY_BYTES_MAX
-                            : torch_rounded(builder->snapshot, asked->size_bytes);
+    struct op op = OP_TO_MAKE(
+        OP_ALLOC, .host = asked->host, .tag = torch_name_tag(builder->tags, asked->name),
+        .size_bytes = is_huge ? CAPACITY_BYTES_MAX
+                              : torch_rounded(builder->snapshot, asked->size_bytes));
     op.unpadded_bytes = asked->size_bytes < op.size_bytes ? asked->size_bytes : 0;
     if (is_huge) {
         import_assume(builder->import, "the request of %" PRIu64 " bytes asks for 2^50 here",
                       asked->size_bytes);
     }
-    op.tag = torch_name_tag(builder->tags, asked->name);
-    const uint32_t index = (uint32_t)builder->import->ops.count;
-    op_list_append(&builder->import->ops, &op);
+    const uint32_t index = import_append(builder->import, &op);
     import_say(builder->import, index, SAID_FAILED, 0);
     stacks_say(builder->import->stacks, index, asked->stack);
 }
@@ -207,7 +189,6 @@ enum import_result torch_build_heap(const struct torch_snapshot *snapshot,
     struct builder builder = {.snapshot = snapshot,
                               .import = import,
                               .fixed = input->fixed,
-                              .error = error,
                               .asked = find_failure(snapshot, import)};
     if (snapshot->block_count == 0) {
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
@@ -218,14 +199,11 @@ enum import_result torch_build_heap(const struct torch_snapshot *snapshot,
         "the final state: %zu blocks in %zu segments; no block crosses the border of a segment",
         snapshot->block_count, snapshot->segment_count);
     heap_image_init(&builder.image);
-    choose_tags(&builder);
-    enum import_result result = add_blocks(&builder);
-    if (result == IMPORT_OK) {
-        result = add_free(&builder);
-    }
-    if (result == IMPORT_OK) {
-        result = heap_image_build(&builder.image, builder.fixed, import, error);
-    }
+    builder.tags = name_table_give_tags(&snapshot->names.table, tag_by_rank, &import->setup);
+    add_blocks(&builder);
+    add_free(&builder);
+    const enum import_result result = heap_image_build(&builder.image, builder.fixed, import,
+                                                       error);
     if (result == IMPORT_OK) {
         append_request(&builder);
     }

@@ -3,6 +3,7 @@
 #include "formats/torch/private/torch.h"
 
 #include "harness/base/array.h"
+#include "harness/base/order.h"
 #include "harness/device/span_map.h"
 
 #include <inttypes.h>
@@ -32,13 +33,8 @@ static int compare_uses(const void *a, const void *b)
 {
     const struct use *x = a;
     const struct use *y = b;
-    if (x->host != y->host) {
-        return x->host < y->host ? -1 : 1;
-    }
-    if (x->address != y->address) {
-        return x->address < y->address ? -1 : 1;
-    }
-    return (x->event > y->event) - (x->event < y->event);
+    const int order = compare_places(x->host, x->address, y->host, y->address);
+    return order != 0 ? order : compare_numbers(x->event, y->event);
 }
 
 /* By host, address and time; the caller frees. */

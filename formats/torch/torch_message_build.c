@@ -10,7 +10,7 @@
  * segments without a block before it gives up, and moves no block.  Numbers that are rounded are
  * chosen so that they leave open what they may. */
 #include "formats/common/capacity.h"
-#include "formats/common/heap_parts.h"
+#include "formats/common/heap_image.h"
 #include "formats/torch/private/torch_message.h"
 #include "harness/base/align.h"
 #include "harness/base/size.h"
@@ -228,17 +228,12 @@ static enum import_result choose_numbers(const struct torch_message *message, st
 struct building {
     struct heap_parts parts;
     struct import *import;
-    struct import_error *error;
-    enum import_result result; /* of the first part that failed */
 };
 
 static void add(struct building *building, const char *name, uint64_t size_bytes,
                 enum heap_span_state state)
 {
-    if (building->result == IMPORT_OK) {
-        building->result = heap_parts_add(&building->parts, building->import, name, size_bytes,
-                                          state, building->error);
-    }
+    heap_parts_add(&building->parts, building->import, name, size_bytes, state);
 }
 
 /* Enough is free in a piece and a granule, and not in one piece, unless the granule alone is. */
@@ -295,25 +290,22 @@ static enum import_result build_heap(const struct torch_message *message, const 
                                      const struct import_input *input, struct import *import,
                                      struct import_error *error)
 {
-    struct building building = {.import = import, .error = error};
+    struct building building = {.import = import};
     heap_parts_init(&building.parts);
     add_free(&building, plan);
     add(&building, name_of_pools, plan->pools, HEAP_SPAN_HELD);
     add_outside(&building, message, plan);
     add_reserved(&building, plan);
-    if (building.result == IMPORT_OK) {
-        building.result = heap_image_build(&building.parts.image, input->fixed, import, error);
-    }
+    const enum import_result result = heap_image_build(&building.parts.image, input->fixed, import,
+                                                       error);
     heap_parts_deinit(&building.parts);
-    return building.result;
+    return result;
 }
 
 static void append_request(const struct plan *plan, struct import *import)
 {
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = plan->requested;
-    const uint32_t request = import_append(import, &op);
-    import_say(import, request, SAID_FAILED, 0);
+    import_say(import, import_append(import, &OP_TO_MAKE(OP_ALLOC, .size_bytes = plan->requested)),
+               SAID_FAILED, 0);
 }
 
 /* --- what is said of it --- */

@@ -6,53 +6,23 @@
 
 /* --- small things --- */
 
-static void set_fact(struct torch_message *message, enum torch_fact fact,
-                     const struct unit_size *size)
+/* Takes a pattern with one size in it, "%U words" or "words %U", or leaves the cursor. */
+static bool take_fact(struct phrase_cursor *cursor, const char *pattern, enum torch_fact fact,
+                      struct torch_message *message)
 {
-    message->facts[fact] = *size;
+    struct unit_size size;
+    if (!phrase_scan(cursor, pattern, &size)) {
+        return false;
+    }
+    message->facts[fact] = size;
     message->known |= 1u << fact;
-}
-
-/* Takes "SZ words", or leaves the cursor. */
-static bool take_size_and(struct phrase_cursor *cursor, const char *words, enum torch_fact fact,
-                          struct torch_message *message)
-{
-    struct phrase_cursor ahead = *cursor;
-    struct unit_size size;
-    if (!unit_size_take(&ahead, &size) || !phrase_take(&ahead, words)) {
-        return false;
-    }
-    set_fact(message, fact, &size);
-    *cursor = ahead;
     return true;
 }
 
-/* Takes "words SZ", or leaves the cursor. */
-static bool take_and_size(struct phrase_cursor *cursor, const char *words, enum torch_fact fact,
-                          struct torch_message *message)
+static bool take_device(struct phrase_cursor *cursor, struct torch_message *message)
 {
-    struct phrase_cursor ahead = *cursor;
-    struct unit_size size;
-    if (!phrase_take(&ahead, words) || !unit_size_take(&ahead, &size)) {
-        return false;
-    }
-    set_fact(message, fact, &size);
-    *cursor = ahead;
-    return true;
-}
-
-static bool take_device(struct phrase_cursor *cursor, const char *words,
-                        struct torch_message *message)
-{
-    struct phrase_cursor ahead = *cursor;
-    uint64_t number = 0;
-    if (!phrase_take(&ahead, words) || !phrase_take_count(&ahead, &number)) {
-        return false;
-    }
-    message->has_device = true;
-    message->device = number;
-    *cursor = ahead;
-    return true;
+    message->has_device = phrase_scan(cursor, "GPU %N", &message->device);
+    return message->has_device;
 }
 
 /* --- numbers in parentheses: 2018 to 2.0 --- */
@@ -60,16 +30,16 @@ static bool take_device(struct phrase_cursor *cursor, const char *words,
 static bool take_fact_in_parentheses(struct phrase_cursor *cursor, struct torch_message *message)
 {
     static const struct {
-        const char *words;
+        const char *pattern;
         enum torch_fact fact;
-    } facts[] = {{"total capacity", TORCH_TOTAL},
-                 {"already allocated", TORCH_ALLOCATED},
-                 {"free", TORCH_FREE},
-                 {"allowed", TORCH_ALLOWED},
-                 {"cached", TORCH_UNALLOCATED},
-                 {"reserved in total by PyTorch", TORCH_RESERVED}};
+    } facts[] = {{"%U total capacity", TORCH_TOTAL},
+                 {"%U already allocated", TORCH_ALLOCATED},
+                 {"%U free", TORCH_FREE},
+                 {"%U allowed", TORCH_ALLOWED},
+                 {"%U cached", TORCH_UNALLOCATED},
+                 {"%U reserved in total by PyTorch", TORCH_RESERVED}};
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
-        if (take_size_and(cursor, facts[i].words, facts[i].fact, message)) {
+        if (take_fact(cursor, facts[i].pattern, facts[i].fact, message)) {
             return true;
         }
     }
@@ -78,7 +48,7 @@ static bool take_fact_in_parentheses(struct phrase_cursor *cursor, struct torch_
 
 static void parse_parentheses(struct phrase_cursor *cursor, struct torch_message *message)
 {
-    bool goes_on = take_device(cursor, "GPU", message) && phrase_take_character(cursor, ';');
+    bool goes_on = take_device(cursor, message) && phrase_take_character(cursor, ';');
     while (goes_on && take_fact_in_parentheses(cursor, message)) {
         goes_on = phrase_take_character(cursor, ';');
     }
@@ -92,43 +62,36 @@ static void parse_parentheses(struct phrase_cursor *cursor, struct torch_message
 /* "Process 20398 has 14.52 GiB memory in use." */
 static bool take_process(struct phrase_cursor *cursor, struct torch_message *message)
 {
-    struct phrase_cursor ahead = *cursor;
     struct torch_process process = {0};
-    process.is_own = phrase_take(&ahead, "Including non-PyTorch memory, this process has");
-    if (!process.is_own &&
-        !(phrase_take(&ahead, "Process") && phrase_take_count(&ahead, &process.pid) &&
-          phrase_take(&ahead, "has"))) {
-        return false;
-    }
-    if (!unit_size_take(&ahead, &process.in_use) || !phrase_take(&ahead, "memory in use")) {
+    process.is_own = phrase_scan(
+        cursor, "Including non-PyTorch memory, this process has %U memory in use [.]",
+        &process.in_use);
+    if (!process.is_own && !phrase_scan(cursor, "Process %N has %U memory in use [.]", &process.pid,
+                                        &process.in_use)) {
         return false;
     }
     if (message->process_count < TORCH_PROCESS_COUNT_MAX) {
         message->processes[message->process_count++] = process;
     }
-    (void)phrase_take_character(&ahead, '.');
-    *cursor = ahead;
     return true;
 }
 
 static bool take_allocated(struct phrase_cursor *cursor, struct torch_message *message)
 {
     struct phrase_cursor ahead = *cursor;
-    if (!take_and_size(&ahead, "Of the allocated memory", TORCH_ALLOCATED, message) ||
-        !phrase_take(&ahead, "is allocated by PyTorch")) {
+    if (!take_fact(&ahead, "Of the allocated memory %U is allocated by PyTorch", TORCH_ALLOCATED,
+                   message)) {
         return false;
     }
     (void)phrase_take_character(&ahead, ',');
     struct phrase_cursor pools = ahead;
-    if (take_and_size(&pools, "with", TORCH_POOLS, message) &&
-        phrase_take(&pools, "allocated in private pools")) {
+    if (take_fact(&pools, "with %U allocated in private pools", TORCH_POOLS, message)) {
         const char *comma = memmem(pools.text + pools.at, pools.length - pools.at, "),", 2);
         const size_t end = comma == NULL ? pools.length : (size_t)(comma - pools.text) + 2;
         ahead.at = end - pools.at > 64 ? pools.at : end;
     }
-    if (!phrase_take(&ahead, "and") ||
-        !take_size_and(&ahead, "is reserved by PyTorch but unallocated", TORCH_UNALLOCATED,
-                       message)) {
+    if (!take_fact(&ahead, "and %U is reserved by PyTorch but unallocated", TORCH_UNALLOCATED,
+                   message)) {
         return false;
     }
     *cursor = ahead;
@@ -138,25 +101,20 @@ static bool take_allocated(struct phrase_cursor *cursor, struct torch_message *m
 /* A limit may stand before or behind the processes. */
 static void take_allowed(struct phrase_cursor *cursor, struct torch_message *message)
 {
-    if (take_size_and(cursor, "allowed", TORCH_ALLOWED, message)) {
+    if (take_fact(cursor, "%U allowed", TORCH_ALLOWED, message)) {
         (void)(phrase_take_character(cursor, ';') || phrase_take_character(cursor, '.'));
     }
 }
 
 static void parse_sentences(struct phrase_cursor *cursor, struct torch_message *message)
 {
-    bool has_total = take_device(cursor, "GPU", message);
-    struct phrase_cursor ahead = *cursor;
-    has_total = has_total &&
-                (phrase_take(&ahead, "has a total capacity of") ||
-                 phrase_take(&ahead, "has a total capacty of")) &&
-                take_and_size(&ahead, "", TORCH_TOTAL, message);
-    if (!has_total) {
+    if (!take_device(cursor, message) ||
+        (!take_fact(cursor, "has a total capacity of %U", TORCH_TOTAL, message) &&
+         !take_fact(cursor, "has a total capacty of %U", TORCH_TOTAL, message))) {
         message->missing = "the capacity of the device";
         return;
     }
-    *cursor = ahead;
-    if (take_and_size(cursor, "of which", TORCH_FREE, message)) {
+    if (take_fact(cursor, "of which %U", TORCH_FREE, message)) {
         (void)phrase_take(cursor, "is free");
     }
     (void)phrase_take_character(cursor, '.');
@@ -174,7 +132,7 @@ static void parse_sentences(struct phrase_cursor *cursor, struct torch_message *
 /* From "ut of memory" on. */
 static bool parse_caching(struct phrase_cursor *cursor, struct torch_message *message)
 {
-    if (!take_and_size(cursor, "ut of memory. Tried to allocate", TORCH_REQUESTED, message)) {
+    if (!take_fact(cursor, "ut of memory. Tried to allocate %U", TORCH_REQUESTED, message)) {
         return false;
     }
     message->form = TORCH_MESSAGE_CACHING;
@@ -192,21 +150,17 @@ static bool parse_caching(struct phrase_cursor *cursor, struct torch_message *me
 
 static bool parse_mps(struct phrase_cursor *cursor, struct torch_message *message)
 {
-    struct phrase_cursor ahead = *cursor;
-    if (!take_and_size(&ahead, "ut of memory (MPS allocated:", TORCH_ALLOCATED, message)) {
+    if (!take_fact(cursor, "ut of memory (MPS allocated: %U", TORCH_ALLOCATED, message)) {
         return false;
     }
     message->form = TORCH_MESSAGE_MPS;
-    message->missing = "the most that is allowed, or the request";
-    (void)phrase_take_character(&ahead, ',');
-    (void)take_and_size(&ahead, "other allocations:", TORCH_OTHER, message);
-    (void)phrase_take_character(&ahead, ',');
-    if (take_and_size(&ahead, "max allowed:", TORCH_TOTAL, message) &&
-        phrase_take_character(&ahead, ')') && phrase_take_character(&ahead, '.') &&
-        take_and_size(&ahead, "Tried to allocate", TORCH_REQUESTED, message)) {
-        message->missing = NULL;
+    (void)phrase_take_character(cursor, ',');
+    (void)take_fact(cursor, "other allocations: %U", TORCH_OTHER, message);
+    (void)phrase_take_character(cursor, ',');
+    if (!take_fact(cursor, "max allowed: %U {)} {.}", TORCH_TOTAL, message) ||
+        !take_fact(cursor, "Tried to allocate %U", TORCH_REQUESTED, message)) {
+        message->missing = "the most that is allowed, or the request";
     }
-    *cursor = ahead;
     return true;
 }
 
@@ -219,20 +173,17 @@ static bool parse_async(struct phrase_cursor *cursor, struct torch_message *mess
     }
     message->form = TORCH_MESSAGE_ASYNC;
     *cursor = ahead;
-    const bool is_whole = take_and_size(&ahead, "Currently allocated :", TORCH_ALLOCATED,
-                                        message) &&
-                          take_and_size(&ahead, "Requested :", TORCH_REQUESTED, message) &&
-                          take_and_size(&ahead, "Device limit :", TORCH_TOTAL, message) &&
-                          take_and_size(&ahead, "Free (according to CUDA) :", TORCH_FREE, message);
+    const bool is_whole = take_fact(&ahead, "Currently allocated : %U", TORCH_ALLOCATED, message) &&
+                          take_fact(&ahead, "Requested : %U", TORCH_REQUESTED, message) &&
+                          take_fact(&ahead, "Device limit : %U", TORCH_TOTAL, message) &&
+                          take_fact(&ahead, "Free (according to CUDA) : %U", TORCH_FREE, message);
     if (!is_whole) {
         message->missing = "its table of allocated, requested, limit and free";
         return true;
     }
     *cursor = ahead;
-    if (phrase_take(&ahead, "PyTorch limit (set by user-supplied memory fraction)") &&
-        take_and_size(&ahead, ":", TORCH_ALLOWED, message)) {
-        *cursor = ahead;
-    }
+    (void)take_fact(cursor, "PyTorch limit (set by user-supplied memory fraction) : %U",
+                    TORCH_ALLOWED, message);
     return true;
 }
 

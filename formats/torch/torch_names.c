@@ -1,10 +1,13 @@
+/* Places in the code that asked for memory: the user's frame as a name, and all frames as a stack.
+ */
 #include "formats/torch/private/torch.h"
-
 #include "harness/base/array.h"
+#include "harness/base/check.h"
 #include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -15,15 +18,22 @@ enum {
 /* Whose code a frame is. */
 enum owner { OWNER_NOBODY = 1, OWNER_TORCH, OWNER_USER };
 
-void torch_names_init(struct torch_names *names)
+static uint32_t *find_known(struct torch_known *known, const struct plain_tree *tree,
+                            struct plain_value box)
 {
-    *names = (struct torch_names){0};
+    if (known->known == NULL) {
+        known->count = tree->box_count;
+        known->known = calloc(known->count, sizeof *known->known);
+        CHECK(known->known != NULL);
+    }
+    CHECK(known->count == tree->box_count);
+    return &known->known[box.payload];
 }
 
 void torch_names_deinit(struct torch_names *names)
 {
     name_table_deinit(&names->table);
-    free(names->known);
+    free(names->known.known);
 }
 
 /* A text of a frame, not copied; "" where there is none. */
@@ -101,7 +111,7 @@ static enum owner look_up_owner(struct torch_names *names, const struct plain_tr
     if (frame.kind != PLAIN_DICT) {
         return OWNER_NOBODY;
     }
-    uint32_t *known = &names->known[frame.payload];
+    uint32_t *known = find_known(&names->known, tree, frame);
     *known = *known == 0 ? find_owner(tree, frame) : *known;
     return (enum owner) * known;
 }
@@ -212,25 +222,13 @@ bool torch_is_plumbing(const struct plain_tree *tree, struct plain_value frame)
            (is_interpreter(&function) || has_any(&function, functions) || has_any(&file, files));
 }
 
-/* Room for what is known of each box. */
-static void make_known(struct torch_names *names, const struct plain_tree *tree)
-{
-    if (names->known == NULL) {
-        names->known_count = tree->box_count;
-        names->known = calloc(names->known_count, sizeof *names->known);
-        CHECK(names->known != NULL);
-    }
-    CHECK(names->known_count == tree->box_count);
-}
-
 uint32_t torch_name_of(struct torch_names *names, const struct plain_tree *tree,
                        struct plain_value frames)
 {
     if (frames.kind != PLAIN_LIST || plain_count(tree, frames) == 0) {
         return TORCH_NO_NAME;
     }
-    make_known(names, tree);
-    uint32_t *known = &names->known[frames.payload];
+    uint32_t *known = find_known(&names->known, tree, frames);
     if (*known == 0) {
         char text[SETUP_NAME_BYTES];
         torch_print_frame(tree, choose_frame(names, tree, frames), text);
@@ -246,13 +244,6 @@ void torch_name_count(struct torch_names *names, uint32_t name, uint64_t bytes)
     }
 }
 
-uint32_t *torch_names_by_bytes(const struct torch_names *names)
-{
-    uint32_t *order = array_resized(NULL, (names->table.count + 1) * sizeof *order);
-    name_table_rank(&names->table, order);
-    return order;
-}
-
 const char *torch_name_text(const struct torch_names *names, uint32_t name)
 {
     return name == TORCH_NO_NAME ? "" : names->table.names[name].text;
@@ -261,4 +252,58 @@ const char *torch_name_text(const struct torch_names *names, uint32_t name)
 uint8_t torch_name_tag(const uint8_t *tags, uint32_t name)
 {
     return name == TORCH_NO_NAME || tags == NULL ? 0 : tags[name];
+}
+
+/* --- stacks: what many events share is looked at once --- */
+
+/* TORCH_NO_FRAME: it is left out. */
+static uint32_t number_frame(struct torch_stacks *stacks, const struct plain_tree *tree,
+                             struct plain_value frame)
+{
+    if (frame.kind != PLAIN_DICT) {
+        return TORCH_NO_FRAME;
+    }
+    uint32_t *known = find_known(&stacks->known, tree, frame);
+    if (*known == 0) {
+        char text[SETUP_NAME_BYTES];
+        torch_print_frame(tree, frame, text);
+        *known = torch_is_plumbing(tree, frame)
+                     ? TORCH_NO_FRAME
+                     : 1 + stacks_frame(stacks->stacks, text, strlen(text));
+    }
+    return *known == TORCH_NO_FRAME ? TORCH_NO_FRAME : *known - 1;
+}
+
+static uint32_t add_stack(struct torch_stacks *stacks, const struct plain_tree *tree,
+                          struct plain_value frames)
+{
+    uint32_t numbers[STACKS_DEPTH_MAX];
+    const size_t all = plain_count(tree, frames);
+    size_t count = 0;
+    bool has_more = all > FRAME_COUNT_MAX;
+    for (size_t i = 0; i < all && i < FRAME_COUNT_MAX; i++) {
+        const uint32_t number = number_frame(stacks, tree, plain_at(tree, frames, i));
+        if (number == TORCH_NO_FRAME) {
+            continue;
+        }
+        if (count == STACKS_DEPTH_MAX) {
+            has_more = true;
+            break;
+        }
+        numbers[count++] = number;
+    }
+    return stacks_add(stacks->stacks, numbers, count, has_more);
+}
+
+uint32_t torch_stack_of(struct torch_stacks *stacks, const struct plain_tree *tree,
+                        struct plain_value frames)
+{
+    if (stacks->stacks == NULL || frames.kind != PLAIN_LIST || plain_count(tree, frames) == 0) {
+        return STACKS_NONE;
+    }
+    uint32_t *known = find_known(&stacks->known, tree, frames);
+    if (*known == 0) {
+        *known = 1 + add_stack(stacks, tree, frames);
+    }
+    return *known - 1;
 }

@@ -11,67 +11,46 @@
 
 enum place { PLACE_ROOT, PLACE_SEGMENT, PLACE_BLOCK, PLACE_TRACE, PLACE_EVENT, PLACE_COUNT };
 
-/* The keys that mean something, of all dicts. */
-enum field {
-    FIELD_ACTION,
-    FIELD_ACTIVE_SIZE,
-    FIELD_ADDR,
-    FIELD_ADDRESS,
-    FIELD_ALLOCATED_SIZE,
-    FIELD_ALLOCATOR_SETTINGS,
-    FIELD_BLOCKS,
-    FIELD_COMPILE_CONTEXT,
-    FIELD_DEVICE,
-    FIELD_DEVICE_FREE,
-    FIELD_DEVICE_TRACES,
-    FIELD_EXTERNAL_ANNOTATIONS,
-    FIELD_FRAMES,
-    FIELD_HISTORY,
-    FIELD_IS_EXPANDABLE,
-    FIELD_REQUESTED_SIZE,
-    FIELD_SEGMENTS,
-    FIELD_SEGMENT_POOL_ID,
-    FIELD_SEGMENT_TYPE,
-    FIELD_SIZE,
-    FIELD_STATE,
-    FIELD_STREAM,
-    FIELD_TIME_US,
-    FIELD_TOTAL_SIZE,
-    FIELD_USER_METADATA,
-    FIELD_COUNT
-};
-static const char *const field_names[FIELD_COUNT] = {"action",         "active_size",
-                                                     "addr",           "address",
-                                                     "allocated_size", "allocator_settings",
-                                                     "blocks",         "compile_context",
-                                                     "device",         "device_free",
-                                                     "device_traces",  "external_annotations",
-                                                     "frames",         "history",
-                                                     "is_expandable",  "requested_size",
-                                                     "segments",       "segment_pool_id",
-                                                     "segment_type",   "size",
-                                                     "state",          "stream",
-                                                     "time_us",        "total_size",
-                                                     "user_metadata"};
-#define FIELD_BIT(field) (UINT32_C(1) << (field))
-/* Those that a dict of each place may have. */
-static const uint32_t known_fields[PLACE_COUNT] = {
-    [PLACE_ROOT] = FIELD_BIT(FIELD_SEGMENTS) | FIELD_BIT(FIELD_DEVICE_TRACES) |
-                   FIELD_BIT(FIELD_ALLOCATOR_SETTINGS) | FIELD_BIT(FIELD_EXTERNAL_ANNOTATIONS),
-    [PLACE_SEGMENT] = FIELD_BIT(FIELD_DEVICE) | FIELD_BIT(FIELD_ADDRESS) |
-                      FIELD_BIT(FIELD_TOTAL_SIZE) | FIELD_BIT(FIELD_ALLOCATED_SIZE) |
-                      FIELD_BIT(FIELD_ACTIVE_SIZE) | FIELD_BIT(FIELD_BLOCKS) |
-                      FIELD_BIT(FIELD_REQUESTED_SIZE) | FIELD_BIT(FIELD_STREAM) |
-                      FIELD_BIT(FIELD_SEGMENT_TYPE) | FIELD_BIT(FIELD_SEGMENT_POOL_ID) |
-                      FIELD_BIT(FIELD_IS_EXPANDABLE) | FIELD_BIT(FIELD_FRAMES),
-    [PLACE_BLOCK] = FIELD_BIT(FIELD_ADDRESS) | FIELD_BIT(FIELD_SIZE) |
-                    FIELD_BIT(FIELD_REQUESTED_SIZE) | FIELD_BIT(FIELD_STATE) |
-                    FIELD_BIT(FIELD_FRAMES) | FIELD_BIT(FIELD_HISTORY),
-    [PLACE_EVENT] = FIELD_BIT(FIELD_ACTION) | FIELD_BIT(FIELD_ADDR) | FIELD_BIT(FIELD_SIZE) |
-                    FIELD_BIT(FIELD_STREAM) | FIELD_BIT(FIELD_TIME_US) | FIELD_BIT(FIELD_FRAMES) |
-                    FIELD_BIT(FIELD_DEVICE_FREE) | FIELD_BIT(FIELD_COMPILE_CONTEXT) |
-                    FIELD_BIT(FIELD_USER_METADATA),
-};
+/* The keys that mean something: their names, and the places whose dicts may have them. */
+#define ROOT (1U << PLACE_ROOT)
+#define SEGMENT (1U << PLACE_SEGMENT)
+#define BLOCK (1U << PLACE_BLOCK)
+#define EVENT (1U << PLACE_EVENT)
+/* clang-format off */
+#define FIELDS(row) \
+    row(ACTION, "action", EVENT) \
+    row(ACTIVE_SIZE, "active_size", SEGMENT) \
+    row(ADDR, "addr", EVENT) \
+    row(ADDRESS, "address", SEGMENT | BLOCK) \
+    row(ALLOCATED_SIZE, "allocated_size", SEGMENT) \
+    row(ALLOCATOR_SETTINGS, "allocator_settings", ROOT) \
+    row(BLOCKS, "blocks", SEGMENT) \
+    row(COMPILE_CONTEXT, "compile_context", EVENT) \
+    row(DEVICE, "device", SEGMENT) \
+    row(DEVICE_FREE, "device_free", EVENT) \
+    row(DEVICE_TRACES, "device_traces", ROOT) \
+    row(EXTERNAL_ANNOTATIONS, "external_annotations", ROOT) \
+    row(FRAMES, "frames", SEGMENT | BLOCK | EVENT) \
+    row(HISTORY, "history", BLOCK) \
+    row(IS_EXPANDABLE, "is_expandable", SEGMENT) \
+    row(REQUESTED_SIZE, "requested_size", SEGMENT | BLOCK) \
+    row(SEGMENTS, "segments", ROOT) \
+    row(SEGMENT_POOL_ID, "segment_pool_id", SEGMENT) \
+    row(SEGMENT_TYPE, "segment_type", SEGMENT) \
+    row(SIZE, "size", BLOCK | EVENT) \
+    row(STATE, "state", BLOCK) \
+    row(STREAM, "stream", SEGMENT | EVENT) \
+    row(TIME_US, "time_us", EVENT) \
+    row(TOTAL_SIZE, "total_size", SEGMENT) \
+    row(USER_METADATA, "user_metadata", EVENT)
+/* clang-format on */
+#define FIELD_NUMBER(number, name, places) FIELD_##number,
+#define FIELD_ROW(number, name, places) [FIELD_##number] = {name, places},
+enum field { FIELDS(FIELD_NUMBER) FIELD_COUNT };
+static const struct {
+    const char *name;
+    unsigned places;
+} fields[FIELD_COUNT] = {FIELDS(FIELD_ROW)};
 
 enum { LARGE_SEGMENT_BYTES = 20 << 20 }; /* unless large_segment_size_mb says otherwise */
 
@@ -102,31 +81,22 @@ fail_at_place(struct reader *reader, const char *reason, ...)
     va_start(arguments, reason);
     vsnprintf(text, sizeof text, reason, arguments);
     va_end(arguments);
-    switch (reader->place) {
-    case PLACE_ROOT:
-    case PLACE_COUNT:
-        break;
-    case PLACE_SEGMENT:
-        snprintf(path, sizeof path, "segments[%zu]: ", reader->outer);
-        break;
-    case PLACE_BLOCK:
-        snprintf(path, sizeof path, "segments[%zu].blocks[%zu]: ", reader->outer, reader->inner);
-        break;
-    case PLACE_TRACE:
-        snprintf(path, sizeof path, "device_traces[%zu]: ", reader->outer);
-        break;
-    case PLACE_EVENT:
-        snprintf(path, sizeof path, "device_traces[%zu][%zu]: ", reader->outer, reader->inner);
-        break;
+    const bool is_trace = reader->place == PLACE_TRACE || reader->place == PLACE_EVENT;
+    const char *list = is_trace ? "device_traces" : "segments";
+    if (reader->place == PLACE_SEGMENT || reader->place == PLACE_TRACE) {
+        snprintf(path, sizeof path, "%s[%zu]: ", list, reader->outer);
+    } else if (reader->place != PLACE_ROOT) {
+        snprintf(path, sizeof path, "%s[%zu]%s[%zu]: ", list, reader->outer,
+                 is_trace ? "" : ".blocks", reader->inner);
     }
     return import_fail(reader->error, IMPORT_INVALID, 0, 0, "%s%s", path, text);
 }
 
-static enum field find_field(const struct plain_text *key, uint32_t known)
+static enum field find_field(const struct plain_text *key, enum place place)
 {
     for (unsigned i = 0; i < FIELD_COUNT; i++) {
-        if ((known & FIELD_BIT(i)) != 0 && strlen(field_names[i]) == key->length &&
-            memcmp(field_names[i], key->at, key->length) == 0) {
+        if ((fields[i].places >> place & 1) != 0 && strlen(fields[i].name) == key->length &&
+            memcmp(fields[i].name, key->at, key->length) == 0) {
             return (enum field)i;
         }
     }
@@ -142,8 +112,7 @@ static void lay_out(struct reader *reader, struct layout *layout, struct plain_v
         layout->room = layout->count;
     }
     for (size_t i = 0; i < layout->count; i++) {
-        layout->fields[i] = (uint8_t)find_field(plain_key_at(reader->tree, dict, i),
-                                                known_fields[reader->place]);
+        layout->fields[i] = (uint8_t)find_field(plain_key_at(reader->tree, dict, i), reader->place);
     }
 }
 
@@ -199,35 +168,48 @@ static enum import_result read_number(struct reader *reader, enum field field, b
                                       uint64_t max, uint64_t *number)
 {
     const struct plain_value value = reader->record[field];
-    if (value.kind == PLAIN_NOTHING && is_needed) {
-        return fail_at_place(reader, "'%s' is missing", field_names[field]);
-    }
+    const char *name = fields[field].name;
     if (value.kind == PLAIN_NOTHING) {
-        return IMPORT_OK;
+        return is_needed ? fail_at_place(reader, "'%s' is missing", name) : IMPORT_OK;
     }
     if (!plain_is_number(value)) {
-        return fail_at_place(reader, "'%s' is not a whole number", field_names[field]);
+        return fail_at_place(reader, "'%s' is not a whole number", name);
     }
     const uint64_t read = plain_number(reader->tree, value);
     if (plain_is_negative(value)) {
-        return fail_at_place(reader, "'%s' is %" PRId64 "; accepted: 0 to %" PRIu64,
-                             field_names[field], (int64_t)read, max);
+        return fail_at_place(reader, "'%s' is %" PRId64 "; accepted: 0 to %" PRIu64, name,
+                             (int64_t)read, max);
     }
     if (read > max) {
-        return fail_at_place(reader, "'%s' is %" PRIu64 "; accepted: 0 to %" PRIu64,
-                             field_names[field], read, max);
+        return fail_at_place(reader, "'%s' is %" PRIu64 "; accepted: 0 to %" PRIu64, name, read,
+                             max);
     }
     *number = read;
     return IMPORT_OK;
 }
 
-static enum import_result read_host(struct reader *reader, uint8_t *host)
+/* A word, and what it means. */
+struct word {
+    const char *text;
+    int meaning;
+};
+
+/* The meaning of the record's text among words[count]; -1: of none of them.  *name: the text. */
+static enum import_result read_word(struct reader *reader, enum field field,
+                                    const struct word *words, size_t count,
+                                    const struct plain_text **name, int *meaning)
 {
-    uint64_t device = 0;
-    const enum import_result result = read_number(reader, FIELD_DEVICE, false,
-                                                  OP_HOST_COUNT_MAX - 1, &device);
-    *host = (uint8_t)device;
-    return result;
+    const struct plain_value value = reader->record[field];
+    *name = plain_text(reader->tree, value);
+    if (*name == NULL) {
+        return fail_at_place(reader, "'%s' is missing or not a text", fields[field].name);
+    }
+    size_t i = 0;
+    while (i < count && !plain_is_text(reader->tree, value, words[i].text)) {
+        i++;
+    }
+    *meaning = i < count ? words[i].meaning : -1;
+    return IMPORT_OK;
 }
 
 /* --- segments and blocks --- */
@@ -238,28 +220,20 @@ struct sums {
 
 static enum import_result read_state(struct reader *reader, enum torch_state *state)
 {
-    static const struct {
-        const char *name;
-        enum torch_state state;
-    } states[] = {
-        {"inactive", TORCH_INACTIVE},
-        {"active_allocated", TORCH_ALLOCATED},
-        {"active_awaiting_free", TORCH_AWAITING_FREE},
-        {"active_pending_free", TORCH_AWAITING_FREE},
-    };
-    const struct plain_value value = reader->record[FIELD_STATE];
-    const struct plain_text *name = plain_text(reader->tree, value);
-    if (name == NULL) {
-        return fail_at_place(reader, "'state' is missing or not a text");
+    static const struct word states[] = {{"inactive", TORCH_INACTIVE},
+                                         {"active_allocated", TORCH_ALLOCATED},
+                                         {"active_awaiting_free", TORCH_AWAITING_FREE},
+                                         {"active_pending_free", TORCH_AWAITING_FREE}};
+    const struct plain_text *name = NULL;
+    int meaning = -1;
+    IMPORT_TRY(
+        read_word(reader, FIELD_STATE, states, sizeof states / sizeof states[0], &name, &meaning));
+    if (meaning < 0) {
+        return fail_at_place(reader, "the state '%.*s' is unknown",
+                             name->length < 40 ? (int)name->length : 40, name->at);
     }
-    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
-        if (plain_is_text(reader->tree, value, states[i].name)) {
-            *state = states[i].state;
-            return IMPORT_OK;
-        }
-    }
-    return fail_at_place(reader, "the state '%.*s' is unknown",
-                         name->length < 40 ? (int)name->length : 40, name->at);
+    *state = (enum torch_state)meaning;
+    return IMPORT_OK;
 }
 
 /* Torch 1.13 keeps what a block was used for, the last use first. */
@@ -276,12 +250,11 @@ static struct plain_value get_frames(const struct reader *reader)
 static enum import_result read_requested(struct reader *reader, struct torch_block *block)
 {
     block->requested_bytes = block->size_bytes;
-    const enum import_result result = read_number(reader, FIELD_REQUESTED_SIZE, false, UINT64_MAX,
-                                                  &block->requested_bytes);
-    if (result != IMPORT_OK || block->state == TORCH_INACTIVE) {
-        return result; /* of a block that is not active it is what its last use had asked for */
-    }
-    if (block->requested_bytes == 0 || block->requested_bytes > block->size_bytes) {
+    IMPORT_TRY(
+        read_number(reader, FIELD_REQUESTED_SIZE, false, UINT64_MAX, &block->requested_bytes));
+    /* Of a block that is not active it is what its last use had asked for. */
+    if (block->state != TORCH_INACTIVE &&
+        (block->requested_bytes == 0 || block->requested_bytes > block->size_bytes)) {
         return fail_at_place(reader,
                              "%" PRIu64 " bytes were requested in a block of %" PRIu64 " bytes",
                              block->requested_bytes, block->size_bytes);
@@ -293,27 +266,31 @@ static enum import_result read_requested(struct reader *reader, struct torch_blo
 static enum import_result read_block(struct reader *reader, struct plain_value object, uint64_t at,
                                      struct torch_block *block)
 {
-    enum import_result result = enter_place(reader, object, PLACE_BLOCK);
-    if (result == IMPORT_OK) {
-        block->address = at;
-        result = read_number(reader, FIELD_ADDRESS, false, TORCH_ADDRESS_MAX, &block->address);
-    }
-    if (result == IMPORT_OK && block->address != at) {
+    IMPORT_TRY(enter_place(reader, object, PLACE_BLOCK));
+    block->address = at;
+    IMPORT_TRY(read_number(reader, FIELD_ADDRESS, false, TORCH_ADDRESS_MAX, &block->address));
+    if (block->address != at) {
         return fail_at_place(reader,
                              "it begins at %" PRIu64 ", not at %" PRIu64
                              ", where the block before it ends or the segment begins",
                              block->address, at);
     }
-    if (result == IMPORT_OK) {
-        result = read_number(reader, FIELD_SIZE, true, CAPACITY_BYTES_MAX, &block->size_bytes);
-    }
-    if (result == IMPORT_OK && block->size_bytes == 0) {
+    IMPORT_TRY(read_number(reader, FIELD_SIZE, true, CAPACITY_BYTES_MAX, &block->size_bytes));
+    if (block->size_bytes == 0) {
         return fail_at_place(reader, "the block has 0 bytes");
     }
-    if (result == IMPORT_OK) {
-        result = read_state(reader, &block->state);
-    }
-    return result == IMPORT_OK ? read_requested(reader, block) : result;
+    IMPORT_TRY(read_state(reader, &block->state));
+    return read_requested(reader, block);
+}
+
+/* Who asked for so many bytes. */
+static void name_user(struct reader *reader, struct plain_value frames, uint64_t size_bytes,
+                      uint32_t *name, uint32_t *stack)
+{
+    struct torch_snapshot *snapshot = reader->snapshot;
+    *name = torch_name_of(&snapshot->names, reader->tree, frames);
+    *stack = torch_stack_of(&snapshot->stacks, reader->tree, frames);
+    torch_name_count(&snapshot->names, *name, size_bytes);
 }
 
 static void add_block(struct reader *reader, struct torch_block *block, struct sums *sums)
@@ -323,10 +300,7 @@ static void add_block(struct reader *reader, struct torch_block *block, struct s
     block->stack = STACKS_NONE;
     sums->total += block->size_bytes;
     if (block->state != TORCH_INACTIVE) {
-        const struct plain_value frames = get_frames(reader);
-        block->name = torch_name_of(&snapshot->names, reader->tree, frames);
-        block->stack = torch_stack_of(&snapshot->stacks, reader->tree, frames);
-        torch_name_count(&snapshot->names, block->name, block->size_bytes);
+        name_user(reader, get_frames(reader), block->size_bytes, &block->name, &block->stack);
         sums->active += block->size_bytes;
         sums->requested += block->requested_bytes;
         sums->allocated += block->state == TORCH_ALLOCATED ? block->size_bytes : 0;
@@ -339,12 +313,10 @@ static void add_block(struct reader *reader, struct torch_block *block, struct s
 static enum import_result check_sum(struct reader *reader, enum field field, uint64_t sum)
 {
     uint64_t said = sum;
-    const enum import_result result = read_number(reader, field, false, UINT64_MAX, &said);
-    if (result == IMPORT_OK && said != sum) {
-        return fail_at_place(reader, "'%s' is %" PRIu64 ", but its blocks have %" PRIu64,
-                             field_names[field], said, sum);
-    }
-    return result;
+    IMPORT_TRY(read_number(reader, field, false, UINT64_MAX, &said));
+    return said == sum ? IMPORT_OK
+                       : fail_at_place(reader, "'%s' is %" PRIu64 ", but its blocks have %" PRIu64,
+                                       fields[field].name, said, sum);
 }
 
 /* segment: its record is read again, after those of its blocks. */
@@ -418,23 +390,18 @@ static enum import_result read_segment(struct reader *reader, struct plain_value
 {
     struct segment read = {0};
     struct sums sums = {0};
-    enum import_result result = enter_place(reader, segment, PLACE_SEGMENT);
-    if (result == IMPORT_OK) {
-        result = read_host(reader, &read.host);
-    }
-    if (result == IMPORT_OK) {
-        result = read_number(reader, FIELD_ADDRESS, true, TORCH_ADDRESS_MAX, &read.address);
-    }
+    uint64_t device = 0;
+    IMPORT_TRY(enter_place(reader, segment, PLACE_SEGMENT));
+    IMPORT_TRY(read_number(reader, FIELD_DEVICE, false, OP_HOST_COUNT_MAX - 1, &device));
+    IMPORT_TRY(read_number(reader, FIELD_ADDRESS, true, TORCH_ADDRESS_MAX, &read.address));
+    read.host = (uint8_t)device;
     read_pool(reader, &read);
     const struct plain_value blocks = reader->record[FIELD_BLOCKS];
-    if (result == IMPORT_OK &&
-        (blocks.kind != PLAIN_LIST || plain_count(reader->tree, blocks) == 0)) {
+    if (blocks.kind != PLAIN_LIST || plain_count(reader->tree, blocks) == 0) {
         return fail_at_place(reader, "'blocks' is not a list with blocks");
     }
-    if (result == IMPORT_OK) {
-        result = read_blocks(reader, blocks, &read, &sums);
-    }
-    return result == IMPORT_OK ? check_sums(reader, segment, &sums) : result;
+    IMPORT_TRY(read_blocks(reader, blocks, &read, &sums));
+    return check_sums(reader, segment, &sums);
 }
 
 static enum import_result read_segments(struct reader *reader, struct plain_value segments)
@@ -455,35 +422,23 @@ static enum import_result read_segments(struct reader *reader, struct plain_valu
 
 static enum import_result read_action(struct reader *reader, struct torch_event *event)
 {
-    static const struct {
-        const char *name;
-        enum torch_action action;
-    } actions[] = {
-        {"alloc", TORCH_ALLOC},
-        {"free_requested", TORCH_FREE_REQUESTED},
-        {"free_completed", TORCH_FREE_COMPLETED},
-        {"oom", TORCH_OOM},
-        {"segment_alloc", TORCH_SEGMENT_ALLOC},
-        {"segment_map", TORCH_SEGMENT_ALLOC},
-        {"segment_free", TORCH_SEGMENT_FREE},
-        {"segment_unmap", TORCH_SEGMENT_FREE},
-        {"snapshot", TORCH_OTHER},
-        {"user_defined", TORCH_OTHER},
-    };
+    static const struct word actions[] = {{"alloc", TORCH_ALLOC},
+                                          {"free_requested", TORCH_FREE_REQUESTED},
+                                          {"free_completed", TORCH_FREE_COMPLETED},
+                                          {"oom", TORCH_OOM},
+                                          {"segment_alloc", TORCH_SEGMENT_ALLOC},
+                                          {"segment_map", TORCH_SEGMENT_ALLOC},
+                                          {"segment_free", TORCH_SEGMENT_FREE},
+                                          {"segment_unmap", TORCH_SEGMENT_FREE},
+                                          {"snapshot", TORCH_OTHER},
+                                          {"user_defined", TORCH_OTHER}};
     struct torch_snapshot *snapshot = reader->snapshot;
-    const struct plain_value value = reader->record[FIELD_ACTION];
-    const struct plain_text *name = plain_text(reader->tree, value);
-    if (name == NULL) {
-        return fail_at_place(reader, "'action' is missing or not a text");
-    }
-    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
-        if (plain_is_text(reader->tree, value, actions[i].name)) {
-            event->action = (uint8_t)actions[i].action;
-            return IMPORT_OK;
-        }
-    }
-    event->action = TORCH_OTHER;
-    if (snapshot->unknown_actions++ == 0) {
+    const struct plain_text *name = NULL;
+    int meaning = -1;
+    IMPORT_TRY(read_word(reader, FIELD_ACTION, actions, sizeof actions / sizeof actions[0], &name,
+                         &meaning));
+    event->action = (uint8_t)(meaning < 0 ? TORCH_OTHER : meaning);
+    if (meaning < 0 && snapshot->unknown_actions++ == 0) {
         snprintf(snapshot->unknown_action, sizeof snapshot->unknown_action, "%.*s",
                  name->length < SETUP_NAME_BYTES ? (int)name->length : SETUP_NAME_BYTES, name->at);
     }
@@ -506,46 +461,35 @@ static enum import_result read_times(struct reader *reader, struct torch_event *
     return IMPORT_OK;
 }
 
-/* More than any device has is nonsense: nothing is said then. */
-static enum import_result read_device_free(struct reader *reader, struct torch_event *event)
-{
-    event->free_bytes = UINT64_MAX;
-    const enum import_result result = read_number(reader, FIELD_DEVICE_FREE, false, UINT64_MAX,
-                                                  &event->free_bytes);
-    event->free_bytes = event->free_bytes > CAPACITY_BYTES_MAX ? UINT64_MAX : event->free_bytes;
-    return result;
-}
-
-/* What has no size, and what needs an address. */
+/* What has no size, and what needs an address.  What was asked for in vain may be any number: a
+ * negative count of elements does that.  Free bytes above what any device has are nonsense. */
 static enum import_result read_place(struct reader *reader, struct torch_event *event)
 {
     const bool is_oom = event->action == TORCH_OOM;
-    /* What was asked for in vain may be any number: a negative count of elements does that. */
-    const enum import_result result = read_number(
-        reader, FIELD_SIZE, true, is_oom ? UINT64_MAX : CAPACITY_BYTES_MAX, &event->size_bytes);
-    if (result == IMPORT_OK && event->size_bytes == 0) {
+    IMPORT_TRY(read_number(reader, FIELD_SIZE, true, is_oom ? UINT64_MAX : CAPACITY_BYTES_MAX,
+                           &event->size_bytes));
+    if (event->size_bytes == 0) {
         return fail_at_place(reader, "the event has 0 bytes");
     }
-    if (result == IMPORT_OK && is_oom) {
-        return read_device_free(reader, event);
+    if (!is_oom) {
+        return read_number(reader, FIELD_ADDR, true, TORCH_ADDRESS_MAX, &event->address);
     }
-    return result != IMPORT_OK
-               ? result
-               : read_number(reader, FIELD_ADDR, true, TORCH_ADDRESS_MAX, &event->address);
+    event->free_bytes = UINT64_MAX;
+    IMPORT_TRY(read_number(reader, FIELD_DEVICE_FREE, false, UINT64_MAX, &event->free_bytes));
+    event->free_bytes = event->free_bytes > CAPACITY_BYTES_MAX ? UINT64_MAX : event->free_bytes;
+    return IMPORT_OK;
 }
 
 static enum import_result read_event(struct reader *reader, struct plain_value object,
                                      struct torch_event *event)
 {
-    enum import_result result = enter_place(reader, object, PLACE_EVENT);
-    if (result == IMPORT_OK) {
-        result = read_action(reader, event);
+    IMPORT_TRY(enter_place(reader, object, PLACE_EVENT));
+    IMPORT_TRY(read_action(reader, event));
+    if (event->action == TORCH_OTHER) {
+        return IMPORT_OK;
     }
-    if (result != IMPORT_OK || event->action == TORCH_OTHER) {
-        return result;
-    }
-    result = read_place(reader, event);
-    return result == IMPORT_OK ? read_times(reader, event) : result;
+    IMPORT_TRY(read_place(reader, event));
+    return read_times(reader, event);
 }
 
 static void add_event(struct reader *reader, struct torch_event *event)
@@ -554,10 +498,8 @@ static void add_event(struct reader *reader, struct torch_event *event)
     event->name = TORCH_NO_NAME;
     event->stack = STACKS_NONE;
     if (event->action == TORCH_ALLOC || event->action == TORCH_OOM) {
-        const struct plain_value frames = reader->record[FIELD_FRAMES];
-        event->name = torch_name_of(&snapshot->names, reader->tree, frames);
-        event->stack = torch_stack_of(&snapshot->stacks, reader->tree, frames);
-        torch_name_count(&snapshot->names, event->name, event->size_bytes);
+        name_user(reader, reader->record[FIELD_FRAMES], event->size_bytes, &event->name,
+                  &event->stack);
     }
     snapshot->events = array_grown(snapshot->events, snapshot->event_count, &snapshot->event_room,
                                    sizeof *event);

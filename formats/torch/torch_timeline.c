@@ -2,7 +2,7 @@
  * [times, sizes] with a sum for each category (.json).  No block has an address there, so that a
  * free is of some block of its size and category. */
 #include "formats/common/capacity.h"
-#include "formats/common/hash_seed.h"
+#include "formats/common/slots.h"
 #include "formats/common/trace.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
@@ -27,7 +27,6 @@ struct stack {
     uint64_t size_bytes;
     uint32_t category;
     uint32_t top; /* number of a block; NO_BLOCK: none */
-    bool is_used;
 };
 
 /* A number is the address of the trace. */
@@ -39,9 +38,9 @@ struct block {
 struct timeline {
     struct trace *trace;
     struct import *import;
-    uint64_t seed;        /* of the stacks: a file must not choose which sizes meet */
-    struct stack *stacks; /* open addressing, a power of two */
+    struct stack *stacks; /* stack_count of them */
     size_t stack_count, stack_room;
+    struct slots slots;   /* of stacks */
     struct block *blocks; /* from 1 */
     size_t block_count, block_room;
     uint64_t live[CATEGORY_COUNT], live_all;
@@ -53,46 +52,33 @@ struct timeline {
 
 /* --- blocks by size and category --- */
 
-static struct stack *find_place(const struct timeline *timeline, uint64_t size_bytes,
-                                uint32_t category)
+static uint64_t hash_stack(const void *thing, uint64_t seed)
 {
-    uint64_t key[2] = {size_bytes, category};
-    const size_t mask = timeline->stack_room - 1;
-    size_t place = (size_t)hash_bytes(timeline->seed, key, sizeof key) & mask;
-    while (timeline->stacks[place].is_used && (timeline->stacks[place].size_bytes != size_bytes ||
-                                               timeline->stacks[place].category != category)) {
-        place = (place + 1) & mask;
-    }
-    return &timeline->stacks[place];
+    const struct stack *stack = thing;
+    const uint64_t key[2] = {stack->size_bytes, stack->category};
+    return hash_bytes(HASH_START + seed, key, sizeof key);
 }
 
-static void grow_stacks(struct timeline *timeline)
+static bool is_same_stack(const void *a, const void *b)
 {
-    struct timeline grown = *timeline;
-    grown.stack_room = timeline->stack_room == 0 ? 256 : timeline->stack_room * 2;
-    grown.stacks = calloc(grown.stack_room, sizeof *grown.stacks);
-    CHECK(grown.stacks != NULL);
-    for (size_t i = 0; i < timeline->stack_room; i++) {
-        const struct stack *stack = &timeline->stacks[i];
-        if (stack->is_used) {
-            *find_place(&grown, stack->size_bytes, stack->category) = *stack;
-        }
-    }
-    free(timeline->stacks);
-    *timeline = grown;
+    const struct stack *x = a;
+    const struct stack *y = b;
+    return x->size_bytes == y->size_bytes && x->category == y->category;
 }
 
 static struct stack *stack_of(struct timeline *timeline, uint64_t size_bytes, uint32_t category)
 {
-    if (timeline->stack_count * 2 >= timeline->stack_room) {
-        grow_stacks(timeline);
+    const struct stack key = {.size_bytes = size_bytes, .category = category};
+    static const struct slots_kind kind = {sizeof key, hash_stack, is_same_stack};
+    uint32_t *slot = slots_find(&timeline->slots, &kind, timeline->stacks, 0, timeline->stack_count,
+                                &key);
+    if (*slot == 0) {
+        timeline->stacks = array_grown(timeline->stacks, timeline->stack_count,
+                                       &timeline->stack_room, sizeof key);
+        timeline->stacks[timeline->stack_count] = key;
+        *slot = (uint32_t)++timeline->stack_count;
     }
-    struct stack *stack = find_place(timeline, size_bytes, category);
-    if (!stack->is_used) {
-        *stack = (struct stack){.size_bytes = size_bytes, .category = category, .is_used = true};
-        timeline->stack_count++;
-    }
-    return stack;
+    return &timeline->stacks[*slot - 1];
 }
 
 static void push(struct timeline *timeline, uint32_t number, uint32_t category)
@@ -252,15 +238,14 @@ static enum import_result read_rows(struct timeline *timeline, const json_t *row
 static enum import_result shrink(struct timeline *timeline, uint32_t *tops, uint32_t category,
                                  uint64_t bytes)
 {
-    enum import_result result = IMPORT_OK;
-    while (bytes > 0 && result == IMPORT_OK) {
+    while (bytes > 0) {
         const uint32_t number = tops[category];
         CHECK(number != NO_BLOCK);
         const uint64_t size_bytes = timeline->blocks[number].size_bytes;
         tops[category] = timeline->blocks[number].below;
-        result = release(timeline, number, category);
-        if (size_bytes > bytes && result == IMPORT_OK) {
-            result = make(timeline, size_bytes - bytes, category);
+        IMPORT_TRY(release(timeline, number, category));
+        if (size_bytes > bytes) {
+            IMPORT_TRY(make(timeline, size_bytes - bytes, category));
             const uint32_t rest = (uint32_t)timeline->block_count - 1;
             timeline->blocks[rest].below = tops[category];
             tops[category] = rest;
@@ -268,14 +253,13 @@ static enum import_result shrink(struct timeline *timeline, uint32_t *tops, uint
         }
         bytes -= size_bytes < bytes ? size_bytes : bytes;
     }
-    return result;
+    return IMPORT_OK;
 }
 
 static enum import_result take_sums(struct timeline *timeline, const json_t *sums, uint32_t *tops,
                                     size_t i, struct import_error *error)
 {
-    enum import_result result = IMPORT_OK;
-    for (uint32_t category = 0; category < CATEGORY_COUNT && result == IMPORT_OK; category++) {
+    for (uint32_t category = 0; category < CATEGORY_COUNT; category++) {
         int64_t bytes = 0;
         if (json_array_size(sums) != SIZES_COUNT || !read_integer(sums, category + 1, &bytes) ||
             bytes < 0 || bytes > (int64_t)(CAPACITY_BYTES_MAX / CATEGORY_COUNT)) {
@@ -285,15 +269,15 @@ static enum import_result take_sums(struct timeline *timeline, const json_t *sum
         const uint64_t wanted = (uint64_t)bytes;
         const uint64_t live = timeline->live[category];
         if (wanted < live) {
-            result = shrink(timeline, tops, category, live - wanted);
+            IMPORT_TRY(shrink(timeline, tops, category, live - wanted));
         } else if (wanted > live) {
-            result = make(timeline, wanted - live, category);
+            IMPORT_TRY(make(timeline, wanted - live, category));
             const uint32_t number = (uint32_t)timeline->block_count - 1;
             timeline->blocks[number].below = tops[category];
             tops[category] = number;
         }
     }
-    return result;
+    return IMPORT_OK;
 }
 
 static enum import_result read_sums(struct timeline *timeline, const json_t *times,
@@ -365,10 +349,9 @@ static enum import_result import_list(const json_t *root, const struct import_in
     const bool is_sums = json_array_size(root) == 2 &&
                          (json_is_array(json_array_get(second, 0)) || json_array_size(first) == 0);
     struct timeline timeline = {
-        .import = import, .trace = trace_begin(input, import, error), .seed = hash_seed_draw()};
-    if (timeline.trace == NULL) {
-        return import_fail(error, IMPORT_UNREADABLE, 0, 0, "no host memory for the timeline");
-    }
+        .import = import,
+        .trace = trace_begin(input, import, error),
+        .slots = {.seed = hash_seed_draw()}}; /* a file must not choose which sizes meet */
     snprintf(import->setup.system, sizeof import->setup.system, "pytorch");
     enum import_result result = is_sums ? read_sums(&timeline, first, second, error)
                                         : read_rows(&timeline, root, error);
@@ -378,6 +361,7 @@ static enum import_result import_list(const json_t *root, const struct import_in
     } else {
         trace_abandon(timeline.trace);
     }
+    free(timeline.slots.slots);
     free(timeline.stacks);
     free(timeline.blocks);
     return result;

@@ -17,19 +17,6 @@ struct player {
     unsigned host_count;        /* no later one has events */
 };
 
-/* trace_tag gives the first 254 names a tag each. */
-static void choose_tags(struct player *player)
-{
-    const struct torch_names *names = &player->snapshot->names;
-    uint32_t *order = torch_names_by_bytes(names);
-    player->tags = calloc(names->table.count + 1, 1);
-    for (size_t i = 0; player->tags != NULL && i < names->table.count; i++) {
-        const char *text = torch_name_text(names, order[i]);
-        player->tags[order[i]] = trace_tag(player->trace, text, strlen(text));
-    }
-    free(order);
-}
-
 /* --- capacity --- */
 
 /* What the file says that a device had for the allocator. */
@@ -178,22 +165,21 @@ static struct trace_event make_event_of_block(const struct player *player,
 static enum import_result play_before(struct player *player)
 {
     const struct torch_snapshot *snapshot = player->snapshot;
-    enum import_result result = IMPORT_OK;
-    for (size_t i = 0; result == IMPORT_OK && i < snapshot->block_count; i++) {
+    for (size_t i = 0; i < snapshot->block_count; i++) {
         const struct torch_block *block = &snapshot->blocks[i];
         if (block->state == TORCH_AWAITING_FREE && !block->is_in_trace) {
             const struct trace_event made = make_event_of_block(player, block);
-            result = trace_free_requested(player->trace, &made);
+            IMPORT_TRY(trace_free_requested(player->trace, &made));
         }
     }
-    for (size_t i = 0; result == IMPORT_OK && i < snapshot->event_count; i++) {
+    for (size_t i = 0; i < snapshot->event_count; i++) {
         const struct torch_event *event = &snapshot->events[i];
         if (event->is_there_before && event->action == TORCH_FREE_COMPLETED) {
             const struct trace_event made = make_event(player, event);
-            result = trace_free_requested(player->trace, &made);
+            IMPORT_TRY(trace_free_requested(player->trace, &made));
         }
     }
-    return result;
+    return IMPORT_OK;
 }
 
 /* Whether the free that event i requests is complete before anything else happens on its device. */
@@ -267,28 +253,32 @@ static unsigned find_earliest(const struct player *player)
 
 static enum import_result play_events(struct player *player)
 {
-    enum import_result result = IMPORT_OK;
     find_ends(player);
-    for (unsigned host = find_earliest(player); result == IMPORT_OK && host < OP_HOST_COUNT_MAX;
-         host = find_earliest(player)) {
-        result = play_next(player, host);
+    for (unsigned host; (host = find_earliest(player)) < OP_HOST_COUNT_MAX;) {
+        IMPORT_TRY(play_next(player, host));
     }
-    return result;
+    return IMPORT_OK;
 }
 
 /* Blocks that no event made or freed. */
 static enum import_result play_silent(struct player *player)
 {
     const struct torch_snapshot *snapshot = player->snapshot;
-    enum import_result result = IMPORT_OK;
-    for (size_t i = 0; result == IMPORT_OK && i < snapshot->block_count; i++) {
+    for (size_t i = 0; i < snapshot->block_count; i++) {
         const struct torch_block *block = &snapshot->blocks[i];
         if (block->state == TORCH_ALLOCATED && !block->is_in_trace) {
             const struct trace_event made = make_event_of_block(player, block);
-            result = trace_was_there(player->trace, &made);
+            IMPORT_TRY(trace_was_there(player->trace, &made));
         }
     }
-    return result;
+    return IMPORT_OK;
+}
+
+static enum import_result play_all(struct player *player)
+{
+    IMPORT_TRY(play_before(player));
+    IMPORT_TRY(play_events(player));
+    return play_silent(player);
 }
 
 /* What the allocator gave beyond the request rounded up, because it did not split its block. */
@@ -319,20 +309,11 @@ enum import_result torch_build_trace(struct torch_snapshot *snapshot,
 {
     import->setup.granule_bytes = snapshot->granule_bytes;
     struct player player = {.snapshot = snapshot, .trace = trace_begin(input, import, error)};
-    if (player.trace == NULL) {
-        return import_fail(error, IMPORT_UNREADABLE, 0, 0, "no host memory for the events");
-    }
-    choose_tags(&player);
+    player.tags = name_table_give_tags(&snapshot->names.table, trace_give_tag, player.trace);
     choose_capacity(&player, input, import);
     note_slack(snapshot, import);
     explain_failures(snapshot, import);
-    enum import_result result = play_before(&player);
-    if (result == IMPORT_OK) {
-        result = play_events(&player);
-    }
-    if (result == IMPORT_OK) {
-        result = play_silent(&player);
-    }
+    const enum import_result result = play_all(&player);
     free(player.tags);
     if (result != IMPORT_OK) {
         trace_abandon(player.trace);

@@ -11,6 +11,7 @@
  * Sizes are exact.  Values of one allocation may lie over one another: they live at different
  * times. */
 #include "formats/common/capacity.h"
+#include "formats/common/cursor.h"
 #include "formats/common/import.h"
 #include "harness/base/size.h"
 
@@ -47,15 +48,10 @@ static const struct {
     {"", "other", COMPILE_NUMBER_COUNT},
 };
 
-struct part_text {
-    const char *text;
-    size_t length;
-};
-
 /* One line of the list for people. */
 struct told {
     uint64_t size_bytes;
-    struct part_text name, shape;
+    struct text_part name, shape;
     enum part part;
     bool is_value; /* of temporaries, which share their bytes */
 };
@@ -64,8 +60,7 @@ struct assignment {
     const struct import_input *input;
     struct import *import;
     struct import_error *error;
-    const char *line, *end; /* the line that is read */
-    size_t line_number;
+    struct cursor line; /* that is read */
     bool is_in_allocation;
     bool is_local; /* thread-local: not memory of the device */
     enum part part;
@@ -82,46 +77,23 @@ struct assignment {
 
 static enum import_result fail(struct assignment *assignment, const char *reason)
 {
-    return import_fail(assignment->error, IMPORT_INVALID, assignment->line_number, 1, "%s", reason);
+    return import_fail(assignment->error, IMPORT_INVALID, assignment->line.line, 1, "%s", reason);
 }
 
 /* --- lines --- */
 
-/* Goes behind the words; false: they are not there. */
-static bool skip(const char **at, const char *end, const char *words)
+static bool has_attribute(const struct cursor *line, const char *words)
 {
-    const size_t length = strlen(words);
-    if ((size_t)(end - *at) < length || memcmp(*at, words, length) != 0) {
-        return false;
-    }
-    *at += length;
-    return true;
-}
-
-static bool take_number(const char **at, const char *end, uint64_t *number)
-{
-    const char *begin = *at;
-    while (*at < end && **at >= '0' && **at <= '9') {
-        (*at)++;
-    }
-    return number_parse(begin, (size_t)(*at - begin), number);
-}
-
-static bool has_attribute(const struct assignment *assignment, const char *at, const char *words)
-{
-    return memmem(at, (size_t)(assignment->end - at), words, strlen(words)) != NULL;
+    return memmem(line->at, (size_t)(line->end - line->at), words, strlen(words)) != NULL;
 }
 
 /* "shape |f32[1024]|". */
-static struct part_text find_shape(const struct assignment *assignment, const char *at)
+static struct text_part find_shape(struct cursor line)
 {
-    const char *begin = memmem(at, (size_t)(assignment->end - at), "shape |", 7);
-    if (begin == NULL) {
-        return (struct part_text){at, 0};
-    }
-    begin += 7;
-    const char *stop = memchr(begin, '|', (size_t)(assignment->end - begin));
-    return (struct part_text){begin, stop == NULL ? 0 : (size_t)(stop - begin)};
+    struct text_part before, shape;
+    const bool has_shape = cursor_take_up_to(&line, "shape |", &before) &&
+                           cursor_take_up_to(&line, "|", &shape);
+    return has_shape ? shape : (struct text_part){line.at, 0};
 }
 
 /* Keeps the largest in order. */
@@ -142,10 +114,10 @@ static void add_told(struct assignment *assignment, const struct told *told)
     list[i] = *told;
 }
 
-static enum part find_part(const struct assignment *assignment, const char *at)
+static enum part find_part(const struct cursor *line)
 {
     for (int i = 0; i < PART_OTHER; i++) {
-        if (has_attribute(assignment, at, part_kinds[i].attribute)) {
+        if (has_attribute(line, part_kinds[i].attribute)) {
             return (enum part)i;
         }
     }
@@ -155,20 +127,22 @@ static enum part find_part(const struct assignment *assignment, const char *at)
 static void append_op(struct assignment *assignment)
 {
     const uint64_t mask = assignment->import->setup.granule_bytes - 1;
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = (assignment->size_bytes + mask) & ~mask;
-    op.unpadded_bytes = assignment->size_bytes < op.size_bytes ? assignment->size_bytes : 0;
-    op.tag = (uint8_t)(assignment->part + 1);
-    assignment->rounded_bytes += op.size_bytes;
-    (void)import_append(assignment->import, &op);
+    const uint64_t size_bytes = (assignment->size_bytes + mask) & ~mask;
+    const bool is_padded = assignment->size_bytes < size_bytes;
+    assignment->rounded_bytes += size_bytes;
+    (void)import_append(assignment->import,
+                        &OP_TO_MAKE(OP_ALLOC, .tag = (uint8_t)(assignment->part + 1),
+                                    .size_bytes = size_bytes,
+                                    .unpadded_bytes = is_padded ? assignment->size_bytes : 0));
 }
 
 /* "allocation I: size N, ...:" */
-static enum import_result read_allocation(struct assignment *assignment, const char *at)
+static enum import_result read_allocation(struct assignment *assignment)
 {
+    struct cursor *line = &assignment->line;
     uint64_t index = 0, size_bytes = 0;
-    if (!take_number(&at, assignment->end, &index) || !skip(&at, assignment->end, ": size ") ||
-        !take_number(&at, assignment->end, &size_bytes)) {
+    if (!cursor_take_number(line, &index) || !cursor_take_text(line, ": size ") ||
+        !cursor_take_number(line, &size_bytes)) {
         return fail(assignment, "an allocation has no number or no size");
     }
     if (size_bytes > CAPACITY_BYTES_MAX ||
@@ -176,8 +150,8 @@ static enum import_result read_allocation(struct assignment *assignment, const c
         return fail(assignment, "the allocations are above 1P");
     }
     assignment->is_in_allocation = true;
-    assignment->is_local = has_attribute(assignment, at, ", thread-local");
-    assignment->part = find_part(assignment, at);
+    assignment->is_local = has_attribute(line, ", thread-local");
+    assignment->part = find_part(line);
     assignment->size_bytes = size_bytes;
     assignment->sum_bytes += size_bytes;
     if (assignment->is_local) {
@@ -190,40 +164,40 @@ static enum import_result read_allocation(struct assignment *assignment, const c
     }
     if (size_bytes > 0 && assignment->part != PART_TEMPORARY) {
         add_told(assignment, &(struct told){.size_bytes = size_bytes,
-                                            .shape = find_shape(assignment, at),
-                                            .name = {at, 0},
+                                            .shape = find_shape(*line),
+                                            .name = {line->at, 0},
                                             .part = assignment->part});
     }
     return IMPORT_OK;
 }
 
 /* " value: <ID NAME @K> (size=N,offset=N): SHAPE" */
-static enum import_result read_value(struct assignment *assignment, const char *at)
+static enum import_result read_value(struct assignment *assignment)
 {
-    const char *end = assignment->end;
+    struct cursor *line = &assignment->line;
     uint64_t id = 0, size_bytes = 0, offset = 0;
-    const char *sizes = memmem(at, (size_t)(end - at), "> (size=", 8);
-    if (!take_number(&at, end, &id) || !skip(&at, end, " ") || sizes == NULL || sizes < at) {
+    struct text_part name;
+    if (!cursor_take_number(line, &id) || !cursor_take(line, ' ') ||
+        !cursor_take_up_to(line, "> (size=", &name)) {
         return fail(assignment, "a value has no name or no size");
     }
-    const char *stop = memmem(at, (size_t)(sizes - at), " @", 2);
-    const struct part_text name = {at, (size_t)((stop == NULL ? sizes : stop) - at)};
-    at = sizes + 8;
-    if (!take_number(&at, end, &size_bytes) || !skip(&at, end, ",offset=") ||
-        !take_number(&at, end, &offset) || !skip(&at, end, ")")) {
+    const char *stop = memmem(name.at, name.length, " @", 2);
+    name.length = stop == NULL ? name.length : (size_t)(stop - name.at);
+    if (!cursor_take_number(line, &size_bytes) || !cursor_take_text(line, ",offset=") ||
+        !cursor_take_number(line, &offset) || !cursor_take(line, ')')) {
         return fail(assignment, "a value has no size or no offset");
     }
     if (!assignment->is_in_allocation || size_bytes > assignment->size_bytes ||
         offset > assignment->size_bytes - size_bytes) {
         return fail(assignment, "a value lies outside its allocation");
     }
-    (void)skip(&at, end, ": ");
+    (void)cursor_take_text(line, ": ");
     if (!assignment->is_local && assignment->part == PART_TEMPORARY && size_bytes > 0) {
         assignment->value_count++;
         assignment->value_bytes += size_bytes;
         add_told(assignment, &(struct told){.size_bytes = size_bytes,
                                             .name = name,
-                                            .shape = {at, (size_t)(end - at)},
+                                            .shape = {line->at, (size_t)(line->end - line->at)},
                                             .part = PART_TEMPORARY,
                                             .is_value = true});
     }
@@ -232,18 +206,16 @@ static enum import_result read_value(struct assignment *assignment, const char *
 
 static enum import_result read_line(struct assignment *assignment)
 {
-    const char *at = assignment->line;
-    while (at < assignment->end && (*at == ' ' || *at == '\t')) {
-        at++;
+    struct cursor *line = &assignment->line;
+    cursor_skip_blanks(line);
+    if (cursor_take_text(line, "allocation ")) {
+        return read_allocation(assignment);
     }
-    if (skip(&at, assignment->end, "allocation ")) {
-        return read_allocation(assignment, at);
+    if (cursor_take_text(line, "value: <")) {
+        return read_value(assignment);
     }
-    if (skip(&at, assignment->end, "value: <")) {
-        return read_value(assignment, at);
-    }
-    if (skip(&at, assignment->end, "Total bytes used: ")) {
-        assignment->has_total = take_number(&at, assignment->end, &assignment->total_bytes);
+    if (cursor_take_text(line, "Total bytes used: ")) {
+        assignment->has_total = cursor_take_number(line, &assignment->total_bytes);
     }
     return IMPORT_OK;
 }
@@ -251,18 +223,9 @@ static enum import_result read_line(struct assignment *assignment)
 /* Up to the total: what follows it says of each value where it is used. */
 static enum import_result read_lines(struct assignment *assignment)
 {
-    const char *end = assignment->input->text + assignment->input->length;
-    const char *at = assignment->input->text + HEADING_BYTES;
-    assignment->line_number = 1;
-    for (; at < end && !assignment->has_total; at++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        assignment->line = at;
-        assignment->end = stop == NULL ? end : stop;
-        at = assignment->end;
-        assignment->end -= assignment->end > assignment->line && assignment->end[-1] == '\r' ? 1
-                                                                                             : 0;
+    struct cursor lines = cursor_make(assignment->input->text, assignment->input->length);
+    while (!assignment->has_total && cursor_next_line(&lines, &assignment->line)) {
         IMPORT_TRY(read_line(assignment));
-        assignment->line_number++;
     }
     return IMPORT_OK;
 }
@@ -283,8 +246,8 @@ static void tell_list(const struct assignment *assignment, struct compile_report
         const char *type = told->is_value ? "value in the temporaries"
                                           : part_kinds[told->part].name;
         allocation->size = printed_size_exact(told->size_bytes);
-        compile_report_set(&allocation->shape, told->shape.text, told->shape.length);
-        compile_report_set(&allocation->label, told->name.text, told->name.length);
+        compile_report_set(&allocation->shape, told->shape.at, told->shape.length);
+        compile_report_set(&allocation->label, told->name.at, told->name.length);
         compile_report_set(&allocation->type, type, strlen(type));
     }
 }

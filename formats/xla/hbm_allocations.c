@@ -1,7 +1,9 @@
 /* The format, and its lines. */
 #include "formats/xla/private/hbm_allocations.h"
 
+#include "formats/common/cursor.h"
 #include "formats/common/phrase.h"
+#include "harness/base/array.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,28 +14,6 @@ enum { PREFIX_BYTES_MAX = 1024 };
 static const char header_words[] = "HBM allocations:";
 static const char *const state_names[HBM_ROW_STATE_COUNT] = {
     "movable", "held", "dying", "program idle", "program busy", "retired"};
-
-/* A line of the text, without its end. */
-struct line {
-    const char *text;
-    size_t length;
-    size_t number;
-};
-
-static bool next_line(const struct import_input *input, size_t *offset, struct line *line)
-{
-    if (*offset >= input->length) {
-        return false;
-    }
-    const char *begin = input->text + *offset;
-    const char *end = memchr(begin, '\n', input->length - *offset);
-    line->text = begin;
-    line->length = end == NULL ? input->length - *offset : (size_t)(end - begin);
-    line->number++;
-    *offset += line->length + 1;
-    line->length -= line->length > 0 && begin[line->length - 1] == '\r' ? 1 : 0;
-    return true;
-}
 
 bool hbm_allocations_find(const char *text, size_t length, size_t *offset)
 {
@@ -53,52 +33,47 @@ bool hbm_allocations_find(const char *text, size_t length, size_t *offset)
 
 /* --- lines --- */
 
-/* Takes a size and the words behind it, all on this line. */
-static bool take_size_and(struct phrase_cursor *cursor, struct size_range *range, const char *words)
+static size_t measure(const struct cursor *line)
 {
-    return phrase_take_size(cursor, range) && phrase_take(cursor, words);
+    return (size_t)(line->end - line->at);
 }
 
 /* "HBM allocations: N blocks, S in use (N bytes), S of it padding, S reserved, S free, S limit" */
-static bool parse_header(const struct line *line, struct hbm_allocations *allocations)
+static bool parse_header(const struct cursor *line, struct hbm_allocations *allocations)
 {
-    struct phrase_cursor cursor = {.text = line->text, .length = line->length};
+    struct phrase_cursor cursor = {.text = line->at, .length = measure(line)};
     struct size_range used;
-    return phrase_take(&cursor, header_words) &&
-           phrase_take_count(&cursor, &allocations->block_count) &&
-           phrase_take(&cursor, "blocks,") && take_size_and(&cursor, &used, "in use (") &&
-           phrase_take_count(&cursor, &allocations->used_bytes) &&
-           phrase_take(&cursor, "bytes),") &&
-           take_size_and(&cursor, &allocations->padding, "of it padding,") &&
-           take_size_and(&cursor, &allocations->reserved, "reserved,") &&
-           take_size_and(&cursor, &allocations->free, "free,") &&
-           take_size_and(&cursor, &allocations->limit, "limit");
+    return phrase_scan(&cursor,
+                       "HBM allocations: %N blocks, %S in use ( %N bytes), %S of it padding, "
+                       "%S reserved, %S free, %S limit",
+                       &allocations->block_count, &used, &allocations->used_bytes,
+                       &allocations->padding, &allocations->reserved, &allocations->free,
+                       &allocations->limit);
 }
 
 /* "  movable: 1 blocks, 195.5K (200192 bytes)" */
-static bool parse_state(const struct line *line, struct hbm_allocations *allocations)
+static bool parse_state(const struct cursor *line, struct hbm_allocations *allocations)
 {
     for (int i = 0; i < HBM_ROW_STATE_COUNT; i++) {
         const size_t name_length = strlen(state_names[i]);
-        const char *at = memmem(line->text,
-                                line->length < PREFIX_BYTES_MAX ? line->length : PREFIX_BYTES_MAX,
+        const char *at = memmem(line->at,
+                                measure(line) < PREFIX_BYTES_MAX ? measure(line) : PREFIX_BYTES_MAX,
                                 state_names[i], name_length);
-        if (at == NULL || (size_t)(at - line->text) + name_length >= line->length ||
+        if (at == NULL || (size_t)(at - line->at) + name_length >= measure(line) ||
             at[name_length] != ':') {
             continue;
         }
-        struct phrase_cursor cursor = {.text = line->text,
-                                       .length = line->length,
-                                       .at = (size_t)(at - line->text) + name_length + 1};
+        struct phrase_cursor cursor = {.text = line->at,
+                                       .length = measure(line),
+                                       .at = (size_t)(at - line->at) + name_length + 1};
         struct size_range size;
         uint64_t count = 0, bytes = 0;
-        if (phrase_take_count(&cursor, &count) && phrase_take(&cursor, "blocks,") &&
-            take_size_and(&cursor, &size, "(") && phrase_take_count(&cursor, &bytes) &&
-            phrase_take(&cursor, "bytes)") && !allocations->states[i].is_said) {
+        if (phrase_scan(&cursor, "%N blocks, %S ( %N bytes)", &count, &size, &bytes) &&
+            !allocations->states[i].is_said) {
             allocations->states[i].is_said = true;
             allocations->states[i].count = count;
             allocations->states[i].bytes = bytes;
-            allocations->states[i].line = line->number;
+            allocations->states[i].line = line->line;
             return true;
         }
     }
@@ -122,19 +97,16 @@ static const char *find_last(const char *text, size_t length, const char *words)
 static bool parse_row_end(const char *text, size_t length, struct hbm_row *row, size_t *end)
 {
     const char *unpadded = find_last(text, length, ", unpadded ");
-    if (unpadded == NULL) {
-        return false;
-    }
-    const char *shape = find_last(text, (size_t)(unpadded - text), ", shape ");
+    const char *shape = unpadded == NULL ? NULL
+                                         : find_last(text, (size_t)(unpadded - text), ", shape ");
     if (shape == NULL) {
         return false;
     }
     struct phrase_cursor cursor = {
         .text = text, .length = length, .at = (size_t)(unpadded - text) + strlen(", unpadded ")};
     *end = (size_t)(shape - text);
-    return take_size_and(&cursor, &row->unpadded, ",") && phrase_take(&cursor, "padding") &&
-           take_size_and(&cursor, &row->padding, ",") &&
-           phrase_take_count(&cursor, &row->size_bytes) && phrase_take(&cursor, "bytes");
+    return phrase_scan(&cursor, "%S , padding %S , %N bytes", &row->unpadded, &row->padding,
+                       &row->size_bytes);
 }
 
 static bool take_address(struct phrase_cursor *cursor, uint64_t *address)
@@ -144,23 +116,12 @@ static bool take_address(struct phrase_cursor *cursor, uint64_t *address)
         return true;
     }
     phrase_skip_gap(cursor);
-    const size_t begin = cursor->at;
-    uint64_t number = 0;
-    if (cursor->length - begin < 3 || memcmp(cursor->text + begin, "0x", 2) != 0) {
+    struct cursor here = cursor_make(cursor->text + cursor->at, cursor->length - cursor->at);
+    if (!cursor_take_text(&here, "0x") || !cursor_take_hex(&here, address) || *address >> 62 != 0) {
         return false;
     }
-    for (cursor->at += 2; phrase_is_word(phrase_peek(cursor)); cursor->at++) {
-        const char c = phrase_peek(cursor);
-        const uint64_t digit = c >= '0' && c <= '9'   ? (uint64_t)(c - '0')
-                               : c >= 'a' && c <= 'f' ? (uint64_t)(c - 'a') + 10
-                                                      : 16;
-        if (digit == 16 || number >> 58 != 0) {
-            return false;
-        }
-        number = number * 16 + digit;
-    }
-    *address = number;
-    return cursor->at > begin + 2;
+    cursor->at = (size_t)(here.at - cursor->text);
+    return !phrase_is_word(phrase_peek(cursor));
 }
 
 /* Behind the address: ": buffer, movable, tag 1 weights" up to end. */
@@ -203,22 +164,22 @@ static bool parse_row_middle(struct phrase_cursor *cursor, size_t end, struct hb
 }
 
 /* "  195.5K at 0xcf200: buffer, ..." */
-static bool parse_row(const struct line *line, struct hbm_row *row)
+static bool parse_row(const struct cursor *line, struct hbm_row *row)
 {
-    const char *begin = line->text;
-    const char *stop = line->text +
-                       (line->length < PREFIX_BYTES_MAX ? line->length : PREFIX_BYTES_MAX);
+    const char *begin = line->at;
+    const char *stop = line->at +
+                       (measure(line) < PREFIX_BYTES_MAX ? measure(line) : PREFIX_BYTES_MAX);
     const char *at = memmem(begin, (size_t)(stop - begin), " at ", 4);
     size_t end = 0;
-    if (at == NULL || !parse_row_end(line->text, line->length, row, &end)) {
+    if (at == NULL || !parse_row_end(line->at, measure(line), row, &end)) {
         return false;
     }
     for (; at != NULL; at = memmem(at + 1, (size_t)(stop - at - 1), " at ", 4)) {
         struct phrase_cursor cursor = {
-            .text = line->text, .length = line->length, .at = (size_t)(at - line->text) + 4};
+            .text = line->at, .length = measure(line), .at = (size_t)(at - line->at) + 4};
         if (cursor.at < end && take_address(&cursor, &row->address) &&
             parse_row_middle(&cursor, end, row)) {
-            row->line = line->number;
+            row->line = line->line;
             return true;
         }
     }
@@ -226,23 +187,6 @@ static bool parse_row(const struct line *line, struct hbm_row *row)
 }
 
 /* --- the whole report --- */
-
-static enum import_result add_row(struct hbm_allocations *allocations, const struct hbm_row *row,
-                                  struct import_error *error)
-{
-    if (allocations->row_count == allocations->row_room) {
-        const size_t room = allocations->row_room == 0 ? 64 : allocations->row_room * 2;
-        struct hbm_row *rows = realloc(allocations->rows, room * sizeof *rows);
-        if (rows == NULL) {
-            return import_fail(error, IMPORT_UNREADABLE, row->line, 0,
-                               "no host memory for the blocks");
-        }
-        allocations->rows = rows;
-        allocations->row_room = room;
-    }
-    allocations->rows[allocations->row_count++] = *row;
-    return IMPORT_OK;
-}
 
 static enum import_result check_states(const struct hbm_allocations *allocations,
                                        struct import_error *error)
@@ -290,39 +234,33 @@ static enum import_result check_sums(const struct hbm_allocations *allocations,
     return check_states(allocations, error);
 }
 
-/* Lines up to the last block that the first line counts, none behind `end`. */
-static enum import_result parse_lines(const struct import_input *input, size_t offset,
-                                      struct line *line, struct hbm_allocations *allocations,
-                                      struct import_error *error)
-{
-    while (allocations->row_count < allocations->block_count && next_line(input, &offset, line)) {
-        struct hbm_row row = {0};
-        if (!parse_row(line, &row)) {
-            (void)parse_state(line, allocations);
-            continue;
-        }
-        allocations->end = offset < input->length ? offset : input->length;
-        if (add_row(allocations, &row, error) != IMPORT_OK) {
-            return IMPORT_UNREADABLE;
-        }
-    }
-    return check_sums(allocations, error);
-}
-
 enum import_result hbm_allocations_parse(const struct import_input *input,
                                          struct hbm_allocations *allocations,
                                          struct import_error *error)
 {
-    const struct import_input own = {.text = input->text, .length = allocations->end};
-    struct line line = {.number = allocations->line - 1};
-    size_t offset = allocations->begin;
+    struct cursor lines = cursor_make(input->text, allocations->end);
+    struct cursor line;
+    lines.at += allocations->begin;
+    lines.line = allocations->line;
     *allocations = (struct hbm_allocations){
-        .begin = offset, .end = offset, .line = allocations->line};
-    if (!next_line(&own, &offset, &line) || !parse_header(&line, allocations)) {
+        .begin = allocations->begin, .end = allocations->begin, .line = allocations->line};
+    if (!cursor_next_line(&lines, &line) || !parse_header(&line, allocations)) {
         return import_fail(error, IMPORT_INCOMPLETE, allocations->line, 0,
                            "the first line of the allocations report is cut off or damaged");
     }
-    return parse_lines(&own, offset, &line, allocations, error);
+    /* Up to the last block that the first line counts. */
+    while (allocations->row_count < allocations->block_count && cursor_next_line(&lines, &line)) {
+        struct hbm_row row = {0};
+        if (!parse_row(&line, &row)) {
+            (void)parse_state(&line, allocations);
+            continue;
+        }
+        allocations->end = (size_t)(lines.at - input->text);
+        allocations->rows = array_grown(allocations->rows, allocations->row_count,
+                                        &allocations->row_room, sizeof row);
+        allocations->rows[allocations->row_count++] = row;
+    }
+    return check_sums(allocations, error);
 }
 
 void hbm_allocations_deinit(struct hbm_allocations *allocations)

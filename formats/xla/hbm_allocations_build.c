@@ -5,6 +5,7 @@
 #include "formats/common/tags.h"
 #include "formats/xla/private/hbm_allocations.h"
 #include "formats/xla/private/tpu_message.h"
+#include "harness/base/order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -140,26 +141,26 @@ static enum import_result check_rows(struct building *building)
 
 static int compare_spans(const void *a, const void *b)
 {
-    const struct heap_span *x = a;
-    const struct heap_span *y = b;
-    return (x->address > y->address) - (x->address < y->address);
+    return compare_numbers(((const struct heap_span *)a)->address,
+                           ((const struct heap_span *)b)->address);
 }
 
-static enum import_result add_free(struct building *building, uint64_t begin, uint64_t end)
+static void add_free(struct building *building, uint64_t begin, uint64_t end)
 {
-    const struct heap_span span = {
-        .address = begin, .size_bytes = end - begin, .state = HEAP_SPAN_FREE};
-    return end > begin ? heap_image_add(&building->image, &span, building->error) : IMPORT_OK;
+    if (end > begin) {
+        heap_image_add(&building->image, &(struct heap_span){.address = begin,
+                                                             .size_bytes = end - begin,
+                                                             .state = HEAP_SPAN_FREE});
+    }
 }
 
-static enum import_result add_blocks(struct building *building)
+static void add_blocks(struct building *building)
 {
     static const enum heap_span_state states[HBM_ROW_STATE_COUNT] = {
         [HBM_ROW_MOVABLE] = HEAP_SPAN_IN_USE,      [HBM_ROW_HELD] = HEAP_SPAN_HELD,
         [HBM_ROW_DYING] = HEAP_SPAN_DYING,         [HBM_ROW_PROGRAM_IDLE] = HEAP_SPAN_IN_USE,
         [HBM_ROW_PROGRAM_BUSY] = HEAP_SPAN_IN_USE, [HBM_ROW_RETIRED] = HEAP_SPAN_HELD};
-    enum import_result result = IMPORT_OK;
-    for (size_t i = 0; i < building->allocations->row_count && result == IMPORT_OK; i++) {
+    for (size_t i = 0; i < building->allocations->row_count; i++) {
         const struct hbm_row *row = &building->allocations->rows[i];
         const uint64_t unpadded = choose_unpadded(row);
         const struct heap_span span = {.address = row->address,
@@ -168,28 +169,26 @@ static enum import_result add_blocks(struct building *building)
                                        .state = states[row->state],
                                        .tag = make_tag(building, row),
                                        .line = row->line};
-        result = heap_image_add(&building->image, &span, building->error);
+        heap_image_add(&building->image, &span);
     }
-    return result;
 }
 
 /* What is free between the blocks, below and above them. */
-static enum import_result add_holes(struct building *building)
+static void add_holes(struct building *building)
 {
     struct heap_image *image = &building->image;
     const size_t count = image->count;
     uint64_t end = 0;
-    enum import_result result = IMPORT_OK;
     if (count > 0) {
         qsort(image->spans, count, sizeof *image->spans, compare_spans);
     }
-    for (size_t i = 0; i < count && result == IMPORT_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
         const uint64_t begin = image->spans[i].address;
         const uint64_t size_bytes = image->spans[i].size_bytes;
-        result = add_free(building, end, begin);
+        add_free(building, end, begin);
         end = begin + size_bytes > end ? begin + size_bytes : end;
     }
-    return result == IMPORT_OK ? add_free(building, end, building->capacity_bytes) : result;
+    add_free(building, end, building->capacity_bytes);
 }
 
 /* --- programs and the request --- */
@@ -209,16 +208,11 @@ static void make_programs(struct building *building)
             continue;
         }
         const uint32_t number = heap_image_find(&building->image, 0, row->address)->op;
-        struct op load = op_make(OP_LOAD);
-        load.size_bytes = ops->ops[number].size_bytes;
-        load.tag = ops->ops[number].tag;
-        load.stack_bytes = is_busy ? stack_bytes : 0;
-        ops->ops[number] = load;
+        const struct op *block = &ops->ops[number];
+        ops->ops[number] = OP_TO_MAKE(OP_LOAD, .size_bytes = block->size_bytes, .tag = block->tag,
+                                      .stack_bytes = is_busy ? stack_bytes : 0);
         if (is_busy) {
-            struct op execute = op_make(OP_EXECUTE);
-            execute.ref = number;
-            execute.delay_ns = DELAY_NEVER;
-            op_list_append(ops, &execute);
+            op_list_append(ops, &OP_ON(OP_EXECUTE, number, .delay_ns = DELAY_NEVER));
             stack_bytes = 0;
         }
     }
@@ -315,8 +309,8 @@ static void add_notes(const struct building *building)
 static enum import_result build_ops(struct building *building)
 {
     IMPORT_TRY(check_rows(building));
-    IMPORT_TRY(add_blocks(building));
-    IMPORT_TRY(add_holes(building));
+    add_blocks(building);
+    add_holes(building);
     IMPORT_TRY(heap_image_build(&building->image, building->input->fixed, building->import,
                                 building->error));
     make_programs(building);

@@ -78,17 +78,28 @@ static unsigned recognise_hbm_report(const char *text, size_t length)
 struct survey {
     struct hbm_report first; /* the first complete one; else the first */
     size_t count, complete_count;
+    bool is_chip_named; /* the capacity is that of a chip that the log names */
 };
+
+/* Why the report becomes no run, or NULL.  A user may ask whether a program fits another device; a
+ * chip that the log names is a guess, and wrong where the refused program fits. */
+static const char *find_missing(const struct import_input *input, const struct survey *survey,
+                                const struct hbm_report *report)
+{
+    const char *missing = hbm_report_missing(report, import_fixed_capacity(input->fixed, 0) != 0);
+    return missing == NULL && survey->is_chip_named && hbm_report_fits(report, input->fixed)
+               ? "the program fits the chip that the log names: give --chip or --capacity"
+               : missing;
+}
 
 static void survey_log(const struct import_input *input, struct survey *survey)
 {
-    const bool capacity_is_fixed = import_fixed_capacity(input->fixed, 0) != 0;
     struct hbm_report report;
     size_t offset = 0;
     survey->count = survey->complete_count = 0;
     while ((survey->count < REPORT_COUNT_MAX || survey->complete_count == 0) &&
            hbm_report_next(input->text, input->length, &offset, &report)) {
-        const bool is_complete = hbm_report_missing(&report, capacity_is_fixed) == NULL;
+        const bool is_complete = find_missing(input, survey, &report) == NULL;
         if (survey->count == 0 || (is_complete && survey->complete_count == 0) ||
             (survey->complete_count == 0 && !hbm_report_may_be_told(&survey->first))) {
             survey->first = report;
@@ -185,25 +196,25 @@ void hbm_report_assume_message(const struct import_input *input, size_t at, stru
 }
 
 /* With a capacity that the log does not print but whose chip it names, the report is complete. */
-static bool fix_named_chip(const struct import_input *input, struct survey *survey,
+static void fix_named_chip(const struct import_input *input, struct survey *survey,
                            struct setup *fixed, struct import *import)
 {
     size_t at = 0, length = 0, line = 0, column = 0;
     if (survey->complete_count > 0 || survey->first.form == COMPILE_FORM_GPU ||
         !hbm_report_may_be_told(&survey->first) || import_fixed_capacity(input->fixed, 0) != 0) {
-        return false;
+        return;
     }
     const struct chip *chip = chip_named(input->text, input->length, &at, &length);
     if (chip == NULL) {
-        return false;
+        return;
     }
+    survey->is_chip_named = true;
     *fixed = *input->fixed;
     snprintf(fixed->chip, sizeof fixed->chip, "%s", chip->name);
     import_position(input->text, at, &line, &column);
     import_assume(import,
                   "the capacity is that of chip %s, which the log names in line %zu: \"%.*s\"",
                   chip->name, line, (int)length, input->text + at);
-    return true;
 }
 
 /* Tells the report, and makes a list of it where that can be done. */
@@ -211,10 +222,7 @@ static enum import_result import_survey(const struct import_input *input, struct
                                         struct import *import, struct import_error *error)
 {
     const struct hbm_report *report = &survey->first;
-    const char *missing = survey->complete_count == 0
-                              ? hbm_report_missing(report,
-                                                   import_fixed_capacity(input->fixed, 0) != 0)
-                              : NULL;
+    const char *missing = survey->complete_count == 0 ? find_missing(input, survey, report) : NULL;
     if (missing != NULL) {
         if (hbm_report_may_be_told(report)) {
             quote_report(input, report, import);
@@ -235,7 +243,7 @@ static enum import_result import_survey(const struct import_input *input, struct
 static enum import_result import_hbm_report(const struct import_input *input, struct import *import,
                                             struct import_error *error)
 {
-    struct survey survey;
+    struct survey survey = {.is_chip_named = false};
     struct setup fixed;
     struct import_input with_chip = *input;
     survey_log(input, &survey);
@@ -248,7 +256,8 @@ static enum import_result import_hbm_report(const struct import_input *input, st
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
                            "no report of the compiler on device memory in this text");
     }
-    if (fix_named_chip(input, &survey, &fixed, import)) {
+    fix_named_chip(input, &survey, &fixed, import);
+    if (survey.is_chip_named) {
         with_chip.fixed = &fixed;
         survey_log(&with_chip, &survey);
     }

@@ -555,11 +555,6 @@ enum import_result hbm_report_build(const struct hbm_report *report,
     if (reason == NULL) {
         reason = hbm_report_choose(report, input->fixed, &building.plan, &at);
     }
-    if (reason == NULL &&
-        input->fixed->chip[0] != '\0') { /* its capacity is without what it keeps to itself */
-        building.plan.used_bytes -= building.plan.reserved_bytes;
-        building.plan.reserved_bytes = 0;
-    }
     if (reason != NULL) {
         return fail_invalid(input, error, at, reason);
     }

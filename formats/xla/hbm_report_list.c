@@ -1,4 +1,4 @@
-#include "formats/xla/private/hbm_report_list.h"
+#include "formats/xla/private/hbm_report_parse.h"
 
 #include <string.h>
 
@@ -160,16 +160,6 @@ static void name_by_label(struct hbm_report_entry *entry, const struct value *va
     }
 }
 
-static bool take_size(struct phrase_cursor *cursor, struct compile_size *size)
-{
-    struct size_range range;
-    if (!phrase_take_size(cursor, &range)) {
-        return false;
-    }
-    *size = (struct compile_size){.is_said = true, .range = range, .at = cursor->at - 1};
-    return true;
-}
-
 /* " (32.0x expansion)" */
 static void skip_expansion(struct phrase_cursor *cursor)
 {
@@ -192,10 +182,10 @@ static bool take_field(struct phrase_cursor *cursor, enum field field,
                        struct hbm_report_entry *entry)
 {
     if (field == FIELD_UNPADDED) {
-        return take_size(cursor, &entry->unpadded);
+        return phrase_scan(cursor, "%C", &entry->unpadded);
     }
     if (field == FIELD_PADDING) {
-        const bool is_taken = take_size(cursor, &entry->padding);
+        const bool is_taken = phrase_scan(cursor, "%C", &entry->padding);
         skip_expansion(cursor);
         return is_taken;
     }
@@ -226,11 +216,9 @@ static bool take_entry_begin(struct phrase_cursor *cursor, struct hbm_report_ent
 {
     struct phrase_cursor ahead = *cursor;
     uint64_t number = 0;
-    if (!phrase_take(&ahead, "Size:")) {
-        if (!phrase_take_count(&ahead, &number) || number > ENTRY_NUMBER_MAX ||
-            !phrase_take_character(&ahead, '.') || !phrase_take(&ahead, "Size:")) {
-            return false;
-        }
+    if (!phrase_take(&ahead, "Size:") &&
+        (!phrase_scan(&ahead, "%N {.} Size:", &number) || number > ENTRY_NUMBER_MAX)) {
+        return false;
     }
     *entry = (struct hbm_report_entry){.begin = cursor->at, .number = number};
     if (!phrase_take_size(&ahead, &entry->size)) {
@@ -350,7 +338,7 @@ bool hbm_report_parse_entry_end(struct phrase_cursor *cursor, struct hbm_report 
 {
     struct hbm_report_entry rest = {0};
     struct compile_size size;
-    if (!phrase_take(cursor, "Unpadded size:") || !take_size(cursor, &size)) {
+    if (!phrase_scan(cursor, "Unpadded size: %C", &size)) {
         return false;
     }
     if (report->has_list) {
@@ -381,9 +369,8 @@ static bool take_buffer(struct phrase_cursor *cursor, struct hbm_report_entry *e
     struct phrase_cursor ahead = *cursor;
     struct compile_size size = {0};
     uint64_t number = 0;
-    if (!phrase_take(&ahead, "Buffer") || !phrase_take_count(&ahead, &number) ||
-        number > ENTRY_NUMBER_MAX || !phrase_take_character(&ahead, ':') ||
-        !phrase_take(&ahead, "Size:") || !hbm_report_take_binary_size(&ahead, &size)) {
+    if (!phrase_scan(&ahead, "Buffer %N {:} Size:", &number) || number > ENTRY_NUMBER_MAX ||
+        !hbm_report_take_binary_size(&ahead, &size)) {
         return false;
     }
     *entry = (struct hbm_report_entry){

@@ -1,14 +1,14 @@
 /* Finds reports in any noise, and takes their sections apart.  The lists of allocations are in
  * hbm_report_list.c, reports of one sentence and those of XLA:GPU in hbm_report_short.c. */
-#include "formats/xla/private/hbm_report_list.h"
-#include "formats/xla/private/hbm_report_short.h"
+#include "formats/xla/private/hbm_report_parse.h"
 
 #include <string.h>
 
 enum {
     SECTION_GAP_BYTES_MAX = 8192, /* what stands further apart belongs to different reports */
     ROW_NAME_BYTES_MAX = 40,
-    SENTENCE_BYTES_MAX = 400
+    SENTENCE_BYTES_MAX = 400,
+    SHARE_MAX = 1000000 /* hundredths of a percent */
 };
 
 /* What is under way while a text is read. */
@@ -27,19 +27,17 @@ static bool is_beginning_here(const struct phrase_cursor *cursor);
 /* "Used S of S hbm. Exceeded hbm capacity by S" */
 static bool parse_used(struct phrase_cursor *cursor, struct hbm_report *report)
 {
+    struct compile_size *numbers = report->numbers;
     struct phrase_cursor ahead = *cursor;
-    if (!phrase_take(&ahead, "Used") || !hbm_report_take_number(&ahead, report, COMPILE_USED) ||
-        !phrase_take(&ahead, "of") || !hbm_report_take_number(&ahead, report, COMPILE_CAPACITY) ||
+    if (!phrase_scan(&ahead, "Used %C of %C", &numbers[COMPILE_USED], &numbers[COMPILE_CAPACITY]) ||
         !hbm_report_take_space(&ahead, report->space)) {
-        report->numbers[COMPILE_USED].is_said = report->numbers[COMPILE_CAPACITY].is_said = false;
+        numbers[COMPILE_USED].is_said = numbers[COMPILE_CAPACITY].is_said = false;
         return false;
     }
     *cursor = ahead;
     char again[HBM_REPORT_SPACE_BYTES];
-    (void)phrase_take_character(&ahead, '.');
-    if (phrase_take(&ahead, "Exceeded") && hbm_report_take_space(&ahead, again) &&
-        phrase_take(&ahead, "capacity by") &&
-        hbm_report_take_number(&ahead, report, COMPILE_EXCEEDED)) {
+    if (phrase_scan(&ahead, "[.] Exceeded") && hbm_report_take_space(&ahead, again) &&
+        phrase_scan(&ahead, "capacity by %C", &numbers[COMPILE_EXCEEDED])) {
         *cursor = ahead;
     }
     return true;
@@ -57,7 +55,8 @@ static bool parse_ran_out(struct phrase_cursor *cursor, struct hbm_report *repor
     }
     (void)phrase_take_character(cursor, '.');
     if (!parse_used(cursor, report) && phrase_take(cursor, "Used")) {
-        (void)hbm_report_take_number(cursor, report, COMPILE_USED); /* the capacity is cut off */
+        /* The capacity is cut off. */
+        (void)phrase_scan(cursor, "%C", &report->numbers[COMPILE_USED]);
     }
     return true;
 }
@@ -71,29 +70,20 @@ struct row {
 static bool take_share(struct phrase_cursor *cursor, struct compile_share *share)
 {
     struct phrase_cursor ahead = *cursor;
-    unsigned hundredths = 0, fraction_digits = 0;
-    bool has_point = false, has_digit = false;
+    struct decimal number;
     phrase_skip_gap(&ahead);
-    for (; !phrase_is_at_end(&ahead) && hundredths < 1000000; ahead.at++) {
-        const char c = phrase_peek(&ahead);
-        if (c == '.' && !has_point) {
-            has_point = true;
-        } else if (c >= '0' && c <= '9') {
-            has_digit = true;
-            hundredths = has_point && fraction_digits >= 2 ? hundredths
-                                                           : hundredths * 10 + (unsigned)(c - '0');
-            fraction_digits += has_point ? 1 : 0;
-        } else {
-            break;
-        }
+    const size_t length = decimal_parse(ahead.text + ahead.at, ahead.length - ahead.at, &number);
+    ahead.at += length;
+    for (; number.fraction_digits < 2; number.fraction_digits++) {
+        number.digits *= 10;
     }
-    if (!has_digit || !phrase_take_character(&ahead, '%')) {
+    for (; number.fraction_digits > 2; number.fraction_digits--) {
+        number.digits /= 10;
+    }
+    if (length == 0 || number.digits > SHARE_MAX || !phrase_take_character(&ahead, '%')) {
         return false;
     }
-    for (; fraction_digits < 2; fraction_digits++) {
-        hundredths *= 10;
-    }
-    *share = (struct compile_share){.is_said = true, .hundredths = hundredths};
+    *share = (struct compile_share){.is_said = true, .hundredths = (unsigned)number.digits};
     *cursor = ahead;
     return true;
 }
@@ -109,16 +99,10 @@ static void parse_utilization(struct phrase_cursor ahead, struct hbm_report *rep
         return;
     }
     report->utilization = share;
-    struct phrase_cursor sizes = ahead;
-    if (phrase_take(&sizes, ": Unpadded (") &&
-        hbm_report_take_number(&sizes, report, COMPILE_UNPADDED) &&
-        phrase_take(&sizes, ") Padded (") &&
-        hbm_report_take_number(&sizes, report, COMPILE_PADDED) && phrase_take(&sizes, ")")) {
-        ahead = sizes;
-    }
+    (void)phrase_scan(&ahead, ": Unpadded ( %C ) Padded ( %C )", &report->numbers[COMPILE_UNPADDED],
+                      &report->numbers[COMPILE_PADDED]);
     if (phrase_take(&ahead, ",") && take_share(&ahead, &share) &&
-        phrase_take(&ahead, "fragmentation (") &&
-        hbm_report_take_number(&ahead, report, COMPILE_FRAGMENTATION)) {
+        phrase_scan(&ahead, "fragmentation ( %C", &report->numbers[COMPILE_FRAGMENTATION])) {
         report->fragmentation = share;
     }
 }
@@ -133,7 +117,7 @@ static bool take_row(struct phrase_cursor *cursor, struct hbm_report *report,
         if (!phrase_take(&ahead, rows[i].name)) {
             continue;
         }
-        const bool is_size = hbm_report_take_number(&ahead, report, rows[i].number);
+        const bool is_size = phrase_scan(&ahead, "%C", &report->numbers[rows[i].number]);
         if (is_size && rows[i].number == COMPILE_ROW_TEMP) {
             parse_utilization(ahead, report);
         }
@@ -186,10 +170,9 @@ static bool parse_total(struct phrase_cursor *cursor, struct hbm_report *report)
     if (!phrase_take(cursor, "Total") || !hbm_report_take_space(cursor, space) ||
         !(phrase_take(cursor, "usage >=") ||
           phrase_take(cursor, "usage \\u003e=")) || /* as some write it in JSON */
-        !hbm_report_take_number(cursor, report, COMPILE_TOTAL)) {
+        !phrase_scan(cursor, "%C [:]", &report->numbers[COMPILE_TOTAL])) {
         return false;
     }
-    (void)phrase_take_character(cursor, ':');
     parse_rows(cursor, report, rows, sizeof rows / sizeof rows[0]);
     return true;
 }
@@ -197,13 +180,11 @@ static bool parse_total(struct phrase_cursor *cursor, struct hbm_report *report)
 /* "Output size S; shares S with arguments." */
 static bool parse_output(struct phrase_cursor *cursor, struct hbm_report *report)
 {
-    if (!phrase_take(cursor, "Output size") ||
-        !hbm_report_take_number(cursor, report, COMPILE_OUTPUT)) {
+    if (!phrase_scan(cursor, "Output size %C [;]", &report->numbers[COMPILE_OUTPUT])) {
         return false;
     }
-    (void)phrase_take_character(cursor, ';');
     if (phrase_take(cursor, "shares")) {
-        (void)hbm_report_take_number(cursor, report, COMPILE_SHARED);
+        (void)phrase_scan(cursor, "%C", &report->numbers[COMPILE_SHARED]);
     }
     return true;
 }
@@ -217,8 +198,7 @@ static bool parse_requirement(struct phrase_cursor *cursor, struct hbm_report *r
                                       {"overlays", COMPILE_ROW_OVERLAYS}};
     char space[HBM_REPORT_SPACE_BYTES];
     if (!phrase_take(cursor, "Program") || !hbm_report_take_space(cursor, space) ||
-        !phrase_take(cursor, "requirement") ||
-        !hbm_report_take_number(cursor, report, COMPILE_REQUIREMENT)) {
+        !phrase_scan(cursor, "requirement %C", &report->numbers[COMPILE_REQUIREMENT])) {
         return false;
     }
     if (report->space[0] == '\0') {

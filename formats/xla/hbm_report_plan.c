@@ -285,6 +285,15 @@ static bool is_each_size_possible(const struct hbm_report *report, size_t *at)
     return true;
 }
 
+/* A chip's capacity is without what it keeps to itself. */
+static void leave_reserved_out(const struct setup *fixed, struct hbm_report_plan *plan)
+{
+    if (fixed->chip[0] != '\0') {
+        plan->used_bytes -= plan->reserved_bytes;
+        plan->reserved_bytes = 0;
+    }
+}
+
 const char *hbm_report_choose(const struct hbm_report *said, const struct setup *fixed,
                               struct hbm_report_plan *plan, size_t *at)
 {
@@ -301,10 +310,19 @@ const char *hbm_report_choose(const struct hbm_report *said, const struct setup 
         *plan = (struct hbm_report_plan){.granule_bytes = granule_bytes};
         const char *reason = choose_numbers(&report, fixed, plan, &where);
         if (reason == NULL) {
+            leave_reserved_out(fixed, plan);
             return NULL;
         }
         *at = first_reason == NULL ? where : *at;
         first_reason = first_reason == NULL ? reason : first_reason;
     }
     return first_reason;
+}
+
+bool hbm_report_fits(const struct hbm_report *report, const struct setup *fixed)
+{
+    struct hbm_report_plan plan;
+    size_t at = 0;
+    return hbm_report_choose(report, fixed, &plan, &at) == NULL &&
+           plan.used_bytes <= plan.capacity_bytes;
 }

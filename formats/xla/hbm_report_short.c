@@ -1,7 +1,5 @@
 /* Reports of one sentence, the compiler's estimate, and the statistics of XLA:GPU. */
-#include "formats/xla/private/hbm_report_short.h"
-
-#include "formats/xla/private/hbm_report_list.h"
+#include "formats/xla/private/hbm_report_parse.h"
 
 #include <string.h>
 
@@ -14,18 +12,6 @@ struct row {
     const char *name;
     enum compile_number number;
 };
-
-bool hbm_report_take_number(struct phrase_cursor *cursor, struct hbm_report *report,
-                            enum compile_number number)
-{
-    struct compile_size *size = &report->numbers[number];
-    struct size_range range;
-    if (!phrase_take_size(cursor, &range)) {
-        return false;
-    }
-    *size = (struct compile_size){.is_said = true, .range = range, .at = cursor->at - 1};
-    return true;
-}
 
 bool hbm_report_take_space(struct phrase_cursor *cursor, char space[HBM_REPORT_SPACE_BYTES])
 {
@@ -87,20 +73,16 @@ bool hbm_report_parse_temporaries(struct phrase_cursor *cursor, struct hbm_repor
     struct phrase_cursor ahead = *cursor;
     (void)phrase_take(&ahead, "Ran out of memory on HBM,");
     if (!phrase_take(&ahead, "the total memory required for HLO temporaries (") ||
-        !hbm_report_take_number(&ahead, report, COMPILE_USED)) {
+        !phrase_scan(&ahead, "%C", &report->numbers[COMPILE_USED])) {
         return false;
     }
     report->form = COMPILE_FORM_TEMPORARIES;
     report->numbers[COMPILE_ROW_TEMP] = report->numbers[COMPILE_USED];
-    if (phrase_take(&ahead, ") exceeds available HBM (") &&
-        hbm_report_take_number(&ahead, report, COMPILE_CAPACITY)) {
-        (void)phrase_take_character(&ahead, ')');
+    if (phrase_take(&ahead, ") exceeds available HBM (")) {
+        (void)phrase_scan(&ahead, "%C [)]", &report->numbers[COMPILE_CAPACITY]);
     }
-    struct phrase_cursor module = ahead;
-    (void)phrase_take_character(&module, '.');
-    if (phrase_take(&module, "HLO module:")) {
-        take_module(&module, report);
-        ahead = module;
+    if (phrase_scan(&ahead, "[.] HLO module:")) {
+        take_module(&ahead, report);
     }
     memcpy(report->space, "hbm", sizeof "hbm");
     *cursor = ahead;
@@ -111,27 +93,15 @@ bool hbm_report_parse_temporaries(struct phrase_cursor *cursor, struct hbm_repor
 static bool take_estimate(struct phrase_cursor *cursor, struct compile_size *size)
 {
     struct phrase_cursor ahead = *cursor;
+    struct decimal tenths;
     phrase_skip_gap(&ahead);
-    const size_t begin = ahead.at;
-    uint64_t tenths = 0;
-    bool has_point = false;
-    for (; !phrase_is_at_end(&ahead) && ahead.at - begin < 12; ahead.at++) {
-        const char c = phrase_peek(&ahead);
-        if (c == '.' && !has_point) {
-            has_point = true;
-        } else if (c >= '0' && c <= '9') {
-            tenths = tenths * 10 + (uint64_t)(c - '0');
-        } else {
-            break;
-        }
-    }
-    if (!has_point || ahead.text[ahead.at - 2] != '.' || tenths > TENTHS_MAX ||
-        !phrase_take(&ahead, "GB")) {
+    ahead.at += decimal_parse(ahead.text + ahead.at, ahead.length - ahead.at, &tenths);
+    if (tenths.fraction_digits != 1 || tenths.digits > TENTHS_MAX || !phrase_take(&ahead, "GB")) {
         return false;
     }
     const uint64_t unit = (uint64_t)1 << 30;
     const uint64_t half = unit / 20;
-    const uint64_t nominal = tenths * unit / 10;
+    const uint64_t nominal = tenths.digits * unit / 10;
     *size = (struct compile_size){.is_said = true,
                                   .at = cursor->at,
                                   .range = {.low = nominal > half ? nominal - half : 0,
@@ -182,27 +152,14 @@ bool hbm_report_parse_estimate(struct phrase_cursor *cursor, struct hbm_report *
     return true;
 }
 
-static bool take_exact(struct phrase_cursor *cursor, struct hbm_report *report,
-                       enum compile_number number)
-{
-    uint64_t count = 0;
-    if (!phrase_take_count(cursor, &count)) {
-        return false;
-    }
-    report->numbers[number] = (struct compile_size){
-        .is_said = true, .range = printed_size_exact(count), .at = cursor->at - 1};
-    return true;
-}
-
 /* "Allocation (size=N) would exceed memory (size=N) :: #allocation25 [shape = 'u8[...]',
  * space=vmem, size = ...] ..."
  */
 bool hbm_report_parse_allocation(struct phrase_cursor *cursor, struct hbm_report *report)
 {
     report->form = COMPILE_FORM_ALLOCATION;
-    if (!phrase_take(cursor, "Allocation (size=") || !take_exact(cursor, report, COMPILE_USED) ||
-        !phrase_take(cursor, ") would exceed memory (size=") ||
-        !take_exact(cursor, report, COMPILE_CAPACITY)) {
+    if (!phrase_scan(cursor, "Allocation (size= %E ) would exceed memory (size= %E",
+                     &report->numbers[COMPILE_USED], &report->numbers[COMPILE_CAPACITY])) {
         report->numbers[COMPILE_USED].is_said = false;
         return false;
     }
@@ -223,18 +180,15 @@ bool hbm_report_parse_allocation(struct phrase_cursor *cursor, struct hbm_report
 bool hbm_report_parse_cores(struct phrase_cursor *cursor, struct hbm_report *report)
 {
     report->form = COMPILE_FORM_CORES;
-    if (!phrase_take(cursor, "TensorCore Hbm usage:") ||
-        !hbm_report_take_number(cursor, report, COMPILE_USED)) {
+    if (!phrase_scan(cursor, "TensorCore Hbm usage: %C [,]", &report->numbers[COMPILE_USED])) {
         return false;
     }
-    (void)phrase_take_character(cursor, ',');
-    if (phrase_take(cursor, "SparseCore Hbm usage")) {
-        (void)phrase_take_character(cursor, ':');
-        (void)hbm_report_take_number(cursor, report, COMPILE_SPARSE_CORE);
+    if (phrase_scan(cursor, "SparseCore Hbm usage [:]")) {
+        (void)phrase_scan(cursor, "%C", &report->numbers[COMPILE_SPARSE_CORE]);
         (void)phrase_take_character(cursor, ',');
     }
     if (phrase_take(cursor, "exceeding available bytes:")) {
-        (void)hbm_report_take_number(cursor, report, COMPILE_CAPACITY);
+        (void)phrase_scan(cursor, "%C", &report->numbers[COMPILE_CAPACITY]);
     }
     memcpy(report->space, "hbm", sizeof "hbm");
     return true;
@@ -245,16 +199,14 @@ bool hbm_report_parse_cores(struct phrase_cursor *cursor, struct hbm_report *rep
 bool hbm_report_parse_early(struct phrase_cursor *cursor, struct hbm_report *report)
 {
     report->form = COMPILE_FORM_EARLY;
-    if (!phrase_take(cursor,
-                     "Aborting compilation early because it's unlikely to have enough memory")) {
+    if (!phrase_scan(
+            cursor, "Aborting compilation early because it's unlikely to have enough memory [.]")) {
         return false;
     }
-    (void)phrase_take_character(cursor, '.');
-    if (phrase_take(cursor, "Requires") && hbm_report_take_number(cursor, report, COMPILE_USED)) {
-        (void)phrase_take_character(cursor, ',');
-        if (phrase_take(cursor, "has")) {
-            (void)hbm_report_take_number(cursor, report, COMPILE_CAPACITY);
-        }
+    if (phrase_take(cursor, "Requires") &&
+        phrase_scan(cursor, "%C [,]", &report->numbers[COMPILE_USED]) &&
+        phrase_take(cursor, "has")) {
+        (void)phrase_scan(cursor, "%C", &report->numbers[COMPILE_CAPACITY]);
     }
     memcpy(report->space, "hbm", sizeof "hbm");
     return true;
@@ -316,34 +268,25 @@ bool hbm_report_parse_gpu(struct phrase_cursor *cursor, struct hbm_report *repor
     return true;
 }
 
-/* "Out of memory while trying to allocate N bytes", later "1.97GiB."; "Failed to allocate request
- * for 154.06GiB (165425291480B)" */
 bool hbm_report_parse_gpu_request(struct phrase_cursor *cursor, struct compile_size *request)
 {
     struct phrase_cursor ahead = *cursor;
-    uint64_t count = 0;
+    struct compile_size found;
+    bool is_there = false;
     if (phrase_take(&ahead, "Out of memory while trying to allocate")) {
-        struct phrase_cursor exact = ahead;
-        if (!phrase_take_count(&exact, &count) || !phrase_take(&exact, "bytes")) {
-            const bool is_printed = hbm_report_take_binary_size(&ahead, request);
-            request->at = is_printed ? cursor->at : request->at;
-            *cursor = is_printed ? ahead : *cursor;
-            return is_printed;
-        }
-        ahead = exact;
+        is_there = phrase_scan(&ahead, "%E bytes", &found) ||
+                   hbm_report_take_binary_size(&ahead, &found);
     } else if (phrase_take(&ahead, "Failed to allocate request for")) {
         phrase_skip_gap(&ahead);
         while (phrase_is_word(phrase_peek(&ahead)) || phrase_peek(&ahead) == '.') {
             ahead.at++;
         }
-        if (!phrase_take(&ahead, "(") || !phrase_take_count(&ahead, &count)) {
-            return false;
-        }
-    } else {
-        return false;
+        is_there = phrase_scan(&ahead, "( %E", &found);
     }
-    *request = (struct compile_size){
-        .is_said = true, .range = printed_size_exact(count), .at = cursor->at};
-    *cursor = ahead;
-    return true;
+    if (is_there) {
+        *request = found;
+        request->at = cursor->at;
+        *cursor = ahead;
+    }
+    return is_there;
 }

@@ -24,30 +24,16 @@ enum { TAG_PROGRAM = 1, TAG_IN_USE = 2, TAG_PIECE = 3, TAG_BUSY = 4, TAG_ASSUMED
 
 /* --- making ops --- */
 
-static uint32_t append_alloc(struct import *import, uint64_t size_bytes, uint8_t tag)
+static void append_alloc(struct import *import, uint64_t size_bytes, uint8_t tag)
 {
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = size_bytes;
-    op.tag = tag;
-    return import_append(import, &op);
+    (void)import_append(import, &OP_TO_MAKE(OP_ALLOC, .size_bytes = size_bytes, .tag = tag));
 }
 
 static uint32_t append_load(struct import *import, uint64_t image_bytes, uint64_t stack_bytes,
                             uint8_t tag)
 {
-    struct op op = op_make(OP_LOAD);
-    op.size_bytes = image_bytes;
-    op.stack_bytes = stack_bytes;
-    op.tag = tag;
-    return import_append(import, &op);
-}
-
-static void append_execute(struct import *import, uint32_t program, uint64_t delay_ns)
-{
-    struct op op = op_make(OP_EXECUTE);
-    op.ref = program;
-    op.delay_ns = delay_ns;
-    (void)import_append(import, &op);
+    return import_append(import, &OP_TO_MAKE(OP_LOAD, .size_bytes = image_bytes,
+                                             .stack_bytes = stack_bytes, .tag = tag));
 }
 
 /* A program that executes for ever keeps its stack reserved. */
@@ -55,7 +41,7 @@ static void append_busy_program(struct import *import, const struct tpu_plan *pl
 {
     const uint32_t program = append_load(import, plan->granule_bytes, plan->reserved_bytes,
                                          TAG_BUSY);
-    append_execute(import, program, DELAY_NEVER);
+    (void)import_append(import, &OP_ON(OP_EXECUTE, program, .delay_ns = DELAY_NEVER));
 }
 
 /* An op on each buffer with that tag, from op `first` on. */
@@ -65,9 +51,7 @@ static void append_on_tag(struct import *import, enum op_kind kind, size_t first
     for (size_t i = first; i < end; i++) {
         const struct op *made = &import->ops.ops[i];
         if (made->kind == OP_ALLOC && made->tag == tag) {
-            struct op op = op_make(kind);
-            op.ref = (uint32_t)i;
-            (void)import_append(import, &op);
+            (void)import_append(import, &OP_ON(kind, (uint32_t)i, .host = 0));
         }
     }
 }
@@ -88,11 +72,11 @@ static void append_contents(struct import *import, const struct tpu_plan *plan)
         const uint64_t separator_bytes = above_bytes > 0 ? plan->granule_bytes : rest_bytes;
         CHECK(separator_bytes > 0 && separator_bytes <= rest_bytes);
         rest_bytes -= separator_bytes;
-        (void)append_alloc(import, piece_bytes, TAG_PIECE);
-        (void)append_alloc(import, separator_bytes, TAG_ASSUMED);
+        append_alloc(import, piece_bytes, TAG_PIECE);
+        append_alloc(import, separator_bytes, TAG_ASSUMED);
     }
     if (rest_bytes > 0) {
-        (void)append_alloc(import, rest_bytes, plan->piece_bytes > 0 ? TAG_ASSUMED : TAG_IN_USE);
+        append_alloc(import, rest_bytes, plan->piece_bytes > 0 ? TAG_ASSUMED : TAG_IN_USE);
     }
     append_on_tag(import, OP_HOLD, first, TAG_ASSUMED);
     append_on_tag(import, OP_FREE, first, TAG_PIECE);
@@ -111,13 +95,13 @@ static void append_ops(const struct tpu_message *message, const struct tpu_plan 
     }
     append_contents(import, plan);
     if (plan->is_loaded_first) {
-        append_execute(import, program, 0);
+        (void)import_append(import, &OP_ON(OP_EXECUTE, program, .host = 0));
     } else if (message->form == TPU_MESSAGE_PROGRAM_STACK) {
         (void)append_load(import, plan->image_bytes, plan->requested_bytes, tag);
     } else if (message->form == TPU_MESSAGE_PROGRAM_IMAGE) {
         (void)append_load(import, plan->requested_bytes, 0, tag);
     } else {
-        (void)append_alloc(import, plan->requested_bytes, 0);
+        append_alloc(import, plan->requested_bytes, 0);
     }
 }
 

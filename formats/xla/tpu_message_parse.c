@@ -103,35 +103,22 @@ static void parse_fragmentation(struct phrase_cursor *cursor, struct tpu_message
 static bool parse_free(struct phrase_cursor *cursor, struct tpu_message *message)
 {
     (void)phrase_take_character(cursor, '.');
-    if (phrase_take(cursor, "That was not possible")) {
-        (void)phrase_take_character(cursor, '.');
-    }
-    struct phrase_cursor ahead = *cursor;
-    if (!phrase_take(&ahead, "There are") || !phrase_take_size(&ahead, &message->free) ||
-        !phrase_take(&ahead, "free")) {
-        return false;
-    }
-    message->has_free = true;
-    *cursor = ahead;
-    return true;
+    (void)phrase_scan(cursor, "That was not possible [.]");
+    message->has_free = phrase_scan(cursor, "There are %S free", &message->free);
+    return message->has_free;
 }
 
 static void parse_reserved(struct phrase_cursor *cursor, struct tpu_message *message)
 {
+    message->has_reserved = phrase_scan(cursor, "[,] %S reserved", &message->reserved);
+    if (!message->has_reserved) {
+        return;
+    }
     struct phrase_cursor ahead = *cursor;
     (void)phrase_take_character(&ahead, ',');
-    if (!phrase_take_size(&ahead, &message->reserved) || !phrase_take(&ahead, "reserved")) {
-        return;
-    }
-    message->has_reserved = true;
-    *cursor = ahead;
-    (void)phrase_take_character(&ahead, ',');
     (void)phrase_take(&ahead, "and");
-    if (!phrase_take_size(&ahead, &message->reservable) || !phrase_take(&ahead, "reservable")) {
-        return;
-    }
-    message->has_reservable = true;
-    *cursor = ahead;
+    message->has_reservable = phrase_scan(&ahead, "%S reservable", &message->reservable);
+    *cursor = message->has_reservable ? ahead : *cursor;
 }
 
 /* A row of the old table: "Currently allocated: 6.08G ( 6,532,939,776 bytes)"; narrows a range that
@@ -139,13 +126,10 @@ static void parse_reserved(struct phrase_cursor *cursor, struct tpu_message *mes
 static bool take_table_row(struct phrase_cursor *cursor, const char *label,
                            struct size_range *printed, uint64_t *count)
 {
-    struct phrase_cursor ahead = *cursor;
-    for (; !phrase_is_at_end(&ahead); ahead.at++) {
+    for (struct phrase_cursor ahead = *cursor; !phrase_is_at_end(&ahead); ahead.at++) {
         struct phrase_cursor row = ahead;
         if (phrase_word_is_here(&row, label, strcspn(label, " ")) && phrase_take(&row, label) &&
-            phrase_take_character(&row, ':') && phrase_take_size(&row, printed) &&
-            phrase_take(&row, "(") && phrase_take_count(&row, count) &&
-            phrase_take(&row, "bytes)")) {
+            phrase_scan(&row, "{:} %S ( %N bytes)", printed, count)) {
             *cursor = row;
             return *count >= printed->low && *count <= printed->high;
         }
@@ -168,9 +152,7 @@ static size_t find_table_end(const struct phrase_cursor *cursor)
 static void parse_table(struct phrase_cursor *cursor, struct tpu_message *message)
 {
     struct phrase_cursor table = *cursor;
-    (void)phrase_take_character(&table, '.');
-    (void)phrase_take_character(&table, ';');
-    if (!phrase_take(&table, "HBM capacity") || !phrase_take_size(&table, &message->capacity)) {
+    if (!phrase_scan(&table, "[.] [;] HBM capacity %S", &message->capacity)) {
         return;
     }
     message->has_capacity = true;
@@ -191,42 +173,48 @@ static void parse_table(struct phrase_cursor *cursor, struct tpu_message *messag
     }
 }
 
-/* Behind "Attempting to": "allocate S" or "reserve S at the bottom of memory", and what follows. */
-static bool parse_attempt(struct phrase_cursor *cursor, struct tpu_message *message)
+/* Behind "Attempting to": "allocate S", and what follows. */
+static bool parse_allocate(struct phrase_cursor *cursor, struct tpu_message *message)
 {
-    const bool is_reserve = phrase_take(cursor, "reserve");
-    if (!is_reserve && !phrase_take(cursor, "allocate")) {
-        return false;
-    }
-    if (is_reserve) {
-        message->form = TPU_MESSAGE_PROGRAM_STACK;
-    }
     if (!phrase_take_size(cursor, &message->requested)) {
-        message->missing = is_reserve ? "the requested, free, reserved and reservable bytes"
-                                      : "the requested and the free bytes";
-        return true;
-    }
-    if (is_reserve) {
-        (void)phrase_take(cursor, "at the bottom of memory");
-    }
-    if (!parse_free(cursor, message)) {
-        message->missing = is_reserve ? "the free, reserved and reservable bytes"
-                                      : "the free bytes";
-        return true;
-    }
-    if (!is_reserve) {
+        message->missing = "the requested and the free bytes";
+    } else if (!parse_free(cursor, message)) {
+        message->missing = "the free bytes";
+    } else {
         parse_fragmentation(cursor, message);
         parse_tail_coordinate(cursor, message);
+    }
+    return true;
+}
+
+/* "reserve S at the bottom of memory", and what follows. */
+static bool parse_reserve(struct phrase_cursor *cursor, struct tpu_message *message)
+{
+    message->form = TPU_MESSAGE_PROGRAM_STACK;
+    if (!phrase_take_size(cursor, &message->requested)) {
+        message->missing = "the requested, free, reserved and reservable bytes";
+        return true;
+    }
+    (void)phrase_take(cursor, "at the bottom of memory");
+    if (!parse_free(cursor, message)) {
+        message->missing = "the free, reserved and reservable bytes";
         return true;
     }
     parse_reserved(cursor, message);
-    if (!message->has_reservable) {
+    if (message->has_reservable) {
+        parse_table(cursor, message);
+    } else {
         message->missing = message->has_reserved ? "the reservable bytes"
                                                  : "the reserved and reservable bytes";
-        return true;
     }
-    parse_table(cursor, message);
     return true;
+}
+
+static bool parse_attempt(struct phrase_cursor *cursor, struct tpu_message *message)
+{
+    return phrase_take(cursor, "Attempting to") &&
+           ((phrase_take(cursor, "reserve") && parse_reserve(cursor, message)) ||
+            (phrase_take(cursor, "allocate") && parse_allocate(cursor, message)));
 }
 
 /* "Error loading program 'name':".  A name of any length; it is passed once, because the next one
@@ -259,7 +247,7 @@ static bool parse_program(struct phrase_cursor *cursor, struct tpu_message *mess
     if (phrase_take(cursor, "Error loading program")) {
         parse_program_name(cursor, message);
     }
-    return phrase_take(cursor, "Attempting to") && parse_attempt(cursor, message);
+    return parse_attempt(cursor, message);
 }
 
 static bool parse_code(struct phrase_cursor *cursor, struct tpu_message *message)
@@ -268,42 +256,27 @@ static bool parse_code(struct phrase_cursor *cursor, struct tpu_message *message
            parse_program(cursor, message);
 }
 
-static bool parse_plain(struct phrase_cursor *cursor, struct tpu_message *message)
-{
-    message->form = TPU_MESSAGE_BUFFER;
-    return phrase_take(cursor, "Attempting to") && parse_attempt(cursor, message);
-}
-
 /* tpu_driver: "Could not allocate N bytes in memory 0x0x0_HBM0; N bytes allocatable, N bytes
  * available". Source: jax#14304; allocatable is the largest region, available the total. */
 static bool parse_driver(struct phrase_cursor *cursor, struct tpu_message *message)
 {
-    uint64_t requested = 0;
-    uint64_t largest = 0;
-    uint64_t available = 0;
-    message->form = TPU_MESSAGE_BUFFER;
-    if (!phrase_take(cursor, "Could not allocate") || !phrase_take_count(cursor, &requested) ||
-        !phrase_take(cursor, "bytes in memory")) {
+    uint64_t requested = 0, largest = 0, available = 0;
+    if (!phrase_scan(cursor, "Could not allocate %N bytes in memory", &requested)) {
         return false;
     }
     message->requested = printed_size_exact(requested);
-    message->missing = "the allocatable and available bytes";
     phrase_skip_gap(cursor);
     message->has_coordinate = take_coordinate(cursor, message->coordinate);
-    (void)phrase_take_character(cursor, ';');
-    if (!phrase_take_count(cursor, &largest) || !phrase_take(cursor, "bytes allocatable")) {
-        return true;
+    if (!phrase_scan(cursor, "[;] %N bytes allocatable", &largest)) {
+        message->missing = "the allocatable and available bytes";
+    } else if (!phrase_scan(cursor, "[,] %N bytes available", &available)) {
+        message->missing = "the available bytes";
+    } else {
+        message->has_free = true;
+        message->free = printed_size_exact(available);
+        message->has_largest = requested <= available;
+        message->largest = printed_size_exact(largest);
     }
-    message->missing = "the available bytes";
-    (void)phrase_take_character(cursor, ',');
-    if (!phrase_take_count(cursor, &available) || !phrase_take(cursor, "bytes available")) {
-        return true;
-    }
-    message->missing = NULL;
-    message->has_free = true;
-    message->free = printed_size_exact(available);
-    message->has_largest = requested <= available;
-    message->largest = printed_size_exact(largest);
     return true;
 }
 
@@ -312,7 +285,7 @@ static const struct {
     const char *word;
     bool (*parse)(struct phrase_cursor *cursor, struct tpu_message *message);
 } beginnings[] = {
-    {"Attempting", parse_plain},
+    {"Attempting", parse_attempt},
     {"Error", parse_program},
     {"RuntimeProgramAllocationFailure", parse_code},
     {"Could", parse_driver},

@@ -321,7 +321,7 @@ static void draw_memory(const struct campaign_description *description, struct c
     writing_init(&text);
     for (uint64_t i = 0; i < description->head.part_count; i++) {
         struct part_state *state = &at->parts[i];
-        const struct memory_device device = {description->parts[i].name, &state->memory};
+        const struct memory_device device = {description->parts[i].name, &state->memory, NULL};
         if (state->memory.point_count > 0) {
             (void)memory_chart_draw(&chart, &device, &text);
             memory_chart_json(&chart, &device, &text);

@@ -11,6 +11,14 @@ static inline int compare_numbers(uint64_t left, uint64_t right)
     return (left > right) - (left < right);
 }
 
+/* The same of a place: on which host, and where there. */
+static inline int compare_places(uint64_t left_host, uint64_t left, uint64_t right_host,
+                                 uint64_t right)
+{
+    return left_host != right_host ? compare_numbers(left_host, right_host)
+                                   : compare_numbers(left, right);
+}
+
 /* The order by the first, and by the second among those that are equal there. */
 static inline int compare_then(int first, int second)
 {

@@ -17,15 +17,13 @@
 #define HEADER_BYTES_MAX ((uint64_t)1 << 20)
 /* No device is larger. */
 #define REGION_STEP_BYTES_MAX ((uint64_t)1 << 50)
-/* The first ABI version whose contract has a rounding. */
-#define ABI_VERSION_OF_ROUNDING 3u
 
 enum { LATENCY_PER_MILLE_MAX = 1000 };
 
 /* --- life --- */
 
-/* NULL: the fields since ABI version 4 are sound. */
-static const char *find_newer_flaw(const struct target_contract *contract)
+/* NULL: counting, limit and eviction are sound. */
+static const char *find_counting_flaw(const struct target_contract *contract)
 {
     for (unsigned i = 0; i < TARGET_COUNTER_COUNT; i++) {
         if (contract->counting[i] > TARGET_COUNT_ABSENT) {
@@ -217,7 +215,7 @@ static bool is_sound_contract(const struct host *host, char *reason, size_t reas
         what = what == NULL ? find_natural_flaw(contract) : what;
         what = what == NULL ? find_cost_flaw(contract) : what;
     }
-    what = what == NULL ? find_newer_flaw(contract) : what;
+    what = what == NULL ? find_counting_flaw(contract) : what;
     if (what != NULL) {
         snprintf(reason, reason_bytes, "target '%s': %s", target->name, what);
     }
@@ -243,8 +241,6 @@ static void complete_rounding(struct host *host, const struct setup *setup)
 {
     if (setup->has_rounding) {
         host->contract.rounding = setup->rounding;
-    } else if (host->target->abi_version < ABI_VERSION_OF_ROUNDING) {
-        host->contract.rounding = (struct target_rounding){.kind = ROUNDING_ANY};
     }
 }
 

@@ -59,15 +59,16 @@ static void append_list(struct writing *text, const struct certificate_list *lis
     json_unnest(text, '}');
 }
 
-/* The version without what only some contracts have is written for all others. */
-static uint64_t find_version(const struct oom *oom)
+/* Whether blocks are ranges without headers, and nothing is kept, natural or in regions: then the
+ * contract needs no words about where blocks lie. */
+static bool is_plain(const struct oom *oom)
 {
-    bool is_plain = oom->placement == PLACEMENT_RANGES && oom->header_bytes == 0 &&
-                    !oom->promised.grows && !oom->aligns_naturally;
+    bool is_so = oom->placement == PLACEMENT_RANGES && oom->header_bytes == 0 &&
+                 !oom->promised.grows && !oom->aligns_naturally;
     for (size_t i = 0; i < oom->block_count; i++) {
-        is_plain = is_plain && !oom->blocks[i].is_kept;
+        is_so = is_so && !oom->blocks[i].is_kept;
     }
-    return is_plain ? CERTIFICATE_VERSION : CERTIFICATE_VERSION_MAX;
+    return is_so;
 }
 
 static void append_contract(struct writing *text, const struct oom *oom)
@@ -78,7 +79,7 @@ static void append_contract(struct writing *text, const struct oom *oom)
     json_add_boolean(text, "drains", oom->drains);
     json_add_boolean(text, "evicts", oom->evicts);
     json_add_boolean(text, "program_evicts_program", oom->program_evicts_program);
-    if (find_version(oom) > CERTIFICATE_VERSION) {
+    if (!is_plain(oom)) {
         json_add_string(text, "placement", placement_name(oom->placement));
         json_add_number(text, "header", oom->header_bytes);
     }
@@ -370,7 +371,7 @@ void certificate_print(const struct oom *oom, const struct proof *proof,
     text->is_spaced = true;
     writing_append(text, "{");
     json_add_string(text, "format", "hbmstress-certificate");
-    json_add_number(text, "version", find_version(oom));
+    json_add_number(text, "version", CERTIFICATE_VERSION);
     json_break(text, 1);
     if (list == NULL) {
         json_add_null(text, "list");

@@ -8,7 +8,7 @@
 #include "harness/oracle/oom.h"
 #include "harness/oracle/proof.h"
 
-enum { CERTIFICATE_VERSION = 2, CERTIFICATE_VERSION_MAX = 3 };
+enum { CERTIFICATE_VERSION = 1 };
 
 /* Of which list the out-of-memory is. */
 struct certificate_list {

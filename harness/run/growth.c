@@ -2,10 +2,12 @@
 
 #include "harness/base/check.h"
 #include "harness/base/often.h"
+#include "harness/base/trend.h"
 
 #include <string.h>
 
-enum { GROWTH_INTERVAL_FIRST = 64, GROWTH_QUARTERS = 4 };
+/* Few windows: of samples that are taken at any moment of a step, several make a floor. */
+enum { GROWTH_INTERVAL_FIRST = 64, GROWTH_WINDOW_COUNT_MAX = 8 };
 
 void growth_init(struct growth_samples *samples)
 {
@@ -41,43 +43,27 @@ SELDOM void growth_sample(struct growth_samples *samples, const struct model *mo
     CHECK_COSTLY(samples->next_op > op);
 }
 
-/* The least live bytes in a quarter: what never went away in it. */
-static uint64_t floor_of(const struct growth_samples *samples, int tag, uint32_t quarter)
-{
-    const uint32_t first = samples->count * quarter / GROWTH_QUARTERS;
-    const uint32_t last = samples->count * (quarter + 1) / GROWTH_QUARTERS;
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = first; i < last; i++) {
-        least = samples->bytes[i][tag] < least ? samples->bytes[i][tag] : least;
-    }
-    return least;
-}
-
 bool growth_find(const struct growth_samples *samples, const struct model *model,
                  struct growth *growth)
 {
-    CHECK_COSTLY(samples->count <= GROWTH_SAMPLE_COUNT);
+    uint64_t floors[GROWTH_SAMPLE_COUNT];
+    struct trend trend;
     uint64_t most = 0;
-    if (samples->count < GROWTH_SAMPLES_MIN) {
-        return false;
-    }
+    CHECK_COSTLY(samples->count <= GROWTH_SAMPLE_COUNT);
+    const struct trend_question question = {floors, samples->count, GROWTH_SAMPLES_MIN,
+                                            GROWTH_WINDOW_COUNT_MAX, TREND_CHANCE};
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
-        uint64_t floors[GROWTH_QUARTERS];
-        bool rises = true;
-        for (uint32_t quarter = 0; quarter < GROWTH_QUARTERS; quarter++) {
-            floors[quarter] = floor_of(samples, tag, quarter);
-            rises = rises && (quarter == 0 || floors[quarter] > floors[quarter - 1]);
+        for (uint32_t i = 0; i < samples->count; i++) {
+            floors[i] = samples->bytes[i][tag];
         }
-        const uint64_t grew = floors[GROWTH_QUARTERS - 1] - floors[0];
-        if (!rises || grew <= most) {
+        if (trend_test(&question, &trend) != TREND_GROWS || trend.rise_bytes <= most) {
             continue;
         }
-        most = grew;
+        most = trend.rise_bytes;
         *growth = (struct growth){.tag = (uint8_t)tag,
-                                  .first_bytes = floors[0],
-                                  .last_bytes = floors[GROWTH_QUARTERS - 1],
+                                  .first_bytes = floors[trend.first],
+                                  .last_bytes = floors[trend.first] + most,
                                   .count = model_tag_count(model, (uint8_t)tag)};
     }
-    CHECK_COSTLY(most == 0 || growth->last_bytes - growth->first_bytes == most);
     return most > 0;
 }

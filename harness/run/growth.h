@@ -9,8 +9,8 @@ enum { GROWTH_SAMPLE_COUNT = 64, GROWTH_SAMPLES_MIN = 16 };
 /* Of the tag that grew most. */
 struct growth {
     uint8_t tag;
-    uint64_t first_bytes, last_bytes;
-    uint64_t count;
+    uint64_t first_bytes, last_bytes; /* that it held, past its warm-up and at the end */
+    uint64_t count;                   /* blocks that it has */
 };
 
 /* Samples of all tags of one host at even distances.  When the array is full every other sample is
@@ -24,8 +24,8 @@ struct growth_samples {
 void growth_init(struct growth_samples *samples);
 /* Called after every op; takes a sample when it is time. */
 void growth_sample(struct growth_samples *samples, const struct model *model, uint64_t op);
-/* The tag that grew most among those whose least live bytes rose from each quarter of the run to
- * the next. False: none did. */
+/* The tag that grew most among those that keep growing (harness/base/trend.h).  False: none does.
+ */
 bool growth_find(const struct growth_samples *samples, const struct model *model,
                  struct growth *growth);
 

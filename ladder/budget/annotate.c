@@ -27,7 +27,7 @@ static void annotate_row(const struct budget *budget, const struct budget_row *r
     append_title(budget, row, &title);
     budget_describe(budget, row, &message);
     annotations_add(annotations, &(struct annotation){.level = ANNOTATION_ERROR,
-                                                      .file = budget->arguments->words[0],
+                                                      .file = budget->options->path,
                                                       .line = row->line,
                                                       .title = writing_string(&title),
                                                       .message = writing_string(&message),
@@ -41,7 +41,7 @@ static void annotate_op(const struct budget *budget, uint32_t op,
                         const struct annotation *annotation, struct annotations *annotations)
 {
     struct annotation placed = *annotation;
-    placed.file = budget->arguments->words[0];
+    placed.file = budget->options->path;
     placed.line = op == OP_NONE ? 0 : budget_line_of(budget, op);
     annotations_add(annotations, &placed);
 }

@@ -3,15 +3,17 @@
 #ifndef LADDER_BUDGET_BUDGET_H
 #define LADDER_BUDGET_BUDGET_H
 
+#include "campaign/base/exit_code.h"
+#include "campaign/plan/run_options.h"
 #include "campaign/process/death.h"
-#include "cli/arguments.h"
 #include "present/annotation.h"
+#include "recording/list_growth.h"
 #include "recording/recording.h"
-#include "recording/step_axis.h"
 
+enum { BUDGET_TAG_PEAK_COUNT_MAX = 16 };
 /* Fragmentation counts while the host has at least 1 / so much of its device in use. */
 enum { BUDGET_FULL_DIVISOR = 2 };
-enum { BUDGET_LIMIT_COUNT_MAX = 4 + ARGUMENTS_TAG_PEAK_COUNT_MAX };
+enum { BUDGET_LIMIT_COUNT_MAX = 4 + BUDGET_TAG_PEAK_COUNT_MAX };
 /* Steps that --warmups leaves out where nothing is said, if there are steps. */
 enum { BUDGET_WARMUP_COUNT = 1 };
 enum { BUDGET_HALF_FIRST = 0, BUDGET_HALF_LAST, BUDGET_HALF_COUNT };
@@ -19,7 +21,7 @@ enum { BUDGET_HALF_FIRST = 0, BUDGET_HALF_LAST, BUDGET_HALF_COUNT };
 enum budget_kind {
     BUDGET_PEAK = 0,      /* the most bytes in use: of blocks and the stack */
     BUDGET_TAG_PEAK,      /* of one tag */
-    BUDGET_GROWTH,        /* bytes by which the floor rises per step, rounded up */
+    BUDGET_GROWTH,        /* bytes by which what steps fall back to grows per step, rounded up */
     BUDGET_FRAGMENTATION, /* the share of what is free that is outside the largest hole */
     BUDGET_OOMS           /* requests that were refused, on all hosts */
 };
@@ -47,6 +49,7 @@ struct budget_floor {
     uint64_t tag_bytes[OP_TAG_COUNT];
 };
 struct budget_host {
+    struct list_growth growth; /* of the steps that count */
     struct budget_moment peak;
     struct budget_moment worst;                             /* when the largest share was lost */
     struct budget_moment tag_peaks[BUDGET_LIMIT_COUNT_MAX]; /* by limit */
@@ -90,8 +93,27 @@ struct budget_row {
     size_t line;       /* of FILE; 0 = not known */
 };
 
+/* NAME=SIZE; name has name_length characters. */
+struct budget_tag_peak {
+    const char *name;
+    size_t name_length;
+    uint64_t bytes;
+};
+/* FILE and its limits; what is not given has no limit, but for refusals, of which there are 0.
+ * Texts belong to the caller. */
+struct budget_options {
+    struct recording_options reading;
+    const char *path;
+    uint64_t peak_max, growth_max, oom_max;  /* bytes, bytes a step, requests */
+    uint64_t fragmentation_max;              /* percent */
+    uint64_t warmup_count;                   /* steps */
+    const struct budget_tag_peak *tag_peaks; /* tag_peak_count */
+    size_t tag_peak_count;
+    bool has_peak, has_growth, has_fragmentation, has_warmups;
+};
+
 struct budget {
-    const struct arguments *arguments;
+    const struct budget_options *options;
     struct recording recording;
     struct budget_limit limits[BUDGET_LIMIT_COUNT_MAX]; /* limit_count of them */
     size_t limit_count;
@@ -113,6 +135,8 @@ void budget_deinit(struct budget *budget);
  * where the target does not tell what a limit needs. */
 enum exit_code budget_measure(struct budget *budget, bool *died);
 
+/* False: the first refusal came before the last half of the steps. */
+bool budget_has_floors(const struct budget_host *host);
 /* In which op the target died; OP_NONE: in none of the list. */
 uint32_t budget_death_op(const struct budget *budget);
 /* In which line of FILE the op stands; 0 = not known. */

@@ -58,7 +58,8 @@ static void add_floors(const struct budget *budget, const struct budget_row *row
                        struct writing *text)
 {
     const struct budget_floor *floors = budget->hosts[row->host].floors;
-    if (row->limit->kind != BUDGET_GROWTH || !row->is_measured) {
+    if (row->limit->kind != BUDGET_GROWTH || !row->is_measured ||
+        !budget_has_floors(&budget->hosts[row->host])) {
         return;
     }
     json_add_number(text, "first_op", floors[BUDGET_HALF_FIRST].op);
@@ -146,7 +147,7 @@ void budget_lines(const struct budget *budget, bool died, int exit_code, struct 
 {
     const struct report_start start = {.subcommand = "budget",
                                        .setup = &budget->recording.setup,
-                                       .file = budget->arguments->words[0],
+                                       .file = budget->options->path,
                                        .duration_ns = UINT64_MAX};
     json_line_start(text, &start);
     for (size_t i = 0; i < budget->row_count; i++) {

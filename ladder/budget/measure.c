@@ -7,14 +7,19 @@
 #include "recording/op_line.h"
 #include "recording/target_child.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of a byte: a slope that is whole but for the rounding of a quotient is not rounded up. */
+static const double ROUNDING = 0.001;
 
 /* Of the child. */
 struct watch {
     const struct budget *budget;
     struct budget_run *run;
     struct budget_host *hosts;
+    struct list_use *uses; /* by host; NULL: growth has no limit */
     unsigned filler_tag;
     bool has_fragmentation;
     uint64_t oom_max;
@@ -116,10 +121,18 @@ static bool is_in_half(const struct budget_steps *steps, size_t start, size_t pl
     return place < steps->axis.count && place >= start && place - start < steps->half_count;
 }
 
+/* Behind a refusal the list is no longer what the job did. */
 static void note_floors(const struct watch *watch, const struct model *model, uint32_t op,
                         size_t place, struct budget_host *host)
 {
     const struct budget_steps *steps = &watch->budget->steps;
+    const uint32_t host_index = (uint32_t)(host - watch->hosts);
+    if (watch->run->oom_count > 0) {
+        return;
+    }
+    if (watch->uses != NULL && place >= steps->first && place + 1 < steps->axis.count) {
+        list_use_add(&watch->uses[host_index], &steps->axis, op, sum_in_use(watch, model));
+    }
     if (is_in_half(steps, steps->first, place)) {
         lower_floor(watch, model, op, &host->floors[BUDGET_HALF_FIRST]);
     }
@@ -189,6 +202,17 @@ static void find_options(struct watch *watch)
         const struct budget_limit *limit = &budget->limits[i];
         watch->has_fragmentation = watch->has_fragmentation || limit->kind == BUDGET_FRAGMENTATION;
         watch->oom_max = limit->kind == BUDGET_OOMS ? limit->most : watch->oom_max;
+        if (limit->kind == BUDGET_GROWTH) {
+            watch->uses = calloc(budget->recording.setup.host_count, sizeof *watch->uses);
+            CHECK(watch->uses != NULL);
+        }
+    }
+}
+
+static void judge_growth(struct watch *watch, size_t host_count)
+{
+    for (size_t i = 0; watch->uses != NULL && i < host_count; i++) {
+        list_growth_find(&watch->uses[i], &watch->budget->steps.axis, &watch->hosts[i].growth);
     }
 }
 
@@ -214,30 +238,33 @@ static void run_list(void *context, int file)
     if (trial_repeat(recording->target, &recording->setup, &recording->ops, &listener, &trial,
                      reason)) {
         note_totals(&trial, &run);
+        judge_growth(watch, host_count);
         trial_deinit(&trial);
     }
     (void)(file_write_all(file, &run, sizeof run) &&
            file_write_all(file, budget->hosts, host_count * sizeof *budget->hosts));
     oracle_destroy(watch->oracle);
     oom_deinit(&watch->oom);
+    free(watch->uses);
     free(watch);
 }
 
 /* --- rows --- */
 
-/* The least that is in use never falls behind the limit: what fell did not grow. */
-static void measure_growth(const struct budget *budget, const struct budget_host *host,
-                           struct budget_row *row)
+bool budget_has_floors(const struct budget_host *host)
 {
-    const struct budget_floor *first = &host->floors[BUDGET_HALF_FIRST];
-    const struct budget_floor *last = &host->floors[BUDGET_HALF_LAST];
-    const uint64_t distance = budget->steps.distance;
-    row->is_measured = first->is_seen && last->is_seen;
-    if (row->is_measured && last->in_use_bytes > first->in_use_bytes) {
-        const uint64_t rise = last->in_use_bytes - first->in_use_bytes;
-        row->measured = rise / distance + (rise % distance > 0);
+    return host->floors[BUDGET_HALF_FIRST].is_seen && host->floors[BUDGET_HALF_LAST].is_seen;
+}
+
+static void measure_growth(const struct budget_host *host, struct budget_row *row)
+{
+    const struct list_growth *growth = &host->growth;
+    row->is_measured = growth->answer != TREND_SHORT && growth->answer != TREND_FILLS;
+    if (growth->answer == TREND_GROWS) {
+        row->measured = (uint64_t)ceil(growth->bytes_per_step - ROUNDING);
     }
-    row->op = row->is_measured ? last->op : OP_NONE;
+    row->op = row->is_measured && budget_has_floors(host) ? host->floors[BUDGET_HALF_LAST].op
+                                                          : OP_NONE;
     row->over = row->measured > row->limit->most ? row->measured - row->limit->most : 0;
 }
 
@@ -272,7 +299,7 @@ static void measure_row(const struct budget *budget, struct budget_row *row)
                      row);
         break;
     case BUDGET_GROWTH:
-        measure_growth(budget, host, row);
+        measure_growth(host, row);
         break;
     case BUDGET_FRAGMENTATION:
         measure_fragmentation(host, row);
@@ -305,8 +332,7 @@ static void make_rows(struct budget *budget)
 
 size_t budget_line_of(const struct budget *budget, uint32_t op)
 {
-    return budget->recording.format == &format_ops ? op_line_find(budget->arguments->words[0], op)
-                                                   : 0;
+    return budget->recording.format == &format_ops ? op_line_find(budget->options->path, op) : 0;
 }
 
 uint32_t budget_death_op(const struct budget *budget)
@@ -331,7 +357,7 @@ size_t budget_count_exceeded(const struct budget *budget)
 static enum exit_code take_answer(struct budget *budget, const struct writing *answer)
 {
     const size_t hosts_bytes = budget->recording.setup.host_count * sizeof *budget->hosts;
-    const char *path = budget->arguments->words[0];
+    const char *path = budget->options->path;
     if (answer->length != sizeof budget->run + hosts_bytes) {
         return message_fail(EXIT_HARNESS, "%s: nothing was measured", path);
     }
@@ -355,8 +381,8 @@ enum exit_code budget_measure(struct budget *budget, bool *died)
     struct writing answer;
     enum child_end end;
     writing_init(&answer);
-    enum exit_code code = target_child(&budget->arguments->run, budget->death, run_list, budget,
-                                       &answer, &end);
+    enum exit_code code = target_child(budget->options->reading.run, budget->death, run_list,
+                                       budget, &answer, &end);
     *died = code == EXIT_KEPT && end != CHILD_DONE;
     if (code == EXIT_KEPT && !*died) {
         code = take_answer(budget, &answer);

@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_limit(struct budget *budget, const char *option, enum budget_kind kind,
-                      uint64_t most)
+static void add_limit(struct budget *budget, bool is_given, enum budget_kind kind, uint64_t most)
 {
-    if (arguments_has(budget->arguments, option)) {
+    if (is_given) {
         budget->limits[budget->limit_count++] = (struct budget_limit){kind, most, 0};
     }
 }
@@ -31,7 +30,7 @@ static bool find_tag(const struct recording *recording, const char *name, uint8_
     return false;
 }
 
-static enum exit_code add_tag_peak(struct budget *budget, const struct tag_peak *given)
+static enum exit_code add_tag_peak(struct budget *budget, const struct budget_tag_peak *given)
 {
     struct budget_limit limit = {BUDGET_TAG_PEAK, given->bytes, 0};
     char name[SETUP_NAME_BYTES];
@@ -40,7 +39,7 @@ static enum exit_code add_tag_peak(struct budget *budget, const struct tag_peak 
         return message_fail(EXIT_USAGE,
                             "--tag-peak: no block of %s has the tag '%.*s'; hbmstress explain "
                             "prints the tags",
-                            budget->arguments->words[0], (int)given->name_length, given->name);
+                            budget->options->path, (int)given->name_length, given->name);
     }
     budget->limits[budget->limit_count++] = limit;
     return EXIT_KEPT;
@@ -48,16 +47,15 @@ static enum exit_code add_tag_peak(struct budget *budget, const struct tag_peak 
 
 static enum exit_code take_limits(struct budget *budget)
 {
-    const struct arguments *arguments = budget->arguments;
+    const struct budget_options *options = budget->options;
     enum exit_code code = EXIT_KEPT;
-    add_limit(budget, "--peak", BUDGET_PEAK, arguments->peak_max);
-    for (size_t i = 0; i < arguments->tag_peak_count && code == EXIT_KEPT; i++) {
-        code = add_tag_peak(budget, &arguments->tag_peaks[i]);
+    add_limit(budget, options->has_peak, BUDGET_PEAK, options->peak_max);
+    for (size_t i = 0; i < options->tag_peak_count && code == EXIT_KEPT; i++) {
+        code = add_tag_peak(budget, &options->tag_peaks[i]);
     }
-    add_limit(budget, "--growth-per-step", BUDGET_GROWTH, arguments->growth_max);
-    add_limit(budget, "--fragmentation", BUDGET_FRAGMENTATION, arguments->fragmentation_max);
-    budget->limits[budget->limit_count++] = (struct budget_limit){BUDGET_OOMS, arguments->oom_max,
-                                                                  0};
+    add_limit(budget, options->has_growth, BUDGET_GROWTH, options->growth_max);
+    add_limit(budget, options->has_fragmentation, BUDGET_FRAGMENTATION, options->fragmentation_max);
+    budget->limits[budget->limit_count++] = (struct budget_limit){BUDGET_OOMS, options->oom_max, 0};
     return code;
 }
 
@@ -79,13 +77,13 @@ static enum exit_code fail_short(const struct budget *budget, const char *what)
     return message_fail(EXIT_USAGE,
                         "%s: %s needs more steps: it has %zu, of which %zu are warm-ups "
                         "(--warmups)",
-                        budget->arguments->words[0], what, steps->axis.count, steps->warmup_count);
+                        budget->options->path, what, steps->axis.count, steps->warmup_count);
 }
 
 static enum exit_code fail_without_steps(const struct budget *budget, const char *what)
 {
     const bool has_events = budget->recording.view == IMPORT_EVENTS;
-    return message_fail(EXIT_USAGE, "%s: %s needs steps: %s", budget->arguments->words[0], what,
+    return message_fail(EXIT_USAGE, "%s: %s needs steps: %s", budget->options->path, what,
                         has_events ? "the file numbers none, and its requests do not repeat"
                                    : "the file shows one moment");
 }
@@ -98,7 +96,7 @@ static enum exit_code split_steps(struct budget *budget)
     if (steps->axis.count == 0) {
         return fail_without_steps(budget, "--growth-per-step");
     }
-    if (count < 2) {
+    if (count < TREND_STEP_COUNT_MIN) {
         return fail_short(budget, "--growth-per-step");
     }
     steps->half_count = count / 2;
@@ -113,7 +111,7 @@ static enum exit_code plan_steps(struct budget *budget)
     const struct recording *recording = &budget->recording;
     const bool has_growth = has_limit(budget, BUDGET_GROWTH);
     const bool has_fragmentation = has_limit(budget, BUDGET_FRAGMENTATION);
-    const bool is_given = arguments_has(budget->arguments, "--warmups");
+    const bool is_given = budget->options->has_warmups;
     struct budget_steps *steps = &budget->steps;
     if (is_given && !has_growth && !has_fragmentation) {
         return message_fail(EXIT_USAGE,
@@ -122,7 +120,10 @@ static enum exit_code plan_steps(struct budget *budget)
     step_axis_init(&steps->axis, recording->said, recording->said_count,
                    recording->view == IMPORT_EVENTS ? &recording->ops : NULL,
                    recording->setup.granule_bytes);
-    steps->warmup_count = is_given                ? budget->arguments->warmup_count
+    if (has_growth && recording->view == IMPORT_EVENTS) {
+        step_axis_find_cycles(&steps->axis, &recording->ops, recording->setup.granule_bytes);
+    }
+    steps->warmup_count = is_given                ? budget->options->warmup_count
                           : steps->axis.count > 0 ? BUDGET_WARMUP_COUNT
                                                   : 0;
     if (is_given && steps->axis.count == 0) {
@@ -143,7 +144,7 @@ static enum exit_code check_fragmentation(const struct budget *budget)
         return message_fail(EXIT_USAGE,
                             "%s: --fragmentation needs the capacity, which is not in the file: "
                             "give --capacity or --chip",
-                            budget->arguments->words[0]);
+                            budget->options->path);
     }
     return EXIT_KEPT;
 }

@@ -128,6 +128,9 @@ static void describe_growth(const struct budget *budget, const struct budget_row
                           row->measured);
     append_host(budget, row, words);
     append_over(row, words);
+    if (!budget_has_floors(&budget->hosts[row->host])) {
+        return;
+    }
     writing_append(words, ". The least in use rose from ");
     append_floor(budget, &floors[BUDGET_HALF_FIRST], words);
     writing_append(words, " to ");
@@ -294,7 +297,7 @@ static void append_op(const struct budget *budget, uint32_t i, size_t line, stru
     const struct op *op = &budget->recording.ops.ops[i];
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
     writing_append(text, "  ");
-    writing_append_visible(text, budget->arguments->words[0]);
+    writing_append_visible(text, budget->options->path);
     if (line > 0) {
         writing_append_format(text, ":%zu", line);
     }
@@ -328,13 +331,15 @@ static void append_exceeded(const struct budget *budget, const struct budget_row
 static void append_head(const struct budget *budget, struct writing *text)
 {
     const struct budget_steps *steps = &budget->steps;
-    writing_append_visible(text, budget->arguments->words[0]);
+    writing_append_visible(text, budget->options->path);
     writing_append(text, " on target ");
     writing_append_visible(text, budget->recording.setup.target);
     writing_append_format(text, ": %zu ops", budget->recording.ops.count);
     if (steps->axis.count > 0) {
         writing_append_format(text, ", %zu steps%s, %zu of them warm-up%s", steps->axis.count,
-                              steps->axis.is_said ? "" : " as the requests repeat",
+                              steps->axis.is_said      ? ""
+                              : steps->axis.are_cycles ? " as memory rises and falls"
+                                                       : " as the requests repeat",
                               steps->warmup_count, steps->warmup_count == 1 ? "" : "s");
     }
     writing_append(text, "\n\n");
@@ -345,9 +350,9 @@ static void append_next(const struct budget *budget, struct writing *text)
 {
     struct writing line;
     writing_init(&line);
-    repeat_word(&line, budget->arguments->words[0]);
-    repeat_option(&line, "--format", budget->arguments->format);
-    repeat_setup(&line, &budget->arguments->run);
+    repeat_word(&line, budget->options->path);
+    repeat_option(&line, "--format", budget->options->reading.format);
+    repeat_setup(&line, budget->options->reading.run);
     writing_append(text, "\nNext: hbmstress explain");
     writing_append_visible(text, writing_string(&line));
     writing_append(text, "\n");

@@ -36,18 +36,11 @@ static enum exit_code fail_line(const struct reading *reading, const char *reaso
     return message_fail(EXIT_USAGE, "%s:%zu: %s", reading->path, reading->line, reason);
 }
 
-/* The text of a string without its quotes.  False: there is none, it is longer, or has an escape,
- * which no name of ours has. */
+/* False: there is none, or it is longer. */
 static bool find_text(const struct result_line *line, const char *key, char *text, size_t size)
 {
-    struct result_line value;
-    if (!result_line_find(line, key, &value) || value.length < 2 || value.text[0] != '"' ||
-        value.length - 2 >= size || memchr(value.text, '\\', value.length) != NULL) {
-        return false;
-    }
-    memcpy(text, value.text + 1, value.length - 2);
-    text[value.length - 2] = '\0';
-    return true;
+    const char *found = result_line_find_text(line, key);
+    return found != NULL && snprintf(text, size, "%s", found) < (int)size;
 }
 
 static bool find_end(const struct result_line *line, enum scale_end *end)
@@ -79,7 +72,7 @@ static enum exit_code read_start(struct reading *reading, const struct result_li
     if (!result_line_has(line, "seed", seed)) {
         return fail_line(reading, "it is of another seed; give the same --seed");
     }
-    if (until != scale->base.until_step || ops_max != scale->arguments->run.op_count_max) {
+    if (until != scale->base.until_step || ops_max != scale->options->run->op_count_max) {
         return fail_line(reading,
                          "its jobs are of another length; give the same --until and --ops");
     }
@@ -143,9 +136,6 @@ static enum exit_code read_edge(struct reading *reading, const struct result_lin
 
 static enum exit_code read_line(struct reading *reading, const struct result_line *line)
 {
-    if (!result_line_is_object(line)) {
-        return fail_line(reading, "this is no JSON line of scale");
-    }
     if (!reading->has_start) {
         return result_line_has(line, "type", "start")
                    ? read_start(reading, line)
@@ -161,6 +151,17 @@ static enum exit_code read_line(struct reading *reading, const struct result_lin
     return EXIT_KEPT; /* what changed then is no matter of now */
 }
 
+static enum exit_code read_text(struct reading *reading, const char *text, size_t length)
+{
+    struct result_line line = {.text = text, .length = length};
+    if (!result_line_read(&line)) {
+        return fail_line(reading, "this is no JSON line of scale");
+    }
+    const enum exit_code code = read_line(reading, &line);
+    result_line_forget(&line);
+    return code;
+}
+
 static enum exit_code read_lines(struct reading *reading, const struct writing *bytes)
 {
     enum exit_code code = EXIT_KEPT;
@@ -169,7 +170,7 @@ static enum exit_code read_lines(struct reading *reading, const struct writing *
         const char *end = memchr(text, '\n', bytes->length - at);
         const size_t length = end == NULL ? bytes->length - at : (size_t)(end - text);
         reading->line++;
-        code = read_line(reading, &(struct result_line){text, length});
+        code = read_text(reading, text, length);
         at += length + 1;
     }
     if (code == EXIT_KEPT && !reading->has_end) {
@@ -238,7 +239,7 @@ static void tell(struct scale *scale, const struct change *change)
     struct writing *text = &scale->changes;
     scale->change_count++;
     scale->alarm_count += change->is_alarm;
-    if (scale->arguments->run.is_json) {
+    if (scale->options->run->is_json) {
         json_open(text, "scale_change");
         json_add_string(text, "row", change->row);
         json_add_string(text, "what", change->what);
@@ -263,7 +264,7 @@ static bool has_run(enum scale_end end)
 static bool has_grown(const struct scale *scale, uint64_t before, uint64_t after)
 {
     return after > before &&
-           (double)(after - before) > (double)before * (double)scale->arguments->grew_max / 100.0;
+           (double)(after - before) > (double)before * (double)scale->options->grew_max / 100.0;
 }
 
 static void compare_bytes(struct scale *scale, const char *row, const char *what, uint64_t before,

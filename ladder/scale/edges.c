@@ -199,7 +199,7 @@ static enum exit_code find_edge(struct scale *scale, struct scale_edge *edge)
     const bool has_both = known.most_fits > 0 && known.most_fails > 0;
     const bool is_capacity = scale->axes[edge->axis].kind == SCALE_CAPACITY;
     struct search search = {
-        .scale = scale, .edge = edge, .left = scale->arguments->search_count, .code = EXIT_KEPT};
+        .scale = scale, .edge = edge, .left = scale->options->search_count, .code = EXIT_KEPT};
     edge->is_smallest = is_capacity || (has_both && known.most_fails < known.least_fits);
     edge->is_mixed = known.has_other ||
                      (has_both && (edge->is_smallest ? known.most_fails > known.least_fits

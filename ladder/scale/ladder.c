@@ -158,15 +158,15 @@ static enum exit_code add_option_axis(struct scale *scale, const char *text)
 
 static enum exit_code add_device_axis(struct scale *scale)
 {
-    const struct arguments *arguments = scale->arguments;
-    if (arguments->capacity_list != NULL) {
-        return arguments->chip_list != NULL
+    const struct scale_options *options = scale->options;
+    if (options->capacity_list != NULL) {
+        return options->chip_list != NULL
                    ? message_fail(EXIT_USAGE, "--chip and --capacity both set the capacity; give "
                                               "one of them")
-                   : add_axis(scale, SCALE_CAPACITY, "capacity", arguments->capacity_list);
+                   : add_axis(scale, SCALE_CAPACITY, "capacity", options->capacity_list);
     }
-    if (arguments->chip_list != NULL) {
-        return add_axis(scale, SCALE_CHIP, "chip", arguments->chip_list);
+    if (options->chip_list != NULL) {
+        return add_axis(scale, SCALE_CHIP, "chip", options->chip_list);
     }
     if (scale->scenario == NULL) {
         return EXIT_KEPT; /* the file's own */
@@ -178,11 +178,11 @@ static enum exit_code add_device_axis(struct scale *scale)
 /* Without any axis the hosts are it, where the job is one of several hosts. */
 static enum exit_code add_hosts_axis(struct scale *scale)
 {
-    const struct arguments *arguments = scale->arguments;
-    const bool has_axis = arguments->chip_list != NULL || arguments->capacity_list != NULL ||
-                          arguments->option_list_count > 0;
-    if (arguments->host_list != NULL) {
-        return add_axis(scale, SCALE_HOSTS, "hosts", arguments->host_list);
+    const struct scale_options *options = scale->options;
+    const bool has_axis = options->chip_list != NULL || options->capacity_list != NULL ||
+                          options->option_list_count > 0;
+    if (options->host_list != NULL) {
+        return add_axis(scale, SCALE_HOSTS, "hosts", options->host_list);
     }
     if (scale->scenario == NULL || !scale->scenario->counts_steps) {
         return EXIT_KEPT; /* the file's, or the scenario's choice */
@@ -193,13 +193,13 @@ static enum exit_code add_hosts_axis(struct scale *scale)
 /* A list is what it is. */
 static enum exit_code check_list_axes(const struct scale *scale)
 {
-    const struct arguments *arguments = scale->arguments;
-    const char *given = arguments->host_list != NULL       ? "--hosts"
-                        : arguments->option_list_count > 0 ? "--scenario-option"
-                        : arguments->run.until_step != 0   ? "--until"
-                        : arguments->run.op_count_max != 0 ? "--ops"
-                        : arguments->run.has_seed          ? "--seed"
-                                                           : NULL;
+    const struct scale_options *options = scale->options;
+    const char *given = options->host_list != NULL        ? "--hosts"
+                        : options->option_list_count > 0  ? "--scenario-option"
+                        : options->run->until_step != 0   ? "--until"
+                        : options->run->op_count_max != 0 ? "--ops"
+                        : options->run->has_seed          ? "--seed"
+                                                          : NULL;
     return scale->scenario != NULL || given == NULL
                ? EXIT_KEPT
                : message_fail(
@@ -210,7 +210,7 @@ static enum exit_code check_list_axes(const struct scale *scale)
 
 static enum exit_code add_batch_axis(struct scale *scale)
 {
-    const char *list = scale->arguments->batch_list;
+    const char *list = scale->options->batch_list;
     if (list == NULL) {
         return EXIT_KEPT;
     }
@@ -222,13 +222,13 @@ static enum exit_code add_batch_axis(struct scale *scale)
 
 static enum exit_code read_axes(struct scale *scale)
 {
-    const struct arguments *arguments = scale->arguments;
+    const struct scale_options *options = scale->options;
     enum exit_code code = check_list_axes(scale);
     code = code == EXIT_KEPT ? add_hosts_axis(scale) : code;
     code = code == EXIT_KEPT ? add_device_axis(scale) : code;
     code = code == EXIT_KEPT ? add_batch_axis(scale) : code;
-    for (size_t i = 0; code == EXIT_KEPT && i < arguments->option_list_count; i++) {
-        code = add_option_axis(scale, arguments->option_lists[i]);
+    for (size_t i = 0; code == EXIT_KEPT && i < options->option_list_count; i++) {
+        code = add_option_axis(scale, options->option_lists[i]);
     }
     return code;
 }
@@ -290,7 +290,7 @@ static enum exit_code check_devices(const struct scale *scale)
 
 static enum exit_code plan_scenario(struct scale *scale)
 {
-    struct run_options options = scale->arguments->run;
+    struct run_options options = *scale->options->run;
     struct plan plan = {0};
     enum exit_code code = check_devices(scale);
     if (code != EXIT_KEPT) {
@@ -315,10 +315,10 @@ static enum exit_code plan_scenario(struct scale *scale)
 
 static enum exit_code plan_list(struct scale *scale)
 {
-    struct arguments reading = *scale->arguments;
-    const char *path = reading.words[0];
-    fix_device(scale, &reading.run);
-    const enum exit_code code = recording_read(path, arguments_reading(&reading), false,
+    struct run_options run = *scale->options->run;
+    const char *path = scale->options->words[0];
+    fix_device(scale, &run);
+    const enum exit_code code = recording_read(path, (struct recording_options){.run = &run}, false,
                                                &scale->recording);
     if (code != EXIT_KEPT) {
         return code;
@@ -333,8 +333,8 @@ static enum exit_code plan_list(struct scale *scale)
 /* What the word names: a file has a dot or a slash in its name, and no scenario has. */
 static enum exit_code find_job(struct scale *scale)
 {
-    const struct arguments *arguments = scale->arguments;
-    const char *word = arguments->word_count == 0 ? default_scenario : arguments->words[0];
+    const struct scale_options *options = scale->options;
+    const char *word = options->word_count == 0 ? default_scenario : options->words[0];
     if (strpbrk(word, "./") != NULL || strcmp(word, "-") == 0) {
         return EXIT_KEPT;
     }
@@ -455,7 +455,7 @@ static enum exit_code make_rows(struct scale *scale)
     for (size_t i = 0; i < count; i++) {
         struct scale_point *point = &scale->rows[scale->row_count].point;
         choose_point(scale, i, point);
-        scale->row_count += !scale->arguments->varies_one_axis ||
+        scale->row_count += !scale->options->varies_one_axis ||
                             count_away_from_base(scale, point) <= 1;
     }
     return EXIT_KEPT;

@@ -25,11 +25,11 @@ void scale_line_start(const struct scale *scale, struct writing *text)
     json_add_string(text, "subcommand", "scale");
     json_add_string(text, "hbmstress", version_text());
     json_add_string(text, "job",
-                    scale->scenario != NULL ? scale->scenario->name : scale->arguments->words[0]);
+                    scale->scenario != NULL ? scale->scenario->name : scale->options->words[0]);
     setup_add_target_json(&scale->base, text);
     json_add_digits(text, "seed", scale->base.seed);
     json_add_number(text, "until", scale->base.until_step);
-    json_add_number(text, "ops_max", scale->arguments->run.op_count_max);
+    json_add_number(text, "ops_max", scale->options->run->op_count_max);
     json_nest(text, "axes", '[');
     for (size_t i = 0; i < scale->axis_count; i++) {
         json_add_string(text, NULL, scale->axes[i].name);
@@ -50,7 +50,7 @@ static void add_replay(const struct scale *scale, const struct scale_point *poin
     writing_init(&line);
     writing_append_format(
         &line, "hbmstress %s %s", scale->scenario != NULL ? "run" : "replay",
-        shell_word(scale->scenario != NULL ? scale->scenario->name : scale->arguments->words[0],
+        shell_word(scale->scenario != NULL ? scale->scenario->name : scale->options->words[0],
                    word));
     writing_append_format(&line, " --target %s", shell_word(setup.target, word));
     for (uint32_t i = 0; scale->scenario != NULL && i < setup.option_count; i++) {
@@ -167,7 +167,7 @@ void scale_line_end(const struct scale *scale, int exit_code, struct writing *te
     json_open(text, "end");
     json_add_number(text, "rows", scale->row_count);
     json_add_number(text, "fit", scale_count_fits(scale));
-    if (scale->arguments->against != NULL) {
+    if (scale->options->against != NULL) {
         json_add_number(text, "changes", scale->change_count);
         json_add_number(text, "alarms", scale->alarm_count);
     }

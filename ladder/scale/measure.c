@@ -198,7 +198,7 @@ static void begin(void *context, const struct setup *setup)
 static bool run_scenario(const struct task *task, struct watch *watch, struct trial *trial,
                          char reason[RUN_REASON_BYTES])
 {
-    const uint64_t op_count_max = task->scale->arguments->run.op_count_max;
+    const uint64_t op_count_max = task->scale->options->run->op_count_max;
     const struct part part = {.scenario = task->scale->scenario, .setup = *task->setup};
     struct setup setup = *task->setup;
     setup.seed = plan_trial_seed(&part, 0); /* as the first trial of run */
@@ -286,7 +286,7 @@ enum exit_code scale_measure(struct scale *scale, const struct scale_point *poin
         return EXIT_KEPT;
     }
     writing_init(&answer);
-    const enum exit_code code = target_child(&scale->arguments->run, scale->death, run_point,
+    const enum exit_code code = target_child(scale->options->run, scale->death, run_point,
                                              (void *)&task, &answer, &end);
     if (code == EXIT_KEPT && end == CHILD_DONE && answer.length == sizeof *result) {
         memcpy(result, answer.bytes, sizeof *result);

@@ -172,7 +172,7 @@ void scale_text(const struct scale *scale, struct writing *text)
 {
     const struct setup *base = &scale->base;
     writing_append_visible(text, scale->scenario != NULL ? scale->scenario->name
-                                                         : scale->arguments->words[0]);
+                                                         : scale->options->words[0]);
     writing_append(text, " on target ");
     writing_append_visible(text, base->target);
     if (base->until_step != 0 && scale->scenario != NULL) {

@@ -133,7 +133,7 @@ enum exit_code scale_measure_rows(struct scale *scale,
                                   void (*tell)(void *context, const struct scale_row *row),
                                   void *context)
 {
-    const size_t wanted = workers_wanted(&scale->arguments->run);
+    const size_t wanted = workers_wanted(scale->options->run);
     struct crew crew = {.scale = scale,
                         .count = wanted < scale->row_count ? wanted : scale->row_count};
     crew.workers = calloc(crew.count, sizeof *crew.workers);

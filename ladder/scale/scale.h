@@ -3,8 +3,8 @@
 #ifndef LADDER_SCALE_SCALE_H
 #define LADDER_SCALE_SCALE_H
 
+#include "campaign/plan/run_options.h"
 #include "campaign/process/death.h"
-#include "cli/arguments.h"
 #include "diagnosis/cause.h"
 #include "harness/base/edge.h"
 #include "recording/recording.h"
@@ -81,9 +81,23 @@ struct scale_edge {
     struct scale_row trouble; /* of the runs of the search, the gravest whose code is not KEPT */
 };
 
+/* The job, and what is tried.  Texts belong to the caller; NULL and 0: not given. */
+struct scale_options {
+    const struct run_options *run;
+    const char *const *words; /* word_count: a scenario or a list, or nothing */
+    size_t word_count;
+    const char *host_list, *chip_list, *capacity_list, *batch_list; /* separated by commas */
+    const char *const *option_lists;                                /* option_list_count KEY=LIST */
+    size_t option_list_count;
+    const char *against; /* a stored run */
+    uint64_t grew_max;   /* percent */
+    uint64_t search_count;
+    bool has_grew_max, varies_one_axis;
+};
+
 /* writing_init(&changes) comes first; the rest is zero. */
 struct scale {
-    const struct arguments *arguments;
+    const struct scale_options *options;
     const struct scenario *scenario; /* NULL: a list is run */
     struct recording recording;      /* of a list, otherwise empty */
     const struct target *target;

@@ -42,14 +42,14 @@ static void draw_ops(void *context, int file)
     op_list_deinit(&ops);
 }
 
-static void init_drawn_setup(const struct arguments *arguments, struct setup *setup)
+static void init_drawn_setup(const struct versus_options *options, struct setup *setup)
 {
     setup_init(setup);
     (void)snprintf(setup->target, sizeof setup->target, "%s", target_paged.name);
-    setup->capacity_bytes = arguments->run.capacity_bytes == 0 ? DRAWN_CAPACITY_BYTES
-                                                               : arguments->run.capacity_bytes;
+    setup->capacity_bytes = options->run->capacity_bytes == 0 ? DRAWN_CAPACITY_BYTES
+                                                              : options->run->capacity_bytes;
     setup->granule_bytes = DRAWN_GRANULE_BYTES;
-    setup->seed = arguments->run.has_seed ? arguments->run.seed : 1;
+    setup->seed = options->run->has_seed ? options->run->seed : 1;
 }
 
 static enum exit_code draw_list(struct versus *versus, const char *name, struct versus_list *list)
@@ -59,7 +59,7 @@ static enum exit_code draw_list(struct versus *versus, const char *name, struct 
     struct writing answer;
     enum child_end end;
     CHECK(drawing.scenario != NULL);
-    init_drawn_setup(versus->arguments, &setup);
+    init_drawn_setup(versus->options, &setup);
     writing_init(&answer);
     enum exit_code code = versus_child(versus, draw_ops, &drawing, &answer, &end);
     if (code == EXIT_KEPT && (end != CHILD_DONE || answer.length < sizeof(struct op))) {
@@ -109,8 +109,8 @@ static enum exit_code read_list(struct versus *versus, const char *path, struct 
     if (ops_file_read(path, setup, &list->ops, &error) != OPS_FILE_OK) {
         return fail_in_file(path, error.line, error.column, error.reason);
     }
-    if (versus->arguments->run.capacity_bytes != 0) {
-        setup->capacity_bytes = versus->arguments->run.capacity_bytes;
+    if (versus->options->run->capacity_bytes != 0) {
+        setup->capacity_bytes = versus->options->run->capacity_bytes;
     }
     const struct chip *chip = setup->chip[0] == '\0' ? NULL : chip_find(setup->chip);
     if (setup->capacity_bytes == 0 && chip != NULL) {
@@ -133,8 +133,8 @@ static enum exit_code read_list(struct versus *versus, const char *path, struct 
 
 enum exit_code versus_lists_read(struct versus *versus)
 {
-    const struct arguments *arguments = versus->arguments;
-    const size_t given_count = arguments->word_count - versus->side_count;
+    const struct versus_options *options = versus->options;
+    const size_t given_count = options->word_count - versus->side_count;
     enum exit_code code = EXIT_KEPT;
     versus->lists = calloc(given_count == 0 ? DRAWN_COUNT : given_count, sizeof *versus->lists);
     CHECK(versus->lists != NULL);
@@ -145,7 +145,7 @@ enum exit_code versus_lists_read(struct versus *versus)
         op_list_init(&list->ops);
         code = given_count == 0
                    ? draw_list(versus, drawn_names[versus->list_count], list)
-                   : read_list(versus, arguments->words[versus->side_count + versus->list_count],
+                   : read_list(versus, options->words[versus->side_count + versus->list_count],
                                list);
         list->peak = list_peak_find(&list->ops);
         versus->list_count++;

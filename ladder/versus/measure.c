@@ -35,7 +35,7 @@ static void prepare(const struct task *task, struct target *target, struct setup
 void versus_make_setup(const struct versus *versus, const struct versus_list *list, size_t side,
                        struct setup *setup)
 {
-    const struct run_options *options = &versus->arguments->run;
+    const struct run_options *options = versus->options->run;
     const struct target_limits *limits = &versus->sides[side].limits;
     const uint64_t step = limits->capacity_step_bytes;
     setup_init(setup);

@@ -211,7 +211,7 @@ static void append_result(const struct versus *versus, size_t list, struct writi
 
 void versus_replay_line(const struct versus *versus, struct writing *text)
 {
-    const struct run_options *options = &versus->arguments->run;
+    const struct run_options *options = versus->options->run;
     char word[SHELL_WORD_BYTES(OUTPUT_PATH_BYTES)];
     writing_append_format(text, "hbmstress compare %s", shell_word(versus->sides[0].name, word));
     writing_append_format(text, " %s", shell_word(versus->sides[1].name, word));
@@ -246,7 +246,7 @@ static bool is_cost_missing(const struct versus *versus)
     for (size_t i = 0; i < versus->list_count * versus->side_count; i++) {
         is_counted = is_counted || versus->rows[i].cost.instructions > 0;
     }
-    return versus->arguments->has_cost_max && !is_counted;
+    return versus->options->has_cost_max && !is_counted;
 }
 
 static size_t count_regressed(const struct versus *versus)

@@ -221,7 +221,7 @@ static void make_device(struct versus *versus, const struct robson_game *game)
     op_list_init(&list->ops);
     (void)snprintf(list->name, sizeof list->name, "robson");
     list->setup.capacity_bytes = DEVICE_TIMES * game->live_bytes;
-    list->setup.seed = versus->arguments->run.has_seed ? versus->arguments->run.seed : 1;
+    list->setup.seed = versus->options->run->has_seed ? versus->options->run->seed : 1;
     versus->list_count = 1;
 }
 
@@ -252,30 +252,22 @@ static enum exit_code measure_side(struct versus *versus, const struct robson_ga
 
 enum exit_code versus_robson(struct versus *versus)
 {
-    static const char *const names[] = {"--robson",
-                                        "--target-option",
-                                        "--scenario-option",
-                                        "--seed",
-                                        "--trial-timeout",
-                                        "--op-timeout",
-                                        "--json",
-                                        NULL};
-    const char *besides = arguments_gave_besides(versus->arguments, names);
     struct robson_game game = robson_published;
     struct output output;
     struct writing text;
-    if (besides != NULL) {
-        return message_fail(EXIT_USAGE, "%s has no meaning with --robson", besides);
+    if (versus->options->besides_robson != NULL) {
+        return message_fail(EXIT_USAGE, "%s has no meaning with --robson",
+                            versus->options->besides_robson);
     }
-    if (versus->arguments->word_count > versus->side_count) {
+    if (versus->options->word_count > versus->side_count) {
         return message_fail(EXIT_USAGE, "--robson plays by where blocks lie and runs no op list");
     }
-    enum exit_code code = choose_game(&versus->arguments->run, &game);
+    enum exit_code code = choose_game(versus->options->run, &game);
     if (code != EXIT_KEPT) {
         return code;
     }
     make_device(versus, &game);
-    output_init(&output, versus->arguments->run.is_json);
+    output_init(&output, versus->options->run->is_json);
     writing_init(&text);
     tell_game(&game, &text);
     output_text(&output, &text);

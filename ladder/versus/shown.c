@@ -169,7 +169,7 @@ static enum exit_code write_list(struct versus *versus, const struct setup *setu
 
 static enum exit_code name_file(struct versus *versus, size_t list)
 {
-    const char *directory = versus->arguments->run.out == NULL ? "out" : versus->arguments->run.out;
+    const char *directory = versus->options->run->out == NULL ? "out" : versus->options->run->out;
     const enum exit_code code = place_make_folder(directory);
     if (code != EXIT_KEPT) {
         return code;
@@ -193,7 +193,7 @@ static enum exit_code name_file(struct versus *versus, size_t list)
 static enum exit_code show_shrunk(struct showing *showing, struct setup *setup, struct op_list *ops)
 {
     struct versus *versus = showing->versus;
-    const uint64_t budget = versus->arguments->run.shrink_budget;
+    const uint64_t budget = versus->options->run->shrink_budget;
     struct shrink_result result = {0};
     setup->granule_bytes = versus->sides[0].contract.granule_bytes;
     const struct shrink_try attempt = {.context = showing, .is_same = is_shown, .setup = setup};

@@ -15,7 +15,7 @@ const char *versus_contract_name(enum versus_contract contract)
 enum exit_code versus_child(struct versus *versus, void (*work)(void *context, int file),
                             void *context, struct writing *answer, enum child_end *end)
 {
-    return target_child(&versus->arguments->run, versus->death, work, context, answer, end);
+    return target_child(versus->options->run, versus->death, work, context, answer, end);
 }
 
 const struct target *versus_load(const struct versus_side *side)
@@ -52,15 +52,15 @@ static double find_share(const struct judged *judged)
     return decided == 0 ? 0 : 100.0 * (double)judged->premature / (double)decided;
 }
 
-static bool is_more_premature(const struct arguments *arguments, const struct judged *old_one,
+static bool is_more_premature(const struct versus_options *options, const struct judged *old_one,
                               const struct judged *new_one)
 {
     return new_one->premature > old_one->premature &&
-           find_share(new_one) > find_share(old_one) + (double)arguments->premature_max;
+           find_share(new_one) > find_share(old_one) + (double)options->premature_max;
 }
 
 /* One that no capacity serves needs more than any. */
-static bool is_larger(const struct arguments *arguments, const struct smallest *old_one,
+static bool is_larger(const struct versus_options *options, const struct smallest *old_one,
                       const struct smallest *new_one)
 {
     if (old_one->bytes == 0) {
@@ -68,18 +68,18 @@ static bool is_larger(const struct arguments *arguments, const struct smallest *
     }
     return new_one->bytes == 0 ||
            (double)new_one->bytes >
-               (double)old_one->bytes * (1 + (double)arguments->capacity_max / 100.0);
+               (double)old_one->bytes * (1 + (double)options->capacity_max / 100.0);
 }
 
-static bool is_costlier(const struct arguments *arguments, const struct cost *old_one,
+static bool is_costlier(const struct versus_options *options, const struct cost *old_one,
                         const struct cost *new_one)
 {
-    if (!arguments->has_cost_max || old_one->instructions == 0 || new_one->instructions == 0) {
+    if (!options->has_cost_max || old_one->instructions == 0 || new_one->instructions == 0) {
         return false;
     }
     const double old_each = (double)old_one->instructions / (double)old_one->op_count;
     const double new_each = (double)new_one->instructions / (double)new_one->op_count;
-    return new_each > old_each * (1 + (double)arguments->cost_max / 100.0);
+    return new_each > old_each * (1 + (double)options->cost_max / 100.0);
 }
 
 /* It keeps less than the other one, or nothing. */
@@ -92,24 +92,24 @@ static unsigned find_harm(const struct judged *old_one, const struct judged *new
     return has_ended || (new_one->broken > 0 && old_one->broken == 0) ? VERSUS_BREAKS : 0;
 }
 
-void versus_judge(const struct arguments *arguments, const struct versus_row *old_row,
+void versus_judge(const struct versus_options *options, const struct versus_row *old_row,
                   const struct versus_row *new_row, size_t op_count, struct versus_result *result)
 {
     *result = (struct versus_result){.first_op = OP_NONE};
     compare_answers(old_row, new_row, op_count, result);
     result->regressions = find_harm(&old_row->judged, &new_row->judged);
     if (new_row->judged.end == JUDGED_WHOLE && old_row->judged.end == JUDGED_WHOLE) {
-        if (new_row->judged.ooms > old_row->judged.ooms + arguments->refused_max) {
+        if (new_row->judged.ooms > old_row->judged.ooms + options->refused_max) {
             result->regressions |= VERSUS_REFUSES;
         }
-        if (is_more_premature(arguments, &old_row->judged, &new_row->judged)) {
+        if (is_more_premature(options, &old_row->judged, &new_row->judged)) {
             result->regressions |= VERSUS_IS_PREMATURE;
         }
     }
-    if (is_larger(arguments, &old_row->smallest, &new_row->smallest)) {
+    if (is_larger(options, &old_row->smallest, &new_row->smallest)) {
         result->regressions |= VERSUS_NEEDS_MORE;
     }
-    if (is_costlier(arguments, &old_row->cost, &new_row->cost)) {
+    if (is_costlier(options, &old_row->cost, &new_row->cost)) {
         result->regressions |= VERSUS_COSTS_MORE;
     }
 }

@@ -4,10 +4,11 @@
 #ifndef LADDER_VERSUS_VERSUS_H
 #define LADDER_VERSUS_VERSUS_H
 
+#include "campaign/base/message.h"
 #include "campaign/engine/annotate.h"
 #include "campaign/engine/output.h"
+#include "campaign/plan/run_options.h"
 #include "campaign/process/child.h"
-#include "cli/arguments.h"
 #include "measure/cost.h"
 #include "measure/held.h"
 #include "measure/judged.h"
@@ -75,8 +76,20 @@ struct versus_result {
     uint32_t first_op;                       /* that OLD serves and NEW does not; OP_NONE */
 };
 
+/* What is compared, and what is a regression.  Texts belong to the caller. */
+struct versus_options {
+    const struct run_options *run;
+    const char *const *words; /* word_count: the sides, then lists */
+    size_t word_count;
+    const char *contract;                           /* NULL: each its own */
+    const char *besides_robson;                     /* an option that has no meaning with it */
+    uint64_t refused_max;                           /* requests */
+    uint64_t premature_max, capacity_max, cost_max; /* percent */
+    bool has_cost_max;
+};
+
 struct versus {
-    const struct arguments *arguments;
+    const struct versus_options *options;
     enum versus_contract contract;
     struct versus_side sides[VERSUS_SIDE_COUNT_MAX]; /* side_count of them: OLD, NEW */
     size_t side_count;
@@ -112,7 +125,7 @@ void versus_make_setup(const struct versus *versus, const struct versus_list *li
                        struct setup *setup);
 
 /* What two rows of one list come to, with the thresholds of the command line. */
-void versus_judge(const struct arguments *arguments, const struct versus_row *old_row,
+void versus_judge(const struct versus_options *options, const struct versus_row *old_row,
                   const struct versus_row *new_row, size_t op_count, struct versus_result *result);
 
 /* Writes the list that shows the regression of lists[list], as short as it can be made, and sets

@@ -86,11 +86,11 @@ def match(value, shape, name):
 
 
 DEFRAG = {'none', 'slide', 'repack'}
-HEAD = {'format': {'hbmstress-certificate'}, 'version': {1, 2, 3}}
+HEAD = {'format': {'hbmstress-certificate'}, 'version': {1}}
 LIST = {'sha256': str, 'op': OP, 'host': range(64), 'target': str, 'options': object}
 PLACED = {'placement': {'ranges', 'hidden', 'pages'}, 'header': range(2**20 + 1)}
 NATURAL = {'aligns_naturally': {True}}
-BLOCK = {'op': OP, 'kind': {'buffer', 'output', 'program', 'retired'}, 'state': {'live', 'dying'},
+BLOCK = {'op': OP, 'kind': {'buffer', 'output', 'program', 'retired'}, 'state': {'live', 'dying', 'kept'},
          'address': TIME, 'size': BYTES[1:], 'align': POWER, 'stack': BYTES, 'holds': COUNT,
          'used_until': TIME, 'freed_at': TIME}
 FACTS = {
@@ -103,8 +103,6 @@ FACTS = {
     'blocks': [BLOCK], 'proof': Members}
 
 
-# Of version 3, which has memory that is kept.
-KEPT = {'state': {'live', 'dying', 'kept'}}
 # Of a contract that grows, beside the others.
 REGIONS = {'device': {'region_align': POWER, 'regions': [(COUNT, COUNT)]},
            'contract': {'grows': {True}, 'trims': bool, 'step': range(1, 2**50 + 1)}, 'refused': {'region': bool}}
@@ -112,7 +110,7 @@ REGIONS = {'device': {'region_align': POWER, 'regions': [(COUNT, COUNT)]},
 
 def has_regions(document):
     parts = ((document.get(name), REGIONS[name]) for name in REGIONS)
-    return document.version == 3 and any(type(part) is Members and part.keys() & shape.keys() for part, shape in parts)
+    return any(type(part) is Members and part.keys() & shape.keys() for part, shape in parts)
 
 
 def read_document(text):
@@ -121,13 +119,13 @@ def read_document(text):
     match(Members({name: document.get(name) for name in HEAD}), HEAD, 'certificate')
     document.pop('about', None)
     named = document.get('list')
-    shape = {'list': type(None) if named is None else LIST} if document.version >= 2 else {}
-    if document.version == 3:
-        is_natural = type(document.get('contract')) is Members and 'aligns_naturally' in document.contract
-        shape |= {'contract': FACTS['contract'] | PLACED | (NATURAL if is_natural else {}), 'blocks': [BLOCK | KEPT]}
-        if is_natural:
-            shape['request'] = FACTS['request'] | {'align': LARGE_POWER}
-            shape['blocks'] = [BLOCK | KEPT | {'align': LARGE_POWER}]
+    shape = {'list': type(None) if named is None else LIST, 'contract': FACTS['contract']}
+    promised = document.get('contract') if type(document.get('contract')) is Members else {}
+    if promised.keys() & PLACED.keys():
+        shape['contract'] = shape['contract'] | PLACED
+    if promised.keys() & NATURAL.keys():
+        shape['contract'] = shape['contract'] | NATURAL
+        shape |= {'request': FACTS['request'] | {'align': LARGE_POWER}, 'blocks': [BLOCK | {'align': LARGE_POWER}]}
     if has_regions(document):
         shape |= {name: (FACTS | shape)[name] | REGIONS[name] for name in REGIONS}
     match(document, HEAD | FACTS | shape, 'certificate')
@@ -472,12 +470,12 @@ class State:
                 and all(at + self.blocks[i].size <= start or start + size <= at
                         for i, at in where.items() if at >= 0))
 
-    def is_budget(self, nodes, need, have, limit=0, until=0, tightness='', tried=()):
+    def is_budget(self, nodes, need, have, limit, until, tightness, tried):
         count, is_aligned = len(self.items), any(align > self.granule for _, align in self.items)
         is_small = count <= ITEMS_MAX and (count + 1) * len(self.spans) <= 2**22
         is_held = any(block.holds > 0 for block in self.fixed)
         return (need, have) == self.measure() and need <= have and not self.is_trivial() and (
-            self.document.version == 1 or until == self.time and sum(tried.values()) == nodes
+            until == self.time and sum(tried.values()) == nodes
             and tightness == ('aligned' if is_aligned else 'held' if is_held else 'plain')
             and (nodes == limit or nodes < limit and not is_small))
 
@@ -636,7 +634,7 @@ def check_proof(document):
     proof, state = document.proof, State(document)
     match(proof.get('kind'), set(PROOFS), 'proof.kind')
     claim, defrags, names, holds = PROOFS[proof.kind]
-    names = names.split()[:3 if document.version == 1 and proof.kind == 'budget' else None]
+    names = names.split()
     match(proof, {'kind': str} | {name: MEMBERS[name] for name in names}, 'proof')
     is_on_device = all(block.address >= 0 for block in document.blocks)
     require(is_on_device or state.defrag == 'repack', 'a block cannot be in host memory')

@@ -35,7 +35,7 @@ void document_write(struct document document)
 {
     const int length = snprintf(
         document_text, sizeof document_text,
-        "{'format': 'hbmstress-certificate', 'version': 1, 'claim': '%s',\n 'device': %s,\n 'contract': %s,\n"
+        "{'format': 'hbmstress-certificate', 'version': 1, 'list': null, 'claim': '%s',\n 'device': %s,\n 'contract': %s,\n"
         " 'refused': %s,\n 'request': %s,\n 'blocks': [%s],\n 'proof': %s%s}\n",
         or_usual(document.claim, "justified"),
         or_usual(document.device, "{'capacity': 100, 'granule': 1}"),

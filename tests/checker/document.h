@@ -47,8 +47,12 @@ struct document {
     "], 'moves': [" moves "]}"
 #define ROUNDING(unit, need, have) \
     "{'kind': 'rounding', 'unit': " #unit ", 'need': " #need ", 'have': " #have "}"
-#define BUDGET(nodes, need, have) \
-    "{'kind': 'budget', 'nodes': " #nodes ", 'need': " #need ", 'have': " #have "}"
+#define BUDGET_OF(class, nodes, need, have)                                           \
+    "{'kind': 'budget', 'nodes': " #nodes ", 'need': " #need ", 'have': " #have       \
+    ", 'limit': " #nodes ", 'until': 0, 'class': '" #class "', 'tried': {'greedy': 0" \
+                                                           ", 'search': " #nodes      \
+                                                           ", 'fills': 0, 'table': 0}}"
+#define BUDGET(nodes, need, have) BUDGET_OF(held, nodes, need, have)
 /* Spans of 10 and 10 for 4, 4, 3, 3, 3 and a request of 3: in pairs of equal sums, which neither
  * best fit nor rounding finds. */
 #define OPEN_QUESTION(proof_text)                                                                 \

@@ -76,12 +76,11 @@ static void write_document(const struct story *story, const char *hash, char *te
              hash, count_steps(story), story->host);
     text[0] = '\0';
     append(text,
-           "{'format': 'hbmstress-certificate', 'version': %d, 'list': %s,\n"
+           "{'format': 'hbmstress-certificate', 'version': 1, 'list': %s,\n"
            " 'claim': '%s', 'device': {'capacity': 65536, 'granule': 512},\n"
            " 'contract': %s,\n 'refused': %s,\n 'request': %s,\n 'blocks': [%s],\n"
            " 'proof': %s}\n",
-           story->version == 0 ? 2 : story->version, or_usual(story->list, list),
-           or_usual(story->claim, "justified"),
+           or_usual(story->list, list), or_usual(story->claim, "justified"),
            or_usual(story->contract, "{'defrag': 'none', 'drains': false, 'evicts': false, "
                                      "'program_evicts_program': false}"),
            or_usual(story->refused, "{'copy': false, 'wait': false, 'unload': false, "

@@ -29,7 +29,7 @@ struct story {
     const char *last, *last_more; /* the op that is out of memory, and its line */
     const char *contract, *refused, *request, *blocks, *proof, *list; /* of the document */
     const char *claim;
-    int host, version; /* 0: version 2 */
+    int host;
 };
 
 #define FACT(op, kind, state, address, size, align, stack, holds, used_until, freed_at) \

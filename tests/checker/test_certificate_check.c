@@ -83,7 +83,8 @@ START_TEST(every_member_is_required_and_of_one_type_and_no_other_is_allowed)
         document_expect_text(CERTIFICATE_UNREADABLE, "unknown");
         document_write(good[_i]);
         const bool is_scalar = strchr("{[", document_text[at + name]) == NULL;
-        for (size_t i = 0; is_scalar && i < sizeof others / sizeof *others;
+        const bool is_null = document_text[at + name] == 'n'; /* the list, which may be so */
+        for (size_t i = is_null ? 1 : 0; is_scalar && i < sizeof others / sizeof *others;
              i++, document_write(good[_i])) {
             replace_part(document_text + at + name, strcspn(document_text + at + name, ",}"),
                          others[i]);

@@ -136,7 +136,7 @@ static void begin_document(int capacity, int bytes, int align)
 {
     text_length = 0;
     append(
-        "{\"format\": \"hbmstress-certificate\", \"version\": 1, \"claim\": \"justified\",\n"
+        "{\"format\": \"hbmstress-certificate\", \"version\": 1, \"list\": null, \"claim\": \"justified\",\n"
         "\"device\": {\"capacity\": %d, \"granule\": 1},\n"
         "\"contract\": {\"defrag\": \"repack\", \"drains\": true, \"evicts\": true, \"program_evicts_program\": "
         "true},\n"

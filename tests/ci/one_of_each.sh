@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Adds one scenario, target, format, exporter, cause, remedy, rule, plant and option to a copy of the tree, all at once;
+# Adds one scenario, target, format, exporter, cause, remedy, rule, plant, option and subcommand to a copy of the tree, at once;
 # builds it, runs each, and counts the files that each touched: a file of its own and one line, or one row and the
 # function that it names.
 #
@@ -26,7 +26,7 @@ counts() {
     local touched
     snapshot after
     touched=$({ diff "$work/before" "$work/after" || :; } | awk '/^[<>]/ { print $4 }' | sort -u)
-    printf '%-9s %d files: %s\n' "$1" "$(wc -l <<<"$touched")" "$(tr '\n' ' ' <<<"$touched")"
+    printf '%-10s %d files: %s\n' "$1" "$(wc -l <<<"$touched")" "$(tr '\n' ' ' <<<"$touched")"
     [[ $(wc -l <<<"$touched") -le $2 ]] || fail "$1 touches more than $2 files"
     mv "$work/after" "$work/before"
 }
@@ -74,12 +74,21 @@ awk -v plant="$work/plant" '/^#define PLANT_IN_answers/ { while ((getline line <
     targets/plants/answers.c >"$work/answers.c"
 cp "$work/answers.c" targets/plants/answers.c
 counts plant 2
-# An option is a row and the function that checks it; a subcommand names it among those that it takes.
-sed -i 's|^static const char \*set_regret_max(|static const char *set_scratch(struct run_options *options, const char *value)\n{\n    return option_set_number(\&options->replay_sample, value, 0, 9, "is not a digit");\n}\n\n&|
-    s|^    {.name = "--trial-timeout",|    {.name = "--scratch", .argument = "N", .summary = "a digit", .set = set_scratch, .key = "scratch", .field = FIELD(replay_sample)},\n&|' \
-    campaign/plan/run_options.c
+# An option is a row, which declares its member; a subcommand names it among those that it takes.
+sed -i 's|^OPTION(DURATION, trial_timeout_ns,|OPTION(NUMBER, scratch, "--scratch", .argument = "N", .key = "scratch", .most = 9, .help = "a digit")\n&|' \
+    campaign/plan/run_option_list.h
 sed -i 's|"--results-limit",|"--scratch", &|' cli/cmd_run.c
 counts option 2
+# One of the command line alone.
+sed -i 's|^OPTION(TEXT, svg,|OPTION(FLAG, has_scratch, "--scratch-flag", .help = "nothing")\n&|' cli/option_list.h
+sed -i 's|"--observations",|"--scratch-flag", &|' cli/cmd_check.c
+counts option 2
+sed 's|\bsubcommand_check\b|subcommand_scratch|; s|\.name = "check"|.name = "scratch"|' cli/cmd_check.c >cli/cmd_scratch.c
+adds cli/list.h 'SUBCOMMAND(scratch)'
+counts subcommand 2
+# An option of a target is a row, which is kept where the row says.
+sed -i 's|^    {"slot",|    {"scratch", TARGET_OPTION_FLAG, "yes\|no"},\n&|' targets/null.c
+counts option 1
 
 cmake -S . -B "$work/build" -G Ninja -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 \
     -DHBMSTRESS_TESTS=OFF -DHBMSTRESS_WERROR=ON >/dev/null
@@ -97,12 +106,16 @@ for kind in scenarios:scratch_leak targets:scratch_null targets:plant_scratch fo
     prints "^[a-z]+ +${kind#*:} " "$program" list "${kind%:*}"
 done
 prints '^every promise kept' "$program" run scratch_leak --seed 1 --ops 200 --scratch 3
-prints "^hbmstress: --scratch: '12' is not a digit" "$program" run scratch_leak --scratch 12
+prints "^hbmstress: --scratch: '12' is not a number from 0 to 9" "$program" run scratch_leak --scratch 12
+prints "^hbmstress: unknown option '--scratchy'; did you mean '--scratch'" "$program" run --scratchy
+prints '--scratch-flag +nothing' "$program" scratch --help
+prints "^hbmstress: unknown subcommand 'scratchy'; did you mean 'scratch'" "$program" scratchy
+prints "option scratch=maybe: valid values are yes, no" "$program" run slow_leak --target null -O scratch=maybe
 prints '^BROKEN scratch: ' "$program" run slow_leak --target plant_scratch --capacity 64M --seed 1 --ops 200
 prints '^page.html: ' "$program" report out -o page.html
 grep -q 'scratch</th>' page.html || fail "the page of a campaign has no row for the rule"
 printf '[global]\nscratch = 12\n[slow_leak]\n' >job.ini
-prints "^hbmstress: job.ini:2: scratch: '12' is not a digit" "$program" run --job job.ini
+prints "^hbmstress: job.ini:2: scratch: '12' is not a number from 0 to 9" "$program" run --job job.ini
 prints 'no slot fits' "$program" replay "$tree/corpus/causes/spike.ops" --target scratch_null
 printf '2048\n2\n3\n1\na 0 512\na 1 1536\nf 0\n' >log
 prints '^0: alloc size=512' "$program" import log --format scratch_lab -o -

@@ -177,12 +177,12 @@ cmp before.txt after.txt || fail "a refused --resume changes what is there"
 cp -r whole damaged
 printf x | dd of=damaged/checkpoint bs=1 seek=300 conv=notrunc 2>/dev/null
 refuse "the file is damaged" run --resume damaged
-# One that an older build left behind: its checkpoint says version 1.
-cp -r whole older
-printf 1 | dd of=older/checkpoint bs=1 seek=15 conv=notrunc 2>/dev/null
-refuse "another build of hbmstress wrote it" run --resume older
-printf x | dd of=older/checkpoint bs=1 seek=3 conv=notrunc 2>/dev/null
-refuse "no campaign wrote this file" run --resume older
+# One that another build left behind: its checkpoint says version 2.
+cp -r whole other
+printf 2 | dd of=other/checkpoint bs=1 seek=15 conv=notrunc 2>/dev/null
+refuse "another build of hbmstress wrote it" run --resume other
+printf x | dd of=other/checkpoint bs=1 seek=3 conv=notrunc 2>/dev/null
+refuse "no campaign wrote this file" run --resume other
 sed -i 's/seeds = 6/seeds = 7/' job.ini
 refuse "has changed since" run --resume whole
 for wrong in 0/3 4/3 3 x/y 1/; do

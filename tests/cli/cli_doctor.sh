@@ -165,13 +165,13 @@ unset FAKE_CUDA_NO_DEVICE
 # --- one target ---
 
 expect_exit 0 doctor --target hbm
-expect_row "ABI version" " ok ABI version 4; "
+expect_row "ABI version" " ok ABI version 1"
 expect_row defrag " ok defrag DEFRAG_REPACK"
 expect_row "optional calls" "hold and release"
 expect_exit 0 doctor --target plant_overlap
 expect_row "breaks on purpose" "overlap"
-expect_exit 0 doctor --target "$bad_plugins/loose_abi_2.so"
-expect_row "ABI version" " ok ABI version 2; this program loads 2 to "
+expect_exit 0 doctor --target "$bad_plugins/loose.so"
+expect_row "ABI version" " ok ABI version 1"
 expect_exit 0 doctor --target malloc:glibc --json
 grep -q '^{"type":"doctor","group":"target","name":"capacity","state":"ok","found":"at most 4G, a multiple of 16"}$' out.txt ||
     fail "the limits of malloc:glibc: $(grep '"capacity"' out.txt)"
@@ -183,7 +183,7 @@ expect_refusal 2 "unknown target 'hbn'; did you mean 'hbm'?" doctor --target hbn
 expect_refusal 2 "it is a directory; build it as a shared object" doctor --target ./bin
 expect_refusal 2 "it cannot be loaded as a shared object: " doctor --target ./file
 expect_refusal 2 "it does not export the symbol hbmstress_target, which KIT_TARGET defines; it needs default visibility" doctor --target "$bad_plugins/bad_no_symbol.so"
-expect_refusal 2 "it was built for ABI version 1, but this program loads" doctor --target "$bad_plugins/bad_old_abi.so"
+expect_refusal 2 "it was built for ABI version 0, but this program loads" doctor --target "$bad_plugins/bad_no_abi.so"
 expect_refusal 2 "the header to build it with is hbmstress/target.h" doctor --target "$bad_plugins/bad_abi.so"
 expect_refusal 2 "has hold() but not release(); they belong together; docs/targets.md" doctor --target "$bad_plugins/bad_hold.so"
 expect_refusal 2 "undefined symbol: function_that_nothing_defines; link what defines that symbol into it" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How large a block may be, from the command line: contracts, plug-ins of both ABI versions, op lists and options.
+# How large a block may be, from the command line: contracts, plug-ins, op lists and options.
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 plugins=$(realpath "$2")
@@ -85,15 +85,15 @@ expect_exit 0 replay held.ops --target hbm
 expect_text err.txt "its rounding is for target first_fit and does not hold for hbm"
 
 # --- plug-ins ---------------------------------------------------------------------------------------------------
-expect_exit 0 run fragmentation_storm --target "$plugins/loose_abi_2.so" "${small[@]}" --out old
+expect_exit 0 run fragmentation_storm --target "$plugins/loose.so" --rounding any "${small[@]}" --out any
 expect_text out.txt "every promise kept, every OOM judged"
-expect_exit 1 run fragmentation_storm --target "$plugins/loose_abi_2.so" --rounding granule "${small[@]}" --out old_held
+expect_exit 1 run fragmentation_storm --target "$plugins/loose.so" --rounding granule "${small[@]}" --out held
 expect_text out.txt "finding 1: too_large: answer"
-expect_text "$(echo old_held/repros/too_large-*.ops | cut -d' ' -f1)" "rounding granule"
-expect_exit 1 run fragmentation_storm --target "$plugins/loose_abi_3.so" "${small[@]}" --out new
+expect_text "$(echo held/repros/too_large-*.ops | cut -d' ' -f1)" "rounding granule"
+expect_exit 1 run fragmentation_storm --target "$plugins/loose.so" "${small[@]}" --out own
 expect_text out.txt "finding 1: too_large: answer"
-expect_refusal 2 "built for ABI version 45, but this program loads versions 2 to 4" run --target "$plugins/bad_abi.so"
-expect_refusal 2 "built for ABI version 1, but this program loads versions 2 to 4" run --target "$plugins/bad_old_abi.so"
+expect_refusal 2 "built for ABI version 42, but this program loads version 1" run --target "$plugins/bad_abi.so"
+expect_refusal 2 "built for ABI version 0, but this program loads version 1" run --target "$plugins/bad_no_abi.so"
 
 # --- what makes no sense ----------------------------------------------------------------------------------------
 expect_refusal 2 "did you mean 'granule'?" run --rounding granules

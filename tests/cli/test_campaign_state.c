@@ -53,7 +53,7 @@ static void begin_campaign(const char *text, bool has_canary)
                                  .plan = &plan,
                                  .description = &description,
                                  .at = &checkpoint,
-                                 .repro_store = {directory, 0},
+                                 .repro_store = {.directory = directory, .plan = &plan},
                                  .start_ns = clock_now_ns()};
     output_init(&campaign.output, true);
     campaign.output.is_pipe_closed = true; /* nobody reads standard output */
@@ -101,6 +101,7 @@ static void accept_result(struct trial_result *result)
 {
     campaign_accept_trial(&campaign, result);
     shrink_all();
+    ck_assert(checkpoint_invariants_hold(&checkpoint, &description));
 }
 
 static bool save_state(void)
@@ -353,21 +354,28 @@ static struct trial_result make_canary_result(uint64_t trial, enum rule rule)
     return result;
 }
 
+static bool canary_is_settled(void)
+{
+    struct trials_progress progress[PART_COUNT];
+    (void)trials_save(campaign.trials, progress);
+    return progress[1].is_finished;
+}
+
 START_TEST(a_canary_is_settled_when_its_defect_is_reported)
 {
     begin_campaign(UNDRAINED, true);
     struct trial_result result = make_canary_result(0, RULE_NONE);
     accept_result(&result);
-    ck_assert(!campaign_canary_is_settled(&campaign));
+    ck_assert(!canary_is_settled());
     result = make_canary_result(1, RULE_COUNTERS); /* another rule is not its defect */
     accept_result(&result);
-    ck_assert(!campaign_canary_is_settled(&campaign));
+    ck_assert(!canary_is_settled());
     ck_assert(!checkpoint.state.is_canary_reported);
     checkpoint.state.is_finished = true;
     ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_HARNESS);
     result = make_canary_result(2, RULE_PREMATURE);
     accept_result(&result);
-    ck_assert(campaign_canary_is_settled(&campaign));
+    ck_assert(canary_is_settled());
     ck_assert(checkpoint.state.is_canary_reported);
     ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_KEPT);
     ck_assert_uint_eq(checkpoint.state.canary_trials, 3);
@@ -388,13 +396,13 @@ START_TEST(a_canary_that_shows_nothing_is_settled_in_the_end)
     begin_campaign(UNDRAINED, true);
     for (uint64_t i = 0; i < CANARY_TRIAL_COUNT_MAX; i++) {
         struct trials_progress progress[PART_COUNT];
-        ck_assert(!campaign_canary_is_settled(&campaign));
+        ck_assert(!canary_is_settled());
         struct trial_result result = make_canary_result(i, RULE_NONE);
         accept_result(&result);
         (void)trials_save(campaign.trials, progress);
         ck_assert_int_eq(progress[1].is_finished, i + 1 == CANARY_TRIAL_COUNT_MAX);
     }
-    ck_assert(campaign_canary_is_settled(&campaign));
+    ck_assert(canary_is_settled());
     char text[1024];
     const int before = messages_begin();
     campaign_report_end(&campaign);
@@ -742,12 +750,11 @@ START_TEST(what_was_interrupted_replaces_no_repro)
     finding->op_count = 1000;
     finding->before_count = 2;
     struct trial_result result = run_trial(0, 3);
-    struct saved_repro saved = repro_store_take_whole(&campaign.repro_store, &plan, &result, true,
+    struct saved_repro saved = repro_store_take_whole(&campaign.repro_store, &result,
                                                       &checkpoint.findings);
     ck_assert_int_eq(saved.result, REPRO_STORE_LONGER);
     finding->base[0] = '\0';
-    saved = repro_store_take_whole(&campaign.repro_store, &plan, &result, true,
-                                   &checkpoint.findings);
+    saved = repro_store_take_whole(&campaign.repro_store, &result, &checkpoint.findings);
     ck_assert_int_eq(saved.result, REPRO_STORE_SAVED);
     trial_result_deinit(&result);
     end_campaign();

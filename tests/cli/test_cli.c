@@ -60,9 +60,9 @@ START_TEST(what_is_said_later_overrides_and_the_rest_stays)
     struct run_options base = {.seed = 1, .has_seed = true, .chip = "v4", .op_count_max = 5};
     struct run_options over = {
         .capacity_bytes = 512, .seed = 2, .has_regret_max = true, .regret_max = 3};
-    ck_assert_ptr_null(run_option_named("--target-option")->set(&base, "defrag=none"));
-    ck_assert_ptr_null(run_option_named("--target-option")->set(&base, "granule=512"));
-    ck_assert_ptr_null(run_option_named("--target-option")->set(&over, "defrag=slide"));
+    ck_assert_ptr_null(option_set(run_option_named("--target-option"), &base, "defrag=none"));
+    ck_assert_ptr_null(option_set(run_option_named("--target-option"), &base, "granule=512"));
+    ck_assert_ptr_null(option_set(run_option_named("--target-option"), &over, "defrag=slide"));
     ck_assert(run_options_merge(&base, &over));
     ck_assert_uint_eq(base.seed, 1);
     ck_assert_ptr_null(base.chip);
@@ -374,7 +374,8 @@ START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
     ck_assert_ptr_nonnull(mkdtemp(directory));
     struct part parts[2];
     struct plan plan;
-    const struct repro_store repro_store = {.directory = directory, .shrink_budget = 100};
+    const struct repro_store repro_store = {
+        .directory = directory, .shrink_budget = 100, .plan = &plan};
     struct repro_store_paths paths;
     struct trial_result trial_result;
     plan_two(&plan, parts, 250);
@@ -382,8 +383,7 @@ START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
     trial_result_with_unknowns(&trial_result);
     for (size_t i = 0; i < 2; i++) {
         const struct saved_oom *oom = &trial_result.head.saved[i];
-        const struct saved_repro saved = repro_store_take_oom(&repro_store, &plan, &trial_result,
-                                                              oom);
+        const struct saved_repro saved = repro_store_take_oom(&repro_store, &trial_result, oom);
         ck_assert_int_eq(saved.result, REPRO_STORE_SAVED);
         ck_assert_uint_eq(saved.op_count, oom->verdict.op + 1);
         ck_assert_ptr_nonnull(strstr(saved.base, "unknown-a_part_of_two-"));

@@ -1,19 +1,26 @@
 /* Options of lanes: the values that each takes, what contradicts itself, and the words for a search
  * and for its end. */
-#include "campaign/plan/lane_options.h"
+#include "campaign/plan/run_options.h"
 #include "explore/strategies/strategies.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <string.h>
 
-typedef const char *setter(struct lane_options *wanted, const char *value);
+/* As the row of that name does. */
+static const char *set_lane_option(struct lane_options *wanted, const char *name, const char *value)
+{
+    struct run_options options = {.lanes = *wanted};
+    const char *complaint = option_set(run_option_named(name), &options, value);
+    *wanted = options.lanes;
+    return complaint;
+}
 
-static void check_complaint(setter *set, const char *value, const char *wanted)
+static void check_complaint(const char *name, const char *value, const char *wanted)
 {
     struct lane_options options = {0};
     const struct lane_options before = options;
-    const char *complaint = set(&options, value);
+    const char *complaint = set_lane_option(&options, name, value);
     ck_assert_msg(complaint != NULL, "'%s' is accepted", value);
     ck_assert_str_eq(complaint, wanted);
     ck_assert_int_eq(memcmp(&options, &before, sizeof before), 0);
@@ -41,8 +48,7 @@ START_TEST(two_to_sixteen_lanes_are_accepted)
     ck_assert_uint_eq(options.lane_count, 0);
     ck_assert(options.has_lanes);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        check_complaint(lane_options_set_lanes, wrong[i],
-                        "is neither none nor a number from 2 to 16");
+        check_complaint("--lanes", wrong[i], "is neither none nor a number from 2 to 16");
     }
 }
 END_TEST
@@ -66,18 +72,15 @@ START_TEST(a_strategy_is_a_name_with_the_argument_that_it_takes)
         ck_assert_uint_eq(options.argument, rows[i].argument);
         ck_assert_str_eq(lane_strategy_print(&options, text), rows[i].printed);
     }
-    check_complaint(lane_options_set_strategy, "pct=0",
-                    "does not give a depth from 1 to 32, as in pct=3");
-    check_complaint(lane_options_set_strategy, "pct=33",
-                    "does not give a depth from 1 to 32, as in pct=3");
-    check_complaint(lane_options_set_strategy, "delay=65",
+    check_complaint("--strategy", "pct=0", "does not give a depth from 1 to 32, as in pct=3");
+    check_complaint("--strategy", "pct=33", "does not give a depth from 1 to 32, as in pct=3");
+    check_complaint("--strategy", "delay=65",
                     "does not give a number of delays from 1 to 64, as in delay=3");
     check_complaint(
-        lane_options_set_strategy, "exhaustive=1000001",
+        "--strategy", "exhaustive=1000001",
         "does not give a bound on preemptions (0 = none) from 0 to 1000000, as in exhaustive=2");
-    check_complaint(lane_options_set_strategy, "random=1",
-                    "has an argument, but strategy random accepts none");
-    check_complaint(lane_options_set_strategy, "pctt", "is not a strategy; did you mean 'pct'?");
+    check_complaint("--strategy", "random=1", "has an argument, but strategy random accepts none");
+    check_complaint("--strategy", "pctt", "is not a strategy; did you mean 'pct'?");
 }
 END_TEST
 
@@ -111,19 +114,18 @@ START_TEST(backends_and_races_have_few_words)
     struct lane_options options = {0};
     ck_assert_ptr_null(lane_options_backend(&options));
     for (unsigned i = 0; i < 4; i++) {
-        ck_assert_ptr_null(lane_options_set_backend(&options, names[i]));
+        ck_assert_ptr_null(set_lane_option(&options, "--backend", names[i]));
         ck_assert_uint_eq(options.backend, i);
         ck_assert_str_eq(lane_options_backend(&options), names[i]);
     }
-    check_complaint(lane_options_set_backend, "fiber",
-                    "is neither threads nor fibers nor free nor auto");
-    check_complaint(lane_options_set_races, "maybe", "is neither yes nor no");
-    ck_assert_ptr_null(lane_options_set_races(&options, "no"));
+    check_complaint("--backend", "fiber", "is neither threads nor fibers nor free nor auto");
+    check_complaint("--check-races", "maybe", "is neither yes nor no");
+    ck_assert_ptr_null(set_lane_option(&options, "--check-races", "no"));
     ck_assert(options.has_races && !options.checks_races);
-    ck_assert_ptr_null(lane_options_set_races(&options, "yes"));
+    ck_assert_ptr_null(set_lane_option(&options, "--check-races", "yes"));
     ck_assert(options.checks_races);
     options = (struct lane_options){0};
-    ck_assert_ptr_null(lane_options_set_races(&options, NULL));
+    ck_assert_ptr_null(set_lane_option(&options, "--check-races", NULL));
     ck_assert(options.has_races && options.checks_races);
 }
 END_TEST
@@ -184,14 +186,14 @@ START_TEST(what_was_not_said_is_filled_in)
     strcpy(setup.target, "./plug_in.so");
     whole = lane_options_completed(&options, &setup);
     ck_assert_int_eq(whole.backend, LANE_BACKEND_THREADS);
-    ck_assert_ptr_null(lane_options_set_schedules(&options, "0"));
+    ck_assert_ptr_null(set_lane_option(&options, "--schedules", "0"));
     ck_assert_ptr_null(lane_options_set_strategy(&options, "exhaustive"));
-    ck_assert_ptr_null(lane_options_set_backend(&options, "free"));
+    ck_assert_ptr_null(set_lane_option(&options, "--backend", "free"));
     whole = lane_options_completed(&options, &setup);
     ck_assert_uint_eq(whole.schedule_count, 0);
     ck_assert_ptr_eq(whole.strategy, &strategy_exhaustive);
     ck_assert_int_eq(whole.backend, LANE_BACKEND_FREE);
-    check_complaint(lane_options_set_schedules, "many",
+    check_complaint("--schedules", "many",
                     "is not a number (0 = all schedules, with the strategy exhaustive)");
 }
 END_TEST

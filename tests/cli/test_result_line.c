@@ -1,4 +1,4 @@
-/* Lines of results.jsonl as text: their members are found and copied byte for byte. */
+/* Lines of results.jsonl: their members are found, and copied byte for byte. */
 #include "campaign/engine/result_line.h"
 #include "tests/helpers/suite.h"
 
@@ -7,42 +7,65 @@
 
 static struct result_line line_of(const char *text)
 {
-    return (struct result_line){text, strlen(text)};
+    return (struct result_line){.text = text, .length = strlen(text)};
+}
+
+static struct result_line read_line_of(const char *text)
+{
+    struct result_line line = line_of(text);
+    ck_assert_msg(result_line_read(&line), "%s is refused", text);
+    return line;
 }
 
 START_TEST(what_is_no_object_of_ours_is_refused)
 {
     static const char *const good[] = {"{\"a\":1}", "{\"a\":{\"b\":[1,\"}\"]},\"c\":\"\\\"}\"}",
                                        "{\"a\":\"\",\"b\":0.50}"};
-    static const char *const bad[] = {
-        "",      "{",        "x",           "{\"a\":1",   "{\"a\":}",   "{\"a\":1}x", "{\"a\":1,}x",
-        "{a:1}", "{\"a\"1}", "{\"a\":\"1}", "{\"a\":[1}", "{\"a\":1}}", "{\"a\\\"}",  "{\"a\" :1}"};
+    static const char *const bad[] = {"",
+                                      "{",
+                                      "x",
+                                      "{\"a\":1",
+                                      "{\"a\":}",
+                                      "{\"a\":1}x",
+                                      "{\"a\":1,}x",
+                                      "{a:1}",
+                                      "{\"a\"1}",
+                                      "{\"a\":\"1}",
+                                      "{\"a\":[1}",
+                                      "{\"a\":1}}",
+                                      "{\"a\\\"}",
+                                      "{\"a\":1,\"a\":2}",
+                                      "{\"a\":1,\"repro\" :\"a/b\"}",
+                                      "{\"a\":1,\"repro\":3}"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        const struct result_line line = line_of(good[i]);
-        ck_assert_msg(result_line_is_object(&line), "%s is refused", good[i]);
+        struct result_line line = read_line_of(good[i]);
+        result_line_forget(&line);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        const struct result_line line = line_of(bad[i]);
-        ck_assert_msg(!result_line_is_object(&line), "%s is accepted", bad[i]);
+        struct result_line line = line_of(bad[i]);
+        ck_assert_msg(!result_line_read(&line), "%s is accepted", bad[i]);
+        ck_assert_ptr_null(line.values);
     }
 }
 END_TEST
 
 START_TEST(members_are_found_on_the_first_level_alone)
 {
-    const struct result_line line = line_of(
+    struct result_line line = read_line_of(
         "{\"type\":\"trial\",\"in\":{\"op\":1,\"name\":\"no\"},\"op\":42,\"name\":\"a \\\"b\\\"\",\"low\":-1}");
-    struct result_line value;
     uint64_t number = 7;
     ck_assert(result_line_find_number(&line, "op", &number));
     ck_assert_uint_eq(number, 42);
     ck_assert(result_line_has(&line, "name", "a \"b\""));
     ck_assert(!result_line_has(&line, "name", "no"));
     ck_assert(!result_line_has(&line, "op", "42"));
-    ck_assert(!result_line_find(&line, "b", &value));
-    ck_assert(!result_line_find(&line, "typ", &value));
+    ck_assert_ptr_null(result_line_find_text(&line, "b"));
+    ck_assert_ptr_null(result_line_find_text(&line, "typ"));
+    ck_assert_ptr_null(result_line_find_text(&line, "op"));
+    ck_assert_str_eq(result_line_find_text(&line, "name"), "a \"b\"");
     ck_assert(!result_line_find_number(&line, "low", &number));
     ck_assert(!result_line_find_number(&line, "in", &number));
+    result_line_forget(&line);
 }
 END_TEST
 
@@ -50,7 +73,7 @@ START_TEST(a_copy_has_the_same_bytes_but_for_paths_and_what_is_dropped)
 {
     static const char *const nothing[] = {NULL};
     static const char *const dropped[] = {"repro", "largest", NULL};
-    const struct result_line line = line_of(
+    struct result_line line = read_line_of(
         "{\"share\":0.500000,\"repro\":\"a/b c/repros/x.ops\",\"largest\":[1,2],\"output\":\"o/t.txt\","
         "\"reason\":\"a/b/c\",\"kept\":\"none\"}");
     struct writing text;
@@ -66,13 +89,33 @@ START_TEST(a_copy_has_the_same_bytes_but_for_paths_and_what_is_dropped)
     ck_assert_str_eq(writing_string(&text), "{\"share\":0.500000,\"output\":\"w/o/t.txt\","
                                             "\"reason\":\"a/b/c\",\"kept\":\"w/\"}\n");
     writing_deinit(&text);
+    result_line_forget(&line);
+}
+END_TEST
+
+START_TEST(a_size_of_64_bits_is_copied_with_its_digits)
+{
+    static const char *const dropped[] = {"largest", NULL};
+    struct result_line line = read_line_of(
+        "{\"op\":7,\"requested\":18446744073709551615,\"largest\":512,\"trial\":3}");
+    uint64_t number = 0;
+    struct writing text;
+    writing_init(&text);
+    ck_assert(!result_line_find_number(&line, "requested", &number));
+    ck_assert(result_line_find_number(&line, "trial", &number));
+    ck_assert_uint_eq(number, 3);
+    result_line_copy(&line, "w", dropped, &text);
+    ck_assert_str_eq(writing_string(&text),
+                     "{\"op\":7,\"requested\":18446744073709551615,\"trial\":3}\n");
+    writing_deinit(&text);
+    result_line_forget(&line);
 }
 END_TEST
 
 START_TEST(a_saved_file_is_the_end_of_its_path)
 {
     char name[16];
-    const struct result_line line = line_of(
+    struct result_line line = read_line_of(
         "{\"a\":\"/x/y/repros/b.ops\",\"b\":\"b.ops\",\"c\":3,\"d\":\"a/0123456789abcdef\"}");
     result_line_find_saved(&line, "a", name, sizeof name);
     ck_assert_str_eq(name, "repros/b.ops");
@@ -81,6 +124,7 @@ START_TEST(a_saved_file_is_the_end_of_its_path)
         result_line_find_saved(&line, without[i], name, sizeof name);
         ck_assert_str_eq(name, "");
     }
+    result_line_forget(&line);
 }
 END_TEST
 
@@ -92,6 +136,7 @@ Suite *suite_of_result_line(void)
     tcase_add_test(tests, what_is_no_object_of_ours_is_refused);
     tcase_add_test(tests, members_are_found_on_the_first_level_alone);
     tcase_add_test(tests, a_copy_has_the_same_bytes_but_for_paths_and_what_is_dropped);
+    tcase_add_test(tests, a_size_of_64_bits_is_copied_with_its_digits);
     tcase_add_test(tests, a_saved_file_is_the_end_of_its_path);
     return suite;
 }

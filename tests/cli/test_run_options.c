@@ -18,9 +18,9 @@
 /* NULL: it was taken. */
 static const char *set_option(struct run_options *options, const char *name, const char *value)
 {
-    const struct run_option_row *row = run_option_named(name);
+    const struct option_row *row = run_option_named(name);
     ck_assert_msg(row != NULL, "there is no %s", name);
-    return row->set(options, value);
+    return option_set(row, options, value);
 }
 
 START_TEST(numbers_are_taken_up_to_their_bounds)
@@ -88,11 +88,11 @@ START_TEST(what_is_not_given_has_its_default)
     ck_assert_uint_eq(options.trial_timeout_ns, UINT64_C(600000000000));
     ck_assert_uint_eq(options.op_timeout_ns, UINT64_C(20000000000));
     for (size_t i = 0; i < run_option_row_count; i++) {
-        const struct run_option_row *row = &run_option_rows[i];
+        const struct option_row *row = &run_option_rows[i];
         ck_assert_ptr_eq(run_option_named(row->name), row);
         if (row->key != NULL) {
             ck_assert_ptr_eq(run_option_keyed(row->key), row);
-            ck_assert_msg(!run_option_is_given(&options, row), "%s", row->key);
+            ck_assert_msg(!option_is_given(row, &options), "%s", row->key);
         }
     }
     ck_assert_ptr_null(run_option_named("seed"));
@@ -113,6 +113,20 @@ START_TEST(shards_are_counted_from_one)
         ck_assert_msg(set_option(&options, "--shard", wrong[i]) != NULL, "%s", wrong[i]);
     }
     ck_assert_uint_eq(options.shard_count, 1000000);
+}
+END_TEST
+
+START_TEST(annotations_have_two_forms)
+{
+    static const char *const wrong[] = {"GitHub", "", "none", "git"};
+    struct run_options options = {0};
+    ck_assert_ptr_null(set_option(&options, "--annotate", "github"));
+    ck_assert_int_eq(options.annotation, ANNOTATION_GITHUB);
+    ck_assert_ptr_null(set_option(&options, "--annotate", "gitlab"));
+    ck_assert_int_eq(options.annotation, ANNOTATION_GITLAB);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_str_eq(set_option(&options, "--annotate", wrong[i]), "is not github or gitlab");
+    }
 }
 END_TEST
 
@@ -397,6 +411,7 @@ Suite *suite_of_run_options(void)
     tcase_add_test(tests, numbers_are_taken_up_to_their_bounds);
     tcase_add_test(tests, what_is_not_given_has_its_default);
     tcase_add_test(tests, shards_are_counted_from_one);
+    tcase_add_test(tests, annotations_have_two_forms);
     tcase_add_test(tests, an_option_of_the_target_is_a_key_and_a_value);
     tcase_add_test(tests, texts_are_not_empty_and_a_target_is_no_longer_than_a_setup_holds);
     tcase_add_test(tests, what_comes_over_replaces_what_it_gives_and_no_more);

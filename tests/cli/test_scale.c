@@ -15,6 +15,7 @@ enum { MESSAGE_BYTES = 1024, WORD_COUNT_MAX = 16, GIBIBYTE = 1 << 30 };
 
 static struct scale scale;
 static struct arguments arguments;
+static struct scale_options given;
 static const char *words[WORD_COUNT_MAX];
 static char message[MESSAGE_BYTES];
 
@@ -29,10 +30,11 @@ static enum exit_code plan(const char *line)
         ck_assert_uint_lt(count, WORD_COUNT_MAX);
         argv[count++] = word;
     }
-    scale = (struct scale){.arguments = &arguments};
+    scale = (struct scale){.options = &given};
     writing_init(&scale.changes);
     const int before = messages_begin();
     enum exit_code code = arguments_parse(&subcommand_scale, argv, count, words, &arguments);
+    given = arguments_scaling(&arguments);
     code = code == EXIT_KEPT ? scale_plan(&scale) : code;
     messages_end(before, message, sizeof message);
     return code;

@@ -81,13 +81,21 @@ START_TEST(one_waits_after_the_other_each_with_a_list_of_its_own)
     ck_assert_str_eq(shrink_queue_first(&queue)->seen_as, "finding 1");
     ck_assert_str_eq(shrink_queue_list(&queue, &queue.entries[1])->head.signature, "finding 1");
     ck_assert_uint_eq(shrink_queue_list(&queue, &queue.entries[2])->ops.count, 5);
-    shrink_queue_supersede(&queue, "base-8-0"); /* it has no files yet */
-    shrink_queue_supersede(&queue, "base-7-0");
+    struct finding finding = {.base = "base-8-0"}; /* it has no files yet */
+    shrink_queue_take_files(&queue, &queue.entries[3], &finding);
+    ck_assert_str_eq(finding.base, queue.entries[3].base);
+    strcpy(finding.base, "base-7-0");
+    shrink_queue_take_files(&queue, &queue.entries[3], &finding);
     ck_assert_uint_eq(queue.entries[0].is_superseded, SUPERSEDED_NOW);
     ck_assert_uint_eq(queue.entries[2].is_superseded, SUPERSEDED_NOT);
+    ck_assert(shrink_queue_invariants_hold(&queue));
     for (size_t i = 1; i < 4; i++) {
         shrink_queue_end(&queue, shrink_queue_first(&queue), SHRINK_COUNTED);
+        ck_assert(shrink_queue_invariants_hold(&queue));
     }
+    queue.entries[1].state = SHRINK_WAITING; /* behind which the queue went on */
+    ck_assert(!shrink_queue_invariants_hold(&queue));
+    queue.entries[1].state = SHRINK_COUNTED;
     ck_assert_ptr_null(shrink_queue_first(&queue));
     shrink_queue_deinit(&queue);
 }

@@ -855,18 +855,19 @@ START_TEST(a_head_that_its_bytes_do_not_bear_out_is_refused)
         size_t offset;
         uint64_t value;
     } rows[] = {
-        WRONG(op_count, 3),
-        WRONG(op_count, 1),
-        WRONG(op_count, UINT64_MAX / 32 + 3), /* as many bytes, modulo 2^64 */
-        WRONG(oom_op_count, UINT64_MAX / 32 + 4),
-        WRONG(list_op_counts[0], UINT64_MAX / 32 + 2),
-        WRONG(list_op_counts[3], 1),
-        WRONG(all_bytes, 10),
-        WRONG(all_bytes, UINT64_MAX),
-        WRONG(notable_bytes, UINT64_MAX),
-        WRONG(certificates_bytes, UINT64_MAX),
-        WRONG(diagnoses_bytes, UINT64_MAX),
-        WRONG(diagnoses_bytes, 4),
+        WRONG(list_op_counts[0], 3),
+        WRONG(list_op_counts[0], 1),
+        WRONG(list_op_counts[0], UINT64_MAX / 32 + 3), /* as many bytes, modulo 2^64 */
+        WRONG(list_op_counts[1], UINT64_MAX / 32 + 4),
+        WRONG(list_op_counts[2], UINT64_MAX / 32 + 2),
+        WRONG(list_op_counts[5], 1),
+        WRONG(text_bytes[TRIAL_RESULT_ALL], 10),
+        WRONG(text_bytes[TRIAL_RESULT_ALL], UINT64_MAX),
+        WRONG(text_bytes[TRIAL_RESULT_NOTABLE], UINT64_MAX),
+        WRONG(text_bytes[TRIAL_RESULT_CERTIFICATES], UINT64_MAX),
+        WRONG(text_bytes[TRIAL_RESULT_DIAGNOSES], UINT64_MAX),
+        WRONG(text_bytes[TRIAL_RESULT_DIAGNOSES], 4),
+        WRONG(log_bytes[0], 1),
         WRONG(saved_count, TRIAL_RESULT_SAVED_COUNT_MAX + 1),
         WRONG(finding_count, RUN_FINDING_COUNT_MAX + 1),
         WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].certificate_start, 2),

@@ -3,8 +3,8 @@
 #include "diagnosis/cause.h"
 #include "diagnosis/private/leak.h"
 #include "diagnosis/private/survivors.h"
-#include "diagnosis/private/trend.h"
 #include "harness/base/random.h"
+#include "harness/base/trend.h"
 #include "targets/targets.h"
 #include "tests/diagnosis/leak_traces.h"
 #include "tests/helpers/suite.h"
@@ -181,10 +181,17 @@ enum { FLOOR_COUNT = 200 };
 static uint64_t floors[FLOOR_COUNT];
 static const double ALPHA = LEAK_ALPHA / 40;
 
+static enum trend_answer test_floors(size_t count, struct trend *trend)
+{
+    const struct trend_question question = {floors, count, LEAK_FLOOR_COUNT_MIN,
+                                            TREND_WINDOW_COUNT_MAX, ALPHA};
+    return trend_test(&question, trend);
+}
+
 static enum trend_answer answer_trend(void)
 {
     struct trend trend;
-    return trend_test(floors, FLOOR_COUNT, ALPHA, &trend);
+    return test_floors(FLOOR_COUNT, &trend);
 }
 
 START_TEST(a_line_under_noise_grows_with_its_slope)
@@ -195,7 +202,7 @@ START_TEST(a_line_under_noise_grows_with_its_slope)
     for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
         floors[i] = 100000 + 100 * i + random_below(&random, 200);
     }
-    ck_assert_int_eq(trend_test(floors, FLOOR_COUNT, ALPHA, &trend), TREND_GROWS);
+    ck_assert_int_eq(test_floors(FLOOR_COUNT, &trend), TREND_GROWS);
     ck_assert_double_gt(trend.slope_bytes, 90);
     ck_assert_double_lt(trend.slope_bytes, 110);
     ck_assert_uint_eq(trend.first % 4, 0);
@@ -278,8 +285,8 @@ START_TEST(a_short_series_says_nothing)
     for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
         floors[i] = i;
     }
-    ck_assert_int_eq(trend_test(floors, TREND_FLOOR_COUNT_MIN - 1, ALPHA, &trend), TREND_SHORT);
-    ck_assert_int_eq(trend_test(floors, TREND_FLOOR_COUNT_MIN, ALPHA, &trend), TREND_GROWS);
+    ck_assert_int_eq(test_floors(LEAK_FLOOR_COUNT_MIN - 1, &trend), TREND_SHORT);
+    ck_assert_int_eq(test_floors(LEAK_FLOOR_COUNT_MIN, &trend), TREND_GROWS);
 }
 END_TEST
 

@@ -331,7 +331,7 @@ def run_all(program, bad_target, lines, directory):
 
 def check_files(lines, directory):
     """What the runs left."""
-    schema = read_schema('hbmstress-summary-2.json')
+    schema = read_schema('hbmstress-summary-1.json')
     check_descriptions('summary', schema)
     validators = [jsonschema.Draft202012Validator(each) for each in (close_whole(schema), schema)]
     for path in sorted(directory.glob('*/results.jsonl')):
@@ -362,7 +362,7 @@ def main():
     types = find_types(schema)
     check_descriptions('lines', schema)
     check_types(types)
-    check_members(find_members(schema) | find_members(read_schema('hbmstress-summary-2.json')))
+    check_members(find_members(schema) | find_members(read_schema('hbmstress-summary-1.json')))
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
         prepare(directory)

@@ -125,6 +125,7 @@ static const struct {
     {"no_beginning.log", IMPORT_INCOMPLETE, 1, "give --chip or --capacity"},
     {"gpu.log", IMPORT_INCOMPLETE, 2, "give --capacity"},
     {"estimate.log", IMPORT_INCOMPLETE, 2, "no failure: nothing to replay"},
+    {"chip_named_fits.log", IMPORT_INCOMPLETE, 2, "the program fits the chip that the log names"},
     {"tail.log", IMPORT_INCOMPLETE, 1, "only a list of allocations is left"},
     {"contradicts_exceeded.log", IMPORT_INVALID, 2, "are not the exceeding bytes"},
     {"contradicts_shape.log", IMPORT_INVALID, 32,
@@ -395,6 +396,31 @@ START_TEST(a_report_of_which_no_list_is_made_is_told)
     ck_assert_ptr_null(import.compile_report);
     ck_assert_int_eq(import_fixed(FIELD "contradicts_parts.log", "auto", 0), IMPORT_INVALID);
     ck_assert_ptr_null(import.compile_report);
+}
+END_TEST
+
+/* The guess is told, and no request fails that fits there. */
+START_TEST(a_named_chip_that_holds_the_program_is_told_and_makes_no_failure)
+{
+    ck_assert_int_eq(import_fixed(FIELD "chip_named_fits.log", "auto", 0), IMPORT_INCOMPLETE);
+    ck_assert_str_eq(import.compile_report->chip, "v6e");
+    ck_assert_ptr_nonnull(strstr(import.assumed, "that of chip v6e"));
+    ck_assert_int_eq(import_fixed(FIELD "chip_named_fits.log", "auto", UINT64_C(16) << 30),
+                     IMPORT_OK);
+    ck_assert_uint_eq(import.said_count, 1);
+}
+END_TEST
+
+START_TEST(a_report_that_fits_the_named_chip_yields_to_a_later_one_that_does_not)
+{
+    static const char text[] = "Accelerator type: v6e\n"
+                               "Program hbm requirement 10.00G:\n    HLO temp 9.00G\n\n"
+                               "Program hbm requirement 40.00G:\n    HLO temp 39.00G\n";
+    struct replayed replayed;
+    ck_assert_msg(import_bytes(text, sizeof text - 1, "auto") == IMPORT_OK, "%s", error.reason);
+    ck_assert_ptr_nonnull(strstr(import.notes, "2 reports in the log, 1 of them complete"));
+    replay("two programs", &replayed);
+    ck_assert_uint_eq(replayed.totals.justified, 1);
 }
 END_TEST
 
@@ -795,6 +821,8 @@ Suite *suite_of_hbm_report(void)
     tcase_add_test(cases, what_stands_behind_the_temporaries_is_read);
     tcase_add_test(cases, a_report_that_does_not_agree_with_itself_says_where);
     tcase_add_test(cases, a_report_of_which_no_list_is_made_is_told);
+    tcase_add_test(cases, a_named_chip_that_holds_the_program_is_told_and_makes_no_failure);
+    tcase_add_test(cases, a_report_that_fits_the_named_chip_yields_to_a_later_one_that_does_not);
     tcase_add_test(cases, the_list_of_an_estimate_is_no_failure);
     tcase_add_test(cases, of_two_failures_that_which_ended_the_job_is_told);
     tcase_add_test(cases, the_module_of_a_sentence_over_two_lines_is_read);

@@ -50,7 +50,7 @@ static void teardown_each(void)
 
 static void add_span(const struct heap_span *span)
 {
-    ck_assert_int_eq(heap_image_add(&image, span, &error), IMPORT_OK);
+    heap_image_add(&image, span);
 }
 
 static void add_at(uint64_t address, uint64_t size_bytes, enum heap_span_state state)

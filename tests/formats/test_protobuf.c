@@ -6,6 +6,7 @@
 #include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct protobuf reader;
@@ -126,6 +127,14 @@ END_TEST
 
 /* --- names --- */
 
+/* Keeps the order in which names are given tags. */
+static uint8_t keep_name(void *context, size_t rank, const char *name)
+{
+    uint32_t *order = context;
+    order[rank] = (uint32_t)strtoul(name + strlen("name "), NULL, 10);
+    return rank == 0 ? 7 : 0;
+}
+
 START_TEST(names_are_told_apart_and_ranked_by_bytes)
 {
     struct name_table table = {0};
@@ -134,10 +143,13 @@ START_TEST(names_are_told_apart_and_ranked_by_bytes)
     for (uint32_t i = 0; i < 1000; i++) {
         const int length = snprintf(name, sizeof name, "name %" PRIu32, i);
         ck_assert_uint_eq(name_table_add(&table, name, (size_t)length), i);
-        name_table_weigh(&table, i, i % 500);
+        name_table_weigh(&table, i, 1 + i % 500);
     }
     ck_assert_uint_eq(name_table_add(&table, "name 7, and more", 6), 7);
-    name_table_rank(&table, order);
+    uint8_t *tags = name_table_give_tags(&table, keep_name, order);
+    ck_assert_uint_eq(tags[499], 7);
+    ck_assert_uint_eq(tags[999], 0);
+    free(tags);
     ck_assert_uint_eq(order[0], 499);
     ck_assert_uint_eq(order[1], 999);
     ck_assert_uint_eq(order[998], 0);

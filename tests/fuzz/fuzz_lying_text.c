@@ -38,6 +38,10 @@ enum import_result __wrap_text_read(const char *path, size_t bytes_max, struct t
     if (text->length > 0 && (is_told("byte") || (is_told("again") && !is_first(bytes_max)))) {
         text->bytes[0] ^= 1;
     }
+    /* U+FFFF, with which the seed in UTF-16 begins. */
+    if (is_told("character") && text->length > 2 && memcmp(text->bytes, "\xEF\xBF\xBF", 3) == 0) {
+        text->bytes[2] ^= 1;
+    }
     if (is_told("nul")) {
         text->bytes[text->length] = 'x';
     }

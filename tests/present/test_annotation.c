@@ -30,15 +30,6 @@ static unsigned count_of(const char *part)
     return count;
 }
 
-START_TEST(a_form_is_found_by_its_name)
-{
-    ck_assert_int_eq(annotation_form_find("github"), ANNOTATION_GITHUB);
-    ck_assert_int_eq(annotation_form_find("gitlab"), ANNOTATION_GITLAB);
-    ck_assert_int_eq(annotation_form_find("GitHub"), ANNOTATION_NONE);
-    ck_assert_int_eq(annotation_form_find(""), ANNOTATION_NONE);
-}
-END_TEST
-
 START_TEST(a_command_escapes_what_its_places_give_a_meaning)
 {
     annotations_add(&annotations, &(struct annotation){.level = ANNOTATION_ERROR,
@@ -241,7 +232,6 @@ Suite *suite_of_annotation(void)
     Suite *suite = suite_create("annotation");
     TCase *tests = tcase_create("annotation");
     tcase_add_checked_fixture(tests, NULL, release_all);
-    tcase_add_test(tests, a_form_is_found_by_its_name);
     tcase_add_test(tests, a_command_escapes_what_its_places_give_a_meaning);
     tcase_add_test(tests, a_step_shows_ten_of_each_level_and_counts_the_rest);
     tcase_add_test(tests, a_report_names_gravity_and_place);

@@ -69,7 +69,7 @@ START_TEST(no_peak_below_what_is_in_use_is_told)
     struct memory_track track = {0};
     struct writing text;
     const struct memory_chart chart = {.alarm_percent = 90};
-    const struct memory_device device = {"job", &track};
+    const struct memory_device device = {"job", &track, NULL};
     add_point(&track, 1, UINT64_C(63) << 20, UINT64_C(64) << 20);
     add_point(&track, 2, UINT64_C(9) << 30, UINT64_C(16) << 30);
     add_point(&track, 3, UINT64_C(8) << 30, UINT64_C(16) << 30);
@@ -161,7 +161,7 @@ static void draw_chart(unsigned width, unsigned alarm_percent, struct writing *t
 {
     struct memory_track track = {0};
     const struct memory_chart chart = {.width = width, .alarm_percent = alarm_percent};
-    const struct memory_device device = {"a\033[31m\njob", &track};
+    const struct memory_device device = {"a\033[31m\njob", &track, NULL};
     add_point(&track, 1, 90, 100);
     add_point(&track, 2, 50, 100);
     writing_init(text);

@@ -1,14 +1,7 @@
 /* A plug-in whose blocks are larger than they need be: the next power of two wherever that fits,
- * otherwise the request in granules.  It refuses only what fits nowhere.  Compiled against the
- * table of ABI version 2, where nothing is promised of sizes, and against version 3 and today's,
- * where this is a broken promise. */
-#ifdef LOOSE_ABI_2
-#include "tests/targets/target_abi_2.h"
-#elif defined LOOSE_ABI_3
-#include "tests/targets/target_abi_3.h"
-#else
+ * otherwise the request in granules.  It refuses only what fits nowhere.  Its
+ * contract promises granules, which it breaks. */
 #include "harness/target.h"
-#endif
 
 enum { GRANULE_BYTES = 512, BLOCK_COUNT_MAX = 65536 };
 

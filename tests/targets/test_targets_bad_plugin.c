@@ -21,8 +21,8 @@ extern const struct target hbmstress_target;
 const struct target hbmstress_target = {
 #if defined(BAD_ABI)
     .abi_version = TARGET_ABI_VERSION + 41,
-#elif defined(BAD_OLD_ABI)
-    .abi_version = 1,
+#elif defined(BAD_NO_ABI)
+    .abi_version = 0,
 #else
     .abi_version = TARGET_ABI_VERSION,
 #endif

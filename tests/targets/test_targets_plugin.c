@@ -38,9 +38,9 @@ START_TEST(tables_that_are_wrong_are_refused)
 {
     check_refused(BAD_PLUGIN_DIR "/bad_no_symbol.so", PLUGIN_NO_SYMBOL, "hbmstress_target");
     check_refused(BAD_PLUGIN_DIR "/bad_abi.so", PLUGIN_OTHER_ABI,
-                  "version 45, but this program loads versions 2 to 4");
-    check_refused(BAD_PLUGIN_DIR "/bad_old_abi.so", PLUGIN_OTHER_ABI,
-                  "version 1, but this program loads versions 2 to 4");
+                  "version 42, but this program loads version 1: build it again");
+    check_refused(BAD_PLUGIN_DIR "/bad_no_abi.so", PLUGIN_OTHER_ABI,
+                  "version 0, but this program loads version 1: build it again");
     check_refused(BAD_PLUGIN_DIR "/bad_size.so", PLUGIN_TOO_SMALL, "sizeof(struct target)");
     check_refused(BAD_PLUGIN_DIR "/bad_no_stats.so", PLUGIN_LACKS_CALL, "lacks stats()");
     check_refused(BAD_PLUGIN_DIR "/bad_hold.so", PLUGIN_INCONSISTENT, "hold() but not release()");
@@ -51,19 +51,23 @@ START_TEST(tables_that_are_wrong_are_refused)
 }
 END_TEST
 
-/* The first rule that a plug-in breaks, which was compiled against the table of that version. */
-static const char *run_loose(const char *path, uint32_t abi_version, bool is_held_to_granules)
+/* The first rule that the loose plug-in breaks; given: the user's rounding, NULL = none. */
+static const char *run_loose(const struct target_rounding *given)
 {
     struct plugin plugin = {0};
     struct setup setup;
     struct trial trial;
     char reason[PLUGIN_REASON_BYTES] = "";
-    ck_assert_msg(plugin_load(&plugin, path, reason) == PLUGIN_OK, "%s", reason);
-    ck_assert_uint_eq(plugin.target->abi_version, abi_version);
+    ck_assert_msg(plugin_load(&plugin, BAD_PLUGIN_DIR "/loose.so", reason) == PLUGIN_OK, "%s",
+                  reason);
+    ck_assert_uint_eq(plugin.target->abi_version, TARGET_ABI_VERSION);
     setup_init(&setup);
     (void)snprintf(setup.target, sizeof setup.target, "%s", plugin.target->name);
     setup.seed = 1;
-    setup.has_rounding = is_held_to_granules;
+    if (given != NULL) {
+        setup.has_rounding = true;
+        setup.rounding = *given;
+    }
     const struct trial_plan plan = {.target = plugin.target,
                                     .scenario = scenario_find("fragmentation_storm"),
                                     .setup = &setup,
@@ -79,12 +83,13 @@ static const char *run_loose(const char *path, uint32_t abi_version, bool is_hel
     return broken;
 }
 
-START_TEST(a_plugin_of_version_2_promises_nothing_of_sizes)
+START_TEST(a_plugin_is_held_to_granules_unless_the_user_asks_for_less)
 {
-    ck_assert_str_eq(run_loose(BAD_PLUGIN_DIR "/loose_abi_2.so", 2, false), "none");
-    ck_assert_str_eq(run_loose(BAD_PLUGIN_DIR "/loose_abi_2.so", 2, true), "too_large");
-    ck_assert_str_eq(run_loose(BAD_PLUGIN_DIR "/loose_abi_3.so", 3, false), "too_large");
-    ck_assert_str_eq(run_loose(BAD_PLUGIN_DIR "/loose_abi_4.so", 4, false), "too_large");
+    const struct target_rounding any = {.kind = ROUNDING_ANY};
+    const struct target_rounding granule = {.kind = ROUNDING_GRANULE};
+    ck_assert_str_eq(run_loose(&any), "none");
+    ck_assert_str_eq(run_loose(&granule), "too_large");
+    ck_assert_str_eq(run_loose(NULL), "too_large");
 }
 END_TEST
 
@@ -150,7 +155,7 @@ Suite *suite_of_targets_plugin(void)
     suite_add_tcase(suite, loader);
     tcase_add_test(loader, files_that_are_no_plugin_are_refused);
     tcase_add_test(loader, tables_that_are_wrong_are_refused);
-    tcase_add_test(loader, a_plugin_of_version_2_promises_nothing_of_sizes);
+    tcase_add_test(loader, a_plugin_is_held_to_granules_unless_the_user_asks_for_less);
     tcase_add_test(loader, names_are_told_from_files);
     tcase_add_test(loader, a_name_without_a_folder_is_looked_for_here);
     tcase_add_test(loader, the_example_keeps_its_promises);

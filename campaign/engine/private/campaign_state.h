@@ -1,5 +1,5 @@
 /* A campaign while it runs, as its parts share it.  Only campaign.c and its parts include it:
- * campaign_description.c, campaign_end.c, campaign_findings.c, campaign_kept.c, campaign_logs.c,
+ * campaign_description.c, campaign_end.c, campaign_findings.c, campaign_kept.c,
  * campaign_ooms.c, campaign_outputs.c,
  * campaign_save.c, campaign_report.c, campaign_trials.c and campaign_unrepeated.c; and their test,
  * tests/cli/test_campaign_state.c. */
@@ -62,6 +62,13 @@ static inline uint64_t campaign_elapsed_ns(const struct campaign *campaign)
     return campaign->elapsed_before_ns + clock_now_ns() - campaign->start_ns;
 }
 
+/* Nothing failed so far: a state may be written, and files.  Behind a failure the state from before
+ * is still true. */
+static inline bool campaign_is_sound(const struct campaign *campaign)
+{
+    return !campaign->is_failed && !campaign->output.is_failed;
+}
+
 /* --- campaign_description.c --- */
 
 void campaign_describe(const struct run_options *options, const struct plan *plan,
@@ -93,6 +100,13 @@ void campaign_report_shrunk_dispute(struct campaign *campaign,
  * one of the first.  Returns path; NULL: nothing is saved. */
 const char *campaign_save_output(struct campaign *campaign, const struct trial_result *trial_result,
                                  char path[FILE_PATH_BYTES]);
+
+/* Names the files that are saved of a trial whatever it shows: PART-SEED. */
+void campaign_print_base(const struct campaign *campaign, const struct task *task,
+                         char base[FINDING_BASE_BYTES]);
+/* Saves the logs of the hosts of a trial that has some as DIR/logs/host-N.log, in the place of
+ * those of a trial before.  The bytes are not forced to the disk: the trial gives them again. */
+void campaign_save_logs(struct campaign *campaign, const struct trial_result *trial_result);
 
 /* --- campaign_findings.c --- */
 
@@ -136,19 +150,10 @@ void campaign_settle_unrepeated(struct campaign *campaign);
  * why it ran out of memory. */
 void campaign_keep_trial(struct campaign *campaign, struct trial_result *trial_result);
 
-/* --- campaign_logs.c --- */
-
-/* Saves the logs of the hosts of a trial that has some as DIR/logs/host-N.log, in the place of
- * those of a trial before.  The bytes are not forced to the disk: the trial gives them again. */
-void campaign_save_logs(struct campaign *campaign, const struct trial_result *trial_result);
-
 /* --- campaign_trials.c --- */
 
 /* Counts one trial; all of it in the order of trials.  Takes over the judgement. */
 void campaign_accept_trial(struct campaign *campaign, struct trial_result *trial_result);
-void campaign_report_trial(struct campaign *campaign, const struct trial_result *trial_result);
-/* The canary was reported, or there is none to wait for. */
-bool campaign_canary_is_settled(const struct campaign *campaign);
 
 /* --- campaign_save.c --- */
 

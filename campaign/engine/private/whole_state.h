@@ -20,11 +20,10 @@ struct whole_trial {
     uint64_t trial;
 };
 
-/* A verdict that waits to be shrunk in the whole, or was: as in struct shrink_queue. */
+/* Of a verdict that waits to be shrunk in the whole, or was. */
 struct whole_entry {
-    struct shrink_entry entry; /* of its shard; where it had none there, task and seen_as alone */
-    struct result_line line;   /* of its shard, where it was only counted there; length 0: it was
-                                  not */
+    struct result_line
+        line; /* of its shard, where it was only counted there; length 0: it was not */
     size_t shard;
     bool has_repro; /* its shard shrank it and has its files */
 };
@@ -32,8 +31,10 @@ struct whole_entry {
 struct whole_findings {
     struct whole *whole;
     struct findings findings;
-    struct whole_entry *entries; /* entry_count of them */
-    size_t entry_count, entry_capacity;
+    /* those that wait; of one that its shard only counted there are task and signatures alone */
+    struct shrink_queue queue;
+    struct whole_entry *entries; /* as in the queue */
+    size_t entry_capacity;
     uint64_t verdict_count;
     /* how many verdicts of each of its findings a shard has shown up to here: those of
      * shards[i].at->findings in their order, one shard behind the other */

@@ -12,6 +12,7 @@
 #define FORMATS_BFC_PRIVATE_BFC_H
 
 #include "formats/common/capacity.h"
+#include "formats/common/cursor.h"
 
 enum {
     BFC_GRANULE_BYTES = 256, /* sizes are rounded up to it */
@@ -20,12 +21,6 @@ enum {
 };
 enum { BFC_MAP_LENGTH = 100 };
 #define BFC_NEXT_NONE UINT64_MAX /* the last chunk of a region */
-
-/* A part of the text of the log; it is not copied. */
-struct bfc_text {
-    const char *at;
-    size_t length;
-};
 
 /* --- lines --- */
 
@@ -56,13 +51,13 @@ enum bfc_stat { BFC_STAT_LIMIT, BFC_STAT_IN_USE, BFC_STAT_MAX_IN_USE, BFC_STAT_C
 /* One line, taken apart.  Which fields mean something depends on the kind. */
 struct bfc_line {
     enum bfc_line_kind kind;
-    bool is_unmistakable;      /* no other program prints such a line */
-    const char *reason;        /* WRONG: why */
-    struct bfc_text name;      /* REQUEST, NAME: the allocator; REQUEST: "" = not said */
-    struct bfc_text operation; /* REQUEST, CHUNK: "" = not said */
-    const char *map;           /* MAP: BFC_MAP_LENGTH characters of the text */
-    struct bfc_text sizes[2]; /* printed ones.  REQUEST, EPILOGUE, BIN_FOR, SUM_TOTAL: one; SUMMARY:
-                               * in all; BIN: of all chunks, of those in use */
+    bool is_unmistakable;       /* no other program prints such a line */
+    const char *reason;         /* WRONG: why */
+    struct text_part name;      /* REQUEST, NAME: the allocator; REQUEST: "" = not said */
+    struct text_part operation; /* REQUEST, CHUNK: "" = not said */
+    const char *map;            /* MAP: BFC_MAP_LENGTH characters of the text */
+    struct text_part sizes[2];  /* printed ones.  REQUEST, EPILOGUE, BIN_FOR, SUM_TOTAL: one;
+                                 * SUMMARY:  in all; BIN: of all chunks, of those in use */
     uint64_t size_bytes; /* CHUNK, REGION, SUMMARY, STAT; POOL: of all regions; REQUEST: rounded, 0
                           * = not said; BIN: its smallest; SHAPE: the product of its dimensions */
     uint64_t address;    /* CHUNK */
@@ -83,13 +78,13 @@ struct bfc_line {
 void bfc_line_read(const char *text, size_t length, bool is_behind_stats, struct bfc_line *line);
 
 /* Whether the allocator prints that many bytes as the text. */
-bool bfc_prints_as(uint64_t size_bytes, const struct bfc_text *text);
+bool bfc_prints_as(uint64_t size_bytes, const struct text_part *text);
 
 /* --- dumps --- */
 
 struct bfc_chunk {
     uint64_t address, size_bytes, next;
-    struct bfc_text operation;
+    struct text_part operation;
     size_t line;
     bool has_next, is_in_use, is_pending;
     bool begins_region;
@@ -101,13 +96,13 @@ struct bfc_region {
 };
 struct bfc_bin {
     uint64_t count, in_use_count;
-    struct bfc_text sizes[2];
+    struct text_part sizes[2];
     size_t line; /* 0: not there */
     bool counts_free_only;
 };
 struct bfc_summary {
     uint64_t size_bytes, count;
-    struct bfc_text total;
+    struct text_part total;
     size_t line;
 };
 
@@ -116,12 +111,12 @@ struct bfc_summary {
 struct bfc_dump {
     enum bfc_line_kind last; /* the part that came last */
     size_t line;             /* of its first line */
-    struct bfc_text name;
-    struct bfc_text operation; /* that asked */
-    struct bfc_text requested; /* printed size; length 0: not said */
-    uint64_t rounded_bytes;    /* 0: not said */
-    uint64_t element_count;    /* of the tensor that was asked for; 0: not said */
-    struct bfc_text bin_for;   /* the rounded size, printed */
+    struct text_part name;
+    struct text_part operation; /* that asked */
+    struct text_part requested; /* printed size; length 0: not said */
+    uint64_t rounded_bytes;     /* 0: not said */
+    uint64_t element_count;     /* of the tensor that was asked for; 0: not said */
+    struct text_part bin_for;   /* the rounded size, printed */
     size_t request_line, bin_for_line;
     struct bfc_bin bins[BFC_BIN_COUNT];
     struct bfc_region *regions;
@@ -130,7 +125,7 @@ struct bfc_dump {
     size_t chunk_count, chunk_room;
     struct bfc_summary *summaries;
     size_t summary_count, summary_room;
-    struct bfc_text sum_total;
+    struct text_part sum_total;
     size_t sum_total_line;
     uint64_t pool_bytes, pool_limit_bytes, pool_available_bytes;
     size_t pool_line;
@@ -160,12 +155,9 @@ bool bfc_dump_take(struct bfc_dump *dump, const struct bfc_line *line, size_t nu
  * missing, and which; IMPORT_INVALID: a line contradicts others.  O(chunks log chunks). */
 enum import_result bfc_dump_check(struct bfc_dump *dump, struct import_error *error);
 
-/* Parts of the check, for bfc_check.c.  The first compares the sums over the chunks with the bins,
- * the summary, the statistics and the pool; the second the chunks with the map; the third chooses
- * request_bytes, which must be above the largest free chunk. */
+/* A part of it: compares the sums over the chunks with the bins, the summary, the statistics and
+ * the pool. */
 enum import_result bfc_check_sums(const struct bfc_dump *dump, struct import_error *error);
-enum import_result bfc_check_map(const struct bfc_dump *dump, struct import_error *error);
-enum import_result bfc_check_request(struct bfc_dump *dump, struct import_error *error);
 
 /* The ops of a checked dump: its heap, then the request.  IMPORT_INVALID: what the user fixed does
  * not hold it. */

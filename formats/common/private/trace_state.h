@@ -4,7 +4,6 @@
 #define FORMATS_COMMON_PRIVATE_TRACE_STATE_H
 
 #include "formats/common/capacity.h"
-#include "formats/common/private/trace_blocks.h"
 #include "formats/common/tags.h"
 #include "formats/common/trace.h"
 #include "harness/lanes/lanes_list.h"
@@ -20,6 +19,32 @@ enum {
 #define TRACE_OPS_MAX                                                                             \
     (TRACE_START_REF - ((uint32_t)1 << 26)) /* room for what trace_end() adds: schedule and start \
                                              */
+
+/* What a log calls its blocks: a hash table by (host, address), which remembers blocks that are
+ * gone, too, so that a second free is told from the free of a block that was never seen. */
+enum trace_state {
+    TRACE_NEVER_SEEN = 0, /* a free place of the table */
+    TRACE_LIVE,
+    TRACE_QUEUED,         /* its free is requested, and did not complete */
+    TRACE_UNKNOWN_QUEUED, /* the same of a block whose size nobody knows: no op stands for it */
+    TRACE_FREED,
+};
+
+struct trace_block {
+    uint64_t address, size_bytes;
+    uint32_t op; /* that made it; while it is queued: that frees it */
+    uint8_t host, state;
+};
+
+/* Open addressing, at most half full.  A probe that is longer than chance makes it hashes all anew
+ * with another seed, which is drawn, so that no choice of addresses makes it slow.  Zero is an
+ * empty table. */
+struct trace_blocks {
+    struct trace_block *blocks; /* room of them, a power of two */
+    size_t count, room;
+    unsigned room_log2;
+    uint64_t seed;
+};
 
 /* Bytes of one host.  now and peak count from what was there at the start. */
 struct trace_sum {
@@ -64,8 +89,8 @@ struct trace {
 /* Takes the list of the events to its final form, in which references are indices: [start][events,
  * and what keeps them apart].  retired: so many ops stand before the missing start.  The requests
  * that failed and would fit are freed behind.  is_laned: ops keep their lanes, and a schedule
- * follows.  False: no host memory. */
-bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
+ * follows. */
+void trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
                        uint64_t *freed_failures);
 
 /* Whether lane `op->lane`, which stands behind its op number `last` (OP_NONE: it has not begun),

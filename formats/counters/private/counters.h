@@ -4,7 +4,7 @@
 #define FORMATS_COUNTERS_PRIVATE_COUNTERS_H
 
 #include "formats/common/import.h"
-#include "formats/common/unit_size.h"
+#include "formats/common/phrase.h"
 
 /* "'bytes_in_use': 12288", "('active_bytes.all.peak', 3)", "bytes_reserved = 27.25 GiB". */
 struct counter {

@@ -5,9 +5,8 @@
 #define FORMATS_EXPORT_PRIVATE_TORCH_DOCUMENT_H
 
 #include "formats/export/export.h"
-#include "formats/export/private/document.h"
 
-bool torch_document_begin(struct export *export, const struct document_encoding *encoding);
+bool torch_document_begin(struct export *export, bool is_pickle);
 void torch_document_event(struct export *export, const struct export_event *event);
 bool torch_document_end(struct export *export, const struct export_final *final);
 

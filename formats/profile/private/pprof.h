@@ -5,16 +5,6 @@
 
 #include "formats/common/protobuf.h"
 
-/* What other messages name by its id. */
-struct pprof_function {
-    uint64_t id;
-    uint64_t name, file; /* numbers of texts */
-};
-struct pprof_location {
-    uint64_t id;
-    size_t at, end; /* its bytes */
-};
-
 /* The whole profile: opaque but for what is said here.  Holds positions in the text, which must
  * outlive it. */
 struct pprof {
@@ -22,10 +12,8 @@ struct pprof {
     size_t length;
     size_t *strings; /* string_count: where each field begins */
     size_t string_count, string_room;
-    struct pprof_function *functions; /* by id */
-    size_t function_count, function_room;
-    struct pprof_location *locations; /* by id */
-    size_t location_count, location_room;
+    struct protobuf_index functions; /* their numbers are those of the texts of name and file */
+    struct protobuf_index locations;
     size_t sample_count;
     uint64_t types[8][2]; /* numbers of the texts: what a value counts, and its unit */
     size_t type_count;    /* at most 8 are kept */

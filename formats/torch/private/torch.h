@@ -15,15 +15,19 @@ enum { TORCH_NO_NAME = UINT32_MAX, TORCH_NO_EVENT = UINT32_MAX };
 
 /* --- places in the user's code --- */
 
+/* What is known of each box of a tree, all of one; 0 = it was not looked at yet. */
+struct torch_known {
+    uint32_t *known; /* count of them */
+    size_t count;
+};
+
 /* Where in the user's code memory was asked for, "file:line function", and the bytes that were
  * asked for there, in all. */
 struct torch_names {
     struct name_table table;
-    uint32_t *known; /* known_count, by box of the tree: of a list of frames 1 + its name, of a
-                        frame 1 + whose code it is; 0 = not looked at yet */
-    size_t known_count;
+    struct torch_known
+        known; /* of a list of frames 1 + its name, of a frame 1 + whose code it is */
 };
-void torch_names_init(struct torch_names *names);
 void torch_names_deinit(struct torch_names *names);
 /* The name of the innermost frame of the user's own Python code; of torch's own Python code, where
  * there is no other; else "no Python frame".  A line that no file has, as of 2^64 - 1, is left out.
@@ -33,8 +37,6 @@ uint32_t torch_name_of(struct torch_names *names, const struct plain_tree *tree,
                        struct plain_value frames);
 /* O(1); TORCH_NO_NAME counts nothing. */
 void torch_name_count(struct torch_names *names, uint32_t name, uint64_t bytes);
-/* The numbers of all names, those with the most bytes first; the caller frees. */
-uint32_t *torch_names_by_bytes(const struct torch_names *names);
 /* "" for TORCH_NO_NAME. */
 const char *torch_name_text(const struct torch_names *names, uint32_t name);
 /* The tag of a name, of tags by number; 0 where there is no name, or there are no tags (NULL). */
@@ -54,13 +56,11 @@ bool torch_is_plumbing(const struct plain_tree *tree, struct plain_value frame);
 
 /* The stacks of a file, each of its lists and frames looked at once. */
 struct torch_stacks {
-    struct stacks *stacks; /* NULL: nobody asked for them; not owned */
-    uint32_t *known; /* known_count, by box of the tree: of a list of frames 1 + its node, of a
-                        frame 1 + its number, or TORCH_NO_FRAME; 0 = not looked at yet */
-    size_t known_count;
+    struct stacks *stacks;    /* NULL: nobody asked for them; not owned */
+    struct torch_known known; /* of a list of frames 1 + its node, of a frame 1 + its number, or
+                                 TORCH_NO_FRAME */
 };
 #define TORCH_NO_FRAME UINT32_MAX
-void torch_stacks_deinit(struct torch_stacks *stacks);
 /* The stack of a list of frames, without plumbing.  Looks at 512 frames at most.  STACKS_NONE:
  * nobody asked for stacks, or there are no frames.  All are of one tree. */
 uint32_t torch_stack_of(struct torch_stacks *stacks, const struct plain_tree *tree,
@@ -156,9 +156,6 @@ enum import_result torch_fail_block(struct import_error *error, const struct tor
 enum import_result torch_read(const struct plain_tree *tree, struct plain_value root,
                               size_t visit_count_max, struct torch_snapshot *snapshot,
                               struct import_error *error);
-/* Sets import->settings, where the snapshot has them (PyTorch since 2024). */
-void torch_read_settings(const struct plain_tree *tree, struct plain_value root,
-                         struct import *import);
 
 /* Decodes text[length] as JSON into *tree; *json has the texts, and the caller gives it to
  * json_decref after the tree.  Fails as a format does. */

@@ -5,7 +5,7 @@
 #define FORMATS_TORCH_PRIVATE_TORCH_MESSAGE_H
 
 #include "formats/common/import.h"
-#include "formats/common/unit_size.h"
+#include "formats/common/phrase.h"
 
 enum torch_message_form {
     TORCH_MESSAGE_NONE,

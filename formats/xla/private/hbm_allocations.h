@@ -54,8 +54,7 @@ bool hbm_allocations_find(const char *text, size_t length, size_t *offset);
 
 /* Reads the report between bytes ->begin and ->end, which begins in line ->line; all else is set,
  * and ->end becomes where its last block ends.  Deinit in every case.  IMPORT_INCOMPLETE: lines of
- * it are missing; IMPORT_INVALID: sums that do not agree; IMPORT_UNREADABLE: no host memory.
- * Linear. */
+ * it are missing; IMPORT_INVALID: sums that do not agree.  Linear. */
 enum import_result hbm_allocations_parse(const struct import_input *input,
                                          struct hbm_allocations *allocations,
                                          struct import_error *error);

@@ -72,6 +72,10 @@ bool hbm_report_next(const char *text, size_t length, size_t *offset, struct hbm
 /* Why a report becomes no run, or NULL.  capacity_is_fixed: the user names a capacity or a chip. */
 const char *hbm_report_missing(const struct hbm_report *report, bool capacity_is_fixed);
 
+/* Whether the fixed capacity holds all that the report says is used.  False where no byte counts
+ * agree with what it prints. */
+bool hbm_report_fits(const struct hbm_report *report, const struct setup *fixed);
+
 /* Fills import->setup and ->ops with the shortest list that ends in this failure, and ->notes with
  * what was assumed. Only for reports of which nothing is missing.  IMPORT_INVALID: it contradicts
  * itself or what is fixed; error->line then says where. */

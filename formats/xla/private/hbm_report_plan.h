@@ -21,7 +21,8 @@ struct hbm_report_plan {
     bool image_is_assumed; /* one granule: the report does not say how large it is */
 };
 
-/* Chooses them.  NULL, or why there are none; *at is then the byte of the text that is to blame. */
+/* Chooses them.  A fixed chip's capacity is without what it reserves: so are the bytes used then.
+ * NULL, or why there are none; *at is then the byte of the text that is to blame. */
 const char *hbm_report_choose(const struct hbm_report *report, const struct setup *fixed,
                               struct hbm_report_plan *plan, size_t *at);
 

@@ -220,14 +220,13 @@ static unsigned find_word(const json_t *json, const char *const *words, unsigned
     return i;
 }
 
-/* Version 3 alone has these members, for what does not move. */
-static bool read_placement(const json_t *root, const json_t *contract, struct oom *oom)
+/* Both members are there or none, for what does not move. */
+static bool read_placement(const json_t *contract, struct oom *oom)
 {
     static const char *const placements[] = {"ranges", "hidden", "pages"};
-    const json_int_t version = json_integer_value(json_object_get(root, "version"));
     const json_t *placement = json_object_get(contract, "placement");
-    if (version != 3) {
-        return version == 2 && placement == NULL;
+    if (placement == NULL) {
+        return json_object_get(contract, "header") == NULL;
     }
     const unsigned found = find_word(placement, placements, 3);
     oom->placement = (enum placement)found;
@@ -246,7 +245,8 @@ static bool read_contract(const json_t *root, struct oom *oom)
     oom->drains = json_is_true(json_object_get(contract, "drains"));
     oom->evicts = json_is_true(json_object_get(contract, "evicts"));
     oom->program_evicts_program = json_is_true(json_object_get(contract, "program_evicts_program"));
-    bool is_good = defrag < 3 && read_placement(root, contract, oom);
+    bool is_good = defrag < 3 && read_placement(contract, oom) &&
+                   json_integer_value(json_object_get(root, "version")) == CERTIFICATE_VERSION;
     for (unsigned i = 0; i < FAULT_CALL_COUNT; i++) {
         const json_t *is_refused = json_object_get(refused, fault_info((enum fault_kind)i)->name);
         is_good = is_good && json_is_boolean(is_refused);

@@ -159,7 +159,7 @@ START_TEST(a_certificate_has_this_text)
     print_text(&proof, false, &text);
     ck_assert_str_eq(
         text.bytes,
-        "{\"format\": \"hbmstress-certificate\", \"version\": 2,\n"
+        "{\"format\": \"hbmstress-certificate\", \"version\": 1,\n"
         " \"list\": null,\n"
         " \"claim\": \"premature\",\n"
         " \"device\": {\"capacity\": 2560, \"granule\": 512},\n"

@@ -65,7 +65,7 @@ static void expect_verdict(const struct state *state, enum verdict_kind kind)
 {
     struct oracle *oracle = oracle_create();
     const struct oom oom = make_oom(state);
-    ck_assert_int_eq(judged_everywhere(oracle, &oom, "\"version\": 3"), kind);
+    ck_assert_int_eq(judged_everywhere(oracle, &oom, "\"grows\": true"), kind);
     oracle_destroy(oracle);
 }
 
@@ -252,7 +252,7 @@ START_TEST(every_judge_agrees_on_states_at_random)
     for (uint64_t i = 0; i < count; i++) {
         const struct state state = draw_state(&random);
         const struct oom oom = make_oom(&state);
-        struct verdict verdict = {.kind = judged_everywhere(oracle, &oom, "\"version\": 3"),
+        struct verdict verdict = {.kind = judged_everywhere(oracle, &oom, "\"grows\": true"),
                                   .nodes_max = 1000};
         uint32_t asked_count = 0;
         enum verdict_kind answer = VERDICT_NONE;

@@ -236,23 +236,20 @@ START_TEST(a_rounding_that_makes_no_sense_is_refused)
 END_TEST
 
 /* What a run is set up with once the target is open; "" = no rounding. */
-static void check_setup(uint32_t abi_version, const char *contract, const char *given,
-                        const char *expected)
+static void check_setup(const char *contract, const char *given, const char *expected)
 {
-    struct target target = scripted_target;
     struct setup setup;
     char reason[RUN_REASON_BYTES] = "";
     char text[ROUNDING_TEXT_BYTES] = "";
     prepare();
     setup_init(&setup);
-    target.abi_version = abi_version;
     setup.capacity_bytes = 16 * G;
     script.contract.rounding = parse(contract);
     if (given[0] != '\0') {
         setup.has_rounding = true;
         setup.rounding = parse(given);
     }
-    script.run = run_create(&target, &setup, reason);
+    script.run = run_create(&scripted_target, &setup, reason);
     ck_assert_msg(script.run != NULL, "%s", reason);
     const struct setup *completed = run_setup(script.run);
     if (completed->has_rounding) {
@@ -267,15 +264,11 @@ static void check_setup(uint32_t abi_version, const char *contract, const char *
 
 START_TEST(a_run_knows_the_rounding_that_it_judges_by)
 {
-    check_setup(TARGET_ABI_VERSION, "granule", "", "");
-    check_setup(TARGET_ABI_VERSION, "classes=8", "", "classes=8");
-    check_setup(TARGET_ABI_VERSION, "granule overhead=16", "", "granule overhead=16");
-    check_setup(TARGET_ABI_VERSION, "classes=8", "granule", "granule");
-    check_setup(TARGET_ABI_VERSION, "granule", "classes=1", "classes=1");
-    /* What a plug-in of version 2 leaves behind its contract means nothing. */
-    check_setup(TARGET_ABI_VERSION_OLDEST, "granule", "", "any");
-    check_setup(TARGET_ABI_VERSION_OLDEST, "classes=8", "", "any");
-    check_setup(TARGET_ABI_VERSION_OLDEST, "granule", "granule", "granule");
+    check_setup("granule", "", "");
+    check_setup("classes=8", "", "classes=8");
+    check_setup("granule overhead=16", "", "granule overhead=16");
+    check_setup("classes=8", "granule", "granule");
+    check_setup("granule", "classes=1", "classes=1");
 }
 END_TEST
 
