@@ -8,6 +8,7 @@
 #include "formats/counters/private/counters.h"
 #include "harness/base/align.h"
 #include "harness/base/check.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>

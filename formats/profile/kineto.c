@@ -7,6 +7,7 @@
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/order.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>
