@@ -3,7 +3,6 @@
 #include "campaign/base/clock.h"
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
-#include "campaign/base/screen.h"
 #include "campaign/plan/widen.h"
 #include "harness/base/check.h"
 #include "harness/base/whole_file.h"

@@ -1,4 +1,4 @@
-#include "campaign/base/screen.h"
+#include "present/screen.h"
 
 #include "harness/base/size.h"
 #include "present/watch.h"

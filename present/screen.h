@@ -1,6 +1,6 @@
 /* What the terminal behind a descriptor can show, as it and the environment say at this moment. */
-#ifndef CAMPAIGN_BASE_SCREEN_H
-#define CAMPAIGN_BASE_SCREEN_H
+#ifndef PRESENT_SCREEN_H
+#define PRESENT_SCREEN_H
 
 #include <stdbool.h>
 
