@@ -32,3 +32,13 @@ struct screen screen_look(int file)
                            .width = choose_width(has_size ? size.ws_col : 0),
                            .height = has_size ? size.ws_row : 0};
 }
+
+size_t screen_columns(void)
+{
+    struct winsize size = {0};
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
+        return SCREEN_COLUMNS;
+    }
+    const unsigned width = choose_width(size.ws_col);
+    return width == 0 ? SCREEN_COLUMNS : width < SCREEN_COLUMNS_MIN ? SCREEN_COLUMNS_MIN : width;
+}

@@ -8,6 +8,7 @@
 #include "harness/base/whole_file.h"
 #include "harness/run/probe.h"
 #include "present/reporter.h"
+#include "present/screen.h"
 #include "targets/targets.h"
 
 #include <errno.h>
