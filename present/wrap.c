@@ -74,6 +74,34 @@ void wrap_after(struct writing *text, size_t begin, size_t whole)
     writing_deinit(&lines);
 }
 
+/* Whether the line end at `at` is one of its own: it begins or ends a paragraph, or an indented
+ * line follows. */
+static bool is_line_end(const char *words, const char *at)
+{
+    return at[1] == '\0' || at[1] == '\n' || at[1] == ' ' || at == words || at[-1] == '\n';
+}
+
+void wrap_paragraphs(struct writing *text, const char *words)
+{
+    struct writing line;
+    writing_init(&line);
+    for (const char *at = words; *at != '\0'; at++) {
+        const bool is_end = *at == '\n' && is_line_end(words, at);
+        if (*at != '\n') {
+            writing_append_bytes(&line, at, 1);
+        } else if (!is_end) {
+            writing_append(&line, at[-1] == '.' ? "  " : " ");
+        }
+        if (is_end || at[1] == '\0') {
+            append_words(text, writing_string(&line), line.length,
+                         strspn(writing_string(&line), " "), screen_columns(), 0);
+            writing_append(text, is_end ? "\n" : "");
+            writing_clear(&line);
+        }
+    }
+    writing_deinit(&line);
+}
+
 void wrap_whole(struct writing *text, size_t begin, const char *string)
 {
     const char *line = writing_string(text) + begin, *last = strrchr(line, '\n');
