@@ -1,8 +1,9 @@
 /* What the terminal behind a descriptor can show, as it and the environment say at this moment. */
-#ifndef CAMPAIGN_BASE_SCREEN_H
-#define CAMPAIGN_BASE_SCREEN_H
+#ifndef PRESENT_SCREEN_H
+#define PRESENT_SCREEN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* All false and 0: it is no terminal, or one whose cursor cannot be moved (TERM is dumb or not
  * set). */
@@ -14,5 +15,10 @@ struct screen {
 
 /* width is COLUMNS where that is a number, but never more than the terminal has. */
 struct screen screen_look(int file);
+
+/* How many columns the text of a command may take: what the terminal at standard output has, at
+ * least SCREEN_COLUMNS_MIN; SCREEN_COLUMNS where standard output is none, whatever COLUMNS is. */
+enum { SCREEN_COLUMNS_MIN = 40, SCREEN_COLUMNS = 80 };
+size_t screen_columns(void);
 
 #endif

@@ -1,4 +1,4 @@
-#include "campaign/base/screen.h"
+#include "present/screen.h"
 
 #include "harness/base/size.h"
 #include "present/watch.h"
@@ -31,4 +31,14 @@ struct screen screen_look(int file)
                            .has_colour = watch_wants_colour(true, getenv("NO_COLOR"), term),
                            .width = choose_width(has_size ? size.ws_col : 0),
                            .height = has_size ? size.ws_row : 0};
+}
+
+size_t screen_columns(void)
+{
+    struct winsize size = {0};
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
+        return SCREEN_COLUMNS;
+    }
+    const unsigned width = choose_width(size.ws_col);
+    return width == 0 ? SCREEN_COLUMNS : width < SCREEN_COLUMNS_MIN ? SCREEN_COLUMNS_MIN : width;
 }
