@@ -5,6 +5,7 @@
 #include "cli/subcommands.h"
 #include "explore/strategies/strategies.h"
 #include "formats/formats.h"
+#include "harness/base/target_option.h"
 #include "harness/generate/scenario_option.h"
 #include "harness/oracle/rule.h"
 #include "harness/run/probe.h"
@@ -76,15 +77,30 @@ static void listing_add(struct listing *listing, const char *kind, const char *n
     listing_add_entry(listing, &entry);
 }
 
+static void list_target(struct listing *listing, const struct target *target, const char *summary)
+{
+    struct target_option_shown shown;
+    struct writing options;
+    writing_init(&options);
+    for (size_t at = 0; target_option_next(target, &at, &shown);) {
+        writing_append_format(&options, "%.*s=%.*s%s%s\n", (int)shown.key_length, shown.key,
+                              (int)shown.values_length, shown.values,
+                              shown.help == NULL ? "" : "  ", shown.help == NULL ? "" : shown.help);
+    }
+    const struct report_entry entry = {.kind = "target",
+                                       .name = target->name,
+                                       .summary = summary,
+                                       .breaks = target->breaks,
+                                       .options = options.length == 0 ? NULL
+                                                                      : writing_string(&options)};
+    listing_add_entry(listing, &entry);
+    writing_deinit(&options);
+}
+
 static void list_table(struct listing *listing, const struct target *const *table)
 {
     for (size_t i = 0; table[i] != NULL; i++) {
-        const struct report_entry entry = {.kind = "target",
-                                           .name = table[i]->name,
-                                           .summary = table[i]->summary,
-                                           .breaks = table[i]->breaks,
-                                           .options = table[i]->option_help};
-        listing_add_entry(listing, &entry);
+        list_target(listing, table[i], table[i]->summary);
     }
 }
 
@@ -96,11 +112,7 @@ static void list_adapters(struct listing *listing)
         const bool is_usable = adapter_is_usable(i, reason);
         (void)snprintf(summary, sizeof summary, "%s%s%s", adapters[i]->summary,
                        is_usable ? "" : "; not usable here: ", is_usable ? "" : reason);
-        const struct report_entry entry = {.kind = "target",
-                                           .name = adapters[i]->name,
-                                           .summary = summary,
-                                           .options = adapters[i]->option_help};
-        listing_add_entry(listing, &entry);
+        list_target(listing, adapters[i], summary);
     }
 }
 

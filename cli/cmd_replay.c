@@ -5,6 +5,7 @@
 #include "campaign/process/attempt.h"
 #include "campaign/process/child.h"
 #include "campaign/process/fresh.h"
+#include "campaign/process/shared_memory.h"
 #include "cli/subcommands.h"
 #include "diagnosis/hang.h"
 #include "diagnosis/shortage.h"
@@ -25,7 +26,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* What a replay spends on the largest requests beside justified verdicts: a unit is a block that is
@@ -432,8 +432,9 @@ static enum exit_code fail_after(const struct replaying *replaying, const struct
                         replaying->arguments->after[replaying->state->after_count], words);
 }
 
-static enum exit_code run_replay(struct replaying *replaying, struct death *death)
+static enum exit_code run_replay(struct replaying *replaying)
 {
+    struct death death;
     struct writing answer, printed;
     const struct child_job job = {.work = replay_list,
                                   .context = replaying,
@@ -443,31 +444,31 @@ static enum exit_code run_replay(struct replaying *replaying, struct death *deat
     print_start(replaying);
     writing_init(&answer);
     writing_init(&printed);
-    const enum child_end end = child_work(&job, &answer, death);
+    const enum child_end end = child_work(&job, &answer, &death);
     message_quote("target", &printed);
     writing_deinit(&answer);
     writing_deinit(&printed);
     if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
     }
-    if (death->kind == DEATH_CHECK) {
-        return fail_check(replaying, death);
+    if (death.kind == DEATH_CHECK) {
+        return fail_check(replaying, &death);
     }
-    if (death->kind == DEATH_CHANNEL) {
+    if (death.kind == DEATH_CHANNEL) {
         replaying->state->is_output_failed = false; /* the target closed that, too */
     }
     if (replaying->state->after_count < replaying->arguments->after_count) {
-        return fail_after(replaying, death);
+        return fail_after(replaying, &death);
     }
-    if (death->kind != DEATH_NONE) {
-        print_death(replaying, death);
+    if (death.kind != DEATH_NONE) {
+        print_death(replaying, &death);
     }
     if (end == CHILD_DONE && !replaying->state->is_done) {
         return message_fail(EXIT_HARNESS,
                             "%s: the target now refuses the setup that it accepted before",
                             replaying->arguments->words[0]);
     }
-    return print_end(replaying, end == CHILD_STOPPED && death->kind == DEATH_NONE);
+    return print_end(replaying, end == CHILD_STOPPED && death.kind == DEATH_NONE);
 }
 
 static enum exit_code replay_recording(const struct arguments *arguments,
@@ -476,31 +477,23 @@ static enum exit_code replay_recording(const struct arguments *arguments,
 {
     struct replaying replaying = {
         .arguments = arguments, .recording = recording, .after = after, .start_ns = clock_now_ns()};
-    void *memory = mmap(NULL, sizeof(struct replay_state), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
+    replaying.state = shared_memory_create(sizeof *replaying.state);
+    if (replaying.state == NULL) {
         return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
     }
-    struct death *death = death_create();
-    if (death == NULL) {
-        (void)munmap(memory, sizeof(struct replay_state));
-        return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
-    }
-    replaying.state = memory;
     compare_init(&replaying.state->compare, recording);
     output_init(&replaying.output, arguments->run.is_json);
     reporter_init(&replaying.reporter, output_report, &replaying.output);
     death_set_op_timeout(arguments->run.op_timeout_ns);
     enum exit_code code = replay_proofs_init(&replaying.proofs, arguments->certificates);
     if (code == EXIT_KEPT) {
-        code = run_replay(&replaying, death);
+        code = run_replay(&replaying);
     }
-    death_destroy(death);
     writing_deinit(&replaying.text);
     reporter_deinit(&replaying.reporter);
     writing_deinit(&replaying.certificate);
     replay_proofs_deinit(&replaying.proofs);
-    (void)munmap(memory, sizeof(struct replay_state));
+    shared_memory_destroy(replaying.state, sizeof *replaying.state);
     return code;
 }
 

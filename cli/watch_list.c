@@ -2,6 +2,7 @@
 #include "cli/private/watch_parts.h"
 
 #include "campaign/process/child.h"
+#include "campaign/process/shared_memory.h"
 #include "harness/lanes/lanes_list.h"
 #include "harness/model/model.h"
 #include "harness/op/system.h"
@@ -13,7 +14,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* In memory that the child shares: what was seen before a target dies is there. */
 struct seen {
@@ -151,22 +151,17 @@ static enum exit_code run_and_show(struct watching *watching, const struct recor
                                   .context = &work,
                                   .duration_ns = watching->arguments->run.trial_timeout_ns,
                                   .is_interruptible = true};
+    struct death death;
     struct writing answer;
-    struct death *death = death_create();
-    if (death == NULL) {
-        return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
-    }
     death_set_op_timeout(watching->arguments->run.op_timeout_ns);
     writing_init(&answer);
-    const enum child_end end = child_work(&job, &answer, death);
+    const enum child_end end = child_work(&job, &answer, &death);
     writing_deinit(&answer);
     if (end != CHILD_NOT_BORN) {
         show_hosts(watching, &work);
     }
     step_axis_deinit(&axis);
-    const enum exit_code code = print_end(watching, seen, end, death);
-    death_destroy(death);
-    return code;
+    return print_end(watching, seen, end, &death);
 }
 
 enum exit_code watching_list(struct watching *watching)
@@ -175,13 +170,12 @@ enum exit_code watching_list(struct watching *watching)
     enum exit_code code = recording_read(watching->arguments->words[0],
                                          arguments_reading(watching->arguments), true, &recording);
     if (code == EXIT_KEPT) {
-        struct seen *seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE,
-                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        if (seen == MAP_FAILED) {
+        struct seen *seen = shared_memory_create(sizeof *seen);
+        if (seen == NULL) {
             code = message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
         } else {
             code = run_and_show(watching, &recording, seen);
-            (void)munmap(seen, sizeof *seen);
+            shared_memory_destroy(seen, sizeof *seen);
         }
     }
     recording_deinit(&recording);

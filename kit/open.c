@@ -171,6 +171,7 @@ static const char *open_allocator(struct target_instance *instance, void *arena,
     const struct kit_arena *around = &allocator->arena;
     const struct kit_setup opened = {
         .capacity_bytes = setup->capacity_bytes,
+        .variant = instance->allocator->variant,
         .granule_bytes = contract->granule_bytes,
         .arena = arena,
         .arena_bytes = arena == NULL
@@ -179,7 +180,8 @@ static const char *open_allocator(struct target_instance *instance, void *arena,
         .host = &instance->host,
         .contract = contract,
         .target = setup,
-        .option_help = option_help};
+        .option_help = option_help,
+        .options = allocator->options};
     const char *why = allocator->open != NULL ? allocator->open(instance->state, &opened) : NULL;
     if (why != NULL) {
         return why;
@@ -241,7 +243,8 @@ enum target_result kit_open(const struct kit_allocator *allocator, const char *o
                             char *reason, size_t reason_bytes)
 {
     uint64_t granule = 0;
-    if (!kit_options_check(option_help, setup, reason, reason_bytes)) {
+    if (allocator->options == NULL &&
+        !kit_options_check(option_help, setup, reason, reason_bytes)) {
         return TARGET_INVALID;
     }
     const char *why = has_calls(allocator) ? choose_granule(allocator, setup, &granule)
