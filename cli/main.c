@@ -19,9 +19,9 @@ enum { SUMMARY_INDENT = 14, EXIT_INDENT = 5 };
 
 static void append_help(struct writing *text)
 {
-    wrap_append(text,
-                "hbmstress decides whether each out-of-memory of a device-memory allocator is right.",
-                0, screen_columns());
+    wrap_append(
+        text, "hbmstress decides whether each out-of-memory of a device-memory allocator is right.",
+        0, screen_columns());
     writing_append(text, "\n\nusage: hbmstress SUBCOMMAND [arguments]\n\n");
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
         writing_append_format(text, "  %-10s  ", subcommands[i]->name);

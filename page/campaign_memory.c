@@ -39,10 +39,6 @@ static void append_job(struct writing *html, const char *name, const struct memo
 
 static void append_jobs(struct writing *html, const struct campaign_saved *saved)
 {
-    static const struct page_column columns[] = {
-        {"job", false},  {"last trial", true},        {"peak", true},
-        {"at op", true}, {"bytes in 1000 ops", true}, {"over all trials", false},
-    };
     const struct campaign_head *head = &saved->description.head;
     const uint64_t part_count = head->part_count - (head->has_canary != 0);
     size_t row_count = 0;
@@ -53,8 +49,8 @@ static void append_jobs(struct writing *html, const struct campaign_saved *saved
         }
         if (row_count++ == 0) {
             page_section_begin(html, "memory", "Memory in use");
-            page_table_begin(html, "Each job at the fullest moment of its trials", columns,
-                             sizeof columns / sizeof *columns);
+            page_table_begin(html, "Each job at the fullest moment of its trials",
+                             "job|#last trial|#peak|#at op|#bytes in 1000 ops|over all trials");
         }
         append_job(html, saved->description.parts[i].name, track);
     }

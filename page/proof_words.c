@@ -280,10 +280,8 @@ static void append_census(struct writing *html, const struct facts *facts,
 
 static void append_moves(struct writing *html, const struct facts *facts)
 {
-    static const struct page_column columns[] = {
-        {"block of op", false}, {"size", true}, {"from", true}, {"to", true}};
     size_t row_count = 0;
-    page_table_begin(html, "The moves that make room", columns, sizeof columns / sizeof *columns);
+    page_table_begin(html, "The moves that make room", "block of op|#size|#from|#to");
     for (size_t i = 0; i < facts->count; i++) {
         const struct piece *piece = &facts->pieces[i];
         char text[32];

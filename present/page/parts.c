@@ -128,16 +128,19 @@ void page_fact_count(struct writing *html, const char *name, uint64_t count)
 
 /* --- tables --- */
 
-void page_table_begin(struct writing *html, const char *caption, const struct page_column *columns,
-                      size_t column_count)
+void page_table_begin(struct writing *html, const char *caption, const char *columns)
 {
+    char name[64];
     writing_append(html, "<table>\n<caption>");
     page_append_text(html, caption);
     writing_append(html, "</caption>\n<thead><tr>");
-    for (size_t i = 0; i < column_count; i++) {
-        writing_append_format(html, "<th scope=\"col\"%s>",
-                              columns[i].has_numbers ? " class=\"number\"" : "");
-        page_append_text(html, columns[i].name);
+    for (size_t length; *columns != '\0'; columns += length + (columns[length] == '|')) {
+        const bool is_number = *columns == '#';
+        columns += is_number;
+        length = strcspn(columns, "|");
+        (void)snprintf(name, sizeof name, "%.*s", (int)length, columns);
+        writing_append_format(html, "<th scope=\"col\"%s>", is_number ? " class=\"number\"" : "");
+        page_append_text(html, name);
         writing_append(html, "</th>");
     }
     writing_append(html, "</tr></thead>\n<tbody>\n");
