@@ -12,9 +12,7 @@ enum { ROW_COUNT_MAX = 500 };
 
 static void append_share(struct writing *html, const struct memory_point *point)
 {
-    char used[SIZE_TEXT_BYTES];
-    size_print_field(point->used_bytes, used);
-    writing_append_format(html, "<td class=\"number\">%s, ", used);
+    writing_append_format(html, "<td class=\"number\">%s, ", size_text_of(point->used_bytes).text);
     page_append_share(html, point->used_bytes, point->capacity_bytes);
     writing_append(html, "</td>");
 }
