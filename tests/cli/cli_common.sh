@@ -97,6 +97,7 @@ has_worked() { # PID own|waited HUNDREDTHS
     done
     [ "$total" -ge "$3" ]
 }
+
 # A file with its broken lines whole: what follows a break is indented.
 joined() { sed -z 's/\n  */ /g' "$1"; }
 
@@ -105,7 +106,7 @@ expect_text() { # FILE TEXT
 }
 
 expect_no_text() { # FILE TEXT
-    ! grep -qF -- "$2" "$1" || fail "$1 says '$2'"
+    ! { cat "$1"; joined "$1"; } | grep -qF -- "$2" || fail "$1 says '$2'"
 }
 
 finish() {
