@@ -119,10 +119,10 @@ static size_t find_longest_word(const char *words)
     return longest;
 }
 
-/* The widths that the columns have when titles are broken between words. */
+/* The widths that the columns have when titles are broken between words; that of prose stays. */
 static void break_titles(const struct table *table, struct layout *layout)
 {
-    for (size_t column = 0; column < table->column_count; column++) {
+    for (size_t column = 0; column < table->column_count - layout->has_prose; column++) {
         layout->widths[column] = find_longest_word(table_cell_text(table, &table->cells[column]));
     }
     for (size_t i = table->column_count; i < table->count; i++) {
