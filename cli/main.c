@@ -3,7 +3,9 @@
 #include "campaign/engine/output.h"
 #include "campaign/process/strays.h"
 #include "cli/subcommands.h"
+#include "present/screen.h"
 #include "present/version.h"
+#include "present/wrap.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,20 +14,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The columns before summaries, and before the meanings of exit codes. */
+enum { SUMMARY_INDENT = 14, EXIT_INDENT = 5 };
+
 static void append_help(struct writing *text)
 {
-    writing_append(
-        text,
-        "hbmstress decides whether each out-of-memory of a device-memory allocator is right.\n\n"
-        "usage: hbmstress SUBCOMMAND [arguments]\n\n");
+    wrap_append(
+        text, "hbmstress decides whether each out-of-memory of a device-memory allocator is right.",
+        0, screen_columns());
+    writing_append(text, "\n\nusage: hbmstress SUBCOMMAND [arguments]\n\n");
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
-        writing_append_format(text, "  %-10s  %s\n", subcommands[i]->name, subcommands[i]->summary);
+        writing_append_format(text, "  %-10s  ", subcommands[i]->name);
+        wrap_append(text, subcommands[i]->summary, SUMMARY_INDENT, screen_columns());
+        writing_append(text, "\n");
     }
     writing_append(
         text, "\nhbmstress SUBCOMMAND --help prints its options; --version prints the version.\n"
               "Exit codes:\n");
     for (int i = 0; i < EXIT_MEANING_COUNT; i++) {
-        writing_append_format(text, "  %d  %s\n", i, exit_meanings[i]);
+        writing_append_format(text, "  %d  ", i);
+        wrap_append(text, exit_meanings[i], EXIT_INDENT, screen_columns());
+        writing_append(text, "\n");
     }
     writing_append(text, "\nExample: hbmstress run fragmentation_storm --seed 1\n");
 }

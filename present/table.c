@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Columns of the screen: a text that is broken between words has as many, and so has a name. */
-enum { PROSE_WIDTH_MIN = 24, NAME_WIDTH_MIN = 6, FURTHER_LINE_INDENT = 4 };
+enum { PROSE_WIDTH_MIN = 16, NAME_WIDTH_MIN = 6, FURTHER_LINE_INDENT = 4 };
 
 /* Where the columns stand. */
 struct layout {
@@ -119,10 +119,10 @@ static size_t find_longest_word(const char *words)
     return longest;
 }
 
-/* The widths that the columns have when titles are broken between words. */
+/* The widths that the columns have when titles are broken between words; that of prose stays. */
 static void break_titles(const struct table *table, struct layout *layout)
 {
-    for (size_t column = 0; column < table->column_count; column++) {
+    for (size_t column = 0; column < table->column_count - layout->has_prose; column++) {
         layout->widths[column] = find_longest_word(table_cell_text(table, &table->cells[column]));
     }
     for (size_t i = table->column_count; i < table->count; i++) {
@@ -164,24 +164,35 @@ static void choose_lines(const struct table *table, struct layout *layout)
     }
 }
 
+/* Prose has what the other columns leave; where that is too little, a further line. */
+static void place_prose(const struct table *table, struct layout *layout)
+{
+    size_t *prose = &layout->widths[table->column_count - 1];
+    const size_t wanted = *prose;
+    *prose = 0;
+    narrow_names(table, layout);
+    const size_t used = sum_widths(table, layout) + layout->gap;
+    const bool has_room = used + (wanted < PROSE_WIDTH_MIN ? wanted : PROSE_WIDTH_MIN) <=
+                          layout->room;
+    const size_t room = layout->room - (has_room ? used : FURTHER_LINE_INDENT);
+    *prose = wanted < room ? wanted : room;
+}
+
 static void choose_layout(const struct table *table, size_t indent, struct layout *layout)
 {
     *layout = (struct layout){.gap = 2, .room = screen_columns() - indent};
     layout->has_prose = table->left_count == table->column_count && table->column_count > 1;
-    size_t *prose = layout->has_prose ? &layout->widths[table->column_count - 1] : NULL;
     table_measure(table, layout->widths);
     if (sum_widths(table, layout) <= layout->room) {
         return;
     }
-    if (prose != NULL && *prose > PROSE_WIDTH_MIN) {
-        const size_t before = sum_widths(table, layout) - *prose;
-        *prose = before + PROSE_WIDTH_MIN < layout->room ? layout->room - before : PROSE_WIDTH_MIN;
-    }
-    if (sum_widths(table, layout) > layout->room && prose == NULL) {
-        break_titles(table, layout);
+    break_titles(table, layout);
+    if (layout->has_prose) {
+        place_prose(table, layout);
+    } else {
         layout->gap = sum_widths(table, layout) > layout->room ? 1 : 2;
+        narrow_names(table, layout);
     }
-    narrow_names(table, layout);
     choose_lines(table, layout);
 }
 
@@ -233,7 +244,8 @@ struct part {
     const struct table_cell *row;
     size_t from, to, line_count;
     size_t indent;
-    bool is_title;
+    bool is_first; /* of the table: it may be broken between words */
+    bool is_title; /* and stands on the line of the numbers */
 };
 
 static const char *part_text(const struct part *part, size_t column)
@@ -243,7 +255,7 @@ static const char *part_text(const struct part *part, size_t column)
 
 static bool has_own_line(const struct part *part, const struct layout *layout, size_t column)
 {
-    const size_t width = part->is_title ? find_longest_word(part_text(part, column))
+    const size_t width = part->is_first ? find_longest_word(part_text(part, column))
                                         : part->row[column].width;
     return column < part->table->left_count &&
            !(layout->has_prose && column + 1 == part->table->column_count) &&
@@ -293,14 +305,16 @@ static void print_line(const struct part *part, const struct layout *layout, siz
 
 static void print_part(struct part *part, const struct layout *layout, struct writing *text)
 {
+    size_t width = 0;
     part->line_count = 1;
     for (size_t column = part->from; column < part->to; column++) {
+        width += part->row[column].width;
         if (layout->widths[column] > 0 && !has_own_line(part, layout, column)) {
             const size_t count = count_lines(part_text(part, column), layout->widths[column]);
             part->line_count = count > part->line_count ? count : part->line_count;
         }
     }
-    for (size_t line = 0; line < part->line_count; line++) {
+    for (size_t line = 0; line < part->line_count && (width > 0 || part->from == 0); line++) {
         print_line(part, layout, line, text);
     }
 }
@@ -311,6 +325,7 @@ static void print_row(const struct table *table, size_t row, const struct layout
     struct part part = {.table = table,
                         .row = &table->cells[row],
                         .indent = indent,
+                        .is_first = row == 0,
                         .is_title = row == 0 && !layout->has_prose};
     while (part.to < table->column_count) {
         part.from = part.to++;

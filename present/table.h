@@ -4,7 +4,8 @@
  * A table that is too wide for it breaks its titles, which are the first row, between words.  Where
  * that is not enough, a text of the left columns that has no room stands on a line of its own, and
  * then the last columns go on in a further line of each row.  A table that has left columns only
- * breaks its last one, which holds prose, between words.  Nothing is shortened. */
+ * breaks its last one, which holds prose, between words, next to the others or in a further line.
+ * Nothing is shortened. */
 #ifndef PRESENT_TABLE_H
 #define PRESENT_TABLE_H
 

@@ -366,11 +366,9 @@ static void append_regret(struct writing *text, const struct run_totals *totals)
                               regret_info((enum regret_kind)kind)->name);
         separator = ", ";
     }
-    char evicted[SIZE_TEXT_BYTES], moved[SIZE_TEXT_BYTES];
-    size_print_field(totals->regretted_evicted_bytes, evicted);
-    size_print_field(totals->regretted_moved_bytes, moved);
-    writing_append_format(text, "): beyond the cheapest plans, %s evicted and %s moved", evicted,
-                          moved);
+    writing_append_format(text, "): beyond the cheapest plans, %s evicted and %s moved",
+                          size_text_of(totals->regretted_evicted_bytes).text,
+                          size_text_of(totals->regretted_moved_bytes).text);
     if (totals->regrets_unknown > 0) {
         writing_append_format(text, "; for %" PRIu64 " more, no cheapest plan was found in time",
                               totals->regrets_unknown);

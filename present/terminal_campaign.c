@@ -43,12 +43,10 @@ static void put_verdict_row(struct table *table, const struct report_result *res
 
 static void put_mitigation_row(struct table *table, const struct report_result *result)
 {
-    char size[SIZE_TEXT_BYTES];
-    size_print_field(result->totals.moved_bytes, size);
     table_put(table, result->name);
     table_put_number(table, result->totals.drains);
     table_put_number(table, result->totals.moves);
-    table_put(table, size);
+    table_put(table, size_text_of(result->totals.moved_bytes).text);
     table_put_number(table, result->totals.stagings);
     table_put_number(table, result->totals.evictions);
 }
@@ -158,7 +156,6 @@ static void append_note(struct writing *text, const struct report_result *result
 
 static void append_notes(struct writing *text, const struct report_result *result)
 {
-    char first[SIZE_TEXT_BYTES], last[SIZE_TEXT_BYTES];
     if (result->findings_only_counted > 0) {
         writing_append_visible(text, result->name);
         writing_append_format(
@@ -168,13 +165,12 @@ static void append_notes(struct writing *text, const struct report_result *resul
     if (result->growing_tag == NULL) {
         return;
     }
-    size_print_field(result->growth.first_bytes, first);
-    size_print_field(result->growth.last_bytes, last);
     writing_append_visible(text, result->name);
     writing_append(text, ": tag '");
     writing_append_visible(text, result->growing_tag);
-    writing_append_format(text, "' kept growing, from %s to %s in %" PRIu64 " blocks\n", first,
-                          last, result->growth.count);
+    writing_append_format(text, "' kept growing, from %s to %s in %" PRIu64 " blocks\n",
+                          size_text_of(result->growth.first_bytes).text,
+                          size_text_of(result->growth.last_bytes).text, result->growth.count);
 }
 
 /* One line: how many of the states worth reaching were reached.  The line of JSON that ends the run
