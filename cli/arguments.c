@@ -319,6 +319,7 @@ struct explain_options arguments_explaining(const struct arguments *arguments)
         .svg = arguments->svg,
         .what_if_out = arguments->what_if_out,
         .checkpoint_tags = arguments->checkpoint_tags,
+        .alarm_percent = arguments->alarm_percent,
         .is_json = arguments->run.is_json,
         .has_what_if = arguments->has_what_if,
         .has_timeline = arguments->has_timeline};

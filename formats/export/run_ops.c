@@ -22,8 +22,8 @@ static bool end_ops(struct export *export, const struct export_final *final)
     return true;
 }
 
-const struct exporter exporter_ops = {
-    .name = "ops",
+const struct exporter exporter_run_ops = {
+    .name = "run_ops",
     .summary = "the ops that were run, with every reference and size resolved",
     .begin = begin_ops,
     .event = put_ops_event,
