@@ -318,18 +318,20 @@ static const char *const examples[] = {
 
 const struct subcommand subcommand_list = {
     .name = "list",
-    .summary =
-        "print what there is to name: targets, plants, scenarios, rules, faults, causes, chips and more",
+    .summary = "print the targets, scenarios, rules and all else that has a name",
     .usage =
         "[targets|plants|scenarios|rules|faults|causes|remedies|probes|chips|formats|exporters|jobs|strategies]\n"
         "                      [--json]",
     .description =
-        "Prints kind, name and summary of each.  A target is listed with its options.  A plant is a target\n"
+        "KIND is targets, plants, scenarios, rules, faults, causes, remedies, probes, chips, formats,\n"
+        "exporters, jobs or strategies; without it all are printed.  Prints kind, name and summary of each.  A target is listed with its options.  A plant is a target\n"
         "with one deliberate defect, and is listed with the rule that must catch it.",
     .exits = exit_meanings_of_work,
     .examples = examples,
     .options = options,
     .word_count_max = 1,
-    .word_name = "kind",
+    .word_name =
+        "targets|plants|scenarios|rules|faults|causes|remedies|probes|chips|formats|exporters|"
+        "jobs|strategies",
     .run = list_subcommand,
 };

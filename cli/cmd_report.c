@@ -169,5 +169,6 @@ const struct subcommand subcommand_report = {
     .word_count_min = 1,
     .word_count_max = 1,
     .word_name = "PATH",
+    .takes_own_forms = true,
     .run = report_subcommand,
 };
