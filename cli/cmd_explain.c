@@ -9,7 +9,7 @@ static enum exit_code explain_subcommand(const struct arguments *arguments)
     if (given.alarm_percent > 0 && !given.has_timeline) {
         return message_fail(EXIT_USAGE, "--alarm applies to --timeline");
     }
-    return explain(&given);
+    return explain_run(&given);
 }
 
 static const char *const options[] = {"--format",

@@ -75,7 +75,7 @@ static enum exit_code shrink_given(const struct arguments *arguments)
     const struct shrink_options given = {.reading = arguments_reading(arguments),
                                          .path = arguments->words[0],
                                          .output = arguments->output};
-    return shrink(&given);
+    return replay_shrink(&given);
 }
 
 static enum exit_code replay_subcommand(const struct arguments *arguments)
@@ -93,7 +93,7 @@ static enum exit_code replay_subcommand(const struct arguments *arguments)
     if (code != EXIT_KEPT) {
         return code;
     }
-    return arguments->has_shrink ? shrink_given(arguments) : replay(&given);
+    return arguments->has_shrink ? shrink_given(arguments) : replay_run(&given);
 }
 
 static const char *const options[] = {"--target",

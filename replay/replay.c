@@ -538,7 +538,7 @@ static enum exit_code replay_behind(const struct replay_options *options,
     return code;
 }
 
-enum exit_code replay(const struct replay_options *options)
+enum exit_code replay_run(const struct replay_options *options)
 {
     struct recording recording;
     enum exit_code code = recording_read(options->path, options->reading, options->has_compare,

@@ -17,6 +17,6 @@ struct replay_options {
 
 /* Runs, judges and prints; with a strategy of reading.run searches other schedules instead.  The
  * usual codes. */
-enum exit_code replay(const struct replay_options *options);
+enum exit_code replay_run(const struct replay_options *options);
 
 #endif

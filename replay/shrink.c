@@ -87,7 +87,7 @@ static enum exit_code shrink_recording(const struct shrink_options *options,
     return code;
 }
 
-enum exit_code shrink(const struct shrink_options *options)
+enum exit_code replay_shrink(const struct shrink_options *options)
 {
     struct recording recording;
     struct place place;

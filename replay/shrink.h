@@ -13,6 +13,6 @@ struct shrink_options {
 
 /* Searches until reading.run->duration_ns, and writes the list.  EXIT_BROKEN where the shorter list
  * shows the finding, or the list shows it only sometimes; otherwise the usual codes. */
-enum exit_code shrink(const struct shrink_options *options);
+enum exit_code replay_shrink(const struct shrink_options *options);
 
 #endif
