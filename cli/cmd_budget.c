@@ -71,10 +71,6 @@ static enum exit_code print_budget(const struct budget *budget, bool died)
 static enum exit_code run_budget(struct budget *budget)
 {
     bool died = false;
-    budget->death = death_create();
-    if (budget->death == NULL) {
-        return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
-    }
     const enum exit_code code = budget_measure(budget, &died);
     return code == EXIT_KEPT ? print_budget(budget, died) : code;
 }

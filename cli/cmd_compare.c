@@ -295,11 +295,6 @@ static enum exit_code compare_subcommand(const struct arguments *arguments)
     CHECK(versus != NULL);
     versus->options = &given;
     enum exit_code code = read_words(versus);
-    versus->death = code == EXIT_KEPT ? death_create() : NULL;
-    if (code == EXIT_KEPT && versus->death == NULL) {
-        code = message_fail(EXIT_HARNESS, "cannot share memory with another process: %s",
-                            strerror(errno));
-    }
     if (code == EXIT_KEPT && !arguments->has_robson && arguments->run.scenario_option_count > 0) {
         code = message_fail(EXIT_USAGE, "--scenario-option has no meaning without --robson");
     }
@@ -307,9 +302,6 @@ static enum exit_code compare_subcommand(const struct arguments *arguments)
         code = arguments->has_robson ? versus_robson(versus) : compare_lists(versus);
     }
     versus_lists_deinit(versus);
-    if (versus->death != NULL) {
-        death_destroy(versus->death);
-    }
     free(versus);
     return code;
 }

@@ -164,11 +164,6 @@ static enum exit_code plan_session(struct session *session)
     if (code == EXIT_KEPT && options->run->out != NULL) {
         code = place_find(options->run->out, options->against, &place);
     }
-    scale->death = code == EXIT_KEPT ? death_create() : NULL;
-    if (code == EXIT_KEPT && scale->death == NULL) {
-        code = message_fail(EXIT_HARNESS, "cannot share memory with another process: %s",
-                            strerror(errno));
-    }
     return code;
 }
 
@@ -181,9 +176,6 @@ static enum exit_code scale_subcommand(const struct arguments *arguments)
     output_init(&session->output, arguments->run.is_json);
     enum exit_code code = plan_session(session);
     code = code == EXIT_KEPT ? run_session(session) : code;
-    if (session->scale.death != NULL) {
-        death_destroy(session->scale.death);
-    }
     writing_deinit(&session->lines);
     stored_deinit(&session->stored);
     scale_deinit(&session->scale);

@@ -337,7 +337,7 @@ size_t budget_line_of(const struct budget *budget, uint32_t op)
 
 uint32_t budget_death_op(const struct budget *budget)
 {
-    const struct call_progress *progress = &budget->death->progress;
+    const struct call_progress *progress = &budget->death.progress;
     return progress->phase == PROGRESS_OP && progress->op < budget->recording.ops.count
                ? progress->op
                : OP_NONE;
@@ -381,7 +381,7 @@ enum exit_code budget_measure(struct budget *budget, bool *died)
     struct writing answer;
     enum child_end end;
     writing_init(&answer);
-    enum exit_code code = target_child(budget->options->reading.run, budget->death, run_list,
+    enum exit_code code = target_child(budget->options->reading.run, &budget->death, run_list,
                                        budget, &answer, &end);
     *died = code == EXIT_KEPT && end != CHILD_DONE;
     if (code == EXIT_KEPT && !*died) {

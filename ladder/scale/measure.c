@@ -286,12 +286,12 @@ enum exit_code scale_measure(struct scale *scale, const struct scale_point *poin
         return EXIT_KEPT;
     }
     writing_init(&answer);
-    const enum exit_code code = target_child(scale->options->run, scale->death, run_point,
+    const enum exit_code code = target_child(scale->options->run, &scale->death, run_point,
                                              (void *)&task, &answer, &end);
     if (code == EXIT_KEPT && end == CHILD_DONE && answer.length == sizeof *result) {
         memcpy(result, answer.bytes, sizeof *result);
     } else if (code == EXIT_KEPT) {
-        note_death(scale->death, result);
+        note_death(&scale->death, result);
     }
     writing_deinit(&answer);
     return code;

@@ -104,7 +104,7 @@ static bool ask(struct task *task, void (*work)(void *context, int file), void *
     if (is_answered) {
         memcpy(answer, bytes.bytes, length);
     } else if (task->code == EXIT_KEPT) {
-        death_describe(task->versus->death, words);
+        death_describe(&task->versus->death, words);
     }
     writing_deinit(&bytes);
     return is_answered;
@@ -203,8 +203,8 @@ static enum exit_code measure_judged(struct task *task, struct judged *judged, u
         }
     } else if (task->code == EXIT_KEPT) {
         char words[DEATH_WORDS_BYTES];
-        death_describe(task->versus->death, words);
-        *judged = (struct judged){.end = JUDGED_DIED, .end_op = task->versus->death->progress.op};
+        death_describe(&task->versus->death, words);
+        *judged = (struct judged){.end = JUDGED_DIED, .end_op = task->versus->death.progress.op};
         (void)snprintf(judged->why, sizeof judged->why, "%s", words);
     }
     writing_deinit(&bytes);

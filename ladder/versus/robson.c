@@ -86,7 +86,7 @@ static enum exit_code ask_play(struct duel *duel, struct robson_play *play)
         memcpy(play, answer.bytes, sizeof *play);
     } else if (code == EXIT_KEPT) {
         char words[DEATH_WORDS_BYTES];
-        death_describe(duel->versus->death, words);
+        death_describe(&duel->versus->death, words);
         *play = (struct robson_play){.end = ROBSON_NOT};
         (void)snprintf(play->why, sizeof play->why, "%.200s", words);
     }

@@ -57,7 +57,7 @@ static struct answer ask_side(struct showing *showing, size_t side)
         showing->code = versus_child(showing->versus, answer_side, showing, &bytes, &end);
     }
     if (showing->code == EXIT_KEPT && end != CHILD_DONE) {
-        answer = (struct answer){showing->versus->death->progress.op, true};
+        answer = (struct answer){showing->versus->death.progress.op, true};
     } else if (showing->code == EXIT_KEPT && bytes.length == sizeof answer.op) {
         memcpy(&answer.op, bytes.bytes, sizeof answer.op);
     }

@@ -15,7 +15,7 @@ const char *versus_contract_name(enum versus_contract contract)
 enum exit_code versus_child(struct versus *versus, void (*work)(void *context, int file),
                             void *context, struct writing *answer, enum child_end *end)
 {
-    return target_child(versus->options->run, versus->death, work, context, answer, end);
+    return target_child(versus->options->run, &versus->death, work, context, answer, end);
 }
 
 const struct target *versus_load(const struct versus_side *side)

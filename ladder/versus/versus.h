@@ -97,7 +97,7 @@ struct versus {
     size_t list_count;
     struct versus_row *rows;       /* by list, then by side */
     struct versus_result *results; /* by list, where there are two sides */
-    struct death *death;           /* shared with children */
+    struct death death;            /* of the child that ran last */
     char
         shown_path[OUTPUT_PATH_BYTES]; /* the list that shows a regression; "" = none was written */
     size_t shown_list, shown_op_count;
