@@ -3,7 +3,10 @@
 #include "campaign/plan/job_files.h"
 #include "campaign/plan/lookup.h"
 #include "cli/subcommands.h"
+#include "diagnosis/cause.h"
+#include "diagnosis/remedy.h"
 #include "explore/strategies/strategies.h"
+#include "formats/export/export.h"
 #include "formats/formats.h"
 #include "harness/base/target_option.h"
 #include "harness/generate/scenario_option.h"
@@ -59,8 +62,7 @@ static void listing_add_entry(struct listing *listing, const struct report_entry
         return;
     }
     put_row(listing, entry);
-    if (entry->options != NULL &&
-        entry->breaks == NULL) { /* those of planted targets are all the same */
+    if (entry->options != NULL && entry->breaks == NULL) { /* those of plants are all the same */
         put_options(listing, entry->options);
     }
     if (entry->path != NULL) {
@@ -87,7 +89,7 @@ static void list_target(struct listing *listing, const struct target *target, co
                               (int)shown.values_length, shown.values,
                               shown.help == NULL ? "" : "  ", shown.help == NULL ? "" : shown.help);
     }
-    const struct report_entry entry = {.kind = "target",
+    const struct report_entry entry = {.kind = target->breaks == NULL ? "target" : "plant",
                                        .name = target->name,
                                        .summary = summary,
                                        .breaks = target->breaks,
@@ -97,10 +99,13 @@ static void list_target(struct listing *listing, const struct target *target, co
     writing_deinit(&options);
 }
 
-static void list_table(struct listing *listing, const struct target *const *table)
+/* Those that one may want to run, or the planted ones: each breaks one rule. */
+static void list_table(struct listing *listing, const struct target *const *table, bool is_planted)
 {
     for (size_t i = 0; table[i] != NULL; i++) {
-        list_target(listing, table[i], table[i]->summary);
+        if ((table[i]->breaks != NULL) == is_planted) {
+            list_target(listing, table[i], table[i]->summary);
+        }
     }
 }
 
@@ -116,13 +121,23 @@ static void list_adapters(struct listing *listing)
     }
 }
 
+static void list_tables(struct listing *listing, bool is_planted)
+{
+    list_table(listing, targets, is_planted);
+    list_table(listing, races, is_planted);
+    list_table(listing, segments_plants, is_planted);
+    list_table(listing, caching_plants, is_planted);
+}
+
 static void list_targets(struct listing *listing)
 {
-    list_table(listing, targets);
-    list_table(listing, races);
-    list_table(listing, segments_plants);
-    list_table(listing, caching_plants);
+    list_tables(listing, false);
     list_adapters(listing);
+}
+
+static void list_plants(struct listing *listing)
+{
+    list_tables(listing, true);
 }
 
 /* One a line, as targets have theirs. */
@@ -194,6 +209,27 @@ static void list_formats(struct listing *listing)
     }
 }
 
+static void list_causes(struct listing *listing)
+{
+    for (size_t i = 0; causes[i] != NULL; i++) {
+        listing_add(listing, "cause", causes[i]->name, causes[i]->summary);
+    }
+}
+
+static void list_remedies(struct listing *listing)
+{
+    for (size_t i = 0; remedies[i] != NULL; i++) {
+        listing_add(listing, "remedy", remedies[i]->name, remedies[i]->summary);
+    }
+}
+
+static void list_exporters(struct listing *listing)
+{
+    for (size_t i = 0; exporters[i] != NULL; i++) {
+        listing_add(listing, "exporter", exporters[i]->name, exporters[i]->summary);
+    }
+}
+
 static void list_strategies(struct listing *listing)
 {
     for (size_t i = 0; strategies[i] != NULL; i++) {
@@ -240,9 +276,11 @@ static const struct {
     const char *name;
     void (*list)(struct listing *listing);
 } kinds[] = {
-    {"targets", list_targets}, {"scenarios", list_scenarios}, {"rules", list_rules},
-    {"faults", list_faults},   {"probes", list_probes},       {"chips", list_chips},
-    {"formats", list_formats}, {"jobs", list_jobs},           {"strategies", list_strategies},
+    {"targets", list_targets},       {"plants", list_plants},       {"scenarios", list_scenarios},
+    {"rules", list_rules},           {"faults", list_faults},       {"causes", list_causes},
+    {"remedies", list_remedies},     {"probes", list_probes},       {"chips", list_chips},
+    {"formats", list_formats},       {"exporters", list_exporters}, {"jobs", list_jobs},
+    {"strategies", list_strategies},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
@@ -259,7 +297,8 @@ static enum exit_code check_kind(const struct arguments *arguments)
     }
     return message_unknown(
         "kind", arguments->words[0], message_nearest(arguments->words[0], names, KIND_COUNT),
-        "valid kinds: targets, scenarios, rules, faults, probes, chips, formats, jobs, strategies");
+        "valid kinds: targets, plants, scenarios, rules, faults, causes, remedies, probes, "
+        "chips, formats, exporters, jobs, strategies");
 }
 
 static enum exit_code list_subcommand(const struct arguments *arguments)
@@ -296,16 +335,19 @@ static const char *const examples[] = {
 
 const struct subcommand subcommand_list = {
     .name = "list",
-    .summary =
-        "print the targets, scenarios, rules, faults, probes, chips, formats, jobs or strategies",
-    .usage = "[targets|scenarios|rules|faults|probes|chips|formats|jobs|strategies] [--json]",
+    .summary = "print the targets, scenarios, rules and all else that has a name",
+    .usage = "[KIND] [--json]",
     .description =
-        "Prints kind, name and summary of each.  A planted target is listed with the rule that must catch\n"
-        "it, another target with its options.",
+        "KIND is targets, plants, scenarios, rules, faults, causes, remedies, probes, chips, formats,\n"
+        "exporters, jobs or strategies; without it all are printed.  Prints kind, name and summary of each.\n"
+        "A target is listed with its options.  A plant is a target with one deliberate defect, and is listed\n"
+        "with the rule that must catch it.",
     .exits = exit_meanings_of_work,
     .examples = examples,
     .options = options,
     .word_count_max = 1,
-    .word_name = "kind",
+    .word_name =
+        "targets|plants|scenarios|rules|faults|causes|remedies|probes|chips|formats|exporters|"
+        "jobs|strategies",
     .run = list_subcommand,
 };

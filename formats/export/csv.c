@@ -27,6 +27,7 @@ static void put_csv_event(struct export *export, const struct export_event *even
 
 const struct exporter exporter_csv = {
     .name = "csv",
+    .suffix = ".csv",
     .summary = "what happened to each block, one event per row",
     .begin = begin_csv,
     .event = put_csv_event,

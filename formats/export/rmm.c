@@ -56,6 +56,7 @@ static void put_rmm_event(struct export *export, const struct export_event *even
 
 const struct exporter exporter_rmm = {
     .name = "rmm",
+    .suffix = ".rmm.csv",
     .summary = "the CSV log of RAPIDS RMM; virtual time is its time of day",
     .begin = begin_rmm,
     .event = put_rmm_event,

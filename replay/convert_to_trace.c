@@ -1,17 +1,16 @@
-/* export: what a run does with its device, in the words of other tools. */
+/* What a run does with its device, in the words of other tools. */
 #include "campaign/base/interrupt.h"
 #include "campaign/base/message.h"
 #include "campaign/base/partial.h"
 #include "campaign/base/place.h"
 #include "campaign/engine/output.h"
 #include "campaign/process/child.h"
-#include "cli/subcommands.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/base/standard.h"
 #include "harness/base/whole_file.h"
 #include "harness/trial/trial_run.h"
-#include "recording/recording.h"
+#include "replay/convert.h"
 #include "replay/export_feed.h"
 
 #include <errno.h>
@@ -186,7 +185,7 @@ static enum exit_code print_end(const struct exporting *exporting, const char *f
                         strerror(answer->error));
 }
 
-static enum exit_code export_recording(const struct arguments *arguments,
+static enum exit_code export_recording(const struct convert_options *options,
                                        struct exporting *exporting)
 {
     struct writing bytes;
@@ -195,10 +194,10 @@ static enum exit_code export_recording(const struct arguments *arguments,
         !partial_create(exporting->place.path, exporting->partial)) {
         return message_fail(EXIT_HARNESS, "%s: %s", exporting->path, strerror(errno));
     }
-    death_set_op_timeout(arguments->run.op_timeout_ns);
+    death_set_op_timeout(options->reading.run->op_timeout_ns);
     writing_init(&bytes);
-    enum child_end end = child_run(export_and_answer, exporting, arguments->run.trial_timeout_ns,
-                                   true, &bytes, death);
+    enum child_end end = child_run(export_and_answer, exporting,
+                                   options->reading.run->trial_timeout_ns, true, &bytes, death);
     if (end == CHILD_DONE && bytes.length != sizeof exporting->answer) {
         snprintf(death, sizeof death, "it ended early");
         end = CHILD_DIED;
@@ -208,92 +207,32 @@ static enum exit_code export_recording(const struct arguments *arguments,
     }
     writing_deinit(&bytes);
     partial_remove(exporting->partial);
-    return print_end(exporting, arguments->words[0], end, death);
+    return print_end(exporting, options->path, end, death);
 }
 
-static enum exit_code find_exporter(const char *name, const struct exporter **exporter)
+enum exit_code convert_to_trace(const struct convert_options *options,
+                                const struct exporter *exporter)
 {
-    const char *names[16];
-    char hint[256] = "valid formats:";
-    size_t count = 0;
-    for (; exporters[count] != NULL; count++) {
-        CHECK(count < sizeof names / sizeof *names);
-        names[count] = exporters[count]->name;
-        const size_t used = strlen(hint);
-        snprintf(hint + used, sizeof hint - used, "%s %s", count == 0 ? "" : ",", names[count]);
-    }
-    *exporter = exporter_find(name == NULL ? "csv" : name);
-    return *exporter == NULL
-               ? message_unknown("format", name, message_nearest(name, names, count), hint)
-               : EXIT_KEPT;
-}
-
-static enum exit_code export_subcommand(const struct arguments *arguments)
-{
-    struct arguments reading = *arguments;
     struct recording recording;
     struct exporting exporting = {.recording = &recording,
-                                  .source = arguments->words[0],
-                                  .at = arguments->at,
-                                  .path = arguments->output};
-    enum exit_code code = find_exporter(arguments->format, &exporting.exporter);
-    if (code == EXIT_KEPT && exporting.at != NULL && !exporting.exporter->has_moment) {
-        code = message_fail(EXIT_USAGE, "--at applies to --format pprof alone");
+                                  .source = options->path,
+                                  .exporter = exporter,
+                                  .at = options->at,
+                                  .path = options->output};
+    enum exit_code code = EXIT_KEPT;
+    if (exporting.at != NULL && !exporter->has_moment) {
+        return message_fail(EXIT_USAGE, "--at applies to --to pprof alone");
     }
-    if (code == EXIT_KEPT && exporting.path != NULL) {
-        code = place_find(exporting.path, arguments->words[0], &exporting.place);
+    if (exporting.path != NULL) {
+        code = place_find(exporting.path, options->path, &exporting.place);
     }
     if (code != EXIT_KEPT) {
         return code;
     }
-    reading.format = NULL; /* it names what goes out */
-    code = recording_read(arguments->words[0], arguments_reading(&reading), true, &recording);
+    code = recording_read(options->path, options->reading, true, &recording);
     if (code == EXIT_KEPT) {
-        code = export_recording(&reading, &exporting);
+        code = export_recording(options, &exporting);
     }
     recording_deinit(&recording);
     return code;
 }
-
-static const char *const options[] = {"--format",
-                                      "--output",
-                                      "--at",
-                                      "--target",
-                                      "--target-option",
-                                      "--chip",
-                                      "--capacity",
-                                      "--hosts",
-                                      "--seed",
-                                      "--kv-bytes-per-token",
-                                      "--kv-tokens-per-second",
-                                      "--trial-timeout",
-                                      "--op-timeout",
-                                      NULL};
-
-static const char *const examples[] = {
-    "hbmstress export crash.log --format memory_viz -o crash.pickle",
-    NULL,
-};
-
-const struct subcommand subcommand_export = {
-    .name = "export",
-    .summary = "run an op list or a field log, and write what happened for other tools",
-    .usage = "FILE [--format csv|rmm|torch_snapshot|memory_viz|perfetto|svg|pprof|ops] [options]",
-    .description =
-        "FILE has any format that import knows.  Export runs it on its target and writes what happened to\n"
-        "each block (docs/formats/export.md):\n\n"
-        "  csv             a table of events (the default)\n"
-        "  rmm             a log of RAPIDS RMM\n"
-        "  torch_snapshot  a memory snapshot of PyTorch, in JSON\n"
-        "  memory_viz      the same as a pickle, for pytorch.org/memory_viz\n"
-        "  perfetto        a timeline of ops, mitigations and memory, for ui.perfetto.dev\n"
-        "  svg             a picture: the memory by address over time, and its curves\n"
-        "  pprof           who holds memory at one moment (--at), for go tool pprof\n"
-        "  ops             the ops that were run",
-    .examples = examples,
-    .options = options,
-    .word_count_min = 1,
-    .word_count_max = 1,
-    .word_name = "FILE",
-    .run = export_subcommand,
-};

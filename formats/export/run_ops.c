@@ -10,8 +10,8 @@ static bool end_ops(struct export *export, const struct export_final *final)
     return true;
 }
 
-const struct exporter exporter_ops = {
-    .name = "ops",
+const struct exporter exporter_run_ops = {
+    .name = "run_ops",
     .summary = "the ops that were run, with every reference and size resolved",
     .end = end_ops,
 };
