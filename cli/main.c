@@ -21,8 +21,7 @@ static void append_summary(const struct subcommand *subcommand, struct writing *
 {
     writing_append_format(text, "  %-10s  ", subcommand->name);
     wrap_append(text, subcommand->summary, SUMMARY_INDENT, screen_columns());
-    writing_append(text, "
-");
+    writing_append(text, "\n");
 }
 
 static void append_help(struct writing *text)
@@ -30,13 +29,8 @@ static void append_help(struct writing *text)
     wrap_append(
         text, "hbmstress decides whether each out-of-memory of a device-memory allocator is right.",
         0, screen_columns());
-    writing_append(text, "
-
-usage: hbmstress SUBCOMMAND [arguments]
-");
-#define GROUP(words) writing_append(text, "
-" words "
-");
+    writing_append(text, "\n\nusage: hbmstress SUBCOMMAND [arguments]\n");
+#define GROUP(words) writing_append(text, "\n" words "\n");
 #define SUBCOMMAND(word) append_summary(&subcommand_##word, text);
 #include "cli/list.h"
 #undef GROUP
