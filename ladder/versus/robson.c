@@ -255,13 +255,6 @@ enum exit_code versus_robson(struct versus *versus)
     struct robson_game game = robson_published;
     struct output output;
     struct writing text;
-    if (versus->options->besides_robson != NULL) {
-        return message_fail(EXIT_USAGE, "%s has no meaning with --robson",
-                            versus->options->besides_robson);
-    }
-    if (versus->options->word_count > versus->side_count) {
-        return message_fail(EXIT_USAGE, "--robson plays by where blocks lie and runs no op list");
-    }
     enum exit_code code = choose_game(versus->options->run, &game);
     if (code != EXIT_KEPT) {
         return code;
