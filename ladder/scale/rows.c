@@ -5,6 +5,7 @@
 #include "campaign/trials/workers.h"
 #include "harness/base/check.h"
 #include "ladder/scale/scale.h"
+#include "recording/target_child.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -102,17 +103,14 @@ static enum exit_code run_crew(struct crew *crew,
 
 static enum exit_code hire(struct crew *crew)
 {
-    for (size_t i = 0; i < crew->count; i++) {
+    enum exit_code code = EXIT_KEPT;
+    for (size_t i = 0; i < crew->count && code == EXIT_KEPT; i++) {
         struct worker *worker = &crew->workers[i];
-        *worker = (struct worker){
-            .scale = crew->scale, .death = death_create(), .row = crew->scale->row_count};
+        *worker = (struct worker){.scale = crew->scale, .row = crew->scale->row_count};
         writing_init(&worker->background.answer);
-        if (worker->death == NULL) {
-            return message_fail(EXIT_HARNESS, "cannot share memory with another process: %s",
-                                strerror(errno));
-        }
+        code = target_child_begin(&worker->death);
     }
-    return EXIT_KEPT;
+    return code;
 }
 
 static void dismiss(struct crew *crew)

@@ -160,25 +160,18 @@ static void answer_row(void *context, int file)
 static enum exit_code ask_row(struct task *task, struct measurement *measurement)
 {
     struct answer answer = {0};
-    struct writing bytes;
-    enum child_end end;
     if (find_own(task->row->target) != NULL) {
         measure_row(task, &answer);
-        *measurement = answer.measurement;
-        return answer.code;
+    } else {
+        const struct target_reply reply = versus_ask(task->bench->versus, answer_row, task, &answer,
+                                                     sizeof answer);
+        answer.code = reply.code != EXIT_KEPT ? reply.code : answer.code;
+        if (!reply.is_whole) {
+            (void)snprintf(answer.measurement.note, MEASURE_NOTE_BYTES, "%s", reply.words);
+        }
     }
-    writing_init(&bytes);
-    const enum exit_code code = versus_child(task->bench->versus, answer_row, task, &bytes, &end);
-    if (code == EXIT_KEPT && end == CHILD_DONE && bytes.length == sizeof answer) {
-        memcpy(&answer, bytes.bytes, sizeof answer);
-    } else if (code == EXIT_KEPT) {
-        char words[DEATH_WORDS_BYTES];
-        death_describe(task->bench->versus->death, words);
-        (void)snprintf(answer.measurement.note, MEASURE_NOTE_BYTES, "%.200s", words);
-    }
-    writing_deinit(&bytes);
     *measurement = answer.measurement;
-    return code == EXIT_KEPT ? answer.code : code;
+    return answer.code;
 }
 
 /* --- how it is told --- */

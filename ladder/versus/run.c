@@ -3,7 +3,6 @@
 #include "infer/inference.h"
 #include "ladder/versus/versus.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -301,11 +300,7 @@ enum exit_code versus_run(const struct versus_options *options)
     versus->options = options;
     enum exit_code code = read_words(versus);
     code = code == EXIT_KEPT ? check_options(versus) : code;
-    versus->death = code == EXIT_KEPT ? death_create() : NULL;
-    if (code == EXIT_KEPT && versus->death == NULL) {
-        code = message_fail(EXIT_HARNESS, "cannot share memory with another process: %s",
-                            strerror(errno));
-    }
+    code = code == EXIT_KEPT ? target_child_begin(&versus->death) : code;
     if (code == EXIT_KEPT) {
         code = options->plays_robson ? versus_robson(versus)
                : options->benches    ? versus_bench(versus)

@@ -8,12 +8,12 @@
 #include "campaign/engine/annotate.h"
 #include "campaign/engine/output.h"
 #include "campaign/plan/run_options.h"
-#include "campaign/process/child.h"
 #include "measure/cost.h"
 #include "measure/held.h"
 #include "measure/judged.h"
 #include "measure/list_peak.h"
 #include "measure/smallest.h"
+#include "recording/target_child.h"
 
 enum { VERSUS_SIDE_COUNT_MAX = 2, VERSUS_LIST_COUNT_MAX = 256, VERSUS_NAME_BYTES = 64 };
 
@@ -106,10 +106,9 @@ struct versus {
     size_t shown_list, shown_op_count;
 };
 
-/* Runs work in a process of its own and appends what it answers.  EXIT_KEPT and *end (DONE, DIED,
- * STOPPED for a hang), or EXIT_HARNESS after one message. */
-enum exit_code versus_child(struct versus *versus, void (*work)(void *context, int file),
-                            void *context, struct writing *answer, enum child_end *end);
+/* What work answers, asked in a process of its own. */
+struct target_reply versus_ask(const struct versus *versus, void (*work)(void *context, int file),
+                               void *context, void *to, size_t length);
 
 /* Reads or draws the lists.  The usual codes; lists are deinitialised by the caller. */
 enum exit_code versus_lists_read(struct versus *versus);
