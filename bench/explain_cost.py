@@ -47,7 +47,7 @@ def write_rmm(path):
 def print_row(hbmstress, folder, name, path):
     ops = os.path.join(folder, "list.ops")
     cells = [name, f"{os.path.getsize(path) / 1e6:.1f} MB"]
-    for command in (["import", path, "-o", ops], ["replay", ops], ["explain", path]):
+    for command in (["convert", path, "--to", "ops", "-o", ops], ["replay", ops], ["explain", path]):
         cells += measure([hbmstress, *command])
     print("| " + " | ".join(cells) + " |", flush=True)
 

@@ -79,7 +79,7 @@ def write_serving(path):
 def import_list(hbmstress, source, target):
     """An op list of a log; a reason when there is none."""
     tokens = ["--kv-bytes-per-token", str(SERVING_BYTES_PER_TOKEN)] if source.endswith("serving.csv") else []
-    done = subprocess.run([hbmstress, "import", source, *tokens, "-o", target], capture_output=True, text=True, check=False)
+    done = subprocess.run([hbmstress, "convert", source, *tokens, "--to", "ops", "-o", target], capture_output=True, text=True, check=False)
     if done.returncode != 0 or not os.path.exists(target):
         return done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "it cannot be imported"
     with open(target, encoding="utf-8") as file:

@@ -95,8 +95,8 @@ static bool is_among(const char *name, const char *const *names)
     return false;
 }
 
-/* An own row of the name of a row of a run is its form for several values. */
-static bool has_list_form(const char *name)
+/* An own row of the name of a row of a run is another form of it. */
+static bool has_own_form(const char *name)
 {
     return option_find(own_rows, OWN_ROW_COUNT, name) != NULL && run_option_named(name) != NULL;
 }
@@ -109,7 +109,7 @@ static bool is_accepted(const struct subcommand *subcommand, size_t i)
     }
     const bool is_own = i >= run_option_row_count;
     return is_among(name, subcommand->options) &&
-           (!has_list_form(name) || is_own == subcommand->takes_lists);
+           (!has_own_form(name) || is_own == subcommand->takes_own_forms);
 }
 
 static bool is_named(const char *name, const char *word, size_t length)
@@ -319,6 +319,7 @@ struct explain_options arguments_explaining(const struct arguments *arguments)
         .svg = arguments->svg,
         .what_if_out = arguments->what_if_out,
         .checkpoint_tags = arguments->checkpoint_tags,
+        .alarm_percent = arguments->alarm_percent,
         .is_json = arguments->run.is_json,
         .has_what_if = arguments->has_what_if,
         .has_timeline = arguments->has_timeline};

@@ -73,8 +73,9 @@ struct subcommand {
     size_t word_count_min, word_count_max;
     const char *word_name; /* what a word is, for messages: "SCENARIO" */
     const char
-        *word_hint;   /* what else it may be, for the message that it is missing; NULL = nothing */
-    bool takes_lists; /* options of a run that have a form with several values have that one */
+        *word_hint; /* what else it may be, for the message that it is missing; NULL = nothing */
+    bool takes_own_forms; /* an option of a run that has another form in cli/option_list.h, such
+                             as one with several values, has that one */
     enum exit_code (*run)(const struct arguments *arguments);
 };
 

@@ -6,7 +6,10 @@
 static enum exit_code explain_subcommand(const struct arguments *arguments)
 {
     const struct explain_options given = arguments_explaining(arguments);
-    return explain(&given);
+    if (given.alarm_percent > 0 && !given.has_timeline) {
+        return message_fail(EXIT_USAGE, "--alarm applies to --timeline");
+    }
+    return explain_run(&given);
 }
 
 static const char *const options[] = {"--format",
@@ -23,6 +26,7 @@ static const char *const options[] = {"--format",
                                       "--what-if-out",
                                       "--checkpoint-tags",
                                       "--timeline",
+                                      "--alarm",
                                       "--until",
                                       "--svg",
                                       "--json",
@@ -36,6 +40,7 @@ static const char *const examples[] = {
     "hbmstress explain crash.log --checkpoint-tags activations,attention",
     "hbmstress explain begun.ops --until 80000",
     "hbmstress explain snapshot.pickle --timeline --svg memory.svg",
+    "hbmstress explain job.ops --timeline --alarm 90%",
     "hbmstress explain before.pickle after.pickle",
     "hbmstress explain out/repros/deadlock-queued_free_race-7.ops",
     NULL,
@@ -44,7 +49,7 @@ static const char *const examples[] = {
 static const char *const exits[EXIT_MEANING_COUNT] = {
     [EXIT_KEPT] = "the out-of-memory is justified; nothing failed; or two runs were compared",
     [EXIT_BROKEN] =
-        "the out-of-memory is premature, another promise was broken, or the target died",
+        "the out-of-memory is premature, another promise was broken, the target died, or a device alarms",
     [EXIT_USAGE] = "bad usage or input",
     [EXIT_UNKNOWN] = "the verdict is unknown: the file lacks the fact that decides",
     [EXIT_HARNESS] = "hbmstress itself failed or its judges disagree",
@@ -55,7 +60,7 @@ const struct subcommand subcommand_explain = {
     .summary = "say why: the first broken promise of a file, or otherwise its first out-of-memory",
     .usage = "FILE|DIR [OTHER_FILE] [options]",
     .description =
-        "FILE is an .ops file or anything that import reads.  Explain prints the request, the free memory,\n"
+        "FILE is an .ops file or anything that convert reads.  Explain prints the request, the free memory,\n"
         "who held the rest, what each mitigation had left, and the verdict.  For a premature out-of-memory\n"
         "it prints the plan that would have met the request.  hbmstress replay FILE.ops --certificates DIR\n"
         "gives the proof.  If a message alone lacks the fact that decides, the verdict is unknown.  Explain\n"
@@ -75,7 +80,9 @@ const struct subcommand subcommand_explain = {
         "failure (docs/explain.md).  If nothing failed, explain describes the peak, and who held memory\n"
         "then.  If memory grows, it prints when it runs out, and whether each remedy lasts to the last step\n"
         "of the job: the one in the log, or that of --until (docs/advice.md).\n"
-        "--timeline prints the same numbers over time; --svg FILE draws memory and the heap.\n\n"
+        "--timeline prints the same numbers over time, and for each device the memory in use, the peak, a\n"
+        "sparkline and the trend.  With --alarm 90%, a line that begins with ALARM follows each device that\n"
+        "was filled to 90% or more, and the exit code is 1.  --svg FILE draws memory and the heap.\n\n"
         "With OTHER_FILE, explain compares the two runs, before and after a change: what grew, what is\n"
         "new, what is gone at the peak of each.\n\n"
         "A report of XLA's compiler is shown as one: nothing ran, so nothing is replayed.  Explain prints\n"

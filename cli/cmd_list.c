@@ -3,7 +3,10 @@
 #include "campaign/plan/job_files.h"
 #include "campaign/plan/lookup.h"
 #include "cli/subcommands.h"
+#include "diagnosis/cause.h"
+#include "diagnosis/remedy.h"
 #include "explore/strategies/strategies.h"
+#include "formats/export/export.h"
 #include "formats/formats.h"
 #include "harness/generate/scenario_option.h"
 #include "harness/oracle/rule.h"
@@ -54,8 +57,7 @@ static void listing_add_entry(struct listing *listing, const struct report_entry
     }
     put_row(listing, entry->kind, entry->name, entry->breaks == NULL ? "" : entry->breaks,
             entry->summary);
-    if (entry->options != NULL &&
-        entry->breaks == NULL) { /* those of planted targets are all the same */
+    if (entry->options != NULL && entry->breaks == NULL) { /* those of plants are all the same */
         put_options(listing, entry->options);
     }
     if (entry->path != NULL) {
@@ -70,10 +72,14 @@ static void listing_add(struct listing *listing, const char *kind, const char *n
     listing_add_entry(listing, &entry);
 }
 
-static void list_table(struct listing *listing, const struct target *const *table)
+/* Those that one may want to run, or the planted ones: each breaks one rule. */
+static void list_table(struct listing *listing, const struct target *const *table, bool is_planted)
 {
     for (size_t i = 0; table[i] != NULL; i++) {
-        const struct report_entry entry = {.kind = "target",
+        if ((table[i]->breaks != NULL) != is_planted) {
+            continue;
+        }
+        const struct report_entry entry = {.kind = is_planted ? "plant" : "target",
                                            .name = table[i]->name,
                                            .summary = table[i]->summary,
                                            .breaks = table[i]->breaks,
@@ -98,13 +104,23 @@ static void list_adapters(struct listing *listing)
     }
 }
 
+static void list_tables(struct listing *listing, bool is_planted)
+{
+    list_table(listing, targets, is_planted);
+    list_table(listing, races, is_planted);
+    list_table(listing, segments_plants, is_planted);
+    list_table(listing, caching_plants, is_planted);
+}
+
 static void list_targets(struct listing *listing)
 {
-    list_table(listing, targets);
-    list_table(listing, races);
-    list_table(listing, segments_plants);
-    list_table(listing, caching_plants);
+    list_tables(listing, false);
     list_adapters(listing);
+}
+
+static void list_plants(struct listing *listing)
+{
+    list_tables(listing, true);
 }
 
 /* One a line, as targets have theirs. */
@@ -176,6 +192,27 @@ static void list_formats(struct listing *listing)
     }
 }
 
+static void list_causes(struct listing *listing)
+{
+    for (size_t i = 0; causes[i] != NULL; i++) {
+        listing_add(listing, "cause", causes[i]->name, causes[i]->summary);
+    }
+}
+
+static void list_remedies(struct listing *listing)
+{
+    for (size_t i = 0; remedies[i] != NULL; i++) {
+        listing_add(listing, "remedy", remedies[i]->name, remedies[i]->summary);
+    }
+}
+
+static void list_exporters(struct listing *listing)
+{
+    for (size_t i = 0; exporters[i] != NULL; i++) {
+        listing_add(listing, "exporter", exporters[i]->name, exporters[i]->summary);
+    }
+}
+
 static void list_strategies(struct listing *listing)
 {
     for (size_t i = 0; strategies[i] != NULL; i++) {
@@ -222,9 +259,11 @@ static const struct {
     const char *name;
     void (*list)(struct listing *listing);
 } kinds[] = {
-    {"targets", list_targets}, {"scenarios", list_scenarios}, {"rules", list_rules},
-    {"faults", list_faults},   {"probes", list_probes},       {"chips", list_chips},
-    {"formats", list_formats}, {"jobs", list_jobs},           {"strategies", list_strategies},
+    {"targets", list_targets},       {"plants", list_plants},       {"scenarios", list_scenarios},
+    {"rules", list_rules},           {"faults", list_faults},       {"causes", list_causes},
+    {"remedies", list_remedies},     {"probes", list_probes},       {"chips", list_chips},
+    {"formats", list_formats},       {"exporters", list_exporters}, {"jobs", list_jobs},
+    {"strategies", list_strategies},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
@@ -241,7 +280,8 @@ static enum exit_code check_kind(const struct arguments *arguments)
     }
     return message_unknown(
         "kind", arguments->words[0], message_nearest(arguments->words[0], names, KIND_COUNT),
-        "valid kinds: targets, scenarios, rules, faults, probes, chips, formats, jobs, strategies");
+        "valid kinds: targets, plants, scenarios, rules, faults, causes, remedies, probes, "
+        "chips, formats, exporters, jobs, strategies");
 }
 
 static enum exit_code list_subcommand(const struct arguments *arguments)
@@ -278,16 +318,20 @@ static const char *const examples[] = {
 
 const struct subcommand subcommand_list = {
     .name = "list",
-    .summary =
-        "print the targets, scenarios, rules, faults, probes, chips, formats, jobs or strategies",
-    .usage = "[targets|scenarios|rules|faults|probes|chips|formats|jobs|strategies] [--json]",
+    .summary = "print the targets, scenarios, rules and all else that has a name",
+    .usage =
+        "[targets|plants|scenarios|rules|faults|causes|remedies|probes|chips|formats|exporters|jobs|strategies]\n"
+        "                      [--json]",
     .description =
-        "Prints kind, name and summary of each.  A planted target is listed with the rule that must catch\n"
-        "it, another target with its options.",
+        "KIND is targets, plants, scenarios, rules, faults, causes, remedies, probes, chips, formats,\n"
+        "exporters, jobs or strategies; without it all are printed.  Prints kind, name and summary of each.  A target is listed with its options.  A plant is a target\n"
+        "with one deliberate defect, and is listed with the rule that must catch it.",
     .exits = exit_meanings_of_work,
     .examples = examples,
     .options = options,
     .word_count_max = 1,
-    .word_name = "kind",
+    .word_name =
+        "targets|plants|scenarios|rules|faults|causes|remedies|probes|chips|formats|exporters|"
+        "jobs|strategies",
     .run = list_subcommand,
 };

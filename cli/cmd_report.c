@@ -1,6 +1,8 @@
 /* report: one page that shows what a night or a list came to, for people who look before they read.
  */
 #include "campaign/base/file.h"
+#include "campaign/engine/baseline.h"
+#include "campaign/engine/checkpoint.h"
 #include "campaign/engine/output.h"
 #include "cli/subcommands.h"
 #include "explain/compare.h"
@@ -53,6 +55,34 @@ static enum exit_code compare_shown(const void *context, const char *against, st
     return explain_compare_text(explaining, paths, text);
 }
 
+/* Of a campaign, as a list that run --baseline reads. */
+static enum exit_code print_baseline(const struct campaign_description *description,
+                                     const struct checkpoint *checkpoint)
+{
+    struct output output;
+    struct writing text;
+    output_init(&output, false);
+    writing_init(&text);
+    baseline_print(&checkpoint->findings, description->head.setup.target, &text);
+    output_text(&output, &text);
+    output_flush(&output);
+    writing_deinit(&text);
+    return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
+}
+
+static enum exit_code print_known(const char *path)
+{
+    struct campaign_description description;
+    struct checkpoint checkpoint;
+    enum exit_code code = checkpoint_load(path, &description, &checkpoint);
+    if (code == EXIT_KEPT) {
+        code = print_baseline(&description, &checkpoint);
+    }
+    checkpoint_deinit(&checkpoint);
+    campaign_description_deinit(&description);
+    return code;
+}
+
 static enum exit_code report_subcommand(const struct arguments *arguments)
 {
     const char *path = arguments->words[0];
@@ -66,8 +96,15 @@ static enum exit_code report_subcommand(const struct arguments *arguments)
                                        .explain = explain_shown,
                                        .compare = compare_shown,
                                        .context = &explaining};
+    static const char *const of_baseline[] = {"--baseline", NULL};
     struct writing html;
     enum exit_code code;
+    if (arguments->has_baseline) {
+        const char *besides = arguments_gave_besides(arguments, of_baseline);
+        return besides == NULL
+                   ? print_known(path)
+                   : message_fail(EXIT_USAGE, "%s has no meaning with --baseline", besides);
+    }
     if (against != NULL && is_campaign(against) != has_campaign) {
         return message_fail(EXIT_USAGE,
                             "--against: %s is the directory of a campaign, and %s is not",
@@ -86,6 +123,7 @@ static enum exit_code report_subcommand(const struct arguments *arguments)
 }
 
 static const char *const options[] = {"--output",
+                                      "--baseline",
                                       "--against",
                                       "--format",
                                       "--target",
@@ -103,6 +141,7 @@ static const char *const options[] = {"--output",
 static const char *const examples[] = {
     "hbmstress report out -o night.html --against out-yesterday",
     "hbmstress report snapshot.pickle",
+    "hbmstress report out --baseline >known.txt",
     NULL,
 };
 
@@ -120,12 +159,16 @@ const struct subcommand subcommand_report = {
         "PATH is the directory of a campaign, running or ended, or a FILE of any format (list formats),\n"
         "which is run on its target.  Report writes one HTML file that opens from disk and asks no host\n"
         "for anything: the verdict, each finding, memory over time, tables (docs/report.md).\n"
-        "--against compares with an earlier campaign, or with another trace, step by step.",
+        "--against compares with an earlier campaign, or with another trace, step by step.\n\n"
+        "With --baseline, report writes no page.  It prints two lines for each finding of the campaign, its\n"
+        "signature and a reason.  Write down why you accept it, and delete what you do not.  With run\n"
+        "--baseline FILE, only findings that are not in that list make the run red.",
     .exits = exits,
     .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,
     .word_name = "PATH",
+    .takes_own_forms = true,
     .run = report_subcommand,
 };

@@ -461,7 +461,7 @@ static enum exit_code report_recording(const struct arguments *arguments,
     writing_init(&report.output);
     writing_init(&report.text);
     if (code == EXIT_KEPT && report.bug.call_count > OP_COUNT_SHRUNK) {
-        message_note("%s: %zu calls lead to it; hbmstress shrink may find fewer",
+        message_note("%s: %zu calls lead to it; hbmstress replay --shrink may find fewer",
                      arguments->words[0], report.bug.call_count);
     }
     code = code == EXIT_KEPT ? write_report(&report) : code;

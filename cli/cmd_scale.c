@@ -49,6 +49,6 @@ const struct subcommand subcommand_scale = {
     .word_count_min = 0,
     .word_count_max = 1,
     .word_name = "SCENARIO",
-    .takes_lists = true,
+    .takes_own_forms = true,
     .run = scale_subcommand,
 };

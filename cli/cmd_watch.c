@@ -1,4 +1,4 @@
-/* watch: memory over time, of a campaign while it runs or later, or of a list. */
+/* watch: memory over time, of a campaign while it runs or later. */
 #include "cli/private/watch_parts.h"
 
 #include "campaign/base/screen.h"
@@ -67,6 +67,11 @@ void watching_show(struct watching *watching, const struct memory_device *device
     struct writing *text = &watching->text;
     writing_clear(text);
     look_at_screen(watching);
+    watching->is_alarmed = false;
+    for (size_t i = 0; i < count && watching->chart.alarm_percent > 0; i++) {
+        watching->is_alarmed = watching->is_alarmed ||
+                               memory_is_alarming(devices[i].track, watching->chart.alarm_percent);
+    }
     if (watching->arguments->run.is_json) {
         for (size_t i = 0; i < count; i++) {
             memory_chart_json(&watching->chart, &devices[i], text);
@@ -97,37 +102,20 @@ static bool is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* What only the run of a FILE takes; NULL: nothing of it was said. */
-static const char *find_run_option(const struct arguments *arguments)
-{
-    return arguments->format != NULL             ? "--format"
-           : arguments->run.target != NULL       ? "--target"
-           : arguments->run.option_count > 0     ? "--target-option"
-           : arguments->run.chip != NULL         ? "--chip"
-           : arguments->run.capacity_bytes > 0   ? "--capacity"
-           : arguments->run.host_count > 0       ? "--hosts"
-           : arguments->kv_bytes_per_token > 0   ? "--kv-bytes-per-token"
-           : arguments->kv_tokens_per_second > 0 ? "--kv-tokens-per-second"
-                                                 : NULL;
-}
-
 static enum exit_code watch_subcommand(const struct arguments *arguments)
 {
     struct watching watching;
-    enum exit_code code;
-    const bool is_campaign = is_directory(arguments->words[0]);
-    if (!is_campaign && arguments->has_follow) {
+    if (!is_directory(arguments->words[0])) {
         return message_fail(EXIT_USAGE,
-                            "%s: --follow applies to the DIR of a campaign, and this is not one",
+                            "%s: watch shows the DIR of a campaign; for the memory of a file: "
+                            "hbmstress explain FILE --timeline",
                             arguments->words[0]);
     }
-    if (is_campaign && find_run_option(arguments) != NULL) {
-        return message_fail(
-            EXIT_USAGE, "%s: %s applies to a FILE that is run, and this is the DIR of a campaign",
-            arguments->words[0], find_run_option(arguments));
-    }
     watching_init(&watching, arguments);
-    code = is_campaign ? watching_campaign(&watching) : watching_list(&watching);
+    enum exit_code code = watching_campaign(&watching);
+    if (code == EXIT_KEPT && watching.is_alarmed) {
+        code = EXIT_BROKEN;
+    }
     if (watching.output.is_failed) {
         code = EXIT_HARNESS;
     }
@@ -135,46 +123,36 @@ static enum exit_code watch_subcommand(const struct arguments *arguments)
     return code;
 }
 
-static const char *const options[] = {"--alarm",
-                                      "--follow",
-                                      "--format",
-                                      "--target",
-                                      "--target-option",
-                                      "--chip",
-                                      "--capacity",
-                                      "--hosts",
-                                      "--kv-bytes-per-token",
-                                      "--kv-tokens-per-second",
-                                      "--op-timeout",
-                                      "--trial-timeout",
-                                      "--json",
-                                      NULL};
+static const char *const options[] = {"--alarm", "--follow", "--json", NULL};
 
 static const char *const examples[] = {
     "hbmstress watch out --follow --alarm 90%",
-    "hbmstress watch crash.ops --json",
     NULL,
+};
+
+static const char *const exits[EXIT_MEANING_COUNT] = {
+    [EXIT_KEPT] = "it is shown",
+    [EXIT_BROKEN] = "a job filled the share of its device that --alarm names",
+    [EXIT_USAGE] = "bad usage or input",
+    [EXIT_HARNESS] = "hbmstress itself failed",
 };
 
 const struct subcommand subcommand_watch = {
     .name = "watch",
-    .summary = "show memory in use over time, of a campaign or of an op list",
-    .usage = "DIR|FILE [options]",
+    .summary = "show the memory in use of a campaign over time, while it runs or later",
+    .usage = "DIR [options]",
     .description =
         "DIR is the directory of a campaign, running or ended.  For each job, watch shows the fullest moment\n"
-        "of the last trial on its fullest host, and of the trials before.\n"
-        "A FILE of any format (list formats) is run on its target, and watch shows each of its hosts.\n"
-        "For each it shows the memory in use and in total, the peak, a sparkline over the whole time, and the\n"
-        "trend.  The trend is a median slope, so no single spike decides it.\n"
-        "--follow applies only to the DIR of a campaign: a FILE is shown after it has run.\n"
-        "The peak is the most bytes in use.  With --alarm 90%, a line that begins with ALARM follows each\n"
-        "device that was filled to 90% or more.\n"
-        "A FILE is run once, and the exit code is that of replay --replay-sample 0.  Exit 1: the FILE broke\n"
-        "a promise, and the display ends there.",
+        "of the last trial on its fullest host, and of the trials before: the memory in use and in total,\n"
+        "the peak, a sparkline over the whole time, and the trend.  The trend is a median slope, so no\n"
+        "single spike decides it.  The peak is the most bytes in use.  With --alarm 90%, a line that begins\n"
+        "with ALARM follows each job that filled 90% or more, and the exit code is 1.  For the memory of a\n"
+        "file: hbmstress explain FILE --timeline.",
+    .exits = exits,
     .examples = examples,
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,
-    .word_name = "DIR or FILE",
+    .word_name = "DIR",
     .run = watch_subcommand,
 };

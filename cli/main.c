@@ -12,15 +12,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static void append_summary(const struct subcommand *subcommand, struct writing *text)
+{
+    writing_append_format(text, "  %-10s  %s\n", subcommand->name, subcommand->summary);
+}
+
 static void append_help(struct writing *text)
 {
     writing_append(
         text,
         "hbmstress decides whether each out-of-memory of a device-memory allocator is right.\n\n"
-        "usage: hbmstress SUBCOMMAND [arguments]\n\n");
-    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
-        writing_append_format(text, "  %-10s  %s\n", subcommands[i]->name, subcommands[i]->summary);
-    }
+        "usage: hbmstress SUBCOMMAND [arguments]\n");
+#define GROUP(words) writing_append(text, "\n" words "\n");
+#define SUBCOMMAND(word) append_summary(&subcommand_##word, text);
+#include "cli/list.h"
+#undef GROUP
+#undef SUBCOMMAND
     writing_append(
         text, "\nhbmstress SUBCOMMAND --help prints its options; --version prints the version.\n"
               "Exit codes:\n");
@@ -81,8 +88,28 @@ static const char *find_use_of_file(const char *name)
     return stat(name, &status) == 0 ? "explain FILE" : NULL;
 }
 
+/* What a name of before is called now; NULL: it never was one. */
+static const char *find_new_form(const char *name)
+{
+    static const char *const forms[][2] = {
+        {"shrink", "replay FILE.ops --shrink"}, {"import", "convert FILE -o OUT.ops"},
+        {"export", "convert FILE -o OUT"},      {"bench", "compare TARGET --blocks N"},
+        {"baseline", "report OUT --baseline"},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (strcmp(forms[i][0], name) == 0) {
+            return forms[i][1];
+        }
+    }
+    return NULL;
+}
+
 static enum exit_code fail_unknown_subcommand(const char *name)
 {
+    const char *form = find_new_form(name);
+    if (form != NULL) {
+        return message_fail(EXIT_USAGE, "'%s' is now: hbmstress %s", name, form);
+    }
     if (name[0] == '-') {
         return message_fail(EXIT_USAGE,
                             "unknown option '%s'; options follow the subcommand; see hbmstress "

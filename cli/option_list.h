@@ -14,7 +14,9 @@ OPTION_ROW("--output", .alias = "-o", .argument = "FILE", .set = set_output,
            .help = "write to FILE (default: standard output; of report: report.html); report-bug: the new "
                    "directory to write")
 OPTION(TEXT, format, "--format", .alias = "-f", .argument = "FORMAT",
-       .help = "the format of FILE (default auto; list formats); for export, the format to write")
+       .help = "the format of FILE (default auto; list formats)")
+OPTION(TEXT, to, "--to", .argument = "KIND",
+       .help = "what to write: ops, or a trace for another tool (list exporters)")
 OPTION_ROW("--at", .argument = "MOMENT", .set = set_at,
            .help = "the moment that a profile shows: peak (default), failure (the first out-of-memory), "
                    "or after the op of a number")
@@ -26,6 +28,10 @@ OPTION_ROW("--after", .argument = "FILE", .kind = OPTION_TEXTS, FIELD(after), FL
            .most = ARGUMENTS_AFTER_COUNT_MAX,
            .wrong = "is one file too many: 4096 can run before the list",
            .help = "run this list first, in the same process, without judging it; may be repeated")
+OPTION(FLAG, has_baseline, "--baseline",
+       .help = "print the findings of a campaign as known ones, and write no page")
+OPTION(FLAG, has_shrink, "--shrink",
+       .help = "find a shorter list that gives the same finding, and write it")
 OPTION(FLAG, has_compare, "--compare",
        .help = "FILE is a log of any format: report where the run differs from it")
 OPTION(TEXT, certificates, "--certificates", .argument = "DIR",

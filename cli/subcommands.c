@@ -1,8 +1,10 @@
 #include "cli/subcommands.h"
 
 const struct subcommand *const subcommands[] = {
+#define GROUP(words)
 #define SUBCOMMAND(name) &subcommand_##name,
 #include "cli/list.h"
+#undef GROUP
 #undef SUBCOMMAND
     NULL,
 };

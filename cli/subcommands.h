@@ -4,17 +4,21 @@
 
 #include "cli/arguments.h"
 
+#define GROUP(words)
 #define SUBCOMMAND(name) extern const struct subcommand subcommand_##name;
 #include "cli/list.h"
+#undef GROUP
 #undef SUBCOMMAND
 
 /* The subcommands of cli/list.h; ends with NULL. */
 extern const struct subcommand *const subcommands[];
+#define GROUP(words)
 #define SUBCOMMAND(name) +1
 enum {
     SUBCOMMAND_COUNT = 0
 #include "cli/list.h"
 };
+#undef GROUP
 #undef SUBCOMMAND
 
 /* What each exit code means, by its number, unless a subcommand has its own meanings. */

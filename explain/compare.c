@@ -203,10 +203,11 @@ static enum exit_code print_sides(void *context, const struct compare_side sides
 
 static enum exit_code check_options(const struct explain_options *options)
 {
-    const char *given = options->has_what_if    ? "--what-if"
-                        : options->has_timeline ? "--timeline"
-                        : options->svg != NULL  ? "--svg"
-                                                : NULL;
+    const char *given = options->has_what_if     ? "--what-if"
+                        : options->has_timeline  ? "--timeline"
+                        : options->alarm_percent ? "--alarm"
+                        : options->svg != NULL   ? "--svg"
+                                                 : NULL;
     return given == NULL
                ? EXIT_KEPT
                : message_fail(EXIT_USAGE, "%s applies to one FILE; with two, explain compares them",

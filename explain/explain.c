@@ -134,7 +134,7 @@ static enum exit_code explain_log_only(const struct explain_options *options,
     return code;
 }
 
-enum exit_code explain(const struct explain_options *options)
+enum exit_code explain_run(const struct explain_options *options)
 {
     struct recording recording;
     struct place place;

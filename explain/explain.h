@@ -6,6 +6,6 @@
 #include "explain/options.h"
 
 /* Explains the file, and prints.  The usual codes. */
-enum exit_code explain(const struct explain_options *options);
+enum exit_code explain_run(const struct explain_options *options);
 
 #endif

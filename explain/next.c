@@ -120,8 +120,9 @@ static void append_next(const struct explanation *explanation, struct writing *t
 {
     const enum verdict_kind kind = explanation->verdict->kind;
     if (kind == VERDICT_BROKEN) {
-        writing_append(text, "find fewer ops that break the same promise: hbmstress shrink");
+        writing_append(text, "find fewer ops that break the same promise: hbmstress replay");
         repeat_word(text, explanation->options->paths[0]);
+        writing_append(text, " --shrink");
     } else if (kind == VERDICT_PREMATURE) {
         append_of_premature(explanation, text);
     } else if (explanation->recording->view == IMPORT_SUMS) {

@@ -9,6 +9,7 @@ struct explain_options {
     struct recording_options reading;
     const char *paths[2]; /* the file; and one that it is compared with */
     const char *svg, *what_if_out, *checkpoint_tags;
+    uint64_t alarm_percent; /* 1..100, of a device; 0: not given */
     bool is_json, has_what_if, has_timeline;
     bool changes_setup; /* the run is on another target or device than that of the file */
 };

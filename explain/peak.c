@@ -73,18 +73,39 @@ void explain_peak(struct explanation *explanation)
     }
 }
 
-static void append_track(struct explanation *explanation)
+/* One device over time; true: the alarm is reached. */
+static bool append_track(struct explanation *explanation, uint32_t host)
 {
-    const uint32_t host = explanation->moment.host;
-    const struct memory_chart chart = {.width = 0};
+    const struct memory_chart chart = {
+        .alarm_percent = (unsigned)explanation->options->alarm_percent};
     char name[DEVICE_NAME_BYTES], indented[DEVICE_NAME_BYTES + 2];
-    snprintf(indented, sizeof indented, "  %s", device_name(explanation->recording, host, name));
+    device_name(explanation->recording, host, name);
+    snprintf(indented, sizeof indented, "%s%s", explanation->is_json ? "" : "  ", name);
     struct list_growth growth;
     list_growth_find(&explanation->uses[host], explanation->steps, &growth);
     const int64_t slope = list_growth_per_1000_ops(&growth);
     const struct memory_device device = {indented, &explanation->tracks[host], &slope};
-    writing_append(&explanation->text, "\nMemory over time\n");
-    memory_chart_draw(&chart, &device, &explanation->text);
+    if (explanation->is_json) {
+        memory_chart_json(&chart, &device, &explanation->text);
+    } else {
+        (void)memory_chart_draw(&chart, &device, &explanation->text);
+    }
+    return chart.alarm_percent > 0 && memory_is_alarming(device.track, chart.alarm_percent);
+}
+
+/* Of the host that is explained; with --timeline of each. */
+static void append_tracks(struct explanation *explanation)
+{
+    const bool has_all = explanation->options->has_timeline;
+    if (!explanation->is_json) {
+        writing_append(&explanation->text, "\nMemory over time\n");
+    }
+    for (uint32_t host = 0; host < OP_HOST_COUNT_MAX; host++) {
+        if (explanation->tracks[host].point_count > 0 &&
+            (has_all || host == explanation->moment.host) && append_track(explanation, host)) {
+            explanation->is_alarmed = true;
+        }
+    }
 }
 
 void explain_pictures(struct explanation *explanation)
@@ -92,12 +113,13 @@ void explain_pictures(struct explanation *explanation)
     struct writing *text = &explanation->text;
     const struct moment *moment = &explanation->moment;
     const enum import_view view = explanation->recording->view;
-    if (explanation->is_json || !moment->is_taken || view == IMPORT_SUMS ||
-        explanation->tracks[moment->host].point_count == 0) {
-        return;
+    const bool has_track = explanation->tracks[moment->host].point_count > 0;
+    if (explanation->options->has_timeline ||
+        (!explanation->is_json && moment->is_taken && view == IMPORT_EVENTS && has_track)) {
+        append_tracks(explanation);
     }
-    if (view == IMPORT_EVENTS) {
-        append_track(explanation);
+    if (explanation->is_json || !moment->is_taken || view == IMPORT_SUMS || !has_track) {
+        return;
     }
     if (moment->heap.has_places) {
         writing_append_format(text, "\nThe heap at op %lu, from address 0 to the end\n  [",

@@ -122,6 +122,7 @@ static void answer_with(int file, enum exit_code code, const struct explanation 
 {
     const uint64_t svg_bytes = explanation->svg.length;
     code = code == EXIT_KEPT && explanation->is_served ? EXIT_UNKNOWN : code;
+    code = code == EXIT_KEPT && explanation->is_alarmed ? EXIT_BROKEN : code;
     (void)(file_write_all(file, &svg_bytes, sizeof svg_bytes) &&
            file_write_all(file, explanation->svg.bytes, explanation->svg.length) &&
            file_write_all(file, &code, sizeof code) &&

@@ -402,9 +402,9 @@ static void explain_refusals(struct explanation *explanation)
     }
 }
 
-static void append_import(struct writing *text, const struct explain_options *options)
+static void append_convert(struct writing *text, const struct explain_options *options)
 {
-    writing_append(text, "hbmstress import");
+    writing_append(text, "hbmstress convert");
     repeat_word(text, options->paths[0]);
     repeat_option(text, "--format", options->reading.format);
     repeat_setup(text, options->reading.run);
@@ -423,7 +423,7 @@ static void explain_proof(struct explanation *explanation)
         repeat_word(text, explanation->options->paths[0]);
         repeat_setup(text, explanation->options->reading.run);
     } else {
-        append_import(text, explanation->options);
+        append_convert(text, explanation->options);
     }
     writing_append(text, " --certificates DIR\n");
 }

@@ -217,7 +217,7 @@ static void fail_unrecognised(const char *text, size_t length, const char *names
     if (length >= strlen(own) && memcmp(text, own, strlen(own)) == 0) {
         import_fail(
             error, IMPORT_UNRECOGNISED, 0, 0,
-            "'export --format csv' wrote this table, and no importer reads it; export as ops, torch_snapshot or rmm instead");
+            "'convert --to csv' wrote this table, and no importer reads it; convert to run_ops, torch_snapshot or rmm instead");
         return;
     }
     import_fail(error, IMPORT_UNRECOGNISED, 0, 0,

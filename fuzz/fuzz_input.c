@@ -81,9 +81,8 @@ static int from_ops(const char *folder, const char *path)
                       error.reason);
         status = EXIT_BAD_INPUT;
     } else if (!input_from_ops(&setup, &ops, &input)) {
-        status = fail_file(
-            path, "an input cannot store its capacity, a sleep or wake, or more than 100000 ops",
-            EXIT_BAD_INPUT);
+        status = fail_file(path, "an input cannot store its capacity, or more than 100000 ops",
+                           EXIT_BAD_INPUT);
     } else {
         name_input(folder, path, name, sizeof name);
         status = write_input(name, &input);

@@ -2,8 +2,9 @@
  * schedule, and back.
  *
  * Every input is legal: where bytes are missing they count as zero, and what a field cannot say is
- * folded into what it can.  The form is stable: byte 0 is its version, kinds and fits are only ever
- * appended (docs/fuzzing-reference.md). */
+ * folded into what it can.  What input_encode() wrote keeps its meaning: byte 0 is the version
+ * of the form, and kinds of op, fits, faults and chips are only ever appended
+ * (docs/fuzzing-reference.md). */
 #ifndef FUZZ_INPUT_H
 #define FUZZ_INPUT_H
 

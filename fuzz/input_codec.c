@@ -151,9 +151,6 @@ bool input_from_ops(const struct setup *setup, const struct op_list *ops, struct
     input_set_choice_count(input, 0);
     op_list_copy(&input->ops, ops);
     for (size_t i = 0; i < ops->count; i++) {
-        if (!op_has_form(&ops->ops[i])) {
-            return false;
-        }
         const uint8_t lane = ops->ops[i].lane % INPUT_LANE_COUNT_MAX;
         input->lane_count = input->lane_count > lane ? input->lane_count : (uint8_t)(lane + 1);
     }

@@ -23,12 +23,9 @@
  *   26     drains (low half) and evicts (high half), as in byte 3
  *   27-31  time and groups of the hosts, which may go on behind the header: input_hosts.c */
 
-/* What version 1 knows, whatever is appended later. */
-enum { CHIPS_V1 = 8, GRANULE_LOG2_MAX = 16, FEW_HOSTS = 4, MANY_HOSTS_FROM = 192 };
+enum { GRANULE_LOG2_MAX = 16, FEW_HOSTS = 4, MANY_HOSTS_FROM = 192 };
 #define LARGE_CAPACITY (UINT64_C(1) << 31)
 
-/* The chips of version 1, by name: the table of chips is free to change its order. */
-static const char *const chip_names[CHIPS_V1] = {"", "v2", "v3", "v4", "v5e", "v5p", "v6e", "v7x"};
 static const char *const defrag_names[] = {NULL, "none", "slide", "repack"};
 static const char *const order_names[] = {NULL,
                                           "drain,defragment,evict",
@@ -54,6 +51,31 @@ static const struct {
     {"evicts", flag_names, 3, 26, 4, 0x0F},
 };
 enum { OPTION_COUNT = sizeof options / sizeof options[0] };
+
+static size_t count_chips(void)
+{
+    size_t count = 0;
+    while (chips[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+/* Code 0 is no chip. */
+static const char *decode_chip(size_t code)
+{
+    const size_t folded = code % (count_chips() + 1);
+    return folded == 0 ? "" : chips[folded - 1]->name;
+}
+
+static uint8_t encode_chip(const struct setup *setup)
+{
+    size_t code = count_chips();
+    while (code > 0 && strcmp(chips[code - 1]->name, setup->chip) != 0) {
+        code--;
+    }
+    return (uint8_t)code;
+}
 
 static void decode_capacity(struct setup *setup, uint64_t granules)
 {
@@ -90,7 +112,7 @@ void header_decode(const uint8_t header[INPUT_HEADER_BYTES], struct input *input
     }
     const unsigned granule = header[4] % (GRANULE_LOG2_MAX + 2);
     setup->granule_bytes = granule == 0 ? 0 : UINT64_C(1) << (granule - 1);
-    (void)snprintf(setup->chip, sizeof setup->chip, "%s", chip_names[header[5] % CHIPS_V1]);
+    (void)snprintf(setup->chip, sizeof setup->chip, "%s", decode_chip(header[5]));
     setup->host_count = 1u + (header[6] < MANY_HOSTS_FROM ? header[6] % FEW_HOSTS
                                                           : header[6] - MANY_HOSTS_FROM);
     input->lane_count = (uint8_t)(1 + header[7] % INPUT_LANE_COUNT_MAX);
@@ -113,14 +135,6 @@ static uint8_t find_option_index(const struct setup *setup, unsigned option)
     return 0;
 }
 
-static uint8_t find_chip_index(const struct setup *setup)
-{
-    uint8_t i = CHIPS_V1;
-    while (--i > 0 && strcmp(chip_names[i], setup->chip) != 0) {
-    }
-    return i;
-}
-
 void header_encode(const struct input *input, uint8_t header[INPUT_HEADER_BYTES])
 {
     const struct setup *setup = &input->setup;
@@ -131,7 +145,7 @@ void header_encode(const struct input *input, uint8_t header[INPUT_HEADER_BYTES]
     }
     header[4] = setup->granule_bytes == 0 ? 0
                                           : (uint8_t)(1 + __builtin_ctzll(setup->granule_bytes));
-    header[5] = find_chip_index(setup);
+    header[5] = encode_chip(setup);
     header[6] = (uint8_t)(setup->host_count - 1 +
                           (setup->host_count <= FEW_HOSTS ? 0 : MANY_HOSTS_FROM));
     header[7] = (uint8_t)(input->lane_count - 1);
@@ -154,7 +168,7 @@ static bool is_power_of_two(uint64_t number)
 bool header_take_setup(const struct setup *from, struct setup *to)
 {
     setup_init(to);
-    (void)snprintf(to->chip, sizeof to->chip, "%s", chip_names[find_chip_index(from)]);
+    (void)snprintf(to->chip, sizeof to->chip, "%s", decode_chip(encode_chip(from)));
     to->granule_bytes = from->granule_bytes;
     to->capacity_bytes = from->capacity_bytes;
     to->host_count = from->host_count;

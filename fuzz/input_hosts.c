@@ -5,7 +5,7 @@
  *   28     the clocks of such hosts: 0 all are right, else as decode_clock() has it
  *   29     low half: how many hosts are in a row, 0 = no groups; bit 4: columns are groups, too
  *   30     how many records follow the header
- *   31     a mark: without it the bytes before mean nothing, as in inputs older than they are
+ *   31     a mark: without it the bytes before mean nothing, so that few of any bytes have records
  *
  * A record, by byte; one of a host that is not there, or of a group without members, says nothing:
  *

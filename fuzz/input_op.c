@@ -105,13 +105,8 @@ static uint64_t encode_delay(uint64_t delay_ns)
  * The short form: kind, then flag bits (named or for ever, fitted), lane and host, two numbers of
  * 16 bits, two of 8. The wide form: a byte that is no kind, then every field as it is. */
 
-/* What version 1 knows, whatever is appended later: a new kind of op is out of reach until a
- * version 2 counts it. */
-enum { KINDS_V1 = 19 };
-static_assert((int)KINDS_V1 <= (int)OP_KIND_COUNT, "kinds of op are only ever appended");
-
 enum {
-    KIND_CODES = KINDS_V1 * (256 / KINDS_V1), /* byte 0 below it: a kind, modulo */
+    KIND_CODES = OP_KIND_COUNT * (256 / OP_KIND_COUNT), /* byte 0 below it: a kind, modulo */
     WIDE_MARK = 255,
     SHORT_FLAG = 1, /* not OP_RELATIVE; of a fault OP_FOR_EVER */
     SHORT_FITTED = 2,
@@ -119,11 +114,7 @@ enum {
     SHORT_HOSTS = 8,
     ALIGN_FROM = 234, /* most codes are no alignment at all */
 };
-
-bool op_has_form(const struct op *op)
-{
-    return op->kind < KINDS_V1;
-}
+static_assert((int)KIND_CODES <= (int)WIDE_MARK, "a byte is left that marks the wide form");
 
 static bool is_wide(uint8_t first)
 {
@@ -132,10 +123,11 @@ static bool is_wide(uint8_t first)
 
 static bool has_reference(const struct op_kind_info *info)
 {
-    return info->has_block || info->has_program || info->has_event || info->has_address;
+    return info->has_block || info->has_program || info->has_recording || info->has_event ||
+           info->has_address;
 }
 
-/* The flags that an op of the kind may have.  Version 1 has no streams. */
+/* The flags that an op of the kind may have. */
 static uint8_t kept_flags(const struct op *op, const struct op_kind_info *info)
 {
     if (op->kind == OP_FAULT || op->kind == OP_SWITCH) {
@@ -143,6 +135,7 @@ static uint8_t kept_flags(const struct op *op, const struct op_kind_info *info)
     }
     return (uint8_t)(OP_SPMD | (has_reference(info) ? OP_RELATIVE : 0) |
                      (info->can_be_fitted ? OP_FITTED : 0) | (info->can_be_refused ? OP_RETRY : 0) |
+                     (info->has_stream ? OP_ON_STREAM : 0) |
                      (op->kind == OP_EXECUTE ? OP_COLLECTIVE : 0));
 }
 
@@ -194,7 +187,7 @@ static void decode_short(const struct setup *setup, const uint8_t bytes[INPUT_SH
     const uint64_t b = read_number(bytes + 4, 2);
     const uint8_t c = bytes[6];
     const uint8_t d = bytes[7];
-    *op = op_make((enum op_kind)(bytes[0] % KINDS_V1));
+    *op = op_make((enum op_kind)(bytes[0] % OP_KIND_COUNT));
     op->flags = (bytes[1] & SHORT_FLAG) == 0 ? OP_RELATIVE : op->kind == OP_FAULT ? OP_FOR_EVER : 0;
     op->flags |= (bytes[1] & SHORT_FITTED) != 0 && op_kind_info(op->kind)->can_be_fitted ? OP_FITTED
                                                                                          : 0;
@@ -250,8 +243,7 @@ static void decode_short(const struct setup *setup, const uint8_t bytes[INPUT_SH
         op->event = (d & 1) != 0 ? c : OP_NONE;
         op->tag = (d & 1) != 0 ? 0 : c;
         return;
-    default: /* those that name a block or program alone, and those that wait alone or name nothing
-              */
+    default: /* those that name one thing alone, and those that wait alone or name nothing */
         op->ref = (uint32_t)a;
         op->delay_ns = decode_delay(c);
         return;
@@ -326,7 +318,7 @@ static void encode_short(const struct setup *setup, const struct op *op,
 
 static void decode_wide(const uint8_t bytes[INPUT_WIDE_BYTES], struct op *op)
 {
-    *op = op_make((enum op_kind)(bytes[1] % KINDS_V1));
+    *op = op_make((enum op_kind)(bytes[1] % OP_KIND_COUNT));
     op->lane = bytes[2];
     op->host = bytes[3];
     op->flags = bytes[4];

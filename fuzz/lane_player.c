@@ -58,14 +58,14 @@ void lane_player_destroy(struct lane_player *player)
 
 /* --- the list --- */
 
-/* What is free when a retirement comes depends on the schedule. */
+/* What is for one client alone is left out, and what is too much. */
 static void drop_ops(struct lane_player *player, struct op_list *ops)
 {
     size_t count_left = 0;
     for (size_t i = 0; i < ops->count; i++) {
         const uint8_t kind = ops->ops[i].kind;
-        player->keep[i] = kind == OP_SWITCH ||
-                          (kind != OP_RETIRE && count_left < LANE_PLAYER_OP_COUNT_MAX);
+        player->keep[i] = kind == OP_SWITCH || (!deal_is_for_one((enum op_kind)kind) &&
+                                                count_left < LANE_PLAYER_OP_COUNT_MAX);
         count_left += kind != OP_SWITCH && player->keep[i];
     }
     op_list_filter(ops, player->keep);

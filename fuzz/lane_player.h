@@ -27,10 +27,11 @@ enum lane_player_result {
     LANE_PLAYER_CANNOT    /* the target's contract rules lanes out: lanes_why_not() */
 };
 /* First the ops are played one after the other in lane 0, which also resolves what is relative;
- * then they are run in lanes: their own, or dealt from the seed where they have none.  Retirements
- * are left out.  The choices decide; where there are none and the list has a schedule (OP_SWITCH),
- * that one does.  *input is used up.  KEPT: trial holds the totals of the run in lanes, and its
- * list.  The caller deinits the trial after KEPT and BROKEN. */
+ * then they are run in lanes: their own, or dealt from the seed where they have none.  What
+ * is for one client alone is left out (deal_is_for_one()).  The choices decide; where there are
+ * none and the list has a schedule (OP_SWITCH), that one does.  *input is used up.  KEPT: trial
+ * holds the totals of the run in lanes, and its list.  The caller deinits the trial after KEPT and
+ * BROKEN. */
 enum lane_player_result lane_player_play(struct lane_player *player, struct input *input,
                                          const struct run_listener *listener, struct trial *trial);
 

@@ -218,7 +218,7 @@ static enum exit_code fail_in_ops(const char *path, const struct ops_file_error 
     char reason[sizeof error->reason + 128];
     const bool is_foreign = strncmp(error->reason, "not a", 5) == 0; /* no .ops file, no text */
     const char *help =
-        "; hbmstress import makes one from a log, and hbmstress replay --compare reads the log itself";
+        "; hbmstress convert makes one from a log, and hbmstress replay --compare reads the log itself";
     snprintf(reason, sizeof reason, "%s%s", error->reason, is_foreign ? help : "");
     return fail_in_file(path, error->line, error->column, reason);
 }

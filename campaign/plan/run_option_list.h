@@ -52,7 +52,7 @@ OPTION(TEXT, out, "--out", .argument = "DIR",
        .help = "the folder to write to (of run: results.jsonl, repros/ and certificates/, default out); "
                "of scale the file of its rows")
 OPTION(TEXT, baseline, "--baseline", .argument = "FILE",
-       .help = "known findings, from hbmstress baseline: only others make the run red")
+       .help = "known findings, from hbmstress report --baseline: only others make the run red")
 OPTION(NUMBER, replay_sample, "--replay-sample", .argument = "N", .usual = 32,
        .wrong = "is not a number (0 = never)",
        .help = "run one trial in N of each part twice and compare (default 32, 0 = never)")

@@ -1,5 +1,7 @@
 #include "campaign/trials/rounds.h"
 
+#include "harness/base/check.h"
+
 size_t rounds_first_part(const struct plan *plan)
 {
     return plan->has_canary ? plan->count - 1 : 0;
@@ -26,8 +28,8 @@ uint64_t rounds_op_count(const struct part *part)
     if (part->setup.until_step != 0) {
         return (part->setup.until_step + 1) * part->setup.host_count * OPS_PER_STEP_MAX;
     }
-    /* A scenario that names no length gets the length of a common one. */
-    return part->scenario->ops_per_trial == 0 ? 2000 : part->scenario->ops_per_trial;
+    CHECK(part->scenario->ops_per_trial > 0);
+    return part->scenario->ops_per_trial;
 }
 
 uint64_t rounds_stride(const struct part *part)

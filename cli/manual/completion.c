@@ -46,10 +46,10 @@ static void append_exporters(struct writing *text)
 }
 
 /* What there is for an argument of that name; nothing where the table does not know it. */
-static void append_source(struct writing *text, const struct subcommand *subcommand,
-                          const char *argument)
+static void append_source(struct writing *text, const char *argument)
 {
-    if (strcmp(argument, "FORMAT") == 0 && strcmp(subcommand->name, "export") == 0) {
+    if (strcmp(argument, "KIND") == 0) {
+        writing_append(text, "ops ");
         append_exporters(text);
         return;
     }
@@ -68,14 +68,9 @@ static void append_source(struct writing *text, const struct subcommand *subcomm
 /* What there is for a word that is no option. */
 static void append_word_source(struct writing *text, const struct subcommand *subcommand)
 {
-    if (subcommand->word_count_max == 0) {
-        return;
+    if (subcommand->word_count_max > 0) {
+        append_source(text, subcommand->word_name);
     }
-    if (strcmp(subcommand->word_name, "kind") == 0) {
-        append_alternatives(text, subcommand->usage + 1, strcspn(subcommand->usage, "]") - 1);
-        return;
-    }
-    append_source(text, subcommand, subcommand->word_name);
 }
 
 static void append_subcommand_names(struct writing *text)
@@ -117,7 +112,7 @@ static void append_bash_sources(struct writing *text, const struct subcommand *s
             writing_append_format(text, " | '%s %s'", subcommand->name, options[i]->alias);
         }
         writing_append(text, ") echo '");
-        append_source(text, subcommand, options[i]->argument);
+        append_source(text, options[i]->argument);
         writing_append(text, "' ;;\n");
     }
     writing_append_format(text, "    '%s ') echo '", subcommand->name);
@@ -230,7 +225,7 @@ static void append_zsh_option(struct writing *text, const struct subcommand *sub
         writing_append(text, ":");
         append_zsh(text, option->argument);
         writing_append(text, ": _hbmstress_values ");
-        append_source(text, subcommand, option->argument);
+        append_source(text, option->argument);
     }
     writing_append(text, "' \\\n");
 }
@@ -310,7 +305,7 @@ static void append_fish_option(struct writing *text, const struct subcommand *su
     }
     if (option->argument != NULL) {
         writing_append(text, " -x -a '(__hbmstress_values ");
-        append_source(text, subcommand, option->argument);
+        append_source(text, option->argument);
         writing_append(text, ")'");
     }
     writing_append(text, " -d '");

@@ -1,5 +1,5 @@
-/* Memory over time as its parts share it.  Only watch.c and its parts include it: watch_campaign.c
- * and watch_list.c. */
+/* Memory over time as its parts share it.  Only watch.c and its parts include it: watch_campaign.c.
+ */
 #ifndef CLI_PRIVATE_WATCH_PARTS_H
 #define CLI_PRIVATE_WATCH_PARTS_H
 
@@ -13,6 +13,7 @@ struct watching {
     struct output output;
     struct writing text;
     size_t lines_drawn, line_count_max; /* on a terminal */
+    bool is_alarmed;                    /* of what was shown last */
 };
 
 /* Shows count devices: on a terminal over what was shown before, else below it. */
@@ -20,7 +21,5 @@ void watching_show(struct watching *watching, const struct memory_device *device
 
 /* A directory; with --follow until the campaign ends, or ctrl-C. */
 enum exit_code watching_campaign(struct watching *watching);
-/* A file; it is run in a process of its own. */
-enum exit_code watching_list(struct watching *watching);
 
 #endif

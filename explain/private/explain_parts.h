@@ -66,6 +66,7 @@ struct explanation {
     struct moment moment;
     struct oracle_largest largest; /* in place of the request that ran out of memory */
     struct memory_track tracks[OP_HOST_COUNT_MAX];
+    bool is_alarmed;       /* one of them filled the share of its device that options name */
     struct list_use *uses; /* by host */
     /* row_count of them, of host; --timeline; the last one may be the failure */
     struct moment_row rows[SURVEY_ROW_COUNT + 1];

@@ -34,6 +34,7 @@ static bool end_csv(struct export *export, const struct export_final *final)
 
 const struct exporter exporter_csv = {
     .name = "csv",
+    .suffix = ".csv",
     .summary = "what happened to each block, one event per row",
     .begin = begin_csv,
     .event = put_csv_event,

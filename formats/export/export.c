@@ -19,6 +19,21 @@ const struct exporter *exporter_find(const char *name)
     return NULL;
 }
 
+const struct exporter *exporter_of_path(const char *path)
+{
+    const struct exporter *found = NULL;
+    const size_t length = strlen(path);
+    for (size_t i = 0; exporters[i] != NULL; i++) {
+        const char *suffix = exporters[i]->suffix;
+        const size_t size = suffix == NULL ? 0 : strlen(suffix);
+        if (size > 0 && size < length && strcmp(path + length - size, suffix) == 0 &&
+            (found == NULL || size > strlen(found->suffix))) {
+            found = exporters[i];
+        }
+    }
+    return found;
+}
+
 const char *export_action_name(enum export_action action)
 {
     static const char *const names[EXPORT_ACTION_COUNT] = {

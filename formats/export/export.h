@@ -106,7 +106,8 @@ struct exporter {
     /* Frees the state.  final is NULL when the run is given up.  False: no host memory, then or
      * before. */
     bool (*end)(struct export *export, const struct export_final *final);
-    bool has_moment; /* it shows one moment of the run */
+    bool has_moment;    /* it shows one moment of the run */
+    const char *suffix; /* of files that have it: ".csv"; NULL: it must be named */
 };
 
 /* Each exporter is one file, and one line in formats/export/list.h. */
@@ -121,6 +122,8 @@ extern const struct exporter *const exporters[];
 
 /* NULL when there is none of that name. */
 const struct exporter *exporter_find(const char *name);
+/* The one with the longest suffix that the path ends in; NULL: there is none. */
+const struct exporter *exporter_of_path(const char *path);
 
 /* The tag's name, or its number; written to text[SETUP_NAME_BYTES].  Tag 0 without a name is "". */
 const char *export_tag(const struct setup *setup, uint8_t tag, char text[SETUP_NAME_BYTES]);

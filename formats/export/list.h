@@ -1,4 +1,4 @@
-/* Every exporter, EXPORTER(name): in the order in which `export --help` and messages name them. */
+/* Every exporter, EXPORTER(name): in the order in which `convert --help` and messages name them. */
 /* clang-format off */
 EXPORTER(csv)
 EXPORTER(rmm)
@@ -7,4 +7,4 @@ EXPORTER(memory_viz)
 EXPORTER(perfetto)
 EXPORTER(svg)
 EXPORTER(pprof)
-EXPORTER(ops)
+EXPORTER(run_ops)

@@ -8,6 +8,7 @@ static bool begin_memory_viz(struct export *export)
 
 const struct exporter exporter_memory_viz = {
     .name = "memory_viz",
+    .suffix = ".pickle",
     .summary = "a memory snapshot of PyTorch as a pickle, for its memory viewer",
     .begin = begin_memory_viz,
     .event = torch_document_event,

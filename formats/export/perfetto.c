@@ -498,6 +498,7 @@ static bool end_perfetto(struct export *export, const struct export_final *final
 
 const struct exporter exporter_perfetto = {
     .name = "perfetto",
+    .suffix = ".perfetto.json",
     .summary = "trace events for ui.perfetto.dev and chrome://tracing",
     .begin = begin_perfetto,
     .event = keep_event,

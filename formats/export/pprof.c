@@ -408,6 +408,7 @@ static bool end_pprof(struct export *export, const struct export_final *final)
 
 const struct exporter exporter_pprof = {
     .name = "pprof",
+    .suffix = ".pb.gz",
     .summary = "who holds memory at one moment, as a profile of pprof",
     .begin = begin_pprof,
     .event = take_pprof_event,

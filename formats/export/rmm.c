@@ -63,6 +63,7 @@ static bool end_rmm(struct export *export, const struct export_final *final)
 
 const struct exporter exporter_rmm = {
     .name = "rmm",
+    .suffix = ".rmm.csv",
     .summary = "the CSV log of RAPIDS RMM; virtual time is its time of day",
     .begin = begin_rmm,
     .event = put_rmm_event,

@@ -183,6 +183,7 @@ static bool end_svg(struct export *export, const struct export_final *final)
 
 const struct exporter exporter_svg = {
     .name = "svg",
+    .suffix = ".svg",
     .summary = "a picture: the memory by address over time, and curves of its use",
     .begin = begin_svg,
     .event = take_svg_event,

@@ -8,6 +8,7 @@ static bool begin_torch_snapshot(struct export *export)
 
 const struct exporter exporter_torch_snapshot = {
     .name = "torch_snapshot",
+    .suffix = ".json",
     .summary = "a memory snapshot of PyTorch as JSON",
     .begin = begin_torch_snapshot,
     .event = torch_document_event,

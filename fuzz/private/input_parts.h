@@ -54,7 +54,5 @@ size_t op_decode(const struct input *input, const uint8_t *bytes, size_t length,
 void op_fold(const struct setup *setup, uint8_t lane_count, struct op *op);
 /* Returns how many bytes the op took. */
 size_t op_encode(const struct input *input, const struct op *op, uint8_t bytes[INPUT_WIDE_BYTES]);
-/* Whether there is a form for the op: not for kinds that came after this version. */
-bool op_has_form(const struct op *op);
 
 #endif

@@ -3,8 +3,9 @@
  * moves and evicts nothing.
  *
  * The contract that the input names leads: relative references and fits are resolved in its run,
- * and the others play what it recorded.  Faults and retirements are taken out, because what they
- * strike depends on the device calls that an allocator makes.  What is implied, of any two of them:
+ * and the others play what it recorded.  Faults and what is for one client alone
+ * (deal_is_for_one()) are taken out, because what they do depends on the device calls that an
+ * allocator makes and on whether it sleeps or records.  What is implied, of any two of them:
  *
  *  1. Each run alone keeps every rule.
  *  2. Each verdict on an out-of-memory is what trying everything says, where the state is small
@@ -31,6 +32,7 @@
 #include "fuzz/variant.h"
 #include "harness/base/check.h"
 #include "harness/generate/faulting.h"
+#include "harness/lanes/deal.h"
 #include "targets/targets.h"
 
 #include <inttypes.h>
@@ -82,7 +84,7 @@ static void reduce_size(struct input *input)
     for (size_t i = 0; i < ops->count; i++) {
         const uint8_t kind = ops->ops[i].kind;
         ops->ops[i].host = (uint8_t)(ops->ops[i].host % input->setup.host_count);
-        keep[i] = kind != OP_FAULT && kind != OP_RETIRE && kind != OP_SWITCH;
+        keep[i] = kind != OP_FAULT && kind != OP_SWITCH && !deal_is_for_one((enum op_kind)kind);
         drops = drops || !keep[i];
     }
     if (drops) {

@@ -22,10 +22,12 @@ struct scenario_option;
 /* A descriptor; all of it is constant. */
 struct scenario {
     const char *name;
-    const char *summary;    /* what it does to an allocator: one sentence */
-    const char *source;     /* the field report or published test that it comes from */
-    const char *chip;       /* when the user names neither chip nor capacity */
-    uint32_t ops_per_trial; /* a trial ends after so many ops, or when next returns false */
+    const char *summary; /* what it does to an allocator: one sentence */
+    const char *source;  /* the field report or published test that it comes from */
+    const char *chip;    /* when the user names neither chip nor capacity */
+    /* A trial ends after so many ops, or when next returns false.  At least 1: a trial of no ops
+     * would keep every promise, so what leaves this out is not run (CHECK). */
+    uint32_t ops_per_trial;
     /* Of a run that bounds neither ops nor trials nor time, all trials together; 0 = as many as of
      * any other.  For trials that come to their point late. */
     uint32_t op_count_default;

@@ -6,15 +6,17 @@
 
 enum { DEALT_COUNT_MIN = 8, DEALT_COUNT_MAX = 48 };
 
-/* Memory goes bad, and targets sleep, while one client calls. */
+bool deal_is_for_one(enum op_kind kind)
+{
+    return kind == OP_RETIRE || kind == OP_SLEEP || kind == OP_WAKE || op_is_of_recording(kind);
+}
+
 static void drop_what_is_for_one(struct op_list *ops)
 {
     bool *keep = malloc((ops->count + 1) * sizeof *keep);
     CHECK(keep != NULL);
     for (size_t i = 0; i < ops->count; i++) {
-        const uint8_t kind = ops->ops[i].kind;
-        keep[i] = kind != OP_RETIRE && kind != OP_SLEEP && kind != OP_WAKE &&
-                  !op_is_of_recording((enum op_kind)kind);
+        keep[i] = !deal_is_for_one((enum op_kind)ops->ops[i].kind);
     }
     op_list_filter(ops, keep);
     free(keep);

@@ -6,11 +6,15 @@
 #include "harness/op/op.h"
 #include "harness/op/setup.h"
 
+/* Whether ops of the kind run while one client calls, and no lanes: memory goes bad, the target
+ * sleeps, or it records. */
+bool deal_is_for_one(enum op_kind kind);
+
 /* The ops of the list's beginning stay with lane 0: they bring the device to where it is worth
  * looking.  Those of its end (8..48, at most half of the list) are dealt to lane_count lanes
  * (2..16): an op often goes to the lane of the op before it, so that lanes have something of their
- * own; one that asks again always does.  Retirements are taken out: what is free depends on the
- * schedule.  The first op that was dealt. */
+ * own; one that asks again always does.  What is for one client alone is taken out.  The first op
+ * that was dealt. */
 size_t deal(struct op_list *ops, uint8_t lane_count, struct random *random);
 
 /* After deal(), which gave back `first`: where the setup names clients, what a client asked for,

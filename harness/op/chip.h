@@ -14,7 +14,7 @@ struct chip {
     const char *summary;     /* where the figure comes from */
     enum chip_kind kind;
 };
-/* The TPUs first; ends with NULL. */
+/* The TPUs first; ends with NULL.  Order is part of the byte format of fuzz inputs: append only. */
 extern const struct chip *const chips[];
 const struct chip *chip_find(const char *name); /* NULL when there is none */
 

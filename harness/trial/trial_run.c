@@ -149,6 +149,7 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
     struct setup drawn = *plan->setup;
     struct op op;
     memset(trial, 0, sizeof *trial);
+    CHECK(plan->scenario->ops_per_trial > 0);
     source_init(&source, plan, &drawn);
     if (plan->begun != NULL) {
         plan->begun(plan->context, &drawn);

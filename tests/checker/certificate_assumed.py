@@ -94,7 +94,7 @@ OF_IMAGE = {
 def make(hbmstress, log, folder, *options):
     """Gives the certificate, the list and the log."""
     ops, made = folder / 'message.ops', pathlib.Path(tempfile.mkdtemp(dir=folder))
-    subprocess.run([hbmstress, 'import', log, '-o', ops], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([hbmstress, 'convert', log, '-o', ops], stdout=subprocess.DEVNULL, check=True)
     subprocess.run([hbmstress, 'replay', ops, *options, '--certificates', made], stdout=subprocess.DEVNULL, check=False)
     certificate, = made.glob('op-*-unknown.json')
     return [path.read_text() for path in (certificate, made / 'list.ops', made / 'observations.jsonl')]

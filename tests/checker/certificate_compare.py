@@ -71,7 +71,7 @@ def list_replays(hbmstress, folder):
     # Messages alone: what they do not say is assumed.
     for path in sorted(SOURCE_TREE.glob('corpus/field/t[po]*_message/*.log')):
         ops = folder / f'{path.stem}.ops'
-        run_quietly([hbmstress, 'import', path, '-o', ops], folder)
+        run_quietly([hbmstress, 'convert', path, '--to', 'ops', '-o', ops], folder)
         replays += [(ops, options) for options in ((), ('-O', 'defrag=slide'), ('-O', 'defrag=none')) if ops.exists()]
     # A target that grows; its lists have none of the options of the others.
     for capacity in ('48M', '96M'):

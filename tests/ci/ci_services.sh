@@ -58,7 +58,7 @@ expect_action 1 job=job.ini options="--shrink-budget 200"
 grep -q '^::error file=job.ini,line=5,title=premature' out.txt || fail "no annotation: $(tail -n 3 out.txt)"
 expect_text temp/step_summary "a promise was broken"
 expect_text out.txt "step.sarif=out/results.sarif"
-"$hbmstress" baseline change/out >change/known.txt
+"$hbmstress" report --baseline change/out >change/known.txt
 expect_action 0 job=job.ini baseline=known.txt options="--shrink-budget
 200"
 grep -q '^::notice file=job.ini,line=5' out.txt || fail "a known finding is no notice: $(tail -n 3 out.txt)"

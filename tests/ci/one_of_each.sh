@@ -118,8 +118,8 @@ printf '[global]\nscratch = 12\n[slow_leak]\n' >job.ini
 prints "^hbmstress: job.ini:2: scratch: '12' is not a number from 0 to 9" "$program" run --job job.ini
 prints 'no slot fits' "$program" replay "$tree/corpus/causes/spike.ops" --target scratch_null
 printf '2048\n2\n3\n1\na 0 512\na 1 1536\nf 0\n' >log
-prints '^0: alloc size=512' "$program" import log --format scratch_lab -o -
-prints 'allocate' "$program" export "$tree/corpus/causes/spike.ops" --format scratch_rmm
+prints '^0: alloc size=512' "$program" convert log --format scratch_lab -o -
+prints 'allocate' "$program" convert "$tree/corpus/causes/spike.ops" --to scratch_rmm
 prints 'scratch_spike' "$program" explain "$tree/corpus/causes/spike.ops" --json
 prints 'scratch_capacity' "$program" explain "$tree/corpus/causes/exhausted.ops" --what-if --json
 

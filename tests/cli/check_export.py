@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads what `hbmstress export` wrote as the tools would for which it was written; exits with 1 and one line otherwise.
+"""Reads what `hbmstress convert --to csv` wrote as the tools would for which it was written; exits with 1 and one line otherwise.
 
     check_export.py snapshot JSON PICKLE    both are one document, and memory_viz knows each opcode of the pickle
     check_export.py perfetto JSON CSV OPS   a trace in the Trace Event Format, which agrees with the other exports

@@ -54,7 +54,7 @@ tr '\n' ' ' <out.txt | tr -s ' ' >line.txt
 expect_text line.txt "so it fits to step 400, too"
 expect_text line.txt "As it is, it fits to step 400, the last; full at about step 470"
 sed 's/^seed 1/&\nuntil 80000/' begun.ops >until.ops
-expect_exit 0 import until.ops -o again.ops
+expect_exit 0 convert until.ops -o again.ops
 expect_exit 0 explain again.ops
 tr '\n' ' ' <out.txt | tr -s ' ' >line.txt
 expect_text line.txt "so it fits to step 80000, too"
@@ -74,7 +74,7 @@ expect_refusal 2 "is not a number of steps" explain begun.ops --until soon
 } >headed.log
 "$hbmstress" explain headed.log --chip v4 >out.txt 2>err.txt
 expect_text out.txt "after step 24031 of 80000"
-expect_exit 0 import headed.log --chip v4 -o headed.ops
+expect_exit 0 convert headed.log --chip v4 -o headed.ops
 expect_text headed.ops "until 80000"
 
 # Where the capacity is no fact, nobody knows when it is full.

@@ -86,7 +86,7 @@ expect_no_text out.txt '##['
 expect_text named/results.jsonl '##[warning'
 
 # What the baseline knows is a notice, and unchanged in SARIF.
-expect_exit 0 baseline github
+expect_exit 0 report --baseline github
 mv out.txt known.txt
 expect_exit 0 "${job[@]}" --annotate github --baseline known.txt --out known
 grep -q '^::notice file=job.ini,line=6,' out.txt || fail "a known finding is no notice: $(grep '^::' out.txt)"

@@ -34,7 +34,7 @@ shows() {
         grep -qF "$signature" "$work/out.txt" ||
             fail "in $place replay of $1 does not show $signature: $(head -c 300 "$work/out.txt")"
         expect_in_place 1 explain "$list"
-        expect_in_place 1 watch "$list"
+        expect_in_place 1 explain --timeline "$list"
     done
     cd "$work" || exit 1
 }
@@ -49,7 +49,7 @@ shows "$repro"
 shows "$second"
 
 # What is made of it runs from anywhere, too.
-(cd / && "$hbmstress" shrink "$work/$repro" --shrink-budget 20 -o "$work/b/small.ops" 2>"$work/err.txt")
+(cd / && "$hbmstress" replay --shrink "$work/$repro" --shrink-budget 20 -o "$work/b/small.ops" 2>"$work/err.txt")
 [ "$?" = 1 ] || fail "shrink: $(cat err.txt)"
 expect_text b/small.ops "# made in: ../a"
 shows b/small.ops

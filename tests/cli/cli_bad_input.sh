@@ -9,7 +9,7 @@ expect_refusal 2 "did you mean 'run'" rnu
 expect_refusal 2 "unknown scenario 'fragmentation_strom'; did you mean 'fragmentation_storm'?" run fragmentation_strom
 expect_refusal 2 "unknown scenario 'xyzzy'" run slow_leak xyzzy
 expect_refusal 2 "unknown option '--sed'; did you mean '--seed'?" run --sed 1
-expect_refusal 2 "unknown option '--out'" shrink x.ops --out y
+expect_refusal 2 "unknown option '--out'" replay --shrink x.ops --out y
 expect_refusal 2 "unknown option '--seed'; see hbmstress list --help" list --seed 1
 expect_refusal 2 "--seed needs a value" run --seed
 expect_refusal 2 "--seed: '-1'" run --seed -1
@@ -62,9 +62,11 @@ expect_refusal 2 "explain needs a FILE, a DIR, or - for standard input" explain
 rm mine.so mine.c mine.log
 
 expect_refusal 2 "/dev/zero: it is a device, not a file" explain /dev/zero
-for subcommand in replay import explain shrink; do
-    expect_refusal 2 "needs a FILE" "$subcommand"
-    expect_refusal 2 "nope.ops: No such file or directory" "$subcommand" nope.ops
+for subcommand in replay convert explain "replay --shrink"; do
+    # shellcheck disable=SC2086
+    expect_refusal 2 "needs a FILE" $subcommand
+    # shellcheck disable=SC2086
+    expect_refusal 2 "nope.ops: No such file or directory" $subcommand nope.ops
     case $subcommand in # which compares two, and reads a directory of logs
     explain)
         expect_refusal 2 "one word too many" explain a b c
@@ -100,30 +102,38 @@ expect_refusal 2 "cut.ops:7:" replay cut.ops
 sed 's/target hbm/target hbn/' good.ops >target.ops
 expect_refusal 2 "unknown target 'hbn'" replay target.ops
 expect_refusal 2 "granule" replay good.ops --capacity 1000
-expect_refusal 2 "breaks no promise" shrink good.ops
+expect_refusal 2 "breaks no promise" replay --shrink good.ops
+expect_refusal 2 "--output applies to a search for fewer ops; also give --shrink" replay good.ops -o small.ops
+expect_refusal 2 "--certificates has no meaning with --shrink" replay good.ops --shrink --certificates out
+expect_refusal 2 "small.txt: its name does not say what it is; give --to; valid kinds: ops, csv" convert good.ops -o small.txt
+expect_refusal 2 "unknown kind 'cvs'; did you mean 'csv'" convert good.ops --to cvs
+for name in shrink import export bench baseline; do
+    expect_refusal 2 "'$name' is now: hbmstress " "$name" good.ops
+done
 printf 'Current allocation summary\n' >crash.log
 gzip -c good.ops >good.ops.gz
-for subcommand in replay shrink; do
+for subcommand in replay "replay --shrink"; do
     for file in crash.log good.ops.gz; do
-        expect_refusal 2 "; hbmstress import makes one from a log, and hbmstress replay --compare reads" "$subcommand" "$file"
+        # shellcheck disable=SC2086
+        expect_refusal 2 "; hbmstress convert makes one from a log, and hbmstress replay --compare reads" $subcommand "$file"
     done
 done
-for subcommand in import explain export watch "replay --compare"; do
+for subcommand in convert explain "convert --to csv" "explain --timeline" "replay --compare"; do
     # shellcheck disable=SC2086
     expect_refusal 2 "good.ops: --kv-bytes-per-token applies to a request trace, and this file has the format ops" \
         $subcommand good.ops --kv-bytes-per-token 100
 done
-expect_refusal 2 "--kv-tokens-per-second applies to a request trace" import good.ops --kv-tokens-per-second 100
+expect_refusal 2 "--kv-tokens-per-second applies to a request trace" convert good.ops --kv-tokens-per-second 100
 printf 'hbmstress-ops 1\ncapacity 1M\ntarget \033[31mhbm\n' >escape.ops
 expect_exit 2 replay escape.ops
 [ "$(tr -d '\n\040-\176' <err.txt | wc -c)" = 0 ] || fail "a control character of a file reached the terminal"
-expect_refusal 2 "format" import good.ops --format nonsense
-expect_refusal 2 "granule" import good.ops --capacity 1000
-expect_refusal 2 "unknown target 'hbn'" import good.ops --target hbn
-expect_refusal 2 "nowhere/two.ops: No such file or directory" import good.ops -o nowhere/two.ops
-expect_refusal 2 "good.ops/two.ops: Not a directory" import good.ops -o good.ops/two.ops
+expect_refusal 2 "format" convert good.ops --format nonsense
+expect_refusal 2 "granule" convert good.ops --capacity 1000
+expect_refusal 2 "unknown target 'hbn'" convert good.ops --target hbn
+expect_refusal 2 "nowhere/two.ops: No such file or directory" convert good.ops -o nowhere/two.ops
+expect_refusal 2 "good.ops/two.ops: Not a directory" convert good.ops -o good.ops/two.ops
 mkdir -p taken/results.jsonl
-expect_refusal 2 "taken: Is a directory" import good.ops -o taken
+expect_refusal 2 "taken: Is a directory" convert --to ops good.ops -o taken
 expect_refusal 2 "taken/results.jsonl: Is a directory" run --ops 10 --out taken
 [ -z "$(find . -name '*.partial')" ] || fail "refused, and left $(find . -name '*.partial')"
 

@@ -22,7 +22,7 @@ expect_no_text sound/summary.json '"known"'
 expect_text sound/junit.xml "<failure"
 
 # Its findings as a file: what it found, and a reason that is to be replaced.
-expect_exit 0 baseline sound
+expect_exit 0 report --baseline sound
 mv out.txt known.txt
 [ "$(head -n 1 known.txt)" = "hbmstress-baseline 1" ] || fail "the baseline begins with $(head -n 1 known.txt)"
 expect_text known.txt "# Known findings of target plant_classes_rounding"
@@ -49,7 +49,7 @@ expect_exit 1 replay accepted/repros/premature-*.ops
 # What is known stays known when the campaign goes on, and when it is printed again.
 expect_exit 0 run --resume accepted
 expect_text out.txt " 1 known finding, "
-expect_exit 0 baseline accepted
+expect_exit 0 report --baseline accepted
 cmp -s out.txt known.txt || fail "a known finding is printed in another way: $(diff out.txt known.txt)"
 
 # The same allocator with a leak behind the rounding: red for the leak alone.
@@ -66,7 +66,7 @@ expect_text out.txt "\"signature\":\"$loss\""
 "$hbmstress" replay "$repro" --target plant_classes_rounding --json >out.txt 2>err.txt
 expect_text out.txt '"type":"end"'
 expect_no_text out.txt "\"signature\":\"$loss\""
-expect_exit 0 baseline leaking
+expect_exit 0 report --baseline leaking
 expect_text out.txt "finding: $loss"
 expect_text out.txt "finding: $classes"
 
@@ -115,6 +115,6 @@ refuse "bad.txt:4: this finding is listed twice" "hbmstress-baseline 1\nfinding:
 refuse "bad.txt: this is no baseline: it has a NUL byte" "hbmstress-baseline 1\n\0000\n"
 expect_refusal 2 "nope.txt: No such file or directory" run slow_leak --seed 1 --ops 500 --baseline nope.txt
 expect_refusal 2 "--baseline" run slow_leak --seed 1 --ops 500 --sweep --baseline known.txt
-expect_refusal 2 "nope" baseline nope
-expect_exit 2 baseline
+expect_refusal 2 "nope" report --baseline nope
+expect_exit 2 report --baseline
 finish

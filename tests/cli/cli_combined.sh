@@ -76,7 +76,7 @@ accepted=
 behind() { # SCENARIO DEVIATION PLANT SIGNATURE
     if [ "$accepted" != "$1 $2" ]; then
         run_plants "$1" 1 3000 "$2"
-        expect_exit 0 baseline out
+        expect_exit 0 report --baseline out
         mv out.txt base.txt
         run_plants "$1" 1 3000 "$2" "" --baseline "$PWD/base.txt"
         expect_text out.txt "nothing but known findings"

@@ -23,7 +23,7 @@ dies() { # TARGET SCENARIO OPS SIGNATURE
     expect_no_text "$repro" "not shrunk"
     expect_exit 1 replay "$repro" --op-timeout 100ms --json
     [ "$(finding out.txt)" = "$signature" ] || fail "$1: the replay finds '$(finding out.txt)', not '$signature'"
-    expect_exit 1 shrink "$repro" --op-timeout 100ms --shrink-budget 50 -o small.ops
+    expect_exit 1 replay --shrink "$repro" --op-timeout 100ms --shrink-budget 50 -o small.ops
     expect_exit 1 replay small.ops --op-timeout 100ms --json
     [ "$(finding out.txt)" = "$signature" ] || fail "$1: the shrunk list finds '$(finding out.txt)', not '$signature'"
     expect_exit 1 explain "$repro" --op-timeout 100ms

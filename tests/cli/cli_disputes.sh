@@ -70,7 +70,7 @@ disputed=$(find proofs -name 'op-*-disputed.json')
 expect_text out.txt "\"certificate\":\"$disputed\""
 expect_exit 4 explain "$list"
 expect_text out.txt "Verdict: disputed"
-expect_exit 4 shrink "$list" -o small.ops
+expect_exit 4 replay --shrink "$list" -o small.ops
 expect_text small.ops "the judges of hbmstress disagree"
 expect_alarm replay small.ops
 hbmstress=$honest

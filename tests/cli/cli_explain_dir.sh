@@ -147,7 +147,7 @@ rm well/cut.gz
 mkdir -p "$deep"
 expect_exit 2 explain well
 expect_text err.txt "too many folders within folders"
-expect_exit 2 import ranks
+expect_exit 2 convert ranks
 expect_text err.txt "ranks: is a directory, not a file"
 expect_exit 2 explain ranks ranks
 finish

@@ -13,7 +13,7 @@ for name in bfc/tf11.log device_stats/tpu_one.txt hbm_allocations/every_state.lo
     tpu_message/buffer_below_free_large.log tpu_message/program_reserve_image.log trace_json/small.trace.json \
     xplane/devices.xplane.pb; do
     cp "$2/$name" of_file/file
-    expect_exit 0 import of_file/file -o of_list/file
+    expect_exit 0 convert --to ops of_file/file -o of_list/file
     for folder in of_file of_list; do
         code=0
         (cd "$folder" && "$1" explain file) >"$folder.txt" 2>err.txt || code=$?

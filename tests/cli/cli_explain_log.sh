@@ -21,7 +21,7 @@ expect_exit 0 explain "$field/ranks_oom.log" --json
 expect_text out.txt '{"type":"log_event","kind":"out_of_memory","first":true,"source":"task 1","line":15,'
 expect_text out.txt '{"type":"log","verdict":"device_out_of_memory","lines":17,"sources":3,"events_omitted":0,"missing_ranks":[1],"silent":[]}'
 expect_text out.txt '{"type":"explanation","op":1,'
-expect_exit 0 import "$field/ranks_oom.log"
+expect_exit 0 convert "$field/ranks_oom.log"
 expect_text out.txt "# line 15: Attempting to allocate 8.00M. That was not possible. There are 6.43M free"
 
 # Entries of Cloud Logging, newest first and one twice.
@@ -45,7 +45,7 @@ for file in retries_served.log bfc_warning.log tpu_retry_served.log; do
     expect_exit 0 explain "$field/$file"
     expect_text out.txt "recovered, not failed: "
     expect_text out.txt "Not an out-of-memory: the allocator warned, then served the requests."
-    expect_exit 2 import "$field/$file"
+    expect_exit 2 convert "$field/$file"
 done
 expect_text err.txt "the allocator's warnings are no failure: each request was served"
 head -n 2 "$field/bfc_warning.log" >ends.log

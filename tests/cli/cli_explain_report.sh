@@ -76,7 +76,7 @@ expect_text out.txt "at /job/f.py:9"
 expect_no_text out.txt "TPU"
 expect_no_text out.txt "error_1000"
 expect_refusal 2 "give --capacity" explain "$field/gpu_peak.log" --what-if
-expect_refusal 2 "give --capacity" import "$field/gpu_peak.log"
+expect_refusal 2 "give --capacity" convert "$field/gpu_peak.log"
 expect_exit 0 explain "$field/gpu_peak.log" --capacity 64M
 expect_text out.txt "Verdict: justified"
 expect_text out.txt "Largest allocations: 2, 40.00M"

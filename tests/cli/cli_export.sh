@@ -14,41 +14,41 @@ target hbm
 2: free block=0
 OPS
 
-expect_exit 0 export list.ops -o events.csv
+expect_exit 0 convert --to csv list.ops -o events.csv
 expect_text out.txt "events.csv: 4 events of 3 ops as csv, 1 OOMs"
 expect_text events.csv "op,action,address,size,requested,lane,host,tag,in_use,largest_hole"
 expect_text events.csv '1,failed,,61440,61440,0,0,"",16384,49152'
-expect_exit 0 export list.ops
+expect_exit 0 convert --to csv list.ops
 cmp -s out.txt events.csv || fail "standard output and the file differ"
 for format in rmm torch_snapshot ops; do
-    expect_exit 0 export list.ops --format "$format" -o "out.$format"
+    expect_exit 0 convert list.ops --to "$format" -o "out.$format"
     [ -s "out.$format" ] || fail "$format: nothing written"
 done
 [ -z "$(find . -name '*.partial')" ] || fail "left $(find . -name '*.partial')"
 expect_exit 0 replay out.ops
 
 # A log of the field is run, too.
-expect_exit 0 export "$field/tpu_message/buffer.log" --format rmm
+expect_exit 0 convert "$field/tpu_message/buffer.log" --to rmm
 expect_text out.txt "allocate failure,(nil),100663296"
 
 # A file that was there stays when nothing is written.
 echo old >kept.csv
-expect_refusal 2 "did you mean 'csv'?" export list.ops --format csw -o kept.csv
-expect_refusal 2 "No such file" export missing.ops -o kept.csv
+expect_refusal 2 "did you mean 'csv'?" convert list.ops --to csw -o kept.csv
+expect_refusal 2 "No such file" convert --to csv missing.ops -o kept.csv
 cp kept.csv old.txt
 [ "$(cat kept.csv)" = old ] || fail "an export that was refused changed the file"
-expect_refusal 2 "Is a directory" export list.ops -o .
-expect_refusal 2 "No such file" export list.ops -o nowhere/events.csv
-expect_refusal 2 "no format recognises" export old.txt
-expect_refusal 2 "events.csv: 'export --format csv' wrote this table, and no importer reads it" import events.csv
+expect_refusal 2 "Is a directory" convert --to csv list.ops -o .
+expect_refusal 2 "No such file" convert --to csv list.ops -o nowhere/events.csv
+expect_refusal 2 "no format recognises" convert --to csv old.txt
+expect_refusal 2 "events.csv: 'convert --to csv' wrote this table, and no importer reads it" convert events.csv
 if [ -c /dev/full ]; then
-    expect_refusal 4 "/dev/full: No space left" export list.ops -o /dev/full
+    expect_refusal 4 "/dev/full: No space left" convert --to csv list.ops -o /dev/full
     [ -c /dev/full ] || fail "/dev/full was replaced"
 fi
 if (ulimit -f 1) 2>/dev/null; then
     # 400 ops are more than the 1024 bytes that are let through.
     { cat list.ops && for i in $(seq 3 400); do echo "$i: alloc size=512"; done; } >long.ops
-    (trap '' XFSZ && ulimit -f 1 && expect_exit 4 export long.ops -o kept.csv 2>/dev/null
+    (trap '' XFSZ && ulimit -f 1 && expect_exit 4 convert --to csv long.ops -o kept.csv 2>/dev/null
      [ "$failures" = 0 ]) || fail "a disk that is full is not exit 4"
     [ "$(cat kept.csv)" = old ] || fail "a disk that is full changed the file"
     [ -z "$(find . -name '*.partial')" ] || fail "a disk that is full left $(find . -name '*.partial')"
@@ -56,7 +56,7 @@ fi
 
 # What -o writes takes nothing else: no file of a name like it, not its own input, no link.
 echo mine >events.csv.partial
-expect_exit 0 export list.ops -o events.csv
+expect_exit 0 convert --to csv list.ops -o events.csv
 [ "$(cat events.csv.partial)" = mine ] || fail "an export took a file of the user's"
 cp list.ops given.ops
 ln -s given.ops link.ops
@@ -66,7 +66,7 @@ for output in given.ops ./given.ops "$PWD/given.ops" link.ops hard.ops; do
         expect_refusal 2 "$output: this is the input file" "$subcommand" given.ops -o "$output"
     done
 done
-expect_refusal 2 "given.ops: this is the input file" export link.ops -o given.ops
+expect_refusal 2 "given.ops: this is the input file" convert --to csv link.ops -o given.ops
 cmp -s given.ops list.ops || fail "a file was written over its own input"
 mkdir -p elsewhere/deep
 ln -s elsewhere/deep/table.csv table.csv
@@ -85,14 +85,14 @@ done
 if [ -e /proc/self/fd/1 ]; then
     # What /dev/stdout is, with a file and with a pipe behind it.
     ln -s /proc/self/fd/1 stdout.link
-    "$hbmstress" export list.ops -o stdout.link >behind.csv 2>err.txt || fail "export to the link: $(cat err.txt)"
+    "$hbmstress" convert --to csv list.ops -o stdout.link >behind.csv 2>err.txt || fail "export to the link: $(cat err.txt)"
     [ -L stdout.link ] || fail "the link to standard output was replaced"
     cmp -s behind.csv events.csv || fail "standard output has not what the file has: $(head -n 2 behind.csv)"
-    "$hbmstress" import list.ops -o stdout.link 2>err.txt | grep -q '^hbmstress-ops 1$' || fail "no list in the pipe"
+    "$hbmstress" convert --to ops list.ops -o stdout.link 2>err.txt | grep -q '^hbmstress-ops 1$' || fail "no list in the pipe"
     [ -L stdout.link ] || fail "the link to a pipe was replaced"
 fi
 ln -sf nowhere/table.csv table.csv
-expect_refusal 2 "twice.csv: No such file" export list.ops -o twice.csv
+expect_refusal 2 "twice.csv: No such file" convert --to csv list.ops -o twice.csv
 
 # A second signal ends the program at once, and takes what is unfinished with it.
 mkdir half
@@ -101,7 +101,7 @@ awk 'BEGIN { print "hbmstress-ops 1\ncapacity 1M\ntarget hbm"; for (i = 0; i < 1
 ended_count=0
 for _ in $(seq 20); do
     rm -f half/many.ops
-    "$hbmstress" import many.ops -o half/many.ops >out.txt 2>err.txt &
+    "$hbmstress" convert many.ops -o half/many.ops >out.txt 2>err.txt &
     process=$!
     while kill -0 "$process" 2>/dev/null && [ -z "$(find half -name '*.partial')" ]; do
         :
@@ -127,17 +127,17 @@ done
     done
     printf '400: alloc size=2M\n401: alloc size=2M\n'
 } >dying.ops
-expect_exit 1 export dying.ops -o dying.csv
+expect_exit 1 convert --to csv dying.ops -o dying.csv
 expect_text err.txt "SIGABRT"
 expect_text err.txt "; nothing is written"
 [ ! -e dying.csv ] || fail "an export that died left its file"
-expect_exit 1 export dying.ops
+expect_exit 1 convert --to csv dying.ops
 [ -s out.txt ] || fail "the export was to have written something before it died"
 expect_text err.txt "; the output is incomplete"
 
 # 40K fit in 48K; the target rounds them to 64K.
 printf 'hbmstress-ops 1\ncapacity 64K\ntarget plant_premature_rounded\n0: alloc size=16K\n1: alloc size=40K\n' >wrong.ops
-expect_exit 1 export wrong.ops -o broken.csv
+expect_exit 1 convert --to csv wrong.ops -o broken.csv
 expect_text err.txt "the run ended early"
 expect_text broken.csv "1,failed,,40960"
 
@@ -170,12 +170,12 @@ TIMESTAMP,ContextTokens,GeneratedTokens
 2023-11-16 18:15:46.6805900,100,50
 CSV
 kv=(--kv-bytes-per-token 512 --kv-tokens-per-second 25 --capacity 1M)
-expect_exit 0 import trace.csv "${kv[@]}" -o trace.ops
-for subcommand in explain export watch "replay --compare"; do
+expect_exit 0 convert trace.csv "${kv[@]}" -o trace.ops
+for subcommand in explain "convert --to csv" "explain --timeline" "replay --compare"; do
     # shellcheck disable=SC2086
     expect_exit 0 $subcommand trace.csv "${kv[@]}"
 done
-expect_exit 0 export trace.csv "${kv[@]}"
+expect_exit 0 convert --to csv trace.csv "${kv[@]}"
 expect_text out.txt "0,alloc,971776,76800,76800,"
 expect_exit 0 replay trace.csv --compare --format azure_llm "${kv[@]}"
 expect_refusal 2 "--kv-bytes-per-token applies to a log, with --compare" replay trace.ops --kv-bytes-per-token 5
@@ -184,9 +184,9 @@ expect_refusal 2 "--format applies to a log, with --compare" replay trace.ops --
 # What an execution loads again, or fails to, is for its program, and asked for by its lane.
 printf '%s\n' 'hbmstress-ops 1' 'capacity 64K' 'target hbm' 'tag 1 "prog"' 'tag 2 "data"' '' \
     '0: load size=16K stack=8K tag=1' '1: alloc size=60K tag=2' '2: execute program=0 lane=1' >reload.ops
-expect_exit 0 export reload.ops
+expect_exit 0 convert --to csv reload.ops
 expect_text out.txt '2,failed,,24576,24576,1,0,"prog",'
 echo '3: free block=1' >>reload.ops # before it: lane 0 goes on as long as it can
-expect_exit 0 export reload.ops
+expect_exit 0 convert --to csv reload.ops
 grep -q '^2,alloc,[0-9]*,16384,16384,1,0,"prog",' out.txt || fail "a reload: $(grep '^2,' out.txt)"
 finish

@@ -36,7 +36,7 @@ expect_text out.txt "2.60G in use and 27.25G reserved, together 29.85G of 31.25G
 expect_text out.txt "counts as used, though bytes_in_use leaves it out"
 
 # What is told and assumed survives the .ops file.
-expect_exit 0 import "$field/torch_message/b3_processes.log" -o imported.ops
+expect_exit 0 convert "$field/torch_message/b3_processes.log" -o imported.ops
 expect_exit 0 explain imported.ops
 expect_text out.txt "in every heap that the message allows there was no room"
 expect_text out.txt "how the 311.70M that are reserved but unallocated lie is not in the message"

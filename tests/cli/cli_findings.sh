@@ -71,7 +71,7 @@ expect_text out.txt '"type":"explanation"'
     printf 'hbmstress-ops 1\ncapacity 64K\ntarget hbm\noption defrag=repack\noption drains=yes\n'
     printf '0: alloc size=16K\n1: alloc size=16K\n2: alloc size=16K\n3: free block=1\n4: alloc size=32K\n'
 } >options.ops
-for subcommand in replay explain watch export "import -o other.ops"; do
+for subcommand in replay explain "explain --timeline" "convert --to csv" "convert -o other.ops"; do
     # shellcheck disable=SC2086
     expect_exit 0 $subcommand options.ops --target first_fit
     [ "$(cat err.txt)" = "hbmstress: options.ops: its options are for target hbm and are not passed to first_fit:\
@@ -82,8 +82,9 @@ for subcommand in replay explain watch export "import -o other.ops"; do
 done
 expect_text other.ops "option defrag=repack"
 expect_exit 0 replay options.ops --target threaded
-for subcommand in replay explain watch export shrink; do
-    expect_exit 1 "$subcommand" options.ops --target first_fit --target-option defrag=slide
+for subcommand in replay explain "convert --to csv" "replay --shrink"; do
+    # shellcheck disable=SC2086
+    expect_exit 1 $subcommand options.ops --target first_fit --target-option defrag=slide
 done
 expect_exit 1 replay options.ops --target first_fit --target-option defrag=slide
 expect_text err.txt "not passed to first_fit: drains=yes; --"
@@ -92,10 +93,10 @@ storm 1 --out whole --target-option defrag=slide --shrink-budget 0 --ops 2500
 whole=$(find whole/repros -name '*.ops' | head -n 1)
 expect_exit 1 explain "$whole"
 expect_text out.txt "Verdict: premature"
-expect_exit 1 shrink "$whole" -o small.ops
+expect_exit 1 replay --shrink "$whole" -o small.ops
 [ "$(grep -c '^[0-9]' small.ops)" -lt "$(grep -c '^[0-9]' "$whole")" ] || fail "shrink kept every op"
 expect_exit 1 replay small.ops
-expect_exit 1 shrink "$whole" --shrink-budget 50
+expect_exit 1 replay --shrink "$whole" --shrink-budget 50
 grep -q '^hbmstress-ops 1$' out.txt || fail "shrink without -o writes no list"
 
 # One defect is one finding, in holes of any size, and whatever the size of the request.

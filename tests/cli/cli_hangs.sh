@@ -60,7 +60,7 @@ expect_exit 1 explain "$hangs/$micro.ops" --target plant_held_back
 expect_text out.txt "Broken: held_back"
 expect_text out.txt "The job waits in vain (the allocator held back what it could have granted)"
 expect_text out.txt "and joins only with op 10" # which comes after what is broken
-expect_exit 1 shrink "$hangs/$micro.ops" --target plant_held_back -o held.ops
+expect_exit 1 replay --shrink "$hangs/$micro.ops" --target plant_held_back -o held.ops
 [ "$(grep -c '^[0-9]*: ' held.ops)" -le 6 ] || fail "a list of more than 6 ops: $(cat held.ops)"
 expect_exit 1 replay held.ops
 expect_text out.txt "held_back: wait in vain although a hole fitted"

@@ -4,14 +4,14 @@
 . "$(dirname "$0")/cli_common.sh"
 
 expect_exit 0 --help
-for subcommand in list run replay import export explain shrink check baseline merge watch new-target infer report-bug pod budget doctor; do
+for subcommand in list run replay convert explain check merge watch new-target infer compare scale report report-bug pod budget doctor; do
     expect_text out.txt "  $subcommand"
 done
 expect_text out.txt "Example: hbmstress"
 expect_exit 0 --version
 grep -qE '^hbmstress [0-9]+\.[0-9]+\.[0-9]+(\+[0-9]+\.g[0-9a-f]+)?$' out.txt || fail "--version: $(cat out.txt)"
 
-for subcommand in list run replay import export explain shrink check baseline merge watch new-target infer report-bug pod budget doctor; do
+for subcommand in list run replay convert explain check merge watch new-target infer compare scale report report-bug pod budget doctor; do
     expect_exit 0 "$subcommand" --help
     expect_text out.txt "hbmstress $subcommand"
     expect_text out.txt "Example: hbmstress $subcommand"
@@ -22,7 +22,7 @@ for subcommand in list run replay import export explain shrink check baseline me
     expect_exit 0 "$subcommand" --version
 done
 
-for kind in targets scenarios rules faults chips formats jobs; do
+for kind in targets scenarios rules faults causes chips formats exporters jobs; do
     expect_exit 0 list "$kind" --json
     expect_text out.txt "\"kind\":\"${kind%s}\""
     [ "$(grep -cv '^{"kind":"[a-z]*","name":"[^"]*","summary":"..*}$' out.txt)" = 0 ] ||
@@ -30,8 +30,12 @@ for kind in targets scenarios rules faults chips formats jobs; do
     expect_exit 0 list "$kind"
     expect_text out.txt "${kind%s}"
 done
-expect_exit 0 list targets --json
+expect_exit 0 list plants --json
 expect_text out.txt '"breaks":"overlap"'
+expect_exit 0 list remedies
+expect_text out.txt 'remedy'
+expect_exit 0 list targets --json
+expect_no_text out.txt '"breaks"'
 expect_text out.txt '"defrag":"none|slide|repack"'
 expect_exit 0 list chips --json
 expect_text out.txt '"capacity_bytes":'

@@ -123,7 +123,7 @@ grep -Eq '^ turn  lane 0 +lane 1$' out.txt || fail "explain shows no columns: $(
 grep -Eq '^ +[0-9]+  0 alloc size=4K$' out.txt || fail "explain does not show the ops: $(cat out.txt)"
 grep -Eq '^ +[0-9]+ {40,}1-3: 2 ops$' out.txt || fail "explain does not fold whole ops: $(cat out.txt)"
 awk 'length > 120 { exit 1 }' out.txt || fail "explain is wider than 120 columns"
-refuse "breaks no promise" shrink two.ops
+refuse "breaks no promise" replay --shrink two.ops
 
 # --- a planted race -------------------------------------------------------------------------------------------------
 race=race_limit_checked # found soon in lists that nobody wrote for it
@@ -135,7 +135,7 @@ expect_exit 1 replay "$repro" --times 20
 expect_text out.txt "20 of 20 replays gave the same result"
 expect_exit 1 explain "$repro"
 expect_text out.txt "<=="
-expect_exit 1 shrink "$repro" -o smaller.ops
+expect_exit 1 replay --shrink "$repro" -o smaller.ops
 [ "$(grep -c '^[0-9]*: ' smaller.ops)" -le "$(grep -c '^[0-9]*: ' "$repro")" ] || fail "shrink makes it longer"
 # The schedule taken away, a search finds it again, and keeps it where it is told to.
 sed '/: switch /d' "$repro" >plain.ops

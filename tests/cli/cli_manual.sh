@@ -39,7 +39,7 @@ for subcommand in $subcommands; do
 done
 
 # These have exit codes of their own.
-for subcommand in check shrink explain infer compare report-bug pod scale budget doctor list; do
+for subcommand in check watch explain infer compare report-bug pod scale budget doctor list; do
     "$hbmstress" "$subcommand" --help | grep -q '^Exit codes:$' || fail "$subcommand --help has no exit codes"
 done
 
@@ -107,7 +107,7 @@ expect_bash "v5e v5p" hbmstress run --chip = v5
 expect_bash "--chip=v5e --chip=v5p" hbmstress run --chip=v5
 expect_bash "github gitlab" hbmstress run --annotate ""
 expect_bash "copy,wait copy,wait_timeout" hbmstress run --faults copy,wa
-expect_bash "perfetto pprof" hbmstress export some_file.ops --format p
+expect_bash "perfetto pprof" hbmstress convert some_file.ops --to p
 expect_bash "fragmentation_storm" hbmstress run --json frag
 expect_bash "some_folder" hbmstress run --out some_
 expect_bash "some_file.ops some_folder" hbmstress replay some_

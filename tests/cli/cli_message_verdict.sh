@@ -24,7 +24,7 @@ expect_text out.txt "$condition"
 expect_text out.txt '"settled_by":"the blocks and their addresses'
 
 # The list that is imported is a heap in which it was justified; it carries what the message says.
-expect_exit 0 import "$field/buffer_below_free_large.log" -o large.ops
+expect_exit 0 convert "$field/buffer_below_free_large.log" -o large.ops
 expect_text large.ops "reported requested=12020875264-12031361023 free=13342081024-13352566783"
 expect_no_text large.ops "option defrag"
 expect_exit 3 explain large.ops --json
@@ -35,7 +35,7 @@ expect_text out.txt "Attempting to allocate 11.20G. That was not possible. There
 expect_text proofs/op-4-unknown.json '"kind": "assumed"'
 expect_exit 0 check --list proofs/list.ops --observations proofs/observations.jsonl proofs/op-4-unknown.json
 expect_text out.txt "valid: unknown, assumed; the state is that of the list and its observations"
-expect_exit 2 shrink large.ops -o none.ops
+expect_exit 2 replay --shrink large.ops -o none.ops
 expect_text err.txt "breaks no promise"
 
 # Without what is assumed the same heap is one in which it was premature: hbm moves the block and grants the request.
@@ -88,7 +88,7 @@ torch=$2/torch_message
 expect_exit 3 explain "$torch/b3_unallocated.log"
 expect_text out.txt "Verdict: unknown"
 expect_text out.txt "To settle it: the blocks and their addresses: in PyTorch a memory snapshot"
-expect_exit 0 import "$torch/b3_unallocated.log" -o torch.ops
+expect_exit 0 convert "$torch/b3_unallocated.log" -o torch.ops
 expect_exit 3 explain torch.ops
 expect_exit 3 replay torch.ops --certificates placed
 expect_text placed/op-20-unknown.json '"placed": ['
@@ -100,7 +100,7 @@ expect_text out.txt "Verdict: justified"
 printf 'x: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 8.00 GiB of which 3.00 GiB is free. Including non-PyTorch memory, this process has 5.00 GiB memory in use. Of the allocated memory 4.50 GiB is allocated by PyTorch, and 256.00 MiB is reserved by PyTorch but unallocated.\n' >barred.log
 expect_exit 3 explain barred.log
 expect_text out.txt "3.00G are free and more than was asked for"
-expect_exit 0 import barred.log -o barred.ops
+expect_exit 0 convert barred.log -o barred.ops
 expect_exit 3 replay barred.ops
 # What is printed as the same size may have been enough.
 sed 's/3.00 GiB is free/1.00 GiB is free/; s/256.00 MiB is reserved/2.00 GiB is reserved/; s/4.50 GiB/2.50 GiB/; s/Tried to allocate 2.00/Tried to allocate 2.01/' barred.log >close.log
@@ -115,7 +115,7 @@ cat >served.json <<'END'
     {"address": 13631488, "size": 8388608, "requested_size": 0, "state": "inactive", "frames": []}]}],
  "device_traces": [[{"action": "oom", "size": 4194304, "device_free": 0, "stream": 0, "time_us": 5, "frames": []}]]}
 END
-expect_exit 0 import served.json -o served.ops
+expect_exit 0 convert served.json -o served.ops
 for file in served.json served.ops; do
     expect_exit 3 explain "$file"
     expect_text out.txt "Verdict: unknown"

@@ -23,7 +23,7 @@ for plant in names sizes; do
 done
 
 # Known, it is no reason to fail.
-"$hbmstress" baseline out >known.txt || fail "no baseline"
+"$hbmstress" report --baseline out >known.txt || fail "no baseline"
 expect_exit 0 run queued_free_race --target plant_relation_sizes --seed 1 --ops 20000 --replay-sample 1 \
     --baseline known.txt --out again
 expect_text out.txt "1 known finding"

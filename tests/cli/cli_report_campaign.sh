@@ -74,7 +74,7 @@ page_has clean "Why memory ran out"
 page_lacks premature "Regret:"
 
 # Known findings.
-expect_exit 0 baseline premature
+expect_exit 0 report --baseline premature
 cp out.txt known.txt
 expect_exit 0 run fragmentation_storm --target plant_premature_last_hole --seed 7 --seeds 1 --baseline known.txt \
     --out known

@@ -38,7 +38,7 @@ def check_list(path):
     run = make_page(path).data["run-0"]
     ops = page_data.decode_ops(run)
     numbers = page_data.decode_numbers(run)
-    call("export", path, "-o", "events.csv", codes=(0, 1, 3))
+    call("convert", path, "-o", "events.csv", codes=(0, 1, 3))
     blocks = page_data.check_against_export(run, "events.csv")
     for explanation in lines("explain", path, "--json"):
         if explanation["type"] == "explanation" and "movable" in explanation:

@@ -75,9 +75,9 @@ expect_text "$(echo finer/repros/*.ops | cut -d' ' -f1)" "rounding classes=8 ove
 printf '[slow_leak]\ntarget = first_fit\noption.rounding = pow2\nrounding = classes=1 smallest=4K\nops = 500\n' >job.ini
 expect_exit 0 run --job job.ini --seed 1 --workers 1 --out job
 expect_text out.txt "rounding classes=1 smallest=4K"
-expect_exit 0 import held.ops
+expect_exit 0 convert held.ops
 expect_text out.txt "rounding granule"
-expect_exit 1 shrink held.ops -o shrunk.ops
+expect_exit 1 replay --shrink held.ops -o shrunk.ops
 expect_text shrunk.ops "rounding granule"
 expect_exit 1 replay shrunk.ops
 expect_text out.txt "BROKEN too_large: op 0"

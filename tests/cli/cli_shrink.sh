@@ -23,7 +23,7 @@ check_kept() {
 
 # How fast the machine is does not matter: the time is doubled until the hang was seen once.
 for seconds in 1 2 4 8 16; do
-    "$hbmstress" shrink "$whole" --op-timeout 200ms --time "${seconds}s" -o small.ops 2>err.txt
+    "$hbmstress" replay --shrink "$whole" --op-timeout 200ms --time "${seconds}s" -o small.ops 2>err.txt
     code=$?
     [ "$code" = 4 ] || break
     expect_text err.txt "time ran out"
@@ -32,7 +32,7 @@ done
 check_kept "time ran out"
 
 rm small.ops
-"$hbmstress" shrink "$whole" --op-timeout 200ms -o small.ops 2>err.txt &
+"$hbmstress" replay --shrink "$whole" --op-timeout 200ms -o small.ops 2>err.txt &
 process=$!
 # Of the children that hung, for a fifth of a second each, some have ended: what the first one did is known.
 wait_until has_worked "$process" waited 80
@@ -48,7 +48,7 @@ printf '%s\n' 'hbmstress-ops 1' 'capacity 4' 'granule 1' 'hosts 2' 'target race_
     '5: use block=0 delay=3ns' '6: use block=1 delay=1s' '7: free_after block=1 event=6' \
     '8: free_after block=2 event=6 host=1' '9: alloc size=3 lane=1' '10: alloc size=4 host=1' '11: load size=1 stack=1' \
     '12: switch op=9 point=4 to=0 lane=1' >grows.ops
-expect_exit 1 shrink grows.ops -o small.ops
+expect_exit 1 replay --shrink grows.ops -o small.ops
 [ "$(wc -l <err.txt)" = 1 ] || fail "a list that grows as it runs: $(head -n 2 err.txt)"
 expect_exit 1 replay small.ops
 finish

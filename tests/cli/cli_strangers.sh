@@ -33,7 +33,7 @@ check_refused() {
 for name in campaign checkpoint; do
     plant "$name"
     ln -s "../good/$name" "bad/$name"
-    for command in "watch bad" "merge bad --out out" "run --resume bad" "baseline bad"; do
+    for command in "watch bad" "merge bad --out out" "run --resume bad" "report --baseline bad"; do
         check_refused "bad/$name: $link" $command
     done
     plant "$name"

@@ -216,7 +216,7 @@ told "entries of a structured log" 0 entries.json -- "05-02 10:00:02, after step
 told "what is assumed stands in the explanation" 0 whole.log -- "Assumed, as the file does not say it - capacity 7.48G"
 expect_exit 0 explain whole.log --json
 expect_text out.txt '{"type":"assumed","text":"capacity 7.48G'
-expect_exit 0 import whole.log
+expect_exit 0 convert whole.log
 expect_text out.txt "# assumed: capacity 7.48G"
 
 # --- a leak is a leak --------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ END
 # The first trial is the trace, without faults.
 ops_of() { sed -n 's/^[0-9]*: //p' "$1" | sed 's/ lane=[0-9]*//'; }
 expect_exit 0 run --trace rmm.csv --seeds 1 --keep 1 --faults all --seed 3 --out as_it_is
-expect_exit 0 import rmm.csv -o rmm.ops
+expect_exit 0 convert rmm.csv -o rmm.ops
 ops_of rmm.ops | grep -v '^switch' >wanted.txt
 ops_of "$(find as_it_is/kept -name '*.ops')" | cmp -s - wanted.txt || fail "the first trial is not the trace"
 [ -s wanted.txt ] || fail "the trace has no ops"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# watch shows memory over time of a list and of a campaign, running or not, in plain lines where nobody looks at a screen.
+# explain --timeline shows memory over time of a list, and watch of a campaign, running or not, in plain lines where nobody
+# looks at a screen.
 lists=$(realpath "$(dirname "$0")")
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
@@ -16,29 +17,29 @@ check_plain() { # FILE
     done
     echo "48: free block=0"
 } >list.ops
-expect_exit 0 watch list.ops
+expect_exit 0 explain --timeline list.ops
 check_plain out.txt
 expect_text out.txt "host 0  47.00 MiB / 64.00 MiB  ["
 expect_text out.txt "peak 48.00 MiB (75%) at op 47"
 expect_no_text out.txt "ALARM"
-expect_exit 0 watch list.ops --alarm 75%
+expect_exit 1 explain --timeline list.ops --alarm 75%
 expect_text out.txt "ALARM  host 0 used 48.00 MiB of 64.00 MiB (75%, the alarm is at 75%) at op 47"
-expect_exit 0 watch list.ops --alarm 76 --json
+expect_exit 0 explain --timeline list.ops --alarm 76 --json
 expect_text out.txt '{"type":"memory","name":"host 0","used_bytes":49283072,"capacity_bytes":67108864,"op":48,"peak_bytes":50331648,'
 expect_text out.txt '"trend_bytes_per_1000_ops":1048576000,"alarm":false,"points":[[0,1048576,67108864],'
-expect_exit 0 watch list.ops --alarm 75 --json
+expect_exit 1 explain --timeline list.ops --alarm 75 --json
 expect_text out.txt '"alarm":true'
 
 # Of a list with lanes each call counts, not the first one alone.
 printf 'hbmstress-ops 1\ncapacity 64K\ntarget hbm\n0: alloc size=16K\n1: alloc size=8K lane=1\n2: alloc size=4K\n' >lanes.ops
-expect_exit 0 watch lanes.ops
+expect_exit 0 explain --timeline lanes.ops
 expect_text out.txt "host 0  28.00 KiB / 64.00 KiB"
-expect_exit 0 watch lanes.ops --json
+expect_exit 0 explain --timeline lanes.ops --json
 expect_text out.txt '"points":[[0,16384,65536],[1,20480,65536],[2,28672,65536]]'
 
 # The peak is exact however large the device is.
 printf 'hbmstress-ops 1\ncapacity 1T\ntarget hbm\n0: alloc size=512\n1: alloc size=1K\n2: free block=0\n' >large.ops
-expect_exit 0 watch large.ops --json
+expect_exit 0 explain --timeline large.ops --json
 expect_text out.txt '"used_bytes":1024,"capacity_bytes":1099511627776,"op":2,"peak_bytes":1536,"peak_op":1,'
 
 # Retired memory is not the host's; one that is all retired has nothing to show.
@@ -46,20 +47,20 @@ expect_text out.txt '"used_bytes":1024,"capacity_bytes":1099511627776,"op":2,"pe
     printf 'hbmstress-ops 1\ncapacity 64M\nhosts 3\ntarget hbm\n0: retire size=48M address=16M host=1\n'
     printf '1: alloc size=4M host=1\n2: alloc size=4M\n3: retire size=64M address=0 host=2\n'
 } >retired.ops
-expect_exit 0 watch retired.ops
+expect_exit 0 explain --timeline retired.ops
 expect_text out.txt "host 0  4.00 MiB / 64.00 MiB"
 expect_text out.txt "host 1  4.00 MiB / 16.00 MiB  [#####---------------]  25%  peak 4.00 MiB (25%) at op 1"
 expect_no_text out.txt "host 2"
 
 # A field file's devices have its own names, or those of its system, and what is reserved counts.
 field=$lists/../../corpus/field
-expect_exit 0 watch "$field/device_usage/tpu_info_2025.txt"
+expect_exit 0 explain --timeline "$field/device_usage/tpu_info_2025.txt"
 expect_text out.txt "TPU 12  3.02 GiB / 31.25 GiB"
-expect_exit 0 watch "$field/torch_message/b3_processes.log"
+expect_exit 0 explain --timeline "$field/torch_message/b3_processes.log"
 expect_text out.txt "GPU 2  77.09 GiB / 79.25 GiB"
-expect_exit 0 watch "$field/trace_json/devices_crlf.trace.json"
+expect_exit 0 explain --timeline "$field/trace_json/devices_crlf.trace.json"
 expect_text out.txt "device 1  1.00 KiB / 512.00 KiB"
-expect_exit 0 watch "$field/device_stats/reserved_most.json" --json
+expect_exit 0 explain --timeline "$field/device_stats/reserved_most.json" --json
 expect_text out.txt '"name":"TPU 1","used_bytes":32051191808,"capacity_bytes":33285996544,'
 
 expect_exit 0 run fragmentation_storm --faults retire --capacity 64M --ops 3000 --seed 1 --out retiring
@@ -68,14 +69,14 @@ expect_text out.txt ',67037184],' # 64M less what was retired
 
 # A list that breaks a promise is shown up to there, a target that crashes as well.
 sed -e 's/^48: .*/48: free_after block=0 delay=1s\n49: alloc size=17M/' -e 's/target hbm/target plant_premature_undrained/' list.ops >broken.ops
-expect_exit 1 watch broken.ops
+expect_exit 1 explain --timeline broken.ops
 expect_text out.txt "host 0  48.00 MiB / 64.00 MiB"
 expect_text err.txt "op 49 broke a promise, and the run ended there"
 [ "$(wc -l <err.txt)" = 1 ] || fail "more than one line of error"
 
 # An out-of-memory that nobody can judge is the exit code of replay.
 expect_exit 3 replay "$lists/cli_unknown.ops"
-expect_exit 3 watch "$lists/cli_unknown.ops"
+expect_exit 3 explain --timeline "$lists/cli_unknown.ops"
 
 # A campaign, after its end and while it runs.
 expect_exit 0 run slow_leak training_step --seed 3 --ops 4000 --out out
@@ -103,11 +104,9 @@ expect_text out.txt "$(cat last.txt)"
 # What cannot be watched.
 mkdir empty
 expect_refusal 2 "empty: no campaign has written here: there is nothing to watch" watch empty
-expect_refusal 2 "--capacity applies to a FILE that is run" watch running --capacity 1G
-expect_refusal 2 "--target-option applies to a FILE that is run" watch running --target-option defrag=none
-expect_refusal 2 "No such file" watch nothing.ops
-expect_refusal 2 "--follow applies to the DIR of a campaign" watch list.ops --follow
+expect_refusal 2 "hbmstress explain FILE --timeline" watch list.ops
+expect_refusal 2 "--alarm applies to --timeline" explain list.ops --alarm 75
 for share in 0 101% x '' 9%%; do
-    expect_refusal 2 "is not a percentage from 1% to 100%" watch list.ops --alarm "$share"
+    expect_refusal 2 "is not a percentage from 1% to 100%" explain list.ops --timeline --alarm "$share"
 done
 finish

@@ -27,7 +27,7 @@ if [ -w /dev/full ]; then
     full run --ops 3000 --json
     printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n0: alloc size=512\n' >one.ops
     full replay one.ops
-    full import one.ops
+    full convert one.ops
 fi
 
 # A standard output that is closed: nothing of it lands in another file.
@@ -48,7 +48,7 @@ expect_text err.txt "out/results.jsonl: "
 for certificate in out/certificates/*.json; do
     [ ! -e "$certificate" ] || expect_exit 0 check "$certificate"
 done
-(ulimit -f 0 && exec "$hbmstress" import one.ops -o two.ops 2>err.txt)
+(ulimit -f 0 && exec "$hbmstress" convert one.ops -o two.ops 2>err.txt)
 [ "$?" = 4 ] || fail "import to a full disk should be exit 4"
 [ -z "$(find . -name "two.ops*")" ] || fail "import leaves a half-written file"
 
@@ -89,25 +89,27 @@ expect_text err.txt "out/summary.json: Is a directory"
 printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n0: alloc size=512\n' >one.ops
 mkfifo pipe.ops
 cat pipe.ops >read.ops &
-expect_exit 0 import one.ops -o pipe.ops
+expect_exit 0 convert one.ops -o pipe.ops
 wait "$!"
 [ -p pipe.ops ] || fail "import -o replaces a pipe"
 expect_text read.ops "0: alloc size=512"
 
 # What comes through a pipe is read like a file.
-for subcommand in import replay explain export watch; do
-    expect_exit 0 "$subcommand" one.ops
+for subcommand in "convert" replay explain "convert --to csv" "explain --timeline"; do
+    # shellcheck disable=SC2086
+    expect_exit 0 $subcommand one.ops
     sed 's/one\.ops/-/g; s/[0-9.]* s;/s;/' out.txt >named.txt
-    cat one.ops | "$hbmstress" "$subcommand" - 2>err.txt | sed 's/[0-9.]* s;/s;/' >piped.txt
+    # shellcheck disable=SC2086
+    cat one.ops | "$hbmstress" $subcommand - 2>err.txt | sed 's/[0-9.]* s;/s;/' >piped.txt
     [ ! -s err.txt ] || fail "$subcommand -: $(cat err.txt)"
     cmp -s named.txt piped.txt || fail "$subcommand -: $(diff named.txt piped.txt | head -n 2)"
 done
-expect_refusal 2 "-:1:1: " shrink - <<<"no list"
-expect_exit 0 import one.ops -o -
+expect_refusal 2 "-:1:1: " replay --shrink - <<<"no list"
+expect_exit 0 convert one.ops -o -
 expect_text out.txt "0: alloc size=512"
 [ ! -e ./- ] || fail "-o - makes a file"
 cp one.ops same.ops
-expect_refusal 2 "same.ops: this is the input file" export - -o same.ops <same.ops
+expect_refusal 2 "same.ops: this is the input file" convert --to csv - -o same.ops <same.ops
 cmp -s one.ops same.ops || fail "what is read through a pipe is overwritten"
 { read -r _ && expect_refusal 2 "-:1:1: " replay -; } <one.ops # it begins where standard input stands
 

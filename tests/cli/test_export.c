@@ -59,7 +59,7 @@ END_TEST
 START_TEST(the_list_comes_out_as_it_was_run)
 {
     struct told told;
-    char *text = told_export(told_list, &exporter_ops, &told);
+    char *text = told_export(told_list, &exporter_run_ops, &told);
     ck_assert_ptr_nonnull(strstr(text, "12: retire size=512 address=16K\n"));
     ck_assert_ptr_nonnull(strstr(text, "granule 512\n"));
     free(text);

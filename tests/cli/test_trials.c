@@ -5,6 +5,7 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -188,10 +189,19 @@ END_TEST
 
 START_TEST(parts_with_long_trials_run_in_fewer_rounds)
 {
-    make_plan(3, (const uint32_t[]){0, 6000, 1999});
+    make_plan(3, (const uint32_t[]){1, 6000, 1999});
     begin_trials(0, 100);
     start_all(10);
-    end_trials("a0:2000 b0:6000 c0:1999 a1:2000 c1:1999 a2:2000 c2:1999 a3:2000 b1:6000 c3:1999");
+    end_trials("a0:1 b0:6000 c0:1999 a1:1 c1:1999 a2:1 c2:1999 a3:1 b1:6000 c3:1999");
+}
+END_TEST
+
+/* It would keep every promise. */
+START_TEST(a_scenario_without_ops_a_trial_ends_the_process)
+{
+    make_plan(2, (const uint32_t[]){2000, 0});
+    begin_trials(0, 100);
+    start_all(10);
 }
 END_TEST
 
@@ -625,6 +635,7 @@ Suite *suite_of_trials(void)
     tcase_add_test(tests, justified_refusals_are_diagnosed_until_two_were_counted);
     tcase_add_test(tests, lists_of_the_first_trials_of_each_part_are_to_be_kept);
     tcase_add_test(tests, parts_with_long_trials_run_in_fewer_rounds);
+    tcase_add_test_raise_signal(tests, a_scenario_without_ops_a_trial_ends_the_process, SIGABRT);
     tcase_add_test(tests, very_long_trials_wait_for_others_of_which_somebody_asked);
     tcase_add_test(tests, trials_are_started_in_the_order_in_which_they_count);
     tcase_add_test(tests, trials_of_a_scenario_that_is_run_once_are_not_repeated);

@@ -321,7 +321,7 @@ def run_all(program, bad_target, lines, directory):
             found = sorted(str(each.relative_to(directory)) for each in directory.glob('found/certificates/*.json'))
             arguments = [each for each in arguments if each != 'CERTIFICATE'] + found[:2]
         if '--baseline' in arguments:
-            known = subprocess.run([program, 'baseline', 'found'], cwd=directory, capture_output=True, check=True)
+            known = subprocess.run([program, 'report', '--baseline', 'found'], cwd=directory, capture_output=True, check=True)
             (directory / 'known').write_bytes(known.stdout)
         if '--against' in arguments:
             stored = directory / 'scale.jsonl'

@@ -1,5 +1,6 @@
 /* The decoder of fuzz inputs: total, stable, and the way back. */
 #include "fuzz/input.h"
+#include "harness/op/chip.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
@@ -303,7 +304,7 @@ START_TEST(records_of_hosts_that_are_not_there_say_nothing)
     record[1] = 9;
     record[8] = 1;
     record[INPUT_RECORD_BYTES + 9] = 0xFF; /* hosts 8 to 15 */
-    record[2 * INPUT_RECORD_BYTES + 8] = 0xF6;
+    record[2 * INPUT_RECORD_BYTES + 8] = 0xE6;
     record[3 * INPUT_RECORD_BYTES + 2] = 1;
     record[3 * INPUT_RECORD_BYTES + 8] = 1;
     input_decode(bytes, sizeof bytes - (INPUT_RECORD_BYTES - CUT), &input);
@@ -312,7 +313,7 @@ START_TEST(records_of_hosts_that_are_not_there_say_nothing)
     ck_assert_uint_eq(input.setup.group_count, 1);
     ck_assert_uint_eq(setup_members(&input.setup, 0), 6);
     check_there_and_back(&input);
-    bytes[31] = 0; /* without the mark they are ops, as they were before there were records */
+    bytes[31] = 0; /* without the mark they are ops */
     input_decode(bytes, sizeof bytes, &input);
     ck_assert_uint_eq(input.setup.group_count, 0);
     ck_assert_uint_eq(input.ops.count, RECORDS * INPUT_RECORD_BYTES / INPUT_SHORT_BYTES);
@@ -340,18 +341,19 @@ START_TEST(what_an_input_cannot_say_is_refused)
 }
 END_TEST
 
-/* --- what a corpus of version 1 means --- */
+/* --- what a corpus means --- */
 
-/* One op of each kind; whatever changes what these bytes mean needs a version 2. */
-static const uint8_t version_1[] = {
+/* One op of each kind; whatever changes what these bytes mean needs another version. */
+static const uint8_t corpus[] = {
     /* version, defrag, order, flags, granule, chip, hosts, lanes; faults; capacity; seed; choices,
        unused */
-    1,   2,    4,    0x12, 11, 0, 1,  2, 3, 0, 0,  0,    64, 0, 0, 0, 7, 0,   0, 0, 0, 0,
-    0,   0,    3,    0,    0,  0, 0,  0, 0, 0, 0,  0x01, 4,  0, 3, 0, 2, 245, /* alloc: 4 granules,
-                                                                                 unpadded 3, tag 2,
-                                                                                 align 2^11 */
-    1,   0x02, 0,    0x08, 0,  0, 0,  0,                                      /* output: fitted */
-    2,   0x01, 0,    0,    0,  0, 0,  0,                                      /* free */
+    1,   2,    4,    0x12, 11, 0, 1,  2, 3, 0, 0, 0,  64,   0, 0, 0, 7, 0, 0,   0, 0,
+    0,   0,    0,    3,    0,  0, 0,  0, 0, 0, 0, 0,  0x01, 4, 0, 3, 0, 2, 245, /* alloc: 4
+                                                                                   granules,
+                                                                                   unpadded 3, tag
+                                                                                   2, align 2^11 */
+    1,   0x02, 0,    0x08, 0,  0, 0,  0,                                        /* output: fitted */
+    2,   0x01, 0,    0,    0,  0, 0,  0,                                        /* free */
     3,   0x00, 5,    0,    0,  0, 10, 0, /* free_after, relative, with a delay */
     4,   0x01, 1,    0,    3,  0, 0,  1, /* use, with an event */
     5,   0x21, 1,    0,    0,  0, 0,  0, /* hold on host 1 */
@@ -368,50 +370,64 @@ static const uint8_t version_1[] = {
     16,  0x01, 2,    0,    12, 0, 5,  0, /* fault: the second call, for ever */
     17,  0x00, 1,    0,    7,  0, 0,  0, /* retire */
     18,  0x01, 4,    0,    2,  0, 1,  0, /* switch */
-    19,  0x01, 0xFF, 0xFF, 0,  0, 0,  0, /* byte 0 modulo 19: alloc, with a size in bytes */
-    255, 0,    1,    1,    8,  7, 4,  0, 5, 0, 0,  0,    0,  0, 0, 0, 0, 0,   0, 0, 0, 0,
-    0,   0,    21,   0,    0,  0, 0,  0, 0, 0, 22, 0,    0,  0, 0, 0, 0, 0,   9, 8, 7};
-static const char version_1_text[] = "hbmstress-ops 1\n"
-                                     "capacity 64K\n"
-                                     "granule 1K\n"
-                                     "hosts 2\n"
-                                     "coordinate 0x0x0_HBM0\n"
-                                     "target hbm\n"
-                                     "option defrag=slide\n"
-                                     "option order=defragment,evict,drain\n"
-                                     "option program_evicts_program=yes\n"
-                                     "option message_code=no\n"
-                                     "seed 7\n"
-                                     "\n"
-                                     "0: alloc size=4K unpadded=3K align=2K tag=2\n"
-                                     "1: output size=%hole+1\n"
-                                     "2: free block=0\n"
-                                     "3: free_after block=%5 delay=500ns\n"
-                                     "4: use block=1 event=3\n"
-                                     "5: hold block=1 host=1\n"
-                                     "6: release block=1 lane=1\n"
-                                     "7: donate block=1 size=%pair tag=1\n"
-                                     "8: load size=2K stack=1K tag=9\n"
-                                     "9: unload program=%0\n"
-                                     "10: execute program=%0 delay=5000s collective=6 spmd=6\n"
-                                     "11: defragment\n"
-                                     "12: complete event=3\n"
-                                     "13: advance delay=2ns\n"
-                                     "14: touch block=%9\n"
-                                     "15: report\n"
-                                     "16: fault call=copy_late nth=2 delay=2us for_ever=yes\n"
-                                     "17: retire size=1K address=%7K\n"
-                                     "18: switch op=4 point=2 to=1\n"
-                                     "19: alloc size=2047G\n"
-                                     "20: alloc size=21 unpadded=22 align=16 tag=7 lane=1 host=1\n";
+    19,  0x01, 0,    0,    0,  0, 0,  0, /* sleep */
+    20,  0x01, 0,    0,    0,  0, 0,  0, /* wake */
+    21,  0x01, 0,    0,    0,  0, 0,  0, /* record */
+    22,  0x01, 0,    0,    0,  0, 0,  0, /* record_end */
+    23,  0x00, 2,    0,    0,  0, 0,  0, /* record_drop, relative */
+    24,  0x01, 0xFF, 0xFF, 0,  0, 0,  0, /* byte 0 modulo 24: alloc, with a size in bytes */
+    255, 0,    1,    1,    8,  7, 4,  0, 5, 0, 0, 0,  0,    0, 0, 0, 0, 0, 0,   0, 0,
+    0,   0,    0,    21,   0,  0, 0,  0, 0, 0, 0, 22, 0,    0, 0, 0, 0, 0, 0, /* the wide form */
+    255, 0,    0,    0,    64, 0, 0,  0, 3, 0, 0, 0,  0,    0, 0, 0, 0, 0, 0,   0, 0,
+    0,   0,    0,    0,    4,  0, 0,  0, 0, 0, 0, 0,  0,    0, 0, 0, 0, 0, 0, /* stream 3 */
+    9,   8,    7};
+static const char corpus_text[] = "hbmstress-ops 1\n"
+                                  "capacity 64K\n"
+                                  "granule 1K\n"
+                                  "hosts 2\n"
+                                  "coordinate 0x0x0_HBM0\n"
+                                  "target hbm\n"
+                                  "option defrag=slide\n"
+                                  "option order=defragment,evict,drain\n"
+                                  "option program_evicts_program=yes\n"
+                                  "option message_code=no\n"
+                                  "seed 7\n"
+                                  "\n"
+                                  "0: alloc size=4K unpadded=3K align=2K tag=2\n"
+                                  "1: output size=%hole+1\n"
+                                  "2: free block=0\n"
+                                  "3: free_after block=%5 delay=500ns\n"
+                                  "4: use block=1 event=3\n"
+                                  "5: hold block=1 host=1\n"
+                                  "6: release block=1 lane=1\n"
+                                  "7: donate block=1 size=%pair tag=1\n"
+                                  "8: load size=2K stack=1K tag=9\n"
+                                  "9: unload program=%0\n"
+                                  "10: execute program=%0 delay=5000s collective=6 spmd=6\n"
+                                  "11: defragment\n"
+                                  "12: complete event=3\n"
+                                  "13: advance delay=2ns\n"
+                                  "14: touch block=%9\n"
+                                  "15: report\n"
+                                  "16: fault call=copy_late nth=2 delay=2us for_ever=yes\n"
+                                  "17: retire size=1K address=%7K\n"
+                                  "18: switch op=4 point=2 to=1\n"
+                                  "19: sleep\n"
+                                  "20: wake\n"
+                                  "21: record\n"
+                                  "22: record_end\n"
+                                  "23: record_drop recording=%2\n"
+                                  "24: alloc size=2047G\n"
+                                  "25: alloc size=21 unpadded=22 align=16 tag=7 lane=1 host=1\n"
+                                  "26: alloc size=1K stream=3\n";
 
-START_TEST(version_1_means_what_it_always_meant)
+START_TEST(a_corpus_means_what_it_always_meant)
 {
     struct input input;
     char *text = NULL;
     size_t length = 0;
     input_init(&input);
-    input_decode(version_1, sizeof version_1, &input);
+    input_decode(corpus, sizeof corpus, &input);
     FILE *stream = open_memstream(&text, &length);
     ck_assert_ptr_nonnull(stream);
     ops_file_print(stream, &input.setup, &input.ops, NULL);
@@ -420,9 +436,24 @@ START_TEST(version_1_means_what_it_always_meant)
     ck_assert_uint_eq(input.faults.kinds, 3);
     ck_assert_uint_eq(input.choice_count, 3);
     ck_assert_uint_eq(input.choices[2], 7);
-    ck_assert_str_eq(text, version_1_text);
+    ck_assert_str_eq(text, corpus_text);
     free(text);
     check_there_and_back(&input);
+    input_deinit(&input);
+}
+END_TEST
+
+START_TEST(each_chip_has_a_code)
+{
+    struct input input;
+    uint8_t bytes[INPUT_HEADER_BYTES] = {1};
+    input_init(&input);
+    for (uint8_t i = 0; chips[i] != NULL; i++) {
+        bytes[5] = i + 1;
+        input_decode(bytes, sizeof bytes, &input);
+        ck_assert_str_eq(input.setup.chip, chips[i]->name);
+        check_there_and_back(&input);
+    }
     input_deinit(&input);
 }
 END_TEST
@@ -463,7 +494,8 @@ Suite *suite_of_fuzz_input(void)
     tcase_add_test(tests, time_and_groups_of_a_file_are_kept);
     tcase_add_test(tests, records_of_hosts_that_are_not_there_say_nothing);
     tcase_add_test(tests, what_an_input_cannot_say_is_refused);
-    tcase_add_test(tests, version_1_means_what_it_always_meant);
+    tcase_add_test(tests, a_corpus_means_what_it_always_meant);
+    tcase_add_test(tests, each_chip_has_a_code);
     tcase_add_test(tests, each_delay_with_a_code_takes_8_bytes);
     suite_add_tcase(suite, tests);
     return suite;

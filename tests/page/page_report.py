@@ -263,8 +263,8 @@ def check_list(browser, work):
     path = next((work / "kept" / "kept").glob("*.ops"))
     hbmstress("report", path, "-o", work / "list.html")
     open_page(browser, work / "list.html")
-    after = blocks_by_op(hbmstress("export", path))
-    listed = [line for line in hbmstress("export", path, "--format", "ops").splitlines() if line[:1].isdigit()]
+    after = blocks_by_op(hbmstress("convert", path, "--to", "csv"))
+    listed = [line for line in hbmstress("convert", path, "--to", "run_ops").splitlines() if line[:1].isdigit()]
     check(browser.run(f"return {MAP}.run.opCount") == len(listed), "the map has another number of ops than the list")
     check_blocks(browser, after)
     check_pixels(browser, after)
@@ -315,7 +315,7 @@ def check_field(browser, work):
     hbmstress("report", path, "-o", work / "field.html")
     open_page(browser, work / "field.html")
     check(browser.run("return document.querySelectorAll('.flame *').length") > 3, "the trace has no flame graph")
-    listed = [line for line in hbmstress("export", path).splitlines()[1:] if ",alloc," in line]
+    listed = [line for line in hbmstress("convert", path, "--to", "csv").splitlines()[1:] if ",alloc," in line]
     drawn = browser.run(f"return {MAP}.run.blocks.count")
     check(drawn >= len(listed) > 10, f"the map of the trace has {drawn} rectangles for {len(listed)} blocks")
     look_at(browser, "field")

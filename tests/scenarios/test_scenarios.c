@@ -9,6 +9,7 @@
 
 #include <check.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,19 @@ START_TEST(every_scenario_is_complete_and_found_by_its_name)
     }
     ck_assert_uint_eq(count, SCENARIO_COUNT);
     ck_assert_ptr_null(scenario_find("fragmentation"));
+}
+END_TEST
+
+/* A trial of no ops would keep every promise. */
+START_TEST(a_scenario_without_ops_a_trial_is_not_run)
+{
+    struct scenario empty = *scenarios[0];
+    struct setup setup;
+    struct trial trial;
+    setup_init(&setup);
+    setup.seed = 1;
+    empty.ops_per_trial = 0;
+    run_trial(&empty, &setup, true, 100, &trial);
 }
 END_TEST
 
@@ -456,6 +470,7 @@ Suite *suite_of_scenarios(void)
     TCase *cases = tcase_create("scenarios");
     tcase_set_timeout(cases, 300);
     tcase_add_test(cases, every_scenario_is_complete_and_found_by_its_name);
+    tcase_add_test_raise_signal(cases, a_scenario_without_ops_a_trial_is_not_run, SIGABRT);
     tcase_add_test(cases, the_seven_eviction_cases_are_those_of_the_kernel);
     tcase_add_test(cases, what_the_user_fixed_stays);
     tcase_add_test(cases, targets_without_the_options_get_none);

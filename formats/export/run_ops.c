@@ -1,0 +1,31 @@
+/* The list as it was run: references resolved, sizes that were named by what fits as bytes. */
+#include "formats/export/export.h"
+#include "harness/op/ops_file.h"
+
+static bool begin_ops(struct export *export)
+{
+    (void)export;
+    return true;
+}
+
+static void put_ops_event(struct export *export, const struct export_event *event)
+{
+    (void)export;
+    (void)event;
+}
+
+static bool end_ops(struct export *export, const struct export_final *final)
+{
+    if (final != NULL) {
+        ops_file_print(export->stream, export->setup, final->ops, NULL);
+    }
+    return true;
+}
+
+const struct exporter exporter_run_ops = {
+    .name = "run_ops",
+    .summary = "the ops that were run, with every reference and size resolved",
+    .begin = begin_ops,
+    .event = put_ops_event,
+    .end = end_ops,
+};
