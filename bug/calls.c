@@ -2,6 +2,7 @@
 
 #include "campaign/base/interrupt.h"
 #include "campaign/process/child.h"
+#include "campaign/process/shared_memory.h"
 #include "harness/base/check.h"
 #include "harness/op/rounding.h"
 #include "harness/run/run.h"
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* A block that the allocator has not got back. */
 struct open_block {
@@ -46,9 +46,8 @@ struct bug_calls *bug_calls_create(size_t op_count)
     const size_t call_capacity = 2 * op_count + 1;
     const size_t bytes = sizeof(struct bug_calls) + call_capacity * sizeof(struct bug_call) +
                          (op_count + 1) * sizeof(struct open_block);
-    struct bug_calls *calls = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                                   -1, 0);
-    if (calls == MAP_FAILED) {
+    struct bug_calls *calls = shared_memory_create(bytes);
+    if (calls == NULL) {
         return NULL;
     }
     calls->bytes = bytes;
@@ -60,7 +59,7 @@ struct bug_calls *bug_calls_create(size_t op_count)
 void bug_calls_destroy(struct bug_calls *calls)
 {
     if (calls != NULL) {
-        (void)munmap(calls, calls->bytes);
+        shared_memory_destroy(calls, calls->bytes);
     }
 }
 
@@ -457,9 +456,9 @@ static enum exit_code conclude(const char *path, struct bug_calls *calls, struct
 }
 
 static enum exit_code run_child(const char *path, const struct run_options *run,
-                                const struct recording *recording, struct bug_calls *calls,
-                                struct death *death)
+                                const struct recording *recording, struct bug_calls *calls)
 {
+    struct death death;
     struct work work = {recording, calls};
     struct writing answer;
     const struct child_job job = {.work = replay_in_child,
@@ -468,7 +467,7 @@ static enum exit_code run_child(const char *path, const struct run_options *run,
                                   .is_interruptible = true};
     death_set_op_timeout(run->op_timeout_ns);
     writing_init(&answer);
-    const enum child_end end = child_work(&job, &answer, death);
+    const enum child_end end = child_work(&job, &answer, &death);
     writing_deinit(&answer);
     if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
@@ -476,13 +475,13 @@ static enum exit_code run_child(const char *path, const struct run_options *run,
     if (end == CHILD_STOPPED && interrupt_is_requested()) {
         return message_fail(EXIT_HARNESS, "interrupted: nothing was reported");
     }
-    if (death->kind == DEATH_CHECK) {
+    if (death.kind == DEATH_CHECK) {
         char words[DEATH_WORDS_BYTES];
-        death_describe(death, words);
+        death_describe(&death, words);
         return message_fail(EXIT_HARNESS, "%s: internal error: %s", path, words);
     }
-    if (death->kind != DEATH_NONE) {
-        take_death(calls, recording, death);
+    if (death.kind != DEATH_NONE) {
+        take_death(calls, recording, &death);
     } else if (!calls->is_opened) {
         return message_fail(EXIT_HARNESS,
                             "%s: the target now refuses the setup that it accepted before", path);
@@ -498,11 +497,6 @@ enum exit_code bug_calls_replay(const char *path, const struct run_options *run,
     if (flaw != NULL) {
         return message_fail(EXIT_USAGE, "%s: no program can show it: %s", path, flaw);
     }
-    struct death *death = death_create();
-    if (death == NULL) {
-        return message_fail(EXIT_HARNESS, "cannot allocate memory");
-    }
-    const enum exit_code code = run_child(path, run, recording, calls, death);
-    death_destroy(death);
+    const enum exit_code code = run_child(path, run, recording, calls);
     return code == EXIT_KEPT ? conclude(path, calls, bug) : code;
 }

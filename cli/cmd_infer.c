@@ -6,6 +6,7 @@
 #include "campaign/engine/output.h"
 #include "campaign/plan/lookup.h"
 #include "campaign/process/child.h"
+#include "campaign/process/shared_memory.h"
 #include "campaign/process/target_probe.h"
 #include "cli/infer_print.h"
 #include "cli/subcommands.h"
@@ -15,7 +16,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { OPTION_COUNT_MAX = 32 };
 /* After so many experiments that it did not survive the target is left alone: each may be a hang,
@@ -26,7 +26,6 @@ struct infer {
     const struct arguments *arguments;
     const struct target *target;
     struct setup setup;
-    struct death *death;
     struct journal *journal; /* shared with the children */
     struct inference inference;
     struct infer_option options[OPTION_COUNT_MAX];
@@ -116,20 +115,21 @@ static bool run_work(struct infer *infer, struct work *work, struct writing *out
                                   .is_interruptible = true,
                                   .output = output,
                                   .is_quiet = true};
+    struct death death;
     struct writing answer;
     writing_init(&answer);
-    const enum child_end end = child_work(&job, &answer, infer->death);
+    const enum child_end end = child_work(&job, &answer, &death);
     if (end == CHILD_NOT_BORN) {
         infer->code = message_fail(EXIT_HARNESS, "cannot start another process: %s",
                                    strerror(errno));
-    } else if (end == CHILD_STOPPED && infer->death->kind == DEATH_NONE) {
+    } else if (end == CHILD_STOPPED && death.kind == DEATH_NONE) {
         infer->code = message_fail(EXIT_HARNESS, "interrupted");
-    } else if (infer->death->kind == DEATH_CHECK) {
+    } else if (death.kind == DEATH_CHECK) {
         char words[DEATH_WORDS_BYTES];
-        death_describe(infer->death, words);
+        death_describe(&death, words);
         infer->code = message_fail(EXIT_HARNESS, "%s: %s", experiments[work->first].name, words);
     } else {
-        take_traces(work, &answer, end != CHILD_DONE, infer->death, traces);
+        take_traces(work, &answer, end != CHILD_DONE, &death, traces);
     }
     writing_deinit(&answer);
     return infer->code == EXIT_KEPT;
@@ -247,19 +247,21 @@ static bool try_option(struct infer *infer, struct infer_option *option,
 
 static bool try_options(struct infer *infer)
 {
-    const char *help = infer->target->option_help;
+    size_t at = 0;
     struct infer_result *result = &infer->result;
     struct effects usual;
     bool is_refused;
     result->options = infer->options;
-    if (help == NULL || help[0] == '\0') {
+    struct option_values first;
+    if (!option_values_next(infer->target, &at, &first)) {
         return true;
     }
+    at = 0;
     if (!measure_value(infer, NULL, NULL, &is_refused, &usual)) {
         return infer->code == EXIT_KEPT;
     }
     while (result->option_count < OPTION_COUNT_MAX &&
-           option_values_next(&help, &infer->options[result->option_count].values)) {
+           option_values_next(infer->target, &at, &infer->options[result->option_count].values)) {
         if (!try_option(infer, &infer->options[result->option_count++], &usual)) {
             return false;
         }
@@ -407,26 +409,14 @@ static enum exit_code read_setup(struct infer *infer)
                                                            : code;
 }
 
-/* False: errno says why. */
-static bool share_memory(struct infer *infer)
-{
-    void *memory = mmap(NULL, sizeof *infer->journal, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        return false;
-    }
-    infer->journal = memory;
-    infer->death = death_create();
-    return infer->death != NULL;
-}
-
 static enum exit_code infer_subcommand(const struct arguments *arguments)
 {
     struct infer *infer = calloc(1, sizeof *infer);
     CHECK(infer != NULL);
     infer->arguments = arguments;
     enum exit_code code = read_setup(infer);
-    if (code == EXIT_KEPT && !share_memory(infer)) {
+    infer->journal = shared_memory_create(sizeof *infer->journal);
+    if (code == EXIT_KEPT && infer->journal == NULL) {
         code = message_fail(EXIT_HARNESS, "cannot share memory with another process: %s",
                             strerror(errno));
     }
@@ -439,9 +429,8 @@ static enum exit_code infer_subcommand(const struct arguments *arguments)
         code = make_all(infer);
         experiment_traces_destroy(infer->inference.declared);
         experiment_traces_destroy(infer->inference.claimed);
-        death_destroy(infer->death);
-        (void)munmap(infer->journal, sizeof *infer->journal);
     }
+    shared_memory_destroy(infer->journal, sizeof *infer->journal);
     free(infer);
     return code;
 }

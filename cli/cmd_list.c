@@ -8,6 +8,7 @@
 #include "explore/strategies/strategies.h"
 #include "formats/export/export.h"
 #include "formats/formats.h"
+#include "harness/base/target_option.h"
 #include "harness/generate/scenario_option.h"
 #include "harness/oracle/rule.h"
 #include "harness/run/probe.h"
@@ -72,19 +73,33 @@ static void listing_add(struct listing *listing, const char *kind, const char *n
     listing_add_entry(listing, &entry);
 }
 
+static void list_target(struct listing *listing, const struct target *target, const char *summary)
+{
+    struct target_option_shown shown;
+    struct writing options;
+    writing_init(&options);
+    for (size_t at = 0; target_option_next(target, &at, &shown);) {
+        writing_append_format(&options, "%.*s=%.*s%s%s\n", (int)shown.key_length, shown.key,
+                              (int)shown.values_length, shown.values,
+                              shown.help == NULL ? "" : "  ", shown.help == NULL ? "" : shown.help);
+    }
+    const struct report_entry entry = {.kind = target->breaks == NULL ? "target" : "plant",
+                                       .name = target->name,
+                                       .summary = summary,
+                                       .breaks = target->breaks,
+                                       .options = options.length == 0 ? NULL
+                                                                      : writing_string(&options)};
+    listing_add_entry(listing, &entry);
+    writing_deinit(&options);
+}
+
 /* Those that one may want to run, or the planted ones: each breaks one rule. */
 static void list_table(struct listing *listing, const struct target *const *table, bool is_planted)
 {
     for (size_t i = 0; table[i] != NULL; i++) {
-        if ((table[i]->breaks != NULL) != is_planted) {
-            continue;
+        if ((table[i]->breaks != NULL) == is_planted) {
+            list_target(listing, table[i], table[i]->summary);
         }
-        const struct report_entry entry = {.kind = is_planted ? "plant" : "target",
-                                           .name = table[i]->name,
-                                           .summary = table[i]->summary,
-                                           .breaks = table[i]->breaks,
-                                           .options = table[i]->option_help};
-        listing_add_entry(listing, &entry);
     }
 }
 
@@ -96,11 +111,7 @@ static void list_adapters(struct listing *listing)
         const bool is_usable = adapter_is_usable(i, reason);
         (void)snprintf(summary, sizeof summary, "%s%s%s", adapters[i]->summary,
                        is_usable ? "" : "; not usable here: ", is_usable ? "" : reason);
-        const struct report_entry entry = {.kind = "target",
-                                           .name = adapters[i]->name,
-                                           .summary = summary,
-                                           .options = adapters[i]->option_help};
-        listing_add_entry(listing, &entry);
+        list_target(listing, adapters[i], summary);
     }
 }
 
@@ -319,13 +330,12 @@ static const char *const examples[] = {
 const struct subcommand subcommand_list = {
     .name = "list",
     .summary = "print the targets, scenarios, rules and all else that has a name",
-    .usage =
-        "[targets|plants|scenarios|rules|faults|causes|remedies|probes|chips|formats|exporters|jobs|strategies]\n"
-        "                      [--json]",
+    .usage = "[KIND] [--json]",
     .description =
         "KIND is targets, plants, scenarios, rules, faults, causes, remedies, probes, chips, formats,\n"
-        "exporters, jobs or strategies; without it all are printed.  Prints kind, name and summary of each.  A target is listed with its options.  A plant is a target\n"
-        "with one deliberate defect, and is listed with the rule that must catch it.",
+        "exporters, jobs or strategies; without it all are printed.  Prints kind, name and summary of each.\n"
+        "A target is listed with its options.  A plant is a target with one deliberate defect, and is listed\n"
+        "with the rule that must catch it.",
     .exits = exit_meanings_of_work,
     .examples = examples,
     .options = options,

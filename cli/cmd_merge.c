@@ -4,7 +4,6 @@
 #include "campaign/base/target_path.h"
 #include "campaign/engine/before.h"
 #include "campaign/engine/campaign_folder.h"
-#include "campaign/engine/campaign_join.h"
 #include "campaign/engine/campaign_view.h"
 #include "campaign/engine/output.h"
 #include "campaign/engine/repro_store.h"

@@ -144,10 +144,10 @@ const struct subcommand subcommand_watch = {
     .description =
         "DIR is the directory of a campaign, running or ended.  For each job, watch shows the fullest moment\n"
         "of the last trial on its fullest host, and of the trials before: the memory in use and in total,\n"
-        "the peak, a sparkline over the whole time, and the trend.  The trend is a median slope, so no\n"
-        "single spike decides it.  The peak is the most bytes in use.  With --alarm 90%, a line that begins\n"
-        "with ALARM follows each job that filled 90% or more, and the exit code is 1.  For the memory of a\n"
-        "file: hbmstress explain FILE --timeline.",
+        "the peak, a sparkline over the whole time, and by how much it grows.  First fillings, single spikes\n"
+        "and what steps return are no growth.  The peak is the most bytes in use.  With --alarm 90%, a line\n"
+        "that begins with ALARM follows each job that filled 90% or more, and the exit code is 1.  For the\n"
+        "memory of a file: hbmstress explain FILE --timeline.",
     .exits = exits,
     .examples = examples,
     .options = options,

@@ -82,7 +82,6 @@ static void tell_names(const struct telling *telling, const struct remedy_case *
 {
     uint64_t bytes = 0;
     unsigned most = OP_TAG_COUNT;
-    char size[SIZE_TEXT_BYTES];
     for (unsigned tag = 0; tag < OP_TAG_COUNT; tag++) {
         if (held->bytes[tag] > 0 && has_word(given->setup->tags[tag], telling)) {
             bytes += held->bytes[tag];
@@ -90,10 +89,9 @@ static void tell_names(const struct telling *telling, const struct remedy_case *
         }
     }
     if (bytes > 0) {
-        size_print_field(bytes, size);
         snprintf(text, ADVICE_SIGN_BYTES,
-                 "by their names, %s at the end are %s, most of it '%.64s'", size, telling->what,
-                 given->setup->tags[most]);
+                 "by their names, %s at the end are %s, most of it '%.64s'",
+                 size_text_of(bytes).text, telling->what, given->setup->tags[most]);
     }
 }
 
@@ -101,16 +99,14 @@ static void tell_names(const struct telling *telling, const struct remedy_case *
 static void tell_of_step(const struct remedy_case *given, char text[ADVICE_SIGN_BYTES])
 {
     uint64_t bytes = 0;
-    char size[SIZE_TEXT_BYTES];
     for (size_t i = 0; i < given->ops->count && given->steps.count > 0; i++) {
         const struct remedy_life *life = &given->lives.lives[i];
         const bool is_there = life->root == i && life->end == OP_NONE;
         bytes += is_there && given->steps.is_of_step[i] ? life->bytes : 0;
     }
     if (bytes > 0 && text[0] == '\0') {
-        size_print_field(bytes, size);
         snprintf(text, ADVICE_SIGN_BYTES, "%s at the end live within a step, as a batch does",
-                 size);
+                 size_text_of(bytes).text);
     }
 }
 
@@ -130,8 +126,7 @@ void advice_sign(const struct remedy *remedy, const struct remedy_case *given,
     }
     const bool is_of_padding = remedy == &remedy_layout || remedy == &remedy_no_padding;
     if (is_of_padding && held.padding_bytes > 0) {
-        char size[SIZE_TEXT_BYTES];
-        size_print_field(held.padding_bytes, size);
-        snprintf(text, ADVICE_SIGN_BYTES, "%s of what is live at the end is padding", size);
+        snprintf(text, ADVICE_SIGN_BYTES, "%s of what is live at the end is padding",
+                 size_text_of(held.padding_bytes).text);
     }
 }

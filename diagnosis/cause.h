@@ -4,6 +4,7 @@
 #define DIAGNOSIS_CAUSE_H
 
 #include "diagnosis/diagnosis.h"
+#include "diagnosis/remedy.h"
 #include "harness/base/writing.h"
 
 /* What a cause says of the room that the request had.  The verdict decides which of these may be
@@ -16,6 +17,8 @@ enum cause_claim {
     CAUSE_CLAIM_COUNT
 };
 
+enum { CAUSE_REMEDY_COUNT_MAX = 6 };
+
 struct cause {
     const char *name;    /* lower case, underscores */
     const char *summary; /* one line */
@@ -25,6 +28,9 @@ struct cause {
      * this.  O(ops + blocks), but for leak, growing_set and still_growing: O(tags + blocks) beside
      * a constant of 10 ms for each tag that may grow. */
     void (*find)(const struct evidence *evidence, struct diagnosis *diagnosis);
+    /* The remedies that answer it, ended by NULL: the first that makes the list fit is the one.
+     * None: it is the allocator that has to change, as of a premature out-of-memory. */
+    const struct remedy *remedies[CAUSE_REMEDY_COUNT_MAX + 1];
 };
 
 #define CAUSE(name) extern const struct cause cause_##name;

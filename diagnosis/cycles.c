@@ -2,92 +2,9 @@
 
 #include "diagnosis/private/own_ops.h"
 #include "harness/base/check.h"
+#include "harness/base/search.h"
 
 #include <stdlib.h>
-
-static bool makes_block(const struct op *op)
-{
-    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT;
-}
-
-uint32_t cycles_find_maker(const struct op_list *ops, uint32_t i)
-{
-    while (i < ops->count && ops->ops[i].kind == OP_DONATE) {
-        i = ops->ops[i].ref < i ? ops->ops[i].ref : OP_NONE;
-    }
-    return i < ops->count && makes_block(&ops->ops[i]) ? i : OP_NONE;
-}
-
-/* --- what lives, op by op --- */
-
-/* Lives of blocks: by the op that made each, the op that ended it.  All of it is by own op. */
-struct lives {
-    struct own_ops own;
-    size_t *roots;  /* the op that made the block it names or makes; OWN_OP_NONE */
-    bool *is_ended; /* of roots */
-    int64_t *bytes; /* what lives behind it */
-};
-
-static bool frees_block(const struct op *op)
-{
-    return op->kind == OP_FREE || op->kind == OP_FREE_AFTER;
-}
-
-/* The root of what the i-th own op makes, names or takes over. */
-static size_t find_root(const struct lives *lives, const struct op *op, size_t i)
-{
-    if (makes_block(op)) {
-        return i;
-    }
-    const size_t named = op->ref < lives->own.ops[i] ? own_ops_find(&lives->own, op->ref)
-                                                     : OWN_OP_NONE;
-    return named == OWN_OP_NONE ? OWN_OP_NONE : lives->roots[named];
-}
-
-static int64_t note_op(struct lives *lives, const struct evidence *evidence, size_t i)
-{
-    const struct op *op = &evidence->ops->ops[lives->own.ops[i]];
-    const size_t root = find_root(lives, op, i);
-    lives->roots[i] = root;
-    if (root == OWN_OP_NONE) {
-        return 0;
-    }
-    if (makes_block(op)) {
-        return op == evidence->op ? 0 : (int64_t)op->size_bytes;
-    }
-    if (frees_block(op) && !lives->is_ended[root]) {
-        lives->is_ended[root] = true;
-        return -(int64_t)evidence->ops->ops[lives->own.ops[root]].size_bytes;
-    }
-    return 0;
-}
-
-static void lives_init(struct lives *lives, const struct evidence *evidence)
-{
-    int64_t live = 0;
-    own_ops_init(&lives->own, evidence->ops, evidence->host);
-    const size_t count = lives->own.count;
-    lives->roots = calloc(count + 1, sizeof *lives->roots);
-    lives->is_ended = calloc(count + 1, sizeof *lives->is_ended);
-    lives->bytes = calloc(count + 1, sizeof *lives->bytes);
-    CHECK(lives->roots != NULL);
-    CHECK(lives->is_ended != NULL);
-    CHECK(lives->bytes != NULL);
-    for (size_t i = 0; i < count; i++) {
-        live += note_op(lives, evidence, i);
-        lives->bytes[i] = live;
-    }
-}
-
-static void lives_deinit(struct lives *lives)
-{
-    own_ops_deinit(&lives->own);
-    free(lives->roots);
-    free(lives->is_ended);
-    free(lives->bytes);
-}
-
-/* --- cycles --- */
 
 enum { PART_COUNT = 32, STEADY_TAG_COUNT_MIN = 4, STEADY_REQUEST_COUNT_MIN = 8 };
 
@@ -98,8 +15,9 @@ static bool are_many(const struct evidence *evidence)
     uint32_t steady_count = 0;
     CHECK(counts != NULL);
     for (size_t i = 0; i < ops->count; i++) {
-        if (makes_block(&ops->ops[i]) && ops->ops[i].host == evidence->host) {
-            counts[i * PART_COUNT / ops->count][ops->ops[i].tag]++;
+        const struct op *op = &ops->ops[i];
+        if ((op->kind == OP_ALLOC || op->kind == OP_OUTPUT) && op->host == evidence->host) {
+            counts[i * PART_COUNT / ops->count][op->tag]++;
         }
     }
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
@@ -115,14 +33,23 @@ static bool are_many(const struct evidence *evidence)
 
 void cycles_init(struct cycles *cycles, const struct evidence *evidence)
 {
-    struct lives lives;
+    struct own_ops own;
+    int64_t live = 0;
+    uint8_t tag;
     *cycles = (struct cycles){.are_many = are_many(evidence)};
-    lives_init(&lives, evidence);
-    swings_init(&cycles->swings, lives.bytes, lives.own.count);
-    for (size_t i = 0; i < cycles->swings.count; i++) {
-        cycles->swings.ends[i] = lives.own.ops[cycles->swings.ends[i]];
+    own_ops_init(&own, evidence);
+    int64_t *bytes = calloc(own.count + 1, sizeof *bytes);
+    CHECK(bytes != NULL);
+    for (size_t i = 0; i < own.count; i++) {
+        live += own_ops_change(&own, evidence, i, &tag);
+        bytes[i] = live;
     }
-    lives_deinit(&lives);
+    swings_init(&cycles->swings, bytes, own.count);
+    for (size_t i = 0; i < cycles->swings.count; i++) {
+        cycles->swings.ends[i] = own.ops[cycles->swings.ends[i]];
+    }
+    own_ops_deinit(&own);
+    free(bytes);
 }
 
 void cycles_deinit(struct cycles *cycles)
@@ -132,17 +59,9 @@ void cycles_deinit(struct cycles *cycles)
 
 size_t cycles_find(const struct cycles *cycles, uint64_t op)
 {
-    size_t low = 0;
-    size_t high = cycles->swings.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (cycles->swings.ends[middle] < op) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    size_t i;
+    SEARCH_FIRST(i, 0, cycles->swings.count, cycles->swings.ends[i] >= op);
+    return i;
 }
 
 uint64_t cycles_count_steps(const struct cycles *cycles, size_t first)

@@ -1,13 +1,10 @@
 #include "diagnosis/diagnosis.h"
 
 #include "harness/base/check.h"
-#include "harness/base/size.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-static_assert(sizeof(struct diagnosis_size) >= SIZE_TEXT_BYTES, "a printed size fits");
 
 void diagnosis_init(struct diagnosis *diagnosis, const struct cause *cause)
 {
@@ -29,11 +26,4 @@ void diagnosis_number(struct diagnosis *diagnosis, const char *name, uint64_t va
 {
     CHECK(diagnosis->number_count < DIAGNOSIS_NUMBER_COUNT_MAX);
     diagnosis->numbers[diagnosis->number_count++] = (struct diagnosis_number){name, value};
-}
-
-struct diagnosis_size diagnosis_size(uint64_t size_bytes)
-{
-    struct diagnosis_size size;
-    size_print_field(size_bytes, size.text);
-    return size;
 }

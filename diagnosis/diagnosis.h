@@ -3,6 +3,7 @@
 #define DIAGNOSIS_DIAGNOSIS_H
 
 #include "diagnosis/evidence.h"
+#include "harness/base/size.h"
 
 enum {
     DIAGNOSIS_TEXT_BYTES = 1024,
@@ -39,11 +40,5 @@ void diagnosis_describe(struct diagnosis *diagnosis, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* name outlives the diagnosis. */
 void diagnosis_number(struct diagnosis *diagnosis, const char *name, uint64_t value);
-
-/* A size as messages print it: "8.00M".  A struct, so that a sentence may have several. */
-struct diagnosis_size {
-    char text[32];
-};
-struct diagnosis_size diagnosis_size(uint64_t size_bytes);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/base/number_map.h"
+#include "harness/base/order.h"
 #include "harness/model/model.h"
 
 #include <stdio.h>
@@ -94,13 +95,9 @@ static int compare_addresses(const void *a, const void *b)
 {
     const struct evidence_block *x = a;
     const struct evidence_block *y = b;
-    if (rank_block(x) != rank_block(y)) {
-        return rank_block(x) - rank_block(y);
-    }
-    if (rank_block(x) == 0 && x->address != y->address) {
-        return x->address < y->address ? -1 : 1;
-    }
-    return (x->op > y->op) - (x->op < y->op);
+    const int by_rank = rank_block(x) - rank_block(y);
+    const int by_address = rank_block(x) == 0 ? compare_numbers(x->address, y->address) : 0;
+    return compare_then(compare_then(by_rank, by_address), compare_numbers(x->op, y->op));
 }
 
 static void add_retired(struct evidence *evidence, const struct model *model)

@@ -198,11 +198,9 @@ static void add_eviction(struct history_host *host, uint32_t program, uint32_t o
 /* The id under which the device knows a program is the op that loaded it, and one more. */
 static void note_evictions(struct history_host *host, const struct device *device, uint32_t op)
 {
-    size_t count = 0;
-    const struct device_call *calls = device_calls(device, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (calls[i].kind == DEVICE_CALL_UNLOAD && calls[i].result == DEVICE_OK) {
-            add_eviction(host, (uint32_t)(calls[i].from - 1), op);
+    EACH_DEVICE_CALL(device, made) {
+        if (made->kind == DEVICE_CALL_UNLOAD && made->result == DEVICE_OK) {
+            add_eviction(host, (uint32_t)(made->from - 1), op);
         }
     }
 }

@@ -3,6 +3,7 @@
 #include "diagnosis/private/own_ops.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,39 +29,14 @@ static int compare_lives(const void *a, const void *b)
 {
     const struct long_life *x = a;
     const struct long_life *y = b;
-    if (x->tag != y->tag) {
-        return (x->tag > y->tag) - (x->tag < y->tag);
-    }
-    if (x->bytes != y->bytes) {
-        return (x->bytes > y->bytes) - (x->bytes < y->bytes);
-    }
-    return (x->op > y->op) - (x->op < y->op);
+    return compare_then(
+        compare_then(compare_numbers(x->tag, y->tag), compare_numbers(x->bytes, y->bytes)),
+        compare_numbers(x->op, y->op));
 }
 
 static int compare_ops(const void *a, const void *b)
 {
-    const struct long_life *x = a;
-    const struct long_life *y = b;
-    return (x->op > y->op) - (x->op < y->op);
-}
-
-/* The op by which each block ended, by the own op that made it. */
-static uint32_t *find_ends(const struct op_list *ops, const struct own_ops *own)
-{
-    uint32_t *ends = malloc((own->count + 1) * sizeof *ends);
-    CHECK(ends != NULL);
-    memset(ends, 0xFF, (own->count + 1) * sizeof *ends); /* OP_NONE */
-    for (size_t i = 0; i < own->count; i++) {
-        const uint32_t number = own->ops[i];
-        const struct op *op = &ops->ops[number];
-        if ((op->kind == OP_FREE || op->kind == OP_FREE_AFTER) && op->ref < number) {
-            const size_t maker = own_ops_find(own, cycles_find_maker(ops, op->ref));
-            if (maker != OWN_OP_NONE && ends[maker] == OP_NONE) {
-                ends[maker] = number;
-            }
-        }
-    }
-    return ends;
+    return compare_numbers(((const struct long_life *)a)->op, ((const struct long_life *)b)->op);
 }
 
 /* Those on the host that live, and those that were freed late.  What the first cycle made, and what
@@ -71,8 +47,7 @@ static struct long_life *collect_lives(const struct cycles *cycles, const struct
 {
     const struct op_list *ops = evidence->ops;
     struct own_ops own;
-    own_ops_init(&own, ops, evidence->host);
-    uint32_t *ends = find_ends(ops, &own);
+    own_ops_init(&own, evidence);
     struct long_life *lives = NULL;
     size_t count = 0, capacity = 0;
     for (size_t i = 0; i < own.count; i++) {
@@ -81,24 +56,17 @@ static struct long_life *collect_lives(const struct cycles *cycles, const struct
             continue;
         }
         const size_t cycle = cycles_find(cycles, own.ops[i]);
-        const size_t end = ends[i] == OP_NONE ? SIZE_MAX : cycles_find(cycles, ends[i]);
+        const uint32_t end_op = own.ends[i];
+        const size_t end = end_op == OP_NONE ? SIZE_MAX : cycles_find(cycles, end_op);
         if (cycle >= 1 && cycle + 1 < cycles->swings.count && end >= cycle + AGE_MIN) {
             lives = array_grown(lives, count, &capacity, sizeof *lives);
-            lives[count++] = (struct long_life){op->tag, ends[i] == OP_NONE, op->size_bytes, cycle,
+            lives[count++] = (struct long_life){op->tag, end_op == OP_NONE, op->size_bytes, cycle,
                                                 own.ops[i]};
         }
     }
-    free(ends);
     own_ops_deinit(&own);
     *life_count = count;
     return lives;
-}
-
-static int compare_sizes(const void *a, const void *b)
-{
-    const size_t x = *(const size_t *)a;
-    const size_t y = *(const size_t *)b;
-    return (x > y) - (x < y);
 }
 
 /* The cycles that kept a block, each once, ascending; lives are by op. */
@@ -117,15 +85,15 @@ static size_t collect_cycles(const struct long_life *lives, size_t count, size_t
  * as a cache that is not full yet. */
 static bool is_even(const struct cycles *cycles, const size_t *kept, size_t count)
 {
-    size_t *gaps = calloc(count, sizeof *gaps);
+    uint64_t *gaps = calloc(count, sizeof *gaps);
     CHECK(gaps != NULL);
     for (size_t i = 0; i < count; i++) {
         const size_t next = i + 1 < count ? kept[i + 1] : cycles->swings.count - 2;
         gaps[i] = next - kept[i];
     }
     const bool is_late = gaps[count - 1] > 0;
-    qsort(gaps, count, sizeof *gaps, compare_sizes);
-    const size_t middle = gaps[count / 2];
+    sort_numbers(gaps, count);
+    const uint64_t middle = gaps[count / 2];
     const bool is_so = gaps[count - 1] <= middle + middle / 2 + 1 &&
                        (gaps[is_late ? 0 : 1] + 1 >= middle / 2);
     free(gaps);

@@ -67,7 +67,7 @@ static bool fits(void *context, uint64_t percent)
     op_list_clear(&search->scaled);
     largest_batch_scale(search->given, percent, &search->scaled);
     search->ops_left -= search->scaled.count;
-    what_if_measure(search->given->target, search->given->setup, &search->scaled, &row);
+    what_if_measure(search->given->target, search->given->setup, &search->scaled, &row, NULL);
     if (row.end == WHAT_IF_FITS) {
         search->found->row = row;
     }
@@ -102,7 +102,7 @@ static bool grows_or_fills(const struct remedy_case *given)
 {
     struct what_if_row row = {0};
     struct forecast forecast;
-    what_if_measure_growth(given->target, given->setup, given->ops, &row, &forecast);
+    what_if_measure(given->target, given->setup, given->ops, &row, &forecast);
     return forecast.grows || forecast.fills;
 }
 

@@ -1,4 +1,5 @@
 #include "diagnosis/private/leak.h"
+#include "diagnosis/tag_trend.h"
 
 #include "harness/base/check.h"
 
@@ -81,10 +82,10 @@ void leak_describe_rate(const struct evidence *evidence, uint64_t bytes, uint64_
     const uint64_t op_count = end_op > first_op ? end_op - first_op : 1;
     const uint64_t per_thousand = (uint64_t)((double)bytes * 1000 / (double)op_count);
     const uint64_t steps = leak_step_count(evidence, first_op, end_op);
-    diagnosis_describe(diagnosis, "%s per 1000 ops", diagnosis_size(per_thousand).text);
+    diagnosis_describe(diagnosis, "%s per 1000 ops", size_text_of(per_thousand).text);
     diagnosis_number(diagnosis, "bytes_per_1000_ops", per_thousand);
     if (steps > 0) {
-        diagnosis_describe(diagnosis, ", %s per execution", diagnosis_size(bytes / steps).text);
+        diagnosis_describe(diagnosis, ", %s per execution", size_text_of(bytes / steps).text);
         diagnosis_number(diagnosis, "bytes_per_execution", bytes / steps);
     }
 }
@@ -111,4 +112,21 @@ bool leak_piles_up(const struct evidence *evidence, uint8_t tag, uint32_t tag_co
         }
     }
     return false;
+}
+
+bool tag_trend_find(const struct history *history, uint32_t host, uint8_t tag,
+                    struct tag_trend *trend)
+{
+    const struct history_host *held = &history->hosts[host];
+    const struct evidence evidence = {.history = history, .host = host};
+    struct trend found;
+    const uint32_t tag_count = leak_tag_count(&evidence);
+    if (tag_count == 0 || leak_trend(&evidence, tag, tag_count, &found) != TREND_GROWS) {
+        return false;
+    }
+    *trend = (struct tag_trend){.first_op = held->samples[found.first].first_op,
+                                .end_op = history->op_count,
+                                .slope_bytes = found.slope_bytes / (double)held->interval,
+                                .at_bytes = held->samples[found.first].floor_bytes[tag]};
+    return true;
 }

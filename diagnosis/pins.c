@@ -111,12 +111,12 @@ void pins_describe_block(const struct evidence *evidence, const struct evidence_
     char name[SETUP_NAME_BYTES];
     if (block->kind == BLOCK_RETIRED) {
         diagnosis_describe(diagnosis, "%s at 0x%" PRIx64 " (retired)",
-                           diagnosis_size(block->size_bytes).text, block->address);
+                           size_text_of(block->size_bytes).text, block->address);
         return;
     }
     diagnosis_describe(diagnosis, "op %u ('%s', %s, %s)", block->op,
                        evidence_tag_name(evidence, block->tag, name),
-                       diagnosis_size(block->size_bytes).text, explain_place(block));
+                       size_text_of(block->size_bytes).text, explain_place(block));
 }
 
 static void describe_pin(const struct evidence *evidence, const struct pin *pin, bool is_first,
@@ -128,7 +128,7 @@ static void describe_pin(const struct evidence *evidence, const struct pin *pin,
                        is_first ? " In the way, each with the hole that would be there without it:"
                                 : ";");
     pins_describe_block(evidence, block, diagnosis);
-    diagnosis_describe(diagnosis, ": %s", diagnosis_size(measure_hole_without(evidence, pin)).text);
+    diagnosis_describe(diagnosis, ": %s", size_text_of(measure_hole_without(evidence, pin)).text);
     if (is_first) {
         diagnosis->op = block->op;
         diagnosis->has_tag = has_tag;
@@ -188,7 +188,7 @@ void pins_describe(const struct evidence *evidence, struct diagnosis *diagnosis)
     if (named > 1) {
         const uint64_t room = count_room_without(evidence, &pins, is_named);
         diagnosis_describe(diagnosis, ". Without these %zu, the largest hole would be %s", named,
-                           diagnosis_size(room).text);
+                           size_text_of(room).text);
         diagnosis_number(diagnosis, "largest_hole_without_named_bytes", room);
     }
     diagnosis_describe(diagnosis, "%s",

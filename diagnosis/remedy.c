@@ -1,6 +1,7 @@
 #include "diagnosis/remedy.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,6 +51,20 @@ void remedy_result_init(struct remedy_result *result)
 void remedy_result_deinit(struct remedy_result *result)
 {
     op_list_deinit(&result->ops);
+}
+
+bool remedy_note(struct remedy_result *result, uint64_t count, const char *none, const char *format,
+                 ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (count > 0) {
+        (void)vsnprintf(result->note, sizeof result->note, format, arguments);
+    } else {
+        snprintf(result->note, sizeof result->note, "%s", none);
+    }
+    va_end(arguments);
+    return count > 0;
 }
 
 bool remedy_apply(const struct remedy *remedy, const struct remedy_case *given, uint64_t parameter,

@@ -49,6 +49,9 @@ struct remedy_result {
 };
 void remedy_result_init(struct remedy_result *result);
 void remedy_result_deinit(struct remedy_result *result);
+/* The note of a result: the format where count is above 0, which it returns, otherwise `none`. */
+bool remedy_note(struct remedy_result *result, uint64_t count, const char *none, const char *format,
+                 ...) __attribute__((format(printf, 4, 5)));
 
 /* Which of its parameters are worth running. */
 enum remedy_search {

@@ -94,9 +94,9 @@ static void name_life(struct walk *walk, uint32_t i)
 void remedy_lives_init(struct remedy_lives *lives, const struct op_list *ops,
                        const bool *has_failed, uint64_t granule_bytes)
 {
-    CHECK(granule_bytes >= 1);
     struct walk walk = {.lives = lives, .ops = ops};
-    *lives = (struct remedy_lives){.op_count = ops->count, .granule_bytes = granule_bytes};
+    *lives = (struct remedy_lives){.op_count = ops->count,
+                                   .granule_bytes = granule_bytes == 0 ? 1 : granule_bytes};
     lives->lives = calloc(ops->count + 1, sizeof *lives->lives);
     lives->live_bytes = calloc(ops->count + 1, sizeof *lives->live_bytes);
     CHECK(lives->lives != NULL);
@@ -111,7 +111,7 @@ void remedy_lives_init(struct remedy_lives *lives, const struct op_list *ops,
             lives->lives[op->event].has_named_event = true;
         }
         const bool is_maker = op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD;
-        if (is_maker && !has_failed[i]) {
+        if (is_maker && (has_failed == NULL || !has_failed[i])) {
             begin_life(&walk, i);
         } else if (!is_maker) {
             name_life(&walk, i);

@@ -31,7 +31,8 @@ struct remedy_lives {
     uint64_t granule_bytes;
 };
 
-/* ops and has_failed as in struct remedy_case.  O(ops). */
+/* ops and has_failed as in struct remedy_case; NULL: none has failed.  granule_bytes 0 counts as 1.
+ * O(ops). */
 void remedy_lives_init(struct remedy_lives *lives, const struct op_list *ops,
                        const bool *has_failed, uint64_t granule_bytes);
 void remedy_lives_deinit(struct remedy_lives *lives);

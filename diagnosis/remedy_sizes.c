@@ -113,13 +113,12 @@ bool remedy_sizes_divide_steps(struct remedy_sizes *sizes, const struct remedy_c
     return sizes->changed_count > 0;
 }
 
-void remedy_sizes_note(const struct remedy_sizes *sizes, const char *what,
-                       char note[REMEDY_NOTE_BYTES])
+bool remedy_sizes_note(const struct remedy_sizes *sizes, const char *what, const char *none,
+                       struct remedy_result *result)
 {
-    char size[SIZE_TEXT_BYTES];
-    size_print_field(sizes->saved_bytes, size);
-    snprintf(note, REMEDY_NOTE_BYTES, "sizes %s: %" PRIu64 ", %s less requested in all", what,
-             sizes->changed_count, size);
+    return remedy_note(result, sizes->changed_count, none,
+                       "sizes %s: %" PRIu64 ", %s less requested in all", what,
+                       sizes->changed_count, size_text_of(sizes->saved_bytes).text);
 }
 
 bool remedy_sizes_unpad(const struct remedy_case *given, uint64_t unit_bytes, const char *what,
@@ -140,13 +139,10 @@ bool remedy_sizes_unpad(const struct remedy_case *given, uint64_t unit_bytes, co
         }
     }
     remedy_sizes_settle(&sizes, &given->lives);
-    remedy_sizes_note(&sizes, what, result->note);
-    if (sizes.changed_count == 0) {
-        snprintf(result->note, sizeof result->note, "%s",
-                 is_known ? "no block is padded by more than that"
-                          : "no op states its unpadded size");
-    }
-    return sizes.changed_count > 0;
+    return remedy_sizes_note(&sizes, what,
+                             is_known ? "no block is padded by more than that"
+                                      : "no op states its unpadded size",
+                             result);
 }
 
 bool remedy_sizes_divisor(const struct remedy_case *given, size_t index, uint64_t *parameter,

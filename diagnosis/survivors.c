@@ -1,6 +1,7 @@
 #include "diagnosis/private/survivors.h"
 
-#include <stdlib.h>
+#include "harness/base/order.h"
+
 #include <string.h>
 
 const uint32_t survivors_parts[SURVIVORS_PART_COUNT] = {16, 8, 4};
@@ -82,21 +83,13 @@ void survivors_take(const struct evidence *evidence, uint32_t part,
     }
 }
 
-static int compare_counts(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a;
-    const uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* A phase that begins in some window brings many that stay, and says nothing about the others: no
  * window counts for more than three times the middle one, and three.  Where most windows have none
  * at all, all is as it is. */
 static void cut_outliers(const struct survivors *survivors, uint64_t counts[SURVIVORS_WINDOW_COUNT])
 {
     memcpy(counts, survivors->counts, sizeof survivors->counts);
-    qsort(counts, SURVIVORS_WINDOW_COUNT, sizeof *counts, compare_counts);
-    const uint64_t middle = counts[SURVIVORS_WINDOW_COUNT / 2];
+    const uint64_t middle = median_of_numbers(counts, SURVIVORS_WINDOW_COUNT);
     const uint64_t most = middle == 0 ? UINT64_MAX : (middle + 1) * OUTLIER_FACTOR;
     for (uint32_t i = 0; i < SURVIVORS_WINDOW_COUNT; i++) {
         counts[i] = survivors->counts[i] < most ? survivors->counts[i] : most;

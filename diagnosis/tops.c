@@ -1,6 +1,8 @@
 #include "diagnosis/private/cycles.h"
+#include "diagnosis/private/own_ops.h"
 
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,31 +27,6 @@ static size_t find_group(const struct cycles *cycles, const struct tops *tops, u
     return (size_t)(cycle - 1) * tops->group_count / (cycles->swings.count - 1);
 }
 
-/* The op that made the block that the op frees; OP_NONE: it frees none. */
-static uint32_t find_freed(const struct op_list *ops, const struct op *op)
-{
-    const bool frees = op->kind == OP_FREE || op->kind == OP_FREE_AFTER;
-    return frees ? cycles_find_maker(ops, op->ref) : OP_NONE;
-}
-
-static void note_change(const struct op_list *ops, const struct op *op, uint64_t *tag_bytes,
-                        bool *is_freed)
-{
-    const uint32_t freed = find_freed(ops, op);
-    if (op->kind == OP_ALLOC || op->kind == OP_OUTPUT) {
-        tag_bytes[op->tag] += op->size_bytes;
-    } else if (freed != OP_NONE && !is_freed[freed]) {
-        is_freed[freed] = true;
-        tag_bytes[ops->ops[freed].tag] -= ops->ops[freed].size_bytes;
-    }
-}
-
-static uint8_t tag_of_change(const struct op_list *ops, const struct op *op)
-{
-    const uint32_t freed = find_freed(ops, op);
-    return freed != OP_NONE ? ops->ops[freed].tag : op->tag;
-}
-
 static void note_group(struct tops *tops, size_t group, const uint64_t *tag_bytes, uint8_t tag)
 {
     uint64_t *top = &tops->bytes[group][tag];
@@ -58,23 +35,27 @@ static void note_group(struct tops *tops, size_t group, const uint64_t *tag_byte
     *floor = tag_bytes[tag] < *floor ? tag_bytes[tag] : *floor;
 }
 
-static void collect_tops(const struct cycles *cycles, const struct evidence *evidence,
-                         struct tops *tops)
+/* The caller frees it; NULL: fewer steps than that, or fewer that settled. */
+static struct tops *collect_tops(const struct cycles *cycles, const struct evidence *evidence,
+                                 uint64_t step_count_min)
 {
-    const struct op_list *ops = evidence->ops;
+    const uint64_t steps = cycles_count_steps(cycles, 1);
+    if (cycles->swings.settled_count < step_count_min || steps < step_count_min) {
+        return NULL;
+    }
+    struct own_ops own;
+    struct tops *tops = calloc(1, sizeof *tops);
     uint64_t tag_bytes[OP_TAG_COUNT] = {0};
     size_t cycle = 0;
     size_t group = SIZE_MAX;
-    bool *is_freed = calloc(ops->count + 1, sizeof *is_freed);
-    CHECK(is_freed != NULL);
-    const uint64_t steps = cycles_count_steps(cycles, 1);
+    CHECK(tops != NULL);
+    own_ops_init(&own, evidence);
     tops->group_count = steps < GROUP_COUNT_MAX ? (size_t)steps : GROUP_COUNT_MAX;
-    for (size_t i = 0; i < ops->count; i++) {
-        const struct op *op = &ops->ops[i];
-        while (cycle < cycles->swings.count && cycles->swings.ends[cycle] < i) {
+    for (size_t i = 0; i < own.count; i++) {
+        while (cycle < cycles->swings.count && cycles->swings.ends[cycle] < own.ops[i]) {
             cycle++;
         }
-        if (op->host != evidence->host || op == evidence->op) {
+        if (&evidence->ops->ops[own.ops[i]] == evidence->op) {
             continue;
         }
         const bool counts = cycle >= 1 && cycle < cycles->swings.count;
@@ -84,12 +65,15 @@ static void collect_tops(const struct cycles *cycles, const struct evidence *evi
             memcpy(tops->bytes[group], tag_bytes, sizeof tag_bytes);
             memcpy(tops->floor_bytes[group], tag_bytes, sizeof tag_bytes);
         }
-        note_change(ops, op, tag_bytes, is_freed);
+        uint8_t tag;
+        const int64_t change = own_ops_change(&own, evidence, i, &tag);
+        tag_bytes[tag] += (uint64_t)change;
         if (counts) {
-            note_group(tops, group, tag_bytes, tag_of_change(ops, op));
+            note_group(tops, group, tag_bytes, tag);
         }
     }
-    free(is_freed);
+    own_ops_deinit(&own);
+    return tops;
 }
 
 /* Percent of the pairs of groups [first, count) of which the later one is higher. */
@@ -106,21 +90,13 @@ static uint64_t count_rising_pairs(const struct tops *tops, uint8_t tag, size_t 
     return all == 0 ? 0 : rising * 100 / all;
 }
 
-static int compare_bytes(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a;
-    const uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static uint64_t find_middle(uint64_t rows[][OP_TAG_COUNT], uint8_t tag, size_t first, size_t count)
 {
     uint64_t bytes[GROUP_COUNT_MAX];
     for (size_t i = 0; i < count; i++) {
         bytes[i] = rows[first + i][tag];
     }
-    qsort(bytes, count, sizeof *bytes, compare_bytes);
-    return bytes[count / 2];
+    return median_of_numbers(bytes, count);
 }
 
 static size_t quarter_of(const struct tops *tops)
@@ -162,13 +138,10 @@ bool cycles_find_rising_tops(const struct cycles *cycles, const struct evidence 
                              struct rising_tops *rising)
 {
     *rising = (struct rising_tops){.cycle_count = cycles->swings.count};
-    if (cycles->swings.settled_count < TOPS_STEP_COUNT_MIN ||
-        cycles_count_steps(cycles, 1) < TOPS_STEP_COUNT_MIN) {
+    struct tops *tops = collect_tops(cycles, evidence, TOPS_STEP_COUNT_MIN);
+    if (tops == NULL) {
         return false;
     }
-    struct tops *tops = calloc(1, sizeof *tops);
-    CHECK(tops != NULL);
-    collect_tops(cycles, evidence, tops);
     for (size_t i = 0; i < tops->group_count; i++) {
         for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
             tops->bytes[i][tag] -= tops->floor_bytes[i][tag];
@@ -212,13 +185,10 @@ bool cycles_find_rising_floor(const struct cycles *cycles, const struct evidence
                               struct rising_floor *rising)
 {
     *rising = (struct rising_floor){0};
-    if (cycles->swings.settled_count < FLOOR_HIGH_COUNT_MIN ||
-        cycles_count_steps(cycles, 1) < FLOOR_HIGH_COUNT_MIN) {
+    struct tops *tops = collect_tops(cycles, evidence, FLOOR_HIGH_COUNT_MIN);
+    if (tops == NULL) {
         return false;
     }
-    struct tops *tops = calloc(1, sizeof *tops);
-    CHECK(tops != NULL);
-    collect_tops(cycles, evidence, tops);
     const size_t first = find_group(cycles, tops, cycles->swings.settled_first);
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
         const struct rising_floor found = judge_floor(tops, (uint8_t)tag, first);

@@ -48,13 +48,9 @@ static void report_row(const struct trying *trying, const struct what_if_row *ro
 /* Of a list that grows it is worth knowing until when it would fit. */
 static void measure_row(struct trying *trying, struct what_if_row *row)
 {
-    struct forecast forecast;
-    if (!trying->what_if->grows) {
-        what_if_measure(trying->given->target, &trying->variant.setup, &trying->variant.ops, row);
-        return;
-    }
-    what_if_measure_growth(trying->given->target, &trying->variant.setup, &trying->variant.ops, row,
-                           &forecast);
+    struct forecast forecast = {0};
+    what_if_measure(trying->given->target, &trying->variant.setup, &trying->variant.ops, row,
+                    trying->what_if->grows ? &forecast : NULL);
     /* Restarts go on as the steps do. */
     const bool grows = forecast.grows && row->remedy != &remedy_restart;
     if (row->end == WHAT_IF_FITS && grows) {
@@ -252,8 +248,8 @@ static void try_as_it_is(struct trying *trying)
     struct forecast forecast;
     trying->variant.setup = *trying->given->setup;
     op_list_copy(&trying->variant.ops, trying->given->ops);
-    what_if_measure_growth(trying->given->target, &trying->variant.setup, &trying->variant.ops,
-                           &row, &forecast);
+    what_if_measure(trying->given->target, &trying->variant.setup, &trying->variant.ops, &row,
+                    &forecast);
     trying->what_if->grows = row.end != WHAT_IF_FITS && forecast.grows;
     add_row(trying->what_if, &row);
     report_row(trying, &row);

@@ -194,35 +194,22 @@ static size_t measure(const struct target *target, const struct setup *setup,
 }
 
 void what_if_measure(const struct target *target, const struct setup *setup,
-                     const struct op_list *ops, struct what_if_row *row)
-{
-    (void)measure(target, setup, ops, row, NULL);
-}
-
-/* Steps of a list of which every op acted. */
-static void find_steps(const struct setup *setup, const struct op_list *ops,
-                       struct remedy_steps *steps)
+                     const struct op_list *ops, struct what_if_row *row, struct forecast *forecast)
 {
     struct remedy_lives lives;
-    bool *has_failed = calloc(ops->count + 1, sizeof *has_failed);
-    CHECK(has_failed != NULL);
-    remedy_lives_init(&lives, ops, has_failed, setup->granule_bytes > 0 ? setup->granule_bytes : 1);
-    remedy_steps_init(steps, ops, &lives);
-    remedy_lives_deinit(&lives);
-    free(has_failed);
-}
-
-void what_if_measure_growth(const struct target *target, const struct setup *setup,
-                            const struct op_list *ops, struct what_if_row *row,
-                            struct forecast *forecast)
-{
     struct remedy_steps steps;
     struct op_list ran = *ops;
+    if (forecast == NULL) {
+        (void)measure(target, setup, ops, row, NULL);
+        return;
+    }
     uint64_t *in_use_bytes = calloc(ops->count + 1, sizeof *in_use_bytes);
     CHECK(in_use_bytes != NULL);
     ran.count = measure(target, setup, ops, row, in_use_bytes);
-    find_steps(setup, &ran, &steps);
+    remedy_lives_init(&lives, &ran, NULL, setup->granule_bytes);
+    remedy_steps_init(&steps, &ran, &lives);
     forecast_take(in_use_bytes, ran.count, &steps, setup->capacity_bytes, forecast);
     remedy_steps_deinit(&steps);
+    remedy_lives_deinit(&lives);
     free(in_use_bytes);
 }

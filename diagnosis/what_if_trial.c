@@ -68,13 +68,6 @@ static bool begin(struct what_if_trial *trial)
     return trial->is_ready;
 }
 
-/* Whether its memory goes on growing. */
-static void measure(struct what_if_trial *trial, struct what_if_row *row, struct forecast *forecast)
-{
-    what_if_measure_growth(trial->target, &trial->variant.setup, &trial->variant.ops, row,
-                           forecast);
-}
-
 /* False: the bound is reached, and row.note says so. */
 static bool try_parameter(struct what_if_trial *trial, uint64_t parameter,
                           struct what_if_answer *answer)
@@ -89,7 +82,8 @@ static bool try_parameter(struct what_if_trial *trial, uint64_t parameter,
     *row = (struct what_if_row){.remedy = answer->remedy, .parameter = parameter};
     remedy_title(answer->remedy, &trial->given, parameter, row->title);
     snprintf(row->note, sizeof row->note, "%s", trial->variant.note);
-    measure(trial, row, &answer->forecast);
+    what_if_measure(trial->target, &trial->variant.setup, &trial->variant.ops, row,
+                    &answer->forecast);
     answer->is_tried = row->end != WHAT_IF_DOES_NOT_APPLY;
     return true;
 }
@@ -127,7 +121,7 @@ bool what_if_trial_answer(struct what_if_trial *trial, const struct remedy *cons
                           const uint8_t *tag, struct what_if_answer *answer)
 {
     *answer = (struct what_if_answer){0};
-    if (choices == NULL || (!trial->is_ready && trial->is_begun)) {
+    if (choices[0] == NULL || (!trial->is_ready && trial->is_begun)) {
         return false;
     }
     if (!begin(trial)) {
@@ -157,8 +151,6 @@ bool what_if_trial_forecast(struct what_if_trial *trial, struct forecast *foreca
     if (!begin(trial) || !spend(trial, trial->base.ops.count)) {
         return false;
     }
-    trial->variant.setup = trial->base.setup;
-    op_list_copy(&trial->variant.ops, &trial->base.ops);
-    measure(trial, &row, forecast);
+    what_if_measure(trial->target, &trial->base.setup, &trial->base.ops, &row, forecast);
     return true;
 }

@@ -53,8 +53,8 @@ static const struct doctor_answer *ask_adapter(struct doctor *doctor, size_t ind
 {
     CHECK(index < DOCTOR_ADAPTER_COUNT_MAX);
     struct doctor_answer *answer = &doctor->answers[index];
-    struct death *death = answer->is_asked ? NULL : death_create();
-    if (death == NULL) {
+    struct death death;
+    if (answer->is_asked) {
         return answer;
     }
     struct writing bytes, output; /* a driver may print what it likes */
@@ -66,11 +66,11 @@ static const struct doctor_answer *ask_adapter(struct doctor *doctor, size_t ind
                                   .is_interruptible = true,
                                   .output = &output,
                                   .is_quiet = true};
-    take_answer(answer, child_work(&job, &bytes, death), death, &bytes);
+    const enum child_end end = child_work(&job, &bytes, &death);
+    take_answer(answer, end, &death, &bytes);
     answer->is_asked = true;
     writing_deinit(&bytes);
     writing_deinit(&output);
-    death_destroy(death);
     return answer;
 }
 

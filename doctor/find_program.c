@@ -84,10 +84,7 @@ enum ask_end ask_program(const char *const *words, struct writing *output)
 {
     int status = -1;
     struct writing answer;
-    struct death *death = death_create();
-    if (death == NULL) {
-        return ASK_NOT_ASKED;
-    }
+    struct death death;
     const struct child_job job = {.work = run_program,
                                   .context = (void *)(uintptr_t)words,
                                   .duration_ns = DURATION_NS,
@@ -95,13 +92,12 @@ enum ask_end ask_program(const char *const *words, struct writing *output)
                                   .output = output,
                                   .is_quiet = true};
     writing_init(&answer);
-    const enum child_end end = child_work(&job, &answer, death);
+    const enum child_end end = child_work(&job, &answer, &death);
     const int error = errno;
     if (answer.length == sizeof status) {
         memcpy(&status, answer.bytes, sizeof status);
     }
     writing_deinit(&answer);
-    death_destroy(death);
     errno = error;
     if (end == CHILD_NOT_BORN) {
         return ASK_NOT_ASKED;

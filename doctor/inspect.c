@@ -7,6 +7,7 @@
 #include "doctor/print.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
+#include "harness/base/target_option.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/limits.h"
 #include "harness/run/run.h"
@@ -126,13 +127,12 @@ static void put_options(const struct inspection *inspection, const struct target
                         struct writing *text)
 {
     struct writing found;
-    const char *help = target->option_help == NULL ? "" : target->option_help;
+    struct target_option_shown shown;
     writing_init(&found);
-    while (*help != '\0') {
-        const size_t length = strcspn(help, "\n");
-        writing_append(&found, found.length == 0 ? "" : "; ");
-        writing_append_bytes(&found, help, length);
-        help += length + (help[length] == '\n');
+    for (size_t at = 0; target_option_next(target, &at, &shown);) {
+        writing_append_format(&found, "%s%.*s=%.*s", found.length == 0 ? "" : "; ",
+                              (int)shown.key_length, shown.key, (int)shown.values_length,
+                              shown.values);
     }
     writing_append(&found, found.length == 0 ? "none" : "");
     put(inspection, "target", "options", &found, text);

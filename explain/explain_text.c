@@ -42,14 +42,11 @@ static enum exit_code append_run(const struct explain_options *options,
     struct writing answer;
     char death_words[DEATH_WORDS_BYTES];
     enum child_end end;
-    struct death *death = death_create();
-    if (death == NULL) {
-        return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
-    }
+    struct death death;
     writing_init(&answer);
-    const enum exit_code code = target_child(options->reading.run, death, explain_and_answer, &work,
-                                             &answer, &end);
-    death_describe(death, death_words);
+    const enum exit_code code = target_child(options->reading.run, &death, explain_and_answer,
+                                             &work, &answer, &end);
+    death_describe(&death, death_words);
     if (code == EXIT_KEPT && (end != CHILD_DONE || !append_words(&answer, text))) {
         snprintf(why, EXPLAIN_WHY_BYTES, "%s",
                  end == CHILD_DONE        ? "the target refuses the setup"
@@ -57,7 +54,6 @@ static enum exit_code append_run(const struct explain_options *options,
                                           : death_words);
     }
     writing_deinit(&answer);
-    death_destroy(death);
     return code;
 }
 

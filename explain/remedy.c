@@ -1,6 +1,5 @@
 /* The remedy of each cause: what to do, and what came of it when it was run. */
 #include "diagnosis/cause.h"
-#include "diagnosis/cause_remedy.h"
 #include "explain/private/explain_parts.h"
 #include "explain/projection.h"
 #include "harness/base/json.h"
@@ -163,8 +162,8 @@ static void keep_best(struct explanation *explanation, const struct what_if_answ
 
 void explain_remedy(struct explanation *explanation, const struct diagnosis *diagnosis)
 {
-    const struct remedy *const *choices = cause_remedies(diagnosis->cause->name);
-    struct what_if_trial *trial = choices == NULL ? NULL : find_trial(explanation);
+    const struct remedy *const *choices = diagnosis->cause->remedies;
+    struct what_if_trial *trial = choices[0] == NULL ? NULL : find_trial(explanation);
     struct what_if_answer answer;
     struct writing text, visible;
     char words[ADVICE_WORDS_BYTES], name[SETUP_NAME_BYTES];

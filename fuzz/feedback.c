@@ -95,13 +95,10 @@ static void take_span(struct feedback_sight *sight, uint64_t from, uint64_t to,
 
 static void note_spans(const struct model *model, struct feedback_sight *sight)
 {
-    struct span_cursor cursor;
     struct span span;
     uint64_t from = model_reserved_bytes(model);
     uint64_t movable_bytes = 0;
-    for (bool is_found = span_map_first(model_map(model), &cursor); is_found;
-         is_found = span_map_next(model_map(model), &cursor)) {
-        span_map_get(model_map(model), &cursor, &span);
+    EACH_SPAN(model_map(model), &span) {
         if (block_is_movable(model_block(model, (uint32_t)span.owner))) {
             movable_bytes += span.end - span.start;
             continue;

@@ -6,19 +6,19 @@
  * takes two of them for one. */
 static volatile enum rule ended_in;
 
-#define RULE(enumerator, name, promise, judge, plant)                    \
+#define RULE(enumerator, name, gravity, promise, judge, plant)           \
     __attribute__((noinline)) static _Noreturn void finding_##name(void) \
     {                                                                    \
         ended_in = RULE_##enumerator;                                    \
         abort();                                                         \
     }
 #include "harness/oracle/rule_list.h"
-RULE(NONE, none, "", "", "")
+RULE(NONE, none, HARM, "", "", "")
 #undef RULE
 
 static void (*const ends[RULE_COUNT])(void) = {
     [RULE_NONE] = finding_none,
-#define RULE(enumerator, name, promise, judge, plant) [RULE_##enumerator] = finding_##name,
+#define RULE(enumerator, name, gravity, promise, judge, plant) [RULE_##enumerator] = finding_##name,
 #include "harness/oracle/rule_list.h"
 #undef RULE
 };

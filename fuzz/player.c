@@ -1,6 +1,7 @@
 #include "fuzz/player.h"
 
 #include "harness/base/check.h"
+#include "harness/base/target_option.h"
 #include "harness/run/run_state.h"
 
 #include <stdlib.h>
@@ -22,34 +23,12 @@ struct player {
     bool is_promises_only;
 };
 
-/* libFuzzer looks at every call of strncmp(), for what an input could be compared with. */
-static bool begins_with(const char *line, const char *key, size_t length)
-{
-    size_t i = 0;
-    while (i < length && line[i] == key[i]) {
-        i++;
-    }
-    return i == length;
-}
-
-/* Whether the target says that it knows the option. */
-static bool has_option(const struct target *target, const char *key)
-{
-    const size_t length = strlen(key);
-    const char *line = target->option_help;
-    while (line != NULL && (!begins_with(line, key, length) || line[length] != '=')) {
-        const char *end = strchr(line, '\n');
-        line = end != NULL ? end + 1 : NULL;
-    }
-    return line != NULL;
-}
-
 struct player *player_create(const struct target *target)
 {
     struct player *player = calloc(1, sizeof *player);
     CHECK(player != NULL);
     player->target = target;
-    player->has_bound = has_option(target, nodes_option);
+    player->has_bound = target_has_option(target, nodes_option);
     return player;
 }
 
@@ -74,7 +53,7 @@ void player_keep_known_options(const struct target *target, struct setup *setup)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < setup->option_count; i++) {
-        if (has_option(target, setup->options[i].key)) {
+        if (target_has_option(target, setup->options[i].key)) {
             setup->options[count++] = setup->options[i];
         }
     }

@@ -276,12 +276,36 @@ struct target_setup {
     uint64_t capacity_bytes; /* a multiple of the granule */
     uint64_t granule_bytes;  /* 0: the target's own default */
     uint32_t coordinate[4];  /* x, y, z of the chip and number of its memory, for messages */
-    const struct target_option *options; /* option_count of them; unknown keys must be refused */
+    const struct target_option *options; /* option_count of them; unknown keys must be refused,
+                                            unless target.options has rows */
     uint32_t option_count;
 };
 struct target_option {
     const char *key;
     const char *value;
+};
+
+/* What the values of an option are. */
+enum target_option_kind {
+    TARGET_OPTION_TEXT = 0, /* any text, which open looks at */
+    TARGET_OPTION_FLAG,     /* yes, no */
+    TARGET_OPTION_WORD,     /* one of values, "a|b|c": least for the first of them, ascending */
+    TARGET_OPTION_ORDER,    /* each of values, "a,b,c", once, in any order: numbers as of words */
+    TARGET_OPTION_NUMBER,   /* from least to most */
+    TARGET_OPTION_SIZE,     /* the same in bytes, as 512, 16K or 1M */
+    TARGET_OPTION_POWER     /* the same, a power of two */
+};
+enum { TARGET_OPTION_WORD_COUNT_MAX = 32 };
+/* One option; all of it is constant. */
+struct target_option_row {
+    const char *key;
+    enum target_option_kind kind;
+    const char *values;   /* as lists show them: "none|slide|repack", "N", "<MiB>" */
+    uint64_t least, most; /* bounds; most 0 = none */
+    const char *help;     /* what it does, in one line; may be NULL */
+    /* Where the target keeps the value in a structure of its own, of size_bytes: 1, 2, 4 or 8; of a
+     * text a pointer, of an order uint32_t of each word.  The harness does not read them. */
+    size_t offset, size_bytes;
 };
 
 /* A request for a block.  size_bytes is what the message must print as requested. */
@@ -394,7 +418,8 @@ struct target {
     const char *name;
     const char *summary;
     const char *breaks;      /* planted targets: the rule that must catch them; else NULL */
-    const char *option_help; /* valid keys and values, one line each "key=a|b|c\n"; may be NULL */
+    const char *option_help; /* valid keys and values, one line each "key=a|b|c\n"; NULL: options
+                                has them, or there are none */
 
     /* required.  Opens an instance for setup and says what it promises.  On a value it does not
      * accept it returns TARGET_INVALID and writes one line into reason[reason_bytes]. */
@@ -493,6 +518,9 @@ struct target {
 
     /* optional.  Outlives the table. */
     const struct target_api *api;
+    /* optional, in place of option_help: rows, the last one with key NULL.  open gets no option
+     * that they do not list: the harness refuses others, and says what is valid. */
+    const struct target_option_row *options;
 };
 
 #endif

@@ -1,5 +1,7 @@
 #include "infer/option_values.h"
 
+#include "harness/base/target_option.h"
+
 #include <string.h>
 
 /* Small, usual and large, for whatever is counted. */
@@ -54,21 +56,20 @@ static void add_part(struct option_values *values, const char *text, size_t leng
     }
 }
 
-bool option_values_next(const char **help, struct option_values *values)
+bool option_values_next(const struct target *target, size_t *at, struct option_values *values)
 {
+    struct target_option_shown shown;
     *values = (struct option_values){0};
-    while (*help != NULL && **help != '\0') {
-        const char *line = *help;
-        const size_t length = strcspn(line, "\n"), key = strcspn(line, "=\n");
-        *help += length + (line[length] == '\n');
-        if (key == 0 || key >= SETUP_NAME_BYTES || line[key] != '=') {
+    while (target_option_next(target, at, &shown)) {
+        if (shown.key_length >= SETUP_NAME_BYTES) {
             continue;
         }
-        memcpy(values->key, line, key);
-        for (size_t at = key + 1; at <= length;) {
-            const size_t part = strcspn(line + at, "|\n");
-            add_part(values, line + at, part);
-            at += part + 1;
+        memcpy(values->key, shown.key, shown.key_length);
+        for (size_t from = 0; from <= shown.values_length;) {
+            size_t part = strcspn(shown.values + from, "|\n");
+            part = part > shown.values_length - from ? shown.values_length - from : part;
+            add_part(values, shown.values + from, part);
+            from += part + 1;
         }
         return true;
     }

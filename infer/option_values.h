@@ -1,4 +1,4 @@
-/* Which values of a target's options the experiments try: those that its option_help lists. */
+/* Which values of a target's options the experiments try: those that it lists. */
 #ifndef INFER_OPTION_VALUES_H
 #define INFER_OPTION_VALUES_H
 
@@ -9,7 +9,7 @@
 
 enum { OPTION_VALUE_COUNT_MAX = 16 };
 
-/* One line of option_help.  Values are those between bars.  For N, a number, a few numbers are
+/* One option.  Values are those between bars.  For N, a number, a few numbers are
  * tried; a list with commas is tried in its order and in the reverse; of other words in capitals or
  * in angle brackets, which stand for any text, nothing is tried. */
 struct option_values {
@@ -19,8 +19,8 @@ struct option_values {
     bool is_open; /* it has values that are not tried */
 };
 
-/* Reads the line that *help begins with, and moves *help behind it.  False: there is none.  What is
- * longer than a setup may have, or beyond the count, is left out (is_open). */
-bool option_values_next(const char **help, struct option_values *values);
+/* The next option of the target, in its order; *at begins as 0.  False: there is none left.  What
+ * is longer than a setup may have, or beyond the count, is left out (is_open). */
+bool option_values_next(const struct target *target, size_t *at, struct option_values *values);
 
 #endif

@@ -69,11 +69,12 @@ struct kit_setup {
                                           granule_bytes, rounding and regions */
     const struct target_setup *target; /* as the harness gave it */
     const char *option_help;           /* as kit_open got it */
+    const struct target_option_row *options; /* those of the allocator */
 };
 /* What was given for an option; NULL: nothing was. */
 const char *kit_option(const struct kit_setup *setup, const char *key);
 /* Whether an option has that value.  One that was not given has the first value that option_help
- * lists for it. */
+ * or the row lists for it. */
 bool kit_option_is(const struct kit_setup *setup, const char *key, const char *value);
 
 /* The memory that an allocator of pointers gets, on top of the capacity as it keeps some of it for
@@ -107,6 +108,10 @@ struct kit_allocator {
     struct target_regions regions; /* grows: allocate_offset and largest_free_bytes are there */
     bool aligns_naturally; /* each block lies at a multiple of its size class: see target_contract;
                               align_bytes of allocate need not be so much */
+
+    /* As target.options, in place of option_help; NULL = none.  The harness holds what is given to
+     * them. */
+    const struct target_option_row *options;
 
     /* NULL: it is open.  Otherwise one line that says why not, valid until the kit has read it;
      * close is then not called. */

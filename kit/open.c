@@ -179,7 +179,8 @@ static const char *open_allocator(struct target_instance *instance, void *arena,
         .host = &instance->host,
         .contract = contract,
         .target = setup,
-        .option_help = option_help};
+        .option_help = option_help,
+        .options = allocator->options};
     const char *why = allocator->open != NULL ? allocator->open(instance->state, &opened) : NULL;
     if (why != NULL) {
         return why;
@@ -241,7 +242,8 @@ enum target_result kit_open(const struct kit_allocator *allocator, const char *o
                             char *reason, size_t reason_bytes)
 {
     uint64_t granule = 0;
-    if (!kit_options_check(option_help, setup, reason, reason_bytes)) {
+    if (allocator->options == NULL &&
+        !kit_options_check(option_help, setup, reason, reason_bytes)) {
         return TARGET_INVALID;
     }
     const char *why = has_calls(allocator) ? choose_granule(allocator, setup, &granule)

@@ -80,13 +80,23 @@ const char *kit_option(const struct kit_setup *setup, const char *key)
     return NULL;
 }
 
+/* What the rows list for the key; NULL: they do not have it. */
+static const char *find_row_values(const struct target_option_row *row, const char *key)
+{
+    while (row != NULL && row->key != NULL && strcmp(row->key, key) != 0) {
+        row++;
+    }
+    return row == NULL || row->key == NULL ? NULL : row->values;
+}
+
 bool kit_option_is(const struct kit_setup *setup, const char *key, const char *value)
 {
     const char *given = kit_option(setup, key);
     if (given != NULL) {
         return strcmp(given, value) == 0;
     }
-    const char *values = find_values(setup->option_help, key);
+    const char *values = setup->options != NULL ? find_row_values(setup->options, key)
+                                                : find_values(setup->option_help, key);
     return values != NULL && strcspn(values, "|\n") == strlen(value) &&
            strncmp(values, value, strlen(value)) == 0;
 }

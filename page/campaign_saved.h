@@ -1,5 +1,5 @@
 /* What a campaign left in its folder to go on with, read for a page.  The folder may come from a
- * stranger: no link is followed, and each field is looked at (checkpoint_check.h). */
+ * stranger: no link is followed, and each field is looked at (checkpoint.h). */
 #ifndef PAGE_CAMPAIGN_SAVED_H
 #define PAGE_CAMPAIGN_SAVED_H
 

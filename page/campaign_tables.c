@@ -194,7 +194,6 @@ static void append_mix(struct writing *html, const struct campaign_lines *lines)
 static void append_probes(struct writing *html, const struct campaign_lines *lines)
 {
     json_t *probes = json_object_get(lines->totals, "probes");
-    const json_t *pairs = json_object_get(lines->totals, "probe_pairs");
     const char *name;
     const json_t *value;
     struct writing missed;
@@ -214,11 +213,7 @@ static void append_probes(struct writing *html, const struct campaign_lines *lin
     page_append_count(html, json_object_size(probes) - missed_count);
     writing_append(html, " of ");
     page_append_count(html, json_object_size(probes));
-    writing_append(html, " states worth reaching, and ");
-    page_append_count(html, member_number(pairs, "hit"));
-    writing_append(html, " of ");
-    page_append_count(html, member_number(pairs, "possible"));
-    writing_append(html, " pairs of them, were reached.</p>\n");
+    writing_append(html, " states worth reaching were reached.</p>\n");
     if (missed_count > 0) {
         writing_append(html, "<p>Never: ");
         page_append_cut(html, writing_string(&missed), 4 * WORDS_BYTES_MAX);

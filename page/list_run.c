@@ -16,19 +16,15 @@ static enum exit_code run_list(struct list_run *run, const struct page_options *
 {
     struct writing answer;
     enum child_end end;
-    struct death *death = death_create();
-    if (death == NULL) {
-        return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
-    }
+    struct death death;
     writing_init(&answer);
-    const enum exit_code code = target_child(options->reading.run, death, record_list, run, &answer,
-                                             &end);
+    const enum exit_code code = target_child(options->reading.run, &death, record_list, run,
+                                             &answer, &end);
     run->has_died = code == EXIT_KEPT && end == CHILD_DIED;
     run->is_stopped = code == EXIT_KEPT && end == CHILD_STOPPED;
-    death_describe(death, run->death);
-    death_signature(death, run->signature);
+    death_describe(&death, run->death);
+    death_signature(&death, run->signature);
     writing_deinit(&answer);
-    death_destroy(death);
     return code;
 }
 

@@ -1,10 +1,10 @@
 #include "page/run_record.h"
 
+#include "campaign/process/shared_memory.h"
 #include "harness/base/check.h"
 #include "harness/lanes/lanes_list.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 /* Blocks: 160 MiB at most, of which only what is used takes memory. */
 enum { BLOCK_ROOM = 5 << 20, MARK_ROOM = 1 << 20 };
@@ -20,35 +20,20 @@ const char *record_state_name(enum record_state state)
 
 /* --- memory --- */
 
-/* Pages that are never written take no memory.  NULL: there is no room for the addresses. */
-static void *map_shared(size_t count, size_t size)
-{
-    void *memory = mmap(NULL, (count + 1) * size, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-static void unmap_shared(void *memory, size_t count, size_t size)
-{
-    if (memory != NULL) {
-        (void)munmap(memory, (count + 1) * size);
-    }
-}
-
 struct run_record *run_record_create(const struct setup *setup, const struct op_list *list)
 {
-    struct run_record *record = map_shared(1, sizeof *record);
+    struct run_record *record = shared_memory_create(sizeof *record);
     if (record == NULL) {
         return NULL;
     }
     record->list = list;
     setup_copy(&record->setup, setup);
     record->has_lanes = lanes_are_in(list);
-    record->ops = map_shared(list->count, sizeof *record->ops);
+    record->ops = shared_memory_create((list->count + 1) * sizeof *record->ops);
     record->block_room = BLOCK_ROOM;
-    record->blocks = map_shared(record->block_room, sizeof *record->blocks);
+    record->blocks = shared_memory_create(record->block_room * sizeof *record->blocks);
     record->mark_room = MARK_ROOM;
-    record->marks = map_shared(record->mark_room, sizeof *record->marks);
+    record->marks = shared_memory_create(record->mark_room * sizeof *record->marks);
     if (record->ops == NULL || record->blocks == NULL || record->marks == NULL) {
         run_record_destroy(record);
         return NULL;
@@ -61,10 +46,10 @@ void run_record_destroy(struct run_record *record)
     if (record == NULL) {
         return;
     }
-    unmap_shared(record->ops, record->list->count, sizeof *record->ops);
-    unmap_shared(record->blocks, record->block_room, sizeof *record->blocks);
-    unmap_shared(record->marks, record->mark_room, sizeof *record->marks);
-    unmap_shared(record, 1, sizeof *record);
+    shared_memory_destroy(record->ops, (record->list->count + 1) * sizeof *record->ops);
+    shared_memory_destroy(record->blocks, record->block_room * sizeof *record->blocks);
+    shared_memory_destroy(record->marks, record->mark_room * sizeof *record->marks);
+    shared_memory_destroy(record, sizeof *record);
 }
 
 /* --- what is asked of it --- */

@@ -1,5 +1,6 @@
 #include "pod/member.h"
 
+#include "campaign/process/shared_memory.h"
 #include "harness/base/check.h"
 
 #include <signal.h>
@@ -11,7 +12,7 @@
 bool member_start(struct member *member, const struct rank_plan *plan)
 {
     *member = (struct member){.plan = *plan, .state = CHILD_BUSY};
-    member->plan.death = death_create();
+    member->plan.death = shared_memory_create(sizeof *member->plan.death);
     return member->plan.death != NULL &&
            child_start(&member->child, rank_main, &member->plan, CHILD_TAKES_TASKS);
 }
@@ -25,9 +26,7 @@ void member_deinit(struct member *member)
     if (member->child.answers > 0) {
         child_close(&member->child);
     }
-    if (member->plan.death != NULL) {
-        death_destroy(member->plan.death);
-    }
+    shared_memory_destroy(member->plan.death, sizeof *member->plan.death);
     *member = (struct member){0};
 }
 

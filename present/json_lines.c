@@ -359,10 +359,6 @@ static void append_probes(struct writing *text, const struct run_totals *totals)
         json_add_number(text, probe_info((enum probe)i)->name, totals->probes[i]);
     }
     json_unnest(text, '}');
-    json_nest(text, "probe_pairs", '{');
-    json_add_number(text, "hit", probe_pairs_ever_hit(totals->probe_pairs));
-    json_add_number(text, "possible", probe_pairs_possible());
-    json_unnest(text, '}');
 }
 
 void json_line_result(struct writing *text, const struct report_result *result)

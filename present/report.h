@@ -207,8 +207,7 @@ struct report_campaign {
     size_t finding_count;
     const struct report_probe *probes; /* probe_count of them */
     size_t probe_count;
-    uint64_t probe_pair_count, probe_pair_count_max; /* pairs that were hit by one op; possible */
-    const struct report_canary *canary;              /* NULL: none was run */
+    const struct report_canary *canary; /* NULL: none was run */
     const struct report_end *end;
     uint64_t duration_left_ns;       /* of the whole campaign; UINT64_MAX = not bounded by time */
     const char *directory;           /* where results.jsonl and the certificates lie */

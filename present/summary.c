@@ -128,11 +128,6 @@ static void append_probes(struct writing *text, const struct report_campaign *ca
         json_add_number(text, campaign->probes[i].name, campaign->probes[i].count);
     }
     json_unnest(text, '}');
-    json_break(text, 0);
-    json_nest(text, "probe_pairs", '{');
-    json_add_number(text, "hit", campaign->probe_pair_count);
-    json_add_number(text, "possible", campaign->probe_pair_count_max);
-    json_unnest(text, '}');
 }
 
 static void append_canary(struct writing *text, const struct report_canary *canary)

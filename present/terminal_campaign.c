@@ -184,9 +184,8 @@ static void append_probes(struct writing *text, const struct report_result *resu
     for (size_t i = 0; i < count; i++) {
         run_totals_add(&sum, &results[i].totals);
     }
-    writing_append_format(text, "probes: %" PRIu64 " of %d hit, %" PRIu64 " of %" PRIu64 " pairs\n",
-                          probes_ever_hit(sum.probes), (int)PROBE_COUNT,
-                          probe_pairs_ever_hit(sum.probe_pairs), probe_pairs_possible());
+    writing_append_format(text, "probes: %" PRIu64 " of %d hit\n", probes_ever_hit(sum.probes),
+                          (int)PROBE_COUNT);
 }
 
 void terminal_results(struct writing *text, const struct report_result *results, size_t count)

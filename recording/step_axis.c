@@ -32,9 +32,7 @@ static void take_period(struct step_axis *axis, const struct op_list *ops, uint6
 {
     struct remedy_lives lives;
     struct remedy_steps steps;
-    bool *has_failed = calloc(ops->count + 1, 1);
-    CHECK(has_failed != NULL);
-    remedy_lives_init(&lives, ops, has_failed, granule_bytes == 0 ? 1 : granule_bytes);
+    remedy_lives_init(&lives, ops, NULL, granule_bytes);
     remedy_steps_init(&steps, ops, &lives);
     for (size_t i = 0; i < steps.count && has_ends(&lives, steps.count); i++) {
         axis->ops[axis->count] = steps.bounds[i];
@@ -42,7 +40,6 @@ static void take_period(struct step_axis *axis, const struct op_list *ops, uint6
     }
     remedy_steps_deinit(&steps);
     remedy_lives_deinit(&lives);
-    free(has_failed);
 }
 
 void step_axis_init(struct step_axis *axis, const struct said *said, size_t said_count,
@@ -69,7 +66,7 @@ static void take_cycles(struct step_axis *axis, const struct remedy_lives *lives
     }
     swings_init(&swings, curve, lives->op_count);
     for (size_t i = swings.settled_first; swings.settled_count > 0 && i <= swings.count; i++) {
-        axis->ops[axis->count] = swings.ends[i - 1] + 1;
+        axis->ops[axis->count] = swings.ends[i - 1];
         axis->numbers[axis->count++] = i;
     }
     axis->are_cycles = axis->count > 0;
@@ -84,12 +81,9 @@ void step_axis_find_cycles(struct step_axis *axis, const struct op_list *ops,
     if (axis->count > 0) {
         return;
     }
-    bool *has_failed = calloc(ops->count + 1, 1);
-    CHECK(has_failed != NULL);
-    remedy_lives_init(&lives, ops, has_failed, granule_bytes == 0 ? 1 : granule_bytes);
+    remedy_lives_init(&lives, ops, NULL, granule_bytes);
     take_cycles(axis, &lives);
     remedy_lives_deinit(&lives);
-    free(has_failed);
 }
 
 void step_axis_deinit(struct step_axis *axis)

@@ -33,15 +33,6 @@ enum exit_code target_child(const struct run_options *options, struct death *dea
     return EXIT_KEPT;
 }
 
-enum exit_code target_child_begin(struct death **death)
-{
-    *death = death_create();
-    return *death != NULL
-               ? EXIT_KEPT
-               : message_fail(EXIT_HARNESS, "cannot share memory with another process: %s",
-                              strerror(errno));
-}
-
 struct target_reply target_ask(const struct target_question *question, void *to, size_t length,
                                void *more, size_t more_length)
 {

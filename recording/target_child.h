@@ -14,9 +14,6 @@ enum exit_code target_child(const struct run_options *options, struct death *dea
                             void (*work)(void *context, int file), void *context,
                             struct writing *answer, enum child_end *end);
 
-/* Memory for what a child leaves when it dies.  EXIT_KEPT, or EXIT_HARNESS after one message. */
-enum exit_code target_child_begin(struct death **death);
-
 /* Who is asked, and what: work answers with plain data. */
 struct target_question {
     const struct run_options *options;

@@ -15,8 +15,10 @@ static void note_error(struct export_feed *feed)
 static void send_event(void *context, const struct export_event *event)
 {
     struct export_feed *feed = context;
-    feed->exporter->event(&feed->export, event);
-    note_error(feed);
+    if (feed->exporter->event != NULL) {
+        feed->exporter->event(&feed->export, event);
+        note_error(feed);
+    }
     feed->event_count++;
 }
 
@@ -42,7 +44,7 @@ static void begin_feed(struct export_feed *feed, const struct setup *setup)
     feed->setup = *setup;
     feed->has_begun = true;
     feed->export.setup = &feed->setup;
-    feed->is_good = feed->exporter->begin(&feed->export);
+    feed->is_good = feed->exporter->begin == NULL || feed->exporter->begin(&feed->export);
 }
 
 static void send_op(struct export_feed *feed, const struct run *run, const struct verdict *verdict)
@@ -93,7 +95,8 @@ bool export_feed_finish(struct export_feed *feed, const struct trial *trial)
                                  .ops = &trial->ops,
                                  .now_ns = block_events_now_ns(feed->block_events)};
     final.blocks = block_events_blocks(feed->block_events, &final.block_count);
-    feed->is_good = feed->exporter->end(&feed->export, feed->is_good ? &final : NULL) &&
+    feed->is_good = (feed->exporter->end == NULL ||
+                     feed->exporter->end(&feed->export, feed->is_good ? &final : NULL)) &&
                     feed->is_good;
     note_error(feed);
     return feed->is_good;

@@ -6,6 +6,7 @@
 #include "campaign/process/attempt.h"
 #include "campaign/process/child.h"
 #include "campaign/process/fresh.h"
+#include "campaign/process/shared_memory.h"
 #include "diagnosis/hang.h"
 #include "diagnosis/shortage.h"
 #include "diagnosis/standstill.h"
@@ -24,7 +25,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* What a replay spends on the largest requests beside justified verdicts: a unit is a block that is
@@ -431,8 +431,9 @@ static enum exit_code fail_after(const struct replaying *replaying, const struct
                         replaying->options->after[replaying->state->after_count], words);
 }
 
-static enum exit_code run_replay(struct replaying *replaying, struct death *death)
+static enum exit_code run_replay(struct replaying *replaying)
 {
+    struct death death;
     struct writing answer, printed;
     const struct child_job job = {.work = replay_list,
                                   .context = replaying,
@@ -442,31 +443,31 @@ static enum exit_code run_replay(struct replaying *replaying, struct death *deat
     print_start(replaying);
     writing_init(&answer);
     writing_init(&printed);
-    const enum child_end end = child_work(&job, &answer, death);
+    const enum child_end end = child_work(&job, &answer, &death);
     message_quote("target", &printed);
     writing_deinit(&answer);
     writing_deinit(&printed);
     if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
     }
-    if (death->kind == DEATH_CHECK) {
-        return fail_check(replaying, death);
+    if (death.kind == DEATH_CHECK) {
+        return fail_check(replaying, &death);
     }
-    if (death->kind == DEATH_CHANNEL) {
+    if (death.kind == DEATH_CHANNEL) {
         replaying->state->is_output_failed = false; /* the target closed that, too */
     }
     if (replaying->state->after_count < replaying->options->after_count) {
-        return fail_after(replaying, death);
+        return fail_after(replaying, &death);
     }
-    if (death->kind != DEATH_NONE) {
-        print_death(replaying, death);
+    if (death.kind != DEATH_NONE) {
+        print_death(replaying, &death);
     }
     if (end == CHILD_DONE && !replaying->state->is_done) {
         return message_fail(EXIT_HARNESS,
                             "%s: the target now refuses the setup that it accepted before",
                             replaying->options->path);
     }
-    return print_end(replaying, end == CHILD_STOPPED && death->kind == DEATH_NONE);
+    return print_end(replaying, end == CHILD_STOPPED && death.kind == DEATH_NONE);
 }
 
 static enum exit_code replay_recording(const struct replay_options *options,
@@ -475,31 +476,23 @@ static enum exit_code replay_recording(const struct replay_options *options,
 {
     struct replaying replaying = {
         .options = options, .recording = recording, .after = after, .start_ns = clock_now_ns()};
-    void *memory = mmap(NULL, sizeof(struct replay_state), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
+    replaying.state = shared_memory_create(sizeof *replaying.state);
+    if (replaying.state == NULL) {
         return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
     }
-    struct death *death = death_create();
-    if (death == NULL) {
-        (void)munmap(memory, sizeof(struct replay_state));
-        return message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
-    }
-    replaying.state = memory;
     compare_init(&replaying.state->compare, recording);
     output_init(&replaying.output, options->reading.run->is_json);
     reporter_init(&replaying.reporter, output_report, &replaying.output);
     death_set_op_timeout(options->reading.run->op_timeout_ns);
     enum exit_code code = replay_proofs_init(&replaying.proofs, options->certificates);
     if (code == EXIT_KEPT) {
-        code = run_replay(&replaying, death);
+        code = run_replay(&replaying);
     }
-    death_destroy(death);
     writing_deinit(&replaying.text);
     reporter_deinit(&replaying.reporter);
     writing_deinit(&replaying.certificate);
     replay_proofs_deinit(&replaying.proofs);
-    (void)munmap(memory, sizeof(struct replay_state));
+    shared_memory_destroy(replaying.state, sizeof *replaying.state);
     return code;
 }
 

@@ -2,6 +2,7 @@
 
 #include "campaign/base/clock.h"
 #include "campaign/process/child.h"
+#include "campaign/process/shared_memory.h"
 #include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
 #include "harness/base/json.h"
@@ -12,7 +13,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 static void put_line(struct schedule_search *schedule_search)
 {
@@ -238,23 +238,17 @@ enum exit_code schedule_search_run(const char *path, const struct run_options *r
     reporter_init(&schedule_search.reporter, output_report, &schedule_search.output);
     death_set_op_timeout(run->op_timeout_ns);
     enum exit_code code = check_list(&schedule_search);
-    void *memory = mmap(NULL, sizeof(struct search_state), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    schedule_search.state = shared_memory_create(sizeof *schedule_search.state);
     schedule_search.words = last_words_create();
-    if (code == EXIT_KEPT && (memory == MAP_FAILED || schedule_search.words == NULL)) {
+    if (code == EXIT_KEPT && (schedule_search.state == NULL || schedule_search.words == NULL)) {
         code = message_fail(EXIT_HARNESS, "cannot map shared memory: %s", strerror(errno));
     }
     if (code == EXIT_KEPT) {
-        schedule_search.state = memory;
         print_start(&schedule_search);
         code = run_search(&schedule_search);
     }
-    if (schedule_search.words != NULL) {
-        last_words_destroy(schedule_search.words);
-    }
-    if (memory != MAP_FAILED) {
-        (void)munmap(memory, sizeof(struct search_state));
-    }
+    last_words_destroy(schedule_search.words);
+    shared_memory_destroy(schedule_search.state, sizeof *schedule_search.state);
     writing_deinit(&schedule_search.text);
     reporter_deinit(&schedule_search.reporter);
     writing_deinit(&schedule_search.replay);

@@ -299,20 +299,24 @@ static uint64_t block_bytes(void *state, uint64_t offset, uint64_t size_bytes)
     .free_offset = free_block, .block_bytes = block_bytes
 
 /* The table target_buddy or plant_`name_`, with what it breaks after its summary. */
-#define BUDDY_TARGET(table_, opener_, option_help_, name_, summary_, breaks_)                \
-    static enum target_result open_##table_(                                                 \
-        const struct target_setup *setup, const struct device_services *device,              \
-        struct target_instance **instance, struct target_contract *contract, char *reason,   \
-        size_t reason_bytes)                                                                 \
-    {                                                                                        \
-        static const struct kit_allocator allocator = {BUDDY_ALLOCATOR, .open = opener_};    \
-        return kit_open(&allocator, option_help_, setup, device, instance, contract, reason, \
-                        reason_bytes);                                                       \
-    }                                                                                        \
-    const struct target table_ = {KIT_TABLE(name_, summary_, option_help_, open_##table_),   \
-                                  .breaks = breaks_}
+#define BUDDY_TARGET(table_, opener_, options_, name_, summary_, breaks_)                  \
+    static enum target_result open_##table_(                                               \
+        const struct target_setup *setup, const struct device_services *device,            \
+        struct target_instance **instance, struct target_contract *contract, char *reason, \
+        size_t reason_bytes)                                                               \
+    {                                                                                      \
+        static const struct kit_allocator allocator = {BUDDY_ALLOCATOR, .open = opener_,   \
+                                                       .options = options_};               \
+        return kit_open(&allocator, NULL, setup, device, instance, contract, reason,       \
+                        reason_bytes);                                                     \
+    }                                                                                      \
+    const struct target table_ = {KIT_TABLE(name_, summary_, NULL, open_##table_),         \
+                                  .options = options_, .breaks = breaks_}
 
-BUDDY_TARGET(target_buddy, open_sound, "declares=yes|no\n", "buddy",
+static const struct target_option_row option_rows[] = {
+    {"declares", TARGET_OPTION_FLAG, .values = "yes|no"}, {.key = NULL}};
+
+BUDDY_TARGET(target_buddy, open_sound, option_rows, "buddy",
              "a binary buddy allocator: each block lies at a multiple of its size", NULL);
 
 #define BUDDY_PLANT(name_, defect_, summary_, breaks_)                          \

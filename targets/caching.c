@@ -4,6 +4,7 @@
 
 #include "kit/kit.h"
 #include "targets/caching/cache.h"
+#include "targets/private/option.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,22 +17,43 @@ struct caching {
     bool is_expandable, is_range_taken; /* the one range is the whole device */
 };
 
+/* Its options that are numbers; what was not given is 0. */
+struct caching_numbers {
+    uint64_t max_split_mib, max_non_split_mib, large_segment_mib;
+    uint32_t divisions_log2;
+    const char *memory_fraction, *collection_threshold; /* as they were given, or NULL */
+};
+
 /* PyTorch's settings, under its names.  pools=one is no setting of PyTorch: one pool without kept
- * remainders, so that the contract with limit=device describes it exactly. */
-#define OPTION_HELP(pools, limit)                 \
-    "pools=" pools "\n"                           \
-    "limit=" limit "\n"                           \
-    "max_split_size_mb=<MiB>\n"                   \
-    "max_non_split_rounding_mb=<MiB>\n"           \
-    "large_segment_size_mb=<MiB>\n"               \
-    "roundup_power2_divisions=1|2|4|8|16|32|64\n" \
-    "per_process_memory_fraction=<fraction>\n"    \
-    "garbage_collection_threshold=<fraction>\n"   \
-    "expandable_segments=False|True\n"            \
-    "ties=address|counter\n"
+ * remainders, so that the contract with limit=device describes it exactly.  The first word is what
+ * holds where nothing is given. */
+#define CACHING_MIB(key, member)                                                                   \
+    {                                                                                              \
+        key, TARGET_OPTION_NUMBER, "<MiB>", 11, 1 << 24, OPTION_AT(struct caching_numbers, member) \
+    }
+#define CACHING_FRACTION(key, member)                                                              \
+    {                                                                                              \
+        key, TARGET_OPTION_TEXT, .values = "<fraction>", OPTION_AT(struct caching_numbers, member) \
+    }
+#define CACHING_OPTION_ROWS(pools, limit)                                                    \
+    {"pools", TARGET_OPTION_WORD, .values = (pools)},                                        \
+        {"limit", TARGET_OPTION_WORD, .values = (limit)},                                    \
+        CACHING_MIB("max_split_size_mb", max_split_mib),                                     \
+        CACHING_MIB("max_non_split_rounding_mb", max_non_split_mib),                         \
+        CACHING_MIB("large_segment_size_mb", large_segment_mib),                             \
+        OPTION_WORDS("roundup_power2_divisions", "1|2|4|8|16|32|64", struct caching_numbers, \
+                     divisions_log2),                                                        \
+        CACHING_FRACTION("per_process_memory_fraction", memory_fraction),                    \
+        CACHING_FRACTION("garbage_collection_threshold", collection_threshold),              \
+        {"expandable_segments", TARGET_OPTION_WORD, .values = "False|True"},                 \
+        {"ties", TARGET_OPTION_WORD, .values = "address|counter"},                           \
+    {                                                                                        \
+        .key = NULL                                                                          \
+    }
 
 #define MIB (UINT64_C(1) << 20)
 #define STEP_BYTES (2 * MIB)
+enum { REASON_BYTES = 512 };
 
 /* --- upstream --- */
 
@@ -104,79 +126,55 @@ static void host_free(void *context, void *memory, size_t bytes)
 
 /* --- settings --- */
 
-/* A positive decimal number with nothing behind it, and at most max. */
-static bool read_number(const char *text, double max, double *value)
+/* What was given as a share; nothing given is right.  False: it is no number above 0 and at most 1.
+ */
+static bool read_fraction(const char *text, double *value)
 {
     char *end = NULL;
-    const double number = text[0] >= '0' && text[0] <= '9' ? strtod(text, &end) : 0;
-    const bool is_number = end != NULL && *end == '\0' && number > 0 && number <= max;
+    const double number = text != NULL && text[0] >= '0' && text[0] <= '9' ? strtod(text, &end) : 0;
+    const bool is_number = end != NULL && *end == '\0' && number > 0 && number <= 1;
     *value = is_number ? number : *value;
-    return is_number;
+    return text == NULL || is_number;
 }
 
-/* Each is false: the value is wrong; nothing given is right. */
-static bool read_fraction(const struct kit_setup *setup, const char *key, double *value)
+static const char *read_sizes(const struct caching_numbers *numbers,
+                              struct cache_settings *settings)
 {
-    const char *text = kit_option(setup, key);
-    return text == NULL || read_number(text, 1, value);
-}
-
-static bool read_mebibytes(const struct kit_setup *setup, const char *key, uint64_t min_bytes,
-                           uint64_t *bytes)
-{
-    const char *text = kit_option(setup, key);
-    double value = 0;
-    if (text == NULL) {
-        return true;
+    if (numbers->large_segment_mib != 0) {
+        settings->large_segment_bytes = numbers->large_segment_mib * MIB;
     }
-    if (strspn(text, "0123456789") != strlen(text) || !read_number(text, 1 << 24, &value) ||
-        (uint64_t)value * MIB < min_bytes) {
-        return false;
-    }
-    *bytes = (uint64_t)value * MIB;
-    return true;
-}
-
-static const char *read_sizes(const struct kit_setup *setup, struct cache_settings *settings)
-{
-    if (!read_mebibytes(setup, "large_segment_size_mb", 11 * MIB, &settings->large_segment_bytes)) {
-        return "large_segment_size_mb must be a whole number from 11";
-    }
+    const uint64_t large_mib = settings->large_segment_bytes / MIB;
     settings->non_split_rounding_bytes = settings->large_segment_bytes;
-    if (!read_mebibytes(setup, "max_split_size_mb", settings->large_segment_bytes,
-                        &settings->max_split_bytes)) {
-        return "max_split_size_mb must be a whole number from large_segment_size_mb, which is 20 "
-               "unless given";
+    if (numbers->max_split_mib != 0) {
+        settings->max_split_bytes = numbers->max_split_mib * MIB;
     }
-    if (!read_mebibytes(setup, "max_non_split_rounding_mb", settings->large_segment_bytes,
-                        &settings->non_split_rounding_bytes)) {
-        return "max_non_split_rounding_mb must be a whole number from large_segment_size_mb, which "
-               "is 20 unless given";
+    if (numbers->max_non_split_mib != 0) {
+        settings->non_split_rounding_bytes = numbers->max_non_split_mib * MIB;
     }
-    return NULL;
+    return numbers->max_split_mib != 0 && numbers->max_split_mib < large_mib
+               ? "max_split_size_mb must be a whole number from large_segment_size_mb, which is 20 "
+                 "unless given"
+           : numbers->max_non_split_mib != 0 && numbers->max_non_split_mib < large_mib
+               ? "max_non_split_rounding_mb must be a whole number from large_segment_size_mb, "
+                 "which is 20 unless given"
+               : NULL;
 }
 
-static const char *read_limits(const struct kit_setup *setup, struct cache_settings *settings)
+static const char *read_limits(const struct kit_setup *setup, const struct caching_numbers *numbers,
+                               struct cache_settings *settings)
 {
     double fraction = 1;
-    if (!read_fraction(setup, "per_process_memory_fraction", &fraction)) {
+    if (!read_fraction(numbers->memory_fraction, &fraction)) {
         return "per_process_memory_fraction must be above 0 and at most 1";
     }
     if (fraction < 1) {
         settings->limit_bytes = (uint64_t)(fraction * (double)setup->capacity_bytes);
     }
-    if (!read_fraction(setup, "garbage_collection_threshold",
-                       &settings->garbage_collection_threshold) ||
+    if (!read_fraction(numbers->collection_threshold, &settings->garbage_collection_threshold) ||
         settings->garbage_collection_threshold >= 1) {
         return "garbage_collection_threshold must be between 0 and 1";
     }
     return NULL;
-}
-
-static uint32_t read_divisions(const struct kit_setup *setup)
-{
-    const char *text = kit_option(setup, "roundup_power2_divisions");
-    return text == NULL ? 1 : (uint32_t)strtoul(text, NULL, 10);
 }
 
 /* One pool without kept remainders: a segment has the size of its request, in steps of 2 MiB. */
@@ -189,14 +187,18 @@ static void use_one_pool(struct cache_settings *settings)
 
 static const char *read_settings(const struct kit_setup *setup, struct cache_settings *settings)
 {
+    static char wrong[REASON_BYTES];
+    struct caching_numbers numbers = {0};
     cache_settings_init(settings);
-    const char *reason = read_sizes(setup, settings);
-    if (reason == NULL) {
-        reason = read_limits(setup, settings);
+    if (!target_options_read(setup->options, setup->target, &numbers, wrong, sizeof wrong)) {
+        return wrong;
     }
-    const uint32_t divisions = read_divisions(setup);
+    const char *reason = read_sizes(&numbers, settings);
+    if (reason == NULL) {
+        reason = read_limits(setup, &numbers, settings);
+    }
     for (size_t i = 0; i < CACHE_DIVISIONS_COUNT; i++) {
-        settings->divisions[i] = divisions;
+        settings->divisions[i] = UINT32_C(1) << numbers.divisions_log2;
     }
     settings->is_expandable = kit_option_is(setup, "expandable_segments", "True");
     settings->range_bytes = setup->capacity_bytes;
@@ -331,7 +333,7 @@ static enum target_result caching_free_early(struct target_instance *instance, u
 /* --- the tables --- */
 
 /* Defines a target with that bend; it frees with the call free_. */
-#define DEFINE_TARGET(storage, variable, name_, help, bend, free_, rule, text)                 \
+#define DEFINE_TARGET(storage, variable, name_, rows, bend, free_, rule, text)                 \
     static const char *begin_##variable(void *state, const struct kit_setup *setup)            \
     {                                                                                          \
         return caching_open(state, setup, bend);                                               \
@@ -345,6 +347,7 @@ static enum target_result caching_free_early(struct target_instance *instance, u
             .state_bytes = sizeof(struct caching),                                             \
             .granule_bytes = CACHE_BLOCK_BYTES,                                                \
             .regions = {.grows = true, .trims = true},                                         \
+            .options = rows,                                                                   \
             .open = begin_##variable,                                                          \
             .close = caching_close,                                                            \
             .allocate_offset = caching_allocate,                                               \
@@ -352,7 +355,7 @@ static enum target_result caching_free_early(struct target_instance *instance, u
             .block_bytes = caching_block_bytes,                                                \
             .largest_free_bytes = caching_largest_free,                                        \
         };                                                                                     \
-        return kit_open(&allocator, help, setup, device, out, contract, reason, reason_bytes); \
+        return kit_open(&allocator, NULL, setup, device, out, contract, reason, reason_bytes); \
     }                                                                                          \
     storage const struct target variable = {                                                   \
         .abi_version = TARGET_ABI_VERSION,                                                     \
@@ -360,7 +363,7 @@ static enum target_result caching_free_early(struct target_instance *instance, u
         .name = name_,                                                                         \
         .summary = text,                                                                       \
         .breaks = rule,                                                                        \
-        .option_help = help,                                                                   \
+        .options = rows,                                                                       \
         .open = open_##variable,                                                               \
         .close = kit_close,                                                                    \
         .alloc = kit_alloc,                                                                    \
@@ -376,15 +379,17 @@ static enum target_result caching_free_early(struct target_instance *instance, u
         .limits = {.largest_align_bytes = CACHE_BLOCK_BYTES},                                  \
     };
 
-static const char option_help[] = OPTION_HELP("torch|one", "process|device");
+static const struct target_option_row option_rows[] = {
+    CACHING_OPTION_ROWS("torch|one", "process|device")};
 /* What the contract describes exactly, so that each defect is seen. */
-static const char plant_option_help[] = OPTION_HELP("one|torch", "device|process");
+static const struct target_option_row plant_option_rows[] = {
+    CACHING_OPTION_ROWS("one|torch", "device|process")};
 
-DEFINE_TARGET(, target_caching, "caching", option_help, CACHE_STRAIGHT, kit_free, NULL,
+DEFINE_TARGET(, target_caching, "caching", option_rows, CACHE_STRAIGHT, kit_free, NULL,
               "a model of PyTorch's CUDA caching allocator, in segments of the device")
 
 #define CACHING(noun, bend, free_, rule, text)                                                    \
-    DEFINE_TARGET(static, caching_##noun, "caching_" #noun, plant_option_help, bend, free_, rule, \
+    DEFINE_TARGET(static, caching_##noun, "caching_" #noun, plant_option_rows, bend, free_, rule, \
                   text)
 #include "targets/caching/list.h"
 #undef CACHING

@@ -15,14 +15,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const char option_help[] = "defrag=none|slide|repack\n"
-                                  "granule=N\n"
-                                  "drains=yes|no\n"
-                                  "evicts=yes|no\n"
-                                  "rounding=granule|pow2|classes8\n"
-                                  "headers=none|declared|undeclared\n"
-                                  "placement=ranges|hidden|pages\n" FIRST_FIT_WAYS_HELP;
-
 enum { MESSAGE_BYTES = 1024, ALIGN_LOG2_MAX = 21 };
 
 struct target_instance {
@@ -38,51 +30,32 @@ struct target_instance {
 
 /* --- options and life --- */
 
-/* What its options make of it, beside the contract. */
-struct ways {
-    bool has_headers, tells_headers;
+/* What the option headers says, in the order of its words. */
+enum headers { HEADERS_NONE = 0, HEADERS_DECLARED, HEADERS_UNDECLARED };
+
+struct first_fit_options {
+    struct target_contract contract;
+    struct first_fit_ways more;
+    enum headers headers;
+    uint32_t rounding; /* of the table in open_instance */
 };
 
-static bool read_headers(const struct target_option *option, struct ways *ways,
-                         const struct option_reason *reason)
-{
-    unsigned index = 0;
-    const bool is_good = option_read_word(option, "none, undeclared, declared", &index, reason);
-    *ways = (struct ways){.has_headers = index > 0, .tells_headers = index == 2};
-    return is_good;
-}
-
-static bool read_option(struct target_contract *contract, struct ways *ways,
-                        struct first_fit_ways *more, const struct target_option *option,
-                        const struct option_reason *reason)
-{
-    bool is_good = false;
-    if (first_fit_ways_read(more, option, reason, &is_good)) {
-        return is_good;
-    }
-    if (option_is(option, "headers")) {
-        return read_headers(option, ways, reason);
-    }
-    if (option_is(option, "placement")) {
-        return option_read_placement(option, &contract->placement, reason);
-    }
-    if (option_is(option, "defrag")) {
-        return option_read_defrag(option, &contract->defrag, reason);
-    }
-    if (option_is(option, "granule")) {
-        return option_read_granule(option, &contract->granule_bytes, reason);
-    }
-    if (option_is(option, "drains")) {
-        return option_read_flag(option, &contract->drains, reason);
-    }
-    if (option_is(option, "evicts")) {
-        return option_read_flag(option, &contract->evicts, reason);
-    }
-    if (option_is(option, "rounding")) {
-        return option_read_rounding(option, &contract->rounding, reason);
-    }
-    return option_refuse_key(option, option_help, reason);
-}
+#define AT struct first_fit_options
+static const struct target_option_row option_rows[] = {
+    OPTION_WORDS("defrag", "none|slide|repack", AT, contract.defrag),
+    OPTION_GRANULE(AT, contract.granule_bytes),
+    OPTION_YES_NO("drains", AT, contract.drains),
+    OPTION_YES_NO("evicts", AT, contract.evicts),
+    OPTION_WORDS("rounding", "granule|pow2|classes8", AT, rounding),
+    OPTION_WORDS("headers", "none|declared|undeclared", AT, headers),
+    OPTION_WORDS("placement", "ranges|hidden|pages", AT, contract.placement),
+    OPTION_WORDS("counters", "exact|at_most|late|absent", AT, more.counting),
+    OPTION_WORDS("limit", "device|process", AT, more.limit),
+    OPTION_YES_NO("owners", AT, more.owners),
+    OPTION_YES_NO("steps", AT, more.steps),
+    OPTION_WORDS("cost", OPTION_GROWTHS, AT, more.cost),
+    OPTION_YES_NO("declares", AT, more.declares),
+    {.key = NULL}};
 
 static void list_mitigations(struct target_contract *contract)
 {
@@ -99,13 +72,13 @@ static void list_mitigations(struct target_contract *contract)
 }
 
 /* Headers and hidden places do not go with programs, of which neither has any. */
-static void declare_ways(struct target_contract *declared, const struct ways *ways)
+static void declare_headers(struct target_contract *declared, enum headers headers)
 {
-    if (ways->tells_headers) {
+    if (headers == HEADERS_DECLARED) {
         declared->header_bytes = declared->granule_bytes;
         declared->rounding.overhead_bytes = declared->granule_bytes;
     }
-    if (ways->has_headers || declared->placement == PLACEMENT_HIDDEN) {
+    if (headers != HEADERS_NONE || declared->placement == PLACEMENT_HIDDEN) {
         declared->programs = false;
     }
 }
@@ -116,47 +89,46 @@ static enum target_result open_instance(const struct target_setup *setup,
                                         struct target_contract *contract, char *text,
                                         size_t text_bytes)
 {
+    static const struct target_rounding roundings[] = {{.kind = ROUNDING_GRANULE},
+                                                       {.kind = ROUNDING_CLASSES, .steps = 1},
+                                                       {.kind = ROUNDING_CLASSES, .steps = 8}};
     const struct option_reason reason = {text, text_bytes};
-    struct ways ways = {.has_headers = aligns_start, .tells_headers = aligns_start};
-    struct target_contract declared = {
-        .granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512,
-        .queues_frees = true,
-        .programs = true,
-        .documented_messages = true,
-    };
-    struct first_fit_ways more;
-    first_fit_ways_init(&more);
-    for (uint32_t i = 0; i < setup->option_count; i++) {
-        if (!read_option(&declared, &ways, &more, &setup->options[i], &reason)) {
-            return TARGET_INVALID;
-        }
-    }
-    if (!option_check_device(setup->capacity_bytes, declared.granule_bytes, &reason)) {
+    struct first_fit_options options = {
+        .contract = {.granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512,
+                     .queues_frees = true,
+                     .programs = true,
+                     .documented_messages = true},
+        .headers = aligns_start ? HEADERS_DECLARED : HEADERS_NONE};
+    struct target_contract *declared = &options.contract;
+    first_fit_ways_init(&options.more);
+    if (!target_options_read(option_rows, setup, &options, text, text_bytes) ||
+        !option_check_device(setup->capacity_bytes, declared->granule_bytes, &reason)) {
         return TARGET_INVALID;
     }
+    declared->rounding = roundings[options.rounding];
     struct target_instance *instance = device->host_alloc(device->context, sizeof *instance);
     if (instance == NULL) {
         (void)snprintf(text, text_bytes, "the host memory for the allocator was refused");
         return TARGET_FAILED;
     }
-    first_fit_ways_declare(&more, &declared);
-    list_mitigations(&declared);
-    declare_ways(&declared, &ways);
+    first_fit_ways_declare(&options.more, declared);
+    list_mitigations(declared);
+    declare_headers(declared, options.headers);
     *instance = (struct target_instance){
-        .contract = declared,
-        .more = more,
-        .evicts = declared.evicts,
-        .header_bytes = ways.has_headers ? declared.granule_bytes : 0,
+        .contract = *declared,
+        .more = options.more,
+        .evicts = declared->evicts,
+        .header_bytes = options.headers != HEADERS_NONE ? declared->granule_bytes : 0,
         .aligns_start = aligns_start,
         .heap = {.device = *device,
                  .capacity_bytes = setup->capacity_bytes,
-                 .granule_bytes = declared.granule_bytes,
+                 .granule_bytes = declared->granule_bytes,
                  .stats = {.bytes_limit = setup->capacity_bytes,
                            .bytes_reservable_limit = setup->capacity_bytes}}};
     for (unsigned i = 0; i < 4; i++) {
         instance->coordinate[i] = setup->coordinate[i];
     }
-    *contract = declared;
+    *contract = *declared;
     *out = instance;
     return TARGET_OK;
 }
@@ -595,7 +567,7 @@ static const char *target_message(struct target_instance *instance)
 const struct target target_first_fit = {
     FIRST_FIT_CALLS,
     .name = "first_fit",
-    .option_help = option_help,
+    .options = option_rows,
     .summary =
         "a naive allocator: it takes the highest hole that fits, and never waits, moves or evicts",
     .open = target_open,

@@ -13,77 +13,7 @@ void first_fit_ways_init(struct first_fit_ways *ways)
     *ways = (struct first_fit_ways){.declares = true};
 }
 
-/* --- options --- */
-
-/* The index of the option's value among names. */
-static bool read_choice(const struct target_option *option, const char *const *names,
-                        unsigned name_count, unsigned *value, const struct option_reason *reason)
-{
-    for (unsigned i = 0; i < name_count; i++) {
-        if (strcmp(option->value, names[i]) == 0) {
-            *value = i;
-            return true;
-        }
-    }
-    int used = snprintf(reason->text, reason->bytes, "option %s=%s: valid values are", option->key,
-                        option->value);
-    for (unsigned i = 0; i < name_count; i++) {
-        if (used > 0 && (size_t)used < reason->bytes) {
-            used += snprintf(reason->text + used, reason->bytes - (size_t)used, "%s %s",
-                             i == 0 ? "" : ",", names[i]);
-        }
-    }
-    return false;
-}
-
-static bool read_counting(const struct target_option *option, enum target_counting *counting,
-                          const struct option_reason *reason)
-{
-    static const char *const names[] = {[TARGET_COUNT_EXACT] = "exact",
-                                        [TARGET_COUNT_AT_MOST] = "at_most",
-                                        [TARGET_COUNT_LATE] = "late",
-                                        [TARGET_COUNT_ABSENT] = "absent"};
-    unsigned value = 0;
-    if (!read_choice(option, names, sizeof names / sizeof names[0], &value, reason)) {
-        return false;
-    }
-    *counting = (enum target_counting)value;
-    return true;
-}
-
-static bool read_limit(const struct target_option *option, enum target_limit *limit,
-                       const struct option_reason *reason)
-{
-    static const char *const names[] = {
-        [TARGET_LIMIT_DEVICE] = "device", [TARGET_LIMIT_PROCESS] = "process"};
-    unsigned value = 0;
-    if (!read_choice(option, names, sizeof names / sizeof names[0], &value, reason)) {
-        return false;
-    }
-    *limit = (enum target_limit)value;
-    return true;
-}
-
-bool first_fit_ways_read(struct first_fit_ways *ways, const struct target_option *option,
-                         const struct option_reason *reason, bool *is_good)
-{
-    if (option_is(option, "counters")) {
-        *is_good = read_counting(option, &ways->counting, reason);
-    } else if (option_is(option, "limit")) {
-        *is_good = read_limit(option, &ways->limit, reason);
-    } else if (option_is(option, "owners")) {
-        *is_good = option_read_flag(option, &ways->owners, reason);
-    } else if (option_is(option, "steps")) {
-        *is_good = option_read_flag(option, &ways->steps, reason);
-    } else if (option_is(option, "cost")) {
-        *is_good = option_read_growth(option, &ways->cost, reason);
-    } else if (option_is(option, "declares")) {
-        *is_good = option_read_flag(option, &ways->declares, reason);
-    } else {
-        return false;
-    }
-    return true;
-}
+/* --- the contract --- */
 
 void first_fit_ways_declare(const struct first_fit_ways *ways, struct target_contract *contract)
 {

@@ -8,21 +8,6 @@
 
 #include <stdio.h>
 
-static const char option_help[] = "defrag=none|slide|repack\n"
-                                  "granule=N\n"
-                                  "order=drain,defragment,evict\n"
-                                  "drains=yes|no\n"
-                                  "evicts=yes|no\n"
-                                  "program_evicts_program=yes|no\n"
-                                  "log_allocations_on_oom=yes|no\n"
-                                  "message_code=yes|no\n"
-                                  "search_nodes=N\n"
-                                  "sleep=none|keeps|discards\n"
-                                  "order_binds=yes|no\n"
-                                  "owners=yes|no\n"
-                                  "cost=undeclared|constant|logarithmic|linear\n"
-                                  "latency=CALLS\n";
-
 struct target_instance {
     struct hbm *hbm;
     struct device_services device;
@@ -162,53 +147,24 @@ struct hbm_target_options {
     uint64_t latency_calls_max; /* that is declared of each op; 0 = nothing */
 };
 
-static bool read_option(struct hbm_target_options *hbm_target_options,
-                        const struct target_option *option, const struct option_reason *reason)
-{
-    if (option_is(option, "defrag")) {
-        return option_read_defrag(option, &hbm_target_options->defrag, reason);
-    }
-    if (option_is(option, "granule")) {
-        return option_read_granule(option, &hbm_target_options->granule_bytes, reason);
-    }
-    if (option_is(option, "order")) {
-        return option_read_order(option, hbm_target_options->order, reason);
-    }
-    if (option_is(option, "drains")) {
-        return option_read_flag(option, &hbm_target_options->drains, reason);
-    }
-    if (option_is(option, "evicts")) {
-        return option_read_flag(option, &hbm_target_options->evicts, reason);
-    }
-    if (option_is(option, "program_evicts_program")) {
-        return option_read_flag(option, &hbm_target_options->program_evicts_program, reason);
-    }
-    if (option_is(option, "log_allocations_on_oom")) {
-        return option_read_flag(option, &hbm_target_options->log_allocations_on_oom, reason);
-    }
-    if (option_is(option, "message_code")) {
-        return option_read_flag(option, &hbm_target_options->message_code, reason);
-    }
-    if (option_is(option, "search_nodes")) {
-        return option_read_size(option, &hbm_target_options->search_nodes_max, reason);
-    }
-    if (option_is(option, "sleep")) {
-        return option_read_sleep(option, &hbm_target_options->sleeps, reason);
-    }
-    if (option_is(option, "order_binds")) {
-        return option_read_flag(option, &hbm_target_options->order_binds, reason);
-    }
-    if (option_is(option, "owners")) {
-        return option_read_flag(option, &hbm_target_options->owners, reason);
-    }
-    if (option_is(option, "cost")) {
-        return option_read_growth(option, &hbm_target_options->cost, reason);
-    }
-    if (option_is(option, "latency")) {
-        return option_read_size(option, &hbm_target_options->latency_calls_max, reason);
-    }
-    return option_refuse_key(option, option_help, reason);
-}
+#define AT struct hbm_target_options
+static const struct target_option_row option_rows[] = {
+    OPTION_WORDS("defrag", "none|slide|repack", AT, defrag),
+    OPTION_GRANULE(AT, granule_bytes),
+    {"order", TARGET_OPTION_ORDER, "drain,defragment,evict", MITIGATION_DRAIN,
+     OPTION_AT(AT, order)},
+    OPTION_YES_NO("drains", AT, drains),
+    OPTION_YES_NO("evicts", AT, evicts),
+    OPTION_YES_NO("program_evicts_program", AT, program_evicts_program),
+    OPTION_YES_NO("log_allocations_on_oom", AT, log_allocations_on_oom),
+    OPTION_YES_NO("message_code", AT, message_code),
+    {"search_nodes", TARGET_OPTION_SIZE, "N", 1, OPTION_AT(AT, search_nodes_max)},
+    OPTION_WORDS("sleep", "none|keeps|discards", AT, sleeps),
+    OPTION_YES_NO("order_binds", AT, order_binds),
+    OPTION_YES_NO("owners", AT, owners),
+    OPTION_WORDS("cost", OPTION_GROWTHS, AT, cost),
+    {"latency", TARGET_OPTION_SIZE, "CALLS", 1, OPTION_AT(AT, latency_calls_max)},
+    {.key = NULL}};
 
 static bool read_options(struct hbm_target_options *hbm_target_options,
                          const struct target_setup *setup, const struct option_reason *reason)
@@ -220,12 +176,9 @@ static bool read_options(struct hbm_target_options *hbm_target_options,
         .drains = true,
         .evicts = true,
     };
-    for (uint32_t i = 0; i < setup->option_count; i++) {
-        if (!read_option(hbm_target_options, &setup->options[i], reason)) {
-            return false;
-        }
-    }
-    return option_check_device(setup->capacity_bytes, hbm_target_options->granule_bytes, reason);
+    return target_options_read(option_rows, setup, hbm_target_options, reason->text,
+                               reason->bytes) &&
+           option_check_device(setup->capacity_bytes, hbm_target_options->granule_bytes, reason);
 }
 
 static struct hbm_options make_options(const struct hbm_target_options *hbm_target_options,
@@ -632,7 +585,7 @@ const struct target target_hbm = {
     .size_bytes = sizeof(struct target),
     .name = "hbm",
     .summary = "libhbm, the reference allocator with the documented XLA:TPU mitigations",
-    .option_help = option_help,
+    .options = option_rows,
     .open = target_open,
     .close = target_close,
     .alloc = target_alloc,

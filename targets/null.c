@@ -10,9 +10,6 @@
 
 #include <stdio.h>
 
-static const char option_help[] = "granule=N\n"
-                                  "slot=N\n";
-
 #define SLOT_BYTES_DEFAULT (UINT64_C(64) * 1024)
 /* 4 bytes of host memory per slot: 64 MiB at most. */
 #define SLOT_COUNT_MAX (UINT64_C(1) << 24)
@@ -30,29 +27,28 @@ static size_t instance_bytes(uint64_t slot_count)
     return sizeof(struct target_instance) + (size_t)slot_count * sizeof(uint32_t);
 }
 
-static bool read_options(const struct target_setup *setup, uint64_t *granule_bytes,
-                         uint64_t *slot_bytes, const struct option_reason *reason)
+struct null_options {
+    uint64_t granule_bytes, slot_bytes;
+};
+static const struct target_option_row option_rows[] = {
+    OPTION_GRANULE(struct null_options, granule_bytes),
+    {"slot", TARGET_OPTION_SIZE, "N", 1, OPTION_AT(struct null_options, slot_bytes)},
+    {.key = NULL}};
+
+static bool read_options(const struct target_setup *setup, struct null_options *options,
+                         const struct option_reason *reason)
 {
-    *granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512;
-    *slot_bytes = SLOT_BYTES_DEFAULT;
-    for (uint32_t i = 0; i < setup->option_count; i++) {
-        const struct target_option *option = &setup->options[i];
-        const bool is_good = option_is(option, "granule")
-                                 ? option_read_granule(option, granule_bytes, reason)
-                             : option_is(option, "slot")
-                                 ? option_read_size(option, slot_bytes, reason)
-                                 : option_refuse_key(option, option_help, reason);
-        if (!is_good) {
-            return false;
-        }
-    }
-    if (!option_check_device(setup->capacity_bytes, *granule_bytes, reason)) {
+    *options = (struct null_options){
+        .granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512,
+        .slot_bytes = SLOT_BYTES_DEFAULT};
+    if (!target_options_read(option_rows, setup, options, reason->text, reason->bytes) ||
+        !option_check_device(setup->capacity_bytes, options->granule_bytes, reason)) {
         return false;
     }
-    if (*slot_bytes > setup->capacity_bytes) {
-        *slot_bytes = setup->capacity_bytes;
+    if (options->slot_bytes > setup->capacity_bytes) {
+        options->slot_bytes = setup->capacity_bytes;
     }
-    if (*slot_bytes % *granule_bytes != 0) {
+    if (options->slot_bytes % options->granule_bytes != 0) {
         (void)snprintf(reason->text, reason->bytes, "the slot is not a multiple of the granule");
         return false;
     }
@@ -66,12 +62,11 @@ static enum target_result target_open(const struct target_setup *setup,
                                       size_t text_bytes)
 {
     const struct option_reason reason = {text, text_bytes};
-    uint64_t granule_bytes = 0;
-    uint64_t slot_bytes = 0;
-    if (!read_options(setup, &granule_bytes, &slot_bytes, &reason)) {
+    struct null_options options;
+    if (!read_options(setup, &options, &reason)) {
         return TARGET_INVALID;
     }
-    uint64_t slot_count = setup->capacity_bytes / slot_bytes;
+    uint64_t slot_count = setup->capacity_bytes / options.slot_bytes;
     slot_count = slot_count > SLOT_COUNT_MAX ? SLOT_COUNT_MAX : slot_count;
     struct target_instance *instance = device->host_alloc(device->context,
                                                           instance_bytes(slot_count));
@@ -81,7 +76,7 @@ static enum target_result target_open(const struct target_setup *setup,
     }
     *instance = (struct target_instance){
         .device = *device,
-        .slot_bytes = slot_bytes,
+        .slot_bytes = options.slot_bytes,
         .slot_count = (uint32_t)slot_count,
         .free_count = (uint32_t)slot_count,
         .stats = {.bytes_limit = setup->capacity_bytes,
@@ -91,8 +86,8 @@ static enum target_result target_open(const struct target_setup *setup,
         instance->free_slots[i] = (uint32_t)slot_count - 1 - i;
     }
     *contract = (struct target_contract){
-        .granule_bytes = granule_bytes,
-        .rounding = {.kind = ROUNDING_CLASSES, .steps = 1, .smallest_bytes = slot_bytes}};
+        .granule_bytes = options.granule_bytes,
+        .rounding = {.kind = ROUNDING_CLASSES, .steps = 1, .smallest_bytes = options.slot_bytes}};
     *out = instance;
     return TARGET_OK;
 }
@@ -159,7 +154,7 @@ const struct target target_null = {
     .name = "null",
     .summary =
         "slots of one size from a stack, to measure the harness's own cost; breaks promises on real workloads",
-    .option_help = option_help,
+    .options = option_rows,
     .open = target_open,
     .close = target_close,
     .alloc = target_alloc,

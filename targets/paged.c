@@ -4,7 +4,6 @@
  *
  * Its plants are the same allocator with one defect each. */
 #include "kit/kit.h"
-#include "targets/private/option.h"
 
 #include <string.h>
 
@@ -33,9 +32,9 @@ struct paged {
 
 /* --- life --- */
 
-static const char option_help[] = "placement=pages|ranges|hidden\n";
+static const struct target_option_row option_rows[] = {
+    {"placement", TARGET_OPTION_WORD, .values = "pages|ranges|hidden"}, {.key = NULL}};
 
-/* What an option asks for is one of what option_help lists: the kit has looked. */
 static void read_options(const struct kit_setup *setup)
 {
     setup->contract->placement = kit_option_is(setup, "placement", "pages")    ? PLACEMENT_PAGES
@@ -174,23 +173,27 @@ static void write_block(void *state, void *place, uint64_t offset, const void *f
     .allocate = allocate, .free = free_block, .read = read_block, .write = write_block
 
 /* The table target_`name_` or plant_`name_`, with what else it has after its summary. */
-#define PAGED_TARGET(table_, opener_, option_help_, name_, summary_, ...)                    \
-    static enum target_result open_##table_(                                                 \
-        const struct target_setup *setup, const struct device_services *device,              \
-        struct target_instance **instance, struct target_contract *contract, char *reason,   \
-        size_t reason_bytes)                                                                 \
-    {                                                                                        \
-        static const struct kit_allocator allocator = {PAGED_ALLOCATOR, .open = opener_};    \
-        return kit_open(&allocator, option_help_, setup, device, instance, contract, reason, \
-                        reason_bytes);                                                       \
-    }                                                                                        \
-    const struct target table_ = {KIT_TABLE(name_, summary_, option_help_, open_##table_),   \
-                                  .limits = {.smallest_capacity_bytes = PAGE_BYTES_MAX,      \
-                                             .largest_capacity_bytes = CAPACITY_BYTES_MAX,   \
-                                             .capacity_step_bytes = PAGE_BYTES_MAX},         \
-                                  .read = kit_read, .write = kit_write, .breaks = __VA_ARGS__}
+#define PAGED_TARGET(table_, opener_, options_, name_, summary_, ...)                      \
+    static enum target_result open_##table_(                                               \
+        const struct target_setup *setup, const struct device_services *device,            \
+        struct target_instance **instance, struct target_contract *contract, char *reason, \
+        size_t reason_bytes)                                                               \
+    {                                                                                      \
+        static const struct kit_allocator allocator = {PAGED_ALLOCATOR, .open = opener_,   \
+                                                       .options = options_};               \
+        return kit_open(&allocator, NULL, setup, device, instance, contract, reason,       \
+                        reason_bytes);                                                     \
+    }                                                                                      \
+    const struct target table_ = {KIT_TABLE(name_, summary_, NULL, open_##table_),         \
+                                  .options = options_,                                     \
+                                  .limits = {.smallest_capacity_bytes = PAGE_BYTES_MAX,    \
+                                             .largest_capacity_bytes = CAPACITY_BYTES_MAX, \
+                                             .capacity_step_bytes = PAGE_BYTES_MAX},       \
+                                  .read = kit_read,                                        \
+                                  .write = kit_write,                                      \
+                                  .breaks = __VA_ARGS__}
 
-PAGED_TARGET(target_paged, open_sound, option_help, "paged",
+PAGED_TARGET(target_paged, open_sound, option_rows, "paged",
              "a table of pages: a block is any free ones, wherever they are", NULL);
 
 #define PAGED_PLANT(name_, defect_, placement_, summary_, breaks_)              \

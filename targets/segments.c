@@ -40,7 +40,12 @@ struct segments {
 
 /* Options: empty says what it does with empty regions; grows and trims change only what it
  * declares. */
-#define OPTION_HELP "empty=give|keep\ngrows=yes|no\ntrims=yes|no\n"
+static const struct target_option_row option_rows[] = {
+    {"empty", TARGET_OPTION_WORD, .values = "give|keep"},
+    {"grows", TARGET_OPTION_FLAG, .values = "yes|no"},
+    {"trims", TARGET_OPTION_FLAG, .values = "yes|no"},
+    {.key = NULL},
+};
 
 /* Regions are taken in steps of it, but in those of the granule on a device of few of them. */
 #define STEP_BYTES (UINT64_C(2) << 20)
@@ -276,30 +281,30 @@ static uint64_t segments_largest_free(void *state)
 /* --- the tables --- */
 
 /* Defines a target with that defect. */
-#define DEFINE_TARGET(storage, variable, name_, defect, rule, text)                               \
-    static const char *begin_##variable(void *state, const struct kit_setup *setup)               \
-    {                                                                                             \
-        return segments_open(state, setup, defect);                                               \
-    }                                                                                             \
-    static enum target_result open_##variable(                                                    \
-        const struct target_setup *setup, const struct device_services *device,                   \
-        struct target_instance **out, struct target_contract *contract, char *reason,             \
-        size_t reason_bytes)                                                                      \
-    {                                                                                             \
-        static const struct kit_allocator allocator = {                                           \
-            .state_bytes = sizeof(struct segments),                                               \
-            .regions = {.grows = true, .trims = true},                                            \
-            .open = begin_##variable,                                                             \
-            .close = segments_close,                                                              \
-            .allocate_offset = segments_allocate,                                                 \
-            .free_offset = segments_free,                                                         \
-            .largest_free_bytes = segments_largest_free,                                          \
-        };                                                                                        \
-        return kit_open(&allocator, OPTION_HELP, setup, device, out, contract, reason,            \
-                        reason_bytes);                                                            \
-    }                                                                                             \
-    storage const struct target variable = {KIT_TABLE(name_, text, OPTION_HELP, open_##variable), \
-                                            .breaks = rule};
+#define DEFINE_TARGET(storage, variable, name_, defect, rule, text)                            \
+    static const char *begin_##variable(void *state, const struct kit_setup *setup)            \
+    {                                                                                          \
+        return segments_open(state, setup, defect);                                            \
+    }                                                                                          \
+    static enum target_result open_##variable(                                                 \
+        const struct target_setup *setup, const struct device_services *device,                \
+        struct target_instance **out, struct target_contract *contract, char *reason,          \
+        size_t reason_bytes)                                                                   \
+    {                                                                                          \
+        static const struct kit_allocator allocator = {                                        \
+            .state_bytes = sizeof(struct segments),                                            \
+            .regions = {.grows = true, .trims = true},                                         \
+            .options = option_rows,                                                            \
+            .open = begin_##variable,                                                          \
+            .close = segments_close,                                                           \
+            .allocate_offset = segments_allocate,                                              \
+            .free_offset = segments_free,                                                      \
+            .largest_free_bytes = segments_largest_free,                                       \
+        };                                                                                     \
+        return kit_open(&allocator, NULL, setup, device, out, contract, reason, reason_bytes); \
+    }                                                                                          \
+    storage const struct target variable = {KIT_TABLE(name_, text, NULL, open_##variable),     \
+                                            .options = option_rows, .breaks = rule};
 
 DEFINE_TARGET(
     , target_segments, "segments", SEGMENTS_SOUND, NULL,

@@ -12,10 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char option_help[] = "granule=N\n"
-                                  "drains=yes|no\n"
-                                  "records=yes|no\n"
-                                  "declares=yes|no\n";
+static const struct target_option_row option_rows[] = {
+    OPTION_GRANULE(struct target_contract, granule_bytes),
+    OPTION_YES_NO("drains", struct target_contract, drains),
+    OPTION_YES_NO("records", struct target_contract, records),
+    OPTION_YES_NO("declares", struct target_contract, stream_ordered),
+    {.key = NULL}};
 
 enum { MESSAGE_BYTES = 128, ALIGN_LOG2_MAX = 21 };
 
@@ -53,22 +55,8 @@ static enum target_result open_instance(const struct target_setup *setup,
         .granule_bytes = 512, .queues_frees = true, .stream_ordered = true, .records = true};
     declared.granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes
                                                        : declared.granule_bytes;
-    for (uint32_t i = 0; i < setup->option_count; i++) {
-        const struct target_option *option = &setup->options[i];
-        const bool is_read = option_is(option, "granule")
-                                 ? option_read_granule(option, &declared.granule_bytes, &reason)
-                             : option_is(option, "drains")
-                                 ? option_read_flag(option, &declared.drains, &reason)
-                             : option_is(option, "records")
-                                 ? option_read_flag(option, &declared.records, &reason)
-                             : option_is(option, "declares")
-                                 ? option_read_flag(option, &declared.stream_ordered, &reason)
-                                 : option_refuse_key(option, option_help, &reason);
-        if (!is_read) {
-            return TARGET_INVALID;
-        }
-    }
-    if (!option_check_device(setup->capacity_bytes, declared.granule_bytes, &reason)) {
+    if (!target_options_read(option_rows, setup, &declared, text, text_bytes) ||
+        !option_check_device(setup->capacity_bytes, declared.granule_bytes, &reason)) {
         return TARGET_INVALID;
     }
     struct target_instance *instance = device->host_alloc(device->context, sizeof *instance);
@@ -429,7 +417,7 @@ static const char *target_message(struct target_instance *instance)
 /* --- the targets --- */
 
 /* The table target_`name_` or plant_`name_`. */
-#define STREAMED_TARGET(table_, defect_, option_help_, name_, summary_, breaks_)                \
+#define STREAMED_TARGET(table_, defect_, options_, name_, summary_, breaks_)                    \
     static enum target_result open_##table_(                                                    \
         const struct target_setup *setup, const struct device_services *device,                 \
         struct target_instance **instance, struct target_contract *contract, char *reason,      \
@@ -442,7 +430,7 @@ static const char *target_message(struct target_instance *instance)
                                   .name = name_,                                                \
                                   .summary = summary_,                                          \
                                   .breaks = breaks_,                                            \
-                                  .option_help = option_help_,                                  \
+                                  .options = options_,                                          \
                                   .open = open_##table_,                                        \
                                   .close = target_close,                                        \
                                   .alloc = target_alloc,                                        \
@@ -458,7 +446,7 @@ static const char *target_message(struct target_instance *instance)
                                   .message = target_message}
 
 STREAMED_TARGET(
-    target_streamed, DEFECT_NONE, option_help, "streamed",
+    target_streamed, DEFECT_NONE, option_rows, "streamed",
     "what was freed on a stream serves that stream at once, others later; what was recorded stays",
     NULL);
 

@@ -358,7 +358,7 @@ static void call_report(struct target_instance *instance,
                                             .name = name_,                                 \
                                             .summary = text,                               \
                                             .breaks = rule,                                \
-                                            .option_help = THREADED_OPTION_HELP,           \
+                                            .options = threaded_option_rows,               \
                                             .open = open_##variable,                       \
                                             .close = threaded_close,                       \
                                             .alloc = call_alloc,                           \

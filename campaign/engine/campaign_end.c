@@ -113,5 +113,5 @@ void campaign_report_end(struct campaign *campaign)
 
 void campaign_report_start(struct campaign *campaign)
 {
-    (void)reporter_start(&campaign->reporter, campaign_view_start(&campaign->view));
+    (void)reporter_start(&campaign->reporter, &campaign->view.start);
 }

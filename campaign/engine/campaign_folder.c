@@ -1,7 +1,6 @@
 #include "campaign/engine/campaign_folder.h"
 
 #include "campaign/base/below.h"
-#include "campaign/engine/checkpoint_check.h"
 
 #include <errno.h>
 #include <inttypes.h>

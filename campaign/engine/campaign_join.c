@@ -1,4 +1,5 @@
-#include "campaign/engine/campaign_join.h"
+/* Shards as one campaign: numbers and findings. */
+#include "campaign/engine/whole.h"
 
 #include "harness/base/check.h"
 

@@ -15,16 +15,20 @@ enum { CHECKPOINT_MS = 1000, WAIT_SYNCER_MS = 20 };
 /* When a run that ends before its time waits no longer for the disk. */
 #define SYNCER_END_NS UINT64_C(1500000000)
 
-static struct trials_progress *progress_create(const struct campaign *campaign)
+/* Of each part, for the caller to free. */
+static struct trials_progress *copy_progress(const struct plan *plan, const struct checkpoint *at)
 {
-    struct trials_progress *progress = calloc(campaign->plan->count, sizeof *progress);
+    struct trials_progress *progress = calloc(plan->count, sizeof *progress);
     CHECK(progress != NULL);
+    for (size_t i = 0; i < plan->count; i++) {
+        progress[i] = at->parts[i].progress;
+    }
     return progress;
 }
 
 static void take_progress(struct campaign *campaign)
 {
-    struct trials_progress *progress = progress_create(campaign);
+    struct trials_progress *progress = copy_progress(campaign->plan, campaign->at);
     campaign->at->state.mark = trials_save(campaign->trials, progress);
     for (size_t i = 0; i < campaign->plan->count; i++) {
         campaign->at->parts[i].progress = progress[i];
@@ -238,11 +242,7 @@ void campaign_clean(struct campaign *campaign)
 
 bool campaign_can_go_on(const struct plan *plan, const struct checkpoint *at)
 {
-    struct trials_progress *progress = calloc(plan->count, sizeof *progress);
-    CHECK(progress != NULL);
-    for (size_t i = 0; i < plan->count; i++) {
-        progress[i] = at->parts[i].progress;
-    }
+    struct trials_progress *progress = copy_progress(plan, at);
     const bool can_go_on = trials_can_restore(plan, &at->state.mark, progress);
     free(progress);
     return can_go_on;
@@ -250,10 +250,7 @@ bool campaign_can_go_on(const struct plan *plan, const struct checkpoint *at)
 
 void campaign_restore(struct campaign *campaign)
 {
-    struct trials_progress *progress = progress_create(campaign);
-    for (size_t i = 0; i < campaign->plan->count; i++) {
-        progress[i] = campaign->at->parts[i].progress;
-    }
+    struct trials_progress *progress = copy_progress(campaign->plan, campaign->at);
     trials_restore(campaign->trials, &campaign->at->state.mark, progress);
     free(progress);
 }

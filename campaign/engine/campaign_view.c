@@ -84,11 +84,6 @@ void campaign_view_deinit(struct campaign_view *view)
     writing_deinit(&view->missed);
 }
 
-const struct report_start *campaign_view_start(const struct campaign_view *view)
-{
-    return &view->start;
-}
-
 /* --- what stands --- */
 
 /* How far a part is, in the unit of its own bound; without one it is as far as the campaign's time,
@@ -175,8 +170,6 @@ struct report_campaign campaign_view_report(struct campaign_view *view, const st
         .finding_count = view->known_count,
         .probes = view->probes,
         .probe_count = view->description->head.requires_probes ? PROBE_COUNT : 0,
-        .probe_pair_count = probe_pairs_ever_hit(end->totals.probe_pairs),
-        .probe_pair_count_max = probe_pairs_possible(),
         .canary = view->description->head.has_canary ? &view->canary : NULL,
         .end = end,
         .duration_left_ns = duration_ns == UINT64_MAX        ? UINT64_MAX

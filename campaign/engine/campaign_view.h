@@ -14,7 +14,7 @@ struct campaign_view {
     const char *directory;
     enum annotation_form annotation; /* the caller's to set */
     size_t part_count;               /* of the jobs: without the canary */
-    struct report_start start;
+    struct report_start start;       /* the subcommand's name is the caller's to set */
     struct report_part *parts;
     struct report_result *results;
     const char **part_names;
@@ -31,9 +31,6 @@ struct campaign_view {
 void campaign_view_init(struct campaign_view *view, const struct campaign_description *description,
                         const char *directory);
 void campaign_view_deinit(struct campaign_view *view);
-
-/* What a report of the start prints; the subcommand's name is the caller's to set. */
-const struct report_start *campaign_view_start(const struct campaign_view *view);
 
 /* Progress is shown from now on, on a terminal as a table, in a pipe as a line a minute. */
 void campaign_view_watch(struct campaign_view *view);

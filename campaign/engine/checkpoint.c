@@ -4,7 +4,6 @@
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
 #include "campaign/base/rest.h"
-#include "campaign/engine/checkpoint_check.h"
 #include "harness/base/check.h"
 #include "harness/base/whole_file.h"
 

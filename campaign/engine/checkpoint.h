@@ -129,7 +129,7 @@ void checkpoint_unstage(const char *directory);
 void checkpoint_forget(const char *directory);
 
 /* The reverse of print, for bytes that may come from a stranger: each field is looked at
- * (checkpoint_check.h).  NULL, or why not, perhaps in reason.  The caller deinits in any case. */
+ * (below).  NULL, or why not, perhaps in reason.  The caller deinits in any case. */
 enum { CHECKPOINT_REASON_BYTES = 128 };
 const char *campaign_description_parse(const struct writing *bytes,
                                        struct campaign_description *description,
@@ -142,5 +142,19 @@ const char *checkpoint_parse(const struct writing *bytes,
  * campaign is there, it is another build's, it is a link, or it is damaged. */
 enum exit_code checkpoint_load(const char *directory, struct campaign_description *description,
                                struct checkpoint *checkpoint);
+
+/* --- checkpoint_check.c: whether values that were read can be --- */
+
+/* Their folder may come from a stranger.  What is accepted fires no CHECK later, whatever is done
+ * with it.  Each returns NULL, or the field that cannot be.  Nothing of it was looked at before but
+ * part_count, which counts the parts. */
+const char *checkpoint_check_description(const struct campaign_description *description);
+/* Findings, queue and files as well; description was accepted. */
+const char *checkpoint_check_state(const struct checkpoint *checkpoint,
+                                   const struct campaign_description *description);
+
+/* The folders that campaigns write; ends with NULL.  A name of saved_files is "FOLDER/FILE" in one.
+ */
+extern const char *const checkpoint_folders[];
 
 #endif

@@ -1,4 +1,4 @@
-#include "campaign/engine/checkpoint_check.h"
+#include "campaign/engine/checkpoint.h"
 
 #include "campaign/trials/earlier.h"
 #include "harness/base/check.h"

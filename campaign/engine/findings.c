@@ -135,31 +135,31 @@ void findings_settle(struct findings *findings)
     }
 }
 
-size_t findings_shown_count(const struct findings *findings)
+/* Of any part, where that is SIZE_MAX. */
+static size_t count_shown(const struct findings *findings, size_t part, bool is_new)
 {
     size_t count = 0;
     for (size_t i = 0; i < findings->count; i++) {
-        count += finding_is_shown(&findings->findings[i]);
+        const struct finding *finding = &findings->findings[i];
+        count += finding_is_shown(finding) && (part == SIZE_MAX || finding->part == part) &&
+                 (!is_new || !finding->is_known);
     }
     return count;
+}
+
+size_t findings_shown_count(const struct findings *findings)
+{
+    return count_shown(findings, SIZE_MAX, false);
 }
 
 size_t findings_new_count(const struct findings *findings)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < findings->count; i++) {
-        count += finding_is_shown(&findings->findings[i]) && !findings->findings[i].is_known;
-    }
-    return count;
+    return count_shown(findings, SIZE_MAX, true);
 }
 
 size_t findings_shown_in(const struct findings *findings, size_t part)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < findings->count; i++) {
-        count += finding_is_shown(&findings->findings[i]) && findings->findings[i].part == part;
-    }
-    return count;
+    return count_shown(findings, part, false);
 }
 
 static void fill_known(struct report_known *known, const struct finding *finding,

@@ -11,6 +11,15 @@
 
 #include <stdbool.h>
 
+/* What several shards of one campaign counted and found, as the whole would have: numbers and
+ * findings, no files. */
+
+/* Makes *whole ready for shards of that many parts: nothing is counted yet, and all are finished.
+ */
+void campaign_join_begin(struct checkpoint *whole, size_t part_count);
+/* Adds a shard. */
+void campaign_join_add(struct checkpoint *whole, struct checkpoint *shard, size_t part_count);
+
 /* A shard as it was read; the whole only looks at it. */
 struct whole_shard {
     const struct campaign_description *description;
@@ -23,7 +32,7 @@ struct whole {
     const char *directory;            /* paths in the lines are below it */
     const struct whole_shard *shards; /* shard_count of them, in the order of their indexes */
     size_t shard_count;
-    /* joined (campaign_join.h); whole_make() replaces its findings, and what was only counted,
+    /* joined (campaign_join_add); whole_make() replaces its findings, and what was only counted,
      * where they are exact */
     struct checkpoint *at;
     struct output *output; /* gets the lines, except for the last ones, which a report makes */

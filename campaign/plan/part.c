@@ -1,11 +1,11 @@
-#include "campaign/plan/part.h"
+#include "campaign/plan/plan.h"
 
 #include "campaign/base/message.h"
 #include "campaign/plan/lookup.h"
 #include "campaign/process/target_probe.h"
 #include "harness/base/hash.h"
+#include "harness/base/target_option.h"
 #include "harness/op/limits.h"
-#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 
 #include <string.h>
@@ -177,7 +177,7 @@ static void find_why_no_lanes(struct part *part, const struct target_probe *targ
 /* The scenario sets the option where the user did not. */
 static bool may_be_told_to_sleep(const struct part *part)
 {
-    return setup_option(&part->setup, "sleep") == NULL && trial_takes_option(part->target, "sleep");
+    return setup_option(&part->setup, "sleep") == NULL && target_has_option(part->target, "sleep");
 }
 
 enum exit_code part_try_target(struct part *part, uint64_t duration_ns)

@@ -1,4 +1,4 @@
-#include "campaign/plan/part.h"
+#include "campaign/plan/plan.h"
 
 #include "campaign/base/clock.h"
 #include "campaign/base/file.h"

@@ -1,6 +1,7 @@
 #include "campaign/plan/trace_options.h"
 
 #include "campaign/base/message.h"
+#include "harness/base/option.h"
 #include "harness/base/size.h"
 
 #include <stdio.h>
@@ -22,29 +23,9 @@ void trace_vary_init(struct trace_vary *vary)
                                 .percent_count = 2};
 }
 
-static const char *set_amplify(struct trace_vary *vary, const char *value)
+static const char *set_scale(void *base, const char *value)
 {
-    uint64_t count;
-    if (!number_parse(value, strlen(value), &count) || count < 1 ||
-        count > VARIATION_REPEAT_COUNT_MAX) {
-        return "is not a number from 1 (never repeated) to 1000";
-    }
-    vary->repeat_count_max = count;
-    return NULL;
-}
-
-static const char *set_skew(struct trace_vary *vary, const char *value)
-{
-    uint64_t skew_ns;
-    if (!duration_parse(value, strlen(value), &skew_ns) || skew_ns > UINT64_C(3600) * 1000000000) {
-        return "is not a duration from 0s to 1h, such as 250ms";
-    }
-    vary->skew_ns = skew_ns;
-    return NULL;
-}
-
-static const char *set_scale(struct trace_vary *vary, const char *value)
-{
+    struct trace_vary *vary = base;
     vary->percent_count = 0;
     for (const char *at = value;; at++) {
         const size_t length = strcspn(at, ",");
@@ -71,24 +52,33 @@ static const char *set_text(char *to, size_t to_bytes, const char *value)
     return (size_t)snprintf(to, to_bytes, "%s", value) < to_bytes ? NULL : "is too long";
 }
 
-static const char *set_interleave(struct trace_vary *vary, const char *value)
+static const char *set_interleave(void *base, const char *value)
 {
+    struct trace_vary *vary = base;
     return set_text(vary->interleave, sizeof vary->interleave, value);
 }
 
-static const char *set_format(struct trace_vary *vary, const char *value)
+static const char *set_format(void *base, const char *value)
 {
+    struct trace_vary *vary = base;
     return set_text(vary->format, sizeof vary->format, value);
 }
 
-static const struct {
-    const char *name;
-    const char *(*set)(struct trace_vary *vary, const char *value);
-} keys[] = {{"amplify", set_amplify},
-            {"interleave", set_interleave},
-            {"scale", set_scale},
-            {"skew", set_skew},
-            {"format", set_format}};
+static const struct option_row keys[] = {
+    {.name = "amplify",
+     .kind = OPTION_NUMBER,
+     OPTION_AT(struct trace_vary, repeat_count_max),
+     .least = 1,
+     .most = VARIATION_REPEAT_COUNT_MAX,
+     .wrong = "is not a number from 1 (never repeated) to 1000"},
+    {.name = "interleave", .set = set_interleave},
+    {.name = "scale", .set = set_scale},
+    {.name = "skew",
+     .kind = OPTION_DURATION,
+     OPTION_AT(struct trace_vary, skew_ns),
+     .most = UINT64_C(3600) * 1000000000,
+     .wrong = "is not a duration from 0s to 1h, such as 250ms"},
+    {.name = "format", .set = set_format}};
 enum { KEY_COUNT = sizeof keys / sizeof keys[0] };
 
 static const char *complain_unknown(const char *key)
@@ -118,20 +108,19 @@ static const char *set_word(struct trace_vary *vary, char *word, uint32_t *seen)
         return wrong;
     }
     *equals = '\0';
-    for (size_t i = 0; i < KEY_COUNT; i++) {
-        if (strcmp(keys[i].name, word) != 0) {
-            continue;
-        }
-        const char *complaint = (*seen >> i & 1) != 0 ? "appears twice"
-                                                      : keys[i].set(vary, equals + 1);
-        *seen |= UINT32_C(1) << i;
-        if (complaint != NULL) {
-            snprintf(wrong, sizeof wrong, "is wrong: %s '%.64s' %s", keys[i].name, equals + 1,
-                     complaint);
-        }
-        return complaint == NULL ? NULL : wrong;
+    const struct option_row *row = option_find(keys, KEY_COUNT, word);
+    if (row == NULL) {
+        return complain_unknown(word);
     }
-    return complain_unknown(word);
+    const uint32_t bit = UINT32_C(1) << (row - keys);
+    const char *complaint = (*seen & bit) != 0 ? "appears twice"
+                                               : option_set(row, vary, equals + 1);
+    *seen |= bit;
+    if (complaint == NULL) {
+        return NULL;
+    }
+    snprintf(wrong, sizeof wrong, "is wrong: %s '%.64s' %s", row->name, equals + 1, complaint);
+    return wrong;
 }
 
 static void vary_nothing(struct trace_vary *vary)

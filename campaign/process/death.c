@@ -1,7 +1,6 @@
 #include "campaign/process/death.h"
 
 #include "campaign/process/guest.h"
-#include "campaign/process/shared_memory.h"
 #include "campaign/process/symbols.h"
 #include "harness/base/check.h"
 #include "harness/trial/trial_run.h"
@@ -41,16 +40,6 @@ static struct {
     alignas(64) char alternate_stack[ALTERNATE_STACK_BYTES]; /* the address sanitizer wants it
                                                                 aligned */
 } watch = {.op_timeout_ns = OP_TIMEOUT_DEFAULT_NS};
-
-struct death *death_create(void)
-{
-    return shared_memory_create(sizeof(struct death));
-}
-
-void death_destroy(struct death *death)
-{
-    shared_memory_destroy(death, sizeof *death);
-}
 
 void death_clear(struct death *death)
 {

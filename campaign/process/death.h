@@ -39,9 +39,6 @@ struct death {
     char text[DEATH_TEXT_BYTES];
 };
 
-/* Memory that children share.  NULL: there is none. */
-struct death *death_create(void);
-void death_destroy(struct death *death);
 /* Forgets what was noted. */
 void death_clear(struct death *death);
 

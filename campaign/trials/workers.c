@@ -199,24 +199,23 @@ void workers_destroy(struct workers *workers)
     free(workers);
 }
 
+static bool have_one(const struct workers *workers, bool is_busy)
+{
+    bool have = false;
+    for (uint32_t i = 0; i < workers->count; i++) {
+        have |= workers->workers[i].is_busy == is_busy;
+    }
+    return have;
+}
+
 bool workers_have_idle(const struct workers *workers)
 {
-    for (uint32_t i = 0; i < workers->count; i++) {
-        if (!workers->workers[i].is_busy) {
-            return true;
-        }
-    }
-    return false;
+    return have_one(workers, false);
 }
 
 bool workers_have_busy(const struct workers *workers)
 {
-    for (uint32_t i = 0; i < workers->count; i++) {
-        if (workers->workers[i].is_busy) {
-            return true;
-        }
-    }
-    return false;
+    return have_one(workers, true);
 }
 
 static void give_task(struct worker *worker, const struct task *task)

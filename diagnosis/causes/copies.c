@@ -4,6 +4,7 @@
 #include "diagnosis/strength.h"
 
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,21 +35,18 @@ struct copy {
     bool has_request;
 };
 
-static int compare_tags_and_ops(const void *a, const void *b)
-{
-    const struct evidence_block *x = *(const struct evidence_block *const *)a;
-    const struct evidence_block *y = *(const struct evidence_block *const *)b;
-    if (x->tag != y->tag) {
-        return x->tag < y->tag ? -1 : 1;
-    }
-    return (x->op > y->op) - (x->op < y->op);
-}
-
 static int compare_ops(const void *a, const void *b)
 {
     const struct evidence_block *x = *(const struct evidence_block *const *)a;
     const struct evidence_block *y = *(const struct evidence_block *const *)b;
-    return (x->op > y->op) - (x->op < y->op);
+    return compare_numbers(x->op, y->op);
+}
+
+static int compare_tags_and_ops(const void *a, const void *b)
+{
+    const struct evidence_block *x = *(const struct evidence_block *const *)a;
+    const struct evidence_block *y = *(const struct evidence_block *const *)b;
+    return compare_then(compare_numbers(x->tag, y->tag), compare_ops(a, b));
 }
 
 /* --- one set --- */
@@ -173,9 +171,8 @@ static void describe_copy(const struct evidence *evidence, const struct set *set
     diagnosis_describe(
         diagnosis,
         ". Since op %u, %s of the same sizes were allocated%s in the same order, while the first %zu blocks (%s, up to op %u) are still live. Freeing or donating them before would have left that much more free.",
-        diagnosis->op, diagnosis_size(copy->new_bytes).text,
-        copy->has_request ? " or requested" : "", copy->old_count,
-        diagnosis_size(copy->old_bytes).text, copy->last_old_op);
+        diagnosis->op, size_text_of(copy->new_bytes).text, copy->has_request ? " or requested" : "",
+        copy->old_count, size_text_of(copy->old_bytes).text, copy->last_old_op);
 }
 
 /* Whether the copy comes behind a long pause of its kind: what came in between, again and again, is
@@ -229,7 +226,7 @@ static void describe_others(uint32_t count, uint64_t bytes, struct diagnosis *di
 {
     if (count > 0) {
         diagnosis_describe(diagnosis, " %u other tag%s (%s) %s allocated again as well.", count,
-                           count == 1 ? "" : "s", diagnosis_size(bytes).text,
+                           count == 1 ? "" : "s", size_text_of(bytes).text,
                            count == 1 ? "is" : "are");
     }
 }
@@ -310,4 +307,5 @@ const struct cause cause_copies = {
     .summary = "a set of buffers is allocated again while the first is still live",
     .claim = CLAIM_TIGHT,
     .find = find_copies,
+    .remedies = {&remedy_drop_copy, &remedy_donation},
 };

@@ -24,7 +24,7 @@ static void describe_holders(const struct evidence *evidence, struct diagnosis *
         }
         diagnosis_describe(diagnosis, "%s'%s' %s", place == 0 ? " Most of it is held by " : ", ",
                            evidence_tag_name(evidence, (uint8_t)most, name),
-                           diagnosis_size(bytes[most]).text);
+                           size_text_of(bytes[most]).text);
         diagnosis->has_tag = diagnosis->has_tag || place == 0;
         diagnosis->tag = place == 0 ? (uint8_t)most : diagnosis->tag;
         bytes[most] = 0;
@@ -47,8 +47,8 @@ static void find_exhausted(const struct evidence *evidence, struct diagnosis *di
         diagnosis->kind = "too_large";
         strength_set(diagnosis, STRENGTH_TOO_LARGE);
         diagnosis_describe(diagnosis, "The request alone (%s) is larger than the device (%s).",
-                           diagnosis_size(evidence->requested_bytes).text,
-                           diagnosis_size(evidence->capacity_bytes).text);
+                           size_text_of(evidence->requested_bytes).text,
+                           size_text_of(evidence->capacity_bytes).text);
         return;
     }
     const bool is_first = cycles_settled_steps(evidence) == 0;
@@ -57,12 +57,11 @@ static void find_exhausted(const struct evidence *evidence, struct diagnosis *di
     diagnosis_describe(
         diagnosis,
         "The request needs %s, and %s are free: %s too little. In use: %s of %s; stack: %s",
-        diagnosis_size(evidence->requested_bytes).text, diagnosis_size(evidence->free_bytes).text,
-        diagnosis_size(evidence->missing_bytes).text, diagnosis_size(evidence->in_use_bytes).text,
-        diagnosis_size(evidence->capacity_bytes).text, diagnosis_size(evidence->stack_bytes).text);
+        size_text_of(evidence->requested_bytes).text, size_text_of(evidence->free_bytes).text,
+        size_text_of(evidence->missing_bytes).text, size_text_of(evidence->in_use_bytes).text,
+        size_text_of(evidence->capacity_bytes).text, size_text_of(evidence->stack_bytes).text);
     if (evidence->retired_bytes > 0) {
-        diagnosis_describe(diagnosis, "; retired: %s",
-                           diagnosis_size(evidence->retired_bytes).text);
+        diagnosis_describe(diagnosis, "; retired: %s", size_text_of(evidence->retired_bytes).text);
     }
     diagnosis_describe(diagnosis, ".");
     describe_holders(evidence, diagnosis);
@@ -73,4 +72,6 @@ const struct cause cause_exhausted = {
     .summary = "the request and the blocks in use need more than the device has",
     .claim = CLAIM_NO_ROOM,
     .find = find_exhausted,
+    .remedies = {&remedy_unload, &remedy_accumulation, &remedy_trim, &remedy_batch,
+                 &remedy_precision, &remedy_sharding},
 };

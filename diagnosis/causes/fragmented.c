@@ -19,16 +19,15 @@ static void find_fragmented(const struct evidence *evidence, struct diagnosis *d
             diagnosis,
             "%s are free, enough for the requested %s, so they lay in pieces or were of "
             "no use to it. The file has sums only: which blocks lie between is not known.",
-            diagnosis_size(evidence->free_bytes).text,
-            diagnosis_size(evidence->requested_bytes).text);
+            size_text_of(evidence->free_bytes).text, size_text_of(evidence->requested_bytes).text);
         return;
     }
     diagnosis_number(diagnosis, "largest_hole_bytes", evidence->largest_hole_bytes);
     diagnosis_describe(
         diagnosis,
         "%s are free, enough for the requested %s, but in %" PRIu64 " holes; the largest has %s.",
-        diagnosis_size(evidence->free_bytes).text, diagnosis_size(evidence->requested_bytes).text,
-        evidence->hole_count, diagnosis_size(evidence->largest_hole_bytes).text);
+        size_text_of(evidence->free_bytes).text, size_text_of(evidence->requested_bytes).text,
+        evidence->hole_count, size_text_of(evidence->largest_hole_bytes).text);
     pins_describe(evidence, diagnosis);
 }
 
@@ -37,4 +36,5 @@ const struct cause cause_fragmented = {
     .summary = "enough is free, but in pieces, and these blocks separate them",
     .claim = CLAIM_NO_ROOM,
     .find = find_fragmented,
+    .remedies = {&remedy_defrag, &remedy_pages},
 };

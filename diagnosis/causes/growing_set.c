@@ -21,7 +21,7 @@ static void describe_growth(const struct evidence *evidence, uint8_t tag, const 
         diagnosis,
         "'%s' needs more and more: the least that it falls back to rose by %s since op %" PRIu64
         ", ",
-        evidence_tag_name(evidence, tag, name), diagnosis_size(trend->rise_bytes).text,
+        evidence_tag_name(evidence, tag, name), size_text_of(trend->rise_bytes).text,
         first->first_op);
     leak_describe_rate(evidence, trend->rise_bytes, first->first_op, evidence->history->op_count,
                        diagnosis);
@@ -59,8 +59,8 @@ static void describe_steps(const struct evidence *evidence, const struct rising_
         diagnosis,
         "'%s' needs more in each step: at most %s in the first of %" PRIu64
         " steps, %s in the last. All that grows so has %s more. Its blocks are freed: no leak.",
-        evidence_tag_name(evidence, rising->tag, name), diagnosis_size(rising->first_bytes).text,
-        rising->cycle_count, diagnosis_size(rising->last_bytes).text, diagnosis_size(rise).text);
+        evidence_tag_name(evidence, rising->tag, name), size_text_of(rising->first_bytes).text,
+        rising->cycle_count, size_text_of(rising->last_bytes).text, size_text_of(rise).text);
 }
 
 static void find_rising_steps(const struct evidence *evidence, struct diagnosis *diagnosis)
@@ -106,4 +106,5 @@ const struct cause cause_growing_set = {
     .summary = "one tag needs more and more, in blocks that are replaced",
     .claim = CLAIM_TIGHT,
     .find = find_growing_set,
+    .remedies = {&remedy_bound},
 };

@@ -1,16 +1,8 @@
 #include "diagnosis/cause.h"
 #include "diagnosis/strength.h"
-
-#include <stdlib.h>
+#include "harness/base/order.h"
 
 enum { EXCESS_DIVISOR = 16 /* so much above the others, at least */ };
-
-static int compare_bytes(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a;
-    const uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
 
 /* The bytes of the last request on that host when it was the one that failed here, 0 otherwise: a
  * host that has its answer already has more in use for that alone. */
@@ -49,8 +41,7 @@ static uint64_t find_median_of_others(const struct evidence *evidence)
             bytes[count++] = find_in_use_before(evidence, i);
         }
     }
-    qsort(bytes, count, sizeof *bytes, compare_bytes);
-    return bytes[count / 2];
+    return median_of_numbers(bytes, count);
 }
 
 static uint64_t find_last_top(const struct evidence *evidence, uint32_t host, int tag)
@@ -99,14 +90,14 @@ static void find_host_skew(const struct evidence *evidence, struct diagnosis *di
     diagnosis_number(diagnosis, "median_of_others_bytes", others);
     diagnosis_describe(diagnosis,
                        "Host %u has %s in use; the median of the other hosts (%u) is %s.",
-                       evidence->host, diagnosis_size(own).text, evidence->host_count - 1,
-                       diagnosis_size(others).text);
+                       evidence->host, size_text_of(own).text, evidence->host_count - 1,
+                       size_text_of(others).text);
     const int tag = find_skewed_tag(evidence, &beyond_bytes);
     if (tag >= 0) {
         diagnosis->has_tag = true;
         diagnosis->tag = (uint8_t)tag;
         diagnosis_describe(diagnosis, " It has %s more of '%s' than any other host.",
-                           diagnosis_size(beyond_bytes).text,
+                           size_text_of(beyond_bytes).text,
                            evidence_tag_name(evidence, (uint8_t)tag, name));
     }
 }
@@ -116,4 +107,5 @@ const struct cause cause_host_skew = {
     .summary = "this host uses more memory than the others",
     .claim = CLAIM_TIGHT,
     .find = find_host_skew,
+    .remedies = {&remedy_even},
 };

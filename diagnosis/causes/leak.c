@@ -40,13 +40,13 @@ static void describe_blocks(const struct evidence *evidence, const struct findin
     }
     diagnosis_describe(diagnosis, "'%s' piles up: %" PRIu64 " blocks of %s",
                        evidence_tag_name(evidence, found->tag, name), count,
-                       diagnosis_size(least).text);
+                       size_text_of(least).text);
     if (least != most) {
-        diagnosis_describe(diagnosis, " to %s", diagnosis_size(most).text);
+        diagnosis_describe(diagnosis, " to %s", size_text_of(most).text);
     }
     diagnosis_describe(diagnosis,
                        ", %s in all, allocated again and again since op %u, were never freed: ",
-                       diagnosis_size(bytes).text, diagnosis->op);
+                       size_text_of(bytes).text, diagnosis->op);
     leak_describe_rate(evidence, bytes, diagnosis->op, end, diagnosis);
     diagnosis_describe(diagnosis, ".");
 }
@@ -105,7 +105,7 @@ static void describe_leak(const struct evidence *evidence, const struct cycles *
     if (evidence_has_oom(evidence) && bytes < evidence->missing_bytes) {
         strength_set(diagnosis, STRENGTH_LEAK_BESIDE);
         diagnosis_describe(diagnosis, " That is less than the missing %s.",
-                           diagnosis_size(evidence->missing_bytes).text);
+                           size_text_of(evidence->missing_bytes).text);
     }
     if (found->other_count > 0) {
         diagnosis_describe(diagnosis, " %u other tag%s also seem%s to pile up.", found->other_count,
@@ -216,4 +216,5 @@ const struct cause cause_leak = {
     .summary = "blocks of one tag are allocated all the time and never freed",
     .claim = CLAIM_GROWTH,
     .find = find_leak,
+    .remedies = {&remedy_release},
 };

@@ -62,8 +62,8 @@ static void find_stack(const struct evidence *evidence, struct diagnosis *diagno
     diagnosis_describe(
         diagnosis,
         "%s are free, enough for the requested %s. But the stack, %s, must lie at the bottom, where it would overlap ",
-        diagnosis_size(evidence->free_bytes).text, diagnosis_size(evidence->requested_bytes).text,
-        diagnosis_size(stack_bytes).text);
+        size_text_of(evidence->free_bytes).text, size_text_of(evidence->requested_bytes).text,
+        size_text_of(stack_bytes).text);
     pins_describe_block(evidence, block, diagnosis);
     diagnosis_describe(diagnosis, ".");
 }
@@ -75,14 +75,14 @@ static void describe_alignment(const struct evidence *evidence, const struct nee
     diagnosis_number(diagnosis, "free_bytes", evidence->free_bytes);
     diagnosis_number(diagnosis, "largest_hole_bytes", evidence->largest_hole_bytes);
     diagnosis_number(diagnosis, "align_bytes", need->align_bytes);
-    diagnosis_describe(
-        diagnosis,
-        "%s are free in %" PRIu64
-        " hole%s; the largest has %s. No hole has %s%s at a multiple of %s.",
-        diagnosis_size(evidence->free_bytes).text, evidence->hole_count,
-        evidence->hole_count == 1 ? "" : "s", diagnosis_size(evidence->largest_hole_bytes).text,
-        evidence->contract->aligns_naturally ? "" : "the requested ",
-        diagnosis_size(need->size_bytes).text, diagnosis_size(need->align_bytes).text);
+    diagnosis_describe(diagnosis,
+                       "%s are free in %" PRIu64
+                       " hole%s; the largest has %s. No hole has %s%s at a multiple of %s.",
+                       size_text_of(evidence->free_bytes).text, evidence->hole_count,
+                       evidence->hole_count == 1 ? "" : "s",
+                       size_text_of(evidence->largest_hole_bytes).text,
+                       evidence->contract->aligns_naturally ? "" : "the requested ",
+                       size_text_of(need->size_bytes).text, size_text_of(need->align_bytes).text);
     pins_describe(evidence, diagnosis);
 }
 
@@ -107,4 +107,5 @@ const struct cause cause_out_of_place = {
     .summary = "one hole is large enough, but does not lie where the request needs it",
     .claim = CLAIM_NO_ROOM,
     .find = find_out_of_place,
+    .remedies = {&remedy_defrag, &remedy_pages},
 };

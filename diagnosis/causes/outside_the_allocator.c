@@ -57,7 +57,7 @@ static void describe_holders(const struct evidence *evidence, struct outside *ou
         }
         diagnosis_describe(diagnosis, "%s'%s' %s", place == 0 ? ": " : ", ",
                            evidence_tag_name(evidence, (uint8_t)most, name),
-                           diagnosis_size(outside->by_tag[most]).text);
+                           size_text_of(outside->by_tag[most]).text);
         diagnosis->has_tag = true;
         diagnosis->tag = place == 0 ? (uint8_t)most : diagnosis->tag;
         outside->by_tag[most] = 0;
@@ -82,8 +82,8 @@ static void find_outside(const struct evidence *evidence, struct diagnosis *diag
     diagnosis_number(diagnosis, "missing_bytes", missing_bytes);
     diagnosis_describe(
         diagnosis, "%s of the device's %s are not the allocator's, and %s of them would have done",
-        diagnosis_size(outside.bytes).text, diagnosis_size(evidence->capacity_bytes).text,
-        diagnosis_size(missing_bytes).text);
+        size_text_of(outside.bytes).text, size_text_of(evidence->capacity_bytes).text,
+        size_text_of(missing_bytes).text);
     describe_holders(evidence, &outside, diagnosis);
     diagnosis_describe(diagnosis, outside.other_bytes > 0
                                       ? ". Processes that share the device can be ended or moved; "

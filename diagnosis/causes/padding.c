@@ -75,20 +75,20 @@ static void describe_padding(const struct evidence *evidence, const struct loss 
     diagnosis_number(diagnosis, "padding_bytes", loss->bytes);
     diagnosis_number(diagnosis, "padding_bytes_of_tag", loss->by_tag[most]);
     diagnosis_describe(diagnosis, "%s are padding, most of it (%s) in '%s'.",
-                       diagnosis_size(loss->bytes).text, diagnosis_size(loss->by_tag[most]).text,
+                       size_text_of(loss->bytes).text, size_text_of(loss->by_tag[most]).text,
                        evidence_tag_name(evidence, (uint8_t)most, name));
     if (loss->largest == NULL || loss->own_bytes > count_lost_bytes(loss->largest)) {
         diagnosis->op = evidence->verdict->op;
         diagnosis_describe(diagnosis, " The request itself is %s, of which %s are contents.",
-                           diagnosis_size(evidence->op->size_bytes).text,
-                           diagnosis_size(evidence->op->unpadded_bytes).text);
+                           size_text_of(evidence->op->size_bytes).text,
+                           size_text_of(evidence->op->unpadded_bytes).text);
         describe_layout(evidence->op->size_bytes, evidence->op->unpadded_bytes, diagnosis);
         return;
     }
     diagnosis->op = loss->largest->op;
     diagnosis_describe(diagnosis, " Op %u loses most: it takes %s for %s of contents.",
-                       diagnosis->op, diagnosis_size(loss->largest->requested_bytes).text,
-                       diagnosis_size(loss->largest->unpadded_bytes).text);
+                       diagnosis->op, size_text_of(loss->largest->requested_bytes).text,
+                       size_text_of(loss->largest->unpadded_bytes).text);
     describe_layout(loss->largest->requested_bytes, loss->largest->unpadded_bytes, diagnosis);
 }
 
@@ -109,4 +109,5 @@ const struct cause cause_padding = {
     .summary = "padding takes memory that the request could use",
     .claim = CLAIM_TIGHT,
     .find = find_padding,
+    .remedies = {&remedy_layout, &remedy_no_padding},
 };

@@ -53,11 +53,11 @@ static void describe_eviction(const struct evidence *evidence,
                            eviction->op, name);
     } else {
         diagnosis_describe(diagnosis, "It was evicted for op %u (%s for '%s')", eviction->op,
-                           diagnosis_size(op->size_bytes + evidence_stack_bytes(evidence, op)).text,
+                           size_text_of(op->size_bytes + evidence_stack_bytes(evidence, op)).text,
                            name);
     }
     diagnosis_describe(diagnosis, "; %s of what is in use now came in since then.",
-                       diagnosis_size(taken).text);
+                       size_text_of(taken).text);
     diagnosis_number(diagnosis, "evicted_for_op", eviction->op);
     diagnosis_number(diagnosis, "taken_since_bytes", taken);
 }
@@ -80,7 +80,7 @@ static void find_program_reload(const struct evidence *evidence, struct diagnosi
         diagnosis,
         "Program '%s' (op %u, image %s, stack %s) fitted when it was loaded. It was evicted, and has to be loaded again. ",
         evidence_tag_name(evidence, program->tag, name), program->op,
-        diagnosis_size(program->size_bytes).text, diagnosis_size(program->image_stack_bytes).text);
+        size_text_of(program->size_bytes).text, size_text_of(program->image_stack_bytes).text);
     if (eviction != NULL) {
         describe_eviction(evidence, eviction, diagnosis);
     }
@@ -91,4 +91,5 @@ const struct cause cause_program_reload = {
     .summary = "a program was evicted, and buffers took its memory",
     .claim = CLAIM_TIGHT,
     .find = find_program_reload,
+    .remedies = {&remedy_unload, &remedy_programs, &remedy_sharding},
 };

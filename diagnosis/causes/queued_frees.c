@@ -1,56 +1,11 @@
 #include "diagnosis/cause.h"
+#include "diagnosis/private/queues.h"
 #include "diagnosis/strength.h"
 
-#include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-
-/* What waits for one event. */
-struct queue {
-    uint32_t event_op;
-    bool is_lost;
-    uint64_t bytes, count;
-};
-
-static int compare_events(const void *a, const void *b)
-{
-    const struct queue *x = a;
-    const struct queue *y = b;
-    return (x->event_op > y->event_op) - (x->event_op < y->event_op);
-}
-
-/* One entry for each queued free that waits for an event; returns how many. */
-static size_t collect_queues(const struct evidence *evidence, struct queue *queues)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < evidence->block_count; i++) {
-        const struct evidence_block *block = &evidence->blocks[i];
-        if (block->state == BLOCK_DYING && block->event_op != OP_NONE) {
-            queues[count++] = (struct queue){block->event_op, block->waits_for_ever,
-                                             block->size_bytes, 1};
-        }
-    }
-    qsort(queues, count, sizeof *queues, compare_events);
-    return count;
-}
-
-/* Adds up those of one event; *most is the largest sum, *all that of all. */
-static void add_queues(struct queue *queues, size_t count, struct queue *most, struct queue *all)
-{
-    for (size_t i = 0; i < count;) {
-        struct queue sum = queues[i];
-        for (i++; i < count && queues[i].event_op == sum.event_op; i++) {
-            sum.bytes += queues[i].bytes;
-            sum.count++;
-        }
-        *most = sum.bytes > most->bytes ? sum : *most;
-        all->bytes += sum.bytes;
-        all->count += sum.count;
-    }
-}
 
 /* The op of the list, behind what was run, that completes the event of event_op; OP_NONE.
  * *delay_ns: how much later. */
@@ -102,20 +57,16 @@ static void describe_queue(const struct evidence *evidence, const struct queue *
     diagnosis_describe(diagnosis,
                        "%s are already freed and wait (%" PRIu64
                        " queued free%s). Of these, %s wait for the event of op %u (%s), ",
-                       diagnosis_size(all->bytes).text, all->count, all->count == 1 ? "" : "s",
-                       diagnosis_size(most->bytes).text, most->event_op,
+                       size_text_of(all->bytes).text, all->count, all->count == 1 ? "" : "s",
+                       size_text_of(most->bytes).text, most->event_op,
                        op_print(&evidence->ops->ops[most->event_op], op));
     describe_end(evidence, most, diagnosis);
 }
 
 static void find_queued_frees(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
-    struct queue most = {0};
-    struct queue all = {0};
-    struct queue *queues = calloc(evidence->block_count + 1, sizeof *queues);
-    CHECK(queues != NULL);
-    add_queues(queues, collect_queues(evidence, queues), &most, &all);
-    free(queues);
+    struct queue most, all;
+    queues_find(evidence, &most, &all);
     if (all.count == 0) {
         return;
     }
@@ -130,7 +81,7 @@ static void find_queued_frees(const struct evidence *evidence, struct diagnosis 
     describe_queue(evidence, &most, &all, diagnosis);
     if (all.bytes < missing) {
         diagnosis_describe(diagnosis, " That is less than the missing %s.",
-                           diagnosis_size(missing).text);
+                           size_text_of(missing).text);
     }
 }
 
@@ -139,4 +90,5 @@ const struct cause cause_queued_frees = {
     .summary = "freed memory is not available yet, because it waits for an event",
     .claim = CLAIM_TIGHT,
     .find = find_queued_frees,
+    .remedies = {&remedy_mark_step},
 };

@@ -64,7 +64,7 @@ static void describe_count(struct diagnosis *diagnosis, uint64_t bytes, uint64_t
                            const char *what)
 {
     if (count > 0) {
-        diagnosis_describe(diagnosis, "%s in %" PRIu64 " block%s %s. ", diagnosis_size(bytes).text,
+        diagnosis_describe(diagnosis, "%s in %" PRIu64 " block%s %s. ", size_text_of(bytes).text,
                            count, count == 1 ? "" : "s", what);
     }
 }
@@ -91,7 +91,7 @@ static void find_references(const struct evidence *evidence, struct diagnosis *d
                    "have been held for more than half of the list");
     diagnosis_describe(diagnosis, "The largest is the block of op %u ('%s', %s)", held.largest->op,
                        evidence_tag_name(evidence, held.largest->tag, name),
-                       diagnosis_size(held.largest->size_bytes).text);
+                       size_text_of(held.largest->size_bytes).text);
     if (held.largest->hold_op != OP_NONE) {
         diagnosis_describe(diagnosis, ", held by op %u, %zu ops ago", held.largest->hold_op,
                            evidence->ops->count - 1 - held.largest->hold_op);
@@ -104,4 +104,5 @@ const struct cause cause_references = {
     .summary = "a reference holds blocks that are no longer needed",
     .claim = CLAIM_TIGHT,
     .find = find_references,
+    .remedies = {&remedy_release_references},
 };

@@ -116,14 +116,14 @@ static void describe_search(const struct evidence *evidence, struct diagnosis *d
     if (rounded > 0) {
         diagnosis_number(diagnosis, "rounded_bytes", rounded);
         diagnosis_describe(diagnosis, " Rounded up to %s, it would fit no hole.",
-                           diagnosis_size(rounded).text);
+                           size_text_of(rounded).text);
     } else if (defect == &not_searched_again) {
         describe_call(fit, diagnosis);
     } else if (evidence->in_use_bytes == 0) {
         diagnosis_describe(diagnosis, " Nothing is in use.");
     } else {
         diagnosis_describe(diagnosis, " %s are free in all, in %" PRIu64 " hole%s.",
-                           diagnosis_size(evidence->free_bytes).text, evidence->hole_count,
+                           size_text_of(evidence->free_bytes).text, evidence->hole_count,
                            evidence->hole_count == 1 ? "" : "s");
     }
     diagnosis_describe(diagnosis, " The numbers point to %s. Remedy: %s.", defect->words,
@@ -198,12 +198,12 @@ static void describe_plan(const struct fit *fit, struct diagnosis *diagnosis)
     }
     if (fit->evicted_count > 0) {
         diagnosis_describe(diagnosis, "%s evicting idle programs (%" PRIu64 ", %s)", separator,
-                           fit->evicted_count, diagnosis_size(fit->evicted_bytes).text);
+                           fit->evicted_count, size_text_of(fit->evicted_bytes).text);
         separator = ", then";
     }
     if (fit->moved_count > 0) {
         diagnosis_describe(diagnosis, "%s moving blocks (%" PRIu64 ", %s)", separator,
-                           fit->moved_count, diagnosis_size(fit->moved_bytes).text);
+                           fit->moved_count, size_text_of(fit->moved_bytes).text);
         separator = ", then";
     }
     if (fit->needs_region) {
@@ -221,13 +221,13 @@ static void describe_hole(const struct evidence *evidence, struct diagnosis *dia
     diagnosis_number(diagnosis, "spare_bytes", spare);
     diagnosis_describe(diagnosis, "A %s of %s at 0x%" PRIx64 " %s %s (%s",
                        fit->needs_region ? "new region" : "hole",
-                       diagnosis_size(fit->hole_bytes).text, fit->hole_address,
+                       size_text_of(fit->hole_bytes).text, fit->hole_address,
                        is_at_once ? "takes the" : "would take the",
                        evidence->op != NULL && fit->stack_bytes > 0 ? "program's image" : "request",
-                       diagnosis_size(fit->need_bytes).text);
+                       size_text_of(fit->need_bytes).text);
     if (spare > 0) {
         diagnosis_describe(diagnosis, "; the %s is %s larger)",
-                           fit->needs_region ? "region" : "hole", diagnosis_size(spare).text);
+                           fit->needs_region ? "region" : "hole", size_text_of(spare).text);
     } else {
         diagnosis_describe(diagnosis, "; exactly its size)");
     }
@@ -245,7 +245,7 @@ static void find_refused_though_it_fits(const struct evidence *evidence,
     } else {
         diagnosis_number(diagnosis, "stack_bytes", fit->stack_bytes);
         diagnosis_describe(diagnosis, "The stack of %s has room at the bottom",
-                           diagnosis_size(fit->stack_bytes).text);
+                           size_text_of(fit->stack_bytes).text);
     }
     describe_plan(fit, diagnosis);
     diagnosis_describe(diagnosis, "%s.", is_at_once ? ", and no mitigation is needed" : "");

@@ -18,8 +18,8 @@ static void describe_class(const struct target_rounding *rounding, uint64_t need
     diagnosis_describe(diagnosis,
                        "The request is for %s; by the contract's rounding (%s) its block may have "
                        "%s, %s more, and no hole has that.",
-                       diagnosis_size(asked_bytes).text, text, diagnosis_size(needed_bytes).text,
-                       diagnosis_size(needed_bytes - asked_bytes).text);
+                       size_text_of(asked_bytes).text, text, size_text_of(needed_bytes).text,
+                       size_text_of(needed_bytes - asked_bytes).text);
 }
 
 /* A hole has the size that was asked for, so that no other cause of a full device has a word. */
@@ -43,7 +43,7 @@ static void find_rounded_up(const struct evidence *evidence, struct diagnosis *d
     diagnosis_describe(diagnosis,
                        " The largest hole has %s: the request itself would fit. Remedy: sizes that "
                        "fill their class, or an allocator with finer classes.",
-                       diagnosis_size(largest).text);
+                       size_text_of(largest).text);
 }
 
 const struct cause cause_rounded_up = {

@@ -89,8 +89,8 @@ static void describe_rise(const struct evidence *evidence, const struct history_
     diagnosis_describe(
         diagnosis,
         "Op %u took %s at once for '%s', and its block is still there. Before, at most %s were in use.",
-        rise->op, diagnosis_size(rise->bytes).text, evidence_tag_name(evidence, tag, name),
-        diagnosis_size(rise->peak_before_bytes).text);
+        rise->op, size_text_of(rise->bytes).text, evidence_tag_name(evidence, tag, name),
+        size_text_of(rise->peak_before_bytes).text);
 }
 
 /* The request itself is out of the ordinary. */
@@ -116,8 +116,8 @@ static void describe_request(const struct evidence *evidence, struct diagnosis *
     diagnosis_describe(
         diagnosis,
         "The request itself is unusually large: %s. No request before was granted more than %s, and at most %s were in use.",
-        diagnosis_size(evidence->requested_bytes).text,
-        diagnosis_size(host->largest_request_bytes).text, diagnosis_size(host->peak_bytes).text);
+        size_text_of(evidence->requested_bytes).text,
+        size_text_of(host->largest_request_bytes).text, size_text_of(host->peak_bytes).text);
 }
 
 static void find_spike(const struct evidence *evidence, struct diagnosis *diagnosis)
@@ -138,4 +138,5 @@ const struct cause cause_spike = {
     .summary = "one op took or requests far more than any before",
     .claim = CLAIM_TIGHT,
     .find = find_spike,
+    .remedies = {&remedy_trim, &remedy_batch, &remedy_precision, &remedy_sharding},
 };

@@ -21,7 +21,7 @@ static void describe_rise(const struct evidence *evidence, const struct rising_f
         "'%s' is still growing at the end: what it falls back to rose by %s in %" PRIu64
         " steps (or groups of them), and %" PRIu64
         " of these left it higher than any before. Without that the request would fit. A cache without a bound does so, and so does one that is not full yet, or a leak among blocks that are replaced; a longer list would show which.",
-        evidence_tag_name(evidence, rising->tag, name), diagnosis_size(rising->rise_bytes).text,
+        evidence_tag_name(evidence, rising->tag, name), size_text_of(rising->rise_bytes).text,
         rising->step_count, rising->high_count);
 }
 
@@ -48,4 +48,5 @@ const struct cause cause_still_growing = {
     .claim = CLAIM_TIGHT,
     .yields = true,
     .find = find_still_growing,
+    .remedies = {&remedy_bound},
 };

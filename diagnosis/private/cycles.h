@@ -13,9 +13,6 @@ struct cycles {
                       the list: there are many steps, whatever hides their rises and falls */
 };
 
-/* The op that made the block that op i made or took over by donation; OP_NONE: there is none. */
-uint32_t cycles_find_maker(const struct op_list *ops, uint32_t i);
-
 /* Of evidence->host, from the list alone.  O(ops). */
 void cycles_init(struct cycles *cycles, const struct evidence *evidence);
 void cycles_deinit(struct cycles *cycles);

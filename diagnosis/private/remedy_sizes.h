@@ -36,9 +36,10 @@ bool remedy_sizes_divide_steps(struct remedy_sizes *sizes, const struct remedy_c
  */
 bool *remedy_sizes_loads_of_steps(const struct remedy_case *given);
 
-/* Says how many sizes were changed, `what` to, and what that saves. */
-void remedy_sizes_note(const struct remedy_sizes *sizes, const char *what,
-                       char note[REMEDY_NOTE_BYTES]);
+/* Says how many sizes were changed, `what` to, and what that saves.  False: none was, and the note
+ * is `none`. */
+bool remedy_sizes_note(const struct remedy_sizes *sizes, const char *what, const char *none,
+                       struct remedy_result *result);
 
 /* A whole remedy: sizes become what the unpadded size is, rounded up to units.  False: none does,
  * and the note says why. */

@@ -7,13 +7,9 @@
 
 /* Sets what *row says of a run of the list: end, capacity, peak, headroom, hole, failure and
  * op_count; note only where the target refused the setup.  The rest of *row is not touched.
- * Deterministic. */
+ * *forecast: where the list would run out on the host that holds most, if it went on; what no run
+ * had, because it failed before, is not looked at.  NULL: it is not wanted.  Deterministic. */
 void what_if_measure(const struct target *target, const struct setup *setup,
-                     const struct op_list *ops, struct what_if_row *row);
-/* The same; *forecast: where the list would run out on the host that holds most, if it went on.
- * What no run had, because it failed before, is not looked at. */
-void what_if_measure_growth(const struct target *target, const struct setup *setup,
-                            const struct op_list *ops, struct what_if_row *row,
-                            struct forecast *forecast);
+                     const struct op_list *ops, struct what_if_row *row, struct forecast *forecast);
 
 #endif

@@ -83,10 +83,8 @@ static bool accumulation_apply(const struct remedy_case *given, uint64_t paramet
     }
     rewrite_deinit(&rewrite);
     op_list_deinit(&divided);
-    char size[SIZE_TEXT_BYTES];
-    size_print_field(bytes, size);
     snprintf(result->note, sizeof result->note, "sizes divided: %" PRIu64 "; waiting gradients: %s",
-             sizes.changed_count, size);
+             sizes.changed_count, size_text_of(bytes).text);
     if (!divides || bytes == 0) {
         snprintf(result->note, sizeof result->note, "%s",
                  divides ? "no block from before the steps outlives them, so no parameter is known"

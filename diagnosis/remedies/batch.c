@@ -1,18 +1,12 @@
 #include "diagnosis/private/remedy_sizes.h"
 
-#include <stdio.h>
-
 static bool batch_apply(const struct remedy_case *given, uint64_t parameter,
                         struct remedy_result *result)
 {
     struct remedy_sizes sizes;
     remedy_sizes_init(&sizes, given, &result->ops);
-    const bool applies = remedy_sizes_divide_steps(&sizes, given, parameter, NULL);
-    remedy_sizes_note(&sizes, "divided", result->note);
-    if (!applies) {
-        snprintf(result->note, sizeof result->note, "nothing lives within a step");
-    }
-    return applies;
+    (void)remedy_sizes_divide_steps(&sizes, given, parameter, NULL);
+    return remedy_sizes_note(&sizes, "divided", "nothing lives within a step", result);
 }
 
 const struct remedy remedy_batch = {

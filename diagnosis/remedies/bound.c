@@ -211,14 +211,11 @@ static bool bound_apply(const struct remedy_case *given, uint64_t parameter,
     }
     free(bound.is_gone);
     free(bound.oldest);
-    snprintf(result->note, sizeof result->note,
-             "requests cut to what was asked before: %" PRIu64
-             ", oldest blocks freed before the next: %" PRIu64,
-             bound.cut_count, bound.freed_count);
-    if (bound.cut_count + bound.freed_count == 0) {
-        snprintf(result->note, sizeof result->note, "nothing of the tag is above the bound");
-    }
-    return bound.cut_count + bound.freed_count > 0;
+    return remedy_note(result, bound.cut_count + bound.freed_count,
+                       "nothing of the tag is above the bound",
+                       "requests cut to what was asked before: %" PRIu64
+                       ", oldest blocks freed before the next: %" PRIu64,
+                       bound.cut_count, bound.freed_count);
 }
 
 const struct remedy remedy_bound = {

@@ -27,15 +27,15 @@ static bool capacity_apply(const struct remedy_case *given, uint64_t parameter,
                            struct remedy_result *result)
 {
     const uint64_t now = given->setup->capacity_bytes;
-    char size[SIZE_TEXT_BYTES];
     const size_t retired_count = remedy_leave_out_retired(given, result);
     setup_set_capacity(&result->setup, parameter);
     result->setup.chip[0] = '\0';
-    size_print_field(parameter > now ? parameter - now : now - parameter, size);
-    remedy_note_retired(result,
-                        snprintf(result->note, sizeof result->note, "%s %s", size,
-                                 parameter > now ? "more" : "less"),
-                        retired_count);
+    remedy_note_retired(
+        result,
+        snprintf(result->note, sizeof result->note, "%s %s",
+                 size_text_of(parameter > now ? parameter - now : now - parameter).text,
+                 parameter > now ? "more" : "less"),
+        retired_count);
     return true;
 }
 

@@ -184,7 +184,6 @@ static bool checkpointing_apply(const struct remedy_case *given, uint64_t parame
 {
     struct deeds deeds = {0};
     struct rewrite rewrite;
-    char size[SIZE_TEXT_BYTES];
     plan_deeds(given, parameter, &deeds);
     rewrite_init(&rewrite, given->ops, &result->ops);
     for (uint32_t i = 0; i < given->ops->count; i++) {
@@ -199,9 +198,8 @@ static bool checkpointing_apply(const struct remedy_case *given, uint64_t parame
     rewrite_deinit(&rewrite);
     free(deeds.given_back);
     free(deeds.made_again);
-    size_print_field(deeds.bytes, size);
     snprintf(result->note, sizeof result->note, "freed and allocated again: %" PRIu64 ", %s",
-             deeds.count, size);
+             deeds.count, size_text_of(deeds.bytes).text);
     return deeds.count > 0;
 }
 

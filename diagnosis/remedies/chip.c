@@ -97,15 +97,15 @@ static bool chip_apply(const struct remedy_case *given, uint64_t parameter,
                        struct remedy_result *result)
 {
     const struct chip *chip = chips[parameter];
-    char size[SIZE_TEXT_BYTES];
     setup_set_capacity(&result->setup, find_chip_capacity(given, chip));
     snprintf(result->setup.chip, sizeof result->setup.chip, "%s", chip->name);
-    size_print_field(result->setup.capacity_bytes - find_reserved_bytes(given), size);
     const size_t retired_count = remedy_leave_out_retired(given, result);
-    remedy_note_retired(result,
-                        snprintf(result->note, sizeof result->note, "a device of %s%s", size,
-                                 find_reserved_bytes(given) > 0 ? " plus the reserved memory" : ""),
-                        retired_count);
+    remedy_note_retired(
+        result,
+        snprintf(result->note, sizeof result->note, "a device of %s%s",
+                 size_text_of(result->setup.capacity_bytes - find_reserved_bytes(given)).text,
+                 find_reserved_bytes(given) > 0 ? " plus the reserved memory" : ""),
+        retired_count);
     return true;
 }
 

@@ -146,16 +146,11 @@ static bool donation_apply(const struct remedy_case *given, uint64_t parameter,
     find_pairs(given, &pairs);
     write_pairs(given, &pairs, &result->ops);
     size_print_field(pairs.bytes, size);
-    snprintf(result->note, sizeof result->note,
-             "outputs in the blocks of inputs: %" PRIu64 ", %s%s", pairs.count, size,
-             pairs.has_outputs ? "" : "; any buffer counts as an output");
-    if (pairs.count == 0) {
-        snprintf(result->note, sizeof result->note,
-                 "no input ends where an output of its size begins");
-    }
     free(pairs.donor_free);
     free(pairs.is_taken);
-    return pairs.count > 0;
+    return remedy_note(result, pairs.count, "no input ends where an output of its size begins",
+                       "outputs in the blocks of inputs: %" PRIu64 ", %s%s", pairs.count, size,
+                       pairs.has_outputs ? "" : "; any buffer counts as an output");
 }
 
 const struct remedy remedy_donation = {

@@ -143,7 +143,6 @@ static bool drop_copy_apply(const struct remedy_case *given, uint64_t parameter,
 {
     struct set set = {0};
     uint64_t bytes = 0;
-    char size[SIZE_TEXT_BYTES];
     collect_set(given, (uint8_t)parameter, &set);
     find_split(given, &set);
     const size_t dropped_count = set.count - set.split;
@@ -151,9 +150,8 @@ static bool drop_copy_apply(const struct remedy_case *given, uint64_t parameter,
     for (size_t i = 0; i < dropped_count; i++) {
         bytes += given->lives.lives[set.roots[i]].bytes;
     }
-    size_print_field(bytes, size);
     snprintf(result->note, sizeof result->note, "blocks of the first copy freed: %zu, %s",
-             dropped_count, size);
+             dropped_count, size_text_of(bytes).text);
     if (applies) {
         write_dropped(given, &set, &result->ops);
     } else {

@@ -40,7 +40,6 @@ static bool even_apply(const struct remedy_case *given, uint64_t parameter,
 {
     struct shares shares = {0};
     struct remedy_sizes sizes;
-    char size[SIZE_TEXT_BYTES];
     (void)parameter;
     measure_shares(given, &shares);
     const uint64_t most = shares.bytes[shares.fullest];
@@ -57,9 +56,8 @@ static bool even_apply(const struct remedy_case *given, uint64_t parameter,
             remedy_sizes_set(&sizes, i, bytes > 0 ? bytes : 1);
         }
     }
-    size_print_field(most - shares.mean_bytes, size);
     snprintf(result->note, sizeof result->note, "host %u holds %s less, as much as the mean",
-             shares.fullest, size);
+             shares.fullest, size_text_of(most - shares.mean_bytes).text);
     return sizes.changed_count > 0;
 }
 

@@ -51,12 +51,8 @@ static bool mark_step_apply(const struct remedy_case *given, uint64_t parameter,
     }
     rewrite_deinit(&rewrite);
     drain_deinit(&drain);
-    snprintf(result->note, sizeof result->note, "waits of the host for the device: %" PRIu64,
-             count);
-    if (count == 0) {
-        snprintf(result->note, sizeof result->note, "nothing is queued where the host would wait");
-    }
-    return count > 0;
+    return remedy_note(result, count, "nothing is queued where the host would wait",
+                       "waits of the host for the device: %" PRIu64, count);
 }
 
 const struct remedy remedy_mark_step = {

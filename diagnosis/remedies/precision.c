@@ -2,8 +2,6 @@
 #include "diagnosis/advice.h"
 #include "diagnosis/private/remedy_sizes.h"
 
-#include <stdio.h>
-
 static bool precision_apply(const struct remedy_case *given, uint64_t parameter,
                             struct remedy_result *result)
 {
@@ -20,11 +18,7 @@ static bool precision_apply(const struct remedy_case *given, uint64_t parameter,
         }
     }
     remedy_sizes_settle(&sizes, &given->lives);
-    remedy_sizes_note(&sizes, "halved", result->note);
-    if (sizes.changed_count == 0) {
-        snprintf(result->note, sizeof result->note, "no name in the list says float32");
-    }
-    return sizes.changed_count > 0;
+    return remedy_sizes_note(&sizes, "halved", "no name in the list says float32", result);
 }
 
 const struct remedy remedy_precision = {

@@ -162,7 +162,6 @@ static bool release_apply(const struct remedy_case *given, uint64_t parameter,
 {
     struct release release = {.given = given, .tag = (uint8_t)parameter};
     const size_t room = given->ops->count + 1;
-    char size[SIZE_TEXT_BYTES];
     release.first = malloc(room * sizeof *release.first);
     release.next = malloc(room * sizeof *release.next);
     CHECK(release.first != NULL && release.next != NULL);
@@ -174,14 +173,9 @@ static bool release_apply(const struct remedy_case *given, uint64_t parameter,
     write_releases(&release, &result->ops);
     free(release.first);
     free(release.next);
-    size_print_field(release.bytes, size);
-    snprintf(result->note, sizeof result->note, "blocks freed: %" PRIu64 ", %s", release.count,
-             size);
-    if (release.count == 0) {
-        snprintf(result->note, sizeof result->note,
-                 "no block of the tag is left behind before the end");
-    }
-    return release.count > 0;
+    return remedy_note(result, release.count, "no block of the tag is left behind before the end",
+                       "blocks freed: %" PRIu64 ", %s", release.count,
+                       size_text_of(release.bytes).text);
 }
 
 const struct remedy remedy_release = {

@@ -6,7 +6,6 @@
 #include "harness/base/size.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Whose hold is the importer's: nobody could release it. */
@@ -32,7 +31,6 @@ static bool release_references_apply(const struct remedy_case *given, uint64_t p
     struct rewrite rewrite;
     uint64_t count = 0;
     uint64_t bytes = 0;
-    char size[SIZE_TEXT_BYTES];
     (void)parameter;
     rewrite_init(&rewrite, given->ops, &result->ops);
     for (uint32_t i = 0; i < given->ops->count; i++) {
@@ -45,14 +43,8 @@ static bool release_references_apply(const struct remedy_case *given, uint64_t p
         rewrite_keep(&rewrite, i);
     }
     rewrite_deinit(&rewrite);
-    size_print_field(bytes, size);
-    snprintf(result->note, sizeof result->note, "references released: %" PRIu64 ", to %s", count,
-             size);
-    if (count == 0) {
-        snprintf(result->note, sizeof result->note,
-                 "no reference that stays holds a block that is freed");
-    }
-    return count > 0;
+    return remedy_note(result, count, "no reference that stays holds a block that is freed",
+                       "references released: %" PRIu64 ", to %s", count, size_text_of(bytes).text);
 }
 
 const struct remedy remedy_release_references = {

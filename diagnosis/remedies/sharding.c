@@ -1,7 +1,5 @@
 #include "diagnosis/private/remedy_sizes.h"
 
-#include <stdio.h>
-
 static bool sharding_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
                                char note[REMEDY_NOTE_BYTES])
 {
@@ -23,11 +21,7 @@ static bool sharding_apply(const struct remedy_case *given, uint64_t parameter,
         }
     }
     remedy_sizes_settle(&sizes, &given->lives);
-    remedy_sizes_note(&sizes, "divided", result->note);
-    if (sizes.changed_count == 0) {
-        snprintf(result->note, sizeof result->note, "there is nothing to divide");
-    }
-    return sizes.changed_count > 0;
+    return remedy_sizes_note(&sizes, "divided", "there is nothing to divide", result);
 }
 
 const struct remedy remedy_sharding = {

@@ -3,7 +3,6 @@
 #include "diagnosis/advice.h"
 #include "diagnosis/private/remedy_sizes.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { PERCENT_COUNT = 3 };
@@ -51,11 +50,7 @@ static bool trim_apply(const struct remedy_case *given, uint64_t parameter,
         }
     }
     remedy_sizes_settle(&sizes, &given->lives);
-    remedy_sizes_note(&sizes, "trimmed", result->note);
-    if (sizes.changed_count == 0) {
-        snprintf(result->note, sizeof result->note, "nothing is seen to grow with the batch");
-    }
-    return sizes.changed_count > 0;
+    return remedy_sizes_note(&sizes, "trimmed", "nothing is seen to grow with the batch", result);
 }
 
 const struct remedy remedy_trim = {

@@ -3,7 +3,6 @@
 #include "diagnosis/remedy.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 /* A program of the last two steps would have been executed again if the list had gone on. */
 static bool is_of_last_steps(const struct remedy_case *given, uint32_t i)
@@ -34,13 +33,8 @@ static bool unload_apply(const struct remedy_case *given, uint64_t parameter,
         }
     }
     rewrite_deinit(&rewrite);
-    snprintf(result->note, sizeof result->note, "unloaded after their last execution: %" PRIu64,
-             count);
-    if (count == 0) {
-        snprintf(result->note, sizeof result->note,
-                 "no program stays loaded after its last execution");
-    }
-    return count > 0;
+    return remedy_note(result, count, "no program stays loaded after its last execution",
+                       "unloaded after their last execution: %" PRIu64, count);
 }
 
 const struct remedy remedy_unload = {

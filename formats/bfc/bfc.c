@@ -176,11 +176,9 @@ static void note_others(const struct survey *survey, struct import *import)
  * xla/.  Old logs name it without its folder. */
 static void name_system(const struct import_input *input, struct import *import)
 {
-    static const char of_both[] = "tsl/framework/bfc_allocator";
-    static const char of_tensorflow[] = "tensorflow/tsl/framework/bfc_allocator";
-    const bool is_xla = memmem(input->text, input->length, of_both, sizeof of_both - 1) != NULL &&
-                        memmem(input->text, input->length, of_tensorflow,
-                               sizeof of_tensorflow - 1) == NULL;
+    const bool is_xla = text_has(input->text, input->length, "tsl/framework/bfc_allocator") &&
+                        !text_has(input->text, input->length,
+                                  "tensorflow/tsl/framework/bfc_allocator");
     snprintf(import->setup.system, sizeof import->setup.system, "%s",
              is_xla ? "xla_gpu" : "tensorflow");
 }

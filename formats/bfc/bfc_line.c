@@ -97,10 +97,9 @@ static const char *read_bin(struct cursor cursor, struct bfc_line *line)
         !cursor_take_up_to(&cursor, "client-requested for chunks. ", &passed)) {
         return "the bin does not give the bytes that were requested";
     }
-    if (!take_size(&cursor, &line->sizes[1]) || !take_loosely(&cursor, "in use in bin.")) {
-        return "the bin does not give the bytes in use";
-    }
-    return NULL;
+    return !take_size(&cursor, &line->sizes[1]) || !take_loosely(&cursor, "in use in bin.")
+               ? "the bin does not give the bytes in use"
+               : NULL;
 }
 
 static const char *read_bin_for(struct cursor cursor, struct bfc_line *line)
@@ -156,10 +155,9 @@ static const char *read_chunk(struct cursor cursor, struct bfc_line *line)
     if (!take_loosely(&cursor, "of size ") || !cursor_take_number(&cursor, &line->size_bytes)) {
         return "the size of the chunk is not a number of bytes";
     }
-    if (cursor.at < cursor.end && *cursor.at != ' ') {
-        return "the size of the chunk is not a number of bytes";
-    }
-    return read_chunk_rest(cursor, line);
+    return cursor.at < cursor.end && *cursor.at != ' '
+               ? "the size of the chunk is not a number of bytes"
+               : read_chunk_rest(cursor, line);
 }
 
 static const char *read_summary(struct cursor cursor, struct bfc_line *line)

@@ -19,6 +19,22 @@ struct text_part {
     size_t length;
 };
 
+static inline bool text_has(const char *text, size_t length, const char *word)
+{
+    return memmem(text, length, word, strlen(word)) != NULL;
+}
+
+/* Which of the names the text is; count: none. */
+static inline size_t text_find_name(const char *const *names, size_t count, const char *text,
+                                    size_t length)
+{
+    size_t i = 0;
+    while (i < count && (strlen(names[i]) != length || memcmp(names[i], text, length) != 0)) {
+        i++;
+    }
+    return i;
+}
+
 struct cursor {
     const char *at, *end;   /* what is left */
     const char *line_begin; /* of the line in which at is */
@@ -28,6 +44,11 @@ struct cursor {
 CURSOR_INLINE struct cursor cursor_make(const char *text, size_t length)
 {
     return (struct cursor){.at = text, .end = text + length, .line_begin = text, .line = 1};
+}
+
+CURSOR_INLINE size_t cursor_left(const struct cursor *cursor)
+{
+    return (size_t)(cursor->end - cursor->at);
 }
 
 CURSOR_INLINE bool cursor_is_at(const struct cursor *cursor, char c)
@@ -57,6 +78,12 @@ CURSOR_INLINE bool cursor_take_word(struct cursor *cursor, const char *word, siz
 static inline bool cursor_take_text(struct cursor *cursor, const char *text)
 {
     return cursor_take_word(cursor, text, strlen(text));
+}
+
+static inline void cursor_skip(struct cursor *cursor, char c)
+{
+    while (cursor_take(cursor, c)) {
+    }
 }
 
 static inline void cursor_skip_blanks(struct cursor *cursor)

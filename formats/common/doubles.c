@@ -3,6 +3,7 @@
 #include "formats/common/private/radix.h"
 #include "formats/common/room.h"
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +32,8 @@ static int compare_names(const void *a, const void *b)
     const struct double_name *x = *(const struct double_name *const *)a;
     const struct double_name *y = *(const struct double_name *const *)b;
     const size_t shorter = x->length < y->length ? x->length : y->length;
-    int order = memcmp(x->text, y->text, shorter);
-    if (order == 0) {
-        order = (x->length > y->length) - (x->length < y->length);
-    }
-    return order != 0 ? order : (x > y) - (x < y);
+    return compare_then(memcmp(x->text, y->text, shorter),
+                        compare_then(compare_numbers(x->length, y->length), (x > y) - (x < y)));
 }
 
 /* Of names with the same hash: the earliest that came before, or `twice` where that is earlier. */

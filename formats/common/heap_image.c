@@ -7,6 +7,7 @@
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/order.h"
+#include "harness/base/search.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -348,18 +349,12 @@ enum import_result heap_image_build(struct heap_image *image, const struct setup
 const struct heap_span *heap_image_find(const struct heap_image *image, uint8_t host,
                                         uint64_t address)
 {
-    size_t low = 0;
-    for (size_t high = image->count; low < high;) {
-        const size_t middle = low + (high - low) / 2;
-        const struct heap_span *span = &image->spans[middle];
-        const int order = compare_places(span->host, span->address, host, address);
-        if (order == 0) {
-            return span;
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    return NULL;
+    const struct heap_span *spans = image->spans;
+    size_t i;
+    SEARCH_FIRST(i, 0, image->count,
+                 compare_places(spans[i].host, spans[i].address, host, address) >= 0);
+    return i < image->count && spans[i].host == host && spans[i].address == address ? &spans[i]
+                                                                                    : NULL;
 }
 
 /* --- sums --- */

@@ -1,5 +1,6 @@
 #include "formats/common/import.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/utf8.h"
 
@@ -10,18 +11,9 @@
 
 void import_init(struct import *import)
 {
-    import->format = NULL;
-    import->notes[0] = import->named_target[0] = import->assumed[0] = '\0';
-    import->told[0] = import->message[0] = import->settings[0] = '\0';
-    import->message_line = 0;
-    import->view = IMPORT_EVENTS;
-    memset(import->devices, 0, sizeof import->devices);
-    import->compile_report = NULL;
-    import->stacks = NULL;
+    memset(import, 0, sizeof *import);
     setup_init(&import->setup);
     op_list_init(&import->ops);
-    import->said = NULL;
-    import->said_count = import->said_room = 0;
 }
 
 void import_deinit(struct import *import)
@@ -49,11 +41,8 @@ void import_say(struct import *import, uint32_t op, enum said_kind kind, uint64_
     if (import->said_count > 0) {
         CHECK(import->said[import->said_count - 1].op <= op);
     }
-    if (import->said_count == import->said_room) {
-        import->said_room = import->said_room == 0 ? 64 : import->said_room * 2;
-        import->said = realloc(import->said, import->said_room * sizeof *import->said);
-        CHECK(import->said != NULL);
-    }
+    import->said = array_grown(import->said, import->said_count, &import->said_room,
+                               sizeof *import->said);
     import->said[import->said_count++] = (struct said){.op = op, .kind = kind, .value = value};
 }
 
@@ -83,43 +72,41 @@ static void add_line(char lines[IMPORT_NOTES_BYTES], const char *prefix, const c
     }
 }
 
-enum { LINE_BYTES = 512 };
-static void print_line(char line[LINE_BYTES], const char *format, va_list arguments)
+/* Adds the line to the notes behind the prefix, and to the other text where there is one. */
+static void add_lines(struct import *import, char *other, const char *prefix, const char *format,
+                      va_list arguments)
 {
-    vsnprintf(line, LINE_BYTES, format, arguments);
+    char line[512];
+    vsnprintf(line, sizeof line, format, arguments);
     utf8_make_printable(line);
+    add_line(import->notes, prefix, line);
+    if (other != NULL) {
+        add_line(other, "", line);
+    }
 }
 
 void import_note(struct import *import, const char *note, ...)
 {
-    char line[LINE_BYTES];
     va_list arguments;
     va_start(arguments, note);
-    print_line(line, note, arguments);
+    add_lines(import, NULL, "", note, arguments);
     va_end(arguments);
-    add_line(import->notes, "", line);
 }
 
 void import_assume(struct import *import, const char *fact, ...)
 {
-    char line[LINE_BYTES];
     va_list arguments;
     va_start(arguments, fact);
-    print_line(line, fact, arguments);
+    add_lines(import, import->assumed, IMPORT_ASSUMED, fact, arguments);
     va_end(arguments);
-    add_line(import->notes, IMPORT_ASSUMED, line);
-    add_line(import->assumed, "", line);
 }
 
 void import_tell(struct import *import, const char *fact, ...)
 {
-    char line[LINE_BYTES];
     va_list arguments;
     va_start(arguments, fact);
-    print_line(line, fact, arguments);
+    add_lines(import, import->told, IMPORT_TOLD, fact, arguments);
     va_end(arguments);
-    add_line(import->notes, IMPORT_TOLD, line);
-    add_line(import->told, "", line);
 }
 
 void import_quote(struct import *import, const char *text, size_t length, size_t line)

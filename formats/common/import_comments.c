@@ -1,5 +1,6 @@
 #include "formats/common/import_comments.h"
 
+#include "formats/common/cursor.h"
 #include "harness/base/writing.h"
 
 #include <inttypes.h>
@@ -49,92 +50,64 @@ void import_print_comments(const struct import *import, struct writing *text)
 
 /* --- reading --- */
 
-/* The rest of a comment behind its mark. */
-struct rest {
-    const char *text;
-    size_t length;
-};
-
-/* Takes the number before ": " from the rest.  False: it has none. */
-static bool take_number(struct rest *rest, uint64_t *number)
+/* Takes the number before ": ". */
+static bool take_number(struct cursor *rest, uint64_t *number)
 {
-    size_t i = 0;
-    *number = 0;
-    for (; i < rest->length && rest->text[i] >= '0' && rest->text[i] <= '9'; i++) {
-        if (__builtin_mul_overflow(*number, 10, number) ||
-            __builtin_add_overflow(*number, (uint64_t)(rest->text[i] - '0'), number)) {
-            return false;
-        }
-    }
-    if (i == 0 || rest->length - i < 2 || memcmp(rest->text + i, ": ", 2) != 0) {
-        return false;
-    }
-    rest->text += i + 2;
-    rest->length -= i + 2;
-    return true;
+    return cursor_take_number(rest, number) && cursor_take_word(rest, ": ", 2);
 }
 
-static void read_assumed(struct import *import, struct rest rest)
+static void read_assumed(struct import *import, struct cursor rest)
 {
-    import_assume(import, "%.*s", (int)rest.length, rest.text);
+    import_assume(import, "%.*s", (int)(rest.end - rest.at), rest.at);
 }
 
-static void read_told(struct import *import, struct rest rest)
+static void read_told(struct import *import, struct cursor rest)
 {
-    import_tell(import, "%.*s", (int)rest.length, rest.text);
+    import_tell(import, "%.*s", (int)(rest.end - rest.at), rest.at);
 }
 
-static void read_view(struct import *import, struct rest rest)
+static void read_view(struct import *import, struct cursor rest)
 {
     for (size_t i = 0; i < VIEW_COUNT; i++) {
-        if (strlen(view_names[i]) == rest.length &&
-            memcmp(view_names[i], rest.text, rest.length) == 0) {
+        struct cursor ahead = rest;
+        if (cursor_take_text(&ahead, view_names[i]) && ahead.at == ahead.end) {
             import->view = (enum import_view)i;
         }
     }
 }
 
 /* The line is one of the other file. */
-static void read_says(struct import *import, struct rest rest)
+static void read_says(struct import *import, struct cursor rest)
 {
-    import_quote(import, rest.text, rest.length, 0);
+    import_quote(import, rest.at, (size_t)(rest.end - rest.at), 0);
 }
 
-static void read_settings(struct import *import, struct rest rest)
+static void read_settings(struct import *import, struct cursor rest)
 {
-    snprintf(import->settings, sizeof import->settings, "%.*s", (int)rest.length, rest.text);
+    snprintf(import->settings, sizeof import->settings, "%.*s", (int)(rest.end - rest.at), rest.at);
 }
 
-static void read_device(struct import *import, struct rest rest)
+static void read_device(struct import *import, struct cursor rest)
 {
     uint64_t host;
     if (take_number(&rest, &host) && host < OP_HOST_COUNT_MAX) {
-        import_name_device(import, host, "%.*s", (int)rest.length, rest.text);
+        import_name_device(import, host, "%.*s", (int)(rest.end - rest.at), rest.at);
     }
 }
 
 /* "op N": said of an op of the list, in the order of ops. */
-static void read_said(struct import *import, struct rest rest, enum said_kind kind, uint64_t value)
+static void read_said(struct import *import, struct cursor rest, enum said_kind kind,
+                      uint64_t value)
 {
-    static const char word[] = "op ";
-    uint64_t op = 0;
-    if (rest.length < sizeof word || memcmp(rest.text, word, sizeof word - 1) != 0) {
-        return;
-    }
-    for (size_t i = sizeof word - 1; i < rest.length; i++) {
-        const char digit = rest.text[i];
-        if (digit < '0' || digit > '9' || op > OP_NONE) {
-            return;
-        }
-        op = op * 10 + (uint64_t)(digit - '0');
-    }
+    uint64_t op;
     const uint32_t last = import->said_count == 0 ? 0 : import->said[import->said_count - 1].op;
-    if (op < import->ops.count && op >= last) {
+    if (cursor_take_word(&rest, "op ", 3) && cursor_take_number(&rest, &op) &&
+        rest.at == rest.end && op < import->ops.count && op >= last) {
         import_say(import, (uint32_t)op, kind, value);
     }
 }
 
-static void read_step(struct import *import, struct rest rest)
+static void read_step(struct import *import, struct cursor rest)
 {
     uint64_t step;
     if (take_number(&rest, &step)) {
@@ -142,14 +115,14 @@ static void read_step(struct import *import, struct rest rest)
     }
 }
 
-static void read_failed(struct import *import, struct rest rest)
+static void read_failed(struct import *import, struct cursor rest)
 {
     read_said(import, rest, SAID_FAILED, 0);
 }
 
 static const struct mark {
     const char *text;
-    void (*read)(struct import *import, struct rest rest);
+    void (*read)(struct import *import, struct cursor rest);
 } marks[] = {
     {"# " IMPORT_ASSUMED, read_assumed},
     {"# " IMPORT_TOLD, read_told},
@@ -161,26 +134,17 @@ static const struct mark {
     {"# failed: ", read_failed},
 };
 
-static void read_line(struct import *import, const char *line, size_t length)
-{
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        const size_t mark_length = strlen(marks[i].text);
-        if (length > mark_length && memcmp(line, marks[i].text, mark_length) == 0) {
-            marks[i].read(import, (struct rest){line + mark_length, length - mark_length});
-            return;
-        }
-    }
-}
-
 void import_read_comments(const char *text, size_t length, struct import *import)
 {
-    size_t at = 0;
-    while (at < length) {
-        const char *newline = memchr(text + at, '\n', length - at);
-        size_t line_length = newline == NULL ? length - at : (size_t)(newline - (text + at));
-        const size_t next = at + line_length + 1;
-        line_length -= line_length > 0 && text[at + line_length - 1] == '\r';
-        read_line(import, text + at, line_length);
-        at = next;
+    struct cursor cursor = cursor_make(text, length);
+    struct cursor line;
+    while (cursor_next_line(&cursor, &line)) {
+        for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+            struct cursor rest = line;
+            if (cursor_take_text(&rest, marks[i].text) && rest.at < rest.end) {
+                marks[i].read(import, rest);
+                break;
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/order.h"
+#include "harness/base/search.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -180,11 +181,7 @@ void protobuf_index_sort(struct protobuf_index *index)
 
 size_t protobuf_index_find(const struct protobuf_index *index, uint64_t id)
 {
-    size_t low = 0;
-    for (size_t high = index->count; low < high;) {
-        const size_t middle = low + (high - low) / 2;
-        low = index->entries[middle].id < id ? middle + 1 : low;
-        high = index->entries[middle].id < id ? high : middle;
-    }
-    return low;
+    size_t first;
+    SEARCH_FIRST(first, 0, index->count, index->entries[first].id >= id);
+    return first;
 }

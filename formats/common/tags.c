@@ -40,6 +40,20 @@ uint8_t tag_by_rank(void *context, size_t rank, const char *name)
     return TAG_OTHER;
 }
 
+void tags_name_used(struct setup *setup, const struct op_list *ops, const char *const *names,
+                    uint8_t count)
+{
+    bool is_used[OP_TAG_COUNT] = {false};
+    for (size_t i = 0; i < ops->count; i++) {
+        is_used[ops->ops[i].tag] = true;
+    }
+    for (uint8_t tag = 1; tag <= count; tag++) {
+        if (is_used[tag]) {
+            setup_set_tag(setup, tag, names[tag - 1]);
+        }
+    }
+}
+
 /* Where the name stands, or belongs.  Ends: at most half of the places are taken. */
 static uint8_t *find_place(struct tag_table *table, const struct setup *setup, const char *text)
 {

@@ -3,6 +3,7 @@
 #ifndef FORMATS_COMMON_TAGS_H
 #define FORMATS_COMMON_TAGS_H
 
+#include "harness/op/op.h"
 #include "harness/op/setup.h"
 
 #include <stddef.h>
@@ -23,6 +24,10 @@ uint8_t tag_find(const struct setup *setup, unsigned first, unsigned last, const
 /* For names that are known and sorted before they get tags, the most important first: the tag of
  * the name at that rank, from 0.  Each rank is asked for once. */
 uint8_t tag_by_rank(void *setup, size_t rank, const char *name); /* a tag_giver */
+
+/* Names tags 1 to count of a setup, those that an op has. */
+void tags_name_used(struct setup *setup, const struct op_list *ops, const char *const *names,
+                    uint8_t count);
 
 /* For names as they come.  Zero is an empty table, of a setup whose tags only it sets. */
 struct tag_table {

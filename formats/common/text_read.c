@@ -431,10 +431,7 @@ static enum import_result decompress_step(struct source *source, ZSTD_DStream *s
     *is_between = left == 0;
     *is_full = to.pos == to.size;
     const enum import_result added = text_store_add(&source->store, to.pos);
-    if (added == IMPORT_OK && ZSTD_isError(left)) {
-        return fail_zstd(source, left);
-    }
-    return added;
+    return added == IMPORT_OK && ZSTD_isError(left) ? fail_zstd(source, left) : added;
 }
 
 static enum import_result decompress_all(struct source *source)

@@ -115,23 +115,6 @@ static enum import_result choose_device(const struct counted_device *devices, si
     return IMPORT_OK;
 }
 
-static void name_tags(struct import *import, const char *tag)
-{
-    static const struct {
-        uint8_t tag;
-        const char *name;
-    } names[] = {{TAG_IN_USE, NULL}, {TAG_PROGRAM, "reserved"}, {TAG_FILLER, SETUP_FILLER_NAME}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        bool is_used = false;
-        for (size_t k = 0; k < import->ops.count && !is_used; k++) {
-            is_used = import->ops.ops[k].tag == names[i].tag;
-        }
-        if (is_used) {
-            setup_set_tag(&import->setup, names[i].tag, i == 0 ? tag : names[i].name);
-        }
-    }
-}
-
 enum import_result counted_build(const struct counted_device *devices, size_t count,
                                  const char *tag, const struct import_input *input,
                                  struct import *import, struct import_error *error)
@@ -152,6 +135,7 @@ enum import_result counted_build(const struct counted_device *devices, size_t co
         reserve_stack(&building, devices[i].reserved_bytes);
         fill(&building, &devices[i]);
     }
-    name_tags(import, tag);
+    const char *const names[] = {tag, "reserved", SETUP_FILLER_NAME};
+    tags_name_used(&import->setup, &import->ops, names, TAG_FILLER);
     return IMPORT_OK;
 }

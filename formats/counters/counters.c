@@ -67,9 +67,3 @@ bool counter_next(struct phrase_cursor *cursor, struct counter *counter)
     }
     return false;
 }
-
-bool counter_is(const struct counter *counter, const char *name)
-{
-    return counter->name_length == strlen(name) &&
-           memcmp(counter->name, name, counter->name_length) == 0;
-}

@@ -54,16 +54,6 @@ static bool has(const struct device *device, enum fact fact)
     return (device->known & 1u << fact) != 0;
 }
 
-/* FACT_COUNT: it is none of them. */
-static enum fact find_fact(const struct counter *counter)
-{
-    unsigned fact = 0;
-    while (fact < FACT_COUNT && !counter_is(counter, names[fact])) {
-        fact++;
-    }
-    return (enum fact)fact;
-}
-
 /* A counter that comes again is the next device's.  Plug-ins give what they do not have as -1, or
  * as anything. */
 static void take_counter(struct stats *stats, const struct counter *counter, enum fact fact)
@@ -90,9 +80,9 @@ static void read_stats(const char *text, size_t length, struct stats *stats)
     struct phrase_cursor cursor = {.text = text, .length = length};
     struct counter counter;
     while (!stats->has_more && counter_next(&cursor, &counter)) {
-        const enum fact fact = find_fact(&counter);
+        const size_t fact = text_find_name(names, FACT_COUNT, counter.name, counter.name_length);
         if (fact != FACT_COUNT) {
-            take_counter(stats, &counter, fact);
+            take_counter(stats, &counter, (enum fact)fact);
         }
     }
 }
@@ -214,7 +204,6 @@ static enum import_result import_device_stats(const struct import_input *input,
 {
     struct stats stats = {.count = 0};
     struct counted_device counted[OP_HOST_COUNT_MAX];
-    enum import_result result = IMPORT_OK;
     read_stats(input->text, input->length, &stats);
     if (stats.count == 0) {
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "no counter of a device is in the text");
@@ -222,18 +211,16 @@ static enum import_result import_device_stats(const struct import_input *input,
     if (stats.has_more) {
         return import_fail(error, IMPORT_INVALID, 0, 0, "more than %d devices", OP_HOST_COUNT_MAX);
     }
-    for (size_t i = 0; result == IMPORT_OK && i < stats.count; i++) {
-        result = check_device(input, &stats.devices[i], error);
+    for (size_t i = 0; i < stats.count; i++) {
+        IMPORT_TRY(check_device(input, &stats.devices[i], error));
         counted[i] = count_device(&stats.devices[i], input->fixed);
     }
-    if (result == IMPORT_OK) {
-        result = counted_build(counted, stats.count, "in use", input, import, error);
-    }
-    for (size_t i = 0; result == IMPORT_OK && i < stats.count && i < TOLD_COUNT_MAX; i++) {
+    IMPORT_TRY(counted_build(counted, stats.count, "in use", input, import, error));
+    for (size_t i = 0; i < stats.count && i < TOLD_COUNT_MAX; i++) {
         tell_sums(&stats.devices[i], i, &counted[i], import);
         tell_checks(&stats.devices[i], i, import);
     }
-    if (result == IMPORT_OK && stats.count > TOLD_COUNT_MAX) {
+    if (stats.count > TOLD_COUNT_MAX) {
         import_tell(import, "%zu more devices are in the list, one host each",
                     stats.count - TOLD_COUNT_MAX);
     }
@@ -242,18 +229,12 @@ static enum import_result import_device_stats(const struct import_input *input,
                     stats.unusable_count);
     }
     set_system(&stats, import);
-    return result;
+    return IMPORT_OK;
 }
 
 static unsigned recognise_device_stats(const char *text, size_t length)
 {
-    static const char *const words[] = {"bytes_in_use", "bytes_limit"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (memmem(text, length, words[i], strlen(words[i])) == NULL) {
-            return 0;
-        }
-    }
-    return 60;
+    return text_has(text, length, "bytes_in_use") && text_has(text, length, "bytes_limit") ? 60 : 0;
 }
 
 const struct format format_device_stats = {

@@ -63,33 +63,31 @@ static bool take_pair(struct phrase_cursor *cursor, struct unit_size *used, stru
     return true;
 }
 
-/* "44.63 / 95.74 (46.615835%) on TPU_0(": GiB without a unit. */
-static void take_using(const char *line, size_t length, struct usage *usage)
+static void take_using(struct cursor line, struct usage *usage)
 {
-    static const char words[] = "Using (GB) ";
-    const char *at = memmem(line, length, words, sizeof words - 1);
-    const char *on = at == NULL ? NULL : memmem(at, length - (size_t)(at - line), ") on ", 5);
-    if (on == NULL) {
+    struct text_part before, numbers, used_text, limit_text;
+    if (!cursor_take_up_to(&line, "Using (GB) ", &before) ||
+        !cursor_take_up_to(&line, ") on ", &numbers)) {
+        return;
+    }
+    struct cursor pair_text = cursor_make(numbers.at, numbers.length);
+    if (!cursor_take_up_to(&pair_text, "/", &used_text) ||
+        !cursor_take_up_to(&pair_text, "(", &limit_text) || used_text.length > NUMBER_BYTES_MAX ||
+        limit_text.length >= NUMBER_BYTES_MAX) {
         return;
     }
     char pair[96];
-    const char *numbers = at + sizeof words - 1;
-    const char *slash = memchr(numbers, '/', (size_t)(on - numbers));
-    const char *open = memchr(numbers, '(', (size_t)(on - numbers));
-    if (slash == NULL || open == NULL || slash > open || slash - numbers > NUMBER_BYTES_MAX ||
-        open - slash > NUMBER_BYTES_MAX) {
-        return;
-    }
-    const int written = snprintf(pair, sizeof pair, "%.*sGiB / %.*sGiB", (int)(slash - numbers),
-                                 numbers, (int)(open - slash - 1), slash + 1);
+    const int written = snprintf(pair, sizeof pair, "%.*sGiB / %.*sGiB", (int)used_text.length,
+                                 used_text.at, (int)limit_text.length, limit_text.at);
     struct phrase_cursor cursor = {.text = pair, .length = (size_t)written};
     struct unit_size used, limit;
     if (take_pair(&cursor, &used, &limit)) {
-        const char *name = on + 5;
-        const size_t rest = length - (size_t)(name - line);
-        const char *end = memchr(name, '(', rest);
-        add(usage, name, end == NULL ? rest : (size_t)(end - name), &used, &limit);
-        usage->is_tpu = usage->is_tpu || (rest >= 3 && memcmp(name, "TPU", 3) == 0);
+        struct text_part name = {line.at, (size_t)(line.end - line.at)};
+        usage->is_tpu = usage->is_tpu ||
+                        cursor_take_word(&(struct cursor){.at = line.at, .end = line.end}, "TPU",
+                                         3);
+        (void)cursor_take_up_to(&line, "(", &name);
+        add(usage, name.at, name.length, &used, &limit);
     }
 }
 
@@ -139,15 +137,12 @@ static void take_cell(const char *line, size_t length, struct usage *usage)
 
 static void read_usage(const char *text, size_t length, struct usage *usage)
 {
-    static const char smi[] = "NVIDIA-SMI";
-    size_t at = 0;
-    usage->is_gpu = memmem(text, length, smi, sizeof smi - 1) != NULL;
-    while (at < length && !usage->has_more) {
-        const char *newline = memchr(text + at, '\n', length - at);
-        const size_t line_length = newline == NULL ? length - at : (size_t)(newline - text) - at;
-        take_using(text + at, line_length, usage);
-        take_cell(text + at, line_length, usage);
-        at += line_length + 1;
+    struct cursor cursor = cursor_make(text, length);
+    struct cursor line;
+    usage->is_gpu = text_has(text, length, "NVIDIA-SMI");
+    while (!usage->has_more && cursor_next_line(&cursor, &line)) {
+        take_using(line, usage);
+        take_cell(line.at, (size_t)(line.end - line.at), usage);
     }
 }
 
@@ -226,8 +221,8 @@ static unsigned recognise_device_usage(const char *text, size_t length)
         "TPU HBM Usage", "HBM Usage (GiB)", "HBM usage",
         "NVIDIA-SMI"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (memmem(text, length, words[i], strlen(words[i])) != NULL) {
-            return memmem(text, length, " / ", 3) != NULL ? 40 : 0;
+        if (text_has(text, length, words[i])) {
+            return text_has(text, length, " / ") ? 40 : 0;
         }
     }
     return 0;

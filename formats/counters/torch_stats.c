@@ -59,16 +59,6 @@ static const char *const kind_names[TORCH_KIND_COUNT] = {"current", "peak", "all
 static const char *const number_names[TORCH_NUMBER_COUNT] = {
     "num_alloc_retries", "num_ooms", "num_oom_rejections", "segment.all.current"};
 
-/* The index of the name with that text among count; count: none. */
-static unsigned find_name(const char *const *names, unsigned count, const char *text, size_t length)
-{
-    unsigned i = 0;
-    while (i < count && (strlen(names[i]) != length || memcmp(names[i], text, length) != 0)) {
-        i++;
-    }
-    return i;
-}
-
 /* METRIC.all.KIND */
 static bool take_bytes(const struct counter *counter, struct torch_counters *counters)
 {
@@ -78,10 +68,10 @@ static bool take_bytes(const struct counter *counter, struct torch_counters *cou
         return false;
     }
     const char *kind_name = at + sizeof pool - 1;
-    const unsigned metric = find_name(metric_names, TORCH_METRIC_COUNT, counter->name,
-                                      (size_t)(at - counter->name));
-    const unsigned kind = find_name(kind_names, TORCH_KIND_COUNT, kind_name,
-                                    (size_t)(counter->name + counter->name_length - kind_name));
+    const size_t metric = text_find_name(metric_names, TORCH_METRIC_COUNT, counter->name,
+                                         (size_t)(at - counter->name));
+    const size_t kind = text_find_name(kind_names, TORCH_KIND_COUNT, kind_name,
+                                       (size_t)(counter->name + counter->name_length - kind_name));
     if (metric == TORCH_METRIC_COUNT || kind == TORCH_KIND_COUNT) {
         return false;
     }
@@ -104,8 +94,8 @@ static void torch_counters_read_names(const char *text, size_t length,
         if (counter.is_negative || take_bytes(&counter, counters)) {
             continue;
         }
-        const unsigned number = find_name(number_names, TORCH_NUMBER_COUNT, counter.name,
-                                          counter.name_length);
+        const size_t number = text_find_name(number_names, TORCH_NUMBER_COUNT, counter.name,
+                                             counter.name_length);
         if (number < TORCH_NUMBER_COUNT) {
             counters->numbers[number] = counter.value.bytes;
             counters->known_numbers |= 1u << number;
@@ -119,35 +109,33 @@ static const char *const row_names[TORCH_METRIC_COUNT] = {
     "| Allocated memory", "| Active memory", "| Requested memory", "| GPU reserved memory",
     "| Non-releasable memory"};
 
+/* Places the cursor behind the first place of the words. */
+static bool find_behind(const char *text, size_t length, const char *words,
+                        struct phrase_cursor *cursor)
+{
+    const char *at = memmem(text, length, words, strlen(words));
+    *cursor = (struct phrase_cursor){.text = text, .length = length};
+    cursor->at = at == NULL ? length : (size_t)(at - text) + strlen(words);
+    return at != NULL;
+}
+
 static void take_row(const char *text, size_t length, enum torch_metric metric,
                      struct torch_counters *counters)
 {
-    const char *name = row_names[metric];
-    const char *at = memmem(text, length, name, strlen(name));
-    if (at == NULL) {
-        return;
-    }
-    struct phrase_cursor cursor = {
-        .text = text, .length = length, .at = (size_t)(at - text) + strlen(name)};
-    for (unsigned kind = 0; kind < TORCH_KIND_COUNT; kind++) {
-        if (!phrase_take(&cursor, "|") ||
-            !phrase_take_unit_size(&cursor, &counters->bytes[metric][kind])) {
-            return;
-        }
-        counters->known[metric] |= 1u << kind;
+    struct phrase_cursor cursor;
+    bool is_there = find_behind(text, length, row_names[metric], &cursor);
+    for (unsigned kind = 0; is_there && kind < TORCH_KIND_COUNT; kind++) {
+        is_there = phrase_scan(&cursor, "| %U", &counters->bytes[metric][kind]);
+        counters->known[metric] |= is_there ? 1u << kind : 0;
     }
 }
 
 static void take_number(const char *text, size_t length, const char *label,
                         enum torch_number number, struct torch_counters *counters)
 {
-    const char *at = memmem(text, length, label, strlen(label));
-    if (at == NULL) {
-        return;
-    }
-    struct phrase_cursor cursor = {
-        .text = text, .length = length, .at = (size_t)(at - text) + strlen(label)};
-    if (phrase_take_count(&cursor, &counters->numbers[number])) {
+    struct phrase_cursor cursor;
+    if (find_behind(text, length, label, &cursor) &&
+        phrase_take_count(&cursor, &counters->numbers[number])) {
         counters->known_numbers |= 1u << number;
     }
 }
@@ -308,16 +296,9 @@ static void tell_checks(const struct torch_counters *counters, struct import *im
 
 /* --- the format --- */
 
-static bool has_table(const char *text, size_t length)
-{
-    static const char row[] = "| Allocated memory ";
-    return memmem(text, length, row, sizeof row - 1) != NULL;
-}
-
 static bool has_names(const char *text, size_t length)
 {
-    static const char name[] = "allocated_bytes.all.";
-    return memmem(text, length, name, sizeof name - 1) != NULL;
+    return text_has(text, length, "allocated_bytes.all.");
 }
 
 static enum import_result check_counters(const struct torch_counters *counters,
@@ -375,7 +356,7 @@ static enum import_result import_torch_stats(const struct import_input *input,
 
 static unsigned recognise_torch_stats(const char *text, size_t length)
 {
-    return has_names(text, length) ? 70 : has_table(text, length) ? 65 : 0;
+    return has_names(text, length) ? 70 : text_has(text, length, "| Allocated memory ") ? 65 : 0;
 }
 
 const struct format format_torch_stats = {

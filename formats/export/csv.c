@@ -25,18 +25,10 @@ static void put_csv_event(struct export *export, const struct export_event *even
             event->largest_hole_bytes);
 }
 
-static bool end_csv(struct export *export, const struct export_final *final)
-{
-    (void)export;
-    (void) final;
-    return true;
-}
-
 const struct exporter exporter_csv = {
     .name = "csv",
     .suffix = ".csv",
     .summary = "what happened to each block, one event per row",
     .begin = begin_csv,
     .event = put_csv_event,
-    .end = end_csv,
 };

@@ -95,13 +95,15 @@ struct export
     void *state;               /* the exporter's own, between begin and end */
 };
 
-/* One format; a constant.  All calls are made in one thread. */
+/* One format; a constant.  All calls are made in one thread; what the format has no need of is
+ * NULL.
+ */
 struct exporter {
     const char *name;
     const char *summary;
     bool (*begin)(struct export *export); /* false: no host memory */
     void (*event)(struct export *export, const struct export_event *event);
-    /* After the events of the op.  NULL: the format needs no more than those. */
+    /* After the events of the op. */
     void (*op)(struct export *export, const struct export_op *op);
     /* Frees the state.  final is NULL when the run is given up.  False: no host memory, then or
      * before. */

@@ -54,18 +54,10 @@ static void put_rmm_event(struct export *export, const struct export_event *even
             pointer, event->requested_bytes, event->lane);
 }
 
-static bool end_rmm(struct export *export, const struct export_final *final)
-{
-    (void)export;
-    (void) final;
-    return true;
-}
-
 const struct exporter exporter_rmm = {
     .name = "rmm",
     .suffix = ".rmm.csv",
     .summary = "the CSV log of RAPIDS RMM; virtual time is its time of day",
     .begin = begin_rmm,
     .event = put_rmm_event,
-    .end = end_rmm,
 };

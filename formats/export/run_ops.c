@@ -2,18 +2,6 @@
 #include "formats/export/export.h"
 #include "harness/op/ops_file.h"
 
-static bool begin_ops(struct export *export)
-{
-    (void)export;
-    return true;
-}
-
-static void put_ops_event(struct export *export, const struct export_event *event)
-{
-    (void)export;
-    (void)event;
-}
-
 static bool end_ops(struct export *export, const struct export_final *final)
 {
     if (final != NULL) {
@@ -25,7 +13,5 @@ static bool end_ops(struct export *export, const struct export_final *final)
 const struct exporter exporter_run_ops = {
     .name = "run_ops",
     .summary = "the ops that were run, with every reference and size resolved",
-    .begin = begin_ops,
-    .event = put_ops_event,
     .end = end_ops,
 };

@@ -3,9 +3,139 @@
 #include "formats/export/export.h"
 #include "formats/export/private/svg_record.h"
 #include "harness/base/array.h"
+#include "harness/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* What a browser, and a reader, takes in at once; more only near the failure. */
+enum {
+    RECT_COUNT_MAX = 2000,
+    NEEDED_COUNT_MAX = 10000,
+    NEAR_OPS = 16, /* before and after the failure */
+    MOVE_COUNT_MAX = 500
+};
+
+/* The first one that is a defect, or that nobody could decide; else the first. */
+static const struct svg_failure *find_subject(const struct svg_record *record)
+{
+    for (size_t i = 0; i < record->failure_count; i++) {
+        const enum verdict_kind verdict = record->failures[i].verdict;
+        if (verdict != VERDICT_JUSTIFIED && verdict != VERDICT_NONE) {
+            return &record->failures[i];
+        }
+    }
+    return record->failure_count > 0 ? &record->failures[0] : NULL;
+}
+
+static void choose_hosts(const struct svg_record *record, struct svg_choice *choice)
+{
+    const uint32_t count = record->setup->host_count;
+    choice->host_count = count < SVG_HOST_COUNT_MAX ? count : SVG_HOST_COUNT_MAX;
+    for (uint32_t i = 0; i < choice->host_count; i++) {
+        choice->hosts[i] = i;
+    }
+    if (choice->about != NULL && choice->about->host >= SVG_HOST_COUNT_MAX) {
+        choice->hosts[SVG_HOST_COUNT_MAX - 1] = choice->about->host;
+    }
+}
+
+static bool is_drawn(const struct svg_choice *choice, uint32_t host)
+{
+    for (uint32_t i = 0; i < choice->host_count; i++) {
+        if (choice->hosts[i] == host) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_near(const struct svg_rect *rect, const struct svg_failure *failure)
+{
+    return failure != NULL && rect->stay.host == failure->host &&
+           rect->stay.begin_op <= failure->time + NEAR_OPS && rect->end + NEAR_OPS >= failure->time;
+}
+
+static int compare_times(const struct svg_rect *a, const struct svg_rect *b)
+{
+    return compare_then(
+        compare_numbers(a->stay.begin_op, b->stay.begin_op),
+        compare_places(a->stay.host, a->stay.address, b->stay.host, b->stay.address));
+}
+
+/* What is needed first, and then what covers most. */
+static int compare_weights(const void *a, const void *b)
+{
+    const struct svg_rect *x = a;
+    const struct svg_rect *y = b;
+    const double x_area = (double)x->stay.size_bytes * (double)(x->end - x->stay.begin_op);
+    const double y_area = (double)y->stay.size_bytes * (double)(y->end - y->stay.begin_op);
+    if (x->is_needed != y->is_needed) {
+        return x->is_needed ? -1 : 1;
+    }
+    if (x_area != y_area) {
+        return x_area > y_area ? -1 : 1;
+    }
+    return compare_times(x, y);
+}
+
+static int compare_begins(const void *a, const void *b)
+{
+    return compare_times(a, b);
+}
+
+static void choose_rects(struct svg_record *record, struct svg_choice *choice)
+{
+    size_t needed_count = 0, count = 0;
+    for (size_t i = 0; i < record->rect_count; i++) {
+        struct svg_rect rect = record->rects[i];
+        if (is_drawn(choice, rect.stay.host)) {
+            rect.is_needed = is_near(&rect, choice->about);
+            needed_count += rect.is_needed;
+            record->rects[count++] = rect;
+        }
+    }
+    record->rect_count = count;
+    if (count == 0) {
+        return;
+    }
+    qsort(record->rects, record->rect_count, sizeof *record->rects, compare_weights);
+    choice->is_whole_near = needed_count <= NEEDED_COUNT_MAX;
+    needed_count = choice->is_whole_near ? needed_count : NEEDED_COUNT_MAX;
+    const size_t most = needed_count > RECT_COUNT_MAX ? needed_count : RECT_COUNT_MAX;
+    choice->rect_count = record->rect_count < most ? record->rect_count : most;
+    qsort(record->rects, choice->rect_count, sizeof *record->rects, compare_begins);
+}
+
+static int compare_moves(const void *a, const void *b)
+{
+    const struct svg_move *x = a;
+    const struct svg_move *y = b;
+    return compare_then(compare_places(y->is_whole, y->size_bytes, x->is_whole, x->size_bytes),
+                        compare_places(x->time, x->from, y->time, y->from));
+}
+
+static void choose_moves(struct svg_record *record, struct svg_choice *choice)
+{
+    if (record->move_count > 0) {
+        qsort(record->moves, record->move_count, sizeof *record->moves, compare_moves);
+    }
+    while (choice->whole_move_count < record->move_count &&
+           record->moves[choice->whole_move_count].is_whole) {
+        choice->whole_move_count++;
+    }
+    choice->move_count = choice->whole_move_count < MOVE_COUNT_MAX ? choice->whole_move_count
+                                                                   : MOVE_COUNT_MAX;
+}
+
+struct svg_choice svg_choose(struct svg_record *record)
+{
+    struct svg_choice choice = {.about = find_subject(record)};
+    choose_hosts(record, &choice);
+    choose_rects(record, &choice);
+    choose_moves(record, &choice);
+    return choice;
+}
 
 static bool begin_svg(struct export *export)
 {
@@ -54,6 +184,11 @@ static void end_move(struct svg_record *record, const struct export_event *event
     }
 }
 
+static uint64_t measure_queued(const struct stay *stay)
+{
+    return stay->state == STAY_QUEUED ? stay->size_bytes : 0;
+}
+
 static void take_svg_event(struct export *export, const struct export_event *event)
 {
     struct svg_record *record = export->state;
@@ -61,17 +196,11 @@ static void take_svg_event(struct export *export, const struct export_event *eve
     timed.op = (uint32_t)record->time;
     const struct stay_change change = stays_take(&record->stays, &timed);
     if (change.has_ended) {
-        const uint8_t host = change.ended.host;
-        record->curves[host].queued_bytes -= change.ended.state == STAY_QUEUED
-                                                 ? change.ended.size_bytes
-                                                 : 0;
+        record->curves[change.ended.host].queued_bytes -= measure_queued(&change.ended);
         add_rect(record, &change.ended);
     }
     if (change.has_begun) {
-        const uint8_t host = change.begun.host;
-        record->curves[host].queued_bytes += change.begun.state == STAY_QUEUED
-                                                 ? change.begun.size_bytes
-                                                 : 0;
+        record->curves[change.begun.host].queued_bytes += measure_queued(&change.begun);
     }
     if (event->action == EXPORT_MOVED_OUT) {
         begin_move(record, event);
@@ -82,18 +211,15 @@ static void take_svg_event(struct export *export, const struct export_event *eve
 
 /* --- curves --- */
 
-static uint64_t find_most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static struct svg_point join_points(const struct svg_point *a, const struct svg_point *b)
 {
-    return (struct svg_point){.in_use_bytes = find_most(a->in_use_bytes, b->in_use_bytes),
-                              .stack_bytes = find_most(a->stack_bytes, b->stack_bytes),
-                              .queued_bytes = find_most(a->queued_bytes, b->queued_bytes),
-                              .hole_bytes = a->hole_bytes < b->hole_bytes ? a->hole_bytes
-                                                                          : b->hole_bytes};
+    struct svg_point joined = *a;
+    for (size_t i = 0; i < SVG_VALUE_COUNT; i++) {
+        const bool is_replaced = i == SVG_HOLE ? b->values[i] < a->values[i]
+                                               : b->values[i] > a->values[i];
+        joined.values[i] = is_replaced ? b->values[i] : a->values[i];
+    }
+    return joined;
 }
 
 /* Two points become one. */
@@ -108,10 +234,10 @@ static void add_point(struct svg_record *record, uint32_t host, const struct exp
 {
     struct svg_curve *curve = &record->curves[host];
     struct svg_point *at = &curve->points[record->time / record->ops_per_point];
-    const struct svg_point point = {.in_use_bytes = memory->in_use_bytes,
-                                    .stack_bytes = memory->reserved_bytes,
-                                    .queued_bytes = curve->queued_bytes,
-                                    .hole_bytes = memory->largest_hole_bytes};
+    const struct svg_point point = {{[SVG_STACK] = memory->reserved_bytes,
+                                     [SVG_IN_USE] = memory->in_use_bytes,
+                                     [SVG_QUEUED] = curve->queued_bytes,
+                                     [SVG_HOLE] = memory->largest_hole_bytes}};
     *at = record->time % record->ops_per_point == 0 ? point : join_points(at, &point);
 }
 

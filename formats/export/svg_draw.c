@@ -1,10 +1,98 @@
-#include "formats/export/private/svg_choice.h"
-#include "formats/export/private/svg_rest.h"
+#include "formats/export/private/svg_record.h"
 #include "harness/base/size.h"
+#include "harness/base/svg.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- what a map has no room for: shades, by how much of each part is taken --- */
+
+/* Cells of the map; each is shaded by the share of it that is taken. */
+enum { COLUMN_COUNT = 90, ROW_COUNT = 32, LEVEL_COUNT = 4 };
+
+struct rest {
+    double shares[ROW_COUNT][COLUMN_COUNT];
+};
+
+/* The part of [low, high) that lies in cell number `cell`, in cells. */
+static double find_common(double low, double high, size_t cell)
+{
+    const double from = low > (double)cell ? low : (double)cell;
+    const double to = high < (double)cell + 1 ? high : (double)cell + 1;
+    return to > from ? to - from : 0;
+}
+
+static void add_share(struct rest *rest, const struct svg_record *record,
+                      const struct svg_rect *rect)
+{
+    const double columns = (double)COLUMN_COUNT / (double)record->time;
+    const double rows = (double)ROW_COUNT / (double)record->setup->capacity_bytes;
+    const double left = (double)rect->stay.begin_op * columns;
+    const double right = (double)rect->end * columns;
+    const double low = (double)rect->stay.address * rows;
+    const double high = (double)(rect->stay.address + rect->stay.size_bytes) * rows;
+    for (size_t row = (size_t)low; row < ROW_COUNT && (double)row < high; row++) {
+        for (size_t column = (size_t)left; column < COLUMN_COUNT && (double)column < right;
+             column++) {
+            rest->shares[row][column] += find_common(low, high, row) *
+                                         find_common(left, right, column);
+        }
+    }
+}
+
+/* 0: next to nothing. */
+static unsigned find_level(double share)
+{
+    const double level = share * LEVEL_COUNT + 0.5;
+    return level >= LEVEL_COUNT ? LEVEL_COUNT : (unsigned)level;
+}
+
+static void draw_shade(struct writing *svg, const struct svg_box *map, size_t row, size_t begin,
+                       size_t end, unsigned level)
+{
+    static const char *const classes[LEVEL_COUNT] = {"rest r1", "rest r2", "rest r3", "rest r4"};
+    const uint64_t left = svg_scale(begin, COLUMN_COUNT, map->width);
+    const uint64_t top = svg_scale(ROW_COUNT - 1 - row, ROW_COUNT, map->height);
+    svg_add_box(svg,
+                &(struct svg_box){map->x + left, map->y + top,
+                                  svg_scale(end, COLUMN_COUNT, map->width) - left,
+                                  svg_scale(ROW_COUNT - row, ROW_COUNT, map->height) - top},
+                classes[level - 1], NULL);
+}
+
+/* Cells of one level that touch are one box. */
+static void draw_shades(struct writing *svg, const struct svg_box *map, const struct rest *rest,
+                        size_t row)
+{
+    for (size_t begin = 0; begin < COLUMN_COUNT;) {
+        const unsigned level = find_level(rest->shares[row][begin]);
+        size_t end = begin + 1;
+        while (end < COLUMN_COUNT && find_level(rest->shares[row][end]) == level) {
+            end++;
+        }
+        if (level > 0) {
+            draw_shade(svg, map, row, begin, end, level);
+        }
+        begin = end;
+    }
+}
+
+/* Draws the rectangles of the record from number `first` on, those of one host, as at most 2,880
+ * boxes in the map: of the classes rest, and r1 (a quarter is taken) to r4 (all of it). */
+static void svg_draw_rest(const struct svg_record *record, size_t first, uint32_t host,
+                          const struct svg_box *map, struct writing *svg)
+{
+    struct rest rest = {.shares = {{0}}};
+    for (size_t i = first; i < record->rect_count; i++) {
+        if (record->rects[i].stay.host == host) {
+            add_share(&rest, record, &record->rects[i]);
+        }
+    }
+    for (size_t row = 0; row < ROW_COUNT; row++) {
+        draw_shades(svg, map, &rest, row);
+    }
+}
 
 enum {
     LEFT = 70 * SVG_PIXEL,
@@ -119,16 +207,15 @@ static struct panel find_panel(const struct picture *picture, uint32_t index)
 static void append_rect_title(const struct picture *picture, const struct svg_rect *rect,
                               struct writing *title)
 {
-    char tag[SETUP_NAME_BYTES], size[SIZE_TEXT_BYTES];
+    char tag[SETUP_NAME_BYTES];
     const struct stay *stay = &rect->stay;
     (void)export_tag(picture->record->setup, stay->tag, tag);
-    size_print_field(stay->size_bytes, size);
     writing_clear(title);
     const uint64_t time = rect->end - stay->begin_op;
-    writing_append_format(title,
-                          "%s%s%s at 0x%" PRIx64 ", %s, made by op %u, so for %" PRIu64 " op%s",
-                          tag, tag[0] == '\0' ? "" : ", ", size, stay->address,
-                          stay_state_name(stay->state), stay->block, time, time == 1 ? "" : "s");
+    writing_append_format(
+        title, "%s%s%s at 0x%" PRIx64 ", %s, made by op %u, so for %" PRIu64 " op%s", tag,
+        tag[0] == '\0' ? "" : ", ", size_text_of(stay->size_bytes).text, stay->address,
+        stay_state_name(stay->state), stay->block, time, time == 1 ? "" : "s");
 }
 
 /* The tag in its rectangle, where there is room and nothing behind the text. */
@@ -195,30 +282,10 @@ static size_t count_points(const struct svg_record *record)
     return (size_t)((record->time + record->ops_per_point - 1) / record->ops_per_point);
 }
 
-static uint64_t get_use(const struct svg_point *point)
-{
-    return point->in_use_bytes + point->stack_bytes;
-}
-
-static uint64_t get_stack(const struct svg_point *point)
-{
-    return point->stack_bytes;
-}
-
-static uint64_t get_hole(const struct svg_point *point)
-{
-    return point->hole_bytes;
-}
-
-static uint64_t get_queued(const struct svg_point *point)
-{
-    return point->queued_bytes;
-}
-
 struct step_line {
     const char *class;
-    uint64_t (*get)(const struct svg_point *point);
-    bool is_area; /* closed along the bottom */
+    enum svg_value first, last; /* the sum of them */
+    bool is_area;               /* closed along the bottom */
 };
 
 static void append_place(struct writing *svg, const char *command, uint64_t x, uint64_t y)
@@ -238,7 +305,10 @@ static void draw_steps(const struct picture *picture, uint32_t host, uint64_t to
     writing_append_format(svg, "<path class=\"%s\" d=\"", line->class);
     append_place(svg, "M", LEFT, bottom);
     for (size_t i = 0; i < count_points(record); i++) {
-        const uint64_t value = line->get(&record->curves[host].points[i]);
+        uint64_t value = 0;
+        for (size_t j = line->first; j <= line->last; j++) {
+            value += record->curves[host].points[i].values[j];
+        }
         const uint64_t y = find_y(picture, bottom, height, value);
         const uint64_t end = (i + 1) * record->ops_per_point;
         append_place(svg, i == 0 && !line->is_area ? "M" : "L",
@@ -255,7 +325,7 @@ static void draw_steps(const struct picture *picture, uint32_t host, uint64_t to
 static bool has_stack(const struct picture *picture, uint32_t host)
 {
     for (size_t i = 0; i < count_points(picture->record); i++) {
-        if (picture->record->curves[host].points[i].stack_bytes > 0) {
+        if (picture->record->curves[host].points[i].values[SVG_STACK] > 0) {
             return true;
         }
     }
@@ -264,8 +334,9 @@ static bool has_stack(const struct picture *picture, uint32_t host)
 
 static void draw_curves(const struct picture *picture, const struct panel *panel)
 {
-    static const struct step_line lines[] = {
-        {"use", get_use, true}, {"largest", get_hole, false}, {"waiting", get_queued, false}};
+    static const struct step_line lines[] = {{"use", SVG_STACK, SVG_IN_USE, true},
+                                             {"largest", SVG_HOLE, SVG_HOLE, false},
+                                             {"waiting", SVG_QUEUED, SVG_QUEUED, false}};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         draw_steps(picture, panel->host, panel->curve_top, CURVE_HEIGHT, &lines[i]);
     }
@@ -299,12 +370,11 @@ static bool find_row(const struct labels *labels, uint64_t left, unsigned *row)
 static void draw_label(struct picture *picture, const struct panel *panel, struct labels *labels,
                        const struct svg_failure *failure)
 {
-    char line[128], size[SIZE_TEXT_BYTES];
+    char line[128];
     const uint64_t x = find_x(picture, failure->time);
     unsigned row = LABEL_ROW_COUNT - 1; /* the lowest is for the one */
-    size_print_field(failure->requested_bytes, size);
-    snprintf(line, sizeof line, "op %u: no room for %s, %s", failure->op, size,
-             name_verdict(failure->verdict));
+    snprintf(line, sizeof line, "op %u: no room for %s, %s", failure->op,
+             size_text_of(failure->requested_bytes).text, name_verdict(failure->verdict));
     const uint64_t width = strlen(line) * LETTER_WIDTH;
     const bool is_left = x + width > LEFT + WIDTH + RIGHT;
     const uint64_t left = is_left ? x - width : x;
@@ -356,10 +426,8 @@ static void draw_failures(struct picture *picture, const struct panel *panel)
 
 static void draw_bytes_axis(const struct picture *picture, uint64_t top, uint64_t height)
 {
-    char size[SIZE_TEXT_BYTES];
-    size_print_field(picture->record->setup->capacity_bytes, size);
     svg_add_text(picture->svg, LEFT - 6 * SVG_PIXEL, top + 10 * SVG_PIXEL, "end", "ink small",
-                 size);
+                 size_text_of(picture->record->setup->capacity_bytes).text);
     svg_add_text(picture->svg, LEFT - 6 * SVG_PIXEL, top + height, "end", "ink small", "0");
 }
 
@@ -436,7 +504,7 @@ static void draw_panel(struct picture *picture, const struct panel *panel)
     draw_rects(picture, panel);
     if (has_stack(picture, panel->host)) {
         draw_steps(picture, panel->host, panel->map_top, picture->map_height,
-                   &(struct step_line){"stack", get_stack, true});
+                   &(struct step_line){"stack", SVG_STACK, SVG_STACK, true});
     }
     draw_moves(picture, panel);
     draw_bytes_axis(picture, panel->map_top, picture->map_height);
@@ -472,11 +540,9 @@ static void append_note(const struct picture *picture, struct writing *note)
 static void append_facts(const struct picture *picture, struct writing *facts)
 {
     const struct svg_record *record = picture->record;
-    char size[SIZE_TEXT_BYTES];
-    size_print_field(record->setup->capacity_bytes, size);
-    writing_append_format(facts, "target %s, %s, %" PRIu64 " ops, %zu out-of-memor%s",
-                          record->setup->target, size, record->time, record->failure_count,
-                          record->failure_count == 1 ? "y" : "ies");
+    writing_append_format(facts, "target %s, %s, %" PRIu64 " ops, ", record->setup->target,
+                          size_text_of(record->setup->capacity_bytes).text, record->time);
+    writing_append_count(facts, record->failure_count, "out-of-memory");
 }
 
 static void draw_words(const struct picture *picture, const struct writing *facts)

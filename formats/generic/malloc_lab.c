@@ -224,10 +224,9 @@ CURSOR_INLINE enum import_result run_call(struct reader *reader, const struct ca
         id->state = ID_FREE;
         return IMPORT_OK;
     }
-    if (id->state != ID_FREE) {
-        return fail_at_line(reader, line, "an allocation of an id that is live", call->id);
-    }
-    return make_block(reader, line, call->id, call->size_bytes);
+    return id->state != ID_FREE
+               ? fail_at_line(reader, line, "an allocation of an id that is live", call->id)
+               : make_block(reader, line, call->id, call->size_bytes);
 }
 
 static enum import_result read_lines(struct reader *reader)

@@ -91,10 +91,8 @@ CURSOR_INLINE bool take_pointer(struct cursor *cursor, uint64_t *pointer, bool *
 /* Old files have plain numbers. */
 CURSOR_INLINE bool take_stream(struct cursor *cursor, uint64_t *stream)
 {
-    if (cursor_take_word(cursor, "0x", 2)) {
-        return cursor_take_hex(cursor, stream);
-    }
-    return cursor_take_number(cursor, stream);
+    return cursor_take_word(cursor, "0x", 2) ? cursor_take_hex(cursor, stream)
+                                             : cursor_take_number(cursor, stream);
 }
 
 /* NULL: a row was taken.  Else what is wrong at the cursor. */

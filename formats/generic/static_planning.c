@@ -184,10 +184,9 @@ static enum import_result read_lifetime(struct instance *instance, const struct 
     if (is_included && __builtin_add_overflow(buffer->upper, 1, &buffer->upper)) {
         return fail_field(instance, row, upper, "the last time is not below 2^63 - 1");
     }
-    if (buffer->lower >= buffer->upper) {
-        return fail_field(instance, row, upper, "the buffer ends before it begins");
-    }
-    return IMPORT_OK;
+    return buffer->lower >= buffer->upper
+               ? fail_field(instance, row, upper, "the buffer ends before it begins")
+               : IMPORT_OK;
 }
 
 static enum import_result read_size(struct instance *instance, const struct csv_row *row,

@@ -1,56 +1,46 @@
 /* torchrun's report on its children. */
 #include "formats/log/private/log_reading.h"
 
+#include "formats/common/cursor.h"
 #include "formats/common/phrase.h"
 #include "harness/base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What stands behind "  exitcode  : "; NULL: it is another line. */
-static const char *find_value(const struct log_here *here, const char *key, size_t *length)
+/* Goes to what stands behind "  exitcode  : ".  False: it is another line. */
+static bool find_value(const struct log_here *here, const char *key, struct cursor *value)
 {
-    const char *at = here->words;
-    const char *end = at + here->length;
-    while (at < end && *at == ' ') {
-        at++;
+    *value = cursor_make(here->words, here->length);
+    cursor_skip(value, ' ');
+    if (!cursor_take_text(value, key)) {
+        return false;
     }
-    const size_t key_length = strlen(key);
-    if ((size_t)(end - at) <= key_length || memcmp(at, key, key_length) != 0) {
-        return NULL;
+    cursor_skip(value, ' ');
+    if (!cursor_take(value, ':')) {
+        return false;
     }
-    at += key_length;
-    while (at < end && *at == ' ') {
-        at++;
-    }
-    if (at == end || *at != ':') {
-        return NULL;
-    }
-    at++;
-    while (at < end && *at == ' ') {
-        at++;
-    }
-    *length = (size_t)(end - at);
-    return at;
+    cursor_skip(value, ' ');
+    return true;
 }
 
-static void read_exit_code(const char *value, size_t length, struct log_blame *blame)
+static void read_exit_code(const struct cursor *value, struct log_blame *blame)
 {
     uint64_t code;
-    const bool is_signal = length > 0 && value[0] == '-';
-    if (log_number_behind(value, length, is_signal ? "-" : "", &code) && code < 1024) {
+    const bool is_signal = cursor_is_at(value, '-');
+    if (log_number_behind(value->at, cursor_left(value), is_signal ? "-" : "", &code) &&
+        code < 1024) {
         blame->has_exit_code = true;
         blame->exit_code = is_signal ? -(int64_t)code : (int64_t)code;
     }
 }
 
 /* "2031-04-02_08:00:04" as a number that compares as times do. */
-static uint64_t read_digits(const char *value, size_t length)
+static uint64_t read_digits(const struct cursor *value)
 {
     uint64_t number = 0;
-    for (size_t i = 0; i < length && i < 19; i++) {
-        const bool is_digit = value[i] >= '0' && value[i] <= '9';
-        number = is_digit ? number * 10 + (uint64_t)(value[i] - '0') : number;
+    for (const char *at = value->at; at < value->end && at < value->at + 19; at++) {
+        number = *at >= '0' && *at <= '9' ? number * 10 + (uint64_t)(*at - '0') : number;
     }
     return number;
 }
@@ -59,9 +49,8 @@ static uint64_t read_digits(const char *value, size_t length)
 static void read_time(const struct log_here *here, struct log_source_state *state,
                       struct log_blame *blame)
 {
-    size_t length;
-    const char *value = find_value(here, "time", &length);
-    const uint64_t time = value == NULL ? 0 : read_digits(value, length);
+    struct cursor value;
+    const uint64_t time = find_value(here, "time", &value) ? read_digits(&value) : 0;
     if (time == 0) {
         return;
     }
@@ -78,22 +67,20 @@ static void read_time(const struct log_here *here, struct log_source_state *stat
 /* True for the line that has the exit code. */
 static bool read_blame(struct log_blame *blame, const struct log_here *here)
 {
-    size_t length;
+    struct cursor value;
     uint64_t rank;
-    const char *value = find_value(here, "host", &length);
-    if (value != NULL) {
-        phrase_print(value, length, blame->host, sizeof blame->host);
+    if (find_value(here, "host", &value)) {
+        phrase_print(value.at, cursor_left(&value), blame->host, sizeof blame->host);
         utf8_make_printable(blame->host);
         return false;
     }
-    value = find_value(here, "rank", &length);
-    if (value != NULL && log_number_behind(value, length, "", &rank) && rank < UINT32_MAX) {
+    if (find_value(here, "rank", &value) &&
+        log_number_behind(value.at, cursor_left(&value), "", &rank) && rank < UINT32_MAX) {
         blame->rank = (uint32_t)rank;
         return false;
     }
-    value = find_value(here, "exitcode", &length);
-    if (value != NULL && !blame->has_exit_code) {
-        read_exit_code(value, length, blame);
+    if (find_value(here, "exitcode", &value) && !blame->has_exit_code) {
+        read_exit_code(&value, blame);
         return blame->has_exit_code;
     }
     return false;

@@ -1,7 +1,9 @@
 /* The prefix says who and when (formats/common/log_prefix.h); this puts its parts together. */
 #include "formats/log/log_line.h"
 
+#include "formats/common/cursor.h"
 #include "formats/common/log_prefix.h"
+#include "harness/base/writing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,17 +38,11 @@ static void add_source(struct log_line *line, const char *label, size_t length)
 /* "rank 3", without a format: most lines of a log have one. */
 static size_t print_numbered(const char *word, uint64_t number, char name[32])
 {
-    char digits[20];
-    size_t count = 0;
+    char digits[WRITING_DIGIT_COUNT_MAX];
     const size_t length = strlen(word);
-    do {
-        digits[count++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
+    const size_t count = writing_print_digits(number, digits);
     memcpy(name, word, length);
-    for (size_t i = 0; i < count; i++) {
-        name[length + i] = digits[count - 1 - i];
-    }
+    memcpy(name + length, digits + sizeof digits - count, count);
     return length + count;
 }
 
@@ -57,7 +53,7 @@ static void find_rank_in(const char *label, size_t length, struct log_line *line
     if (log_prefix_find_number(label, length, "rank=", &rank)) {
         line->rank = (uint32_t)rank;
     } else if (log_prefix_find_number(label, length, "TP", &rank) &&
-               memmem(label, length, "DP", 2) == NULL && memmem(label, length, "PP", 2) == NULL) {
+               !text_has(label, length, "DP") && !text_has(label, length, "PP")) {
         line->rank = (uint32_t)rank;
     }
     (void)log_prefix_find_number(label, length, "pid=", &line->pid);
@@ -66,9 +62,8 @@ static void find_rank_in(const char *label, size_t length, struct log_line *line
 /* Of what SGLang and DeepSpeed put behind the time only the ranks are a label. */
 static bool has_ranks(const char *label, size_t length)
 {
-    return length > 1 &&
-           (memmem(label, length, " TP", 3) != NULL || memmem(label, length, " DP", 3) != NULL ||
-            memmem(label, length, " PP", 3) != NULL);
+    return text_has(label, length, " TP") || text_has(label, length, " DP") ||
+           text_has(label, length, " PP");
 }
 
 static void keep_part(const struct log_prefix_part *part, struct log_line *line)

@@ -1,5 +1,6 @@
 #include "formats/log/private/log_pods.h"
 
+#include "formats/common/cursor.h"
 #include "formats/log/private/log_words.h"
 #include "harness/base/array.h"
 #include "harness/base/utf8.h"
@@ -188,8 +189,9 @@ static void read_pod(struct log_pod_ends *ends, const json_t *object, size_t lin
 }
 
 /* Where the next pod's name stands, from *at on. */
-static size_t find_line(const char **at, const char *end, const char *name, size_t line)
+static size_t find_line(const char **at, const char *end, const json_t *pod, size_t line)
 {
+    const char *name = get_string(json_object_get(pod, "metadata"), "name");
     const char *found = name == NULL || name[0] == '\0'
                             ? NULL
                             : memmem(*at, (size_t)(end - *at), name, strlen(name));
@@ -203,18 +205,13 @@ static void read_document(const json_t *root, const char *bytes, size_t length,
                           struct log_pod_ends *ends)
 {
     const json_t *items = json_object_get(root, "items");
+    const size_t count = json_is_array(items) ? json_array_size(items) : 1;
     const char *at = bytes;
     size_t line = 1;
-    if (!json_is_array(items)) {
-        line = find_line(&at, bytes + length, get_string(json_object_get(root, "metadata"), "name"),
-                         line);
-        read_pod(ends, root, line);
-    }
-    for (size_t i = 0; i < json_array_size(items) && i < LOG_POD_COUNT_MAX; i++) {
-        const json_t *item = json_array_get(items, i);
-        line = find_line(&at, bytes + length, get_string(json_object_get(item, "metadata"), "name"),
-                         line);
-        read_pod(ends, item, line);
+    for (size_t i = 0; i < count && i < LOG_POD_COUNT_MAX; i++) {
+        const json_t *pod = json_is_array(items) ? json_array_get(items, i) : root;
+        line = find_line(&at, bytes + length, pod, line);
+        read_pod(ends, pod, line);
     }
 }
 
@@ -296,23 +293,19 @@ static void read_described_line(struct described *described, const char *line, s
 static void read_described(const char *bytes, size_t length, struct log_pod_ends *ends)
 {
     struct described described = {0};
-    const char *end = bytes + length;
-    size_t number = 1;
-    for (const char *at = bytes; at < end; number++) {
+    struct cursor cursor = cursor_make(bytes, length);
+    struct cursor next;
+    while (cursor_next_line(&cursor, &next)) {
         char line[FIELD_BYTES];
-        const char *feed = memchr(at, '\n', (size_t)(end - at));
-        const char *stop = feed == NULL ? end : feed;
-        size_t count = (size_t)(stop - at) < sizeof line - 1 ? (size_t)(stop - at)
-                                                             : sizeof line - 1;
-        memcpy(line, at, count);
+        size_t count = cursor_left(&next) < sizeof line - 1 ? cursor_left(&next) : sizeof line - 1;
+        memcpy(line, next.at, count);
         while (count > 0 && (line[count - 1] == '\r' || line[count - 1] == ' ')) {
             count--;
         }
         line[count] = '\0';
         if (count > 0) {
-            read_described_line(&described, line, number, ends);
+            read_described_line(&described, line, next.line, ends);
         }
-        at = feed == NULL ? end : feed + 1;
     }
     finish_state(&described, ends);
 }

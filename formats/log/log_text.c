@@ -2,6 +2,7 @@
 
 #include "formats/log/private/log_pods.h"
 #include "harness/base/array.h"
+#include "harness/base/order.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -169,17 +170,9 @@ static int compare_wrapped(const void *a, const void *b)
 {
     const struct wrapped *x = a;
     const struct wrapped *y = b;
-    if (x->year != y->year) {
-        return x->year < y->year ? -1 : 1;
-    }
-    if (x->entry.time.time_ns != y->entry.time.time_ns) {
-        return x->entry.time.time_ns < y->entry.time.time_ns ? -1 : 1;
-    }
-    const int ids = strcmp(x->id, y->id);
-    if (ids != 0) {
-        return ids;
-    }
-    return x->order < y->order ? -1 : x->order > y->order;
+    return compare_then(
+        compare_places(x->year, x->entry.time.time_ns, y->year, y->entry.time.time_ns),
+        compare_then(strcmp(x->id, y->id), compare_numbers(x->order, y->order)));
 }
 
 static bool is_twice(const struct wrapped *a, const struct wrapped *b)

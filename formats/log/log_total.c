@@ -1,30 +1,12 @@
 /* How many steps a job was to have, as its log says it. */
+#include "formats/common/cursor.h"
 #include "formats/log/private/log_words.h"
 
 #include <string.h>
 
-/* As printed numbers are, with commas between thousands; 0 bytes: there is none. */
-static size_t read_count(const char *text, size_t length, uint64_t *count)
+static bool is_digit(char byte)
 {
-    size_t at = 0;
-    *count = 0;
-    while (at < length && at < 18 &&
-           ((text[at] >= '0' && text[at] <= '9') || (text[at] == ',' && at > 0))) {
-        *count = text[at] == ',' ? *count : *count * 10 + (uint64_t)(text[at] - '0');
-        at++;
-    }
-    const bool is_fraction = at + 1 < length && text[at] == '.' && text[at + 1] >= '0' &&
-                             text[at + 1] <= '9';
-    return is_fraction ? 0 : at;
-}
-
-static size_t skip(const char *text, size_t length, const char *bytes)
-{
-    size_t at = 0;
-    while (at < length && text[at] != '\0' && strchr(bytes, text[at]) != NULL) {
-        at++;
-    }
-    return at;
+    return byte >= '0' && byte <= '9';
 }
 
 static bool is_letter(char byte)
@@ -32,15 +14,30 @@ static bool is_letter(char byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
 }
 
-/* "= 80,000" or ": 80000". */
-static bool read_value(const char *text, size_t length, uint64_t *total)
+/* As printed numbers are, with commas between thousands. */
+static bool take_count(struct cursor *cursor, uint64_t *count)
 {
-    size_t at = skip(text, length, " ");
-    if (at == length || (text[at] != '=' && text[at] != ':')) {
+    const char *begin = cursor->at;
+    *count = 0;
+    while (cursor->at < cursor->end && cursor->at - begin < 18 &&
+           (is_digit(*cursor->at) || (*cursor->at == ',' && cursor->at > begin))) {
+        *count = *cursor->at == ',' ? *count : *count * 10 + (uint64_t)(*cursor->at - '0');
+        cursor->at++;
+    }
+    const bool is_fraction = cursor_left(cursor) > 1 && cursor->at[0] == '.' &&
+                             is_digit(cursor->at[1]);
+    return cursor->at > begin && !is_fraction;
+}
+
+/* "= 80,000" or ": 80000". */
+static bool read_value(struct cursor cursor, uint64_t *total)
+{
+    cursor_skip(&cursor, ' ');
+    if (!cursor_take(&cursor, '=') && !cursor_take(&cursor, ':')) {
         return false;
     }
-    at += 1 + skip(text + at + 1, length - at - 1, " ");
-    return read_count(text + at, length - at, total) > 0;
+    cursor_skip(&cursor, ' ');
+    return take_count(&cursor, total);
 }
 
 /* "steps=80000" that no other word qualifies: not "warmup steps=10", nor "save_steps=500". */
@@ -62,7 +59,8 @@ static bool read_named(const char *text, size_t length, uint64_t *total)
         for (size_t at = 0; at + name_length < length; at++) {
             if (memcmp(text + at, names[i], name_length) == 0 &&
                 (strcmp(names[i], "steps") != 0 || is_alone(text, at)) &&
-                read_value(text + at + name_length, length - at - name_length, total)) {
+                read_value(cursor_make(text + at + name_length, length - at - name_length),
+                           total)) {
                 return true;
             }
         }
@@ -74,19 +72,19 @@ static bool read_named(const char *text, size_t length, uint64_t *total)
 static bool read_share(const char *text, size_t length, uint64_t step, uint64_t *total)
 {
     for (size_t at = 0; at < length; at++) {
+        struct cursor cursor = cursor_make(text + at, length - at);
         uint64_t count;
-        const bool begins = at == 0 || ((text[at - 1] < '0' || text[at - 1] > '9') &&
-                                        text[at - 1] != '/' && text[at - 1] != '.');
-        const size_t digits = begins ? read_count(text + at, length - at, &count) : 0;
-        if (digits == 0 || count != step) {
+        const bool begins = at == 0 ||
+                            (!is_digit(text[at - 1]) && text[at - 1] != '/' && text[at - 1] != '.');
+        if (!begins || !take_count(&cursor, &count) || count != step) {
             continue;
         }
-        size_t next = at + digits + skip(text + at + digits, length - at - digits, " ");
-        const bool is_slash = next < length && text[next] == '/';
-        const bool is_of = length - next > 3 && memcmp(text + next, "of ", 3) == 0;
-        next += is_slash ? 1 : is_of ? 3 : length - next;
-        next += skip(text + next, length - next, " ");
-        if (read_count(text + next, length - next, total) > 0) {
+        cursor_skip(&cursor, ' ');
+        if (!cursor_take(&cursor, '/') && !cursor_take_word(&cursor, "of ", 3)) {
+            continue;
+        }
+        cursor_skip(&cursor, ' ');
+        if (take_count(&cursor, total)) {
             return *total >= step;
         }
     }

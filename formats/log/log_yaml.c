@@ -1,4 +1,5 @@
 /* Maps and lists by their indentation, line by line. */
+#include "formats/common/cursor.h"
 #include "formats/log/private/log_pods.h"
 
 #include <jansson.h>
@@ -7,7 +8,7 @@
 enum { DEPTH_MAX = 64, SCALAR_BYTES_MAX = 65536 };
 
 struct yaml {
-    const char *at, *end; /* the line that is next */
+    struct cursor cursor; /* before the line that is next */
     size_t indent;        /* of that line; what a list's dashes take counts as blanks */
     const char *words;    /* of that line, behind the blanks */
     size_t length;        /* 0 at the end */
@@ -16,21 +17,17 @@ struct yaml {
 /* Goes to the next line that has words. */
 static void find_line(struct yaml *yaml)
 {
+    struct cursor line;
     yaml->length = 0;
-    while (yaml->length == 0 && yaml->at < yaml->end) {
-        const char *feed = memchr(yaml->at, '\n', (size_t)(yaml->end - yaml->at));
-        const char *stop = feed == NULL ? yaml->end : feed;
-        yaml->words = yaml->at;
-        while (yaml->words < stop && *yaml->words == ' ') {
-            yaml->words++;
+    while (yaml->length == 0 && cursor_next_line(&yaml->cursor, &line)) {
+        const char *begin = line.at;
+        cursor_skip(&line, ' ');
+        while (line.end > line.at && (line.end[-1] == ' ' || line.end[-1] == '\r')) {
+            line.end--;
         }
-        yaml->indent = (size_t)(yaml->words - yaml->at);
-        while (stop > yaml->words && (stop[-1] == ' ' || stop[-1] == '\r')) {
-            stop--;
-        }
-        yaml->length = yaml->words == stop || *yaml->words == '#' ? 0
-                                                                  : (size_t)(stop - yaml->words);
-        yaml->at = feed == NULL ? yaml->end : feed + 1;
+        yaml->indent = (size_t)(line.at - begin);
+        yaml->words = line.at;
+        yaml->length = cursor_is_at(&line, '#') ? 0 : cursor_left(&line);
     }
 }
 
@@ -167,7 +164,7 @@ static json_t *read_node(struct yaml *yaml, int depth)
 
 json_t *log_yaml_read(const char *bytes, size_t length)
 {
-    struct yaml yaml = {.at = bytes, .end = bytes + length};
+    struct yaml yaml = {.cursor = cursor_make(bytes, length)};
     find_line(&yaml);
     return yaml.length == 0 ? json_null() : read_node(&yaml, 0);
 }

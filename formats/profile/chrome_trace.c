@@ -96,15 +96,10 @@ static enum import_result skip_value(struct chrome_trace *trace)
                                  : chrome_trace_fail(trace, start, "a value is missing here");
 }
 
-bool chrome_trace_has_word(const char *text, size_t length, const char *word)
-{
-    return memmem(text, length, word, strlen(word)) != NULL;
-}
-
 static bool has_any_word(const struct chrome_trace *trace, size_t at, size_t length)
 {
     for (size_t i = 0; trace->words[i] != NULL; i++) {
-        if (chrome_trace_has_word(trace->text + at, length, trace->words[i])) {
+        if (text_has(trace->text + at, length, trace->words[i])) {
             return true;
         }
     }
@@ -227,7 +222,7 @@ enum import_result chrome_trace_read(struct chrome_trace *trace)
 bool chrome_trace_is_likely(const char *text, size_t length)
 {
     struct chrome_trace trace = {.text = text, .length = length};
-    return peek_letter(&trace) == '{' && chrome_trace_has_word(text, length, "\"traceEvents\"");
+    return peek_letter(&trace) == '{' && text_has(text, length, "\"traceEvents\"");
 }
 
 bool chrome_trace_time(const json_t *ts, int64_t *time_ns, uint32_t *time_ps)

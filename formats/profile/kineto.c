@@ -175,10 +175,8 @@ static int compare_times(const void *a, const void *b)
 {
     const struct event *left = a;
     const struct event *right = b;
-    if (left->time_ns != right->time_ns) {
-        return left->time_ns < right->time_ns ? -1 : 1;
-    }
-    return compare_numbers(left->at, right->at);
+    return compare_then((left->time_ns > right->time_ns) - (left->time_ns < right->time_ns),
+                        compare_numbers(left->at, right->at));
 }
 
 static int compare_addresses(const void *a, const void *b)
@@ -472,12 +470,11 @@ static unsigned recognise_kineto(const char *text, size_t length)
     if (!chrome_trace_is_likely(text, length)) {
         return 0;
     }
-    if (chrome_trace_has_word(text, length, words[0]) ||
-        chrome_trace_has_word(text, length, words[1])) {
+    if (text_has(text, length, words[0]) || text_has(text, length, words[1])) {
         return 84;
     }
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
-        if (chrome_trace_has_word(text, length, signs[i])) {
+        if (text_has(text, length, signs[i])) {
             return 30;
         }
     }

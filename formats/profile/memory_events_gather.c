@@ -1,4 +1,5 @@
 /* Events are checked one by one and kept, with their texts as numbers. */
+#include "formats/common/cursor.h"
 #include "formats/profile/private/memory_events.h"
 
 #include "formats/profile/private/memory_events_state.h"
@@ -29,15 +30,6 @@ static const char *const text_names[MEMORY_TEXT_COUNT] = {
     [MEMORY_SHAPE] = "shape",
 };
 
-static size_t find_word(const char *const *names, size_t count, const char *name, size_t length)
-{
-    size_t i = 0;
-    while (i < count && (strlen(names[i]) != length || memcmp(names[i], name, length) != 0)) {
-        i++;
-    }
-    return i;
-}
-
 static void set_fact(struct memory_event *event, size_t fact, uint64_t value)
 {
     event->facts[fact] = value;
@@ -47,8 +39,8 @@ static void set_fact(struct memory_event *event, size_t fact, uint64_t value)
 bool memory_event_take_number(struct memory_event *event, const char *name, size_t name_length,
                               uint64_t number, bool is_negative)
 {
-    const size_t fact = find_word(fact_names, MEMORY_FACT_COUNT, name, name_length);
-    const size_t which = find_word(text_names, MEMORY_TEXT_COUNT, name, name_length);
+    const size_t fact = text_find_name(fact_names, MEMORY_FACT_COUNT, name, name_length);
+    const size_t which = text_find_name(text_names, MEMORY_TEXT_COUNT, name, name_length);
     if (fact != MEMORY_FACT_COUNT) {
         set_fact(event, fact, number);
         return !is_negative || fact == MEMORY_ADDR;
@@ -81,8 +73,8 @@ static bool parse_digits(const char *text, size_t length, uint64_t *number)
 bool memory_event_take_text(struct memory_event *event, const char *name, size_t name_length,
                             const char *text, size_t length)
 {
-    const size_t fact = find_word(fact_names, MEMORY_FACT_COUNT, name, name_length);
-    const size_t which = find_word(text_names, MEMORY_TEXT_COUNT, name, name_length);
+    const size_t fact = text_find_name(fact_names, MEMORY_FACT_COUNT, name, name_length);
+    const size_t which = text_find_name(text_names, MEMORY_TEXT_COUNT, name, name_length);
     if (fact != MEMORY_FACT_COUNT) {
         const bool is_negative = fact == MEMORY_ADDR && length > 0 &&
                                  text[0] == '-'; /* pointers as signed numbers */

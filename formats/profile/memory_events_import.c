@@ -19,10 +19,8 @@ static int compare_times(const void *a, const void *b)
 {
     const struct kept_event *left = a;
     const struct kept_event *right = b;
-    if (left->time_ns != right->time_ns) {
-        return left->time_ns < right->time_ns ? -1 : 1;
-    }
-    return compare_places(left->time_ps, left->at, right->time_ps, right->at);
+    return compare_then((left->time_ns > right->time_ns) - (left->time_ns < right->time_ns),
+                        compare_places(left->time_ps, left->at, right->time_ps, right->at));
 }
 
 /* Hosts in the order of their first events.  hosts[i] is the device that became host i; returns how
@@ -136,10 +134,8 @@ static enum import_result feed_all(struct feed *feed, size_t host_count)
 static uint64_t find_capacity(const struct allocator *allocator)
 {
     const bool has_stack = allocator->reserved_max > 0;
-    if (has_stack && allocator->heap_min != allocator->heap_max) {
-        return allocator->total_max;
-    }
-    return allocator->heap_max;
+    return has_stack && allocator->heap_min != allocator->heap_max ? allocator->total_max
+                                                                   : allocator->heap_max;
 }
 
 /* The largest; 0 where no allocator says, or one of those that do not does not say either what is

@@ -269,10 +269,9 @@ static enum import_result visit_location(const struct pprof *profile, size_t at,
                                          struct import_error *error)
 {
     const size_t location = protobuf_index_find(&profile->locations, id);
-    if (location == profile->locations.count || profile->locations.entries[location].id != id) {
-        return fail_absent(error, at, "location", id);
-    }
-    return visit(context, location, is_over);
+    return location == profile->locations.count || profile->locations.entries[location].id != id
+               ? fail_absent(error, at, "location", id)
+               : visit(context, location, is_over);
 }
 
 enum import_result pprof_stack(const struct pprof *profile, const struct pprof_sample *sample,

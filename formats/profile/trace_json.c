@@ -76,10 +76,7 @@ static unsigned recognise_trace_json(const char *text, size_t length)
     if (!chrome_trace_is_likely(text, length)) {
         return 0;
     }
-    return chrome_trace_has_word(text, length, words[0]) ||
-                   chrome_trace_has_word(text, length, words[1])
-               ? 85
-               : 20;
+    return text_has(text, length, words[0]) || text_has(text, length, words[1]) ? 85 : 20;
 }
 
 const struct format format_trace_json = {

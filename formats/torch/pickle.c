@@ -275,10 +275,9 @@ static enum import_result run_text(struct reader *reader)
     if (length > UINT32_MAX) {
         return fail_here(reader, IMPORT_INVALID, "a text of more than 2^32 bytes");
     }
-    if (!is_utf8(text, (size_t)length)) {
-        return fail_here(reader, IMPORT_INVALID, "a text that is not UTF-8");
-    }
-    return push_value(reader, plain_make_text(reader->tree, text, (size_t)length));
+    return !is_utf8(text, (size_t)length)
+               ? fail_here(reader, IMPORT_INVALID, "a text that is not UTF-8")
+               : push_value(reader, plain_make_text(reader->tree, text, (size_t)length));
 }
 
 /* --- containers --- */

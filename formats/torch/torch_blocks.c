@@ -4,6 +4,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/order.h"
+#include "harness/base/search.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -83,18 +84,13 @@ enum import_result torch_sort_blocks(struct torch_snapshot *snapshot, struct imp
 struct torch_block *torch_find_block(const struct torch_snapshot *snapshot, uint8_t host,
                                      uint64_t address)
 {
-    size_t low = 0;
-    for (size_t high = snapshot->block_count; low < high;) {
-        const size_t middle = low + (high - low) / 2;
-        struct torch_block *block = &snapshot->blocks[middle];
-        const int order = compare_places(block->host, block->address, host, address);
-        if (order == 0) {
-            return block;
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    return NULL;
+    struct torch_block *blocks = snapshot->blocks;
+    size_t i;
+    SEARCH_FIRST(i, 0, snapshot->block_count,
+                 compare_places(blocks[i].host, blocks[i].address, host, address) >= 0);
+    return i < snapshot->block_count && blocks[i].host == host && blocks[i].address == address
+               ? &blocks[i]
+               : NULL;
 }
 
 bool torch_has_trace(const struct torch_snapshot *snapshot)

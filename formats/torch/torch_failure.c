@@ -57,10 +57,8 @@ uint64_t torch_segment_bytes_for(const struct torch_snapshot *snapshot, uint64_t
     if (size_bytes <= SMALL_BYTES_MAX) {
         return SMALL_SEGMENT_BYTES;
     }
-    if (size_bytes < DIRECT_BYTES_MIN) {
-        return snapshot->large_segment_bytes;
-    }
-    return (size_bytes + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
+    return size_bytes < DIRECT_BYTES_MIN ? snapshot->large_segment_bytes
+                                         : (size_bytes + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
 }
 
 /* max_split_size: a block that large is not split, and serves no request below that size, nor one

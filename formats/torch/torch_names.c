@@ -1,5 +1,6 @@
 /* Places in the code that asked for memory: the user's frame as a name, and all frames as a stack.
  */
+#include "formats/common/cursor.h"
 #include "formats/torch/private/torch.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
@@ -64,10 +65,9 @@ static bool has_suffix(const struct text *text, const char *end)
  * torch. */
 static bool is_python(const struct text *file)
 {
-    if (has_prefix(file, "<")) {
-        return !has_prefix(file, "<frozen") && !has_prefix(file, "<eval_with_key");
-    }
-    return has_suffix(file, ".py");
+    return has_prefix(file, "<")
+               ? !has_prefix(file, "<frozen") && !has_prefix(file, "<eval_with_key")
+               : has_suffix(file, ".py");
 }
 
 static bool is_separator(char letter)
@@ -182,7 +182,7 @@ static bool has_any(const struct text *text, const char *const *words)
 {
     const size_t length = text->length < TEXT_BYTES_MAX ? text->length : TEXT_BYTES_MAX;
     for (size_t i = 0; words[i] != NULL; i++) {
-        if (memmem(text->at, length, words[i], strlen(words[i])) != NULL) {
+        if (text_has(text->at, length, words[i])) {
             return true;
         }
     }

@@ -1,5 +1,6 @@
 /* Memory snapshots of PyTorch's CUDA allocator, as torch.cuda.memory._dump_snapshot pickles them,
  * and the same as JSON: a trace of events, and the state of every block at the end. */
+#include "formats/common/cursor.h"
 #include "formats/torch/private/pickle.h"
 #include "formats/torch/private/torch.h"
 
@@ -143,11 +144,6 @@ enum {
     PICKLE_LOOKED_AT = 1 << 16
 };
 
-static bool has_word(const char *text, size_t length, const char *word)
-{
-    return memmem(text, length, word, strlen(word)) != NULL;
-}
-
 static bool is_json(const char *text, size_t length)
 {
     size_t at = 0;
@@ -158,18 +154,18 @@ static bool is_json(const char *text, size_t length)
     if (at == length || (text[at] != '{' && text[at] != '[')) {
         return false;
     }
-    const bool has_blocks = has_word(text, length, "\"blocks\"") &&
-                            has_word(text, length, "\"total_size\"");
+    const bool has_blocks = text_has(text, length, "\"blocks\"") &&
+                            text_has(text, length, "\"total_size\"");
     return text[at] == '[' ? has_blocks
-                           : has_word(text, length, "\"segments\"") &&
-                                 (has_blocks || has_word(text, length, "\"device_traces\""));
+                           : text_has(text, length, "\"segments\"") &&
+                                 (has_blocks || text_has(text, length, "\"device_traces\""));
 }
 
 static unsigned recognise_snapshot(const char *text, size_t length)
 {
     if (pickle_recognise(text, length)) {
         const size_t looked_at = length < PICKLE_LOOKED_AT ? length : PICKLE_LOOKED_AT;
-        return has_word(text, looked_at, "segments") || has_word(text, looked_at, "total_size")
+        return text_has(text, looked_at, "segments") || text_has(text, looked_at, "total_size")
                    ? SURE
                    : LIKELY;
     }

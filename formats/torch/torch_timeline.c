@@ -2,6 +2,7 @@
  * [times, sizes] with a sum for each category (.json).  No block has an address there, so that a
  * free is of some block of its size and category. */
 #include "formats/common/capacity.h"
+#include "formats/common/cursor.h"
 #include "formats/common/slots.h"
 #include "formats/common/trace.h"
 #include "harness/base/array.h"
@@ -367,15 +368,10 @@ static enum import_result import_list(const json_t *root, const struct import_in
     return result;
 }
 
-static bool has_word(const char *text, size_t length, const char *word)
-{
-    return memmem(text, length, word, strlen(word)) != NULL;
-}
-
 static bool is_picture(const char *text, size_t length)
 {
-    return length > 0 && text[0] != '[' && has_word(text, length, "Max memory allocated:") &&
-           has_word(text, length, "base64");
+    return length > 0 && text[0] != '[' && text_has(text, length, "Max memory allocated:") &&
+           text_has(text, length, "base64");
 }
 
 static enum import_result import_torch_timeline(const struct import_input *input,

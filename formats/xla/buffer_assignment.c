@@ -254,15 +254,13 @@ static void tell_list(const struct assignment *assignment, struct compile_report
 
 static void remark(const struct assignment *assignment, struct compile_report *report)
 {
-    char values[SIZE_TEXT_BYTES], temporaries[SIZE_TEXT_BYTES];
     const uint64_t temporary_bytes = assignment->part_bytes[PART_TEMPORARY];
     if (assignment->value_bytes > temporary_bytes) {
-        size_print_field(assignment->value_bytes, values);
-        size_print_field(temporary_bytes, temporaries);
         compile_report_remark(report,
                               "%" PRIu64 " values of %s share the %s of temporaries, each in its "
                               "own time",
-                              assignment->value_count, values, temporaries);
+                              assignment->value_count, size_text_of(assignment->value_bytes).text,
+                              size_text_of(temporary_bytes).text);
     }
     if (assignment->untold_count > 0) {
         compile_report_remark(report, "%zu smaller allocations and values are not listed here",

@@ -6,7 +6,7 @@
  * Allocations that the report lists become blocks of their own, so that their names and their
  * padding are there to be looked at, as long as they find a place; what is left of the program is
  * loaded, and does not fit by exactly what the report says. */
-#include "formats/xla/private/hbm_report_plan.h"
+#include "formats/xla/private/hbm_report.h"
 
 #include "formats/common/capacity.h"
 #include "formats/common/tags.h"

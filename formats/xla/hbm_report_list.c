@@ -1,3 +1,4 @@
+#include "formats/common/cursor.h"
 #include "formats/xla/private/hbm_report_parse.h"
 
 #include <string.h>
@@ -260,7 +261,7 @@ static bool is_filler(const char *line, size_t length)
     static const char *const words[] = {"Largest",  "Size:",   "Total ",
                                         "Program ", "Ran out", "Used "};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (memmem(line, length, words[i], strlen(words[i])) != NULL) {
+        if (text_has(line, length, words[i])) {
             return false;
         }
     }

@@ -268,12 +268,9 @@ static bool is_same_space(const struct hbm_report *report, const struct phrase_c
 {
     struct phrase_cursor ahead = *cursor;
     char space[HBM_REPORT_SPACE_BYTES];
-    if (report->space[0] == '\0' ||
-        !(phrase_take(&ahead, "Program") || phrase_take(&ahead, "Total")) ||
-        !hbm_report_take_space(&ahead, space)) {
-        return true;
-    }
-    return strcmp(report->space, space) == 0;
+    return report->space[0] == '\0' ||
+           !(phrase_take(&ahead, "Program") || phrase_take(&ahead, "Total")) ||
+           !hbm_report_take_space(&ahead, space) || strcmp(report->space, space) == 0;
 }
 
 /* Whether a section that begins here goes on with the report; a list may be followed by another

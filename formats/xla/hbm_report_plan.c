@@ -1,38 +1,22 @@
-#include "formats/xla/private/hbm_report_plan.h"
+#include "formats/xla/private/hbm_report.h"
 
 #include "formats/common/capacity.h"
 #include "harness/base/check.h"
 
-/* Byte counts from low to high; all of it where nothing is said. */
-struct bounds {
-    uint64_t low, high;
-};
-
-static struct bounds get_bounds(const struct compile_size *size)
+/* All of it where nothing is said. */
+static struct size_range get_bounds(const struct compile_size *size)
 {
-    return size->is_said ? (struct bounds){size->range.low, size->range.high}
-                         : (struct bounds){0, CAPACITY_BYTES_MAX};
-}
-
-static bool is_within(uint64_t bytes, struct bounds bounds)
-{
-    return bytes >= bounds.low && bytes <= bounds.high;
+    return size->is_said ? size->range : (struct size_range){.high = CAPACITY_BYTES_MAX};
 }
 
 /* The multiple of the granule in the bounds that is nearest to wish; false: there is none. */
-static bool find_nearest(uint64_t wish, struct bounds bounds, uint64_t granule_bytes,
+static bool find_nearest(uint64_t wish, struct size_range bounds, uint64_t granule_bytes,
                          uint64_t *bytes)
 {
-    const uint64_t mask = granule_bytes - 1;
-    const uint64_t low = (bounds.low + mask) & ~mask;
-    const uint64_t high = bounds.high & ~mask;
-    uint64_t found = (wish + granule_bytes / 2) & ~mask;
-    if (low > high) {
-        return false;
-    }
-    found = found < low ? low : found > high ? high : found;
-    *bytes = found;
-    return true;
+    bounds.nominal = wish;
+    const bool is_there = printed_size_align(&bounds, granule_bytes);
+    *bytes = is_there ? bounds.nominal : *bytes;
+    return is_there;
 }
 
 /* 0 where nothing is said; printed sizes are at most 2^63, and are held to CAPACITY_BYTES_MAX
@@ -55,7 +39,7 @@ static bool is_printed_alike(const struct compile_size *a, const struct compile_
 static bool choose_used(const struct hbm_report *report, struct hbm_report_plan *plan)
 {
     const struct compile_size *exceeded = &report->numbers[COMPILE_EXCEEDED];
-    struct bounds bounds = get_bounds(&report->numbers[COMPILE_USED]);
+    struct size_range bounds = get_bounds(&report->numbers[COMPILE_USED]);
     if (exceeded->is_said) {
         const uint64_t low = plan->capacity_bytes + exceeded->range.low;
         const uint64_t high = plan->capacity_bytes + exceeded->range.high;
@@ -73,18 +57,18 @@ static bool choose_used(const struct hbm_report *report, struct hbm_report_plan 
 static bool choose_said_capacity(const struct hbm_report *report, struct hbm_report_plan *plan)
 {
     const struct size_range *range = &report->numbers[COMPILE_CAPACITY].range;
-    const struct bounds bounds = {range->low, range->high};
     const uint64_t wishes[] = {range->nominal, range->low, range->high};
     for (size_t i = 0; chips[i] != NULL && chips[i]->kind == CHIP_TPU; i++) {
         plan->capacity_bytes = chips[i]->capacity_bytes / plan->granule_bytes * plan->granule_bytes;
         plan->chip = chips[i]->name;
-        if (is_within(plan->capacity_bytes, bounds) && choose_used(report, plan)) {
+        if (plan->capacity_bytes >= range->low && plan->capacity_bytes <= range->high &&
+            choose_used(report, plan)) {
             return true;
         }
     }
     for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
         plan->chip = NULL;
-        if (find_nearest(wishes[i], bounds, plan->granule_bytes, &plan->capacity_bytes) &&
+        if (find_nearest(wishes[i], *range, plan->granule_bytes, &plan->capacity_bytes) &&
             plan->capacity_bytes > 0 && choose_used(report, plan)) {
             return true;
         }
@@ -96,8 +80,8 @@ static bool choose_said_capacity(const struct hbm_report *report, struct hbm_rep
 static bool is_exceeded_consistent(const struct hbm_report *report)
 {
     const struct compile_size *exceeded = &report->numbers[COMPILE_EXCEEDED];
-    const struct bounds used = get_bounds(&report->numbers[COMPILE_USED]);
-    const struct bounds capacity = get_bounds(&report->numbers[COMPILE_CAPACITY]);
+    const struct size_range used = get_bounds(&report->numbers[COMPILE_USED]);
+    const struct size_range capacity = get_bounds(&report->numbers[COMPILE_CAPACITY]);
     return !exceeded->is_said ||
            (used.high >= capacity.low && used.high - capacity.low >= exceeded->range.low &&
             used.low <= capacity.high + exceeded->range.high);
@@ -106,7 +90,7 @@ static bool is_exceeded_consistent(const struct hbm_report *report)
 static const char *choose_capacity(const struct hbm_report *report, const struct setup *fixed,
                                    struct hbm_report_plan *plan, size_t *at)
 {
-    const struct bounds used = get_bounds(&report->numbers[COMPILE_USED]);
+    const struct size_range used = get_bounds(&report->numbers[COMPILE_USED]);
     *at = report->numbers[COMPILE_USED].at;
     if (!is_exceeded_consistent(report)) {
         *at = report->numbers[COMPILE_EXCEEDED].at;
@@ -145,9 +129,8 @@ static bool is_reserved_counted(const struct hbm_report *report, struct hbm_repo
     if (is_printed_alike(total, used)) {
         return true;
     }
-    const struct bounds without = {used->range.low + reserved->range.low,
-                                   used->range.high + reserved->range.high};
-    plan->has_other_total = total->range.high < without.low || total->range.low > without.high;
+    plan->has_other_total = total->range.high < used->range.low + reserved->range.low ||
+                            total->range.low > used->range.high + reserved->range.high;
     return false;
 }
 
@@ -161,10 +144,10 @@ static const struct compile_size *get_program(const struct hbm_report *report)
     return program->is_said ? program : &report->numbers[COMPILE_REQUIREMENT];
 }
 
-static struct bounds get_argument_bounds(const struct hbm_report *report)
+static struct size_range get_argument_bounds(const struct hbm_report *report)
 {
     const struct compile_size *arguments = &report->numbers[COMPILE_ARGUMENTS];
-    return arguments->is_said ? get_bounds(arguments) : (struct bounds){0, 0};
+    return arguments->is_said ? get_bounds(arguments) : (struct size_range){0};
 }
 
 /* bytes - a - b, or 0. */
@@ -179,12 +162,12 @@ static const char *choose_parts(const struct hbm_report *report, struct hbm_repo
                                 uint64_t *program_bytes)
 {
     const uint64_t granule_bytes = plan->granule_bytes;
-    const struct bounds program = get_bounds(get_program(report));
-    const struct bounds arguments = get_argument_bounds(report);
-    const struct bounds none = {0, 0};
-    const struct bounds reserved = is_reserved_counted(report, plan)
-                                       ? get_bounds(&report->numbers[COMPILE_RESERVED])
-                                       : none;
+    const struct size_range program = get_bounds(get_program(report));
+    const struct size_range arguments = get_argument_bounds(report);
+    const struct size_range none = {0};
+    const struct size_range reserved = is_reserved_counted(report, plan)
+                                           ? get_bounds(&report->numbers[COMPILE_RESERVED])
+                                           : none;
     const uint64_t used_bytes = plan->used_bytes;
     if (!find_nearest(reserved.high == 0 ? 0 : get_nominal(report, COMPILE_RESERVED), reserved,
                       granule_bytes, &plan->reserved_bytes) ||
@@ -215,8 +198,7 @@ static void choose_stack(const struct hbm_report *report, uint64_t program_bytes
     static const enum compile_number rows[] = {COMPILE_ROW_TEMP, COMPILE_ROW_GLOBAL,
                                                COMPILE_ROW_SCOPED};
     const uint64_t mask = plan->granule_bytes - 1;
-    struct bounds stack = {0, 0};
-    uint64_t nominal_bytes = 0;
+    struct size_range stack = {0};
     if (program_bytes == 0) {
         return;
     }
@@ -224,12 +206,12 @@ static void choose_stack(const struct hbm_report *report, uint64_t program_bytes
         const struct size_range *range = &report->numbers[rows[i]].range;
         stack.low += range->low;
         stack.high += range->high;
-        nominal_bytes += range->nominal;
+        stack.nominal += range->nominal;
     }
     const uint64_t most_bytes = program_bytes - plan->granule_bytes;
     plan->stack_bytes = most_bytes;
     if (report->numbers[COMPILE_ROW_TEMP].is_said && most_bytes > stack.high) {
-        plan->stack_bytes = nominal_bytes & ~mask;
+        plan->stack_bytes = stack.nominal & ~mask;
     }
     plan->rows_disagree = report->numbers[COMPILE_ROW_TEMP].is_said && stack.low > program_bytes;
     plan->image_bytes = program_bytes - plan->stack_bytes;

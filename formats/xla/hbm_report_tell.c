@@ -183,8 +183,7 @@ static struct listed sum_entries(const struct hbm_report *report, const char *ty
 static void remark_sum(const struct listed *sum, const struct compile_size *total, const char *what,
                        const struct compile_size *gaps, struct compile_report *told)
 {
-    char listed[SIZE_TEXT_BYTES], whole[SIZE_TEXT_BYTES], rest[SIZE_TEXT_BYTES],
-        gap[SIZE_TEXT_BYTES];
+    char listed[SIZE_TEXT_BYTES], whole[SIZE_TEXT_BYTES];
     if (sum->count == 0 || !total->is_said) {
         return;
     }
@@ -196,12 +195,12 @@ static void remark_sum(const struct listed *sum, const struct compile_size *tota
             "the report lists %zu %s of %s, more than its total of %s: they are not all live at once",
             sum->count, what, listed, whole);
     } else if (sum->high < total->range.low) {
-        size_print_field(total->range.nominal - sum->nominal, rest);
-        size_print_field(gaps->range.nominal, gap);
         compile_report_remark(
             told, "the report lists %zu %s of %s; its total says %s: %s are not listed%s%s%s",
-            sum->count, what, listed, whole, rest, gaps->is_said ? ", of them " : "",
-            gaps->is_said ? gap : "", gaps->is_said ? " fragmentation" : "");
+            sum->count, what, listed, whole, size_text_of(total->range.nominal - sum->nominal).text,
+            gaps->is_said ? ", of them " : "",
+            gaps->is_said ? size_text_of(gaps->range.nominal).text : "",
+            gaps->is_said ? " fragmentation" : "");
     }
 }
 
@@ -222,7 +221,6 @@ static void remark_total(const struct hbm_report *report, struct compile_report 
     const struct size_range *total = &report->numbers[COMPILE_TOTAL].range;
     const struct size_range *used = &report->numbers[COMPILE_USED].range;
     const struct size_range *reserved = &report->numbers[COMPILE_RESERVED].range;
-    char printed_total[SIZE_TEXT_BYTES], printed_used[SIZE_TEXT_BYTES];
     if (!report->numbers[COMPILE_TOTAL].is_said || !report->numbers[COMPILE_USED].is_said) {
         return;
     }
@@ -230,12 +228,10 @@ static void remark_total(const struct hbm_report *report, struct compile_report 
     const bool is_sum = total->high >= used->low + reserved->low &&
                         total->low <= used->high + reserved->high;
     if (!is_same && !is_sum) {
-        size_print_field(total->nominal, printed_total);
-        size_print_field(used->nominal, printed_used);
         compile_report_remark(told,
                               "its total of %s is neither the used %s nor that and what is "
                               "reserved; the used bytes count",
-                              printed_total, printed_used);
+                              size_text_of(total->nominal).text, size_text_of(used->nominal).text);
     }
 }
 
@@ -247,34 +243,30 @@ static void remark_parts(const struct hbm_report *report, struct compile_report 
     const struct size_range *program = &numbers[COMPILE_PROGRAM].range;
     const struct size_range *arguments = &numbers[COMPILE_ARGUMENTS].range;
     const uint64_t reserved_high = numbers[COMPILE_RESERVED].range.high;
-    char rest[SIZE_TEXT_BYTES];
     if (report->form != COMPILE_FORM_SECTIONS || !numbers[COMPILE_USED].is_said ||
         !numbers[COMPILE_PROGRAM].is_said || !numbers[COMPILE_ARGUMENTS].is_said) {
         return;
     }
     const uint64_t most = program->high + arguments->high + reserved_high;
     if (used->low > most) {
-        size_print_field(used->nominal - program->nominal - arguments->nominal, rest);
-        compile_report_remark(told,
-                              "program and arguments are %s less than the used bytes: the report "
-                              "does not say what that is",
-                              rest);
+        compile_report_remark(
+            told,
+            "program and arguments are %s less than the used bytes: the report "
+            "does not say what that is",
+            size_text_of(used->nominal - program->nominal - arguments->nominal).text);
     }
 }
 
 /* The size of an entry against its shape in the tiles of its layout. */
 static void remark_tiles(struct compile_report *told)
 {
-    char size[SIZE_TEXT_BYTES], tiled[SIZE_TEXT_BYTES];
     for (size_t i = 0; i < told->allocation_count; i++) {
         const struct compile_allocation *allocation = &told->allocations[i];
         const uint64_t bytes = allocation->tiled_bytes;
         if (bytes != 0 && (bytes > allocation->size.high || bytes < allocation->size.low)) {
-            size_print_field(allocation->size.nominal, size);
-            size_print_field(bytes, tiled);
             compile_report_remark(
                 told, "allocation %zu has %s, but its shape in the tiles of its layout has %s",
-                i + 1, size, tiled);
+                i + 1, size_text_of(allocation->size.nominal).text, size_text_of(bytes).text);
         }
     }
 }

@@ -1,8 +1,7 @@
 /* "bf16[2,8192,151936]{2,1,0:T(8,128)(2,1)}": how many bytes without padding, and with that of its
  * tiles. */
+#include "formats/common/cursor.h"
 #include "formats/xla/private/hbm_report.h"
-
-#include "harness/base/size.h"
 
 #include <string.h>
 
@@ -10,14 +9,11 @@ enum { DIMENSION_COUNT_MAX = 16 };
 
 /* pred and the types below a byte are left out: reports of different years count them differently.
  */
-static const struct {
-    const char *name;
-    uint64_t bytes;
-} elements[] = {
-    {"s8", 1},  {"u8", 1},    {"s16", 2},      {"u16", 2},    {"f16", 2}, {"bf16", 2},
-    {"s32", 4}, {"u32", 4},   {"f32", 4},      {"s64", 8},    {"u64", 8}, {"f64", 8},
-    {"c64", 8}, {"c128", 16}, {"f8e4m3fn", 1}, {"f8e5m2", 1},
-};
+static const char *const element_names[] = {"s8",  "u8",   "s16",      "u16",   "f16", "bf16",
+                                            "s32", "u32",  "f32",      "s64",   "u64", "f64",
+                                            "c64", "c128", "f8e4m3fn", "f8e5m2"};
+static const uint8_t element_bytes_of[] = {1, 1, 2, 2, 2, 2, 4, 4, 4, 8, 8, 8, 8, 16, 1, 1};
+enum { ELEMENT_COUNT = sizeof element_bytes_of };
 
 /* Numbers in brackets, with commas between. */
 struct numbers {
@@ -25,42 +21,23 @@ struct numbers {
     size_t count; /* all of them; those above DIMENSION_COUNT_MAX are not in values */
 };
 
-static uint64_t find_element_bytes(const char *name, size_t length)
-{
-    for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++) {
-        if (strlen(elements[i].name) == length && memcmp(elements[i].name, name, length) == 0) {
-            return elements[i].bytes;
-        }
-    }
-    return 0;
-}
-
-/* Reads numbers from *at on, as long as they come; *at is behind them then.  False: a comma without
- * a number, or one above 2^64 - 1. */
-static bool take_numbers(const char **at, const char *end, struct numbers *numbers)
+/* Takes numbers as long as they come.  False: a comma without a number, or one above 2^64 - 1. */
+static bool take_numbers(struct cursor *cursor, struct numbers *numbers)
 {
     numbers->count = 0;
-    while (*at < end && **at >= '0' && **at <= '9') {
-        const char *begin = *at;
-        uint64_t value = 0;
-        while (*at < end && **at >= '0' && **at <= '9') {
-            (*at)++;
-        }
-        if (!number_parse(begin, (size_t)(*at - begin), &value)) {
+    if (cursor->at == cursor->end || *cursor->at < '0' || *cursor->at > '9') {
+        return true;
+    }
+    do {
+        uint64_t value;
+        if (!cursor_take_number(cursor, &value)) {
             return false;
         }
         if (numbers->count < DIMENSION_COUNT_MAX) {
             numbers->values[numbers->count] = value;
         }
         numbers->count++;
-        if (*at == end || **at != ',') {
-            return true;
-        }
-        (*at)++;
-        if (*at == end || **at < '0' || **at > '9') {
-            return false;
-        }
-    }
+    } while (cursor_take(cursor, ','));
     return true;
 }
 
@@ -99,26 +76,19 @@ static void tile_shape(const struct numbers *dimensions, const struct numbers *l
 }
 
 /* "{2,1,0:T(8,128)", as far as it goes. */
-static void parse_layout(const char *at, const char *end, const struct numbers *dimensions,
+static void parse_layout(struct cursor *cursor, const struct numbers *dimensions,
                          uint64_t element_bytes, struct hbm_report_shape *shape)
 {
     struct numbers layout, tile;
-    if (at == end || *at != '{') {
-        return;
-    }
-    at++;
-    if (!take_numbers(&at, end, &layout) || layout.count != dimensions->count) {
+    if (!cursor_take(cursor, '{') || !take_numbers(cursor, &layout) ||
+        layout.count != dimensions->count) {
         return;
     }
     if (layout.count > 0 && layout.values[0] < dimensions->count) {
         shape->innermost = dimensions->values[layout.values[0]];
     }
-    if (end - at < 3 || memcmp(at, ":T(", 3) != 0) {
-        return;
-    }
-    at += 3;
-    if (take_numbers(&at, end, &tile) && at < end && *at == ')' &&
-        tile.count <= DIMENSION_COUNT_MAX) {
+    if (cursor_take_word(cursor, ":T(", 3) && take_numbers(cursor, &tile) &&
+        cursor_is_at(cursor, ')') && tile.count <= DIMENSION_COUNT_MAX) {
         tile_shape(dimensions, &layout, &tile, element_bytes, shape);
     }
 }
@@ -126,27 +96,25 @@ static void parse_layout(const char *at, const char *end, const struct numbers *
 struct hbm_report_shape hbm_report_parse_shape(const char *text, size_t length)
 {
     struct hbm_report_shape shape = {0};
+    struct cursor cursor = cursor_make(text, length);
     struct numbers dimensions;
-    const char *open = memchr(text, '[', length);
-    const char *end = text + length;
-    const uint64_t element_bytes = open == NULL ? 0
-                                                : find_element_bytes(text, (size_t)(open - text));
-    if (element_bytes == 0) {
+    struct text_part name;
+    if (!cursor_take_up_to(&cursor, "[", &name)) {
         return shape;
     }
-    const char *at = open + 1;
-    if (!take_numbers(&at, end, &dimensions) || at == end || *at != ']' ||
-        dimensions.count > DIMENSION_COUNT_MAX) {
+    const size_t element = text_find_name(element_names, ELEMENT_COUNT, name.at, name.length);
+    if (element == ELEMENT_COUNT || !take_numbers(&cursor, &dimensions) ||
+        !cursor_take(&cursor, ']') || dimensions.count > DIMENSION_COUNT_MAX) {
         return shape;
     }
-    uint64_t bytes = element_bytes;
+    uint64_t bytes = element_bytes_of[element];
     for (size_t i = 0; i < dimensions.count; i++) {
         if (!multiply(&bytes, dimensions.values[i])) {
             return shape;
         }
     }
     shape.bytes = bytes;
-    parse_layout(at + 1, end, &dimensions, element_bytes, &shape);
+    parse_layout(&cursor, &dimensions, element_bytes_of[element], &shape);
     return shape;
 }
 

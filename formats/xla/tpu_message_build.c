@@ -11,7 +11,8 @@
  * blocks could not move.  So where there are pieces, all that was in use is held, under a tag that
  * says so, and the head has what the message reports: the verdict is unknown, because without these
  * holds the same heap makes the refusal premature (docs/promise.md, "A message alone"). */
-#include "formats/xla/private/tpu_message_plan.h"
+#include "formats/common/tags.h"
+#include "formats/xla/private/tpu_message.h"
 #include "harness/base/align.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
@@ -119,17 +120,6 @@ static void say_results(const struct tpu_message *message, const struct tpu_plan
 
 /* --- setup and notes --- */
 
-static bool is_tag_used(const struct import *import, uint8_t tag)
-{
-    for (size_t i = 0; i < import->ops.count; i++) {
-        const struct op *op = &import->ops.ops[i];
-        if (op_kind_info((enum op_kind)op->kind)->has_tag && op->tag == tag) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Where the message says how large the largest piece was, no other arrangement has room either. */
 static const char *name_of_assumed(const struct tpu_plan *plan)
 {
@@ -139,19 +129,9 @@ static const char *name_of_assumed(const struct tpu_plan *plan)
 static void name_tags(const struct tpu_message *message, const struct tpu_plan *plan,
                       struct import *import)
 {
-    const struct {
-        uint8_t tag;
-        const char *name;
-    } names[] = {{TAG_PROGRAM, message->name},
-                 {TAG_IN_USE, "in use"},
-                 {TAG_PIECE, SETUP_FILLER_NAME},
-                 {TAG_BUSY, "busy program"},
-                 {TAG_ASSUMED, name_of_assumed(plan)}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (is_tag_used(import, names[i].tag)) {
-            setup_set_tag(&import->setup, names[i].tag, names[i].name);
-        }
-    }
+    const char *const names[] = {message->name, "in use", SETUP_FILLER_NAME, "busy program",
+                                 name_of_assumed(plan)};
+    tags_name_used(&import->setup, &import->ops, names, TAG_ASSUMED);
     if (strlen(message->name) >= SETUP_NAME_BYTES) {
         import_note(import, "the program's name is cut to %d characters", SETUP_NAME_BYTES - 1);
     }

@@ -1,6 +1,6 @@
 /* Which byte counts a message that prints rounded sizes is taken to mean: such that the request is
  * refused, and, where the message leaves open whether there was room, such that it stays open. */
-#include "formats/xla/private/tpu_message_plan.h"
+#include "formats/xla/private/tpu_message.h"
 
 #include "formats/common/capacity.h"
 #include "harness/base/align.h"
@@ -272,10 +272,9 @@ static const char *choose_numbers(const struct tpu_message *message, const struc
         plan->reserved_bytes > CAPACITY_BYTES_MAX / 4) {
         return "more than 256T are free or reserved";
     }
-    if (plan->piece_bytes > 0 && count_pieces(plan) > PIECE_COUNT_MAX) {
-        return "the free bytes are in more than 100000 pieces";
-    }
-    return choose_capacity(message, fixed, plan);
+    return plan->piece_bytes > 0 && count_pieces(plan) > PIECE_COUNT_MAX
+               ? "the free bytes are in more than 100000 pieces"
+               : choose_capacity(message, fixed, plan);
 }
 
 /* The printed sizes leave little room for odd ones. */

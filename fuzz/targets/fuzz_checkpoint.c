@@ -8,9 +8,9 @@
  *
  * The edited files get the sizes and checksums that a stranger would give them. */
 #include "campaign/engine/baseline.h"
-#include "campaign/engine/campaign_join.h"
 #include "campaign/engine/campaign_view.h"
 #include "campaign/engine/checkpoint.h"
+#include "campaign/engine/whole.h"
 #include "campaign/trials/trials.h"
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"
@@ -303,7 +303,7 @@ static void report(const struct campaign_description *description, const struct 
     struct reporter reporter;
     reporter_init(&reporter, look_at_text, NULL);
     campaign_view_init(&view, description, "out");
-    (void)reporter_start(&reporter, campaign_view_start(&view));
+    (void)reporter_start(&reporter, &view.start);
     (void)campaign_view_missed_probes(&view, at);
     const struct report_campaign campaign = campaign_view_report(&view, at);
     (void)reporter_campaign(&reporter, &campaign);

@@ -108,13 +108,22 @@ static const char *set_number(const struct option_row *row, void *base, const ch
     return NULL;
 }
 
+static size_t count_words(const char *words)
+{
+    size_t count = 1;
+    for (; *words != '\0'; words++) {
+        count += *words == ',';
+    }
+    return count;
+}
+
 /* Each word once. */
 static const char *set_order(const struct option_row *row, void *base, const char *value)
 {
     uint32_t order[WORD_COUNT_MAX];
-    const size_t count = row->size_bytes / sizeof *order;
+    const size_t count = count_words(words_of(row));
     uint64_t seen = 0;
-    CHECK(count <= WORD_COUNT_MAX);
+    CHECK(count <= WORD_COUNT_MAX && row->size_bytes <= sizeof order);
     for (size_t i = 0; i < count; i++) {
         const size_t length = strcspn(value, ",");
         uint64_t index = 0;

@@ -1,6 +1,7 @@
 #include "harness/base/trend.h"
 
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 #include "harness/base/swings.h"
 
 #include <math.h>
@@ -31,24 +32,10 @@ struct windows {
 
 /* --- order --- */
 
-static int compare_slopes(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double find_median(double *values, size_t count)
-{
-    CHECK(count > 0);
-    qsort(values, count, sizeof *values, compare_slopes);
-    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 double trend_quantile(double *values, size_t count, unsigned percent)
 {
     CHECK(count > 0 && percent <= 100);
-    qsort(values, count, sizeof *values, compare_slopes);
+    sort_doubles(values, count);
     return values[(count - 1) * percent / 100];
 }
 
@@ -61,7 +48,7 @@ static void find_slopes(const struct windows *windows, struct trend *trend)
             slopes[count++] = (windows->values[j] - windows->values[i]) / (double)(j - i);
         }
     }
-    trend->slope_bytes = find_median(slopes, count);
+    trend->slope_bytes = median_of_doubles(slopes, count);
     trend->slope_low_bytes = slopes[(count - 1) * SLOPE_PERCENT_LOW / 100];
     trend->slope_high_bytes = slopes[(count - 1) * SLOPE_PERCENT_HIGH / 100];
 }
@@ -115,7 +102,7 @@ static double find_tie_correction(const struct windows *windows)
     double sorted[TREND_WINDOW_COUNT_MAX];
     double correction = 0;
     memcpy(sorted, windows->values, windows->count * sizeof *sorted);
-    qsort(sorted, windows->count, sizeof *sorted, compare_slopes);
+    sort_doubles(sorted, windows->count);
     for (size_t i = 0; i < windows->count;) {
         size_t end = i;
         while (end < windows->count && sorted[end] == sorted[i]) {
@@ -181,7 +168,7 @@ static double find_deviation(const double *differences, size_t count, double mid
     for (size_t i = 0; i < count; i++) {
         deviations[i] = fabs(differences[i] - middle);
     }
-    return find_median(deviations, count);
+    return median_of_doubles(deviations, count);
 }
 
 static size_t find_farthest(const double *differences, size_t count, double middle)
@@ -204,7 +191,7 @@ static void take_out_steps(struct windows *windows)
     for (size_t i = 0; i < count; i++) {
         differences[i] = sorted[i] = windows->values[i + 1] - windows->values[i];
     }
-    const double middle = find_median(sorted, count);
+    const double middle = median_of_doubles(sorted, count);
     const double deviation = find_deviation(differences, count, middle);
     const size_t most = windows->count < WINDOW_COUNT_MIN ? count / STEP_DIVISOR : STEP_COUNT_MAX;
     for (size_t taken = 0; taken < most; taken++) {

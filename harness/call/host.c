@@ -2,6 +2,7 @@
 
 #include "explore/accesses.h"
 #include "harness/base/check.h"
+#include "harness/base/target_option.h"
 #include "harness/call/progress.h"
 #include "harness/device/device_guard.h"
 #include "harness/device/device_pool.h"
@@ -259,6 +260,10 @@ enum target_result host_open_target(struct host *host, const struct setup *setup
         .options = options,
         .option_count = setup->option_count,
     };
+    if (host->target->options != NULL &&
+        !target_options_read(host->target->options, &target_setup, NULL, reason, reason_bytes)) {
+        return TARGET_INVALID;
+    }
     const struct device_services *services = host->guarded == NULL
                                                  ? device_services(host->device)
                                                  : guarded_device_services(host->guarded);

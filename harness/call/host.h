@@ -33,8 +33,8 @@ struct host {
     uint64_t access_count;     /* to memory, in the last call; has_cost */
     uint32_t call_count;       /* calls under way */
     uint32_t refused_op; /* one client: the last op, if it may be asked again (OP_RETRY); OP_NONE */
-    bool is_plain;       /* what it promises is judged on the short road (rules/judge_plain.h) */
-    bool has_cost;       /* what ops cost is judged (rules/judge_cost.c) */
+    bool is_plain;       /* what it promises is judged on the short road (rules/call.c) */
+    bool has_cost;       /* what ops cost is judged (rules/cost.c) */
     uint8_t index;
     uint8_t clock; /* the first host with this timeline */
 };

@@ -61,6 +61,18 @@ void device_join_op(struct device *device, uint64_t call_count_max);
  * FAULT_POLL_JUMP).  Returns device_was_quiet(). */
 bool device_end_op(struct device *device);
 const struct device_call *device_calls(const struct device *device, size_t *count);
+static inline const struct device_call *device_calls_until(const struct device *device,
+                                                           const struct device_call **end)
+{
+    size_t count = 0;
+    const struct device_call *calls = device_calls(device, &count);
+    *end = calls + count;
+    return calls;
+}
+/* A loop over them: made is each of them; the log does not change meanwhile. */
+#define EACH_DEVICE_CALL(device, made)                                                            \
+    for (const struct device_call *made##_end, *made = device_calls_until((device), &made##_end); \
+         made < made##_end; made++)
 /* How many completions the target must have seen: after each call of the device it has to look
  * again, but what completed between its last looks (FAULT_POLL_JUMP) came too late.  Until the next
  * op begins. */
@@ -136,6 +148,11 @@ uint32_t device_faults_fired(const struct device *device);
  * call, even where there is nothing to spoil: a wait for an event that is done already cannot lose
  * it. */
 uint32_t device_faults_struck(const struct device *device);
+/* Whether any of both happened. */
+static inline bool device_had_fault(const struct device *device)
+{
+    return device_faults_fired(device) != 0 || device_faults_struck(device) != 0;
+}
 /* Which owner the image of a program is, for FAULT_UNLOAD_HALF: false = it has none. */
 struct device_images {
     bool (*owner_of)(const void *context, uint64_t program, uint32_t *owner);
@@ -162,7 +179,9 @@ void device_stamp_stage(struct device *device, uint64_t stage, uint64_t bytes, u
 void device_scrub(struct device *device, uint32_t owner);
 /* After moves were checked: forgets every content.  The caller stamps what lives. */
 void device_settle(struct device *device);
-/* Host memory of the simulation itself, for the bound "in proportion to the blocks". */
-uint64_t device_footprint_bytes(const struct device *device);
+/* The same after moves were checked, without a look at what the op left alone: forgets what was in
+ * memory where its device calls read or wrote.  The caller stamps the blocks that live there; all
+ * others keep their stamps.  O(calls log blocks). */
+void device_settle_moved(struct device *device);
 
 #endif

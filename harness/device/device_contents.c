@@ -51,12 +51,9 @@ static size_t read_extents(struct contents *contents, uint64_t from, uint64_t by
     CHECK_COSTLY(contents->is_detailed);
     CHECK_COSTLY(from <= UINT64_MAX - bytes);
     size_t count = 0;
-    struct span_cursor cursor;
     struct span span;
-    for (bool found = span_map_find(&contents->map, from, &cursor); found;
-         found = span_map_next(&contents->map, &cursor)) {
+    EACH_SPAN_BETWEEN(&contents->map, from, UINT64_MAX, &span) {
         struct span clipped;
-        span_map_get(&contents->map, &cursor, &span);
         if (!clip_span(&span, from, from + bytes, &clipped)) {
             break;
         }
@@ -174,12 +171,9 @@ SELDOM void contents_put_range(struct contents *contents, uint64_t address, uint
 static bool has_in_ranges(const struct contents *contents, uint64_t address, uint64_t bytes,
                           uint32_t owner)
 {
-    struct span_cursor cursor;
     struct span span;
     uint64_t at = address;
-    for (bool found = span_map_find(&contents->map, address, &cursor); found;
-         found = span_map_next(&contents->map, &cursor)) {
-        span_map_get(&contents->map, &cursor, &span);
+    EACH_SPAN_BETWEEN(&contents->map, address, UINT64_MAX, &span) {
         if (span.start > at || span.owner != owner ||
             span.offset + (at - span.start) != at - address) {
             return false;

@@ -1,4 +1,4 @@
-#include "harness/device/private/device_faults.h"
+#include "harness/device/private/device_state.h"
 
 #include "harness/base/check.h"
 #include "harness/device/timeline.h"

@@ -66,131 +66,48 @@ static enum device_result leave_changed_guard(const struct guarded_device *guard
     return result;
 }
 
-static enum device_result guarded_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
-{
-    const struct device_services *device = enter_guard(context);
-    return leave_changed_guard(context, device->copy(device->context, from, to, bytes));
-}
+/* A service that says no result, that says what it knows, and that may change what others see. */
+#define TELLS(name, parameters, ...)                                 \
+    static void guarded_##name parameters                            \
+    {                                                                \
+        const struct device_services *device = enter_guard(context); \
+        device->name(device->context, __VA_ARGS__);                  \
+        leave_guard(context);                                        \
+    }
+#define ASKS(type, name, parameters, ...)                            \
+    static type guarded_##name parameters                            \
+    {                                                                \
+        const struct device_services *device = enter_guard(context); \
+        type const answer = device->name(__VA_ARGS__);               \
+        leave_guard(context);                                        \
+        return answer;                                               \
+    }
+#define CHANGES(name, parameters, ...)                                                   \
+    static enum device_result guarded_##name parameters                                  \
+    {                                                                                    \
+        const struct device_services *device = enter_guard(context);                     \
+        return leave_changed_guard(context, device->name(device->context, __VA_ARGS__)); \
+    }
 
-static enum device_result guarded_stage_out(void *context, uint64_t from, uint64_t bytes,
-                                            uint64_t *stage)
-{
-    const struct device_services *device = enter_guard(context);
-    return leave_changed_guard(context, device->stage_out(device->context, from, bytes, stage));
-}
-
-static enum device_result guarded_stage_in(void *context, uint64_t stage, uint64_t to)
-{
-    const struct device_services *device = enter_guard(context);
-    return leave_changed_guard(context, device->stage_in(device->context, stage, to));
-}
-
-static void guarded_stage_drop(void *context, uint64_t stage)
-{
-    const struct device_services *device = enter_guard(context);
-    device->stage_drop(device->context, stage);
-    leave_guard(context);
-}
-
-static uint64_t guarded_completed_count(void *context)
-{
-    const struct device_services *device = enter_guard(context);
-    const uint64_t count = device->completed_count(device->context);
-    leave_guard(context);
-    return count;
-}
-
-static bool guarded_event_done(void *context, uint64_t event)
-{
-    const struct device_services *device = enter_guard(context);
-    const bool is_done = device->event_done(device->context, event);
-    leave_guard(context);
-    return is_done;
-}
-
-static enum device_result guarded_event_wait(void *context, uint64_t event)
-{
-    const struct device_services *device = enter_guard(context);
-    return leave_changed_guard(context, device->event_wait(device->context, event));
-}
-
-static enum device_result guarded_unload(void *context, uint64_t program)
-{
-    const struct device_services *device = enter_guard(context);
-    return leave_changed_guard(context, device->unload(device->context, program));
-}
-
-static uint64_t guarded_clock_ns(void *context)
-{
-    const struct device_services *device = enter_guard(context);
-    const uint64_t now_ns = device->clock_ns(device->context);
-    leave_guard(context);
-    return now_ns;
-}
-
-static void *guarded_host_alloc(void *context, size_t bytes)
-{
-    const struct device_services *device = enter_guard(context);
-    void *memory = device->host_alloc(device->context, bytes);
-    leave_guard(context);
-    return memory;
-}
-
-static void guarded_host_free(void *context, void *memory, size_t bytes)
-{
-    const struct device_services *device = enter_guard(context);
-    device->host_free(device->context, memory, bytes);
-    leave_guard(context);
-}
-
-static void guarded_unmap(void *context, uint64_t address, uint64_t bytes)
-{
-    const struct device_services *device = enter_guard(context);
-    device->unmap(device->context, address, bytes);
-    leave_guard(context);
-}
-
-static enum device_result guarded_map(void *context, uint64_t address, uint64_t bytes)
-{
-    const struct device_services *device = enter_guard(context);
-    return leave_changed_guard(context, device->map(device->context, address, bytes));
-}
-
-static enum device_result guarded_stage_copy(void *context, uint64_t stage, uint64_t to)
-{
-    const struct device_services *device = enter_guard(context);
-    return leave_changed_guard(context, device->stage_copy(device->context, stage, to));
-}
-
-static enum device_result guarded_region_take(void *context, uint64_t bytes,
-                                              struct device_region *region)
-{
-    const struct device_services *device = enter_guard(context);
-    return leave_changed_guard(context, device->region_take(device->context, bytes, region));
-}
-
-static void guarded_region_give(void *context, uint64_t address)
-{
-    const struct device_services *device = enter_guard(context);
-    device->region_give(device->context, address);
-    leave_guard(context);
-}
-
-static uint32_t guarded_event_stream(void *context, uint64_t event)
-{
-    const struct device_services *device = enter_guard(context);
-    const uint32_t stream = device->event_stream(device->context, event);
-    leave_guard(context);
-    return stream;
-}
-
-static uint64_t guarded_last_event(void *context, uint32_t stream)
-{
-    const struct device_services *device = enter_guard(context);
-    const uint64_t event = device->last_event(device->context, stream);
-    leave_guard(context);
-    return event;
-}
+CHANGES(copy, (void *context, uint64_t from, uint64_t to, uint64_t bytes), from, to, bytes)
+CHANGES(stage_out, (void *context, uint64_t from, uint64_t bytes, uint64_t *stage), from, bytes,
+        stage)
+CHANGES(stage_in, (void *context, uint64_t stage, uint64_t to), stage, to)
+CHANGES(stage_copy, (void *context, uint64_t stage, uint64_t to), stage, to)
+CHANGES(event_wait, (void *context, uint64_t event), event)
+CHANGES(unload, (void *context, uint64_t program), program)
+CHANGES(map, (void *context, uint64_t address, uint64_t bytes), address, bytes)
+CHANGES(region_take, (void *context, uint64_t bytes, struct device_region *region), bytes, region)
+TELLS(stage_drop, (void *context, uint64_t stage), stage)
+TELLS(host_free, (void *context, void *memory, size_t bytes), memory, bytes)
+TELLS(unmap, (void *context, uint64_t address, uint64_t bytes), address, bytes)
+TELLS(region_give, (void *context, uint64_t address), address)
+ASKS(uint64_t, completed_count, (void *context), device->context)
+ASKS(bool, event_done, (void *context, uint64_t event), device->context, event)
+ASKS(uint64_t, clock_ns, (void *context), device->context)
+ASKS(void *, host_alloc, (void *context, size_t bytes), device->context, bytes)
+ASKS(uint32_t, event_stream, (void *context, uint64_t event), device->context, event)
+ASKS(uint64_t, last_event, (void *context, uint32_t stream), device->context, stream)
 
 struct guarded_device *guarded_device_create(struct device_guard *guard,
                                              const struct device_services *device)

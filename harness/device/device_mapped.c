@@ -6,14 +6,11 @@
 static uint64_t find_unmapped_bytes(const struct device *device, uint64_t start, uint64_t end)
 {
     uint64_t unmapped_bytes = 0;
-    struct span_cursor cursor;
     struct span span;
-    bool found = device->unmapped.count > 0 && span_map_find(&device->unmapped, start, &cursor);
-    for (; found; found = span_map_next(&device->unmapped, &cursor)) {
-        span_map_get(&device->unmapped, &cursor, &span);
-        if (span.start >= end) {
-            break;
-        }
+    if (device->unmapped.count == 0) {
+        return 0;
+    }
+    EACH_SPAN_BETWEEN(&device->unmapped, start, end, &span) {
         const uint64_t first = span.start > start ? span.start : start;
         const uint64_t last = span.end < end ? span.end : end;
         unmapped_bytes += last - first;

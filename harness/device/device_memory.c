@@ -104,8 +104,17 @@ void device_settle(struct device *device)
         .done_bytes = 0; /* what had arrived is forgotten, too: the same call brings all of it */
 }
 
-uint64_t device_footprint_bytes(const struct device *device)
+void device_settle_moved(struct device *device)
 {
-    return sizeof *device + contents_footprint_bytes(&device->contents) +
-           device->call_capacity * sizeof(struct device_call);
+    EACH_DEVICE_CALL(device, made) {
+        const enum device_call_kind kind = made->kind;
+        if (kind == DEVICE_CALL_COPY || kind == DEVICE_CALL_STAGE_OUT) {
+            contents_erase(&device->contents, made->from, made->from + made->bytes);
+        }
+        if (kind == DEVICE_CALL_COPY || kind == DEVICE_CALL_STAGE_IN) {
+            contents_erase(&device->contents, made->to, made->to + made->bytes);
+        }
+    }
+    contents_keep(&device->contents);
+    device->begun.done_bytes = 0;
 }

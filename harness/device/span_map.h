@@ -64,6 +64,47 @@ void span_map_get(const struct span_map *map, const struct span_cursor *cursor, 
 bool span_map_intersects(const struct span_map *map, uint64_t start, uint64_t end,
                          struct span *span);
 
+/* How far a walk over a map has come; the map does not change meanwhile. */
+struct span_walk {
+    struct span_cursor cursor;
+    bool is_there; /* *span is one more range */
+};
+static inline void span_walk_see(const struct span_map *map, struct span_walk *walk, bool is_there,
+                                 struct span *span)
+{
+    walk->is_there = is_there;
+    if (is_there) {
+        span_map_get(map, &walk->cursor, span);
+    }
+}
+static inline struct span_walk span_walk_begin(const struct span_map *map, uint64_t address,
+                                               struct span *span)
+{
+    struct span_walk walk = {{0}, false};
+    span_walk_see(map, &walk,
+                  address == 0 ? span_map_first(map, &walk.cursor)
+                               : span_map_find(map, address, &walk.cursor),
+                  span);
+    return walk;
+}
+static inline void span_walk_go_on(const struct span_map *map, struct span_walk *walk,
+                                   struct span *span)
+{
+    span_walk_see(map, walk, span_map_next(map, &walk->cursor), span);
+}
+
+/* A loop over the ranges of *map, ascending: *span is each of them. */
+#define EACH_SPAN(map, span) EACH_SPAN_BETWEEN(map, 0, UINT64_MAX, span)
+/* The same over those that end above start and begin below end. */
+#define EACH_SPAN_BETWEEN(map, start_, end_, span)                              \
+    for (struct span_walk span_walk = span_walk_begin((map), (start_), (span)); \
+         span_walk.is_there && (span)->start < (end_); span_walk_go_on((map), &span_walk, (span)))
+/* The same over those that intersect [start, end), each found by a search: the body may change the
+ * map. */
+#define EACH_SPAN_IN(map, start_, end_, span)                                                  \
+    for (uint64_t span_from = (start_); span_map_intersects((map), span_from, (end_), (span)); \
+         span_from = (span)->end)
+
 /* Ascending, disjoint, counted: slow and complete, for tests. */
 bool span_map_invariants_hold(const struct span_map *map);
 

@@ -309,6 +309,17 @@ static void make_request(const struct maker *maker, enum op_kind kind, struct op
     }
 }
 
+/* An op of that kind on the block or program; false: there is none. */
+static bool make_on(enum op_kind kind, const struct block *block, struct op *op)
+{
+    if (block == NULL) {
+        return false;
+    }
+    *op = op_make(kind);
+    op->ref = block->op;
+    return true;
+}
+
 /* A held block is released rather than freed: freed while held it would stay for the whole trial.
  */
 static bool make_free(const struct maker *maker, enum op_kind kind, struct op *op)
@@ -318,9 +329,7 @@ static bool make_free(const struct maker *maker, enum op_kind kind, struct op *o
         return false;
     }
     const bool is_held = block->hold_count > 0 && !random_chance(maker->random, 1, 64);
-    *op = op_make(is_held ? OP_RELEASE : kind);
-    op->ref = block->op;
-    return true;
+    return make_on(is_held ? OP_RELEASE : kind, block, op);
 }
 
 /* Sets when an op's event ends: one that is pending already, or an own one after a delay. */
@@ -350,12 +359,9 @@ static bool make_free_after(const struct maker *maker, struct op *op)
 
 static bool make_use(const struct maker *maker, struct op *op)
 {
-    const struct block *block = any_block(maker->random, maker->model);
-    if (block == NULL) {
+    if (!make_on(OP_USE, any_block(maker->random, maker->model), op)) {
         return false;
     }
-    *op = op_make(OP_USE);
-    op->ref = block->op;
     set_event(maker, op);
     return true;
 }
@@ -379,20 +385,7 @@ static bool make_hold(const struct maker *maker, struct op *op)
     if (block == NULL || (held == NULL && has_many_blocks_to_repack(maker->model))) {
         return false;
     }
-    *op = op_make(held == NULL ? OP_HOLD : OP_RELEASE);
-    op->ref = held == NULL ? block->op : held->op;
-    return true;
-}
-
-static bool make_release(const struct maker *maker, struct op *op)
-{
-    const struct block *held = held_block(maker);
-    if (held == NULL) {
-        return false;
-    }
-    *op = op_make(OP_RELEASE);
-    op->ref = held->op;
-    return true;
+    return held == NULL ? make_on(OP_HOLD, block, op) : make_on(OP_RELEASE, held, op);
 }
 
 static bool make_donate(const struct maker *maker, struct op *op)
@@ -401,8 +394,7 @@ static bool make_donate(const struct maker *maker, struct op *op)
     if (block == NULL || block->hold_count > 0) {
         return false;
     }
-    *op = op_make(OP_DONATE);
-    op->ref = block->op;
+    (void)make_on(OP_DONATE, block, op);
     op->tag = (uint8_t)random_below(maker->random, at_least(maker->generate->tag_count, 1));
     op->size_bytes = random_chance(maker->random, 1, 4)
                          ? random_between(maker->random, 1, at_least(block->size_bytes, 1))
@@ -417,24 +409,13 @@ static const struct block *any_program(const struct maker *maker)
                       : model_program(maker->model, (size_t)random_below(maker->random, count));
 }
 
-static bool make_unload(const struct maker *maker, struct op *op)
-{
-    const struct block *program = any_program(maker);
-    if (program == NULL) {
-        return false;
-    }
-    *op = op_make(OP_UNLOAD);
-    op->ref = program->op;
-    return true;
-}
-
 static bool make_load(const struct maker *maker, struct op *op)
 {
     if (!model_contract(maker->model)->programs) {
         return false;
     }
     if (model_program_count(maker->model) >= maker->generate->program_count_max) {
-        return make_unload(maker, op);
+        return make_on(OP_UNLOAD, any_program(maker), op);
     }
     *op = op_make(OP_LOAD);
     op->size_bytes = draw_size(maker->generate, maker->random, maker->model);
@@ -458,8 +439,7 @@ static bool make_execute(const struct maker *maker, struct op *op)
          program->stack_bytes > model_free_bytes(maker->model) / 4)) {
         return false;
     }
-    *op = op_make(OP_EXECUTE);
-    op->ref = program->op;
+    (void)make_on(OP_EXECUTE, program, op);
     op->delay_ns = draw_delay(maker->generate, maker->random, maker->model);
     return true;
 }
@@ -483,17 +463,6 @@ static bool make_complete(const struct maker *maker, struct op *op)
     return true;
 }
 
-static bool make_touch(const struct maker *maker, struct op *op)
-{
-    const struct block *block = any_block(maker->random, maker->model);
-    if (block == NULL) {
-        return false;
-    }
-    *op = op_make(OP_TOUCH);
-    op->ref = block->op;
-    return true;
-}
-
 static void make_fault(const struct maker *maker, struct op *op)
 {
     *op = op_make(OP_FAULT);
@@ -513,13 +482,13 @@ static bool make_op(const struct maker *maker, enum op_kind kind, struct op *op)
     case OP_HOLD:
         return make_hold(maker, op);
     case OP_RELEASE:
-        return make_release(maker, op);
+        return make_on(kind, held_block(maker), op);
     case OP_DONATE:
         return make_donate(maker, op);
     case OP_LOAD:
         return make_load(maker, op);
     case OP_UNLOAD:
-        return make_unload(maker, op);
+        return make_on(kind, any_program(maker), op);
     case OP_EXECUTE:
         return make_execute(maker, op);
     case OP_DEFRAGMENT:
@@ -531,7 +500,7 @@ static bool make_op(const struct maker *maker, enum op_kind kind, struct op *op)
         make_advance(maker, op);
         return true;
     case OP_TOUCH:
-        return make_touch(maker, op);
+        return make_on(kind, any_block(maker->random, maker->model), op);
     case OP_REPORT:
         *op = op_make(kind);
         return true;

@@ -1,7 +1,7 @@
 #include "harness/lanes/private/lane_calls.h"
 
 #include "harness/base/check.h"
-#include "harness/rules/judge_overlap.h"
+#include "harness/rules/overlap.h"
 
 #include <stdlib.h>
 
@@ -95,10 +95,8 @@ bool lane_calls_tell(struct lane_calls *calls)
 static bool has_moved(const struct run *run)
 {
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
-        size_t count = 0;
-        const struct device_call *made = device_calls(run->hosts[i].device, &count);
-        for (size_t k = 0; k < count; k++) {
-            if (made[k].kind != DEVICE_CALL_WAIT && made[k].kind != DEVICE_CALL_HOST_ALLOC) {
+        EACH_DEVICE_CALL(run->hosts[i].device, made) {
+            if (made->kind != DEVICE_CALL_WAIT && made->kind != DEVICE_CALL_HOST_ALLOC) {
                 return true;
             }
         }

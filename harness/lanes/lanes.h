@@ -6,7 +6,7 @@
  * until the ops have returned that made what it names, and until no other call is under way that
  * would be misuse by the client: a free of what is being used, a use of what is being freed. Events
  * complete when the schedule says, whatever their delay; lost ones never.  Calls that overlapped
- * are judged when none is under way any more (harness/rules/judge_overlap.h).
+ * are judged when none is under way any more (harness/rules/overlap.h).
  *
  * The schedule is part of the list (harness/lanes/lanes_list.h). */
 #ifndef HARNESS_LANES_LANES_H

@@ -14,14 +14,8 @@ static void add_holes(const struct model *model, uint64_t start, uint64_t end, u
                       uint64_t *count)
 {
     uint64_t at = start;
-    struct span_cursor cursor;
     struct span span;
-    for (bool found = span_map_find(&model->map, start, &cursor); found;
-         found = span_map_next(&model->map, &cursor)) {
-        span_map_get(&model->map, &cursor, &span);
-        if (span.start >= end) {
-            break;
-        }
+    EACH_SPAN_BETWEEN(&model->map, start, end, &span) {
         add_hole(span.start > at ? span.start - at : 0, largest, count);
         at = span.end;
     }
@@ -68,12 +62,9 @@ uint64_t model_hole_count(const struct model *model)
 /* What model_free_range() finds from `at` up alone. */
 static bool find_free_above(const struct model *model, uint64_t at, uint64_t *start, uint64_t *end)
 {
-    struct span_cursor cursor;
     struct span span;
     at = at > model->counters.reserved_bytes ? at : model->counters.reserved_bytes;
-    for (bool found = span_map_find(&model->map, at, &cursor); found;
-         found = span_map_next(&model->map, &cursor)) {
-        span_map_get(&model->map, &cursor, &span);
+    EACH_SPAN_BETWEEN(&model->map, at, UINT64_MAX, &span) {
         CHECK_COSTLY(span.start < span.end);
         if (span.start > at) {
             *start = at;

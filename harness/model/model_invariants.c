@@ -28,11 +28,8 @@ static bool has_sound_absent(const struct model *model, struct sums *sums)
 /* Each range of the map is its block's. */
 static bool has_sound_places(const struct model *model, struct sums *sums)
 {
-    struct span_cursor cursor;
     struct span span;
-    for (bool found = span_map_first(&model->map, &cursor); found;
-         found = span_map_next(&model->map, &cursor)) {
-        span_map_get(&model->map, &cursor, &span);
+    EACH_SPAN(&model->map, &span) {
         const struct block *block = &model->blocks[span.owner];
         if (block->state == BLOCK_GONE || block->is_absent || block->address != span.start ||
             block->address + block->size_bytes != span.end) {

@@ -1,5 +1,7 @@
 #include "harness/model/private/model_counting.h"
 
+#include "harness/base/order.h"
+
 #include <stdlib.h>
 
 void model_displace(struct model *model, uint32_t slot)
@@ -94,7 +96,7 @@ static int compare_spans(const void *a, const void *b)
 {
     const struct span *left = a;
     const struct span *right = b;
-    return left->start < right->start ? -1 : left->start > right->start;
+    return compare_numbers(left->start, right->start);
 }
 
 /* Where the blocks will be, in ascending order; the caller frees it. */
@@ -102,12 +104,11 @@ static struct span *make_moved_spans(const struct model *model, const uint64_t *
 {
     struct span *spans = malloc((model->map.count + 1) * sizeof *spans);
     CHECK(spans != NULL);
-    struct span_cursor cursor;
+    struct span span;
     size_t i = 0;
-    for (bool found = span_map_first(&model->map, &cursor); found;
-         found = span_map_next(&model->map, &cursor)) {
-        span_map_get(&model->map, &cursor, &spans[i]);
-        spans[i].end = addresses[i] + (spans[i].end - spans[i].start);
+    EACH_SPAN(&model->map, &span) {
+        spans[i] = span;
+        spans[i].end = addresses[i] + (span.end - span.start);
         spans[i].start = addresses[i];
         i++;
     }

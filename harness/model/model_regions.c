@@ -1,4 +1,5 @@
 #include "harness/base/check.h"
+#include "harness/base/search.h"
 #include "harness/model/private/model_state.h"
 
 void model_set_regions(struct model *model, const struct device_region *regions, size_t count)
@@ -25,21 +26,13 @@ const struct device_region *model_regions(const struct model *model, size_t *cou
 const struct device_region *model_region_of(const struct model *model, uint64_t address,
                                             uint64_t size_bytes)
 {
-    size_t low = 0; /* regions below it begin at or below the address */
-    size_t high = model->region_count;
+    size_t above; /* the first region that begins above the address */
     CHECK(size_bytes > 0);
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (model->regions[middle].address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0) {
+    SEARCH_FIRST(above, 0, model->region_count, model->regions[above].address > address);
+    if (above == 0) {
         return NULL;
     }
-    const struct device_region *region = &model->regions[low - 1];
+    const struct device_region *region = &model->regions[above - 1];
     const uint64_t offset = address - region->address;
     return offset < region->size_bytes && size_bytes <= region->size_bytes - offset ? region : NULL;
 }

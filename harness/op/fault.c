@@ -56,13 +56,3 @@ const struct fault_info *fault_info(enum fault_kind kind)
     CHECK(kind < FAULT_KIND_COUNT);
     return &faults[kind];
 }
-
-enum fault_kind fault_find(const char *name)
-{
-    for (unsigned i = 0; i < FAULT_KIND_COUNT; i++) {
-        if (strcmp(faults[i].name, name) == 0) {
-            return (enum fault_kind)i;
-        }
-    }
-    return FAULT_KIND_COUNT;
-}

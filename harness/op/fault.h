@@ -59,7 +59,5 @@ static inline bool fault_is_of_regions(enum fault_kind kind)
 {
     return kind == FAULT_REGION || kind == FAULT_REGION_SHORT;
 }
-/* The kind of that name, or FAULT_KIND_COUNT. */
-enum fault_kind fault_find(const char *name);
 
 #endif

@@ -6,38 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ASKS_FOR_A_BUFFER                                                     \
+    .has_size = true, .has_align = true, .has_tag = true, .has_stream = true, \
+    .has_unpadded = true, .makes_block = true, .can_be_fitted = true, .can_be_refused = true
+#define WAITS_ON_A_BLOCK \
+    .has_block = true, .has_event = true, .has_delay = true, .has_stream = true, .makes_event = true
+
 static const struct op_kind_info kinds[OP_KIND_COUNT] = {
-    [OP_ALLOC] = {.name = "alloc",
-                  .has_size = true,
-                  .has_align = true,
-                  .has_tag = true,
-                  .has_stream = true,
-                  .has_unpadded = true,
-                  .makes_block = true,
-                  .can_be_fitted = true,
-                  .can_be_refused = true},
-    [OP_OUTPUT] = {.name = "output",
-                   .has_size = true,
-                   .has_align = true,
-                   .has_tag = true,
-                   .has_stream = true,
-                   .has_unpadded = true,
-                   .makes_block = true,
-                   .can_be_fitted = true,
-                   .can_be_refused = true},
+    [OP_ALLOC] = {.name = "alloc", ASKS_FOR_A_BUFFER},
+    [OP_OUTPUT] = {.name = "output", ASKS_FOR_A_BUFFER},
     [OP_FREE] = {.name = "free", .has_block = true},
-    [OP_FREE_AFTER] = {.name = "free_after",
-                       .has_block = true,
-                       .has_event = true,
-                       .has_delay = true,
-                       .has_stream = true,
-                       .makes_event = true},
-    [OP_USE] = {.name = "use",
-                .has_block = true,
-                .has_event = true,
-                .has_delay = true,
-                .has_stream = true,
-                .makes_event = true},
+    [OP_FREE_AFTER] = {.name = "free_after", WAITS_ON_A_BLOCK},
+    [OP_USE] = {.name = "use", WAITS_ON_A_BLOCK},
     [OP_HOLD] = {.name = "hold", .has_block = true},
     [OP_RELEASE] = {.name = "release", .has_block = true},
     [OP_DONATE] = {.name = "donate",

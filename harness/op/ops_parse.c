@@ -1,18 +1,12 @@
 /* Reads the text of an .ops file line by line; the printer is its neighbour ops_file.c. */
 #include "harness/op/private/ops_parse.h"
 #include "harness/base/array.h"
+#include "harness/base/search.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 /* --- the numbers of ops --- */
-
-static int compare_labels(const void *a, const void *b)
-{
-    const uint64_t left = *(const uint64_t *)a;
-    const uint64_t right = *(const uint64_t *)b;
-    return left < right ? -1 : left > right;
-}
 
 bool parser_find_label(const struct parser *parser, uint64_t label, uint32_t *index)
 {
@@ -20,12 +14,12 @@ bool parser_find_label(const struct parser *parser, uint64_t label, uint32_t *in
         *index = (uint32_t)label;
         return label < parser->list->count;
     }
-    const uint64_t *found = bsearch(&label, parser->labels, parser->list->count, sizeof label,
-                                    compare_labels);
-    if (found == NULL) {
+    size_t i;
+    SEARCH_FIRST(i, 0, parser->list->count, parser->labels[i] >= label);
+    if (i == parser->list->count || parser->labels[i] != label) {
         return false;
     }
-    *index = (uint32_t)(found - parser->labels);
+    *index = (uint32_t)i;
     return true;
 }
 

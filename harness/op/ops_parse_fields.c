@@ -9,6 +9,23 @@
 /* How long a fault takes that does not say so: as long as many a use in the scenarios. */
 #define FAULT_DELAY_DEFAULT_NS UINT64_C(1000000)
 
+struct field;
+/* What parses the value of a field into the op. */
+typedef bool parse_value(struct parser *parser, struct word value, struct op *op,
+                         const struct field *field);
+
+struct field {
+    const char *key;
+    /* which has it: an enum op_kind, EVERY_KIND, or ITS_KINDS: all in whose op_kind_info * flag
+     * is set, but no fault, whose size and tag stand for something else */
+    uint8_t kind;
+    uint8_t flag; /* the offset in struct op_kind_info */
+    parse_value *parse;
+    uint8_t offset, bytes; /* of the number in struct op, where it is just that */
+    uint64_t number;       /* the most that it may be; or the flag that the field sets */
+};
+enum { EVERY_KIND = OP_KIND_COUNT, ITS_KINDS };
+
 /* --- references --- */
 
 /* "%3": the third of what is there, counted around. */
@@ -30,8 +47,9 @@ static bool parse_relative(struct parser *parser, struct word value, struct op *
 }
 
 static bool parse_reference(struct parser *parser, struct word value, struct op *op,
-                            uint32_t *reference)
+                            const struct field *field)
 {
+    uint32_t *reference = (uint32_t *)((char *)op + field->offset);
     uint64_t number = 0;
     if (word_is(value, "none")) {
         *reference = OP_NONE;
@@ -47,68 +65,47 @@ static bool parse_reference(struct parser *parser, struct word value, struct op 
            parser_fail(parser, value.text, "there is no op %" PRIu64 " above this line", number);
 }
 
-static bool parse_ref(struct parser *parser, struct word value, struct op *op)
-{
-    return parse_reference(parser, value, op, &op->ref);
-}
-
-static bool parse_event(struct parser *parser, struct word value, struct op *op)
-{
-    return parse_reference(parser, value, op, &op->event);
-}
-
 /* --- numbers --- */
 
-static bool parse_small(struct parser *parser, struct word value, uint64_t max, uint8_t *field)
+static bool parse_number(struct parser *parser, struct word value, struct op *op,
+                         const struct field *field)
 {
     uint64_t number = 0;
-    if (!parser_number(parser, value, max, &number)) {
+    if (!parser_number(parser, value, field->number, &number)) {
         return false;
     }
-    *field = (uint8_t)number;
+    if (field->bytes == sizeof(uint8_t)) {
+        *((uint8_t *)op + field->offset) = (uint8_t)number;
+    } else {
+        memcpy((char *)op + field->offset, &number, sizeof number);
+    }
     return true;
 }
 
-static bool parse_lane(struct parser *parser, struct word value, struct op *op)
+static bool parse_to(struct parser *parser, struct word value, struct op *op,
+                     const struct field *field)
 {
-    return parse_small(parser, value, OP_LANE_COUNT_MAX - 1, &op->lane);
+    parser->names_lane = true;
+    return parse_number(parser, value, op, field);
 }
 
-static bool parse_host(struct parser *parser, struct word value, struct op *op)
-{
-    return parse_small(parser, value, OP_HOST_COUNT_MAX - 1, &op->host);
-}
-
-static bool parse_tag(struct parser *parser, struct word value, struct op *op)
-{
-    return parse_small(parser, value, OP_TAG_COUNT - 1, &op->tag);
-}
-
-static bool parse_group(struct parser *parser, struct word value, struct op *op, enum op_flag flag)
+static bool parse_group(struct parser *parser, struct word value, struct op *op,
+                        const struct field *field)
 {
     uint64_t number = 0;
     if (!parser_number(parser, value, UINT16_MAX, &number)) {
         return false;
     }
-    op->flags |= (uint8_t)flag;
+    op->flags |= (uint8_t)field->number;
     op->group = (uint16_t)number;
     return true;
 }
 
-static bool parse_spmd(struct parser *parser, struct word value, struct op *op)
-{
-    return parse_group(parser, value, op, OP_SPMD);
-}
-
-static bool parse_collective(struct parser *parser, struct word value, struct op *op)
-{
-    return parse_group(parser, value, op, OP_COLLECTIVE);
-}
-
-static bool parse_stream(struct parser *parser, struct word value, struct op *op)
+static bool parse_stream(struct parser *parser, struct word value, struct op *op,
+                         const struct field *field)
 {
     uint64_t number = 0;
-    if (!parser_number(parser, value, OP_STREAM_COUNT_MAX - 1, &number)) {
+    if (!parser_number(parser, value, field->number, &number)) {
         return false;
     }
     parser->names_stream = true;
@@ -118,10 +115,17 @@ static bool parse_stream(struct parser *parser, struct word value, struct op *op
 
 /* --- sizes and durations --- */
 
-static bool parse_size(struct parser *parser, struct word value, struct op *op)
+static bool parse_bytes(struct parser *parser, struct word value, struct op *op,
+                        const struct field *field)
+{
+    return parser_size(parser, value, (uint64_t *)((char *)op + field->offset));
+}
+
+static bool parse_size(struct parser *parser, struct word value, struct op *op,
+                       const struct field *field)
 {
     if (value.length == 0 || value.text[0] != '%' || !op_kind_info(op->kind)->can_be_fitted) {
-        return parser_size(parser, value, &op->size_bytes);
+        return parse_bytes(parser, value, op, field);
     }
     struct fit fit;
     if (!fit_parse(value.text, value.length, &fit)) {
@@ -135,19 +139,11 @@ static bool parse_size(struct parser *parser, struct word value, struct op *op)
     return true;
 }
 
-static bool parse_stack(struct parser *parser, struct word value, struct op *op)
-{
-    return parser_size(parser, value, &op->stack_bytes);
-}
-
-static bool parse_unpadded(struct parser *parser, struct word value, struct op *op)
-{
-    return parser_size(parser, value, &op->unpadded_bytes);
-}
-
-static bool parse_align(struct parser *parser, struct word value, struct op *op)
+static bool parse_align(struct parser *parser, struct word value, struct op *op,
+                        const struct field *field)
 {
     uint64_t align = 0;
+    (void)field;
     if (!parser_size(parser, value, &align)) {
         return false;
     }
@@ -158,16 +154,19 @@ static bool parse_align(struct parser *parser, struct word value, struct op *op)
     return true;
 }
 
-static bool parse_address(struct parser *parser, struct word value, struct op *op)
+static bool parse_address(struct parser *parser, struct word value, struct op *op,
+                          const struct field *field)
 {
     const bool is_relative = value.length > 0 && value.text[0] == '%';
     op->flags |= is_relative ? OP_RELATIVE : 0;
-    return parser_size(parser, (struct word){value.text + is_relative, value.length - is_relative},
-                       &op->address);
+    return parse_bytes(parser, (struct word){value.text + is_relative, value.length - is_relative},
+                       op, field);
 }
 
-static bool parse_delay(struct parser *parser, struct word value, struct op *op)
+static bool parse_delay(struct parser *parser, struct word value, struct op *op,
+                        const struct field *field)
 {
+    (void)field;
     parser->names_delay = true;
     return duration_parse(value.text, value.length, &op->delay_ns) ||
            parser_fail(parser, value.text,
@@ -179,9 +178,11 @@ static bool parse_delay(struct parser *parser, struct word value, struct op *op)
 
 enum { FAULT_NAMES_BYTES = 208 };
 
-static bool parse_call(struct parser *parser, struct word value, struct op *op)
+static bool parse_call(struct parser *parser, struct word value, struct op *op,
+                       const struct field *field)
 {
     char names[FAULT_NAMES_BYTES] = "";
+    (void)field;
     parser->names_fault = true;
     for (uint8_t i = 0; i < FAULT_KIND_COUNT; i++) {
         const char *name = fault_info((enum fault_kind)i)->name;
@@ -195,73 +196,46 @@ static bool parse_call(struct parser *parser, struct word value, struct op *op)
                        value.text, names);
 }
 
-/* The n-th call of a fault, the point of a switch. */
-static bool parse_count(struct parser *parser, struct word value, struct op *op)
+static bool parse_flag(struct parser *parser, struct word value, struct op *op,
+                       const struct field *field)
 {
-    return parser_number(parser, value, UINT32_MAX, &op->size_bytes);
-}
-
-static bool parse_flag(struct parser *parser, struct word value, struct op *op, enum op_flag flag,
-                       const char *key)
-{
-    op->flags |= word_is(value, "yes") ? (uint8_t)flag : 0;
+    op->flags |= word_is(value, "yes") ? (uint8_t)field->number : 0;
     return word_is(value, "yes") ||
-           parser_fail(parser, value.text, "%s must be 'yes' or absent", key);
-}
-
-static bool parse_for_ever(struct parser *parser, struct word value, struct op *op)
-{
-    return parse_flag(parser, value, op, OP_FOR_EVER, "for_ever");
-}
-
-static bool parse_retry(struct parser *parser, struct word value, struct op *op)
-{
-    return parse_flag(parser, value, op, OP_RETRY, "retry");
-}
-
-static bool parse_to(struct parser *parser, struct word value, struct op *op)
-{
-    parser->names_lane = true;
-    return parse_small(parser, value, OP_LANE_COUNT_MAX - 1, &op->tag);
+           parser_fail(parser, value.text, "%s must be 'yes' or absent", field->key);
 }
 
 /* --- fields --- */
 
-enum { EVERY_KIND = OP_KIND_COUNT, ITS_KINDS };
+#define OF(name) ITS_KINDS, offsetof(struct op_kind_info, name)
+#define AT(member) offsetof(struct op, member), sizeof(((struct op *)NULL)->member)
 
-static const struct field {
-    const char *key;
-    /* which has it: an enum op_kind, EVERY_KIND, or ITS_KINDS: all in whose op_kind_info * flag
-     * is set, but no fault, whose size and tag stand for something else */
-    uint8_t kind;
-    uint8_t flag; /* the offset in struct op_kind_info */
-    bool (*parse)(struct parser *parser, struct word value, struct op *op);
-} fields[] = {
-    {"lane", EVERY_KIND, 0, parse_lane},
-    {"host", EVERY_KIND, 0, parse_host},
-    {"spmd", EVERY_KIND, 0, parse_spmd},
-    {"collective", OP_EXECUTE, 0, parse_collective},
-    {"call", OP_FAULT, 0, parse_call},
-    {"nth", OP_FAULT, 0, parse_count},
-    {"for_ever", OP_FAULT, 0, parse_for_ever},
-    {"delay", OP_FAULT, 0, parse_delay},
-    {"op", OP_SWITCH, 0, parse_ref},
-    {"point", OP_SWITCH, 0, parse_count},
-    {"to", OP_SWITCH, 0, parse_to},
-    {"event", OP_SWITCH, 0, parse_event},
-    {"block", ITS_KINDS, offsetof(struct op_kind_info, has_block), parse_ref},
-    {"program", ITS_KINDS, offsetof(struct op_kind_info, has_program), parse_ref},
-    {"recording", ITS_KINDS, offsetof(struct op_kind_info, has_recording), parse_ref},
-    {"event", ITS_KINDS, offsetof(struct op_kind_info, has_event), parse_event},
-    {"delay", ITS_KINDS, offsetof(struct op_kind_info, has_delay), parse_delay},
-    {"size", ITS_KINDS, offsetof(struct op_kind_info, has_size), parse_size},
-    {"address", ITS_KINDS, offsetof(struct op_kind_info, has_address), parse_address},
-    {"stack", ITS_KINDS, offsetof(struct op_kind_info, has_stack), parse_stack},
-    {"unpadded", ITS_KINDS, offsetof(struct op_kind_info, has_unpadded), parse_unpadded},
-    {"align", ITS_KINDS, offsetof(struct op_kind_info, has_align), parse_align},
-    {"tag", ITS_KINDS, offsetof(struct op_kind_info, has_tag), parse_tag},
-    {"retry", ITS_KINDS, offsetof(struct op_kind_info, can_be_refused), parse_retry},
-    {"stream", ITS_KINDS, offsetof(struct op_kind_info, has_stream), parse_stream},
+/* The n-th call of a fault and the point of a switch are in size_bytes. */
+static const struct field fields[] = {
+    {"lane", EVERY_KIND, 0, parse_number, AT(lane), OP_LANE_COUNT_MAX - 1},
+    {"host", EVERY_KIND, 0, parse_number, AT(host), OP_HOST_COUNT_MAX - 1},
+    {"spmd", EVERY_KIND, 0, parse_group, 0, 0, OP_SPMD},
+    {"collective", OP_EXECUTE, 0, parse_group, 0, 0, OP_COLLECTIVE},
+    {"call", OP_FAULT, 0, parse_call, 0, 0, 0},
+    {"nth", OP_FAULT, 0, parse_number, AT(size_bytes), UINT32_MAX},
+    {"for_ever", OP_FAULT, 0, parse_flag, 0, 0, OP_FOR_EVER},
+    {"delay", OP_FAULT, 0, parse_delay, 0, 0, 0},
+    {"op", OP_SWITCH, 0, parse_reference, AT(ref), 0},
+    {"point", OP_SWITCH, 0, parse_number, AT(size_bytes), UINT32_MAX},
+    {"to", OP_SWITCH, 0, parse_to, AT(tag), OP_LANE_COUNT_MAX - 1},
+    {"event", OP_SWITCH, 0, parse_reference, AT(event), 0},
+    {"block", OF(has_block), parse_reference, AT(ref), 0},
+    {"program", OF(has_program), parse_reference, AT(ref), 0},
+    {"recording", OF(has_recording), parse_reference, AT(ref), 0},
+    {"event", OF(has_event), parse_reference, AT(event), 0},
+    {"delay", OF(has_delay), parse_delay, 0, 0, 0},
+    {"size", OF(has_size), parse_size, AT(size_bytes), 0},
+    {"address", OF(has_address), parse_address, AT(address), 0},
+    {"stack", OF(has_stack), parse_bytes, AT(stack_bytes), 0},
+    {"unpadded", OF(has_unpadded), parse_bytes, AT(unpadded_bytes), 0},
+    {"align", OF(has_align), parse_align, 0, 0, 0},
+    {"tag", OF(has_tag), parse_number, AT(tag), OP_TAG_COUNT - 1},
+    {"retry", OF(can_be_refused), parse_flag, 0, 0, OP_RETRY},
+    {"stream", OF(has_stream), parse_stream, 0, 0, OP_STREAM_COUNT_MAX - 1},
 };
 enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
 static_assert(FIELD_COUNT <= 32, "a bit each in parser_fields()");
@@ -302,7 +276,7 @@ static bool parse_field(struct parser *parser, struct word word, struct op *op, 
         return parser_fail(parser, key.text, "'%.*s' is given twice", shown(key), key.text);
     }
     *named |= UINT32_C(1) << row;
-    return fields[row].parse(parser, value, op);
+    return fields[row].parse(parser, value, op, &fields[row]);
 }
 
 static bool finish_fault(struct parser *parser, struct op *op)

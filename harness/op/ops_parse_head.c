@@ -158,25 +158,10 @@ static bool parse_scenario(struct parser *parser, struct word word)
     return parser_copy(parser, word, parser->setup->scenario, SETUP_NAME_BYTES);
 }
 
-static bool parse_seed(struct parser *parser, struct word word)
-{
-    return parser_number(parser, word, UINT64_MAX, &parser->setup->seed);
-}
-
-static bool parse_search_nodes(struct parser *parser, struct word word)
-{
-    return parser_number(parser, word, UINT64_MAX, &parser->setup->search_nodes_max);
-}
-
 static bool parse_regret_max(struct parser *parser, struct word word)
 {
     parser->setup->has_regret_max = true;
     return parser_number(parser, word, UINT64_MAX, &parser->setup->regret_max);
-}
-
-static bool parse_until(struct parser *parser, struct word word)
-{
-    return parser_number(parser, word, UINT64_MAX, &parser->setup->until_step);
 }
 
 static bool parse_check_races(struct parser *parser, struct word word)
@@ -287,29 +272,30 @@ static const struct {
     const char *name;
     bool (*parse)(struct parser *parser, struct word word);
     bool may_repeat; /* each time for another one */
+    uint16_t offset; /* parse NULL: of a number in struct setup, and all of the line is that */
 } heads[] = {
-    {"scenario", parse_scenario, false},
-    {"chip", parse_chip, false},
-    {"system", parse_system, false},
-    {"capacity", parse_capacity, false},
-    {"granule", parse_granule, false},
-    {"rounding", parse_rounding, false},
-    {"hosts", parse_hosts, false},
-    {"clocks", parser_clocks, false},
-    {"clock", parser_clock, true},
-    {"collective_bound", parser_collective_bound, false},
-    {"group", parser_group, true},
-    {"shares", parser_shares, false},
-    {"coordinate", parse_coordinate, false},
-    {"target", parse_target, false},
-    {"option", parse_option, true},
-    {"seed", parse_seed, false},
-    {"tag", parse_tag, true},
-    {"search_nodes", parse_search_nodes, false},
-    {"regret_max", parse_regret_max, false},
-    {"until", parse_until, false},
-    {"check_races", parse_check_races, false},
-    {"reported", parse_reported, false},
+    {"scenario", parse_scenario, false, 0},
+    {"chip", parse_chip, false, 0},
+    {"system", parse_system, false, 0},
+    {"capacity", parse_capacity, false, 0},
+    {"granule", parse_granule, false, 0},
+    {"rounding", parse_rounding, false, 0},
+    {"hosts", parse_hosts, false, 0},
+    {"clocks", parser_clocks, false, 0},
+    {"clock", parser_clock, true, 0},
+    {"collective_bound", parser_collective_bound, false, 0},
+    {"group", parser_group, true, 0},
+    {"shares", parser_shares, false, 0},
+    {"coordinate", parse_coordinate, false, 0},
+    {"target", parse_target, false, 0},
+    {"option", parse_option, true, 0},
+    {"seed", NULL, false, offsetof(struct setup, seed)},
+    {"tag", parse_tag, true, 0},
+    {"search_nodes", NULL, false, offsetof(struct setup, search_nodes_max)},
+    {"regret_max", parse_regret_max, false, 0},
+    {"until", NULL, false, offsetof(struct setup, until_step)},
+    {"check_races", parse_check_races, false, 0},
+    {"reported", parse_reported, false, 0},
 };
 static_assert(sizeof heads / sizeof heads[0] <= 32, "a bit each in parser.heads_named");
 
@@ -317,7 +303,10 @@ static_assert(sizeof heads / sizeof heads[0] <= 32, "a bit each in parser.heads_
 static bool parse_value(struct parser *parser, size_t row)
 {
     parser->heads_named |= UINT32_C(1) << row;
-    if (!heads[row].parse(parser, parser_next_word(parser))) {
+    const struct word value = parser_next_word(parser);
+    uint64_t *number = (uint64_t *)((char *)parser->setup + heads[row].offset);
+    if (heads[row].parse != NULL ? !heads[row].parse(parser, value)
+                                 : !parser_number(parser, value, UINT64_MAX, number)) {
         return false;
     }
     const struct word rest = parser_next_word(parser);

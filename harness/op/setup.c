@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/base/json.h"
+#include "harness/base/search.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,16 +64,9 @@ const char *setup_option(const struct setup *setup, const char *key)
 /* The place of the number among the groups: where it is, or would be. */
 static uint32_t find_group(const struct setup *setup, uint16_t number)
 {
-    uint32_t low = 0, high = setup->group_count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (setup->groups[middle].number < number) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    uint32_t place;
+    SEARCH_FIRST(place, 0, setup->group_count, setup->groups[place].number >= number);
+    return place;
 }
 
 static const struct setup_group *declared_group(const struct setup *setup, uint16_t number)

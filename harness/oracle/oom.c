@@ -51,12 +51,10 @@ static void take_blocks(struct oom *oom, const struct model *model)
     const uint64_t *wait_due_ns = oom->due_times_ns;
     uint64_t *use_due_ns = oom->due_times_ns + oom->due_time_capacity;
     model_due_times(model, oom->due_times_ns, use_due_ns);
-    struct span_cursor cursor;
     struct span span;
     size_t count = 0;
     const struct span_map *map = model_map(model);
-    for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
-        span_map_get(map, &cursor, &span);
+    EACH_SPAN(map, &span) {
         const uint32_t slot = (uint32_t)span.owner;
         oom->blocks[count++] = make_block(model_block(model, slot), wait_due_ns[slot],
                                           use_due_ns[slot]);

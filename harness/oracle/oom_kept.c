@@ -3,6 +3,7 @@
 #include "harness/oracle/oom.h"
 
 #include "harness/base/array.h"
+#include "harness/base/order.h"
 #include "harness/device/span_map.h"
 
 #include <stdlib.h>
@@ -25,14 +26,8 @@ static void add_pieces(struct oom *oom, struct span_map *covered, const struct o
     const size_t first = oom->block_count;
     const uint64_t end = whole->address + whole->size_bytes;
     uint64_t at = whole->address;
-    struct span_cursor cursor;
     struct span span;
-    for (bool found = span_map_find(covered, at, &cursor); found;
-         found = span_map_next(covered, &cursor)) {
-        span_map_get(covered, &cursor, &span);
-        if (span.start >= end) {
-            break;
-        }
+    EACH_SPAN_BETWEEN(covered, at, end, &span) {
         add_block(oom, whole, at, span.start);
         at = span.end;
     }
@@ -50,20 +45,16 @@ static int compare_times(const void *a, const void *b)
 {
     const struct oom_block *left = a;
     const struct oom_block *right = b;
-    if (left->hold_count != right->hold_count) {
-        return left->hold_count > right->hold_count ? -1 : 1;
-    }
-    if (left->freed_at_ns != right->freed_at_ns) {
-        return left->freed_at_ns > right->freed_at_ns ? -1 : 1;
-    }
-    return left->op < right->op ? -1 : left->op > right->op;
+    return compare_then(compare_numbers(right->hold_count, left->hold_count),
+                        compare_then(compare_numbers(right->freed_at_ns, left->freed_at_ns),
+                                     compare_numbers(left->op, right->op)));
 }
 
 static int compare_addresses(const void *a, const void *b)
 {
     const struct oom_block *left = a;
     const struct oom_block *right = b;
-    return left->address < right->address ? -1 : left->address > right->address;
+    return compare_numbers(left->address, right->address);
 }
 
 /* In the order of compare_times. */

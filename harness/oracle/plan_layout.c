@@ -1,9 +1,8 @@
-#include "harness/oracle/private/plan_layout.h"
+#include "harness/oracle/private/layout.h"
 
 #include "harness/base/align.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
-#include "harness/oracle/private/plan_slide.h"
 #include "harness/oracle/private/sums.h"
 
 #include <stdlib.h>

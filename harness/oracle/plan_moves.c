@@ -1,4 +1,4 @@
-#include "harness/oracle/private/plan_moves.h"
+#include "harness/oracle/private/layout.h"
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"

@@ -1,4 +1,4 @@
-#include "harness/oracle/private/plan_slide.h"
+#include "harness/oracle/private/layout.h"
 
 #include "harness/base/align.h"
 

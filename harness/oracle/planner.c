@@ -3,8 +3,8 @@
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/order.h"
-#include "harness/oracle/private/plan_layout.h"
-#include "harness/oracle/private/plan_moves.h"
+#include "harness/base/search.h"
+#include "harness/oracle/private/layout.h"
 
 #include <stdlib.h>
 
@@ -113,11 +113,6 @@ static enum plan_result try_layout(struct planner *planner, uint64_t nodes_max,
 
 /* --- draining --- */
 
-static int compare_times(const void *a, const void *b)
-{
-    return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b);
-}
-
 static size_t find_times(struct planner *planner, const struct oom *oom, uint64_t drain_ns)
 {
     size_t count = 0;
@@ -128,9 +123,7 @@ static size_t find_times(struct planner *planner, const struct oom *oom, uint64_
             planner->times_ns[count++] = block->freed_at_ns;
         }
     }
-    if (count > 1) {
-        qsort(planner->times_ns, count, sizeof *planner->times_ns, compare_times);
-    }
+    sort_numbers(planner->times_ns, count);
     return count;
 }
 
@@ -146,22 +139,15 @@ static bool fits_in_place(struct planner *planner, const struct oom *oom, uint64
 static enum plan_result find_in_place(struct planner *planner, const struct oom *oom,
                                       uint64_t drain_ns, struct proof_plan *plan)
 {
-    size_t low = 0;
-    size_t high = find_times(planner, oom, drain_ns);
+    const size_t high = find_times(planner, oom, drain_ns);
     uint64_t until_ns = 0;
     if (!fits_in_place(planner, oom, 0)) {
         if (high == 0 || !fits_in_place(planner, oom, drain_ns)) {
             return PLAN_NONE;
         }
-        while (low < high) {
-            const size_t middle = (low + high) / 2;
-            if (fits_in_place(planner, oom, planner->times_ns[middle])) {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        until_ns = planner->times_ns[low];
+        size_t first;
+        SEARCH_FIRST(first, 0, high, fits_in_place(planner, oom, planner->times_ns[first]));
+        until_ns = planner->times_ns[first];
     }
     reach_decide(&planner->reach, oom, &(struct reach_limits){.until_ns = until_ns});
     return try_layout(planner, 0, plan);
@@ -173,10 +159,8 @@ static int compare_candidates(const void *a, const void *b)
 {
     const struct candidate *left = a;
     const struct candidate *right = b;
-    if (left->size_bytes != right->size_bytes) {
-        return compare_numbers(left->size_bytes, right->size_bytes);
-    }
-    return compare_numbers(left->block, right->block);
+    return compare_then(compare_numbers(left->size_bytes, right->size_bytes),
+                        compare_numbers(left->block, right->block));
 }
 
 static void find_candidates(struct planner *planner, const struct oom *oom, uint64_t until_ns)

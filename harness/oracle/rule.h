@@ -5,25 +5,27 @@
 
 enum rule {
     RULE_NONE = 0,
-#define RULE(enumerator, name, promise, judge, plant) RULE_##enumerator,
+#define RULE(enumerator, name, gravity, promise, judge, plant) RULE_##enumerator,
 #include "harness/oracle/rule_list.h"
 #undef RULE
     RULE_COUNT
 };
 
-struct rule_info {
-    const char *name;    /* as in JSON and in a plant's `breaks` */
-    const char *summary; /* the promise, in one sentence */
-    const char *judge;   /* the function that judges it, or the road on which it is judged */
-    const char *plant;   /* a target that breaks it; NULL for RULE_NONE */
-};
-const struct rule_info *rule_info(enum rule rule);
 /* How grave it is that a rule is broken. */
 enum rule_gravity {
     GRAVITY_NUMBERS = 0, /* what the target says of itself is wrong, or what it costs too high */
     GRAVITY_ANSWER,      /* the answer is wrong, and everybody knows it */
     GRAVITY_HARM         /* memory, contents or the process itself: nobody can go on from there */
 };
+
+struct rule_info {
+    const char *name;    /* as in JSON and in a plant's `breaks` */
+    const char *summary; /* the promise, in one sentence */
+    enum rule_gravity gravity;
+    const char *judge; /* the function that judges it, or the road on which it is judged */
+    const char *plant; /* a target that breaks it; NULL for RULE_NONE */
+};
+const struct rule_info *rule_info(enum rule rule);
 enum rule_gravity rule_gravity(enum rule rule);
 
 /* RULE_NONE when there is none of that name. */

@@ -10,43 +10,9 @@
 static const char *name_sight(const struct evidence *evidence, enum rule rule)
 {
     static const char *const names[] = {
-        [SIGHT_ANSWER] = "answer",
-        [SIGHT_CLASH] = "answer on another block",
-        [SIGHT_STREAM] = "memory of another stream",
-        [SIGHT_RECORDING] = "memory of a recording",
-        [SIGHT_DONATION] = "donation",
-        [SIGHT_IMAGE] = "image",
-        [SIGHT_STACK] = "stack",
-        [SIGHT_ABSENT] = "block in host memory",
-        [SIGHT_GONE] = "block that was gone",
-        [SIGHT_COPY] = "copy",
-        [SIGHT_MOVE] = "move",
-        [SIGHT_PLACE] = "place after the op",
-        [SIGHT_NEIGHBOUR] = "order after the op",
-        [SIGHT_PASSED] = "order after the op",
-        [SIGHT_SIZE] = "size after the op",
-        [SIGHT_TAKEN] = "place of another block",
-        [SIGHT_TOUCH] = "place without a move",
-        [SIGHT_STRANDED] = "left in host memory",
-        [SIGHT_STAYS] = "stays in host memory",
-        [SIGHT_RETURN] = "back from host memory",
-        [SIGHT_RETAKEN] = "back onto another block",
-        [SIGHT_LOST] = "lost",
-        [SIGHT_READ] = "read",
-        [SIGHT_DEVICE] = "device calls",
-        [SIGHT_LATER] = "outside of an op",
-        [SIGHT_EFFORT] = "mitigation of a call that needs none",
-        [SIGHT_STAGE] = "stage that was left",
-        [SIGHT_IMAGE_LEFT] = "image that was left",
-        [SIGHT_ROW_LEFT] = "row that was left",
-        [SIGHT_MITIGATION] = "mitigation",
-        [SIGHT_KEPT] = "program that was kept",
-        [SIGHT_REGION] = "region that was given back",
-        [SIGHT_REPORT] = "report",
-        [SIGHT_SLEEP] = "memory of the device",
-        [SIGHT_WAKE] = "host memory after a wake",
-        [SIGHT_COST] = "cost",
-        [SIGHT_CLOSE] = "close",
+#define SIGHT(enumerator, mechanism) mechanism,
+#include "harness/rules/private/sight_list.h"
+#undef SIGHT
     };
     switch (rule) {
     case RULE_NOT_COALESCED:
@@ -59,7 +25,6 @@ static const char *name_sight(const struct evidence *evidence, enum rule rule)
         return evidence->may_evict ? "program that is not loaded" : "request that may not evict";
     default:
         CHECK(evidence->sight < sizeof names / sizeof names[0]);
-        CHECK(names[evidence->sight] != NULL);
         return names[evidence->sight];
     }
 }
@@ -89,13 +54,14 @@ static void set_verdict(struct judge *judge, enum rule rule, const char *mechani
 }
 
 /* Whether a run that goes on goes on after this, too. */
-static bool break_rule(const struct evidence *evidence, enum rule rule, const char *format,
-                       va_list arguments)
+static bool break_rule(const struct evidence *evidence, enum rule rule, const char *mechanism,
+                       const char *format, va_list arguments)
 {
     struct judge *judge = evidence->judge;
     const bool goes_on = judge->goes_on && rule_gravity(rule) < GRAVITY_HARM;
-    const char *mechanism = evidence->mechanism != NULL ? evidence->mechanism
-                                                        : name_sight(evidence, rule);
+    if (mechanism == NULL) {
+        mechanism = name_sight(evidence, rule);
+    }
     CHECK(strcmp(rule_info(rule)->judge, rule_info(judge->asked)->judge) == 0);
     judge->has_wrong_status = judge->has_wrong_status || rule == RULE_STATUS;
     /* What breaks a rule in the same op as what is told of it comes from that; what a graver rule
@@ -113,17 +79,47 @@ bool evidence_break(const struct evidence *evidence, enum rule rule, const char 
 {
     va_list arguments;
     va_start(arguments, format);
-    const bool goes_on = break_rule(evidence, rule, format, arguments);
+    const bool goes_on = break_rule(evidence, rule, NULL, format, arguments);
     va_end(arguments);
     return goes_on;
 }
 
-bool evidence_end(const struct evidence *evidence, enum rule rule, const char *format, ...)
+bool evidence_break_as(const struct evidence *evidence, enum rule rule, const char *mechanism,
+                       const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    (void)break_rule(evidence, rule, format, arguments);
+    const bool goes_on = break_rule(evidence, rule, mechanism, format, arguments);
+    va_end(arguments);
+    return goes_on;
+}
+
+bool evidence_end(const struct evidence *evidence, enum rule rule, const char *mechanism,
+                  const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)break_rule(evidence, rule, mechanism, format, arguments);
     va_end(arguments);
     evidence->judge->cannot_follow = true;
     return false;
+}
+
+/* NULL: the rule is judged on another road. */
+static bool (*const judges[RULE_COUNT])(const struct evidence *evidence) = {
+#define JUDGE(function) function
+#define ROAD(name) NULL
+#define RULE(enumerator, name, gravity, promise, judge, plant) [RULE_##enumerator] = judge,
+#include "harness/oracle/rule_list.h"
+#undef RULE
+#undef ROAD
+#undef JUDGE
+};
+
+bool rule_judge(enum rule rule, const struct evidence *evidence)
+{
+    CHECK(rule < RULE_COUNT);
+    CHECK(judges[rule] != NULL);
+    evidence->judge->asked = rule;
+    return judges[rule](evidence);
 }

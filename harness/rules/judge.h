@@ -16,7 +16,7 @@
 #include "harness/oracle/verdict.h"
 #include "harness/rules/cost_class.h"
 
-/* What the sums of a host's state say of a request: see rules_spmd.c. */
+/* What the sums of a host's state say of a request: see spmd.c. */
 enum judge_sums { JUDGE_SUMS_DO_NOT_DECIDE = 0, JUDGE_SUMS_FIT, JUDGE_SUMS_DO_NOT_FIT };
 
 /* One round of an OP_SPMD group: the same request, once for each host. */
@@ -88,7 +88,7 @@ struct judge {
     bool looks_back;           /* regrets are judged */
     bool is_spending;          /* before and spent are of the op under way */
     bool is_cheapest;      /* no plan moves fewer bytes than this op, and before is not taken: see
-                              judge_spending.h */
+                              regret.c */
     bool is_granule_short; /* is_cheapest: the largest hole was a granule too small */
     bool is_overlapping; /* the call under way met others: where blocks are, and what they hold, is
                             looked at when none is under way any more */
@@ -123,7 +123,7 @@ struct judge {
     struct reach reach; /* scratch of sums */
     struct relations relations;
     struct judge_places places;
-    /* by host: of blocks that were looked at since all were: see judge_moves.h */
+    /* by host: of blocks that were looked at since all were: see met.c */
     uint64_t looked_counts[OP_HOST_COUNT_MAX];
     /* by host: of host memory, in bytes, after the last wake, and 1 more; 0 = since then something
      * else was called, or a call of the sleep failed */

@@ -1,7 +1,9 @@
-#include "harness/rules/private/message.h"
 
+#include "harness/base/check.h"
 #include "harness/base/size.h"
+#include "harness/rules/private/families.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,4 +189,82 @@ bool message_is_right(const char *text, const struct message_expected *expected,
            (expected->stack_bytes > 0 ||
             report_missing(&reader, "the only possible attempt,", "allocate")) &&
            read_reserve(&reader, expected) && read_end(&reader);
+}
+
+/* --- texts --- */
+
+/* An answer FAILED says why, unless there was no host memory to say it with. */
+static bool judge_failure_text(const struct evidence *evidence)
+{
+    const uint32_t fired = device_faults_fired(evidence->host->device);
+    const bool is_excused = (fired & 1u << FAULT_HOST_MEMORY) != 0;
+    return is_excused || evidence->judge->message[0] != '\0' ||
+           evidence_break_as(
+               evidence, RULE_MESSAGE, "empty text of a failure",
+               "the call failed with an empty error text, though no host memory was refused");
+}
+
+/* A number of the text is that of a counter: where the contract leaves the counter open, it leaves
+ * the number open.  What others of the process have taken is in none that the model knows. */
+static void open_numbers(const struct target_contract *contract, struct message_expected *expected)
+{
+    const uint8_t *counting = contract->counting;
+    const bool is_shared = contract->limit == TARGET_LIMIT_PROCESS;
+    expected->is_reserved_open = counting[TARGET_COUNTER_BYTES_RESERVED] != TARGET_COUNT_EXACT;
+    expected->is_free_open = is_shared || expected->is_reserved_open ||
+                             counting[TARGET_COUNTER_BYTES_IN_USE] != TARGET_COUNT_EXACT ||
+                             counting[TARGET_COUNTER_BYTES_LIMIT] != TARGET_COUNT_EXACT;
+    expected->is_hole_open = is_shared || counting[TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES] !=
+                                              TARGET_COUNT_EXACT;
+    expected->has_fragmentation = expected->has_fragmentation && !expected->is_free_open;
+    if (is_shared) {
+        expected->is_reservable_open = true;
+        expected->reservable_low_bytes = 0;
+        expected->reservable_high_bytes = UINT64_MAX;
+    }
+}
+
+/* The text follows the grammar, and its numbers are the model's. */
+static bool judge_numbers(const struct evidence *evidence)
+{
+    const struct judge *judge = evidence->judge;
+    const struct host *host = evidence->host;
+    const struct call *call = evidence->call;
+    const struct oom_bounds reservable = oom_reservable(&judge->oom);
+    const struct model *model = host->model;
+    const bool is_program = judge->oom.request.class == REQUEST_PROGRAM;
+    const struct block *program = call->slot == SLOT_NONE ? NULL : model_block(model, call->slot);
+    const uint64_t requested = judge->oom.request.asked_bytes;
+    struct message_expected expected = {
+        .is_program = is_program,
+        .requested_bytes = requested,
+        .stack_bytes = program != NULL ? program->stack_requested_bytes : call->op.stack_bytes,
+        .free_bytes = model_free_bytes(model),
+        .reserved_bytes = model_reserved_bytes(model),
+        .reservable_low_bytes = reservable.low_bytes,
+        .reservable_high_bytes = reservable.high_bytes,
+        .largest_hole_bytes = model_largest_hole_bytes(model),
+        .has_fragmentation = host->contract.defrag == DEFRAG_NONE &&
+                             model_free_bytes(model) >= requested,
+    };
+    open_numbers(&host->contract, &expected);
+    char reason[160];
+    const char *lacking = NULL;
+    if (message_is_right(judge->message, &expected, &lacking, reason, sizeof reason)) {
+        return true;
+    }
+    return evidence_break_as(evidence, RULE_MESSAGE, lacking, "%s", reason);
+}
+
+bool rules_judge_message(const struct evidence *evidence)
+{
+    if (evidence->call->result == TARGET_FAILED) {
+        return judge_failure_text(evidence);
+    }
+    if (evidence->judge->message[0] == '\0') {
+        return evidence_break_as(evidence, RULE_MESSAGE, "empty text",
+                                 "an out-of-memory without an error text");
+    }
+    return !evidence->has_numbers || !evidence->host->contract.documented_messages ||
+           judge_numbers(evidence);
 }

@@ -1,10 +1,9 @@
-#include "harness/rules/private/overlap_orders.h"
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/op/rounding.h"
-#include "harness/rules/judge_request.h"
-#include "harness/rules/private/overlap_effects.h"
+#include "harness/rules/private/families.h"
+#include "harness/rules/private/pass.h"
 
 #include <string.h>
 

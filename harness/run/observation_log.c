@@ -204,15 +204,13 @@ static bool is_move(const struct device_call *call)
 static void append_device_calls(struct writing *text, struct told_host *host, const struct run *run,
                                 const struct op *op)
 {
-    size_t count = 0;
     bool is_open = false, moves = false;
-    const struct device_call *calls = device_calls(run->hosts[op->host].device, &count);
-    for (size_t i = 0; i < count; i++) {
-        moves = moves || is_move(&calls[i]);
-        if (calls[i].kind == DEVICE_CALL_UNLOAD && calls[i].result == DEVICE_OK) {
+    EACH_DEVICE_CALL(run->hosts[op->host].device, made) {
+        moves = moves || is_move(made);
+        if (made->kind == DEVICE_CALL_UNLOAD && made->result == DEVICE_OK) {
             begin_entry(text, "evicted", &is_open);
-            json_add_number(text, NULL, calls[i].from - 1);
-            forget_image(host, run->models[op->host], (uint32_t)(calls[i].from - 1));
+            json_add_number(text, NULL, made->from - 1);
+            forget_image(host, run->models[op->host], (uint32_t)(made->from - 1));
         }
     }
     end_list(text, is_open);

@@ -130,14 +130,8 @@ static struct span moves_extent(const struct log *log)
 
 static bool has_held_block(const struct model *model, const struct span *extent)
 {
-    struct span_cursor cursor;
     struct span span;
-    for (bool found = span_map_find(model_map(model), extent->start, &cursor); found;
-         found = span_map_next(model_map(model), &cursor)) {
-        span_map_get(model_map(model), &cursor, &span);
-        if (span.start >= extent->end) {
-            return false;
-        }
+    EACH_SPAN_BETWEEN(model_map(model), extent->start, extent->end, &span) {
         if (model_block(model, (uint32_t)span.owner)->hold_count > 0) {
             return true;
         }

@@ -54,6 +54,14 @@ void run_take_overlapping(struct run *run, struct host *host, const struct call 
                           const char *message);
 /* The device calls of all calls that overlapped, once. */
 void run_count_device_calls(struct run *run, const struct host *host);
+/* What run_step.c and run_finish.c share.  Calls the target with an op that the host can take as op
+ * `number`, and takes what came of it. */
+void run_execute(struct run *run, struct host *host, const struct op *op, uint32_t number);
+/* run->verdict is that on op `number` from here on, and on nothing yet. */
+void run_begin_verdict(struct run *run, uint32_t number);
+/* Keeps what run->verdict finds, and says in run->is_broken whether the run is over. */
+void run_note_finding(struct run *run);
+struct wait_place run_wait_place(const struct run *run);
 /* Before the first op: the ops to come are likely to be those of that list, which outlives the run.
  * As long as they are they are not recorded a second time. */
 void run_expect(struct run *run, const struct op_list *given);

@@ -6,9 +6,7 @@
 #include "harness/call/progress.h"
 #include "harness/device/timeline.h"
 #include "harness/model/model_update.h"
-#include "harness/oracle/certificate.h"
 #include "harness/rules/judge_call.h"
-#include "harness/rules/judge_completions.h"
 #include "harness/run/growth.h"
 #include "harness/run/probe_watch.h"
 #include "harness/run/run_state.h"
@@ -41,20 +39,19 @@ static void count_device_calls(const struct device *device, struct observation *
     const struct device_call *calls = device_calls(device, &count);
     CHECK_COSTLY(count <= UINT32_MAX);
     seen->call_count = (uint32_t)count;
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t words[] = {(uint64_t)calls[i].kind << 8 | calls[i].result, calls[i].from,
-                                  calls[i].to, calls[i].bytes};
+    for (const struct device_call *made = calls; made < calls + count; made++) {
+        const uint64_t words[] = {(uint64_t)made->kind << 8 | made->result, made->from, made->to,
+                                  made->bytes};
         seen->calls_digest = digest_words(seen->calls_digest, words, sizeof words);
-        if (calls[i].result != DEVICE_OK) {
+        if (made->result != DEVICE_OK) {
             continue;
         }
-        seen->wait_count += calls[i].kind == DEVICE_CALL_WAIT;
-        seen->copy_count += calls[i].kind == DEVICE_CALL_COPY;
-        seen->stage_count += calls[i].kind == DEVICE_CALL_STAGE_OUT;
-        seen->unload_count += calls[i].kind == DEVICE_CALL_UNLOAD;
-        const bool moves = calls[i].kind == DEVICE_CALL_COPY ||
-                           calls[i].kind == DEVICE_CALL_STAGE_OUT;
-        seen->copy_bytes += moves ? calls[i].bytes : 0;
+        seen->wait_count += made->kind == DEVICE_CALL_WAIT;
+        seen->copy_count += made->kind == DEVICE_CALL_COPY;
+        seen->stage_count += made->kind == DEVICE_CALL_STAGE_OUT;
+        seen->unload_count += made->kind == DEVICE_CALL_UNLOAD;
+        const bool moves = made->kind == DEVICE_CALL_COPY || made->kind == DEVICE_CALL_STAGE_OUT;
+        seen->copy_bytes += moves ? made->bytes : 0;
     }
     CHECK_COSTLY(seen->wait_count + seen->unload_count <= seen->call_count);
 }
@@ -130,7 +127,7 @@ static bool is_end(const struct judge *judge, const struct verdict *verdict)
            (is_found && !(judge->goes_on && is_harmless));
 }
 
-static void note_finding(struct run *run)
+void run_note_finding(struct run *run)
 {
     const struct verdict *verdict = &run->verdict;
     run->is_broken = is_end(&run->judge, verdict);
@@ -160,7 +157,7 @@ static void count_verdict(struct run *run, const struct call *call, enum verdict
     totals->disputed += verdict->kind == VERDICT_DISPUTED;
     totals->second_opinions += run->judge.has_second_opinion;
     totals->relations_checked += run->judge.relations_checked;
-    note_finding(run);
+    run_note_finding(run);
     CHECK_COSTLY(run->totals.justified + run->totals.premature + run->totals.unknown <=
                  run->totals.ooms);
 }
@@ -176,13 +173,13 @@ static void count_hit_probes(struct run *run, const struct host *host, const str
         .host = host, .call = call, .seen = &run->observation, .judge = &run->judge};
     const uint64_t hits = probes_hit(&run->watch, &sight);
     if (hits != 0) {
-        probe_count(hits, run->totals.probes, run->totals.probe_pairs);
+        probe_count(hits, run->totals.probes);
     }
 }
 
 /* --- steps --- */
 
-static void begin_verdict(struct run *run, uint32_t number)
+void run_begin_verdict(struct run *run, uint32_t number)
 {
     CHECK_COSTLY(number != OP_NONE);
     struct verdict *verdict = &run->verdict;
@@ -255,7 +252,7 @@ static void end_taken_op(struct run *run, struct host *host, const struct call *
     sample_growth(run, host, call);
 }
 
-static struct wait_place wait_place_of(const struct run *run)
+struct wait_place run_wait_place(const struct run *run)
 {
     return (struct wait_place){.collectives = run->collectives,
                                .hosts = run->hosts,
@@ -292,7 +289,7 @@ static void observe_device(struct run *run, struct host *host, const struct call
         count_mitigations(run, &run->observation);
     }
     if (run->observation.wait_count > 0) {
-        const struct wait_place place = wait_place_of(run);
+        const struct wait_place place = run_wait_place(run);
         waits_note_call(&run->waits, &place, host, call);
     }
 }
@@ -362,7 +359,7 @@ static void take_call(struct run *run, struct host *host, const struct call *cal
     if (run->is_verdict_clear) {
         run->verdict.op = call->number;
     } else {
-        begin_verdict(run, call->number);
+        run_begin_verdict(run, call->number);
     }
     count_op(run, call);
     const enum judge_road road = judge_short(&run->judge, host, call);
@@ -410,7 +407,7 @@ void run_count_device_calls(struct run *run, const struct host *host)
     run->digest = digest_words(run->digest, &all, sizeof all);
 }
 
-static void execute_op(struct run *run, struct host *host, const struct op *op, uint32_t number)
+void run_execute(struct run *run, struct host *host, const struct op *op, uint32_t number)
 {
     struct call *call = &run->call;
     model_begin_op(host->model, number);
@@ -481,7 +478,7 @@ OFTEN const struct verdict *run_step(struct run *run, const struct op *op)
     } else {
         record_resolved(run, host, op);
     }
-    execute_op(run, host, &run->ops.ops[number], number);
+    run_execute(run, host, &run->ops.ops[number], number);
     return &run->verdict;
 }
 
@@ -493,162 +490,4 @@ void run_set_due(struct run *run, uint32_t host, uint32_t op, uint64_t due_ns)
     if (timeline_state(timeline, event) == EVENT_PENDING) {
         timeline_start_at(timeline, event, due_ns);
     }
-}
-
-/* An op of run_finish: executed and judged like any other, but not part of the list. */
-static bool finish_step(struct run *run, struct host *host, enum op_kind kind, uint32_t ref)
-{
-    CHECK_COSTLY(host->index < run->setup.host_count);
-    struct op op = op_make(kind);
-    op.ref = ref;
-    op.host = host->index;
-    execute_op(run, host, &op, (uint32_t)run->ops.count + run->unrecorded_count++);
-    CHECK(run->observation.skipped == 0); /* it names what the model has */
-    /* What the target refuses to let go stays, and the loops below would not end. */
-    return !run->is_broken && run->observation.result == TARGET_OK;
-}
-
-/* Releases every hold of the blocks of one list; dying ones go away while we count. */
-static bool release_all(struct run *run, struct host *host)
-{
-    for (size_t i = 0; i < model_live_count(host->model); i++) {
-        while (model_live(host->model, i)->hold_count > 0) {
-            if (!finish_step(run, host, OP_RELEASE, model_live(host->model, i)->op)) {
-                return false;
-            }
-        }
-    }
-    while (model_dying_count(host->model) > 0) {
-        /* All events are done: only holds keep a dying block. */
-        CHECK(model_dying(host->model, 0)->hold_count > 0);
-        if (!finish_step(run, host, OP_RELEASE, model_dying(host->model, 0)->op)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool free_all(struct run *run, struct host *host)
-{
-    while (model_live_count(host->model) > 0) {
-        if (!finish_step(run, host, OP_FREE, model_live(host->model, 0)->op)) {
-            return false;
-        }
-    }
-    while (model_program_count(host->model) > 0) {
-        if (!finish_step(run, host, OP_UNLOAD, model_program(host->model, 0)->op)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool wake_up(struct run *run, struct host *host)
-{
-    return !model_is_asleep(host->model) || finish_step(run, host, OP_WAKE, OP_NONE);
-}
-
-static bool drop_recordings(struct run *run, struct host *host)
-{
-    if (model_open_recording(host->model) != OP_NONE &&
-        !finish_step(run, host, OP_RECORD_END, OP_NONE)) {
-        return false;
-    }
-    while (model_recording_count(host->model) > 0) {
-        if (!finish_step(run, host, OP_RECORD_DROP, model_recording(host->model, 0))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Where the blocks are that no move met, as far as that is not known yet. */
-static bool look_again(struct run *run, struct host *host)
-{
-    begin_verdict(run, (uint32_t)run->ops.count);
-    judge_look_again(&run->judge, host);
-    if (run->verdict.kind == VERDICT_BROKEN) {
-        run->totals.broken++;
-        run->message[0] = '\0';
-        note_finding(run);
-    }
-    return !run->is_broken;
-}
-
-static void finish_host(struct run *run, struct host *host)
-{
-    CHECK_COSTLY(!run->is_broken);
-    CHECK_COSTLY(host->index < run->setup.host_count);
-    if (!look_again(run, host) || !wake_up(run, host) || !release_all(run, host) ||
-        !free_all(run, host) || !drop_recordings(run, host)) {
-        return;
-    }
-    begin_verdict(run, (uint32_t)run->ops.count);
-    judge_empty_heap(&run->judge, host);
-    host_close(host);
-    judge_closed(&run->judge, host);
-    run->totals.broken += run->verdict.kind == VERDICT_BROKEN;
-    run->message[0] = '\0';
-    note_finding(run);
-}
-
-/* Who is awake gives way to those who sleep and share the device with it. */
-static void finish_hosts(struct run *run)
-{
-    uint64_t asleep = 0;
-    for (uint32_t i = 0; i < run->setup.host_count; i++) {
-        const bool sleeps = model_is_asleep(run->hosts[i].model);
-        asleep |= sleeps ? UINT64_C(1) << i & run->setup.shared_hosts : 0;
-    }
-    for (uint32_t i = 0; i < 2 * run->setup.host_count && !run->is_broken; i++) {
-        const uint32_t host = i % run->setup.host_count;
-        if ((asleep >> host & 1) == (i >= run->setup.host_count)) {
-            finish_host(run, &run->hosts[host]);
-        }
-    }
-}
-
-static void count_hangs(struct run *run)
-{
-    struct hangs hangs;
-    run_hangs(run, &hangs);
-    for (size_t i = 0; i < hangs.count; i++) {
-        const enum hang_cause cause = hangs.hangs[i].cause;
-        run->totals.hangs += cause != HANG_LIST_ENDS;
-        run->totals.hangs_of_oom += cause == HANG_OOM;
-        run->totals.hangs_without_word += cause == HANG_GONE;
-    }
-}
-
-const struct verdict *run_finish(struct run *run)
-{
-    CHECK_COSTLY(run->timelines[0] != NULL);
-    if (run->is_broken) {
-        return &run->verdict;
-    }
-    const struct run_totals before = run->totals;
-    for (uint32_t i = 0; i < run->setup.host_count; i++) {
-        device_disarm_all(
-            run->hosts[i].device); /* a free that a fault refuses for ever would never be over */
-    }
-    const struct wait_place place = wait_place_of(run);
-    waits_note_end(&run->waits, &place);
-    for (uint32_t i = 0; i < run->setup.host_count; i++) {
-        struct timeline *timeline = run->hosts[i].timeline;
-        while (timeline_pending_count(timeline) > 0) {
-            timeline_complete(timeline, timeline_pending_at(timeline, 0));
-        }
-    }
-    begin_verdict(run, (uint32_t)run->ops.count);
-    judge_absorb_all(&run->judge);
-    finish_hosts(run);
-    /* What was broken counts; the ops of cleaning up do not. */
-    const uint64_t broken = run->totals.broken;
-    CHECK_COSTLY(run->totals.broken >= before.broken);
-    run->totals = before;
-    run->totals.broken = broken;
-    if (run->waits.total > 0) {
-        count_hangs(run);
-    }
-    return &run->verdict;
 }

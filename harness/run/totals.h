@@ -41,7 +41,6 @@ struct run_totals {
     uint64_t schedules, points,
         switches;                 /* of lanes: runs, steps, and how often another one went on */
     uint64_t probes[PROBE_COUNT]; /* ops that hit them */
-    uint64_t probe_pairs[PROBE_PAIR_COUNT];  /* ops that hit both; by probe_pair_index */
     uint64_t not_checked[NOT_CHECKED_COUNT]; /* runs on a contract that leaves it open */
     struct op_costs costs;                   /* not of lanes, nor where a fault struck */
 };

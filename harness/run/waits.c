@@ -30,13 +30,11 @@ void waits_note_call(struct waits *waits, const struct wait_place *place, const 
     if (collectives_open_count(place->collectives) == 0) {
         return;
     }
-    size_t count = 0;
-    const struct device_call *calls = device_calls(host->device, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (calls[i].kind != DEVICE_CALL_WAIT || calls[i].result != DEVICE_OK) {
+    EACH_DEVICE_CALL(host->device, made) {
+        if (made->kind != DEVICE_CALL_WAIT || made->result != DEVICE_OK) {
             continue;
         }
-        const struct collective *open = collectives_open_of(place->collectives, calls[i].from);
+        const struct collective *open = collectives_open_of(place->collectives, made->from);
         if (open != NULL) {
             note(waits, place, open,
                  &(struct wait){.host = host->index,

@@ -200,11 +200,9 @@ static bool is_finding(const struct verdict *verdict)
 static uint64_t digest_map(const struct run *run, uint32_t host, uint64_t scale)
 {
     const struct span_map *map = model_map(run_model(run, host));
-    struct span_cursor at;
+    struct span span;
     uint64_t hash = HASH_START;
-    for (bool is_left = span_map_first(map, &at); is_left; is_left = span_map_next(map, &at)) {
-        struct span span;
-        span_map_get(map, &at, &span);
+    EACH_SPAN(map, &span) {
         hash = hash_word(hash, span.start * scale);
         hash = hash_word(hash, span.end * scale);
         hash = hash_word(hash, span.owner);
@@ -234,12 +232,6 @@ static uint64_t digest_state(const struct run *run, uint32_t host, uint64_t scal
     return has_moved ? hash_word(hash, digest_map(run, host, scale)) : hash;
 }
 
-static bool had_fault(const struct run *run, uint32_t host)
-{
-    const struct device *device = run_device(run, host);
-    return device_faults_fired(device) != 0 || device_faults_struck(device) != 0;
-}
-
 /* Error texts may name ids. */
 static bool is_same_but_for_text(const struct observation *plain, const struct observation *other)
 {
@@ -260,7 +252,7 @@ static bool compare_step(struct pair *pair, size_t op, uint32_t host, const stru
                          (pair->related == RELATED_NAMES
                               ? is_same_but_for_text(&pair->plain->seen[op], b)
                               : plain->state == digest_state(pair->other, host, 1));
-    if (plain->is_finding || plain->had_fault || had_fault(pair->other, host)) {
+    if (plain->is_finding || plain->had_fault || device_had_fault(run_device(pair->other, host))) {
         return is_same;
     }
     /* The numbers of a text are rounded: at twice the size it may show what was hidden. */
@@ -288,11 +280,12 @@ static void record_step(struct plain *plain, const struct run *run, uint32_t hos
     if (plain->seen != NULL) {
         plain->seen[plain->step_count] = *seen;
     }
-    plain->steps[plain->step_count++] = (struct plain_step){.state = digest_state(run, host, 2),
-                                                            .result = seen->result,
-                                                            .was_skipped = seen->skipped != 0,
-                                                            .is_finding = is_finding(verdict),
-                                                            .had_fault = had_fault(run, host)};
+    plain->steps[plain->step_count++] = (struct plain_step){
+        .state = digest_state(run, host, 2),
+        .result = seen->result,
+        .was_skipped = seen->skipped != 0,
+        .is_finding = is_finding(verdict),
+        .had_fault = device_had_fault(run_device(run, host))};
 }
 
 /* False: the target refuses the setup. */

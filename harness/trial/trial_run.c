@@ -1,12 +1,10 @@
 #include "harness/trial/trial_run.h"
 
 #include "harness/base/check.h"
+#include "harness/base/target_option.h"
 #include "harness/generate/faulting.h"
 #include "harness/generate/given.h"
-#include "harness/generate/recording.h"
-#include "harness/generate/retrying.h"
-#include "harness/generate/sleeping.h"
-#include "harness/generate/streaming.h"
+#include "harness/generate/slipping.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/limits.h"
 #include "harness/run/run_state.h"
@@ -54,24 +52,13 @@ struct source {
     struct given given; /* of a list in place of the scenario's ops */
 };
 
-bool trial_takes_option(const struct target *target, const char *key)
-{
-    const size_t length = strlen(key);
-    const char *line = target->option_help;
-    while (line != NULL && (strncmp(line, key, length) != 0 || line[length] != '=')) {
-        line = strchr(line, '\n');
-        line = line == NULL || line[1] == '\0' ? NULL : line + 1;
-    }
-    return line != NULL;
-}
-
 /* What was drawn and the target does not take is left out; what the user gave is the target's to
  * refuse. */
 static void keep_to_target(const struct trial_plan *plan, struct setup *drawn)
 {
     uint32_t count = plan->setup->option_count;
     for (uint32_t i = count; i < drawn->option_count; i++) {
-        if (trial_takes_option(plan->target, drawn->options[i].key)) {
+        if (target_has_option(plan->target, drawn->options[i].key)) {
             drawn->options[count++] = drawn->options[i];
         }
     }

@@ -28,8 +28,6 @@ struct trial_plan {
  * False: the target refused the setup (reason). */
 bool trial_run(const struct trial_plan *plan, const struct run_listener *listener,
                struct trial *trial, char reason[RUN_REASON_BYTES]);
-/* Whether the target names an option of that key in its option_help. */
-bool trial_takes_option(const struct target *target, const char *key);
 /* Runs a recorded list. */
 bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial,

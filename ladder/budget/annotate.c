@@ -49,7 +49,7 @@ static void annotate_op(const struct budget *budget, uint32_t op,
 static void annotate_death(const struct budget *budget, struct annotations *annotations)
 {
     char words[DEATH_WORDS_BYTES];
-    death_describe(budget->death, words);
+    death_describe(&budget->death, words);
     annotate_op(budget, budget_death_op(budget),
                 &(struct annotation){.level = ANNOTATION_ERROR,
                                      .title = "nothing was measured",

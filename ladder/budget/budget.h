@@ -125,7 +125,7 @@ struct budget {
     struct budget_host *hosts; /* recording.setup.host_count of them */
     struct budget_row *rows;   /* row_count of them: by limit, then by host */
     size_t row_count;
-    struct death *death; /* shared with the child */
+    struct death death; /* of the child */
 };
 
 /* Reads the limits of the command line, and checks that FILE has what they need.  EXIT_KEPT, or

@@ -121,7 +121,7 @@ static void append_end(const struct budget *budget, bool died, int exit_code, st
     json_add_digits(text, "seed", budget->recording.setup.seed);
     json_add_number(text, "limits", budget->limit_count);
     if (died) {
-        death_describe(budget->death, words);
+        death_describe(&budget->death, words);
         json_add_string(text, "died", words);
         if (budget_death_op(budget) != OP_NONE) {
             json_add_number(text, "first_op", budget_death_op(budget));

@@ -337,7 +337,7 @@ size_t budget_line_of(const struct budget *budget, uint32_t op)
 
 uint32_t budget_death_op(const struct budget *budget)
 {
-    const struct call_progress *progress = &budget->death->progress;
+    const struct call_progress *progress = &budget->death.progress;
     return progress->phase == PROGRESS_OP && progress->op < budget->recording.ops.count
                ? progress->op
                : OP_NONE;
@@ -372,7 +372,7 @@ static enum exit_code check_answer(const struct budget *budget)
 
 enum exit_code budget_measure(struct budget *budget, bool *died)
 {
-    const struct target_question question = {budget->options->reading.run, budget->death, run_list,
+    const struct target_question question = {budget->options->reading.run, &budget->death, run_list,
                                              budget};
     const struct target_reply reply = target_ask(
         &question, &budget->run, sizeof budget->run, budget->hosts,

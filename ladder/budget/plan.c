@@ -165,7 +165,4 @@ void budget_deinit(struct budget *budget)
     free(budget->hosts);
     free(budget->rows);
     recording_deinit(&budget->recording);
-    if (budget->death != NULL) {
-        death_destroy(budget->death);
-    }
 }

@@ -366,7 +366,7 @@ void budget_text(const struct budget *budget, bool died, struct writing *text)
     size_t exceeded_count = 0;
     append_head(budget, text);
     if (died) {
-        death_describe(budget->death, words);
+        death_describe(&budget->death, words);
         writing_append(text, "nothing was measured: ");
         writing_append_visible(text, words);
         writing_append(text, "\n");

@@ -3,7 +3,6 @@
 #include "campaign/engine/output.h"
 #include "harness/base/check.h"
 #include "ladder/budget/budget.h"
-#include "recording/target_child.h"
 
 #include <stdlib.h>
 
@@ -55,8 +54,7 @@ static enum exit_code print_budget(const struct budget *budget, bool died)
 static enum exit_code run_budget(struct budget *budget)
 {
     bool died = false;
-    enum exit_code code = target_child_begin(&budget->death);
-    code = code == EXIT_KEPT ? budget_measure(budget, &died) : code;
+    const enum exit_code code = budget_measure(budget, &died);
     return code == EXIT_KEPT ? print_budget(budget, died) : code;
 }
 

@@ -273,11 +273,11 @@ enum exit_code scale_measure(struct scale *scale, const struct scale_point *poin
     if (!is_job) {
         return EXIT_KEPT;
     }
-    const struct target_question question = {scale->options->run, scale->death, run_point,
+    const struct target_question question = {scale->options->run, &scale->death, run_point,
                                              (void *)&task};
     const struct target_reply reply = target_ask(&question, result, sizeof *result, NULL, 0);
     if (reply.code == EXIT_KEPT && !reply.is_whole) {
-        const struct call_progress *progress = &scale->death->progress;
+        const struct call_progress *progress = &scale->death.progress;
         result->end = SCALE_DIED;
         result->code = EXIT_BROKEN;
         result->op = progress->phase == PROGRESS_OP ? progress->op : OP_NONE;

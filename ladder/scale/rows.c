@@ -5,7 +5,6 @@
 #include "campaign/trials/workers.h"
 #include "harness/base/check.h"
 #include "ladder/scale/scale.h"
-#include "recording/target_child.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +16,6 @@ enum { WAIT_MS = 5 };
 struct worker {
     struct background background;
     struct scale *scale;
-    struct death *death; /* of the target that it runs, in a process of its own */
     size_t row;
 };
 
@@ -39,7 +37,6 @@ static void measure_row(void *context, int file)
 {
     struct worker *worker = context;
     struct answer answer = {0};
-    worker->scale->death = worker->death;
     answer.code = scale_measure(worker->scale, &worker->scale->rows[worker->row].point,
                                 &answer.result);
     (void)file_write_all(file, &answer, sizeof answer);
@@ -101,27 +98,12 @@ static enum exit_code run_crew(struct crew *crew,
     return code;
 }
 
-static enum exit_code hire(struct crew *crew)
-{
-    enum exit_code code = EXIT_KEPT;
-    for (size_t i = 0; i < crew->count && code == EXIT_KEPT; i++) {
-        struct worker *worker = &crew->workers[i];
-        *worker = (struct worker){.scale = crew->scale, .row = crew->scale->row_count};
-        writing_init(&worker->background.answer);
-        code = target_child_begin(&worker->death);
-    }
-    return code;
-}
-
 static void dismiss(struct crew *crew)
 {
     for (size_t i = 0; i < crew->count; i++) {
         struct worker *worker = &crew->workers[i];
         background_stop(&worker->background);
         writing_deinit(&worker->background.answer);
-        if (worker->death != NULL) {
-            death_destroy(worker->death);
-        }
     }
     free(crew->workers);
     free(crew->is_done);
@@ -137,8 +119,10 @@ enum exit_code scale_measure_rows(struct scale *scale,
     crew.workers = calloc(crew.count, sizeof *crew.workers);
     crew.is_done = calloc(scale->row_count, sizeof *crew.is_done);
     CHECK(crew.workers != NULL && crew.is_done != NULL);
-    enum exit_code code = hire(&crew);
-    code = code == EXIT_KEPT ? run_crew(&crew, tell, context) : code;
+    for (size_t i = 0; i < crew.count; i++) {
+        crew.workers[i] = (struct worker){.scale = scale, .row = scale->row_count};
+    }
+    const enum exit_code code = run_crew(&crew, tell, context);
     dismiss(&crew);
     return code;
 }

@@ -4,7 +4,6 @@
 #include "harness/base/check.h"
 #include "ladder/scale/scale.h"
 #include "recording/picture.h"
-#include "recording/target_child.h"
 
 #include <stdlib.h>
 
@@ -163,7 +162,7 @@ static enum exit_code plan_session(struct session *session)
     if (code == EXIT_KEPT && options->run->out != NULL) {
         code = place_find(options->run->out, options->against, &place);
     }
-    return code == EXIT_KEPT ? target_child_begin(&scale->death) : code;
+    return code;
 }
 
 enum exit_code scale_run(const struct scale_options *options)
@@ -174,9 +173,6 @@ enum exit_code scale_run(const struct scale_options *options)
     output_init(&session->output, options->run->is_json);
     enum exit_code code = plan_session(session);
     code = code == EXIT_KEPT ? run_session(session) : code;
-    if (session->scale.death != NULL) {
-        death_destroy(session->scale.death);
-    }
     writing_deinit(&session->lines);
     stored_deinit(&session->stored);
     scale_deinit(&session->scale);

@@ -111,7 +111,7 @@ struct scale {
     size_t row_count;
     struct scale_edge *edges; /* edge_count of them */
     size_t edge_count;
-    struct death *death;    /* shared with children */
+    struct death death;     /* of the child that ran last */
     struct writing changes; /* since the stored run, as words or JSON lines */
     size_t alarm_count, change_count;
 };

@@ -61,7 +61,7 @@ static enum exit_code draw_list(struct versus *versus, const char *name, struct 
     CHECK(drawing.scenario != NULL);
     init_drawn_setup(versus->options, &setup);
     writing_init(&answer);
-    enum exit_code code = target_child(versus->options->run, versus->death, draw_ops, &drawing,
+    enum exit_code code = target_child(versus->options->run, &versus->death, draw_ops, &drawing,
                                        &answer, &end);
     if (code == EXIT_KEPT && (end != CHILD_DONE || answer.length < sizeof(struct op))) {
         code = message_fail(EXIT_USAGE,

@@ -175,12 +175,12 @@ static void judge_list(void *context, int file)
 /* answers may be NULL. */
 static enum exit_code measure_judged(struct task *task, struct judged *judged, uint8_t *answers)
 {
-    const struct target_question question = {task->versus->options->run, task->versus->death,
+    const struct target_question question = {task->versus->options->run, &task->versus->death,
                                              judge_list, task};
     const struct target_reply reply = target_ask(&question, judged, sizeof *judged, answers,
                                                  task->list->ops.count);
     if (reply.code == EXIT_KEPT && !reply.is_whole) {
-        *judged = (struct judged){.end = JUDGED_DIED, .end_op = task->versus->death->progress.op};
+        *judged = (struct judged){.end = JUDGED_DIED, .end_op = task->versus->death.progress.op};
         (void)snprintf(judged->why, sizeof judged->why, "%s", reply.words);
     }
     return reply.code;

@@ -300,16 +300,12 @@ enum exit_code versus_run(const struct versus_options *options)
     versus->options = options;
     enum exit_code code = read_words(versus);
     code = code == EXIT_KEPT ? check_options(versus) : code;
-    code = code == EXIT_KEPT ? target_child_begin(&versus->death) : code;
     if (code == EXIT_KEPT) {
         code = options->plays_robson ? versus_robson(versus)
                : options->benches    ? versus_bench(versus)
                                      : compare_lists(versus);
     }
     versus_lists_deinit(versus);
-    if (versus->death != NULL) {
-        death_destroy(versus->death);
-    }
     free(versus);
     return code;
 }

@@ -57,7 +57,7 @@ static struct answer ask_side(struct showing *showing, size_t side)
         answer.is_dead = reply.is_dead;
     }
     if (answer.is_dead) {
-        answer.op = showing->versus->death->progress.op;
+        answer.op = showing->versus->death.progress.op;
     }
     return answer;
 }

@@ -11,10 +11,10 @@ const char *versus_contract_name(enum versus_contract contract)
     return names[contract];
 }
 
-struct target_reply versus_ask(const struct versus *versus, void (*work)(void *context, int file),
+struct target_reply versus_ask(struct versus *versus, void (*work)(void *context, int file),
                                void *context, void *to, size_t length)
 {
-    const struct target_question question = {versus->options->run, versus->death, work, context};
+    const struct target_question question = {versus->options->run, &versus->death, work, context};
     return target_ask(&question, to, length, NULL, 0);
 }
 

@@ -100,14 +100,14 @@ struct versus {
     size_t list_count;
     struct versus_row *rows;       /* by list, then by side */
     struct versus_result *results; /* by list, where there are two sides */
-    struct death *death;           /* shared with children */
+    struct death death;            /* of the child that ran last */
     char
         shown_path[OUTPUT_PATH_BYTES]; /* the list that shows a regression; "" = none was written */
     size_t shown_list, shown_op_count;
 };
 
 /* What work answers, asked in a process of its own. */
-struct target_reply versus_ask(const struct versus *versus, void (*work)(void *context, int file),
+struct target_reply versus_ask(struct versus *versus, void (*work)(void *context, int file),
                                void *context, void *to, size_t length);
 
 /* Reads or draws the lists.  The usual codes; lists are deinitialised by the caller. */

@@ -7,6 +7,8 @@
 #include "targets/adapters/private/cuda_instance.h"
 #include "targets/private/option.h"
 
+#include "harness/base/size.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -54,50 +56,47 @@ static const char *error_name(const struct target_instance *instance, int error)
 
 /* --- life --- */
 
+enum on_oom { ON_OOM_SYNC = 0, ON_OOM_NONE };
+enum reuse { REUSE_DONE = 0, REUSE_NONE };
 struct options {
     struct cuda_pool_setup pool;
     enum placement placement;
-    bool drains;
+    enum on_oom on_oom;
+    enum reuse reuse;
+    const char *threshold; /* a size or "all" */
 };
 
-static const char option_help[] =
-    "on_oom=sync|none\nplacement=hidden|pages\nreuse=done|none\nthreshold=SIZE|all\n";
+static const struct target_option_row option_rows[] = {
+    OPTION_WORDS("on_oom", "sync|none", struct options, on_oom),
+    {"placement", TARGET_OPTION_WORD, "hidden|pages", PLACEMENT_HIDDEN,
+     OPTION_AT(struct options, placement)},
+    OPTION_WORDS("reuse", "done|none", struct options, reuse),
+    {"threshold", TARGET_OPTION_TEXT, .values = "SIZE|all", OPTION_AT(struct options, threshold)},
+    {.key = NULL}};
 
-static bool read_option(const struct target_option *option, struct options *options,
-                        const struct option_reason *reason)
+/* "all" keeps everything. */
+static bool read_threshold(struct options *options, const struct option_reason *reason)
 {
-    unsigned index = 0;
-    if (option_is(option, "on_oom")) {
-        const bool is_good = option_read_word(option, "sync, none", &index, reason);
-        options->drains = index == 0;
-        return is_good;
+    const char *text = options->threshold;
+    options->pool.threshold_bytes = UINT64_MAX;
+    if (strcmp(text, "all") == 0 ||
+        (size_parse(text, strlen(text), &options->pool.threshold_bytes) &&
+         options->pool.threshold_bytes > 0)) {
+        return true;
     }
-    if (option_is(option, "placement")) {
-        const bool is_good = option_read_word(option, "hidden, pages", &index, reason);
-        options->placement = index == 0 ? PLACEMENT_HIDDEN : PLACEMENT_PAGES;
-        return is_good;
-    }
-    if (option_is(option, "reuse")) {
-        const bool is_good = option_read_word(option, "done, none", &index, reason);
-        options->pool.reuses_done = index == 0;
-        return is_good;
-    }
-    if (option_is(option, "threshold")) {
-        options->pool.threshold_bytes = UINT64_MAX;
-        return strcmp(option->value, "all") == 0 ||
-               option_read_size(option, &options->pool.threshold_bytes, reason);
-    }
-    return option_refuse_key(option, option_help, reason);
+    (void)snprintf(reason->text, reason->bytes,
+                   "option threshold=%s: valid values are sizes from 1, such as 512 or 1M", text);
+    return false;
 }
 
 static bool read_setup(const struct target_setup *setup, struct options *options,
                        const struct option_reason *reason)
 {
-    for (uint32_t i = 0; i < setup->option_count; i++) {
-        if (!read_option(&setup->options[i], options, reason)) {
-            return false;
-        }
+    if (!target_options_read(option_rows, setup, options, reason->text, reason->bytes) ||
+        (options->threshold != NULL && !read_threshold(options, reason))) {
+        return false;
     }
+    options->pool.reuses_done = options->reuse == REUSE_DONE;
     if (setup->granule_bytes != 0 && setup->granule_bytes != GRANULE_BYTES) {
         (void)snprintf(reason->text, reason->bytes,
                        "cuda:pool has a granule of %" PRIu64 "; leave the granule out",
@@ -116,8 +115,8 @@ static struct target_contract make_contract(const struct options *options)
     return (struct target_contract){
         .granule_bytes = GRANULE_BYTES,
         .queues_frees = true,
-        .drains = options->drains,
-        .order = {options->drains ? MITIGATION_DRAIN : MITIGATION_NONE},
+        .drains = options->on_oom == ON_OOM_SYNC,
+        .order = {options->on_oom == ON_OOM_SYNC ? MITIGATION_DRAIN : MITIGATION_NONE},
         .placement = options->placement,
         .stream_ordered = true,
         .counting = {[TARGET_COUNTER_NUM_ALLOCS] = TARGET_COUNT_ABSENT,
@@ -132,8 +131,7 @@ static enum target_result target_open(const struct target_setup *setup,
                                       struct target_contract *contract, char *reason,
                                       size_t reason_bytes)
 {
-    struct options options = {.drains = true,
-                              .placement = PLACEMENT_HIDDEN,
+    struct options options = {.placement = PLACEMENT_HIDDEN,
                               .pool = {.capacity_bytes = setup->capacity_bytes,
                                        .threshold_bytes = UINT64_MAX,
                                        .reuses_done = true}};
@@ -151,7 +149,7 @@ static enum target_result target_open(const struct target_setup *setup,
                                          .slot_free = CUDA_SLOT_NONE,
                                          .completed_seen = device->completed_count(device->context),
                                          .capacity_bytes = setup->capacity_bytes,
-                                         .drains = options.drains};
+                                         .drains = options.on_oom == ON_OOM_SYNC};
     if (!cuda_pool_open(&instance->pool, &options.pool, why)) {
         (void)snprintf(reason, reason_bytes, "%s", why);
         device->host_free(device->context, instance, sizeof *instance);
@@ -326,7 +324,7 @@ const struct target adapter_cuda = {
     .size_bytes = sizeof(struct target),
     .name = "cuda:pool",
     .summary = "a stream-ordered pool of the CUDA driver, on the first GPU",
-    .option_help = option_help,
+    .options = option_rows,
     .open = target_open,
     .close = target_close,
     .alloc = target_alloc,

@@ -156,47 +156,38 @@ struct onnxruntime {
     char *base; /* of the one region; NULL: there may be several */
 };
 
-static const char *read_size(const struct kit_setup *setup, const char *key, size_t *value)
-{
-    static char text[LIBRARY_REASON_BYTES];
-    const struct target_option option = {.key = key, .value = kit_option(setup, key)};
-    uint64_t bytes = 0;
-    if (option.value == NULL) {
-        return NULL;
-    }
-    if (!option_read_size(&option, &bytes,
-                          &(struct option_reason){.text = text, .bytes = sizeof text})) {
-        return text;
-    }
-    *value = bytes;
-    return NULL;
-}
+enum extend { EXTEND_ONCE = 0, EXTEND_POWER, EXTEND_SAME };
+struct options {
+    enum extend extend;
+    uint64_t initial_chunk, max_dead; /* bytes */
+};
+static const struct target_option_row option_rows[] = {
+    OPTION_WORDS("extend", "once|power|same", struct options, extend),
+    {"initial_chunk", TARGET_OPTION_SIZE, "<bytes>", 1, OPTION_AT(struct options, initial_chunk)},
+    {"max_dead", TARGET_OPTION_SIZE, "<bytes>", 1, OPTION_AT(struct options, max_dead)},
+    {.key = NULL}};
 
 static const char *make_config(const struct kit_setup *setup, struct ort_arena_config **config)
 {
     static const char *const keys[] = {"max_mem", "arena_extend_strategy",
                                        "initial_chunk_size_bytes", "max_dead_bytes_per_chunk"};
     enum { MAX_MEM, STRATEGY, INITIAL_CHUNK, MAX_DEAD, KEY_COUNT };
-    const char *const extend = kit_option(setup, "extend");
-    const bool is_once = extend == NULL || strcmp(extend, "once") == 0;
+    static char text[LIBRARY_REASON_BYTES];
     /* The greatest number stands for -1: the library's own default. */
-    size_t values[KEY_COUNT] = {[MAX_MEM] = setup->capacity_bytes,
-                                [STRATEGY] = extend != NULL && strcmp(extend, "same") == 0,
-                                [INITIAL_CHUNK] = SIZE_MAX,
-                                [MAX_DEAD] = SIZE_MAX};
-    const char *why = read_size(setup, "max_dead", &values[MAX_DEAD]);
-    if (why == NULL) {
-        why = read_size(setup, "initial_chunk", &values[INITIAL_CHUNK]);
+    struct options options = {.initial_chunk = SIZE_MAX, .max_dead = SIZE_MAX};
+    if (!target_options_read(option_rows, setup->target, &options, text, sizeof text)) {
+        return text;
     }
-    if (why != NULL) {
-        return why;
-    }
-    if (is_once) {
-        if (values[INITIAL_CHUNK] != SIZE_MAX) {
+    if (options.extend == EXTEND_ONCE) {
+        if (options.initial_chunk != SIZE_MAX) {
             return "initial_chunk goes with extend=power alone";
         }
-        values[INITIAL_CHUNK] = setup->capacity_bytes;
+        options.initial_chunk = setup->capacity_bytes;
     }
+    const size_t values[KEY_COUNT] = {[MAX_MEM] = setup->capacity_bytes,
+                                      [STRATEGY] = options.extend == EXTEND_SAME,
+                                      [INITIAL_CHUNK] = options.initial_chunk,
+                                      [MAX_DEAD] = options.max_dead};
     return explain(ort.config_create(keys, values, KEY_COUNT, config));
 }
 
@@ -331,6 +322,7 @@ static uint64_t find_block_bytes(void *state, uint64_t place, uint64_t size_byte
 }
 
 const struct kit_allocator allocator_onnxruntime = {
+    .options = option_rows,
     .state_bytes = sizeof(struct onnxruntime),
     .granule_bytes = UNIT_BYTES,
     .is_granule_fixed = true,
@@ -342,6 +334,7 @@ const struct kit_allocator allocator_onnxruntime = {
 
 /* Regions come from malloc, in any order. */
 static const struct kit_allocator allocator_growing = {
+    .options = option_rows,
     .state_bytes = sizeof(struct onnxruntime),
     .granule_bytes = REGION_ALIGN_BYTES,
     .is_granule_fixed = true,
@@ -355,24 +348,18 @@ static const struct kit_allocator allocator_growing = {
     .block_bytes = find_block_bytes,
 };
 
-static const char option_help[] = "extend=once|power|same\n"
-                                  "initial_chunk=<bytes>\n"
-                                  "max_dead=<bytes>\n";
-
 static enum target_result target_open(const struct target_setup *setup,
                                       const struct device_services *device,
                                       struct target_instance **out,
                                       struct target_contract *contract, char *reason,
                                       size_t reason_bytes)
 {
-    const struct kit_allocator *allocator = &allocator_onnxruntime;
-    for (uint32_t i = 0; i < setup->option_count; i++) {
-        if (strcmp(setup->options[i].key, "extend") == 0 &&
-            strcmp(setup->options[i].value, "once") != 0) {
-            allocator = &allocator_growing;
-        }
+    struct options options = {.extend = EXTEND_ONCE};
+    if (!target_options_read(option_rows, setup, &options, reason, reason_bytes)) {
+        return TARGET_INVALID;
     }
-    return kit_open(allocator, option_help, setup, device, out, contract, reason, reason_bytes);
+    return kit_open(options.extend == EXTEND_ONCE ? &allocator_onnxruntime : &allocator_growing,
+                    NULL, setup, device, out, contract, reason, reason_bytes);
 }
 
 /* --- the same in its own API --- */
@@ -456,8 +443,9 @@ static const struct target_api api = {
 };
 
 const struct target adapter_onnxruntime = {
-    KIT_TABLE("onnxruntime", "the arena of ONNX Runtime (BFC), bounded by max_mem", option_help,
+    KIT_TABLE("onnxruntime", "the arena of ONNX Runtime (BFC), bounded by max_mem", NULL,
               target_open),
+    .options = option_rows,
     .limits = {.smallest_capacity_bytes = UNIT_BYTES,
                .largest_capacity_bytes = CAPACITY_BYTES_MAX,
                .capacity_step_bytes = UNIT_BYTES,

@@ -262,7 +262,11 @@ static void write_block(void *state, void *place, uint64_t offset, const void *f
 
 /* --- the target --- */
 
+static const struct target_option_row option_rows[] = {
+    {"defrag", TARGET_OPTION_WORD, .values = "none|oom"}, {.key = NULL}};
+
 const struct kit_allocator allocator_pmemobj = {
+    .options = option_rows,
     .state_bytes = sizeof(struct pmemobj),
     .granule_bytes = ADAPTER_GRANULE_BYTES,
     .is_granule_fixed = true,
@@ -326,7 +330,7 @@ static const struct target_api api = {
 };
 
 ADAPTER_TARGET(pmemobj, "pmemobj", "libpmemobj, which can defragment, in a pool that is memory",
-               "defrag=none|oom\n",
+               option_rows,
                .limits = {.smallest_capacity_bytes = CAPACITY_BYTES_MIN,
                           .largest_capacity_bytes = CAPACITY_BYTES_MAX,
                           .capacity_step_bytes = CHUNK_BYTES,

@@ -100,7 +100,11 @@ static void write_block(void *state, void *place, uint64_t offset, const void *f
     memcpy(block_at((uintptr_t)place)->mapped + offset, from, bytes);
 }
 
+static const struct target_option_row option_rows[] = {
+    {"device", TARGET_OPTION_WORD, .values = "first|cpu|gpu"}, {.key = NULL}};
+
 const struct kit_allocator allocator_vulkan = {
+    .options = option_rows,
     .state_bytes = sizeof(struct vulkan),
     .granule_bytes = GRANULE_BYTES,
     .is_granule_fixed = true,
@@ -195,7 +199,7 @@ static const struct target_api api = {
 };
 
 ADAPTER_TARGET(vulkan, "vulkan", "memory of a device, from the driver of Vulkan, under a limit",
-               "device=first|cpu|gpu\n",
+               option_rows,
                .limits = {.smallest_capacity_bytes = CAPACITY_STEP_BYTES,
                           .largest_capacity_bytes = CAPACITY_BYTES_MAX,
                           .capacity_step_bytes = CAPACITY_STEP_BYTES},

@@ -39,7 +39,7 @@ static const struct target *choose_variant(const struct target_setup *setup,
     remaining->options = options;
     remaining->option_count = 0;
     for (uint32_t i = 0; i < setup->option_count; i++) {
-        if (!option_is(&setup->options[i], "race")) {
+        if (strcmp(setup->options[i].key, "race") != 0) {
             options[remaining->option_count++] = setup->options[i];
             continue;
         }
@@ -71,6 +71,12 @@ static enum target_result open_chosen(const struct target_setup *setup,
                           : chosen->open(&remaining, device, out, contract, text, text_bytes);
 }
 
+static const struct target_option_row option_rows[] = {
+    {"race", TARGET_OPTION_TEXT, .values = "none|NAME"},
+    THREADED_OPTION_ROWS,
+    {.key = NULL},
+};
+
 /* C has no way to initialise it from a table of another file. */
 __attribute__((constructor)) static void fill_in(void)
 {
@@ -78,6 +84,6 @@ __attribute__((constructor)) static void fill_in(void)
     hbmstress_target.name = "threaded_explored";
     hbmstress_target
         .summary = "threaded or one of its races, compiled so that the harness sees its accesses";
-    hbmstress_target.option_help = "race=none|NAME\n" THREADED_OPTION_HELP;
+    hbmstress_target.options = option_rows;
     hbmstress_target.open = open_chosen;
 }

@@ -4,16 +4,6 @@
 #define TARGETS_PRIVATE_FIRST_FIT_WAYS_H
 
 #include "targets/private/first_fit_heap.h"
-#include "targets/private/option.h"
-
-/* The options that it reads, for option_help. */
-#define FIRST_FIT_WAYS_HELP                         \
-    "counters=exact|at_most|late|absent\n"          \
-    "limit=device|process\n"                        \
-    "owners=yes|no\n"                               \
-    "steps=yes|no\n"                                \
-    "cost=undeclared|constant|logarithmic|linear\n" \
-    "declares=yes|no\n"
 
 /* An open value; first_fit_ways_init() begins it. */
 struct first_fit_ways {
@@ -28,9 +18,6 @@ struct first_fit_ways {
 };
 
 void first_fit_ways_init(struct first_fit_ways *ways);
-/* Whether it is one of these options; *is_good: it was read, or reason says why not. */
-bool first_fit_ways_read(struct first_fit_ways *ways, const struct target_option *option,
-                         const struct option_reason *reason, bool *is_good);
 void first_fit_ways_declare(const struct first_fit_ways *ways, struct target_contract *contract);
 
 /* Whether others of the process leave no room for so many bytes now. */

@@ -1,29 +1,11 @@
 #include "targets/threaded/open.h"
-#include "targets/private/option.h"
 
 #include <stdio.h>
 
-static bool read_option(struct target_contract *contract, const struct target_option *option,
-                        const struct option_reason *reason)
-{
-    if (option_is(option, "defrag")) {
-        if (!option_read_defrag(option, &contract->defrag, reason)) {
-            return false;
-        }
-        if (contract->defrag == DEFRAG_REPACK) {
-            (void)snprintf(reason->text, reason->bytes,
-                           "option defrag=repack: valid values are none, slide");
-        }
-        return contract->defrag != DEFRAG_REPACK;
-    }
-    if (option_is(option, "granule")) {
-        return option_read_granule(option, &contract->granule_bytes, reason);
-    }
-    if (option_is(option, "program_evicts_program")) {
-        return option_read_flag(option, &contract->program_evicts_program, reason);
-    }
-    return option_refuse_key(option, THREADED_OPTION_HELP, reason);
-}
+const struct target_option_row threaded_option_rows[] = {
+    THREADED_OPTION_ROWS,
+    {.key = NULL},
+};
 
 static bool read_contract(const struct target_setup *setup, struct target_contract *contract,
                           const struct option_reason *reason)
@@ -37,10 +19,8 @@ static bool read_contract(const struct target_setup *setup, struct target_contra
         .evicts = true,
         .thread_safe = true,
     };
-    for (uint32_t i = 0; i < setup->option_count; i++) {
-        if (!read_option(contract, &setup->options[i], reason)) {
-            return false;
-        }
+    if (!target_options_read(threaded_option_rows, setup, contract, reason->text, reason->bytes)) {
+        return false;
     }
     unsigned count = 0;
     contract->order[count++] = MITIGATION_DRAIN;

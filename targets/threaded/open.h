@@ -3,9 +3,15 @@
 #ifndef TARGETS_THREADED_OPEN_H
 #define TARGETS_THREADED_OPEN_H
 
+#include "targets/private/option.h"
 #include "targets/threaded/heap.h"
 
-#define THREADED_OPTION_HELP "defrag=none|slide\ngranule=N\nprogram_evicts_program=yes|no\n"
+/* Kept in its contract. */
+#define THREADED_OPTION_ROWS                                              \
+    OPTION_WORDS("defrag", "none|slide", struct target_contract, defrag), \
+        OPTION_GRANULE(struct target_contract, granule_bytes),            \
+        OPTION_YES_NO("program_evicts_program", struct target_contract, program_evicts_program)
+extern const struct target_option_row threaded_option_rows[];
 
 struct target_instance {
     struct threaded_heap heap;

@@ -59,12 +59,12 @@ adds diagnosis/remedies/list.h 'REMEDY(scratch_capacity)'
 sed -i 's|^    {&remedy_capacity,|    {\&remedy_scratch_capacity, ADVICE_SAME, {[UNKNOWN] = "scratch"}},\n&|' diagnosis/advice.c
 counts remedy 3 # and its words, a row
 # A rule is a row and its judge: here no handle is 77.
-sed -i 's|^/\* clang-format on \*/|RULE(SCRATCH, scratch, "no handle is 77", JUDGE(rules_judge_scratch), "plant_scratch")\n&|' \
+sed -i 's|^/\* clang-format on \*/|RULE(SCRATCH, scratch, HARM, "no handle is 77", JUDGE(rules_judge_scratch), "plant_scratch")\n&|' \
     harness/oracle/rule_list.h
 sed -i 's|^    return evidence->call->block.handle != 0 \|\||    if (evidence->call->block.handle == 77) {\n        return rule_judge(RULE_SCRATCH, evidence);\n    }\n&|' \
-    harness/rules/rules_reported.c
+    harness/rules/report.c
 printf '\nbool rules_judge_scratch(const struct evidence *evidence)\n{\n    return evidence_break(evidence, RULE_SCRATCH, "the handle is 77");\n}\n' \
-    >>harness/rules/rules_reported.c
+    >>harness/rules/report.c
 counts rule 2
 # A plant is a row and its function.
 adds targets/plants/list.h 'PLANT(answers, scratch, "scratch", "every handle is 77", .alloc = alloc_scratch)'

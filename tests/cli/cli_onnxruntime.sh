@@ -19,7 +19,7 @@ grep "^target  onnxruntime " out.txt | grep -q "not usable" && fail "the stand-i
 
 expect_refusal 2 "unknown target 'onnxruntim'; did you mean 'onnxruntime'?" run --target onnxruntim
 expect_refusal 2 "a multiple of 256" run slow_leak --target onnxruntime --capacity 1000
-expect_refusal 2 "valid options: extend=once|power|same" run slow_leak --target onnxruntime --target-option limit=1
+expect_refusal 2 "there is no option limit; valid are extend, initial_chunk, max_dead" run slow_leak --target onnxruntime --target-option limit=1
 expect_refusal 2 "option max_dead" run slow_leak --target onnxruntime --target-option max_dead=much
 expect_refusal 2 "initial_chunk goes with extend=power alone" run slow_leak --target onnxruntime --target-option initial_chunk=1M
 

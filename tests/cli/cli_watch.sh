@@ -26,9 +26,15 @@ expect_exit 1 explain --timeline list.ops --alarm 75%
 expect_text out.txt "ALARM  host 0 used 48.00 MiB of 64.00 MiB (75%, the alarm is at 75%) at op 47"
 expect_exit 0 explain --timeline list.ops --alarm 76 --json
 expect_text out.txt '{"type":"memory","name":"host 0","used_bytes":49283072,"capacity_bytes":67108864,"op":48,"peak_bytes":50331648,'
-expect_text out.txt '"trend_bytes_per_1000_ops":1048576000,"alarm":false,"points":[[0,1048576,67108864],'
+expect_text out.txt '"trend_bytes_per_1000_ops":0,"alarm":false,"points":[[0,1048576,67108864],'
 expect_exit 1 explain --timeline list.ops --alarm 75 --json
 expect_text out.txt '"alarm":true'
+
+# A list that only fills the device does not grow; one that leaves some behind in each step does.
+expect_exit 0 explain --timeline list.ops
+expect_text out.txt "  no growth"
+expect_exit 0 explain --timeline "$lists/../../corpus/causes/leak.ops" --json
+expect_text out.txt '"trend_bytes_per_1000_ops":32768000,'
 
 # Of a list with lanes each call counts, not the first one alone.
 printf 'hbmstress-ops 1\ncapacity 64K\ntarget hbm\n0: alloc size=16K\n1: alloc size=8K lane=1\n2: alloc size=4K\n' >lanes.ops

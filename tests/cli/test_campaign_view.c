@@ -120,7 +120,7 @@ START_TEST(a_canary_is_no_job)
     at.state.is_canary_reported = 1;
     const struct report_campaign report = campaign_view_report(&view, &at);
     ck_assert_uint_eq(report.result_count, 2);
-    ck_assert_uint_eq(campaign_view_start(&view)->part_count, 2);
+    ck_assert_uint_eq(view.start.part_count, 2);
     ck_assert_str_eq(report.canary->target, "plant_overlap");
     ck_assert_str_eq(report.canary->breaks, "overlap");
     ck_assert_uint_eq(report.canary->trials, 5);
@@ -151,8 +151,8 @@ END_TEST
 START_TEST(the_start_says_what_the_description_does)
 {
     begin_view(false);
-    ck_assert_ptr_null(campaign_view_start(&view)->seed_source);
-    ck_assert_str_eq(campaign_view_start(&view)->subcommand, "run");
+    ck_assert_ptr_null(view.start.seed_source);
+    ck_assert_str_eq(view.start.subcommand, "run");
     campaign_view_deinit(&view);
     strcpy(description.head.seed_source, "c");
     description.head.replay_sample = 16;
@@ -160,7 +160,7 @@ START_TEST(the_start_says_what_the_description_does)
     description.parts[1].lanes.lane_count = 4;
     description.parts[1].op_count_max = 9;
     campaign_view_init(&view, &description, directory);
-    const struct report_start *start = campaign_view_start(&view);
+    const struct report_start *start = &view.start;
     ck_assert_str_eq(start->seed_source, "c");
     ck_assert_uint_eq(start->replay_sample, 16);
     ck_assert_uint_eq(start->duration_ns, UINT64_MAX);

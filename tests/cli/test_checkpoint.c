@@ -347,7 +347,7 @@ START_TEST(a_damaged_field_of_the_state_is_refused)
             {"end.is_interrupted", WHOLE(state->end.is_interrupted), FULL},
             {"end.has_baseline", WHOLE(state->end.has_baseline), FULL},
             {"totals", WHOLE(state->end.totals.ooms), FULL},
-            {"totals", WHOLE(state->end.totals.probe_pairs[5]), FULL},
+            {"totals", WHOLE(state->end.totals.probes[5]), FULL},
             {"mark.round", WHOLE(state->mark.round), FULL},
             {"mark.part", WHOLE(state->mark.part), FULL},
             {"mark.taken", WHOLE(state->mark.taken), FULL},

@@ -3,6 +3,7 @@
 #include "campaign/process/background.h"
 #include "campaign/process/child.h"
 #include "campaign/process/repeat.h"
+#include "campaign/process/shared_memory.h"
 #include "campaign/process/symbols.h"
 #include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
@@ -164,7 +165,7 @@ START_TEST(what_is_no_longer_needed_of_an_answer_may_be_dropped)
 {
     char letter = 'q';
     struct writing answer;
-    struct death *death = death_create();
+    struct death *death = shared_memory_create(sizeof *death);
     const struct child_job job = {.work = answer_much,
                                   .context = &letter,
                                   .duration_ns = UINT64_MAX,
@@ -174,14 +175,14 @@ START_TEST(what_is_no_longer_needed_of_an_answer_may_be_dropped)
     ck_assert_uint_gt(heard_count, 1); /* a pipe does not hold all of it */
     ck_assert_uint_eq(answer.length, 0);
     writing_deinit(&answer);
-    death_destroy(death);
+    shared_memory_destroy(death, sizeof *death);
 }
 END_TEST
 
 START_TEST(work_that_takes_too_long_is_stopped_as_a_hang)
 {
     struct writing answer;
-    struct death *death = death_create();
+    struct death *death = shared_memory_create(sizeof *death);
     const struct child_job job = {.work = wait_for_ever, .duration_ns = 1000000};
     const int free_file = find_free_file();
     writing_init(&answer);
@@ -190,7 +191,7 @@ START_TEST(work_that_takes_too_long_is_stopped_as_a_hang)
     ck_assert_int_eq(find_free_file(), free_file);
     check_no_child();
     writing_deinit(&answer);
-    death_destroy(death);
+    shared_memory_destroy(death, sizeof *death);
 }
 END_TEST
 
@@ -198,7 +199,7 @@ START_TEST(an_interrupt_stops_what_may_be_interrupted)
 {
     char letter = 'q';
     struct writing answer;
-    struct death *death = death_create();
+    struct death *death = shared_memory_create(sizeof *death);
     struct child_job job = {.work = wait_for_ever, .duration_ns = FAR_NS, .is_interruptible = true};
     writing_init(&answer);
     interrupt_install();
@@ -215,7 +216,7 @@ START_TEST(an_interrupt_stops_what_may_be_interrupted)
     ck_assert_int_eq(child_work(&job, &answer, death), CHILD_STOPPED);
     ck_assert_int_eq(death->kind, DEATH_HANG);
     writing_deinit(&answer);
-    death_destroy(death);
+    shared_memory_destroy(death, sizeof *death);
 }
 END_TEST
 
@@ -235,7 +236,7 @@ START_TEST(a_slow_call_is_no_hang)
 {
     long busy_ns = 90000000; /* some ticks of 25 ms */
     struct writing answer;
-    struct death *death = death_create();
+    struct death *death = shared_memory_create(sizeof *death);
     const struct child_job job = {.work = work_a_while,
                                   .context = &busy_ns,
                                   .duration_ns = FAR_NS,
@@ -244,7 +245,7 @@ START_TEST(a_slow_call_is_no_hang)
     ck_assert_int_eq(child_work(&job, &answer, death), CHILD_DONE);
     ck_assert_int_eq(death->kind, DEATH_NONE);
     writing_deinit(&answer);
-    death_destroy(death);
+    shared_memory_destroy(death, sizeof *death);
 }
 END_TEST
 
@@ -263,14 +264,14 @@ static void wait_now_and_then(void *context, int file)
 START_TEST(a_call_that_waits_less_than_it_may_is_no_hang)
 {
     struct writing answer;
-    struct death *death = death_create();
+    struct death *death = shared_memory_create(sizeof *death);
     const struct child_job job = {
         .work = wait_now_and_then, .duration_ns = FAR_NS, .stuck_ns = FAR_NS};
     writing_init(&answer);
     ck_assert_int_eq(child_work(&job, &answer, death), CHILD_DONE);
     ck_assert_str_eq(answer.bytes, "xxxxxx");
     writing_deinit(&answer);
-    death_destroy(death);
+    shared_memory_destroy(death, sizeof *death);
 }
 END_TEST
 
@@ -357,7 +358,7 @@ static void print_and_answer(void *context, int file)
 START_TEST(what_it_prints_goes_to_its_output)
 {
     struct writing answer, output;
-    struct death *death = death_create();
+    struct death *death = shared_memory_create(sizeof *death);
     const struct child_job job = {
         .work = print_and_answer, .duration_ns = FAR_NS, .output = &output};
     writing_init(&answer);
@@ -367,7 +368,7 @@ START_TEST(what_it_prints_goes_to_its_output)
     ck_assert_str_eq(writing_string(&output), "out\nerror\n");
     writing_deinit(&answer);
     writing_deinit(&output);
-    death_destroy(death);
+    shared_memory_destroy(death, sizeof *death);
 }
 END_TEST
 
@@ -389,7 +390,7 @@ static void close_and_stay(void *context, int file)
 START_TEST(an_answer_that_is_not_its_own_and_a_closed_one_are_its_death)
 {
     void (*const works[])(void *, int) = {add_to_the_answer, close_and_stay};
-    struct death *death = death_create();
+    struct death *death = shared_memory_create(sizeof *death);
     for (size_t i = 0; i < 2; i++) {
         struct writing answer;
         const struct child_job job = {.work = works[i], .duration_ns = FAR_NS};
@@ -399,7 +400,7 @@ START_TEST(an_answer_that_is_not_its_own_and_a_closed_one_are_its_death)
         check_no_child();
         writing_deinit(&answer);
     }
-    death_destroy(death);
+    shared_memory_destroy(death, sizeof *death);
 }
 END_TEST
 

@@ -251,9 +251,13 @@ __attribute__((constructor)) static void copy_inner(void)
     static char help[1024];
     print_loudly("loaded");
     inner = &target_hbm;
-    (void)snprintf(help, sizeof help, "does=WHAT\nat=N\n%s", inner->option_help);
+    int used = snprintf(help, sizeof help, "does=WHAT\nat=N\n");
+    for (const struct target_option_row *row = inner->options; row->key != NULL; row++) {
+        used += snprintf(help + used, sizeof help - (size_t)used, "%s=%s\n", row->key, row->values);
+    }
     hbmstress_target = *inner;
     hbmstress_target.name = "guest";
+    hbmstress_target.options = NULL;
     hbmstress_target.option_help = help;
     hbmstress_target.open = open_inner;
     hbmstress_target.alloc = alloc_or_misbehave;

@@ -65,6 +65,7 @@ __attribute__((constructor)) static void copy_inner(void)
     inner = &target_first_fit;
     hbmstress_target = *inner;
     hbmstress_target.name = "idle";
+    hbmstress_target.options = NULL;
     hbmstress_target.option_help = option_help;
     hbmstress_target.open = open_idle;
     hbmstress_target.alloc = alloc_padded;

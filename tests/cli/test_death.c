@@ -2,6 +2,7 @@
  * the target's. */
 #include "campaign/process/attempt.h"
 #include "campaign/process/child.h"
+#include "campaign/process/shared_memory.h"
 #include "campaign/trials/trial_result.h"
 #include "harness/base/check.h"
 #include "harness/device/host_memory.h"
@@ -97,13 +98,13 @@ static void check_signature(void (*work)(void *context, int file), void *context
                             const char *wanted)
 {
     char signature[SIGNATURE_BYTES];
-    struct death *death = death_create();
+    struct death *death = shared_memory_create(sizeof *death);
     ck_assert_ptr_nonnull(death);
     ck_assert_int_ne(run_child(work, context, death), CHILD_DONE);
     death_signature(death, signature);
     ck_assert_msg(strncmp(signature, wanted, strlen(wanted)) == 0, "%s, should be %s", signature,
                   wanted);
-    death_destroy(death);
+    shared_memory_destroy(death, sizeof *death);
 }
 
 START_TEST(a_signal_is_named_with_the_place)
@@ -162,10 +163,10 @@ END_TEST
 
 START_TEST(many_short_calls_are_no_hang)
 {
-    struct death *death = death_create();
+    struct death *death = shared_memory_create(sizeof *death);
     ck_assert_int_eq(run_child(work_long, NULL, death), CHILD_DONE);
     ck_assert_int_eq(death->kind, DEATH_NONE);
-    death_destroy(death);
+    shared_memory_destroy(death, sizeof *death);
 }
 END_TEST
 
@@ -180,13 +181,13 @@ static void die_from_outside(void *context, int file)
 START_TEST(who_sends_sigkill_is_not_said_to_be_the_target)
 {
     char words[DEATH_WORDS_BYTES];
-    struct death *death = death_create();
+    struct death *death = shared_memory_create(sizeof *death);
     ck_assert_int_eq(run_child(die_from_outside, NULL, death), CHILD_DIED);
     death_describe(death, words);
     ck_assert_str_eq(
         words,
         "the kernel (out of memory), a limit or a user killed the target's process: SIGKILL in alloc");
-    death_destroy(death);
+    shared_memory_destroy(death, sizeof *death);
 }
 END_TEST
 
@@ -194,7 +195,7 @@ START_TEST(a_check_of_ours_is_no_finding)
 {
     char signature[SIGNATURE_BYTES], words[DEATH_WORDS_BYTES];
     int something = 0;
-    struct death *death = death_create();
+    struct death *death = shared_memory_create(sizeof *death);
     ck_assert_int_eq(run_child(die_by_check, &something, death), CHILD_DIED);
     ck_assert_int_eq(death->kind, DEATH_CHECK);
     death_signature(death, signature);
@@ -202,7 +203,7 @@ START_TEST(a_check_of_ours_is_no_finding)
     death_describe(death, words);
     ck_assert_ptr_nonnull(strstr(words, "internal error: "));
     ck_assert_ptr_nonnull(strstr(words, "context == NULL does not hold"));
-    death_destroy(death);
+    shared_memory_destroy(death, sizeof *death);
 }
 END_TEST
 

@@ -136,7 +136,7 @@ static void check_nothing_is_skipped(const struct remedy_list *list)
 void remedy_list_measure(const struct remedy_list *list, struct what_if_row *row)
 {
     *row = (struct what_if_row){0};
-    what_if_measure(list->given.target, &list->result.setup, &list->result.ops, row);
+    what_if_measure(list->given.target, &list->result.setup, &list->result.ops, row, NULL);
     ck_assert_msg(row->end == WHAT_IF_FITS || row->end == WHAT_IF_NO_MEMORY, "%s at op %u of %zu",
                   what_if_end_name(row->end), row->failed_op, list->result.ops.count);
     if (row->end == WHAT_IF_FITS) {

@@ -2,7 +2,6 @@
  * grows is said to come to. */
 #include "diagnosis/advice.h"
 #include "diagnosis/cause.h"
-#include "diagnosis/cause_remedy.h"
 #include "diagnosis/largest_batch.h"
 #include "diagnosis/private/what_if_measure.h"
 #include "diagnosis/what_if.h"
@@ -62,12 +61,10 @@ START_TEST(each_cause_has_a_remedy_unless_the_allocator_has_to_change)
     for (size_t i = 0; i < CAUSE_COUNT; i++) {
         const bool is_the_allocator_s = causes[i] == &cause_refused_though_it_fits ||
                                         causes[i] == &cause_rounded_up;
-        ck_assert_msg(!is_the_allocator_s || cause_remedies(causes[i]->name) == NULL, "%s",
-                      causes[i]->name);
+        ck_assert_msg(!is_the_allocator_s || causes[i]->remedies[0] == NULL, "%s", causes[i]->name);
     }
-    ck_assert_ptr_eq(cause_remedies("leak")[0], &remedy_release);
-    ck_assert_ptr_null(cause_remedies("leak")[1]);
-    ck_assert_ptr_null(cause_remedies("no such cause"));
+    ck_assert_ptr_eq(cause_leak.remedies[0], &remedy_release);
+    ck_assert_ptr_null(cause_leak.remedies[1]);
 }
 END_TEST
 
@@ -281,7 +278,7 @@ static struct setup make_setup(void)
 static uint32_t find_failed_op(const struct setup *setup, const struct op_list *ops)
 {
     struct what_if_row row = {0};
-    what_if_measure(target_find("hbm"), setup, ops, &row);
+    what_if_measure(target_find("hbm"), setup, ops, &row, NULL);
     ck_assert_int_eq(row.end, WHAT_IF_NO_MEMORY);
     return row.failed_op;
 }
@@ -335,7 +332,7 @@ START_TEST(a_released_leak_no_longer_grows_and_the_whole_job_fits)
     make_job(7, JOB_STEPS_SEEN, &cut);
     struct what_if_trial *trial = what_if_trial_create(target_find("hbm"), &setup, &cut,
                                                        UINT64_MAX);
-    ck_assert(what_if_trial_answer(trial, cause_remedies("leak"), &tag, &answer));
+    ck_assert(what_if_trial_answer(trial, cause_leak.remedies, &tag, &answer));
     ck_assert(answer.is_tried);
     ck_assert_str_eq(answer.row.title, "release-losses");
     ck_assert_int_eq(answer.row.end, WHAT_IF_FITS);
@@ -387,7 +384,7 @@ static void project(const struct remedy *remedy, uint64_t parameter, const struc
     make_job(seed, step_count, &ops);
     remedy_list_take(&list, setup, &ops);
     remedy_list_apply(&list, remedy, parameter);
-    what_if_measure_growth(target_find("hbm"), &list.result.setup, &list.result.ops, row, forecast);
+    what_if_measure(target_find("hbm"), &list.result.setup, &list.result.ops, row, forecast);
     remedy_list_deinit(&list);
     op_list_deinit(&ops);
 }
@@ -492,7 +489,7 @@ static enum what_if_end run_batch(struct remedy_list *list, uint64_t percent)
     struct what_if_row row = {0};
     op_list_init(&scaled);
     largest_batch_scale(&list->given, percent, &scaled);
-    what_if_measure(list->given.target, list->given.setup, &scaled, &row);
+    what_if_measure(list->given.target, list->given.setup, &scaled, &row, NULL);
     op_list_deinit(&scaled);
     return row.end;
 }
@@ -527,7 +524,7 @@ START_TEST(a_few_percent_less_are_tried_before_half_of_everything)
                              "2: alloc size=260K tag=2\n");
     struct what_if_trial *trial = what_if_trial_create(list.given.target, list.given.setup,
                                                        list.given.ops, UINT64_MAX);
-    ck_assert(what_if_trial_answer(trial, cause_remedies("exhausted"), NULL, &answer));
+    ck_assert(what_if_trial_answer(trial, cause_exhausted.remedies, NULL, &answer));
     ck_assert_str_eq(answer.row.title, "trim-2");
     ck_assert_int_eq(answer.row.end, WHAT_IF_FITS);
     what_if_trial_destroy(trial);
@@ -570,13 +567,13 @@ START_TEST(of_several_remedies_the_first_that_fits_is_the_answer)
     op_list_append(&ops, &op);
     struct what_if_trial *trial = what_if_trial_create(target_find("hbm"), &setup, &ops,
                                                        UINT64_MAX);
-    ck_assert(what_if_trial_answer(trial, cause_remedies("exhausted"), NULL, &answer));
+    ck_assert(what_if_trial_answer(trial, cause_exhausted.remedies, NULL, &answer));
     ck_assert_ptr_eq(answer.remedy, &remedy_unload);
     ck_assert_int_eq(answer.row.end, WHAT_IF_FITS);
     what_if_trial_destroy(trial);
     ops.ops[ops.count - 1].size_bytes = 1500 * KILO; /* now only half of it does */
     trial = what_if_trial_create(target_find("hbm"), &setup, &ops, UINT64_MAX);
-    ck_assert(what_if_trial_answer(trial, cause_remedies("exhausted"), NULL, &answer));
+    ck_assert(what_if_trial_answer(trial, cause_exhausted.remedies, NULL, &answer));
     ck_assert_ptr_eq(answer.remedy, &remedy_unload);
     ck_assert_int_ne(answer.row.end, WHAT_IF_FITS);
     what_if_trial_destroy(trial);
@@ -594,7 +591,7 @@ START_TEST(beyond_the_bound_nothing_is_tried_and_that_is_said)
     op_list_init(&ops);
     make_job(1, JOB_STEPS_SEEN, &ops);
     struct what_if_trial *trial = what_if_trial_create(target_find("hbm"), &setup, &ops, 100);
-    ck_assert(what_if_trial_answer(trial, cause_remedies("leak"), &tag, &answer));
+    ck_assert(what_if_trial_answer(trial, cause_leak.remedies, &tag, &answer));
     ck_assert(!answer.is_tried);
     ck_assert_str_eq(answer.row.note, "not tried, for the length of the list");
     ck_assert(!what_if_trial_forecast(trial, &forecast));

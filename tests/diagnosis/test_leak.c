@@ -1,16 +1,12 @@
-/* A leak is named among 40 tags and noise, and is not cried where there is none; the trend test
- * alone is held to what it says of itself. */
+/* A leak is named among 40 tags and noise, and is not cried where there is none. */
 #include "diagnosis/cause.h"
 #include "diagnosis/private/leak.h"
 #include "diagnosis/private/survivors.h"
-#include "harness/base/random.h"
-#include "harness/base/trend.h"
 #include "targets/targets.h"
 #include "tests/diagnosis/leak_traces.h"
 #include "tests/helpers/suite.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 enum {
@@ -20,8 +16,7 @@ enum {
         85, /* nothing is told where too few steps are seen, or a quarter is replaced */
     CRIED_COUNT_MAX = 3, /* never as sure */
     SEED_FIRST = 1000,   /* no threshold was chosen on these seeds */
-    RUN_STEP_COUNT = 6000,
-    WALK_COUNT = 2000
+    RUN_STEP_COUNT = 6000
 };
 
 static const char *const habit_names[HABIT_COUNT] = {
@@ -175,133 +170,9 @@ START_TEST(a_history_of_any_length_stays_within_its_bound)
 }
 END_TEST
 
-/* --- the trend test alone --- */
-
-enum { FLOOR_COUNT = 200 };
-static uint64_t floors[FLOOR_COUNT];
-static const double ALPHA = LEAK_ALPHA / 40;
-
-static enum trend_answer test_floors(size_t count, struct trend *trend)
-{
-    const struct trend_question question = {floors, count, LEAK_FLOOR_COUNT_MIN,
-                                            TREND_WINDOW_COUNT_MAX, ALPHA};
-    return trend_test(&question, trend);
-}
-
-static enum trend_answer answer_trend(void)
-{
-    struct trend trend;
-    return test_floors(FLOOR_COUNT, &trend);
-}
-
-START_TEST(a_line_under_noise_grows_with_its_slope)
-{
-    struct random random;
-    struct trend trend;
-    random_init(&random, 5);
-    for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
-        floors[i] = 100000 + 100 * i + random_below(&random, 200);
-    }
-    ck_assert_int_eq(test_floors(FLOOR_COUNT, &trend), TREND_GROWS);
-    ck_assert_double_gt(trend.slope_bytes, 90);
-    ck_assert_double_lt(trend.slope_bytes, 110);
-    ck_assert_uint_eq(trend.first % 4, 0);
-}
-END_TEST
-
-START_TEST(warm_up_is_no_trend)
-{
-    for (uint64_t length = 10; length <= FLOOR_COUNT * 6 / 10; length += 10) {
-        for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
-            floors[i] = (i < length ? i : length) * 1000;
-        }
-        ck_assert_msg(answer_trend() != TREND_GROWS, "warm-up of %" PRIu64 " of %d", length,
-                      FLOOR_COUNT);
-    }
-    for (int i = 0; i < FLOOR_COUNT; i++) {
-        floors[i] = (uint64_t)(1e6 * (1 - exp(-i * 5.0 / FLOOR_COUNT)));
-    }
-    ck_assert_int_ne(answer_trend(), TREND_GROWS);
-}
-END_TEST
-
-START_TEST(steps_are_no_trend)
-{
-    struct random random;
-    random_init(&random, 6);
-    for (int count = 1; count <= 8; count++) {
-        for (int i = 0; i < FLOOR_COUNT; i++) {
-            floors[i] = 1000 + (uint64_t)(i * count / FLOOR_COUNT) * 100000 +
-                        random_below(&random, 50);
-        }
-        ck_assert_msg(answer_trend() != TREND_GROWS, "%d steps", count);
-    }
-}
-END_TEST
-
-START_TEST(periods_are_no_trend)
-{
-    for (uint64_t period = 2; period <= FLOOR_COUNT * 3 / 4; period++) {
-        for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
-            floors[i] = 5000 + i % period * 1000;
-        }
-        ck_assert_msg(answer_trend() != TREND_GROWS, "period %" PRIu64, period);
-    }
-}
-END_TEST
-
-START_TEST(a_trend_is_seen_through_steps)
-{
-    for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
-        floors[i] = 100 * i + (i > 70 ? 1000000 : 0) + (i > 150 ? 500000 : 0);
-    }
-    ck_assert_int_eq(answer_trend(), TREND_GROWS);
-}
-END_TEST
-
-/* Bounded or not, and however slow, a walk drifts beyond chance no more often than alpha says. */
-START_TEST(random_walks_are_no_trend)
-{
-    uint32_t cried = 0;
-    for (uint64_t seed = 1; seed <= WALK_COUNT; seed++) {
-        struct random random;
-        random_init(&random, seed);
-        const uint64_t bound = random_log_uniform(&random, 10, 100000);
-        uint64_t at = random_below(&random, bound);
-        for (int i = 0; i < FLOOR_COUNT; i++) {
-            const bool goes_up = at == 0 || (at < bound && random_chance(&random, 1, 2));
-            at = goes_up ? at + 1 : at - 1;
-            floors[i] = at * 1000;
-        }
-        cried += answer_trend() == TREND_GROWS;
-    }
-    ck_assert_uint_eq(cried, 0);
-}
-END_TEST
-
-START_TEST(a_short_series_says_nothing)
-{
-    struct trend trend;
-    for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
-        floors[i] = i;
-    }
-    ck_assert_int_eq(test_floors(LEAK_FLOOR_COUNT_MIN - 1, &trend), TREND_SHORT);
-    ck_assert_int_eq(test_floors(LEAK_FLOOR_COUNT_MIN, &trend), TREND_GROWS);
-}
-END_TEST
-
 Suite *suite_of_leak(void)
 {
     Suite *suite = suite_create("leak");
-    TCase *trends = tcase_create("trends");
-    tcase_add_test(trends, a_line_under_noise_grows_with_its_slope);
-    tcase_add_test(trends, warm_up_is_no_trend);
-    tcase_add_test(trends, steps_are_no_trend);
-    tcase_add_test(trends, periods_are_no_trend);
-    tcase_add_test(trends, a_trend_is_seen_through_steps);
-    tcase_add_test(trends, random_walks_are_no_trend);
-    tcase_add_test(trends, a_short_series_says_nothing);
-    suite_add_tcase(suite, trends);
     TCase *histories = tcase_create("histories");
     tcase_add_test(histories, a_history_of_any_length_stays_within_its_bound);
     tcase_add_test(histories, a_leak_is_named_from_a_run_as_well);

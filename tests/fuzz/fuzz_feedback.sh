@@ -40,7 +40,7 @@ check_followed() { # FOLDER
     if [ "$(section_bytes "$object" __sancov_cntrs)" -eq 0 ] && ! grep -q ' __afl_area_ptr' "$scratch/symbols"; then
         fail "$object is not instrumented"
     fi
-    for object in "$1"/harness/rules/CMakeFiles/harness_rules.dir/judge_call.c.o \
+    for object in "$1"/harness/rules/CMakeFiles/harness_rules.dir/call.c.o \
         "$1"/fuzz/CMakeFiles/fuzz.dir/feedback.c.o "$1"/fuzz/CMakeFiles/fuzz_feedback_*.dir/feedback_*.c.o; do
         [ -f "$object" ] || fail "$object is not there"
         [ "$(section_bytes "$object" __sancov_cntrs)" -eq 0 ] || fail "$object is instrumented itself"

@@ -202,6 +202,7 @@ __attribute__((constructor)) static void table_fill(void)
     hbmstress_target = target_hbm;
     hbmstress_target.name = "flawed";
     hbmstress_target.summary = "libhbm with a flaw that a refused device call brings out";
+    hbmstress_target.options = NULL;
     hbmstress_target.option_help =
         "flaw=none|counters|contents|status|stuck|silent|open_leak|open_silent|crash|loop|stall\n";
     hbmstress_target.open = flawed_open;

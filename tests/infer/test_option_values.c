@@ -9,8 +9,10 @@
 static const char *print_values(const char *help)
 {
     static char text[512];
+    const struct target target = {.option_help = help};
     struct option_values values;
-    ck_assert(option_values_next(&help, &values));
+    size_t at = 0;
+    ck_assert(option_values_next(&target, &at, &values));
     int used = snprintf(text, sizeof text, "%s:", values.key);
     for (size_t i = 0; i < values.count; i++) {
         used += snprintf(text + used, sizeof text - (size_t)used, " %s", values.values[i]);
@@ -50,15 +52,36 @@ END_TEST
 
 START_TEST(lines_follow_each_other)
 {
-    const char *help = "a=1|2\nnot an option\nb=x\n";
+    struct target target = {.option_help = "a=1|2\nnot an option\nb=x\n"};
     struct option_values values;
-    ck_assert(option_values_next(&help, &values));
+    size_t at = 0;
+    ck_assert(option_values_next(&target, &at, &values));
     ck_assert_str_eq(values.key, "a");
-    ck_assert(option_values_next(&help, &values));
+    ck_assert(option_values_next(&target, &at, &values));
     ck_assert_str_eq(values.key, "b");
-    ck_assert(!option_values_next(&help, &values));
-    help = NULL;
-    ck_assert(!option_values_next(&help, &values));
+    ck_assert(!option_values_next(&target, &at, &values));
+    target.option_help = NULL;
+    at = 0;
+    ck_assert(!option_values_next(&target, &at, &values));
+}
+END_TEST
+
+START_TEST(rows_list_values_as_lines_do)
+{
+    static const struct target_option_row rows[] = {
+        {"a", TARGET_OPTION_WORD, .values = "x|y"},
+        {"n", TARGET_OPTION_SIZE, .values = "N", .least = 1},
+        {.key = NULL}};
+    const struct target target = {.option_help = "other=1\n", .options = rows};
+    struct option_values values;
+    size_t at = 0;
+    ck_assert(option_values_next(&target, &at, &values));
+    ck_assert_str_eq(values.key, "a");
+    ck_assert_uint_eq(values.count, 2);
+    ck_assert(option_values_next(&target, &at, &values));
+    ck_assert_str_eq(values.key, "n");
+    ck_assert_uint_eq(values.count, 3);
+    ck_assert(!option_values_next(&target, &at, &values));
 }
 END_TEST
 
@@ -80,6 +103,7 @@ Suite *suite_of_option_values(void)
     tcase_add_test(tests, a_number_is_tried_with_a_few);
     tcase_add_test(tests, any_text_is_not_tried);
     tcase_add_test(tests, lines_follow_each_other);
+    tcase_add_test(tests, rows_list_values_as_lines_do);
     tcase_add_test(tests, what_a_setup_cannot_hold_is_left_out);
     suite_add_tcase(suite, tests);
     return suite;

@@ -301,8 +301,6 @@ START_TEST(probes_and_the_canary_are_told)
     expect_boolean(canary, "reported", false);
     json_decref(summary);
     summary = read_summary(1);
-    expect_number(json_object_get(summary, "probe_pairs"), "hit", 3);
-    expect_number(json_object_get(summary, "probe_pairs"), "possible", 10);
     expect_boolean(json_object_get(summary, "canary"), "reported", true);
     json_decref(summary);
 }
@@ -356,7 +354,6 @@ START_TEST(members_come_in_one_order_and_lists_a_line_each)
         "\"finished\":false}],\n"
         "\"findings\":[],\n"
         "\"probes\":{\n\"evicted_then_moved\":12},\n"
-        "\"probe_pairs\":{\"hit\":3,\"possible\":10},\n"
         "\"canary\":{\"target\":\"plant_overlap\",\"scenario\":\"fragmentation_storm\",\"breaks\":\"overlap\","
         "\"trials\":5,\"reported\":true}}\n");
     ck_assert_str_eq(writing_string(&text), writing_string(&wanted));

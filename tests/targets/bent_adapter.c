@@ -45,7 +45,13 @@ static const char *open_bent(void *state, const struct kit_setup *setup)
         }
     }
     event_count = 0;
-    return honest->open(state, setup);
+    /* The honest one knows no such option. */
+    struct target_setup without = *setup->target;
+    struct kit_setup inner = *setup;
+    without.option_count = 0;
+    inner.target = &without;
+    inner.options = honest->options;
+    return honest->open(state, &inner);
 }
 
 /* Some return offsets; nothing is at offset 0 but memory, so they count from 1 here. */
@@ -135,6 +141,7 @@ static enum target_result target_open(const struct target_setup *setup,
     allocator = *honest;
     allocator.state_bytes += sizeof(struct bent);
     allocator.open = open_bent;
+    allocator.options = NULL;
     if (honest->allocate_offset == NULL) {
         allocator.allocate = allocate_bent;
         allocator.free = free_bent;
@@ -152,6 +159,7 @@ __attribute__((constructor)) static void copy_honest(void)
     hbmstress_target = JOIN(adapter_, BENT);
     hbmstress_target.name = "bent";
     hbmstress_target.summary = "malloc:" TEXT(BENT) " with one defect";
+    hbmstress_target.options = NULL;
     hbmstress_target.option_help = option_help;
     hbmstress_target.open = target_open;
     hbmstress_target.free = free_losing;

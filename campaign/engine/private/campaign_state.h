@@ -1,8 +1,5 @@
-/* A campaign while it runs, as its parts share it.  Only campaign.c and its parts include it:
- * campaign_description.c, campaign_end.c, campaign_findings.c, campaign_kept.c,
- * campaign_ooms.c, campaign_outputs.c,
- * campaign_save.c, campaign_report.c, campaign_trials.c and campaign_unrepeated.c; and their test,
- * tests/cli/test_campaign_state.c. */
+/* A campaign while it runs, as its parts share it.  Only they, the files campaign_*.c, include it;
+ * and their test, tests/cli/test_campaign_state.c. */
 #ifndef CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
 #define CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
 
@@ -94,20 +91,6 @@ void campaign_report_shrunk_dispute(struct campaign *campaign,
                                     const struct trial_result *trial_result,
                                     const struct saved_repro *saved);
 
-/* --- campaign_outputs.c --- */
-
-/* Saves what the target printed in that trial, if it is one of the first or has a finding that is
- * one of the first.  Returns path; NULL: nothing is saved. */
-const char *campaign_save_output(struct campaign *campaign, const struct trial_result *trial_result,
-                                 char path[FILE_PATH_BYTES]);
-
-/* Names the files that are saved of a trial whatever it shows: PART-SEED. */
-void campaign_print_base(const struct campaign *campaign, const struct task *task,
-                         char base[FINDING_BASE_BYTES]);
-/* Saves the logs of the hosts of a trial that has some as DIR/logs/host-N.log, in the place of
- * those of a trial before.  The bytes are not forced to the disk: the trial gives them again. */
-void campaign_save_logs(struct campaign *campaign, const struct trial_result *trial_result);
-
 /* --- campaign_findings.c --- */
 
 /* Counts the findings of a trial; those worth it go into the queue.  The gravest is selected
@@ -149,6 +132,15 @@ void campaign_settle_unrepeated(struct campaign *campaign);
 /* The list of a trial that is to be kept: saves it, as far as --results-limit allows, and reports
  * why it ran out of memory. */
 void campaign_keep_trial(struct campaign *campaign, struct trial_result *trial_result);
+
+/* Saves what the target printed in that trial, if it is one of the first or has a finding that is
+ * one of the first.  Returns path; NULL: nothing is saved. */
+const char *campaign_save_output(struct campaign *campaign, const struct trial_result *trial_result,
+                                 char path[FILE_PATH_BYTES]);
+
+/* Saves the logs of the hosts of a trial that has some as DIR/logs/host-N.log, in the place of
+ * those of a trial before.  The bytes are not forced to the disk: the trial gives them again. */
+void campaign_save_logs(struct campaign *campaign, const struct trial_result *trial_result);
 
 /* --- campaign_trials.c --- */
 

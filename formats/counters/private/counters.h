@@ -3,6 +3,7 @@
 #ifndef FORMATS_COUNTERS_PRIVATE_COUNTERS_H
 #define FORMATS_COUNTERS_PRIVATE_COUNTERS_H
 
+#include "formats/common/cursor.h"
 #include "formats/common/import.h"
 #include "formats/common/phrase.h"
 
@@ -18,7 +19,6 @@ struct counter {
 /* The next name that a number follows; moves the cursor behind it.  False: there is none.  Numbers
  * of more than 18 digits are passed over.  Linear. */
 bool counter_next(struct phrase_cursor *cursor, struct counter *counter);
-bool counter_is(const struct counter *counter, const char *name);
 
 /* One device of which sums are known: whole granules. */
 struct counted_device {

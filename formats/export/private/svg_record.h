@@ -11,9 +11,9 @@ enum { SVG_POINT_COUNT_MAX = 1024 };
 
 /* Times in what follows count ops in the order in which they were told. */
 
+enum svg_value { SVG_STACK, SVG_IN_USE, SVG_QUEUED, SVG_HOLE, SVG_VALUE_COUNT };
 struct svg_point {
-    uint64_t in_use_bytes, stack_bytes, queued_bytes; /* the most within it */
-    uint64_t hole_bytes;                              /* the smallest largest hole */
+    uint64_t values[SVG_VALUE_COUNT]; /* the most within it; of the largest hole, the least */
 };
 struct svg_curve {
     struct svg_point points[SVG_POINT_COUNT_MAX];
@@ -51,6 +51,22 @@ struct svg_record {
     struct svg_curve *curves; /* by host */
     uint64_t ops_per_point, time;
 };
+
+enum { SVG_HOST_COUNT_MAX = 8 };
+
+/* What of a run is drawn, where a picture has no room for all of it. */
+struct svg_choice {
+    const struct svg_failure *about;    /* the failure that it is about; NULL: there is none */
+    uint32_t hosts[SVG_HOST_COUNT_MAX]; /* that are drawn: host_count of them */
+    uint32_t host_count;
+    size_t rect_count, move_count; /* of the record: the first are drawn */
+    size_t whole_move_count;       /* that might be */
+    bool is_whole_near;            /* all rectangles near the failure are drawn */
+};
+
+/* Brings what is drawn to the front of the record's rectangles and moves, and drops rectangles of
+ * hosts that are not drawn. */
+struct svg_choice svg_choose(struct svg_record *record);
 
 /* Appends the picture.  It may reorder and drop what the record has. */
 void svg_draw(struct svg_record *record, struct writing *text);

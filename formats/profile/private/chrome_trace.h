@@ -3,6 +3,7 @@
 #ifndef FORMATS_PROFILE_PRIVATE_CHROME_TRACE_H
 #define FORMATS_PROFILE_PRIVATE_CHROME_TRACE_H
 
+#include "formats/common/cursor.h"
 #include "formats/common/import_error.h"
 
 #include <jansson.h>
@@ -33,7 +34,6 @@ struct chrome_trace {
 enum import_result chrome_trace_read(struct chrome_trace *trace);
 /* Whether the text may be one: an object that has "traceEvents". */
 bool chrome_trace_is_likely(const char *text, size_t length);
-bool chrome_trace_has_word(const char *text, size_t length, const char *word);
 
 /* Sets the error with line and column of a byte: the reason, or, at the end of the text, that it is
  * cut off. */

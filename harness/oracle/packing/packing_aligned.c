@@ -2,7 +2,6 @@
 
 #include "harness/base/align.h"
 #include "harness/base/check.h"
-#include "harness/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,75 +34,29 @@ struct aligned_search {
     size_t depth; /* of the node that is visited */
 };
 
-/* qsort passes no context: what the indices stand for is beside them. */
-struct ordered_item {
-    struct packing_item item;
-    uint32_t index;
-};
-
-static int compare_items(const void *a, const void *b)
-{
-    const struct ordered_item *left = a;
-    const struct ordered_item *right = b;
-    if (left->item.size_bytes != right->item.size_bytes) {
-        return compare_numbers(right->item.size_bytes, left->item.size_bytes);
-    }
-    if (left->item.align_bytes != right->item.align_bytes) {
-        return compare_numbers(left->item.align_bytes, right->item.align_bytes);
-    }
-    return compare_numbers(left->index, right->index);
-}
-
-static void add_to_types(struct aligned_search *search, const struct packing_item *item,
+static void add_to_types(struct aligned_search *search, const struct packing_sorted_item *item,
                          size_t position)
 {
-    const uint64_t granule = search->problem->granule_bytes;
-    const uint64_t size = item->size_bytes / granule;
-    const uint64_t align = item->align_bytes / granule;
     struct aligned_type *last = &search->types[search->type_count];
-    if (search->type_count > 0 && last[-1].size == size && last[-1].align == align) {
+    if (search->type_count > 0 && last[-1].size == item->size && last[-1].align == item->align) {
         last[-1].count++;
         return;
     }
-    *last = (struct aligned_type){.size = size, .align = align, .count = 1, .next = position};
+    *last = (struct aligned_type){
+        .size = item->size, .align = item->align, .count = 1, .next = position};
     search->type_count++;
 }
 
 static void sort_into_types(struct aligned_search *search)
 {
-    const struct packing_problem *problem = search->problem;
-    const size_t count = problem->item_count;
-    struct ordered_item *items = packing_take(search->packing, count, sizeof *items);
+    const size_t count = search->problem->item_count;
+    const struct packing_sorted_item *items = packing_sort_items(search->packing, search->problem);
     search->order = packing_take(search->packing, count, sizeof *search->order);
     search->types = packing_take(search->packing, count, sizeof *search->types);
     for (size_t i = 0; i < count; i++) {
-        items[i] = (struct ordered_item){problem->items[i], (uint32_t)i};
-    }
-    qsort(items, count, sizeof *items, compare_items);
-    for (size_t i = 0; i < count; i++) {
         search->order[i] = items[i].index;
-        add_to_types(search, &items[i].item, i);
+        add_to_types(search, &items[i], i);
     }
-}
-
-static int compare_bins(const void *a, const void *b)
-{
-    const struct packing_bin *left = a;
-    const struct packing_bin *right = b;
-    const uint64_t left_length = left->end - left->start;
-    const uint64_t right_length = right->end - right->start;
-    if (left_length != right_length) {
-        return compare_numbers(left_length, right_length);
-    }
-    return compare_numbers(right->start, left->start);
-}
-
-static void sort_bins(struct aligned_search *search)
-{
-    const size_t count = search->problem->bin_count;
-    search->bins = packing_take(search->packing, count, sizeof *search->bins);
-    memcpy(search->bins, search->problem->bins, count * sizeof *search->bins);
-    qsort(search->bins, count, sizeof *search->bins, compare_bins);
 }
 
 static uint64_t bin_start(const struct aligned_search *search, size_t bin)
@@ -225,7 +178,7 @@ enum packing_result packing_search_aligned(struct packing *packing,
         return PACKING_UNKNOWN;
     }
     sort_into_types(&search);
-    sort_bins(&search);
+    search.bins = packing_sort_bins(search.packing, search.problem);
     search.nodes = packing_take(packing, problem->item_count + problem->bin_count,
                                 sizeof *search.nodes);
     search.nodes[0] = (struct aligned_node){.at = bin_start(&search, 0),

@@ -1,6 +1,7 @@
 #include "harness/oracle/packing/private/packing_search.h"
 
 #include "harness/base/check.h"
+#include "harness/base/search.h"
 
 #include <string.h>
 
@@ -22,17 +23,9 @@ static void fill_places(const struct packing_sizes *sizes, struct place *places)
 /* The first place with room for size; count when there is none. */
 static size_t first_with_room(const struct place *places, size_t count, uint64_t size)
 {
-    size_t low = 0;
-    size_t high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (places[middle].room < size) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    size_t first;
+    SEARCH_FIRST(first, 0, count, places[first].room >= size);
+    return first;
 }
 
 /* Moves place i, which has lost room, down to where it belongs. */

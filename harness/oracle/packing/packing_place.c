@@ -15,13 +15,9 @@ static int compare_descending(const void *a, const void *b)
 {
     const struct indexed *left = a;
     const struct indexed *right = b;
-    if (left->key != right->key) {
-        return compare_numbers(right->key, left->key);
-    }
-    if (left->second_key != right->second_key) {
-        return compare_numbers(right->second_key, left->second_key);
-    }
-    return compare_numbers(left->index, right->index);
+    return compare_then(compare_numbers(right->key, left->key),
+                        compare_then(compare_numbers(right->second_key, left->second_key),
+                                     compare_numbers(left->index, right->index)));
 }
 
 /* By bin of the sizes, which bin of the problem it is. */

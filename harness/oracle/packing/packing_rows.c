@@ -102,10 +102,8 @@ static int compare_thinned(const void *a, const void *b)
 {
     const struct thinned *left = a;
     const struct thinned *right = b;
-    if (left->lost != right->lost) {
-        return compare_numbers(left->lost, right->lost);
-    }
-    return compare_numbers(left->row.used, right->row.used);
+    return compare_then(compare_numbers(left->lost, right->lost),
+                        compare_numbers(left->row.used, right->row.used));
 }
 
 void packing_rows_thin(struct packing_rows *rows, size_t width, const uint64_t *lost)

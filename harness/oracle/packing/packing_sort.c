@@ -1,5 +1,8 @@
 #include "harness/oracle/packing/private/packing_search.h"
 
+#include "harness/base/order.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 /* Below this insertion is faster than counting digits. */
@@ -58,6 +61,47 @@ void packing_sort(uint64_t *values, uint64_t *spare, size_t count)
     if (from != values) {
         memcpy(values, from, count * sizeof *values);
     }
+}
+
+/* --- a problem's items and bins --- */
+
+static int compare_items(const void *a, const void *b)
+{
+    const struct packing_sorted_item *left = a;
+    const struct packing_sorted_item *right = b;
+    return compare_then(compare_numbers(right->size, left->size),
+                        compare_then(compare_numbers(left->align, right->align),
+                                     compare_numbers(left->index, right->index)));
+}
+
+struct packing_sorted_item *packing_sort_items(struct packing *packing,
+                                               const struct packing_problem *problem)
+{
+    struct packing_sorted_item *items = packing_take(packing, problem->item_count, sizeof *items);
+    for (size_t i = 0; i < problem->item_count; i++) {
+        items[i] = (struct packing_sorted_item){
+            problem->items[i].size_bytes / problem->granule_bytes,
+            problem->items[i].align_bytes / problem->granule_bytes, (uint32_t)i};
+    }
+    qsort(items, problem->item_count, sizeof *items, compare_items);
+    return items;
+}
+
+static int compare_bins(const void *a, const void *b)
+{
+    const struct packing_bin *left = a;
+    const struct packing_bin *right = b;
+    return compare_then(compare_numbers(left->end - left->start, right->end - right->start),
+                        compare_numbers(right->start, left->start));
+}
+
+struct packing_bin *packing_sort_bins(struct packing *packing,
+                                      const struct packing_problem *problem)
+{
+    struct packing_bin *bins = packing_take(packing, problem->bin_count, sizeof *bins);
+    memcpy(bins, problem->bins, problem->bin_count * sizeof *bins);
+    qsort(bins, problem->bin_count, sizeof *bins, compare_bins);
+    return bins;
 }
 
 size_t packing_run_end(const uint64_t *values, size_t count, size_t i)

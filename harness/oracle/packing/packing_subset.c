@@ -1,6 +1,7 @@
 #include "harness/oracle/packing/private/packing_search.h"
 
 #include "harness/base/random.h"
+#include "harness/base/search.h"
 
 #include <string.h>
 
@@ -34,17 +35,9 @@ static void offer_choice(struct chooser *chooser, uint64_t left, size_t prefix,
 /* The first index from `from` on whose value is at most room. */
 static size_t first_within(const struct packing_subset *subset, size_t from, uint64_t room)
 {
-    size_t low = from;
-    size_t high = subset->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (subset->values[middle] > room) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    size_t first;
+    SEARCH_FIRST(first, from, subset->count, subset->values[first] <= room);
+    return first;
 }
 
 /* Of the values from `from` on, the one or two that leave the least of room; extra[0 .. fixed) come

@@ -2,9 +2,8 @@
 
 #include "harness/base/align.h"
 #include "harness/base/check.h"
-#include "harness/base/order.h"
+#include "harness/base/search.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Any packing can be taken in the order of its places, bin after bin, and put down item by item,
@@ -36,42 +35,10 @@ struct table {
 
 /* --- the question --- */
 
-/* qsort passes no context: what an index stands for is beside it. */
-struct table_item {
-    uint64_t size, align;
-    uint32_t index;
-};
-
-static int compare_items(const void *a, const void *b)
-{
-    const struct table_item *left = a;
-    const struct table_item *right = b;
-    if (left->size != right->size) {
-        return compare_numbers(right->size, left->size);
-    }
-    if (left->align != right->align) {
-        return compare_numbers(left->align, right->align);
-    }
-    return compare_numbers(left->index, right->index);
-}
-
-static struct table_item *sort_items(struct table *table)
-{
-    const struct packing_problem *problem = table->problem;
-    struct table_item *items = packing_take(table->packing, problem->item_count, sizeof *items);
-    for (size_t i = 0; i < problem->item_count; i++) {
-        items[i] = (struct table_item){problem->items[i].size_bytes / problem->granule_bytes,
-                                       problem->items[i].align_bytes / problem->granule_bytes,
-                                       (uint32_t)i};
-    }
-    qsort(items, problem->item_count, sizeof *items, compare_items);
-    return items;
-}
-
 static void sort_into_kinds(struct table *table)
 {
     const size_t count = table->problem->item_count;
-    const struct table_item *items = sort_items(table);
+    const struct packing_sorted_item *items = packing_sort_items(table->packing, table->problem);
     table->order = packing_take(table->packing, count, sizeof *table->order);
     table->kinds = packing_take(table->packing, count, sizeof *table->kinds);
     for (size_t i = 0; i < count; i++) {
@@ -87,28 +54,13 @@ static void sort_into_kinds(struct table *table)
     }
 }
 
-static int compare_bins(const void *a, const void *b)
-{
-    const struct packing_bin *left = a;
-    const struct packing_bin *right = b;
-    const uint64_t left_length = left->end - left->start;
-    const uint64_t right_length = right->end - right->start;
-    if (left_length != right_length) {
-        return compare_numbers(left_length, right_length);
-    }
-    return compare_numbers(right->start, left->start);
-}
-
-/* The shortest first: they leave the fewest choices. */
 static void sort_bins(struct table *table)
 {
     const struct packing_problem *problem = table->problem;
     const size_t count = problem->bin_count;
     const uint64_t granule = problem->granule_bytes;
-    struct packing_bin *sorted = packing_take(table->packing, count, sizeof *sorted);
+    const struct packing_bin *sorted = packing_sort_bins(table->packing, problem);
     table->bins = packing_take(table->packing, count + 1, sizeof *table->bins);
-    memcpy(sorted, problem->bins, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare_bins);
     uint64_t offset = 0;
     for (size_t i = 0; i < count; i++) {
         table->bins[i] = (struct table_bin){sorted[i].start / granule, offset};
@@ -134,17 +86,9 @@ static bool offer_row(struct table *table, uint64_t used, uint64_t place)
 
 static size_t bin_of_place(const struct table *table, uint64_t place)
 {
-    size_t low = 0;
-    size_t high = table->problem->bin_count;
-    while (low + 1 < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (table->bins[middle].offset <= place) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    size_t above; /* the first bin has offset 0 */
+    SEARCH_FIRST(above, 1, table->problem->bin_count, table->bins[above].offset > place);
+    return above - 1;
 }
 
 static uint64_t sum_used(const struct table *table, uint64_t used)

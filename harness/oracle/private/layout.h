@@ -1,7 +1,12 @@
-/* A layout of a reached state: where each block goes, and where the request. */
+/* How a plan is made of a reached state: a layout, where each block and the request go, and the
+ * order of the moves. */
 #ifndef HARNESS_ORACLE_PRIVATE_LAYOUT_H
 #define HARNESS_ORACLE_PRIVATE_LAYOUT_H
 
+#include "harness/device/span_map.h"
+#include "harness/oracle/plan.h"
+#include "harness/oracle/private/repack.h"
+#include "harness/oracle/proof.h"
 #include "harness/oracle/reach.h"
 
 /* A run of free bytes. */
@@ -45,5 +50,45 @@ static inline uint64_t layout_cost(const struct reach *reach, const uint64_t *to
     }
     return bytes;
 }
+
+/* --- plan_layout.c --- */
+
+void layout_deinit(struct layout *layout);
+
+/* FOUND, NONE, or UNKNOWN when the packing's budget nodes_max ended. */
+enum plan_result layout_find(struct layout *layout, const struct reach *reach,
+                             struct repack *repack, uint64_t nodes_max);
+/* The same answer without a layout, at a fraction of the cost; *nodes_left becomes what is left of
+ * the budget. */
+enum plan_result layout_exists(const struct reach *reach, struct repack *repack,
+                               uint64_t *nodes_left);
+
+/* --- plan_slide.c --- */
+
+/* Sets to, address and moved_bytes of a layout that has room for the ranges of the reach, of which
+ * none is in host memory.  False: there is none.  O(ranges), and what it takes to price the
+ * insertions that may be cheaper than the best before them, which is bounded. */
+bool slide_find(struct layout *layout, const struct reach *reach);
+
+/* --- plan_moves.c: moves in an order that can be carried out one after the other --- */
+
+/* Zero is a valid start. */
+struct move_order {
+    struct proof_move *moves; /* move_count of them */
+    size_t move_count, move_capacity;
+    uint64_t staged_count;
+    struct span_map occupied;            /* by range index, while ordering */
+    uint32_t *blocker;                   /* by range: the range it waits for */
+    uint32_t *waiter_head, *waiter_next; /* by range: those that wait for it */
+    uint32_t *ready;   /* ready_count ranges whose destination may have become free */
+    uint8_t *progress; /* by range: enum in plan_moves.c */
+    size_t ready_count, capacity;
+    bool is_used;
+};
+void move_order_deinit(struct move_order *order);
+
+/* to: by range of the reach, where it goes; all destinations are disjoint.  Where blocks wait for
+ * each other in a circle one of them goes through host memory.  O(moves log ranges). */
+void move_order_find(struct move_order *order, const struct reach *reach, const uint64_t *to);
 
 #endif

@@ -1,54 +1,14 @@
-/* What a rule is judged on.  The road of a call alone (judge_*.c) and that of calls that overlap
- * (overlap_*.c, judge_overlap.c) both fill it, and both ask the one function that the rule's row
- * names (harness/oracle/rule_list.h). */
+/* What a rule is judged on.  The road of a call alone and that of calls that overlap both fill it,
+ * and both ask the one function that the rule's row names (harness/oracle/rule_list.h). */
 #ifndef HARNESS_RULES_PRIVATE_EVIDENCE_H
 #define HARNESS_RULES_PRIVATE_EVIDENCE_H
 
 #include "harness/rules/judge.h"
 
-/* What was looked at, for rules that are judged at more than one moment. */
 enum sight {
-    SIGHT_ANSWER,    /* what the call was answered: its result, its handle, its range */
-    SIGHT_CLASH,     /* the range of the answer is that of `other` */
-    SIGHT_STREAM,    /* the range of the answer meets memory that `other` left to its stream */
-    SIGHT_RECORDING, /* the same of memory that `other` left to its recording */
-    SIGHT_DONATION,  /* the answer to a donation of the block */
-    SIGHT_IMAGE,     /* the answer to an execution of the block, whose image was there */
-    SIGHT_STACK,     /* the stack of a program that was loaded or executed */
-    SIGHT_ABSENT,    /* the block that the call needs may be in host memory alone */
-    SIGHT_GONE,      /* the block that the call names is gone */
-    SIGHT_COPY,      /* a copy or stage, `made`, that reads or writes where the block is */
-    SIGHT_MOVE,      /* a copy or stage that is known to have moved the block to `address` */
-    SIGHT_PLACE,     /* after the op the block is at `address` */
-    SIGHT_NEIGHBOUR, /* the same, and its lower neighbour is at `below_address` */
-    SIGHT_SIZE,      /* the same, and the target says that it has size_bytes */
-    SIGHT_TAKEN,     /* the same, and another block is there */
-    SIGHT_PASSED,    /* after calls that overlapped the block, which was above `other`, is at its
-                        address */
-    SIGHT_TOUCH,     /* where a block is that nothing was to move */
-    SIGHT_STRANDED,  /* after the op the block is in host memory alone */
-    SIGHT_STAYS,     /* it still is, though a range at `address` was free before and after the op */
-    SIGHT_RETURN,    /* a block that was there is at `address` again */
-    SIGHT_RETAKEN,   /* the same, and `other` is there */
-    SIGHT_LOST,      /* the block has no address, and host memory does not hold it */
-    SIGHT_READ,      /* the block has no address, and does not read as it was written */
-    SIGHT_DEVICE,    /* what the device noticed during the call */
-    SIGHT_LATER,     /* what it noticed after it */
-    SIGHT_EFFORT,    /* what the failed call, which needed none of it, had the device do: `made` */
-    SIGHT_STAGE,     /* a stage, taken out by `made`, that a failed call left in host memory */
-    SIGHT_IMAGE_LEFT, /* after a failed call the target says that the image of the program in the
-                         slot, which is evicted, is at `address` */
-    SIGHT_ROW_LEFT,   /* after a failed call the report has a row, `address` and size_bytes, of what
-                         it was asked for */
-    SIGHT_MITIGATION, /* a mitigation, `made`, of a request, before it changed anything */
-    SIGHT_KEPT,       /* after an out-of-memory the idle program in the slot is still loaded */
-    SIGHT_REGION,     /* the region [address, address + size_bytes) that is given back, where the
-                         block in the slot lies; SLOT_NONE: no region begins there */
-    SIGHT_REPORT,     /* everything that the target can be asked about */
-    SIGHT_SLEEP,      /* how much memory the target has, asleep or awake */
-    SIGHT_WAKE,       /* what is left in host memory after a wake */
-    SIGHT_COST,       /* what ops cost so far, in `costs` */
-    SIGHT_CLOSE       /* the target is closed */
+#define SIGHT(enumerator, mechanism) SIGHT_##enumerator,
+#include "harness/rules/private/sight_list.h"
+#undef SIGHT
 };
 
 struct collective;
@@ -75,11 +35,10 @@ struct evidence {
     const struct collective *awaited; /* SIGHT_MITIGATION: in vain, by a wait; else NULL */
     struct cost_history *costs;       /* of the host, the op among them */
     uint64_t count;                   /* of regretted requests; of regions that are still held */
-    const char *mechanism;  /* of the finding; NULL: what was looked at tells it (enum sight) */
-    bool may_evict;         /* some call that may evict this program is under way */
-    bool has_moved;         /* something was copied or staged */
-    bool has_ended;         /* the call ended the block */
-    bool is_in_host_memory; /* SIGHT_TOUCH: the block is there alone */
+    bool may_evict;                   /* some call that may evict this program is under way */
+    bool has_moved;                   /* something was copied or staged */
+    bool has_ended;                   /* the call ended the block */
+    bool is_in_host_memory;           /* SIGHT_TOUCH: the block is there alone */
     bool may_be_absent; /* calls overlap: the block may have been in host memory alone, where it has
                            no place to keep */
     bool with_holes;    /* the largest hole is compared, too, which costs a walk over the blocks */
@@ -92,21 +51,46 @@ struct evidence {
  * after such findings, and the model still knows what the target has. */
 bool evidence_break(const struct evidence *evidence, enum rule rule, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same where the model cannot follow the target: the run ends in any case.  Returns false. */
-bool evidence_end(const struct evidence *evidence, enum rule rule, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
-/* The same, of which findings are told apart by mechanism. */
-static inline struct evidence evidence_named(const struct evidence *evidence, const char *mechanism)
+/* The same of a finding that is told apart by mechanism; NULL: what was looked at tells it. */
+bool evidence_break_as(const struct evidence *evidence, enum rule rule, const char *mechanism,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* The same where the model cannot follow the target: the run ends in any case.  Returns false. */
+bool evidence_end(const struct evidence *evidence, enum rule rule, const char *mechanism,
+                  const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* What was seen of a call, or (NULL) beside one; the rest is zero. */
+static inline struct evidence evidence_of(struct judge *judge, const struct host *host,
+                                          const struct call *call, enum sight sight)
 {
-    struct evidence named = *evidence;
-    named.mechanism = mechanism;
-    return named;
+    return (struct evidence){.judge = judge, .host = host, .call = call, .sight = sight};
+}
+
+/* The same of the block in the slot. */
+static inline struct evidence evidence_on(struct judge *judge, const struct host *host,
+                                          const struct call *call, enum sight sight, uint32_t slot)
+{
+    return (struct evidence){
+        .judge = judge, .host = host, .call = call, .sight = sight, .slot = slot};
 }
 
 static inline const struct block *evidence_block(const struct evidence *evidence)
 {
     return model_block(evidence->host->model, evidence->slot);
 }
+
+/* Asks the function that the rule's row names.  True: the rule is kept.  False: it is broken, or
+ * another of the same function is; *judge->verdict has the first broken one, with its reason. */
+bool rule_judge(enum rule rule, const struct evidence *evidence);
+
+/* bool rules_judge_overlap(const struct evidence *evidence); and so on, one for each row. */
+#define JUDGE(function) bool function(const struct evidence *evidence);
+#define ROAD(name)
+#define RULE(enumerator, name, gravity, promise, judge, plant) judge
+#include "harness/oracle/rule_list.h"
+#undef RULE
+#undef ROAD
+#undef JUDGE
 
 #endif

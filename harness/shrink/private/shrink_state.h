@@ -31,12 +31,6 @@ bool shrinker_try_subset(struct shrinker *shrinker);
 /* Tries the result with op i replaced; false when that changes nothing. */
 bool shrinker_try_op(struct shrinker *shrinker, size_t i, const struct op *op);
 
-/* Whether the op names the op `name`, as what it acts on or as its event. */
-static inline bool shrinker_names(const struct op *op, size_t name)
-{
-    return (op->flags & OP_RELATIVE) == 0 && (op->ref == name || op->event == name);
-}
-
 /* Asks for a block: an alloc or an output. */
 static inline bool shrinker_is_request(const struct op *op)
 {

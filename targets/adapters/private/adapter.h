@@ -12,19 +12,20 @@
 #include "targets/adapters/list.h"
 #undef ADAPTER
 
-/* Defines the target of that name and those options for allocator_VARIABLE, all of whose calls are
- * the kit's; what follows the options are further members of its table. */
-#define ADAPTER_TARGET(variable, name_, summary_, options_, ...)                                 \
-    static enum target_result target_open(                                                       \
-        const struct target_setup *setup, const struct device_services *device,                  \
-        struct target_instance **out, struct target_contract *contract, char *reason,            \
-        size_t reason_bytes)                                                                     \
-    {                                                                                            \
-        return kit_open(&allocator_##variable, options_, setup, device, out, contract, reason,   \
-                        reason_bytes);                                                           \
-    }                                                                                            \
-    const struct target adapter_##variable = {KIT_TABLE(name_, summary_, options_, target_open), \
-                                              __VA_ARGS__}
+/* Defines the target of that name and those rows of options, which are also those of
+ * allocator_VARIABLE; all of its calls are the kit's.  What follows are further members of its
+ * table. */
+#define ADAPTER_TARGET(variable, name_, summary_, options_, ...)                             \
+    static enum target_result target_open(                                                   \
+        const struct target_setup *setup, const struct device_services *device,              \
+        struct target_instance **out, struct target_contract *contract, char *reason,        \
+        size_t reason_bytes)                                                                 \
+    {                                                                                        \
+        return kit_open(&allocator_##variable, NULL, setup, device, out, contract, reason,   \
+                        reason_bytes);                                                       \
+    }                                                                                        \
+    const struct target adapter_##variable = {KIT_TABLE(name_, summary_, NULL, target_open), \
+                                              .options = (options_), __VA_ARGS__}
 
 /* Both allocators align what they return to 16 bytes. */
 enum { ADAPTER_GRANULE_BYTES = 16 };

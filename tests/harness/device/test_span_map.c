@@ -109,6 +109,38 @@ START_TEST(a_claim_is_the_new_range_or_one_that_is_in_its_way)
 }
 END_TEST
 
+/* The bounds are sums, as those of callers: a loop takes them as they are. */
+START_TEST(loops_go_over_the_ranges_that_their_bounds_meet)
+{
+    struct span_map map;
+    struct span span;
+    uint64_t all = 0, between = 0, within = 0;
+    const uint64_t from = 12, bytes = 30;
+    span_map_init(&map);
+    EACH_SPAN(&map, &span) {
+        ck_abort_msg("there is none");
+    }
+    for (uint64_t i = 0; i < 6; i++) {
+        span_map_insert(&map, &(struct span){10 * i, 10 * i + 5, i + 1, 0});
+    }
+    EACH_SPAN(&map, &span) {
+        all = all * 10 + span.owner;
+    }
+    EACH_SPAN_BETWEEN(&map, from, from + bytes, &span) {
+        between = between * 10 + span.owner;
+    }
+    EACH_SPAN_IN(&map, from, from + bytes, &span) {
+        within = within * 10 + span.owner;
+        span_map_erase(&map, span.start, span.end);
+    }
+    ck_assert_uint_eq(all, 123456);
+    ck_assert_uint_eq(between, 2345);
+    ck_assert_uint_eq(within, 2345);
+    ck_assert_uint_eq(map.count, 2);
+    span_map_deinit(&map);
+}
+END_TEST
+
 Suite *suite_of_span_map(void)
 {
     Suite *suite = suite_create("span_map");
@@ -117,6 +149,7 @@ Suite *suite_of_span_map(void)
     tcase_add_loop_test(tests, random_inserts_and_erases_equal_an_array_of_bytes, 0, 4);
     tcase_add_test(tests, find_gives_the_first_range_that_ends_above_the_address);
     tcase_add_test(tests, a_claim_is_the_new_range_or_one_that_is_in_its_way);
+    tcase_add_test(tests, loops_go_over_the_ranges_that_their_bounds_meet);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,5 +1,5 @@
 /* Sleeps slipped into scenarios: only for targets that sleep, each with its wake, and some fail. */
-#include "harness/generate/sleeping.h"
+#include "harness/generate/slipping.h"
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"

@@ -113,14 +113,12 @@ static void exchange_two(struct random *random)
 static void pack_all(void)
 {
     static uint64_t addresses[SLOT_COUNT_MAX];
-    struct span_cursor cursor;
     struct span span;
     uint64_t at = 0;
     size_t i = 0;
     uint32_t slot = SLOT_NONE;
     const struct span_map *map = model_map(model);
-    for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
-        span_map_get(map, &cursor, &span);
+    EACH_SPAN(map, &span) {
         addresses[i++] = at;
         at += span.end - span.start;
     }
@@ -152,12 +150,10 @@ static void change_something(struct random *random)
 /* Blocks by place, from the bottom. */
 static size_t list_blocks(const struct block *blocks[SLOT_COUNT_MAX])
 {
-    struct span_cursor cursor;
     struct span span;
     size_t count = 0;
     const struct span_map *map = model_map(model);
-    for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
-        span_map_get(map, &cursor, &span);
+    EACH_SPAN(map, &span) {
         blocks[count++] = model_block(model, (uint32_t)span.owner);
     }
     return count;

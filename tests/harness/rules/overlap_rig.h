@@ -6,7 +6,7 @@
 
 #include "harness/call/clients.h"
 #include "harness/call/driver.h"
-#include "harness/rules/judge_overlap.h"
+#include "harness/rules/overlap.h"
 #include "tests/harness/run/scripted_target.h"
 
 enum { CALL_COUNT_MAX = 96 };

@@ -1,7 +1,6 @@
 /* What becomes of a broken rule: which of several is told, what it is called, and what of the op
  * stays known besides. */
 #include "harness/rules/private/evidence.h"
-#include "harness/rules/private/rules.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -23,9 +22,9 @@ static void bench_init(struct bench *bench)
 /* Breaks the rule with the mechanism; NULL: what was looked at names it. */
 static bool break_rule(struct bench *bench, enum rule rule, const char *mechanism)
 {
-    const struct evidence evidence = {.judge = &bench->judge, .mechanism = mechanism};
+    const struct evidence evidence = {.judge = &bench->judge};
     bench->judge.asked = rule;
-    return evidence_break(&evidence, rule, "%s is broken", rule_info(rule)->name);
+    return evidence_break_as(&evidence, rule, mechanism, "%s is broken", rule_info(rule)->name);
 }
 
 static void begin_op(struct bench *bench)
@@ -136,11 +135,11 @@ START_TEST(what_the_model_cannot_follow_ends_every_run)
         bench_init(&bench);
         bench.judge.goes_on = goes_on != 0;
         bench.judge.asked = RULE_STATUS;
-        const struct evidence evidence = {.judge = &bench.judge, .mechanism = "now"};
-        ck_assert(!evidence_break(&evidence, RULE_STATUS, "one") || goes_on != 0);
+        const struct evidence evidence = {.judge = &bench.judge};
+        ck_assert(!evidence_break_as(&evidence, RULE_STATUS, "now", "one") || goes_on != 0);
         ck_assert(!bench.judge.cannot_follow);
         begin_op(&bench);
-        ck_assert(!evidence_end(&evidence, RULE_STATUS, "number %d", 2));
+        ck_assert(!evidence_end(&evidence, RULE_STATUS, "now", "number %d", 2));
         ck_assert(bench.judge.cannot_follow);
         if (goes_on == 0) { /* a run that goes on heard of it before */
             ck_assert_str_eq(bench.verdict.reason, "number 2");
@@ -310,9 +309,8 @@ START_TEST(what_was_looked_at_names_a_finding)
             .judge = &bench.judge, .sight = rows[i].sight, .may_evict = rows[i].may_evict};
         (void)evidence_break(&evidence, rows[i].rule, "now");
         ck_assert_str_eq(bench.verdict.mechanism, rows[i].mechanism);
-        const struct evidence named = evidence_named(&evidence, "by name");
         begin_op(&bench);
-        (void)evidence_break(&named, rows[i].rule, "now");
+        (void)evidence_break_as(&evidence, rows[i].rule, "by name", "now");
         ck_assert_str_eq(bench.verdict.mechanism, "by name");
     }
 }

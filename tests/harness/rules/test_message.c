@@ -1,6 +1,6 @@
 /* The grammar of the error texts of an out-of-memory, letter by letter: each word, each number and
  * the end of each text matter, and what is wrong with a text is told by its part. */
-#include "harness/rules/private/message.h"
+#include "harness/rules/private/families.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

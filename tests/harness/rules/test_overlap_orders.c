@@ -1,6 +1,6 @@
 /* Out-of-memories that an order of the overlapping calls justifies in which somebody got the place
  * of what makes way. */
-#include "harness/rules/private/overlap_orders.h"
+#include "harness/rules/private/pass.h"
 #include "harness/run/run_state.h"
 #include "tests/harness/rules/overlap_rig.h"
 #include "tests/helpers/suite.h"

@@ -4,7 +4,7 @@
 
 #include "harness/call/clients.h"
 #include "harness/device/timeline.h"
-#include "harness/generate/retrying.h"
+#include "harness/generate/slipping.h"
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"

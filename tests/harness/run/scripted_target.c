@@ -175,10 +175,8 @@ static void fake_report(struct target_instance *instance,
     }
     const struct model *model = run_model(script.run, instance->host);
     const struct span_map *map = model_map(model);
-    struct span_cursor cursor;
     struct span span;
-    for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
-        span_map_get(map, &cursor, &span);
+    EACH_SPAN(map, &span) {
         const struct block *block = model_block(model, (uint32_t)span.owner);
         row(context, &(struct target_row){block->address, block->size_bytes,
                                           (enum block_kind)block->kind, block->tag});

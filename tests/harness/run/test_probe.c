@@ -287,47 +287,16 @@ START_TEST(every_probe_has_a_case_a_name_of_its_own_and_a_summary)
 }
 END_TEST
 
-/* --- pairs --- */
-
-START_TEST(each_pair_has_a_place_of_its_own)
-{
-    bool taken[PROBE_PAIR_COUNT] = {false};
-    for (unsigned high = 1; high < PROBE_COUNT; high++) {
-        for (unsigned low = 0; low < high; low++) {
-            const uint32_t index = probe_pair_index((enum probe)low, (enum probe)high);
-            ck_assert_uint_lt(index, PROBE_PAIR_COUNT);
-            ck_assert_uint_eq(index, probe_pair_index((enum probe)high, (enum probe)low));
-            ck_assert(!taken[index]);
-            taken[index] = true;
-        }
-    }
-}
-END_TEST
-
-START_TEST(an_op_counts_its_probes_and_each_two_of_them)
+START_TEST(an_op_counts_each_of_its_probes)
 {
     uint64_t probes[PROBE_COUNT] = {0};
-    uint64_t pairs[PROBE_PAIR_COUNT] = {0};
     const enum probe last = (enum probe)(PROBE_COUNT - 1);
-    probe_count(UINT64_C(1) << 0 | UINT64_C(1) << 3 | UINT64_C(1) << last, probes, pairs);
-    probe_count(UINT64_C(1) << 3, probes, pairs);
+    probe_count(UINT64_C(1) << 0 | UINT64_C(1) << 3 | UINT64_C(1) << last, probes);
+    probe_count(UINT64_C(1) << 3, probes);
     ck_assert_uint_eq(probes_ever_hit(probes), 3);
+    ck_assert_uint_eq(probes[0], 1);
     ck_assert_uint_eq(probes[3], 2);
-    ck_assert_uint_eq(probe_pairs_ever_hit(pairs), 3);
-    ck_assert_uint_eq(pairs[probe_pair_index((enum probe)3, (enum probe)0)], 1);
-    ck_assert_uint_eq(pairs[probe_pair_index((enum probe)3, last)], 1);
-    ck_assert_uint_eq(pairs[probe_pair_index((enum probe)0, last)], 1);
-}
-END_TEST
-
-START_TEST(a_request_is_not_placed_and_refused_at_once)
-{
-    ck_assert(!probe_pair_is_possible(PROBE_DEVICE_FULL, PROBE_OOM_WITH_ENOUGH_FREE));
-    ck_assert(!probe_pair_is_possible(PROBE_EVICTED_FOR_A_BUFFER, PROBE_EVICTED_FOR_A_PROGRAM));
-    ck_assert(!probe_pair_is_possible(PROBE_DEVICE_FULL, PROBE_DEVICE_FULL));
-    ck_assert(probe_pair_is_possible(PROBE_DEVICE_FULL, PROBE_DRAINED_FOR_A_REQUEST));
-    ck_assert_uint_gt(probe_pairs_possible(), 0);
-    ck_assert_uint_lt(probe_pairs_possible(), PROBE_PAIR_COUNT);
+    ck_assert_uint_eq(probes[last], 1);
 }
 END_TEST
 
@@ -337,20 +306,6 @@ END_TEST
 static bool is_out_of_reach(enum probe probe)
 {
     return probe == PROBE_RETIRED_MEMORY;
-}
-
-static void check_pairs_are_possible(const struct run_totals *totals)
-{
-    for (unsigned high = 1; high < PROBE_COUNT; high++) {
-        for (unsigned low = 0; low < high; low++) {
-            const enum probe one = (enum probe)low;
-            const enum probe other = (enum probe)high;
-            ck_assert_msg(totals->probe_pairs[probe_pair_index(one, other)] == 0 ||
-                              probe_pair_is_possible(one, other),
-                          "%s and %s were hit by one op", probe_info(one)->name,
-                          probe_info(other)->name);
-        }
-    }
 }
 
 static void run_seeds(const struct scenario *scenario, struct run_totals *totals)
@@ -401,10 +356,8 @@ START_TEST(the_scenarios_reach_every_probe_in_their_reach)
             printf("\nnever: %s", probe_info((enum probe)i)->name);
         }
     }
-    printf("\n%" PRIu64 " of %" PRIu64 " pairs\n", probe_pairs_ever_hit(all.probe_pairs),
-           probe_pairs_possible());
+    printf("\n");
     fflush(stdout);
-    check_pairs_are_possible(&all);
     for (unsigned i = 0; i < PROBE_COUNT; i++) {
         ck_assert_msg(all.probes[i] > 0 || is_out_of_reach((enum probe)i), "no scenario reaches %s",
                       probe_info((enum probe)i)->name);
@@ -421,9 +374,7 @@ Suite *suite_of_probe(void)
                         CASE_COUNT);
     tcase_add_test(tests, memory_that_is_retired_is_seen);
     tcase_add_test(tests, every_probe_has_a_case_a_name_of_its_own_and_a_summary);
-    tcase_add_test(tests, each_pair_has_a_place_of_its_own);
-    tcase_add_test(tests, an_op_counts_its_probes_and_each_two_of_them);
-    tcase_add_test(tests, a_request_is_not_placed_and_refused_at_once);
+    tcase_add_test(tests, an_op_counts_each_of_its_probes);
     tcase_add_test(tests, the_scenarios_reach_every_probe_in_their_reach);
     suite_add_tcase(suite, tests);
     return suite;

@@ -1,4 +1,4 @@
-/* The short road of plain allocs and frees (rules/judge_plain.c) is the long one, to the last
+/* The short road of plain allocs and frees (rules/call.c) is the long one, to the last
  * observation: every list is run on both. */
 #include "harness/run/run_state.h"
 #include "harness/trial/trial_run.h"

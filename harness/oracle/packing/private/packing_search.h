@@ -128,6 +128,17 @@ static inline size_t packing_count_used(const struct packing_kind *kind, uint64_
 void packing_sort(uint64_t *values, uint64_t *spare, size_t count);
 /* The first index after i with another value. */
 size_t packing_run_end(const uint64_t *values, size_t count, size_t i);
+/* The items by size, the largest first, those of one size by alignment, the smallest first; size
+ * and align in granules, index: in the problem. */
+struct packing_sorted_item {
+    uint64_t size, align;
+    uint32_t index;
+};
+struct packing_sorted_item *packing_sort_items(struct packing *packing,
+                                               const struct packing_problem *problem);
+/* A copy of the bins, the shortest first, which leave the fewest choices. */
+struct packing_bin *packing_sort_bins(struct packing *packing,
+                                      const struct packing_problem *problem);
 
 /* --- packing_subset.c --- */
 

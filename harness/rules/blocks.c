@@ -1,0 +1,210 @@
+#include "harness/op/rounding.h"
+#include "harness/rules/private/families.h"
+
+#include <inttypes.h>
+
+/* Where a block is, and how large: of the range that a call was given, and of the place that a
+ * block has after an op. */
+
+bool rules_judge_too_small(const struct evidence *evidence)
+{
+    const uint64_t header_bytes = evidence->host->contract.header_bytes;
+    return (evidence->size_bytes >= header_bytes &&
+            evidence->size_bytes - header_bytes >= evidence->asked_bytes) ||
+           evidence_break(evidence, RULE_TOO_SMALL,
+                          header_bytes == 0
+                              ? "the block has %" PRIu64 " bytes for a request of %" PRIu64
+                              : "the block has %" PRIu64 " bytes for a request of %" PRIu64
+                                " behind a header of %" PRIu64,
+                          evidence->size_bytes, evidence->asked_bytes, header_bytes);
+}
+
+/* The size of a donated block was judged when it was made. */
+bool rules_judge_too_large(const struct evidence *evidence)
+{
+    const struct target_contract *contract = &evidence->host->contract;
+    const uint64_t most = rounding_bytes_max(&contract->rounding, contract->granule_bytes,
+                                             evidence->asked_bytes);
+    char text[ROUNDING_TEXT_BYTES];
+    if (evidence->size_bytes <= most) {
+        return true;
+    }
+    rounding_print(&contract->rounding, text);
+    return evidence_break(evidence, RULE_TOO_LARGE,
+                          "the block has %" PRIu64 " bytes for a request of %" PRIu64
+                          "; its contract (rounding %s) allows %" PRIu64,
+                          evidence->size_bytes, evidence->asked_bytes, text, most);
+}
+
+/* A block without an address takes what is free. */
+static bool is_in_device(const struct evidence *evidence)
+{
+    if (evidence->host->contract.placement != PLACEMENT_RANGES) {
+        return evidence->sight != SIGHT_ANSWER ||
+               evidence->size_bytes <= model_free_bytes(evidence->host->model);
+    }
+    const uint64_t capacity = model_capacity_bytes(evidence->host->model);
+    return evidence->size_bytes <= capacity && evidence->address <= capacity - evidence->size_bytes;
+}
+
+bool rules_judge_outside(const struct evidence *evidence)
+{
+    if (evidence->sight == SIGHT_DEVICE) {
+        return !device_left_range(evidence->host->device) ||
+               evidence_break(
+                   evidence, RULE_OUTSIDE, "%s",
+                   device_mapped_bytes(evidence->host->device) <
+                           model_capacity_bytes(evidence->host->model)
+                       ? "a copy met memory that the target gave back, or left the device"
+                       : "a copy left the device");
+    }
+    if (is_in_device(evidence)) {
+        return true;
+    }
+    if (evidence->host->contract.placement != PLACEMENT_RANGES) {
+        return evidence_break(evidence, RULE_OUTSIDE,
+                              "the block has %" PRIu64 " bytes, and no more than %" PRIu64
+                              " were free",
+                              evidence->size_bytes, model_free_bytes(evidence->host->model));
+    }
+    return evidence->sight == SIGHT_ANSWER
+               ? evidence_break(evidence, RULE_OUTSIDE,
+                                "[0x%" PRIx64 ", +%" PRIu64 ") is not in the device",
+                                evidence->address, evidence->size_bytes)
+               : evidence_break(evidence, RULE_OUTSIDE, "block %" PRIu32 " moved to 0x%" PRIx64,
+                                evidence_block(evidence)->op, evidence->address);
+}
+
+bool rules_judge_misaligned(const struct evidence *evidence)
+{
+    const uint64_t address = evidence->address + evidence->host->contract.header_bytes;
+    const bool is_aligned = address % evidence->align_bytes == 0;
+    if (evidence->sight == SIGHT_ANSWER) {
+        return (is_aligned && evidence->size_bytes % evidence->host->contract.granule_bytes == 0) ||
+               evidence_break(evidence, RULE_MISALIGNED,
+                              "0x%" PRIx64 " (%" PRIu64 " bytes) is not aligned to %" PRIu64,
+                              address, evidence->size_bytes, evidence->align_bytes);
+    }
+    return is_aligned ||
+           evidence_break(evidence, RULE_MISALIGNED, "block %" PRIu32 " moved to 0x%" PRIx64,
+                          evidence_block(evidence)->op, evidence->address);
+}
+
+bool rules_judge_recorded(const struct evidence *evidence)
+{
+    const struct block *kept = model_block(evidence->host->model, evidence->other);
+    return evidence_break(evidence, RULE_RECORDED,
+                          "[0x%" PRIx64 ", +%" PRIu64 ") lies on block %" PRIu32 " at 0x%" PRIx64
+                          ", to which recording %" PRIu32 " writes each time that it is played",
+                          evidence->address, evidence->size_bytes, kept->op, kept->address,
+                          kept->recording);
+}
+
+/* --- blocks on each other, and on the stack --- */
+
+static bool break_clash(const struct evidence *evidence, enum rule rule, const char *state)
+{
+    const struct block *other = model_block(evidence->host->model, evidence->other);
+    return evidence_break(
+        evidence, rule, "[0x%" PRIx64 ", +%" PRIu64 ") lies on %s block %" PRIu32 " at 0x%" PRIx64,
+        evidence->address, evidence->size_bytes, state, other->op, other->address);
+}
+
+/* SIGHT_ANSWER and SIGHT_PLACE: the range lies above the stack. */
+static bool judge_above_stack(const struct evidence *evidence)
+{
+    const uint64_t stack_end = model_reserved_bytes(evidence->host->model);
+    if (evidence->address >= stack_end) {
+        return true;
+    }
+    return evidence->sight == SIGHT_ANSWER
+               ? evidence_break(evidence, RULE_OVERLAP,
+                                "0x%" PRIx64 " lies in the stack, which ends at 0x%" PRIx64,
+                                evidence->address, stack_end)
+               : evidence_break(evidence, RULE_OVERLAP,
+                                "block %" PRIu32 " moved to 0x%" PRIx64
+                                ", into the stack, which ends at 0x%" PRIx64,
+                                evidence_block(evidence)->op, evidence->address, stack_end);
+}
+
+static bool judge_stack(const struct evidence *evidence)
+{
+    struct span span;
+    const struct model *model = evidence->host->model;
+    const uint64_t reserved = model_reserved_bytes(model);
+    const uint64_t stack = evidence->size_bytes > reserved ? evidence->size_bytes : reserved;
+    const bool is_free = stack <= model_capacity_bytes(model) &&
+                         !span_map_intersects(model_map(model), 0, stack, &span);
+    return is_free || evidence_break(evidence, RULE_OVERLAP,
+                                     "the stack [0, 0x%" PRIx64 ") lies on a block", stack);
+}
+
+bool rules_judge_overlap(const struct evidence *evidence)
+{
+    switch (evidence->sight) {
+    case SIGHT_CLASH:
+        return break_clash(evidence, RULE_OVERLAP, "live");
+    case SIGHT_TAKEN:
+        return evidence_break(evidence, RULE_OVERLAP,
+                              "block %" PRIu32 " was moved onto another block",
+                              evidence_block(evidence)->op);
+    case SIGHT_RETAKEN:
+        return evidence_break(evidence, RULE_OVERLAP,
+                              "block %" PRIu32 " came back from host memory onto block %" PRIu32,
+                              evidence_block(evidence)->op,
+                              model_block(evidence->host->model, evidence->other)->op);
+    case SIGHT_STACK:
+        return judge_stack(evidence);
+    default:
+        return judge_above_stack(evidence);
+    }
+}
+
+/* --- queued frees --- */
+
+/* Whether the call releases the last thing that the block waits for, which was freed before.  The
+ * target knows of the free: one that moves blocks accepts queued frees. */
+static bool is_released_last(const struct evidence *evidence)
+{
+    const struct call *call = evidence->call;
+    const struct block *block = evidence_block(evidence);
+    return call != NULL && call->op.kind == OP_RELEASE && call->result == TARGET_OK &&
+           call->slot == evidence->slot && block->hold_count == 1 && block->use_count == 0 &&
+           block->wait_count == 0;
+}
+
+/* Writing over a queued free is wrong even if its events complete before the call returns.  What a
+ * call releases itself it may write over. */
+bool rules_judge_reused_early(const struct evidence *evidence)
+{
+    if (evidence->sight == SIGHT_CLASH) {
+        return model_block(evidence->host->model, evidence->other)->state != BLOCK_DYING ||
+               break_clash(evidence, RULE_REUSED_EARLY, "dying");
+    }
+    if (evidence->sight == SIGHT_STREAM && evidence->other == SLOT_NONE) {
+        const struct model *model = evidence->host->model;
+        const uint32_t stream = op_stream(&evidence->call->op);
+        const uint64_t kept_bytes = model_kept_elsewhere_bytes(model, stream);
+        return model_free_bytes(model) >= kept_bytes ||
+               evidence_break(evidence, RULE_REUSED_EARLY,
+                              "with the block for stream %" PRIu32 " %" PRIu64
+                              " bytes are free, and at least %" PRIu64
+                              " are kept for streams whose events are not done",
+                              stream, model_free_bytes(model), kept_bytes);
+    }
+    if (evidence->sight == SIGHT_STREAM) {
+        const struct block *kept = model_block(evidence->host->model, evidence->other);
+        return evidence_break(
+            evidence, RULE_REUSED_EARLY,
+            "[0x%" PRIx64 ", +%" PRIu64 ") for stream %" PRIu32 " lies on block %" PRIu32
+            " at 0x%" PRIx64 ", freed on stream %u, where its events are not done",
+            evidence->address, evidence->size_bytes, op_stream(&evidence->call->op), kept->op,
+            kept->address, kept->stream);
+    }
+    const struct block *block = evidence_block(evidence);
+    return block->state != BLOCK_DYING || evidence->may_be_absent || is_released_last(evidence) ||
+           evidence_break(evidence, RULE_REUSED_EARLY,
+                          "a copy to 0x%" PRIx64 " overwrites block %" PRIu32
+                          ", whose events are not done",
+                          evidence->made->to, block->op);
+}

@@ -1,0 +1,293 @@
+#include "harness/base/array.h"
+#include "harness/base/check.h"
+#include "harness/rules/private/cost_history.h"
+#include "harness/rules/private/families.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { LOOK_OPS_MIN = 64, LOOK_BLOCKS_PER_OP = 8 };
+/* The first 1000 ops may have all that 1000 ops may. */
+enum { LATENCY_OPS = 1000 };
+
+/* --- adding --- */
+
+bool cost_history_wants_holes(const struct cost_history *costs)
+{
+    return costs->op_count >= costs->look_due;
+}
+
+void cost_history_see_holes(struct cost_history *costs, uint64_t hole_count, uint64_t block_count)
+{
+    const uint64_t spread = block_count / LOOK_BLOCKS_PER_OP;
+    costs->hole_count = hole_count;
+    costs->look_due = costs->op_count + (spread > LOOK_OPS_MIN ? spread : LOOK_OPS_MIN);
+}
+
+void cost_history_add(struct cost_history *costs, const struct cost_sample *sample)
+{
+    costs->classes_now[COST_BLOCKS] = cost_class_of(sample->block_count);
+    costs->classes_now[COST_HOLES] = cost_class_of(costs->hole_count);
+    for (unsigned axis = 0; axis < COST_AXIS_COUNT; axis++) {
+        cost_class_add(&costs->classes[axis][costs->classes_now[axis]], &sample->cost);
+    }
+    costs->op_count++;
+    costs->is_beyond = sample->is_beyond;
+    costs->beyond_count += sample->is_beyond;
+    CHECK_COSTLY(costs->beyond_count <= costs->op_count);
+}
+
+/* --- growth --- */
+
+enum target_growth cost_declared(const struct target_cost *declared, enum cost_measure measure)
+{
+    return measure == COST_CALLS         ? declared->calls
+           : measure == COST_MOVED_BYTES ? declared->moved_bytes
+                                         : declared->accesses;
+}
+
+bool cost_history_find_growth(struct cost_history *costs, const struct target_cost *declared,
+                              struct cost_growth *found)
+{
+    for (unsigned measure = 0; measure < COST_MEASURE_COUNT; measure++) {
+        for (unsigned axis = 0; axis < COST_AXIS_COUNT; axis++) {
+            struct cost_growth at = {.measure = (enum cost_measure)measure,
+                                     .axis = (enum cost_axis)axis,
+                                     .to = costs->classes_now[axis]};
+            if (!costs->has_grown[measure] &&
+                cost_classes_exceed(costs->classes[axis], at.measure,
+                                    cost_declared(declared, at.measure), at.to, &at.from)) {
+                costs->has_grown[measure] = true;
+                *found = at;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* --- single ops --- */
+
+uint64_t cost_history_beyond_max(const struct cost_history *costs,
+                                 const struct target_latency *latency)
+{
+    CHECK_COSTLY(latency->per_mille <= LATENCY_OPS);
+    const uint64_t count = costs->op_count > LATENCY_OPS ? costs->op_count : LATENCY_OPS;
+    return count * (LATENCY_OPS - latency->per_mille) / LATENCY_OPS;
+}
+
+/* --- what it cost --- */
+
+/* A wait in which nothing completed did nothing. */
+static bool has_completed(const struct host *host, const struct device_call *calls, size_t count,
+                          size_t wait)
+{
+    const uint64_t after = wait + 1 < count ? calls[wait + 1].completed_before
+                                            : timeline_completed_count(host->timeline);
+    return after > calls[wait].completed_before;
+}
+
+static uint64_t asked_bytes(const struct call *call)
+{
+    return call->result == TARGET_OK && judge_is_request(&call->op) ? call->op.size_bytes : 0;
+}
+
+void judge_take_plain_cost(struct judge *judge, const struct call *call)
+{
+    judge->cost = (struct op_cost){.calls = judge->cost.calls, .asked_bytes = asked_bytes(call)};
+    judge->is_cost_counted = true;
+}
+
+void judge_note_cost(struct judge *judge, const struct host *host, const struct call *call)
+{
+    size_t count = 0;
+    const struct device_call *calls = device_calls(host->device, &count);
+    judge->cost = (struct op_cost){.calls = device_call_total(host->device),
+                                   .accesses = host->has_cost ? host->access_count : 0,
+                                   .asked_bytes = asked_bytes(call)};
+    for (size_t i = 0; i < count; i++) {
+        const enum device_call_kind kind = calls[i].kind;
+        const bool is_move = kind == DEVICE_CALL_COPY || kind == DEVICE_CALL_STAGE_OUT;
+        if (calls[i].result != DEVICE_OK) {
+            continue;
+        }
+        judge->cost.moved_bytes += is_move ? calls[i].bytes : 0;
+        judge->cost.effects += is_move || kind == DEVICE_CALL_UNLOAD ||
+                               (kind == DEVICE_CALL_WAIT && has_completed(host, calls, count, i));
+    }
+    CHECK_COSTLY(judge->cost.effects <= count);
+}
+
+/* --- whether it counts --- */
+
+/* Calls on one block or program: the others are asked to do what costs, or are none of the target.
+ */
+static bool is_counted_kind(enum op_kind kind)
+{
+    switch (kind) {
+    case OP_ALLOC:
+    case OP_OUTPUT:
+    case OP_DONATE:
+    case OP_FREE:
+    case OP_FREE_AFTER:
+    case OP_USE:
+    case OP_HOLD:
+    case OP_RELEASE:
+    case OP_LOAD:
+    case OP_EXECUTE:
+    case OP_UNLOAD:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What the device did wrong costs calls, in that op or in those that bring a block back.  Of lanes
+ * nobody knows whose call it was. */
+static bool is_counted(const struct judge *judge, const struct host *host, const struct call *call)
+{
+    return is_counted_kind((enum op_kind)call->op.kind) && !call->is_pinned && !call->is_deferred &&
+           host->guard == NULL && host->clients == NULL && !judge->had_absent &&
+           !judge->cannot_follow && !device_had_fault(host->device);
+}
+
+static struct cost_history *find_costs(struct judge *judge, const struct host *host)
+{
+    if (judge->cost_count < judge->host_count) {
+        judge->costs = array_resized(judge->costs, judge->host_count * sizeof *judge->costs);
+        for (uint32_t i = judge->cost_count; i < judge->host_count; i++) {
+            judge->costs[i].run = judge->run - 1;
+        }
+        judge->cost_count = judge->host_count;
+    }
+    struct cost_history *costs = &judge->costs[host->index];
+    if (costs->run != judge->run) {
+        *costs = (struct cost_history){.run = judge->run};
+    }
+    return costs;
+}
+
+/* --- judging --- */
+
+static bool is_beyond(const struct target_latency *latency, const struct op_cost *cost)
+{
+    return latency->per_mille > 0 &&
+           ((latency->calls_max > 0 && cost->calls > latency->calls_max) ||
+            (latency->moved_bytes_max > 0 && cost->moved_bytes > latency->moved_bytes_max));
+}
+
+static void add_cost(struct cost_history *costs, const struct judge *judge, const struct host *host)
+{
+    const uint64_t block_count = model_counters(host->model)->block_count;
+    if (cost_history_wants_holes(costs)) {
+        cost_history_see_holes(costs, model_hole_count(host->model), block_count);
+    }
+    cost_history_add(costs, &(const struct cost_sample){
+                                .cost = judge->cost,
+                                .block_count = block_count,
+                                .is_beyond = is_beyond(&host->contract.latency, &judge->cost)});
+}
+
+void judge_op_cost(struct judge *judge, const struct host *host, const struct call *call)
+{
+    judge->is_cost_counted = is_counted(judge, host, call);
+    if (!judge->is_cost_counted || !host->has_cost) {
+        return;
+    }
+    struct cost_history *costs = find_costs(judge, host);
+    add_cost(costs, judge, host);
+    if (judge->cost.calls == 0 && judge->cost.accesses == 0) {
+        return;
+    }
+    struct evidence evidence = evidence_of(judge, host, call, SIGHT_COST);
+    evidence.costs = costs;
+    (void)rule_judge(RULE_LATENCY, &evidence);
+    (void)rule_judge(RULE_COST, &evidence);
+}
+
+/* What ops cost: how it grows over a run, and how much a single one may have the device do. */
+
+enum { MEAN_BYTES = 32 };
+
+/* "17.5", rounded down. */
+static const char *print_mean(const struct cost_class *class, enum cost_measure measure,
+                              char text[MEAN_BYTES])
+{
+    const uint64_t spent = class->spent[measure];
+    const uint64_t units = cost_class_units(class, measure);
+    CHECK(units > 0);
+    (void)snprintf(text, MEAN_BYTES, "%" PRIu64 ".%u", spent / units,
+                   (unsigned)((unsigned __int128)(spent % units) * 10 / units));
+    return text;
+}
+
+static const char *growth_word(enum target_growth growth)
+{
+    static const char *const words[] = {[TARGET_GROWTH_UNDECLARED] = "undeclared",
+                                        [TARGET_GROWTH_CONSTANT] = "constant",
+                                        [TARGET_GROWTH_LOGARITHMIC] = "logarithmic",
+                                        [TARGET_GROWTH_LINEAR] = "linear"};
+    return words[growth];
+}
+
+static const char *const measure_words[COST_MEASURE_COUNT] = {[COST_CALLS] = "device calls",
+                                                              [COST_MOVED_BYTES] = "moved bytes",
+                                                              [COST_ACCESSES] = "memory accesses"};
+static const char *const unit_words[COST_MEASURE_COUNT] = {[COST_CALLS] = "op and effect",
+                                                           [COST_MOVED_BYTES] = "byte asked for",
+                                                           [COST_ACCESSES] = "op and effect"};
+static const char *const axis_words[COST_AXIS_COUNT] = {
+    [COST_BLOCKS] = "blocks", [COST_HOLES] = "holes"};
+
+bool rules_judge_cost(const struct evidence *evidence)
+{
+    const struct target_cost *declared = &evidence->host->contract.cost;
+    struct cost_growth at;
+    if (!cost_history_find_growth(evidence->costs, declared, &at)) {
+        return true;
+    }
+    const struct cost_class *classes = evidence->costs->classes[at.axis];
+    char mechanism[VERDICT_MECHANISM_BYTES];
+    char from[MEAN_BYTES], to[MEAN_BYTES];
+    (void)snprintf(mechanism, sizeof mechanism, "%s against %s", measure_words[at.measure],
+                   axis_words[at.axis]);
+    return evidence_break_as(
+        evidence, RULE_COST, mechanism,
+        "%s %s for each %s with %" PRIu64 " to %" PRIu64 " %s, but %s with %" PRIu64 " to %" PRIu64
+        "; the contract declares %s growth",
+        print_mean(&classes[at.from], at.measure, from), measure_words[at.measure],
+        unit_words[at.measure], (UINT64_C(1) << at.from) - 1, (UINT64_C(2) << at.from) - 2,
+        axis_words[at.axis], print_mean(&classes[at.to], at.measure, to),
+        (UINT64_C(1) << at.to) - 1, (UINT64_C(2) << at.to) - 2,
+        growth_word(cost_declared(declared, at.measure)));
+}
+
+/* "2000 device calls, of which 64 are allowed". */
+static void describe_excess(const struct evidence *evidence, bool is_of_calls, char *text,
+                            size_t text_bytes)
+{
+    const struct target_latency *latency = &evidence->host->contract.latency;
+    const struct op_cost *cost = &evidence->judge->cost;
+    (void)snprintf(text, text_bytes, "%" PRIu64 " %s, of which %" PRIu64 " are allowed",
+                   is_of_calls ? cost->calls : cost->moved_bytes,
+                   measure_words[is_of_calls ? COST_CALLS : COST_MOVED_BYTES],
+                   is_of_calls ? latency->calls_max : latency->moved_bytes_max);
+}
+
+bool rules_judge_latency(const struct evidence *evidence)
+{
+    const struct target_latency *latency = &evidence->host->contract.latency;
+    const struct cost_history *costs = evidence->costs;
+    const uint64_t beyond_max = cost_history_beyond_max(costs, latency);
+    if (!costs->is_beyond || costs->beyond_count <= beyond_max) {
+        return true;
+    }
+    const bool is_of_calls = latency->calls_max > 0 &&
+                             evidence->judge->cost.calls > latency->calls_max;
+    char excess[96];
+    describe_excess(evidence, is_of_calls, excess, sizeof excess);
+    return evidence_break_as(
+        evidence, RULE_LATENCY, measure_words[is_of_calls ? COST_CALLS : COST_MOVED_BYTES],
+        "it took %s; %" PRIu64 " of %" PRIu64 " ops were beyond a bound, and %" PRIu64 " may be",
+        excess, costs->beyond_count, costs->op_count, beyond_max);
+}

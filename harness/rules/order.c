@@ -1,0 +1,216 @@
+#include "harness/base/align.h"
+#include "harness/rules/private/families.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Only where blocks are plain ranges.  A refused call excuses what comes after it.  What room is
+ * kept for a block in host memory nobody can see, a free that the harness keeps back is no queued
+ * free of the target, and next to lanes events complete between a look at them and what follows
+ * from it. */
+static bool is_judged(const struct judge *judge, const struct host *host, const struct call *call)
+{
+    const struct target_contract *contract = &host->contract;
+    return (contract->order_binds || contract->evicts_until_fits) && contract->queues_frees &&
+           contract->placement == PLACEMENT_RANGES && contract->header_bytes == 0 &&
+           host->clients == NULL && judge_is_request(&call->op) && !judge->had_absent &&
+           !device_had_fault(host->device) && model_absent_count(host->model) == 0;
+}
+
+/* A wait for what is done already is none. */
+static bool is_mitigation(const struct device_call *made, uint64_t completed_after)
+{
+    return made->kind == DEVICE_CALL_COPY || made->kind == DEVICE_CALL_STAGE_OUT ||
+           made->kind == DEVICE_CALL_UNLOAD ||
+           (made->kind == DEVICE_CALL_WAIT && completed_after > made->completed_before);
+}
+
+bool judge_order(struct judge *judge, const struct host *host, const struct call *call,
+                 const struct device_call *made, uint64_t completed_after, bool has_moved)
+{
+    if (!is_mitigation(made, completed_after) || !is_judged(judge, host, call)) {
+        return true;
+    }
+    struct evidence begun = evidence_on(judge, host, call, SIGHT_MITIGATION, SLOT_NONE);
+    begun.made = made;
+    begun.has_moved = has_moved;
+    return rule_judge(RULE_ORDER, &begun);
+}
+
+/* What is larger than the device is out of memory whatever goes. */
+static bool can_ever_fit(const struct host *host, const struct call *call)
+{
+    const struct oom_request request = judge_request(host, call);
+    const uint64_t capacity = model_capacity_bytes(host->model);
+    return request.stack_bytes <= capacity && request.size_bytes <= capacity - request.stack_bytes;
+}
+
+bool judge_last_eviction(struct judge *judge, const struct host *host, const struct call *call)
+{
+    struct evidence kept = evidence_of(judge, host, call, SIGHT_KEPT);
+    if (!host->contract.evicts_until_fits || !is_judged(judge, host, call) ||
+        !judge_may_evict(host, &call->op) || !can_ever_fit(host, call)) {
+        return true;
+    }
+    for (size_t i = 0; i < model_program_count(host->model); i++) {
+        const struct block *program = model_program(host->model, i);
+        kept.slot = model_slot_of_op(host->model, program->op);
+        if (judge_is_evictable(call, kept.slot, program) && !rule_judge(RULE_ORDER, &kept)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether a mitigation of a request had to wait for others: for those before it in the contract's
+ * order, and for the hole that was there. */
+
+static enum mitigation mitigation_of(const struct device_call *made)
+{
+    switch (made->kind) {
+    case DEVICE_CALL_WAIT:
+        return MITIGATION_DRAIN;
+    case DEVICE_CALL_UNLOAD:
+        return MITIGATION_EVICT;
+    default:
+        return MITIGATION_DEFRAGMENT;
+    }
+}
+
+/* Whether the contract has the first of them, and before the other one. */
+static bool comes_before(const struct target_contract *contract, enum mitigation first,
+                         enum mitigation other)
+{
+    for (unsigned i = 0; i < MITIGATION_ORDER_COUNT; i++) {
+        if (contract->order[i] == other || contract->order[i] == MITIGATION_NONE) {
+            return false;
+        }
+        if (contract->order[i] == first) {
+            return contract->order_binds;
+        }
+    }
+    return false;
+}
+
+/* --- what the others could do --- */
+
+static bool is_evictable(const struct evidence *evidence, uint32_t slot)
+{
+    return judge_may_evict(evidence->host, &evidence->call->op) &&
+           judge_is_evictable(evidence->call, slot, model_block(evidence->host->model, slot));
+}
+
+/* Whether [from, to) has room for the block that is asked for. */
+static bool has_room(const struct oom_request *request, uint64_t from, uint64_t to)
+{
+    const uint64_t at = align_up(from, request->align_bytes);
+    return at <= to && request->size_bytes <= to - at;
+}
+
+/* Whether the request has a place as the blocks lie; without_idle: the programs that it may evict
+ * are gone. */
+static bool fits_in_place(const struct evidence *evidence, bool without_idle)
+{
+    const struct model *model = evidence->host->model;
+    const struct oom_request request = judge_request(evidence->host, evidence->call);
+    const uint64_t reserved = model_reserved_bytes(model);
+    uint64_t at = request.stack_bytes > reserved ? request.stack_bytes : reserved;
+    struct span span;
+    bool is_found = request.size_bytes == 0;
+    EACH_SPAN(model_map(model), &span) {
+        if (without_idle && is_evictable(evidence, (uint32_t)span.owner)) {
+            continue;
+        }
+        if (span.start < request.stack_bytes) {
+            return false;
+        }
+        is_found = is_found || has_room(&request, at, span.start);
+        at = span.end;
+    }
+    const uint64_t capacity = model_capacity_bytes(model);
+    return request.stack_bytes <= capacity && (is_found || has_room(&request, at, capacity));
+}
+
+/* Whether moves alone make room, in an order that every contract with moves allows. */
+static bool fits_by_sliding(const struct evidence *evidence)
+{
+    return evidence->host->contract.defrag != DEFRAG_NONE &&
+           state_fits(evidence, &(const struct reach_limits){.moves = true});
+}
+
+/* Whether a free is queued that waiting can end. */
+static bool has_queued_free(const struct evidence *evidence)
+{
+    return evidence->host->contract.drains && model_dying_count(evidence->host->model) > 0 &&
+           reach_drain_ns(state_take(evidence)) > 0;
+}
+
+static bool has_idle_program(const struct evidence *evidence)
+{
+    const struct model *model = evidence->host->model;
+    for (size_t i = 0; i < model_program_count(model); i++) {
+        if (is_evictable(evidence, model_slot_of_op(model, model_program(model, i)->op))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether evictions could do more: one that evicts until it fits goes on in any case, another where
+ * that makes room. */
+static bool could_evict(const struct evidence *evidence)
+{
+    return evidence->host->contract.evicts_until_fits
+               ? has_idle_program(evidence)
+               : !evidence->has_moved && has_idle_program(evidence) &&
+                     fits_in_place(evidence, true);
+}
+
+/* --- the rule --- */
+
+static bool break_order(const struct evidence *evidence, enum mitigation begun, const char *missed)
+{
+    static const char *const names[] = {[MITIGATION_DRAIN] = "wait",
+                                        [MITIGATION_DEFRAGMENT] = "move",
+                                        [MITIGATION_EVICT] = "eviction"};
+    char mechanism[VERDICT_MECHANISM_BYTES];
+    (void)snprintf(mechanism, sizeof mechanism, "%s %s", names[begun], missed);
+    return evidence_break_as(evidence, RULE_ORDER, mechanism,
+                             "%s %s, for a request of %" PRIu64 " bytes",
+                             begun == MITIGATION_EVICT ? "an eviction" : names[begun], missed,
+                             judge_request(evidence->host, evidence->call).size_bytes);
+}
+
+/* After a move the places are known again when the op is over: what depends on them is not asked
+ * then. */
+static bool judge_begun(const struct evidence *evidence)
+{
+    const struct target_contract *contract = &evidence->host->contract;
+    const enum mitigation begun = mitigation_of(evidence->made);
+    const bool ends_when_it_fits = contract->order_binds || begun == MITIGATION_EVICT;
+    const bool has_places = !evidence->has_moved;
+    if (ends_when_it_fits && has_places && fits_in_place(evidence, false)) {
+        return break_order(evidence, begun, "although a hole fitted");
+    }
+    if (comes_before(contract, MITIGATION_DRAIN, begun) && has_queued_free(evidence)) {
+        return break_order(evidence, begun, "before the last queued free was awaited");
+    }
+    if (comes_before(contract, MITIGATION_DEFRAGMENT, begun) && has_places &&
+        fits_by_sliding(evidence)) {
+        return break_order(evidence, begun, "although moves were enough");
+    }
+    if (comes_before(contract, MITIGATION_EVICT, begun) && could_evict(evidence)) {
+        return break_order(evidence, begun, "before the programs were evicted");
+    }
+    return true;
+}
+
+bool rules_judge_order(const struct evidence *evidence)
+{
+    if (evidence->sight == SIGHT_MITIGATION) {
+        return judge_begun(evidence);
+    }
+    return evidence_break_as(evidence, RULE_ORDER, "program kept at an out-of-memory",
+                             "out of memory, but the idle program %" PRIu32 " is still loaded",
+                             evidence_block(evidence)->op);
+}

@@ -1,0 +1,281 @@
+/* The families of rules, as the road of a call alone (call.c) and that of calls that overlap
+ * (pass.c) ask them; the functions of the rules themselves are in the rows of
+ * harness/oracle/rule_list.h.
+ *
+ * Where nothing else is said, a function that returns bool sets the first broken rule in
+ * *judge->verdict and returns false, or returns true. */
+#ifndef HARNESS_RULES_PRIVATE_FAMILIES_H
+#define HARNESS_RULES_PRIVATE_FAMILIES_H
+
+#include "harness/oracle/oom.h"
+#include "harness/oracle/reach.h"
+#include "harness/rules/judge_request.h"
+#include "harness/rules/private/evidence.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct overlap_stages;
+
+/* --- absent.c: blocks in host memory come back as soon as they can --- */
+
+/* Before the op is taken into the model: what is free, if a block is in host memory. */
+void judge_note_holes(struct judge *judge, const struct host *host);
+/* After it: no live block is still there that a range had room for before the op and has after it,
+ * if the target was called and the device refused nothing. */
+bool judge_absent(struct judge *judge, const struct host *host, const struct call *call);
+
+/* --- answer.c: what the answer of a call does to the model --- */
+
+/* Takes an answer OK into the model that ended a block, or a hold of one: that breaks no rule. */
+void judge_take_end(struct host *host, const struct call *call);
+/* Takes an answer OK into the model. */
+bool judge_take_success(struct judge *judge, struct host *host, const struct call *call);
+/* The result is one that the request can get, and an answer FAILED says why. */
+bool judge_status(struct judge *judge, const struct host *host, const struct call *call);
+
+/* --- contents.c: the bytes that mark a block as itself, and whether they are still there --- */
+
+/* The block's bytes are its own from now on; and whether they still are. */
+void judge_stamp(const struct host *host, uint32_t slot);
+bool judge_has_contents(const struct host *host, uint32_t slot);
+/* Every block's bytes are its own, and nothing else is known of the memory. */
+void judge_stamp_all(const struct host *host);
+/* What became free loses its contents; the second also tells a target that does not queue frees. */
+void judge_clear_gone(struct host *host);
+void judge_free_deferred(struct host *host);
+/* The block is nowhere, or without its contents: breaks the rule that says so. */
+bool judge_lost(struct judge *judge, const struct host *host, uint32_t slot);
+/* Every block's contents, after moves. */
+bool judge_contents(struct judge *judge, const struct host *host);
+/* What is written into blocks without an address and read back (stamps.h): the block that the call
+ * names was read before it, each live one is read at a report. */
+bool judge_stamps(struct judge *judge, const struct host *host, const struct call *call);
+
+/* --- cost.c: what an op cost, held against what the contract promises of it --- */
+
+/* Right after a call alone: judge->cost is what it cost.  The target may be asked about itself
+ * afterwards, and that is no part of it. */
+void judge_note_cost(struct judge *judge, const struct host *host, const struct call *call);
+/* The same of a plain call, which is counted: judge->cost.calls is set. */
+void judge_take_plain_cost(struct judge *judge, const struct call *call);
+/* After the call was judged.  Says whether its cost is counted: not where a fault struck, and not
+ * what nobody counts: sleep, wake, defragment.  Of a host that has_cost it is added to what ops
+ * cost so far; sets *judge->verdict where a promise is broken, unless something graver is. */
+void judge_op_cost(struct judge *judge, const struct host *host, const struct call *call);
+
+/* --- counters.c, report.c: what the target says of itself, held against the model --- */
+
+/* The counters equal the model's; with_holes: the largest hole, too, which costs a walk over the
+ * blocks. */
+bool judge_counters(struct judge *judge, const struct host *host, const struct target_stats *stats,
+                    bool with_holes);
+/* What every op is asked, and nearly always the answer: each counter is exact, which is right
+ * whatever the contract says of it, unless late ones are followed.  Holes are not looked at. */
+static inline bool judge_counters_are_exact(const struct judge *judge, const struct host *host,
+                                            const struct target_stats *stats)
+{
+    const struct model_counters *is = model_counters(host->model);
+    return judge->histories == NULL && stats->bytes_in_use == is->in_use_bytes &&
+           stats->num_allocs == is->block_count && stats->bytes_limit == is->capacity_bytes &&
+           stats->bytes_reserved == is->reserved_bytes &&
+           stats->peak_bytes_reserved == is->peak_reserved_bytes &&
+           stats->peak_bytes_in_use >= is->peak_low_bytes &&
+           stats->peak_bytes_in_use <= is->peak_high_bytes &&
+           stats->largest_alloc_size == is->largest_block_bytes;
+}
+/* What the target said of its peak it cannot take back: of a peak that it may have had no more is
+ * left open. */
+static inline void judge_narrow_peak(struct host *host, uint64_t peak_bytes)
+{
+    const struct model_counters *is = model_counters(host->model);
+    if (is->peak_low_bytes != is->peak_high_bytes &&
+        host->contract.counting[TARGET_COUNTER_PEAK_BYTES_IN_USE] == TARGET_COUNT_EXACT &&
+        peak_bytes >= is->peak_low_bytes && peak_bytes <= is->peak_high_bytes) {
+        model_widen_peak(host->model, peak_bytes, peak_bytes);
+    }
+}
+/* The allocations report names each block once, largest first, and no two things share a handle. */
+bool judge_report(struct judge *judge, const struct host *host);
+/* Whether all that the row says is so of the block, its address left out. */
+static inline bool reported_row_is_of(const struct target_row *row, const struct block *block)
+{
+    return block->size_bytes == row->size_bytes && (enum block_kind)block->kind == row->kind &&
+           (row->kind == BLOCK_PROGRAM || row->kind == BLOCK_RETIRED || /* neither is told a tag */
+            block->tag == row->tag);
+}
+
+/* --- failed.c: a call that failed left all that can be seen of the target as it was --- */
+
+/* Whether the call, which failed, may have moved, evicted and awaited before that.  An answer that
+ * is wrong by itself says nothing of what was needed, and any call may bring blocks back from host
+ * memory. */
+bool judge_may_mitigate(const struct judge *judge, const struct call *call);
+/* A call that failed and may not mitigate did not; it left no stage in host memory but those of
+ * blocks that are there alone; no evicted program has an image; and, of a call alone, the report
+ * lists nothing of what it was asked for.  The last two are O(blocks): of out-of-memories one in
+ * eight is looked at so, which depends on the number of the op.  Where blocks are and how large is
+ * looked at with all places, numbers with all counters. */
+bool judge_failed(struct judge *judge, const struct host *host, const struct call *call);
+
+/* --- held_back.c, order.c: when a request mitigates --- */
+
+/* Of a call alone.  The made call was granted, and the model shows the moment before it; has_moved:
+ * something was copied or staged before it.  A request does not wait in vain for a collective
+ * although it fits without that wait. */
+bool judge_held_back(struct judge *judge, const struct host *host, const struct call *call,
+                     const struct device_call *made, bool has_moved);
+/* The same: mitigations come in the order that binds them; completed_after: completions when it
+ * returned. */
+bool judge_order(struct judge *judge, const struct host *host, const struct call *call,
+                 const struct device_call *made, uint64_t completed_after, bool has_moved);
+/* Of a call alone: an out-of-memory left no program that it had to evict. */
+bool judge_last_eviction(struct judge *judge, const struct host *host, const struct call *call);
+
+/* --- host_memory.c: the target's memory on the host --- */
+
+/* Both rules are kept at this moment, after as many blocks, events and programs as there are. */
+static inline bool judge_keeps_host_memory(const struct host *host)
+{
+    return device_keeps_host_memory(host->device, model_counters(host->model)->block_count +
+                                                      timeline_pending_count(host->timeline) +
+                                                      model_program_count(host->model));
+}
+/* After each call, or after calls that overlapped. */
+bool judge_host_memory(struct judge *judge, const struct host *host);
+/* After close: everything is given back. */
+void judge_host_closed(struct judge *judge, const struct host *host);
+
+/* --- log.c: the device calls of the log --- */
+
+/* Slot of the program that the unload names; SLOT_NONE: no op made one of that number. */
+uint32_t judge_unloaded_slot(const struct host *host, const struct device_call *unload);
+/* Whether the contract lets the op evict programs. */
+bool judge_may_evict(const struct host *host, const struct op *op);
+/* Whether the block in the slot is an idle program, other than that of the call. */
+bool judge_is_evictable(const struct call *call, uint32_t slot, const struct block *block);
+/* The program that is unloaded may be evicted; may_evict: a call for which is under way. */
+bool judge_eviction(struct judge *judge, const struct host *host, const struct device_call *unload,
+                    bool may_evict);
+/* Nothing lies where copy->made writes that is still needed.  stages: of calls that overlap; NULL:
+ * every block has its place. */
+bool judge_written(const struct evidence *copy, const struct overlap_stages *stages);
+/* Bounds that no single device call breaks. */
+bool judge_bounds(struct judge *judge, const struct host *host);
+/* Of a call alone: replays its log in its order, takes what it did into the model, and says whether
+ * it might; *moved is set when blocks were moved. */
+bool judge_device_calls(struct judge *judge, struct host *host, const struct call *call,
+                        bool *moved);
+
+/* --- message.c: the error text of an out-of-memory --- */
+
+/* What the text must say. */
+struct message_expected {
+    bool is_program;
+    uint64_t requested_bytes; /* of the block; 0 = only the stack can have failed */
+    uint64_t stack_bytes;     /* of a program, as asked */
+    uint64_t free_bytes, reserved_bytes;
+    uint64_t reservable_low_bytes, reservable_high_bytes;
+    uint64_t largest_hole_bytes;
+    bool has_fragmentation; /* nothing ever moves and the free bytes would do: the text must say so
+                             */
+    /* Any size will do there: the contract does not say how much it is. */
+    bool is_free_open, is_reserved_open, is_reservable_open, is_hole_open;
+};
+
+/* True when the text follows the grammar and each number that is not open prints as the model's.
+ * Else reason says what is wrong, and *lacking which part it is, without its numbers. */
+bool message_is_right(const char *text, const struct message_expected *expected,
+                      const char **lacking, char *reason, size_t reason_bytes);
+
+/* --- met.c: the blocks that the device calls of an op met, without a look at the others --- */
+
+/* After a granted request that copied or staged.  True: those blocks are where they may be, with
+ * their contents, and model and device say so, as after judge_places() and judge_contents().
+ * False: nothing changed, and all blocks are to be looked at: there is something else to judge, or
+ * something may be wrong, or they are few, or as many were looked at since all were.  So what a
+ * target says of a block that no call met is asked at the latest when as many were moved as there
+ * are, or when the run ends (judge_look_again).
+ * O(met log blocks). */
+bool judge_moves(struct judge *judge, struct host *host, const struct call *call);
+
+/* --- oom.c: an out-of-memory, and a stack that was granted --- */
+
+/* Judges the out-of-memory and its error text into *judge->verdict, with room for what is in host
+ * memory; while a block is there and a call was refused in the op, and where others of the process
+ * take from the device, the verdict stays NONE.  False: a promise is broken and the run ends, or
+ * our judges disagree. */
+bool judge_no_memory(struct judge *judge, struct host *host, const struct call *call);
+/* A load returned OK, and its image is in the model: *proof is the oracle's verdict on the state
+ * after it, as if the stack alone had been refused there.  NONE: it can be reserved for certain.
+ * DISPUTED: our judges disagree, and *judge->verdict says so.  judge->oom is that state. */
+void judge_loaded_stack(struct judge *judge, const struct host *host, const struct call *call,
+                        uint64_t stack_bytes, struct verdict *proof);
+
+/* --- places.c: where blocks are after an op, as far as the target and the log can say --- */
+
+enum place {
+    PLACE_DEVICE, /* at an address */
+    PLACE_HOST,   /* in host memory alone: the block is absent */
+    PLACE_NONE    /* the target says of no place that it is there, and it is not in host memory */
+};
+/* at->address is set for PLACE_DEVICE alone; so is at->size_bytes: 0 = the target was not asked, or
+ * does not say. */
+enum place judge_find_place(const struct judge *judge, const struct host *host,
+                            const struct call *call, uint32_t slot, struct target_block *at);
+/* The op took the handle of the block that it names. */
+bool judge_ended_handle(const struct call *call, uint32_t slot);
+/* Asks where all blocks are now and checks each change of place; moved: blocks were copied. */
+bool judge_places(struct judge *judge, struct host *host, const struct call *call, bool moved);
+/* Nothing was moved since the last op, and the block is where it was, with its contents. */
+bool judge_touched(struct judge *judge, const struct host *host, const struct call *call);
+
+/* --- regions.c: which regions of the device the target holds, and where the blocks lie --- */
+
+/* All are true at once where the contract does not grow. */
+
+/* A region was given back in the call: nothing lay there but what the call ends. */
+bool judge_region_given(struct judge *judge, const struct host *host, const struct call *call,
+                        const struct device_call *given);
+/* The model takes the regions that the device shows, and each block lies in one.  call: what it
+ * ends is not asked about yet; NULL: all are.  O(blocks) after a change. */
+bool judge_regions(struct judge *judge, struct host *host, const struct call *call);
+/* The target is closed: it holds none. */
+void judge_regions_closed(struct judge *judge, const struct host *host);
+/* After oom_take() of a request that was refused: where a shared device has no room for the region
+ * that it needs, also once all is done that the contract promises before, the device and *oom take
+ * that for a region refused.  Nothing where the device is not shared, or nothing grows. */
+void judge_pool(const struct host *host, struct oom *oom);
+
+/* --- regret.c: what a request cost beyond what it had to --- */
+
+/* The first eviction or move of a request: what it spends is held against the cheapest plan from
+ * here.  judge->before becomes the state, unless the model knows that no plan moves fewer bytes
+ * than the calls of the op do; then judge->is_cheapest is set, and judge->is_granule_short says of
+ * the state what a probe asks. */
+void judge_begin_spending(struct judge *judge, const struct host *host, const struct call *call);
+/* What the op regrets goes to judge->regret. */
+void judge_look_back(struct judge *judge, const struct host *host, const struct call *call);
+
+/* --- request.c: the state of a call alone, before its next device call --- */
+
+/* Takes it into the scratch of the judge, where it stays until the next state is taken.  Its
+ * evidence needs the judge, the host and the call.  O(blocks + events). */
+const struct oom *state_take(const struct evidence *evidence);
+/* Whether the request fits once the mitigations have gone so far, and blocks are moved by sliding
+ * alone.  False where a block is larger than was promised: what its target takes for free is not
+ * known.  Blocks have addresses.  O(blocks + events). */
+bool state_fits(const struct evidence *evidence, const struct reach_limits *limits);
+
+/* --- sleep.c: a target that sleeps and wakes --- */
+
+/* OP_SLEEP or OP_WAKE. */
+bool judge_is_sleep(const struct op *op);
+/* After any call: takes a sleep or a wake that was OK into the model, and looks at how much memory
+ * the target has. */
+bool judge_take_sleep(struct judge *judge, struct host *host, const struct call *call);
+/* After a sleep or a wake that leaves the target awake, once its places are known: what its blocks
+ * hold, and what is left of the sleep in host memory. */
+bool judge_after_sleep(struct judge *judge, struct host *host, const struct call *call);
+
+#endif
