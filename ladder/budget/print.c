@@ -3,6 +3,7 @@
 #include "harness/op/ops_file.h"
 #include "ladder/budget/private/holders.h"
 #include "present/table.h"
+#include "present/text_width.h"
 #include "present/wrap.h"
 #include "recording/device_name.h"
 #include "recording/repeat.h"
@@ -309,17 +310,22 @@ static void append_exceeded(const struct budget *budget, const struct budget_row
 static void append_head(const struct budget *budget, struct writing *text)
 {
     const struct budget_steps *steps = &budget->steps;
+    struct writing words;
+    writing_init(&words);
     writing_append_visible(text, budget->options->path);
     writing_append(text, " on target ");
     writing_append_visible(text, budget->recording.setup.target);
     writing_append_format(text, ": %zu ops", budget->recording.ops.count);
     if (steps->axis.count > 0) {
-        writing_append_format(text, ", %zu steps%s, %zu of them warm-up%s", steps->axis.count,
+        writing_append_format(&words, "%zu steps%s, %zu of them warm-up%s", steps->axis.count,
                               steps->axis.is_said      ? ""
                               : steps->axis.are_cycles ? " as memory rises and falls"
                                                        : " as the requests repeat",
                               steps->warmup_count, plural(steps->warmup_count, "", "s"));
+        const bool has_room = text_width(writing_string(text)) + words.length + 2 <= WIDTH;
+        writing_append_format(text, ",%s%s", has_room ? " " : "\n  ", writing_string(&words));
     }
+    writing_deinit(&words);
     writing_append(text, "\n\n");
 }
 
