@@ -9,8 +9,8 @@ expect_refusal 2 "did you mean 'run'" rnu
 expect_refusal 2 "unknown scenario 'fragmentation_strom'; did you mean 'fragmentation_storm'?" run fragmentation_strom
 expect_refusal 2 "unknown scenario 'xyzzy'" run slow_leak xyzzy
 expect_refusal 2 "unknown option '--sed'; did you mean '--seed'?" run --sed 1
-expect_refusal 2 "unknown option '--out'" replay x.ops --out y
-expect_refusal 2 "--certificates has no meaning with --shrink" replay --shrink x.ops --certificates y
+expect_refusal 2 "--out has no meaning with --shrink" replay --shrink x.ops --out y
+expect_refusal 2 "--shrink-budget applies to a search for fewer ops" replay x.ops --shrink-budget 5
 expect_refusal 2 "unknown option '--seed'; see hbmstress list --help" list --seed 1
 expect_refusal 2 "--seed needs a value" run --seed
 expect_refusal 2 "--seed: '-1'" run --seed -1
