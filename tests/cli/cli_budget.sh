@@ -148,7 +148,7 @@ for list in "$corpus"/causes/leak-near.ops "$corpus"/causes/spike-near.ops "$cor
     expect_exit 1 budget "$list" --peak $((peak - 1)) --ooms 1000
 done
 
-# The peak of each host is that of watch.
+# The peak of each host is that of explain --timeline.
 for list in "$corpus"/hangs/*.ops "$corpus"/clients/*.ops; do
     "$hbmstress" explain "$list" --timeline --json 2>err.txt | grep '"type":"memory"' | sed 's/.*"peak_bytes":\([0-9]*\).*/\1/' >watch.txt
     "$hbmstress" budget "$list" --peak 1 --ooms 1000 --json >out.txt 2>err.txt

@@ -286,7 +286,7 @@ explain corpus/field/kineto/out_of_memory.json
 explain corpus/field/kineto/window.json
 explain corpus/field/tpu_message/buffer_below_free_large.log
 explain message.log
-watch corpus/causes/leak.ops --alarm 90%
+explain corpus/causes/leak.ops --timeline --alarm 90%
 watch found
 check CERTIFICATE
 compare first_fit buddy corpus/causes/leak-near.ops --contract declared --shrink-budget 50
