@@ -26,7 +26,9 @@ void survey_curves_add(struct survey_curves *curves, const struct survey *survey
                                        model_capacity_bytes(model) - model_retired_bytes(model)};
     if (point.capacity_bytes > 0) {
         memory_track_add(&curves->tracks[host], point);
-        list_use_add(&curves->uses[host], survey->steps, op, point.used_bytes);
+        if (!curves->is_refused) {
+            list_use_add(&curves->uses[host], survey->steps, op, point.used_bytes);
+        }
     }
 }
 
@@ -68,6 +70,8 @@ void survey_hear(struct survey *survey, const struct run *run)
     raise_peak(survey, &survey->peaks[host], &now);
     raise_peak(survey, &survey->rows[host][find_row(survey, op)], &now);
     if (survey->curves != NULL) {
+        survey->curves->is_refused |= run_observation(run)->skipped == 0 &&
+                                      run_observation(run)->result == TARGET_NO_MEMORY;
         survey_curves_add(survey->curves, survey, run, op, survey->turn);
     }
     survey->turn++;

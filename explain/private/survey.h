@@ -22,6 +22,7 @@ struct survey_peak {
 /* What is in use over time, by host; retired memory is no part of a device.  A plain value of 13
  * MiB; all zero = nothing was added. */
 struct survey_curves {
+    bool is_refused; /* behind a refusal the list is no longer what the job did: nothing grows */
     struct memory_track tracks[OP_HOST_COUNT_MAX];
     struct list_use uses[OP_HOST_COUNT_MAX];
 };
