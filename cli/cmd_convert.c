@@ -16,15 +16,16 @@ static bool ends_in(const char *path, const char *suffix)
 
 static enum exit_code fail_unknown(const char *path, const char *kind)
 {
-    const char *names[KIND_COUNT_MAX] = {"ops"};
+    const char *names[KIND_COUNT_MAX];
     char hint[256] = "valid kinds: ops";
-    size_t count = 1;
+    size_t count = 0;
     for (size_t i = 0; exporters[i] != NULL; i++) {
-        CHECK(count < KIND_COUNT_MAX);
+        CHECK(count + 1 < KIND_COUNT_MAX);
         names[count++] = exporters[i]->name;
         const size_t used = strlen(hint);
         snprintf(hint + used, sizeof hint - used, ", %s", exporters[i]->name);
     }
+    names[count++] = "ops"; /* the last of equally near ones */
     return kind == NULL
                ? message_fail(EXIT_USAGE, "%s: its name does not say what it is; give --to; %s",
                               path, hint)

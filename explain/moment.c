@@ -26,19 +26,6 @@ void explain_take_moment(struct explanation *explanation, const struct run *run,
     explanation->occupancy = moment->occupancy;
 }
 
-static void note_use(struct explanation *explanation, const struct run *run, uint32_t host,
-                     uint32_t op)
-{
-    const struct model *model = run_model(run, host);
-    const struct memory_point point = {explanation->turn,
-                                       survey_in_use(explanation->survey, run, host),
-                                       model_capacity_bytes(model) - model_retired_bytes(model)};
-    if (point.capacity_bytes > 0) {
-        memory_track_add(&explanation->tracks[host], point);
-        list_use_add(&explanation->uses[host], explanation->steps, op, point.used_bytes);
-    }
-}
-
 /* The rows of a survey are in the order of time. */
 static void note_row(struct explanation *explanation, const struct run *run, uint32_t op)
 {
@@ -64,7 +51,7 @@ void explain_hear(struct explanation *explanation, const struct run *run)
         return;
     }
     const uint32_t host = run_ops(run)->ops[op].host;
-    note_use(explanation, run, host, op);
+    survey_curves_add(explanation->curves, explanation->survey, run, op, explanation->turn);
     if (host == explanation->host) {
         if (explanation->survey->peaks[host].turn == explanation->turn) {
             explain_take_moment(explanation, run, host, op);

@@ -74,17 +74,17 @@ void explain_peak(struct explanation *explanation)
 }
 
 /* One device over time; true: the alarm is reached. */
-static bool append_track(struct explanation *explanation, uint32_t host)
+static bool append_curve(struct explanation *explanation, const struct survey_curves *curves,
+                         uint32_t host)
 {
     const struct memory_chart chart = {
-        .alarm_percent = (unsigned)explanation->options->alarm_percent};
-    char name[DEVICE_NAME_BYTES], indented[DEVICE_NAME_BYTES + 2];
-    device_name(explanation->recording, host, name);
-    snprintf(indented, sizeof indented, "%s%s", explanation->is_json ? "" : "  ", name);
+        .alarm_percent = (unsigned)explanation->options->alarm_percent, .is_indented = true};
+    char name[DEVICE_NAME_BYTES];
     struct list_growth growth;
-    list_growth_find(&explanation->uses[host], explanation->steps, &growth);
+    list_growth_find(&curves->uses[host], explanation->steps, &growth);
     const int64_t slope = list_growth_per_1000_ops(&growth);
-    const struct memory_device device = {indented, &explanation->tracks[host], &slope};
+    const struct memory_device device = {device_name(explanation->recording, host, name),
+                                         &curves->tracks[host], &slope};
     if (explanation->is_json) {
         memory_chart_json(&chart, &device, &explanation->text);
     } else {
@@ -93,16 +93,18 @@ static bool append_track(struct explanation *explanation, uint32_t host)
     return chart.alarm_percent > 0 && memory_is_alarming(device.track, chart.alarm_percent);
 }
 
-/* Of the host that is explained; with --timeline of each. */
-static void append_tracks(struct explanation *explanation)
+/* Of the host that is explained, until then; with --timeline of each, over the whole run. */
+static void append_curves(struct explanation *explanation)
 {
     const bool has_all = explanation->options->has_timeline;
+    const struct survey_curves *curves = has_all ? explanation->survey->curves
+                                                 : explanation->curves;
     if (!explanation->is_json) {
         writing_append(&explanation->text, "\nMemory over time\n");
     }
     for (uint32_t host = 0; host < OP_HOST_COUNT_MAX; host++) {
-        if (explanation->tracks[host].point_count > 0 &&
-            (has_all || host == explanation->moment.host) && append_track(explanation, host)) {
+        if (curves->tracks[host].point_count > 0 && (has_all || host == explanation->moment.host) &&
+            append_curve(explanation, curves, host)) {
             explanation->is_alarmed = true;
         }
     }
@@ -113,10 +115,10 @@ void explain_pictures(struct explanation *explanation)
     struct writing *text = &explanation->text;
     const struct moment *moment = &explanation->moment;
     const enum import_view view = explanation->recording->view;
-    const bool has_track = explanation->tracks[moment->host].point_count > 0;
+    const bool has_track = explanation->curves->tracks[moment->host].point_count > 0;
     if (explanation->options->has_timeline ||
         (!explanation->is_json && moment->is_taken && view == IMPORT_EVENTS && has_track)) {
-        append_tracks(explanation);
+        append_curves(explanation);
     }
     if (explanation->is_json || !moment->is_taken || view == IMPORT_SUMS || !has_track) {
         return;

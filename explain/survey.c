@@ -17,6 +17,21 @@ uint64_t survey_in_use(const struct survey *survey, const struct run *run, uint3
     return model_in_use_without(model, survey->filler_tag) + model_reserved_bytes(model);
 }
 
+void survey_curves_add(struct survey_curves *curves, const struct survey *survey,
+                       const struct run *run, uint32_t op, uint64_t turn)
+{
+    const uint32_t host = run_ops(run)->ops[op].host;
+    const struct model *model = run_model(run, host);
+    const struct memory_point point = {turn, survey_in_use(survey, run, host),
+                                       model_capacity_bytes(model) - model_retired_bytes(model)};
+    if (point.capacity_bytes > 0) {
+        memory_track_add(&curves->tracks[host], point);
+        if (!curves->is_refused) {
+            list_use_add(&curves->uses[host], survey->steps, op, point.used_bytes);
+        }
+    }
+}
+
 /* By steps where each has a row or shares one with its neighbours; the first row has what comes
  * before the first step, too. */
 static size_t find_row(const struct survey *survey, uint32_t op)
@@ -54,6 +69,11 @@ void survey_hear(struct survey *survey, const struct run *run)
     survey->capacities[host] = model_capacity_bytes(run_model(run, host));
     raise_peak(survey, &survey->peaks[host], &now);
     raise_peak(survey, &survey->rows[host][find_row(survey, op)], &now);
+    if (survey->curves != NULL) {
+        survey->curves->is_refused |= run_observation(run)->skipped == 0 &&
+                                      run_observation(run)->result == TARGET_NO_MEMORY;
+        survey_curves_add(survey->curves, survey, run, op, survey->turn);
+    }
     survey->turn++;
 }
 

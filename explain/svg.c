@@ -44,7 +44,7 @@ static void append_title(const struct explanation *explanation, struct writing *
 static void draw_chart(struct explanation *explanation)
 {
     struct writing *svg = &explanation->svg;
-    const struct memory_track *track = &explanation->tracks[explanation->moment.host];
+    const struct memory_track *track = &explanation->curves->tracks[explanation->moment.host];
     svg_add_text(svg, LEFT, CHART_TOP - GAP, "start", "ink", "memory in use over time");
     draw_box(svg, LEFT, CHART_TOP, WIDTH, CHART_HEIGHT, "free");
     uint64_t from = 0;

@@ -59,8 +59,9 @@ struct view {
     struct survey survey;
 };
 
-static struct view *view_create(const struct recording *recording)
+static struct view *view_create(const struct explain_work *work)
 {
+    const struct recording *recording = work->recording;
     struct view *view = malloc(sizeof *view);
     CHECK(view != NULL);
     step_axis_init(&view->steps, recording->said, recording->said_count,
@@ -68,12 +69,17 @@ static struct view *view_create(const struct recording *recording)
                    recording->setup.granule_bytes);
     survey_init(&view->survey, &view->steps, &recording->setup,
                 recording->ops.count - lanes_switch_count(&recording->ops));
+    if (work->options->has_timeline) {
+        view->survey.curves = calloc(1, sizeof *view->survey.curves);
+        CHECK(view->survey.curves != NULL);
+    }
     return view;
 }
 
 static void view_destroy(struct view *view)
 {
     step_axis_deinit(&view->steps);
+    free(view->survey.curves);
     free(view);
 }
 
@@ -91,8 +97,8 @@ static struct explanation *explanation_create(const struct explain_work *work,
     explanation->oracle = oracle_create();
     explanation->history = malloc(sizeof *explanation->history);
     CHECK(explanation->history != NULL);
-    explanation->uses = calloc(OP_HOST_COUNT_MAX, sizeof *explanation->uses);
-    CHECK(explanation->uses != NULL);
+    explanation->curves = calloc(1, sizeof *explanation->curves);
+    CHECK(explanation->curves != NULL);
     history_init(explanation->history);
     explanation->history->whole = &work->recording->ops;
     writing_init(&explanation->text);
@@ -104,7 +110,7 @@ static void explanation_destroy(struct explanation *explanation)
 {
     history_deinit(explanation->history);
     free(explanation->history);
-    free(explanation->uses);
+    free(explanation->curves);
     if (explanation->trial != NULL) {
         what_if_trial_destroy(explanation->trial);
     }
@@ -334,7 +340,7 @@ static void explain_ops(const struct explain_work *work, struct view *view, int 
 void explain_and_answer(void *context, int file)
 {
     const struct explain_work *work = context;
-    struct view *view = view_create(work->recording);
+    struct view *view = view_create(work);
     if (lanes_are_in(&work->recording->ops)) {
         explain_lanes(work, view, file);
     } else {

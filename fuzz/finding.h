@@ -21,7 +21,8 @@ struct finding {
     const struct verdict *verdict;
 };
 
-/* A shrunk list is worth a minute of processor time, and no more: hbmstress shrink goes on. */
+/* A shrunk list is worth a minute of processor time, and no more: hbmstress replay --shrink goes
+ * on. */
 enum { FINDING_SHRINK_MS_MAX = 60 * 1000 };
 
 /* Prints the finding with its list, shrunk where that is asked for, and the line that repeats it to

@@ -142,6 +142,7 @@ size_t memory_chart_draw(const struct memory_chart *chart, const struct memory_d
     struct writing line;
     const bool is_alarming = memory_is_alarming(device->track, chart->alarm_percent);
     writing_init(&line);
+    writing_append(&line, chart->is_indented ? "  " : "");
     append_use(device, &line);
     append_cut(chart, writing_string(&line), COLOUR_NONE, text);
     writing_clear(&line);

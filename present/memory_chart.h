@@ -20,9 +20,10 @@ struct memory_device {
 
 /* How it is drawn. */
 struct memory_chart {
-    unsigned width;  /* columns of a terminal, > 0; lines are cut there.  0 = no terminal: whole
-                        lines without  any escape sequence */
-    bool has_colour; /* only on a terminal */
+    unsigned width;   /* columns of a terminal, > 0; lines are cut there.  0 = no terminal: whole
+                         lines without  any escape sequence */
+    bool has_colour;  /* only on a terminal */
+    bool is_indented; /* below a heading: two columns, but for the alarm */
     unsigned alarm_percent; /* of the capacity, 1..100; 0 = no alarm */
 };
 

@@ -211,8 +211,8 @@ static void append_zsh(struct writing *text, const char *words)
     }
 }
 
-static void append_zsh_option(struct writing *text, const struct subcommand *subcommand,
-                              const char *name, const struct option_row *option)
+static void append_zsh_option(struct writing *text, const char *name,
+                              const struct option_row *option)
 {
     const bool is_long = name[1] == '-';
     writing_append_format(text, "            '*%s%s[", name,
@@ -236,9 +236,9 @@ static void append_zsh_subcommand(struct writing *text, const struct subcommand 
     const size_t count = arguments_options(subcommand, options);
     writing_append_format(text, "    %s)\n        _arguments -S \\\n", subcommand->name);
     for (size_t i = 0; i < count; i++) {
-        append_zsh_option(text, subcommand, options[i]->name, options[i]);
+        append_zsh_option(text, options[i]->name, options[i]);
         if (options[i]->alias != NULL) {
-            append_zsh_option(text, subcommand, options[i]->alias, options[i]);
+            append_zsh_option(text, options[i]->alias, options[i]);
         }
     }
     writing_append_format(text, "            '*:%s: _hbmstress_values ",

@@ -202,5 +202,5 @@ void page_ops(struct writing *text, const char *date, const char *version)
                  "2: free_after block=0 event=1");
     mdoc_section(text, "SEE ALSO");
     writing_append(text,
-                   ".Xr hbmstress-import 1 ,\n.Xr hbmstress-list 1 ,\n.Xr hbmstress-replay 1\n");
+                   ".Xr hbmstress-convert 1 ,\n.Xr hbmstress-list 1 ,\n.Xr hbmstress-replay 1\n");
 }

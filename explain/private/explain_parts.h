@@ -13,9 +13,7 @@
 #include "harness/lanes/lanes_list.h"
 #include "harness/run/run.h"
 #include "measure/headroom.h"
-#include "present/memory_track.h"
 #include "recording/device_name.h"
-#include "recording/list_growth.h"
 #include "recording/occupancy.h"
 #include "recording/recording.h"
 
@@ -65,9 +63,8 @@ struct explanation {
     uint64_t turn; /* of the next op, as in struct survey */
     struct moment moment;
     struct oracle_largest largest; /* in place of the request that ran out of memory */
-    struct memory_track tracks[OP_HOST_COUNT_MAX];
-    bool is_alarmed;       /* one of them filled the share of its device that options name */
-    struct list_use *uses; /* by host */
+    struct survey_curves *curves;  /* until this moment */
+    bool is_alarmed;               /* a host filled the share of its device that options name */
     /* row_count of them, of host; --timeline; the last one may be the failure */
     struct moment_row rows[SURVEY_ROW_COUNT + 1];
     size_t row_count, row_next;
@@ -121,7 +118,7 @@ void explain_peak(struct explanation *explanation);
 /* Of the moment: what is lost to fragmentation, the largest request, the smallest capacities, the
  * point of no return; with --timeline the same over time. */
 void explain_numbers(struct explanation *explanation);
-/* In words alone: memory over time, and the heap. */
+/* Memory over time; in words also the heap. */
 void explain_pictures(struct explanation *explanation);
 /* The document of --svg: memory over time, and the heap, of the moment. */
 void explain_draw_svg(struct explanation *explanation);

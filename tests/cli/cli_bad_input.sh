@@ -4,12 +4,13 @@
 . "$(dirname "$0")/cli_common.sh"
 
 expect_refusal 2 "no subcommand"
-expect_refusal 2 "valid subcommands: list, run, replay, import, export, explain, shrink, check" frobnicate
+expect_refusal 2 "valid subcommands: new-target, infer, list, doctor, run, replay, pod, watch, merge, explain, check, report" frobnicate
 expect_refusal 2 "did you mean 'run'" rnu
 expect_refusal 2 "unknown scenario 'fragmentation_strom'; did you mean 'fragmentation_storm'?" run fragmentation_strom
 expect_refusal 2 "unknown scenario 'xyzzy'" run slow_leak xyzzy
 expect_refusal 2 "unknown option '--sed'; did you mean '--seed'?" run --sed 1
-expect_refusal 2 "unknown option '--out'" replay --shrink x.ops --out y
+expect_refusal 2 "--out has no meaning with --shrink" replay --shrink x.ops --out y
+expect_refusal 2 "--shrink-budget applies to a search for fewer ops" replay x.ops --shrink-budget 5
 expect_refusal 2 "unknown option '--seed'; see hbmstress list --help" list --seed 1
 expect_refusal 2 "--seed needs a value" run --seed
 expect_refusal 2 "--seed: '-1'" run --seed -1
@@ -73,14 +74,18 @@ for subcommand in replay convert explain "replay --shrink"; do
         expect_refusal 2 ".: the directory has no log" explain .
         ;;
     *)
-        expect_refusal 2 "one word too many" "$subcommand" a b
-        expect_refusal 2 ".: is a directory" "$subcommand" .
+        # shellcheck disable=SC2086
+        expect_refusal 2 "one word too many" $subcommand a b
+        # shellcheck disable=SC2086
+        expect_refusal 2 ".: is a directory" $subcommand .
         ;;
     esac
     : >empty.ops
-    expect_refusal 2 "empty.ops" "$subcommand" empty.ops
+    # shellcheck disable=SC2086
+    expect_refusal 2 "empty.ops" $subcommand empty.ops
     head -c 3000 "$hbmstress" >binary.ops
-    expect_refusal 2 "binary.ops" "$subcommand" binary.ops
+    # shellcheck disable=SC2086
+    expect_refusal 2 "binary.ops" $subcommand binary.ops
 done
 
 cat >good.ops <<'OPS'

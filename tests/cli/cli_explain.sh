@@ -124,7 +124,8 @@ expect_text out.txt '"numbers":{"missing_bytes":4096,"in_use_bytes":16384,"retir
 
 # A list that is on more hosts than the command line gives.
 for subcommand in explain "convert --to csv" "explain --timeline" convert replay; do
-    expect_refusal 2 "retired.ops: op 0 is on host 1: --hosts must be 2 or more" "$subcommand" retired.ops --hosts 1
+    # shellcheck disable=SC2086
+    expect_refusal 2 "retired.ops: op 0 is on host 1: --hosts must be 2 or more" $subcommand retired.ops --hosts 1
 done
 finish
 

@@ -62,8 +62,9 @@ cp list.ops given.ops
 ln -s given.ops link.ops
 ln given.ops hard.ops
 for output in given.ops ./given.ops "$PWD/given.ops" link.ops hard.ops; do
-    for subcommand in import export shrink; do
-        expect_refusal 2 "$output: this is the input file" "$subcommand" given.ops -o "$output"
+    for subcommand in "convert --to ops" "convert --to csv" "replay --shrink"; do
+        # shellcheck disable=SC2086
+        expect_refusal 2 "$output: this is the input file" $subcommand given.ops -o "$output"
     done
 done
 expect_refusal 2 "given.ops: this is the input file" convert --to csv link.ops -o given.ops
@@ -72,15 +73,17 @@ mkdir -p elsewhere/deep
 ln -s elsewhere/deep/table.csv table.csv
 ln -s table.csv twice.csv
 ln -s loop.csv loop.csv
-for subcommand in export import; do
+for subcommand in "convert --to csv" "convert --to ops"; do
     # Where nothing is yet, and then where something is.
     rm -f elsewhere/deep/table.csv
     for _ in 1 2; do
-        expect_exit 0 "$subcommand" list.ops -o twice.csv
+        # shellcheck disable=SC2086
+        expect_exit 0 $subcommand list.ops -o twice.csv
         [ -L twice.csv ] && [ -L table.csv ] || fail "$subcommand replaced a symbolic link"
         [ -s elsewhere/deep/table.csv ] || fail "$subcommand did not write to what the link names"
     done
-    expect_refusal 2 "loop.csv: Too many levels" "$subcommand" list.ops -o loop.csv
+    # shellcheck disable=SC2086
+    expect_refusal 2 "loop.csv: Too many levels" $subcommand list.ops -o loop.csv
 done
 if [ -e /proc/self/fd/1 ]; then
     # What /dev/stdout is, with a file and with a pipe behind it.

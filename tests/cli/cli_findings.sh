@@ -176,8 +176,9 @@ expect_refusal 2 "'./ends.so ': an op list cannot name this plug-in" run fragmen
 expect_refusal 2 "an op list cannot name this plug-in" run fragmentation_storm --target $'./a\nb.so'
 
 printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n0: alloc size=512\n1: alloc size=512\n' >two.ops
-for subcommand in replay explain shrink; do
-    expect_exit 1 "$subcommand" two.ops --target "$bad_target" --target-option fails=open
+for subcommand in replay explain "replay --shrink"; do
+    # shellcheck disable=SC2086
+    expect_exit 1 $subcommand two.ops --target "$bad_target" --target-option fails=open
     [ "$(wc -l <err.txt)" = 1 ] || fail "$subcommand: a crash in open: $(cat err.txt)"
     expect_text err.txt "ended its process when it was opened"
 done

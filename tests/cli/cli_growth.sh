@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every list of the corpus grows or does not, and watch, explain --timeline, budget and explain say the same of it.
+# Every list of the corpus grows or does not, and explain --timeline, budget and explain say the same of it.
 # Arguments: hbmstress, the corpus.
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"

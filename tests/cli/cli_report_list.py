@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The page of a list or a field trace: its data is what `export`, `explain` and `watch` say of the same list, op by op; it
-is written whatever becomes of the target; names from files stay text; the curves keep what is around a failure."""
+"""The page of a list or a field trace: its data is what `convert` and `explain` say of the same list, op by op; it is
+written whatever becomes of the target; names from files stay text; the curves keep what is around a failure."""
 import glob
 import json
 import os
@@ -46,7 +46,7 @@ def check_list(path):
             page_data.check_states(run, blocks, explanation, host)
             failure = run["failures"][0]
             assert failure["verdict"] == explanation["verdict"] or failure["rule"] == explanation.get("rule"), failure
-    watched = [line["peak_bytes"] for line in lines("watch", path, "--json") if line["type"] == "memory"]
+    watched = [line["peak_bytes"] for line in lines("explain", path, "--timeline", "--json") if line["type"] == "memory"]
     assert [max(curve["inUse"]) for curve in run["curves"] if curve["x"]] == watched, (path, watched)
     for mark in page_data.decode_marks(run):
         assert 0 <= mark["op"] < run["opCount"] and mark["host"] < len(run["hosts"])

@@ -1,5 +1,5 @@
 """The data of a run in a page of `hbmstress report`, decoded as present/page/README.md has it, and held against what
-`export`, `explain` and `watch` say of the same list."""
+`convert` and `explain` say of the same list."""
 import base64
 import csv
 import html.parser
@@ -110,7 +110,7 @@ def decode_numbers(run):
 
 
 def replay_events(path, numbers):
-    """By op of the run, in its order: what `export --format csv` says is there then, as (host, address, size)."""
+    """By op of the run, in its order: what `convert --to csv` says is there then, as (host, address, size)."""
     turn_of = {number: turn for turn, number in enumerate(numbers)}
     by_turn = {}
     with open(path, encoding="utf-8", newline="") as file:

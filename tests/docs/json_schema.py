@@ -286,7 +286,7 @@ explain corpus/field/kineto/out_of_memory.json
 explain corpus/field/kineto/window.json
 explain corpus/field/tpu_message/buffer_below_free_large.log
 explain message.log
-watch corpus/causes/leak.ops --alarm 90%
+explain corpus/causes/leak.ops --timeline --alarm 90%
 watch found
 check CERTIFICATE
 compare first_fit buddy corpus/causes/leak-near.ops --contract declared --shrink-budget 50
@@ -295,7 +295,7 @@ scale --chip v5e,v4 --until 20 -S leak=none -S batch=4,8 --search 3 --out scale.
 scale --chip v5e,v4 --until 20 -S leak=none -S batch=4,8 --search 3 --against scale.jsonl
 infer first_fit
 infer hbm
-bench --blocks 100 --full 70 --steps 100
+compare --blocks 100 --full 70 --steps 100
 doctor
 doctor --target hbm
 pod job.ops --out pod-job

@@ -249,10 +249,10 @@ def check_curves(browser, path):
         check(count == 0 and "left out" in browser.run("return document.body.textContent"), "no uPlot, and no word of it")
         return
     check(count >= 1, "there are no curves")
-    line = next(line for line in hbmstress("watch", path, "--json", expected=(0, 1, 3)).splitlines() if '"type":"memory"' in line)
+    line = next(line for line in hbmstress("explain", path, "--timeline", "--json", expected=(0, 1, 3)).splitlines() if '"type":"memory"' in line)
     peak = json.loads(line)["peak_bytes"]
     drawn = browser.run(f"return Math.max(...{MAP}.run.curves[0].inUse.map((x, i) => x + {MAP}.run.curves[0].reserved[i]))")
-    check(drawn == peak, f"the peak of the curves is {drawn}, that of watch {peak}")
+    check(drawn == peak, f"the peak of the curves is {drawn}, that of explain {peak}")
 
 
 def check_list(browser, work):
