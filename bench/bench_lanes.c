@@ -17,6 +17,7 @@
 #include "explore/chance.h"
 #include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/trial.h"
@@ -96,18 +97,6 @@ static double read_clock_ns(void)
     struct timespec now;
     CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    const double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-static double find_median(double *values, uint32_t count)
-{
-    qsort(values, count, sizeof *values, compare_doubles);
-    return values[count / 2];
 }
 
 /* --- the scheduler alone --- */
@@ -193,7 +182,7 @@ static void bench_switches(const struct amount *amount)
             rates[i] = (double)walk.switch_count / elapsed_ns * 1e9;
         }
         printf("%-8s %12.0f switches/s\n", backends[b].name,
-               find_median(rates, amount->repeat_count));
+               median_of_doubles(rates, amount->repeat_count));
     }
 }
 
@@ -320,10 +309,10 @@ static void measure_parts(const struct subject *subject, const struct amount *am
         target_ns[i] = measure_target(subject, amount->schedule_count);
     }
     op_list_deinit(&none);
-    parts->schedule_ns = find_median(schedule_ns, amount->repeat_count);
-    parts->empty_ns = find_median(empty_ns, amount->repeat_count);
-    parts->scheduler_ns = find_median(scheduler_ns, amount->repeat_count);
-    parts->target_ns = find_median(target_ns, amount->repeat_count);
+    parts->schedule_ns = median_of_doubles(schedule_ns, amount->repeat_count);
+    parts->empty_ns = median_of_doubles(empty_ns, amount->repeat_count);
+    parts->scheduler_ns = median_of_doubles(scheduler_ns, amount->repeat_count);
+    parts->target_ns = median_of_doubles(target_ns, amount->repeat_count);
 }
 
 static void print_parts(const struct subject *subject, const char *list, const char *backend,

@@ -2,6 +2,7 @@
  * at random places of a full device, movable blocks and one request to pack into the spans between.
  * Prints only. */
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 #include "harness/base/random.h"
 #include "harness/oracle/packing/packing.h"
 
@@ -102,13 +103,6 @@ static void scale_weights(enum distribution distribution, uint64_t *weights, siz
     }
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const uint64_t left = *(const uint64_t *)a;
-    const uint64_t right = *(const uint64_t *)b;
-    return left < right ? -1 : left > right;
-}
-
 /* The unmovable blocks cut the rest of the device at uniform places. */
 static void draw_bins(struct random *random, const uint64_t *fixed, size_t fixed_count,
                       struct state *state)
@@ -122,7 +116,7 @@ static void draw_bins(struct random *random, const uint64_t *fixed, size_t fixed
         cuts[i] = random_between(random, 0, free_granules);
     }
     cuts[fixed_count] = free_granules;
-    qsort(cuts, fixed_count, sizeof *cuts, compare_numbers);
+    sort_numbers(cuts, fixed_count);
     uint64_t at = 0;
     uint64_t last = 0;
     state->bin_count = 0;
@@ -185,7 +179,7 @@ static void measure_cell(struct packing *packing, const struct options *options,
         tally->methods[answer.method]++;
         tally->nodes += answer.nodes;
     }
-    qsort(tally->times_ns, tally->count, sizeof *tally->times_ns, compare_numbers);
+    sort_numbers(tally->times_ns, tally->count);
 }
 
 static double compute_decided_percent(const struct tally *tally)
@@ -224,7 +218,7 @@ static void add_tally(struct tally *all, const struct tally *tally)
     for (size_t i = 0; i < METHOD_COUNT; i++) {
         all->methods[i] += tally->methods[i];
     }
-    qsort(all->times_ns, all->count, sizeof *all->times_ns, compare_numbers);
+    sort_numbers(all->times_ns, all->count);
 }
 
 /* --- the grid --- */

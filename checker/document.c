@@ -129,40 +129,51 @@ static void require_natural(struct check *check, json_int_t bytes, const char *d
                   "request: it is aligned to less than its bytes");
 }
 
-void document_read(struct check *check, json_t *root)
+/* What is unpacked, and not yet in the check. */
+struct members {
+    const char *format, *defrag, *class, *placement;
+    json_int_t version, bytes, header;
+    json_t *blocks;
+    int drains, evicts[2]; /* for a buffer, for a program */
+    int copy, wait, unload, host_memory, natural;
+    bool is_program;
+};
+
+static bool unpack_members(struct check *check, json_t *root, struct members *members)
 {
-    const char *format, *defrag, *class, *placement = NULL;
-    json_int_t version, bytes, header = -1;
-    json_t *blocks, *about, *regions; /* what a contract that grows has is read by regions_read */
+    json_t *about, *regions; /* what a contract that grows has is read by regions_read */
     json_int_t region_align, step;
-    int drains, evicts[2], copy, wait, unload, host_memory, natural = -1, grows, trims, region;
-    if (!check_unpack(
-            check, root, "certificate",
-            "{s:s,s:I,s:s,s:{s:I,s:I,s?I,s?o},s:{s:s,s:b,s:b,s:b,s?s,s?I,s?b,s?b,s?b,s?I},"
-            "s:{s:b,s:b,s:b,s:b,s?b},s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s:o,s?o}",
-            "format", &format, "version", &version, "claim", &check->claim, "device", "capacity",
-            &check->capacity, "granule", &check->granule, "region_align", &region_align, "regions",
-            &regions, "contract", "defrag", &defrag, "drains", &drains, "evicts", &evicts[0],
-            "program_evicts_program", &evicts[1], "placement", &placement, "header", &header,
-            "aligns_naturally", &natural, "grows", &grows, "trims", &trims, "step", &step,
-            "refused", "copy", &copy, "wait", &wait, "unload", &unload, "host_memory", &host_memory,
-            "region", &region, "request", "class", &class, "bytes", &bytes, "align", &check->align,
-            "stack", &check->stack, "program", &check->own_program, "blocks", &blocks, "proof",
-            &check->proof, "list", &check->list, "about", &about) ||
-        !check_is_array(check, blocks, "blocks") ||
-        !check_require(check, strcmp(format, "hbmstress-certificate") == 0 && version == 1,
-                       "the format or version is wrong") ||
-        !check_require(check,
-                       check->granule > 0 && is_valid_align(check, check->granule) &&
-                           is_in_range(check->capacity, 1, capacity_max, check->granule),
-                       "device: the capacity or granule is out of range")) {
-        return;
-    }
-    named_read(check);
-    read_placement(check, placement, header, defrag);
-    read_natural(check, natural);
-    const bool is_program = check_find_word(check, "request.class", class, "buffer|program") == 1;
-    check->block_count = json_array_size(blocks);
+    int grows, trims, region;
+    return check_unpack(
+               check, root, "certificate",
+               "{s:s,s:I,s:s,s:{s:I,s:I,s?I,s?o},s:{s:s,s:b,s:b,s:b,s?s,s?I,s?b,s?b,s?b,s?I},"
+               "s:{s:b,s:b,s:b,s:b,s?b},s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s:o,s?o}",
+               "format", &members->format, "version", &members->version, "claim", &check->claim,
+               "device", "capacity", &check->capacity, "granule", &check->granule, "region_align",
+               &region_align, "regions", &regions, "contract", "defrag", &members->defrag, "drains",
+               &members->drains, "evicts", &members->evicts[0], "program_evicts_program",
+               &members->evicts[1], "placement", &members->placement, "header", &members->header,
+               "aligns_naturally", &members->natural, "grows", &grows, "trims", &trims, "step",
+               &step, "refused", "copy", &members->copy, "wait", &members->wait, "unload",
+               &members->unload, "host_memory", &members->host_memory, "region", &region, "request",
+               "class", &members->class, "bytes", &members->bytes, "align", &check->align, "stack",
+               &check->stack, "program", &check->own_program, "blocks", &members->blocks, "proof",
+               &check->proof, "list", &check->list, "about", &about) &&
+           check_is_array(check, members->blocks, "blocks") &&
+           check_require(check,
+                         strcmp(members->format, "hbmstress-certificate") == 0 &&
+                             members->version == 1,
+                         "the format or version is wrong") &&
+           check_require(check,
+                         check->granule > 0 && is_valid_align(check, check->granule) &&
+                             is_in_range(check->capacity, 1, capacity_max, check->granule),
+                         "device: the capacity or granule is out of range");
+}
+
+static void read_request(struct check *check, const struct members *members)
+{
+    const json_int_t bytes = members->bytes;
+    const bool is_program = members->is_program;
     check_require(check,
                   is_in_range(bytes, !is_program, size_max, 1) &&
                       is_valid_align(check, check->align) &&
@@ -176,23 +187,50 @@ void document_read(struct check *check, json_t *root)
                   "request: a program is aligned to the granule alone");
     check->need = bytes > check->capacity ? check->capacity + check->granule
                                           : round_up(bytes, check->granule);
-    check->defrag = check_find_word(check, "contract.defrag", defrag, "none|slide|repack");
+}
+
+/* As promised for the class of the request, and not refused. */
+static void read_promises(struct check *check, const struct members *members)
+{
+    check->defrag = check_find_word(check, "contract.defrag", members->defrag, "none|slide|repack");
     check->moves = check->defrag != NONE;
-    check->for_buffer = !is_program;
-    check->defrag = copy || host_memory ? NONE : check->defrag;
-    check->drains = drains && !wait && !host_memory;
-    check->evicts = evicts[is_program] && !unload && !host_memory;
+    check->for_buffer = !members->is_program;
+    check->defrag = members->copy || members->host_memory ? NONE : check->defrag;
+    check->drains = members->drains && !members->wait && !members->host_memory;
+    check->evicts = members->evicts[members->is_program] && !members->unload &&
+                    !members->host_memory;
+}
+
+static void read_blocks(struct check *check, const json_t *blocks)
+{
     check->blocks = calloc(check->block_count + 1, sizeof *check->blocks);
     check->items = calloc(2 * check->block_count + 2, sizeof *check->items);
     (void)check_has_memory(check, check->blocks != NULL && check->items != NULL);
     for (size_t i = 0; i < check->block_count && check->result == CERTIFICATE_VALID; i++) {
         read_block(check, i, json_array_get(blocks, i));
     }
+}
+
+void document_read(struct check *check, json_t *root)
+{
+    struct members members = {.header = -1, .natural = -1};
+    if (!unpack_members(check, root, &members)) {
+        return;
+    }
+    named_read(check);
+    read_placement(check, members.placement, members.header, members.defrag);
+    read_natural(check, members.natural);
+    members.is_program = check_find_word(check, "request.class", members.class, "buffer|program") ==
+                         1;
+    check->block_count = json_array_size(members.blocks);
+    read_request(check, &members);
+    read_promises(check, &members);
+    read_blocks(check, members.blocks);
     if (check->placement == HIDDEN) {
-        check_require(check, !is_program, "request: a program has a place to go to");
+        check_require(check, !members.is_program, "request: a program has a place to go to");
     }
     if (check->aligns_naturally && check->result == CERTIFICATE_VALID) {
-        require_natural(check, bytes, defrag, is_program);
+        require_natural(check, members.bytes, members.defrag, members.is_program);
     }
     if (check->result == CERTIFICATE_VALID) {
         regions_read(check);

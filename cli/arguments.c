@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/base/size.h"
+#include "present/screen.h"
 #include "present/wrap.h"
 
 #include <assert.h>
@@ -70,8 +71,8 @@ static const struct option_row own_rows[] = {
 };
 enum { OWN_ROW_COUNT = sizeof own_rows / sizeof *own_rows };
 static_assert(offsetof(struct arguments, run) == 0, "rows of a run begin at it");
-/* Of --help: the column of the summaries, and where their lines end. */
-enum { HELP_INDENT = 34, HELP_WIDTH = 100 };
+/* Of --help: the column of the summaries, and that of the meanings of exit codes. */
+enum { HELP_INDENT = 34, EXIT_INDENT = 5 };
 
 /* All rows: those of a run, then those of the command line alone. */
 static size_t count_rows(void)
@@ -275,7 +276,7 @@ static void append_option(const struct option_row *option, struct writing *text)
     } else {
         writing_append_format(text, "%*s", (int)(HELP_INDENT - used), "");
     }
-    wrap_append(text, option->help, HELP_INDENT, HELP_WIDTH);
+    wrap_append(text, option->help, HELP_INDENT, screen_columns());
     writing_append(text, "\n");
 }
 
@@ -288,7 +289,9 @@ static void append_exits(const struct subcommand *subcommand, struct writing *te
     writing_append(text, "\nExit codes:\n");
     for (int i = 0; i < EXIT_MEANING_COUNT; i++) {
         if (subcommand->exits[i] != NULL) {
-            writing_append_format(text, "  %d  %s\n", i, subcommand->exits[i]);
+            writing_append_format(text, "  %d  ", i);
+            wrap_append(text, subcommand->exits[i], EXIT_INDENT, screen_columns());
+            writing_append(text, "\n");
         }
     }
 }
@@ -297,8 +300,10 @@ void arguments_help(const struct subcommand *subcommand, struct writing *text)
 {
     const struct option_row *options[ARGUMENTS_ROW_COUNT_MAX];
     const size_t count = arguments_options(subcommand, options);
-    writing_append_format(text, "hbmstress %s %s\n\n%s\n\n", subcommand->name, subcommand->usage,
-                          subcommand->description);
+    writing_append_format(text, "hbmstress %s %s\n\n", subcommand->name, subcommand->usage);
+    wrap_since(text, 0);
+    wrap_paragraphs(text, subcommand->description);
+    writing_append(text, "\n\n");
     for (const char *const *example = subcommand->examples; *example != NULL; example++) {
         writing_append_format(text, "Example: %s\n", *example);
     }

@@ -30,13 +30,18 @@ struct listing {
     struct table table;
 };
 
-static void put_row(struct listing *listing, const char *kind, const char *name, const char *breaks,
-                    const char *summary)
+/* The rule that a planted target breaks is the first word of its summary. */
+static void put_row(struct listing *listing, const struct report_entry *entry)
 {
-    table_put(&listing->table, kind);
-    table_put(&listing->table, name);
-    table_put(&listing->table, breaks);
-    table_put(&listing->table, summary);
+    struct writing summary;
+    writing_init(&summary);
+    writing_append(&summary, entry->breaks == NULL ? "" : entry->breaks);
+    writing_append(&summary, entry->breaks == NULL ? "" : ": ");
+    writing_append(&summary, entry->summary);
+    table_put(&listing->table, entry->kind);
+    table_put(&listing->table, entry->name);
+    table_put(&listing->table, writing_string(&summary));
+    writing_deinit(&summary);
 }
 
 /* One line each, below their target. */
@@ -45,8 +50,8 @@ static void put_options(struct listing *listing, const char *options)
     char line[256];
     for (size_t length; *options != '\0'; options += length + (options[length] == '\n')) {
         length = strcspn(options, "\n");
-        snprintf(line, sizeof line, "  %.*s", (int)length, options);
-        put_row(listing, "", line, "", "");
+        snprintf(line, sizeof line, "            %.*s", (int)length, options);
+        table_put_line(&listing->table, line, true);
     }
 }
 
@@ -56,13 +61,14 @@ static void listing_add_entry(struct listing *listing, const struct report_entry
         json_line_entry(&listing->text, entry);
         return;
     }
-    put_row(listing, entry->kind, entry->name, entry->breaks == NULL ? "" : entry->breaks,
-            entry->summary);
+    put_row(listing, entry);
     if (entry->options != NULL && entry->breaks == NULL) { /* those of plants are all the same */
         put_options(listing, entry->options);
     }
     if (entry->path != NULL) {
-        put_options(listing, entry->path);
+        char line[FILE_PATH_BYTES + 12];
+        snprintf(line, sizeof line, "            %s", entry->path);
+        table_put_line(&listing->table, line, false);
     }
 }
 
@@ -302,20 +308,20 @@ static enum exit_code list_subcommand(const struct arguments *arguments)
         return code;
     }
     struct listing listing = {.is_json = arguments->run.is_json};
-    table_init(&listing.table, 4, 4);
     for (size_t i = 0; i < KIND_COUNT; i++) {
         if (arguments->word_count == 0 || strcmp(arguments->words[0], kinds[i].name) == 0) {
+            table_init(&listing.table, 3, 3);
             kinds[i].list(&listing);
+            table_print(&listing.table, 0, &listing.text);
+            table_deinit(&listing.table);
         }
     }
     struct output output;
     output_init(&output, arguments->run.is_json);
-    table_print(&listing.table, 0, &listing.text);
     output_line(&output, &listing.text);
     output_text(&output, &listing.text);
     output_flush(&output);
     writing_deinit(&listing.text);
-    table_deinit(&listing.table);
     return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
 }
 

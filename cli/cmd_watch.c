@@ -1,8 +1,8 @@
 /* watch: memory over time, of a campaign while it runs or later. */
 #include "cli/private/watch_parts.h"
 
-#include "campaign/base/screen.h"
 #include "cli/subcommands.h"
+#include "present/screen.h"
 #include "present/watch.h"
 
 #include <sys/stat.h>

@@ -3,7 +3,9 @@
 #include "campaign/engine/output.h"
 #include "campaign/process/strays.h"
 #include "cli/subcommands.h"
+#include "present/screen.h"
 #include "present/version.h"
+#include "present/wrap.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,17 +14,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The columns before summaries, and before the meanings of exit codes. */
+enum { SUMMARY_INDENT = 14, EXIT_INDENT = 5 };
+
 static void append_summary(const struct subcommand *subcommand, struct writing *text)
 {
-    writing_append_format(text, "  %-10s  %s\n", subcommand->name, subcommand->summary);
+    writing_append_format(text, "  %-10s  ", subcommand->name);
+    wrap_append(text, subcommand->summary, SUMMARY_INDENT, screen_columns());
+    writing_append(text, "\n");
 }
 
 static void append_help(struct writing *text)
 {
-    writing_append(
-        text,
-        "hbmstress decides whether each out-of-memory of a device-memory allocator is right.\n\n"
-        "usage: hbmstress SUBCOMMAND [arguments]\n");
+    wrap_append(
+        text, "hbmstress decides whether each out-of-memory of a device-memory allocator is right.",
+        0, screen_columns());
+    writing_append(text, "\n\nusage: hbmstress SUBCOMMAND [arguments]\n");
 #define GROUP(words) writing_append(text, "\n" words "\n");
 #define SUBCOMMAND(word) append_summary(&subcommand_##word, text);
 #include "cli/list.h"
@@ -32,7 +39,9 @@ static void append_help(struct writing *text)
         text, "\nhbmstress SUBCOMMAND --help prints its options; --version prints the version.\n"
               "Exit codes:\n");
     for (int i = 0; i < EXIT_MEANING_COUNT; i++) {
-        writing_append_format(text, "  %d  %s\n", i, exit_meanings[i]);
+        writing_append_format(text, "  %d  ", i);
+        wrap_append(text, exit_meanings[i], EXIT_INDENT, screen_columns());
+        writing_append(text, "\n");
     }
     writing_append(text, "\nExample: hbmstress run fragmentation_storm --seed 1\n");
 }

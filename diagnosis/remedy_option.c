@@ -1,26 +1,13 @@
 #include "diagnosis/private/remedy_option.h"
 
-#include <stdio.h>
-#include <string.h>
+#include "harness/base/target_option.h"
 
-/* A line of the target's help begins with key and '='. */
-static bool has_option(const struct target *target, const char *key)
-{
-    const size_t length = strlen(key);
-    for (const char *line = target->option_help; line != NULL && *line != '\0';) {
-        if (strncmp(line, key, length) == 0 && line[length] == '=') {
-            return true;
-        }
-        line += strcspn(line, "\n");
-        line += *line == '\n';
-    }
-    return false;
-}
+#include <stdio.h>
 
 static bool refuse_option(const struct remedy_case *given, const char *key,
                           char note[REMEDY_NOTE_BYTES])
 {
-    if (has_option(given->target, key)) {
+    if (target_has_option(given->target, key)) {
         return false;
     }
     snprintf(note, REMEDY_NOTE_BYTES, "target %.64s has no option %s", given->target->name, key);

@@ -8,20 +8,9 @@
 #include "harness/op/setup.h"
 
 enum finding_check {
-    FINDING_JUDGES_DIFFER = 0,    /* the oracle says another verdict than trying everything */
-    FINDING_VERDICT_UNSTABLE,     /* the oracle, asked for its proof, comes to another verdict */
-    FINDING_CONTRACT_LOSES_ROOM,  /* who promises more finds no place where who promises less found
-                                     one */
-    FINDING_INVALID_DIFFERS,      /* a request is invalid for one target and not for another */
-    FINDING_COUNTERS_DIFFER,      /* the same answers at the same time leave other bytes in use */
-    FINDING_PROOF_REFUTED,        /* the checker refutes a certificate of ours */
-    FINDING_FALSE_CLAIM_ACCEPTED, /* the checker accepts a certificate that claims what is not so */
-    FINDING_REASON_UNPRINTABLE,   /* a reason is empty, or not one line of printable text */
-    FINDING_POSITION_OUTSIDE,     /* an error is said to be where there is no text */
-    FINDING_TEXT_CHANGED,         /* ops, printed and read again, are not the same */
-    FINDING_OP_ILLEGAL, /* an importer made an op that names nothing, or nothing of its kind */
-    FINDING_MESSAGE_NOT_REPEATED, /* the ops made of an out-of-memory's message do not end in one */
-    FINDING_CALLS_CONTRADICT,     /* libhbm, called by its own interface, contradicts itself */
+#define FINDING(enumerator, name) FINDING_##enumerator,
+#include "fuzz/finding_list.h"
+#undef FINDING
     FINDING_CHECK_COUNT
 };
 const char *finding_check_name(enum finding_check check); /* "judges_differ" */

@@ -70,6 +70,7 @@ struct kit_setup {
     const struct target_setup *target; /* as the harness gave it */
     const char *option_help;           /* as kit_open got it */
     const struct target_option_row *options; /* those of the allocator */
+    uint32_t variant;                        /* kit_allocator.variant */
 };
 /* What was given for an option; NULL: nothing was. */
 const char *kit_option(const struct kit_setup *setup, const char *key);
@@ -106,6 +107,7 @@ struct kit_allocator {
     uint64_t header_bytes;
     bool header_in_request;
     struct target_regions regions; /* grows: allocate_offset and largest_free_bytes are there */
+    uint32_t variant;              /* told to open, for several targets of one set of calls */
     bool aligns_naturally; /* each block lies at a multiple of its size class: see target_contract;
                               align_bytes of allocate need not be so much */
 
@@ -196,12 +198,15 @@ enum target_result kit_write(struct target_instance *instance, uint64_t handle, 
  *         KIT_TABLE("mine", "what it is", NULL, my_open),
  *         .limits = {.largest_capacity_bytes = 1 << 30}};
  */
-#define KIT_TABLE(name_, summary_, option_help_, open_)                                     \
-    .abi_version = TARGET_ABI_VERSION, .size_bytes = sizeof(struct target), .name = name_,  \
-    .summary = summary_, .option_help = option_help_, .open = open_, .close = kit_close,    \
-    .alloc = kit_alloc, .free = kit_free, .use = kit_use, .hold = kit_hold,                 \
-    .release = kit_release, .donate = kit_donate, .locate = kit_locate, .stats = kit_stats, \
-    .report = kit_report, .message = kit_message
+#define KIT_TABLE(name_, summary_, option_help_, open_) \
+    KIT_TABLE_FREEING(name_, summary_, option_help_, open_, kit_free)
+/* The same with another free. */
+#define KIT_TABLE_FREEING(name_, summary_, option_help_, open_, free_)                           \
+    .abi_version = TARGET_ABI_VERSION, .size_bytes = sizeof(struct target), .name = name_,       \
+    .summary = summary_, .option_help = option_help_, .open = open_, .close = kit_close,         \
+    .alloc = kit_alloc, .free = free_, .use = kit_use, .hold = kit_hold, .release = kit_release, \
+    .donate = kit_donate, .locate = kit_locate, .stats = kit_stats, .report = kit_report,        \
+    .message = kit_message
 
 /* Exports hbmstress_target for the kit_allocator that the designated initialisers after summary
  * make.  name, summary and option_help are string literals.  members: further ones of the table, in
@@ -209,8 +214,17 @@ enum target_result kit_write(struct target_instance *instance, uint64_t handle, 
 #define KIT_TARGET(name_, summary_, ...) KIT_TARGET_WITH(name_, summary_, NULL, (), __VA_ARGS__)
 #define KIT_TARGET_WITH_OPTIONS(name_, summary_, option_help_, ...) \
     KIT_TARGET_WITH(name_, summary_, option_help_, (), __VA_ARGS__)
-#define KIT_TARGET_WITH(name_, summary_, option_help_, members_, ...)                        \
-    static enum target_result kit_target_open(                                               \
+#define KIT_TARGET_WITH(name_, summary_, option_help_, members_, ...) \
+    KIT_OPEN(kit_target_open, option_help_, __VA_ARGS__)              \
+    extern const struct target hbmstress_target;                      \
+    const struct target hbmstress_target = {                          \
+        KIT_TABLE(name_, summary_, option_help_, kit_target_open), KIT_MEMBERS members_}
+#define KIT_MEMBERS(...) __VA_ARGS__
+
+/* Defines a target's open() of that name for the kit_allocator that the designated initialisers
+ * make: for a table beside others in one file. */
+#define KIT_OPEN(function_, option_help_, ...)                                               \
+    static enum target_result function_(                                                     \
         const struct target_setup *setup, const struct device_services *device,              \
         struct target_instance **instance, struct target_contract *contract, char *reason,   \
         size_t reason_bytes)                                                                 \
@@ -218,11 +232,7 @@ enum target_result kit_write(struct target_instance *instance, uint64_t handle, 
         static const struct kit_allocator allocator = {__VA_ARGS__};                         \
         return kit_open(&allocator, option_help_, setup, device, instance, contract, reason, \
                         reason_bytes);                                                       \
-    }                                                                                        \
-    extern const struct target hbmstress_target;                                             \
-    const struct target hbmstress_target = {                                                 \
-        KIT_TABLE(name_, summary_, option_help_, kit_target_open), KIT_MEMBERS members_}
-#define KIT_MEMBERS(...) __VA_ARGS__
+    }
 
 /* For an allocator over one arena that aligns to its granule and to nothing more: KIT_HEAP makes
  * the calls of a kit_allocator from three functions or macros, with the heap's own type, and

@@ -171,6 +171,7 @@ static const char *open_allocator(struct target_instance *instance, void *arena,
     const struct kit_arena *around = &allocator->arena;
     const struct kit_setup opened = {
         .capacity_bytes = setup->capacity_bytes,
+        .variant = instance->allocator->variant,
         .granule_bytes = contract->granule_bytes,
         .arena = arena,
         .arena_bytes = arena == NULL

@@ -197,11 +197,9 @@ static void append_unknown(struct writing *html, const struct measure *measure,
 static size_t append_measures(struct writing *html, const struct campaign_lines *now,
                               const struct campaign_lines *before)
 {
-    static const struct page_column columns[] = {
-        {"", false}, {"now", true}, {"earlier", true}, {"change", false}};
     const bool have_ended = now->end != NULL && before->end != NULL;
     size_t worse_count = 0;
-    page_table_begin(html, "Both campaigns", columns, sizeof columns / sizeof *columns);
+    page_table_begin(html, "Both campaigns", "|#now|#earlier|change");
     for (size_t i = 0; i < MEASURE_COUNT; i++) {
         page_row_begin(html, measures[i].name);
         if (measures[i].of_end && !have_ended) {

@@ -12,9 +12,7 @@ enum { ROW_COUNT_MAX = 500 };
 
 static void append_share(struct writing *html, const struct memory_point *point)
 {
-    char used[SIZE_TEXT_BYTES];
-    size_print_field(point->used_bytes, used);
-    writing_append_format(html, "<td class=\"number\">%s, ", used);
+    writing_append_format(html, "<td class=\"number\">%s, ", size_text_of(point->used_bytes).text);
     page_append_share(html, point->used_bytes, point->capacity_bytes);
     writing_append(html, "</td>");
 }
@@ -39,10 +37,6 @@ static void append_job(struct writing *html, const char *name, const struct memo
 
 static void append_jobs(struct writing *html, const struct campaign_saved *saved)
 {
-    static const struct page_column columns[] = {
-        {"job", false},  {"last trial", true},        {"peak", true},
-        {"at op", true}, {"bytes in 1000 ops", true}, {"over all trials", false},
-    };
     const struct campaign_head *head = &saved->description.head;
     const uint64_t part_count = head->part_count - (head->has_canary != 0);
     size_t row_count = 0;
@@ -53,8 +47,8 @@ static void append_jobs(struct writing *html, const struct campaign_saved *saved
         }
         if (row_count++ == 0) {
             page_section_begin(html, "memory", "Memory in use");
-            page_table_begin(html, "Each job at the fullest moment of its trials", columns,
-                             sizeof columns / sizeof *columns);
+            page_table_begin(html, "Each job at the fullest moment of its trials",
+                             "job|#last trial|#peak|#at op|#bytes in 1000 ops|over all trials");
         }
         append_job(html, saved->description.parts[i].name, track);
     }

@@ -20,14 +20,10 @@ static void append_place(struct writing *html, const json_t *line)
 
 static void append_causes(struct writing *html, const struct campaign_lines *lines)
 {
-    static const struct page_column columns[] = {
-        {"cause", false},  {"lists", true},       {"justified", true}, {"premature", true},
-        {"unknown", true}, {"an example", false}, {"seen at", false},
-    };
     const char *name;
     const json_t *cause;
     page_table_begin(html, "Causes, as the diagnosis sees them in the lists that were saved",
-                     columns, sizeof columns / sizeof *columns);
+                     "cause|#lists|#justified|#premature|#unknown|an example|seen at");
     json_object_foreach(lines->causes, name, cause)
     {
         page_row_begin(html, name);

@@ -115,14 +115,9 @@ static uint64_t count_broken(const struct campaign_lines *lines, const char *rul
 
 void campaign_rules(struct writing *html, const struct campaign_lines *lines)
 {
-    static const struct page_column columns[] = {{"rule", false},
-                                                 {"the promise", false},
-                                                 {"judged on", false},
-                                                 {"times", true},
-                                                 {"findings seen", true}};
     writing_append(html, "<details><summary>All rules</summary>\n");
-    page_table_begin(html, "Rules, and how often there was something to judge", columns,
-                     sizeof columns / sizeof *columns);
+    page_table_begin(html, "Rules, and how often there was something to judge",
+                     "rule|the promise|judged on|#times|#findings seen");
     for (unsigned rule = RULE_NONE + 1; rule < RULE_COUNT; rule++) {
         const struct rule_info *info = rule_info((enum rule)rule);
         const struct occasion *occasion = occasions[rule] != NULL ? occasions[rule] : &elsewhere;

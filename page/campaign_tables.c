@@ -32,13 +32,13 @@ static void append_cell(struct writing *html, const json_t *part, const struct c
 }
 
 static void append_parts(struct writing *html, const struct campaign_lines *lines,
-                         const char *caption, const struct page_column *columns,
-                         const struct cell *cells, size_t cell_count)
+                         const char *caption, const char *columns, const struct cell *cells,
+                         size_t cell_count)
 {
     const char *name;
     const json_t *part;
     size_t row_count = 0;
-    page_table_begin(html, caption, columns, cell_count + 1);
+    page_table_begin(html, caption, columns);
     json_object_foreach(lines->parts, name, part)
     {
         if (row_count++ >= ROW_COUNT_MAX) {
@@ -58,30 +58,26 @@ static void append_parts(struct writing *html, const struct campaign_lines *line
 
 static void append_verdicts(struct writing *html, const struct campaign_lines *lines)
 {
-    static const struct page_column columns[] = {
-        {"job", false},       {"trials", true},    {"ops", true},       {"skipped", true},
-        {"OOMs", true},       {"justified", true}, {"premature", true}, {"unknown", true},
-        {"not judged", true}, {"broken", true},
-    };
     static const struct cell cells[] = {
         {"trials", CELL_COUNT},  {"ops", CELL_COUNT},       {"skipped", CELL_SKIPPED},
         {"ooms", CELL_COUNT},    {"justified", CELL_COUNT}, {"premature", CELL_COUNT},
         {"unknown", CELL_COUNT}, {"excused", CELL_COUNT},   {"broken", CELL_COUNT},
     };
-    append_parts(html, lines, "Jobs by verdict", columns, cells, sizeof cells / sizeof *cells);
+    append_parts(
+        html, lines, "Jobs by verdict",
+        "job|#trials|#ops|#skipped|#OOMs|#justified|#premature|#unknown|#not judged|#broken", cells,
+        sizeof cells / sizeof *cells);
 }
 
 static void append_mitigations(struct writing *html, const struct campaign_lines *lines)
 {
-    static const struct page_column columns[] = {
-        {"job", false},  {"drains", true},   {"moves", true},
-        {"moved", true}, {"stagings", true}, {"evictions", true},
-    };
     static const struct cell cells[] = {
         {"drains", CELL_COUNT},   {"moves", CELL_COUNT},     {"moved_bytes", CELL_SIZE},
         {"stagings", CELL_COUNT}, {"evictions", CELL_COUNT},
     };
-    append_parts(html, lines, "Mitigations by job", columns, cells, sizeof cells / sizeof *cells);
+    append_parts(html, lines, "Mitigations by job",
+                 "job|#drains|#moves|#moved|#stagings|#evictions", cells,
+                 sizeof cells / sizeof *cells);
 }
 
 /* --- costs --- */
@@ -102,11 +98,6 @@ static void append_cost(struct writing *html, const json_t *cost, bool is_size)
 
 static void append_costs(struct writing *html, const struct campaign_lines *lines)
 {
-    static const struct page_column columns[] = {
-        {"job", false}, {"calls p50", true}, {"p99", true},
-        {"max", true},  {"growth", false},   {"moved p50", true},
-        {"p99", true},  {"max", true},       {"growth", false},
-    };
     const char *name;
     const json_t *part;
     size_t row_count = 0;
@@ -117,8 +108,8 @@ static void append_costs(struct writing *html, const struct campaign_lines *line
             continue;
         }
         if (row_count++ == 0) {
-            page_table_begin(html, "What an op cost: device calls, and bytes moved", columns,
-                             sizeof columns / sizeof *columns);
+            page_table_begin(html, "What an op cost: device calls, and bytes moved",
+                             "job|#calls p50|#p99|#max|growth|#moved p50|#p99|#max|growth");
         }
         page_row_begin(html, name);
         append_cost(html, json_object_get(costs, "calls"), false);
@@ -156,11 +147,6 @@ static json_t *sum_parts(const struct campaign_lines *lines, const char *member)
 
 static void append_mix(struct writing *html, const struct campaign_lines *lines)
 {
-    static const struct page_column columns[] = {{"op", false},
-                                                 {"acted", true},
-                                                 {"share", true},
-                                                 {"skipped", true},
-                                                 {"share skipped", true}};
     json_t *acted = sum_parts(lines, "by_kind"), *skipped = sum_parts(lines, "skipped_by_kind");
     const char *kind;
     const json_t *value;
@@ -172,7 +158,7 @@ static void append_mix(struct writing *html, const struct campaign_lines *lines)
         }
     }
     if (json_object_size(acted) > 0) {
-        page_table_begin(html, "Ops by kind", columns, sizeof columns / sizeof *columns);
+        page_table_begin(html, "Ops by kind", "op|#acted|#share|#skipped|#share skipped");
     }
     json_object_foreach(acted, kind, value)
     {
@@ -224,8 +210,6 @@ static void append_probes(struct writing *html, const struct campaign_lines *lin
 
 static void append_regret(struct writing *html, const struct campaign_lines *lines)
 {
-    static const struct page_column columns[] = {{"what cost more than necessary", false},
-                                                 {"count", true}};
     json_t *regret = json_object_get(lines->totals, "regret");
     const char *name;
     const json_t *value;
@@ -233,8 +217,8 @@ static void append_regret(struct writing *html, const struct campaign_lines *lin
     if (member_number(regret, "requests") == 0) {
         return; /* a table of zeros says nothing */
     }
-    page_table_begin(html, "Regret: requests that a cheaper plan would have served", columns,
-                     sizeof columns / sizeof *columns);
+    page_table_begin(html, "Regret: requests that a cheaper plan would have served",
+                     "what cost more than necessary|#count");
     json_object_foreach(regret, name, value)
     {
         const size_t length = strlen(name);
@@ -274,16 +258,13 @@ static void append_notes(struct writing *html, const struct campaign_lines *line
 /* Of a sweep, which has no jobs. */
 static void append_sweeps(struct writing *html, const struct campaign_lines *lines)
 {
-    static const struct page_column columns[] = {
-        {"scenario", false},      {"kind of call", false},   {"calls", true}, {"failed once", true},
-        {"failed forever", true}, {"ops that failed", true}, {"OOMs", true},  {"findings", true},
-    };
     static const char *const members[] = {"calls",      "failed_once", "failed_for_ever",
                                           "ops_failed", "ooms",        "findings"};
     const json_t *sweep;
     size_t i;
-    page_table_begin(html, "Device calls that were made to fail", columns,
-                     sizeof columns / sizeof *columns);
+    page_table_begin(
+        html, "Device calls that were made to fail",
+        "scenario|kind of call|#calls|#failed once|#failed forever|#ops that failed|#OOMs|#findings");
     json_array_foreach(lines->sweeps, i, sweep)
     {
         if (i >= ROW_COUNT_MAX) {

@@ -255,11 +255,8 @@ static void append_failure(const struct list_run *run, const struct record_failu
 static void append_failures(const struct list_run *run, size_t first, size_t end,
                             struct writing *html)
 {
-    static const struct page_column columns[] = {
-        {"op", true},           {"verdict", false}, {"requested", true}, {"free", true},
-        {"largest hole", true}, {"reason", false},  {"message", false}};
-    page_table_begin(html, "Each out-of-memory and broken promise", columns,
-                     sizeof columns / sizeof *columns);
+    page_table_begin(html, "Each out-of-memory and broken promise",
+                     "#op|verdict|#requested|#free|#largest hole|reason|message");
     for (size_t i = first; i < end; i++) {
         append_failure(run, &run->record->failures[i], html);
     }
@@ -292,15 +289,13 @@ void list_sections_failures(const struct list_run *run, struct writing *html)
 
 static void append_op_mix(const struct run_record *record, struct writing *html)
 {
-    static const struct page_column columns[] = {
-        {"kind", false}, {"ops", true}, {"skipped", true}, {"share skipped", true}};
     uint64_t counts[OP_KIND_COUNT] = {0};
     uint64_t skipped[OP_KIND_COUNT] = {0};
     for (uint32_t i = 0; i < record->op_count; i++) {
         counts[record->ops[i].kind]++;
         skipped[record->ops[i].kind] += record->ops[i].result == RECORD_SKIPPED;
     }
-    page_table_begin(html, "Ops by kind", columns, sizeof columns / sizeof *columns);
+    page_table_begin(html, "Ops by kind", "kind|#ops|#skipped|#share skipped");
     for (int kind = 0; kind < OP_KIND_COUNT; kind++) {
         if (counts[kind] == 0) {
             continue;
@@ -316,8 +311,6 @@ static void append_op_mix(const struct run_record *record, struct writing *html)
 
 static void append_mitigations(const struct run_record *record, struct writing *html)
 {
-    static const struct page_column columns[] = {
-        {"mitigation", false}, {"times", true}, {"bytes", true}};
     static const char *const names[] = {"drain", "move", "eviction", "move through host memory"};
     uint64_t counts[RECORD_STAGING + 1] = {0};
     uint64_t bytes[RECORD_STAGING + 1] = {0};
@@ -329,8 +322,7 @@ static void append_mitigations(const struct run_record *record, struct writing *
         page_append_note(html, "No request needed a mitigation.");
         return;
     }
-    page_table_begin(html, "Mitigations and what they moved", columns,
-                     sizeof columns / sizeof *columns);
+    page_table_begin(html, "Mitigations and what they moved", "mitigation|#times|#bytes");
     for (size_t kind = 0; kind < sizeof names / sizeof *names; kind++) {
         page_row_begin(html, names[kind]);
         page_cell_count(html, counts[kind]);
@@ -375,8 +367,6 @@ static void append_holder(struct writing *html, const char *name, uint64_t count
 
 static void append_holders(const struct list_run *run, struct writing *html)
 {
-    static const struct page_column columns[] = {
-        {"tag", false}, {"blocks", true}, {"bytes", true}, {"share", true}};
     const struct run_holders *holders = &run->holders;
     struct holder order[OP_TAG_COUNT];
     uint64_t whole = holders->stack_bytes + holders->retired_bytes;
@@ -385,7 +375,7 @@ static void append_holders(const struct list_run *run, struct writing *html)
         whole += holders->bytes[tag];
     }
     qsort(order, OP_TAG_COUNT, sizeof *order, compare_holders);
-    page_table_begin(html, "Tags at the peak", columns, sizeof columns / sizeof *columns);
+    page_table_begin(html, "Tags at the peak", "tag|#blocks|#bytes|#share");
     for (unsigned i = 0; i < OP_TAG_COUNT; i++) {
         char name[SETUP_NAME_BYTES];
         const uint8_t tag = (uint8_t)order[i].tag;

@@ -210,13 +210,6 @@ static struct holes find_holes(const struct facts *facts, const struct strip_blo
 
 /* --- words --- */
 
-static void append_size(struct writing *html, uint64_t size_bytes)
-{
-    char size[SIZE_TEXT_BYTES];
-    size_print_field(size_bytes, size);
-    writing_append(html, size);
-}
-
 /* What the contract lets a block do that may move. */
 static const char *explain_contract(const struct facts *facts)
 {
@@ -270,20 +263,18 @@ static void append_census(struct writing *html, const struct facts *facts,
         }
     }
     writing_append(html, facts->count == 0 ? "no blocks; free: " : "; free: ");
-    append_size(html, holes->free_bytes);
+    writing_append_size(html, holes->free_bytes);
     writing_append(html, " in ");
     page_append_count(html, holes->count);
     writing_append(html, holes->count == 1 ? " hole, the largest " : " holes, the largest ");
-    append_size(html, holes->largest);
+    writing_append_size(html, holes->largest);
     writing_append(html, ".</p>\n");
 }
 
 static void append_moves(struct writing *html, const struct facts *facts)
 {
-    static const struct page_column columns[] = {
-        {"block of op", false}, {"size", true}, {"from", true}, {"to", true}};
     size_t row_count = 0;
-    page_table_begin(html, "The moves that make room", columns, sizeof columns / sizeof *columns);
+    page_table_begin(html, "The moves that make room", "block of op|#size|#from|#to");
     for (size_t i = 0; i < facts->count; i++) {
         const struct piece *piece = &facts->pieces[i];
         char text[32];
@@ -343,7 +334,7 @@ static bool append_step(struct writing *html, const struct facts *facts, enum st
     if (count > 0) {
         writing_append_format(html, "<li>%s %zu %s%s, ", words[step][0], count, words[step][1],
                               count == 1 ? "" : "s");
-        append_size(html, bytes);
+        writing_append_size(html, bytes);
         writing_append_format(html, ", of op%s %s%s</li>\n", count == 1 ? "" : "s",
                               writing_string(&ops), count > SHOWN_COUNT_MAX ? " and others" : "");
     }
@@ -458,11 +449,10 @@ static bool has_addresses(const struct facts *facts)
 static void append_all(struct writing *html, const struct facts *facts, struct strip_block *blocks,
                        unsigned number)
 {
-    char measure[96], size[SIZE_TEXT_BYTES];
+    char measure[96];
     size_t count = list_blocks(facts, false, blocks);
     const struct holes holes = find_holes(facts, blocks, count);
-    size_print_field(facts->need, size);
-    snprintf(measure, sizeof measure, "the request, %s", size);
+    snprintf(measure, sizeof measure, "the request, %s", size_text_of(facts->need).text);
     append_request(html, facts);
     append_census(html, facts, &holes);
     if (has_addresses(facts)) {

@@ -2,7 +2,9 @@
 
 #include "campaign/process/shared_memory.h"
 #include "harness/base/check.h"
+#include "harness/device/span_map.h"
 #include "harness/lanes/lanes_list.h"
+#include "harness/model/model.h"
 
 #include <string.h>
 
@@ -16,6 +18,61 @@ const char *record_state_name(enum record_state state)
         "movable", "held", "dying", "idle program", "busy program", "stack", "retired"};
     CHECK(state < RECORD_STATE_COUNT);
     return names[state];
+}
+
+/* --- failures --- */
+
+static void add_hole(struct record_failure *failure, uint64_t start, uint64_t end)
+{
+    size_t at = failure->hole_count;
+    while (at > 0 && failure->holes[at - 1].size_bytes < end - start) {
+        at--;
+    }
+    if (at == RECORD_HOLE_COUNT_MAX) {
+        return;
+    }
+    failure->hole_count += failure->hole_count < RECORD_HOLE_COUNT_MAX;
+    memmove(&failure->holes[at + 1], &failure->holes[at],
+            (failure->hole_count - 1 - at) * sizeof *failure->holes);
+    failure->holes[at] = (struct device_region){start, end - start};
+}
+
+static void add_holes_between(const struct model *model, uint64_t from, uint64_t to,
+                              struct record_failure *failure)
+{
+    struct span_cursor cursor;
+    struct span span;
+    uint64_t at = from;
+    for (bool found = span_map_find(model_map(model), from, &cursor); found;
+         found = span_map_next(model_map(model), &cursor)) {
+        span_map_get(model_map(model), &cursor, &span);
+        if (span.start >= to) {
+            break;
+        }
+        if (span.start > at) {
+            add_hole(failure, at, span.start);
+        }
+        at = span.end;
+    }
+    if (to > at) {
+        add_hole(failure, at, to);
+    }
+}
+
+void record_failure_find_holes(struct record_failure *failure, const struct model *model)
+{
+    size_t count;
+    const struct device_region *regions = model_regions(model, &count);
+    if (model_contract(model)->placement != PLACEMENT_RANGES) {
+        return; /* nobody knows where they are */
+    }
+    for (size_t i = 0; i < count; i++) {
+        add_holes_between(model, regions[i].address, regions[i].address + regions[i].size_bytes,
+                          failure);
+    }
+    if (!model_contract(model)->regions.grows) {
+        add_holes_between(model, model_reserved_bytes(model), model_capacity_bytes(model), failure);
+    }
 }
 
 /* --- memory --- */

@@ -65,6 +65,7 @@ struct record_mark {
     uint8_t host;
 };
 
+struct model;
 enum { RECORD_HOLE_COUNT_MAX = 8 };
 /* An out-of-memory, or a broken promise. */
 struct record_failure {
@@ -116,6 +117,9 @@ struct run_record {
     struct record_growth growth[RECORD_GROWTH_COUNT_MAX];
     size_t growth_count;
 };
+
+/* Sets the largest holes of the model, where the contract says where blocks lie. */
+void record_failure_find_holes(struct record_failure *failure, const struct model *model);
 
 /* Room for a run of that list, which outlives it; the setup is what it begins with.  NULL: no
  * memory. */

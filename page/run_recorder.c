@@ -2,7 +2,6 @@
  * host in which state it is. */
 #include "harness/base/array.h"
 #include "harness/base/check.h"
-#include "harness/device/span_map.h"
 #include "harness/model/model.h"
 #include "page/run_record.h"
 #include "recording/block_events.h"
@@ -352,59 +351,6 @@ static void hear_event(void *context, const struct export_event *event)
 
 /* --- failures --- */
 
-static void add_hole(struct record_failure *failure, uint64_t start, uint64_t end)
-{
-    size_t at = failure->hole_count;
-    while (at > 0 && failure->holes[at - 1].size_bytes < end - start) {
-        at--;
-    }
-    if (at == RECORD_HOLE_COUNT_MAX) {
-        return;
-    }
-    failure->hole_count += failure->hole_count < RECORD_HOLE_COUNT_MAX;
-    memmove(&failure->holes[at + 1], &failure->holes[at],
-            (failure->hole_count - 1 - at) * sizeof *failure->holes);
-    failure->holes[at] = (struct device_region){start, end - start};
-}
-
-static void add_holes_between(const struct model *model, uint64_t from, uint64_t to,
-                              struct record_failure *failure)
-{
-    struct span_cursor cursor;
-    struct span span;
-    uint64_t at = from;
-    for (bool found = span_map_find(model_map(model), from, &cursor); found;
-         found = span_map_next(model_map(model), &cursor)) {
-        span_map_get(model_map(model), &cursor, &span);
-        if (span.start >= to) {
-            break;
-        }
-        if (span.start > at) {
-            add_hole(failure, at, span.start);
-        }
-        at = span.end;
-    }
-    if (to > at) {
-        add_hole(failure, at, to);
-    }
-}
-
-static void find_holes(const struct model *model, struct record_failure *failure)
-{
-    size_t count;
-    const struct device_region *regions = model_regions(model, &count);
-    if (model_contract(model)->placement != PLACEMENT_RANGES) {
-        return; /* nobody knows where they are */
-    }
-    for (size_t i = 0; i < count; i++) {
-        add_holes_between(model, regions[i].address, regions[i].address + regions[i].size_bytes,
-                          failure);
-    }
-    if (!model_contract(model)->regions.grows) {
-        add_holes_between(model, model_reserved_bytes(model), model_capacity_bytes(model), failure);
-    }
-}
-
 static void hear_failure(struct recorder *recorder, const struct op *op,
                          const struct verdict *verdict)
 {
@@ -434,7 +380,7 @@ static void hear_failure(struct recorder *recorder, const struct op *op,
                                            : UINT64_C(1) << op->align_log2,
         .free_bytes = model_free_bytes(model),
         .largest_hole_bytes = model_largest_hole_bytes(model)};
-    find_holes(model, failure);
+    record_failure_find_holes(failure, model);
     snprintf(failure->message, sizeof failure->message, "%s", run_message(recorder->run));
     record->failure_count++;
 }

@@ -23,10 +23,8 @@ const char *const costs_titles[COSTS_COLUMN_COUNT] = {
 
 static void put_amount(struct table *table, uint64_t amount, bool is_bytes)
 {
-    char size[SIZE_TEXT_BYTES];
     if (is_bytes) {
-        size_print_field(amount, size);
-        table_put(table, size);
+        table_put(table, size_text_of(amount).text);
     } else {
         table_put_number(table, amount);
     }

@@ -81,64 +81,56 @@ static bool put_text(struct reporter *reporter, const struct report_sink *sink,
     return is_put;
 }
 
-bool reporter_start(struct reporter *reporter, const struct report_start *start)
+/* Appends what the sink has to say of the value of that kind. */
+static void append_value(struct writing *text, const struct report_sink *sink,
+                         enum report_kind kind, const void *value)
+{
+    if (kind == REPORT_START && sink->start != NULL) {
+        sink->start(text, value);
+    } else if (kind == REPORT_TRIAL && sink->trial != NULL) {
+        sink->trial(text, value);
+    } else if (kind == REPORT_END && sink->end != NULL) {
+        sink->end(text, value);
+    } else if (kind == REPORT_CAMPAIGN && sink->campaign != NULL) {
+        sink->campaign(text, value);
+    } else if (sink->finding[kind] != NULL) {
+        sink->finding[kind](text, value);
+    }
+}
+
+static bool report_value(struct reporter *reporter, enum report_kind kind, const void *value)
 {
     bool is_put = true;
     for (size_t i = 0; report_sinks[i] != NULL; i++) {
-        if (report_sinks[i]->start != NULL) {
-            report_sinks[i]->start(&reporter->text, start);
-            is_put = put_text(reporter, report_sinks[i], REPORT_START) && is_put;
-        }
+        append_value(&reporter->text, report_sinks[i], kind, value);
+        is_put = put_text(reporter, report_sinks[i], kind) && is_put;
     }
     return is_put;
+}
+
+bool reporter_start(struct reporter *reporter, const struct report_start *start)
+{
+    return report_value(reporter, REPORT_START, start);
 }
 
 bool reporter_finding(struct reporter *reporter, enum report_kind kind,
                       const struct report_finding *finding)
 {
-    bool is_put = true;
     CHECK(kind >= REPORT_OOM && kind <= REPORT_SAVED);
-    for (size_t i = 0; report_sinks[i] != NULL; i++) {
-        if (report_sinks[i]->finding[kind] != NULL) {
-            report_sinks[i]->finding[kind](&reporter->text, finding);
-            is_put = put_text(reporter, report_sinks[i], kind) && is_put;
-        }
-    }
-    return is_put;
+    return report_value(reporter, kind, finding);
 }
 
 bool reporter_trial(struct reporter *reporter, const struct report_trial *trial)
 {
-    bool is_put = true;
-    for (size_t i = 0; report_sinks[i] != NULL; i++) {
-        if (report_sinks[i]->trial != NULL) {
-            report_sinks[i]->trial(&reporter->text, trial);
-            is_put = put_text(reporter, report_sinks[i], REPORT_TRIAL) && is_put;
-        }
-    }
-    return is_put;
+    return report_value(reporter, REPORT_TRIAL, trial);
 }
 
 bool reporter_end(struct reporter *reporter, const struct report_end *end)
 {
-    bool is_put = true;
-    for (size_t i = 0; report_sinks[i] != NULL; i++) {
-        if (report_sinks[i]->end != NULL) {
-            report_sinks[i]->end(&reporter->text, end);
-            is_put = put_text(reporter, report_sinks[i], REPORT_END) && is_put;
-        }
-    }
-    return is_put;
+    return report_value(reporter, REPORT_END, end);
 }
 
 bool reporter_campaign(struct reporter *reporter, const struct report_campaign *campaign)
 {
-    bool is_put = true;
-    for (size_t i = 0; report_sinks[i] != NULL; i++) {
-        if (report_sinks[i]->campaign != NULL) {
-            report_sinks[i]->campaign(&reporter->text, campaign);
-            is_put = put_text(reporter, report_sinks[i], REPORT_CAMPAIGN) && is_put;
-        }
-    }
-    return is_put;
+    return report_value(reporter, REPORT_CAMPAIGN, campaign);
 }

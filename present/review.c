@@ -295,7 +295,7 @@ static void append_closing_line(struct writing *text, const struct report_end *e
 {
     struct writing lines;
     writing_init(&lines);
-    terminal_end(&lines, end);
+    terminal_closing(&lines, end);
     CHECK(lines.length > 0 && lines.bytes[lines.length - 1] == '\n');
     lines.bytes[lines.length - 1] = '\0';
     const char *last = strrchr(lines.bytes, '\n');

@@ -3,6 +3,7 @@
 #include "harness/base/size.h"
 #include "harness/op/rounding.h"
 #include "present/refusals.h"
+#include "present/wrap.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -102,6 +103,7 @@ static void append_lanes(struct writing *text, const struct report_lanes *lanes)
 static void append_part(struct writing *text, const struct report_part *part,
                         const struct setup *common)
 {
+    const size_t begin = text->length;
     writing_append(text, "  ");
     writing_append_visible(text, part->name);
     if (strcmp(part->name, part->scenario) != 0) {
@@ -125,6 +127,7 @@ static void append_part(struct writing *text, const struct report_part *part,
     append_lanes(text, &part->lanes);
     append_weights(text, part->setup);
     writing_append(text, "\n");
+    wrap_since(text, begin);
 }
 
 static void append_bounds(struct writing *text, const struct report_start *start)
@@ -141,6 +144,7 @@ static void append_bounds(struct writing *text, const struct report_start *start
 
 void terminal_start(struct writing *text, const struct report_start *start)
 {
+    const size_t begin = text->length;
     writing_append_format(text, "hbmstress %s: seed %" PRIu64 "%s%s, ", start->subcommand,
                           start->setup->seed, start->seed_source == NULL ? "" : " ",
                           start->seed_source == NULL ? "" : start->seed_source);
@@ -148,6 +152,7 @@ void terminal_start(struct writing *text, const struct report_start *start)
     append_bounds(text, start);
     append_lanes(text, &start->lanes);
     writing_append(text, "\n");
+    wrap_since(text, begin);
     if (start->file != NULL) {
         writing_append(text, "  ");
         writing_append_visible(text, start->file);
@@ -166,6 +171,14 @@ static void append_field(struct writing *text, const char *name, const char *val
     writing_append_format(text, "  %-8s", name);
     writing_append_visible(text, value);
     writing_append(text, "\n");
+}
+
+/* Words of ours, which a line may break. */
+static void append_words(struct writing *text, const char *name, const char *value)
+{
+    const size_t begin = text->length;
+    append_field(text, name, value);
+    wrap_since(text, begin);
 }
 
 static void append_largest(struct writing *text, const struct oracle_largest *largest)
@@ -200,7 +213,7 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
     }
     writing_append(text, "\n");
     append_field(text, "finding", finding->signature);
-    append_field(text, "reason", verdict->reason);
+    append_words(text, "reason", verdict->reason);
     append_field(text, "message", finding->message);
     append_largest(text, finding->largest);
     if (finding->repro != NULL) {
@@ -232,6 +245,7 @@ void terminal_found(struct writing *text, const struct report_finding *finding)
 
 void terminal_oom(struct writing *text, const struct report_finding *finding)
 {
+    const size_t begin = text->length;
     const struct verdict *verdict = finding->verdict;
     writing_append_format(text, "op %lu: out of memory, %s: requested ", (unsigned long)verdict->op,
                           verdict_name(verdict->kind));
@@ -239,7 +253,8 @@ void terminal_oom(struct writing *text, const struct report_finding *finding)
     writing_append(text, ", free ");
     append_size(text, verdict->free_bytes);
     writing_append(text, "\n");
-    append_field(text, "reason", verdict->reason);
+    wrap_since(text, begin);
+    append_words(text, "reason", verdict->reason);
     append_field(text, "message", finding->message);
     append_largest(text, finding->largest);
     append_field(text, "proof", finding->certificate);
@@ -351,11 +366,9 @@ static void append_regret(struct writing *text, const struct run_totals *totals)
                               regret_info((enum regret_kind)kind)->name);
         separator = ", ";
     }
-    char evicted[SIZE_TEXT_BYTES], moved[SIZE_TEXT_BYTES];
-    size_print_field(totals->regretted_evicted_bytes, evicted);
-    size_print_field(totals->regretted_moved_bytes, moved);
-    writing_append_format(text, "): beyond the cheapest plans, %s evicted and %s moved", evicted,
-                          moved);
+    writing_append_format(text, "): beyond the cheapest plans, %s evicted and %s moved",
+                          size_text_of(totals->regretted_evicted_bytes).text,
+                          size_text_of(totals->regretted_moved_bytes).text);
     if (totals->regrets_unknown > 0) {
         writing_append_format(text, "; for %" PRIu64 " more, no cheapest plan was found in time",
                               totals->regrets_unknown);
@@ -409,8 +422,10 @@ static void append_shortages(struct writing *text, const struct run_totals *tota
 
 void terminal_end(struct writing *text, const struct report_end *end)
 {
+    const size_t begin = text->length;
     refusals_append_line(text, NULL, &end->totals);
     terminal_closing(text, end);
+    wrap_since(text, begin);
 }
 
 void terminal_closing(struct writing *text, const struct report_end *end)

@@ -6,6 +6,7 @@
 #include "present/refusals.h"
 #include "present/table.h"
 #include "present/terminal.h"
+#include "present/wrap.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -42,12 +43,10 @@ static void put_verdict_row(struct table *table, const struct report_result *res
 
 static void put_mitigation_row(struct table *table, const struct report_result *result)
 {
-    char size[SIZE_TEXT_BYTES];
-    size_print_field(result->totals.moved_bytes, size);
     table_put(table, result->name);
     table_put_number(table, result->totals.drains);
     table_put_number(table, result->totals.moves);
-    table_put(table, size);
+    table_put(table, size_text_of(result->totals.moved_bytes).text);
     table_put_number(table, result->totals.stagings);
     table_put_number(table, result->totals.evictions);
 }
@@ -157,7 +156,6 @@ static void append_note(struct writing *text, const struct report_result *result
 
 static void append_notes(struct writing *text, const struct report_result *result)
 {
-    char first[SIZE_TEXT_BYTES], last[SIZE_TEXT_BYTES];
     if (result->findings_only_counted > 0) {
         writing_append_visible(text, result->name);
         writing_append_format(
@@ -167,13 +165,12 @@ static void append_notes(struct writing *text, const struct report_result *resul
     if (result->growing_tag == NULL) {
         return;
     }
-    size_print_field(result->growth.first_bytes, first);
-    size_print_field(result->growth.last_bytes, last);
     writing_append_visible(text, result->name);
     writing_append(text, ": tag '");
     writing_append_visible(text, result->growing_tag);
-    writing_append_format(text, "' kept growing, from %s to %s in %" PRIu64 " blocks\n", first,
-                          last, result->growth.count);
+    writing_append_format(text, "' kept growing, from %s to %s in %" PRIu64 " blocks\n",
+                          size_text_of(result->growth.first_bytes).text,
+                          size_text_of(result->growth.last_bytes).text, result->growth.count);
 }
 
 /* One line: how many of the states worth reaching were reached.  The line of JSON that ends the run
@@ -194,11 +191,13 @@ void terminal_results(struct writing *text, const struct report_result *results,
     for (size_t i = 0; i < sizeof table_forms / sizeof *table_forms; i++) {
         print_table(text, &table_forms[i], results, count);
     }
+    const size_t begin = text->length;
     for (size_t i = 0; i < count; i++) {
         append_note(text, results, count, i);
         append_notes(text, &results[i]);
     }
     append_probes(text, results, count);
+    wrap_since(text, begin);
 }
 
 /* --- what was found --- */
@@ -206,13 +205,16 @@ void terminal_results(struct writing *text, const struct report_result *results,
 /* Nothing is broken for certain, and more is left open than allowed (docs/reports.md). */
 enum { EXIT_CODE_OPEN = 3 };
 
-/* One line a finding: how often it was seen, and where its shortest repro is. */
+/* A finding: how often it was seen, and where its shortest repro is.  The command is never broken.
+ */
 static void append_findings(struct writing *text, const struct report_known *findings, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
+        const size_t begin = text->length;
         const struct report_known *finding = &findings[i];
         writing_append_format(text, "%sfinding %zu: ", finding->is_known ? "known " : "", i + 1);
         writing_append_visible(text, finding->signature);
+        const size_t whole = text->length;
         writing_append_format(text, ": seen %" PRIu64 " times, first in trial %" PRIu64 " of ",
                               finding->count, finding->first.trial);
         writing_append_visible(text, finding->first.scenario);
@@ -220,8 +222,11 @@ static void append_findings(struct writing *text, const struct report_known *fin
             writing_append(text, ", unrepeated");
         }
         if (finding->replay != NULL) {
-            writing_append_format(text, "; %" PRIu64 " ops: ", finding->op_count);
-            writing_append_visible(text, finding->replay);
+            writing_append_format(text, "; %" PRIu64 " ops:", finding->op_count);
+        }
+        wrap_after(text, begin, whole);
+        if (finding->replay != NULL) {
+            wrap_whole(text, begin, finding->replay);
         }
         writing_append(text, "\n");
     }
@@ -299,6 +304,7 @@ static bool has_new_finding(const struct report_campaign *campaign)
 static void append_found(struct writing *text, const struct report_campaign *campaign)
 {
     append_findings(text, campaign->findings, campaign->finding_count);
+    const size_t begin = text->length;
     for (size_t i = 0; i < campaign->finding_count; i++) {
         append_promise(text, campaign->findings, i);
     }
@@ -306,6 +312,7 @@ static void append_found(struct writing *text, const struct report_campaign *cam
         refusals_append_line(text, campaign->results[i].name, &campaign->results[i].totals);
     }
     refusals_append_line(text, NULL, &campaign->end->totals);
+    wrap_since(text, begin);
     append_repeat(text, campaign);
     if (campaign->directory != NULL &&
         (has_new_finding(campaign) || campaign->end->exit_code == EXIT_CODE_OPEN)) {
@@ -330,7 +337,9 @@ static void append_kept_lists(struct writing *text, const struct report_campaign
     if (end->kept_count + end->kept_omitted == 0) {
         return;
     }
+    const size_t begin = text->length;
     writing_append_visible(text, campaign->directory);
+    const size_t whole = text->length;
     writing_append_format(text, "/kept: the op lists of %" PRIu64 " trial%s", end->kept_count,
                           end->kept_count == 1 ? "" : "s");
     if (end->kept_omitted > 0) {
@@ -338,25 +347,32 @@ static void append_kept_lists(struct writing *text, const struct report_campaign
                               end->kept_omitted);
     }
     writing_append(text, "\n");
+    wrap_after(text, begin, whole);
 }
 
 static void append_directory(struct writing *text, const struct report_campaign *campaign)
 {
     const struct report_end *end = campaign->end;
     if (end->verdicts_omitted + end->trials_omitted > 0) {
+        const size_t begin = text->length;
         writing_append_visible(text, campaign->directory);
+        const size_t whole = text->length;
         writing_append_format(text,
                               "/results.jsonl: %" PRIu64 " justified verdicts and %" PRIu64
                               " trials are not listed, because of --results-limit\n",
                               end->verdicts_omitted, end->trials_omitted);
+        wrap_after(text, begin, whole);
     }
     append_kept_lists(text, campaign);
     if (campaign->certificate_count > 0) {
+        const size_t begin = text->length;
         writing_append_visible(text, campaign->directory);
+        const size_t whole = text->length;
         writing_append_format(text,
                               "/certificates: %" PRIu64 " for hbmstress check; %" PRIu64
                               " were checked during the run\n",
                               campaign->certificate_count, end->certificates_checked);
+        wrap_after(text, begin, whole);
     }
 }
 
@@ -377,5 +393,7 @@ void terminal_campaign(struct writing *text, const struct report_campaign *campa
     if (campaign->canary != NULL) {
         append_canary(text, campaign->canary);
     }
+    const size_t closing = text->length;
     terminal_closing(text, &end);
+    wrap_since(text, closing);
 }

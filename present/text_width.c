@@ -43,13 +43,18 @@ size_t text_character_width(const char *string, size_t *length)
     return (unsigned char)string[0] < LEAD_OTHER ? 1 : measure_other(string, *length);
 }
 
-size_t text_width(const char *string)
+size_t text_width_of(const char *string, size_t length)
 {
-    size_t width = 0, length;
-    for (; *string != '\0'; string += length) {
-        width += text_character_width(string, &length);
+    size_t width = 0, bytes;
+    for (const char *end = string + length; string < end; string += bytes) {
+        width += text_character_width(string, &bytes);
     }
     return width;
+}
+
+size_t text_width(const char *string)
+{
+    return text_width_of(string, strlen(string));
 }
 
 /* The bytes of the longest beginning of string that takes at most width columns, with the marks of

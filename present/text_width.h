@@ -13,6 +13,8 @@
 size_t text_character_width(const char *string, size_t *length);
 /* The columns of all of it. */
 size_t text_width(const char *string);
+/* Those of its first length bytes, which are whole characters. */
+size_t text_width_of(const char *string, size_t length);
 
 /* Appends at most width columns of string: all of it, or its beginning and its end around "..",
  * because names that begin alike differ in the end. */

@@ -38,17 +38,6 @@ bool watch_is_due(const struct watch *watch, uint64_t now_ns)
     return now_ns >= watch->next_ns;
 }
 
-bool watch_wants_cursor(bool is_terminal, const char *term)
-{
-    return is_terminal && term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0;
-}
-
-bool watch_wants_colour(bool is_terminal, const char *no_color, const char *term)
-{
-    const bool is_forbidden = no_color != NULL && no_color[0] != '\0';
-    return watch_wants_cursor(is_terminal, term) && !is_forbidden;
-}
-
 static size_t count_finished(const struct report_campaign *campaign)
 {
     size_t count = 0;

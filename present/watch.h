@@ -49,12 +49,4 @@ void watch_print(struct watch *watch, const struct report_campaign *campaign, ui
  * due at once. In a pipe nothing happens. */
 void watch_clear(struct watch *watch, struct writing *text);
 
-/* Whether the cursor can be moved: on a terminal, unless it (TERM, term) is unknown or dumb.  NULL
- * = not set. */
-bool watch_wants_cursor(bool is_terminal, const char *term);
-
-/* Whether colours are wanted: where the cursor can be moved, unless NO_COLOR (no_color) is set
- * and not empty. */
-bool watch_wants_colour(bool is_terminal, const char *no_color, const char *term);
-
 #endif

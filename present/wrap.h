@@ -9,4 +9,18 @@
  * columns, except one that holds a single longer word. */
 void wrap_append(struct writing *text, const char *words, size_t indent, size_t width);
 
+/* Breaks the lines of text from its byte begin on that the screen has no room for.  What follows a
+ * break stands two columns further to the right than its line.  No line to copy belongs there. */
+void wrap_since(struct writing *text, size_t begin);
+/* The same; the first line is not broken before the byte `whole`: a path or a signature ends there.
+ */
+void wrap_after(struct writing *text, size_t begin, size_t whole);
+/* Appends paragraphs, parted by empty lines, as lines that the screen has room for.  A line end
+ * within a paragraph is a blank, unless the next line begins with one. */
+void wrap_paragraphs(struct writing *text, const char *words);
+
+/* Appends string, foreign text made visible, after a blank where the screen has room for it, and
+ * otherwise on a line of its own.  begin: the byte where its line begins. */
+void wrap_whole(struct writing *text, size_t begin, const char *string);
+
 #endif

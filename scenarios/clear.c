@@ -1,6 +1,4 @@
-#include "scenarios/private/clear.h"
-
-#include "scenarios/private/op_build.h"
+#include "scenarios/private/parts.h"
 
 bool clear_next(const struct scenario_view *view, uint8_t host, bool keep_programs, struct op *op)
 {
@@ -18,4 +16,14 @@ bool clear_next(const struct scenario_view *view, uint8_t host, bool keep_progra
     }
     op->host = host;
     return true;
+}
+
+bool clear_hosts_next(const struct scenario_view *view, struct op *op)
+{
+    for (uint32_t host = 0; host < view->host_count; host++) {
+        if (clear_next(view, (uint8_t)host, false, op)) {
+            return true;
+        }
+    }
+    return false;
 }

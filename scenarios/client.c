@@ -1,7 +1,6 @@
 #include "scenarios/private/client.h"
 
-#include "scenarios/private/device_part.h"
-#include "scenarios/private/op_build.h"
+#include "scenarios/private/parts.h"
 
 enum { USED_COUNT_MAX = 4, PROGRAM_PARTS = 32 };
 #define DELAY_MAX_NS UINT64_C(10000000) /* 10 ms: a step, or a copy to the host */

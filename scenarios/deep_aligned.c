@@ -1,9 +1,8 @@
 #include "scenarios/scenarios.h"
 
 #include "harness/generate/scenario_option.h"
-#include "scenarios/private/device_draw.h"
-#include "scenarios/private/op_build.h"
 #include "scenarios/private/op_walk.h"
+#include "scenarios/private/parts.h"
 
 #include <assert.h>
 

@@ -1,4 +1,4 @@
-#include "scenarios/private/device_draw.h"
+#include "scenarios/private/parts.h"
 
 #include "harness/base/check.h"
 

@@ -1,7 +1,6 @@
 #include "scenarios/private/eviction_cases.h"
 
-#include "scenarios/private/device_part.h"
-#include "scenarios/private/op_build.h"
+#include "scenarios/private/parts.h"
 
 enum { EXECUTION_NS = 1000000 };
 

@@ -1,11 +1,8 @@
 #include "scenarios/scenarios.h"
 
 #include "harness/generate/generate.h"
-#include "scenarios/private/clear.h"
-#include "scenarios/private/device_draw.h"
-#include "scenarios/private/device_part.h"
-#include "scenarios/private/op_build.h"
 #include "scenarios/private/op_queue.h"
+#include "scenarios/private/parts.h"
 
 #include <assert.h>
 

@@ -13,12 +13,9 @@
  * nothing is flagged. */
 #include "scenarios/scenarios.h"
 
-#include "scenarios/private/clear.h"
-#include "scenarios/private/device_draw.h"
-#include "scenarios/private/device_part.h"
 #include "scenarios/private/launch.h"
-#include "scenarios/private/op_build.h"
 #include "scenarios/private/op_queue.h"
+#include "scenarios/private/parts.h"
 
 #include <assert.h>
 
@@ -139,9 +136,8 @@ static void draw_job(struct skew *skew, struct random *random, const struct mode
 static void queue_load(struct skew *skew, uint8_t host)
 {
     struct op op = build_load(skew->image_bytes, skew->stack_bytes, TAG_STEP);
-    op.host = host;
     set_group_flags(skew, GROUP_LOAD, &op);
-    op_queue_add(&skew->queue, op);
+    op_queue_add_on(&skew->queue, host, op);
 }
 
 static void queue_job(struct skew *skew, uint8_t host)
@@ -149,9 +145,8 @@ static void queue_job(struct skew *skew, uint8_t host)
     queue_load(skew, host);
     for (uint8_t i = 0; i < skew->parameter_count; i++) {
         struct op op = build_request(OP_ALLOC, skew->parameter_bytes, TAG_PARAMETERS);
-        op.host = host;
         set_group_flags(skew, (uint32_t)GROUP_PARAMETERS + i, &op);
-        op_queue_add(&skew->queue, op);
+        op_queue_add_on(&skew->queue, host, op);
     }
 }
 
@@ -194,18 +189,16 @@ static void draw_sizes(struct skew *skew, struct random *random, const struct mo
 static void queue_extra(struct skew *skew, struct random *random, const struct scenario_view *view)
 {
     if (skew->extra != OP_NONE && skew->extra_steps-- == 0) {
-        struct op op = build_on(OP_FREE, skew->extra);
-        op.host = skew->extra_host;
-        op_queue_add(&skew->queue, op);
+        op_queue_add_on(&skew->queue, skew->extra_host, build_on(OP_FREE, skew->extra));
         skew->extra = OP_NONE;
     } else if (skew->extra == OP_NONE && random_chance(random, 1, 8)) {
         skew->extra_host = (uint8_t)random_below(random, view->host_count);
         skew->extra_steps = (uint8_t)random_below(random, 4);
         const uint64_t parts = random_between(random, 1, 24);
-        struct op op = build_request(
-            OP_ALLOC, device_part(view->hosts[skew->extra_host], parts, 64), TAG_EXTRA);
-        op.host = skew->extra_host;
-        op_queue_add(&skew->queue, op);
+        op_queue_add_on(&skew->queue, skew->extra_host,
+                        build_request(OP_ALLOC,
+                                      device_part(view->hosts[skew->extra_host], parts, 64),
+                                      TAG_EXTRA));
         skew->extra = view->op_number; /* the queue is empty: this is the next op */
     }
 }
@@ -238,9 +231,7 @@ static void queue_recompilation(struct skew *skew, const struct scenario_view *v
         queue_load(skew, host);
     }
     if (model_program_count(model) > 1) {
-        struct op op = build_on(OP_UNLOAD, model_program(model, 0)->op);
-        op.host = host;
-        op_queue_add(&skew->queue, op);
+        op_queue_add_on(&skew->queue, host, build_on(OP_UNLOAD, model_program(model, 0)->op));
     }
     skew->phase = BATCH;
 }
@@ -276,13 +267,10 @@ static void begin_launch(struct skew *skew, struct random *random, const struct 
             launch->inputs[launch->input_count++] = model_live(model, i)->op;
         }
     }
-    launch->outputs[launch->output_count++] = (struct launch_output){
-        .size_bytes = skew->activation_bytes, .tag = TAG_ACTIVATIONS, .donor = LAUNCH_NOT_DONATED};
-    launch->outputs[launch->output_count++] = (struct launch_output){
-        .size_bytes = skew->loss_bytes, .tag = TAG_LOSS, .donor = LAUNCH_NOT_DONATED};
+    launch_add_output(launch, skew->activation_bytes, TAG_ACTIVATIONS, LAUNCH_NOT_DONATED);
+    launch_add_output(launch, skew->loss_bytes, TAG_LOSS, LAUNCH_NOT_DONATED);
     if (skew->donates && launch->input_count > 0) {
-        launch->outputs[launch->output_count++] = (struct launch_output){
-            .size_bytes = skew->parameter_bytes, .tag = TAG_PARAMETERS, .donor = 0};
+        launch_add_output(launch, skew->parameter_bytes, TAG_PARAMETERS, 0);
     }
     launch->inputs[launch->input_count++] = skew->made[host].batch;
     launch_begin(launch);
@@ -299,9 +287,8 @@ static void end_launch(struct skew *skew, struct random *random)
     skew->made[host].old_loss = skew->made[host].loss;
     skew->made[host].loss = launch->outputs[1].op;
     if (random_chance(random, 1, 3)) {
-        struct op op = build_advance(random_log_uniform(random, 1, skew->delay_ns));
-        op.host = host;
-        op_queue_add(&skew->queue, op);
+        op_queue_add_on(&skew->queue, host,
+                        build_advance(random_log_uniform(random, 1, skew->delay_ns)));
     }
     skew->phase = NEXT_HOST;
 }
@@ -312,8 +299,7 @@ static void queue_free(struct skew *skew, struct random *random, uint8_t host, u
     struct op op = event != OP_NONE && random_chance(random, 1, 2)
                        ? build_awaiting(OP_FREE_AFTER, ref, event)
                        : build_on(OP_FREE, ref);
-    op.host = host;
-    op_queue_add(&skew->queue, op);
+    op_queue_add_on(&skew->queue, host, op);
 }
 
 /* The frees of a step are queued behind its collective; when any host was refused, all hosts abort:
@@ -334,9 +320,7 @@ static void end_host(struct skew *skew, struct random *random, const struct scen
         skew->made[host].loss = OP_NONE;
     }
     if (random_chance(random, 1, 24)) {
-        struct op op = op_make(OP_REPORT);
-        op.host = host;
-        op_queue_add(&skew->queue, op);
+        op_queue_add_on(&skew->queue, host, op_make(OP_REPORT));
     }
     skew->made[host].batch = skew->made[host].activation = skew->made[host].old_loss = OP_NONE;
 }
@@ -351,16 +335,6 @@ static void end_turn(struct skew *skew, const struct scenario_view *view, enum p
         skew->turn = 0;
         skew->phase = (uint8_t)next;
     }
-}
-
-static bool clear_hosts_next(const struct scenario_view *view, struct op *op)
-{
-    for (uint32_t host = 0; host < view->host_count; host++) {
-        if (clear_next(view, (uint8_t)host, false, op)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static void begin_job(struct skew *skew, struct random *random, const struct scenario_view *view)

@@ -1,9 +1,15 @@
 #include "scenarios/private/launch.h"
 
 #include "harness/base/check.h"
-#include "scenarios/private/op_build.h"
+#include "scenarios/private/parts.h"
 
 enum phase { HOLD, OUTPUT, DONATE, EXECUTE, EXECUTED, USE_INPUT, USE_OUTPUT, RELEASE, DROP, OVER };
+
+void launch_add_output(struct launch *launch, uint64_t size_bytes, uint8_t tag, uint8_t donor)
+{
+    launch->outputs[launch->output_count++] = (struct launch_output){
+        .size_bytes = size_bytes, .op = OP_NONE, .tag = tag, .donor = donor};
+}
 
 void launch_begin(struct launch *launch)
 {

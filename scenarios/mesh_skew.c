@@ -11,11 +11,8 @@
  * be answered alike, however far apart their times are.  All hosts of a group join before one of
  * them calls again, unless one is missing: what it lets the others wait for is a true hang. */
 #include "harness/base/check.h"
-#include "scenarios/private/clear.h"
-#include "scenarios/private/device_draw.h"
-#include "scenarios/private/device_part.h"
-#include "scenarios/private/op_build.h"
 #include "scenarios/private/op_queue.h"
+#include "scenarios/private/parts.h"
 #include "scenarios/scenarios.h"
 
 #include <stdio.h>
@@ -142,8 +139,7 @@ static uint32_t stage_of(const struct mesh *mesh, uint32_t host)
 
 static void queue_add(struct mesh *mesh, uint8_t host, struct op op)
 {
-    op.host = host;
-    (void)op_queue_add(&mesh->queue, op);
+    (void)op_queue_add_on(&mesh->queue, host, op);
 }
 
 static void queue_request(struct mesh *mesh, uint8_t host, struct op op)
@@ -480,16 +476,6 @@ static void queue_turn(struct mesh *mesh, struct random *random, const struct sc
     } else {
         queue_end(mesh, random, host, view);
     }
-}
-
-static bool clear_hosts_next(const struct scenario_view *view, struct op *op)
-{
-    for (uint32_t host = 0; host < view->host_count; host++) {
-        if (clear_next(view, (uint8_t)host, false, op)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Hosts that are asked alike are asked one after the other, before the next request; all join

@@ -15,6 +15,12 @@ uint32_t op_queue_add(struct op_queue *queue, struct op op)
     return OP_QUEUE_ENTRY(queue->count++);
 }
 
+uint32_t op_queue_add_on(struct op_queue *queue, uint8_t host, struct op op)
+{
+    op.host = host;
+    return op_queue_add(queue, op);
+}
+
 /* What a name stands for now: an op's number, or OP_NONE for an entry that was dropped. */
 static uint32_t resolve_name(const struct op_queue *queue, uint32_t name)
 {

@@ -1,12 +1,9 @@
 #include "scenarios/scenarios.h"
 
 #include "harness/generate/generate.h"
-#include "scenarios/private/clear.h"
-#include "scenarios/private/device_draw.h"
-#include "scenarios/private/device_part.h"
 #include "scenarios/private/launch.h"
-#include "scenarios/private/op_build.h"
 #include "scenarios/private/op_queue.h"
+#include "scenarios/private/parts.h"
 
 #include <assert.h>
 
@@ -112,13 +109,9 @@ static void begin_launch(struct churn *churn, struct random *random, const struc
         .program = model_program(model, index)->op,
         .delay_ns = delay_ns,
         .holds_inputs = holds_inputs,
-        .output_count = 1,
     };
-    launch->outputs[0] = (struct launch_output){
-        .size_bytes = random_between(random, 1, churn->result_bytes),
-        .op = OP_NONE,
-        .tag = TAG_RESULT,
-        .donor = LAUNCH_NOT_DONATED};
+    launch_add_output(launch, random_between(random, 1, churn->result_bytes), TAG_RESULT,
+                      LAUNCH_NOT_DONATED);
     const size_t inputs = buffers < 4 ? buffers : 4;
     for (size_t i = 0; i < inputs; i++) {
         const struct block *block = model_live(model, (size_t)random_below(random, buffers));

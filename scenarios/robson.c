@@ -1,9 +1,7 @@
 #include "scenarios/scenarios.h"
 
 #include "harness/generate/scenario_option.h"
-#include "scenarios/private/device_draw.h"
-#include "scenarios/private/device_part.h"
-#include "scenarios/private/op_build.h"
+#include "scenarios/private/parts.h"
 
 #include <assert.h>
 

@@ -7,10 +7,8 @@
  * sleep for a whole turn, and the next one gets none.  Such a wake must fail, leave the target
  * asleep, and succeed once the other has slept.  A target that grows in regions never sleeps: all
  * are awake, and one gives way by freeing what it does not need for its next turn. */
-#include "scenarios/private/device_draw.h"
-#include "scenarios/private/device_part.h"
-#include "scenarios/private/op_build.h"
 #include "scenarios/private/op_queue.h"
+#include "scenarios/private/parts.h"
 #include "scenarios/scenarios.h"
 
 enum { TAG_WEIGHTS = 1, TAG_KV, TAG_PARAMETERS, TAG_OPTIMIZER, TAG_ACTIVATIONS, TAG_PROGRAM };
@@ -72,14 +70,12 @@ static void serving_begin(void *state, struct random *random, struct setup *setu
 
 static void queue_on(struct serving *serving, uint8_t host, struct op op)
 {
-    op.host = host;
-    (void)op_queue_add(&serving->queue, op);
+    (void)op_queue_add_on(&serving->queue, host, op);
 }
 
 static uint32_t queue_named(struct serving *serving, uint8_t host, struct op op)
 {
-    op.host = host;
-    return op_queue_add(&serving->queue, op);
+    return op_queue_add_on(&serving->queue, host, op);
 }
 
 /* --- what they do while they are awake --- */

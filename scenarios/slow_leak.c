@@ -1,9 +1,7 @@
 #include "scenarios/scenarios.h"
 
-#include "scenarios/private/device_draw.h"
-#include "scenarios/private/device_part.h"
-#include "scenarios/private/op_build.h"
 #include "scenarios/private/op_queue.h"
+#include "scenarios/private/parts.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -163,8 +161,7 @@ static bool cache_next(struct leak *leak, struct random *random, const struct sc
 
 static uint32_t queue_op(struct leak *leak, struct op op)
 {
-    op.host = leak->host;
-    return op_queue_add(&leak->queue, op);
+    return op_queue_add_on(&leak->queue, leak->host, op);
 }
 
 static void queue_step(struct leak *leak, struct random *random)

@@ -5,8 +5,7 @@
  * of memory before the last step and dies; the others enter their next collective and wait. */
 #include "scenarios/scenarios.h"
 
-#include "scenarios/private/device_draw.h"
-#include "scenarios/private/op_build.h"
+#include "scenarios/private/parts.h"
 #include "scenarios/private/training_ops.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 #include "scenarios/private/training_job.h"
 
 #include "harness/base/check.h"
-#include "scenarios/private/device_part.h"
+#include "scenarios/private/parts.h"
 #include "scenarios/scenarios.h"
 
 #include <stdio.h>

@@ -1,7 +1,6 @@
 #include "scenarios/private/training_ops.h"
 
-#include "scenarios/private/device_part.h"
-#include "scenarios/private/op_build.h"
+#include "scenarios/private/parts.h"
 
 const char *const training_tag_names[TRAINING_TAG_COUNT] = {
     "parameters", "optimizer_state", "gradients",       "micro_gradients", "activations",

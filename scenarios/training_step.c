@@ -1,12 +1,9 @@
 #include "scenarios/scenarios.h"
 
 #include "harness/generate/generate.h"
-#include "scenarios/private/clear.h"
-#include "scenarios/private/device_draw.h"
-#include "scenarios/private/device_part.h"
 #include "scenarios/private/launch.h"
-#include "scenarios/private/op_build.h"
 #include "scenarios/private/op_queue.h"
+#include "scenarios/private/parts.h"
 
 #include <assert.h>
 
@@ -157,12 +154,6 @@ static bool batch_next(struct training *training, const struct scenario_view *vi
     return true;
 }
 
-static struct launch_output make_output(uint64_t size_bytes, uint8_t tag, uint8_t donor)
-{
-    return (struct launch_output){
-        .size_bytes = size_bytes, .op = OP_NONE, .tag = tag, .donor = donor};
-}
-
 /* Inputs: parameters and batch.  Outputs: the new parameters (donated, or beside the old ones), a
  * loss, and what is kept for the next program. */
 static void begin_launch(struct training *training, struct random *random,
@@ -182,17 +173,15 @@ static void begin_launch(struct training *training, struct random *random,
             const struct block *parameter = model_find(model, training->parameters[i]);
             const uint64_t bytes = parameter == NULL ? training->parameter_bytes
                                                      : parameter->requested_bytes;
-            launch->outputs[launch->output_count++] = make_output(
-                bytes, TAG_PARAMETERS, training->donates ? i : LAUNCH_NOT_DONATED);
+            launch_add_output(launch, bytes, TAG_PARAMETERS,
+                              training->donates ? i : LAUNCH_NOT_DONATED);
         }
     }
     if (has_made(model, training->batch)) {
         launch->inputs[launch->input_count++] = training->batch;
     }
-    launch->outputs[launch->output_count++] = make_output(training->loss_bytes, TAG_LOSS,
-                                                          LAUNCH_NOT_DONATED);
-    launch->outputs[launch->output_count++] = make_output(training->activation_bytes,
-                                                          TAG_ACTIVATIONS, LAUNCH_NOT_DONATED);
+    launch_add_output(launch, training->loss_bytes, TAG_LOSS, LAUNCH_NOT_DONATED);
+    launch_add_output(launch, training->activation_bytes, TAG_ACTIVATIONS, LAUNCH_NOT_DONATED);
     launch_begin(launch);
     training->phase = LAUNCH;
 }

@@ -111,14 +111,18 @@ static void close_buddy(void *state)
     }
 }
 
-static const char *open_with(struct buddy *buddy, const struct kit_setup *setup, enum defect defect)
+static const char *open_buddy(void *state, const struct kit_setup *setup)
 {
+    struct buddy *buddy = state;
     struct node *highest = NULL;
     uint64_t left_bytes = setup->capacity_bytes;
     *buddy = (struct buddy){.host = setup->host,
                             .capacity_bytes = setup->capacity_bytes,
                             .granule_bytes = setup->granule_bytes,
-                            .defect = defect};
+                            .defect = (enum defect)setup->variant};
+    if (buddy->defect == DEFECT_NONE) {
+        setup->contract->aligns_naturally = kit_option_is(setup, "declares", "yes");
+    }
     while (left_bytes > 0) {
         const uint64_t size = UINT64_C(1) << (63 - __builtin_clzll(left_bytes));
         highest = add_node(buddy, highest, setup->capacity_bytes - left_bytes, size);
@@ -129,12 +133,6 @@ static const char *open_with(struct buddy *buddy, const struct kit_setup *setup,
         left_bytes -= size;
     }
     return NULL;
-}
-
-static const char *open_sound(void *state, const struct kit_setup *setup)
-{
-    setup->contract->aligns_naturally = kit_option_is(setup, "declares", "yes");
-    return open_with(state, setup, DEFECT_NONE);
 }
 
 /* --- one into two, two into one --- */
@@ -293,38 +291,23 @@ static uint64_t block_bytes(void *state, uint64_t offset, uint64_t size_bytes)
 
 /* --- the targets --- */
 
-#define BUDDY_ALLOCATOR                                                              \
-    .state_bytes = sizeof(struct buddy), .rounding = {ROUNDING_CLASSES, .steps = 1}, \
-    .aligns_naturally = true, .close = close_buddy, .allocate_offset = allocate,     \
-    .free_offset = free_block, .block_bytes = block_bytes
-
-/* The table target_buddy or plant_`name_`, with what it breaks after its summary. */
-#define BUDDY_TARGET(table_, opener_, options_, name_, summary_, breaks_)                  \
-    static enum target_result open_##table_(                                               \
-        const struct target_setup *setup, const struct device_services *device,            \
-        struct target_instance **instance, struct target_contract *contract, char *reason, \
-        size_t reason_bytes)                                                               \
-    {                                                                                      \
-        static const struct kit_allocator allocator = {BUDDY_ALLOCATOR, .open = opener_,   \
-                                                       .options = options_};               \
-        return kit_open(&allocator, NULL, setup, device, instance, contract, reason,       \
-                        reason_bytes);                                                     \
-    }                                                                                      \
-    const struct target table_ = {KIT_TABLE(name_, summary_, NULL, open_##table_),         \
+/* The table target_`name_` or plant_`name_`, with what it breaks after its summary. */
+#define BUDDY_TARGET(table_, defect_, options_, name_, summary_, breaks_)                        \
+    KIT_OPEN(open_##table_, NULL, .options = options_, .state_bytes = sizeof(struct buddy),      \
+             .rounding = {ROUNDING_CLASSES, .steps = 1}, .aligns_naturally = true,               \
+             .variant = defect_, .open = open_buddy, .close = close_buddy,                       \
+             .allocate_offset = allocate, .free_offset = free_block, .block_bytes = block_bytes) \
+    const struct target table_ = {KIT_TABLE(name_, summary_, NULL, open_##table_),               \
                                   .options = options_, .breaks = breaks_}
 
 static const struct target_option_row option_rows[] = {
     {"declares", TARGET_OPTION_FLAG, .values = "yes|no"}, {.key = NULL}};
 
-BUDDY_TARGET(target_buddy, open_sound, option_rows, "buddy",
+BUDDY_TARGET(target_buddy, DEFECT_NONE, option_rows, "buddy",
              "a binary buddy allocator: each block lies at a multiple of its size", NULL);
 
-#define BUDDY_PLANT(name_, defect_, summary_, breaks_)                          \
-    static const char *open_##name_(void *state, const struct kit_setup *setup) \
-    {                                                                           \
-        return open_with(state, setup, defect_);                                \
-    }                                                                           \
-    BUDDY_TARGET(plant_##name_, open_##name_, NULL, "plant_" #name_, summary_, breaks_)
+#define BUDDY_PLANT(name_, defect_, summary_, breaks_) \
+    BUDDY_TARGET(plant_##name_, defect_, NULL, "plant_" #name_, summary_, breaks_)
 
 BUDDY_PLANT(buddy_middle, DEFECT_MIDDLE,
             "buddy, but now and then a block is the middle of one of twice its size", "misaligned");

@@ -240,7 +240,7 @@ static void fill_contract(const struct kit_setup *setup, const struct cache_sett
 
 /* --- the calls --- */
 
-static const char *caching_open(void *state, const struct kit_setup *setup, enum cache_bend bend)
+static const char *caching_open(void *state, const struct kit_setup *setup)
 {
     struct caching *caching = state;
     struct cache_settings settings;
@@ -263,7 +263,7 @@ static const char *caching_open(void *state, const struct kit_setup *setup, enum
                                                 .host_alloc = host_alloc,
                                                 .host_free = host_free};
     fill_contract(setup, &settings);
-    caching->cache = cache_create(&settings, &caching->upstream, bend);
+    caching->cache = cache_create(&settings, &caching->upstream, (enum cache_bend)setup->variant);
     return caching->cache == NULL ? "the host memory for the allocator was refused" : NULL;
 }
 
@@ -333,51 +333,15 @@ static enum target_result caching_free_early(struct target_instance *instance, u
 /* --- the tables --- */
 
 /* Defines a target with that bend; it frees with the call free_. */
-#define DEFINE_TARGET(storage, variable, name_, rows, bend, free_, rule, text)                 \
-    static const char *begin_##variable(void *state, const struct kit_setup *setup)            \
-    {                                                                                          \
-        return caching_open(state, setup, bend);                                               \
-    }                                                                                          \
-    static enum target_result open_##variable(                                                 \
-        const struct target_setup *setup, const struct device_services *device,                \
-        struct target_instance **out, struct target_contract *contract, char *reason,          \
-        size_t reason_bytes)                                                                   \
-    {                                                                                          \
-        static const struct kit_allocator allocator = {                                        \
-            .state_bytes = sizeof(struct caching),                                             \
-            .granule_bytes = CACHE_BLOCK_BYTES,                                                \
-            .regions = {.grows = true, .trims = true},                                         \
-            .options = rows,                                                                   \
-            .open = begin_##variable,                                                          \
-            .close = caching_close,                                                            \
-            .allocate_offset = caching_allocate,                                               \
-            .free_offset = caching_free,                                                       \
-            .block_bytes = caching_block_bytes,                                                \
-            .largest_free_bytes = caching_largest_free,                                        \
-        };                                                                                     \
-        return kit_open(&allocator, NULL, setup, device, out, contract, reason, reason_bytes); \
-    }                                                                                          \
-    storage const struct target variable = {                                                   \
-        .abi_version = TARGET_ABI_VERSION,                                                     \
-        .size_bytes = sizeof(struct target),                                                   \
-        .name = name_,                                                                         \
-        .summary = text,                                                                       \
-        .breaks = rule,                                                                        \
-        .options = rows,                                                                       \
-        .open = open_##variable,                                                               \
-        .close = kit_close,                                                                    \
-        .alloc = kit_alloc,                                                                    \
-        .free = free_,                                                                         \
-        .use = kit_use,                                                                        \
-        .hold = kit_hold,                                                                      \
-        .release = kit_release,                                                                \
-        .donate = kit_donate,                                                                  \
-        .locate = kit_locate,                                                                  \
-        .stats = kit_stats,                                                                    \
-        .report = kit_report,                                                                  \
-        .message = kit_message,                                                                \
-        .limits = {.largest_align_bytes = CACHE_BLOCK_BYTES},                                  \
-    };
+#define DEFINE_TARGET(storage, variable, name_, rows, bend, free_, rule, text)               \
+    KIT_OPEN(open_##variable, NULL, .options = rows, .state_bytes = sizeof(struct caching),  \
+             .granule_bytes = CACHE_BLOCK_BYTES, .regions = {.grows = true, .trims = true},  \
+             .variant = bend, .open = caching_open, .close = caching_close,                  \
+             .allocate_offset = caching_allocate, .free_offset = caching_free,               \
+             .block_bytes = caching_block_bytes, .largest_free_bytes = caching_largest_free) \
+    storage const struct target variable = {                                                 \
+        KIT_TABLE_FREEING(name_, text, NULL, open_##variable, free_), .options = rows,       \
+        .breaks = rule, .limits = {.largest_align_bytes = CACHE_BLOCK_BYTES}};
 
 static const struct target_option_row option_rows[] = {
     CACHING_OPTION_ROWS("torch|one", "process|device")};

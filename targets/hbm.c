@@ -33,80 +33,46 @@ static enum hbm_service_result convert_device_result(enum device_result result)
     }
 }
 
-static const struct device_services *device_of(void *context)
-{
-    const struct target_instance *instance = context;
-    return &instance->device;
-}
+/* Defines a service of libhbm: the device's of that name, with its result in the other's words. */
+#define FORWARD(type, convert, name, parameters, arguments)                                        \
+    static type service_##name parameters                                                          \
+    {                                                                                              \
+        const struct device_services *device = &((const struct target_instance *)context)->device; \
+        return convert(device->name arguments);                                                    \
+    }
+#define FORWARD_CALL(name, parameters, arguments) \
+    FORWARD(enum hbm_service_result, convert_device_result, name, parameters, arguments)
 
-static enum hbm_service_result service_copy(void *context, uint64_t from, uint64_t to,
-                                            uint64_t bytes)
-{
-    const struct device_services *device = device_of(context);
-    return convert_device_result(device->copy(device->context, from, to, bytes));
-}
+FORWARD_CALL(copy, (void *context, uint64_t from, uint64_t to, uint64_t bytes),
+             (device->context, from, to, bytes))
+FORWARD_CALL(stage_out, (void *context, uint64_t from, uint64_t bytes, uint64_t *token),
+             (device->context, from, bytes, token))
+FORWARD_CALL(event_wait, (void *context, uint64_t event), (device->context, event))
+FORWARD_CALL(unload, (void *context, uint64_t program_id), (device->context, program_id))
+FORWARD(uint64_t, , completed_count, (void *context), (device->context))
+FORWARD(bool, , event_done, (void *context, uint64_t event), (device->context, event))
+FORWARD(uint64_t, , clock_ns, (void *context), (device->context))
+FORWARD(void *, , host_alloc, (void *context, size_t bytes), (device->context, bytes))
 
-static enum hbm_service_result service_stage_out(void *context, uint64_t from, uint64_t bytes,
-                                                 uint64_t *token)
-{
-    const struct device_services *device = device_of(context);
-    return convert_device_result(device->stage_out(device->context, from, bytes, token));
-}
-
+/* The stage knows its size. */
 static enum hbm_service_result service_stage_in(void *context, uint64_t token, uint64_t to,
                                                 uint64_t bytes)
 {
-    const struct device_services *device = device_of(context);
-    (void)bytes; /* the stage knows its size */
-    return convert_device_result(device->stage_in(device->context, token, to));
+    const struct target_instance *instance = context;
+    (void)bytes;
+    return convert_device_result(instance->device.stage_in(instance->device.context, token, to));
 }
 
 static void service_stage_drop(void *context, uint64_t token)
 {
-    const struct device_services *device = device_of(context);
-    device->stage_drop(device->context, token);
-}
-
-static uint64_t service_completed_count(void *context)
-{
-    const struct device_services *device = device_of(context);
-    return device->completed_count(device->context);
-}
-
-static bool service_event_done(void *context, uint64_t event)
-{
-    const struct device_services *device = device_of(context);
-    return device->event_done(device->context, event);
-}
-
-static enum hbm_service_result service_event_wait(void *context, uint64_t event)
-{
-    const struct device_services *device = device_of(context);
-    return convert_device_result(device->event_wait(device->context, event));
-}
-
-static enum hbm_service_result service_unload(void *context, uint64_t program_id)
-{
-    const struct device_services *device = device_of(context);
-    return convert_device_result(device->unload(device->context, program_id));
-}
-
-static uint64_t service_clock_ns(void *context)
-{
-    const struct device_services *device = device_of(context);
-    return device->clock_ns(device->context);
-}
-
-static void *service_host_alloc(void *context, size_t bytes)
-{
-    const struct device_services *device = device_of(context);
-    return device->host_alloc(device->context, bytes);
+    const struct target_instance *instance = context;
+    instance->device.stage_drop(instance->device.context, token);
 }
 
 static void service_host_free(void *context, void *memory, size_t bytes)
 {
-    const struct device_services *device = device_of(context);
-    device->host_free(device->context, memory, bytes);
+    const struct target_instance *instance = context;
+    instance->device.host_free(instance->device.context, memory, bytes);
 }
 
 static struct hbm_services make_services(struct target_instance *instance)

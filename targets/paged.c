@@ -35,6 +35,8 @@ struct paged {
 static const struct target_option_row option_rows[] = {
     {"placement", TARGET_OPTION_WORD, .values = "pages|ranges|hidden"}, {.key = NULL}};
 
+/* What an option asks for is one of what the rows list: the harness has looked.  A plant has none,
+ * and its placement is that of its allocator. */
 static void read_options(const struct kit_setup *setup)
 {
     setup->contract->placement = kit_option_is(setup, "placement", "pages")    ? PLACEMENT_PAGES
@@ -42,8 +44,9 @@ static void read_options(const struct kit_setup *setup)
                                                                                : PLACEMENT_HIDDEN;
 }
 
-static const char *open_with(struct paged *paged, const struct kit_setup *setup, enum defect defect)
+static const char *open_paged(void *state, const struct kit_setup *setup)
 {
+    struct paged *paged = state;
     const uint32_t count = (uint32_t)(setup->capacity_bytes / setup->granule_bytes);
     *paged = (struct paged){.region = setup->arena,
                             .page_bytes = setup->granule_bytes,
@@ -51,7 +54,10 @@ static const char *open_with(struct paged *paged, const struct kit_setup *setup,
                             .is_free = kit_records(setup, count * sizeof *paged->is_free),
                             .page_count = count,
                             .free_count = count,
-                            .defect = defect};
+                            .defect = (enum defect)setup->variant};
+    if (paged->defect == DEFECT_NONE) {
+        read_options(setup);
+    }
     if (paged->next == NULL || paged->is_free == NULL) {
         return "no host memory for the table of pages";
     }
@@ -60,12 +66,6 @@ static const char *open_with(struct paged *paged, const struct kit_setup *setup,
         paged->is_free[i] = true;
     }
     return NULL;
-}
-
-static const char *open_sound(void *state, const struct kit_setup *setup)
-{
-    read_options(setup);
-    return open_with(state, setup, DEFECT_NONE);
 }
 
 /* --- pages --- */
@@ -168,41 +168,26 @@ static void write_block(void *state, void *place, uint64_t offset, const void *f
 
 /* --- the targets --- */
 
-#define PAGED_ALLOCATOR                                                       \
-    .state_bytes = sizeof(struct paged), .granule_bytes = PAGE_BYTES_DEFAULT, \
-    .allocate = allocate, .free = free_block, .read = read_block, .write = write_block
+/* The table target_`name_` or plant_`name_`, with what it breaks after its summary. */
+#define PAGED_TARGET(table_, defect_, placement_, options_, name_, summary_, breaks_)          \
+    KIT_OPEN(open_##table_, NULL, .options = options_, .state_bytes = sizeof(struct paged),    \
+             .granule_bytes = PAGE_BYTES_DEFAULT, .placement = placement_, .variant = defect_, \
+             .open = open_paged, .allocate = allocate, .free = free_block, .read = read_block, \
+             .write = write_block)                                                             \
+    const struct target table_ = {KIT_TABLE(name_, summary_, NULL, open_##table_),             \
+                                  .options = options_,                                         \
+                                  .limits = {.smallest_capacity_bytes = PAGE_BYTES_MAX,        \
+                                             .largest_capacity_bytes = CAPACITY_BYTES_MAX,     \
+                                             .capacity_step_bytes = PAGE_BYTES_MAX},           \
+                                  .read = kit_read,                                            \
+                                  .write = kit_write,                                          \
+                                  .breaks = breaks_}
 
-/* The table target_`name_` or plant_`name_`, with what else it has after its summary. */
-#define PAGED_TARGET(table_, opener_, options_, name_, summary_, ...)                      \
-    static enum target_result open_##table_(                                               \
-        const struct target_setup *setup, const struct device_services *device,            \
-        struct target_instance **instance, struct target_contract *contract, char *reason, \
-        size_t reason_bytes)                                                               \
-    {                                                                                      \
-        static const struct kit_allocator allocator = {PAGED_ALLOCATOR, .open = opener_,   \
-                                                       .options = options_};               \
-        return kit_open(&allocator, NULL, setup, device, instance, contract, reason,       \
-                        reason_bytes);                                                     \
-    }                                                                                      \
-    const struct target table_ = {KIT_TABLE(name_, summary_, NULL, open_##table_),         \
-                                  .options = options_,                                     \
-                                  .limits = {.smallest_capacity_bytes = PAGE_BYTES_MAX,    \
-                                             .largest_capacity_bytes = CAPACITY_BYTES_MAX, \
-                                             .capacity_step_bytes = PAGE_BYTES_MAX},       \
-                                  .read = kit_read,                                        \
-                                  .write = kit_write,                                      \
-                                  .breaks = __VA_ARGS__}
-
-PAGED_TARGET(target_paged, open_sound, option_rows, "paged",
+PAGED_TARGET(target_paged, DEFECT_NONE, PLACEMENT_RANGES, option_rows, "paged",
              "a table of pages: a block is any free ones, wherever they are", NULL);
 
-#define PAGED_PLANT(name_, defect_, placement_, summary_, breaks_)              \
-    static const char *open_##name_(void *state, const struct kit_setup *setup) \
-    {                                                                           \
-        setup->contract->placement = placement_;                                \
-        return open_with(state, setup, defect_);                                \
-    }                                                                           \
-    PAGED_TARGET(plant_##name_, open_##name_, NULL, "plant_" #name_, summary_, breaks_)
+#define PAGED_PLANT(name_, defect_, placement_, summary_, breaks_) \
+    PAGED_TARGET(plant_##name_, defect_, placement_, NULL, "plant_" #name_, summary_, breaks_)
 
 PAGED_PLANT(paged_neighbours, DEFECT_NEIGHBOURS, PLACEMENT_PAGES,
             "paged, but refuses where no neighbouring pages are free", "premature");

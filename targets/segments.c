@@ -63,14 +63,13 @@ static uint64_t end_of(const struct segment *segment)
 
 /* --- life --- */
 
-static const char *segments_open(void *state, const struct kit_setup *setup,
-                                 enum segments_defect defect)
+static const char *segments_open(void *state, const struct kit_setup *setup)
 {
     struct segments *segments = state;
     struct target_regions *regions = &setup->contract->regions;
     const bool is_large = setup->capacity_bytes >= STEP_COUNT_MIN * STEP_BYTES;
     *segments = (struct segments){.host = setup->host,
-                                  .defect = defect,
+                                  .defect = (enum segments_defect)setup->variant,
                                   .capacity_bytes = setup->capacity_bytes,
                                   .step_bytes = is_large ? STEP_BYTES : setup->granule_bytes,
                                   .keeps_empty = kit_option_is(setup, "empty", "keep")};
@@ -281,29 +280,13 @@ static uint64_t segments_largest_free(void *state)
 /* --- the tables --- */
 
 /* Defines a target with that defect. */
-#define DEFINE_TARGET(storage, variable, name_, defect, rule, text)                            \
-    static const char *begin_##variable(void *state, const struct kit_setup *setup)            \
-    {                                                                                          \
-        return segments_open(state, setup, defect);                                            \
-    }                                                                                          \
-    static enum target_result open_##variable(                                                 \
-        const struct target_setup *setup, const struct device_services *device,                \
-        struct target_instance **out, struct target_contract *contract, char *reason,          \
-        size_t reason_bytes)                                                                   \
-    {                                                                                          \
-        static const struct kit_allocator allocator = {                                        \
-            .state_bytes = sizeof(struct segments),                                            \
-            .regions = {.grows = true, .trims = true},                                         \
-            .options = option_rows,                                                            \
-            .open = begin_##variable,                                                          \
-            .close = segments_close,                                                           \
-            .allocate_offset = segments_allocate,                                              \
-            .free_offset = segments_free,                                                      \
-            .largest_free_bytes = segments_largest_free,                                       \
-        };                                                                                     \
-        return kit_open(&allocator, NULL, setup, device, out, contract, reason, reason_bytes); \
-    }                                                                                          \
-    storage const struct target variable = {KIT_TABLE(name_, text, NULL, open_##variable),     \
+#define DEFINE_TARGET(storage, variable, name_, defect_, rule, text)                            \
+    KIT_OPEN(open_##variable, NULL, .options = option_rows,                                     \
+             .state_bytes = sizeof(struct segments), .regions = {.grows = true, .trims = true}, \
+             .variant = defect_, .open = segments_open, .close = segments_close,                \
+             .allocate_offset = segments_allocate, .free_offset = segments_free,                \
+             .largest_free_bytes = segments_largest_free)                                       \
+    storage const struct target variable = {KIT_TABLE(name_, text, NULL, open_##variable),      \
                                             .options = option_rows, .breaks = rule};
 
 DEFINE_TARGET(

@@ -32,7 +32,7 @@ static enum target_result fail_request(struct target_instance *instance, enum ta
             : "UNAVAILABLE: the device or host memory refused what the request needs");
 }
 
-static const char *call_message(struct target_instance *instance)
+static const char *threaded_call_message(struct target_instance *instance)
 {
     const char *text = pthread_getspecific(instance->message);
     return text != NULL ? text : "";
@@ -87,9 +87,9 @@ static enum target_result place_block(struct target_instance *instance, struct t
     return result == TARGET_OK ? result : fail_request(instance, result);
 }
 
-static enum target_result call_alloc(struct target_instance *instance,
-                                     const struct target_request *request,
-                                     struct target_block *block)
+static enum target_result threaded_call_alloc(struct target_instance *instance,
+                                              const struct target_request *request,
+                                              struct target_block *block)
 {
     struct threaded_heap *heap = &instance->heap;
     const uint64_t align = request->align_bytes;
@@ -114,8 +114,8 @@ static enum target_result call_alloc(struct target_instance *instance,
     return place_block(instance, &want, &like, block);
 }
 
-static enum target_result call_free(struct target_instance *instance, uint64_t handle,
-                                    uint64_t event)
+static enum target_result threaded_call_free(struct target_instance *instance, uint64_t handle,
+                                             uint64_t event)
 {
     struct threaded_heap *heap = &instance->heap;
     struct threaded_node *node = node_of(handle);
@@ -140,8 +140,8 @@ static enum target_result call_free(struct target_instance *instance, uint64_t h
     return is_good ? TARGET_OK : fail_request(instance, TARGET_FAILED);
 }
 
-static enum target_result call_use(struct target_instance *instance, uint64_t handle,
-                                   uint64_t event)
+static enum target_result threaded_call_use(struct target_instance *instance, uint64_t handle,
+                                            uint64_t event)
 {
     struct threaded_heap *heap = &instance->heap;
     threaded_enter(heap, CALL_PLAIN);
@@ -151,7 +151,7 @@ static enum target_result call_use(struct target_instance *instance, uint64_t ha
     return is_good ? TARGET_OK : fail_request(instance, TARGET_FAILED);
 }
 
-static enum target_result call_hold(struct target_instance *instance, uint64_t handle)
+static enum target_result threaded_call_hold(struct target_instance *instance, uint64_t handle)
 {
     struct threaded_heap *heap = &instance->heap;
     struct threaded_node *node = node_of(handle);
@@ -163,7 +163,7 @@ static enum target_result call_hold(struct target_instance *instance, uint64_t h
     return TARGET_OK;
 }
 
-static enum target_result call_release(struct target_instance *instance, uint64_t handle)
+static enum target_result threaded_call_release(struct target_instance *instance, uint64_t handle)
 {
     struct threaded_heap *heap = &instance->heap;
     struct threaded_node *node = node_of(handle);
@@ -182,9 +182,9 @@ static enum target_result call_release(struct target_instance *instance, uint64_
     return TARGET_OK;
 }
 
-static enum target_result call_donate(struct target_instance *instance, uint64_t handle,
-                                      const struct target_request *request,
-                                      struct target_block *block)
+static enum target_result threaded_call_donate(struct target_instance *instance, uint64_t handle,
+                                               const struct target_request *request,
+                                               struct target_block *block)
 {
     struct threaded_heap *heap = &instance->heap;
     struct threaded_node *node = node_of(handle);
@@ -206,9 +206,9 @@ static enum target_result call_donate(struct target_instance *instance, uint64_t
 
 /* --- programs --- */
 
-static enum target_result call_load(struct target_instance *instance,
-                                    const struct target_program *program,
-                                    struct target_block *image)
+static enum target_result threaded_call_load(struct target_instance *instance,
+                                             const struct target_program *program,
+                                             struct target_block *image)
 {
     struct threaded_heap *heap = &instance->heap;
     if (!is_valid_size(program->image_bytes) || program->stack_bytes > UINT64_C(1) << 63) {
@@ -247,8 +247,8 @@ static bool start_program(struct threaded_heap *heap, const struct threaded_want
     return true;
 }
 
-static enum target_result call_execute(struct target_instance *instance, uint64_t handle,
-                                       uint64_t event, struct target_block *image)
+static enum target_result threaded_call_execute(struct target_instance *instance, uint64_t handle,
+                                                uint64_t event, struct target_block *image)
 {
     struct threaded_heap *heap = &instance->heap;
     struct threaded_node *node = node_of(handle);
@@ -267,14 +267,14 @@ static enum target_result call_execute(struct target_instance *instance, uint64_
     return result == TARGET_OK ? result : fail_request(instance, result);
 }
 
-static enum target_result call_unload(struct target_instance *instance, uint64_t handle)
+static enum target_result threaded_call_unload(struct target_instance *instance, uint64_t handle)
 {
-    return call_free(instance, handle, 0);
+    return threaded_call_free(instance, handle, 0);
 }
 
 /* --- what is where --- */
 
-static enum target_result call_defragment(struct target_instance *instance)
+static enum target_result threaded_call_defragment(struct target_instance *instance)
 {
     struct threaded_heap *heap = &instance->heap;
     threaded_enter(heap, CALL_PLAIN);
@@ -283,8 +283,8 @@ static enum target_result call_defragment(struct target_instance *instance)
     return result == TARGET_OK ? result : fail_request(instance, result);
 }
 
-static enum target_result call_locate(struct target_instance *instance, uint64_t handle,
-                                      struct target_block *block)
+static enum target_result threaded_call_locate(struct target_instance *instance, uint64_t handle,
+                                               struct target_block *block)
 {
     struct threaded_heap *heap = &instance->heap;
     const struct threaded_node *node = node_of(handle);
@@ -299,7 +299,7 @@ static enum target_result call_locate(struct target_instance *instance, uint64_t
                     : fail_invalid(instance, "INVALID_ARGUMENT: the program is not loaded");
 }
 
-static void call_stats(struct target_instance *instance, struct target_stats *stats)
+static void threaded_call_stats(struct target_instance *instance, struct target_stats *stats)
 {
     struct threaded_heap *heap = &instance->heap;
     threaded_enter(heap, CALL_PLAIN);
@@ -322,8 +322,9 @@ static uint64_t find_next_size(const struct threaded_heap *heap, uint64_t limit)
 
 /* Largest first without memory to sort in: each pass finds the next smaller size.  O(sizes *
  * blocks). */
-static void call_report(struct target_instance *instance,
-                        void (*row)(void *context, const struct target_row *row), void *context)
+static void threaded_call_report(struct target_instance *instance,
+                                 void (*row)(void *context, const struct target_row *row),
+                                 void *context)
 {
     struct threaded_heap *heap = &instance->heap;
     threaded_enter(heap, CALL_PLAIN);
@@ -361,20 +362,20 @@ static void call_report(struct target_instance *instance,
                                             .options = threaded_option_rows,               \
                                             .open = open_##variable,                       \
                                             .close = threaded_close,                       \
-                                            .alloc = call_alloc,                           \
-                                            .free = call_free,                             \
-                                            .use = call_use,                               \
-                                            .hold = call_hold,                             \
-                                            .release = call_release,                       \
-                                            .donate = call_donate,                         \
-                                            .load = call_load,                             \
-                                            .execute = call_execute,                       \
-                                            .unload = call_unload,                         \
-                                            .defragment = call_defragment,                 \
-                                            .locate = call_locate,                         \
-                                            .stats = call_stats,                           \
-                                            .report = call_report,                         \
-                                            .message = call_message};
+                                            .alloc = threaded_call_alloc,                  \
+                                            .free = threaded_call_free,                    \
+                                            .use = threaded_call_use,                      \
+                                            .hold = threaded_call_hold,                    \
+                                            .release = threaded_call_release,              \
+                                            .donate = threaded_call_donate,                \
+                                            .load = threaded_call_load,                    \
+                                            .execute = threaded_call_execute,              \
+                                            .unload = threaded_call_unload,                \
+                                            .defragment = threaded_call_defragment,        \
+                                            .locate = threaded_call_locate,                \
+                                            .stats = threaded_call_stats,                  \
+                                            .report = threaded_call_report,                \
+                                            .message = threaded_call_message};
 
 DEFINE_TARGET(
     , target_threaded, "threaded", RACE_NONE, NULL,

@@ -3,12 +3,12 @@
 #include "campaign/base/clock.h"
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
-#include "campaign/base/screen.h"
 #include "campaign/plan/widen.h"
 #include "harness/base/check.h"
 #include "harness/base/whole_file.h"
 #include "harness/run/probe.h"
 #include "present/reporter.h"
+#include "present/screen.h"
 #include "targets/targets.h"
 
 #include <errno.h>

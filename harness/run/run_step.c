@@ -179,7 +179,7 @@ static void count_hit_probes(struct run *run, const struct host *host, const str
 
 /* --- steps --- */
 
-void run_begin_verdict(struct run *run, uint32_t number)
+static void begin_verdict(struct run *run, uint32_t number)
 {
     CHECK_COSTLY(number != OP_NONE);
     struct verdict *verdict = &run->verdict;
@@ -359,7 +359,7 @@ static void take_call(struct run *run, struct host *host, const struct call *cal
     if (run->is_verdict_clear) {
         run->verdict.op = call->number;
     } else {
-        run_begin_verdict(run, call->number);
+        begin_verdict(run, call->number);
     }
     count_op(run, call);
     const enum judge_road road = judge_short(&run->judge, host, call);
@@ -407,7 +407,7 @@ void run_count_device_calls(struct run *run, const struct host *host)
     run->digest = digest_words(run->digest, &all, sizeof all);
 }
 
-void run_execute(struct run *run, struct host *host, const struct op *op, uint32_t number)
+static void execute_op(struct run *run, struct host *host, const struct op *op, uint32_t number)
 {
     struct call *call = &run->call;
     model_begin_op(host->model, number);
@@ -478,7 +478,7 @@ OFTEN const struct verdict *run_step(struct run *run, const struct op *op)
     } else {
         record_resolved(run, host, op);
     }
-    run_execute(run, host, &run->ops.ops[number], number);
+    execute_op(run, host, &run->ops.ops[number], number);
     return &run->verdict;
 }
 
@@ -490,4 +490,16 @@ void run_set_due(struct run *run, uint32_t host, uint32_t op, uint64_t due_ns)
     if (timeline_state(timeline, event) == EVENT_PENDING) {
         timeline_start_at(timeline, event, due_ns);
     }
+}
+
+/* --- for the end of a run: run_step() has its own of these, which are part of it --- */
+
+void run_begin_verdict(struct run *run, uint32_t number)
+{
+    begin_verdict(run, number);
+}
+
+void run_execute(struct run *run, struct host *host, const struct op *op, uint32_t number)
+{
+    execute_op(run, host, op, number);
 }

@@ -28,31 +28,22 @@ void page_append_count(struct writing *html, uint64_t count)
 
 void page_append_size(struct writing *html, uint64_t size_bytes)
 {
-    char size[SIZE_TEXT_BYTES];
     if (size_bytes < 1024) {
         writing_append_format(html, "%" PRIu64 " bytes", size_bytes);
         return;
     }
-    size_print_field(size_bytes, size);
-    writing_append_format(html, "%s (", size);
+    writing_append_format(html, "%s (", size_text_of(size_bytes).text);
     page_append_count(html, size_bytes);
     writing_append(html, " bytes)");
 }
 
 void page_append_share(struct writing *html, uint64_t part, uint64_t whole)
 {
-    enum { HUNDREDTHS = 10000 };
     if (whole == 0) {
         writing_append(html, "-");
-        return;
+    } else {
+        writing_append_share(html, part, whole);
     }
-    const uint64_t hundredths = part > UINT64_MAX / HUNDREDTHS ? part / (whole / HUNDREDTHS + 1)
-                                                               : part * HUNDREDTHS / whole;
-    if (hundredths == 0 && part > 0) {
-        writing_append(html, "less than 0.01 %");
-        return;
-    }
-    writing_append_format(html, "%" PRIu64 ".%02" PRIu64 " %%", hundredths / 100, hundredths % 100);
 }
 
 /* --- texts --- */
@@ -128,16 +119,19 @@ void page_fact_count(struct writing *html, const char *name, uint64_t count)
 
 /* --- tables --- */
 
-void page_table_begin(struct writing *html, const char *caption, const struct page_column *columns,
-                      size_t column_count)
+void page_table_begin(struct writing *html, const char *caption, const char *columns)
 {
+    char name[64];
     writing_append(html, "<table>\n<caption>");
     page_append_text(html, caption);
     writing_append(html, "</caption>\n<thead><tr>");
-    for (size_t i = 0; i < column_count; i++) {
-        writing_append_format(html, "<th scope=\"col\"%s>",
-                              columns[i].has_numbers ? " class=\"number\"" : "");
-        page_append_text(html, columns[i].name);
+    for (size_t length; *columns != '\0'; columns += length + (columns[length] == '|')) {
+        const bool is_number = *columns == '#';
+        columns += is_number;
+        length = strcspn(columns, "|");
+        (void)snprintf(name, sizeof name, "%.*s", (int)length, columns);
+        writing_append_format(html, "<th scope=\"col\"%s>", is_number ? " class=\"number\"" : "");
+        page_append_text(html, name);
         writing_append(html, "</th>");
     }
     writing_append(html, "</tr></thead>\n<tbody>\n");
@@ -179,10 +173,8 @@ void page_cell_count(struct writing *html, uint64_t count)
 
 void page_cell_size(struct writing *html, uint64_t size_bytes)
 {
-    char size[SIZE_TEXT_BYTES];
-    size_print_field(size_bytes, size);
     writing_append(html, number_cell);
-    page_append_text(html, size);
+    writing_append_size(html, size_bytes);
     writing_append(html, "</td>");
 }
 

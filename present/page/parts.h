@@ -28,14 +28,9 @@ void page_fact_end(struct writing *html);
 void page_fact(struct writing *html, const char *name, const char *text);
 void page_fact_count(struct writing *html, const char *name, uint64_t count);
 
-/* A column; of numbers: they stand to the right. */
-struct page_column {
-    const char *name;
-    bool has_numbers;
-};
-/* Appends a table up to its first row. */
-void page_table_begin(struct writing *html, const char *caption, const struct page_column *columns,
-                      size_t column_count);
+/* Appends a table up to its first row.  columns: their names, parted by '|'; where '#' stands
+ * before a name the column is of numbers, which stand to the right. */
+void page_table_begin(struct writing *html, const char *caption, const char *columns);
 void page_table_end(struct writing *html);
 /* A row begins with its name; then come its cells. */
 void page_row_begin(struct writing *html, const char *name);

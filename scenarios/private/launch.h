@@ -38,6 +38,8 @@ struct launch {
     uint32_t event;  /* the op whose event ends the execution; OP_NONE before */
 };
 
+/* One more output. */
+void launch_add_output(struct launch *launch, uint64_t size_bytes, uint8_t tag, uint8_t donor);
 void launch_begin(struct launch *launch);
 
 /* The next op.  False: the launch is over; read has_failed, event and outputs[]. */

@@ -32,6 +32,9 @@ void op_queue_clear(struct op_queue *queue);
  * dropped and the name is OP_NONE. */
 uint32_t op_queue_add(struct op_queue *queue, struct op op);
 
+/* The same of an op of that host. */
+uint32_t op_queue_add_on(struct op_queue *queue, uint8_t host, struct op op);
+
 /* Hands out the next entry that can act.  False: none is left. */
 bool op_queue_next(struct op_queue *queue, const struct scenario_view *view, struct op *op);
 

@@ -30,30 +30,9 @@ static bool load_calls(char reason[LIBRARY_REASON_BYTES])
 {
     struct cuda_calls *const calls = &device.calls;
     const struct library_call wanted[] = {
-        {"cuInit", &calls->init},
-        {"cuDeviceGet", &calls->device_get},
-        {"cuDeviceGetAttribute", &calls->device_attribute},
-        {"cuDevicePrimaryCtxRetain", &calls->context_retain},
-        {"cuCtxSetCurrent", &calls->context_set},
-        {"cuGetErrorName", &calls->error_name},
-        {"cuMemPoolCreate", &calls->pool_create},
-        {"cuMemPoolDestroy", &calls->pool_destroy},
-        {"cuMemPoolSetAttribute", &calls->pool_set},
-        {"cuMemPoolGetAttribute", &calls->pool_get},
-        {"cuMemPoolTrimTo", &calls->pool_trim},
-        {"cuMemAllocFromPoolAsync", &calls->allocate},
-        {"cuMemFreeAsync", &calls->free},
-        {"cuStreamCreate", &calls->stream_create},
-        {"cuStreamSynchronize", &calls->stream_synchronize},
-        {"cuStreamWaitValue32_v2", &calls->stream_wait_value},
-        {"cuEventCreate", &calls->event_create},
-        {"cuEventRecord", &calls->event_record},
-        {"cuEventSynchronize", &calls->event_synchronize},
-        {"cuEventDestroy_v2", &calls->event_destroy},
-        {"cuMemHostAlloc", &calls->host_allocate},
-        {"cuMemHostGetDevicePointer_v2", &calls->host_device_address},
-        {"cuMemcpyHtoDAsync_v2", &calls->copy_to_device},
-        {"cuMemcpyDtoHAsync_v2", &calls->copy_to_host},
+#define CUDA_CALL(symbol, name, parameters) {symbol, &calls->name},
+        CUDA_CALLS
+#undef CUDA_CALL
     };
     return library_load(&library_cuda, wanted, sizeof wanted / sizeof *wanted, reason);
 }

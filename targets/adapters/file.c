@@ -61,22 +61,15 @@ static bool load_calls(const char *path, struct malloc_calls *calls,
 
 /* --- its target --- */
 
+static const char *open_file(void *state, const struct kit_setup *setup)
+{
+    malloc_open(state, &files[setup->variant].calls, setup);
+    return NULL;
+}
+
 /* A target is not told its name: each has an open of its own. */
-#define FILE_OPENER(index)                                                                     \
-    static const char *open_file_##index(void *state, const struct kit_setup *setup)           \
-    {                                                                                          \
-        malloc_open(state, &files[index].calls, setup);                                        \
-        return NULL;                                                                           \
-    }                                                                                          \
-    static enum target_result open_target_##index(                                             \
-        const struct target_setup *setup, const struct device_services *device,                \
-        struct target_instance **out, struct target_contract *contract, char *reason,          \
-        size_t reason_bytes)                                                                   \
-    {                                                                                          \
-        static const struct kit_allocator allocator = {MALLOC_ALLOCATOR,                       \
-                                                       .open = open_file_##index};             \
-        return kit_open(&allocator, NULL, setup, device, out, contract, reason, reason_bytes); \
-    }
+#define FILE_OPENER(index) \
+    KIT_OPEN(open_target_##index, NULL, MALLOC_ALLOCATOR, .variant = index, .open = open_file)
 FILE_OPENER(0)
 FILE_OPENER(1)
 FILE_OPENER(2)

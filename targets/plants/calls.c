@@ -94,7 +94,7 @@ enum target_result plant_open(const struct plant_defect *defect, const struct ta
     return TARGET_OK;
 }
 
-static void call_close(struct target_instance *instance)
+static void plant_call_close(struct target_instance *instance)
 {
     struct plant *plant = plant_of(instance);
     if (plant->defect->close != NULL) {
@@ -127,9 +127,9 @@ static enum target_result end_call(struct plant *plant, enum target_result resul
     return result;
 }
 
-static enum target_result call_alloc(struct target_instance *instance,
-                                     const struct target_request *request,
-                                     struct target_block *block)
+static enum target_result plant_call_alloc(struct target_instance *instance,
+                                           const struct target_request *request,
+                                           struct target_block *block)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, true);
@@ -156,8 +156,8 @@ static void note_free(struct plant *plant, uint64_t handle, uint64_t event)
     }
 }
 
-static enum target_result call_free(struct target_instance *instance, uint64_t handle,
-                                    uint64_t event)
+static enum target_result plant_call_free(struct target_instance *instance, uint64_t handle,
+                                          uint64_t event)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
@@ -171,8 +171,8 @@ static enum target_result call_free(struct target_instance *instance, uint64_t h
     return end_call(plant, result);
 }
 
-static enum target_result call_use(struct target_instance *instance, uint64_t handle,
-                                   uint64_t event)
+static enum target_result plant_call_use(struct target_instance *instance, uint64_t handle,
+                                         uint64_t event)
 {
     struct plant *plant = plant_of(instance);
     struct plant_block *block = plant_find(plant, handle);
@@ -184,7 +184,7 @@ static enum target_result call_use(struct target_instance *instance, uint64_t ha
                                                       : plant_inner_use(plant, handle, event));
 }
 
-static enum target_result call_hold(struct target_instance *instance, uint64_t handle)
+static enum target_result plant_call_hold(struct target_instance *instance, uint64_t handle)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
@@ -192,7 +192,7 @@ static enum target_result call_hold(struct target_instance *instance, uint64_t h
                                                        : plant_inner_hold(plant, handle));
 }
 
-static enum target_result call_release(struct target_instance *instance, uint64_t handle)
+static enum target_result plant_call_release(struct target_instance *instance, uint64_t handle)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
@@ -200,9 +200,9 @@ static enum target_result call_release(struct target_instance *instance, uint64_
                                                           : plant_inner_release(plant, handle));
 }
 
-static enum target_result call_donate(struct target_instance *instance, uint64_t handle,
-                                      const struct target_request *request,
-                                      struct target_block *block)
+static enum target_result plant_call_donate(struct target_instance *instance, uint64_t handle,
+                                            const struct target_request *request,
+                                            struct target_block *block)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
@@ -221,9 +221,9 @@ static void call_around_program(struct plant *plant, bool begins)
     }
 }
 
-static enum target_result call_load(struct target_instance *instance,
-                                    const struct target_program *program,
-                                    struct target_block *image)
+static enum target_result plant_call_load(struct target_instance *instance,
+                                          const struct target_program *program,
+                                          struct target_block *image)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
@@ -264,8 +264,8 @@ static enum target_result execute_loaded(struct plant *plant, struct plant_block
     return result;
 }
 
-static enum target_result call_execute(struct target_instance *instance, uint64_t handle,
-                                       uint64_t event, struct target_block *image)
+static enum target_result plant_call_execute(struct target_instance *instance, uint64_t handle,
+                                             uint64_t event, struct target_block *image)
 {
     struct plant *plant = plant_of(instance);
     struct plant_block *program = plant_find(plant, handle);
@@ -282,7 +282,7 @@ static enum target_result call_execute(struct target_instance *instance, uint64_
     return end_call(plant, result);
 }
 
-static enum target_result call_unload(struct target_instance *instance, uint64_t handle)
+static enum target_result plant_call_unload(struct target_instance *instance, uint64_t handle)
 {
     struct plant *plant = plant_of(instance);
     const uint64_t inner = plant_find_inner_handle(plant, handle);
@@ -292,23 +292,23 @@ static enum target_result call_unload(struct target_instance *instance, uint64_t
     return end_call(plant, inner == 0 ? TARGET_OK : plant->target->unload(plant->inner, inner));
 }
 
-static enum target_result call_defragment(struct target_instance *instance)
+static enum target_result plant_call_defragment(struct target_instance *instance)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
     return end_call(plant, plant->target->defragment(plant->inner));
 }
 
-static enum target_result call_retire(struct target_instance *instance, uint64_t address,
-                                      uint64_t size_bytes)
+static enum target_result plant_call_retire(struct target_instance *instance, uint64_t address,
+                                            uint64_t size_bytes)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
     return end_call(plant, plant->target->retire(plant->inner, address, size_bytes));
 }
 
-static enum target_result call_locate(struct target_instance *instance, uint64_t handle,
-                                      struct target_block *block)
+static enum target_result plant_call_locate(struct target_instance *instance, uint64_t handle,
+                                            struct target_block *block)
 {
     struct plant *plant = plant_of(instance);
     if (plant->defect->locate != NULL) {
@@ -317,7 +317,7 @@ static enum target_result call_locate(struct target_instance *instance, uint64_t
     return plant_inner_locate(plant, handle, block) ? TARGET_OK : TARGET_INVALID;
 }
 
-static void call_stats(struct target_instance *instance, struct target_stats *stats)
+static void plant_call_stats(struct target_instance *instance, struct target_stats *stats)
 {
     struct plant *plant = plant_of(instance);
     plant->target->stats(plant->inner, stats);
@@ -326,8 +326,9 @@ static void call_stats(struct target_instance *instance, struct target_stats *st
     }
 }
 
-static void call_report(struct target_instance *instance,
-                        void (*row)(void *context, const struct target_row *row), void *context)
+static void plant_call_report(struct target_instance *instance,
+                              void (*row)(void *context, const struct target_row *row),
+                              void *context)
 {
     struct plant *plant = plant_of(instance);
     if (plant->defect->report != NULL) {
@@ -337,7 +338,7 @@ static void call_report(struct target_instance *instance,
     plant->target->report(plant->inner, row, context);
 }
 
-static const char *call_message(struct target_instance *instance)
+static const char *plant_call_message(struct target_instance *instance)
 {
     struct plant *plant = plant_of(instance);
     return plant->message[0] != '\0' ? plant->message : plant->target->message(plant->inner);
@@ -345,14 +346,14 @@ static const char *call_message(struct target_instance *instance)
 
 /* --- sleep --- */
 
-static enum target_result call_sleep(struct target_instance *instance)
+static enum target_result plant_call_sleep(struct target_instance *instance)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
     return end_call(plant, plant->target->sleep(plant->inner));
 }
 
-static enum target_result call_wake(struct target_instance *instance)
+static enum target_result plant_call_wake(struct target_instance *instance)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
@@ -389,23 +390,23 @@ static enum target_result call_wake(struct target_instance *instance)
                                         .breaks = rule,                               \
                                         .option_help = OPTION_HELP,                   \
                                         .open = open_##noun,                          \
-                                        .close = call_close,                          \
-                                        .alloc = call_alloc,                          \
-                                        .free = call_free,                            \
-                                        .use = call_use,                              \
-                                        .hold = call_hold,                            \
-                                        .release = call_release,                      \
-                                        .donate = call_donate,                        \
-                                        .load = call_load,                            \
-                                        .execute = call_execute,                      \
-                                        .unload = call_unload,                        \
-                                        .defragment = call_defragment,                \
-                                        .retire = call_retire,                        \
-                                        .locate = call_locate,                        \
-                                        .stats = call_stats,                          \
-                                        .report = call_report,                        \
-                                        .message = call_message,                      \
-                                        .sleep = call_sleep,                          \
-                                        .wake = call_wake};
+                                        .close = plant_call_close,                    \
+                                        .alloc = plant_call_alloc,                    \
+                                        .free = plant_call_free,                      \
+                                        .use = plant_call_use,                        \
+                                        .hold = plant_call_hold,                      \
+                                        .release = plant_call_release,                \
+                                        .donate = plant_call_donate,                  \
+                                        .load = plant_call_load,                      \
+                                        .execute = plant_call_execute,                \
+                                        .unload = plant_call_unload,                  \
+                                        .defragment = plant_call_defragment,          \
+                                        .retire = plant_call_retire,                  \
+                                        .locate = plant_call_locate,                  \
+                                        .stats = plant_call_stats,                    \
+                                        .report = plant_call_report,                  \
+                                        .message = plant_call_message,                \
+                                        .sleep = plant_call_sleep,                    \
+                                        .wake = plant_call_wake};
 #include "targets/plants/list.h"
 #undef PLANT

@@ -98,12 +98,15 @@ has_worked() { # PID own|waited HUNDREDTHS
     [ "$total" -ge "$3" ]
 }
 
+# A file with its broken lines whole: what follows a break is indented.
+joined() { sed -z 's/\n  */ /g' "$1"; }
+
 expect_text() { # FILE TEXT
-    grep -qF -- "$2" "$1" || fail "$1 does not say '$2': $(head -c 300 "$1")"
+    grep -qF -- "$2" "$1" || joined "$1" | grep -qF -- "$2" || fail "$1 does not say '$2': $(head -c 300 "$1")"
 }
 
 expect_no_text() { # FILE TEXT
-    ! grep -qF -- "$2" "$1" || fail "$1 says '$2'"
+    ! { cat "$1"; joined "$1"; } | grep -qF -- "$2" || fail "$1 says '$2'"
 }
 
 finish() {

@@ -1,8 +1,10 @@
 /* Sweeps in processes of their own: which list is chosen, what is told, and what a death, a hang or
  * a fault of ours costs. */
+#include "campaign/process/attempt.h"
 #include "campaign/sweep/sweep_campaign.h"
 #include "harness/base/check.h"
 #include "harness/op/ops_file.h"
+#include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/helpers/messages.h"
 #include "tests/helpers/suite.h"
@@ -244,6 +246,37 @@ START_TEST(a_death_while_lists_are_tried_costs_its_trial)
 }
 END_TEST
 
+/* Each is the list that ran, requests that were made again included: run again it dies in the same
+ * op. */
+START_TEST(the_list_of_a_death_dies_again)
+{
+    make_plan(1);
+    parts[0].scenario = scenario_find("queued_free_race");
+    parts[0].target = target_find("plant_crash_segv");
+    parts[0].capacity_is_free = true;
+    ck_assert(parts[0].scenario != NULL && parts[0].target != NULL);
+    strcpy(parts[0].setup.target, parts[0].target->name);
+    struct sweep_campaign *sweeps = run_sweeps(FAR_NS);
+    const struct sweep_part part = sweep_campaign_part(sweeps, 0);
+    size_t retry_count = 0;
+    ck_assert_uint_gt(part.note_count, 0);
+    for (size_t i = 0; i < part.note_count; i++) {
+        const struct sweep_note *note = &part.notes[i];
+        const struct attempt attempt = {
+            .target = parts[0].target, .setup = &note->setup, .duration_ns = FAR_NS};
+        struct attempt_result result;
+        attempt_run(&attempt, &note->ops, NULL, &result);
+        ck_assert_int_eq(result.end, ATTEMPT_DIED);
+        ck_assert_uint_eq(result.first.op, note->verdict.op);
+        for (size_t k = 0; k < note->ops.count; k++) {
+            retry_count += (note->ops.ops[k].flags & OP_RETRY) != 0;
+        }
+    }
+    ck_assert_uint_gt(retry_count, 0); /* the scenario alone has none */
+    sweep_campaign_destroy(sweeps);
+}
+END_TEST
+
 /* It survives no refusal of the device. */
 static enum target_result die_when_refused(struct target_instance *instance,
                                            const struct target_request *request,
@@ -424,6 +457,7 @@ Suite *suite_of_sweep_campaign(void)
     tcase_add_test(tests, the_list_that_asks_most_of_the_device_is_swept);
     tcase_add_test(tests, a_list_that_breaks_a_promise_is_the_last_choice);
     tcase_add_test(tests, a_death_while_lists_are_tried_costs_its_trial);
+    tcase_add_test(tests, the_list_of_a_death_dies_again);
     tcase_add_test(tests, a_death_in_a_replay_costs_that_replay);
     tcase_add_test(tests, a_mode_ends_with_its_fifth_death);
     tcase_add_test(tests, five_deaths_are_noted_and_all_are_counted);

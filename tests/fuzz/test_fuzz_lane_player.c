@@ -239,10 +239,10 @@ END_TEST
 Suite *suite_of_fuzz_lane_player(void)
 {
     Suite *suite = suite_create("fuzz_lane_player");
-    TCase *races = tcase_create("races");
-    tcase_add_loop_test(races, bytes_find_each_race_and_its_list_breaks_the_same_promise_again, 0,
+    TCase *by_race = tcase_create("races");
+    tcase_add_loop_test(by_race, bytes_find_each_race_and_its_list_breaks_the_same_promise_again, 0,
                         RACE_COUNT);
-    suite_add_tcase(suite, races);
+    suite_add_tcase(suite, by_race);
     TCase *inputs = tcase_create("inputs");
     tcase_add_test(inputs, a_list_that_has_its_schedule_is_played_with_it_where_no_bytes_choose);
     tcase_add_test(inputs, after_a_deadlock_the_next_input_is_played_as_by_a_new_player);

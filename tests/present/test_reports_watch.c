@@ -1,6 +1,7 @@
 /* What a campaign shows while it runs: it never leaves its place on the screen, and never acts on a
  * pipe. */
 #include "present/amount.h"
+#include "present/screen.h"
 #include "present/text_width.h"
 #include "present/watch.h"
 #include "tests/helpers/suite.h"
@@ -408,18 +409,18 @@ END_TEST
 
 START_TEST(colours_need_a_terminal_that_knows_them_and_nobody_who_minds)
 {
-    ck_assert(watch_wants_colour(true, NULL, "xterm-256color"));
-    ck_assert(watch_wants_colour(true, "", "xterm"));
-    ck_assert(!watch_wants_colour(true, "0", "xterm"));
-    ck_assert(!watch_wants_colour(true, NULL, "dumb"));
-    ck_assert(!watch_wants_colour(true, NULL, ""));
-    ck_assert(!watch_wants_colour(true, NULL, NULL));
-    ck_assert(!watch_wants_colour(false, NULL, "xterm"));
-    ck_assert(watch_wants_cursor(true, "xterm"));
-    ck_assert(!watch_wants_cursor(true, "dumb"));
-    ck_assert(!watch_wants_cursor(true, ""));
-    ck_assert(!watch_wants_cursor(true, NULL));
-    ck_assert(!watch_wants_cursor(false, "xterm"));
+    ck_assert(screen_wants_colour(true, NULL, "xterm-256color"));
+    ck_assert(screen_wants_colour(true, "", "xterm"));
+    ck_assert(!screen_wants_colour(true, "0", "xterm"));
+    ck_assert(!screen_wants_colour(true, NULL, "dumb"));
+    ck_assert(!screen_wants_colour(true, NULL, ""));
+    ck_assert(!screen_wants_colour(true, NULL, NULL));
+    ck_assert(!screen_wants_colour(false, NULL, "xterm"));
+    ck_assert(screen_wants_cursor(true, "xterm"));
+    ck_assert(!screen_wants_cursor(true, "dumb"));
+    ck_assert(!screen_wants_cursor(true, ""));
+    ck_assert(!screen_wants_cursor(true, NULL));
+    ck_assert(!screen_wants_cursor(false, "xterm"));
 }
 END_TEST
 

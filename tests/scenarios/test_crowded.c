@@ -2,7 +2,7 @@
  * every place comes soon. */
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
-#include "scenarios/private/device_draw.h"
+#include "scenarios/private/parts.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/helpers/suite.h"

@@ -39,31 +39,39 @@ enum cuda_flag {
     CUDA_HOST_MAPPED = 2
 };
 
+/* Each function that is used: CUDA_CALL(name in the driver, name here, parameters). */
+/* clang-format off */
+#define CUDA_CALLS \
+    CUDA_CALL("cuInit", init, (unsigned flags)) \
+    CUDA_CALL("cuDeviceGet", device_get, (int *device, int index)) \
+    CUDA_CALL("cuDeviceGetAttribute", device_attribute, (int *value, int attribute, int device)) \
+    CUDA_CALL("cuDevicePrimaryCtxRetain", context_retain, (void **context, int device)) \
+    CUDA_CALL("cuCtxSetCurrent", context_set, (void *context)) \
+    CUDA_CALL("cuGetErrorName", error_name, (int error, const char **name)) \
+    CUDA_CALL("cuMemPoolCreate", pool_create, (void **pool, const struct cuda_pool_properties *properties)) \
+    CUDA_CALL("cuMemPoolDestroy", pool_destroy, (void *pool)) \
+    CUDA_CALL("cuMemPoolSetAttribute", pool_set, (void *pool, int attribute, void *value)) \
+    CUDA_CALL("cuMemPoolGetAttribute", pool_get, (void *pool, int attribute, void *value)) \
+    CUDA_CALL("cuMemPoolTrimTo", pool_trim, (void *pool, size_t bytes_kept)) \
+    CUDA_CALL("cuMemAllocFromPoolAsync", allocate, (uint64_t *address, size_t bytes, void *pool, void *stream)) \
+    CUDA_CALL("cuMemFreeAsync", free, (uint64_t address, void *stream)) \
+    CUDA_CALL("cuStreamCreate", stream_create, (void **stream, unsigned flags)) \
+    CUDA_CALL("cuStreamSynchronize", stream_synchronize, (void *stream)) \
+    CUDA_CALL("cuStreamWaitValue32_v2", stream_wait_value, (void *stream, uint64_t address, uint32_t value, unsigned flags)) \
+    CUDA_CALL("cuEventCreate", event_create, (void **event, unsigned flags)) \
+    CUDA_CALL("cuEventRecord", event_record, (void *event, void *stream)) \
+    CUDA_CALL("cuEventSynchronize", event_synchronize, (void *event)) \
+    CUDA_CALL("cuEventDestroy_v2", event_destroy, (void *event)) \
+    CUDA_CALL("cuMemHostAlloc", host_allocate, (void **memory, size_t bytes, unsigned flags)) \
+    CUDA_CALL("cuMemHostGetDevicePointer_v2", host_device_address, (uint64_t *address, void *memory, unsigned flags)) \
+    CUDA_CALL("cuMemcpyHtoDAsync_v2", copy_to_device, (uint64_t to, const void *from, size_t bytes, void *stream)) \
+    CUDA_CALL("cuMemcpyDtoHAsync_v2", copy_to_host, (void *to, uint64_t from, size_t bytes, void *stream))
+/* clang-format on */
+
 struct cuda_calls {
-    int (*init)(unsigned flags);
-    int (*device_get)(int *device, int index);
-    int (*device_attribute)(int *value, int attribute, int device);
-    int (*context_retain)(void **context, int device);
-    int (*context_set)(void *context);
-    int (*error_name)(int error, const char **name);
-    int (*pool_create)(void **pool, const struct cuda_pool_properties *properties);
-    int (*pool_destroy)(void *pool);
-    int (*pool_set)(void *pool, int attribute, void *value);
-    int (*pool_get)(void *pool, int attribute, void *value);
-    int (*pool_trim)(void *pool, size_t bytes_kept);
-    int (*allocate)(uint64_t *address, size_t bytes, void *pool, void *stream);
-    int (*free)(uint64_t address, void *stream);
-    int (*stream_create)(void **stream, unsigned flags);
-    int (*stream_synchronize)(void *stream);
-    int (*stream_wait_value)(void *stream, uint64_t address, uint32_t value, unsigned flags);
-    int (*event_create)(void **event, unsigned flags);
-    int (*event_record)(void *event, void *stream);
-    int (*event_synchronize)(void *event);
-    int (*event_destroy)(void *event);
-    int (*host_allocate)(void **memory, size_t bytes, unsigned flags);
-    int (*host_device_address)(uint64_t *address, void *memory, unsigned flags);
-    int (*copy_to_device)(uint64_t to, const void *from, size_t bytes, void *stream);
-    int (*copy_to_host)(void *to, uint64_t from, size_t bytes, void *stream);
+#define CUDA_CALL(symbol, name, parameters) int(*name) parameters;
+    CUDA_CALLS
+#undef CUDA_CALL
 };
 
 /* The driver has at most 32 connections to the device.  Where more streams than that are made, some

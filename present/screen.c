@@ -1,7 +1,6 @@
-#include "campaign/base/screen.h"
+#include "present/screen.h"
 
 #include "harness/base/size.h"
-#include "present/watch.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -19,16 +18,37 @@ static unsigned choose_width(unsigned terminal_width)
                                                                          : terminal_width;
 }
 
+bool screen_wants_cursor(bool is_terminal, const char *term)
+{
+    return is_terminal && term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0;
+}
+
+bool screen_wants_colour(bool is_terminal, const char *no_color, const char *term)
+{
+    const bool is_forbidden = no_color != NULL && no_color[0] != '\0';
+    return screen_wants_cursor(is_terminal, term) && !is_forbidden;
+}
+
 struct screen screen_look(int file)
 {
     struct winsize size = {0};
     const char *term = getenv("TERM");
-    if (!watch_wants_cursor(isatty(file), term)) {
+    if (!screen_wants_cursor(isatty(file), term)) {
         return (struct screen){0};
     }
     const bool has_size = ioctl(file, TIOCGWINSZ, &size) == 0;
     return (struct screen){.has_cursor = true,
-                           .has_colour = watch_wants_colour(true, getenv("NO_COLOR"), term),
+                           .has_colour = screen_wants_colour(true, getenv("NO_COLOR"), term),
                            .width = choose_width(has_size ? size.ws_col : 0),
                            .height = has_size ? size.ws_row : 0};
+}
+
+size_t screen_columns(void)
+{
+    struct winsize size = {0};
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
+        return SCREEN_COLUMNS;
+    }
+    const unsigned width = choose_width(size.ws_col);
+    return width == 0 ? SCREEN_COLUMNS : width < SCREEN_COLUMNS_MIN ? SCREEN_COLUMNS_MIN : width;
 }

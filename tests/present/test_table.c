@@ -1,0 +1,131 @@
+/* Tables and lines that fit the screen: here it has 80 columns, as standard output is no terminal.
+ */
+#include "present/table.h"
+#include "present/wrap.h"
+
+#include <check.h>
+#include <string.h>
+
+/* Texts parted by '|'; ends with NULL. */
+static void expect_table(size_t column_count, size_t left_count, const char *const *rows,
+                         const char *wanted)
+{
+    struct table table;
+    struct writing text;
+    table_init(&table, column_count, left_count);
+    writing_init(&text);
+    for (; *rows != NULL; rows++) {
+        char row[512], *rest = row, *cell;
+        (void)snprintf(row, sizeof row, "%s", *rows);
+        while ((cell = strsep(&rest, "|")) != NULL) {
+            table_put(&table, cell);
+        }
+    }
+    table_print(&table, 0, &text);
+    ck_assert_str_eq(writing_string(&text), wanted);
+    table_deinit(&table);
+    writing_deinit(&text);
+}
+
+START_TEST(a_wide_table_breaks_its_titles_before_anything_else)
+{
+    static const char *const rows[] = {
+        "fault|failed once|failed forever|ops struck|failed|succeeded|OOMs|sites|replays|findings",
+        "busy|1|2|3|4|5|6|7|8|9", NULL};
+    expect_table(10, 1, rows,
+                 "      failed  failed    ops\n"
+                 "fault   once forever struck failed succeeded OOMs sites replays findings\n"
+                 "busy       1       2      3      4         5    6     7       8        9\n");
+}
+END_TEST
+
+START_TEST(a_name_without_room_stands_on_a_line_of_its_own)
+{
+    static const char *const rows[] = {
+        "scenario|trials|ops|skipped %|OOMs|justified|premature|unknown|broken|ops/s",
+        "fragmentation_storm|8|20000|0.0|1267|1267|0|0|0|11707",
+        "slow_leak|1|20000|0.0|0|0|0|0|0|150671", NULL};
+    expect_table(
+        10, 1, rows,
+        "                          skipped\n"
+        "scenario     trials   ops       % OOMs justified premature unknown broken  ops/s\n"
+        "fragmentation_storm\n"
+        "                  8 20000     0.0 1267      1267         0       0      0  11707\n"
+        "slow_leak         1 20000     0.0    0         0         0       0      0 150671\n");
+}
+END_TEST
+
+START_TEST(columns_without_room_go_on_in_a_further_line)
+{
+    static const char *const rows[] = {"at|first number|second|third",
+                                       "x|111111111122222222223333333333|44444444445555555555|"
+                                       "666666666677777777778888888888",
+                                       NULL};
+    expect_table(4, 1, rows,
+                 "at                   first number               second\n"
+                 "                             third\n"
+                 "x  111111111122222222223333333333 44444444445555555555\n"
+                 "    666666666677777777778888888888\n");
+}
+END_TEST
+
+START_TEST(prose_is_broken_between_words_and_a_line_of_its_own_is_not)
+{
+    struct table table;
+    struct writing text;
+    table_init(&table, 2, 2);
+    writing_init(&text);
+    table_put(&table, "crowded");
+    table_put(&table, "tiny full devices: a hole of every length at every place, refilled in every "
+                      "order");
+    table_put_line(&table,
+                   "  /a/path/of/many/letters/a/path/of/many/letters/with one blank/and/more/of/it",
+                   false);
+    table_print(&table, 0, &text);
+    ck_assert_str_eq(
+        writing_string(&text),
+        "crowded  tiny full devices: a hole of every length at every place, refilled in\n"
+        "         every order\n"
+        "  /a/path/of/many/letters/a/path/of/many/letters/with one blank/and/more/of/it\n");
+    table_deinit(&table);
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(lines_are_broken_where_they_have_no_room_and_commands_never)
+{
+    struct writing text;
+    writing_init(&text);
+    writing_append(&text, "short\n  a line with ninety letters is broken between two of its words, "
+                          "and so it goes on below\n");
+    wrap_since(&text, 0);
+    ck_assert_str_eq(
+        writing_string(&text),
+        "short\n  a line with ninety letters is broken between two of its words, and so "
+        "it goes\n    on below\n");
+    writing_clear(&text);
+    writing_append(&text,
+                   "finding 1: a signature of many words that no line may break, however long "
+                   "they are: seen");
+    wrap_after(&text, 0, text.length - strlen(" seen"));
+    wrap_whole(&text, 0, "hbmstress replay out/repros/one.ops");
+    ck_assert_str_eq(
+        writing_string(&text),
+        "finding 1: a signature of many words that no line may break, however long they "
+        "are:\n  seen hbmstress replay out/repros/one.ops");
+    writing_deinit(&text);
+}
+END_TEST
+
+Suite *suite_of_table(void)
+{
+    Suite *suite = suite_create("table");
+    TCase *tests = tcase_create("table");
+    tcase_add_test(tests, a_wide_table_breaks_its_titles_before_anything_else);
+    tcase_add_test(tests, a_name_without_room_stands_on_a_line_of_its_own);
+    tcase_add_test(tests, columns_without_room_go_on_in_a_further_line);
+    tcase_add_test(tests, prose_is_broken_between_words_and_a_line_of_its_own_is_not);
+    tcase_add_test(tests, lines_are_broken_where_they_have_no_room_and_commands_never);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
