@@ -205,7 +205,7 @@ static enum import_result add_group(struct snapshot *snapshot, const struct ppro
 {
     struct walk walk = {.snapshot = snapshot, .tag = JAX_NO_TAG};
     const struct protobuf *device = pprof_label_find(sample, "device");
-    device = device != NULL ? device : pprof_label_find(sample, "host"); /* of hbmstress export */
+    device = device != NULL ? device : pprof_label_find(sample, "host"); /* of hbmstress convert */
     static const struct protobuf none = {.text = "no device", .end = sizeof "no device" - 1};
     device = device != NULL ? device : &none;
     if (!group->is_program) {
@@ -289,7 +289,7 @@ static enum import_result take_sample(struct snapshot *snapshot, const struct pp
     return add_group(snapshot, sample, &group);
 }
 
-/* As JAX names it, or as programs and `hbmstress export` do; -1: neither is there. */
+/* As JAX names it, or as programs and `hbmstress convert` do; -1: neither is there. */
 static int find_value(const struct pprof *profile, const char *name, const char *other,
                       const char *unit)
 {
