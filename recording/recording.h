@@ -39,9 +39,9 @@ struct recording {
     char settings[IMPORT_SETTINGS_BYTES];
 };
 
-/* Reads an .ops file, - being standard input; with any_format every format that `convert` knows. The
- * target is opened once, so that what it refuses is told now.  EXIT_KEPT, or another code after one
- * message; deinit in both cases. */
+/* Reads an .ops file, - being standard input; with any_format every format that `convert` knows.
+ * The target is opened once, so that what it refuses is told now.  EXIT_KEPT, or another code after
+ * one message; deinit in both cases. */
 enum exit_code recording_read(const char *path, struct recording_options options, bool any_format,
                               struct recording *recording);
 /* The same of every format, and of a directory of logs; but a compiler's report of which no list
