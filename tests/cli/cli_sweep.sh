@@ -54,7 +54,7 @@ expect_text out.txt "BROKEN host_memory"
 sweep 1 --target "$flawed" --target-option flaw=crash --out crash
 expect_text out.txt "BROKEN crash"
 expect_text out.txt "SIGABRT"
-grep -qE "^  copy +([1-9][0-9]*) of \1 +\1 of \1 " || fail "the crashes ended the sweep of other kinds"
+joined out.txt | grep -qE " copy +([1-9][0-9]*) of \1 +\1 of \1 " || fail "the crashes ended the sweep of other kinds"
 repro=$(find crash/repros -name 'crash-*.ops' | sort | head -n 1)
 expect_exit 1 replay "$repro"
 sweep 1 --target "$flawed" --target-option flaw=loop --trial-timeout 200ms --ops 12 --out hang
