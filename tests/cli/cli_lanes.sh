@@ -24,7 +24,7 @@ refuse "cannot be run with lanes: its contract does not allow calls from several
 # --- what is said ---------------------------------------------------------------------------------------------
 expect_exit 0 "${lanes[@]}" --out first --workers 1
 expect_text out.txt "3 lanes; 20 schedules by portfolio, on fibers"
-tail -n 1 out.txt | grep -q '60 schedules with [1-9][0-9]* switches' || fail "the last line does not say schedules: $(tail -n 1 out.txt)"
+joined out.txt | grep -q '60 schedules with [1-9][0-9]* switches' || fail "the last line does not say schedules: $(tail -n 1 out.txt)"
 tail -n 1 first/results.jsonl | grep -q '"schedules":60,' || fail "the end does not count schedules"
 head -n 1 first/results.jsonl | grep -q '"lanes":3,"strategy":"portfolio","schedules":20,"backend":"fibers"' ||
     fail "the start does not say how lanes are run: $(head -n 1 first/results.jsonl)"

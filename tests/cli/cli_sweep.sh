@@ -17,7 +17,7 @@ sweep 0 --target "$flawed" --out kept
 expect_text out.txt "every promise kept: 1 scenario"
 expect_text out.txt "device calls failed once and forever, all of "
 for kind in open copy unload host_memory; do
-    grep -qE "^  $kind +([1-9][0-9]*) of \1 +\1 of \1 " out.txt || fail "not every $kind was failed"
+    joined out.txt | grep -qE " $kind +([1-9][0-9]*) of \1 +\1 of \1 " || fail "not every $kind was failed"
 done
 [ ! -e kept/repros ] || fail "a list was kept though nothing broke"
 tail -n 1 kept/results.jsonl | grep -q '^{"type":"end",.*"exit":0}$' || fail "the results have no end"
@@ -54,7 +54,7 @@ expect_text out.txt "BROKEN host_memory"
 sweep 1 --target "$flawed" --target-option flaw=crash --out crash
 expect_text out.txt "BROKEN crash"
 expect_text out.txt "SIGABRT"
-grep -qE "^  copy +([1-9][0-9]*) of \1 +\1 of \1 " out.txt || fail "the crashes ended the sweep of other kinds"
+joined out.txt | grep -qE " copy +([1-9][0-9]*) of \1 +\1 of \1 " || fail "the crashes ended the sweep of other kinds"
 repro=$(find crash/repros -name 'crash-*.ops' | sort | head -n 1)
 expect_exit 1 replay "$repro"
 sweep 1 --target "$flawed" --target-option flaw=loop --trial-timeout 200ms --ops 12 --out hang
