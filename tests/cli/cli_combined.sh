@@ -12,7 +12,7 @@ refuse_with "plant_premature_undrained is named twice" plant_premature_undrained
 refuse_with "plant_counters is named twice" plant_counters,plant_counters
 refuse_with "no plant is named 'hbm'" hbm
 refuse_with "no plant is named ''" plant_counters,
-expect_exit 0 list targets --json
+expect_exit 0 list plants --json
 expect_text out.txt '"with":"PLANT,..."'
 
 run_plants() { # SCENARIO SEED OPS TARGET [WITH] [ARGUMENT...]

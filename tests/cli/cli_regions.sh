@@ -6,7 +6,7 @@
 checker=$2
 run_options="--seed 1 --shrink-budget 100 --workers 1"
 
-expect_exit 0 list targets
+expect_exit 0 list plants
 expect_text out.txt "segments_across"
 expect_exit 0 list faults
 expect_text out.txt "region_short"

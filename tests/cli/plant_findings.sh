@@ -28,7 +28,7 @@ allowed() { # PLANT
 }
 
 failures=0
-for plant in $("$hbmstress" list targets --json | sed -n 's/.*"name":"\(plant_[a-z_]*\)".*/\1/p'); do
+for plant in $("$hbmstress" list plants --json | sed -n 's/.*"name":"\(plant_[a-z_]*\)".*/\1/p'); do
     "$hbmstress" run --target "$plant" --seed "$seed" --ops "$ops" --out "$work/out" >"$work/out.txt" 2>"$work/err.txt"
     code=$?
     signatures=$(sed -n 's/^finding [0-9]*: \(.*\): seen [0-9]* times.*/\1/p' "$work/out.txt")
