@@ -29,6 +29,8 @@ EXCEPTIONS = [
       (r"growth per step +(met|EXCEEDED)( +\S+){2,8}?(?= +(out of memory|fragmentation|tag|peak)\b)", "growth per step"),
       (r"EXCEEDED growth_per_step:.*?(?=EXCEEDED |Next:|over budget|within budget|$)", "")]),
     ("vacuous", "an op list without ops, which is no success", r"^replay of no ops", [(r"(?s).*", "")]),
+    ("names", "commands that have been renamed, where another one is advised", r"",
+     [(r"\bhbmstress import\b", "hbmstress convert"), (r"\bhbmstress shrink ([^ \n\"]+)", r"hbmstress replay \1 --shrink")]),
     ("plants", "planted targets, which are a kind of their own; the same in words", r"^list targets",
      [(r'^\{"kind":"(target|plant)","name":"[^"]*","summary":"[^"]*","breaks".*\n', ""), (r"^[^{#].*$", "")]),
     ("curves", "the curves of explain --timeline: of each host over the whole run, in JSON too", r"^timeline ",
