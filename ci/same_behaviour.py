@@ -23,7 +23,7 @@ EXCEPTIONS = [
      [(r',?\n?"probe_pairs": ?\{[^}]*\}\n?', ""), (r", \d+ of \d+ pairs\b", ""),
       (r" of them,? and [\d,]+ of [\d,]+ pairs of them,? were reached", " were reached"), (r"^.*probe_pairs?.*$", "")]),
     ("growth", "figures of growth, of which one estimator is left", r"",
-     [(r'"(trend_bytes_per_1000_ops|slope|trend)": ?(-?[\d.e+-]+|"[^"]*")', r'"\1":N'),
+     [(r'"(trend_bytes_per_1000_ops|slope|trend|full_step(?:_from|_to)?)": ?(-?[\d.e+-]+|"[^"]*")', r'"\1":N'),
       (r"[+-]?[\d.]+ ?[KMGT]?i?B?(/| per )1000 ops|\bno (growth|trend)\b", "N"),
       (r'^\{[^\n]*"growth_per_step".*$', "growth_per_step"),
       (r"growth per step +(met|EXCEEDED)( +\S+){2,8}?(?= +(out of memory|fragmentation|tag|peak)\b)", "growth per step"),
