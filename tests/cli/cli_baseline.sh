@@ -54,8 +54,8 @@ cmp -s out.txt known.txt || fail "a known finding is printed in another way: $(d
 
 # The same allocator with a leak behind the rounding: red for the leak alone.
 storm 1 leaking --out leaking --baseline known.txt
-grep -q "^finding [0-9]*: $loss: seen " out.txt || fail "the leak is not found: $(grep 'seen' out.txt)"
-grep -q "^known finding [0-9]*: $classes: seen " out.txt || fail "the rounding is not known: $(grep 'seen' out.txt)"
+joined out.txt | grep -q "^finding [0-9]*: $loss: seen " || fail "the leak is not found: $(grep 'seen' out.txt)"
+joined out.txt | grep -q "^known finding [0-9]*: $classes: seen " || fail "the rounding is not known: $(grep 'seen' out.txt)"
 expect_text out.txt "a promise was broken: "
 expect_text out.txt " 1 known finding, "
 expect_text leaking/junit.xml "<failure"
