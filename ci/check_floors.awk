@@ -11,12 +11,13 @@ BEGIN {
     allowed["formats"] = "formats harness"
     allowed["present"] = "present harness"
     allowed["diagnosis"] = "diagnosis harness"
-    allowed["infer"] = "infer harness"
     allowed["measure"] = "measure harness"
-    below = "explore harness checker targets scenarios formats present diagnosis infer measure"
+    below = "explore harness checker targets scenarios formats present diagnosis measure"
     allowed["campaign"] = "campaign " below
     # What stands on a campaign and below the program: each knows its options as a struct, and none of its neighbours.
     below = "campaign " below
+    allowed["infer"] = "infer " below
+    below = "infer " below
     allowed["recording"] = "recording " below
     below = "recording " below
     engines = "replay explain ladder pod doctor bug page"

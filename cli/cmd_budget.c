@@ -1,13 +1,6 @@
 /* budget: a trace as a test, with limits on what it may have. */
-#include "campaign/engine/annotate.h"
-#include "campaign/engine/output.h"
 #include "cli/subcommands.h"
-#include "harness/base/check.h"
 #include "ladder/budget/budget.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const limit_options[] = {"--peak", "--tag-peak", "--growth-per-step",
                                             "--fragmentation", "--ooms"};
@@ -21,58 +14,6 @@ static enum exit_code check_limits(const struct arguments *arguments)
     }
     return message_fail(EXIT_USAGE, "budget needs a limit: --peak, --tag-peak, --growth-per-step, "
                                     "--fragmentation or --ooms");
-}
-
-/* A budget that is exceeded, a promise that is broken and a target that died are one answer. */
-static enum exit_code find_exit_code(const struct budget *budget, bool died)
-{
-    const enum exit_code code = died ? EXIT_BROKEN : budget->run.code;
-    return code != EXIT_HARNESS && budget_count_exceeded(budget) > 0 ? EXIT_BROKEN : code;
-}
-
-static enum exit_code put_annotations(const struct budget *budget, bool died, struct output *output)
-{
-    struct annotations annotations = {0};
-    struct writing heading;
-    writing_init(&heading);
-    writing_append(&heading, "budget of ");
-    writing_append_visible(&heading, budget->options->path);
-    budget_annotate(budget, died, &annotations);
-    const enum exit_code code = annotate_put(budget->options->reading.run, output,
-                                             writing_string(&heading), &annotations);
-    annotations_deinit(&annotations);
-    writing_deinit(&heading);
-    return code;
-}
-
-static enum exit_code print_budget(const struct budget *budget, bool died)
-{
-    const bool is_json = budget->options->reading.run->is_json;
-    const enum exit_code code = find_exit_code(budget, died);
-    struct output output;
-    struct writing text;
-    output_init(&output, is_json);
-    output.is_of_github = budget->options->reading.run->annotation == ANNOTATION_GITHUB;
-    writing_init(&text);
-    if (is_json) {
-        budget_lines(budget, died, (int)code, &text);
-        output_line(&output, &text);
-    } else {
-        budget_text(budget, died, &text);
-        output_text(&output, &text);
-    }
-    output_flush(&output);
-    writing_deinit(&text);
-    const enum exit_code put = output.is_failed ? EXIT_HARNESS
-                                                : put_annotations(budget, died, &output);
-    return put == EXIT_KEPT ? code : put;
-}
-
-static enum exit_code run_budget(struct budget *budget)
-{
-    bool died = false;
-    const enum exit_code code = budget_measure(budget, &died);
-    return code == EXIT_KEPT ? print_budget(budget, died) : code;
 }
 
 static enum exit_code budget_subcommand(const struct arguments *arguments)
@@ -91,21 +32,8 @@ static enum exit_code budget_subcommand(const struct arguments *arguments)
         .has_growth = arguments_has(arguments, "--growth-per-step"),
         .has_fragmentation = arguments_has(arguments, "--fragmentation"),
         .has_warmups = arguments_has(arguments, "--warmups")};
-    enum exit_code code = check_limits(arguments);
-    if (code != EXIT_KEPT) {
-        return code;
-    }
-    struct budget *budget = calloc(1, sizeof *budget);
-    CHECK(budget != NULL);
-    budget->options = &given;
-    code = recording_read(arguments->words[0], arguments_reading(arguments), true,
-                          &budget->recording);
-    code = code == EXIT_KEPT ? budget_plan(budget) : code;
-    code = code == EXIT_KEPT ? annotate_begin(&arguments->run) : code;
-    code = code == EXIT_KEPT ? run_budget(budget) : code;
-    budget_deinit(budget);
-    free(budget);
-    return code;
+    const enum exit_code code = check_limits(arguments);
+    return code == EXIT_KEPT ? budget_run(&given) : code;
 }
 
 static const char *const options[] = {"--peak",

@@ -1,5 +1,6 @@
 #include "measure/bare_services.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static enum device_result bare_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
@@ -97,3 +98,27 @@ const struct device_services bare_services = {
     .region_take = bare_region_take,
     .region_give = bare_region_give,
 };
+
+bool bare_open(const struct target *target, const struct setup *setup,
+               struct target_instance **instance, char *reason, size_t reason_bytes)
+{
+    struct target_option options[SETUP_OPTION_COUNT_MAX];
+    struct target_contract contract = {0};
+    const struct target_setup wanted = {.capacity_bytes = setup->capacity_bytes,
+                                        .granule_bytes = setup->granule_bytes,
+                                        .options = options,
+                                        .option_count = setup->option_count};
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        options[i] = (struct target_option){setup->options[i].key, setup->options[i].value};
+    }
+    if (target->open(&wanted, &bare_services, instance, &contract, reason, reason_bytes) !=
+        TARGET_OK) {
+        return false;
+    }
+    const bool is_plain = !contract.regions.grows && !contract.stream_ordered;
+    if (!is_plain) {
+        target->close(*instance);
+        (void)snprintf(reason, reason_bytes, "it takes regions, or orders frees by streams");
+    }
+    return is_plain;
+}

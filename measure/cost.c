@@ -1,6 +1,7 @@
 #include "measure/cost.h"
 
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 #include "measure/bare_services.h"
 
 #include <linux/perf_event.h>
@@ -87,42 +88,6 @@ static void run_ops_once(struct bare_run *bare, int counter, struct cost *cost)
     cost->op_count = bare->op_count;
 }
 
-/* False: not a target whose calls can be made without a device. */
-static bool open_bare(struct bare_run *bare, const struct setup *setup)
-{
-    struct target_option options[SETUP_OPTION_COUNT_MAX];
-    struct target_contract contract = {0};
-    char reason[REASON_BYTES];
-    const struct target_setup wanted = {.capacity_bytes = setup->capacity_bytes,
-                                        .granule_bytes = setup->granule_bytes,
-                                        .options = options,
-                                        .option_count = setup->option_count};
-    for (uint32_t i = 0; i < setup->option_count; i++) {
-        options[i] = (struct target_option){setup->options[i].key, setup->options[i].value};
-    }
-    if (bare->target->open(&wanted, &bare_services, &bare->instance, &contract, reason,
-                           sizeof reason) != TARGET_OK) {
-        return false;
-    }
-    const bool is_plain = !contract.regions.grows && !contract.stream_ordered;
-    if (!is_plain) {
-        bare->target->close(bare->instance);
-    }
-    return is_plain;
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-    const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
-static uint64_t find_median(uint64_t numbers[COST_REPEAT_COUNT])
-{
-    qsort(numbers, COST_REPEAT_COUNT, sizeof *numbers, compare_numbers);
-    return numbers[COST_REPEAT_COUNT / 2];
-}
-
 void cost_measure(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   struct cost *cost)
 {
@@ -130,18 +95,20 @@ void cost_measure(const struct target *target, const struct setup *setup, const 
         .target = target, .ops = ops, .handles = calloc(ops->count + 1, sizeof *bare.handles)};
     uint64_t ns[COST_REPEAT_COUNT], instructions[COST_REPEAT_COUNT];
     const int counter = open_counter();
+    char reason[REASON_BYTES];
     CHECK(bare.handles != NULL);
     *cost = (struct cost){0};
     size_t done = 0;
-    for (; done < COST_REPEAT_COUNT && open_bare(&bare, setup); done++) {
+    while (done < COST_REPEAT_COUNT &&
+           bare_open(target, setup, &bare.instance, reason, sizeof reason)) {
         run_ops_once(&bare, counter, cost);
         target->close(bare.instance);
         ns[done] = cost->ns;
-        instructions[done] = cost->instructions;
+        instructions[done++] = cost->instructions;
     }
     if (done == COST_REPEAT_COUNT) {
-        cost->ns = find_median(ns);
-        cost->instructions = find_median(instructions);
+        cost->ns = median_of_numbers(ns, COST_REPEAT_COUNT);
+        cost->instructions = median_of_numbers(instructions, COST_REPEAT_COUNT);
     } else {
         *cost = (struct cost){0};
     }

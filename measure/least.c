@@ -19,11 +19,6 @@ static bool serves_list(void *context, uint64_t capacity_bytes, bool *goes_on)
     return judged_first_refused(list->target, &setup, list->ops) == list->ops->count;
 }
 
-static uint64_t larger_of(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The most that is tried: below what serves, where that is known. */
 static uint64_t find_end(const struct target_limits *limits, const struct smallest_search *search,
                          uint64_t served_bytes)
@@ -44,12 +39,12 @@ struct smallest least_capacity_find(const struct target *target, const struct se
 {
     struct list list = {target, setup, ops};
     const struct target_limits *limits = &target->limits;
-    struct smallest_search search = {
-        .from_bytes = larger_of(from_bytes, larger_of(limits->smallest_capacity_bytes, 1)),
-        .step_bytes = larger_of(setup->granule_bytes, larger_of(limits->capacity_step_bytes, 1)),
-        .precision_bytes = from_bytes / PRECISION_PARTS,
-        .serves = serves_list,
-        .context = &list};
+    struct smallest_search search = {.from_bytes = from_bytes,
+                                     .step_bytes = setup->granule_bytes,
+                                     .precision_bytes = from_bytes / PRECISION_PARTS,
+                                     .serves = serves_list,
+                                     .context = &list};
+    smallest_keep_limits(&search, limits);
     search.to_bytes = find_end(limits, &search, served_bytes);
     struct smallest smallest = smallest_find(&search);
     if (smallest.bytes == 0) {

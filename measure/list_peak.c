@@ -9,7 +9,7 @@ bool list_op_is_request(const struct op *op)
     return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD;
 }
 
-static bool does_end(const struct op *op)
+bool list_op_ends(const struct op *op)
 {
     return op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_UNLOAD;
 }
@@ -28,7 +28,7 @@ struct list_peak list_peak_find(const struct op_list *ops)
         } else if (op->kind == OP_DONATE && op->ref < i) {
             sizes[i] = sizes[op->ref]; /* the block is the same */
             sizes[op->ref] = 0;
-        } else if (does_end(op) && op->ref < i) {
+        } else if (list_op_ends(op) && op->ref < i) {
             held_bytes -= sizes[op->ref];
             sizes[op->ref] = 0;
         }

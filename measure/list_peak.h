@@ -14,7 +14,8 @@ struct list_peak {
  * unloads them frees them.  O(ops). */
 struct list_peak list_peak_find(const struct op_list *ops);
 
-/* Whether the op asks for a block. */
+/* Whether the op asks for a block; whether it gives the block of op->ref back. */
 bool list_op_is_request(const struct op *op);
+bool list_op_ends(const struct op *op);
 
 #endif

@@ -55,13 +55,12 @@ static void begin_life(struct taking *taking, const struct op *op, uint32_t numb
 
 static void take_op(struct taking *taking, const struct op *op, uint32_t number)
 {
-    const bool ends = op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_UNLOAD;
     if (list_op_is_request(op) && (op->flags & OP_RETRY) == 0) {
         begin_life(taking, op, number);
     } else if (op->kind == OP_DONATE && op->ref < number) {
         taking->names[number] = taking->names[op->ref];
         taking->names[op->ref] = NO_LIFE;
-    } else if (ends && op->ref < number && taking->names[op->ref] != NO_LIFE) {
+    } else if (list_op_ends(op) && op->ref < number && taking->names[op->ref] != NO_LIFE) {
         taking->lives->lives[taking->names[op->ref]].to = number;
         taking->names[op->ref] = NO_LIFE;
     }

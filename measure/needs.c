@@ -100,8 +100,7 @@ static void take_op(struct walk *walk, const struct op *op, uint32_t number)
     } else if (op->kind == OP_DONATE && op->ref < number) {
         walk->lives[number] = walk->lives[op->ref]; /* the block is the same */
         walk->lives[op->ref] = (struct life){0};
-    } else if ((op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_UNLOAD) &&
-               op->ref < number) {
+    } else if (list_op_ends(op) && op->ref < number) {
         end_life(walk, op->ref);
     }
     raise_peaks(walk, find_running(walk, op, number), number);

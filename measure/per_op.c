@@ -68,13 +68,8 @@ static const struct subject_kind empty_kind = {empty_begin, empty_run, empty_end
 
 static bool raw_begin(struct subject *subject)
 {
-    const struct measured_target *measured = subject->measured;
-    struct target_setup setup = {.capacity_bytes = measured->capacity_bytes,
-                                 .options = &measured->option,
-                                 .option_count = measured->option.key != NULL};
-    struct target_contract contract = {0};
-    return subject->target->open(&setup, &bare_services, &subject->instance, &contract,
-                                 subject->note, MEASURE_NOTE_BYTES) == TARGET_OK;
+    return bare_open(subject->target, subject->measured->setup, &subject->instance, subject->note,
+                     MEASURE_NOTE_BYTES);
 }
 
 static void raw_alloc(struct subject *subject, size_t i)
@@ -115,18 +110,8 @@ static const struct subject_kind raw_kind = {raw_begin, raw_run, raw_end};
 
 static bool checked_begin(struct subject *subject)
 {
-    const struct measured_target *measured = subject->measured;
     char reason[RUN_REASON_BYTES];
-    struct setup *setup = malloc(sizeof *setup);
-    CHECK(setup != NULL);
-    setup_init(setup);
-    setup->capacity_bytes = measured->capacity_bytes;
-    (void)snprintf(setup->target, sizeof setup->target, "%s", measured->target->name);
-    if (measured->option.key != NULL) {
-        CHECK(setup_set_option(setup, measured->option.key, measured->option.value));
-    }
-    subject->run = run_create(measured->target, setup, reason);
-    free(setup);
+    subject->run = run_create(subject->target, subject->measured->setup, reason);
     if (subject->run == NULL) {
         (void)snprintf(subject->note, MEASURE_NOTE_BYTES, "%s", reason);
     }

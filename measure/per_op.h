@@ -3,6 +3,7 @@
 #ifndef MEASURE_PER_OP_H
 #define MEASURE_PER_OP_H
 
+#include "harness/op/setup.h"
 #include "harness/target.h"
 #include "measure/workload.h"
 
@@ -26,18 +27,18 @@ struct measure_limits {
     bool (*is_stopped)(void); /* asked now and then: no more is measured; NULL = never */
 };
 
-/* A target as it is opened: on which capacity, and with one option or none (option.key NULL). */
+/* A target, and the setup with its capacity and options. */
 struct measured_target {
     const struct target *target;
-    uint64_t capacity_bytes;
-    struct target_option option;
+    const struct setup *setup;
 };
 
 /* The loop and its reads, without a call. */
 void measure_empty(const struct workload *workload, const struct measure_limits *limits,
                    struct measurement *result);
 
-/* The target's calls, with services that do nothing: no simulated device, no model, no rules. */
+/* The target's calls, with services that do nothing: no simulated device, no model, no rules.
+ * Nothing is measured of a target that bare_open() does not open. */
 void measure_raw(const struct measured_target *target, const struct workload *workload,
                  const struct measure_limits *limits, struct measurement *result);
 

@@ -2,6 +2,7 @@
  * which it shares an op.  What matters is the order.  The best of some is improved: what reaches
  * highest is moved ahead, and all are placed again. */
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 #include "harness/base/random.h"
 #include "measure/private/placing.h"
 
@@ -105,8 +106,7 @@ static bool find_neighbours(struct orders *orders)
 
 static int compare_taken(const void *a, const void *b)
 {
-    const struct taken *x = a, *y = b;
-    return (x->start > y->start) - (x->start < y->start);
+    return compare_numbers(((const struct taken *)a)->start, ((const struct taken *)b)->start);
 }
 
 static uint64_t find_lowest(struct orders *orders, uint32_t number)
@@ -157,10 +157,8 @@ static uint64_t place_all(struct orders *orders)
 static int compare_ranks(const void *a, const void *b)
 {
     const struct rank *x = a, *y = b;
-    if (x->weight != y->weight) {
-        return x->weight > y->weight ? -1 : 1;
-    }
-    return (x->life > y->life) - (x->life < y->life);
+    return compare_then((x->weight < y->weight) - (x->weight > y->weight),
+                        compare_numbers(x->life, y->life));
 }
 
 static __uint128_t weigh(const struct life *life, int way)

@@ -2,6 +2,8 @@
 #include "harness/base/align.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/base/order.h"
+#include "harness/base/search.h"
 #include "measure/private/placing.h"
 
 #include <stdlib.h>
@@ -31,22 +33,15 @@ struct sweep {
 static int compare_begins(const void *a, const void *b)
 {
     const struct turn *x = a, *y = b;
-    if (x->begin != y->begin) {
-        return x->begin < y->begin ? -1 : 1;
-    }
-    if (x->bytes != y->bytes) {
-        return x->bytes > y->bytes ? -1 : 1;
-    }
-    return (x->life > y->life) - (x->life < y->life);
+    return compare_then(
+        compare_numbers(x->begin, y->begin),
+        compare_then(compare_numbers(y->bytes, x->bytes), compare_numbers(x->life, y->life)));
 }
 
 static int compare_ends(const void *a, const void *b)
 {
     const struct turn *x = a, *y = b;
-    if (x->end != y->end) {
-        return x->end < y->end ? -1 : 1;
-    }
-    return (x->life > y->life) - (x->life < y->life);
+    return compare_then(compare_numbers(x->end, y->end), compare_numbers(x->life, y->life));
 }
 
 static void insert_gap(struct sweep *sweep, size_t at, struct gap gap)
@@ -102,25 +97,11 @@ static void take_place(struct sweep *sweep, const struct turn *turn)
     }
 }
 
-/* The first gap that begins at or above start. */
-static size_t find_gap(const struct sweep *sweep, uint64_t start)
-{
-    size_t low = 0, high = sweep->gap_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (sweep->gaps[middle].start < start) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 static void give_place(struct sweep *sweep, const struct turn *turn)
 {
     const uint64_t start = sweep->placing->starts[turn->life], end = start + turn->bytes;
-    const size_t above = find_gap(sweep, start);
+    size_t above; /* the first gap that begins at or above start */
+    SEARCH_FIRST(above, 0, sweep->gap_count, sweep->gaps[above].start >= start);
     CHECK(above < sweep->gap_count && sweep->gaps[above].start >= end);
     const bool joins_above = sweep->gaps[above].start == end;
     const bool joins_below = above > 0 && sweep->gaps[above - 1].end == start;

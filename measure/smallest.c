@@ -18,6 +18,20 @@ static uint64_t round_up(uint64_t bytes, uint64_t step_bytes)
     return bytes / step_bytes + (bytes % step_bytes != 0);
 }
 
+static uint64_t larger_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+void smallest_keep_limits(struct smallest_search *search, const struct target_limits *limits)
+{
+    const uint64_t least = limits->smallest_capacity_bytes, most = limits->largest_capacity_bytes;
+    search->from_bytes = larger_of(search->from_bytes, larger_of(least, 1));
+    search->step_bytes = larger_of(search->step_bytes, larger_of(limits->capacity_step_bytes, 1));
+    search->to_bytes = larger_of(search->to_bytes, least);
+    search->to_bytes = most != 0 && search->to_bytes > most ? most : search->to_bytes;
+}
+
 struct smallest smallest_find(const struct smallest_search *search)
 {
     struct smallest smallest = {0};

@@ -2,6 +2,8 @@
 #ifndef MEASURE_SMALLEST_H
 #define MEASURE_SMALLEST_H
 
+#include "harness/target.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,6 +24,9 @@ struct smallest {
     uint32_t try_count; /* capacities that were tried */
     bool is_cut;        /* serves() ended the search */
 };
+
+/* Keeps from, to and step within what a target takes; from and step become at least 1. */
+void smallest_keep_limits(struct smallest_search *search, const struct target_limits *limits);
 
 /* Doubles the capacity until one serves, then halves the gap below it.  Less memory may by luck of
  * placement do where more did not, so a smaller capacity than the one found may serve, too.  At

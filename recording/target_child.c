@@ -32,3 +32,28 @@ enum exit_code target_child(const struct run_options *options, struct death *dea
     }
     return EXIT_KEPT;
 }
+
+struct target_reply target_ask(const struct target_question *question, void *to, size_t length,
+                               void *more, size_t more_length)
+{
+    struct target_reply reply = {0};
+    struct writing answer;
+    enum child_end end;
+    writing_init(&answer);
+    reply.code = target_child(question->options, question->death, question->work, question->context,
+                              &answer, &end);
+    reply.is_dead = reply.code == EXIT_KEPT && end != CHILD_DONE;
+    reply.is_whole = reply.code == EXIT_KEPT && end == CHILD_DONE &&
+                     answer.length == length + more_length;
+    if (reply.is_whole) {
+        memcpy(to, answer.bytes, length);
+    }
+    if (reply.is_whole && more != NULL) {
+        memcpy(more, answer.bytes + length, more_length);
+    }
+    if (reply.code == EXIT_KEPT && !reply.is_whole) {
+        death_describe(question->death, reply.words);
+    }
+    writing_deinit(&answer);
+    return reply;
+}

@@ -16,19 +16,19 @@ struct harnessed {
 static bool play_harnessed(const struct subject *subject, const struct peer_list *list,
                            struct played *played)
 {
-    static const struct target_option null_slot = {"slot", "1048576"};
     static const struct measure_limits once = {.repeat_count = 1, .second_count_max = INFINITY};
     const struct harnessed *harnessed = subject->context;
     if (list->workload == NULL) {
         return false;
     }
-    struct measured_target measured = {.target = target_find(harnessed->target),
-                                       .capacity_bytes = list->capacity_bytes};
+    struct setup setup;
+    const struct measured_target measured = {target_find(harnessed->target), &setup};
     CHECK(measured.target != NULL);
-    if (strcmp(harnessed->target, "null") == 0) {
-        measured.option = null_slot;
-        measured.capacity_bytes = list->live_count_max * WORKLOAD_SIZE_BYTES_MAX * 2;
-    }
+    setup_init(&setup);
+    const bool is_null = strcmp(harnessed->target, "null") == 0;
+    CHECK(!is_null || setup_set_option(&setup, "slot", "1048576"));
+    setup.capacity_bytes = is_null ? list->live_count_max * WORKLOAD_SIZE_BYTES_MAX * 2
+                                   : list->capacity_bytes;
     struct measurement result;
     (harnessed->is_checked ? measure_checked : measure_raw)(&measured, list->workload, &once,
                                                             &result);

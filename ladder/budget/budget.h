@@ -112,6 +112,9 @@ struct budget_options {
     bool has_peak, has_growth, has_fragmentation, has_warmups;
 };
 
+/* All that the options ask for; prints it.  The usual codes: EXIT_BROKEN for an exceeded limit. */
+enum exit_code budget_run(const struct budget_options *options);
+
 struct budget {
     const struct budget_options *options;
     struct recording recording;

@@ -354,15 +354,9 @@ size_t budget_count_exceeded(const struct budget *budget)
 
 /* --- all --- */
 
-static enum exit_code take_answer(struct budget *budget, const struct writing *answer)
+static enum exit_code check_answer(const struct budget *budget)
 {
-    const size_t hosts_bytes = budget->recording.setup.host_count * sizeof *budget->hosts;
     const char *path = budget->options->path;
-    if (answer->length != sizeof budget->run + hosts_bytes) {
-        return message_fail(EXIT_HARNESS, "%s: nothing was measured", path);
-    }
-    memcpy(&budget->run, answer->bytes, sizeof budget->run);
-    memcpy(budget->hosts, answer->bytes + sizeof budget->run, hosts_bytes);
     if (budget->run.is_whole != 1) {
         return message_fail(EXIT_USAGE, "%s: the target refuses the setup", path);
     }
@@ -378,18 +372,21 @@ static enum exit_code take_answer(struct budget *budget, const struct writing *a
 
 enum exit_code budget_measure(struct budget *budget, bool *died)
 {
-    struct writing answer;
-    enum child_end end;
-    writing_init(&answer);
-    enum exit_code code = target_child(budget->options->reading.run, &budget->death, run_list,
-                                       budget, &answer, &end);
-    *died = code == EXIT_KEPT && end != CHILD_DONE;
-    if (code == EXIT_KEPT && !*died) {
-        code = take_answer(budget, &answer);
-        if (code == EXIT_KEPT) {
-            make_rows(budget);
-        }
+    const struct target_question question = {budget->options->reading.run, &budget->death, run_list,
+                                             budget};
+    const struct target_reply reply = target_ask(
+        &question, &budget->run, sizeof budget->run, budget->hosts,
+        budget->recording.setup.host_count * sizeof *budget->hosts);
+    *died = reply.is_dead;
+    if (reply.code != EXIT_KEPT || reply.is_dead) {
+        return reply.code;
     }
-    writing_deinit(&answer);
+    const enum exit_code code = reply.is_whole
+                                    ? check_answer(budget)
+                                    : message_fail(EXIT_HARNESS, "%s: nothing was measured",
+                                                   budget->options->path);
+    if (code == EXIT_KEPT) {
+        make_rows(budget);
+    }
     return code;
 }

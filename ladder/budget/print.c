@@ -3,13 +3,14 @@
 #include "harness/op/ops_file.h"
 #include "ladder/budget/private/holders.h"
 #include "present/table.h"
+#include "present/text_width.h"
 #include "present/wrap.h"
 #include "recording/device_name.h"
 #include "recording/repeat.h"
 
 #include <inttypes.h>
 
-enum { WIDTH = 100, INDENT = 2 };
+enum { WIDTH = 80, INDENT = 2 };
 
 const char *budget_limit_name(enum budget_kind kind)
 {
@@ -23,49 +24,33 @@ const char *budget_limit_name(enum budget_kind kind)
 
 /* --- numbers --- */
 
-static const char *print_size(uint64_t bytes, char text[SIZE_TEXT_BYTES])
+static struct size_text print_value(const struct budget_row *row, uint64_t value)
 {
-    size_print_field(bytes, text);
-    return text;
-}
-
-/* Cut off, as the bytes decide; so 5.00 % may be a little more. */
-static const char *print_share(uint64_t part, uint64_t whole, char text[SIZE_TEXT_BYTES])
-{
-    const uint64_t share = whole == 0 ? 0 : (uint64_t)((__uint128_t)part * 10000 / whole);
-    snprintf(text, SIZE_TEXT_BYTES, "%" PRIu64 ".%02" PRIu64 " %%", share / 100, share % 100);
-    return text;
-}
-
-static const char *print_value(const struct budget_row *row, uint64_t value,
-                               char text[SIZE_TEXT_BYTES])
-{
-    if (row->limit->kind != BUDGET_OOMS) {
-        return print_size(value, text);
+    struct size_text text = size_text_of(value);
+    if (row->limit->kind == BUDGET_OOMS) {
+        snprintf(text.text, sizeof text.text, "%" PRIu64, value);
     }
-    snprintf(text, SIZE_TEXT_BYTES, "%" PRIu64, value);
     return text;
 }
 
-static const char *print_limit(const struct budget_row *row, char text[SIZE_TEXT_BYTES])
+static struct size_text print_limit(const struct budget_row *row)
 {
-    if (row->limit->kind != BUDGET_FRAGMENTATION) {
-        return print_value(row, row->limit->most, text);
+    struct size_text text = print_value(row, row->limit->most);
+    if (row->limit->kind == BUDGET_FRAGMENTATION) {
+        snprintf(text.text, sizeof text.text, "%" PRIu64 " %%", row->limit->most);
     }
-    snprintf(text, SIZE_TEXT_BYTES, "%" PRIu64 " %%", row->limit->most);
     return text;
 }
 
-static const char *print_measured(const struct budget *budget, const struct budget_row *row,
-                                  char text[SIZE_TEXT_BYTES])
+static struct size_text print_measured(const struct budget *budget, const struct budget_row *row)
 {
     const struct budget_moment *moment = budget_moment_of(budget, row);
     if (!row->is_measured) {
-        return "-";
+        return (struct size_text){"-"};
     }
     return row->limit->kind == BUDGET_FRAGMENTATION
-               ? print_share(moment->lost_bytes, moment->free_bytes, text)
-               : print_value(row, row->measured, text);
+               ? share_text_of(moment->lost_bytes, moment->free_bytes)
+               : print_value(row, row->measured);
 }
 
 /* --- words of a row --- */
@@ -89,16 +74,15 @@ static void append_where(const struct budget *budget, const struct budget_row *r
 
 static void append_over(const struct budget_row *row, struct writing *words)
 {
-    char over[SIZE_TEXT_BYTES], most[SIZE_TEXT_BYTES];
-    writing_append_format(words, ": %s more than the limit of %s",
-                          print_value(row, row->over, over), print_limit(row, most));
+    writing_append_format(words, ": %s more than the limit of %s", print_value(row, row->over).text,
+                          print_limit(row).text);
 }
 
 static void describe_use(const struct budget *budget, const struct budget_row *row,
                          struct writing *words)
 {
-    char size[SIZE_TEXT_BYTES], tag[SETUP_NAME_BYTES];
-    writing_append_format(words, "%s (%" PRIu64 " bytes) ", print_size(row->measured, size),
+    char tag[SETUP_NAME_BYTES];
+    writing_append_format(words, "%s (%" PRIu64 " bytes) ", size_text_of(row->measured).text,
                           row->measured);
     if (row->limit->kind == BUDGET_TAG_PEAK) {
         writing_append_format(words, "of '%s' ",
@@ -112,8 +96,7 @@ static void describe_use(const struct budget *budget, const struct budget_row *r
 static void append_floor(const struct budget *budget, const struct budget_floor *floor,
                          struct writing *words)
 {
-    char size[SIZE_TEXT_BYTES];
-    writing_append_format(words, "%s (op %" PRIu32, print_size(floor->in_use_bytes, size),
+    writing_append_format(words, "%s (op %" PRIu32, size_text_of(floor->in_use_bytes).text,
                           floor->op);
     step_axis_append(&budget->steps.axis, floor->op, ", ", words);
     writing_append(words, ")");
@@ -123,8 +106,7 @@ static void describe_growth(const struct budget *budget, const struct budget_row
                             struct writing *words)
 {
     const struct budget_floor *floors = budget->hosts[row->host].floors;
-    char size[SIZE_TEXT_BYTES];
-    writing_append_format(words, "%s (%" PRIu64 " bytes) a step", print_size(row->measured, size),
+    writing_append_format(words, "%s (%" PRIu64 " bytes) a step", size_text_of(row->measured).text,
                           row->measured);
     append_host(budget, row, words);
     append_over(row, words);
@@ -135,34 +117,32 @@ static void describe_growth(const struct budget *budget, const struct budget_row
     append_floor(budget, &floors[BUDGET_HALF_FIRST], words);
     writing_append(words, " to ");
     append_floor(budget, &floors[BUDGET_HALF_LAST], words);
-    writing_append_format(words, " in %zu step%s", budget->steps.distance,
-                          budget->steps.distance == 1 ? "" : "s");
+    writing_append(words, " in ");
+    writing_append_count(words, budget->steps.distance, "step");
 }
 
 static void describe_fragmentation(const struct budget *budget, const struct budget_row *row,
                                    struct writing *words)
 {
     const struct budget_moment *moment = budget_moment_of(budget, row);
-    char share[SIZE_TEXT_BYTES], lost[SIZE_TEXT_BYTES], whole[SIZE_TEXT_BYTES];
-    char over[SIZE_TEXT_BYTES];
-    writing_append_format(words, "%s of what is free",
-                          print_share(moment->lost_bytes, moment->free_bytes, share));
+    writing_append_share(words, moment->lost_bytes, moment->free_bytes);
+    writing_append(words, " of what is free");
     append_where(budget, row, words);
     writing_append_format(
         words, ": %s of %s lie outside the largest hole, %s more than %" PRIu64 " %%",
-        print_size(moment->lost_bytes, lost), print_size(moment->free_bytes, whole),
-        print_size(row->over, over), row->limit->most);
+        size_text_of(moment->lost_bytes).text, size_text_of(moment->free_bytes).text,
+        size_text_of(row->over).text, row->limit->most);
 }
 
 static void describe_ooms(const struct budget *budget, const struct budget_row *row,
                           struct writing *words)
 {
-    char size[SIZE_TEXT_BYTES];
-    writing_append_format(words, "%" PRIu64 " request%s refused, %" PRIu64 " may be", row->measured,
-                          row->measured == 1 ? " was" : "s were", row->limit->most);
+    writing_append_count(words, row->measured, "request");
+    writing_append_format(words, " %s refused, %" PRIu64 " may be",
+                          plural(row->measured, "was", "were"), row->limit->most);
     writing_append_format(words, "; %s of %s",
                           row->limit->most == 0 ? "the first one" : "the first one too many",
-                          print_size(budget->run.oom_bytes, size));
+                          size_text_of(budget->run.oom_bytes).text);
     append_where(budget, row, words);
 }
 
@@ -170,7 +150,7 @@ static void append_holders(const struct budget *budget, const struct budget_row 
                            struct writing *words)
 {
     struct holders holders;
-    char tag[SETUP_NAME_BYTES], size[SIZE_TEXT_BYTES];
+    char tag[SETUP_NAME_BYTES];
     holders_find(budget, row, &holders);
     for (size_t i = 0; i < holders.count; i++) {
         writing_append_format(words, "%s%s %s",
@@ -178,7 +158,7 @@ static void append_holders(const struct budget *budget, const struct budget_row 
                               : row->limit->kind == BUDGET_GROWTH ? "; grew: "
                                                                   : "; held by: ",
                               setup_tag_name(&budget->recording.setup, holders.items[i].tag, tag),
-                              print_size(holders.items[i].bytes, size));
+                              size_text_of(holders.items[i].bytes).text);
     }
 }
 
@@ -256,7 +236,6 @@ static void append_table(const struct budget *budget, struct writing *text)
                                         "over",  "host",   "op",       "step"};
     enum { HEAD_COUNT = sizeof heads / sizeof *heads };
     struct table table;
-    char size[SIZE_TEXT_BYTES];
     table_init(&table, HEAD_COUNT, 2);
     for (size_t i = 0; i < HEAD_COUNT; i++) {
         table_put(&table, i == 0 ? "" : heads[i]);
@@ -265,9 +244,9 @@ static void append_table(const struct budget *budget, struct writing *text)
         const struct budget_row *row = find_worst_row(budget, &budget->limits[i]);
         put_name(&table, budget, row->limit);
         table_put(&table, row->is_exceeded ? "EXCEEDED" : row->is_measured ? "met" : "not reached");
-        table_put(&table, print_measured(budget, row, size));
-        table_put(&table, print_limit(row, size));
-        table_put(&table, row->is_exceeded ? print_value(row, row->over, size) : "");
+        table_put(&table, print_measured(budget, row).text);
+        table_put(&table, print_limit(row).text);
+        table_put(&table, row->is_exceeded ? print_value(row, row->over).text : "");
         put_place(&table, budget, row);
     }
     table_print(&table, 0, text);
@@ -331,17 +310,22 @@ static void append_exceeded(const struct budget *budget, const struct budget_row
 static void append_head(const struct budget *budget, struct writing *text)
 {
     const struct budget_steps *steps = &budget->steps;
+    struct writing words;
+    writing_init(&words);
     writing_append_visible(text, budget->options->path);
     writing_append(text, " on target ");
     writing_append_visible(text, budget->recording.setup.target);
     writing_append_format(text, ": %zu ops", budget->recording.ops.count);
     if (steps->axis.count > 0) {
-        writing_append_format(text, ", %zu steps%s, %zu of them warm-up%s", steps->axis.count,
+        writing_append_format(&words, "%zu steps%s, %zu of them warm-up%s", steps->axis.count,
                               steps->axis.is_said      ? ""
                               : steps->axis.are_cycles ? " as memory rises and falls"
                                                        : " as the requests repeat",
-                              steps->warmup_count, steps->warmup_count == 1 ? "" : "s");
+                              steps->warmup_count, plural(steps->warmup_count, "", "s"));
+        const bool has_room = text_width(writing_string(text)) + words.length + 2 <= WIDTH;
+        writing_append_format(text, ",%s%s", has_room ? " " : "\n  ", writing_string(&words));
     }
+    writing_deinit(&words);
     writing_append(text, "\n\n");
 }
 
@@ -378,7 +362,7 @@ static void append_closing(const struct budget *budget, size_t exceeded_count, s
                                    [EXIT_HARNESS] = "; the judges disagree"};
     writing_append_format(text, "\n%s: %zu of %zu limit%s exceeded%s\n",
                           exceeded_count > 0 ? "over budget" : "within budget", exceeded_count,
-                          budget->limit_count, budget->limit_count == 1 ? "" : "s",
+                          budget->limit_count, plural(budget->limit_count, "", "s"),
                           besides[budget->run.code]);
 }
 

@@ -45,13 +45,11 @@ static bool find_text(const struct result_line *line, const char *key, char *tex
 
 static bool find_end(const struct result_line *line, enum scale_end *end)
 {
-    for (int i = 0; i < SCALE_END_COUNT; i++) {
-        if (result_line_has(line, "result", scale_end_name((enum scale_end)i))) {
-            *end = (enum scale_end)i;
-            return true;
-        }
+    *end = SCALE_FITS;
+    while (*end < SCALE_END_COUNT && !result_line_has(line, "result", scale_end_name(*end))) {
+        (*end)++;
     }
-    return false;
+    return *end < SCALE_END_COUNT;
 }
 
 /* What must be the same for rows to be comparable; the target is what is compared. */
@@ -80,33 +78,36 @@ static enum exit_code read_start(struct reading *reading, const struct result_li
     return EXIT_KEPT;
 }
 
-static bool is_there_twice(const struct stored *stored, const char *name)
+static const struct stored_row *find_stored(const struct stored *stored, const char *name)
 {
     for (size_t i = 0; i < stored->row_count; i++) {
         if (strcmp(stored->rows[i].name, name) == 0) {
-            return true;
+            return &stored->rows[i];
         }
     }
-    return false;
+    return NULL;
 }
 
 static enum exit_code read_row(struct reading *reading, const struct result_line *line)
 {
     struct stored *stored = reading->stored;
-    struct stored_row row = {.step = SCALE_NO_STEP, .op = OP_NONE};
-    if (!find_text(line, "row", row.name, sizeof row.name) || !find_end(line, &row.end) ||
-        !find_text(line, "limit", row.limit, sizeof row.limit) ||
-        !result_line_find_number(line, "peak_bytes", &row.peak_bytes) ||
-        !result_line_find_number(line, "largest_program_bytes", &row.image_bytes) ||
-        !result_line_find_number(line, "largest_stack_bytes", &row.stack_bytes)) {
+    struct stored_row row = {.result.step = SCALE_NO_STEP};
+    struct scale_result *result = &row.result;
+    uint64_t op = OP_NONE;
+    if (!find_text(line, "row", row.name, sizeof row.name) || !find_end(line, &result->end) ||
+        !find_text(line, "limit", result->limit, sizeof result->limit) ||
+        !result_line_find_number(line, "peak_bytes", &result->peak_bytes) ||
+        !result_line_find_number(line, "largest_program_bytes", &result->image_bytes) ||
+        !result_line_find_number(line, "largest_stack_bytes", &result->stack_bytes)) {
         return fail_line(reading, "this is no whole scale_row");
     }
-    (void)result_line_find_number(line, "step", &row.step);
-    (void)result_line_find_number(line, "op", &row.op);
+    (void)result_line_find_number(line, "step", &result->step);
+    (void)result_line_find_number(line, "op", &op);
+    result->op = op < OP_NONE ? (uint32_t)op : OP_NONE;
     if (stored->row_count == SCALE_ROW_COUNT_MAX) {
         return fail_line(reading, "it has more rows than scale makes");
     }
-    if (is_there_twice(stored, row.name)) {
+    if (find_stored(stored, row.name) != NULL) {
         return fail_line(reading, "this row is there twice");
     }
     stored->rows = array_grown(stored->rows, stored->row_count, &stored->row_capacity,
@@ -255,11 +256,6 @@ static void tell(struct scale *scale, const struct change *change)
     writing_append(text, "\n");
 }
 
-static bool has_run(enum scale_end end)
-{
-    return end == SCALE_FITS || end == SCALE_NO_MEMORY || end == SCALE_BROKEN;
-}
-
 /* Beyond the threshold; 0 was not measured. */
 static bool has_grown(const struct scale *scale, uint64_t before, uint64_t after)
 {
@@ -270,32 +266,30 @@ static bool has_grown(const struct scale *scale, uint64_t before, uint64_t after
 static void compare_bytes(struct scale *scale, const char *row, const char *what, uint64_t before,
                           uint64_t after)
 {
-    char words[2 * SETUP_NAME_BYTES + 128], old_size[SIZE_TEXT_BYTES], new_size[SIZE_TEXT_BYTES];
-    char difference[SIZE_TEXT_BYTES];
+    char words[2 * SETUP_NAME_BYTES + 128];
     if (before == after) {
         return;
     }
-    size_print_field(before, old_size);
-    size_print_field(after, new_size);
-    size_print_field(after > before ? after - before : before - after, difference);
     (void)snprintf(words, sizeof words, "%s %s by %s, from %s to %s", what,
-                   after > before ? "grew" : "shrank", difference, old_size, new_size);
+                   after > before ? "grew" : "shrank",
+                   size_text_of(after > before ? after - before : before - after).text,
+                   size_text_of(before).text, size_text_of(after).text);
     tell(scale, &(struct change){row, what, words, has_grown(scale, before, after)});
 }
 
-static void print_end(enum scale_end end, uint64_t step, uint64_t op, char words[SETUP_NAME_BYTES])
+static void print_end(const struct scale_result *result, char words[SETUP_NAME_BYTES])
 {
-    if (end == SCALE_NO_MEMORY && step != SCALE_NO_STEP) {
-        (void)snprintf(words, SETUP_NAME_BYTES, "out of memory in step %" PRIu64, step);
-    } else if (end == SCALE_NO_MEMORY) {
-        (void)snprintf(words, SETUP_NAME_BYTES, "out of memory at op %" PRIu64, op);
+    if (result->end == SCALE_NO_MEMORY && result->step != SCALE_NO_STEP) {
+        (void)snprintf(words, SETUP_NAME_BYTES, "out of memory in step %" PRIu64, result->step);
+    } else if (result->end == SCALE_NO_MEMORY) {
+        (void)snprintf(words, SETUP_NAME_BYTES, "out of memory at op %" PRIu32, result->op);
     } else {
-        (void)snprintf(words, SETUP_NAME_BYTES, "%s", scale_end_name(end));
+        (void)snprintf(words, SETUP_NAME_BYTES, "%s", scale_end_name(result->end));
     }
 }
 
 /* Worse: it fitted and does not, it runs out earlier, or it ended better than with a death. */
-static bool is_worse(const struct stored_row *before, const struct scale_result *after)
+static bool is_worse(const struct scale_result *before, const struct scale_result *after)
 {
     if (before->end == SCALE_NO_MEMORY && after->end == SCALE_NO_MEMORY) {
         return before->step != SCALE_NO_STEP ? after->step < before->step : after->op < before->op;
@@ -303,33 +297,26 @@ static bool is_worse(const struct stored_row *before, const struct scale_result 
     return after->end > before->end;
 }
 
-static void compare_ends(struct scale *scale, const struct stored_row *before,
-                         const struct scale_result *after)
-{
-    char words[2 * SETUP_NAME_BYTES + 32], old_end[SETUP_NAME_BYTES], new_end[SETUP_NAME_BYTES];
-    print_end(before->end, before->step, before->op, old_end);
-    print_end(after->end, after->step, after->op, new_end);
-    if (strcmp(old_end, new_end) != 0) {
-        (void)snprintf(words, sizeof words, "%s, before: %s", new_end, old_end);
-        tell(scale, &(struct change){before->name, "result", words, is_worse(before, after)});
-    }
-}
-
-static void compare_row(struct scale *scale, const struct stored_row *before,
+static void compare_row(struct scale *scale, const char *row, const struct scale_result *before,
                         const struct scale_result *after)
 {
-    char words[2 * SCALE_LIMIT_BYTES + 64];
-    compare_ends(scale, before, after);
-    if (!has_run(before->end) || !has_run(after->end)) {
+    char words[2 * SCALE_LIMIT_BYTES + 64], old_end[SETUP_NAME_BYTES], new_end[SETUP_NAME_BYTES];
+    print_end(before, old_end);
+    print_end(after, new_end);
+    if (strcmp(old_end, new_end) != 0) {
+        (void)snprintf(words, sizeof words, "%s, before: %s", new_end, old_end);
+        tell(scale, &(struct change){row, "result", words, is_worse(before, after)});
+    }
+    if (!scale_has_run(before) || !scale_has_run(after)) {
         return;
     }
-    compare_bytes(scale, before->name, "peak", before->peak_bytes, after->peak_bytes);
-    compare_bytes(scale, before->name, "largest program", before->image_bytes, after->image_bytes);
-    compare_bytes(scale, before->name, "largest stack", before->stack_bytes, after->stack_bytes);
+    compare_bytes(scale, row, "peak", before->peak_bytes, after->peak_bytes);
+    compare_bytes(scale, row, "largest program", before->image_bytes, after->image_bytes);
+    compare_bytes(scale, row, "largest stack", before->stack_bytes, after->stack_bytes);
     if (strcmp(before->limit, after->limit) != 0) {
         (void)snprintf(words, sizeof words, "limited by %s, before by %s", after->limit,
                        before->limit);
-        tell(scale, &(struct change){before->name, "limit", words, false});
+        tell(scale, &(struct change){row, "limit", words, false});
     }
 }
 
@@ -376,16 +363,6 @@ static void compare_edges(struct scale *scale, const struct stored *stored)
 
 /* --- all --- */
 
-static const struct stored_row *find_stored(const struct stored *stored, const char *name)
-{
-    for (size_t i = 0; i < stored->row_count; i++) {
-        if (strcmp(stored->rows[i].name, name) == 0) {
-            return &stored->rows[i];
-        }
-    }
-    return NULL;
-}
-
 void stored_compare(const struct stored *stored, struct scale *scale)
 {
     char name[SCALE_NAME_BYTES];
@@ -393,7 +370,7 @@ void stored_compare(const struct stored *stored, struct scale *scale)
         scale_name(scale, &scale->rows[i].point, scale->axis_count, name);
         const struct stored_row *before = find_stored(stored, name);
         if (before != NULL) {
-            compare_row(scale, before, &scale->rows[i].result);
+            compare_row(scale, name, &before->result, &scale->rows[i].result);
         } else {
             tell(scale, &(struct change){name, "new", "new row", false});
         }

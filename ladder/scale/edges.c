@@ -24,7 +24,7 @@ struct search {
 
 /* --- values --- */
 
-static bool read_number(const struct scale_axis *axis, const char *value, uint64_t *number)
+bool scale_read_value(const struct scale_axis *axis, const char *value, uint64_t *number)
 {
     return axis->kind == SCALE_CAPACITY ? size_parse(value, strlen(value), number)
                                         : number_parse(value, strlen(value), number);
@@ -48,7 +48,7 @@ static bool is_searchable(const struct scale_axis *axis)
     uint64_t number;
     bool is_numeric = axis->count > 1 && axis->kind != SCALE_CHIP;
     for (size_t i = 0; is_numeric && i < axis->count; i++) {
-        is_numeric = read_number(axis, axis->values[i], &number) && number > 0;
+        is_numeric = scale_read_value(axis, axis->values[i], &number) && number > 0;
     }
     return is_numeric;
 }
@@ -120,7 +120,7 @@ static struct known look_at_rows(const struct scale *scale, const struct scale_e
         if (!is_beside(scale, &row->point, &edge->point, edge->axis)) {
             continue;
         }
-        CHECK(read_number(&scale->axes[edge->axis], row->point.values[edge->axis], &number));
+        CHECK(scale_read_value(&scale->axes[edge->axis], row->point.values[edge->axis], &number));
         if (row->result.end == SCALE_FITS) {
             note_number(number, &known.least_fits, &known.most_fits);
         } else if (row->result.end == SCALE_NO_MEMORY) {

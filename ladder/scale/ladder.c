@@ -40,10 +40,8 @@ static const struct {
 static enum exit_code check_number(const struct scale_axis *axis, const char *value)
 {
     uint64_t number;
-    const bool is_number = axis->kind == SCALE_CAPACITY
-                               ? size_parse(value, strlen(value), &number)
-                               : number_parse(value, strlen(value), &number);
-    return is_number && number >= 1 && number <= ranges[axis->kind].most
+    return scale_read_value(axis, value, &number) && number >= 1 &&
+                   number <= ranges[axis->kind].most
                ? EXIT_KEPT
                : message_fail(EXIT_USAGE, "%s: '%s' is not a %s", flags[axis->kind], value,
                               ranges[axis->kind].words);

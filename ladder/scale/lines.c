@@ -153,6 +153,12 @@ void scale_line_edge(const struct scale *scale, const struct scale_edge *edge, s
     json_close(text);
 }
 
+bool scale_has_run(const struct scale_result *result)
+{
+    return result->end == SCALE_FITS || result->end == SCALE_NO_MEMORY ||
+           result->end == SCALE_BROKEN;
+}
+
 size_t scale_count_fits(const struct scale *scale)
 {
     size_t count = 0;

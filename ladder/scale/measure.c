@@ -261,23 +261,11 @@ static void run_point(void *context, int file)
     (void)file_write_all(file, &result, sizeof result);
 }
 
-static void note_death(const struct death *death, struct scale_result *result)
-{
-    char words[DEATH_WORDS_BYTES];
-    death_describe(death, words);
-    result->end = SCALE_DIED;
-    result->code = EXIT_BROKEN;
-    result->op = death->progress.phase == PROGRESS_OP ? death->progress.op : OP_NONE;
-    (void)snprintf(result->why, sizeof result->why, "%s", words);
-}
-
 enum exit_code scale_measure(struct scale *scale, const struct scale_point *point,
                              struct scale_result *result)
 {
     struct setup setup;
     const struct task task = {scale, &setup, scale_batch_percent(scale, point)};
-    struct writing answer;
-    enum child_end end;
     *result = (struct scale_result){
         .end = SCALE_REFUSED, .op = OP_NONE, .step = SCALE_NO_STEP, .steps = SCALE_NO_STEP};
     const bool is_job = scale_make_setup(scale, point, &setup, result->why);
@@ -285,14 +273,15 @@ enum exit_code scale_measure(struct scale *scale, const struct scale_point *poin
     if (!is_job) {
         return EXIT_KEPT;
     }
-    writing_init(&answer);
-    const enum exit_code code = target_child(scale->options->run, &scale->death, run_point,
-                                             (void *)&task, &answer, &end);
-    if (code == EXIT_KEPT && end == CHILD_DONE && answer.length == sizeof *result) {
-        memcpy(result, answer.bytes, sizeof *result);
-    } else if (code == EXIT_KEPT) {
-        note_death(&scale->death, result);
+    const struct target_question question = {scale->options->run, &scale->death, run_point,
+                                             (void *)&task};
+    const struct target_reply reply = target_ask(&question, result, sizeof *result, NULL, 0);
+    if (reply.code == EXIT_KEPT && !reply.is_whole) {
+        const struct call_progress *progress = &scale->death.progress;
+        result->end = SCALE_DIED;
+        result->code = EXIT_BROKEN;
+        result->op = progress->phase == PROGRESS_OP ? progress->op : OP_NONE;
+        (void)snprintf(result->why, sizeof result->why, "%s", reply.words);
     }
-    writing_deinit(&answer);
-    return code;
+    return reply.code;
 }

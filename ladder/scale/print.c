@@ -9,19 +9,11 @@
 enum { CELL_BYTES = 96 };
 static const char not_known[] = "n/a", nothing[] = "-";
 
-static bool has_run(const struct scale_result *result)
-{
-    return result->end == SCALE_FITS || result->end == SCALE_NO_MEMORY ||
-           result->end == SCALE_BROKEN;
-}
-
 /* --- rows --- */
 
 static void put_size(struct table *table, bool is_there, uint64_t bytes)
 {
-    char size[SIZE_TEXT_BYTES];
-    size_print_field(bytes, size);
-    table_put(table, is_there ? size : nothing);
+    table_put(table, is_there ? size_text_of(bytes).text : nothing);
 }
 
 static void put_end(struct table *table, const struct scale_result *result)
@@ -45,13 +37,13 @@ static void put_share(struct table *table, const struct scale_result *result)
     const uint64_t hundredth = result->capacity_bytes / 100;
     (void)snprintf(cell, sizeof cell, "%" PRIu64 " %%",
                    hundredth == 0 ? 0 : result->peak_bytes / hundredth);
-    table_put(table, has_run(result) ? cell : nothing);
+    table_put(table, scale_has_run(result) ? cell : nothing);
 }
 
 static void put_row(struct table *table, const struct scale *scale, const struct scale_row *row)
 {
     const struct scale_result *result = &row->result;
-    const bool is_known = has_run(result);
+    const bool is_known = scale_has_run(result);
     for (size_t i = 0; i < scale->axis_count; i++) {
         table_put(table, row->point.values[i]);
     }
@@ -103,7 +95,7 @@ static void append_trouble(const struct scale *scale, const struct scale_row *ro
         return;
     }
     writing_append_format(text, ": %s: ",
-                          result->code == EXIT_BROKEN && has_run(result)
+                          result->code == EXIT_BROKEN && scale_has_run(result)
                               ? "a promise was broken"
                               : scale_end_name(result->end));
     writing_append_visible(text, result->why);

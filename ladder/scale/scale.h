@@ -95,6 +95,9 @@ struct scale_options {
     bool has_grew_max, varies_one_axis;
 };
 
+/* All that the options ask for; prints it.  The usual codes. */
+enum exit_code scale_run(const struct scale_options *options);
+
 /* writing_init(&changes) comes first; the rest is zero. */
 struct scale {
     const struct scale_options *options;
@@ -120,6 +123,8 @@ void scale_deinit(struct scale *scale);
 
 /* The axis of the device, chip or capacity; axis_count: there is none. */
 size_t scale_device_axis(const struct scale *scale);
+/* A value of an axis of numbers; false: it is none. */
+bool scale_read_value(const struct scale_axis *axis, const char *value, uint64_t *number);
 /* The batch of a point of a list, in percent; 0: the list is run as it is. */
 uint64_t scale_batch_percent(const struct scale *scale, const struct scale_point *point);
 /* Makes the setup of a point.  False: there is no such job; reason says why. */
@@ -144,6 +149,8 @@ enum exit_code scale_find_edges(struct scale *scale);
 void scale_print_value(const struct scale *scale, size_t axis, uint64_t number,
                        char text[SCALE_VALUE_BYTES]);
 
+/* It came to its end, or to a refusal: the result has sizes. */
+bool scale_has_run(const struct scale_result *result);
 size_t scale_count_fits(const struct scale *scale);
 
 /* JSON lines. */
@@ -158,9 +165,7 @@ void scale_text(const struct scale *scale, struct writing *text);
 /* A stored run: what is read of its lines. */
 struct stored_row {
     char name[SCALE_NAME_BYTES];
-    enum scale_end end;
-    uint64_t step, op, peak_bytes, image_bytes, stack_bytes;
-    char limit[SCALE_LIMIT_BYTES];
+    struct scale_result result; /* end, op, step, peak, image, stack and limit; the rest is 0 */
 };
 struct stored_edge {
     char name[SCALE_NAME_BYTES], axis[SETUP_NAME_BYTES];

@@ -61,7 +61,8 @@ static enum exit_code draw_list(struct versus *versus, const char *name, struct 
     CHECK(drawing.scenario != NULL);
     init_drawn_setup(versus->options, &setup);
     writing_init(&answer);
-    enum exit_code code = versus_child(versus, draw_ops, &drawing, &answer, &end);
+    enum exit_code code = target_child(versus->options->run, &versus->death, draw_ops, &drawing,
+                                       &answer, &end);
     if (code == EXIT_KEPT && (end != CHILD_DONE || answer.length < sizeof(struct op))) {
         code = message_fail(EXIT_USAGE,
                             "no list can be drawn on this capacity; give another --capacity, up to "

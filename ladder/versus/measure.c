@@ -91,36 +91,18 @@ static void open_target(void *context, int file)
     (void)file_write_all(file, &declared, sizeof declared);
 }
 
-/* False: there is no answer, and why is in words. */
-static bool ask(struct task *task, void (*work)(void *context, int file), void *answer,
-                size_t length, char words[DEATH_WORDS_BYTES])
-{
-    struct writing bytes;
-    enum child_end end;
-    writing_init(&bytes);
-    words[0] = '\0';
-    task->code = versus_child(task->versus, work, task, &bytes, &end);
-    const bool is_answered = task->code == EXIT_KEPT && end == CHILD_DONE && bytes.length >= length;
-    if (is_answered) {
-        memcpy(answer, bytes.bytes, length);
-    } else if (task->code == EXIT_KEPT) {
-        death_describe(&task->versus->death, words);
-    }
-    writing_deinit(&bytes);
-    return is_answered;
-}
-
 enum exit_code versus_ask_contract(struct versus *versus, size_t side)
 {
     struct versus_side *asked = &versus->sides[side];
     struct task task = {.versus = versus, .side = asked};
     struct declared declared;
-    char words[DEATH_WORDS_BYTES];
-    if (!ask(&task, open_target, &declared, sizeof declared, words)) {
-        return task.code != EXIT_KEPT
-                   ? task.code
+    const struct target_reply reply = versus_ask(versus, open_target, &task, &declared,
+                                                 sizeof declared);
+    if (!reply.is_whole) {
+        return reply.code != EXIT_KEPT
+                   ? reply.code
                    : message_fail(EXIT_BROKEN, "%s ended its process while it was opened: %s",
-                                  asked->name, words);
+                                  asked->name, reply.words);
     }
     asked->limits = declared.limits;
     asked->contract = declared.contract;
@@ -157,18 +139,20 @@ enum exit_code versus_ask_rounding(struct versus *versus, size_t side)
     struct versus_side *asked = &versus->sides[side];
     struct setup small;
     struct shown_rounding shown = {0};
-    char words[DEATH_WORDS_BYTES];
     make_first_setup(versus, asked, &small);
     small.capacity_bytes = experiment_capacity_bytes(asked->contract.regions.grows);
     limits_keep_setup(&asked->limits, &small);
     struct task task = {.versus = versus, .side = asked, .setup = &small};
-    if (ask(&task, make_experiments, &shown, sizeof shown, words) && shown.is_known) {
+    const struct target_reply reply = versus_ask(versus, make_experiments, &task, &shown,
+                                                 sizeof shown);
+    if (reply.is_whole && shown.is_known) {
         asked->held = (struct held){.kind = HELD_ROUNDING, .rounding = shown.rounding};
         return EXIT_KEPT;
     }
-    return task.code != EXIT_KEPT ? task.code
-                                  : message_fail(EXIT_BROKEN, "%s: no rounding can be inferred%s%s",
-                                                 asked->name, words[0] == '\0' ? "" : ": ", words);
+    return reply.code != EXIT_KEPT
+               ? reply.code
+               : message_fail(EXIT_BROKEN, "%s: no rounding can be inferred%s%s", asked->name,
+                              reply.words[0] == '\0' ? "" : ": ", reply.words);
 }
 
 /* --- judged --- */
@@ -191,24 +175,15 @@ static void judge_list(void *context, int file)
 /* answers may be NULL. */
 static enum exit_code measure_judged(struct task *task, struct judged *judged, uint8_t *answers)
 {
-    struct writing bytes;
-    enum child_end end;
-    const size_t length = sizeof *judged + task->list->ops.count;
-    writing_init(&bytes);
-    task->code = versus_child(task->versus, judge_list, task, &bytes, &end);
-    if (task->code == EXIT_KEPT && end == CHILD_DONE && bytes.length == length) {
-        memcpy(judged, bytes.bytes, sizeof *judged);
-        if (answers != NULL) {
-            memcpy(answers, bytes.bytes + sizeof *judged, task->list->ops.count);
-        }
-    } else if (task->code == EXIT_KEPT) {
-        char words[DEATH_WORDS_BYTES];
-        death_describe(&task->versus->death, words);
+    const struct target_question question = {task->versus->options->run, &task->versus->death,
+                                             judge_list, task};
+    const struct target_reply reply = target_ask(&question, judged, sizeof *judged, answers,
+                                                 task->list->ops.count);
+    if (reply.code == EXIT_KEPT && !reply.is_whole) {
         *judged = (struct judged){.end = JUDGED_DIED, .end_op = task->versus->death.progress.op};
-        (void)snprintf(judged->why, sizeof judged->why, "%s", words);
+        (void)snprintf(judged->why, sizeof judged->why, "%s", reply.words);
     }
-    writing_deinit(&bytes);
-    return task->code;
+    return reply.code;
 }
 
 /* --- the others --- */
@@ -249,37 +224,28 @@ static bool serves_list(void *context, uint64_t capacity_bytes, bool *goes_on)
     struct task *search = context, task = *search;
     struct setup setup;
     uint32_t refused = 0;
-    char words[DEATH_WORDS_BYTES];
     setup_init(&setup);
     setup_copy(&setup, search->setup);
     setup_set_capacity(&setup, capacity_bytes);
     task.setup = &setup;
-    const bool is_answered = ask(&task, find_refused, &refused, sizeof refused, words);
-    search->code = task.code;
-    *goes_on = task.code == EXIT_KEPT;
-    return is_answered && refused == task.list->ops.count;
-}
-
-static uint64_t larger_of(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
+    const struct target_reply reply = versus_ask(task.versus, find_refused, &task, &refused,
+                                                 sizeof refused);
+    search->code = reply.code;
+    *goes_on = reply.code == EXIT_KEPT;
+    return reply.is_whole && refused == task.list->ops.count;
 }
 
 static enum exit_code measure_smallest(struct task *task, struct smallest *smallest)
 {
-    const struct target_limits *limits = &task->side->limits;
-    const uint64_t peak = larger_of(task->list->peak.bytes, 1);
+    const uint64_t peak = task->list->peak.bytes == 0 ? 1 : task->list->peak.bytes;
     struct smallest_search search = {
-        .from_bytes = larger_of(peak, limits->smallest_capacity_bytes),
+        .from_bytes = peak,
         .to_bytes = peak > UINT64_MAX / CAPACITY_TIMES_MAX ? UINT64_MAX : peak * CAPACITY_TIMES_MAX,
-        .step_bytes = larger_of(limits->capacity_step_bytes, task->side->contract.granule_bytes),
+        .step_bytes = task->side->contract.granule_bytes,
         .precision_bytes = peak / PRECISION_PARTS,
         .serves = serves_list,
         .context = task};
-    search.to_bytes = larger_of(search.to_bytes, limits->smallest_capacity_bytes);
-    if (limits->largest_capacity_bytes != 0 && search.to_bytes > limits->largest_capacity_bytes) {
-        search.to_bytes = limits->largest_capacity_bytes;
-    }
+    smallest_keep_limits(&search, &task->side->limits);
     *smallest = smallest_find(&search);
     return task->code;
 }
@@ -294,7 +260,7 @@ enum exit_code versus_measure(struct versus *versus, size_t list, size_t side)
                         .held = &without,
                         .setup = &row->setup,
                         .list = &versus->lists[list]};
-    char words[DEATH_WORDS_BYTES];
+    struct target_reply reply = {0};
     versus_make_setup(versus, task.list, side, &row->setup);
     row->answers = calloc(task.list->ops.count + 1, 1);
     CHECK(row->answers != NULL);
@@ -304,11 +270,12 @@ enum exit_code versus_measure(struct versus *versus, size_t list, size_t side)
     if (code != EXIT_KEPT || row->judged.end == JUDGED_REFUSED) {
         return code;
     }
-    row->has_room = task.list->peak.op != OP_NONE &&
-                    ask(&task, find_room, &row->room_bytes, sizeof row->room_bytes, words);
-    code = task.code == EXIT_KEPT ? measure_smallest(&task, &row->smallest) : task.code;
-    if (code == EXIT_KEPT && !ask(&task, find_cost, &row->cost, sizeof row->cost, words)) {
-        row->cost = (struct cost){0};
+    if (task.list->peak.op != OP_NONE) {
+        reply = versus_ask(versus, find_room, &task, &row->room_bytes, sizeof row->room_bytes);
     }
-    return code == EXIT_KEPT ? task.code : code;
+    row->has_room = reply.is_whole;
+    code = reply.code == EXIT_KEPT ? measure_smallest(&task, &row->smallest) : reply.code;
+    return code == EXIT_KEPT
+               ? versus_ask(versus, find_cost, &task, &row->cost, sizeof row->cost).code
+               : code;
 }

@@ -78,20 +78,12 @@ static void play_duel(void *context, int file)
 /* A target that dies has not served. */
 static enum exit_code ask_play(struct duel *duel, struct robson_play *play)
 {
-    struct writing answer;
-    enum child_end end;
-    writing_init(&answer);
-    const enum exit_code code = versus_child(duel->versus, play_duel, duel, &answer, &end);
-    if (code == EXIT_KEPT && end == CHILD_DONE && answer.length == sizeof *play) {
-        memcpy(play, answer.bytes, sizeof *play);
-    } else if (code == EXIT_KEPT) {
-        char words[DEATH_WORDS_BYTES];
-        death_describe(&duel->versus->death, words);
+    const struct target_reply reply = versus_ask(duel->versus, play_duel, duel, play, sizeof *play);
+    if (reply.code == EXIT_KEPT && !reply.is_whole) {
         *play = (struct robson_play){.end = ROBSON_NOT};
-        (void)snprintf(play->why, sizeof play->why, "%.200s", words);
+        (void)snprintf(play->why, sizeof play->why, "%.200s", reply.words);
     }
-    writing_deinit(&answer);
-    return code;
+    return reply.code;
 }
 
 static bool serves_game(void *context, uint64_t capacity_bytes, bool *goes_on)
@@ -104,11 +96,6 @@ static bool serves_game(void *context, uint64_t capacity_bytes, bool *goes_on)
     return *goes_on && play.end == ROBSON_WHOLE;
 }
 
-static uint64_t larger_of(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static enum exit_code measure_duel(struct duel *duel)
 {
     const struct versus_side *side = &duel->versus->sides[duel->side];
@@ -118,13 +105,13 @@ static enum exit_code measure_duel(struct duel *duel)
     if (code != EXIT_KEPT || duel->play.end == ROBSON_NOT || duel->play.end == ROBSON_BROKEN) {
         return code;
     }
-    const struct smallest_search search = {
-        .from_bytes = larger_of(duel->game.live_bytes, side->limits.smallest_capacity_bytes),
-        .to_bytes = duel->setup.capacity_bytes,
-        .step_bytes = larger_of(side->limits.capacity_step_bytes, duel->play.granule_bytes),
-        .precision_bytes = duel->game.live_bytes / PRECISION_PARTS,
-        .serves = serves_game,
-        .context = duel};
+    struct smallest_search search = {.from_bytes = duel->game.live_bytes,
+                                     .to_bytes = duel->setup.capacity_bytes,
+                                     .step_bytes = duel->play.granule_bytes,
+                                     .precision_bytes = duel->game.live_bytes / PRECISION_PARTS,
+                                     .serves = serves_game,
+                                     .context = duel};
+    smallest_keep_limits(&search, &side->limits);
     duel->smallest = smallest_find(&search);
     return duel->code;
 }
@@ -255,13 +242,6 @@ enum exit_code versus_robson(struct versus *versus)
     struct robson_game game = robson_published;
     struct output output;
     struct writing text;
-    if (versus->options->besides_robson != NULL) {
-        return message_fail(EXIT_USAGE, "%s has no meaning with --robson",
-                            versus->options->besides_robson);
-    }
-    if (versus->options->word_count > versus->side_count) {
-        return message_fail(EXIT_USAGE, "--robson plays by where blocks lie and runs no op list");
-    }
     enum exit_code code = choose_game(versus->options->run, &game);
     if (code != EXIT_KEPT) {
         return code;

@@ -49,19 +49,16 @@ struct answer {
 static struct answer ask_side(struct showing *showing, size_t side)
 {
     struct answer answer = {.op = OP_NONE};
-    struct writing bytes;
-    enum child_end end;
-    writing_init(&bytes);
     showing->asked = &showing->versus->sides[side];
     if (showing->code == EXIT_KEPT) {
-        showing->code = versus_child(showing->versus, answer_side, showing, &bytes, &end);
+        const struct target_reply reply = versus_ask(showing->versus, answer_side, showing,
+                                                     &answer.op, sizeof answer.op);
+        showing->code = reply.code;
+        answer.is_dead = reply.is_dead;
     }
-    if (showing->code == EXIT_KEPT && end != CHILD_DONE) {
-        answer = (struct answer){showing->versus->death.progress.op, true};
-    } else if (showing->code == EXIT_KEPT && bytes.length == sizeof answer.op) {
-        memcpy(&answer.op, bytes.bytes, sizeof answer.op);
+    if (answer.is_dead) {
+        answer.op = showing->versus->death.progress.op;
     }
-    writing_deinit(&bytes);
     return answer;
 }
 

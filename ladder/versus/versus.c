@@ -2,7 +2,6 @@
 
 #include "campaign/plan/lookup.h"
 #include "harness/base/check.h"
-#include "recording/target_child.h"
 
 const char *versus_contract_name(enum versus_contract contract)
 {
@@ -12,10 +11,11 @@ const char *versus_contract_name(enum versus_contract contract)
     return names[contract];
 }
 
-enum exit_code versus_child(struct versus *versus, void (*work)(void *context, int file),
-                            void *context, struct writing *answer, enum child_end *end)
+struct target_reply versus_ask(struct versus *versus, void (*work)(void *context, int file),
+                               void *context, void *to, size_t length)
 {
-    return target_child(versus->options->run, &versus->death, work, context, answer, end);
+    const struct target_question question = {versus->options->run, &versus->death, work, context};
+    return target_ask(&question, to, length, NULL, 0);
 }
 
 const struct target *versus_load(const struct versus_side *side)

@@ -8,12 +8,12 @@
 #include "campaign/engine/annotate.h"
 #include "campaign/engine/output.h"
 #include "campaign/plan/run_options.h"
-#include "campaign/process/child.h"
 #include "measure/cost.h"
 #include "measure/held.h"
 #include "measure/judged.h"
 #include "measure/list_peak.h"
 #include "measure/smallest.h"
+#include "recording/target_child.h"
 
 enum { VERSUS_SIDE_COUNT_MAX = 2, VERSUS_LIST_COUNT_MAX = 256, VERSUS_NAME_BYTES = 64 };
 
@@ -81,8 +81,11 @@ struct versus_options {
     const struct run_options *run;
     const char *const *words; /* word_count: the sides, then lists */
     size_t word_count;
-    const char *contract;                           /* NULL: each its own */
-    const char *besides_robson;                     /* an option that has no meaning with it */
+    const char *contract; /* NULL: each its own */
+    bool plays_robson;    /* in place of the lists */
+    bool benches;         /* the same: an op of a steady state is measured (versus_bench) */
+    const char *besides;  /* an option that has no meaning with one of these two; NULL: none */
+    uint64_t block_count, full_percent, step_count; /* 0: not given */
     uint64_t refused_max;                           /* requests */
     uint64_t premature_max, capacity_max, cost_max; /* percent */
     bool has_cost_max;
@@ -103,10 +106,9 @@ struct versus {
     size_t shown_list, shown_op_count;
 };
 
-/* Runs work in a process of its own and appends what it answers.  EXIT_KEPT and *end (DONE, DIED,
- * STOPPED for a hang), or EXIT_HARNESS after one message. */
-enum exit_code versus_child(struct versus *versus, void (*work)(void *context, int file),
-                            void *context, struct writing *answer, enum child_end *end);
+/* What work answers, asked in a process of its own. */
+struct target_reply versus_ask(struct versus *versus, void (*work)(void *context, int file),
+                               void *context, void *to, size_t length);
 
 /* Reads or draws the lists.  The usual codes; lists are deinitialised by the caller. */
 enum exit_code versus_lists_read(struct versus *versus);
@@ -134,6 +136,12 @@ enum exit_code versus_show(struct versus *versus, size_t list);
 
 /* Robson's adversary in place of the lists; prints what comes of it.  The usual codes. */
 enum exit_code versus_robson(struct versus *versus);
+/* What an op costs on devices of block_count blocks that are full_percent full: measures and prints
+ * row by row, of the sides, or without any of the null target and libhbm.  The usual codes. */
+enum exit_code versus_bench(struct versus *versus);
+
+/* All that the options ask for.  The usual codes: EXIT_BROKEN where NEW is worse. */
+enum exit_code versus_run(const struct versus_options *options);
 
 /* JSON lines. */
 void versus_json_measure(const struct versus *versus, size_t list, size_t side,

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# bench: every row is measured, however little time there is; what cannot be measured is told in one line; a reader that
+# compare of one op: every row is measured, however little time there is; what cannot be measured is told in one line; a reader that
 # leaves ends it.  What the figures are depends on the machine.
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
-least=(bench --blocks 100 --time 1ms)
+least=(compare --blocks 100 --time 1ms)
 
 # Three degrees of filling, raw and under all checks; the null target is never full.
 expect_exit 0 "${least[@]}"
@@ -29,7 +29,7 @@ cells() { jq -r '[.live, .full_percent, .target, .what, .ops] | join(" ")' out.t
 expect_exit 0 "${least[@]}" --full 99 --steps 300 --json
 [ "$(cells)" = "100 99 hbm raw 600
 100 99 hbm checked 600" ] || fail "not the cell that was asked for: $(cells)"
-expect_exit 0 bench --full 50 --steps 1 --time 1ms --json
+expect_exit 0 compare --full 50 --steps 1 --time 1ms --json
 [ "$(cells | cut -d ' ' -f 1,2,5 | uniq -c | tr -s ' ')" = " 4 1000 50 2
  4 10000 50 2
  4 100000 50 2" ] || fail "not each number of blocks: $(cells)"
@@ -40,10 +40,10 @@ expect_no_text out.txt "repeats of at most"
 "$hbmstress" "${least[@]}" --json | head -n 2 >two.txt
 [ "${PIPESTATUS[*]}" = "0 0" ] || fail "a reader that leaves: ${PIPESTATUS[*]}"
 [ "$(wc -l <two.txt)" = 2 ] || fail "not two lines: $(cat two.txt)"
-expect_unread 0 bench
+expect_unread 0 compare --time 30s
 
 # Ctrl-C ends it, also within a row.
-"$hbmstress" bench --blocks 1000000 --time 1h >out.txt 2>err.txt &
+"$hbmstress" compare --blocks 1000000 --time 1h >out.txt 2>err.txt &
 process=$!
 wait_until catches_interrupt "$process"
 kill -INT "$process"
@@ -52,12 +52,23 @@ got=$?
 [ "$got" = 4 ] || fail "after SIGINT: exit $got"
 [ "$(wc -l <out.txt)" -lt 13 ] || fail "after SIGINT: all rows: $(cat out.txt)"
 
-expect_refusal 2 "is one word too many" bench hbm
-expect_refusal 2 "unknown option '--target'" bench --target hbm
-expect_refusal 2 "'0' is not a number from 1 to 1000000" bench --blocks 0
-expect_refusal 2 "'1000001' is not a number from 1 to 1000000" bench --blocks 1000001
-expect_refusal 2 "'100' is not a number from 1 to 99" bench --full 100
-expect_refusal 2 "'0' is not a number from 1 to 1000000" bench --steps 0
-expect_refusal 2 "--blocks needs a value" bench --blocks
-expect_refusal 2 "is not a duration" bench --time soon
+# Any target, each in a process of its own; the slots and the emptier devices are the null target's alone.
+expect_exit 0 "${least[@]}" --full 70 --steps 10 --json first_fit null
+[ "$(cells)" = "100 70 first_fit raw 20
+100 70 first_fit checked 20
+100 70 null raw 20
+100 70 null checked 20" ] || fail "not the targets that were named: $(cells)"
+expect_exit 0 "${least[@]}" --full 70 --steps 10 --json --target-option fit=best hbm
+expect_refusal 2 "the null target has no memory that could be full" compare null --full 95
+expect_refusal 2 "unknown target 'nothing'" compare nothing --steps 10
+expect_refusal 2 "run no op list" compare hbm a.ops --steps 10
+expect_refusal 2 "--refused-max has no meaning with --blocks" compare hbm --steps 10 --refused-max 1
+expect_refusal 2 "compare needs a TARGET" compare
+expect_refusal 2 "unknown option '--target'" compare --steps 10 --target hbm
+expect_refusal 2 "'0' is not a number from 1 to 1000000" compare --blocks 0
+expect_refusal 2 "'1000001' is not a number from 1 to 1000000" compare --blocks 1000001
+expect_refusal 2 "'100' is not a number from 1 to 99" compare --full 100
+expect_refusal 2 "'0' is not a number from 1 to 1000000" compare --steps 0
+expect_refusal 2 "--blocks needs a value" compare --blocks
+expect_refusal 2 "is not a duration" compare --time soon
 finish

@@ -10,6 +10,12 @@ unknown=$(realpath "$(dirname "$0")/cli_unknown.ops")
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"
 
+# What out.txt says, wherever its lines break.
+expect_words() { # TEXT
+    tr -s ' \n' ' ' <out.txt >words.txt
+    expect_text words.txt "$1"
+}
+
 # member NAME: of the line in $line.
 member() { sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p" <<<"$line"; }
 # row NAME [HOST]: the line of that limit in out.txt.
@@ -101,19 +107,19 @@ expect_exit 0 budget odd.ops --fragmentation 50%
     done
 } >warm.ops
 expect_exit 1 budget warm.ops --fragmentation 0 --warmups 0
-expect_text out.txt "at op 3"
+expect_words "at op 3"
 expect_exit 0 budget warm.ops --fragmentation 0 --warmups 1
 
 # Out-of-memories exceed unless they are allowed.
 printf 'hbmstress-ops 1\ncapacity 64K\n\n0: alloc size=40K\n1: alloc size=40K\n2: alloc size=32K\n' >full.ops
 expect_exit 0 budget full.ops --ooms 2
 expect_exit 1 budget full.ops --ooms 1
-expect_text out.txt "2 requests were refused, 1 may be; the first one too many of 32.0K at op 2"
+expect_words "2 requests were refused, 1 may be; the first one too many of 32.0K at op 2"
 expect_exit 1 budget full.ops --ooms 0 --json
 line=$(grep '"limit":"ooms"' out.txt)
 [ "$(member value)" = 2 ] || fail "not two refusals, though the last op is one: $line"
 expect_exit 1 budget full.ops --peak 64K
-expect_text out.txt "the first one of 40.0K at op 1"
+expect_words "the first one of 40.0K at op 1"
 
 # Each tag, and each host.
 expect_exit 0 budget leaking.ops --tag-peak '<losses>=6144' --tag-peak batch=32K
@@ -129,7 +135,7 @@ row peak 1
 row peak 2
 [ "$(member exceeded)" = false ] || fail "host 2 is over: $(cat out.txt)"
 expect_exit 1 budget hosts.ops --peak 5K
-expect_text out.txt "on host 1 at op 1"
+expect_words "on host 1 at op 1"
 expect_text out.txt "also on host 2"
 
 # What is measured is what explain says of the peak.
@@ -160,7 +166,7 @@ grep -q '"limit":"peak".*"exceeded":true' first.txt || fail "lanes: $(cat first.
 
 # A leak of the corpus, and its neighbour without one.
 expect_exit 1 budget "$corpus/causes/leak.ops" --growth-per-step 0 --warmups 3 --ooms 100
-expect_text out.txt "grew: losses"
+expect_words "grew: losses"
 
 # A target that dies or hangs is a result; a promise that breaks is one, too.
 for way in crash exit; do

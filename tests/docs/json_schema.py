@@ -299,7 +299,7 @@ scale --chip v5e,v4 --until 20 -S leak=none -S batch=4,8 --search 3 --out scale.
 scale --chip v5e,v4 --until 20 -S leak=none -S batch=4,8 --search 3 --against scale.jsonl
 infer first_fit
 infer hbm
-bench --blocks 100 --full 70 --steps 100
+compare --blocks 100 --full 70 --steps 100
 doctor
 doctor --target hbm
 pod job.ops --out pod-job

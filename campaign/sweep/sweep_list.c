@@ -1,7 +1,7 @@
 /* What the sweep of one list came to: its findings, and its counts. */
 #include "campaign/base/repro.h"
 #include "campaign/process/shrink_process.h"
-#include "cli/private/sweep_parts.h"
+#include "campaign/sweep/private/sweep_parts.h"
 #include "harness/base/json.h"
 #include "harness/base/shell.h"
 #include "harness/op/ops_file.h"
@@ -48,7 +48,7 @@ static bool choose_path(struct sweeping *sweeping, const struct sweep_note *note
 /* NULL: it may be. */
 static const char *find_obstacle(const struct sweeping *sweeping, const struct sweep_note *note)
 {
-    if (sweeping->arguments->run.shrink_budget == 0) {
+    if (sweeping->options->shrink_budget == 0) {
         return "the budget is 0";
     }
     if (note->is_whole || note->verdict.kind == VERDICT_DISPUTED) {
@@ -65,7 +65,7 @@ static void shrink_note(const struct sweeping *sweeping, const struct sweep_note
         .target = target,
         .setup = &note->setup,
         .ops = &note->ops,
-        .replay_count_max = sweeping->arguments->run.shrink_budget};
+        .replay_count_max = sweeping->options->shrink_budget};
     if (why_not == NULL && shrink_process_run(&shrink_process, shrunk) == SHRINK_PROCESS_DONE) {
         return;
     }

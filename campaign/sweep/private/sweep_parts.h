@@ -1,18 +1,18 @@
 /* run --sweep as its parts share it: what one list came to (sweep_list.c), and the sweep of all of
- * them (cmd_sweep.c).  Only these two include it. */
-#ifndef CLI_PRIVATE_SWEEP_PARTS_H
-#define CLI_PRIVATE_SWEEP_PARTS_H
+ * them (sweeping.c).  Only these two include it. */
+#ifndef CAMPAIGN_SWEEP_PRIVATE_SWEEP_PARTS_H
+#define CAMPAIGN_SWEEP_PRIVATE_SWEEP_PARTS_H
 
 #include "campaign/engine/output.h"
 #include "campaign/plan/plan.h"
+#include "campaign/plan/run_options.h"
 #include "campaign/sweep/sweep_campaign.h"
-#include "cli/arguments.h"
 #include "present/reporter.h"
 
 enum { FAULTS_REFUSING = ((1u << FAULT_CALL_COUNT) - 1u) | 1u << FAULT_ANY | 1u << FAULT_REGION };
 
 struct sweeping {
-    const struct arguments *arguments;
+    const struct run_options *options;
     const struct plan *plan;
     const char *directory;
     struct output output;

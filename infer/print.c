@@ -1,4 +1,4 @@
-#include "cli/infer_print.h"
+#include "infer/print.h"
 
 #include "harness/base/json.h"
 #include "harness/base/shell.h"

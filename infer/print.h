@@ -1,6 +1,6 @@
 /* How infer tells what it found: for people, and as JSON lines. */
-#ifndef CLI_INFER_PRINT_H
-#define CLI_INFER_PRINT_H
+#ifndef INFER_PRINT_H
+#define INFER_PRINT_H
 
 #include "harness/base/writing.h"
 #include "infer/effect.h"
