@@ -143,13 +143,13 @@ def measure(program, plant, breaks, options):
 def list_plants(program):
     """The rule that each planted target breaks."""
     try:
-        text = subprocess.run([program, "list", "targets", "--json"], check=True,
+        text = subprocess.run([program, "list", "plants", "--json"], check=True,
                               stdout=subprocess.PIPE, text=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
-        fail(f"{program} does not list its targets: {error}")
+        fail(f"{program} does not list its plants: {error}")
     records = [json.loads(line) for line in text.splitlines()]
     return {record["name"]: record["breaks"] for record in records
-            if record.get("kind") == "target" and record["name"].startswith("plant_")}
+            if record.get("kind") == "plant" and record["name"].startswith("plant_")}
 
 
 def read_table(path):
@@ -208,7 +208,7 @@ def main():
     before = None if options.against is None else read_table(options.against)
     for plant in options.plants:
         if plant not in breaks:
-            fail(f"no planted target is called '{plant}' (hbmstress list targets)")
+            fail(f"no planted target is called '{plant}' (hbmstress list plants)")
     adopt_orphans()
     head = f"{'plant':34} {'rule':15} {'seconds':>8} {'found':>9}"
     print(head if before is None else head + f" {'before':>8}")

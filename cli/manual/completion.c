@@ -22,12 +22,12 @@ static const struct source sources[] = {
     {"FORMAT", "auto @formats"},
     {"JOB", "@jobs @files"},
     {"LIST.ops", "@files"},
-    {"NAME|FILE.so", "@targets @files"},
+    {"NAME|FILE.so", "@targets @plants @files"},
     {"OUT", "@directories"},
     {"PATH", "@files"},
     {"SCENARIO", "@scenarios"},
     {"STRATEGY[=N]", "@strategies"},
-    {"TARGET", "@targets @files"},
+    {"TARGET", "@targets @plants @files"},
 };
 
 /* Words with | between them, without brackets around them. */

@@ -28,7 +28,7 @@ write_program() { # NAME WORK FINDING
     cat >"$1" <<END
 #!/usr/bin/env bash
 if [ "\$1" = list ]; then
-    echo '{"kind":"target","name":"plant_one","breaks":"counters"}'
+    echo '{"kind":"plant","name":"plant_one","breaks":"counters"}'
     exit
 fi
 {

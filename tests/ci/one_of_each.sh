@@ -102,7 +102,7 @@ prints() {
     said=$("${@:2}" 2>&1) || true
     grep -qE -- "$1" <<<"$said" || fail "${*:2}: no line matches $1: $(tail -n 5 <<<"$said")"
 }
-for kind in scenarios:scratch_leak targets:scratch_null targets:plant_scratch formats:scratch_lab rules:scratch; do
+for kind in scenarios:scratch_leak targets:scratch_null plants:plant_scratch formats:scratch_lab rules:scratch; do
     prints "^[a-z]+ +${kind#*:} " "$program" list "${kind%:*}"
 done
 prints '^every promise kept' "$program" run scratch_leak --seed 1 --ops 200 --scratch 3

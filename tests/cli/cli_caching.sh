@@ -5,8 +5,9 @@
 . "$(dirname "$0")/cli_common.sh"
 run_options="--seed 7 --shrink-budget 100 --workers 1"
 
-expect_exit 0 list targets
+expect_exit 0 list plants
 expect_text out.txt "caching_unmerged"
+expect_exit 0 list targets
 expect_text out.txt "per_process_memory_fraction="
 
 # shellcheck disable=SC2086

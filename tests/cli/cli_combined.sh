@@ -12,7 +12,7 @@ refuse_with "plant_premature_undrained is named twice" plant_premature_undrained
 refuse_with "plant_counters is named twice" plant_counters,plant_counters
 refuse_with "no plant is named 'hbm'" hbm
 refuse_with "no plant is named ''" plant_counters,
-expect_exit 0 list targets --json
+expect_exit 0 list plants --json
 expect_text out.txt '"with":"PLANT,..."'
 
 run_plants() { # SCENARIO SEED OPS TARGET [WITH] [ARGUMENT...]
@@ -51,7 +51,7 @@ pair() { # SCENARIO PLANT SIGNATURE PLANT SIGNATURE
         if is_found "$3" && is_found "$5"; then
             good=$((good + 1))
         fi
-        story="$story; seed $seed: $first and $second ops alone, in $bound: $(grep -o '^finding [0-9]*: [^;]*: seen' out.txt | tr '\n' ' ')"
+        story="$story; seed $seed: $first and $second ops alone, in $bound: $(joined out.txt | grep -o '^finding [0-9]*: [^;]*: seen' | tr '\n' ' ')"
     done
     echo "$2 with $4: $good$story"
     [ "$good" -ge 2 ] || fail "$2 with $4: both within twice the ops with $good of three seeds$story"
@@ -86,7 +86,7 @@ behind() { # SCENARIO DEVIATION PLANT SIGNATURE
     run_plants "$1" 1 3000 "$2" "plant_$3" --baseline "$PWD/base.txt"
     expect_text out.txt "a promise was broken"
     is_found "$4" || fail "$3 behind $2: $(grep -E 'seen|promise|known' out.txt)"
-    echo "$3 behind $2: $(grep -oE '^(known )?finding [0-9]*: .*: seen' out.txt | tr '\n' ' ')"
+    echo "$3 behind $2: $(joined out.txt | grep -oE '^(known )?finding [0-9]*: .*: seen' | tr '\n' ' ')"
 }
 behind queued_free_race classes_rounding premature_undrained "premature: fits after drain"
 behind eviction_pressure classes_rounding premature_evicted_once "premature: fits after evict"

@@ -154,7 +154,7 @@ expect_refusal 2 "--at 1: the run has no such moment" convert one.ops --to pprof
 expect_refusal 2 "--at failure: the run has no such moment" convert one.ops --to pprof --at failure
 [ ! -e none.pb.gz ] || fail "a profile of no moment"
 expect_refusal 2 "is not peak, failure, or the number of an op" convert one.ops --to pprof --at never
-expect_refusal 2 "--at applies to --format pprof alone" convert --to csv one.ops --at 0
+expect_refusal 2 "--at applies to --to pprof alone" convert --to csv one.ops --at 0
 if command -v go >/dev/null; then
     go tool pprof -top profile.pb.gz >top.txt 2>err.txt || fail "go tool pprof: $(cat err.txt)"
     expect_text top.txt "Type: inuse_space"

@@ -6,7 +6,7 @@
 checker=$2
 run_options="--seed 1 --shrink-budget 100 --workers 1"
 
-expect_exit 0 list targets
+expect_exit 0 list plants
 expect_text out.txt "segments_across"
 expect_exit 0 list faults
 expect_text out.txt "region_short"
@@ -48,7 +48,7 @@ expect_text out.txt "fits after trim and grow"
 expect_exit 0 run fragmentation_storm --target segments --capacity 64M --sweep --ops 40 $run_options --out swept
 grep -qE '^ +region +([0-9]+) of \1 +([0-9]+) of \2 ' out.txt || fail "not each region call failed: $(grep region out.txt)"
 
-expect_refusal 2 "unknown option 'trim'" run crowded --target segments --target-option trim=yes --out out
+expect_refusal 2 "there is no option trim; did you mean 'trims'" run crowded --target segments --target-option trim=yes --out out
 expect_refusal 2 "cannot be run with lanes" run crowded --target segments --lanes 3 --out out
 
 finish

@@ -28,10 +28,10 @@ allowed() { # PLANT
 }
 
 failures=0
-for plant in $("$hbmstress" list targets --json | sed -n 's/.*"name":"\(plant_[a-z_]*\)".*/\1/p'); do
+for plant in $("$hbmstress" list plants --json | sed -n 's/.*"name":"\(plant_[a-z_]*\)".*/\1/p'); do
     "$hbmstress" run --target "$plant" --seed "$seed" --ops "$ops" --out "$work/out" >"$work/out.txt" 2>"$work/err.txt"
     code=$?
-    signatures=$(sed -n 's/^finding [0-9]*: \(.*\): seen [0-9]* times.*/\1/p' "$work/out.txt")
+    signatures=$(sed -z 's/\n  */ /g' "$work/out.txt" | sed -n 's/^finding [0-9]*: \(.*\): seen [0-9]* times.*/\1/p')
     count=$(printf '%s' "$signatures" | grep -c .)
     printf '%-36s %d  %s\n' "$plant" "$count" "$(printf '%s' "$signatures" | paste -sd '|' | sed 's/|/ | /g')"
     if [ "$code" -gt 1 ]; then

@@ -235,6 +235,10 @@ seed 1
 # One list a line, words separated by blanks; what a line leaves in the directory the next ones use.
 COMMANDS = '''
 list targets
+list plants
+list causes
+list remedies
+list exporters
 list scenarios
 list rules
 list faults
