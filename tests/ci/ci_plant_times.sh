@@ -58,7 +58,7 @@ grep -q "no planted target is called 'plant_two'" err.txt || fail "an unknown pl
 times 2 ./quick --against nothing.jsonl
 grep -q '^plant-times: nothing.jsonl: ' err.txt || fail "a table that is not there: $(cat err.txt)"
 times 2 ./missing
-grep -q '^plant-times: ./missing does not list its targets: ' err.txt || fail "no program: $(cat err.txt)"
+grep -q '^plant-times: ./missing does not list its plants: ' err.txt || fail "no program: $(cat err.txt)"
 
 times 0 "$hbmstress" plant_overlap --seeds 1 -- fragmentation_storm --ops 5000
 grep -qE '^plant_overlap +overlap +[0-9.]+ +1 of 1$' out.txt || fail "plant_overlap is not found: $(cat out.txt)"

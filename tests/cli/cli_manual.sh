@@ -17,6 +17,8 @@ SOURCE_DATE_EPOCH=86400 "$manual" "$work/later" "$source" || fail "no pages of a
 grep -q '^\.Dd January 2, 1970$' "$work/later/hbmstress.1" || fail "the day is not that of SOURCE_DATE_EPOCH"
 if "$manual" "$work/missing" "$source" 2>/dev/null; then fail "a folder that is not there is no failure"; fi
 
+# The meanings of exit codes, whole: a broken one goes on in the column where it began.
+whole() { sed -z 's/\n     \([^ ]\)/ \1/g'; }
 subcommands=$("$hbmstress" --help | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p')
 [ "$(echo "$subcommands" | wc -l)" -ge 17 ] || fail "--help lists too few subcommands: $subcommands"
 for subcommand in $subcommands; do
@@ -25,8 +27,8 @@ for subcommand in $subcommands; do
     grep -qE "(^|[ (])$subcommand([ )]|\$)" "$source/cli/manual/CMakeLists.txt" ||
         fail "$subcommand: its page is not installed"
     plain=$(sed 's/\\-/-/g; s/Fl Fl /--/g' "$page")
-    help=$("$hbmstress" "$subcommand" --help)
-    grep -q '^Exit codes:$' <<<"$help" || help=$("$hbmstress" --help)
+    help=$("$hbmstress" "$subcommand" --help | whole)
+    grep -q '^Exit codes:$' <<<"$help" || help=$("$hbmstress" --help | whole)
     diff <(sed -n '/^Exit codes:$/,/^$/s/^  \([0-4]\)  //p' <<<"$help" | tr -d '\n') \
         <(sed -n '/^\.Sh EXIT STATUS/,/^\.El/{/^\./d;s/\\-/-/g;p;}' "$page" | tr -d '\n') >/dev/null ||
         fail "$subcommand: the exit codes on its page are not those of --help"
@@ -56,7 +58,7 @@ named() { sed -n "/^\.Sh $1/,/^\.Sh/s/^\.It Ic \"*\(\\\\&\)*\([a-z_]*\).*/\2/p" 
 [ -n "$(words heads harness/op/ops_parse_head.c)" ] || fail "no words of the head found"
 diff <(words heads harness/op/ops_parse_head.c) <(named HEAD) || fail "hbmstress-ops(5): the head"
 diff <(words fields harness/op/ops_parse_fields.c) <(named FIELDS) || fail "hbmstress-ops(5): the fields"
-diff <("$hbmstress" list faults | sed 's/^fault  *//; s/ .*//' | sort) <(named FAULTS) || fail "hbmstress-ops(5): the faults"
+diff <("$hbmstress" list faults | sed -n 's/^fault  *\([^ ]*\).*/\1/p' | sort) <(named FAULTS) || fail "hbmstress-ops(5): the faults"
 
 # References lead somewhere.
 sed -n 's/^\(\.It \)*\.*Xr \([^ ]*\) \([0-9]\).*/\2.\3/p' "$pages"/*.[135] | sort -u >"$work/references"
