@@ -111,7 +111,7 @@ static struct open_block *find_open(struct bug_calls *calls, uint32_t op)
     return NULL;
 }
 
-/* Of those that are gone the one that waited first; NULL: none is. */
+/* Finds the block that is gone and waited first; NULL: none is. */
 static struct open_block *find_gone(struct bug_calls *calls, const struct model *model)
 {
     struct open_block *blocks = open_blocks(calls), *first = NULL;
@@ -124,7 +124,7 @@ static struct open_block *find_gone(struct bug_calls *calls, const struct model 
     return first;
 }
 
-/* What ended in the op, before what the op itself asks for: a drain comes first. */
+/* Adds the frees that ended in the op, before the op's own request: a drain comes first. */
 static void add_frees(struct bug_calls *calls, const struct model *model, uint32_t number)
 {
     struct open_block *blocks = open_blocks(calls);
@@ -141,7 +141,7 @@ static void refuse_op(struct bug_calls *calls, const struct op *op, uint32_t num
              op_kind_info((enum op_kind)op->kind)->name, why);
 }
 
-/* Whether the kind is a call of an allocator, or none that it sees. */
+/* Returns true if an allocator can be shown the kind: it is a call, or nothing that it sees. */
 static bool may_be_shown(enum op_kind kind)
 {
     switch (kind) {
@@ -305,7 +305,7 @@ static void take_finding(struct bug_calls *calls, const struct run *run,
     }
 }
 
-/* What run_finish frees, in its order: what is dying goes first, then the first of the live ones,
+/* Adds what run_finish frees, in its order: dying blocks go first, then the first of the live ones,
  * whose place the last one takes. */
 static void add_last_frees(struct bug_calls *calls, const struct run *run, uint32_t number)
 {

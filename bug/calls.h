@@ -8,7 +8,7 @@
 
 enum { BUG_REFUSAL_BYTES = 256 };
 
-/* What a replay leaves, in memory that its process shares with ours. */
+/* The calls that a replay records, in memory that its process shares with ours. */
 struct bug_calls;
 
 /* Room for the calls of a list of so many ops; NULL: there is no memory. */

@@ -27,7 +27,7 @@ enum { OP_COUNT_SHRUNK = 50, NAME_BYTES = 256, COMMAND_NOT_FOUND = 127 };
 static const char program_name[] = "bug";
 static const char report_name[] = "report.md";
 
-/* What is made.  The folder gets its name when all is in it. */
+/* The report that is made. The folder gets its name when all is in it. */
 struct report {
     const struct bug_options *options;
     const struct recording *recording;
@@ -293,7 +293,7 @@ static void append_compiler(const struct report *report, struct writing *line)
     writing_deinit(&said);
 }
 
-/* Of each variable of the command that names a clone: the commit, and its date. */
+/* Appends the commit and its date for each variable of the command that names a clone. */
 static void append_commits(const struct report *report, const struct writing *variables,
                            struct writing *line)
 {

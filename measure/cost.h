@@ -1,5 +1,5 @@
-/* What the calls of a target cost on an op list: the target alone, without device, model or rules.
- */
+/* Measures what the calls of a target cost on an op list: the target alone, without device, model
+ * or rules. */
 #ifndef MEASURE_COST_H
 #define MEASURE_COST_H
 

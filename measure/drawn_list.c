@@ -35,7 +35,7 @@ static void note_op(void *context, const struct run *run, const struct verdict *
     }
 }
 
-/* What the requests that stay hold, in granules, as a device without any loss counts. */
+/* The room that remains next to the requests kept so far, as a device without any loss counts. */
 struct room {
     uint64_t *held_bytes; /* by op; 0 = nothing */
     uint64_t free_bytes, granule_bytes;

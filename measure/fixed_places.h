@@ -1,12 +1,13 @@
-/* How small a device could be if each block had one place for life, chosen with the whole list at
- * hand: dynamic storage allocation, as compilers plan buffers.  The exact answer is NP-hard. */
+/* Finds how small a device could be if each block had one place for life, chosen with the whole
+ * list known: dynamic storage allocation, as compilers plan buffers.  The exact answer is
+ * NP-hard. */
 #ifndef MEASURE_FIXED_PLACES_H
 #define MEASURE_FIXED_PLACES_H
 
 #include "measure/lives.h"
 
-/* What the search may spend, in gaps and neighbours looked at: deterministic, about half a second.
- */
+/* The work that the search may spend, in gaps and neighbours looked at: deterministic, about half a
+ * second. */
 #define FIXED_PLACES_WORK UINT64_C(10000000)
 
 struct fixed_places {

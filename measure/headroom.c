@@ -5,7 +5,7 @@ static uint64_t smaller_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Of one granule: the search varies the size. */
+/* Finds the largest request, starting from one granule: the search varies the size. */
 static struct oracle_largest find_largest(const struct model *model, struct oracle *oracle,
                                           struct oom *oom, uint64_t nodes_max)
 {
@@ -89,7 +89,7 @@ static uint64_t find_untaken(const struct model *model)
     return step_bytes == 0 ? untaken_bytes : untaken_bytes / step_bytes * step_bytes;
 }
 
-/* Whether a region that could be taken shows that no more than worst's share is lost. */
+/* Returns true if a region that could be taken shows that no more than worst's share is lost. */
 static bool has_region_enough(const struct model *model, const struct headroom *now,
                               const struct headroom *worst)
 {

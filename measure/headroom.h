@@ -1,4 +1,4 @@
-/* How much room a heap has at one moment: what is free, what of it is lost to fragmentation, and
+/* Measures the room of a heap at one moment: what is free, what of it is lost to fragmentation, and
  * the largest request that would be served. */
 #ifndef MEASURE_HEADROOM_H
 #define MEASURE_HEADROOM_H

@@ -1,6 +1,6 @@
 #include "measure/held.h"
 
-/* Of the target that held_make() made last. */
+/* The contract and the target that held_make() was given last. */
 static struct held held_now;
 static const struct target *target_now;
 

@@ -38,9 +38,9 @@ struct judged {
 void judged_run(const struct target *target, const struct setup *setup, const struct op_list *ops,
                 struct judged *judged, uint8_t *answers);
 
-/* Whether the target serves every request of the list, and keeps every promise while it does, on a
- * device of the setup.  Stops at the first that it does not serve, and returns its number;
- * ops->count when all are served; OP_NONE when the target does not take the setup. */
+/* Finds the first request of the list that the target does not serve on a device of the setup,
+ * keeping every promise. Stops there and returns its number; ops->count when all are served;
+ * OP_NONE when the target does not accept the setup. */
 uint32_t judged_first_refused(const struct target *target, const struct setup *setup,
                               const struct op_list *ops);
 

@@ -1,4 +1,4 @@
-/* What an op list needs at least, whatever serves it. */
+/* Finds the memory that an op list needs at least, whatever serves it. */
 #ifndef MEASURE_LIST_PEAK_H
 #define MEASURE_LIST_PEAK_H
 
@@ -10,11 +10,11 @@ struct list_peak {
     uint32_t op;    /* after which they first do; OP_NONE: there is no request */
 };
 
-/* Of a list of one host, whose references name ops.  Programs count with their images, and what
- * unloads them frees them.  O(ops). */
+/* Finds the peak of a list of one host, whose references name ops.  Programs count with their
+ * images, and what unloads them frees them.  O(ops). */
 struct list_peak list_peak_find(const struct op_list *ops);
 
-/* Whether the op asks for a block; whether it gives the block of op->ref back. */
+/* True if the op asks for a block; true if it frees the block of op->ref. */
 bool list_op_is_request(const struct op *op);
 bool list_op_ends(const struct op *op);
 

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* What lives of one op, under the name of the op that has it now. */
+/* The block of an op that lives, under the name of the op that has it now. */
 struct life {
     bool is_live;
     uint64_t asked_bytes, packed_bytes; /* 0: nothing lives, or it may be evicted */

@@ -19,12 +19,12 @@ struct needs {
     uint64_t block_count_max; /* that live at once, programs as well */
 };
 
-/* Of the ops [0, op_count) of one host, as if each of them was served; references name ops.  A
- * block counts until it is freed, queued or not: a queued free may be awaited.  A stack
- * counts while its program is loaded or executed, and so does the image of a program that may be
- * evicted.  No device smaller than packed.bytes serves these ops under the
- * contract, whatever moves; where nothing may move, a larger one may be needed.  Blocks of
- * filler_tag (setup_filler_tag) count as free.  O(ops). */
+/* Finds the needs of the ops [0, op_count) of one host, as if each of them was served; references
+ * name ops.  A block counts until it is freed, queued or not: a queued free may be awaited.  A
+ * stack counts while its program is loaded or executed, and so does the image of a program that may
+ * be evicted.  No device smaller than packed.bytes serves these ops under the contract, whatever
+ * moves.  Where nothing may move, a larger one may be needed.  Blocks of filler_tag
+ * (setup_filler_tag) count as free. O(ops). */
 struct needs needs_find(const struct op_list *ops, size_t op_count, uint32_t host,
                         const struct target_contract *contract, unsigned filler_tag);
 

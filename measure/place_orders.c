@@ -12,12 +12,12 @@
 /* Pairs of lives that share an op: 4 bytes each way, 16 MiB.  Above it only sweeps are made. */
 enum { PAIR_COUNT_MAX = 2000000, WAY_COUNT = 4, PLAN_COUNT = 5000, SKYLINE_COUNT_MAX = 4096 };
 
-/* What is taken by a neighbour. */
+/* The bytes that a neighbour takes. */
 struct taken {
     uint64_t start, end;
 };
 
-/* What weighs more is placed first. */
+/* A life with more weight is placed first. */
 struct rank {
     __uint128_t weight;
     uint32_t life;
@@ -40,7 +40,7 @@ struct active {
     size_t count;
 };
 
-/* Those that end by then leave; the order of the others stays. */
+/* Drops the lives that end by then; the order of the others stays. */
 static void drop_ended(const struct placing *placing, struct active *active, uint32_t now)
 {
     size_t kept = 0;
@@ -132,7 +132,7 @@ static uint64_t find_lowest(struct orders *orders, uint32_t number)
     return start;
 }
 
-/* How long the plan is; 0: it was cut. */
+/* Places all lives, and returns the size of the plan; 0: it was cut. */
 static uint64_t place_all(struct orders *orders)
 {
     struct placing *placing = orders->placing;
@@ -181,8 +181,8 @@ static void sort_order(struct orders *orders)
     qsort(orders->order, orders->placing->count, sizeof *orders->order, compare_ranks);
 }
 
-/* Those that reach the highest go ahead, each by a random share of the way; with them a few others,
- * now and then, lest the search turn in a circle. */
+/* Moves the lives that reach the highest ahead, each by a random share of the way.  A few others go
+ * with them now and then, so that the search does not turn in a circle. */
 static void move_ahead(struct orders *orders, uint64_t top_bytes, struct random *random)
 {
     const struct placing *placing = orders->placing;
@@ -219,7 +219,8 @@ static void improve(struct orders *orders, uint64_t kept_bytes)
     }
 }
 
-/* Of those not placed the one with the lowest floor; of equals the heaviest, then the first. */
+/* Returns the life with the lowest floor that is not placed; of equals the heaviest, then the
+ * first. */
 static uint32_t choose_lowest(const struct orders *orders, const uint64_t *floors, int way)
 {
     const struct placing *placing = orders->placing;

@@ -29,7 +29,7 @@ struct sweep {
     uint64_t top_bytes;
 };
 
-/* Of those that begin together the largest is placed first. */
+/* Orders lives by their begin; of those that begin together the largest comes first. */
 static int compare_begins(const void *a, const void *b)
 {
     const struct turn *x = a, *y = b;

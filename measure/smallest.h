@@ -7,14 +7,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where to look; bytes. */
+/* The range to search; bytes. */
 struct smallest_search {
     uint64_t from_bytes;      /* nothing below it can serve the list; at least 1 */
     uint64_t to_bytes;        /* the largest that is tried */
     uint64_t step_bytes;      /* only multiples are tried; at least 1 */
     uint64_t precision_bytes; /* it ends when no untried capacity is further than this below the one
                                  that serves, or at one step */
-    /* Whether a device of that capacity serves the list.  *goes_on = false ends the search. */
+    /* Returns true if a device of that capacity serves the list.  *goes_on = false ends the
+     * search. */
     bool (*serves)(void *context, uint64_t capacity_bytes, bool *goes_on);
     void *context;
 };

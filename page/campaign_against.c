@@ -29,7 +29,7 @@ static double take_total(const struct campaign_lines *lines, const char *member)
     return (double)member_number(lines->totals, member);
 }
 
-/* Of all jobs. */
+/* Sums a member over all jobs. */
 static double sum_jobs(const struct campaign_lines *lines, const char *member)
 {
     const char *name;
@@ -168,7 +168,7 @@ static void append_change(struct writing *html, const struct measure *measure, d
     writing_append(html, "</td>");
 }
 
-/* One that both campaigns know; true: it is worse. */
+/* Appends a measure that both campaigns have. True: it is worse. */
 static bool append_known(struct writing *html, const struct measure *measure,
                          const struct campaign_lines *now, const struct campaign_lines *before)
 {
@@ -179,7 +179,7 @@ static bool append_known(struct writing *html, const struct measure *measure,
     return judge_change(measure, after, earlier) > 0;
 }
 
-/* What one of them does not know yet is compared with nothing. */
+/* Appends a measure that one of them does not have yet: it is compared with nothing. */
 static void append_unknown(struct writing *html, const struct measure *measure,
                            const struct campaign_lines *now, const struct campaign_lines *before)
 {
@@ -228,7 +228,7 @@ static json_t *list_signatures(const struct campaign_lines *lines)
     return signatures;
 }
 
-/* Those of one campaign that are in the other one, or that are not. */
+/* Appends the findings of one campaign that the other one has too, or does not have. */
 static size_t append_findings(struct writing *html, const struct campaign_lines *of,
                               const struct campaign_lines *other, bool in_both, const char *class,
                               const char *words)

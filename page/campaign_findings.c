@@ -65,7 +65,7 @@ static bool read_named(struct writing *html, const struct card *card, const char
     return false;
 }
 
-/* Where a file of the finding lies now; false: it is none of the campaign. */
+/* Finds where a file of the finding lies now; false: it is not one of the campaign's. */
 static bool find_path(const struct card *card, const char *path, char found[FILE_PATH_BYTES])
 {
     const char *name = campaign_lines_file(path);

@@ -8,12 +8,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Of texts, and of what was not tried: enough for what we write. */
+/* The limits of texts, and of what was not tried: enough for what we write. */
 enum { WORDS_BYTES_MAX = 1000, ENTRY_COUNT_MAX = 200, HEAD_BYTES_MAX = 256 << 10 };
 
 /* --- the verdict --- */
 
-/* As the closing line has it: the line `end` read back, or what the trials so far come to. */
+/* Reads the end as the closing line has it: from the line `end`, or from the trials so far. */
 static struct report_end read_end(const struct campaign_lines *lines)
 {
     const json_t *totals = lines->totals;
@@ -111,7 +111,7 @@ uint64_t campaign_trials(const struct campaign_lines *lines)
     return count;
 }
 
-/* Whether it stands there between two commas. */
+/* Returns true if the word is an item of the list, whose items are separated by ", ". */
 static bool is_listed(const char *list, const char *word)
 {
     const size_t length = strlen(word);
@@ -170,7 +170,7 @@ static void append_device(struct writing *text, const json_t *part)
     append_once(text, device);
 }
 
-/* Of all parts, each once. */
+/* Adds the words of all parts as one fact. */
 static void add_of_parts(struct writing *html, const char *name, const struct campaign_lines *lines,
                          void (*append)(struct writing *text, const json_t *part))
 {
@@ -241,7 +241,7 @@ static void add_findings(struct writing *html, const struct campaign_lines *line
     page_fact_end(html);
 }
 
-/* Those that are 0 say nothing, but for the first. */
+/* Adds the counts that are not 0; the first is always added. */
 static void add_counts(struct writing *html, const json_t *totals)
 {
     static const struct {
@@ -308,7 +308,7 @@ static void add_time(struct writing *html, const json_t *totals)
     page_fact(html, "Duration", text);
 }
 
-/* What and why, of a name; of another one, that. */
+/* Explains what was not checked, and why; an unknown name is returned as it is. */
 static const char *explain_not_checked(const char *name)
 {
     for (unsigned i = 0; i < NOT_CHECKED_COUNT && name != NULL; i++) {

@@ -57,7 +57,7 @@ static void add_number(json_t *object, const char *name, uint64_t more)
     set_number(object, name, member_number(object, name) + more); /* both are below 2^63 */
 }
 
-/* The same value, or nothing. */
+/* Copies the member's value, if there is one. */
 static void copy_member(json_t *to, const char *name, const json_t *from, const char *from_name)
 {
     json_t *value = json_object_get(from, from_name);
@@ -318,7 +318,7 @@ static enum exit_code parse_line(struct reading *reading, const struct writing *
     return is_object ? EXIT_KEPT : refuse(reading->lines, "a line must be an object");
 }
 
-/* All whole lines of bytes; what follows them stays in *line. */
+/* Takes all whole lines of bytes; what follows them stays in *line. */
 static enum exit_code take_bytes(struct reading *reading, const char *bytes, size_t length,
                                  struct writing *line)
 {
@@ -370,7 +370,7 @@ static enum exit_code take_file(struct reading *reading, int file)
 
 /* --- findings --- */
 
-/* What the summary knows better: it counts those that were only counted, too. */
+/* Takes the summary's members: its count includes verdicts that were only counted. */
 static void take_summary_of(json_t *finding, const json_t *summary)
 {
     static const char *const names[] = {"signature", "rule",  "count", "ops",
@@ -381,7 +381,7 @@ static void take_summary_of(json_t *finding, const json_t *summary)
     take_words(finding, summary);
 }
 
-/* Those of the summary, in its order. */
+/* Takes the findings of the summary, in its order. */
 static void take_summary(struct reading *reading)
 {
     const json_t *summary;
@@ -395,8 +395,8 @@ static void take_summary(struct reading *reading)
     }
 }
 
-/* Of a campaign without a summary: the gravest first, else as they were found.  One that ended has
- * counted all that stayed findings. */
+/* Sorts the findings of a campaign without a summary: the gravest first, otherwise as they were
+ * found.  One that ended has counted all that stayed findings. */
 static void sort_findings(struct reading *reading)
 {
     const bool has_ended = reading->lines->end != NULL;

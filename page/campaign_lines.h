@@ -1,6 +1,6 @@
-/* What the folder of a campaign says, read for a page: results.jsonl line by line, and summary.json
- * where the campaign ended.  The folder may come from a stranger: no link below it is followed, and
- * what is kept of it is bounded. */
+/* Reads the folder of a campaign for a page: results.jsonl line by line, and summary.json if the
+ * campaign ended.  The folder may come from a stranger: no link below it is followed, and the
+ * amount that is kept is bounded. */
 #ifndef PAGE_CAMPAIGN_LINES_H
 #define PAGE_CAMPAIGN_LINES_H
 
@@ -28,7 +28,7 @@ struct campaign_lines {
     uint64_t line_count, trial_count;
     bool is_cut;     /* the last line is not whole: it is still written, or its writer was killed */
     bool is_running; /* a process writes there now */
-    /* Of a campaign without an end, as it was saved last. */
+    /* For a campaign without an end, as it was saved last. */
     bool has_no_canary;
     uint64_t trials_omitted; /* trials without a line; totals and parts are as saved, where > 0 */
 };

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* What a rule is judged on.  The lines of a campaign count these, not the rules themselves: a rule
- * is judged on each, as far as the contract promises it. */
+/* An occasion on which a rule is judged.  The lines of a campaign count these, not the rules: a
+ * rule is judged on each, as far as the contract promises it. */
 struct occasion {
     const char *name;
     const char *counts[8]; /* members of the sums over all jobs, added up; none: nobody counts it */

@@ -1,5 +1,5 @@
-/* What a campaign left in its folder to go on with, read for a page.  The folder may come from a
- * stranger: no link is followed, and each field is looked at (checkpoint.h). */
+/* Reads the state that a campaign saved in its folder to go on with, for a page. The folder may
+ * come from a stranger: no link is followed, and each field is checked (checkpoint.h). */
 #ifndef PAGE_CAMPAIGN_SAVED_H
 #define PAGE_CAMPAIGN_SAVED_H
 
@@ -16,8 +16,8 @@ const char *campaign_saved_load(const char *directory, struct campaign_saved *sa
                                 char reason[CHECKPOINT_REASON_BYTES]);
 void campaign_saved_deinit(struct campaign_saved *saved);
 
-/* Of a campaign without an end: whether it has a canary; and, where --results-limit kept trials out
- * of its lines, totals and parts as they were saved last. */
+/* For a campaign without an end: takes whether it has a canary.  If --results-limit kept trials out
+ * of its lines, also takes totals and parts as they were saved last. */
 void campaign_saved_take(struct campaign_lines *lines);
 
 #endif

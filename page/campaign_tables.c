@@ -255,7 +255,7 @@ static void append_notes(struct writing *html, const struct campaign_lines *line
     }
 }
 
-/* Of a sweep, which has no jobs. */
+/* Appends the table of a sweep, which has no jobs. */
 static void append_sweeps(struct writing *html, const struct campaign_lines *lines)
 {
     static const char *const members[] = {"calls",      "failed_once", "failed_for_ever",

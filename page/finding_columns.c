@@ -30,7 +30,7 @@ static void write_columns(void *context, int file)
     writing_deinit(&text);
 }
 
-/* As whole lines. */
+/* Cuts the text after its last whole line that fits. */
 static void cut_text(struct writing *text)
 {
     if (text->length <= COLUMN_BYTES_MAX) {

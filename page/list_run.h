@@ -9,8 +9,8 @@
 #include "recording/recording.h"
 #include "recording/step_axis.h"
 
-/* How the target's process ended: a target that dies or hangs is a result, and what was recorded
- * until then is there. */
+/* Runs a list and records it.  If the target dies or hangs, that is a result, and the record until
+ * then is there. */
 struct list_run {
     const char *path;
     struct recording recording;

@@ -8,9 +8,11 @@
 /* Each appends HTML. */
 /* The verdict of the run in one line, and what was run. */
 void list_sections_head(const struct list_run *run, struct writing *html);
-/* What the file does not say and the list has; nothing where there is nothing. */
+/* Appends what the file does not say and the importer assumed for the list; nothing if there is
+ * none. */
 void list_sections_assumed(const struct list_run *run, struct writing *html);
-/* Where the scripts draw the run whose data is `data`; against: that of another run, or NULL. */
+/* Appends the places where scripts draw the run whose data is `data`; against: the data of another
+ * run, or NULL. */
 void list_sections_pictures(const struct list_run *run, const char *data, const char *against,
                             struct writing *html);
 /* Each out-of-memory and broken promise. */

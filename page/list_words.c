@@ -8,7 +8,7 @@
 
 enum { WAIT_MS = 50 };
 
-/* What the process answers, before the words. */
+/* The process's answer, before the words. */
 struct answer {
     enum exit_code code;
     char why[PAGE_WHY_BYTES];

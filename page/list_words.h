@@ -1,5 +1,5 @@
-/* What `explain` prints of a list, made beside the run that the page shows: both take about as long
- * as each other. */
+/* Runs `explain` on a list, at the same time as the run that the page shows: both take about
+ * equally long. */
 #ifndef PAGE_LIST_WORDS_H
 #define PAGE_LIST_WORDS_H
 

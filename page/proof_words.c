@@ -22,7 +22,7 @@ struct piece {
     bool was_on_device, is_on_device, is_gone, is_moved;
 };
 
-/* As far as it could be read; numbers are below 2^63. */
+/* The facts of a certificate, as far as it could be read; numbers are below 2^63. */
 struct facts {
     const json_t *certificate, *request,
         *plan; /* plan: NULL, or the proof that shows a placement */
@@ -43,7 +43,7 @@ static json_int_t signed_member(const json_t *object, const char *name)
     return json_integer_value(json_object_get(object, name));
 }
 
-/* Whether a use goes on after everything due by then was awaited. */
+/* Returns true if a use is still under way after everything due by then was awaited. */
 static bool is_used(const json_t *block, uint64_t until)
 {
     const json_int_t used = signed_member(block, "used_until");
@@ -158,7 +158,7 @@ static void add_block(struct strip_block *blocks, size_t *count, uint64_t from, 
     }
 }
 
-/* What lay there; after the plan where is_after. */
+/* Lists the blocks that lay there; with is_after, after the plan. */
 static size_t list_blocks(const struct facts *facts, bool is_after, struct strip_block *blocks)
 {
     size_t count = 0;
@@ -210,7 +210,7 @@ static struct holes find_holes(const struct facts *facts, const struct strip_blo
 
 /* --- words --- */
 
-/* What the contract lets a block do that may move. */
+/* Explains what the contract lets a movable block do. */
 static const char *explain_contract(const struct facts *facts)
 {
     const char *defrag = member_text(json_object_get(facts->certificate, "contract"), "defrag");
@@ -296,7 +296,7 @@ static void append_moves(struct writing *html, const struct facts *facts)
     }
 }
 
-/* What a plan does, in its order. */
+/* The steps of a plan, in its order. */
 enum step { STEP_AWAIT, STEP_EVICT, STEP_MOVE, STEP_COUNT };
 
 static bool is_of_step(const struct piece *piece, enum step step)
@@ -342,7 +342,7 @@ static bool append_step(struct writing *html, const struct facts *facts, enum st
     return count > 0;
 }
 
-/* What the allocator had to do, and where the request lands then. */
+/* Appends what the allocator had to do, and where the request is then placed. */
 static void append_plan(struct writing *html, const struct facts *facts)
 {
     const bool has_place = signed_member(facts->plan, "address") >= 0 && facts->need > 0;

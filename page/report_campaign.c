@@ -3,15 +3,15 @@
 #include "page/report_page.h"
 #include "present/page/page.h"
 
-/* Of a page, whoever wrote the folder. */
+/* The limits of a page, whoever wrote the folder. */
 enum { PAGE_BYTES_MAX = 3000000, NOTE_BYTES = 4096 };
 
-/* What stands around the findings. */
+/* The parts of the page around the findings. */
 enum part_kind { PART_HEAD, PART_AGAINST, PART_OOMS, PART_MEMORY, PART_TABLES, PART_COUNT };
 static const char *const part_names[PART_COUNT] = {
     "The verdict", "The comparison", "Why memory ran out", "Memory in use", "What was run"};
 
-/* How much of a page is there for its sections. */
+/* Returns how many bytes the sections of a page may have. */
 static size_t measure_room(const struct writing *html)
 {
     struct writing end;

@@ -18,7 +18,7 @@ static void append_words(struct writing *html, const struct writing *words)
     writing_append(html, "</pre>\n");
 }
 
-/* What `explain` prints. */
+/* Appends what `explain` prints. */
 static enum exit_code append_meaning(struct list_words *explaining, struct writing *html)
 {
     struct writing words;
@@ -49,7 +49,7 @@ static void append_data(struct list_run *run, const char *id, struct writing *ht
     writing_deinit(&json);
 }
 
-/* What `explain A B` prints: A is the earlier one. */
+/* Appends what `explain A B` prints: A is the earlier one. */
 static enum exit_code append_comparison(const struct page_options *options, const char *against,
                                         struct writing *html)
 {

@@ -1,11 +1,12 @@
-/* What `report` makes of its PATH: each kind of PATH appends its sections to the open page. */
+/* Makes the page of `report` from its PATH: each kind of PATH appends its sections to the open
+ * page. */
 #ifndef PAGE_REPORT_PAGE_H
 #define PAGE_REPORT_PAGE_H
 
 #include "harness/base/writing.h"
 #include "recording/recording.h"
 
-/* What is shown.  Texts belong to the caller.  The functions give the words of the page: */
+/* How to make a page. Texts belong to the caller.  The functions give the words of the page: */
 enum { PAGE_WHY_BYTES = 512 };
 struct page_options {
     struct recording_options reading;
@@ -14,7 +15,7 @@ struct page_options {
      * or hung: then nothing is appended, and why says how; or another code after one message. */
     enum exit_code (*explain)(const void *context, const struct recording *recording,
                               struct writing *text, char why[PAGE_WHY_BYTES]);
-    /* The same of two files, path and the earlier one. */
+    /* Like explain, for two files: path and the earlier one. */
     enum exit_code (*compare)(const void *context, const char *against, struct writing *text);
     const void *context; /* of both */
 };
@@ -24,7 +25,8 @@ struct page_options {
  */
 enum exit_code report_campaign(const struct page_options *options, struct writing *html);
 
-/* The same of a list or of a field file, which is run on its target in a process of its own. */
+/* Like report_campaign(), for a list or a field file, which is run on its target in a process of
+ * its own. */
 enum exit_code report_list(const struct page_options *options, struct writing *html);
 
 /* Appends the data of one run (reports/page/README.md) of the file, for a page that shows more than

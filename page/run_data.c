@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum { BLOCK_COUNT_MAX = 1500000, POINT_COUNT_MAX = 4000 };
-/* Of blocks and ops together, before Base64: 28 MB on the page. */
+/* The limits of blocks and ops together, before Base64: 28 MB on the page. */
 enum { STREAM_BYTES_MAX = 21000000, BLOCK_BYTES_MIN = 3000000 };
 enum { NEAR_TURNS = 500, NEAR_FAILURE_COUNT = 8 };
 
@@ -461,7 +461,7 @@ static void append_growth(const struct run_record *record, struct writing *json)
 
 /* --- steps --- */
 
-/* Of a list with lanes steps are not matched with turns. */
+/* Appends the steps.  In a list with lanes steps are not matched with turns. */
 static void append_steps(const struct run_record *record, const struct step_axis *steps,
                          struct writing *json)
 {

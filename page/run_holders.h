@@ -6,7 +6,7 @@
 #include "page/flame_tree.h"
 #include "page/run_record.h"
 
-/* What a tag held at one turn on one host, its stack and what was retired apart. */
+/* The memory that a tag held at one turn on one host; its stack and retired memory are separate. */
 struct run_holders {
     uint64_t bytes[OP_TAG_COUNT], counts[OP_TAG_COUNT];
     uint64_t stack_bytes, retired_bytes, retired_count;
@@ -16,7 +16,7 @@ void run_holders_count(struct run_holders *holders, const struct record_block *b
 /* Before the record is thinned. */
 void run_holders_take(const struct run_record *record, uint32_t turn, uint32_t host,
                       struct run_holders *holders);
-/* Whether nobody knows who made the blocks of that tag. */
+/* True if nobody knows who made the blocks of that tag. */
 bool run_holders_is_unknown(const struct setup *setup, uint8_t tag);
 
 /* Adds what the holders have as paths of the names of their tags, between / or ;.  What nobody can

@@ -36,7 +36,7 @@ struct record_block {
     uint8_t tag, host;
 };
 
-/* What one op did, and its host after it. */
+/* The effect of one op, and the state of its host after it. */
 struct record_op {
     uint64_t size_bytes, address; /* address: of what it made, where makes_block */
     uint64_t now_ns;
@@ -91,7 +91,7 @@ struct record_growth {
     struct tag_trend trend;
 };
 
-/* All of it; open to read. */
+/* The whole record; open to read. */
 struct run_record {
     const struct op_list *list;
     struct setup setup; /* completed by the run */
@@ -129,8 +129,8 @@ void run_record_destroy(struct run_record *record);
 /* In a child: runs the list and records it. */
 void run_record_run(struct run_record *record, const struct target *target);
 
-/* Where the most was in use, as a share of the device, the first of equals: *host, and the turn.
- * RECORD_NONE: no op was run. */
+/* Returns the turn with the most memory in use, as a share of the device, and its *host; of equals
+ * the first.  RECORD_NONE: no op was run. */
 uint32_t run_record_peak(const struct run_record *record, uint32_t *host);
 
 /* Leaves at most count blocks, the ones that lived longest and are largest; what is there within

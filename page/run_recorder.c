@@ -16,7 +16,7 @@ enum { HOLE_CREDIT = 64 };
 
 enum { NOT_THERE = UINT32_MAX };
 
-/* Of the block or program that an op made. */
+/* The state of the block or program that an op made. */
 struct track {
     uint32_t turn;         /* of the op; RECORD_NONE: not judged yet */
     uint32_t block;        /* in record->blocks; NOT_THERE */
@@ -65,7 +65,7 @@ static void count_state(struct recorder *recorder, const struct record_block *bl
     host->queued_bytes += is_there ? bytes : 0 - bytes;
 }
 
-/* Where blocks went in the array when some were dropped. */
+/* Finds the places of blocks in the array again, after some were dropped. */
 static void find_again(struct recorder *recorder)
 {
     const struct run_record *record = recorder->record;
@@ -469,7 +469,7 @@ static void take_turn(struct recorder *recorder, const struct op *op, const stru
     hear_failure(recorder, op, verdict);
 }
 
-/* What the end of the run does is left out. */
+/* Records an op.  The ops that the end of the run adds are left out. */
 static void hear_op(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct recorder *recorder = context;

@@ -9,7 +9,7 @@
 
 enum { SMALL_SHARE = 2000 };
 
-/* What blocks of one tag and one stack hold. */
+/* The memory that blocks of one tag and one stack hold. */
 struct leaf {
     uint64_t bytes;
     uint32_t node;

@@ -13,7 +13,7 @@
 void run_stacks_append(const struct run_record *record, const struct stacks *stacks, uint32_t turn,
                        uint32_t host, struct writing *json);
 
-/* What the tree leaves out; "" = nothing. */
+/* Returns what the tree leaves out; "" = nothing. */
 const char *run_stacks_note(const struct stacks *stacks);
 
 #endif

@@ -71,7 +71,7 @@ static bool is_same_request(const struct asked *one, const struct asked *other)
            one->hash == other->hash && one->answer.fits == other->answer.fits;
 }
 
-/* Those of the group that nobody will answer any more are over. */
+/* Drops the requests of the group that no coming rank will answer any more. */
 static void drop_passed(struct answers *answers, const struct asked *by, uint64_t coming)
 {
     const uint64_t members = setup_members(answers->setup, by->answer.group) & coming;

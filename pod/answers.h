@@ -1,4 +1,5 @@
-/* What ranks were answered to requests that all of a group make (spmd=), and where they differ. */
+/* Compares how ranks were answered to requests that all of a group make (spmd=), and notes where
+ * they differ. */
 #ifndef POD_ANSWERS_H
 #define POD_ANSWERS_H
 

@@ -1,4 +1,4 @@
-/* What a rank and the keeper say to each other: frames of one size, over a pipe or a socket. */
+/* The messages between a rank and the keeper: frames of one size, over a pipe or a socket. */
 #ifndef POD_FRAME_H
 #define POD_FRAME_H
 
@@ -43,7 +43,7 @@ struct answer {
 uint64_t answer_pack(const struct answer *answer);
 struct answer answer_unpack(uint64_t number);
 
-/* How a rank's process ended, or would not. */
+/* How a rank's process ended, or that it would not. */
 enum rank_death {
     RANK_DEATH_NONE = 0,
     RANK_KILLED,     /* by a signal from outside */
@@ -73,7 +73,7 @@ void frame_set_text(struct frame *frame, const char *text);
 /* Writes it all.  False: the other end is gone. */
 bool frame_send(int file, const struct frame *frame);
 
-/* What came of the next frame.  Zero is a valid start. */
+/* The state of the next frame while it arrives.  Zero is a valid start. */
 struct frame_inbox {
     size_t length;
     struct frame frame;

@@ -19,11 +19,12 @@
 #include <unistd.h>
 
 enum { STRANGER_COUNT_MAX = 64, TICK_MS = 20 };
-/* How long one that connected may take to say who it is, and one that is asked to end may take. */
+/* The time in which a peer that connected must name itself, and in which one must end when
+ * asked. */
 #define STRANGER_NS UINT64_C(10000000000)
 #define QUIT_NS UINT64_C(2000000000)
 
-/* One that connected and has not said who it is. */
+/* A peer that connected and has not yet said which rank it is. */
 struct stranger {
     int file; /* -1 = none */
     uint64_t since_ns;
@@ -134,7 +135,7 @@ static void hear_all(struct keeping *keeping)
     }
 }
 
-/* What it does not say itself; and how it died, once its file is closed. */
+/* Finds out what a rank does not say itself, and how it died once its file is closed. */
 static void look_at_member(struct keeping *keeping, uint32_t rank)
 {
     struct member *member = &keeping->members[rank];
@@ -161,7 +162,7 @@ static void look_at_all(struct keeping *keeping)
     }
 }
 
-/* Of those that are still there, and make no progress. */
+/* Ends the ranks that are still there and make no progress. */
 static void end_rest(struct keeping *keeping)
 {
     const uint32_t count = keeper_rank_count(keeping->keeper);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long all wait for a rank that is still to be started. */
+/* The time for which all wait for a rank that is still to be started. */
 #define COMING_NS UINT64_C(60000000000)
 
 /* A collective that not all members have joined. */
@@ -136,7 +136,7 @@ static struct meeting *find_meeting(struct keeper *keeper, uint16_t group, uint6
     return begun;
 }
 
-/* Those that had given it up had come this far by then. */
+/* Notes how far the ranks that had given up this meeting had come by then. */
 static void note_late(struct keeper *keeper, const struct meeting *meeting)
 {
     for (uint32_t i = 0; i < keeper->rank_count; i++) {
@@ -421,7 +421,8 @@ static bool is_in_vain(const struct keeper *keeper, const struct meeting *meetin
     return (find_awaited(keeper, missing) & ~ranks_that(keeper, is_waiting)) == 0;
 }
 
-/* What ends one meeting may be what another one waits for, so that is asked again. */
+/* Gives up all meetings that wait in vain.  Each end may make another one vain, so this is
+ * repeated. */
 static void give_up_all(struct keeper *keeper)
 {
     for (size_t i = 0; i < keeper->meeting_count; i++) {
@@ -434,7 +435,7 @@ static void give_up_all(struct keeper *keeper)
     }
 }
 
-/* Of those that wait for each other, all at once: none of them is the first. */
+/* Ends the meetings that wait for each other, all at once: none of them is the first. */
 static void end_circle(struct keeper *keeper)
 {
     struct reason reason;
@@ -471,7 +472,7 @@ static void look_for_silence(struct keeper *keeper)
     }
 }
 
-/* One that died before it came, or does not come, lets the others begin without it. */
+/* Lets all ranks begin when none is still to come; one that died or never came is left out. */
 static void begin_all(struct keeper *keeper)
 {
     for (uint32_t i = 0; i < keeper->rank_count; i++) {

@@ -1,5 +1,5 @@
-/* Where ranks meet: who joined which collective, who waits for whom, and when waiting is in vain.
- * It hears each rank through a file and answers through another, and knows no process. */
+/* Knows where ranks meet: who joined which collective, who waits for whom, and when waiting is in
+ * vain.  It hears each rank through a file and answers through another, and knows no process. */
 #ifndef POD_KEEPER_H
 #define POD_KEEPER_H
 
@@ -64,7 +64,7 @@ void keeper_destroy(struct keeper *keeper);
 
 /* From here on the rank is heard.  The files are the caller's. */
 void keeper_connect(struct keeper *keeper, uint32_t rank, int in, int out);
-/* What came from the rank, now. */
+/* Reads what came from the rank, now. */
 void keeper_hear(struct keeper *keeper, uint32_t rank);
 void keeper_take(struct keeper *keeper, uint32_t rank, const struct frame *frame);
 /* Lets all begin once all are there; answers those who wait in vain; looks who makes no progress.
@@ -77,7 +77,7 @@ uint32_t keeper_rank_count(const struct keeper *keeper);
 struct keeper_rank *keeper_rank(struct keeper *keeper, uint32_t rank);
 size_t keeper_wait_count(const struct keeper *keeper);
 const struct keeper_wait *keeper_wait_at(const struct keeper *keeper, size_t index);
-/* What ranks were answered to the same request. */
+/* Returns how ranks were answered to the same request. */
 const struct answers *keeper_answers(const struct keeper *keeper);
 /* Arrivals at a collective that another member had given up. */
 uint64_t keeper_late_count(const struct keeper *keeper);

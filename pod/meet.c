@@ -17,7 +17,7 @@
 
 enum { HOST_BYTES = 256, BACKLOG = 128, RETRY_MS = 50 };
 
-/* Where to listen or to go. */
+/* The address at which to listen or to connect. */
 struct place {
     struct sockaddr_storage address;
     socklen_t length;

@@ -180,8 +180,8 @@ static uint32_t number_of(const struct rank_run *rank, uint32_t reference)
     return reference < rank->plan->recording->ops.count ? rank->numbers[reference] : OP_NONE;
 }
 
-/* What the run of this host alone is given: numbers of its own, and a collective that is over after
- * the bound unless the keeper says otherwise. */
+/* Makes the op for the run of this host alone: with its own numbers, and a collective that ends at
+ * the bound unless the keeper decides otherwise. */
 static struct op make_own(const struct rank_run *rank, const struct op *op)
 {
     struct op own = *op;
@@ -242,7 +242,7 @@ static void say_verdict(const struct rank_run *rank, const struct verdict *verdi
     }
 }
 
-/* What all hosts of the group ask must be the same request. */
+/* Hashes an op's request: all hosts of the group must ask for the same. */
 static uint64_t hash_request(const struct op *op)
 {
     const uint64_t words[] = {op->kind, op->size_bytes, op->align_log2,
@@ -373,7 +373,8 @@ static bool has_spmd(const struct op_list *ops)
     return i < ops->count;
 }
 
-/* What hosts of a job answer alike follows from what the first of them promises. */
+/* Asks the first host of the job for its promises: which answers must be alike follows from
+ * them. */
 static void ask_first_host(struct rank_run *rank)
 {
     static struct setup setup;

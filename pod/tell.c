@@ -1,4 +1,4 @@
-/* How a pod went, in words and in JSON lines. */
+/* Reports how a pod went, in words and in JSON lines. */
 #include "campaign/base/interrupt.h"
 #include "campaign/engine/output.h"
 #include "harness/base/json.h"
@@ -109,7 +109,8 @@ static void append_ranks(struct writing *text, uint64_t ranks)
     }
 }
 
-/* Of those that it waited for: who was refused, and so did not join a collective of this group. */
+/* Appends which of the awaited ranks was refused, and so did not join a collective of this
+ * group. */
 static void append_missed(struct writing *text, struct keeper *keeper,
                           const struct keeper_wait *wait)
 {

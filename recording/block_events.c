@@ -493,7 +493,7 @@ static void count_looks(struct block_events *block_events, const struct op *op)
     block_events->device_calls = device_calls;
 }
 
-/* What made room for the op's own block comes before it. */
+/* Handles what made room for the op's own block: it comes before that block. */
 static void process_before(struct block_events *block_events, const struct op *op,
                            const struct observation *seen)
 {

@@ -1,5 +1,5 @@
-/* What becomes of each block of a run, told as events while the run goes on: queued frees that
- * complete, moves, and evictions, too, which are no op of their own. */
+/* Reports as events, while a run goes on, what becomes of each of its blocks.  That includes queued
+ * frees that complete, moves and evictions, which are no op of their own. */
 #ifndef RECORDING_BLOCK_EVENTS_H
 #define RECORDING_BLOCK_EVENTS_H
 
@@ -24,8 +24,9 @@ void block_events_leave_out_holes(struct block_events *block_events);
 bool block_events_take(struct block_events *block_events, const struct run *run,
                        const struct verdict *verdict);
 
-/* How it stands after the last op: the blocks, sorted by host and address (*count of them, the
- * block_events'), each host's reserved bytes (OP_HOST_COUNT_MAX of them), and the virtual time. */
+/* Return the state after the last op: the blocks, sorted by host and address (*count of them;
+ * block_events owns them); each host's reserved bytes (OP_HOST_COUNT_MAX of them); the virtual
+ * time. */
 const struct export_block *block_events_blocks(struct block_events *block_events, size_t *count);
 const uint64_t *block_events_reserved(const struct block_events *block_events);
 uint64_t block_events_now_ns(const struct block_events *block_events);

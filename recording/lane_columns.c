@@ -23,7 +23,7 @@ enum { COLUMN_DEVICE = LANE_COUNT_MAX, COLUMN_COUNT = LANE_COUNT_MAX + 1 };
 
 enum entry_kind { ENTRY_STEP, ENTRY_RETURN, ENTRY_COMPLETION };
 
-/* What happened, one after the other. */
+/* An entry of the run: entries stand in the order in which they happened. */
 struct entry {
     uint8_t kind; /* enum entry_kind */
     uint8_t lane;
@@ -163,7 +163,7 @@ static void put_mark(struct printing *printing, uint8_t lane, uint32_t op)
     printing->is_told = true;
 }
 
-/* Where the lane stands at the end of its turn: what it did next, if it did. */
+/* Prints where the lane stands at the end of its turn: its next step, if it has one. */
 static void put_stop(struct printing *printing, uint8_t lane, size_t from)
 {
     const struct lane_columns *columns = printing->columns;
@@ -186,7 +186,7 @@ static void put_stop(struct printing *printing, uint8_t lane, size_t from)
     put_row(printing, lane, cell);
 }
 
-/* What a lane did of one op, or of several whole ones, in one turn. */
+/* The part of an op, or several whole ops, that a lane did in one turn. */
 struct piece {
     uint32_t first, last;
     uint32_t count;
@@ -358,7 +358,7 @@ static void put_head(struct printing *printing)
     writing_append(printing->text, "\n");
 }
 
-/* What the list breaks; NULL: nothing. */
+/* Returns what the list breaks; NULL: nothing. */
 static const char *name_broken(const struct verdict *first)
 {
     if (first->kind == VERDICT_NONE) {

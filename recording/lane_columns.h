@@ -1,4 +1,5 @@
-/* What every lane did in one run, as columns: a row for each turn, from one switch to the next. */
+/* Prints what every lane did in one run, as columns: a row for each turn, from one switch to the
+ * next. */
 #ifndef RECORDING_LANE_COLUMNS_H
 #define RECORDING_LANE_COLUMNS_H
 

@@ -1,12 +1,12 @@
-/* Whether what a list uses grows, as every command reports it: one series for each host, and the
- * one judge (harness/base/trend.h). */
+/* Finds whether the memory use of a list grows, as every command reports it.  There is one series
+ * for each host, and one judge (harness/base/trend.h). */
 #ifndef RECORDING_LIST_GROWTH_H
 #define RECORDING_LIST_GROWTH_H
 
 #include "harness/base/trend.h"
 #include "recording/step_axis.h"
 
-/* What is in use on a host.  A plain value of 192 KiB; all zero = no op was added. */
+/* The memory use of a host.  A plain value of 192 KiB; all zero = no op was added. */
 struct list_use {
     struct series ops, steps;
     size_t place; /* the step of the last op; the number of steps before the first one */

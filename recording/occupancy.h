@@ -13,7 +13,7 @@ struct occupancy_sum {
 };
 enum { OCCUPANCY_TAG_COUNT_MAX = 8 };
 
-/* All blocks are in exactly one of movable, held, idle, busy, dying and retired; evicted programs
+/* Each block is in exactly one of movable, held, idle, busy, dying and retired; evicted programs
  * hold nothing. */
 struct occupancy {
     uint64_t capacity_bytes, free_bytes, largest_hole_bytes, hole_count, reserved_bytes,

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What the command line fixes, in the form that importers want: everything else empty. */
+/* Makes the setup that the command line fixes, as importers need it: everything else is empty. */
 static enum exit_code init_fixed(struct setup *fixed, const struct recording_options *options)
 {
     *fixed = (struct setup){0};
@@ -94,7 +94,7 @@ static enum exit_code override_setup(const char *path, const char *named_target,
     return EXIT_KEPT;
 }
 
-/* What is said of tokens must not be lost on a file that has none. */
+/* Refuses options of tokens for a file that has none: they must not be dropped silently. */
 static enum exit_code check_tokens(const char *path, const struct recording_options *options,
                                    const struct format *format)
 {
@@ -109,7 +109,7 @@ static enum exit_code check_tokens(const char *path, const struct recording_opti
                         given, format->name);
 }
 
-/* Of an import, whether it made a list or not. */
+/* Takes over the report of an import, whether it made a list or not. */
 static void take_report(struct import *import, struct recording *recording)
 {
     memcpy(recording->message, import->message, sizeof import->message);
@@ -119,7 +119,7 @@ static void take_report(struct import *import, struct recording *recording)
     import->compile_report = NULL; /* the recording's now */
 }
 
-/* Whether the log can be explained although nothing is imported. */
+/* Returns true if the log can be explained although nothing is imported. */
 static bool is_told_alone(const struct log_story *story, enum import_result result)
 {
     return story->verdict != LOG_VERDICT_NOTHING &&
@@ -144,7 +144,8 @@ static bool is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* What is explained without a list, where explain reads; else the failure. */
+/* Accepts a file without a list if that can be explained and the caller allows it; otherwise
+ * fails. */
 static enum exit_code accept_without_list(const char *path, enum import_result result,
                                           const struct import_error *error, struct import *import,
                                           struct recording *recording)
@@ -247,7 +248,8 @@ static enum exit_code choose_capacity(const char *path, struct setup *setup)
     return EXIT_KEPT;
 }
 
-/* What the command line names is where the user is; what the list names, where the list is. */
+/* Finds the target.  A path on the command line is relative to the user's folder; a path in the
+ * list, to the list's. */
 static enum exit_code find_target(const char *path, const struct recording_options *options,
                                   struct recording *recording)
 {

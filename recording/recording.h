@@ -8,7 +8,7 @@
 #include "formats/formats.h"
 #include "harness/run/run.h"
 
-/* How a file is read.  Texts belong to the caller. */
+/* How to read a file. Texts belong to the caller. */
 struct recording_options {
     const struct run_options *run;                     /* what goes over the setup of the file */
     const char *format;                                /* by name; NULL: it is recognised */
@@ -44,10 +44,10 @@ struct recording {
  * one message; deinit in both cases. */
 enum exit_code recording_read(const char *path, struct recording_options options, bool any_format,
                               struct recording *recording);
-/* The same of every format, and of a directory of logs; but a compiler's report of which no list
- * can be made, and a log that tells of something else than an out-of-memory, or of one that no
- * importer reads, are no failure: why_no_list says what is missing, and there are no ops and no
- * target. */
+/* Like recording_read() of every format, and of a directory of logs.  Three files without a list
+ * are no failure here: a compiler's report of which none can be made; a log that reports something
+ * other than an out-of-memory; a log of one that no importer reads.  why_no_list then says what is
+ * missing, and there are no ops and no target. */
 enum exit_code recording_read_to_tell(const char *path, struct recording_options options,
                                       struct recording *recording);
 /* The same, and with the stacks that the file has. */
@@ -55,7 +55,7 @@ enum exit_code recording_read_to_show(const char *path, struct recording_options
                                       struct recording *recording);
 void recording_deinit(struct recording *recording);
 
-/* Whether the capacity is no fact of the file, but chosen by its importer. */
+/* True if the capacity is no fact of the file: its importer chose it. */
 bool recording_capacity_is_assumed(const struct recording *recording);
 
 /* Imports a file of any format; notes are lines about what was assumed.  The same codes. */

@@ -12,8 +12,8 @@ void repeat_option(struct writing *text, const char *name, const char *value);
 /* The same; nothing for 0. */
 void repeat_number(struct writing *text, const char *name, uint64_t value);
 
-/* What the command line changed of what is in the file: target, options, device, hosts and regrets.
- * Without it another run is repeated. */
+/* Appends the options by which the command line changed the file's setup: target, options, device,
+ * hosts and regrets.  Without them a replay repeats another run. */
 void repeat_setup(struct writing *text, const struct run_options *options);
 
 #endif

@@ -23,8 +23,8 @@ struct step_axis {
  */
 void step_axis_init(struct step_axis *axis, const struct said *said, size_t said_count,
                     const struct op_list *ops, uint64_t granule_bytes);
-/* Where no step is known: those in which what lives rises and falls, once they have settled
- * (harness/base/swings.h).  O(ops). */
+/* Finds cycles where no step is known: those in which memory in use rises and falls, once it has
+ * settled (harness/base/swings.h).  O(ops). */
 void step_axis_find_cycles(struct step_axis *axis, const struct op_list *ops,
                            uint64_t granule_bytes);
 void step_axis_deinit(struct step_axis *axis);

@@ -48,7 +48,7 @@ static size_t find_logged(const struct recording *recording, uint32_t op)
     return low;
 }
 
-/* What the log says of a request: it was granted, unless it says that it failed. */
+/* Returns the log's answer to a request: granted, unless the log says that it failed. */
 static enum compare_answer find_logged_answer(const struct recording *recording, uint32_t op)
 {
     for (size_t i = find_logged(recording, op);
@@ -90,14 +90,14 @@ static void compare_request(struct compare *compare, const struct op *op, uint32
     }
 }
 
-/* Of what is in use, what the job's allocator could know of: memory that an import retired was
+/* Returns the bytes in use that the job's allocator can know of.  Memory that an import retired was
  * never its own. */
 static uint64_t count_in_use_bytes(const struct model *model)
 {
     return model_in_use_without(model, OP_TAG_COUNT);
 }
 
-/* What the run has for a byte count of the log. */
+/* Finds the run's value for a byte count of the log. */
 static uint64_t find_seen_value(const struct compare *compare, const struct run *run, uint8_t host,
                                 enum said_kind kind)
 {

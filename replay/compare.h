@@ -1,4 +1,4 @@
-/* What a log says happened, beside what a run of its ops saw: requests granted or refused, and the
+/* Compares what a log says with what a run of its ops saw: requests granted or refused, and the
  * byte counts that the log gives. */
 #ifndef REPLAY_COMPARE_H
 #define REPLAY_COMPARE_H

@@ -26,7 +26,7 @@ static enum exit_code print_written(const char *path, const struct recording *re
     return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
 }
 
-/* What is written must replay. */
+/* Checks that the list which is written can be replayed. */
 static enum exit_code check_target(const struct convert_options *options,
                                    struct recording *recording)
 {

@@ -1,4 +1,4 @@
-/* What a run does with its device, in the words of other tools. */
+/* Converts what a run does with its device to the formats of other tools. */
 #include "campaign/base/interrupt.h"
 #include "campaign/base/message.h"
 #include "campaign/base/partial.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the child answers. */
+/* The answer of the child. */
 struct answer {
     bool is_written, is_refused, has_missed; /* the moment that --at names */
     int error;                               /* errno of a write that failed; 0 = none */
@@ -64,7 +64,7 @@ static bool run_and_write(struct exporting *exporting)
     return is_good && !answer->has_missed;
 }
 
-/* Whether all of it is where it belongs. */
+/* Ends the output; returns true if all of it is in place. */
 static bool finish_output(struct exporting *exporting)
 {
     FILE *stream = exporting->feed.export.stream;
@@ -81,7 +81,7 @@ static bool finish_output(struct exporting *exporting)
     return is_good;
 }
 
-/* Of what --at accepts. */
+/* Sets the moment to export from the value of --at. */
 static void set_moment(struct export *export, const char *at)
 {
     uint64_t op = 0;
@@ -103,7 +103,7 @@ static void export_and_answer(void *context, int file)
     const bool is_fed = export_feed_init(feed, exporting->exporter);
     feed->export.source = exporting->source;
     set_moment(&feed->export, exporting->at);
-    /* What the parent removed because it ends is not made again. */
+    /* If the parent removed the file because it ends, the child does not make it again. */
     feed->export.stream = exporting->path == NULL         ? standard_output()
                           : exporting->partial[0] != '\0' ? fopen(exporting->partial, "r+")
                                                           : fopen(exporting->path, "w");
@@ -140,7 +140,7 @@ static enum exit_code print_written(const struct exporting *exporting)
     return output.is_failed ? EXIT_HARNESS : totals_exit_code(&answer->totals);
 }
 
-/* What became of the output of a run that did not end. */
+/* Describes the output of a run that did not end. */
 static const char *describe_output(const struct exporting *exporting)
 {
     const bool is_whole_or_not = exporting->path != NULL && !exporting->place.is_special;

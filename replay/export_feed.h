@@ -22,7 +22,7 @@ struct export_feed {
 bool export_feed_init(struct export_feed *feed, const struct exporter *exporter);
 void export_feed_deinit(struct export_feed *feed);
 
-/* Of a run_listener; context is the feed. */
+/* The function of a run_listener; context is the feed. */
 void export_feed_judged(void *context, const struct run *run, const struct verdict *verdict);
 
 /* After the run: writes its end.  False: no host memory, now or before. */

@@ -27,12 +27,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a replay spends on the largest requests beside justified verdicts: a unit is a block that is
- * looked at, some 10 ns.  Those beside the others are always found. */
+/* The limit on searching for the largest requests at justified verdicts: a unit is a block that is
+ * looked at, some 10 ns.  At other verdicts the search has no limit. */
 #define LARGEST_WORK_MAX (UINT64_C(1) << 26)
 enum { LARGEST_JUDGEMENTS = 32, LARGEST_WORK_OF_NODE = 16 };
 
-/* What outlives a target that takes the process with it; shared with the child. */
+/* The results that outlive a target that kills its process; shared with the child. */
 struct replay_state {
     uint32_t op_count; /* ops that ended */
     struct run_totals totals;
@@ -91,7 +91,7 @@ static void print_dispute(struct replaying *replaying, const struct report_findi
     replaying->state->is_alarmed = true;
 }
 
-/* How much the client could have had instead; NULL: that is not looked for any more. */
+/* Returns the largest request that could have been served; NULL: the limit of work is reached. */
 static const struct oracle_largest *find_largest(struct replaying *replaying, const struct run *run,
                                                  const struct verdict *verdict)
 {
@@ -272,7 +272,7 @@ static void print_hangs(struct replaying *replaying)
     output_text(&replaying->output, &replaying->text);
 }
 
-/* Where all clients waited: no promise of the target. */
+/* Prints where all clients waited: that is no broken promise of the target. */
 static void print_standstills(struct replaying *replaying)
 {
     const struct setup *setup = &replaying->recording->setup;
@@ -295,7 +295,7 @@ static void print_shortages(struct replaying *replaying)
     output_text(&replaying->output, &replaying->text);
 }
 
-/* What runs before, so that the target is where it was.  Nothing of it is judged. */
+/* Runs the lists of --after, so that the target is in the same state. Nothing of them is judged. */
 static void replay_after(struct replaying *replaying)
 {
     const struct replay_options *options = replaying->options;

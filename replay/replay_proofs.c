@@ -120,7 +120,7 @@ static void print_lanes(FILE *stream, const struct setup *setup, const struct op
     op_list_deinit(&plain);
 }
 
-/* Of a list with lanes all of it, otherwise what comes before the first op. */
+/* Prints all of a list with lanes, and otherwise what comes before the first op. */
 static void print_list_head(struct writing *text, const struct setup *setup,
                             const struct op_list *ops)
 {
@@ -166,7 +166,7 @@ void replay_proofs_take(struct replay_proofs *proofs, const struct run *run,
                         const struct op_list *ops)
 {
     const size_t op_count = run_ops(run)->count;
-    /* What cleans up behind the list is not part of it. */
+    /* The ops that clean up after the list are not part of it. */
     if (proofs->directory == NULL || proofs->is_failed || op_count == proofs->op_count ||
         (proofs->op_count == 0 && !begin_both(proofs, run, ops))) {
         return;

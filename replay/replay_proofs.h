@@ -1,4 +1,4 @@
-/* What replay --certificates leaves in its folder: the list as it was run, what it met, and the
+/* Writes the folder of replay --certificates: the list as it was run, what it met, and the
  * certificate of each out-of-memory (docs/certificate.md). */
 #ifndef REPLAY_REPLAY_PROOFS_H
 #define REPLAY_REPLAY_PROOFS_H

@@ -1,4 +1,4 @@
-/* What a search for schedules found: shrunk, saved and reported. */
+/* Shrinks, saves and reports what a search for schedules found. */
 #include "campaign/base/interrupt.h"
 #include "campaign/base/repro.h"
 #include "campaign/process/shrink_process.h"

@@ -9,7 +9,7 @@
 
 #include <inttypes.h>
 
-/* What the shorter list shows. */
+/* Returns what the shorter list shows. */
 static const char *name_effect(const struct shrunk *shrunk)
 {
     if (shrunk->first.kind == VERDICT_DISPUTED) {

@@ -1,5 +1,5 @@
-/* What a job lets pass without a failure: the rate of out-of-memories that may stay unknown, and
- * the number of verdicts that nobody can repeat. */
+/* The limits up to which a job passes without a failure: the rate of out-of-memories that may stay
+ * unknown, and the number of verdicts that nobody can repeat. */
 #ifndef CAMPAIGN_BASE_ALLOWANCE_H
 #define CAMPAIGN_BASE_ALLOWANCE_H
 

@@ -13,7 +13,7 @@ static const char is_link[] = "it is a link, and none is followed there";
 static const char is_special[] = "it is no regular file";
 static const char is_no_name[] = "it is no name of a file below the folder";
 
-/* Of an openat() below a folder that failed: errno says how. */
+/* Explains why an openat() below a folder failed; errno is the reason, and stays so. */
 static const char *explain_failure(int folder, const char *name)
 {
     struct stat status;

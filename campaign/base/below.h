@@ -17,11 +17,11 @@ int below_open(const char *directory, const char *name, const char **why);
 bool below_read(const char *directory, const char *name, size_t length_max, struct writing *bytes,
                 const char **why);
 
-/* Whether a folder of that name may be written to: it is none yet, or a real one.  False: *why. */
+/* True if that folder may be written to: none exists yet, or it is a real one. False: *why. */
 bool below_is_folder(const char *directory, const char *name, const char **why);
 
-/* What is wrong with a file that was opened and is to be a regular one under one name; NULL:
- * nothing. */
+/* Returns why an opened file may not be used: it must be a regular file with one name. NULL: it may
+ * be used. */
 const char *below_refusal(int file);
 
 #endif

@@ -12,13 +12,13 @@
  * thousands. */
 enum { CERTIFICATE_CHECK_PERIOD = 512 };
 
-/* Whether the OOM of that number, counted from 0 or from where the caller likes, is one of those
- * whose certificate is checked: every CERTIFICATE_CHECK_PERIOD-th, and each that is premature or
- * unknown. */
+/* True if the certificate of this OOM must be checked: every CERTIFICATE_CHECK_PERIOD-th, and
+ * each that is premature or unknown.  The caller numbers the OOMs, from 0 or from any other
+ * start. */
 bool certificate_is_due(uint64_t number, enum verdict_kind kind);
 
-/* Whether the independent checker accepts the `length` bytes at text.  reason becomes one line:
- * what it found. */
+/* True if the independent checker accepts the `length` bytes at text.  reason becomes one line that
+ * says what the checker found. */
 bool certificate_is_accepted(const char *text, size_t length,
                              char reason[CERTIFICATE_REASON_BYTES]);
 

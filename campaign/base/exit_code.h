@@ -1,4 +1,4 @@
-/* How the program ends, and what a run that was counted ends with. */
+/* The exit codes of the program, and the exit code that the totals of a run lead to. */
 #ifndef CAMPAIGN_BASE_EXIT_CODE_H
 #define CAMPAIGN_BASE_EXIT_CODE_H
 
@@ -15,7 +15,7 @@ enum exit_code {
     EXIT_HARNESS = 4 /* the harness itself failed: no disk, a worker that died of our own fault */
 };
 
-/* How it ended, as an exit code: where nothing is allowed to stay unknown, and else. */
+/* Return the exit code of totals: when no OOM may stay unknown, and within what is allowed. */
 enum exit_code totals_exit_code(const struct run_totals *totals);
 enum exit_code totals_exit_code_within(const struct run_totals *totals,
                                        const struct report_allowed *allowed);

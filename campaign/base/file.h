@@ -9,7 +9,7 @@
 
 enum { FILE_PATH_BYTES = 4096 };
 
-/* Whether both are there, and are one file: under other names, too, and through symbolic links; "-"
+/* True if both files exist and are one file, also under two names or through symbolic links.  "-"
  * is standard input. */
 bool file_is_same(const char *a, const char *b);
 
@@ -27,7 +27,7 @@ bool make_directory_of(const char *path, char directory[FILE_PATH_BYTES]);
 /* Appends all of a file of at most length_max bytes.  False: errno says why (EFBIG: it is larger).
  */
 bool file_read(const char *path, size_t length_max, struct writing *bytes);
-/* The same of a file that is open, and stays so. */
+/* Like file_read(), for a file that is open; it stays open. */
 bool file_read_open(int file, size_t length_max, struct writing *bytes);
 
 #endif

@@ -1,5 +1,5 @@
-/* What the program says when it cannot do what was asked: one line on standard error, whatever
- * bytes the names in it have; and the valid name that a wrong one is nearest to. */
+/* The messages of the program when it cannot do what was asked: one line each on standard error,
+ * with bytes of names escaped.  Also finds the valid name nearest to a wrong one. */
 #ifndef CAMPAIGN_BASE_MESSAGE_H
 #define CAMPAIGN_BASE_MESSAGE_H
 
@@ -12,7 +12,7 @@
 enum exit_code message_fail(enum exit_code code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same for what goes on in spite of it. */
+/* Like message_fail(), for a problem in spite of which the program goes on. */
 void message_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* "unknown KIND 'NAME'; did you mean 'NEAR'?", or with near NULL "unknown KIND 'NAME'; HINT".

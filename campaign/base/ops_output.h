@@ -1,5 +1,5 @@
-/* Where a list of ops goes that the user asked for: standard output, or a file that is there whole
- * or not at all. */
+/* The place to which the user asked to write a list of ops: standard output, or a file that appears
+ * whole or not at all. */
 #ifndef CAMPAIGN_BASE_OPS_OUTPUT_H
 #define CAMPAIGN_BASE_OPS_OUTPUT_H
 
@@ -13,8 +13,8 @@
 enum exit_code ops_output(const char *path, const struct setup *setup, const struct op_list *ops,
                           const char *comments);
 
-/* The same for one of many files that a child writes beside partial, which its parent made and
- * removes. */
+/* Like ops_output(), for one of many files.  A child writes it by way of the file `partial`, which
+ * its parent made and removes. */
 enum exit_code ops_output_through(const char *partial, const char *path, const struct setup *setup,
                                   const struct op_list *ops, const char *comments);
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As many as the kernel follows. */
+/* The kernel follows as many links as this. */
 enum { LINK_COUNT_MAX = 40 };
 
 /* Puts what a symbolic link says in the place of its path.  False: errno says why. */

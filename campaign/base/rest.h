@@ -1,4 +1,4 @@
-/* What is left of bytes that a file or another process gave, taken from their front. */
+/* The rest of some bytes from a file or another process; callers take bytes from its front. */
 #ifndef CAMPAIGN_BASE_REST_H
 #define CAMPAIGN_BASE_REST_H
 
@@ -27,9 +27,9 @@ static inline void rest_skip(struct rest *rest, size_t length)
 }
 /* Takes length bytes.  False: there are fewer, and nothing is taken. */
 bool rest_take(struct rest *rest, void *to, size_t length);
-/* The same of count ops, which are appended. */
+/* Like rest_take(), for count ops, which are appended. */
 bool rest_take_ops(struct rest *rest, uint64_t count, struct op_list *ops);
-/* The same of bytes that are appended. */
+/* Like rest_take(), for bytes, which are appended. */
 bool rest_take_text(struct rest *rest, uint64_t length, struct writing *text);
 
 #endif

@@ -75,7 +75,7 @@ static bool read_comment(const char *list, char folder[FILE_PATH_BYTES])
     return is_found;
 }
 
-/* Whether the target is there, seen from folder; then it is found. */
+/* Returns true if the target exists, seen from folder; then found is its path. */
 static bool is_there(const char *folder, const char *target, char found[FILE_PATH_BYTES])
 {
     char path[FILE_PATH_BYTES];
@@ -108,7 +108,7 @@ void target_path_find(const char *list, const char *target, char found[FILE_PATH
 
 /* --- writing --- */
 
-/* How many bytes of both are the same folders: "/a/b" and "/a/bc" share "/a". */
+/* Returns how many leading bytes name folders that both have: "/a/b" and "/a/bc" share "/a". */
 static size_t count_shared(const char *from, const char *to)
 {
     size_t shared = 0, i = 0;

@@ -1,6 +1,6 @@
-/* Where the file of a target lies that an op list names by a relative path.  The list keeps the
- * path as it was typed, because certificates name the list with its head; a comment says in which
- * folder that was, relative to the list's own, so that the list can be run from any directory. */
+/* Finds the file of a target that an op list names by a relative path.  The list keeps the path as
+ * it was typed, because certificates name the list with its head.  A comment gives the folder of
+ * that path, relative to the list's own, so that the list can be run from any directory. */
 #ifndef CAMPAIGN_BASE_TARGET_PATH_H
 #define CAMPAIGN_BASE_TARGET_PATH_H
 

@@ -44,7 +44,7 @@ static enum exit_code fail_line(const struct reading *reading, const char *reaso
     return message_fail(EXIT_USAGE, "%s:%zu: %s", reading->path, reading->line, reason);
 }
 
-/* What follows the key, if the line begins with it. */
+/* Returns the text behind the key if the line begins with the key. */
 static const char *skip_key(const char *line, const char *key)
 {
     const size_t length = strlen(key);

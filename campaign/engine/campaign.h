@@ -18,10 +18,10 @@ enum exit_code campaign_resume(const struct run_options *options, const struct p
                                const char *directory, struct campaign_description *description,
                                struct checkpoint *checkpoint);
 
-/* Whether the plan decides on the same trials as the campaign's did. */
+/* True if the plan decides on the same trials as the campaign's plan did. */
 bool campaign_is_of_plan(const struct campaign_description *description, const struct plan *plan);
 
-/* Whether trials of that plan can have come to where the checkpoint stands. */
+/* True if trials of that plan can have reached the state of the checkpoint. */
 bool campaign_can_go_on(const struct plan *plan, const struct checkpoint *at);
 
 #endif

@@ -39,7 +39,7 @@ enum exit_code campaign_exit_code(struct campaign *campaign)
     const struct report_allowed allowed = allowance_of_run(&campaign->plan->allowance,
                                                            end->totals.ooms);
     const enum exit_code code = totals_exit_code_within(&totals, &allowed);
-    /* What was cut short has not shown what it was to show. */
+    /* A campaign that was cut short has not shown everything: it does not pass. */
     return code != EXIT_BROKEN && !campaign->at->state.is_finished ? EXIT_HARNESS : code;
 }
 
@@ -66,7 +66,7 @@ static void report_what_is_missing(struct campaign *campaign)
     }
 }
 
-/* What is left of the queue, where the run ended before its time, and the lines of all of it. */
+/* Ends the rest of the queue when the run ended early, and reports the lines of the whole queue. */
 static void end_queue(struct campaign *campaign)
 {
     campaign_cut_shrinking(campaign);
@@ -79,7 +79,7 @@ static void end_queue(struct campaign *campaign)
     }
 }
 
-/* One that may go on later saves its state first: then what was cut is shrunk after all. */
+/* A campaign that may go on later saves its state first, so that the rest is still shrunk then. */
 static void end_and_save(struct campaign *campaign)
 {
     struct campaign_state *state = &campaign->at->state;

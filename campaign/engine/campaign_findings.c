@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How long to wait for what was asked to end before looking at the clock again. */
+/* The time to wait for a process that was asked to end, before the clock is read again. */
 enum { WAIT_GRACE_MS = 20 };
 
 /* --- what is known of them --- */
@@ -25,7 +25,7 @@ static void note_largest(const struct trial_result *trial_result, uint64_t *has_
     }
 }
 
-/* One that was not seen before, and counts nothing yet. */
+/* Adds a finding that was not seen before. It counts no verdict yet. */
 static struct finding *add_finding(struct campaign *campaign,
                                    const struct trial_result *trial_result, const char *signature)
 {
@@ -61,7 +61,7 @@ static struct finding *count_finding(struct campaign *campaign,
 
 /* --- what is said of one --- */
 
-/* Of one that is only counted, or has no list. */
+/* Reports a verdict that is only counted, or has no list. */
 static void report_counted(struct campaign *campaign, const struct trial_result *trial_result,
                            struct finding *known)
 {
@@ -79,7 +79,7 @@ static void report_counted(struct campaign *campaign, const struct trial_result 
     known->counted_verdicts += campaign_verdict_count(trial_result, head->signature);
 }
 
-/* Of one in the queue, which waits no more: its line, or the text for people. */
+/* Reports an entry of the queue that waits no more: a line, or the text for people. */
 static void report_entry(struct campaign *campaign, const struct shrink_entry *entry,
                          enum campaign_audience audience)
 {
@@ -119,7 +119,7 @@ void campaign_report_entries(struct campaign *campaign)
         if (entry.state == SHRINK_UNREPEATED || entry.state == SHRINK_DISPUTED) {
             continue; /* they are no findings, or were told at once */
         }
-        /* Its files are gone: those of a shorter list took their place. */
+        /* The files of this entry were replaced by those of a shorter list. */
         entry.state = entry.is_superseded != SUPERSEDED_NOT ? SHRINK_COUNTED : entry.state;
         report_entry(campaign, &entry, AUDIENCE_PROGRAMS);
     }
@@ -193,7 +193,7 @@ static bool is_to_shrink(const struct campaign *campaign, const struct shrink_en
             needs_proof(campaign, entry));
 }
 
-/* What the process in the background works on: it has its own copy of all of it. */
+/* The work of the process in the background.  It has its own copy of the whole campaign. */
 static void shrink_first(void *context, int file)
 {
     struct campaign *campaign = context;

@@ -1,5 +1,5 @@
-/* What is saved of trials whatever they show: their lists, what their targets printed, and the logs
- * of the hosts of one that counts steps. */
+/* Saves files of trials whatever they show: their lists, what their targets printed, and the logs
+ * of the hosts of a trial that counts steps. */
 #include "campaign/base/file.h"
 #include "campaign/base/place.h"
 #include "campaign/base/repro.h"
@@ -29,7 +29,7 @@ static void print_base(const struct campaign *campaign, const struct task *task,
 static const char kept_folder[] = "kept";
 enum { HEADLINE_BYTES = 512 };
 
-/* How long a text is that goes nowhere. */
+/* Measures the length of a text that is written nowhere. */
 struct measured {
     uint64_t bytes, bytes_max;
 };
@@ -64,7 +64,7 @@ static uint64_t measure_list(const struct repro *repro, uint64_t bytes_max)
     return measured.bytes;
 }
 
-/* What it is, and what came of it; of a trial that its target ended only the end is known. */
+/* Prints what the trial is and how it went.  If its target ended it, only the end is known. */
 static void print_headline(const struct campaign *campaign, const struct trial_result_head *head,
                            char headline[HEADLINE_BYTES])
 {
@@ -107,7 +107,7 @@ static bool write_kept(const char *path, const struct repro *repro)
     return true;
 }
 
-/* How many bytes the results may still have. */
+/* Returns how many bytes the results may still grow by. */
 static uint64_t count_allowed(const struct campaign *campaign)
 {
     const uint64_t most = campaign->options->results_limit_bytes;
@@ -200,7 +200,7 @@ const char *campaign_save_output(struct campaign *campaign, const struct trial_r
 
 /* --- logs of the hosts --- */
 
-/* Its path; false: it is too long, which was said. */
+/* Prints the path of a log.  False: it is too long, and a message was given. */
 static bool print_log_path(const struct campaign *campaign, uint32_t host,
                            char path[FILE_PATH_BYTES])
 {

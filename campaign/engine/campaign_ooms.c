@@ -37,7 +37,7 @@ static void lines_end(struct lines *lines)
                          lines->from->length - lines->done);
 }
 
-/* Whether the files of one more OOM of that kind are saved. */
+/* Returns true if the files of one more OOM of that kind are saved. */
 static bool is_wanted(struct part_state *part, enum verdict_kind kind)
 {
     switch (kind) {
@@ -93,7 +93,7 @@ void campaign_report_premature(struct campaign *campaign, const struct trial_res
     writing_deinit(&diagnosis);
 }
 
-/* What goes out with the lines of its OOMs. */
+/* The texts that are written together with the lines of a trial's OOMs. */
 struct oom_lines {
     struct lines all, notable;
     struct writing diagnoses;

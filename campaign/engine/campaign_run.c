@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long to wait for a worker before looking at the clock again; less while a finding is shrunk.
- */
+/* The time to wait for a worker before the clock is read again; less while a finding is
+ * shrunk. */
 enum { WAIT_MS = 100, WAIT_SHRINKING_MS = 10 };
 
 /* Trials that may be ahead of the next one that counts: as many as the others run while one of the
@@ -21,7 +21,7 @@ enum { TRIALS_AHEAD_PER_WORKER = 256 };
 
 /* --- the loop --- */
 
-/* What is under way is told to end. */
+/* Asks everything that is under way to end. */
 static void begin_stop(struct campaign *campaign)
 {
     if (campaign->stop_ns == 0) {
@@ -187,7 +187,7 @@ static enum exit_code run_trials(struct campaign *campaign)
     return code;
 }
 
-/* What is known: before anything is written. */
+/* Reads the known findings, before anything is written. */
 static enum exit_code read_baseline(struct campaign *campaign)
 {
     const char *path = campaign->options->baseline;

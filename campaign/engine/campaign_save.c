@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How much the state on the disk may be behind; how long to wait for the syncer before looking
+/* How far the state on the disk may lag behind, and how long to wait for the syncer before looking
  * again. */
 enum { CHECKPOINT_MS = 1000, WAIT_SYNCER_MS = 20 };
 /* When a run that ends before its time waits no longer for the disk. */
 #define SYNCER_END_NS UINT64_C(1500000000)
 
-/* Of each part, for the caller to free. */
+/* Copies the progress of each part; the caller frees it. */
 static struct trials_progress *copy_progress(const struct plan *plan, const struct checkpoint *at)
 {
     struct trials_progress *progress = calloc(plan->count, sizeof *progress);
@@ -73,7 +73,7 @@ static void note_superseded(struct shrink_queue *queue)
     }
 }
 
-/* All that the state counts on, and the state under its other name. */
+/* Asks the syncer for all files that the state needs, and for the state under its other name. */
 static void ask_syncer(struct campaign *campaign)
 {
     struct writing *paths = &campaign->unsynced;

@@ -124,7 +124,7 @@ static void end_tentative_lanes(struct campaign *campaign, struct trial_result_h
     }
 }
 
-/* Of the jobs. */
+/* Takes in a trial of the jobs: counts it, reports its OOMs and findings, and saves its files. */
 static void take_trial(struct campaign *campaign, struct trial_result *trial_result)
 {
     end_tentative_lanes(campaign, &trial_result->head);

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How often the list is run again: on all cores, and under schedules, each as often as a trial with
- * the default does a few times over. */
+/* How many times the list is run again, on all cores and under schedules.  Each is a few times what
+ * a trial runs by default. */
 enum { REPEAT_FREE_COUNT = 400, REPEAT_SCHEDULE_COUNT = 2000 };
 #define REPEAT_DURATION_NS UINT64_C(60000000000)
 
@@ -18,7 +18,7 @@ bool campaign_may_be_unrepeated(const struct campaign *campaign,
                                 const struct trial_result *trial_result)
 {
     const struct lane_options *lanes = &campaign->plan->parts[trial_result->head.task.part].lanes;
-    /* What destroys memory or never ends was seen: it needs no second time. */
+    /* A crash, a hang or an overrun was certainly seen: it needs no second time. */
     return lanes->lane_count != 0 && lanes->backend == LANE_BACKEND_FREE &&
            trial_result->head.end == TRIAL_RESULT_DONE && trial_result->head.has_list &&
            lanes_are_in(&trial_result->ops) && trial_result->head.first.rule != RULE_OVERRUN;
@@ -63,7 +63,7 @@ uint64_t campaign_verdict_count(const struct trial_result *trial_result, const c
     return found == NULL ? 0 : found->count;
 }
 
-/* Where it was looked for in vain. */
+/* Describes the search that did not show the verdict again. */
 static void describe_search(const struct campaign *campaign,
                             const struct trial_result *trial_result, char words[128])
 {
@@ -95,8 +95,8 @@ void campaign_end_unrepeated(struct campaign *campaign, const struct shrink_entr
                  words, paths.repro);
 }
 
-/* Those that were only counted of a finding that nobody could repeat once.  In which part each was
- * counted is not known any more: the part where it was seen first comes first. */
+/* Takes back the verdicts that were only counted, of a finding that nobody could repeat.  The part
+ * where each was counted is not known any more: the finding's first part comes first. */
 static void settle_finding(struct campaign *campaign, struct finding *finding)
 {
     const bool is_premature = strcmp(finding->rule, rule_info(RULE_PREMATURE)->name) == 0;

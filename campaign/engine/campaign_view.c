@@ -86,8 +86,8 @@ void campaign_view_deinit(struct campaign_view *view)
 
 /* --- what stands --- */
 
-/* How far a part is, in the unit of its own bound; without one it is as far as the campaign's time,
- * of which elapsed_ns are over. */
+/* Takes how far a part is, in the unit of its own bound.  A part without a bound is as far as the
+ * time of the campaign, of which elapsed_ns have passed. */
 static void take_progress(const struct campaign_head *head, const struct campaign_part *part,
                           const struct part_state *state, uint64_t elapsed_ns,
                           struct report_result *result)
@@ -110,7 +110,7 @@ static void take_progress(const struct campaign_head *head, const struct campaig
 
 static const char how_device[] = "--capacity SIZE, with one that the target accepts";
 
-/* What the part leaves out, and how it would not. */
+/* Takes what the part leaves out, and how to include it. */
 static void take_not_tried(const struct campaign_part *part, const struct part_state *state,
                            struct report_result *result)
 {

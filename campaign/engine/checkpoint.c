@@ -22,7 +22,7 @@ struct file_head {
 };
 static const char description_magic[16] = "hbmstress camp 1";
 static const char checkpoint_magic[16] = "hbmstress mark 1";
-/* Of all versions; the last character says which one. */
+/* The name is the same in all versions; the last character of the magic is the version. */
 enum { MAGIC_NAME_BYTES = sizeof checkpoint_magic - 1 };
 
 enum {

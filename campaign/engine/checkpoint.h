@@ -18,8 +18,8 @@
 
 enum { PART_FAULTS_BYTES = 320, PART_HOW_BYTES = 96 };
 
-/* What a target printed is saved of the first trials of each part, which show what it usually
- * prints, and of the first verdicts of each finding, as many as are shrunk. */
+/* The output of a target is saved for the first trials of each part, which show what it usually
+ * prints.  It is also saved for the first verdicts of each finding, as many as are shrunk. */
 enum { OUTPUT_TRIAL_COUNT = 3, OUTPUT_VERDICT_COUNT = 3 };
 
 /* One part of the plan. */
@@ -59,7 +59,7 @@ struct campaign_description {
     struct writing arguments;
 };
 
-/* How a part stands. */
+/* The state of a part. */
 struct part_state {
     struct trials_progress progress;
     struct run_totals totals;
@@ -76,7 +76,7 @@ struct part_state {
     char note[RUN_REASON_BYTES + 64]; /* why it ended early; "" = it did not */
 };
 
-/* How the campaign stands, parts and findings aside. */
+/* The state of the campaign, without parts and findings. */
 struct campaign_state {
     struct report_end end; /* of the jobs; elapsed_ns over all its processes */
     struct trials_mark mark;
@@ -102,7 +102,7 @@ struct checkpoint {
 
 void campaign_description_deinit(struct campaign_description *description);
 void checkpoint_deinit(struct checkpoint *checkpoint);
-/* Whether it could be read back: of each part, of the findings and of the queue. */
+/* True if each part, the findings and the queue have values that could be read back. */
 bool checkpoint_invariants_hold(const struct checkpoint *checkpoint,
                                 const struct campaign_description *description);
 
@@ -116,8 +116,8 @@ void checkpoint_seal(struct writing *bytes);
 /* Replaces the file in directory, which may not be on the disk yet.  False: errno says why. */
 bool campaign_description_save(const struct campaign_description *description,
                                const char *directory);
-/* The same of the state in two steps, with time between them to force what it names to the disk:
- * the file under another name, of CHECKPOINT_STAGED_NAME in directory, then its own. */
+/* Saves the state in two steps, with time between them to force the files that it names to the
+ * disk: as CHECKPOINT_STAGED_NAME in directory, then under its own name. */
 #define CHECKPOINT_STAGED_NAME "checkpoint.partial"
 bool checkpoint_stage(const struct checkpoint *checkpoint,
                       const struct campaign_description *description, const char *directory);

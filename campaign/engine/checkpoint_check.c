@@ -110,7 +110,7 @@ static const struct field part_fields[] = {
     STRUCTS(campaign_part, setup, setup, setup_fields),
     END,
 };
-/* All of its members are counts. */
+/* All members of run_totals are counts. */
 static const struct field totals_fields[] = {
     {"totals", FIELD_NUMBER, 0, sizeof(struct run_totals), sizeof(uint64_t), 0, COUNT_MAX, NULL},
     END,
@@ -331,7 +331,7 @@ static bool is_point(const struct memory_point *point)
            point->capacity_bytes <= COUNT_MAX && point->capacity_bytes > 0;
 }
 
-/* As memory_track_add() leaves it. */
+/* Returns true if the track is as memory_track_add() leaves it. */
 static bool is_track(const struct memory_track *track)
 {
     static const struct memory_track none;

@@ -124,7 +124,7 @@ void findings_settle(struct findings *findings)
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *from = &findings->findings[i];
         const uint64_t left = from->seen_count - from->moved_count - from->unrepeated_count;
-        /* What others moved to it stays. */
+        /* The verdicts that moved here from other findings stay. */
         if (from->moved_count == 0 || from->stayed_count > 0 || left == 0) {
             continue;
         }
@@ -135,7 +135,7 @@ void findings_settle(struct findings *findings)
     }
 }
 
-/* Of any part, where that is SIZE_MAX. */
+/* Counts the shown findings of a part; SIZE_MAX means all parts. */
 static size_t count_shown(const struct findings *findings, size_t part, bool is_new)
 {
     size_t count = 0;

@@ -6,9 +6,9 @@
 #include "campaign/trials/trial_result.h"
 #include "present/report.h"
 
-/* Of verdicts with one signature the first so many are shrunk; the shortest list is kept, the
- * others are counted.  A list may show a simpler signature when it is shrunk
- * (signature_stands_for): then it is one of that finding. */
+/* The first so many verdicts with one signature are shrunk.  The shortest list is kept; further
+ * verdicts are only counted.  While it is shrunk, a list may show a simpler signature
+ * (signature_stands_for): then it belongs to that finding. */
 enum { FINDING_SHRUNK_COUNT_MAX = 3, FINDING_BASE_BYTES = 256, FINDING_RULE_BYTES = 32 };
 
 struct finding {
@@ -49,7 +49,7 @@ const char *finding_find_wrong(const struct finding *finding);
 
 /* The one of that signature; NULL: it was not seen yet. */
 struct finding *findings_find(const struct findings *findings, const char *signature);
-/* Whether one of them has files of that name. */
+/* True if a finding has files of that name. */
 bool findings_have_base(const struct findings *findings, const char *base);
 /* Appends one; stays where it is until the next is added. */
 struct finding *findings_add(struct findings *findings, const struct finding *finding);
@@ -58,38 +58,38 @@ struct finding *findings_add(struct findings *findings, const struct finding *fi
 void finding_note_first(struct finding *finding, uint64_t order, uint64_t part, uint64_t trial,
                         uint64_t seed);
 
-/* How many verdicts it has itself: not those that showed another finding, or that nobody could
- * repeat. */
+/* Returns how many verdicts are its own: not those that showed another finding, or that nobody
+ * could repeat. */
 static inline uint64_t finding_own_count(const struct finding *finding)
 {
     return finding->count - finding->moved_count - finding->unrepeated_count;
 }
-/* Whether its number-th verdict, which is in the queue, is worth shrinking when its turn has come:
- * beyond the first three only where some showed another finding, or could not be repeated. */
+/* True if its number-th verdict, which is in the queue, is worth shrinking at its turn.  Beyond the
+ * first three that holds only if some showed another finding or could not be repeated. */
 bool finding_is_to_shrink(const struct finding *finding, uint64_t number);
 /* At the end: the one that was seen first comes first, however long it took to shrink others.
  * Where all verdicts that were shrunk showed another finding, those that were only counted are
  * counted there, too. */
 void findings_settle(struct findings *findings);
-/* Whether it is a finding of its own. */
+/* True if it is a finding of its own. */
 static inline bool finding_is_shown(const struct finding *finding)
 {
     return finding_own_count(finding) > 0;
 }
-/* Whether a repro is better than the one that is kept: it shows again, it does so alone or behind
- * fewer lists, or else it is shorter. */
+/* True if a repro is better than the one that is kept.  In this order: it shows again; it needs
+ * fewer lists before it, best none; it is shorter. */
 bool finding_repro_is_better(const struct finding *finding, uint64_t op_count,
                              uint64_t before_count, bool is_unrepeated);
-/* How many of them are. */
+/* Returns how many findings are shown. */
 size_t findings_shown_count(const struct findings *findings);
-/* How many of them the baseline does not know. */
+/* Returns how many of the shown findings the baseline does not know. */
 size_t findings_new_count(const struct findings *findings);
-/* How many are shown of those that were seen first in that part. */
+/* Returns how many shown findings were seen first in that part. */
 size_t findings_shown_in(const struct findings *findings, size_t part);
 
-/* What a report says of them, the gravest first: findings_shown_count, to be freed by the caller
- * with findings_free_report.  Paths are those of files in directory; part_names[finding.part] says
- * where it was seen first. */
+/* Returns findings_shown_count() findings as a report shows them, the gravest first; the caller
+ * frees them with findings_free_report.  Paths name files in directory.  part_names[finding.part]
+ * is the part where the finding was seen first. */
 struct report_known *findings_report(const struct findings *findings, const char *directory,
                                      const char *const *part_names);
 void findings_free_report(struct report_known *known, size_t count);

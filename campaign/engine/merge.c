@@ -288,7 +288,7 @@ static bool is_certificate(const char *name)
            length > extension_length && strcmp(name + length - extension_length, ".json") == 0;
 }
 
-/* One that goes from one place to the other. */
+/* The context of a file that is copied from a shard to the merged folder. */
 struct copying {
     struct merging *merging;
     const struct shard *shard;
@@ -330,7 +330,7 @@ static enum exit_code copy_any(void *context, const char *name, const struct fin
     return copy_saved(context, name, finding);
 }
 
-/* Where the findings are those of one run, so are their files, whichever its shard names. */
+/* Copies the files of findings: the shard that whole_source() names has them. */
 static enum exit_code copy_findings(struct merging *merging)
 {
     enum exit_code code = EXIT_KEPT;
@@ -411,11 +411,11 @@ static enum exit_code merged_exit_code(const struct merging *merging, struct cam
         totals.broken = totals.premature = 0;
     }
     const enum exit_code code = totals_exit_code_within(&totals, &state->end.allowed);
-    /* What was not run has not shown what it was to show. */
+    /* A merge of campaigns that were interrupted has not shown everything: it does not pass. */
     return code != EXIT_BROKEN && state->end.is_interrupted ? EXIT_HARNESS : code;
 }
 
-/* What a merge reports, and where it puts that: documents when everything else is written. */
+/* The report of a merge; documents are written when everything else is. */
 struct merged_report {
     struct merging *merging;
     const struct campaign_view *view;

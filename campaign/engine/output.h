@@ -1,5 +1,5 @@
-/* Where a run's lines go: standard output and OUT/results.jsonl, with every failed write noticed
- * and told once. */
+/* The output of a run's lines: standard output and OUT/results.jsonl.  Every failed write is
+ * noticed and reported once. */
 #ifndef CAMPAIGN_ENGINE_OUTPUT_H
 #define CAMPAIGN_ENGINE_OUTPUT_H
 

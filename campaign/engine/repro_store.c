@@ -30,7 +30,7 @@ void repro_store_paths_init(struct repro_store_paths *paths, const struct repro_
              shell_word(paths->repro, word));
 }
 
-/* What a list is saved for, and where. */
+/* Why a list is saved, and where. */
 struct saving {
     const struct repro_store *repro_store;
     const struct trial_result *trial_result;
@@ -43,8 +43,8 @@ struct saving {
     struct saved_repro saved;
 };
 
-/* What a file is named for: rule or verdict ("" = neither), part and seed; op = OP_NONE: not named.
- */
+/* Prints the base name of a file: rule or verdict ("" = neither), part, seed; op unless
+ * OP_NONE. */
 static void print_base(const struct saving *saving, const char *rule, uint32_t op,
                        char base[FINDING_BASE_BYTES])
 {
@@ -76,7 +76,7 @@ static unsigned count_twins(const struct trial_result_head *head)
     return 0;
 }
 
-/* Of the finding that is selected, if there is one. */
+/* Makes the saving of the selected finding, if there is one. */
 static struct saving make_saving(const struct repro_store *repro_store,
                                  const struct trial_result *trial_result)
 {
@@ -291,7 +291,7 @@ static enum repro_store_result save_finding(struct saving *saving, const struct 
     return is_written ? REPRO_STORE_SAVED : REPRO_STORE_FAILED;
 }
 
-/* Of lanes that nobody scheduled no list repeats what they did: campaign_unrepeated.c looks. */
+/* Returns true if nobody scheduled the lanes: then no list repeats them (campaign_unrepeated.c). */
 static bool has_free_lanes(const struct part *part, const struct op_list *ops)
 {
     return part->lanes.lane_count != 0 && part->lanes.backend == LANE_BACKEND_FREE &&

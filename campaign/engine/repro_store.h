@@ -1,7 +1,7 @@
-/* What is saved of a run's verdicts.  Of a broken promise its list of ops, shrunk, in a file that
- * replays it, and the certificate of a premature OOM; of an OOM that stays unknown, or on which our
- * own judges disagree, the list up to it and the certificate; of the justified ones a sample of
- * certificates. */
+/* Saves the verdicts of a run.  For a broken promise it saves the shrunk op list, in a file that
+ * replays it, and the certificate of a premature OOM.  For an OOM that stays unknown, or on which
+ * our own judges disagree, it saves the list up to it and the certificate. For justified OOMs it
+ * saves a sample of certificates. */
 #ifndef CAMPAIGN_ENGINE_REPRO_STORE_H
 #define CAMPAIGN_ENGINE_REPRO_STORE_H
 
@@ -29,7 +29,7 @@ enum repro_store_result {
     REPRO_STORE_FAILED      /* a file could not be written: a message was given */
 };
 
-/* What became of a verdict; a plain value, because it is made in a process of its own. */
+/* The outcome of saving a verdict.  It is a plain value, because another process makes it. */
 struct saved_repro {
     enum repro_store_result result;
     bool has_certificate;
@@ -51,16 +51,16 @@ struct saved_repro {
 struct saved_repro repro_store_take(const struct repro_store *repro_store,
                                     const struct trial_result *trial_result,
                                     const struct findings *known);
-/* The same without shrinking, at once. */
+/* Like repro_store_take(), at once and without shrinking. */
 struct saved_repro repro_store_take_whole(const struct repro_store *repro_store,
                                           const struct trial_result *trial_result,
                                           const struct findings *known);
-/* The same for one that could not be repeated. */
+/* Like repro_store_take_whole(), for a verdict that could not be repeated. */
 struct saved_repro repro_store_take_unrepeated(const struct repro_store *repro_store,
                                                const struct trial_result *trial_result);
 
-/* Where the list of such an OOM lies: that of a justified one replays no finding, and is beside its
- * certificate. */
+/* Returns the folder of the list of an OOM of that kind.  The list of a justified one replays no
+ * finding, and lies next to its certificate. */
 const char *repro_store_oom_folder(enum verdict_kind kind);
 /* oom is one of the trial's, justified, unknown or disputed; lists of these are saved whole, up to
  * it. */

@@ -64,8 +64,8 @@ static void print_member(const char *key, const json_t *value, struct writing *t
     }
 }
 
-/* Where the member begins, with its comma, from *at on, which moves behind it.  length: it does not
- * stand there as we print it. */
+/* Finds where the member begins, with its comma, from *at on; *at moves behind it.  Returns
+ * line->length if the line does not have the member as we print it. */
 static size_t find_member(const struct result_line *line, const char *key, const json_t *value,
                           size_t *at)
 {

@@ -24,11 +24,11 @@ bool result_line_read(struct result_line *line);
 /* Releases the values. */
 void result_line_forget(struct result_line *line);
 
-/* Of a line that was read, and of members of its own, not of others inside them.  The number is
- * below 2^63, the text is the line's.  False or NULL: there is none. */
+/* These search a line that was read, and only its own members, not those nested inside them.  The
+ * number is below 2^63; the text belongs to the line. False or NULL: there is none. */
 bool result_line_find_number(const struct result_line *line, const char *key, uint64_t *number);
 const char *result_line_find_text(const struct result_line *line, const char *key);
-/* Whether that member is the string `string`. */
+/* True if that member is the string `string`. */
 bool result_line_has(const struct result_line *line, const char *key, const char *string);
 
 /* FOLDER/FILE, the end of the path in that member; "" where there is none or it is longer. */

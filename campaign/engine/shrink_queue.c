@@ -8,7 +8,7 @@
 
 /* --- lists --- */
 
-/* What is needed of a trial to shrink the finding that is selected. */
+/* Copies the members of a trial that shrinking the selected finding needs. */
 static struct trial_result *copy_selected(const struct trial_result *trial_result)
 {
     struct trial_result *copy = malloc(sizeof *copy);
@@ -190,7 +190,7 @@ bool shrink_queue_missing(const struct shrink_queue *queue, size_t *at, struct t
     return false;
 }
 
-/* Whether the trial shows it again; then it is selected. */
+/* Returns true if the trial shows the entry's finding again; then that finding is selected. */
 static bool select_same(struct trial_result *trial_result, const struct shrink_entry *entry)
 {
     struct trial_result_head *head = &trial_result->head;

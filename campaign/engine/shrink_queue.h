@@ -47,11 +47,11 @@ struct shrink_queue {
     size_t next; /* all before it wait no more */
 };
 void shrink_queue_deinit(struct shrink_queue *queue);
-/* All before next wait no more, lists are there for entries that wait alone, and files gave way
- * that were saved. */
+/* True if all entries before next wait no more, only entries that wait have lists, and every entry
+ * whose files gave way was saved. */
 bool shrink_queue_invariants_hold(const struct shrink_queue *queue);
 
-/* Whether the number-th verdict of a signature enters the queue: the first three, then the 4th, the
+/* True if the number-th verdict of a signature enters the queue: the first three, then the 4th, the
  * 8th, the 16th …, in case that all of these show another finding. */
 bool shrink_queue_takes(uint64_t number);
 
@@ -59,8 +59,8 @@ bool shrink_queue_takes(uint64_t number);
  * until the next is added. */
 struct shrink_entry *shrink_queue_add(struct shrink_queue *queue,
                                       const struct trial_result *trial_result, size_t finding);
-/* As a report has its verdict, without files; part_name is that of its task, known the finding that
- * it counts as. */
+/* Returns the entry's verdict as a report has it, without files.  part_name is the part of its
+ * task; known is the finding that it counts as. */
 struct report_finding shrink_entry_report(const struct shrink_entry *entry, const char *part_name,
                                           const struct finding *known);
 /* Appends one that was read. */
@@ -68,7 +68,7 @@ void shrink_queue_restore(struct shrink_queue *queue, const struct shrink_entry 
 
 /* The first that waits; NULL: none does. */
 struct shrink_entry *shrink_queue_first(struct shrink_queue *queue);
-/* Its list; NULL: the trial must be run again for it. */
+/* Returns the entry's list; NULL: the trial must be run again for it. */
 struct trial_result *shrink_queue_list(const struct shrink_queue *queue,
                                        const struct shrink_entry *entry);
 /* It waits no more, and its list goes. */

@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-/* What several shards of one campaign counted and found, as the whole would have: numbers and
- * findings, no files. */
+/* Joins what several shards of one campaign counted and found, as a run of the whole would have it:
+ * numbers and findings, no files. */
 
 /* Makes *whole ready for shards of that many parts: nothing is counted yet, and all are finished.
  */
@@ -27,7 +27,7 @@ struct whole_shard {
     struct writing lines; /* of results.jsonl, as long as at->state says; ends with a newline */
 };
 
-/* What becomes of them. */
+/* The whole that the shards become. */
 struct whole {
     const char *directory;            /* paths in the lines are below it */
     const struct whole_shard *shards; /* shard_count of them, in the order of their indexes */
@@ -58,7 +58,7 @@ bool whole_invariants_hold(const struct whole *whole);
  * counted. */
 void whole_make(struct whole *whole);
 
-/* Whether the whole has that file of a shard, which is no finding's. */
+/* True if the whole has that file of a shard; the file belongs to no finding. */
 bool whole_has(const struct whole *whole, const char *name);
 /* The shard whose files of that finding the whole has; NULL: findings are not exact. */
 const struct whole_shard *whole_source(const struct whole *whole, const struct finding *finding);

@@ -44,7 +44,7 @@ void whole_findings_deinit(struct whole_findings *findings)
 
 /* --- one verdict --- */
 
-/* As its shard has it: in the queue, or in a line alone. */
+/* A verdict as its shard has it: in the queue, or in a line alone. */
 struct verdict_seen {
     const struct finding *finding;    /* of the shard */
     const struct shrink_entry *entry; /* NULL: it was only counted */
@@ -53,7 +53,7 @@ struct verdict_seen {
     uint64_t order;                   /* of all verdicts of the whole, from 1 */
 };
 
-/* What plan_trial_seed() says. */
+/* Returns the seed that plan_trial_seed() returns. */
 static uint64_t find_seed(const struct whole *whole, uint64_t part, uint64_t trial)
 {
     const struct setup *setup = &whole->shards[0].description->parts[part].setup;
@@ -118,7 +118,7 @@ static void append_entry(struct whole *whole, const struct shrink_entry *entry,
     before_free_report(&finding.repeats);
 }
 
-/* One that is only counted. */
+/* Appends a verdict that is only counted. */
 static void append_counted(struct whole_findings *findings, const struct whole_trial *trial,
                            const struct verdict_seen *seen, const struct finding *known)
 {
@@ -178,7 +178,7 @@ static uint64_t take_verdict(struct whole_findings *findings, const struct whole
     if (known->seen_count == 1) {
         append_found(findings, trial, known);
     }
-    /* One that its shard would have shrunk, and did not, has no list. */
+    /* If its shard should have shrunk it, and did not, it has no list. */
     const bool has_list = seen->entry != NULL || !shrink_queue_takes(seen->number);
     if (findings->whole->is_exact && has_list && shrink_queue_takes(known->seen_count)) {
         queue_verdict(findings, trial, seen, known);
@@ -271,7 +271,7 @@ static void move_verdict(struct whole_findings *findings, struct shrink_entry *e
                        find_seed(findings->whole, entry->task.part, entry->task.trial));
 }
 
-/* What shrinking made of it, if its turn comes. */
+/* Takes over how shrinking ended, if the turn of the entry comes. */
 static void end_entry(struct whole_findings *findings, size_t i)
 {
     struct shrink_entry *entry = &findings->queue.entries[i];

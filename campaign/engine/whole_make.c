@@ -30,7 +30,7 @@ static bool find_part(const struct campaign_description *description,
     return false;
 }
 
-/* Where the lines of the queue begin. */
+/* Returns where the lines of the queue begin. */
 static size_t find_queue(const struct whole_shard *shard)
 {
     const uint64_t at = shard->at->state.queue_bytes;
@@ -48,7 +48,7 @@ static struct result_line next_line(const struct writing *lines, size_t *at)
     return line;
 }
 
-/* All lines of a shard about trials; the first line and those of the queue are not. */
+/* Adds all lines of a shard about trials: not the first line, nor those of the queue. */
 static bool add_lines(struct whole *whole, size_t index)
 {
     const struct whole_shard *shard = &whole->shards[index];
@@ -229,7 +229,7 @@ static bool is_of_found(const struct whole_trial *trial, size_t i)
            result_line_has(&trial->lines[i - 1].line, "type", "found");
 }
 
-/* What comes before its findings, and whole_findings_take() does not see to. */
+/* Takes the lines before its findings that whole_findings_take() does not handle. */
 static void take_before(struct whole *whole, const struct whole_trial *trial, bool is_list_kept)
 {
     struct kept_ooms kept = {.count = 0};

@@ -9,7 +9,7 @@
 /* Lines of git's files are short: "ref: " and a name, or a hash, a blank and a name. */
 enum { PATH_BYTES = 4096, LINE_BYTES = 1024, SYMBOLIC_COUNT_MAX = 5 };
 
-/* Where the files of a checkout are; the two differ in a linked worktree. */
+/* The folders of a checkout's files; the two differ in a linked worktree. */
 struct repository {
     char own[PATH_BYTES];    /* HEAD */
     char common[PATH_BYTES]; /* refs, packed-refs */

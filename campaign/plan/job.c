@@ -24,7 +24,7 @@ struct reading {
 
 /* Keys that no option stands for. */
 static const char key_scenario[] = "scenario", key_probes[] = "probes";
-/* One that belongs in a section, as key_scenario does. */
+/* This key belongs in a section, as key_scenario does. */
 static const char key_trace[] = "trace";
 
 static void fail_reading(struct reading *reading, const char *format, ...)
@@ -116,7 +116,7 @@ static void append_key(char text[REASON_BYTES], const char *separator, const cha
     (void)snprintf(text + used, REASON_BYTES - used, "%s%s", separator, key);
 }
 
-/* All keys, as a sentence. */
+/* Prints all keys as a sentence. */
 static void print_keys(char text[REASON_BYTES])
 {
     (void)snprintf(text, REASON_BYTES, "valid keys: %s", key_scenario);

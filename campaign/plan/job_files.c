@@ -12,8 +12,8 @@
 
 static const char job_suffix[] = ".ini";
 
-/* Where the job files lie, seen from the program's own folder: as it is installed, and as it is
- * built.  The program is the same bytes wherever that was, so it knows no folder of its build. */
+/* The folders of the job files, relative to the program's own folder: as installed, and as built.
+ * The program's bytes do not depend on where it was built, so it knows no build folder. */
 static const char *const job_places[] = {HBMSTRESS_JOBS_FROM_PROGRAM, "../../../scenarios/jobs"};
 
 static bool has_suffix(const char *name)

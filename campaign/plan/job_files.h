@@ -1,5 +1,5 @@
-/* Where job files lie: those that come with hbmstress have names, and the files that a job names
- * lie beside it. */
+/* Finds job files: those that come with hbmstress have names.  The files that a job names lie next
+ * to it. */
 #ifndef CAMPAIGN_PLAN_JOB_FILES_H
 #define CAMPAIGN_PLAN_JOB_FILES_H
 

@@ -19,7 +19,7 @@ enum { WRONG_BYTES = 512, STRATEGY_COUNT_MAX = 32 };
 /* The last complaint. */
 static char wrong[WRONG_BYTES];
 
-/* What a strategy takes behind its name. */
+/* The argument that a strategy accepts behind its name. */
 static const struct strategy_row {
     const struct strategy_kind *strategy;
     const char *argument; /* NULL: nothing */

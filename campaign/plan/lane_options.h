@@ -1,4 +1,4 @@
-/* What the user says of lanes: how many, which schedules are tried, and how they are run. */
+/* The user's options for lanes: how many, which schedules are tried, and how they are run. */
 #ifndef CAMPAIGN_PLAN_LANE_OPTIONS_H
 #define CAMPAIGN_PLAN_LANE_OPTIONS_H
 
@@ -15,7 +15,7 @@ enum lane_backend {
     LANE_BACKEND_FREE
 };
 
-/* What was not said is 0, NULL or false. */
+/* An option that was not given is 0, NULL or false. */
 struct lane_options {
     uint64_t lane_count;     /* 0 = the ops have no lanes */
     uint64_t schedule_count; /* 0 = until the strategy has nothing left */
@@ -32,28 +32,28 @@ enum { LANE_SCHEDULE_COUNT_DEFAULT = 200, LANE_STRATEGY_TEXT_BYTES = 32 };
 const char *lane_options_set_lanes(struct lane_options *wanted, const char *value);
 const char *lane_options_set_strategy(struct lane_options *wanted, const char *value);
 
-/* Whether a user may name it: all may be but the one that repeats what a list says, which looks for
- * nothing. */
+/* True if a user may name the strategy: all but the one that repeats the schedule of a list, which
+ * searches for nothing. */
 bool lane_strategy_is_search(const struct strategy_kind *strategy);
 
 /* The first option that says how lanes are run; NULL: none was given. */
 const char *lane_options_how(const struct lane_options *wanted);
 /* The word for the backend that was said; NULL: none was. */
 const char *lane_options_backend(const struct lane_options *wanted);
-/* What is missing, or contradicts itself, in one sentence; NULL: nothing. */
+/* Returns what is missing or contradictory, in one sentence; NULL: nothing. */
 const char *lane_options_wrong(const struct lane_options *wanted);
-/* The same with everything filled in that was not said. */
+/* Returns the options with a default for everything that was not given. */
 struct lane_options lane_options_completed(const struct lane_options *wanted,
                                            const struct setup *setup);
 
 /* Completed options as a search. */
 struct lanes_search lane_options_search(const struct lane_options *wanted, uint64_t seed);
-/* The same in words, for reports. */
+/* Puts completed options in words, for reports. */
 void lane_options_report(const struct lane_options *wanted, struct report_lanes *report);
 /* "pct=5", or "pct". */
 const char *lane_strategy_print(const struct lane_options *wanted,
                                 char text[LANE_STRATEGY_TEXT_BYTES]);
-/* What a search with these options knows at its end, as one line without its end. */
+/* Appends what a search with these options has shown at its end: one line without its newline. */
 void lane_options_conclude(const struct lane_options *wanted, const struct lanes_found *found,
                            struct writing *text);
 

@@ -23,7 +23,7 @@ static struct {
 } plugins[PLUGIN_COUNT_MAX];
 static size_t plugin_count;
 
-/* What it prints meanwhile goes to standard error: it runs in this process. */
+/* Loads the plug-in in this process; what it prints meanwhile goes to standard error. */
 static enum plugin_result load_beside_output(struct plugin *plugin, const char *path,
                                              char reason[PLUGIN_REASON_BYTES])
 {
@@ -102,7 +102,7 @@ static bool is_source(const char *name)
     return has_ending(name, ".c") || has_ending(name, ".cc") || has_ending(name, ".cpp");
 }
 
-/* Of a name that no target has: the plug-in of that name, if one lies here. */
+/* Returns true if a plug-in of that name lies here; no target has the name. */
 static bool has_plugin_here(const char *name)
 {
     char path[FILE_PATH_BYTES];

@@ -12,7 +12,7 @@
 /* Each returns EXIT_KEPT and sets its output, or EXIT_USAGE after one message.  Targets and
  * plug-ins stay valid until the program ends. */
 enum exit_code lookup_target(const char *name, const struct target **target);
-/* The same for the target that the list at that path names (campaign/base/target_path.h). */
+/* Like lookup_target(), for the target that a list at that path names (base/target_path.h). */
 enum exit_code lookup_target_of_list(const char *list, const char *name,
                                      const struct target **target);
 enum exit_code lookup_scenario(const char *name, const struct scenario **scenario);

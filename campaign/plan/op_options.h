@@ -1,5 +1,5 @@
-/* What a campaign asks of its trials, from the words of a job file or the command line: which
- * faults are slipped in, and how often the generator draws each kind of op. */
+/* The words of a job file or the command line about ops: which faults the trials get, and how often
+ * the generator draws each kind of op. */
 #ifndef CAMPAIGN_PLAN_OP_OPTIONS_H
 #define CAMPAIGN_PLAN_OP_OPTIONS_H
 

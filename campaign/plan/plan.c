@@ -16,7 +16,7 @@
 /* Once the time of the run is over, and this long. */
 #define OPEN_NS_MIN UINT64_C(1000000000)
 
-/* What a target may take to open: what is left of the time of the run, and a second at least. */
+/* Returns how long a target may take to open: the rest of the run's time, but a second at least. */
 static uint64_t find_time_to_open(const struct run_options *options, const struct plan *plan)
 {
     const uint64_t spent_ns = clock_now_ns() - plan->begin_ns;
@@ -75,7 +75,7 @@ static const struct trace *add_trace(struct plan *plan, const struct run_options
     return trace;
 }
 
-/* What is said of lanes and of scenarios does not go with a trace; NULL: nothing is. */
+/* Options of lanes and of scenarios do not go with a trace. Returns why; NULL: none is given. */
 static const char *why_no_trace(const struct run_options *options)
 {
     if (options->lanes.lane_count != 0) {
@@ -184,7 +184,7 @@ static enum exit_code fail_unknown_scenario(const struct section_plan *section_p
     return fail_in_section(section_plan, reason);
 }
 
-/* Whether the files of two parts have the same names. */
+/* Returns true if the files of two parts would have the same names. */
 static bool is_same_in_files(const char *name, const char *other)
 {
     char a[SETUP_NAME_BYTES], b[SETUP_NAME_BYTES];
@@ -195,7 +195,7 @@ static bool is_same_in_files(const char *name, const char *other)
     return strcmp(a, b) == 0;
 }
 
-/* What one part keeps may not take the place of what another one does. */
+/* Checks that a part's files do not take the place of another part's. */
 static enum exit_code check_name(const struct section_plan *section_plan, const char *name,
                                  const struct plan *plan)
 {
@@ -328,7 +328,7 @@ static enum exit_code plan_section(const struct run_options *options, uint64_t s
                             : plan_one(&section_plan, section->name, scenario, plan);
 }
 
-/* Whether the word names a section, a part or a scenario of the job. */
+/* Returns true if the word names a section, a part or a scenario of the job. */
 static bool job_has(const struct job *job, const struct plan *plan, const char *word)
 {
     for (size_t i = 0; i < job->count; i++) {
@@ -375,7 +375,7 @@ static uint64_t choose_seed(const struct run_options *given, uint64_t seed, stru
     return commit_seed(hash);
 }
 
-/* What holds for all parts: the command line over [global]. */
+/* Plans what holds for all parts: the command line comes before [global]. */
 static enum exit_code plan_whole_run(const struct run_options *options, const struct job *job,
                                      uint64_t seed, struct plan *plan)
 {

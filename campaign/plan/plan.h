@@ -1,5 +1,5 @@
-/* What a run will do, checked in full before anything starts: its parts, each a scenario on a
- * target with its setup and bounds. */
+/* The plan of a run, checked in full before anything starts.  Each part is a scenario on a target
+ * with its setup and bounds. */
 #ifndef CAMPAIGN_PLAN_PLAN_H
 #define CAMPAIGN_PLAN_PLAN_H
 
@@ -41,7 +41,7 @@ struct part {
     char why_no_lanes[RUN_REASON_BYTES]; /* of the target; "" = it can be run with lanes */
 };
 
-/* What a trial of the part is given, by its number alone. */
+/* Returns the faults of a trial of the part; they depend on its number alone. */
 struct fault_options plan_trial_faults(const struct part *part, uint64_t trial);
 bool plan_trial_is_small(const struct part *part, uint64_t trial);
 
@@ -90,7 +90,7 @@ uint64_t plan_trial_seed(const struct part *part, uint64_t trial);
 
 /* --- part.c: one part while the plan is made --- */
 
-/* What is run, and what the user says of it; trace NULL: the scenario alone. */
+/* The wish of a user: what to run, and with which options; trace NULL: the scenario alone. */
 struct part_wish {
     const struct scenario *scenario;
     const struct trace *trace;

@@ -1,5 +1,5 @@
-/* What a user asks of a run: the target, its device, what is run on it and for how long.  Every
- * option is one row of one table: the command line and a job file read it from there. */
+/* The user's options for a run: the target, its device, what is run on it and for how long.  Every
+ * option is one row of one table: the command line and job files are read by it. */
 #ifndef CAMPAIGN_PLAN_RUN_OPTIONS_H
 #define CAMPAIGN_PLAN_RUN_OPTIONS_H
 

@@ -93,7 +93,7 @@ static bool ends_nothing(const struct op_list *ops)
     return true;
 }
 
-/* What a trial needs and some imports have not; NULL: it can be run. */
+/* Returns what a trial needs and this import does not have; NULL: it can be run. */
 static const char *why_no_workload(const struct import *import)
 {
     if (import->view == IMPORT_MOMENT) {
@@ -135,7 +135,7 @@ static void drop_options(const struct run_options *options, const struct import 
     }
 }
 
-/* What a list says of its own verdicts holds for it alone, and not for what is made of it. */
+/* Drops what a list says of its own verdicts: it does not hold for the lists made from it. */
 static void drop_judgement(struct setup *setup)
 {
     setup->search_nodes_max = 0;
@@ -232,7 +232,7 @@ static void set_bounds(const struct run_options *options, struct trace *trace)
     memcpy(trace->bounds.percents, vary->percents, sizeof trace->bounds.percents);
 }
 
-/* Whether hosts and lists go together. */
+/* Returns true if hosts and lists go together. */
 static bool check_hosts(const struct run_options *options, const struct trace *trace,
                         char reason[TRACE_REASON_BYTES])
 {
@@ -348,7 +348,7 @@ uint64_t trace_op_count_max(const struct trace *trace)
     return 2 * longest + OP_HOST_COUNT_MAX + 2 * longest / (FAULTING_OPS_PER_FAULT - 1) + 1;
 }
 
-/* Of the made setup: what is the part's own stays. */
+/* Takes over the made setup; what is the part's own stays. */
 static void take_made(const struct setup *made, const struct trace *trace, struct setup *setup)
 {
     setup_set_hosts(setup, made->host_count);

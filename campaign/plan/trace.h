@@ -7,8 +7,8 @@
 #include "harness/generate/scenario.h"
 #include "harness/generate/variation.h"
 
-/* What the parts of traces name as their scenario.  It chooses nothing itself: its trials are given
- * their ops.  No run has it without a trace. */
+/* The scenario that parts with a trace name. It chooses nothing itself: its trials are given their
+ * ops.  No run has it without a trace. */
 extern const struct scenario scenario_trace;
 
 enum { TRACE_REASON_BYTES = 1024 };
@@ -22,11 +22,11 @@ struct trace;
 struct trace *trace_open(const struct run_options *options, char reason[TRACE_REASON_BYTES]);
 void trace_close(struct trace *trace); /* NULL: does nothing */
 
-/* Of the trace as it is. */
+/* Returns the setup of the trace as it is. */
 const struct setup *trace_setup(const struct trace *trace);
 /* The file, as the options name it. */
 const char *trace_path(const struct trace *trace);
-/* Of all bytes of its files, and of what trials may make of it: equal where the trials are. */
+/* Returns a digest of all bytes of its files and of its variations: equal where the trials are. */
 uint64_t trace_digest(const struct trace *trace);
 /* The most ops of a trial, with the faults that may come between. */
 uint64_t trace_op_count_max(const struct trace *trace);

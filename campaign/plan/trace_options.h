@@ -1,4 +1,4 @@
-/* What the user says of a field trace that is run as a workload: its file, and what trials make of
+/* The user's options for a field trace that is run as a workload: its file, and how trials vary
  * it. */
 #ifndef CAMPAIGN_PLAN_TRACE_OPTIONS_H
 #define CAMPAIGN_PLAN_TRACE_OPTIONS_H
@@ -7,7 +7,7 @@
 
 enum { TRACE_FORMAT_BYTES = 32, TRACE_PATH_BYTES = 1024 };
 
-/* What trials make of it (harness/generate/variation.h).  Open; trace_vary_init() fills it. */
+/* How trials vary a trace (harness/generate/variation.h).  Open; trace_vary_init() fills it. */
 struct trace_vary {
     char format[TRACE_FORMAT_BYTES];   /* "auto", or a format's name */
     char interleave[TRACE_PATH_BYTES]; /* "self", "none", or the file of another trace */
@@ -25,7 +25,7 @@ void trace_vary_init(struct trace_vary *vary);
  * it in quotes; valid until the next call. */
 const char *trace_vary_parse(const char *text, struct trace_vary *vary);
 
-/* Whether interleave is a file. */
+/* True if interleave is a file. */
 bool trace_vary_names_file(const struct trace_vary *vary);
 
 #endif

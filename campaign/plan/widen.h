@@ -1,5 +1,5 @@
-/* What a run looks at when nobody says: faults in every second trial, small devices in some, and
- * several client threads.  Job files say themselves what they look at. */
+/* Widens a run for which nobody says what to look at: faults in every second trial, small devices
+ * in some, and several client threads.  Job files say themselves what they look at. */
 #ifndef CAMPAIGN_PLAN_WIDEN_H
 #define CAMPAIGN_PLAN_WIDEN_H
 
@@ -14,15 +14,15 @@ enum {
     WIDEN_HEAD_START_COUNT = 16, /* crowded trials that come before all others */
 };
 
-/* How to try lanes that no scheduler can run. */
+/* Text that says how to try lanes that no scheduler can run. */
 extern const char widen_how_free[];
 /* Begins why they ended: what the scheduler met follows. */
 extern const char widen_not_modelled[];
 
-/* Of a plan that was made without a job file.  What options gives stays: --faults gives every trial
- * its faults, and --lanes N its lanes; "none" leaves them out.  With lanes each scenario gets a
- * second part, SCENARIO.lanes; where the target cannot be run so there is one part that is skipped
- * and says why, "lanes". */
+/* Widens a plan that was made without a job file. Given options stay: --faults gives every trial
+ * its faults, --lanes N its lanes; "none" leaves them out.  With lanes each scenario gets a second
+ * part, SCENARIO.lanes.  If the target cannot be run so, one part "lanes" is skipped and says
+ * why. */
 void plan_widen(const struct run_options *options, struct plan *plan);
 
 #endif

@@ -11,13 +11,13 @@
 
 #include <string.h>
 
-/* What the child works on. */
+/* The context of the child. */
 struct work {
     const struct attempt *attempt;
     const struct op_list *ops;
     bool is_certificate_wanted;
 };
-/* Its answer begins with a byte that says that the lists before it have run. */
+/* The answer begins with this byte when the lists before it have run. */
 enum { MARK = '+' };
 /* The head of the rest; the certificate follows. */
 struct answer {
@@ -72,7 +72,7 @@ static bool seeks_difference(const struct attempt *attempt)
            strstr(attempt->signature, FRESH_MECHANISM) != NULL;
 }
 
-/* What shows only when the list is run again, here or in a fresh instance. */
+/* Returns true if a fault shows only when the list is run again, here or in a fresh instance. */
 static bool breaks_again(const struct attempt *attempt, struct fresh *fresh,
                          const struct trial *trial, struct verdict *again)
 {

@@ -14,7 +14,7 @@ struct earlier_list {
     struct op_list ops;
 };
 
-/* How it is run. */
+/* How a list is run. */
 struct attempt {
     const struct target *target;
     const struct setup *setup;

@@ -34,7 +34,7 @@ bool file_read_all(int file, void *bytes, size_t length)
     return true;
 }
 
-/* What this process wrote to the file of its answers. */
+/* The bytes that this process wrote to the file of its answers. */
 static struct {
     int file;
     uint64_t bytes, hash;
@@ -83,7 +83,7 @@ static bool open_pipes(int tasks[2], int answers[2], bool has_tasks)
     return true;
 }
 
-/* What a process begins with. */
+/* The context with which a process begins. */
 struct birth {
     void (*main)(void *context, int tasks, int answers);
     void *context;
@@ -225,8 +225,8 @@ static bool has_bytes(const struct child *child, int wait_ms)
     return poll(&file, 1, wait_ms) > 0;
 }
 
-/* Whether there is something to read: bytes, or the end of the file.  A process that the target
- * forked may hold that open, so *is_over when our own process has ended and there are no bytes. */
+/* Returns true if there is something to read: bytes, or the end of the file. A process that the
+ * target forked may hold the file open; so *is_over if ours has ended and there are no bytes. */
 static bool wait_for_bytes(const struct child *child, int wait_ms, bool *is_over)
 {
     *is_over = false;
@@ -312,12 +312,12 @@ void child_expect_answer(struct child *child)
 enum { BUSY_SHARE = 100 };
 /* Looks that are further apart say nothing: all of us were stopped, say. */
 #define ABSENCE_NS UINT64_C(1000000000)
-/* One that is stopped for so long is not traced by somebody who goes on at once. */
+/* A process that is stopped for this long is not traced by someone who resumes it at once. */
 #define PAUSE_NS UINT64_C(250000000)
 /* A process that is told by its own signals notes the place, so it comes first. */
 #define SLACK_NS UINT64_C(200000000)
 
-/* Its processor time; of one that has ended what it was before. */
+/* Returns its processor time; of a process that has ended, the value before. */
 static uint64_t read_busy_ns(const struct child *child, uint64_t before_ns)
 {
     struct timespec time = {0, 0};
@@ -385,7 +385,7 @@ enum child_state child_look(const struct child *child, const struct call_progres
 
 /* --- one piece of work --- */
 
-/* What the parent looks at while it waits. */
+/* The state of the parent while it waits. */
 struct hearing {
     const struct child_job *job;
     struct death *death;
@@ -402,7 +402,7 @@ static bool is_stuck(struct hearing *hearing, const struct child *child)
     return state != CHILD_BUSY;
 }
 
-/* How late a bound or ctrl-C may be seen. */
+/* The delay with which a bound or ctrl-C may be seen. */
 enum { LISTEN_MS = 50 };
 
 /* Takes what the child writes until it closes its end.  False: time is over. */
@@ -427,7 +427,7 @@ static bool listen_to(struct child *child, struct hearing *hearing, struct writi
     }
 }
 
-/* What the process of a piece of work begins with. */
+/* The context with which the process of a piece of work begins. */
 struct beginning {
     const struct child_job *job;
     struct death *death;
@@ -448,7 +448,7 @@ static void work_and_answer(void *context, int tasks, int answers)
     beginning->death->is_done = beginning->death->kind != DEATH_CHANNEL;
 }
 
-/* What it wrote before it was killed. */
+/* Reads what the child wrote before it was killed. */
 static void hear_rest(struct child *child, const struct child_job *job, struct writing *answer)
 {
     while (child_listen(child, 0, answer) == CHILD_HEARD) {
@@ -487,7 +487,7 @@ static enum child_end conclude_work(struct child *child, bool has_heard_all,
     return CHILD_STOPPED;
 }
 
-/* As much processor time as a call may take, it may also wait. */
+/* A call may wait for as long as it may use processor time. */
 static struct hearing begin_hearing(const struct child_job *job, struct death *death)
 {
     const uint64_t now_ns = clock_now_ns();

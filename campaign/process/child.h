@@ -40,8 +40,8 @@ void child_close(const struct child *child);
 void child_kill(const struct child *child);
 /* Waits for its end; returns its status, and child->process is 0.  What it forked ends, too. */
 int child_wait(struct child *child);
-/* The same for one that should have ended by itself: *was_alive when it had not after a moment, and
- * was killed. */
+/* Like child_wait(), for a child that should have ended by itself.  *was_alive: it had not ended
+ * after a moment, and was killed. */
 int child_end(struct child *child, bool *was_alive);
 
 enum child_sound {
@@ -56,7 +56,7 @@ enum child_sound child_listen(struct child *child, int wait_ms, struct writing *
  * whole answer will be: in the child, before it writes length bytes more, behind what it has
  * written since child_begin_answer().  Notes it when the target damaged a file of ours. */
 void child_announce(struct death *death, const void *bytes, size_t length);
-/* The same of bytes that lie in several places. */
+/* Like child_announce(), for bytes that lie in several places. */
 struct child_piece {
     const void *bytes;
     size_t length;
@@ -74,7 +74,7 @@ enum child_answer child_look_at_answer(const struct child *child, const struct d
 /* In the parent: the next answer begins. */
 void child_expect_answer(struct child *child);
 
-/* What the parent remembers of the call of a target that is under way. */
+/* What the parent remembers of the target's call that is under way. */
 struct child_watch {
     uint64_t look_ns;                      /* the last one; 0 = there was none */
     uint64_t call_count, call_ns, busy_ns; /* the call, since when it is seen, and the processor
@@ -99,7 +99,7 @@ enum child_end {
     CHILD_NOT_BORN /* no process or no pipe could be had; errno says why */
 };
 
-/* What a child does, and how long it may take. */
+/* The work of a child, and how long it may take. */
 struct child_job {
     void (*work)(void *context, int file); /* what it writes to file is the answer */
     void *context;
@@ -121,8 +121,8 @@ struct child_job {
  * other bytes are the target's, and its death. */
 enum child_end child_work(const struct child_job *job, struct writing *answer, struct death *death);
 
-/* The same for at most duration_ns; death is the end in words ("SIGSEGV at f < g", "exit status 3
- * in open"). */
+/* Like child_work(), for at most duration_ns.  death becomes the end in words ("SIGSEGV at f < g",
+ * "exit status 3 in open"). */
 enum child_end child_run(void (*work)(void *context, int file), void *context, uint64_t duration_ns,
                          bool is_interruptible, struct writing *answer,
                          char death[CHILD_DEATH_BYTES]);

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Those of a build with sanitizers; elsewhere they are NULL. */
+/* A build with sanitizers has these functions; elsewhere they are NULL. */
 extern void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 extern void __asan_set_error_report_callback(void (*callback)(const char *report))
     __attribute__((weak));
@@ -27,7 +27,7 @@ enum { ALTERNATE_STACK_BYTES = 256 << 10, TICKS_PER_BOUND = 8, SIGNATURE_FRAME_C
 #define TICK_NS_MAX UINT64_C(1000000000)
 #define TICK_NS_MIN UINT64_C(10000000)
 
-/* What this process notes; handlers have no context. */
+/* The notes of this process: signal handlers have no context. */
 static struct {
     struct death *death;
     uint64_t op_timeout_ns;
@@ -361,8 +361,8 @@ static bool is_driver(const struct symbol *symbol)
     return symbol->is_of_program && has_any_prefix(symbol->name, prefixes);
 }
 
-/* Whether a frame is told by its name alone, or by its line, too: a signature is one finding's
- * before and after an edit of the source. */
+/* A frame is named by its function alone, or by its line, too.  A signature has names alone: it
+ * must stay equal when the source is edited. */
 enum frame_detail { FRAME_NAMES, FRAME_LINES };
 
 static void append_frame(const struct symbol *symbol, enum frame_detail detail, const char *before,
@@ -410,7 +410,7 @@ static void append_call(const struct death *death, char *text, size_t text_bytes
     }
 }
 
-/* What happened, without where. */
+/* Names what happened, without the place. */
 static void name_death(const struct death *death, char *text, size_t text_bytes)
 {
     const char *signal_name = death->kind == DEATH_SIGNAL ? sigabbrev_np(death->number) : NULL;

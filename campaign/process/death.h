@@ -1,5 +1,5 @@
-/* What a process of ours that runs a target leaves when it dies: how, in which call, and where in
- * the code.  It notes that itself, in memory that its parent shares; the parent makes words and a
+/* The death of a process of ours that runs a target: how it died, in which call, and where in the
+ * code. It notes that itself, in memory shared with its parent.  The parent makes words and a
  * signature of it. */
 #ifndef CAMPAIGN_PROCESS_DEATH_H
 #define CAMPAIGN_PROCESS_DEATH_H
@@ -32,7 +32,7 @@ struct death {
     uint32_t is_exact;
     uint32_t was_paused; /* noted by the parent: a signal stopped it, from outside or its own */
     volatile uint32_t is_done; /* the work was done: what ends the process now is no death */
-    /* What it answers, announced here: bytes that are others are not its own.  See child.h. */
+    /* The answer, announced here: other bytes are not the process's own.  See child.h. */
     volatile uint32_t is_answered;
     volatile uint64_t answer_bytes, answer_hash;
     uintptr_t frames[DEATH_FRAME_COUNT_MAX];
@@ -42,8 +42,8 @@ struct death {
 /* Forgets what was noted. */
 void death_clear(struct death *death);
 
-/* How much processor time one call of the target may take, in processes that begin to watch from
- * now on; at first 20 s. */
+/* Sets how much processor time one call of the target may take, in processes that begin to watch
+ * from now on; at first 20 s. */
 void death_set_op_timeout(uint64_t op_timeout_ns);
 uint64_t death_op_timeout(void);
 
@@ -67,11 +67,11 @@ void death_conclude(struct death *death, int status);
  * 3 in alloc", "hang in defragment".  Frames are those of the target, at most 3; none of them
  * known: the call.  "" without a death, and for a CHECK. */
 void death_signature(const struct death *death, char signature[SIGNATURE_BYTES]);
-/* The same without the rule: "SIGSEGV at f < g < h".  Of a CHECK its text. */
+/* Like death_signature(), without the rule: "SIGSEGV at f < g < h".  For a CHECK its text. */
 void death_name(const struct death *death, char name[SIGNATURE_BYTES]);
 /* The rule that the death breaks; RULE_NONE without one, and for a CHECK. */
 enum rule death_rule(const struct death *death);
-/* How it came to it, in words: "the target ended its process: SIGSEGV at f (heap.c:12) < g". */
+/* Describes the death in words: "the target ended its process: SIGSEGV at f (heap.c:12) < g". */
 void death_describe(const struct death *death, char words[DEATH_WORDS_BYTES]);
 
 #endif

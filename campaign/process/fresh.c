@@ -21,8 +21,8 @@ struct fresh {
     bool is_lost; /* it gave no answer, or none to this question: it is asked no more */
 };
 
-/* What the fresh process is asked; the setup and the ops follow.  It is a copy of this one, so the
- * target is where it is here.  What begins otherwise is no question. */
+/* The question to the fresh process; the setup and the ops follow.  It is a copy of this process,
+ * so the target has the same address.  Anything that begins otherwise is no question. */
 #define QUESTION_MAGIC UINT64_C(0x6672657368717565)
 struct question {
     uint64_t magic;
@@ -36,7 +36,7 @@ struct answer {
     uint64_t digest, finding_count, observation_count;
 };
 
-/* What each op came to, as far as it ran. */
+/* The outcome of each op that ran. */
 struct seen {
     struct observation *observations; /* count of them */
     size_t count, capacity;

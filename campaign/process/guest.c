@@ -31,7 +31,7 @@ int guest_output_create(void)
     return output;
 }
 
-/* Where the next byte would go: all that print share that. */
+/* Returns where the next byte goes: all that print to the file share that place. */
 static off_t find_end(int output)
 {
     const off_t end = lseek(output, 0, SEEK_CUR);
@@ -140,7 +140,7 @@ static int compare_files(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* All but the standard ones and ours. */
+/* Closes all files but the standard ones and ours. */
 static void close_others(void)
 {
     int own[CHANNEL_COUNT + 2] = {channels[0].file, channels[1].file, standard_output_file(),

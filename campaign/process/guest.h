@@ -1,5 +1,5 @@
-/* What a process that runs a target shows to it: no file of ours within its reach, and a file of
- * its own for what it prints. */
+/* Limits what a process that runs a target shows to it: none of our files is within its reach, and
+ * what it prints goes to a file of its own. */
 #ifndef CAMPAIGN_PROCESS_GUEST_H
 #define CAMPAIGN_PROCESS_GUEST_H
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Of what a target prints the first and the last GUEST_OUTPUT_BYTES / 2 are kept. */
+/* Of a target's output, the first and the last GUEST_OUTPUT_BYTES / 2 are kept. */
 enum { GUEST_OUTPUT_BYTES = 64 << 10 };
 
 /* --- in the parent --- */

@@ -1,12 +1,12 @@
-/* Whether a verdict that was seen once, in lanes that nobody scheduled, can be seen again. */
+/* Tries to see a verdict again that was seen once, in lanes that nobody scheduled. */
 #ifndef CAMPAIGN_PROCESS_REPEAT_H
 #define CAMPAIGN_PROCESS_REPEAT_H
 
 #include "harness/lanes/lanes_search.h"
 #include "harness/oracle/signature.h"
 
-/* What is to be repeated, and how: all searches one after the other, each until its schedules are
- * used up. */
+/* The verdict to repeat, and how: all searches run one after the other, each until its schedules
+ * are used up. */
 struct repeat {
     const struct target *target;
     const struct setup *setup;

@@ -4,10 +4,10 @@
 
 #include <stddef.h>
 
-/* All zero; bytes > 0.  A page costs nothing before it is written to.  NULL: there is none; errno
- * says why. */
+/* Returns zeroed memory; bytes > 0.  A page costs nothing before it is written to.  NULL: there is
+ * none; errno says why. */
 void *shared_memory_create(size_t bytes);
-/* Of as many bytes as it was created with; NULL: nothing. */
+/* bytes: as many as it was created with.  memory NULL: does nothing. */
 void shared_memory_destroy(void *memory, size_t bytes);
 
 #endif

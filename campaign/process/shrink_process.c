@@ -23,12 +23,12 @@ enum { SHRINK_HANG_COUNT_MAX = 300, SHRINK_PROCESS_COUNT_MAX = 2000 };
 enum { SEARCH_COUNT_MAX = 1000, SEARCH_PROCESS_COUNT_MAX = 50 };
 enum { PROOF_COUNT = 3 };
 #define SHRINK_DURATION_NS UINT64_C(600000000000)
-/* What one call may take of processor time in a shorter list; the last run has the usual bound. And
- * of wall time, when it waits. */
+/* The limits of one call in a shorter list: processor time, and wall time when it waits.  The last
+ * run has the usual bound of processor time. */
 #define ATTEMPT_OP_TIMEOUT_NS UINT64_C(250000000)
 #define STUCK_NS UINT64_C(2000000000)
 
-/* What the child works on. */
+/* The context of the child. */
 struct work {
     const struct shrink_process *shrink_process;
     char signature[SIGNATURE_BYTES]; /* of the finding that is kept */
@@ -59,7 +59,7 @@ static bool is_hang(const char *signature)
     return has_prefix(signature, rule_info(RULE_HANG)->name);
 }
 
-/* Whether one process can try one list after the other. */
+/* Returns true if one process can try one list after the other. */
 static bool is_tried_in_process(const char *signature)
 {
     return !is_hang(signature) && !has_prefix(signature, rule_info(RULE_CRASH)->name) &&
@@ -67,7 +67,7 @@ static bool is_tried_in_process(const char *signature)
            !has_prefix(signature, rule_info(RULE_RELATION)->name);
 }
 
-/* Whether the finding may show only when the list is run again: see again.h. */
+/* Returns true if the finding may show only when the list is run again: see again.h. */
 static bool may_take_two_runs(const char *signature)
 {
     return has_prefix(signature, rule_info(RULE_REPLAY)->name) ||
@@ -93,7 +93,7 @@ struct attempt shrink_process_attempt(const struct target *target, const struct 
 
 /* --- references, resolved in a child --- */
 
-/* What the child works on; shared is the list, in memory that both see. */
+/* The context of the child; shared is the list, in memory that both processes see. */
 struct resolving {
     const struct attempt *attempt;
     struct op *shared;
@@ -153,10 +153,10 @@ static void resolve_in_child(const struct attempt *attempt, struct op_list *ops)
     shared_memory_destroy(shared, bytes);
 }
 
-/* What names a block by its place among the live ones names it by number in *resolved, so that
- * other ops can go without its meaning another block.  The references are those of one run: ops
- * that it does not reach stay as they are, as do all when no process could be had, and those with
- * lanes. */
+/* Some ops name a block by its place among the live ones.  In *resolved they name it by number, so
+ * that other ops can go without changing which block is meant.  The references are those of one
+ * run.  Ops that it does not reach stay as they are; so do all with lanes, or when no process could
+ * start. */
 static void resolve_references(const struct attempt *attempt, const struct op_list *ops,
                                struct op_list *resolved)
 {
@@ -185,7 +185,7 @@ static bool attempt_is_same(void *context, const struct setup *setup, struct op_
     return true;
 }
 
-/* As shrink_explain.  A list of which the target dies explains nothing. */
+/* Does what shrink_explain() does, in a process.  A list that kills the target explains nothing. */
 static bool attempt_explains(void *context, const struct setup *setup, struct op_list *ops,
                              struct verdict *first)
 {
@@ -208,7 +208,7 @@ static bool attempt_explains(void *context, const struct setup *setup, struct op
     return true;
 }
 
-/* Where answers go, and the signature that is kept, which may change. */
+/* The file for answers, and the signature that is kept, which may change. */
 struct answering {
     int file;
     const char *signature;
@@ -274,7 +274,7 @@ static void shrink_and_answer(void *context, int file)
 
 /* --- in the parent --- */
 
-/* How long the answer that begins there is; 0: it is not whole. */
+/* Returns the length of the answer that begins at start; 0: it is not whole. */
 static size_t answer_length(const struct writing *bytes, size_t start)
 {
     struct rest rest = {bytes->bytes + start, bytes->length - start};
@@ -285,7 +285,7 @@ static size_t answer_length(const struct writing *bytes, size_t start)
                : sizeof answer + (size_t)answer.op_count * sizeof(struct op);
 }
 
-/* All whole answers but the last one go. */
+/* Removes all whole answers but the last one. */
 static void forget_older(struct writing *bytes)
 {
     size_t last = 0, length = answer_length(bytes, 0);
@@ -388,7 +388,7 @@ static enum shrink_process_end prove_shrunk(const struct shrink_process *shrink_
     return end;
 }
 
-/* How much time is left for a child. */
+/* Returns how much time is left for a child. */
 static uint64_t time_left_ns(const struct work *work)
 {
     const uint64_t now_ns = clock_now_ns();

@@ -31,7 +31,7 @@ struct shrunk {
     char why[RUN_REASON_BYTES]; /* in words, when not DONE */
 };
 
-/* What is shrunk. */
+/* The finding to shrink, and how. */
 struct shrink_process {
     const struct target *target;
     const struct setup *setup;

@@ -46,7 +46,7 @@ static size_t read_children(const char *path, pid_t *found, size_t count)
     return count;
 }
 
-/* Of all threads: whichever forked it, or got it. */
+/* Finds the children of all threads: any thread may have forked or adopted one. */
 static size_t find_children(pid_t found[FOUND_COUNT_MAX])
 {
     DIR *threads = opendir("/proc/self/task");
@@ -125,7 +125,7 @@ static bool has_children(void)
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 || errno != ECHILD;
 }
 
-/* Whether it had to be killed.  Until it is reaped no other process has its number. */
+/* Returns true if the process had to be killed.  Until it is reaped no other has its number. */
 static bool end_one(pid_t process)
 {
     int status;

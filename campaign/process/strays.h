@@ -10,7 +10,7 @@
  * session it is.  Children that this process has by now are nobody's stray.  The first call counts.
  */
 void strays_adopt(void);
-/* The same in a process that was forked from one that did: it begins without children. */
+/* Like strays_adopt(), in a process forked from one that called it: it begins without children. */
 void strays_adopt_anew(void);
 
 /* A child of ours, from its fork until it was waited for. */

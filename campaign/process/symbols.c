@@ -12,8 +12,8 @@
 /* The objects of this process, as far as they were looked at; NULL: not yet. */
 static Dwfl *objects;
 
-/* What was found last: a target that dies in one place dies there a thousand times while its list
- * is shrunk. */
+/* The symbols that were found last: a target that dies in one place dies there a thousand times
+ * while its list is shrunk. */
 enum { KNOWN_COUNT = 64 };
 static struct {
     uintptr_t address;

@@ -78,7 +78,7 @@ void syncer_ask(struct syncer *syncer, const struct writing *paths)
     CHECK(!syncer->is_busy && syncer->child.process != 0);
     CHECK(length > 0 && paths->bytes[length - 1] == '\0');
     syncer->is_busy = true;
-    /* One that is gone shows as the end of its answers. */
+    /* If the syncer is gone, its answers end; so a failed write is not reported here. */
     (void)(file_write_all(syncer->child.tasks, &length, sizeof length) &&
            file_write_all(syncer->child.tasks, paths->bytes, length));
 }

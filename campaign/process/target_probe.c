@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What the child works on, and what it answers. */
+/* The context of the child, and what it answers. */
 struct work {
     const struct target *target;
     const struct setup *setup;
@@ -39,7 +39,7 @@ static void open_and_answer(void *context, int file)
     (void)file_write_all(file, &answer, sizeof answer);
 }
 
-/* Whether it is an adapter of something that this machine does not have. */
+/* Returns true if the name is that of an adapter that this machine cannot run. */
 static bool is_unusable(const char *name)
 {
     char reason[ADAPTER_REASON_BYTES];

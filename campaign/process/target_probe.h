@@ -1,12 +1,12 @@
-/* Whether a target takes a setup, asked in a process of its own before anything runs: a target that
- * crashes or never returns when it is opened takes nothing else with it. */
+/* Asks whether a target accepts a setup, in a process of its own and before anything runs.  A
+ * target that crashes or never returns when it is opened damages nothing else. */
 #ifndef CAMPAIGN_PROCESS_TARGET_PROBE_H
 #define CAMPAIGN_PROCESS_TARGET_PROBE_H
 
 #include "campaign/base/message.h"
 #include "harness/run/run.h"
 
-/* What the target said when it was opened. */
+/* What the target reported when it was opened. */
 struct target_probe {
     bool has_programs;                   /* it loads and executes programs */
     bool has_regions;                    /* it takes its memory in regions */

@@ -55,8 +55,8 @@ struct sweep_campaign {
 
 /* --- in the child: the list --- */
 
-/* How much a list asks of the device: kinds of call first, then the rarest kind, then all.  A list
- * that breaks a promise by itself comes last. */
+/* Scores how much a list asks of the device: the number of kinds of call first, then the count of
+ * the rarest kind, then all calls.  A list that breaks a promise by itself comes last. */
 static void list_score(const struct trial *trial, uint64_t score[3])
 {
     const struct run_totals *totals = &trial->totals;
@@ -282,8 +282,8 @@ static bool sweeper_init(struct sweeper *sweeper, const struct part *part)
     return sweeper->shared != NULL && sweeper->list != NULL && sweeper->words != NULL;
 }
 
-/* What it told counts, however it ended: what is in the pipe, too.  A process that the target left
- * behind may hold that open. */
+/* Ends the sweeper's process.  All that it reported counts, also what is still in the pipe. A
+ * process that the target left behind may hold the pipe open. */
 static int sweeper_bury(struct sweeper *sweeper)
 {
     bool was_alive = false;

@@ -19,7 +19,7 @@ struct sweep_note {
     struct op_list ops; /* empty: it is of open() */
 };
 
-/* What a part came to; valid until sweeps_destroy. */
+/* The outcome of a part; valid until sweeps_destroy(). */
 struct sweep_part {
     const struct sweep_result *result;
     const struct sweep_note *notes; /* note_count of them, in the order in which they were found */

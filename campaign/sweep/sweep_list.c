@@ -1,4 +1,4 @@
-/* What the sweep of one list came to: its findings, and its counts. */
+/* The results of the sweep of one list: its findings, and its counts. */
 #include "campaign/base/repro.h"
 #include "campaign/process/shrink_process.h"
 #include "campaign/sweep/private/sweep_parts.h"
@@ -97,7 +97,7 @@ static bool write_list(struct sweeping *sweeping, const struct sweep_note *note,
     return repro_write(sweeping->path, &repro) == EXIT_KEPT;
 }
 
-/* What broke while the target was opened has no list. */
+/* Saves the list of a note. A promise that broke while the target was opened has no list. */
 static bool save_note(struct sweeping *sweeping, const struct part *part,
                       const struct sweep_note *note, struct report_finding *finding)
 {

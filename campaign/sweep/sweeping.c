@@ -184,7 +184,7 @@ static enum exit_code sweep_plan(const struct run_options *options, const struct
     return code;
 }
 
-/* What the job says of a part, as for the command line; fills in how long its list is. */
+/* Checks a part as the job describes it, like the command line, and fills in its list's length. */
 static enum exit_code check_part(const char *job, struct part *part)
 {
     if (!part->has_op_count_max) {

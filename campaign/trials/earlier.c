@@ -25,13 +25,13 @@ void earlier_deinit(struct earlier *earlier)
 
 /* --- in the child --- */
 
-/* What the child works on. */
+/* The context of the child. */
 struct work {
     const struct plan *plan;
     const struct earlier_task *tasks; /* count of them */
     size_t count;
 };
-/* What it says of each task; setup and ops follow. */
+/* The child's answer for each task; setup and ops follow. */
 struct answer {
     uint64_t task; /* its number */
     uint64_t run_count, op_count;

@@ -1,5 +1,5 @@
-/* What a worker's process ran before a trial, as op lists: regenerated from plan and tasks in a
- * fresh process, one after the other, as the worker ran them. */
+/* Rebuilds the op lists that a worker's process ran before a trial, from plan and tasks.  A fresh
+ * process runs them one after the other, as the worker did. */
 #ifndef CAMPAIGN_TRIALS_EARLIER_H
 #define CAMPAIGN_TRIALS_EARLIER_H
 
@@ -7,7 +7,7 @@
 #include "campaign/process/attempt.h"
 #include "campaign/trials/earlier_tasks.h"
 
-/* Of more runs the last ones are known. */
+/* The most lists that are known; if there were more runs, these are the last ones. */
 enum { EARLIER_LIST_COUNT_MAX = 4096 };
 
 /* lists: count of them, one for each run of a trial's list: a trial that was run again, or under

@@ -1,5 +1,5 @@
-/* What a worker leaves behind when its target takes it down: how, the ops that were chosen so far,
- * and what they had shown by then. */
+/* The state that a worker leaves behind when its target ends it: how it died, the ops chosen so
+ * far, and what they had shown by then. */
 #ifndef CAMPAIGN_TRIALS_LAST_WORDS_H
 #define CAMPAIGN_TRIALS_LAST_WORDS_H
 

@@ -31,7 +31,7 @@ void repeated_deinit(struct repeated *repeated)
     earlier_deinit(&repeated->earlier);
 }
 
-/* Whether the time, the tries or the user's patience is over. */
+/* Returns true if the time or the tries are used up, or the user asked to stop. */
 static bool is_over(const struct search *search)
 {
     return search->is_stopped || search->tries_left == 0 || clock_now_ns() >= search->end_ns ||
@@ -118,7 +118,7 @@ static void cut_lists(struct search *search, struct earlier *earlier)
     }
 }
 
-/* Whether it shows without those from start to end; then they go. */
+/* Returns true if it shows without the lists from start to end; then these are dropped. */
 static bool drops(struct search *search, size_t start, size_t end)
 {
     const size_t count = search->count - (end - start);
@@ -168,7 +168,7 @@ static bool is_proved(struct search *search)
     return is_shown;
 }
 
-/* The same without the ops behind the one that broke, if that shows it, too. */
+/* Like is_proved(), without the ops behind the one that broke, if that shows it, too. */
 static bool is_proved_short(struct search *search)
 {
     const struct op_list *whole = search->ops;

@@ -1,5 +1,5 @@
-/* Whether a finding shows again: its list alone in a fresh process, or only behind the trials that
- * its worker's process ran before. */
+/* Finds out whether a finding shows again: its list alone in a fresh process, or only behind the
+ * trials that its worker's process ran before. */
 #ifndef CAMPAIGN_TRIALS_REPEATED_H
 #define CAMPAIGN_TRIALS_REPEATED_H
 

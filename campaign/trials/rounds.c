@@ -46,7 +46,7 @@ static bool is_long(const struct part *part)
     return rounds_stride(part) >= LONG_STRIDE;
 }
 
-/* Where all scenarios are long there is nothing to wait for. */
+/* Returns how many rounds a long scenario waits: none if all scenarios are long. */
 static uint64_t choose_long_wait(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->count; i++) {

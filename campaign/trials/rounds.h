@@ -10,7 +10,7 @@
  * time is not over before it was seen. */
 size_t rounds_first_part(const struct plan *plan);
 size_t rounds_next_part(const struct plan *plan, size_t part);
-/* Its place in a round. */
+/* Returns the part's place in a round. */
 size_t rounds_turn(const struct plan *plan, size_t part);
 
 /* The most ops that a trial of the part has. */
@@ -19,15 +19,15 @@ uint64_t rounds_op_count(const struct part *part);
  */
 uint64_t rounds_stride(const struct part *part);
 
-/* What most trials find they find in the first rounds: very long ones wait so many for these, lanes
- * included. */
+/* Most trials find something in the first rounds, if ever.  Very long ones wait this many rounds
+ * for the others, lanes included. */
 enum { ROUNDS_LONG_WAIT = 64 };
 
 /* The round to which the i-th trial here of that part belongs; those of its head start to the
  * first. */
 uint64_t rounds_of(const struct plan *plan, size_t index, uint64_t i);
 
-/* Whether the results of one trial count before those of another. */
+/* True if the results of one trial count before those of another. */
 bool rounds_count_before(const struct plan *plan, const struct task *a, const struct task *b);
 
 #endif

@@ -96,7 +96,7 @@ static bool is_same_kind(const struct explained *one, const struct verdict *verd
                                              : strcmp(one->mechanism, verdict->mechanism) == 0);
 }
 
-/* How many like it count before the task. */
+/* Returns how many verdicts of its kind count before the task. */
 static uint64_t count_explained(const struct plan *plan, const struct task *task,
                                 const struct verdict *verdict)
 {

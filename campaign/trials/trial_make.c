@@ -93,7 +93,7 @@ static uint64_t count_saved(const struct trial_result_head *head, enum verdict_k
     return count;
 }
 
-/* Whether a premature OOM of that mechanism was saved: in this run, or under another schedule. */
+/* Returns true if a premature OOM of that mechanism was saved, here or under another schedule. */
 static bool has_saved_premature(const struct trial_result_head *head, const char *mechanism)
 {
     for (size_t i = 0; i < head->saved_count; i++) {
@@ -116,7 +116,7 @@ static bool is_new_finding(const struct trial_result_head *head, const struct ru
            !has_saved_premature(head, verdict->mechanism);
 }
 
-/* Whether the OOM leaves the trial with its certificate. */
+/* Returns true if the OOM leaves the trial with its certificate. */
 static bool is_wanted(const struct trial_result_head *head, enum verdict_kind kind, bool is_new)
 {
     const uint64_t saved = count_saved(head, kind);
@@ -200,7 +200,7 @@ static void append_verdict_line(struct listening *listening, const struct run *r
     }
 }
 
-/* Whether more of its lists may be saved for a justified OOM, or all of it is kept. */
+/* Returns true if more lists may be saved for a justified OOM, or the trial is kept whole. */
 static bool is_diagnosing(const struct trial_result_head *head)
 {
     return head->task.is_kept || (head->task.is_diagnosed && count_saved(head, VERDICT_JUSTIFIED) <
@@ -272,7 +272,7 @@ static void note_verdict(void *context, const struct run *run, const struct verd
     }
 }
 
-/* Of the trials that are run again so many have their list run at twice the size: two runs more. */
+/* One in TWICE_PERIOD of the trials run again also runs its list at twice the size: 2 runs more. */
 enum { TWICE_PERIOD = 2 };
 
 /* A trial with lanes is represented by one more run of its list, as its schedule is by default. */

@@ -153,7 +153,7 @@ static bool unpack_head(struct rest *rest, struct trial_result_head *head)
            rest_take(rest, head->saved, head->saved_count * sizeof head->saved[0]);
 }
 
-/* Whether the lengths add up to the bytes behind the head. */
+/* Returns true if the lengths add up to the bytes behind the head. */
 static bool has_length(const struct trial_result_head *head, uint64_t left)
 {
     const uint64_t setup_bytes = head->has_list ? sizeof(struct setup) : 0;

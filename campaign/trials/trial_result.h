@@ -1,5 +1,5 @@
-/* What one trial of a run gave: made in a worker, sent to the parent as bytes, merged there in
- * the order of the trials. */
+/* The result of one trial: made in a worker, sent to the parent as bytes, and merged there in the
+ * order of the trials. */
 #ifndef CAMPAIGN_TRIALS_TRIAL_RESULT_H
 #define CAMPAIGN_TRIALS_TRIAL_RESULT_H
 
@@ -23,8 +23,8 @@ enum trial_result_end {
     TRIAL_RESULT_FAILED /* a CHECK of ours failed: a fault of hbmstress, no finding; reason */
 };
 
-/* Of the OOMs of one trial so many leave it with their certificates: the first that stay unknown
- * (no part saves more), the first justified ones of the first trials (a sample), the first
+/* The number of OOMs of one trial that leave it with their certificates: the first that stay
+ * unknown (no part saves more), the first justified ones of the first trials (a sample), the first
  * premature one of each finding, and the first disputed one. */
 enum {
     TRIAL_RESULT_UNKNOWN_COUNT_MAX = 5,
@@ -93,8 +93,8 @@ struct trial_result {
     struct setup setup;
     struct op_list ops; /* of the finding that is selected, else of the trial */
     struct op_list lists[RUN_FINDING_COUNT_MAX]; /* as in struct trial */
-    /* Of a trial that met such an OOM before its list was dealt to lanes: that list.  Else empty:
-     * ops begins with it (trial_result_until_oom). */
+    /* The list of a trial that met such an OOM before its list was dealt to lanes.  Otherwise
+     * empty: ops begins with it (trial_result_until_oom). */
     struct op_list oom_ops;
     struct writing all;          /* a JSON line for each OOM but a premature one */
     struct writing notable;      /* those of them that are not justified */
@@ -138,8 +138,8 @@ void trial_result_compare_with(struct fresh *fresh);
 void trial_result_make(const struct plan *plan, const struct task *task, struct last_words *words,
                        struct trial_result *trial_result);
 
-/* What is left of a trial whose worker died or was stopped; words->death says how.  What it had
- * found before comes after that; of its totals only the verdicts on these findings are known. */
+/* Makes the result of a trial whose worker died or was stopped; words->death says how.  What it had
+ * found before comes after that.  Its totals have only the verdicts on these findings. */
 void trial_result_make_dead(const struct task *task, const struct last_words *words,
                             struct trial_result *trial_result);
 

@@ -1,10 +1,10 @@
-/* What is left of a trial whose worker died or was stopped. */
+/* Makes the result of a trial whose worker died or was stopped. */
 #include "campaign/trials/trial_result.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Of the process's end: how the trial ended, and the verdict on it. */
+/* Notes how the trial ended when its process did, and the verdict on that. */
 static void note_death(const struct last_words *words, struct trial_result_head *head)
 {
     const struct death *death = &words->death;
@@ -39,7 +39,7 @@ static bool is_sound(const struct run_finding *finding, uint64_t op_count)
            memchr(finding->message, '\0', sizeof finding->message) != NULL;
 }
 
-/* What the trial had found before it died, of which the death is not the first sign. */
+/* Notes what the trial had found before it died: the death may not be the first sign of it. */
 static void note_earlier(const struct last_words *words, struct trial_result_head *head)
 {
     const struct run_findings *earlier = &words->findings;

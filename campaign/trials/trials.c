@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-/* Of a part's trials those below `taken` count; those from there to `started` run or wait to be
- * taken.  With shards a part's i-th trial here is trial number i * shard_count + shard_index of the
- * whole campaign. */
+/* The progress of a part.  Its trials below `taken` count; those from there to `started` run or
+ * wait to be taken.  With shards a part's i-th trial here is trial number i * shard_count +
+ * shard_index of the whole campaign. */
 struct progress {
     uint64_t started, taken;
     uint64_t waiting_op_max;  /* the most ops that those in between can have */
@@ -124,9 +124,9 @@ static bool is_sampled(uint64_t replay_sample, uint64_t part, uint64_t trial)
     return replay_sample > 0 && is_turn(replay_sample, 0, part, trial);
 }
 
-/* Of the first part, and of one in EARLY_PERIOD, the fourth, the sixteenth and so on, as short runs
- * have few trials; then one of four times as many as are run again, as each takes a process and a
- * run. */
+/* One trial in four times the replay sample is compared, as each takes a process and a run.  As
+ * short runs have few trials, the fourth, the sixteenth and so on also are, in every
+ * EARLY_PERIOD-th part. */
 enum { EARLY_PERIOD = 8, COMPARED_FIRST = 3 };
 
 static bool is_compared(uint64_t replay_sample, uint64_t part, uint64_t trial)
@@ -189,7 +189,7 @@ bool trials_next(struct trials *trials, struct task *task)
     return true;
 }
 
-/* What was started of it beyond the trials that count is forgotten. */
+/* Finishes a part, and forgets what was started of it beyond the trials that count. */
 static void finish_part(struct trials *trials, struct progress *progress)
 {
     trials->started -= progress->started - progress->taken;
@@ -228,7 +228,7 @@ static bool find_next_to_count(struct trials *trials)
         const uint64_t part_stride = rounds_stride(&trials->plan->parts[i]);
         stride_max = part_stride > stride_max ? part_stride : stride_max;
     }
-    /* As many rounds without a part to go on with: all are done. */
+    /* After this many rounds without a part to go on with, all parts are done. */
     for (uint64_t i = 0; i <= (stride_max + ROUNDS_LONG_WAIT + 1) * trials->plan->count; i++) {
         const struct progress *progress = &trials->parts[trials->part];
         const bool is_its_round = rounds_of(trials->plan, trials->part, progress->taken) ==
@@ -324,8 +324,8 @@ struct trials_mark trials_save(const struct trials *trials, struct trials_progre
 /* Rounds of so many trials are never reached; beyond, their numbers would not fit. */
 #define TRIAL_COUNT_MAX (UINT64_C(1) << 40)
 
-/* Whether a part that is not finished has counted all of its trials before the mark, and no other.
- */
+/* Returns true if an unfinished part has counted all of its trials before the mark, and no
+ * other. */
 static bool is_at_mark(const struct plan *plan, size_t i, const struct trials_mark *mark,
                        uint64_t taken)
 {

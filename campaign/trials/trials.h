@@ -11,7 +11,7 @@ struct trials;
 /* window: how many trials may be ahead of the next one that counts. */
 struct trials *trials_create(const struct plan *plan, uint64_t replay_sample, uint64_t window);
 void trials_destroy(struct trials *trials);
-/* What was started and taken adds up over the parts, and what waits is between the two. */
+/* True if what was started and taken adds up over the parts, and what waits is between the two. */
 bool trials_invariants_hold(const struct trials *trials);
 
 /* The next task that can be run now: its bound on ops is known for certain.  False: none, for now
@@ -27,11 +27,11 @@ bool trials_take(struct trials *trials, struct trial_result *trial_result);
 
 /* No more tasks: what was started still counts, up to the first trial in order that was not. */
 void trials_stop(struct trials *trials);
-/* The same for one part. */
+/* Like trials_stop(), for one part. */
 void trials_finish(struct trials *trials, size_t part);
 
-/* Where a campaign stands: enough for another process to go on after the trials that count so far.
- */
+/* The state from which another process can go on with a campaign, after the trials that count so
+ * far. */
 struct trials_progress {
     uint64_t taken, op_count, elapsed_ns;
     bool is_finished;
@@ -41,7 +41,7 @@ struct trials_mark {
 };
 /* parts: one per part of the plan. */
 struct trials_mark trials_save(const struct trials *trials, struct trials_progress *parts);
-/* Whether trials of that plan can have come there: a file may say anything. */
+/* True if trials of that plan can have come there: a file may say anything. */
 bool trials_can_restore(const struct plan *plan, const struct trials_mark *mark,
                         const struct trials_progress *parts);
 /* trials is as created, and trials_can_restore. */

@@ -60,13 +60,13 @@ uint32_t workers_wanted(const struct run_options *options)
     return processors > WORKER_COUNT_DEFAULT_MAX ? WORKER_COUNT_DEFAULT_MAX : (uint32_t)processors;
 }
 
-/* What the process of a worker begins with. */
+/* The context with which the process of a worker begins. */
 struct beginning {
     const struct workers *workers;
     struct last_words *words;
 };
 
-/* What is sent is not needed any more: the two processes together hold a long list once. */
+/* Releases what was sent, so that the two processes together hold a long list only once. */
 static void forget_sent(const char *bytes, size_t length)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -329,9 +329,9 @@ static void take_answer(struct workers *workers, struct worker *worker,
         guest_output_take(worker->child.output, &trial_result->output);
     }
     writing_clear(&worker->input);
-    /* Its lanes stand where they waited, and what they hold is lost: the next trial would wait,
-     * too.
-     */
+    /* Its lanes still wait, and what they hold is lost:
+     * the next trial would wait, too.  So the worker
+     * ends. */
     if (trial_result->head.totals.not_modelled > 0) {
         end_worker(worker, NULL);
     }
@@ -373,7 +373,7 @@ static void forgive_absence(struct workers *workers)
     const uint64_t absent_ns = workers->looked_ns == 0 ? 0 : now_ns - workers->looked_ns;
     for (uint32_t i = 0; i < workers->count && absent_ns > ABSENCE_NS; i++) {
         struct worker *worker = &workers->workers[i];
-        /* One that began meanwhile begins now. */
+        /* A trial that began meanwhile counts as begun now. */
         worker->start_ns = now_ns - worker->start_ns < absent_ns ? now_ns
                                                                  : worker->start_ns + absent_ns;
     }
@@ -468,7 +468,7 @@ enum workers_result workers_take(struct workers *workers, int wait_ms,
     return stop_late_one(workers, trial_result);
 }
 
-/* Whether it is in the call that was seen first so long ago. */
+/* Returns true if the worker is still in the call that was first seen at least so long ago. */
 static bool is_in_long_call(const struct worker *worker, uint64_t call_ns_min)
 {
     const struct call_progress *progress = &worker->words->death.progress;

@@ -7,7 +7,7 @@
 
 struct workers;
 
-/* As many as asked for, or one per processor. */
+/* Returns as many as were asked for, or one per processor. */
 uint32_t workers_wanted(const struct run_options *options);
 
 /* Forks count workers that know the plan, which must outlive them.  timeout_ns: how long one trial

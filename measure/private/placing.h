@@ -16,14 +16,14 @@ struct placing {
 
 /* Keeps the plan in starts where it is smaller, bytes long, than the best one. */
 void placing_offer(struct placing *placing, uint64_t bytes);
-/* Whether no plan can be smaller, or nothing is left to spend. */
+/* True if no plan can be smaller, or nothing is left to spend. */
 bool placing_is_over(const struct placing *placing);
 /* The lowest start at or above from, for that life. */
 uint64_t placing_start(const struct life *life, uint64_t from);
 /* Spends it; false when less than that was left. */
 bool placing_spend(struct placing *placing, uint64_t work);
 
-/* As an allocator would, op by op, in time or against it. */
+/* Makes plans as an allocator would, op by op, in time or against it. */
 void placing_sweep(struct placing *placing);
 /* One life after the other, in any order, between those that are placed. */
 void placing_orders(struct placing *placing);

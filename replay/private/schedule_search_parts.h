@@ -9,7 +9,7 @@
 #include "present/terminal.h"
 #include "recording/recording.h"
 
-/* What the child leaves behind, whatever becomes of it; shared with it. */
+/* The results that the child leaves even if it dies, in memory shared with it. */
 struct search_state {
     struct lanes_found found;
     struct run_totals totals;

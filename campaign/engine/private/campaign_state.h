@@ -96,7 +96,7 @@ void campaign_report_shrunk_dispute(struct campaign *campaign,
 /* Counts the findings of a trial; those worth it go into the queue.  The gravest is selected
  * behind. */
 void campaign_take_findings(struct campaign *campaign, struct trial_result *trial_result);
-/* Whether the queue has one that waits, or is shrunk now. */
+/* True if an entry of the queue waits, or is being shrunk. */
 bool campaign_is_shrinking(struct campaign *campaign);
 /* Begins to shrink the first of the queue in the background, unless it is at it. */
 void campaign_begin_shrinking(struct campaign *campaign);
@@ -110,7 +110,7 @@ void campaign_report_entries(struct campaign *campaign);
 
 /* --- campaign_unrepeated.c --- */
 
-/* Whether the verdict of the trial counts only if it can be repeated: nobody scheduled the lanes,
+/* True if the verdict of the trial counts only if it can be repeated: nobody scheduled the lanes,
  * and it is no crash, hang or overrun. */
 bool campaign_may_be_unrepeated(const struct campaign *campaign,
                                 const struct trial_result *trial_result);
@@ -118,7 +118,7 @@ bool campaign_may_be_unrepeated(const struct campaign *campaign,
  * empty. */
 bool campaign_repeats(const struct campaign *campaign, const struct trial_result *trial_result,
                       struct op_list *shown);
-/* How many verdicts of that signature the trial has. */
+/* Returns how many verdicts of that signature the trial has. */
 uint64_t campaign_verdict_count(const struct trial_result *trial_result, const char *signature);
 /* The verdict, counted as a finding, is none after all: it counts as unrepeated. */
 void campaign_end_unrepeated(struct campaign *campaign, const struct shrink_entry *entry,
@@ -175,7 +175,7 @@ bool campaign_put(void *context, const struct report_sink *sink, enum report_kin
 void campaign_note_failure(struct campaign *campaign);
 /* results.jsonl and the lists that are kept are so large that what is not notable is left out. */
 bool campaign_results_are_full(const struct campaign *campaign);
-/* What is said of a trial's verdict, as far as every one has it. */
+/* Returns the report of a trial's verdict, with the members that every verdict has. */
 struct report_finding campaign_finding(const struct campaign *campaign,
                                        const struct trial_result *trial_result,
                                        const struct verdict *verdict, const char *message);
@@ -183,7 +183,7 @@ struct report_finding campaign_finding(const struct campaign *campaign,
 void campaign_add_files(struct report_finding *finding, const struct repro_store_paths *paths,
                         const struct saved_repro *saved);
 
-/* How it shows again, and the line for it, in *replay.  The caller frees finding->repeats. */
+/* Adds its repeats, and appends its replay line to *replay.  The caller frees finding->repeats. */
 void campaign_add_repeats(const struct campaign *campaign, struct report_finding *finding,
                           const struct shrink_entry *entry, struct writing *replay);
 

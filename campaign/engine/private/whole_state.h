@@ -12,7 +12,7 @@ struct whole_line {
     uint64_t trial, position; /* of the lines of its shard */
 };
 
-/* All lines about one trial, in their order. */
+/* All lines about one trial, in order. */
 struct whole_trial {
     const struct whole_line *lines; /* line_count of them, 1 or more */
     size_t line_count;
@@ -20,7 +20,7 @@ struct whole_trial {
     uint64_t trial;
 };
 
-/* Of a verdict that waits to be shrunk in the whole, or was. */
+/* A verdict that waits to be shrunk in the whole, or that was shrunk. */
 struct whole_entry {
     struct result_line
         line; /* of its shard, where it was only counted there; length 0: it was not */
