@@ -124,7 +124,7 @@ static struct open_block *find_gone(struct bug_calls *calls, const struct model 
     return first;
 }
 
-/* Adds the frees that ended in the op, before the op's own request: a drain comes first. */
+/* Adds the frees of blocks that ended in the op, before its own request: a drain comes first. */
 static void add_frees(struct bug_calls *calls, const struct model *model, uint32_t number)
 {
     struct open_block *blocks = open_blocks(calls);
@@ -141,7 +141,7 @@ static void refuse_op(struct bug_calls *calls, const struct op *op, uint32_t num
              op_kind_info((enum op_kind)op->kind)->name, why);
 }
 
-/* Returns true if an allocator can be shown the kind: it is a call, or nothing that it sees. */
+/* Returns true if the kind is a call of an allocator, or one that the allocator does not see. */
 static bool may_be_shown(enum op_kind kind)
 {
     switch (kind) {

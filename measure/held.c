@@ -1,6 +1,6 @@
 #include "measure/held.h"
 
-/* The contract and the target that held_make() was given last. */
+/* The arguments that held_make() got last. */
 static struct held held_now;
 static const struct target *target_now;
 

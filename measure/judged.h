@@ -38,9 +38,9 @@ struct judged {
 void judged_run(const struct target *target, const struct setup *setup, const struct op_list *ops,
                 struct judged *judged, uint8_t *answers);
 
-/* Finds the first request of the list that the target does not serve on a device of the setup,
- * keeping every promise. Stops there and returns its number; ops->count when all are served;
- * OP_NONE when the target does not accept the setup. */
+/* Finds the first op of the list whose request the target does not serve, or at which it breaks a
+ * promise, on a device of the setup.  Stops there and returns its number; ops->count when all are
+ * served; OP_NONE when the target does not accept the setup. */
 uint32_t judged_first_refused(const struct target *target, const struct setup *setup,
                               const struct op_list *ops);
 

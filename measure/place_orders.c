@@ -219,8 +219,7 @@ static void improve(struct orders *orders, uint64_t kept_bytes)
     }
 }
 
-/* Returns the life with the lowest floor that is not placed; of equals the heaviest, then the
- * first. */
+/* Returns the unplaced life with the lowest floor; of equals the heaviest, then the first. */
 static uint32_t choose_lowest(const struct orders *orders, const uint64_t *floors, int way)
 {
     const struct placing *placing = orders->placing;

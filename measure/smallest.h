@@ -14,8 +14,7 @@ struct smallest_search {
     uint64_t step_bytes;      /* only multiples are tried; at least 1 */
     uint64_t precision_bytes; /* it ends when no untried capacity is further than this below the one
                                  that serves, or at one step */
-    /* Returns true if a device of that capacity serves the list.  *goes_on = false ends the
-     * search. */
+    /* True if a device of that capacity serves the list.  *goes_on = false ends the search. */
     bool (*serves)(void *context, uint64_t capacity_bytes, bool *goes_on);
     void *context;
 };

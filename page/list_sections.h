@@ -8,11 +8,9 @@
 /* Each appends HTML. */
 /* The verdict of the run in one line, and what was run. */
 void list_sections_head(const struct list_run *run, struct writing *html);
-/* Appends what the file does not say and the importer assumed for the list; nothing if there is
- * none. */
+/* Appends what the importer assumed, as the file does not say it; nothing if it assumed nothing. */
 void list_sections_assumed(const struct list_run *run, struct writing *html);
-/* Appends the places where scripts draw the run whose data is `data`; against: the data of another
- * run, or NULL. */
+/* Appends where scripts draw the run whose data is `data`; against: another run's data, or NULL. */
 void list_sections_pictures(const struct list_run *run, const char *data, const char *against,
                             struct writing *html);
 /* Each out-of-memory and broken promise. */

@@ -11,7 +11,7 @@ enum part_kind { PART_HEAD, PART_AGAINST, PART_OOMS, PART_MEMORY, PART_TABLES, P
 static const char *const part_names[PART_COUNT] = {
     "The verdict", "The comparison", "Why memory ran out", "Memory in use", "What was run"};
 
-/* Returns how many bytes the sections of a page may have. */
+/* Returns how many bytes of the page are left for its sections. */
 static size_t measure_room(const struct writing *html)
 {
     struct writing end;

@@ -1,5 +1,4 @@
-/* Makes the page of `report` from its PATH: each kind of PATH appends its sections to the open
- * page. */
+/* Makes the page of `report`: each kind of PATH appends its own sections to the open page. */
 #ifndef PAGE_REPORT_PAGE_H
 #define PAGE_REPORT_PAGE_H
 
@@ -25,8 +24,7 @@ struct page_options {
  */
 enum exit_code report_campaign(const struct page_options *options, struct writing *html);
 
-/* Like report_campaign(), for a list or a field file, which is run on its target in a process of
- * its own. */
+/* Like report_campaign(), for a list or field file; its own process runs it on the target. */
 enum exit_code report_list(const struct page_options *options, struct writing *html);
 
 /* Appends the data of one run (reports/page/README.md) of the file, for a page that shows more than

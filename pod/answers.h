@@ -1,5 +1,4 @@
-/* Compares how ranks were answered to requests that all of a group make (spmd=), and notes where
- * they differ. */
+/* Compares how ranks were answered to requests that all of a group make (spmd=). */
 #ifndef POD_ANSWERS_H
 #define POD_ANSWERS_H
 

@@ -73,7 +73,7 @@ void frame_set_text(struct frame *frame, const char *text);
 /* Writes it all.  False: the other end is gone. */
 bool frame_send(int file, const struct frame *frame);
 
-/* The state of the next frame while it arrives.  Zero is a valid start. */
+/* The part of the next frame that has arrived.  Zero is a valid start. */
 struct frame_inbox {
     size_t length;
     struct frame frame;

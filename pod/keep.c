@@ -19,8 +19,7 @@
 #include <unistd.h>
 
 enum { STRANGER_COUNT_MAX = 64, TICK_MS = 20 };
-/* The time in which a peer that connected must name itself, and in which one must end when
- * asked. */
+/* How long a peer may take to name itself once connected, and to end once asked. */
 #define STRANGER_NS UINT64_C(10000000000)
 #define QUIT_NS UINT64_C(2000000000)
 

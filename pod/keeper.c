@@ -421,8 +421,7 @@ static bool is_in_vain(const struct keeper *keeper, const struct meeting *meetin
     return (find_awaited(keeper, missing) & ~ranks_that(keeper, is_waiting)) == 0;
 }
 
-/* Gives up all meetings that wait in vain.  Each end may make another one vain, so this is
- * repeated. */
+/* Gives up meetings that wait in vain; as one that ends may make others vain, asks again. */
 static void give_up_all(struct keeper *keeper)
 {
     for (size_t i = 0; i < keeper->meeting_count; i++) {

@@ -373,8 +373,7 @@ static bool has_spmd(const struct op_list *ops)
     return i < ops->count;
 }
 
-/* Asks the first host of the job for its promises: which answers must be alike follows from
- * them. */
+/* Asks the first host of the job for its promises: they decide which answers must be alike. */
 static void ask_first_host(struct rank_run *rank)
 {
     static struct setup setup;

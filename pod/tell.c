@@ -109,8 +109,7 @@ static void append_ranks(struct writing *text, uint64_t ranks)
     }
 }
 
-/* Appends which of the awaited ranks was refused, and so did not join a collective of this
- * group. */
+/* Appends which awaited ranks were refused, and so did not join a collective of this group. */
 static void append_missed(struct writing *text, struct keeper *keeper,
                           const struct keeper_wait *wait)
 {

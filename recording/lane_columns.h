@@ -1,5 +1,4 @@
-/* Prints what every lane did in one run, as columns: a row for each turn, from one switch to the
- * next. */
+/* Prints what every lane did in one run, as columns.  A row is one turn, between two switches. */
 #ifndef RECORDING_LANE_COLUMNS_H
 #define RECORDING_LANE_COLUMNS_H
 

@@ -144,8 +144,7 @@ static bool is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Accepts a file without a list if that can be explained and the caller allows it; otherwise
- * fails. */
+/* Accepts a file without a list if it can be explained and the caller allows that; else fails. */
 static enum exit_code accept_without_list(const char *path, enum import_result result,
                                           const struct import_error *error, struct import *import,
                                           struct recording *recording)
@@ -248,8 +247,7 @@ static enum exit_code choose_capacity(const char *path, struct setup *setup)
     return EXIT_KEPT;
 }
 
-/* Finds the target.  A path on the command line is relative to the user's folder; a path in the
- * list, to the list's. */
+/* Finds the target.  Its path is relative to the user's folder, or in a list to the list's. */
 static enum exit_code find_target(const char *path, const struct recording_options *options,
                                   struct recording *recording)
 {

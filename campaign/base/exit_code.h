@@ -15,7 +15,7 @@ enum exit_code {
     EXIT_HARNESS = 4 /* the harness itself failed: no disk, a worker that died of our own fault */
 };
 
-/* Return the exit code of totals: when no OOM may stay unknown, and within what is allowed. */
+/* Return the exit code of totals: when nothing may stay unknown, and within what is allowed. */
 enum exit_code totals_exit_code(const struct run_totals *totals);
 enum exit_code totals_exit_code_within(const struct run_totals *totals,
                                        const struct report_allowed *allowed);

@@ -90,7 +90,7 @@ uint64_t plan_trial_seed(const struct part *part, uint64_t trial);
 
 /* --- part.c: one part while the plan is made --- */
 
-/* The wish of a user: what to run, and with which options; trace NULL: the scenario alone. */
+/* What a user wants to run, and with which options; trace NULL: the scenario alone. */
 struct part_wish {
     const struct scenario *scenario;
     const struct trace *trace;
