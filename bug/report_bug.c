@@ -27,7 +27,7 @@ enum { OP_COUNT_SHRUNK = 50, NAME_BYTES = 256, COMMAND_NOT_FOUND = 127 };
 static const char program_name[] = "bug";
 static const char report_name[] = "report.md";
 
-/* The report that is made. The folder gets its name when all is in it. */
+/* The report that is made.  The folder gets its name when all is in it. */
 struct report {
     const struct bug_options *options;
     const struct recording *recording;

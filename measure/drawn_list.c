@@ -35,7 +35,8 @@ static void note_op(void *context, const struct run *run, const struct verdict *
     }
 }
 
-/* The room that remains next to the requests kept so far, as a device without any loss counts. */
+/* The bytes that kept requests hold, in granules, and the rest, as a device without any loss
+ * counts. */
 struct room {
     uint64_t *held_bytes; /* by op; 0 = nothing */
     uint64_t free_bytes, granule_bytes;

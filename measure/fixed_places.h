@@ -1,4 +1,4 @@
-/* Finds how small a device could be if each block had one place for life. The whole list is known,
+/* Finds how small a device could be if each block had one place for life.  The whole list is known,
  * as when compilers plan buffers (dynamic storage allocation).  The exact answer is NP-hard. */
 #ifndef MEASURE_FIXED_PLACES_H
 #define MEASURE_FIXED_PLACES_H

@@ -5,7 +5,7 @@ static uint64_t smaller_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Finds the largest request, starting from one granule: the search varies the size. */
+/* Finds the largest request; the given one has one granule, as the search varies the size. */
 static struct oracle_largest find_largest(const struct model *model, struct oracle *oracle,
                                           struct oom *oom, uint64_t nodes_max)
 {

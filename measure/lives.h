@@ -31,7 +31,7 @@ enum lives_result {
 /* Takes the lives of blocks from the ops [0, op_count) of one host, as if each was served;
  * references name ops.  They count as in needs_find(), except for the stack.  There is one: it
  * lives from the start to the end, with the bytes of the largest.  A donated block goes on under
- * its new name. On failure *lives is empty.  Deinit it in either case. O(ops). */
+ * its new name.  On failure *lives is empty.  Deinit it in either case.  O(ops). */
 enum lives_result lives_take(const struct op_list *ops, size_t op_count, uint32_t host,
                              const struct target_contract *contract, unsigned filler_tag,
                              struct lives *lives);

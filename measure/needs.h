@@ -24,7 +24,7 @@ struct needs {
  * stack counts while its program is loaded or executed, and so does the image of a program that may
  * be evicted.  No device smaller than packed.bytes serves these ops under the contract, whatever
  * moves.  Where nothing may move, a larger one may be needed.  Blocks of filler_tag
- * (setup_filler_tag) count as free. O(ops). */
+ * (setup_filler_tag) count as free.  O(ops). */
 struct needs needs_find(const struct op_list *ops, size_t op_count, uint32_t host,
                         const struct target_contract *contract, unsigned filler_tag);
 

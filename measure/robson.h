@@ -8,7 +8,7 @@
 #include "measure/smallest.h"
 
 /* The requests of the adversary: blocks of smallest bytes, of twice as many, and so on up to
- * largest, with live bytes of them at once. largest is smallest times a power of two; live is a
+ * largest, with live bytes of them at once.  largest is smallest times a power of two; live is a
  * multiple of twice largest. */
 struct robson_game {
     uint64_t smallest_bytes, largest_bytes, live_bytes;

@@ -168,7 +168,7 @@ static void append_change(struct writing *html, const struct measure *measure, d
     writing_append(html, "</td>");
 }
 
-/* Appends a measure that both campaigns have. True: it is worse. */
+/* Appends a measure that both campaigns have.  True: it is worse. */
 static bool append_known(struct writing *html, const struct measure *measure,
                          const struct campaign_lines *now, const struct campaign_lines *before)
 {

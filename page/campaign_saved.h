@@ -1,4 +1,4 @@
-/* Reads the state that a campaign saved in its folder to go on with, for a page. The folder may
+/* Reads the state that a campaign saved in its folder to go on with, for a page.  The folder may
  * come from a stranger: no link is followed, and each field is checked (checkpoint.h). */
 #ifndef PAGE_CAMPAIGN_SAVED_H
 #define PAGE_CAMPAIGN_SAVED_H

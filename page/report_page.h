@@ -5,7 +5,7 @@
 #include "harness/base/writing.h"
 #include "recording/recording.h"
 
-/* How to make a page. Texts belong to the caller.  The functions give the words of the page: */
+/* How to make a page.  Texts belong to the caller.  The functions give the words of the page: */
 enum { PAGE_WHY_BYTES = 512 };
 struct page_options {
     struct recording_options reading;

@@ -1,5 +1,5 @@
 /* Merges what the ranks left into one list: the ops of each rank in their order, and the arrivals
- * at collectives in the order in which they came. An op is placed where the next arrival of its
+ * at collectives in the order in which they came.  An op is placed where the next arrival of its
  * rank needs it; so all that a rank waited for comes before what it did next. */
 #include "campaign/base/file.h"
 #include "campaign/base/ops_output.h"

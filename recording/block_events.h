@@ -24,8 +24,8 @@ void block_events_leave_out_holes(struct block_events *block_events);
 bool block_events_take(struct block_events *block_events, const struct run *run,
                        const struct verdict *verdict);
 
-/* Return the state after the last op: blocks by host and address (*count of them; not the
- * caller's); the reserved bytes of each of OP_HOST_COUNT_MAX hosts; the virtual time. */
+/* Return, after the last op: the blocks, sorted by host and address (*count of them, owned by
+ * block_events); each host's reserved bytes (OP_HOST_COUNT_MAX of them); the virtual time. */
 const struct export_block *block_events_blocks(struct block_events *block_events, size_t *count);
 const uint64_t *block_events_reserved(const struct block_events *block_events);
 uint64_t block_events_now_ns(const struct block_events *block_events);

@@ -8,7 +8,7 @@
 #include "formats/formats.h"
 #include "harness/run/run.h"
 
-/* How to read a file. Texts belong to the caller. */
+/* How to read a file.  Texts belong to the caller. */
 struct recording_options {
     const struct run_options *run;                     /* what goes over the setup of the file */
     const char *format;                                /* by name; NULL: it is recognised */
@@ -44,7 +44,7 @@ struct recording {
  * one message; deinit in both cases. */
 enum exit_code recording_read(const char *path, struct recording_options options, bool any_format,
                               struct recording *recording);
-/* Like recording_read() of every format, and of a directory of logs.  Three files without a list
+/* Like recording_read() with any_format, also for a directory of logs.  Three files without a list
  * are no failure here: a compiler's report of which none can be made; a log that reports something
  * other than an out-of-memory; a log of one that no importer reads.  why_no_list then says what is
  * missing, and there are no ops and no target. */

@@ -295,7 +295,8 @@ static void print_shortages(struct replaying *replaying)
     output_text(&replaying->output, &replaying->text);
 }
 
-/* Runs the lists of --after, so that the target is in the same state. Nothing of them is judged. */
+/* Runs the lists of --after, so that the target is in the same state.  Nothing of them is
+ * judged. */
 static void replay_after(struct replaying *replaying)
 {
     const struct replay_options *options = replaying->options;

@@ -17,11 +17,11 @@ int below_open(const char *directory, const char *name, const char **why);
 bool below_read(const char *directory, const char *name, size_t length_max, struct writing *bytes,
                 const char **why);
 
-/* True if that folder may be written to: none exists yet, or it is a real one. False: *why. */
+/* True if that folder may be written to: none exists yet, or it is a real one.  False: *why. */
 bool below_is_folder(const char *directory, const char *name, const char **why);
 
-/* Returns why an opened file may not be used: it must be a regular file with one name. NULL: it may
- * be used. */
+/* Returns why an opened file may not be used: it must be a regular file with one name.  NULL: it
+ * may be used. */
 const char *below_refusal(int file);
 
 #endif

@@ -1,5 +1,5 @@
-/* Prints the findings of a subcommand where GitHub or GitLab show them next to a change. A campaign
- * does not use this: a reporter writes its documents (present/review.h). */
+/* Prints the findings of a subcommand where GitHub or GitLab show them next to a change.  A
+ * campaign does not use this: a reporter writes its documents (present/review.h). */
 #ifndef CAMPAIGN_ENGINE_ANNOTATE_H
 #define CAMPAIGN_ENGINE_ANNOTATE_H
 

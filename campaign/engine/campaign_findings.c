@@ -25,7 +25,7 @@ static void note_largest(const struct trial_result *trial_result, uint64_t *has_
     }
 }
 
-/* Adds a finding that was not seen before. It counts no verdict yet. */
+/* Adds a finding that was not seen before.  It counts no verdict yet. */
 static struct finding *add_finding(struct campaign *campaign,
                                    const struct trial_result *trial_result, const char *signature)
 {

@@ -49,7 +49,7 @@ static enum exit_code refuse(const char *directory, const char *name, const char
     return message_fail(EXIT_USAGE, "%.3800s/%s: %s", directory, name, why);
 }
 
-/* Checks that a file is no link or the like. A file that was removed since stays removed. */
+/* Checks that a file is no link or the like.  A file that was removed since stays removed. */
 static enum exit_code check_file(void *context, const char *name, const struct finding *finding)
 {
     const char *directory = context, *why;

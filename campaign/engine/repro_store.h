@@ -1,6 +1,6 @@
 /* Saves the verdicts of a run.  For a broken promise it saves the shrunk op list, in a file that
  * replays it, and the certificate of a premature OOM.  For an OOM that stays unknown, or on which
- * our own judges disagree, it saves the list up to it and the certificate. For justified OOMs it
+ * our own judges disagree, it saves the list up to it and the certificate.  For justified OOMs it
  * saves a sample of certificates. */
 #ifndef CAMPAIGN_ENGINE_REPRO_STORE_H
 #define CAMPAIGN_ENGINE_REPRO_STORE_H

@@ -25,7 +25,7 @@ bool result_line_read(struct result_line *line);
 void result_line_forget(struct result_line *line);
 
 /* These search a line that was read, and only its own members, not those nested inside them.  The
- * number is below 2^63; the text belongs to the line. False or NULL: there is none. */
+ * number is below 2^63; the text belongs to the line.  False or NULL: there is none. */
 bool result_line_find_number(const struct result_line *line, const char *key, uint64_t *number);
 const char *result_line_find_text(const struct result_line *line, const char *key);
 /* True if that member is the string `string`. */

@@ -1,5 +1,5 @@
-/* The words of a job file or the command line about ops: which faults the trials get, and how often
- * the generator draws each kind of op. */
+/* Reads the words of a job file or the command line about ops: which faults the trials get, and how
+ * often the generator draws each kind of op. */
 #ifndef CAMPAIGN_PLAN_OP_OPTIONS_H
 #define CAMPAIGN_PLAN_OP_OPTIONS_H
 

@@ -75,7 +75,7 @@ static const struct trace *add_trace(struct plan *plan, const struct run_options
     return trace;
 }
 
-/* Options of lanes and of scenarios do not go with a trace. Returns why; NULL: none is given. */
+/* Options of lanes and of scenarios do not go with a trace.  Returns why; NULL: none is given. */
 static const char *why_no_trace(const struct run_options *options)
 {
     if (options->lanes.lane_count != 0) {

@@ -7,7 +7,7 @@
 #include "harness/generate/scenario.h"
 #include "harness/generate/variation.h"
 
-/* The scenario that parts with a trace name. It chooses nothing itself: its trials are given their
+/* The scenario that parts with a trace name.  It chooses nothing itself: its trials are given their
  * ops.  No run has it without a trace. */
 extern const struct scenario scenario_trace;
 

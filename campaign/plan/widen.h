@@ -19,9 +19,9 @@ extern const char widen_how_free[];
 /* Begins why they ended: what the scheduler met follows. */
 extern const char widen_not_modelled[];
 
-/* Widens a plan that was made without a job file. Given options stay: --faults gives every trial
- * its faults, --lanes N its lanes; "none" leaves them out.  With lanes each scenario gets a second
- * part, SCENARIO.lanes.  If the target cannot be run so, one part "lanes" is skipped and says
+/* Widens a plan that was made without a job file.  Given options stay: --faults gives every trial
+ * its faults, --lanes N its lanes; "none" leaves them out.  With lanes each scenario gets a
+ * second part, SCENARIO.lanes.  If the target cannot be run so, one skipped part, "lanes", says
  * why. */
 void plan_widen(const struct run_options *options, struct plan *plan);
 

@@ -225,7 +225,7 @@ static bool has_bytes(const struct child *child, int wait_ms)
     return poll(&file, 1, wait_ms) > 0;
 }
 
-/* Returns true if there is something to read: bytes, or the end of the file. A process that the
+/* Returns true if there is something to read: bytes, or the end of the file.  A process that the
  * target forked may hold the file open; so *is_over if ours has ended and there are no bytes. */
 static bool wait_for_bytes(const struct child *child, int wait_ms, bool *is_over)
 {

@@ -1,5 +1,5 @@
 /* The death of a process of ours that runs a target: how it died, in which call, and where in the
- * code. It notes that itself, in memory shared with its parent.  The parent makes words and a
+ * code.  It notes that itself, in memory shared with its parent.  The parent makes words and a
  * signature of it. */
 #ifndef CAMPAIGN_PROCESS_DEATH_H
 #define CAMPAIGN_PROCESS_DEATH_H

@@ -282,7 +282,7 @@ static bool sweeper_init(struct sweeper *sweeper, const struct part *part)
     return sweeper->shared != NULL && sweeper->list != NULL && sweeper->words != NULL;
 }
 
-/* Ends the sweeper's process.  All that it reported counts, also what is still in the pipe. A
+/* Ends the sweeper's process.  All that it reported counts, also what is still in the pipe.  A
  * process that the target left behind may hold the pipe open. */
 static int sweeper_bury(struct sweeper *sweeper)
 {

@@ -97,7 +97,7 @@ static bool write_list(struct sweeping *sweeping, const struct sweep_note *note,
     return repro_write(sweeping->path, &repro) == EXIT_KEPT;
 }
 
-/* Saves the list of a note. A promise that broke while the target was opened has no list. */
+/* Saves the list of a note.  A promise that broke while the target was opened has no list. */
 static bool save_note(struct sweeping *sweeping, const struct part *part,
                       const struct sweep_note *note, struct report_finding *finding)
 {

@@ -23,9 +23,9 @@ enum trial_result_end {
     TRIAL_RESULT_FAILED /* a CHECK of ours failed: a fault of hbmstress, no finding; reason */
 };
 
-/* The number of OOMs of one trial that leave it with their certificates: the first that stay
- * unknown (no part saves more), the first justified ones of the first trials (a sample), the first
- * premature one of each finding, and the first disputed one. */
+/* The number of OOMs of one trial that leave it with their certificates.  These are the first that
+ * stay unknown (no part saves more); the first justified ones of the first trials (a sample); the
+ * first premature one of each finding; and the first disputed one. */
 enum {
     TRIAL_RESULT_UNKNOWN_COUNT_MAX = 5,
     TRIAL_RESULT_JUSTIFIED_COUNT_MAX = 2,
