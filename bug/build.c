@@ -115,7 +115,7 @@ void bug_build_append_variables(const char *command, struct writing *text)
 
 /* --- a command --- */
 
-/* In the child. */
+/* Starts the command, in the child. */
 static _Noreturn void enter_command(const char *const *words, const char *folder, int output)
 {
     const struct rlimit no_core = {0, 0};

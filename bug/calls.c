@@ -75,7 +75,7 @@ static struct bug_call *add_call(struct bug_calls *calls, enum bug_call_kind kin
     return call;
 }
 
-/* With the numbers of its request. */
+/* Adds a free with the numbers of its request. */
 static void add_free(struct bug_calls *calls, uint32_t op, uint32_t block)
 {
     struct bug_call *call = add_call(calls, BUG_FREE, op, block);
@@ -430,7 +430,7 @@ static void take_death(struct bug_calls *calls, const struct recording *recordin
     add_last_call(calls, recording, death);
 }
 
-/* Why no program can be made of such a list. */
+/* Returns why no program can be made of such a list; NULL: one can. */
 static const char *find_flaw(const struct recording *recording)
 {
     if (recording->setup.host_count > 1) {

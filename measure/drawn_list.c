@@ -62,7 +62,7 @@ static bool give_room(struct room *room, uint32_t request)
     return is_held;
 }
 
-/* Without what names an op that goes, and requests for which there is no room. */
+/* Chooses the ops to keep: not those that name an op that is dropped, nor requests without room. */
 static void choose_ops(const struct op_list *ops, const struct granted *granted, struct room *room,
                        bool *is_kept)
 {

@@ -33,7 +33,7 @@ static void take_sums(const struct model *model, struct headroom *headroom)
                                   .largest_hole_bytes = model_largest_hole_bytes(model)};
 }
 
-/* Once headroom->largest is known where the contract grows. */
+/* Takes what is lost; if the contract grows, headroom->largest must be known before. */
 static void take_lost(const struct model *model, struct headroom *headroom)
 {
     uint64_t whole_bytes = headroom->largest_hole_bytes;

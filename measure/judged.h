@@ -1,4 +1,4 @@
-/* One op list on one target, judged op by op, as counts: what was served, what was refused, and
+/* Judges one op list on one target, op by op, as counts: what was served, what was refused, and
  * what the oracle says of the refusals. */
 #ifndef MEASURE_JUDGED_H
 #define MEASURE_JUDGED_H

@@ -197,7 +197,7 @@ static void move_ahead(struct orders *orders, uint64_t top_bytes, struct random 
     sort_order(orders);
 }
 
-/* From the best order on: a change that makes the plan no longer is kept. */
+/* Improves the best order: a change is kept unless it makes the plan longer. */
 static void improve(struct orders *orders, uint64_t kept_bytes)
 {
     struct placing *placing = orders->placing;

@@ -118,7 +118,7 @@ static void give_place(struct sweep *sweep, const struct turn *turn)
     (void)placing_spend(sweep->placing, 1 + (sweep->gap_count - above) / 16);
 }
 
-/* Nothing is offered of a sweep that is cut. */
+/* Makes one sweep; a sweep that is cut offers no plan. */
 static void sweep_once(struct sweep *sweep, bool is_best_fit)
 {
     struct placing *placing = sweep->placing;

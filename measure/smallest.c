@@ -2,7 +2,7 @@
 
 #include "harness/base/check.h"
 
-/* In steps; false: the search is over. */
+/* Tries a capacity, in steps; false: the search is over. */
 static bool try_steps(const struct smallest_search *search, uint64_t steps,
                       struct smallest *smallest)
 {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum { LINE_BYTES_MAX = 64 << 20, SUMMARY_BYTES_MAX = 256 << 20 };
-/* More than any campaign has; what is beyond them is left out. */
+/* No campaign has more than this; the rest is left out. */
 enum { PART_COUNT_MAX = 1 << 12, FINDING_COUNT_MAX = 1 << 14, CAUSE_COUNT_MAX = 256 };
 enum { PROOF_COUNT_MAX = 3 };
 

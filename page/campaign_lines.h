@@ -38,8 +38,8 @@ struct campaign_lines {
 enum exit_code campaign_lines_read(const char *directory, struct campaign_lines *lines);
 void campaign_lines_deinit(struct campaign_lines *lines);
 
-/* One of its documents; NULL: *error says why.  Sizes have 64 bits, and jansson's integers 63: a
- * document with one that is larger has doubles in their place. */
+/* Parses one of its documents; NULL: *error says why.  Sizes have 64 bits, and jansson's integers
+ * 63: a document with a larger one has doubles in their place. */
 json_t *campaign_lines_parse(const char *text, size_t length, json_error_t *error);
 
 /* Members of such an object: 0, "" and false where there is none, or it is of another type. */

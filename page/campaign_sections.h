@@ -13,7 +13,7 @@ uint64_t campaign_trials(const struct campaign_lines *lines);
 /* Findings that the baseline does not know. */
 size_t campaign_new_findings(const struct campaign_lines *lines);
 
-/* Both campaigns next to each other. */
+/* Appends both campaigns next to each other. */
 void campaign_against(struct writing *html, const struct campaign_lines *now,
                       const struct campaign_lines *before);
 
@@ -22,7 +22,7 @@ void campaign_against(struct writing *html, const struct campaign_lines *now,
 void campaign_findings(struct writing *html, const struct campaign_lines *lines,
                        const struct page_options *options, size_t length_max);
 
-/* Why out-of-memories were justified. */
+/* Appends why out-of-memories were justified. */
 void campaign_ooms(struct writing *html, const struct campaign_lines *lines);
 
 /* Memory in use over all trials of each job, where the campaign left its checkpoint and this build

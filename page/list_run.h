@@ -1,4 +1,4 @@
-/* One list of a page: read, run in a process of its own, and recorded. */
+/* Reads one list of a page, runs it in a process of its own, and records it. */
 #ifndef PAGE_LIST_RUN_H
 #define PAGE_LIST_RUN_H
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Others are folded away. */
+/* Failures beyond this many are folded away. */
 enum { FAILURE_FIRST_COUNT = 12 };
 
 /* --- how it ended --- */

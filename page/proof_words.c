@@ -374,7 +374,7 @@ static void append_plan(struct writing *html, const struct facts *facts)
     writing_deinit(&steps);
 }
 
-/* Why nothing fitted, by the kind of the proof. */
+/* Explains why nothing fitted, by the kind of the proof. */
 static const char *explain_proof(const char *kind)
 {
     static const struct {

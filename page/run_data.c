@@ -206,7 +206,7 @@ static void append_names(struct writing *json)
     writing_append(json, "]");
 }
 
-/* Up to the last one that some op has. */
+/* Appends the tags up to the last one that some op has. */
 static void append_tags(const struct run_record *record, struct writing *json)
 {
     char name[SETUP_NAME_BYTES];
@@ -313,7 +313,7 @@ static uint32_t count_turns(const struct run_record *record, uint32_t host)
     return count;
 }
 
-/* Every interval-th turn of the host, every one near a failure, and its last one. */
+/* Chooses every interval-th turn of the host, every one near a failure, and its last one. */
 static void choose_points(const struct run_record *record, uint32_t host, struct curve *curve)
 {
     const uint32_t count = count_turns(record, host);

@@ -1,4 +1,4 @@
-/* Who holds memory at one turn of a run, by tag: as sums, and as the tree of a flame graph. */
+/* Finds who holds memory at one turn, by tag: as sums, and as the tree of a flame graph. */
 #ifndef PAGE_RUN_HOLDERS_H
 #define PAGE_RUN_HOLDERS_H
 

@@ -78,7 +78,7 @@ struct record_failure {
     size_t hole_count;
     char message[OBSERVATION_MESSAGE_BYTES];
 };
-/* Beyond the first, and so many later ones that are not justified, failures are only counted. */
+/* The failures that are kept: the first ones, and of later ones those that are not justified. */
 enum { RECORD_FAILURE_COUNT_MAX = 256, RECORD_FAILURE_FIRST_COUNT = 192 };
 
 enum { RECORD_GROWTH_COUNT_MAX = 8 };

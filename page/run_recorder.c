@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One look at the largest hole walks over all blocks: so many blocks a turn, on average. */
+/* Looking at the largest hole walks over all blocks: this many blocks a turn, on average. */
 enum { HOLE_CREDIT = 64 };
 
 /* --- what is known while it runs --- */

@@ -1,4 +1,4 @@
-/* Who holds memory at one turn of a run, by stack: the tree of a flame graph. */
+/* Finds who holds memory at one turn of a run, by stack: the tree of a flame graph. */
 #ifndef PAGE_RUN_STACKS_H
 #define PAGE_RUN_STACKS_H
 

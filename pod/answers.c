@@ -42,7 +42,7 @@ static struct answer_place make_place(const struct asked *asked)
         .rank = asked->rank, .op = asked->op, .step = asked->step, .result = asked->answer.result};
 }
 
-/* Whoever came first, the lower rank is named first. */
+/* Notes a difference: the lower rank is named first, whichever came first. */
 static void note_difference(struct answers *answers, const struct asked *one,
                             const struct asked *two)
 {

@@ -195,7 +195,7 @@ static void end_rest(struct keeping *keeping)
 
 /* --- from begin to end --- */
 
-/* Which process is which rank: for who wants to send it a signal. */
+/* Notes which process is which rank, for a user who wants to send it a signal. */
 static bool note_processes(const struct keeping *keeping)
 {
     char path[FILE_PATH_BYTES];

@@ -315,7 +315,7 @@ void keeper_hear(struct keeper *keeper, uint32_t rank)
 
 /* --- waiting in vain --- */
 
-/* Why a meeting is in vain: whose fault it is, without members that may still come. */
+/* The reason why a meeting is in vain: who is at fault, without members that may still come. */
 struct reason {
     enum wait_cause cause;
     uint64_t missing;
@@ -388,7 +388,7 @@ static bool is_waiting(const struct keeper_rank *rank)
     return rank->state == RANK_RUNNING && rank->is_waiting;
 }
 
-/* Whom all of these wait for, and whom those do, and so on; they themselves are among them. */
+/* Finds whom all of these wait for, whom those wait for, and so on; they are included. */
 static uint64_t find_awaited(const struct keeper *keeper, uint64_t ranks)
 {
     const uint64_t waiting = ranks_that(keeper, is_waiting);

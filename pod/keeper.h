@@ -62,7 +62,7 @@ struct keeper *keeper_create(const struct keeper_plan *plan);
 /* Closes no file. */
 void keeper_destroy(struct keeper *keeper);
 
-/* From here on the rank is heard.  The files are the caller's. */
+/* From here on the keeper hears the rank.  The files are the caller's. */
 void keeper_connect(struct keeper *keeper, uint32_t rank, int in, int out);
 /* Reads what came from the rank, now. */
 void keeper_hear(struct keeper *keeper, uint32_t rank);

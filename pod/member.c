@@ -41,7 +41,7 @@ static uint64_t read_busy_ns(const struct member *member)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Less than this is what a process takes that is only looked at. */
+/* A process that does nothing but answer looks takes less time than this. */
 #define BUSY_NS UINT64_C(1000000)
 
 struct frame member_look(struct member *member, uint64_t stuck_ns)

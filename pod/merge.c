@@ -141,7 +141,7 @@ static bool is_retry_next(const struct part *part)
     return part->next < part->ops.count && (part->ops.ops[part->next].flags & OP_RETRY) != 0;
 }
 
-/* Up to that op of the pod's list and including it. */
+/* Merges the ops up to that op of the pod's list, and including it. */
 static void merge_until(struct merging *merging, struct part *part, uint64_t label)
 {
     while (part->next < part->ops.count && part->labels[part->next] <= label) {

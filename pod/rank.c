@@ -22,7 +22,7 @@
 
 /* A day: longer pauses are cut. */
 #define REAL_NS_MAX 86400e9
-/* So many answers fit into the pipe of a rank that reads nothing. */
+/* This many answers fit into the pipe of a rank that reads nothing. */
 enum { JOINED_COUNT_MAX = 64 };
 
 /* A collective that it joined and did not hear of since. */
@@ -71,7 +71,7 @@ static _Noreturn void leave(const struct rank_run *rank)
     _exit(0);
 }
 
-/* Without a keeper there is nobody left to say it to. */
+/* Sends a frame, or leaves: without a keeper nobody reads it. */
 static void say(const struct rank_run *rank, const struct frame *frame)
 {
     if (!frame_send(rank->answers, frame)) {
@@ -131,7 +131,7 @@ static void take_answer(struct rank_run *rank, const struct frame *frame)
     }
 }
 
-/* Until the keeper said of each collective that all came, or that they will not. */
+/* Waits until the keeper said of each collective that all came, or that they will not. */
 static void await_all(struct rank_run *rank)
 {
     if (rank->joined_count == 0) {

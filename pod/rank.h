@@ -1,4 +1,4 @@
-/* One rank: the ops of one host of a list, in a process of its own, in real time. */
+/* Runs one rank: the ops of one host of a list, in a process of its own, in real time. */
 #ifndef POD_RANK_H
 #define POD_RANK_H
 

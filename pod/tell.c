@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Others that waited for a rank for less than this are not worth a line. */
+/* If others waited for a rank for less than this, that is not worth a line. */
 #define AWAITED_NS_MIN UINT64_C(100000000)
 
 static const char *const state_names[] = {[RANK_COMING] = "never came",
@@ -24,7 +24,7 @@ static const char *const cause_names[] = {[WAIT_FOR_DEAD] = "dead",
                                           [WAIT_FOR_SILENT] = "no progress",
                                           [WAIT_FOR_EACH] = "each waits for another"};
 
-/* In one word. */
+/* Names the state in one word. */
 static const char *state_name(const struct keeper_rank *rank)
 {
     const uint64_t how = rank->death.numbers[0];

@@ -18,8 +18,8 @@ void block_events_destroy(struct block_events *block_events);
  */
 void block_events_leave_out_holes(struct block_events *block_events);
 
-/* To be called from a run_listener after each op, with what it is given; what the end of the run
- * does is left out.  False: that op was told before.  O(hosts), O(queued frees) where one
+/* To be called from a run_listener after each op, with its arguments; the ops that the end of the
+ * run adds are left out.  False: that op was reported before.  O(hosts), O(queued frees) where one
  * completed, and O(blocks) where a block moved or was evicted, with lanes for 64 ops after it. */
 bool block_events_take(struct block_events *block_events, const struct run *run,
                        const struct verdict *verdict);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond so many the rest is not shown: nobody reads it. */
+/* Entries and rows beyond this many are not shown: nobody reads them. */
 enum { ENTRY_COUNT_MAX = 1 << 18, ROW_COUNT_MAX = 4000 };
 enum {
     WIDTH = 120,

@@ -11,7 +11,7 @@ struct lane_columns;
 struct lane_columns *lane_columns_create(const struct op_list *ops);
 void lane_columns_destroy(struct lane_columns *columns);
 
-/* Whom the run tells: they outlive it. */
+/* Return the listeners that a run reports to; the columns must outlive the run. */
 struct scheduler_trace lane_columns_trace(struct lane_columns *columns);
 struct lanes_watch lane_columns_watch(struct lane_columns *columns);
 

@@ -12,8 +12,8 @@ struct list_use {
     size_t place; /* the step of the last op; the number of steps before the first one */
 };
 
-/* In use behind an op of the host; ops in the order in which they end.  A caller that knows what is
- * warm-up leaves it out.  O(log steps) on the average. */
+/* Adds what is in use after an op of the host; ops come in the order in which they end.  A caller
+ * that knows what is warm-up leaves it out.  O(log steps) on the average. */
 void list_use_add(struct list_use *use, const struct step_axis *axis, uint32_t op,
                   uint64_t in_use_bytes);
 

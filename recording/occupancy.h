@@ -1,5 +1,5 @@
-/* Who holds the device at one moment, as the model knows it: counts and bytes by kind and state,
- * and the tags with the most. */
+/* Finds who holds the device at one moment, as the model knows it: counts and bytes by kind and
+ * state, and the tags with the most. */
 #ifndef RECORDING_OCCUPANCY_H
 #define RECORDING_OCCUPANCY_H
 

@@ -31,14 +31,14 @@ static bool is_option_given(const struct recording_options *options, const char 
     return false;
 }
 
-/* By name, or two paths of one plug-in. */
+/* Returns true if both are one name, or two paths of one plug-in. */
 static bool is_same_target(const char *a, const char *b)
 {
     return strcmp(a, b) == 0 || (plugin_is_named(a) && plugin_is_named(b) && file_is_same(a, b));
 }
 
-/* With another target than the file's, the file's options are promises that this one never made:
- * only those of the command line hold.  named_target is the file's; "" = it names none. */
+/* Drops the file's options if the target is another than the file's: it never promised them.  Only
+ * options of the command line hold.  named_target is the file's; "" = it names none. */
 static void drop_options(const char *path, const char *named_target,
                          const struct recording_options *options, struct setup *setup)
 {
@@ -212,7 +212,7 @@ enum exit_code recording_import(const char *path, struct recording_options optio
     return override_setup(path, named_target, &options, recording);
 }
 
-/* Whoever gives a log, packed or not, instead of a list is told what takes one. */
+/* Fails; a user who gave a log instead of a list reads which commands accept one. */
 static enum exit_code fail_in_ops(const char *path, const struct ops_file_error *error)
 {
     char reason[sizeof error->reason + 128];

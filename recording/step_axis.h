@@ -17,10 +17,10 @@ struct step_axis {
     bool is_said, are_cycles;
 };
 
-/* From what the file says; where it says nothing, from the period of the list
- * (diagnosis/remedy_steps.h), if at least one block ends for each step: a list that rebuilds one
- * moment has no steps, however regular its blocks are.  ops: NULL, nothing is estimated.  O(ops).
- */
+/* Finds the steps from what the file says.  If it says nothing, they come from the period of the
+ * list (diagnosis/remedy_steps.h), if at least one block ends for each step.  A list that rebuilds
+ * one moment has no steps, however regular its blocks are.  ops: NULL, nothing is estimated.
+ * O(ops). */
 void step_axis_init(struct step_axis *axis, const struct said *said, size_t said_count,
                     const struct op_list *ops, uint64_t granule_bytes);
 /* Finds cycles where no step is known: those in which memory in use rises and falls, once it has

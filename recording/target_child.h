@@ -1,5 +1,5 @@
-/* Work that calls a target, in a process of its own: a target that dies or hangs is an answer, and
- * everything else that goes wrong ends the subcommand. */
+/* Runs work that calls a target in a process of its own.  A target that dies or hangs is an answer;
+ * any other failure ends the subcommand. */
 #ifndef RECORDING_TARGET_CHILD_H
 #define RECORDING_TARGET_CHILD_H
 
@@ -14,7 +14,7 @@ enum exit_code target_child(const struct run_options *options, struct death *dea
                             void (*work)(void *context, int file), void *context,
                             struct writing *answer, enum child_end *end);
 
-/* Who is asked, and what: work answers with plain data. */
+/* The target that is asked, and the question; work answers with plain data. */
 struct target_question {
     const struct run_options *options;
     struct death *death;

@@ -39,11 +39,11 @@ struct compare {
 /* recording must outlive it, and is from an import. */
 void compare_init(struct compare *compare, const struct recording *recording);
 
-/* To be called from a run_listener after each op; what the end of the run does is left out.  O(log
- * of what is said). */
+/* To be called from a run_listener after each op; ops that the end of the run adds are left out.
+ * O(log of what is said). */
 void compare_take(struct compare *compare, const struct run *run);
 
-/* After the run: requests that were not reached differ, too. */
+/* To be called after the run: requests that were not reached differ, too. */
 void compare_end(struct compare *compare);
 
 /* The differences and the sums, for people, and as one JSON line of type "compare". */

@@ -41,7 +41,7 @@ struct exporting {
     struct answer answer;
 };
 
-/* From the ops to a stream that has it all.  False: *answer says why not. */
+/* Runs the ops and writes the whole stream.  False: *answer says why not. */
 static bool run_and_write(struct exporting *exporting)
 {
     const struct run_listener listener = {&exporting->feed, export_feed_judged};

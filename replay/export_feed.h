@@ -1,5 +1,5 @@
-/* Between a run and an exporter: listens to the one, and feeds the other with what became of each
- * block and what each op did. */
+/* Connects a run to an exporter: listens to the run, and feeds the exporter with what became of
+ * each block and what each op did. */
 #ifndef REPLAY_EXPORT_FEED_H
 #define REPLAY_EXPORT_FEED_H
 

@@ -260,7 +260,7 @@ static void print_times(struct replaying *replaying)
     output_text(&replaying->output, &replaying->text);
 }
 
-/* Who waited in vain for another host: no promise of the target. */
+/* Prints who waited in vain for another host: that is no broken promise of the target. */
 static void print_hangs(struct replaying *replaying)
 {
     const struct setup *setup = &replaying->recording->setup;
@@ -284,7 +284,7 @@ static void print_standstills(struct replaying *replaying)
     output_text(&replaying->output, &replaying->text);
 }
 
-/* Who had the memory of a shared device when another host asked for it. */
+/* Prints who had the memory of a shared device when another host asked for it. */
 static void print_shortages(struct replaying *replaying)
 {
     writing_clear(&replaying->text);
@@ -497,7 +497,7 @@ static enum exit_code replay_recording(const struct replay_options *options,
     return code;
 }
 
-/* Without lanes nothing is held to happens-before. */
+/* Refuses --races for a list without lanes: it has no happens-before to check. */
 static enum exit_code check_races(const struct replay_options *options,
                                   const struct recording *recording)
 {

@@ -60,7 +60,7 @@ static bool fail_to_write(struct replay_proofs *proofs, const char *name)
 
 /* --- the list and what it met --- */
 
-/* Both are of use up to any of their lines, so they grow in their places, by whole lines. */
+/* Both files can be used up to any of their lines, so they grow in place, by whole lines. */
 enum { WAITING_BYTES_MAX = 1 << 16 };
 
 static bool open_file(struct replay_proofs *proofs, struct proof_file *file)
@@ -70,7 +70,7 @@ static bool open_file(struct replay_proofs *proofs, struct proof_file *file)
     return file->descriptor >= 0 || fail_to_write(proofs, file->name);
 }
 
-/* Without what was not written whole. */
+/* Cuts off what was not written whole. */
 static void cut_file(struct replay_proofs *proofs, const struct proof_file *file)
 {
     name_file(proofs, file->name);

@@ -30,14 +30,14 @@ struct replay_proofs {
 enum exit_code replay_proofs_init(struct replay_proofs *proofs, const char *directory);
 void replay_proofs_deinit(struct replay_proofs *proofs);
 
-/* After each op.  ops: what is replayed, with its schedule if it has lanes. */
+/* To be called after each op.  ops: what is replayed, with its schedule if it has lanes. */
 void replay_proofs_take(struct replay_proofs *proofs, const struct run *run,
                         const struct op_list *ops);
 /* Writes the certificate of the last op, and what was taken up to it.  Its path, valid until the
  * next; NULL: it cannot be written, which is told once. */
 const char *replay_proofs_save(struct replay_proofs *proofs, const struct verdict *verdict,
                                const struct writing *certificate);
-/* After the last op.  False: something could not be written. */
+/* To be called after the last op.  False: something could not be written. */
 bool replay_proofs_end(struct replay_proofs *proofs);
 
 #endif

@@ -103,7 +103,7 @@ static void name_repro(struct schedule_search *schedule_search)
     repeat_word(&schedule_search->replay, schedule_search->repro);
 }
 
-/* Without a place for the repro: the line that finds it again and keeps it. */
+/* Without a place for the repro: prints the line that finds it again and keeps it. */
 static void name_search(struct schedule_search *schedule_search)
 {
     struct writing *text = &schedule_search->replay;

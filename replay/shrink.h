@@ -1,4 +1,4 @@
-/* Fewer ops that end in the same finding. */
+/* Finds fewer ops that end in the same finding. */
 #ifndef REPLAY_SHRINK_H
 #define REPLAY_SHRINK_H
 

@@ -29,7 +29,7 @@ static const char *explain_failure(int folder, const char *name)
     return strerror(reason);
 }
 
-/* One step down.  -1: *why. */
+/* Opens one step down the path.  -1: *why. */
 static int open_step(int folder, const char *name, int flags, const char **why)
 {
     if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
@@ -61,7 +61,7 @@ static void close_quietly(int file)
     errno = reason;
 }
 
-/* From folder, which it closes, to a file of it or of a folder of it. */
+/* Opens a file below folder, one step after the other, and closes folder. */
 static int walk_down(int folder, const char *name, const char **why)
 {
     char first[FILE_PATH_BYTES];

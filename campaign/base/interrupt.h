@@ -9,10 +9,10 @@
  * full disk are failed writes. */
 void interrupt_install(void);
 
-/* In a child: the parent alone decides when it ends. */
+/* In a child: ignores ctrl-C, as the parent alone decides when the child ends. */
 void interrupt_ignore(void);
 
-/* In a child that may be asked to end soon with what it has: that signal alone is taken. */
+/* In a child that may be asked to end soon with what it has: only that signal still arrives. */
 void interrupt_take_one(int number);
 
 bool interrupt_is_requested(void);

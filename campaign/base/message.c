@@ -42,7 +42,7 @@ void message_note(const char *format, ...)
     va_end(list);
 }
 
-/* Up to the end of the line, or of the text; returns where that is. */
+/* Appends up to the end of the line, or of the text; returns where that is. */
 static const char *append_line(const char *from, const char *end, struct writing *line)
 {
     struct writing piece;

@@ -33,7 +33,7 @@ static enum exit_code print_to_special(const char *path, const struct setup *set
     return code;
 }
 
-/* To partial, and then under its name. */
+/* Writes to partial, and then gives it the name of path. */
 static enum exit_code print_whole(const char *partial, const char *path, const struct setup *setup,
                                   const struct op_list *ops, const char *comments)
 {

@@ -21,7 +21,7 @@ static bool replace_link(char path[FILE_PATH_BYTES], const char *text)
            (int)(FILE_PATH_BYTES - start);
 }
 
-/* From link to link, up to a path that is none.  False: errno says why. */
+/* Follows links up to a path that is no link.  False: errno says why. */
 static bool follow_links(char path[FILE_PATH_BYTES])
 {
     char text[FILE_PATH_BYTES];

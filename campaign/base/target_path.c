@@ -14,7 +14,7 @@
 enum { HEAD_BYTES = 65536 };
 static const char comment_name[] = "made in: ";
 
-/* From where relative paths of targets are meant; "" = the working directory. */
+/* The folder to which relative paths of targets refer; "" = the working directory. */
 static char base[FILE_PATH_BYTES];
 
 static bool is_relative_file(const char *target)
@@ -119,7 +119,7 @@ static size_t count_shared(const char *from, const char *to)
     return is_whole ? i : shared;
 }
 
-/* Both are absolute, without links. */
+/* Appends the path of `to` relative to `from`; both are absolute, without links. */
 static void append_relative(struct writing *text, const char *from, const char *to)
 {
     const size_t shared = count_shared(from, to);

@@ -11,8 +11,8 @@
  * EXIT_KEPT, or EXIT_HARNESS after one message. */
 enum exit_code annotate_begin(const struct run_options *options);
 
-/* In the form of options->annotation, and nothing without one: workflow commands by
- * output_commands() and a section for the page of the step, below heading, or the report of GitLab
+/* Prints in the form of options->annotation, and nothing without one.  That is workflow commands by
+ * output_commands() and a section for the page of the step, below heading; or the report of GitLab
  * in --out, which is made.  EXIT_KEPT, or after one message another code. */
 enum exit_code annotate_put(const struct run_options *options, struct output *output,
                             const char *heading, const struct annotations *annotations);

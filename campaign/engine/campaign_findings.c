@@ -127,7 +127,7 @@ void campaign_report_entries(struct campaign *campaign)
 
 /* --- as they are seen --- */
 
-/* At once, whatever becomes of it. */
+/* Announces a finding at once, however shrinking it ends. */
 static void announce_finding(struct campaign *campaign, const struct trial_result *trial_result,
                              const struct finding *known)
 {
@@ -313,7 +313,7 @@ static void save_whole(struct campaign *campaign, struct shrink_entry *entry)
     take_saved(campaign, entry, &saved);
 }
 
-/* One of which nothing is saved. */
+/* Counts an entry of which nothing is saved. */
 static void count_entry(struct campaign *campaign, struct shrink_entry *entry)
 {
     const struct trial_result *trial_result = shrink_queue_list(&campaign->at->queue, entry);

@@ -71,7 +71,7 @@ void campaign_note_saved(struct campaign *campaign, const char *folder, const ch
     }
 }
 
-/* Why it came; where the whole list is kept, that is said beside it. */
+/* Adds why the OOM came; where the whole list is kept, its diagnosis is written next to it. */
 static void add_diagnosis(const struct trial_result *trial_result, const struct saved_oom *oom,
                           struct writing *diagnoses)
 {

@@ -97,8 +97,8 @@ static void count_trials(struct campaign *campaign)
     }
 }
 
-/* One turn: tasks out, one judgement in, whatever counts by now.  False: all is done, or the time
- * for it is over. */
+/* Takes one turn: gives tasks, takes one judgement, and counts all that can be counted by now.
+ * False: all is done, or the time for it is over. */
 static bool take_turn(struct campaign *campaign)
 {
     look_for_stop(campaign);
@@ -134,8 +134,8 @@ static uint64_t stuck_call_ns(const struct campaign *campaign)
     return half_ns > STUCK_NS_MIN ? half_ns : STUCK_NS_MIN;
 }
 
-/* When the time is over, what waits for a call counts as a hang, out of its order: nobody goes on
- * behind it. */
+/* When the time is over, a trial that waits for a call counts as a hang, out of order: no later
+ * trial goes on. */
 static void count_stuck_trials(struct campaign *campaign)
 {
     struct trial_result trial_result;

@@ -12,7 +12,7 @@
 /* How far the state on the disk may lag behind, and how long to wait for the syncer before looking
  * again. */
 enum { CHECKPOINT_MS = 1000, WAIT_SYNCER_MS = 20 };
-/* When a run that ends before its time waits no longer for the disk. */
+/* The time after which a run that ends early waits no longer for the disk. */
 #define SYNCER_END_NS UINT64_C(1500000000)
 
 /* Copies the progress of each part; the caller frees it. */
@@ -153,7 +153,7 @@ void campaign_save_first(struct campaign *campaign)
     campaign_save(campaign, true);
 }
 
-/* Once the run is to end before its time, or somebody asks for it, the disk has a moment only. */
+/* Returns true if the disk had its moment, after an early end of the run or a user's ctrl-C. */
 static bool is_waited_enough(struct campaign *campaign)
 {
     if (campaign->stop_ns == 0 && interrupt_is_requested()) {

@@ -94,7 +94,7 @@ static void take_canary(struct campaign *campaign, const struct trial_result *tr
     }
 }
 
-/* Once in a part: its other trials meet the same. */
+/* Notes it once in a part: its other trials meet the same. */
 static void note_not_modelled(const struct campaign *campaign, const struct trial_result_head *head)
 {
     const struct part *part = &campaign->plan->parts[head->task.part];

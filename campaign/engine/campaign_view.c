@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In a pipe there is a line a minute, from the first minute on. */
+/* In a pipe the view prints a line a minute, from the first minute on. */
 #define PIPE_LINE_NS UINT64_C(60000000000)
 
 void campaign_view_init(struct campaign_view *view, const struct campaign_description *description,

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* Every file begins so; the sizes tell builds apart that lay their values out in another way. */
+/* The head of every file.  The sizes tell builds apart that lay their values out in another way. */
 struct file_head {
     char magic[16];
     uint64_t size_bytes; /* of the structs that follow, added up */

@@ -40,7 +40,7 @@ struct campaign_part {
     struct report_lanes lanes;
 };
 
-/* Which campaign it is. */
+/* The campaign to which a state belongs. */
 struct campaign_head {
     struct setup setup;   /* what was said for all parts, with the seed */
     uint64_t duration_ns; /* UINT64_MAX = not bounded */

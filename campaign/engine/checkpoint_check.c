@@ -11,7 +11,7 @@
 #define COUNT_MAX (UINT64_C(1) << 62)
 #define DEVICE_BYTES_MAX (UINT64_C(1) << 50)
 enum { SHARD_COUNT_MAX = 1000000, FILE_NAME_BYTES_MAX = 255 };
-/* With an extension of five bytes; ".before-4096.ops" has more. */
+/* Names may have an extension of five bytes; ".before-4096.ops" has more. */
 enum { BASE_LENGTH_MAX = FILE_NAME_BYTES_MAX - 16 };
 
 /* --- fields --- */
@@ -423,7 +423,7 @@ static const char *check_finding(const struct finding *finding, uint64_t part_co
     return finding_find_wrong(finding);
 }
 
-/* None twice, and what verdicts moved to is one, too. */
+/* Checks that no finding is there twice, and that verdicts moved to a finding that is there. */
 static const char *check_findings(const struct findings *findings, uint64_t part_count)
 {
     const char *wrong = NULL;

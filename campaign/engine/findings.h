@@ -41,7 +41,7 @@ struct findings {
     size_t count, capacity;
 };
 void findings_deinit(struct findings *findings);
-/* No signature twice; of each finding what finding_find_wrong() looks at. */
+/* True if no signature is there twice, and finding_find_wrong() accepts each finding. */
 bool findings_invariants_hold(const struct findings *findings);
 /* The member that contradicts another: the verdicts that a finding was seen with are its own, or
  * moved to one that is named, or nobody could repeat them.  NULL: none does. */
@@ -67,8 +67,8 @@ static inline uint64_t finding_own_count(const struct finding *finding)
 /* True if its number-th verdict, which is in the queue, is worth shrinking at its turn.  Beyond the
  * first three that holds only if some showed another finding or could not be repeated. */
 bool finding_is_to_shrink(const struct finding *finding, uint64_t number);
-/* At the end: the one that was seen first comes first, however long it took to shrink others.
- * Where all verdicts that were shrunk showed another finding, those that were only counted are
+/* At the end: sorts the findings by when they were first seen, however long it took to shrink
+ * others.  If all shrunk verdicts of a finding showed another one, those that were only counted are
  * counted there, too. */
 void findings_settle(struct findings *findings);
 /* True if it is a finding of its own. */

@@ -49,7 +49,7 @@ struct whole {
  * a line is none of ours.  whole_deinit() in both cases. */
 const struct whole_shard *whole_read(struct whole *whole);
 void whole_deinit(struct whole *whole);
-/* Behind whole_read(): the lines are in the order of one run, and of parts that there are. */
+/* After whole_read(): true if the lines are in the order of one run, and of parts that exist. */
 bool whole_invariants_hold(const struct whole *whole);
 
 /* Writes the lines, and changes *at.  The findings are exact if all shards are there and ended, and

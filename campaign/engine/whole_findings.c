@@ -216,7 +216,7 @@ static const struct result_line *next_counted(const struct whole_trial *trial, s
     return NULL;
 }
 
-/* Which of the shard's findings it was seen as; false: of none, which no campaign writes. */
+/* Finds the finding of the shard as which it was seen; false: none, which no campaign writes. */
 static bool find_seen(struct whole_findings *findings, const struct whole_trial *trial,
                       struct verdict_seen *seen)
 {

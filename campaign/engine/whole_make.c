@@ -222,7 +222,7 @@ static const struct result_line *find_end(const struct whole_trial *trial)
     return end;
 }
 
-/* Behind the line `found` of a finding stands why it came. */
+/* The line after `found` of a finding says why it came; returns true if this is that line. */
 static bool is_of_found(const struct whole_trial *trial, size_t i)
 {
     return i > 0 && result_line_has(&trial->lines[i].line, "type", "diagnosis") &&

@@ -6,7 +6,7 @@
 
 #include "campaign/plan/plan.h"
 
-/* So many trials are enough: the defect shows in nearly each of them. */
+/* The most trials of the canary: they are enough, as the defect shows in nearly each of them. */
 enum { CANARY_TRIAL_COUNT_MAX = 64 };
 
 /* Appends the canary to the plan, as its last part. */

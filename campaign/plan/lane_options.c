@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { WRONG_BYTES = 512, STRATEGY_COUNT_MAX = 32 };
-/* More preemptions than that no run has. */
+/* No run has more preemptions than this. */
 #define BOUND_MAX UINT64_C(1000000)
 
 /* The last complaint. */

@@ -162,7 +162,7 @@ void part_bound(struct part *part, const struct run_options *given)
 
 /* --- its target --- */
 
-/* By its contract, or because no scheduler sees all that it does. */
+/* Finds why lanes do not work: the contract says so, or no scheduler sees all that it does. */
 static void find_why_no_lanes(struct part *part, const struct target_probe *target_probe)
 {
     char reason[LANES_WHY_NOT_BYTES];

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Once the time of the run is over, and this long. */
+/* A target may take this long to open even when the time of the run is over. */
 #define OPEN_NS_MIN UINT64_C(1000000000)
 
 /* Returns how long a target may take to open: the rest of the run's time, but a second at least. */
@@ -249,7 +249,7 @@ static enum exit_code plan_one(const struct section_plan *section_plan, const ch
     return code;
 }
 
-/* One part for each scenario, named after both. */
+/* Plans one part for each scenario, named after both. */
 static enum exit_code plan_all(const struct section_plan *section_plan, struct plan *plan)
 {
     enum exit_code code = EXIT_KEPT;
@@ -364,7 +364,7 @@ static enum exit_code plan_job(const struct run_options *options, uint64_t seed,
     return EXIT_KEPT;
 }
 
-/* Without a seed of its own a job has that of the commit it is run at. */
+/* Chooses the seed: a job without one uses the commit at which it is run. */
 static uint64_t choose_seed(const struct run_options *given, uint64_t seed, struct plan *plan)
 {
     char hash[COMMIT_BYTES];

@@ -76,7 +76,7 @@ struct plan {
 enum exit_code plan_make(const struct run_options *options, uint64_t seed, struct plan *plan);
 void plan_deinit(struct plan *plan);
 
-/* One more part at its end, for the caller to fill; the others may have moved. */
+/* Adds a part at the end, for the caller to fill; the others may have moved. */
 struct part *plan_add_part(struct plan *plan);
 
 /* EXIT_KEPT when any of its parts runs; otherwise EXIT_USAGE after one message, which says what no

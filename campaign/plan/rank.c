@@ -67,7 +67,7 @@ static bool is_pmi_of_srun(rank_variable *variable)
            is_same_text(variable(pairs[PMI].size), variable(pairs[SLURM].size));
 }
 
-/* Two launchers of MPI, and nobody knows which of them is the inner one. */
+/* Refuses two MPI launchers that disagree: nobody knows which of them is the inner one. */
 static bool check_other(rank_variable *variable, const struct rank *rank,
                         char reason[RANK_REASON_BYTES])
 {

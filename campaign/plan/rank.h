@@ -1,5 +1,5 @@
-/* Which of the processes that mpirun or srun started this one is, from the variables that they set.
- * A campaign with --shard auto takes its shard from it. */
+/* Finds which of the processes that mpirun or srun started this one is, from the variables that
+ * they set.  A campaign with --shard auto takes its shard from it. */
 #ifndef CAMPAIGN_PLAN_RANK_H
 #define CAMPAIGN_PLAN_RANK_H
 

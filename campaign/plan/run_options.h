@@ -47,7 +47,7 @@ struct run_options {
         has_unknown_rate;
 };
 
-/* Nothing given: the defaults alone. */
+/* Sets all options to "not given": the defaults alone apply. */
 void run_options_init(struct run_options *options);
 
 /* The rows of campaign/plan/run_option_list.h; their base is a struct run_options. */

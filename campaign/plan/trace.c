@@ -80,8 +80,8 @@ static bool check_format(const char *name, char reason[TRACE_REASON_BYTES])
     return false;
 }
 
-/* No block is freed or donated, no program unloaded: some formats have the blocks of one moment, or
- * one program, as ops whose order is theirs. */
+/* Returns true if no block is freed or donated and no program unloaded.  Some formats have the
+ * blocks of one moment, or one program, as ops in an order of their own. */
 static bool ends_nothing(const struct op_list *ops)
 {
     for (size_t i = 0; i < ops->count; i++) {
@@ -123,8 +123,8 @@ static void join_lanes(struct op_list *ops)
     free(keep);
 }
 
-/* With another target than the file's own, its options are promises that this one never made: those
- * that the user gave come again with the part's. */
+/* Drops the file's options if the target is not the file's own: that target never promised them.
+ * Options that the user gave come again with the part's. */
 static void drop_options(const struct run_options *options, const struct import *import,
                          struct setup *setup)
 {

@@ -37,7 +37,7 @@ const char widen_how_free[] = "--lanes 3 --free-running (docs/interleavings.md)"
 static const char how_contract[] =
     "a contract with thread_safe and queues_frees, where the target keeps them";
 
-/* One part for all of them, so that it is said once. */
+/* Adds one part for all lanes, so that they are skipped with one message. */
 static void skip_lanes(struct plan *plan, const struct lane_options *wanted)
 {
     add_lanes(plan, 0, wanted);

@@ -1,5 +1,5 @@
-/* One list, run once in a process of its own: what it ends in, whatever that is.  A target that
- * dies or hangs there is an answer like any other. */
+/* Runs one list once in a process of its own, and returns how it ends.  A target that dies or hangs
+ * there is an answer like any other. */
 #ifndef CAMPAIGN_PROCESS_ATTEMPT_H
 #define CAMPAIGN_PROCESS_ATTEMPT_H
 

@@ -1,5 +1,5 @@
-/* Work in a process beside the run: it takes its time, the run goes on, the answer is looked for
- * now and then. */
+/* Runs work in a process beside the run.  It takes its time while the run goes on; the run looks
+ * for the answer now and then. */
 #ifndef CAMPAIGN_PROCESS_BACKGROUND_H
 #define CAMPAIGN_PROCESS_BACKGROUND_H
 

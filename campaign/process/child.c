@@ -200,7 +200,7 @@ static bool has_ended(const struct child *child)
            info.si_pid == child->process;
 }
 
-/* Between the end of its files and its own a process has little to do. */
+/* A process has little to do between the end of its files and its own end. */
 enum { ENDING_MS = 500 };
 
 int child_end(struct child *child, bool *was_alive)
@@ -307,8 +307,8 @@ void child_expect_answer(struct child *child)
 
 /* --- what its call does --- */
 
-/* Less of a processor than this share is none: on a busy machine a process that would run gets
- * more. */
+/* A share of a processor below one BUSY_SHARE-th counts as none: on a busy machine a process that
+ * would run gets more. */
 enum { BUSY_SHARE = 100 };
 /* Looks that are further apart say nothing: all of us were stopped, say. */
 #define ABSENCE_NS UINT64_C(1000000000)

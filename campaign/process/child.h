@@ -86,7 +86,7 @@ enum child_state {
                     or takes more processor time than it may, and no signal tells it so */
     CHILD_PAUSED /* it is stopped by a signal */
 };
-/* In the parent, now and then. */
+/* In the parent, now and then: looks at the call under way. */
 enum child_state child_look(const struct child *child, const struct call_progress *progress,
                             uint64_t op_timeout_ns, uint64_t stuck_ns, struct child_watch *watch);
 

@@ -223,7 +223,7 @@ static void end_copy(void)
     _exit(0);
 }
 
-/* In every child process that fork makes. */
+/* Runs in every child process that fork makes. */
 static void leave_parent(void)
 {
     watch.death = NULL;

@@ -274,7 +274,7 @@ static void explain(const struct observation *here, const struct observation *fr
                    ends);
 }
 
-/* By another run of each.  Where these do not differ any more, the digests did. */
+/* Finds the first difference by running both again.  If there is none now, the digests differed. */
 static void find_first_difference(struct fresh *fresh, const struct target *target,
                                   const struct trial *trial, struct verdict *broken)
 {

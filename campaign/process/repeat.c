@@ -8,8 +8,8 @@
 
 /* --- in the child --- */
 
-/* One search, and others behind the harm of other signatures that ends it.  True: one had the same.
- */
+/* Runs one search, and goes on after harm with other signatures that ends it.  True: one had the
+ * same. */
 static bool search_signature(const struct repeat *repeat, const struct lanes_search *how,
                              struct op_list *shown)
 {

@@ -17,10 +17,10 @@ struct repeat {
     uint64_t duration_ns; /* wall time of all of them */
 };
 
-/* In a process of its own.  True: a run had the same signature; *shown is then the list with the
- * schedule that showed it, or empty where nobody decided.  True as well, with an empty list, when
- * that cannot be told: the target took the process with it, ctrl-C came, or there was no process.
- * False: it did not show, in these schedules or in that time. */
+/* Searches in a process of its own.  True: a run had the same signature; *shown is then the list
+ * with the schedule that showed it, or empty where nobody decided.  True as well, with an empty
+ * list, when that cannot be decided: the target killed the process, ctrl-C came, or there was no
+ * process.  False: it did not show, in these schedules or in that time. */
 bool repeat_shows(const struct repeat *repeat, struct op_list *shown);
 
 #endif

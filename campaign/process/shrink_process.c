@@ -395,7 +395,7 @@ static uint64_t time_left_ns(const struct work *work)
     return work->end_ns > now_ns ? work->end_ns - now_ns : 0;
 }
 
-/* One way of trying, from the whole list to the shrunk one. */
+/* Shrinks from the whole list to the shrunk one, in one child. */
 static enum shrink_process_end shrink_in_child(struct work *work, struct op_list *ops,
                                                struct shrunk *shrunk, bool *has_died)
 {
@@ -431,7 +431,7 @@ static enum shrink_process_end shrink_in_child(struct work *work, struct op_list
     return result;
 }
 
-/* One process for each list. */
+/* Shrinks with one process for each list. */
 static enum shrink_process_end shrink_in_attempts(struct work *work, struct op_list *ops,
                                                   struct shrunk *shrunk)
 {
@@ -450,8 +450,8 @@ static enum shrink_process_end shrink_in_attempts(struct work *work, struct op_l
     return end == SHRINK_PROCESS_DONE ? prove_shrunk(shrink_process, ops, shrunk) : end;
 }
 
-/* In one process where that can be, else, and when the target died of a shorter list or lives on
- * its past there, one process for each. */
+/* Shrinks in one process where that is possible.  Otherwise, and when the target died there of a
+ * shorter list or depends on its past, it uses one process for each list. */
 static enum shrink_process_end shrink_both_ways(const struct shrink_process *shrink_process,
                                                 struct op_list *ops, struct shrunk *shrunk)
 {

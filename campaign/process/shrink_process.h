@@ -42,17 +42,17 @@ struct shrink_process {
     bool changes_setup;   /* capacity, granule and hosts may become simpler, too */
 };
 
-/* One run of a list with the usual bounds, in which that finding can show. */
+/* Returns one run of a list with the usual bounds, in which that finding can show. */
 struct attempt shrink_process_attempt(const struct target *target, const struct setup *setup,
                                       const char *signature);
 
-/* At most replay_count_max replays, fewer where each takes a process (2,000) and for hangs (300):
- * all of them together run at most 20 million ops, so that the work is bounded by a count and the
- * same on every machine.  Where it takes longer than duration_ns, or ctrl-C comes, the fewest ops
- * that were found until then are the result.  Rules are replayed in one process as long as the
- * target lives there; crashes, hangs and replay differences in one process each, after a run in
- * which the references of the list were resolved.  In the end the list is run three times more,
- * each time in a fresh process: when it does not show the finding in all of them, the result is
+/* Shrinks with at most replay_count_max replays, fewer where each takes a process (2,000) and for
+ * hangs (300).  All of them together run at most 20 million ops: a count bounds the work, so it
+ * is the same on every machine.  When it takes longer than duration_ns, or ctrl-C comes, the
+ * fewest ops found until then are the result.  Rules are replayed in one process as long as the
+ * target lives there.  Crashes, hangs and replay differences take one process each, after a run
+ * that resolved the references of the list.  In the end the list is run three times more, each
+ * time in a fresh process.  When one of them does not show the finding, the result is
  * NOT_BROKEN. */
 enum shrink_process_end shrink_process_run(const struct shrink_process *shrink_process,
                                            struct shrunk *shrunk);

@@ -254,7 +254,7 @@ static _Noreturn void stand_guard(int owner)
     _exit(0);
 }
 
-/* At the end of a process that has ended all below it. */
+/* Runs at the end of a process that has ended all below it. */
 static void dismiss_guard(void)
 {
     if (guard.process <= 0 || guard.owner != getpid()) {

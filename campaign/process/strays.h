@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* From here on what a descendant of this process leaves behind becomes its child, in whatever
- * session it is.  Children that this process has by now are nobody's stray.  The first call counts.
- */
+/* From here on, what a descendant of this process leaves behind becomes its child, in whatever
+ * session it is.  Children that this process already has are nobody's stray.  Only the first call
+ * counts. */
 void strays_adopt(void);
 /* Like strays_adopt(), in a process forked from one that called it: it begins without children. */
 void strays_adopt_anew(void);

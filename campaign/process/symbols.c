@@ -21,7 +21,7 @@ static struct {
 } known[KNOWN_COUNT];
 static unsigned known_next;
 
-/* Only what an object has itself: a search for debug packages can lead to the network. */
+/* Finds no separate file: an object's own data must do, as a search can lead to the network. */
 static int find_no_debuginfo(Dwfl_Module *module, void **user_data, const char *module_name,
                              Dwarf_Addr base, const char *file_name, const char *debuglink_file,
                              GElf_Word debuglink_crc, char **debuginfo_file_name)

@@ -18,7 +18,7 @@
 
 enum { WAIT_MS = 100, DEATHS_PER_MODE_MAX = SWEEP_SAME_COUNT_MAX };
 
-/* In memory that parent and child share: what is left of a sweep when its process ends. */
+/* The part of a sweep that remains when its process ends, in memory shared with its parent. */
 struct shared {
     struct sweep_result result;
     uint64_t trial_next,

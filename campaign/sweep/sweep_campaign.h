@@ -30,7 +30,7 @@ struct sweep_part {
     const char *refusal; /* the target refused the setup: why; "" = it did not */
 };
 
-/* From how many trials the list with the most kinds of device call is taken. */
+/* The number of trials from which the list with the most kinds of device call is taken. */
 enum { SWEEPS_TRIAL_COUNT = 16 };
 
 struct sweep_campaign;

@@ -26,7 +26,7 @@ struct earlier_task {
     struct task task;
     uint64_t elapsed_ns; /* what it took */
 };
-/* In the order in which they ran; zero is a valid start. */
+/* The tasks, in the order in which they ran; zero is a valid start. */
 struct earlier_tasks {
     struct earlier_task *tasks; /* count of them */
     size_t count, capacity;

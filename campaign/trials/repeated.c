@@ -78,7 +78,7 @@ static size_t find_last(struct search *search, const struct earlier *earlier)
     return too_few;
 }
 
-/* Fewer of the last ones, between so many that are too few and those that show it. */
+/* Finds the fewest last lists that show it, more than too_few and at most as many as are known. */
 static void find_fewest_last(struct search *search, const struct earlier *earlier, size_t too_few)
 {
     while (search->count - too_few > 1 && !is_over(search)) {

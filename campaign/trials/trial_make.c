@@ -399,7 +399,7 @@ static void fill_trial_result(struct trial_result *trial_result, const struct pl
     trial_deinit(trial);
 }
 
-/* With lanes, if the part has some.  False: the target refused. */
+/* Runs the trial, with lanes if the part has some.  False: the target refused. */
 static bool run_trial(const struct part *part, const struct trial_plan *plan,
                       const struct lanes_witness *witness, const struct run_listener *listener,
                       struct trial *trial, char reason[RUN_REASON_BYTES])

@@ -86,7 +86,7 @@ const struct saved_oom *trial_result_premature(const struct trial_result *trial_
 
 /* --- as bytes: a worker sends it to its parent --- */
 
-/* By enum trial_result_text. */
+/* Fills texts, indexed by enum trial_result_text. */
 static void find_texts(struct trial_result *trial_result,
                        struct writing *texts[TRIAL_RESULT_TEXT_COUNT])
 {

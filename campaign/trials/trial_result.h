@@ -131,7 +131,7 @@ const struct saved_oom *trial_result_dispute(const struct trial_result *trial_re
 /* That of the selected finding, if it is premature; else NULL. */
 const struct saved_oom *trial_result_premature(const struct trial_result *trial_result);
 
-/* In a worker, before the first trial: what some trials are compared with from now on. */
+/* In a worker, before the first trial: sets what some trials are compared with from now on. */
 void trial_result_compare_with(struct fresh *fresh);
 
 /* Runs the trial.  Not for two threads at once. */
@@ -143,13 +143,13 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
 void trial_result_make_dead(const struct task *task, const struct last_words *words,
                             struct trial_result *trial_result);
 
-/* To bytes: they lie where they are in trial_result, in so many pieces, and are copied nowhere.
- * Returns how many pieces there are. */
+/* Packs to bytes: they stay where they are in trial_result, in so many pieces, and are copied
+ * nowhere.  Returns how many pieces there are. */
 enum { TRIAL_RESULT_PIECE_COUNT_MAX = 4 + TRIAL_RESULT_LIST_COUNT + TRIAL_RESULT_TEXT_COUNT };
 size_t trial_result_pack(struct trial_result *trial_result,
                          struct child_piece pieces[TRIAL_RESULT_PIECE_COUNT_MAX]);
-/* And back.  The longest list stays where it is: trial_result takes over the memory of *bytes,
- * which is empty then.  False: these are not the bytes of a trial result; they stay. */
+/* Unpacks from bytes.  The longest list stays where it is: trial_result takes over the memory of
+ * *bytes, which is empty then.  False: these are not the bytes of a trial result; they stay. */
 bool trial_result_unpack(struct writing *bytes, struct trial_result *trial_result);
 
 #endif

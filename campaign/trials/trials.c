@@ -109,8 +109,8 @@ static bool is_window_full(const struct trials *trials, size_t part,
     return !is_next_to_count && trials->started - trials->taken >= trials->window;
 }
 
-/* One trial in so many of a part, another one each time and in each part: where each part began
- * with its first, short runs would consist of little else, and one that stayed would always have
+/* Samples one trial in so many of a part, another one each time and in each part.  If each part
+ * began with its first, short runs would consist of little else; if it stayed, it would always have
  * faults, or never. */
 enum { SAMPLE_STEP = 5 };
 
@@ -180,7 +180,7 @@ bool trials_next(struct trials *trials, struct task *task)
                        !trials->plan->parts[best].scenario->is_run_once;
     task->is_kept = task->trial < trials->plan->parts[best].keep_count;
     task->is_compared = is_compared(trials->replay_sample, best, task->trial);
-    /* Whoever is ahead of the first that count is asked in vain: what is saved is the same. */
+    /* A trial ahead of the first that count may be diagnosed in vain: what is saved is the same. */
     task->is_diagnosed = task->trial < TRIAL_RESULT_JUSTIFIED_TRIAL_COUNT &&
                          progress->justified_count < TRIAL_RESULT_JUSTIFIED_COUNT_MAX;
     progress->started++;

@@ -1,6 +1,6 @@
-/* Which trial is run next, and in which order the results count.  Trials go round robin over the
- * parts of the plan, parts with long trials in fewer rounds.  Results are taken in that order
- * whoever finishes first, so that a run says the same with any number of workers. */
+/* Chooses which trial is run next, and the order in which results count.  Trials go round robin
+ * over the parts of the plan, parts with long trials in fewer rounds.  Results are taken in that
+ * order whichever finishes first, so that a run reports the same with any number of workers. */
 #ifndef CAMPAIGN_TRIALS_TRIALS_H
 #define CAMPAIGN_TRIALS_TRIALS_H
 
@@ -25,7 +25,7 @@ void trials_put(struct trials *trials, struct trial_result *trial_result);
  * and counts it against the bounds of its part.  False: it is not there yet, or all are taken. */
 bool trials_take(struct trials *trials, struct trial_result *trial_result);
 
-/* No more tasks: what was started still counts, up to the first trial in order that was not. */
+/* Gives no more tasks: what was started counts, up to the first in order that was not. */
 void trials_stop(struct trials *trials);
 /* Like trials_stop(), for one part. */
 void trials_finish(struct trials *trials, size_t part);

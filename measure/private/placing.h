@@ -25,7 +25,7 @@ bool placing_spend(struct placing *placing, uint64_t work);
 
 /* Makes plans as an allocator would, op by op, in time or against it. */
 void placing_sweep(struct placing *placing);
-/* One life after the other, in any order, between those that are placed. */
+/* Makes plans by placing one life after the other, in any order, between those that are placed. */
 void placing_orders(struct placing *placing);
 
 #endif

@@ -15,11 +15,11 @@
 #include "campaign/trials/workers.h"
 #include "harness/base/writing.h"
 
-/* So long may what is under way go on when the run is to end before its time: what ends until then
+/* The time for which everything under way may go on when the run ends early.  What ends until then
  * counts. */
 #define CAMPAIGN_GRACE_NS UINT64_C(800000000)
 
-/* Who gets what is reported now. */
+/* The audience of a report. */
 enum campaign_audience {
     AUDIENCE_ALL = 0,
     AUDIENCE_PEOPLE,  /* on a terminal */
@@ -59,8 +59,8 @@ static inline uint64_t campaign_elapsed_ns(const struct campaign *campaign)
     return campaign->elapsed_before_ns + clock_now_ns() - campaign->start_ns;
 }
 
-/* Nothing failed so far: a state may be written, and files.  Behind a failure the state from before
- * is still true. */
+/* True if nothing failed so far, so that a state and files may be written.  After a failure the
+ * state from before is still true. */
 static inline bool campaign_is_sound(const struct campaign *campaign)
 {
     return !campaign->is_failed && !campaign->output.is_failed;
@@ -124,7 +124,7 @@ uint64_t campaign_verdict_count(const struct trial_result *trial_result, const c
 void campaign_end_unrepeated(struct campaign *campaign, const struct shrink_entry *entry,
                              const struct saved_repro *saved);
 
-/* At the end: so do those that were only counted, of a finding of which none could be repeated. */
+/* At the end: the counted verdicts of a finding that nobody could repeat are unrepeated, too. */
 void campaign_settle_unrepeated(struct campaign *campaign);
 
 /* --- campaign_kept.c --- */
@@ -159,7 +159,7 @@ void campaign_save_first(struct campaign *campaign);
 /* The last state: waits for the syncer, but at most a moment once the run is to end before its
  * time; then one line names what may not be on the disk. */
 void campaign_save_last(struct campaign *campaign);
-/* Behind it: the reports are forced to the disk, too, as far as that takes no longer. */
+/* After that: forces the reports to the disk, too, as far as that takes no longer. */
 void campaign_sync_reports(struct campaign *campaign);
 /* Removes what another process left half done, and files that no state names. */
 void campaign_clean(struct campaign *campaign);
@@ -179,7 +179,7 @@ bool campaign_results_are_full(const struct campaign *campaign);
 struct report_finding campaign_finding(const struct campaign *campaign,
                                        const struct trial_result *trial_result,
                                        const struct verdict *verdict, const char *message);
-/* With the files that were saved of it; the paths are the caller's. */
+/* Adds the files that were saved of it; the paths are the caller's. */
 void campaign_add_files(struct report_finding *finding, const struct repro_store_paths *paths,
                         const struct saved_repro *saved);
 

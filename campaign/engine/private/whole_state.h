@@ -48,7 +48,7 @@ void whole_findings_deinit(struct whole_findings *findings);
  * of them is among the first of its signature, of which what the target printed is saved. */
 bool whole_findings_take(struct whole_findings *findings, const struct whole_trial *trial);
 
-/* Behind all trials: what shrinking made of them, and the lines of that.  The findings go to
+/* After all trials: takes over how shrinking ended, and appends its lines.  The findings go to
  * whole->at. */
 void whole_findings_end(struct whole_findings *findings);
 
