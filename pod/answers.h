@@ -1,4 +1,4 @@
-/* Compares how ranks were answered to requests that all of a group make (spmd=). */
+/* Compares ranks' answers to requests that all of a group make (spmd=): notes where they differ. */
 #ifndef POD_ANSWERS_H
 #define POD_ANSWERS_H
 

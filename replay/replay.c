@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 /* The limit on the search for the largest request at justified verdicts: a unit is a block that is
- * looked at, some 10 ns.  At other verdicts the search has no limit. */
+ * looked at, some 10 ns.  At other verdicts they are always found. */
 #define LARGEST_WORK_MAX (UINT64_C(1) << 26)
 enum { LARGEST_JUDGEMENTS = 32, LARGEST_WORK_OF_NODE = 16 };
 

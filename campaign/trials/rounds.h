@@ -19,8 +19,8 @@ uint64_t rounds_op_count(const struct part *part);
  */
 uint64_t rounds_stride(const struct part *part);
 
-/* Most trials find something in the first rounds, if ever.  Very long ones wait this many rounds
- * for the others, lanes included. */
+/* Most findings show in the first rounds.  Very long trials wait for this many of them, lanes
+ * included. */
 enum { ROUNDS_LONG_WAIT = 64 };
 
 /* The round to which the i-th trial here of that part belongs; those of its head start to the
