@@ -1,5 +1,5 @@
 /* The messages of the program when it cannot do what was asked: one line each on standard error,
- * with bytes of names escaped.  Also finds the valid name nearest to a wrong one. */
+ * with control characters escaped.  Also finds the valid name nearest to a wrong one. */
 #ifndef CAMPAIGN_BASE_MESSAGE_H
 #define CAMPAIGN_BASE_MESSAGE_H
 

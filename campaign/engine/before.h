@@ -16,7 +16,7 @@ void before_path(const char *directory, const char *base, uint64_t number,
 void before_append_replay(struct writing *text, const char *directory, const char *base,
                           uint64_t count);
 
-/* The repeats as reports show them; before_free_report() frees them. */
+/* Returns the repeats as reports show them; before_free_report() frees them. */
 struct report_repeats before_report(const char *directory, const char *base, uint64_t count,
                                     bool is_unrepeated);
 void before_free_report(const struct report_repeats *repeats);
