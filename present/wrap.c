@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A column further to the right than this is no second one. */
-enum { COLUMN_MAX = 32 };
+enum { COLUMN_MAX = 40 };
 
 /* length bytes of a line that has column columns already.  No blank ends a line. */
 static void append_words(struct writing *text, const char *words, size_t length, size_t indent,
