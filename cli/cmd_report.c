@@ -8,10 +8,14 @@
 #include "explain/compare.h"
 #include "explain/explain_text.h"
 #include "page/report_page.h"
+#include "present/screen.h"
 #include "recording/picture.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
+
+/* Of the words on a page: it is read in a browser, wherever it is made. */
+enum { PAGE_COLUMNS = 118 };
 
 static bool is_directory(const char *path)
 {
@@ -110,6 +114,7 @@ static enum exit_code report_subcommand(const struct arguments *arguments)
                             "--against: %s is the directory of a campaign, and %s is not",
                             has_campaign ? path : against, has_campaign ? against : path);
     }
+    screen_keep_columns(PAGE_COLUMNS);
     writing_init(&html);
     code = has_campaign ? report_campaign(&given, &html) : report_list(&given, &html);
     if (code == EXIT_KEPT) {

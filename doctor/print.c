@@ -1,11 +1,12 @@
 #include "doctor/print.h"
 
 #include "harness/base/json.h"
+#include "present/screen.h"
 #include "present/wrap.h"
 
 #include <inttypes.h>
 
-enum { NAME_WIDTH = 21, INDENT = 2 + 8 + 1 + NAME_WIDTH + 1, WIDTH = 100 };
+enum { NAME_WIDTH = 21, INDENT = 2 + 8 + 1 + NAME_WIDTH + 1 };
 
 static void print_json(const char *group, const char *name, const struct doctor_finding *finding,
                        struct writing *text)
@@ -40,7 +41,7 @@ static void print_words(const char *words, bool *is_first, struct writing *text)
     writing_init(&line);
     writing_append_visible(&line, words);
     begin_line(is_first, text);
-    wrap_append(text, writing_string(&line), INDENT, WIDTH);
+    wrap_append(text, writing_string(&line), INDENT, screen_columns());
     writing_append(text, "\n");
     writing_deinit(&line);
 }

@@ -2,11 +2,12 @@
  * does not say it. */
 #include "explain/private/explain_parts.h"
 #include "harness/base/json.h"
+#include "present/screen.h"
 #include "present/wrap.h"
 
 #include <string.h>
 
-enum { WIDTH = 118, INDENT = 4 };
+enum { INDENT = 4 };
 
 static void append_fact(struct explanation *explanation, const char *type, const char *fact)
 {
@@ -21,7 +22,7 @@ static void append_fact(struct explanation *explanation, const char *type, const
     writing_init(&visible);
     writing_append_visible(&visible, fact);
     writing_append(text, "  - ");
-    wrap_append(text, writing_string(&visible), INDENT, WIDTH);
+    wrap_append(text, writing_string(&visible), INDENT, screen_columns());
     writing_append(text, "\n");
     writing_deinit(&visible);
 }

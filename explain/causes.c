@@ -4,11 +4,12 @@
 #include "explain/private/explain_parts.h"
 #include "harness/base/check.h"
 #include "harness/base/json.h"
+#include "present/screen.h"
 #include "present/wrap.h"
 
 #include <string.h>
 
-enum { WIDTH = 118, INDENT = 4, OTHER_HOST_COUNT_MAX = 8 };
+enum { INDENT = 4, OTHER_HOST_COUNT_MAX = 8 };
 
 static void append_foreign(struct writing *text, const char *sentences)
 {
@@ -16,7 +17,7 @@ static void append_foreign(struct writing *text, const char *sentences)
     writing_init(&visible);
     writing_append_visible(&visible, sentences);
     writing_append_format(text, "%*s", INDENT, "");
-    wrap_append(text, writing_string(&visible), INDENT, WIDTH);
+    wrap_append(text, writing_string(&visible), INDENT, screen_columns());
     writing_append(text, "\n");
     writing_deinit(&visible);
 }

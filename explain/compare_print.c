@@ -5,6 +5,7 @@
 #include "harness/base/json.h"
 #include "harness/base/size.h"
 #include "present/table.h"
+#include "present/wrap.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -360,6 +361,7 @@ static void put_axis(const struct axis *axis, struct writing *text)
 void compare_describe(const struct compare_side sides[2], bool is_json, struct writing *text)
 {
     struct axis axis;
+    const size_t begin = text->length;
     struct pairs *pairs = calloc(1, sizeof *pairs);
     CHECK(pairs != NULL);
     add_side(pairs, 0, &sides[0]);
@@ -377,6 +379,7 @@ void compare_describe(const struct compare_side sides[2], bool is_json, struct w
         say_peaks(sides, text);
         say_pairs(pairs, text);
         say_axis(&axis, text);
+        wrap_answer(text, begin);
     }
     free(axis.rows);
     free(pairs);

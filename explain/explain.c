@@ -10,6 +10,8 @@
 #include "explain/report.h"
 #include "explain/two_runs.h"
 #include "explain/what_if.h"
+#include "present/screen.h"
+#include "present/wrap.h"
 #include "recording/picture.h"
 
 #include <errno.h>
@@ -127,6 +129,9 @@ static enum exit_code explain_log_only(const struct explain_options *options,
     } else if (recording->story.event_count > 1 || recording->story.source_count > 1) {
         explain_log(&recording->story, options->is_json, &text);
     }
+    if (!options->is_json) {
+        wrap_answer(&text, 0);
+    }
     if (!writing_print(&text, stdout)) {
         code = message_fail(EXIT_HARNESS, "standard output: %s", strerror(errno));
     }
@@ -138,6 +143,7 @@ enum exit_code explain_run(const struct explain_options *options)
 {
     struct recording recording;
     struct place place;
+    screen_keep_columns(screen_columns());
     if (options->paths[1] != NULL) {
         return explain_compare(options);
     }

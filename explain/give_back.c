@@ -2,11 +2,12 @@
 #include "explain/private/explain_parts.h"
 #include "harness/base/json.h"
 #include "harness/base/size.h"
+#include "present/screen.h"
 #include "present/wrap.h"
 
 #include <string.h>
 
-enum { WIDTH = 118, INDENT = 2 };
+enum { INDENT = 2 };
 /* What is kept is worth a line from this part of the peak on. */
 enum { KEPT_PERCENT_MIN = 25 };
 
@@ -56,7 +57,7 @@ static void append_in_words(const char *way, uint64_t peak_bytes, uint64_t end_b
         "nothing still has %s or more that nothing uses. To get it back: %s.",
         peak, end, kept, way);
     writing_append(text, "\nMemory that comes back while the job lives\n  ");
-    wrap_append(text, writing_string(&words), INDENT, WIDTH);
+    wrap_append(text, writing_string(&words), INDENT, screen_columns());
     writing_append(text, "\n");
     writing_deinit(&words);
 }

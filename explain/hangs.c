@@ -3,11 +3,12 @@
 #include "diagnosis/hang.h"
 #include "diagnosis/standstill.h"
 #include "explain/private/explain_parts.h"
+#include "present/screen.h"
 #include "present/wrap.h"
 
 #include <inttypes.h>
 
-enum { WIDTH = 118, INDENT = 4 };
+enum { INDENT = 4 };
 
 static void append_hang(const struct setup *setup, const struct hang *hang, struct writing *text)
 {
@@ -16,7 +17,7 @@ static void append_hang(const struct setup *setup, const struct hang *hang, stru
     hang_append(setup, hang, &words);
     writing_append(&words, ".");
     writing_append_format(text, "  %s\n%*s", hang_cause_summary(hang->cause), INDENT, "");
-    wrap_append(text, writing_string(&words), INDENT, WIDTH);
+    wrap_append(text, writing_string(&words), INDENT, screen_columns());
     writing_append(text, "\n");
     writing_deinit(&words);
 }
@@ -29,7 +30,7 @@ static void append_standstill(const struct setup *setup, const struct standstill
     standstill_append(setup, found, &words);
     writing_append(&words, ".");
     writing_append(text, "  ");
-    wrap_append(text, writing_string(&words), 2, WIDTH);
+    wrap_append(text, writing_string(&words), 2, screen_columns());
     writing_append(text, "\n");
     writing_deinit(&words);
 }

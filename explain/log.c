@@ -2,6 +2,7 @@
 
 #include "explain/log_json.h"
 #include "explain/log_message.h"
+#include "present/screen.h"
 #include "present/wrap.h"
 
 #include <inttypes.h>
@@ -12,7 +13,6 @@
 #define FILES_MIXED UINT32_MAX /* events of several files */
 
 enum {
-    WIDTH = 118,
     INDENT = 4,
     NAMED_COUNT_MAX = 6 /* of sources in one sentence */,
     LISTED_COUNT_MAX = 20 /* failures */
@@ -77,7 +77,7 @@ static void append_words(struct writing *text, const char *words, size_t indent)
     struct writing visible;
     writing_init(&visible);
     writing_append_visible(&visible, words);
-    wrap_append(text, writing_string(&visible), indent, WIDTH);
+    wrap_append(text, writing_string(&visible), indent, screen_columns());
     writing_deinit(&visible);
 }
 

@@ -2,13 +2,14 @@
 
 #include "harness/base/json.h"
 #include "harness/base/size.h"
+#include "present/screen.h"
 #include "present/wrap.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 118, INDENT = 2 };
+enum { INDENT = 2 };
 
 /* 1P: no device has as much. */
 #define ABSURD_BYTES (UINT64_C(1) << 50)
@@ -136,7 +137,7 @@ static void put_message(const struct log_event *event, const struct advice *advi
 /* Takes the words as a line, or several, and empties them. */
 static void append_line(struct writing *text, struct writing *words)
 {
-    wrap_append(text, writing_string(words), INDENT, WIDTH);
+    wrap_append(text, writing_string(words), INDENT, screen_columns());
     writing_append(text, "\n");
     writing_clear(words);
 }
@@ -156,7 +157,7 @@ static void say_message(const struct log_event *event, const char *reason,
     append_line(text, &words);
     writing_append(text, "\n");
     writing_append_format(&words, "Next: %s.", is_absurd(event) ? absurd_next : advice->next);
-    wrap_append(text, writing_string(&words), INDENT, WIDTH);
+    wrap_append(text, writing_string(&words), INDENT, screen_columns());
     writing_deinit(&words);
 }
 
@@ -172,7 +173,7 @@ void explain_log_message(const struct log_event *event, const char *reason, bool
         struct writing words;
         writing_init(&words);
         writing_append_format(&words, "The heap is not rebuilt: %s.", reason);
-        wrap_append(text, writing_string(&words), 0, WIDTH);
+        wrap_append(text, writing_string(&words), 0, screen_columns());
         writing_deinit(&words);
     }
 }

@@ -3,12 +3,13 @@
 #include "explain/private/explain_parts.h"
 #include "harness/base/json.h"
 #include "harness/op/system.h"
+#include "present/screen.h"
 #include "present/wrap.h"
 #include "recording/repeat.h"
 
 #include <string.h>
 
-enum { WIDTH = 118, INDENT = 2 };
+enum { INDENT = 2 };
 
 /* The command that shows every change. */
 static void append_what_if(const struct explanation *explanation, struct writing *text)
@@ -149,8 +150,9 @@ void explain_next(struct explanation *explanation)
         json_close(&explanation->text);
     } else if (next.length > 0) {
         writing_append(&explanation->text, "\n");
-        wrap_append(&explanation->text, writing_string(&visible), INDENT, WIDTH);
-        writing_append(&explanation->text, ".\n");
+        writing_append(&visible, ".");
+        wrap_append(&explanation->text, writing_string(&visible), INDENT, screen_columns());
+        writing_append(&explanation->text, "\n");
     }
     writing_deinit(&visible);
     writing_deinit(&next);

@@ -7,6 +7,7 @@
 #include "measure/fixed_places.h"
 #include "measure/least.h"
 #include "measure/needs.h"
+#include "present/screen.h"
 #include "present/table.h"
 #include "present/wrap.h"
 #include "targets/plugin.h"
@@ -18,7 +19,7 @@
  * where blocks move. */
 #define MEASURED_WORK_MAX UINT64_C(20000000)
 #define MEASURED_MOVING_WORK_MAX UINT64_C(2000000)
-enum { WIDTH = 118, INDENT = 4 };
+enum { INDENT = 4 };
 
 /* What all forms print. */
 struct numbers {
@@ -308,7 +309,7 @@ static void append_no_return(const struct explanation *explanation, const struct
             print_size(no_return->kept_bytes, kept), request, capacity);
     }
     writing_append(text, "  ");
-    wrap_append(text, writing_string(&words), INDENT, WIDTH);
+    wrap_append(text, writing_string(&words), INDENT, screen_columns());
     writing_append(text, "\n");
     writing_deinit(&words);
 }

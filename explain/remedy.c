@@ -4,6 +4,7 @@
 #include "explain/projection.h"
 #include "harness/base/json.h"
 #include "harness/base/size.h"
+#include "present/screen.h"
 #include "present/wrap.h"
 #include "targets/plugin.h"
 
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 118, INDENT = 4 };
+enum { INDENT = 4 };
 /* All variants of one explanation together: about a second.  --what-if has a larger bound. */
 #define OPS_MAX (UINT64_C(1) << 17)
 
@@ -192,7 +193,7 @@ void explain_remedy(struct explanation *explanation, const struct diagnosis *dia
     append_answer(diagnosis, &answer, words, explanation->recording->setup.until_step, &text);
     writing_append_visible(&visible, writing_string(&text));
     writing_append_format(&explanation->text, "%*s", INDENT, "");
-    wrap_append(&explanation->text, writing_string(&visible), INDENT, WIDTH);
+    wrap_append(&explanation->text, writing_string(&visible), INDENT, screen_columns());
     writing_append(&explanation->text, "\n");
     writing_deinit(&visible);
     writing_deinit(&text);

@@ -6,12 +6,13 @@
 #include "explain/private/explain_parts.h"
 #include "explain/private/report_parts.h"
 #include "harness/base/json.h"
+#include "present/screen.h"
 #include "present/wrap.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { WIDTH = 118, INDENT = 4, ALLOCATION_INDENT = 14, NEXT_INDENT = 2 };
+enum { INDENT = 4, ALLOCATION_INDENT = 14, NEXT_INDENT = 2 };
 
 static bool is_of_runtime(const struct compile_report *report)
 {
@@ -74,7 +75,7 @@ static const char *find_meaning(const struct compile_report *report)
 
 static void append_meaning(const struct compile_report *report, struct writing *text)
 {
-    wrap_append(text, find_meaning(report), 0, WIDTH);
+    wrap_append(text, find_meaning(report), 0, screen_columns());
     writing_append(text, "\n");
     if (!compile_report_has_assignment(report) && report->form != COMPILE_FORM_ESTIMATE &&
         !has_no_beginning(report)) {
@@ -358,7 +359,7 @@ static void append_paragraph(struct writing *text, const char *paragraph)
     writing_init(&visible);
     writing_append_visible(&visible, paragraph);
     writing_append(text, "  - ");
-    wrap_append(text, writing_string(&visible), INDENT, WIDTH);
+    wrap_append(text, writing_string(&visible), INDENT, screen_columns());
     writing_append(text, "\n");
     writing_deinit(&visible);
 }
@@ -463,7 +464,7 @@ static void append_next(const struct compile_report *report, bool is_json, struc
         writing_init(&words);
         writing_append_format(&words, "Next: %s.", next);
         writing_append(text, "\n");
-        wrap_append(text, writing_string(&words), NEXT_INDENT, WIDTH);
+        wrap_append(text, writing_string(&words), NEXT_INDENT, screen_columns());
         writing_append(text, "\n");
         writing_deinit(&words);
     }
@@ -523,6 +524,9 @@ void explain_report_append(const struct explain_options *options, const struct r
     }
     explain_assumed(&explanation);
     append_next(recording->compile_report, explanation.is_json, &explanation.text);
+    if (!explanation.is_json) {
+        wrap_answer(&explanation.text, 0);
+    }
     writing_append_bytes(text, explanation.text.bytes, explanation.text.length);
     writing_deinit(&explanation.text);
 }
@@ -550,6 +554,7 @@ enum exit_code explain_report_after(const struct explain_options *options,
         explain_report_in_json(recording, &text);
     } else {
         explain_report_in_words(recording, &text);
+        wrap_answer(&text, 0);
     }
     code = print(options, &text, code);
     writing_deinit(&text);

@@ -54,9 +54,9 @@ static void append_condition(struct writing *text, const struct premature_unless
     size_print_field(unless->bytes, size);
     writing_append(text,
                    "  Enough was free.  Moving blocks joins it, so the refusal was premature, "
-                   "unless blocks that could\n  not move (held, executing, or freed and "
+                   "unless blocks that could not move (held, executing, or freed and "
                    "waiting) took at least ");
-    writing_append_format(text, "%s of the addresses from\n  ", size);
+    writing_append_format(text, "%s of the addresses from ", size);
     append_address(text, unless->from);
     writing_append(text, " to ");
     append_address(text, unless->to);

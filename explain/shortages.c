@@ -2,11 +2,12 @@
  * job's doing. */
 #include "diagnosis/shortage.h"
 #include "explain/private/explain_parts.h"
+#include "present/screen.h"
 #include "present/wrap.h"
 
 #include <inttypes.h>
 
-enum { WIDTH = 118, INDENT = 4 };
+enum { INDENT = 4 };
 
 void explain_shortages(struct explanation *explanation)
 {
@@ -23,9 +24,10 @@ void explain_shortages(struct explanation *explanation)
         struct writing words;
         writing_init(&words);
         shortage_append(&shortages->shortages[i], &words);
+        writing_append(&words, ".");
         writing_append(text, "  ");
-        wrap_append(text, writing_string(&words), INDENT, WIDTH);
-        writing_append(text, ".\n");
+        wrap_append(text, writing_string(&words), INDENT, screen_columns());
+        writing_append(text, "\n");
         writing_deinit(&words);
     }
     if (shortages->total > shortages->count) {

@@ -7,6 +7,7 @@
 #include "harness/base/check.h"
 #include "harness/lanes/lanes.h"
 #include "harness/run/trial.h"
+#include "present/wrap.h"
 #include "recording/lane_columns.h"
 
 #include <stdlib.h>
@@ -123,12 +124,15 @@ static void explanation_destroy(struct explanation *explanation)
 
 /* The answer: the exit code, how long the picture is, the picture, and the text: what stands before
  * the explanation, and it. */
-static void answer_with(int file, enum exit_code code, const struct explanation *explanation,
+static void answer_with(int file, enum exit_code code, struct explanation *explanation,
                         const struct writing *before)
 {
     const uint64_t svg_bytes = explanation->svg.length;
     code = code == EXIT_KEPT && explanation->is_served ? EXIT_UNKNOWN : code;
     code = code == EXIT_KEPT && explanation->is_alarmed ? EXIT_BROKEN : code;
+    if (!explanation->is_json) {
+        wrap_answer(&explanation->text, 0);
+    }
     (void)(file_write_all(file, &svg_bytes, sizeof svg_bytes) &&
            file_write_all(file, explanation->svg.bytes, explanation->svg.length) &&
            file_write_all(file, &code, sizeof code) &&

@@ -14,6 +14,7 @@
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"
 #include "present/table.h"
+#include "present/wrap.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -358,6 +359,9 @@ static void try_and_answer(void *context, int file)
                                                    &work->recording->ops, &wanted, &what_if);
     if (result != WHAT_IF_TARGET_REFUSED) {
         append_result(work, result, &what_if, &text);
+        if (!work->options->is_json) {
+            wrap_answer(&text, 0);
+        }
         (void)(file_write_all(file, &work->code, sizeof work->code) &&
                file_write_all(file, text.bytes, text.length));
     }

@@ -4,6 +4,7 @@
 #include "harness/base/shell.h"
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"
+#include "present/screen.h"
 #include "present/version.h"
 #include "present/wrap.h"
 
@@ -12,7 +13,7 @@
 #include <string.h>
 
 /* Of the contract to copy, of what follows a verdict, and where lines end. */
-enum { CODE_INDENT = 4, VERDICT_WIDTH = 18, TEXT_WIDTH = 100 };
+enum { CODE_INDENT = 4, VERDICT_WIDTH = 18 };
 
 static const char *name_result(uint32_t result)
 {
@@ -77,7 +78,7 @@ static void append_comment(const struct infer_result *result, const struct infer
     }
     append_ground(result, line, &words);
     writing_append_format(text, "%*s/* ", indent, "");
-    wrap_append(text, writing_string(&words), (size_t)indent + 3, TEXT_WIDTH - 3);
+    wrap_append(text, writing_string(&words), (size_t)indent + 3, screen_columns() - 3);
     writing_append(text, " */\n");
     writing_deinit(&words);
 }
@@ -199,7 +200,7 @@ static void append_comparison(const struct infer_result *result, struct writing 
         writing_clear(&words);
         append_words(&result->lines[i], &words);
         writing_append_format(text, "  %-*s", VERDICT_WIDTH - 2, name_verdict(&result->lines[i]));
-        wrap_append(text, writing_string(&words), VERDICT_WIDTH, TEXT_WIDTH);
+        wrap_append(text, writing_string(&words), VERDICT_WIDTH, screen_columns());
         writing_append(text, "\n");
     }
     writing_deinit(&words);
@@ -312,6 +313,7 @@ void infer_print_text(const struct infer_result *result, struct writing *text)
     writing_append_format(text, ", capacity %s: %zu of %d experiments made, %zu ops\n\n", capacity,
                           count_made(result), (int)EXPERIMENT_COUNT, count_ops(result));
     append_contract(result, text);
+    const size_t begin = text->length;
     append_comparison(result, text);
     append_refutations(result, text);
     append_sizes(result, text);
@@ -326,6 +328,7 @@ void infer_print_text(const struct infer_result *result, struct writing *text)
                               result->dead_count);
     }
     writing_append(text, "\n");
+    wrap_answer(text, begin);
 }
 
 /* --- JSON lines --- */

@@ -4,6 +4,7 @@
 #include "harness/base/json.h"
 #include "harness/oracle/rule.h"
 #include "pod/pod.h"
+#include "present/wrap.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -367,6 +368,7 @@ enum exit_code pod_tell(const struct pod_plan *plan, struct keeper *keeper)
     }
     append_all(&text, plan, keeper, &sums);
     add_all_json(&lines, keeper, &sums);
+    wrap_answer(&text, 0);
     output_text(&output, &text);
     output_line(&output, &lines);
     output_flush(&output);

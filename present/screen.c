@@ -43,9 +43,19 @@ struct screen screen_look(int file)
                            .height = has_size ? size.ws_row : 0};
 }
 
+static size_t kept_columns;
+
+void screen_keep_columns(size_t columns)
+{
+    kept_columns = columns;
+}
+
 size_t screen_columns(void)
 {
     struct winsize size = {0};
+    if (kept_columns > 0) {
+        return kept_columns;
+    }
     if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
         return SCREEN_COLUMNS;
     }

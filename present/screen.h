@@ -28,5 +28,9 @@ bool screen_wants_colour(bool is_terminal, const char *no_color, const char *ter
  * least SCREEN_COLUMNS_MIN; SCREEN_COLUMNS where standard output is none, whatever COLUMNS is. */
 enum { SCREEN_COLUMNS_MIN = 40, SCREEN_COLUMNS = 80 };
 size_t screen_columns(void);
+/* From now on screen_columns() answers so, until 0 is kept; also in the processes made from this
+ * one: their standard output may be another file than the one that their text goes to in the end.
+ */
+void screen_keep_columns(size_t columns);
 
 #endif

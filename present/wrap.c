@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* A column further to the right than this is no second one. */
+enum { COLUMN_MAX = 40 };
+
 /* length bytes of a line that has column columns already.  No blank ends a line. */
 static void append_words(struct writing *text, const char *words, size_t length, size_t indent,
                          size_t width, size_t column)
@@ -38,40 +41,80 @@ void wrap_append(struct writing *text, const char *words, size_t indent, size_t 
 }
 
 /* whole: the first so many bytes of the line are not broken. */
-static void append_line(struct writing *text, const char *line, size_t length, size_t whole)
+static void append_line(struct writing *text, const char *line, size_t length, size_t whole,
+                        size_t indent)
 {
     const size_t width = screen_columns();
     const size_t blanks = strspn(line, " ");
-    if (text_width_of(line, length) <= width || blanks + 2 >= width) {
+    if (text_width_of(line, length) <= width || indent >= width) {
         writing_append_bytes(text, line, length);
         return;
     }
     const size_t from = whole > blanks ? whole : blanks;
     const size_t first = from + strcspn(line + from, " \n");
     writing_append_bytes(text, line, first);
-    append_words(text, line + first, length - first, blanks + 2, width, text_width_of(line, first));
+    append_words(text, line + first, length - first, indent, width, text_width_of(line, first));
 }
 
-void wrap_since(struct writing *text, size_t begin)
+/* Two columns to the right of the line. */
+static size_t find_indent(const char *line, size_t length)
 {
-    wrap_after(text, begin, begin);
+    (void)length;
+    return strspn(line, " ") + 2;
 }
 
-void wrap_after(struct writing *text, size_t begin, size_t whole)
+/* Below what stands behind the first gap of two blanks that ends no sentence. */
+static size_t find_column(const char *line, size_t length)
 {
-    size_t kept = whole - begin;
+    for (size_t at = strspn(line, " ") + 1; at + 2 < length; at++) {
+        if (line[at] == ' ' && line[at + 1] == ' ') {
+            const size_t end = at + strspn(line + at, " ");
+            const bool is_column = line[at - 1] != '.' && end <= COLUMN_MAX;
+            return is_column ? text_width_of(line, end) : find_indent(line, length);
+        }
+    }
+    return find_indent(line, length);
+}
+
+static bool is_whole(const char *line, size_t length)
+{
+    static const char command[] = "hbmstress ";
+    const bool is_op = strncmp(line, "op ", 3) == 0 && line[3] >= '0' && line[3] <= '9';
+    return is_op || memmem(line, length, command, sizeof command - 1) != NULL;
+}
+
+/* Takes the lines from begin on, and appends them again, broken. */
+static void break_lines(struct writing *text, size_t begin, size_t whole, bool is_answer)
+{
     struct writing lines;
     writing_init(&lines);
     writing_append(&lines, writing_string(text) + begin);
     text->length = begin;
     for (const char *line = writing_string(&lines); *line != '\0';) {
         const size_t length = strcspn(line, "\n");
-        append_line(text, line, length, kept);
-        kept = 0;
+        const bool is_kept = is_answer && is_whole(line, length);
+        append_line(text, line, length, is_kept ? length : whole,
+                    (is_answer ? find_column : find_indent)(line, length));
+        whole = 0;
         writing_append_bytes(text, "\n", line[length] == '\n');
         line += length + (line[length] == '\n');
     }
     writing_deinit(&lines);
+}
+
+void wrap_since(struct writing *text, size_t begin)
+{
+    break_lines(text, begin, 0, false);
+}
+
+void wrap_after(struct writing *text, size_t begin, size_t whole)
+{
+    break_lines(text, begin, whole - begin, false);
+}
+
+void wrap_answer(struct writing *text, size_t begin)
+{
+    break_lines(text, begin, 0, true);
 }
 
 /* Whether the line end at `at` is one of its own: it begins or ends a paragraph, or an indented

@@ -15,6 +15,9 @@ void wrap_since(struct writing *text, size_t begin);
 /* The same; the first line is not broken before the byte `whole`: a path or a signature ends there.
  */
 void wrap_after(struct writing *text, size_t begin, size_t whole);
+/* The same of lines of several forms: what follows a break stands below the second column of a line
+ * that has columns.  An op and a line with a command to copy stay whole. */
+void wrap_answer(struct writing *text, size_t begin);
 /* Appends paragraphs, parted by empty lines, as lines that the screen has room for.  A line end
  * within a paragraph is a blank, unless the next line begins with one. */
 void wrap_paragraphs(struct writing *text, const char *words);

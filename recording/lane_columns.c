@@ -3,6 +3,8 @@
 #include "harness/base/check.h"
 #include "harness/op/ops_file.h"
 #include "harness/oracle/rule.h"
+#include "present/screen.h"
+#include "present/wrap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,14 +13,7 @@
 
 /* Entries and rows beyond this many are not shown: nobody reads them. */
 enum { ENTRY_COUNT_MAX = 1 << 18, ROW_COUNT_MAX = 4000 };
-enum {
-    WIDTH = 120,
-    TURN_WIDTH = 5,
-    GAP_WIDTH = 2,
-    DEVICE_WIDTH = 12,
-    CELL_WIDTH_MIN = 16,
-    CELL_BYTES = 64
-};
+enum { TURN_WIDTH = 5, GAP_WIDTH = 2, DEVICE_WIDTH = 12, CELL_WIDTH_MIN = 16, CELL_BYTES = 64 };
 enum { COLUMN_DEVICE = LANE_COUNT_MAX, COLUMN_COUNT = LANE_COUNT_MAX + 1 };
 
 enum entry_kind { ENTRY_STEP, ENTRY_RETURN, ENTRY_COMPLETION };
@@ -130,6 +125,7 @@ struct printing {
     bool is_told; /* the mark beside the op that broke */
 };
 
+/* A row has one cell, which may reach beyond its column. */
 static void put_row(struct printing *printing, unsigned column, const char *cell)
 {
     char turn[24] = "";
@@ -141,15 +137,14 @@ static void put_row(struct printing *printing, unsigned column, const char *cell
     }
     printing->told_turn = printing->turn;
     writing_append_format(printing->text, "%*s", TURN_WIDTH, turn);
+    size_t indent = TURN_WIDTH + GAP_WIDTH;
     for (unsigned i = 0; i < column; i++) {
-        if (printing->is_used[i]) {
-            writing_append_format(printing->text, "%*s", printing->widths[i] + GAP_WIDTH, "");
-        }
+        indent += printing->is_used[i] ? (size_t)printing->widths[i] + GAP_WIDTH : 0;
     }
-    const int length = (int)strlen(cell);
-    const bool is_cut = length > printing->widths[column];
-    writing_append_format(printing->text, "%*s%.*s%s\n", GAP_WIDTH, "",
-                          is_cut ? printing->widths[column] - 2 : length, cell, is_cut ? ".." : "");
+    const size_t width = screen_columns(), least = indent + CELL_WIDTH_MIN;
+    writing_append_format(printing->text, "%*s", (int)indent - TURN_WIDTH, "");
+    wrap_append(printing->text, cell, indent, width < least ? least : width);
+    writing_append(printing->text, "\n");
 }
 
 static void put_mark(struct printing *printing, uint8_t lane, uint32_t op)
@@ -309,22 +304,40 @@ static void put_rows(struct printing *printing)
 
 /* --- columns --- */
 
+enum { COLUMN_NAME_BYTES = 24 };
+
+static int name_column(const struct printing *printing, unsigned i, char name[COLUMN_NAME_BYTES])
+{
+    return i == COLUMN_DEVICE
+               ? snprintf(name, COLUMN_NAME_BYTES, "device")
+               : snprintf(name, COLUMN_NAME_BYTES, "%s %u",
+                          i < printing->columns->client_count ? "lane" : "thread", i);
+}
+
 static void choose_widths(struct printing *printing)
 {
     const struct lane_columns *columns = printing->columns;
-    int lane_count = 0;
+    char name[COLUMN_NAME_BYTES];
+    int lane_count = 0, least = 0;
     for (size_t i = 0; i < columns->count; i++) {
         printing->is_used[columns->entries[i].kind == ENTRY_COMPLETION
                               ? COLUMN_DEVICE
                               : columns->entries[i].lane] = true;
     }
     for (unsigned i = 0; i < COLUMN_DEVICE; i++) {
+        const int length = printing->is_used[i] ? name_column(printing, i, name) : 0;
         lane_count += printing->is_used[i];
+        least = length > least ? length : least;
     }
     const int device_width = printing->is_used[COLUMN_DEVICE] ? DEVICE_WIDTH + GAP_WIDTH : 0;
-    int width = lane_count == 0 ? 0 : (WIDTH - TURN_WIDTH - device_width) / lane_count - GAP_WIDTH;
-    if (width < CELL_WIDTH_MIN) {
-        width = CELL_WIDTH_MIN;
+    const int room = (int)screen_columns() - TURN_WIDTH - device_width;
+    int width = lane_count == 0 ? 0 : room / lane_count - GAP_WIDTH;
+    if (width < CELL_WIDTH_MIN && device_width == 0 && lane_count > 1) {
+        /* the last column has no other to reach into */
+        width = (room - CELL_WIDTH_MIN - GAP_WIDTH) / (lane_count - 1) - GAP_WIDTH;
+    }
+    if (width < least) {
+        width = least;
     }
     if (width > CELL_BYTES - 1) {
         width = CELL_BYTES - 1;
@@ -337,18 +350,13 @@ static void choose_widths(struct printing *printing)
 
 static void put_head(struct printing *printing)
 {
-    char name[24];
+    char name[COLUMN_NAME_BYTES];
     writing_append_format(printing->text, "%*s", TURN_WIDTH, "turn");
     for (unsigned i = 0; i < COLUMN_COUNT; i++) {
         if (!printing->is_used[i]) {
             continue;
         }
-        if (i == COLUMN_DEVICE) {
-            snprintf(name, sizeof name, "device");
-        } else {
-            snprintf(name, sizeof name, "%s %u",
-                     i < printing->columns->client_count ? "lane" : "thread", i);
-        }
+        (void)name_column(printing, i, name);
         writing_append_format(printing->text, "%*s%-*s", GAP_WIDTH, "",
                               i == COLUMN_DEVICE ? 0 : printing->widths[i], name);
     }

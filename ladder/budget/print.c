@@ -2,6 +2,7 @@
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"
 #include "ladder/budget/private/holders.h"
+#include "present/screen.h"
 #include "present/table.h"
 #include "present/text_width.h"
 #include "present/wrap.h"
@@ -10,7 +11,7 @@
 
 #include <inttypes.h>
 
-enum { WIDTH = 80, INDENT = 2 };
+enum { INDENT = 2 };
 
 const char *budget_limit_name(enum budget_kind kind)
 {
@@ -299,7 +300,7 @@ static void append_exceeded(const struct budget *budget, const struct budget_row
     budget_describe(budget, row, &words);
     writing_append_visible(&visible, writing_string(&words));
     writing_append(text, "\n");
-    wrap_append(text, writing_string(&visible), INDENT, WIDTH);
+    wrap_append(text, writing_string(&visible), INDENT, screen_columns());
     writing_append(text, "\n");
     append_op(budget, row->op, row->line, text);
     append_others(budget, row, text);
@@ -322,7 +323,8 @@ static void append_head(const struct budget *budget, struct writing *text)
                               : steps->axis.are_cycles ? " as memory rises and falls"
                                                        : " as the requests repeat",
                               steps->warmup_count, plural(steps->warmup_count, "", "s"));
-        const bool has_room = text_width(writing_string(text)) + words.length + 2 <= WIDTH;
+        const bool has_room = text_width(writing_string(text)) + words.length + 2 <=
+                              screen_columns();
         writing_append_format(text, ",%s%s", has_room ? " " : "\n  ", writing_string(&words));
     }
     writing_deinit(&words);

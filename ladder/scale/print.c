@@ -3,6 +3,7 @@
 #include "harness/base/size.h"
 #include "ladder/scale/scale.h"
 #include "present/table.h"
+#include "present/wrap.h"
 
 #include <inttypes.h>
 
@@ -83,6 +84,7 @@ static void append_trouble(const struct scale *scale, const struct scale_row *ro
                            struct writing *text)
 {
     const struct scale_result *result = &row->result;
+    const size_t begin = text->length;
     char name[SCALE_NAME_BYTES];
     if (result->why[0] == '\0' && result->unknown == 0) {
         return;
@@ -100,6 +102,7 @@ static void append_trouble(const struct scale *scale, const struct scale_row *ro
                               : scale_end_name(result->end));
     writing_append_visible(text, result->why);
     writing_append(text, "\n");
+    wrap_answer(text, begin);
 }
 
 /* --- edges --- */

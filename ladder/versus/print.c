@@ -4,6 +4,7 @@
 #include "harness/base/size.h"
 #include "ladder/versus/versus.h"
 #include "present/table.h"
+#include "present/wrap.h"
 
 #include <inttypes.h>
 
@@ -280,6 +281,7 @@ void versus_text(const struct versus *versus, struct writing *text)
                           versus_contract_name(versus->contract));
     append_table(versus, text);
     writing_append(text, "\n");
+    const size_t begin = text->length;
     for (size_t list = 0; list < versus->list_count; list++) {
         append_troubles(versus, list, text);
         if (versus->side_count > 1) {
@@ -294,6 +296,7 @@ void versus_text(const struct versus *versus, struct writing *text)
         versus_closing_line(versus, text);
         writing_append(text, "\n");
     }
+    wrap_answer(text, begin);
 }
 
 /* --- beside a change --- */

@@ -64,7 +64,7 @@ expect_text out.txt '"full_step":470,"full_step_from":470,"full_step_to":470,"un
 expect_exit 0 explain again.ops --until 470 --json
 expect_text out.txt '"until_step":470,"fits_to_until":"no"'
 expect_exit 0 explain "$causes/leak.ops" --until 480 --what-if
-joined out.txt | grep -q 'batch-2 .*still grows: it fits to step 480, the last' || fail "batch-2: $(grep '^  batch-2 ' out.txt)"
+grep -A 3 '^  batch-2 ' out.txt | folded | grep -q 'still grows: it fits to step 480, the last' || fail "batch-2: $(grep '^  batch-2 ' out.txt)"
 expect_refusal 2 "is not a number of steps" explain begun.ops --until soon
 # A log says it.
 {

@@ -101,12 +101,20 @@ has_worked() { # PID own|waited HUNDREDTHS
 # A file with its broken lines whole: what follows a break is indented.
 joined() { sed -z 's/\n  */ /g' "$1"; }
 
+# What comes in with its broken lines whole: each run of blanks and line ends is one blank.
+folded() { tr -s ' \n' '  '; }
+
+# Whether the file says the text, however its lines are broken.
+says() { # FILE TEXT
+    grep -qF -- "$2" "$1" || folded <"$1" | grep -qF -- "$(printf '%s' "$2" | folded)"
+}
+
 expect_text() { # FILE TEXT
-    grep -qF -- "$2" "$1" || joined "$1" | grep -qF -- "$2" || fail "$1 does not say '$2': $(head -c 300 "$1")"
+    says "$1" "$2" || fail "$1 does not say '$2': $(head -c 300 "$1")"
 }
 
 expect_no_text() { # FILE TEXT
-    ! { cat "$1"; joined "$1"; } | grep -qF -- "$2" || fail "$1 says '$2'"
+    ! says "$1" "$2" || fail "$1 says '$2'"
 }
 
 finish() {

@@ -14,7 +14,7 @@ for name in sections used_2019 vllm broken_label fragmented padded temporaries t
     expect_no_text out.txt "Verdict:"
     expect_no_text out.txt "Diagnosis"
     expect_text out.txt "What the program needs"
-    grep -Ev '^the file says|^ +op ' out.txt | awk 'length > 120 { exit 1 }' || fail "$name: a line is wider than 120 columns"
+    grep -Ev '^ +op |hbmstress ' out.txt | awk 'length > 80 { exit 1 }' || fail "$name: a line is wider than 80 columns"
     expect_exit 0 explain "$field/$name.log" --json
     grep -q '^{"type":"explanation","verdict":"none",.*"file_message":' out.txt || fail "$name: $(sed -n 1p out.txt)"
     grep -q '^{"type":"compile_report","form":' out.txt || fail "$name: $(sed -n 2p out.txt)"

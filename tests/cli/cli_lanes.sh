@@ -121,7 +121,7 @@ refuse "--check-races has nothing to check" replay one.ops --check-races
 expect_exit 0 explain two.ops
 grep -Eq '^ turn  lane 0 +lane 1$' out.txt || fail "explain shows no columns: $(head -n 3 out.txt)"
 grep -Eq '^ +[0-9]+  0 alloc size=4K$' out.txt || fail "explain does not show the ops: $(cat out.txt)"
-grep -Eq '^ +[0-9]+ {40,}1-3: 2 ops$' out.txt || fail "explain does not fold whole ops: $(cat out.txt)"
+grep -Eq '^ +[0-9]+ {35,}1-3: 2 ops$' out.txt || fail "explain does not fold whole ops: $(cat out.txt)"
 awk 'length > 120 { exit 1 }' out.txt || fail "explain is wider than 120 columns"
 refuse "breaks no promise" replay --shrink two.ops
 

@@ -40,8 +40,8 @@ line=$(grep '"type":"scale_edge"' out.txt)
 most=$(member fits)
 [ "$(member fails)" = $((most + 1)) ] || fail "not the next batch: $line"
 expect_exit 0 scale --chip v4 --until 40 -S leak=none -S batch="$most,$((most + 1))" --search 0
-grep -q "^1 *v4 *none *$most *fits " out.txt || fail "batch $most does not fit: $(cat out.txt)"
-grep -q "^1 *v4 *none *$((most + 1)) *step 0, host 0 *exhausted" out.txt || fail "batch $((most + 1)) fits: $(cat out.txt)"
+joined out.txt | grep -q "^1 *v4 *none *$most *fits " || fail "batch $most does not fit: $(cat out.txt)"
+joined out.txt | grep -q "^1 *v4 *none *$((most + 1)) *step 0, host 0 *exhausted" || fail "batch $((most + 1)) fits: $(cat out.txt)"
 expect_exit 0 scale --chip v4 --until 40 -S leak=none -S accumulation=1,2 -S batch=12 --search 0
 expect_text out.txt "smallest     2         1"
 expect_exit 0 scale --hosts 1,2,4 --until 40 -S leak=none -S sharding=full -S batch=12
@@ -53,7 +53,7 @@ expect_exit 0 scale --until 40 -S leak=none --capacity 8G,32G
 expect_text out.txt "Where capacity stops to fit"
 expect_text out.txt "smallest"
 expect_exit 0 scale --one-axis --until 20 --hosts 1,2 -S leak=none -S batch=4,6 --search 0
-[ "$(grep -c '^[12] .* fits ' out.txt)" = 3 ] || fail "one axis at a time: $(cat out.txt)"
+[ "$(joined out.txt | grep -c '^[12] .* fits ')" = 3 ] || fail "one axis at a time: $(cat out.txt)"
 
 # The batch of a list: it fits as it is and not twice as large, and the edge lies between.
 expect_exit 0 run training --chip v4 --until 40 -S leak=none --seed 1 --out job
@@ -113,7 +113,7 @@ expect_text out.txt "peak shrank by 1.00M"
 
 # A target that dies is a row, and the others are run. One that breaks a promise, and one whose verdicts stay unknown.
 expect_exit 1 scale --hosts 1,2 --until 20 --target plant_crash_segv
-[ "$(grep -c '^[12] *v4 *crashed ' out.txt)" = 2 ] || fail "not two rows: $(cat out.txt)"
+[ "$(joined out.txt | grep -c '^[12] *v4 *crashed ')" = 2 ] || fail "not two rows: $(cat out.txt)"
 expect_text out.txt "hosts=2 chip=v4: crashed: the target ended its process: SIGSEGV"
 expect_exit 1 scale --hosts 1,2 --until 60 --target plant_crash_segv --json --against before.jsonl
 expect_text out.txt '"result":"crashed"'
@@ -121,7 +121,7 @@ expect_text out.txt 'crashed, before: out of memory'
 # The rows fit, and the search for the largest batch breaks a promise, or meets the crash.
 searched=(scale --chip v4 --until 20 -S leak=none -S batch=4,5)
 expect_exit 1 "${searched[@]}" --target plant_premature_moved_unretried
-[ "$(grep -c '^1 *v4 *none *[45] *fits ' out.txt)" = 2 ] || fail "the rows do not fit: $(cat out.txt)"
+[ "$(joined out.txt | grep -c '^1 *v4 *none *[45] *fits ')" = 2 ] || fail "the rows do not fit: $(cat out.txt)"
 expect_text out.txt "leak=none batch=8: a promise was broken:"
 # With a batch of 5 one request moves three blocks, which is what the plant dies of.
 searched=(scale --chip v4 --until 20 -S leak=none -S batch=6,7)

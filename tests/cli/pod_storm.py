@@ -200,8 +200,7 @@ def carry(hbmstress, directory, told, struck):
     if made.returncode != 0:
         return f'merge: {made.stderr.strip()}'
     run = subprocess.run([hbmstress, 'replay', merged, '--replay-sample', '0'], capture_output=True, text=True)
-    said = ' '.join(run.stdout.split())  # the closing line may have been broken between words
-    last = said[said.rfind('promise'):]
+    last = re.sub(r'\n +', ' ', run.stdout).strip().split('\n')[-1]
     found = re.search(r'(\d+) OOMs', last)
     ooms = next(line['ooms'] for line in told if line['type'] == 'pod')
     if run.returncode != 0 or not found or not ooms <= int(found[1]) <= ooms + len(struck):

@@ -1,5 +1,6 @@
 /* Tables and lines that fit the screen: here it has 80 columns, as standard output is no terminal.
  */
+#include "present/screen.h"
 #include "present/table.h"
 #include "present/wrap.h"
 
@@ -117,12 +118,46 @@ START_TEST(lines_are_broken_where_they_have_no_room_and_commands_never)
 }
 END_TEST
 
+START_TEST(lines_of_an_answer_go_on_below_their_second_column)
+{
+    struct writing text;
+    writing_init(&text);
+    writing_append(
+        &text,
+        "  drain       4 queued frees holding 32.00M left; their events or holds have not ended\n"
+        "  Enough was free.  Moving blocks joins it, so the refusal was premature, unless it\n"
+        "op 12: alloc size=20M tag=2, an op that is longer than the screen is wide, for 'batch'\n"
+        "  Its proof: hbmstress replay corpus/causes/exhausted-near.ops --certificates DIRECTORY\n");
+    wrap_answer(&text, 0);
+    ck_assert_str_eq(
+        writing_string(&text),
+        "  drain       4 queued frees holding 32.00M left; their events or holds have not\n"
+        "              ended\n"
+        "  Enough was free.  Moving blocks joins it, so the refusal was premature, unless\n"
+        "    it\n"
+        "op 12: alloc size=20M tag=2, an op that is longer than the screen is wide, for 'batch'\n"
+        "  Its proof: hbmstress replay corpus/causes/exhausted-near.ops --certificates DIRECTORY\n");
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(columns_that_are_kept_are_those_of_the_screen)
+{
+    screen_keep_columns(118);
+    ck_assert_uint_eq(screen_columns(), 118);
+    screen_keep_columns(0);
+    ck_assert_uint_eq(screen_columns(), SCREEN_COLUMNS);
+}
+END_TEST
+
 Suite *suite_of_table(void)
 {
     Suite *suite = suite_create("table");
     TCase *tests = tcase_create("table");
     tcase_add_test(tests, a_wide_table_breaks_its_titles_before_anything_else);
     tcase_add_test(tests, a_name_without_room_stands_on_a_line_of_its_own);
+    tcase_add_test(tests, lines_of_an_answer_go_on_below_their_second_column);
+    tcase_add_test(tests, columns_that_are_kept_are_those_of_the_screen);
     tcase_add_test(tests, columns_without_room_go_on_in_a_further_line);
     tcase_add_test(tests, prose_is_broken_between_words_and_a_line_of_its_own_is_not);
     tcase_add_test(tests, lines_are_broken_where_they_have_no_room_and_commands_never);
