@@ -208,7 +208,7 @@ static void take_out_steps(struct windows *windows)
 
 /* --- how the growth is spread --- */
 
-/* What never went away again: the least value from here to the end. */
+/* Keeps what never went away again: each value becomes the least one from it to the end. */
 static void keep_lasting(struct windows *windows)
 {
     for (size_t i = windows->count - 1; i > 0; i--) {
@@ -246,7 +246,7 @@ static enum trend_answer judge_spread(const struct windows *windows, struct tren
             return quarter == 3 ? TREND_PLATEAU : TREND_STEPS;
         }
     }
-    /* Of a growth that goes on an eighth has an eighth. */
+    /* If growth goes on, the last eighth has an eighth of it. */
     return lasting.values[last] - lasting.values[last - find_eighth(last)] <
                    QUARTER_SHARE_MIN / 2 * grown
                ? TREND_PLATEAU

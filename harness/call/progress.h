@@ -1,4 +1,4 @@
-/* Where a run is: which call of the target is under way.  It lies in memory that outlives the
+/* Shows where a run is: which call of the target is under way.  It lies in memory that outlives the
  * process, so that a parent knows it when the target takes the process with it.  One thread and one
  * run at a time. */
 #ifndef HARNESS_CALL_PROGRESS_H

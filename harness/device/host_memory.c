@@ -78,7 +78,7 @@ static void table_add(struct host_memory *memory, const struct host_piece *piece
     CHECK(memory->count * 2 <= memory->capacity);
 }
 
-/* Those behind the place move up, so that no search stops too early. */
+/* Removes the piece.  Pieces behind its place move up, so that no search stops too early. */
 static void table_remove(struct host_memory *memory, struct host_piece *piece)
 {
     CHECK(memory->count > 0);

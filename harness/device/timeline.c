@@ -214,7 +214,7 @@ static bool are_in_one_stream(const struct timeline *timeline, uint64_t event, u
     return one->is_enqueued && two->is_enqueued && one->stream == two->stream;
 }
 
-/* Of the pending events of its stream before it, when the last is due; 0 = there is none. */
+/* Returns when the last pending event before it in its stream is due; 0 = there is none. */
 static uint64_t find_due_before(const struct timeline *timeline, uint64_t event)
 {
     uint64_t due_ns = 0;

@@ -191,7 +191,7 @@ static bool look_for_windows(void *context, uint64_t from, uint64_t to)
     return false;
 }
 
-/* Of those that have fewer than taken_bytes.  False: it gave up. */
+/* Looks at the windows that have fewer than taken_bytes.  False: it gave up. */
 static bool search_windows(struct window_search *search, struct free_level *level,
                            uint64_t taken_bytes)
 {

@@ -3,7 +3,7 @@
 
 #include "harness/base/align.h"
 
-/* What is neither in a block nor reserved now. */
+/* Returns the bytes that are neither in a block nor reserved now. */
 static uint64_t find_free_bytes(const struct oom *oom)
 {
     uint64_t taken = oom_reserved_bytes(oom);

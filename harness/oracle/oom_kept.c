@@ -20,7 +20,7 @@ static void add_block(struct oom *oom, const struct oom_block *like, uint64_t st
     }
 }
 
-/* What of the whole nothing covers; from then on it covers that. */
+/* Adds those parts of the whole that nothing covers; from then on it covers them. */
 static void add_pieces(struct oom *oom, struct span_map *covered, const struct oom_block *whole)
 {
     const size_t first = oom->block_count;

@@ -61,7 +61,7 @@ static struct oom *copy_state(struct relations *relations, const struct oom *oom
     return other;
 }
 
-/* Those that have a place; the others come after them. */
+/* Returns how many blocks have a place; the others come after them. */
 static size_t count_placed(const struct oom *oom)
 {
     size_t count = oom->block_count;
@@ -94,7 +94,7 @@ static const struct oom *make_renamed(struct relations *relations, const struct 
 
 /* --- sizes --- */
 
-/* What is too large to double is larger than the device before and after. */
+/* Doubles bytes.  A size that is too large to double exceeds the device before and after. */
 static uint64_t double_bytes(uint64_t bytes)
 {
     return bytes > UINT64_MAX / 2 ? UINT64_MAX : bytes * 2;
@@ -189,7 +189,7 @@ static uint64_t find_alignment(const struct reach *reach)
     return align;
 }
 
-/* Where the new order is written: from block `count` and address `at` upwards. */
+/* The place where the new order is written: from block `count` and address `at` upwards. */
 struct permuting {
     const struct oom *oom;
     struct oom *other;

@@ -288,7 +288,7 @@ bool judge_status(struct judge *judge, const struct host *host, const struct cal
            (call->result != TARGET_FAILED || rule_judge(RULE_MESSAGE, &answer));
 }
 
-/* Whether a call returned, with the result that it can get, and with an error text that is right.
+/* True if a call returned, with the result that it can get, and with an error text that is right.
  */
 
 #define REQUEST_BYTES_MAX ((uint64_t)1 << 63)
@@ -409,7 +409,7 @@ bool rules_judge_status(const struct evidence *evidence)
     }
 }
 
-/* Whether the call moved blocks or evicted programs. */
+/* True if the call moved blocks or evicted programs. */
 static bool has_made_room(const struct device *device)
 {
     EACH_DEVICE_CALL(device, made) {

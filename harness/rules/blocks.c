@@ -162,7 +162,7 @@ bool rules_judge_overlap(const struct evidence *evidence)
 
 /* --- queued frees --- */
 
-/* Whether the call releases the last thing that the block waits for, which was freed before.  The
+/* True if the call releases the last thing that the block waits for, which was freed before.  The
  * target knows of the free: one that moves blocks accepts queued frees. */
 static bool is_released_last(const struct evidence *evidence)
 {

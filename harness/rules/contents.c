@@ -118,7 +118,7 @@ bool judge_stamps(struct judge *judge, const struct host *host, const struct cal
     return is_good;
 }
 
-/* Whether blocks keep their contents. */
+/* True if blocks keep their contents. */
 
 bool rules_judge_contents(const struct evidence *evidence)
 {

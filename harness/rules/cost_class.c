@@ -36,7 +36,7 @@ static bool multiply(wide *product, wide factor)
     return !__builtin_mul_overflow(*product, factor, product);
 }
 
-/* Whether mean(to) > GROWTH_FACTOR * growth * max(mean(from), floor), without a division. */
+/* True if mean(to) > GROWTH_FACTOR * growth * max(mean(from), floor), without a division. */
 static bool grows_faster(const struct cost_class *classes, enum cost_measure measure,
                          enum target_growth growth, uint32_t from_index, uint32_t to_index)
 {

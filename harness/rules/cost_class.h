@@ -44,7 +44,7 @@ static inline void cost_class_add(struct cost_class *class, const struct op_cost
 /* For each of which the measure may be spent: ops and effects, or bytes that were asked for. */
 uint64_t cost_class_units(const struct cost_class *class, enum cost_measure measure);
 
-/* Whether the mean in the class `to` is more than growth allows, against that in *from, the first
+/* True if the mean in the class `to` is more than growth allows, against that in *from, the first
  * such class.  False where too few ops tell. */
 bool cost_classes_exceed(const struct cost_class classes[COST_CLASS_COUNT],
                          enum cost_measure measure, enum target_growth growth, uint32_t to,

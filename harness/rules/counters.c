@@ -68,7 +68,7 @@ static struct counter_bounds find_bounds(const struct host *host, bool without_h
     return bounds;
 }
 
-/* Whether some counter of the host may be late. */
+/* True if some counter of the host may be late. */
 static bool is_history_needed(const struct target_contract *contract)
 {
     for (unsigned i = 0; i < TARGET_COUNTER_COUNT; i++) {
@@ -99,7 +99,7 @@ static void init_history(struct counter_history *history, const struct host *hos
     add_to_history(history, &bounds);
 }
 
-/* Whether the value was right after one of the last ops, and not before what the counter showed the
+/* True if the value was right after one of the last ops, and not before what the counter showed the
  * last time; if so it shows that from now on.  The earliest op that explains the value leaves most
  * to those that follow: a value that no op explains then, none ever could. */
 static bool takes_value(struct counter_history *history, enum target_counter counter,

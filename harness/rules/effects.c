@@ -114,7 +114,7 @@ static bool take_effect(struct pass *pass, uint32_t number)
 
 /* --- giving back --- */
 
-/* Whether the call gives back what the op made, and has not in the model.  It is a call on the same
+/* True if the call gives back what the op made, and has not in the model.  It is a call on the same
  * host: one that names what another host has is skipped. */
 static bool is_giving_back(const struct pass *pass, uint32_t number, uint32_t op)
 {
@@ -132,7 +132,7 @@ static void give_back_block(struct pass *pass, uint32_t op)
     }
 }
 
-/* Whether what is copied comes from the block. */
+/* True if what is copied comes from the block. */
 static bool is_source(const struct pass *pass, const struct host *host,
                       const struct device_call *copy, const struct span *span)
 {
@@ -174,7 +174,7 @@ static bool is_on_range(const struct target_block *block, uint64_t start, uint64
     return block->address < end && start < block->address + block->size_bytes;
 }
 
-/* Whether the other call, which takes memory, got part of the block, or the stack there. */
+/* True if the other call, which takes memory, got part of the block, or the stack there. */
 static bool has_same_range(const struct pass *pass, const struct target_block *block,
                            const struct overlap_call *other)
 {
@@ -214,7 +214,7 @@ static struct asked asked_until(const struct pass *pass, const struct host *host
                           calls + returns->device_call_counts[host->index]};
 }
 
-/* Whether the block of the call, in a range that is free now, is copied away before the call
+/* True if the block of the call, in a range that is free now, is copied away before the call
  * `until` returns: what is copied can only be this block.  An execution makes none, and what was
  * retired stays. */
 static bool is_left_before(const struct pass *pass, uint32_t number, uint32_t until)
@@ -233,7 +233,7 @@ static bool is_left_before(const struct pass *pass, uint32_t number, uint32_t un
     return false;
 }
 
-/* Whether something is copied to its range before it returns, and it is not the block itself that
+/* True if something is copied to its range before it returns, and it is not the block itself that
  * has gone from there before: then that was before this one got it. */
 static bool is_overwritten(const struct pass *pass, uint32_t number)
 {
@@ -253,7 +253,7 @@ static bool is_overwritten(const struct pass *pass, uint32_t number)
     return false;
 }
 
-/* Whether the program that the call loads is evicted before the call `number` returns. */
+/* True if the program that the call loads is evicted before the call `number` returns. */
 static bool is_evicted_before(const struct pass *pass, uint32_t load, uint32_t number)
 {
     const struct overlap_call *over = call_at(pass, load);
@@ -279,7 +279,7 @@ static bool is_before(const struct pass *pass, uint32_t first, uint32_t second)
     return pass->pending[first].return_index <= pass->pending[second].return_index;
 }
 
-/* Whether another call that has not had its effect yet, but had it before this one, got the same
+/* True if another call that has not had its effect yet, but had it before this one, got the same
  * range, or the stack there: then that was over before this one got it.  Not when the block of this
  * one was moved out of its way. */
 static bool is_rivalled(const struct pass *pass, uint32_t number)
@@ -389,7 +389,7 @@ static bool is_being_given_back(const struct pass *pass, uint32_t op)
     return false;
 }
 
-/* Whether what is copied must be what the model has there. */
+/* True if what is copied must be what the model has there. */
 static bool is_source_staying(const struct pass *pass, const struct host *host,
                               const struct device_call *made)
 {
@@ -403,7 +403,7 @@ static bool is_source_staying(const struct pass *pass, const struct host *host,
     return false;
 }
 
-/* Whether it may be: a block that was not freed yet lies just there. */
+/* True if it may be: a block that was not freed yet lies just there. */
 static bool is_source_known(const struct host *host, const struct device_call *made)
 {
     struct span span;
@@ -412,7 +412,7 @@ static bool is_source_known(const struct host *host, const struct device_call *m
            model_block(host->model, (uint32_t)span.owner)->state == BLOCK_LIVE;
 }
 
-/* Whether the call got just what is copied, and it is somewhere else in the end. */
+/* True if the call got just what is copied, and it is somewhere else in the end. */
 static bool is_source_of(const struct overlap_call *over, const struct device_call *made)
 {
     const struct target_block *block = &over->call.block;
@@ -421,7 +421,7 @@ static bool is_source_of(const struct overlap_call *over, const struct device_ca
            !overlap_moves_ends_at(over->host, over->call.number, block->address);
 }
 
-/* Whether what is copied is the block of the call, though another one that is being given back may
+/* True if what is copied is the block of the call, though another one that is being given back may
  * lie there: it can lead to where that is in the end, and no later copy does, or something else is
  * in its place before the call returns. */
 static bool is_certain_source(const struct pass *pass, uint32_t number,

@@ -53,7 +53,7 @@ static void set_verdict(struct judge *judge, enum rule rule, const char *mechani
     (void)vsnprintf(verdict->reason, sizeof verdict->reason, format, arguments);
 }
 
-/* Whether a run that goes on goes on after this, too. */
+/* True if a run that goes on goes on after this, too. */
 static bool break_rule(const struct evidence *evidence, enum rule rule, const char *mechanism,
                        const char *format, va_list arguments)
 {

@@ -44,10 +44,10 @@ bool judge_held_back(struct judge *judge, const struct host *host, const struct 
     return rule_judge(RULE_HELD_BACK, &wait);
 }
 
-/* Whether an allocator held back what it could have granted: its request waited for a collective
+/* True if an allocator held back what it could have granted: its request waited for a collective
  * that somebody did not join in time, and fitted without that wait. */
 
-/* Whether the contract names the mitigation before drain, whether the order binds or not: what it
+/* True if the contract names the mitigation before drain, whether the order binds or not: what it
  * does not name comes last. */
 static bool comes_before_drain(const struct target_contract *contract, enum mitigation mitigation)
 {
@@ -62,7 +62,7 @@ static bool comes_before_drain(const struct target_contract *contract, enum miti
     return false;
 }
 
-/* Whether something completed in this call before the wait.  From then on an allocator that is
+/* True if something completed in this call before the wait.  From then on an allocator that is
  * draining may look for holes alone: no contract says that it begins anew with what comes first. */
 static bool is_draining(const struct evidence *evidence)
 {

@@ -102,7 +102,7 @@ bool judge_bounds(struct judge *judge, const struct host *host)
     return rule_judge(RULE_HANG, &evidence) && rule_judge(RULE_OUTSIDE, &evidence);
 }
 
-/* Whether the program whose image the device was asked to drop may be evicted. */
+/* True if the program whose image the device was asked to drop may be evicted. */
 
 /* Of several calls under way it is not known which one evicts: that none of them may is as wrong as
  * a program that is not loaded, and comes before whether it is busy. */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Whether blocks moved that may not, and how those that may. */
+/* True if blocks moved that may not, and how those that may. */
 
 /* --- blocks that are in use --- */
 
@@ -316,7 +316,7 @@ static bool follow_call(struct whereabouts *at, const struct device_call *call, 
     return false;
 }
 
-/* Whether calls from `made` on can bring what lies at its address to where it is in the end. */
+/* True if calls from `made` on can bring what lies at its address to where it is in the end. */
 static bool has_path_to(const struct host *host, const struct device_call *made,
                         const struct overlap_thing *thing, uint64_t final)
 {
@@ -410,7 +410,7 @@ static bool has_no_place(const struct taking *taking)
     return staged != NULL && staged->may_stay;
 }
 
-/* Whether the copy moved the block; *to is where. */
+/* True if the copy moved the block; *to is where. */
 static bool is_move(const struct taking *taking, uint32_t slot, uint64_t *to)
 {
     const struct device_call *made = taking->made;

@@ -277,7 +277,7 @@ static void blur_call(const struct pass *pass, const struct overlap_call *over, 
     }
 }
 
-/* Whether call i may have had its effect already on the host of the call `number`.  A program whose
+/* True if call i may have had its effect already on the host of the call `number`.  A program whose
  * execution is asked for is as good as queued, whatever comes of it. */
 static bool may_be_felt(const struct pass *pass, uint32_t number, uint32_t i)
 {
@@ -321,7 +321,7 @@ static bool has_other_of_op(const struct oom *oom, size_t i)
     return false;
 }
 
-/* Whether a moment could show the blocks like that.  Effects that are only half done do not: a
+/* True if a moment could show the blocks like that.  Effects that are only half done do not: a
  * program's stack is reserved before what lies there was moved away, or its image is back while the
  * old one is still there, or while the request still needs room for it. */
 static bool is_possible(const struct oom *oom)

@@ -26,7 +26,7 @@ struct overlap_orders overlap_orders_find(const struct pass *pass, uint32_t numb
 
 /* --- who makes way --- */
 
-/* Whether the event that the free waits for, if any, is done. */
+/* True if the event that the free waits for, if any, is done. */
 static bool is_event_done(const struct pass *pass, const struct call *call)
 {
     const struct timeline *timeline = pass->judge->hosts[0].timeline;
@@ -35,7 +35,7 @@ static bool is_event_done(const struct pass *pass, const struct call *call)
             timeline_completed_index(timeline, call->event) < pass->judge->absorbed_counts[0]);
 }
 
-/* Whether calls under way may have made the block go, or have made it, so that it was not there
+/* True if calls under way may have made the block go, or have made it, so that it was not there
  * yet.  What is used, or waits for an event, is there.  An op names a block of its own host alone.
  */
 static bool may_be_gone(const struct pass *pass, const struct oom_block *block)

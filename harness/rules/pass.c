@@ -37,7 +37,7 @@ static bool complete_until(struct pass *pass, uint64_t completed_count)
     return true;
 }
 
-/* Whether a call under way on the host may evict. */
+/* True if a call under way on the host may evict. */
 static bool may_evict(const struct pass *pass, const struct host *host)
 {
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {

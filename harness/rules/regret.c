@@ -26,7 +26,7 @@ static bool sum_moves(const struct host *host, uint64_t *moved_bytes)
     return true;
 }
 
-/* Whether the largest hole is one granule less than the request needs.  False: it is not known, or
+/* True if the largest hole is one granule less than the request needs.  False: it is not known, or
  * a hole is large enough but for the alignment. */
 static bool find_granule_short(const struct model *model, const struct oom_request *request,
                                bool *is_short)

@@ -206,7 +206,7 @@ static const struct collective *find_other(const struct wait_place *place, uint3
     return NULL;
 }
 
-/* Whether those that the collective waits for wait at last for the host. */
+/* True if those that the collective waits for wait at last for the host. */
 static bool waits_for(const struct wait_place *place, const struct collective *collective,
                       uint32_t host)
 {
@@ -256,7 +256,7 @@ static void count_again(struct hang_entry *entry, uint64_t event)
     }
 }
 
-/* Whether what is to be told of it is told already. */
+/* True if what is to be told of it is told already. */
 static bool is_known(struct hang_watch *watch, const struct hang_entry *now, uint32_t waiter)
 {
     for (size_t i = 0; i < watch->count; i++) {

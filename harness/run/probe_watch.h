@@ -33,7 +33,7 @@ static inline void probe_watch_begin(struct probe_watch *watch, const struct mod
         probe_watch_execution(watch, model, op);
     }
 }
-/* Whether an alloc or free that was granted without a device call may hit one: what ended is not
+/* True if an alloc or free that was granted without a device call may hit one: what ended is not
  * held by anybody then. */
 static inline bool probes_may_be_hit(const struct probe_watch *watch, const struct model *model)
 {

@@ -69,7 +69,7 @@ const struct shortages *run_shortages(const struct run *run);
 /* The verdict on the out-of-memory of the last op, where the verdict of run_step() is on a rule
  * that the op broke besides; NULL: there is none. */
 const struct verdict *run_hidden_oom(const struct run *run);
-/* Whether sums alone decide the answer to the last op, a request of an spmd group, and whether it
+/* True if sums alone decide the answer to the last op, a request of an spmd group, and whether it
  * fits: then every member that is as well off must get the same answer (RULE_SPMD). */
 bool run_sums_decide(const struct run *run, bool *fits);
 const struct observation *run_observation(const struct run *run); /* of the last op */

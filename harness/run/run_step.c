@@ -118,7 +118,7 @@ static void count_regret(struct run *run)
     }
 }
 
-/* Whether the run can go on from what is broken. */
+/* True if the run can go on from what is broken. */
 static bool is_end(const struct judge *judge, const struct verdict *verdict)
 {
     const bool is_found = verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;

@@ -41,7 +41,7 @@ void trial_take_findings(struct trial *trial, const struct trial *from);
 /* Makes the gravest finding `first`, and its list ops; without one both stay. */
 void trial_lead(struct trial *trial);
 
-/* Whether a finding ended it, so that there was more to run. */
+/* True if a finding ended it, so that there was more to run. */
 bool trial_is_ended(const struct trial *trial);
 
 #endif

@@ -168,7 +168,7 @@ static bool try_without_lifetime(struct shrinker *shrinker, size_t i)
     return try_explanation(shrinker);
 }
 
-/* Whether no rounding up explains the refusal: less is refused, too. */
+/* True if no rounding up explains the refusal: less is refused, too. */
 static bool try_smaller_request(struct shrinker *shrinker)
 {
     static const unsigned eighths[] = {4, 5, 6, 7};

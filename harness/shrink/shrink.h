@@ -15,7 +15,7 @@ struct shrink_result {
     bool is_minimal;      /* no single op can be removed, together with those that name it */
 };
 
-/* Whether a request that would have fitted after mitigations was refused for want of them. */
+/* True if a request that would have fitted after mitigations was refused for want of them. */
 enum shrink_cause {
     SHRINK_CAUSE_OPEN = 0, /* nothing tells */
     SHRINK_CAUSE_OWN,      /* with them it is granted */

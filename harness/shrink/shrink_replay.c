@@ -38,7 +38,7 @@ static struct run *begin_run(const struct target *target, const struct setup *se
     return run;
 }
 
-/* Whether the run showed the finding that is kept: what comes then does not matter. */
+/* True if the run showed the finding that is kept: what comes then does not matter. */
 static bool has_shown(const struct shrink_replaying *replaying, const struct run *run)
 {
     const struct run_findings *findings = run_findings(run);

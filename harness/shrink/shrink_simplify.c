@@ -63,7 +63,7 @@ static void simplify_number(struct shrinker *shrinker, size_t i, size_t field_of
     }
 }
 
-/* Whether the op is still there, after others may have gone. */
+/* True if the op is still there, after others may have gone. */
 static bool is_there(const struct shrinker *shrinker, size_t i)
 {
     return i < shrinker->result->ops.count;

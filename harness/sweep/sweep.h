@@ -95,7 +95,7 @@ bool sweep_run(const struct sweep *sweep, struct sweep_result *result,
 uint64_t sweep_skip(struct sweep_result *result, enum rule rule, bool leaves_mode);
 
 uint64_t sweep_findings(const struct sweep_result *result);
-/* Whether each call of the plain run was refused, once and for ever. */
+/* True if each call of the plain run was refused, once and for ever. */
 bool sweep_is_complete(const struct sweep_result *result);
 
 #endif

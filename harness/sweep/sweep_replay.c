@@ -254,7 +254,7 @@ static void count_strike(struct sweep_replay *replay, enum target_result result)
     replay->has_struck = true;
 }
 
-/* Whether the fault struck in the op of the list that just ended. */
+/* True if the fault struck in the op of the list that just ended. */
 static bool take_strike(struct sweep_replay *replay, size_t i)
 {
     const struct sweep_place *place = &replay->result->place;

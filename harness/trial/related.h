@@ -25,7 +25,7 @@ bool related_breaks(const struct target *target, const struct trial *trial, stru
 bool related_breaks_one(const struct target *target, const struct trial *trial,
                         enum related related, struct verdict *broken, size_t *compared_count);
 
-/* Whether the target's contract and options say that it does not care for sizes as such, and the op
+/* True if the target's contract and options say that it does not care for sizes as such, and the op
  * as it is asked of a device of twice the size.  False: it cannot be. */
 bool related_sizes_scale(const struct setup *setup);
 bool related_scale_op(const struct op *op, struct op *scaled);

@@ -90,7 +90,7 @@ static void source_init(struct source *source, const struct trial_plan *plan, st
     source->sleeping.is_off = drawn->shared_hosts != 0;
 }
 
-/* Whether the last op is asked again. */
+/* True if the last op is asked again. */
 static bool retry_last(struct source *source, const struct run *run, struct op *op)
 {
     const struct op_list *ops = run_ops(run);

@@ -97,7 +97,7 @@ static inline void judge_narrow_peak(struct host *host, uint64_t peak_bytes)
 }
 /* The allocations report names each block once, largest first, and no two things share a handle. */
 bool judge_report(struct judge *judge, const struct host *host);
-/* Whether all that the row says is so of the block, its address left out. */
+/* True if all that the row says is so of the block, its address left out. */
 static inline bool reported_row_is_of(const struct target_row *row, const struct block *block)
 {
     return block->size_bytes == row->size_bytes && (enum block_kind)block->kind == row->kind &&
@@ -107,7 +107,7 @@ static inline bool reported_row_is_of(const struct target_row *row, const struct
 
 /* --- failed.c: a call that failed left all that can be seen of the target as it was --- */
 
-/* Whether the call, which failed, may have moved, evicted and awaited before that.  An answer that
+/* True if the call, which failed, may have moved, evicted and awaited before that.  An answer that
  * is wrong by itself says nothing of what was needed, and any call may bring blocks back from host
  * memory. */
 bool judge_may_mitigate(const struct judge *judge, const struct call *call);
@@ -150,9 +150,9 @@ void judge_host_closed(struct judge *judge, const struct host *host);
 
 /* Slot of the program that the unload names; SLOT_NONE: no op made one of that number. */
 uint32_t judge_unloaded_slot(const struct host *host, const struct device_call *unload);
-/* Whether the contract lets the op evict programs. */
+/* True if the contract lets the op evict programs. */
 bool judge_may_evict(const struct host *host, const struct op *op);
-/* Whether the block in the slot is an idle program, other than that of the call. */
+/* True if the block in the slot is an idle program, other than that of the call. */
 bool judge_is_evictable(const struct call *call, uint32_t slot, const struct block *block);
 /* The program that is unloaded may be evicted; may_evict: a call for which is under way. */
 bool judge_eviction(struct judge *judge, const struct host *host, const struct device_call *unload,
@@ -262,7 +262,7 @@ void judge_look_back(struct judge *judge, const struct host *host, const struct 
 /* Takes it into the scratch of the judge, where it stays until the next state is taken.  Its
  * evidence needs the judge, the host and the call.  O(blocks + events). */
 const struct oom *state_take(const struct evidence *evidence);
-/* Whether the request fits once the mitigations have gone so far, and blocks are moved by sliding
+/* True if the request fits once the mitigations have gone so far, and blocks are moved by sliding
  * alone.  False where a block is larger than was promised: what its target takes for free is not
  * known.  Blocks have addresses.  O(blocks + events). */
 bool state_fits(const struct evidence *evidence, const struct reach_limits *limits);

@@ -47,11 +47,11 @@ void overlap_stages_take_refused(const struct overlap_stages *stages, const stru
  * out, or it is gone. */
 struct staged *overlap_stages_find(const struct overlap_stages *stages, const struct host *host,
                                    uint64_t stage);
-/* Whether a stage of the block was taken out: where its place is overwritten it is in host memory
+/* True if a stage of the block was taken out: where its place is overwritten it is in host memory
  * alone. */
 bool overlap_stages_hold(const struct overlap_stages *stages, const struct host *host,
                          uint32_t slot);
-/* Whether the block may be there alone: what device work there was on it had its place back then,
+/* True if the block may be there alone: what device work there was on it had its place back then,
  * and an event that it is freed with later keeps no place. */
 bool overlap_stages_may_hold_alone(const struct overlap_stages *stages, const struct host *host,
                                    uint32_t slot);
@@ -135,16 +135,16 @@ void overlap_moves_add_young(struct overlap_moves *moves, const struct host *hos
  */
 bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct host *host,
                         const struct device_call *made);
-/* Whether what the op made is somewhere else than at address in the end, as far as it can be asked.
+/* True if what the op made is somewhere else than at address in the end, as far as it can be asked.
  */
 bool overlap_moves_ends_elsewhere(const struct host *host, uint32_t op, uint64_t address);
-/* Whether it is there in the end, as far as it can be asked. */
+/* True if it is there in the end, as far as it can be asked. */
 bool overlap_moves_ends_at(const struct host *host, uint32_t op, uint64_t address);
-/* Whether the copy or stage of the log, which begins with the thing's address, can have taken it to
+/* True if the copy or stage of the log, which begins with the thing's address, can have taken it to
  * where it is in the end; true if that cannot be asked. */
 bool overlap_moves_may_have_taken(const struct host *host, const struct device_call *made,
                                   const struct overlap_thing *thing);
-/* Whether the copy or stage of the log took the thing away from its address, as far as it can be
+/* True if the copy or stage of the log took the thing away from its address, as far as it can be
  * asked: it leads to where that is in the end, and no later one leads there. */
 bool overlap_moves_took_away(const struct host *host, const struct device_call *made,
                              const struct overlap_thing *thing);
@@ -198,7 +198,7 @@ static inline void clear_verdict(struct verdict *verdict, uint32_t op)
     verdict->op = op;
 }
 
-/* Whether the call is under way and has not had its effect yet. */
+/* True if the call is under way and has not had its effect yet. */
 static inline bool is_open(const struct pass *pass, size_t i)
 {
     return pass->pending[i].is_under_way && !pass->pending[i].is_done;
@@ -228,9 +228,9 @@ static inline uint64_t stack_of(const struct pass *pass, const struct overlap_ca
 /* When calls that overlap take effect in the model: what takes memory as soon as its range is free
  * and nothing speaks against it, what gives memory back as late as the others' answers allow. */
 
-/* Whether the call gives memory back, now or when an event is done. */
+/* True if the call gives memory back, now or when an event is done. */
 bool overlap_effects_gives_back(const struct call *call);
-/* Whether the call takes a range of the device, whatever lies there now. */
+/* True if the call takes a range of the device, whatever lies there now. */
 bool overlap_effects_is_taking(const struct pass *pass, uint32_t number);
 
 /* Something changed: whoever can take effect does.  False: a promise is broken, by the call
