@@ -41,8 +41,7 @@ struct scenario {
      */
     bool counts_steps;
     bool has_clocks; /* its hosts have a time of their own, so that it runs without lanes */
-    /* The options that a user may set (scenario_option.h), ended by one without a name.  NULL:
-     * none. */
+    /* The options that a user may set (scenario_option.h); the last has no name.  NULL: none. */
     const struct scenario_option *options;
     /* Returns, in one line, why options that are each possible do not go together; NULL: they do.
      * May be NULL. */

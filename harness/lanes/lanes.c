@@ -144,7 +144,7 @@ void lanes_destroy(struct lanes *lanes)
     free(lanes);
 }
 
-/* Makes what runs of another list cannot use. */
+/* Makes anew what runs of another list cannot use. */
 static void make_for_list(struct lanes *lanes, size_t count)
 {
     forget_list(lanes);

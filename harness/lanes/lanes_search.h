@@ -48,11 +48,10 @@ struct lanes_found {
     struct lanes_free_found free_running; /* of all runs; longest_count is that of the longest */
 };
 
-/* Runs as lanes_run() does, schedule after schedule, until one does harm, or finds anything if the
+/* Runs like lanes_run(), schedule after schedule, until one does harm, or finds anything if the
  * search does not go on.  trial->findings are those of all runs, each with the list that showed it
- * first (trial_list); its schedule is part of that list, unless runs are free-running.
- * trial->first is the gravest and trial->ops its list; without a finding trial->ops is the list.
- * Totals are of all runs. */
+ * first (trial_list), schedule included unless runs are free-running.  trial->first is the gravest,
+ * trial->ops its list, or the list if nothing was found.  Totals are those of all runs. */
 bool lanes_search(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct lanes_search *search, const struct run_listener *listener,
                   struct trial *trial, struct lanes_found *found, char reason[RUN_REASON_BYTES]);

@@ -1,5 +1,4 @@
-/* The limits of what a target can take at all (target_limits): whoever draws a device or an op
- * keeps them. */
+/* Limits of a target (target_limits): whoever draws a device or an op keeps them. */
 #ifndef HARNESS_OP_LIMITS_H
 #define HARNESS_OP_LIMITS_H
 

@@ -1,5 +1,4 @@
-/* The things that a contract leaves open, so that no rule can judge them: every report lists them.
- */
+/* Things that a contract leaves open: no rule can judge them; every report lists them. */
 #ifndef HARNESS_OP_NOT_CHECKED_H
 #define HARNESS_OP_NOT_CHECKED_H
 

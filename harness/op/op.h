@@ -188,8 +188,7 @@ static inline void op_list_append(struct op_list *list, const struct op *op)
 void op_list_clear(struct op_list *list);
 /* Makes *to equal to *from; both initialised. */
 void op_list_copy(struct op_list *to, const struct op_list *from);
-/* Does the same for a caller that no longer needs *from: it is empty then, and nothing is copied.
- */
+/* Does the same for a caller that needs *from no more: it is empty then; nothing is copied. */
 void op_list_move(struct op_list *to, struct op_list *from);
 /* Drops every op i with keep[i] false and renumbers references; what named a dropped op is left
  * as OP_NONE and will be skipped.  Relative references stay as they are. */

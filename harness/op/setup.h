@@ -86,9 +86,8 @@ struct setup {
     struct setup_group groups[SETUP_GROUP_COUNT_MAX]; /* group_count of them, numbers ascending */
     bool has_tags;                                    /* at least one is named */
     char tags[OP_TAG_COUNT][SETUP_NAME_BYTES];        /* "" = unnamed */
-    /* The share of each kind in a scenario that draws its ops from the generator: percent of what
-     * it would draw, 0..SETUP_WEIGHT_MAX.  Not part of an .ops file, which has the ops themselves.
-     */
+    /* The weight of each kind, for scenarios that draw ops from the generator: percent of what they
+     * would draw, 0..SETUP_WEIGHT_MAX.  Not part of an .ops file, which has the ops. */
     uint16_t weights[OP_KIND_COUNT];
     /* The options that the user gave; the scenario has them all
      * (harness/generate/scenario_option.h), keys unique.  Not part of an .ops file either. */
@@ -169,9 +168,8 @@ bool setup_is_assumed_name(const char *name);
 #define SETUP_OUTSIDE_NAME "outside the allocator"
 bool setup_is_outside_name(const char *name);
 
-/* The ending of a tag's name that says: where its blocks lie is assumed.  The file has their sum,
- * and that of what is free around them.  If nothing may move, a verdict that depends on it is
- * unknown. */
+/* If a tag's name ends so, the place of its blocks is assumed: the file has their sum, and that of
+ * the free bytes around them.  If nothing may move, a verdict that depends on it is unknown. */
 #define SETUP_PLACED_ENDING " (placement assumed)"
 bool setup_is_placed_name(const char *name);
 

@@ -25,8 +25,7 @@ static void append_or_none(struct writing *text, const char *name, uint64_t valu
     }
 }
 
-/* Returns how many of the document's late times are earlier than this one: equal ones stay equal.
- */
+/* Counts the document's late times that are earlier than this one: equal ones stay equal. */
 static uint64_t late_rank(const struct oom *oom, uint64_t time_ns)
 {
     uint64_t rank = 0;
@@ -306,8 +305,7 @@ static void append_assumed(struct writing *text, const struct oom *oom)
 static void append_proof(struct writing *text, const char *name, const struct oom *oom,
                          const struct proof *proof);
 
-/* Appends what the message says, what is assumed beyond it, and a proof for each of the two heaps.
- */
+/* Appends what is reported, what is assumed beyond it, and a proof for each of the two heaps. */
 static void append_heaps(struct writing *text, const struct oom *oom, const struct proof *proof)
 {
     append_reported(text, &oom->reported);

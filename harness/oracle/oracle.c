@@ -231,8 +231,7 @@ static void judge_repack(struct oracle *oracle, uint64_t nodes_max, bool wants_p
 
 enum { ALIGNMENT_TEXT_BYTES = 80 };
 
-/* Prints why a hole that is large enough did not serve: it lies in the wrong place.  "" without
- * one. */
+/* Prints that a hole is large enough but lies in the wrong place; "" if none is, or blocks move. */
 static const char *print_alignment(const struct reach *reach, uint64_t largest_bytes,
                                    char text[ALIGNMENT_TEXT_BYTES])
 {
@@ -335,8 +334,7 @@ static void explain_need(const struct oom_request *request, struct verdict *verd
     }
 }
 
-/* Judges where nobody learns where blocks lie.  What depends on that is open, and no verdict at
- * all. */
+/* Judges where nobody learns where blocks lie.  What depends on that is open: no verdict at all. */
 static void judge_sums(struct oracle *oracle, struct verdict *verdict)
 {
     const struct reach *reach = &oracle->reach;
@@ -406,7 +404,7 @@ void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_m
 {
     const uint64_t first_max = nodes_max == 0 ? oracle->nodes_each : nodes_max;
     judge_state(oracle, oom, first_max, false, verdict);
-    /* A search of a state that ended sooner is too large, whatever its budget. */
+    /* An unknown verdict below the budget means a state that is too large for any budget. */
     if (nodes_max == 0 && verdict->kind == VERDICT_UNKNOWN && verdict->nodes == first_max) {
         judge_longer(oracle, oom, verdict);
     }
@@ -435,7 +433,7 @@ static size_t count_returns(const struct proof_plan *plan)
     return count - (size_t)plan->staged_count;
 }
 
-/* Says so if the request fits into no region that is held. */
+/* Names the empty regions to give back, if the request fits into no region that is held. */
 static void explain_region(const struct oom *oom, uint64_t address, struct verdict *verdict)
 {
     const uint64_t end = address + oom_region_bytes(oom, oom->request.size_bytes);

@@ -1,6 +1,5 @@
-/* The plan by which a request gets its place: which frees to await, which programs to evict, which
- * blocks to move where, in which order.  The cheapest that is found, in the order drain, move,
- * evict. */
+/* The plan that gives a request its place: frees to await, programs to evict, and blocks to move,
+ * where and in which order.  The cheapest that is found, in the order drain, move, evict. */
 #ifndef HARNESS_ORACLE_PLAN_H
 #define HARNESS_ORACLE_PLAN_H
 

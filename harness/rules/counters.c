@@ -41,8 +41,9 @@ static struct counter_bounds open_bounds(void)
     return bounds;
 }
 
-/* What is right now.  The largest hole costs O(blocks).  It may be anything without_hole, while a
- * block is in host memory, and where places are hidden, unless the heap is empty. */
+/* Returns the counters that are right now.  The largest hole costs O(blocks).  It may be anything
+ * without_hole, while a block is in host memory, and if places are hidden, unless the heap is
+ * empty. */
 static struct counter_bounds find_bounds(const struct host *host, bool without_hole)
 {
     const struct model *model = host->model;
@@ -85,7 +86,7 @@ static void add_to_history(struct counter_history *history, const struct counter
     history->bounds[history->op_count++ % COUNTER_HISTORY_COUNT] = *bounds;
 }
 
-/* As it is after open. */
+/* Sets the history to what it is after open. */
 static void init_history(struct counter_history *history, const struct host *host, uint32_t run)
 {
     const uint64_t capacity = model_capacity_bytes(host->model);
@@ -138,7 +139,8 @@ static struct counter_history *find_history(struct judge *judge, const struct ho
     return history;
 }
 
-/* Where calls overlapped, nobody knows what was right after each of them. */
+/* Notes the right counters.  If calls overlapped, nobody knows what was right after each of them.
+ */
 static void note_counters(struct judge *judge, const struct host *host)
 {
     if (!is_history_needed(&host->contract)) {
@@ -163,9 +165,9 @@ bool judge_counters(struct judge *judge, const struct host *host, const struct t
            rule_judge(RULE_NOT_COALESCED, &evidence);
 }
 
-/* What the target reports about itself: counters, holes, the allocations report, handles. */
+/* These rules judge a target's own reports: counters, holes, the allocations report, handles. */
 
-/* Those that are compared, in the order in which they are named when several are wrong. */
+/* The counters that are compared, in the order in which they are named when several are wrong. */
 static const enum target_counter compared[] = {
     TARGET_COUNTER_BYTES_IN_USE,        TARGET_COUNTER_NUM_ALLOCS,
     TARGET_COUNTER_BYTES_LIMIT,         TARGET_COUNTER_BYTES_RESERVED,

@@ -37,7 +37,7 @@ bool judge_order(struct judge *judge, const struct host *host, const struct call
     return rule_judge(RULE_ORDER, &begun);
 }
 
-/* What is larger than the device is out of memory whatever goes. */
+/* False if the request is larger than the device: it is out of memory whatever goes. */
 static bool can_ever_fit(const struct host *host, const struct call *call)
 {
     const struct oom_request request = judge_request(host, call);
@@ -62,8 +62,8 @@ bool judge_last_eviction(struct judge *judge, const struct host *host, const str
     return true;
 }
 
-/* True if a mitigation of a request had to wait for others: for those before it in the contract's
- * order, and for the hole that was there. */
+/* This rule asks if a mitigation of a request had to wait for others: for those before it in the
+ * contract's order, and for the hole that was there. */
 
 static enum mitigation mitigation_of(const struct device_call *made)
 {
@@ -77,7 +77,7 @@ static enum mitigation mitigation_of(const struct device_call *made)
     }
 }
 
-/* True if the contract has the first of them, and before the other one. */
+/* True if the contract has the first of them, before the other one, and its order binds. */
 static bool comes_before(const struct target_contract *contract, enum mitigation first,
                          enum mitigation other)
 {
@@ -156,8 +156,8 @@ static bool has_idle_program(const struct evidence *evidence)
     return false;
 }
 
-/* True if evictions could do more: one that evicts until it fits goes on in any case, another where
- * that makes room. */
+/* True if evictions could do more.  A target that evicts until it fits goes on in any case, another
+ * one if that makes room. */
 static bool could_evict(const struct evidence *evidence)
 {
     return evidence->host->contract.evicts_until_fits

@@ -144,7 +144,7 @@ static void begin_verdict(struct judge *judge, const struct overlap_call *over)
     judge->message = over->message;
 }
 
-/* What the call's effect broke, now or before its return. */
+/* Takes the verdict on what the call's effect broke, now or before its return. */
 static void take_noted(const struct pass *pass, uint32_t number)
 {
     const struct pending *pending = &pass->pending[number];
@@ -158,7 +158,7 @@ static bool is_finding(const struct verdict *verdict)
     return verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;
 }
 
-/* Its status was held against the promises.  False: a promise is broken, and the run is over. */
+/* Finishes a call whose status is judged.  False: a promise is broken, and the run is over. */
 static bool finish_answered(struct pass *pass, uint32_t number)
 {
     if (!overlap_effects_finish(pass, number)) {
@@ -187,8 +187,9 @@ static bool finish_call(struct pass *pass, uint32_t number)
 
 /* --- the end --- */
 
-/* As after one call.  It is one that failed where each call of the host did, of them one that may
- * have mitigated: where one succeeded, nobody knows what it changed and what the others. */
+/* Makes the call that is judged as if it ran alone.  It is a failed one if each call of the host
+ * failed, and one that may have mitigated if there is one.  If one succeeded, nobody knows what it
+ * changed and what the others did. */
 static struct call make_last_call(const struct pass *pass, const struct host *host)
 {
     struct call looking = {.op = op_make(OP_REPORT), .slot = SLOT_NONE};
@@ -223,8 +224,9 @@ static bool look_at_blocks(struct pass *pass, struct host *host, const struct ca
     return judge_contents(pass->judge, host);
 }
 
-/* Of the peak only bounds are known: it is at least what it was before, and at most all that was
- * taken lay there at once.  A target that says another one is not followed. */
+/* Judges the counters.  The peak has bounds alone: it is at least what it was before, and at most
+ * all that was taken lay there at once.  The model does not follow a target that reports another
+ * peak. */
 static bool look_at_counters(struct pass *pass, struct host *host)
 {
     struct target_stats stats = {0};

@@ -127,7 +127,7 @@ static bool check_place(const struct evidence *place)
 
 static bool check_move(const struct placing *placing, const struct evidence *place)
 {
-    /* Where calls overlapped, each move was held against its own instant. */
+    /* If calls overlapped, each move was judged at its own instant. */
     return (placing->is_late || rule_judge(RULE_FAILED_CHANGED, place)) &&
            rule_judge(RULE_MOVED_UNASKED, place) &&
            (place->judge->is_overlapping || rule_judge(RULE_HELD_MOVED, place)) &&
@@ -170,7 +170,7 @@ static bool check_size(const struct placing *placing, uint32_t slot, const struc
     return rule_judge(RULE_FAILED_CHANGED, &size);
 }
 
-/* Where a block that has a range is now. */
+/* Finds where a block that has a range is now. */
 static bool place_block(struct placing *placing, uint32_t slot)
 {
     const struct host *host = placing->host;
@@ -212,7 +212,7 @@ static bool place_absent(const struct placing *placing, uint32_t slot)
            rule_judge(RULE_OVERLAP, &back);
 }
 
-/* All blocks that have a range. */
+/* Places all blocks that have a range. */
 static bool place_blocks(struct placing *placing)
 {
     const struct span_map *map = model_map(placing->host->model);

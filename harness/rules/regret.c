@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-/* Of no more blocks a look at all is as cheap. */
+/* With no more blocks a look at all of them is as cheap. */
 enum { SMALL_COUNT_MAX = 64 };
 
 /* --- when it begins --- */
@@ -26,7 +26,7 @@ static bool sum_moves(const struct host *host, uint64_t *moved_bytes)
     return true;
 }
 
-/* True if the largest hole is one granule less than the request needs.  False: it is not known, or
+/* Sets if the largest hole is one granule less than the request needs.  False: it is not known, or
  * a hole is large enough but for the alignment. */
 static bool find_granule_short(const struct model *model, const struct oom_request *request,
                                bool *is_short)

@@ -6,7 +6,7 @@
 
 enum { GROWTH_SAMPLE_COUNT = 64, GROWTH_SAMPLES_MIN = 16 };
 
-/* Of the tag that grew most. */
+/* The growth of the tag that grew most. */
 struct growth {
     uint8_t tag;
     uint64_t first_bytes, last_bytes; /* that it held, past its warm-up and at the end */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What became of a host so far; ops are OP_NONE where there was none. */
+/* The state of a host so far; ops are OP_NONE where there was none. */
 struct hang_host {
     uint32_t last_op, last_execution, oom_op;
     uint32_t last_kept; /* the last op that does more than free memory or let time pass */
@@ -75,7 +75,7 @@ static bool is_step(const struct hang_watch *watch, const struct op_list *ops, c
            ops->ops[op->ref].tag == watch->step_tag;
 }
 
-/* What a host that gives up does, too. */
+/* True if a host that gives up does this, too. */
 static bool is_cleaning_up(enum op_kind kind)
 {
     switch (kind) {
@@ -100,7 +100,8 @@ static void remove_entry(struct hang_watch *watch, size_t index)
             (--watch->count - index) * sizeof watch->entries[0]);
 }
 
-/* Of those that came after all, one of each host and cause is told, with the number of others. */
+/* Joins hangs that came after all: one of each host and cause is told, with the number of others.
+ */
 static void join_settled(struct hang_watch *watch, size_t index)
 {
     const struct hang *settled = &watch->entries[index].hang;

@@ -87,7 +87,7 @@ static void drop_given(struct standstill_watch *watch, const struct op_list *ops
     oom->block_count = kept;
 }
 
-/* True if the client's request fits then: a refusal would be premature. */
+/* Asks if the client's request fits then: a refusal would be premature. */
 static enum standstill_way ask(struct standstill_watch *watch, const struct host *host,
                                const struct op_list *ops, struct oracle *oracle, int client,
                                int gives)

@@ -1,4 +1,4 @@
-/* What a run, or many of them together, did: counts of ops, verdicts, device calls and probes. */
+/* Counts of what a run, or many of them together, did: ops, verdicts, device calls and probes. */
 #ifndef HARNESS_RUN_TOTALS_H
 #define HARNESS_RUN_TOTALS_H
 

@@ -69,7 +69,7 @@ static bool is_there(const struct shrinker *shrinker, size_t i)
     return i < shrinker->result->ops.count;
 }
 
-/* What has no number to try: all at once, then one by one. */
+/* Simplifies what has no number to try: all at once, then one by one. */
 static void simplify_words(struct shrinker *shrinker, size_t i)
 {
     const struct op now = shrinker->result->ops.ops[i];

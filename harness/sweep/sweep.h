@@ -31,7 +31,7 @@ struct sweep_place {
 enum { SWEEP_PLACE_BYTES = 96 };
 const char *sweep_place_print(const struct sweep_place *place, char text[SWEEP_PLACE_BYTES]);
 
-/* What came of the faults of one kind. */
+/* The results of the faults of one kind. */
 struct sweep_count {
     uint64_t calls; /* that it can strike, in the run without a fault */
     uint64_t replays;
@@ -69,7 +69,7 @@ struct sweep_finding {
     const struct op_list *ops;
 };
 
-/* What a sweep tells while it works; each may be NULL. */
+/* A sweep calls these while it works; each may be NULL. */
 struct sweep_listener {
     void *context;
     void (*begins)(void *context, const struct setup *setup); /* a replay */
@@ -95,7 +95,7 @@ bool sweep_run(const struct sweep *sweep, struct sweep_result *result,
 uint64_t sweep_skip(struct sweep_result *result, enum rule rule, bool leaves_mode);
 
 uint64_t sweep_findings(const struct sweep_result *result);
-/* True if each call of the plain run was refused, once and for ever. */
+/* True if each call of the plain run was refused, once and forever. */
 bool sweep_is_complete(const struct sweep_result *result);
 
 #endif

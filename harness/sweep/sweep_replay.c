@@ -100,7 +100,7 @@ static void watch_devices(struct sweep_replay *replay)
     }
 }
 
-/* What cleaning up calls, the wake of a target that still sleeps, no fault can strike. */
+/* Unwatches the devices: no fault can strike the calls of cleaning up, such as a last wake. */
 static void unwatch_devices(struct sweep_replay *replay)
 {
     for (uint32_t i = 0; i < replay->setup->host_count; i++) {

@@ -29,8 +29,7 @@ struct fills {
 };
 /* Bit i of the words: some choice of items has the sum i, in units. */
 enum { WORD_BITS = 64 };
-/* One step pays for STEP_WORDS words; bins up to STRETCH times the shortest are looked at together.
- */
+/* A step pays for STEP_WORDS.  Bins up to STRETCH times the shortest are seen together. */
 enum { STEP_WORDS = 256, STRETCH = 4 };
 /* A question in a thousand needs many words: their memory does not stay. */
 enum { WORDS_KEPT_MAX = 1 << 17 };

@@ -49,8 +49,7 @@ static bool best_fit(const struct packing_sizes *sizes, struct place *places, si
             if (at == sizes->bin_count) {
                 return false;
             }
-            /* The place takes the next equal item, too, while it has room: it remains the tightest.
-             */
+            /* The tightest place takes the next equal items, too, while it has room. */
             for (; i < end && places[at].room >= size; i++) {
                 places[at].room -= size;
                 sizes->bin_of[i] = places[at].bin;

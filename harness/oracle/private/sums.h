@@ -10,9 +10,8 @@ enum sums_answer {
     SUMS_OPEN  /* hidden ranges: it depends on where they lie */
 };
 
-/* Judges a reached state, whose oom has a placement other than ranges.  Pages: any free granules
- * serve.  Hidden ranges: k blocks leave at most k + 1 holes, so the largest has at least free / (k
- * + 1). */
+/* Judges a reached state whose placement is not ranges.  Pages: any free granules serve.  Hidden
+ * ranges: k blocks leave at most k + 1 holes, so the largest has at least free / (k + 1). */
 enum sums_answer sums_judge(const struct reach *reach);
 /* Return the bytes that blocks and the stack take, and those that are left. */
 uint64_t sums_taken_bytes(const struct reach *reach);
