@@ -87,7 +87,7 @@ enum target_limit {
     TARGET_LIMIT_PROCESS     /* others of its process, too: an out-of-memory proves nothing */
 };
 
-/* The knowledge of where a block lies. */
+/* Says what is known of where a block lies. */
 enum placement {
     PLACEMENT_RANGES = 0, /* one range of the device, at its address */
     PLACEMENT_HIDDEN,     /* one range, and nobody is told where: address is not read */
@@ -106,8 +106,7 @@ struct target_regions {
                             multiple of this; a multiple of the granule; 0 = one granule */
 };
 
-/* The growth that a cost may have from few blocks, or holes, to many: docs/promise.md gives the
- * formula. */
+/* The growth of a cost from few blocks, or holes, to many: docs/promise.md gives the formula. */
 enum target_growth {
     TARGET_GROWTH_UNDECLARED = 0, /* nothing is promised */
     TARGET_GROWTH_CONSTANT,
@@ -304,9 +303,8 @@ struct target_option_row {
     const char *values;   /* as lists show them: "none|slide|repack", "N", "<MiB>" */
     uint64_t least, most; /* bounds; most 0 = none */
     const char *help;     /* what it does, in one line; may be NULL */
-    /* The place where the target keeps the value in a structure of its own, of size_bytes: 1, 2, 4
-     * or 8.  A text is a pointer there, an order a uint32_t for each word.  The harness does not
-     * read them. */
+    /* The place of the value in a structure of the target's, of size_bytes: 1, 2, 4 or 8; a pointer
+     * for a text, a uint32_t per word for an order.  The harness does not read it. */
     size_t offset, size_bytes;
 };
 

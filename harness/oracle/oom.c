@@ -82,7 +82,7 @@ static void take_regions(struct oom *oom, const struct model *model)
     }
 }
 
-/* Hides what nobody may see: if nothing moves, a block's alignment does not show in its range. */
+/* Hides places.  If nothing moves, a block's alignment says nothing of the range that it takes. */
 static void hide_places(struct oom *oom)
 {
     const bool is_hidden = oom->placement != PLACEMENT_RANGES;

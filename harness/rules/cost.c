@@ -205,8 +205,7 @@ void judge_op_cost(struct judge *judge, const struct host *host, const struct ca
     (void)rule_judge(RULE_COST, &evidence);
 }
 
-/* These rules judge the cost of ops: how it grows over a run, and how much a single one may have
- * the device do. */
+/* These rules judge the cost of ops: its growth over a run, and the device work of a single op. */
 
 enum { MEAN_BYTES = 32 };
 

@@ -41,9 +41,8 @@ static struct counter_bounds open_bounds(void)
     return bounds;
 }
 
-/* Returns the counters that are right now.  The largest hole costs O(blocks).  It may be anything
- * without_hole, while a block is in host memory, and if places are hidden, unless the heap is
- * empty. */
+/* Returns the right counters.  The largest hole costs O(blocks).  It may be anything without_hole,
+ * while a block is in host memory, and if places are hidden, unless the heap is empty. */
 static struct counter_bounds find_bounds(const struct host *host, bool without_hole)
 {
     const struct model *model = host->model;
@@ -139,8 +138,7 @@ static struct counter_history *find_history(struct judge *judge, const struct ho
     return history;
 }
 
-/* Notes the right counters.  If calls overlapped, nobody knows what was right after each of them.
- */
+/* Notes the right counters.  If calls overlapped, nobody knows them after each call. */
 static void note_counters(struct judge *judge, const struct host *host)
 {
     if (!is_history_needed(&host->contract)) {

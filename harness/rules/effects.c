@@ -266,9 +266,8 @@ static bool is_evicted_before(const struct pass *pass, uint32_t load, uint32_t n
     return false;
 }
 
-/* True if `first` had the memory before `second`.  That is the call whose program was evicted
- * since, otherwise the one whose block was moved away since, otherwise the one that returns first.
- */
+/* True if `first` had the memory before `second`: its program was evicted since, or else its block
+ * was moved away since, or else it returns first. */
 static bool is_before(const struct pass *pass, uint32_t first, uint32_t second)
 {
     if (is_evicted_before(pass, first, second) != is_evicted_before(pass, second, first)) {

@@ -29,8 +29,7 @@ static const char *name_sight(const struct evidence *evidence, enum rule rule)
     }
 }
 
-/* True if the rule is graver.  An op is reported with the gravest that it breaks, the first of
- * equals. */
+/* True if the rule is the gravest of its op so far: that is reported, and of equals the first. */
 static bool is_graver(const struct verdict *verdict, enum rule rule)
 {
     const bool is_first = verdict->kind != VERDICT_BROKEN && verdict->kind != VERDICT_PREMATURE &&

@@ -16,8 +16,7 @@ bool judge_may_mitigate(const struct judge *judge, const struct call *call)
            (has_failed && (judge_is_request(&call->op) || call->op.kind == OP_DEFRAGMENT));
 }
 
-/* True if the call was granted and did something.  Nobody is to blame for time that a fault let
- * pass. */
+/* True if the call was granted and did something.  Time that a fault let pass is nobody's. */
 static bool has_effect(const struct judge *judge, const struct host *host,
                        const struct device_call *made, uint64_t completed_after)
 {

@@ -66,9 +66,8 @@ static bool ask_others(struct judge *judge, struct verdict *verdict)
     return index % RELATIONS_PERIOD == 0 && is_inconsistent(judge, verdict);
 }
 
-/* True if the refusal is not judged.  After a refused device call nobody sees which room the
- * allocator keeps for what is in host memory.  Nobody ever sees what others of the process have
- * taken. */
+/* True if an out-of-memory is not judged.  After a refused call nobody sees the room kept for
+ * blocks in host memory.  What others of the process have taken nobody sees at all. */
 static bool is_excused(const struct host *host)
 {
     return host->contract.limit == TARGET_LIMIT_PROCESS ||

@@ -50,7 +50,7 @@ uint32_t overlap_begin(struct overlap *overlap, const struct judge *judge, struc
 /* The call answer->number, which is under way, has returned.  Call and message are copied. */
 void overlap_end(struct overlap *overlap, const struct judge *judge,
                  const struct overlap_answer *answer);
-/* Stretches the last return over what completed since: the lanes were called no more, but the
+/* Counts what completed since the last return as before it: the lanes were called no more, but the
  * device went on.  Some call has begun. */
 void overlap_stretch(struct overlap *overlap, const struct judge *judge);
 

@@ -187,9 +187,8 @@ static bool finish_call(struct pass *pass, uint32_t number)
 
 /* --- the end --- */
 
-/* Makes the call that is judged as if it ran alone.  It is a failed one if each call of the host
- * failed, and one that may have mitigated if there is one.  If one succeeded, nobody knows what it
- * changed and what the others did. */
+/* Makes the call to judge.  If each call of the host failed it is one of them, if possible one that
+ * may have mitigated.  If one succeeded, nobody knows what it and the others changed. */
 static struct call make_last_call(const struct pass *pass, const struct host *host)
 {
     struct call looking = {.op = op_make(OP_REPORT), .slot = SLOT_NONE};
@@ -224,9 +223,8 @@ static bool look_at_blocks(struct pass *pass, struct host *host, const struct ca
     return judge_contents(pass->judge, host);
 }
 
-/* Judges the counters.  The peak has bounds alone: it is at least what it was before, and at most
- * all that was taken lay there at once.  The model does not follow a target that reports another
- * peak. */
+/* Checks the counters.  The peak has only bounds: at least the one before, at most all that was
+ * taken, as if there at once.  A target that reports another peak is not followed. */
 static bool look_at_counters(struct pass *pass, struct host *host)
 {
     struct target_stats stats = {0};

@@ -137,8 +137,7 @@ void overlap_stages_strand_in(const struct overlap_stages *stages, struct host *
 }
 
 /* True if the block may have no address.  A freed one cannot be asked for.  The client has the
- * handle of each live one except retired memory, which stays put; a target that repacks has a
- * locate(). */
+ * handles of live ones but not of retired memory, which stays; who repacks has locate(). */
 static bool may_have_no_address(const struct host *host, const struct block *block)
 {
     struct target_block at = {0};

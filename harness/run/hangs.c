@@ -100,8 +100,7 @@ static void remove_entry(struct hang_watch *watch, size_t index)
             (--watch->count - index) * sizeof watch->entries[0]);
 }
 
-/* Joins hangs that came after all: one of each host and cause is told, with the number of others.
- */
+/* Joins hangs that came after all: it tells one per host and cause, and counts the others. */
 static void join_settled(struct hang_watch *watch, size_t index)
 {
     const struct hang *settled = &watch->entries[index].hang;

@@ -34,9 +34,8 @@ static inline void op_costs_add(struct op_costs *costs, const struct op_cost *co
     }
 }
 
-/* Counts plain ops, which move nothing, in the same way.  It remembers the class of the heap's
- * blocks, from blocks_low to blocks_low + blocks_above of them.  class is one of the given costs.
- */
+/* Counts in the same way plain ops, which move nothing.  It remembers the class of a heap of
+ * blocks_low to blocks_low + blocks_above blocks.  class is one of the given costs. */
 struct plain_costs {
     struct cost_class *class;
     uint64_t blocks_low, blocks_above;

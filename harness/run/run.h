@@ -62,8 +62,7 @@ const struct run_findings *run_findings(const struct run *run);
 const struct waits *run_waits(const struct run *run);
 /* Why they waited in vain; the same.  None of a run with lanes. */
 void run_hangs(const struct run *run, struct hangs *hangs);
-/* Returns where all clients waited for memory; NULL: the setup names none, or the run judges
- * promises alone. */
+/* Returns the standstills of all clients; NULL: none are named, or promises alone are judged. */
 const struct standstills *run_standstills(const struct run *run);
 /* Returns the shortages of hosts that share a device; there are none if none do. */
 const struct shortages *run_shortages(const struct run *run);

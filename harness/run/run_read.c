@@ -67,8 +67,7 @@ static const struct proof *prove_verdict(const struct run *run, struct verdict *
     return proof;
 }
 
-/* Names the list.  If lanes overlap, ops after this one in the list may have come before it in
- * time. */
+/* Names the list.  If lanes overlap, ops behind this one may have come before it in time. */
 static struct certificate_list name_list(const struct run *run)
 {
     const uint32_t op = run->verdict.op;

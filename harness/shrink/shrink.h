@@ -15,8 +15,7 @@ struct shrink_result {
     bool is_minimal;      /* no single op can be removed, together with those that name it */
 };
 
-/* The mitigation for want of which a request was refused that would have fitted after it, if any.
- */
+/* The answer to: did a refused request lack mitigations after which it would have fitted? */
 enum shrink_cause {
     SHRINK_CAUSE_OPEN = 0, /* nothing tells */
     SHRINK_CAUSE_OWN,      /* with them it is granted */

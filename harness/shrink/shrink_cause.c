@@ -22,8 +22,7 @@ static void insert_op(struct op_list *list, const struct op *request, struct op 
     op_list_insert(list, list->count - 1, &op, 1);
 }
 
-/* Unloads all programs but the request's: those that were unloaded, or execute, are skipped, or
- * wait. */
+/* Unloads all programs but the request's.  Some are skipped, or wait: unloaded, or executing. */
 static void insert_unloads(struct op_list *list, const struct op *request)
 {
     const size_t count = list->count - 1;

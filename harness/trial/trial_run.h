@@ -32,8 +32,7 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
 bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial,
                   char reason[RUN_REASON_BYTES]);
-/* Does the same for a caller that has the list: if it is what was recorded, trial->ops stays empty.
- */
+/* Does the same for a caller with the list: if it is the recorded one, trial->ops stays empty. */
 bool trial_repeat(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial,
                   char reason[RUN_REASON_BYTES]);

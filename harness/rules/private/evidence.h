@@ -1,6 +1,5 @@
-/* The evidence on which a rule is judged.  The road of a call alone and that of calls that overlap
- * both fill it, and both ask the one function that the rule's row names
- * (harness/oracle/rule_list.h). */
+/* The evidence for a rule.  The road of a call alone and that of overlapping calls both fill it,
+ * and both ask the one function that the rule's row names (harness/oracle/rule_list.h). */
 #ifndef HARNESS_RULES_PRIVATE_EVIDENCE_H
 #define HARNESS_RULES_PRIVATE_EVIDENCE_H
 

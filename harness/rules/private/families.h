@@ -41,8 +41,7 @@ void judge_stamp(const struct host *host, uint32_t slot);
 bool judge_has_contents(const struct host *host, uint32_t slot);
 /* Every block's bytes are its own, and nothing else is known of the memory. */
 void judge_stamp_all(const struct host *host);
-/* Clear the contents of what became free; the second also tells a target that does not queue frees.
- */
+/* Clear what became free of its contents; the second also tells a target without queued frees. */
 void judge_clear_gone(struct host *host);
 void judge_free_deferred(struct host *host);
 /* The block is nowhere, or without its contents: breaks the rule that says so. */
@@ -85,8 +84,8 @@ static inline bool judge_counters_are_exact(const struct judge *judge, const str
            stats->peak_bytes_in_use <= is->peak_high_bytes &&
            stats->largest_alloc_size == is->largest_block_bytes;
 }
-/* Narrows the peak to what the target reports: it cannot take that back.  A peak that it may have
- * is open no more. */
+/* Narrows the peak to what the target reports, which it cannot take back.  If it may have had that
+ * peak, no more is left open. */
 static inline void judge_narrow_peak(struct host *host, uint64_t peak_bytes)
 {
     const struct model_counters *is = model_counters(host->model);

@@ -91,8 +91,7 @@ void overlap_sequence_deinit(struct overlap_sequence *sequence);
 /* Something is about to move on the host: where everything was until then.  O(blocks) once; false:
  * it was known. */
 bool overlap_sequence_note(struct overlap_sequence *sequence, const struct host *host);
-/* Drops the slot: what is in it came into being meanwhile, or anew, and says nothing of the order.
- */
+/* Drops the slot: its content came into being meanwhile, or anew, and shows no order. */
 void overlap_sequence_drop(const struct overlap_sequence *sequence, const struct host *host,
                            uint32_t slot);
 /* Every block has its place.  False: a promise is broken. */
@@ -213,8 +212,7 @@ static inline uint32_t slot_named(const struct host *host, const struct call *ca
                                                 : SLOT_NONE;
 }
 
-/* Returns the bytes that an execution reserves at the bottom; the program may not be in the model.
- */
+/* Returns what an execution reserves at the bottom; the model may not have the program yet. */
 static inline uint64_t stack_of(const struct pass *pass, const struct overlap_call *over)
 {
     const struct op_list *ops = pass->judge->ops;
