@@ -81,7 +81,7 @@ enum target_counter {
 };
 enum { TARGET_COUNTER_COUNT = TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES + 1 };
 
-/* Who takes from the memory of the device. */
+/* The limit says who takes from the memory of the device. */
 enum target_limit {
     TARGET_LIMIT_DEVICE = 0, /* this target alone */
     TARGET_LIMIT_PROCESS     /* others of its process, too: an out-of-memory proves nothing */

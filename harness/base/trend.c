@@ -66,8 +66,8 @@ static void rank_values(const struct windows *windows, double *ranks)
     }
 }
 
-/* By how much the variance of the order statistic grows because neighbours are alike (Hamed and
- * Rao). */
+/* Returns by how much the variance of the order statistic grows because neighbours are alike (Hamed
+ * and Rao). */
 static double find_autocorrelation_factor(const struct windows *windows, double slope)
 {
     struct windows rest = *windows;
@@ -408,7 +408,7 @@ static void add_floor(const struct series *series, size_t slot, struct floors *f
     floors->bytes[floors->count++] = series->slots[slot].floor_bytes;
 }
 
-/* From the place on to which the job falls back before its first settled step. */
+/* Takes floors from the place on to which the job falls back before its first settled step. */
 static void take_floors(const struct series *series, const struct swings *swings,
                         enum trend_unit unit, struct floors *floors)
 {

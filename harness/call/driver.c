@@ -397,7 +397,7 @@ static bool sets_block(const struct call *call)
            call->block.size_bytes > 0 && call->block.size_bytes <= PLACE_LOWEST;
 }
 
-/* From what the target said to where the block's range begins. */
+/* Turns what the target said into where the block's range begins. */
 static void find_range(struct host *host, struct call *call)
 {
     const uint64_t header_bytes = host->contract.header_bytes;

@@ -1,4 +1,4 @@
-/* From an op as it was chosen to the op that is recorded: nothing in it depends on the state any
+/* Turns an op as it was chosen into the op that is recorded: nothing in it depends on the state any
  * more. */
 #include "harness/base/align.h"
 #include "harness/call/driver.h"

@@ -25,7 +25,7 @@ struct call_progress {
     volatile uint32_t is_in_call; /* the target has not answered yet */
 };
 
-/* Who watches this process: the next three set and read it. */
+/* The watcher of this process: the next three set and read it. */
 struct progress_watcher {
     struct call_progress *watched;
     void (*returned_in_copy)(void);

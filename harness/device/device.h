@@ -141,11 +141,11 @@ struct device_waiter {
     void (*gave_back)(void *context, const void *memory, size_t bytes); /* host memory */
 };
 void device_set_waiter(struct device *device, const struct device_waiter *waiter);
-/* Which kinds of call were refused during this op for a fault: bit per kind that fault_refuses().
- * FAULT_REGION is among them where a region was granted short. */
+/* Returns which calls a fault refused during this op: bit per kind that fault_refuses().
+ * FAULT_REGION is among them if a region was granted short. */
 uint32_t device_faults_fired(const struct device *device);
-/* Which faults struck during this op: bit per fault_kind.  A fault strikes when it comes to its
- * call, even where there is nothing to spoil: a wait for an event that is done already cannot lose
+/* Returns which faults struck during this op: bit per fault_kind.  A fault strikes when it comes to
+ * its call, even if there is nothing to spoil: a wait for an event that is done already cannot lose
  * it. */
 uint32_t device_faults_struck(const struct device *device);
 /* True if a fault fired or struck. */
@@ -153,7 +153,7 @@ static inline bool device_had_fault(const struct device *device)
 {
     return device_faults_fired(device) != 0 || device_faults_struck(device) != 0;
 }
-/* Which owner the image of a program is, for FAULT_UNLOAD_HALF: false = it has none. */
+/* Tells which owner a program's image is, for FAULT_UNLOAD_HALF: false = it has none. */
 struct device_images {
     bool (*owner_of)(const void *context, uint64_t program, uint32_t *owner);
     const void *context; /* must outlive the device's calls */

@@ -1,4 +1,4 @@
-/* Which of its addresses have memory behind them: a target that sleeps gives it back. */
+/* Tracks which addresses have memory behind them: a target that sleeps gives it back. */
 #include "harness/base/check.h"
 #include "harness/device/private/device_state.h"
 

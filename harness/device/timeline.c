@@ -21,8 +21,8 @@ struct event {
 };
 static_assert(sizeof(struct event) == 16, "as the list has them, so many there are");
 
-/* By id, of all timelines of a run.  Piece i has the ids from i * EVENT_PIECE_COUNT on; NULL: none
- * of them is an event.  No piece moves, and no memory is touched before its ids are there. */
+/* The events by id, of all timelines of a run.  Piece i has ids from i * EVENT_PIECE_COUNT on;
+ * NULL: none is an event.  No piece moves, and no memory is touched before its ids are there. */
 enum { EVENT_PIECE_COUNT = 64 };
 struct event_table {
     struct event **pieces;

@@ -46,7 +46,7 @@ void timeline_enqueue(struct timeline *timeline, uint64_t event, uint32_t stream
                       uint64_t delay_ns);
 /* Takes back the event that was added last: it is done, and completes no other. */
 void timeline_cancel(struct timeline *timeline, uint64_t event);
-/* On which it was enqueued; 0 = on none, too, and for an event that nobody knows. */
+/* Returns the event's stream; 0 = it is on none, too, or nobody knows the event. */
 uint32_t timeline_stream(const struct timeline *timeline, uint64_t event);
 /* Returns the pending event of the stream that was enqueued last; 0 = there is none.  O(pending).
  */

@@ -43,7 +43,7 @@ void faulting_init(struct faulting *faulting, const struct fault_options *option
     faulting->kinds[FAULTING_RETIRE].period *= FAULTING_RETIRE_PERIOD_FACTOR;
 }
 
-/* Which call is struck. */
+/* Draws which call is struck. */
 static uint64_t draw_nth(struct faulting *faulting, enum fault_kind kind)
 {
     if (kind == FAULT_POLL_JUMP) {

@@ -32,8 +32,8 @@ struct scenario {
      * as many as for any other scenario.  It is for trials that come to their point late. */
     uint32_t op_count_default;
     bool needs_programs; /* pointless on a target without programs: the run skips it and says so */
-    /* Its hosts share a device.  Only targets can that sleep, perhaps with their option `sleep`, or
-     * grow in regions. */
+    /* Its hosts share a device.  Only targets can that sleep or grow in regions, perhaps with an
+     * option such as `sleep`. */
     bool shares_device;
     bool is_run_once;   /* its trials are so long that none is run a second time to compare */
     bool takes_weights; /* some of its ops come from the generator, with the weights of its setup */

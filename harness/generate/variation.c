@@ -30,7 +30,7 @@ static void append_shifted(const struct op *from, size_t base, struct op_list *t
 
 enum left { LEFT_NOTHING = 0, LEFT_BLOCK, LEFT_PROGRAM, LEFT_RECORDING };
 
-/* By op of the list: what it made that is still there, and references to its block. */
+/* The end of a list, by op: what it made that is still there, and references to its block. */
 struct live_end {
     uint8_t *left; /* enum left */
     uint32_t *hold_counts;
@@ -460,8 +460,8 @@ struct variation variation_draw(const struct variation_source *source,
 
 /* --- the whole --- */
 
-/* On one host nobody is waited for, and no other answer must be the same: where the ops come more
- * than once, or on several hosts, they belong to no group. */
+/* Leaves groups.  On one host nobody is waited for, and no other answer must be the same: if ops
+ * come more than once, or on several hosts, they belong to no group. */
 static void leave_groups(const struct variation_source *source, const struct variation *variation,
                          struct op_list *ops)
 {

@@ -172,7 +172,7 @@ uint32_t model_absent_slot(const struct model *model, size_t index);
 /* Blocks that were retired: they are among block_count and in_use_bytes, but have no tag. */
 uint64_t model_retired_count(const struct model *model);
 uint64_t model_retired_bytes(const struct model *model);
-/* In use, blocks of that tag and what was retired left out; OP_TAG_COUNT: no tag is. */
+/* Returns the bytes in use without that tag's blocks and retired ones; OP_TAG_COUNT: no tag. */
 uint64_t model_in_use_without(const struct model *model, unsigned tag);
 const uint64_t *model_tag_bytes(const struct model *model); /* OP_TAG_COUNT of them */
 uint64_t model_tag_count(const struct model *model, uint8_t tag);

@@ -35,7 +35,7 @@ static void step_block(struct block_walk *walk, const struct model *model)
     read_block(walk, model);
 }
 
-/* From the first block that ends at `from` or above. */
+/* Begins at the first block that ends at `from` or above. */
 static struct block_walk begin_walk(const struct model *model, uint64_t from)
 {
     struct block_walk walk = {0};

@@ -150,7 +150,7 @@ enum op_kind op_kind_find(const char *name, size_t name_length);
  * fault_kind; other flags stay. */
 void op_clear_unused(struct op *op);
 
-/* On which it is. */
+/* Returns the stream that the op is on. */
 static inline uint32_t op_stream(const struct op *op)
 {
     return (op->flags & OP_ON_STREAM) != 0 ? op->stream : 0;

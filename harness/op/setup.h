@@ -105,7 +105,7 @@ void setup_init(struct setup *setup);
 /* Adds or replaces an option.  False: too many, or too long. */
 bool setup_set_option(struct setup *setup, const char *key, const char *value);
 
-/* That many hosts: what is said of others is dropped. */
+/* Sets that many hosts: what is said of others is dropped. */
 void setup_set_hosts(struct setup *setup, uint32_t host_count);
 /* One time for all hosts, a device for each, and the default bound of collectives: what lanes have.
  */

@@ -251,7 +251,7 @@ static bool fits_in_region(const struct oom *oom, uint64_t now_ns,
            !is_occupied(oom, now_ns, start, end);
 }
 
-/* At the start of some region held, or above some block in it. */
+/* True if it fits at the start of some region held, or above some block in it. */
 static bool fits_in_some_region(const struct oom *oom, uint64_t now_ns)
 {
     for (size_t i = 0; i < oom->region_count; i++) {

@@ -57,7 +57,7 @@ static int compare_addresses(const void *a, const void *b)
     return compare_numbers(left->address, right->address);
 }
 
-/* In the order of compare_times. */
+/* Lists what is kept, in the order of compare_times. */
 static size_t list_kept(struct oom *oom, const struct model *model)
 {
     size_t count = 0;

@@ -169,7 +169,7 @@ static void fill_refutation(struct oracle *oracle, const struct packing_answer *
 
 /* --- the verdict --- */
 
-/* In the state that decides: a block that is gone there, or need not stay, makes nothing hard. */
+/* Classifies the state that decides: a block that is gone, or need not stay, makes nothing hard. */
 static enum oom_class classify_oom(const struct reach *reach)
 {
     const struct oom *oom = reach->oom;

@@ -87,7 +87,7 @@ static uint64_t start_above(const struct layout *layout, const struct reach_gap 
     return i < gap->last ? layout->to[i] : gap->end;
 }
 
-/* From range i - 1 to range i. */
+/* Moves the floor from range i - 1 to range i. */
 static void raise_floor(struct slide_floor *floor, const struct layout *layout,
                         const struct reach *reach, const struct reach_gap *gap, size_t i)
 {

@@ -262,7 +262,7 @@ static void let_all_go(struct planner *planner)
     }
 }
 
-/* From all gone: each program, the largest first, stays if the rest will do; so many are tried. */
+/* From all gone, keeps each program, the largest first, if the rest will do; it tries so many. */
 static void choose_fewer_programs(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
                                   uint64_t *nodes_left)
 {

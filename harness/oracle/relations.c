@@ -138,7 +138,7 @@ static const struct oom *make_doubled(struct relations *relations, const struct 
     return other;
 }
 
-/* By how much the request changes: from 1 to 128 granules, for the same request always the same. */
+/* Returns how much the request changes: 1 to 128 granules, for the same request always the same. */
 static uint64_t choose_step(const struct oom *oom)
 {
     return oom->granule_bytes << (oom->request.size_bytes / oom->granule_bytes) % 8;
@@ -227,8 +227,8 @@ static void put_span(struct permuting *permuting, uint64_t start, uint64_t end, 
     permuting->span_count++;
 }
 
-/* From the top down to, not including, the unmovable range `lowest`; reach->range_count: down to
- * the bottom. */
+/* Puts the spans from the top down to, not including, the unmovable range `lowest`;
+ * reach->range_count: down to the bottom. */
 static void put_spans(struct permuting *permuting, const struct reach *reach, size_t lowest)
 {
     uint64_t end = permuting->oom->capacity_bytes;

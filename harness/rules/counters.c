@@ -9,7 +9,7 @@
 
 /* --- what the counters should be, now and after the last ops: some may be late --- */
 
-/* By enum target_counter; low <= high.  A value between them is right. */
+/* The bounds by enum target_counter; low <= high.  A value between them is right. */
 struct counter_bounds {
     uint64_t low[TARGET_COUNTER_COUNT], high[TARGET_COUNTER_COUNT];
 };
@@ -275,7 +275,7 @@ bool rules_judge_not_coalesced(const struct evidence *evidence)
                           has, largest);
 }
 
-/* Who the target says has the memory: each byte of the device has one owner. */
+/* The owner that the target reports for memory: each byte of the device has one owner. */
 
 enum owner { OWNER_FREE, OWNER_USED, OWNER_EVICTABLE, OWNER_HELD };
 enum { OWNER_COUNT = OWNER_HELD + 1 };

@@ -28,7 +28,7 @@ static inline void judge_forget_answer(struct judge *judge)
  * rule, judges an OOM; sets *judge->verdict. */
 void judge_call(struct judge *judge, struct host *host, const struct call *call,
                 enum judge_road road);
-/* At the end of a run: looks at all blocks, if some were not looked at after the last moves. */
+/* Looks at all blocks at the end of a run, if some were not looked at after the last moves. */
 void judge_look_again(struct judge *judge, struct host *host);
 /* After everything was freed, before close: one hole of the whole heap. */
 void judge_empty_heap(struct judge *judge, struct host *host);

@@ -410,7 +410,7 @@ static void judge_instant(struct pass *pass, uint32_t number)
          set++) {
         hold_against(pass, number, &orders, set);
     }
-    /* In an order that is not looked at it may have been right. */
+    /* The refusal may have been right in an order that is not looked at. */
     pass->pending[number].was_blind = pass->pending[number].was_blind || orders.has_more;
 }
 

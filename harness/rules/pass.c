@@ -112,7 +112,7 @@ static bool take_log(struct pass *pass, const struct overlap_mark *mark)
 
 /* --- returns --- */
 
-/* Which other call was under way: of several the one that began last. */
+/* Returns which other call was under way: of several the one that began last. */
 static const struct overlap_call *find_other_call(const struct pass *pass, uint32_t number)
 {
     const struct overlap_call *other = NULL;

@@ -8,7 +8,7 @@ bool judge_ended_handle(const struct call *call, uint32_t slot)
            (kind == OP_FREE || kind == OP_FREE_AFTER || kind == OP_UNLOAD);
 }
 
-/* By which the target can be asked where the block is; 0 = by none. */
+/* Returns the handle by which to ask the target where the block is; 0 = there is none. */
 static uint64_t find_handle(const struct host *host, const struct call *call, uint32_t slot)
 {
     const struct block *block = model_block(host->model, slot);
@@ -239,7 +239,7 @@ static bool place_all(struct placing *placing)
         const struct evidence taken = seen_block(placing, slot, SIGHT_TAKEN);
         return rule_judge(RULE_OVERLAP, &taken);
     }
-    /* From the last on: one that returns changes the places of those behind it. */
+    /* This goes from the last on: one that returns changes the places of those behind it. */
     for (size_t i = model_absent_count(model); i-- > 0;) {
         if (!place_absent(placing, model_absent_slot(model, i))) {
             return false;

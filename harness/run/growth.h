@@ -1,4 +1,4 @@
-/* Which tag's live bytes keep growing: small tensors that pile up, told from warm-up and phases. */
+/* Finds the tag whose live bytes keep growing: small tensors pile up, unlike warm-up and phases. */
 #ifndef HARNESS_RUN_GROWTH_H
 #define HARNESS_RUN_GROWTH_H
 

@@ -18,7 +18,7 @@ struct observation;
 
 enum { HANG_COUNT_MAX = 32 }; /* that are told of each run */
 
-/* In the order in which they are looked for. */
+/* The causes, in the order in which they are looked for. */
 enum hang_cause {
     HANG_OOM = 0,   /* it ran out of memory, and executed nothing from there on */
     HANG_ORDER,     /* it waits itself in another collective, at last for the host that waits */

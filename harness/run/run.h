@@ -58,7 +58,7 @@ const struct verdict *run_finish(struct run *run);
 bool run_is_broken(const struct run *run);
 /* Returns what was found so far, disputes included; run_finish() may add to it. */
 const struct run_findings *run_findings(const struct run *run);
-/* Who waited in vain for another host; who still waits is there once run_finish() has begun. */
+/* Returns who waited in vain for another host; after run_finish() begins, who still waits, too. */
 const struct waits *run_waits(const struct run *run);
 /* Why they waited in vain; the same.  None of a run with lanes. */
 void run_hangs(const struct run *run, struct hangs *hangs);

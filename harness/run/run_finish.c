@@ -102,7 +102,7 @@ static void finish_host(struct run *run, struct host *host)
     run_note_finding(run);
 }
 
-/* Who is awake gives way to those who sleep and share the device with it. */
+/* Finishes all hosts.  One that is awake gives way to those that sleep and share its device. */
 static void finish_hosts(struct run *run)
 {
     uint64_t asleep = 0;

@@ -337,7 +337,7 @@ static void observe_plain(struct run *run, const struct host *host, const struct
     observe_counters(run, host);
 }
 
-/* At the end of the short road. */
+/* Takes a call at the end of the short road. */
 static void take_plain_call(struct run *run, struct host *host, const struct call *call)
 {
     observe_plain(run, host, call);

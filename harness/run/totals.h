@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* In ops, requests, device calls and bytes, as the fields say. */
+/* The totals are in ops, requests, device calls and bytes, as the fields say. */
 struct run_totals {
     uint64_t ops; /* acted, skipped ones not counted */
     uint64_t skipped;

@@ -15,7 +15,7 @@
 enum sweep_mode { SWEEP_FOR_EVER = 0, SWEEP_ONCE, SWEEP_MODE_COUNT };
 const char *sweep_mode_name(enum sweep_mode mode); /* "for ever", "once" */
 
-/* In this order: the list without a fault, open() of host 0, the list with faults. */
+/* A sweep has these phases: the list without a fault, open() of host 0, the list with faults. */
 enum sweep_phase { SWEEP_PLAIN = 0, SWEEP_OPEN, SWEEP_LIST, SWEEP_DONE };
 
 /* One replay: in it the fault strikes the call-th call (from 1) that its kind can strike on that

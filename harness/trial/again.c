@@ -60,8 +60,8 @@ static void *replay_list(void *context)
     return NULL;
 }
 
-/* In a thread of its own: at its end malloc takes back the small pieces that it keeps for each
- * thread, and its arena. */
+/* Replays in a thread of its own: at its end malloc takes back the small pieces that it keeps for
+ * each thread, and its arena. */
 static void replay_in_thread(struct replaying *replaying)
 {
     pthread_t thread;

@@ -37,7 +37,7 @@ static void await_thread_ends(uint32_t thread_count)
 
 /* --- the stacks of ended threads --- */
 
-/* By its frame: an address sanitizer may keep variables elsewhere. */
+/* Notes the stack by its frame: an address sanitizer may keep variables elsewhere. */
 static void *note_stack(void *context)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* Which faults of a simulated device are armed, and which calls they come to.
+/* The faults of a simulated device that are armed, and the calls that they come to.
  * harness/op/fault.h says what each of them does. */
 
 struct device_faults {

@@ -123,7 +123,7 @@ void model_settle(struct model *model, uint32_t slot);
 /* The block gives its place back, or its copy in host memory. */
 void model_displace(struct model *model, uint32_t slot);
 
-/* At the instant that the model shows: what completed later is not done yet. */
+/* True at the instant that the model shows: what completed later is not done yet. */
 bool model_is_pending(const struct model *model, uint64_t event);
 /* True if nothing that a freed block waits for hinders those who may have its memory. */
 bool model_has_ended(const struct model *model, const struct block *block);

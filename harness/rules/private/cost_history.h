@@ -41,8 +41,8 @@ struct cost_growth {
     enum cost_axis axis;
     uint32_t from, to;
 };
-/* In the class of the last op; false: nothing did.  Each measure is found once: where blocks and
- * holes grow together, both would tell of the same. */
+/* Finds a growth in the class of the last op; false: nothing grew.  It finds each measure once: if
+ * blocks and holes grow together, both would tell of the same. */
 bool cost_history_find_growth(struct cost_history *costs, const struct target_cost *declared,
                               struct cost_growth *found);
 /* Returns how a measure may grow. */

@@ -72,8 +72,8 @@ void overlap_stages_stamp(const struct overlap_stages *stages, const struct host
 
 /* --- moves.c: the order of blocks --- */
 
-/* In which order blocks lie while calls overlap, under a contract by which none moves past another:
- * those that are there from the first move to the end keep it, whatever happens in between. */
+/* Judges the order of blocks while calls overlap, if by the contract none moves past another: those
+ * that are there from the first move to the end keep it, whatever happens in between. */
 
 struct sequence_member {
     const struct host *host;

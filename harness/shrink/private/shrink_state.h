@@ -37,7 +37,7 @@ static inline bool shrinker_is_request(const struct op *op)
     return op->kind == OP_ALLOC || op->kind == OP_OUTPUT;
 }
 
-/* In bytes, at least 1. */
+/* Returns the granule in bytes, at least 1. */
 uint64_t shrinker_granule(const struct shrinker *shrinker);
 
 /* --- shrink_remove.c --- */
