@@ -28,21 +28,21 @@ enum mitigation {
 };
 enum { MITIGATION_ORDER_COUNT = 3 };
 
-/* What defragmentation may do with blocks that are neither held nor dying. */
+/* The moves that defragmentation may make with blocks that are neither held nor dying. */
 enum defrag_contract {
     DEFRAG_NONE = 0, /* nothing ever moves */
     DEFRAG_SLIDE,    /* blocks move within the span between two unmovable ones, order kept */
     DEFRAG_REPACK    /* any movable block may go to any span */
 };
 
-/* How large a block may be: docs/promise.md gives the formula and examples. */
+/* The rules for how large a block may be: docs/promise.md gives the formula and examples. */
 enum rounding_kind {
     ROUNDING_GRANULE = 0, /* the request, rounded up to granules */
     ROUNDING_ANY,         /* nothing is promised */
     ROUNDING_CLASSES      /* size classes: powers of two, each doubling cut into `steps` */
 };
 
-/* What becomes of the contents while the target sleeps (target.sleep). */
+/* The fate of the contents while the target sleeps (target.sleep). */
 enum sleep_contract {
     SLEEP_NONE = 0, /* it never sleeps: sleep and wake are not called */
     SLEEP_KEEPS,    /* after wake each block holds what it held before */
@@ -58,7 +58,7 @@ struct target_rounding {
                                 size, as a header or a remainder too small to split off */
 };
 
-/* What one counter of struct target_stats says: docs/promise.md gives the exact rules. */
+/* The promise about one counter of struct target_stats: docs/promise.md gives the exact rules. */
 enum target_counting {
     TARGET_COUNT_EXACT = 0,
     TARGET_COUNT_AT_MOST, /* an upper bound: the true value is at most what it shows */
@@ -81,13 +81,13 @@ enum target_counter {
 };
 enum { TARGET_COUNTER_COUNT = TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES + 1 };
 
-/* Who takes from the memory of the device. */
+/* The limit says who takes from the memory of the device. */
 enum target_limit {
     TARGET_LIMIT_DEVICE = 0, /* this target alone */
     TARGET_LIMIT_PROCESS     /* others of its process, too: an out-of-memory proves nothing */
 };
 
-/* What is known of where a block lies. */
+/* Says what is known of where a block lies. */
 enum placement {
     PLACEMENT_RANGES = 0, /* one range of the device, at its address */
     PLACEMENT_HIDDEN,     /* one range, and nobody is told where: address is not read */
@@ -106,7 +106,7 @@ struct target_regions {
                             multiple of this; a multiple of the granule; 0 = one granule */
 };
 
-/* How a cost may grow from few blocks, or holes, to many: docs/promise.md gives the formula. */
+/* The growth of a cost from few blocks, or holes, to many: docs/promise.md gives the formula. */
 enum target_growth {
     TARGET_GROWTH_UNDECLARED = 0, /* nothing is promised */
     TARGET_GROWTH_CONSTANT,
@@ -114,7 +114,7 @@ enum target_growth {
     TARGET_GROWTH_LINEAR
 };
 
-/* What an op costs on average, against the blocks and the holes of the heap. */
+/* The average cost of an op, against the blocks and the holes of the heap. */
 struct target_cost {
     enum target_growth calls; /* device calls, looks at events and at the clock among them, for the
                                  op and each effect: a move, an eviction, a wait that ended */
@@ -123,7 +123,7 @@ struct target_cost {
                                     for the op and each effect; of other code not measured */
 };
 
-/* What single ops cost at most.  A bound of 0 is none. */
+/* The most that single ops cost.  A bound of 0 is none. */
 struct target_latency {
     uint32_t
         per_mille; /* 1..1000: so many of 1000 ops keep to both bounds; 0 = nothing is promised */
@@ -131,7 +131,7 @@ struct target_latency {
     uint64_t moved_bytes_max;
 };
 
-/* What the allocator promises; the oracle judges it by exactly this. */
+/* The promises of the allocator; the oracle judges it by exactly this. */
 struct target_contract {
     uint64_t granule_bytes; /* power of two; addresses and block sizes are multiples of it */
     enum defrag_contract defrag;
@@ -285,7 +285,7 @@ struct target_option {
     const char *value;
 };
 
-/* What the values of an option are. */
+/* The kinds of value that an option takes. */
 enum target_option_kind {
     TARGET_OPTION_TEXT = 0, /* any text, which open looks at */
     TARGET_OPTION_FLAG,     /* yes, no */
@@ -303,8 +303,8 @@ struct target_option_row {
     const char *values;   /* as lists show them: "none|slide|repack", "N", "<MiB>" */
     uint64_t least, most; /* bounds; most 0 = none */
     const char *help;     /* what it does, in one line; may be NULL */
-    /* Where the target keeps the value in a structure of its own, of size_bytes: 1, 2, 4 or 8; of a
-     * text a pointer, of an order uint32_t of each word.  The harness does not read them. */
+    /* The place of the value in a structure of the target's, of size_bytes: 1, 2, 4 or 8; a pointer
+     * for a text, a uint32_t per word for an order.  The harness does not read it. */
     size_t offset, size_bytes;
 };
 
@@ -328,7 +328,7 @@ struct target_program {
     const char *name;     /* valid until close(); "" when it has none, never NULL */
 };
 
-/* Where a block is.  handle is the target's own name for it and never 0 while the block or
+/* The place of a block.  handle is the target's own name for it and never 0 while the block or
  * program lives.  size_bytes counts what the block takes, rounding included: at least what was
  * asked, at most what contract.rounding allows. */
 struct target_block {
@@ -366,9 +366,9 @@ struct target_row {
     uint32_t tag;
 };
 
-/* What a target can take, known before it is opened; 0 = no limit of its own.  A device beyond them
- * is refused before open, what is drawn keeps to them, and a request beyond them in an op list is
- * skipped and counted. */
+/* The limits of what a target can take, known before it is opened; 0 = no limit of its own.  A
+ * device beyond them is refused before open, draws keep to them, and a request beyond them in an op
+ * list is skipped and counted. */
 struct target_limits {
     uint64_t smallest_capacity_bytes; /* of a device */
     uint64_t largest_capacity_bytes;  /* at least the smallest */
@@ -380,13 +380,13 @@ struct target_limits {
 /* An instance of the target; its type is the target's own business. */
 struct target_instance;
 
-/* How a program that has nothing of hbmstress calls the allocator, in the allocator's own API: from
- * these texts `hbmstress report-bug` writes a program for the maintainer, a statement for each op,
- * compiles and runs it.  Each is C or C++ as it stands in a file, lines included.  In all of them
- * @capacity and @granule are numbers of bytes; of the texts of a block, @block is an identifier of
- * its own (b0, b1, ...), @size and @align are numbers of bytes.  Units are those of the table: what
- * the adapter adds or rounds before its call, the text does, too.  @size is rounded up to granules
- * already.  Names that begin with report_ are the program's.  NULL where not marked required. */
+/* The allocator's own API, for a program that has nothing of hbmstress.  From these texts
+ * `hbmstress report-bug` writes a program for the maintainer, a statement for each op, compiles and
+ * runs it.  Each is C or C++ as it stands in a file, lines included.  In all of them @capacity and
+ * @granule are numbers of bytes; in the texts of a block, @block is an identifier of its own (b0,
+ * b1, ...), @size and @align are numbers of bytes.  Units are those of the table: what the adapter
+ * adds or rounds before its call, the text does, too.  @size is rounded up to granules already.
+ * Names that begin with report_ are the program's.  NULL where not marked required. */
 struct target_api {
     const char *language; /* required: "c" or "c++" */
     const char *build;   /* required.  The command: @source and @program are files, $NAMES variables

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where to look. */
+/* The numbers to search, and the questions to ask about each. */
 struct edge_search {
     uint64_t low, high; /* numbers that are tried, both included; low is at least 1 */
-    /* Whether one more number may be tried; what it says after `false` is not asked. */
+    /* True if one more number may be tried; what it says after `false` is not asked. */
     bool (*may_try)(void *context);
     bool (*holds)(void *context, uint64_t number);
     void *context;

@@ -24,7 +24,7 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t lengt
     return hash;
 }
 
-/* The same of a text without its ending zero byte. */
+/* Adds a text in the same way, without its ending zero byte. */
 static inline uint64_t hash_string(uint64_t hash, const char *text)
 {
     return hash_bytes(hash, text, strlen(text));

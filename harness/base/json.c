@@ -13,7 +13,7 @@ static void append_sign(struct writing *text, const char *sign)
     }
 }
 
-/* What stands before a comma was begun by a bracket or a new line. */
+/* True if a member stands before, which needs a comma: a bracket or a new line begins a list. */
 static bool has_member_before(const struct writing *text)
 {
     CHECK(text->length > 0);

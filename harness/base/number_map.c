@@ -45,7 +45,7 @@ void number_map_set(struct number_map *map, uint32_t key, uint32_t value)
     *entry = (struct number_entry){key, value};
 }
 
-/* Those behind a gap move up where their searches would end at it. */
+/* Moves entries behind a gap up if their searches would end at it. */
 static void close_gap(struct number_map *map, size_t gap)
 {
     const size_t mask = map->capacity - 1;

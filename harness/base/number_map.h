@@ -27,7 +27,7 @@ void number_map_set(struct number_map *map, uint32_t key, uint32_t value);
 /* No effect where the key is not there.  O(1) on average. */
 void number_map_remove(struct number_map *map, uint32_t key);
 
-/* Where the search for a key begins: keys that follow each other lie apart. */
+/* Returns where the search for a key begins: keys that follow each other lie apart. */
 static inline size_t number_map_home(const struct number_map *map, uint32_t key)
 {
     return (key * UINT32_C(0x9E3779B1) >> 7 ^ key) & (map->capacity - 1);

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an option is set to, and the C type that its row's offset leads to.  A number is kept in
- * size_bytes (1, 2, 4 or 8). */
+/* The kind of value that an option has, and the C type that its row's offset leads to.  A number
+ * takes size_bytes (1, 2, 4 or 8). */
 enum option_kind {
     OPTION_OTHER = 0, /* what the row's own set makes of it */
     OPTION_FLAG,      /* bool: true without a value; with one, "yes" or "no" */
@@ -66,8 +66,8 @@ const struct option_row *option_find(const struct option_row *rows, size_t count
 /* Gives all numbers that have one their usual value. */
 void option_set_usual(const struct option_row *rows, size_t count, void *base);
 
-/* Whether a value of the row was given in base: its flag is true, or without one some byte of it is
- * not 0. */
+/* True if base gives a value for the row.  The row's flag is true then; a row without a flag has
+ * some byte in its value that is not 0. */
 bool option_is_given(const struct option_row *row, const void *base);
 /* Takes the value of the row in *over over into *base, as given. */
 void option_copy(const struct option_row *row, void *base, const void *over);

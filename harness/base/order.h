@@ -11,7 +11,7 @@ static inline int compare_numbers(uint64_t left, uint64_t right)
     return (left > right) - (left < right);
 }
 
-/* The same of a place: on which host, and where there. */
+/* Compares two places in the same way: first their hosts, then the places there. */
 static inline int compare_places(uint64_t left_host, uint64_t left, uint64_t right_host,
                                  uint64_t right)
 {

@@ -24,7 +24,7 @@ struct series {
 
 /* Another unit, with that many bytes in use.  O(1) on the average. */
 void series_add(struct series *series, uint64_t bytes);
-/* The same unit as before: a step has many ops.  At least one unit was added. */
+/* Adds a value to the last unit: a step has many ops.  The series has at least one unit. */
 void series_widen(struct series *series, uint64_t bytes);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* What a text of so many characters takes at most, with its end. */
+/* The most bytes that a quoted text of so many characters takes, its end included. */
 #define SHELL_WORD_BYTES(length) (4 * (length) + 3)
 
 /* Writes text as one word that a POSIX shell reads as that text: as it is where no character in it

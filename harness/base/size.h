@@ -28,7 +28,7 @@ void size_print_field(uint64_t size_bytes, char text[SIZE_TEXT_BYTES]);
 struct size_text {
     char text[SIZE_TEXT_BYTES];
 };
-/* As size_print_field has it. */
+/* Returns the text that size_print_field() prints. */
 struct size_text size_text_of(uint64_t size_bytes);
 
 /* part of whole in `parts` (100: percent), rounded down; 0 where whole is 0.  For all numbers whose

@@ -1,5 +1,5 @@
-/* Where a curve falls back to: it rises and falls, and each lowest place between two rises ends a
- * cycle.  The steps of a job are seen so without a mark: each takes memory and returns it. */
+/* Finds where a curve falls back to: each lowest place between two rises ends a cycle.  The steps
+ * of a job show like that without a mark: each takes memory and returns it. */
 #ifndef HARNESS_BASE_SWINGS_H
 #define HARNESS_BASE_SWINGS_H
 
@@ -29,7 +29,7 @@ struct swings {
 void swings_init(struct swings *swings, const int64_t *bytes, size_t count);
 void swings_deinit(struct swings *swings);
 
-/* How many steps so many cycles are: cautious, never more than there are cycles. */
+/* Returns how many steps so many cycles are: a cautious count, never more than the cycles. */
 uint64_t swings_count_steps(const struct swings *swings, size_t cycle_count);
 
 #endif

@@ -13,7 +13,7 @@ struct target_option_shown {
 
 /* The next option of the target, in its order; *at begins as 0.  False: there is none left. */
 bool target_option_next(const struct target *target, size_t *at, struct target_option_shown *shown);
-/* Whether the target names an option of that key. */
+/* True if the target names an option with that key. */
 bool target_has_option(const struct target *target, const char *key);
 
 /* Holds the options of a setup to the rows and keeps their values in *values, where the rows say;

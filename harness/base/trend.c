@@ -66,8 +66,8 @@ static void rank_values(const struct windows *windows, double *ranks)
     }
 }
 
-/* By how much the variance of the order statistic grows because neighbours are alike (Hamed and
- * Rao). */
+/* Returns by how much the variance of the order statistic grows because neighbours are alike (Hamed
+ * and Rao). */
 static double find_autocorrelation_factor(const struct windows *windows, double slope)
 {
     struct windows rest = *windows;
@@ -208,7 +208,7 @@ static void take_out_steps(struct windows *windows)
 
 /* --- how the growth is spread --- */
 
-/* What never went away again: the least value from here to the end. */
+/* Keeps what never went away again: each value becomes the least one from it to the end. */
 static void keep_lasting(struct windows *windows)
 {
     for (size_t i = windows->count - 1; i > 0; i--) {
@@ -246,7 +246,7 @@ static enum trend_answer judge_spread(const struct windows *windows, struct tren
             return quarter == 3 ? TREND_PLATEAU : TREND_STEPS;
         }
     }
-    /* Of a growth that goes on an eighth has an eighth. */
+    /* If growth goes on, the last eighth has an eighth of it. */
     return lasting.values[last] - lasting.values[last - find_eighth(last)] <
                    QUARTER_SHARE_MIN / 2 * grown
                ? TREND_PLATEAU
@@ -408,7 +408,7 @@ static void add_floor(const struct series *series, size_t slot, struct floors *f
     floors->bytes[floors->count++] = series->slots[slot].floor_bytes;
 }
 
-/* From the place on to which the job falls back before its first settled step. */
+/* Takes floors from the place on to which the job falls back before its first settled step. */
 static void take_floors(const struct series *series, const struct swings *swings,
                         enum trend_unit unit, struct floors *floors)
 {

@@ -33,10 +33,10 @@ struct trend_question {
     double chance;
 };
 
-/* Of TREND_SHORT and TREND_FILLS nothing is set, of the others what is known of the last beginning
- * that was tried.  first: the floor from which on it grows.  slope_bytes: per floor, Theil and
- * Sen's median of the slopes between all windows since then; nine of ten of these lie between
- * slope_low_bytes and slope_high_bytes. */
+/* The answer's details.  TREND_SHORT and TREND_FILLS set nothing; the others describe the last
+ * beginning that was tried.  first: the floor from which on it grows.  slope_bytes: per floor,
+ * Theil and Sen's median of the slopes between all windows since then; nine of ten of these lie
+ * between slope_low_bytes and slope_high_bytes. */
 struct trend {
     size_t first;
     uint64_t rise_bytes; /* from the first eighth after that to the last */
@@ -60,17 +60,17 @@ struct trend {
  * Hydrology 204 (1998). O(count + 64 * 64 * log 64). */
 enum trend_answer trend_test(const struct trend_question *question, struct trend *trend);
 
-/* What a unit of a series is. */
+/* The meaning of one unit of a series. */
 enum trend_unit {
     TREND_OPS = 0,    /* each cycle counts as a step (harness/base/swings.h) */
     TREND_SEEN_STEPS, /* that repeat, or parts that stand for them */
     TREND_KNOWN_STEPS /* the job numbers them */
 };
 
-/* Whether what the steps of a job fall back to grows, by the test above with TREND_CHANCE.  What
- * comes before the steps settle is the first filling; TREND_FILLS: fewer than two settle.  Of known
- * steps the caller leaves that out.  Of cycles the last one does not count: it may be cut off, or
- * free everything.  TREND_SHORT: fewer than TREND_STEP_COUNT_MIN steps are left.  first and the
+/* Tests whether the floors that a job's steps fall back to grow, as above with TREND_CHANCE.  What
+ * comes before the steps settle is the first filling; TREND_FILLS: fewer than two settle.  For
+ * known steps the caller leaves the filling out.  The last cycle does not count: it may be cut off,
+ * or free everything.  TREND_SHORT: fewer than TREND_STEP_COUNT_MIN steps are left.  first and the
  * slopes are in units of the series.  O(slots). */
 enum { TREND_STEP_COUNT_MIN = 4 };
 enum trend_answer trend_of_series(const struct series *series, enum trend_unit unit,

@@ -10,7 +10,7 @@
  * there, and *point is unspecified.  The NUL itself is a character of one byte. */
 size_t utf8_decode(const char *text, uint32_t *point);
 
-/* In text, which ends in NUL, bytes that could upset a terminal or break the line become '?'. */
+/* Changes bytes that could upset a terminal or break the line to '?'.  NUL ends text. */
 void utf8_make_printable(char *text);
 
 #endif

@@ -17,7 +17,7 @@ FILE *whole_file_begin(const char *path, char partial[WHOLE_FILE_PATH_BYTES]);
  * what it was before. */
 bool whole_file_end(FILE *stream, const char *partial, const char *path, bool is_forced);
 
-/* All of it at once.  False as above. */
+/* Writes the whole file at once.  Fails with false, as above. */
 bool whole_file_write(const char *path, const void *bytes, size_t length, bool is_forced);
 
 #endif

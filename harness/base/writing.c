@@ -81,7 +81,7 @@ void writing_append_number(struct writing *text, uint64_t number)
     writing_append_bytes(text, digits + sizeof digits - count, count);
 }
 
-/* What the noun ends in for more than one; *kept: how much of it stays before that. */
+/* Returns the plural ending of the noun; *kept: how many of its letters stay before the ending. */
 static const char *plural_end(const char *noun, size_t *kept)
 {
     const size_t length = strlen(noun);

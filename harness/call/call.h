@@ -1,4 +1,4 @@
-/* What an op came to: the call of the target that was made for it, and the answer. */
+/* The outcome of an op: the call of the target that was made for it, and the answer. */
 #ifndef HARNESS_CALL_CALL_H
 #define HARNESS_CALL_CALL_H
 

@@ -152,7 +152,7 @@ static void call_on_time(struct host *host, struct call *call)
     }
 }
 
-/* Where nobody is told where blocks lie they may move, and no promise is needed for it. */
+/* True if blocks may move.  They may without a promise if nobody learns where blocks lie. */
 static bool may_defragment(const struct host *host)
 {
     return host->target->defragment != NULL &&
@@ -176,7 +176,7 @@ static bool may_retire(const struct host *host, const struct op *op)
                                 &span);
 }
 
-/* What needs neither the memory nor a call that may change the heap. */
+/* True if the op needs neither the memory nor a call that may change the heap. */
 static bool is_taken_asleep(enum op_kind kind)
 {
     return kind == OP_WAKE || kind == OP_REPORT || kind == OP_COMPLETE || kind == OP_ADVANCE ||
@@ -397,7 +397,7 @@ static bool sets_block(const struct call *call)
            call->block.size_bytes > 0 && call->block.size_bytes <= PLACE_LOWEST;
 }
 
-/* From what the target said to where the block's range begins. */
+/* Turns what the target said into where the block's range begins. */
 static void find_range(struct host *host, struct call *call)
 {
     const uint64_t header_bytes = host->contract.header_bytes;
@@ -419,8 +419,8 @@ static void find_range(struct host *host, struct call *call)
 
 /* --- around it --- */
 
-/* Whether the op that is to be asked again was answered out of memory.  What is asked of several
- * hosts alike is not asked of one of them alone. */
+/* True if the op that is to be asked again was answered out of memory.  A request to several hosts
+ * alike is not repeated on one of them alone. */
 static bool was_refused(const struct host *host, const struct op *op, uint32_t number)
 {
     return host->clients != NULL ? clients_were_refused(host->clients, op)
@@ -524,8 +524,8 @@ static void begin_plain(struct call *call, const struct op *op, uint32_t number)
     call->result = TARGET_OK;
 }
 
-/* As the long road does it for such an op, which has no limits to keep if it is a free, and meets
- * no other call. */
+/* Calls such an op as the long road does.  A free has no limits to keep, and the op meets no other
+ * call. */
 static void call_plain(struct host *host, const struct setup *setup, const struct op *op,
                        uint32_t number, struct call *call)
 {

@@ -10,7 +10,7 @@
 /* Names what an OP_RELATIVE op refers to, and gives an OP_FITTED one its size; other ops stay as
  * they are.  Clears fields that the kind does not have. */
 void driver_resolve(const struct host *host, struct op *op);
-/* Whether the op is an alloc or free, no retry, that would stay as it is. */
+/* True if the op is an alloc or a free, no retry, that resolving would leave as it is. */
 static inline bool driver_is_resolved(const struct op *op)
 {
     if (op->flags != 0 || op->event != OP_NONE || op->group != 0) {
@@ -24,10 +24,10 @@ static inline bool driver_is_resolved(const struct op *op)
 /* Executes a resolved op; setup gives hosts and tag names. */
 void driver_call(struct host *host, const struct setup *setup, const struct op *op, uint32_t number,
                  struct call *call);
-/* Its three parts, for who lets several threads call: the first and the last touch device, timeline
- * and clients, and are for one thread at a time; in between the target alone is called, unless the
- * op is skipped.  The first returns the handle of what the op names, for the second; 0 = it names
- * nothing. */
+/* The three parts of that call, for a caller that lets several threads call.  The first and the
+ * last touch device, timeline and clients, and are for one thread at a time.  The second calls the
+ * target alone, unless the op is skipped.  The first returns the handle that the op names, for the
+ * second; 0 = it names nothing. */
 uint64_t driver_begin_call(struct host *host, const struct op *op, uint32_t number,
                            struct call *call);
 void driver_call_target(struct host *host, const struct setup *setup, uint64_t handle,

@@ -1,4 +1,4 @@
-/* From an op as it was chosen to the op that is recorded: nothing in it depends on the state any
+/* Turns an op as it was chosen into the op that is recorded: nothing in it depends on the state any
  * more. */
 #include "harness/base/align.h"
 #include "harness/call/driver.h"
@@ -20,8 +20,8 @@ static uint32_t resolve_ref(const struct model *model, const struct op_kind_info
     return count == 0 || ref == OP_NONE ? OP_NONE : model_live(model, ref % count)->op;
 }
 
-/* What is free at or above the address, or else from the bottom on, cut to the size asked for; size
- * 0 when nothing is free. */
+/* Sets the op's range to what is free at or above its address, or otherwise from the bottom on, cut
+ * to the size asked for; size 0 when nothing is free. */
 static void resolve_range(const struct model *model, struct op *op)
 {
     const uint64_t granule = model_granule_bytes(model);

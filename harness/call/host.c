@@ -237,7 +237,7 @@ static bool are_limits_kept(const struct target *target, const struct setup *set
     return flaw == NULL;
 }
 
-/* What the setup says of it wins: so a user can promise it for a plug-in that cannot. */
+/* The setup's rounding overrides the target's: a user can promise it for a plug-in that cannot. */
 static void complete_rounding(struct host *host, const struct setup *setup)
 {
     if (setup->has_rounding) {

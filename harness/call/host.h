@@ -67,9 +67,9 @@ void host_set_clients(struct host *host, const struct clients *clients);
 void host_begin_call(struct host *host);
 void host_end_call(struct host *host);
 
-/* What one op may do to the device.  An honest mitigation moves each block, awaits each event and
- * evicts each program about once, and may start over after each eviction; 64 times all of that is
- * far beyond it. */
+/* The most device calls that one op may make.  An honest mitigation moves each block, awaits each
+ * event and evicts each program about once, and may start over after each eviction; 64 times all of
+ * that is far beyond it. */
 enum { HOST_DEVICE_CALLS_FACTOR = 64, HOST_DEVICE_CALLS_MIN = 4096 };
 static inline uint64_t host_device_calls_max(const struct host *host)
 {

@@ -1,5 +1,5 @@
-/* What one op did, as seen from outside: the target's answer, its device calls in numbers, and
- * its counters after.  Plain data without pointers: it prints, stores and compares. */
+/* The visible effect of one op: the target's answer, its device calls in numbers, and its counters
+ * after.  Plain data without pointers: it prints, stores and compares. */
 #ifndef HARNESS_CALL_OBSERVATION_H
 #define HARNESS_CALL_OBSERVATION_H
 

@@ -1,4 +1,4 @@
-/* Where a run is: which call of the target is under way.  It lies in memory that outlives the
+/* Shows where a run is: which call of the target is under way.  It lies in memory that outlives the
  * process, so that a parent knows it when the target takes the process with it.  One thread and one
  * run at a time. */
 #ifndef HARNESS_CALL_PROGRESS_H
@@ -25,7 +25,7 @@ struct call_progress {
     volatile uint32_t is_in_call; /* the target has not answered yet */
 };
 
-/* Who watches this process: the next three set and read it. */
+/* The watcher of this process: the next three set and read it. */
 struct progress_watcher {
     struct call_progress *watched;
     void (*returned_in_copy)(void);

@@ -1,11 +1,11 @@
-/* What is written into blocks that have no address, through the target's own calls, and read back:
- * a few bytes at both ends of each. */
+/* Stamps are bytes that the harness writes into blocks without an address, and reads back, through
+ * the target's own calls: a few bytes at both ends of each block. */
 #ifndef HARNESS_CALL_STAMPS_H
 #define HARNESS_CALL_STAMPS_H
 
 #include "harness/call/host.h"
 
-/* Whether the host's target and contract allow it. */
+/* True if the host's target and contract allow it. */
 bool stamps_apply(const struct host *host);
 /* Both are for a live block that the client may name; nothing is done, and nothing is wrong, for a
  * program and where stamps do not apply.  stamps_write replaces what an earlier owner of the slot

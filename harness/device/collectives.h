@@ -32,7 +32,7 @@ void collectives_destroy(struct collectives *collectives); /* NULL: nothing */
 void collectives_join(struct collectives *collectives, uint64_t event, uint16_t group,
                       uint32_t host, uint64_t delay_ns);
 
-/* Those that wait for a member, in the order in which they were begun. */
+/* The collectives that wait for a member, in the order in which they were begun. */
 size_t collectives_open_count(const struct collectives *collectives);
 const struct collective *collectives_open_at(const struct collectives *collectives, size_t index);
 /* The open collective in which this event waits; NULL: none. */

@@ -12,7 +12,7 @@ struct device;
 struct host_memory;
 struct timeline;
 
-/* What one op made the allocator do, in order. */
+/* The kinds of call that the allocator makes during an op, kept in order. */
 enum device_call_kind {
     DEVICE_CALL_COPY,
     DEVICE_CALL_STAGE_OUT,
@@ -35,13 +35,13 @@ struct device_call {
     uint32_t owner;            /* stage_in: whose bytes lead; UINT32_MAX = nobody's */
 };
 enum { DEVICE_CALL_KIND_COUNT = DEVICE_CALL_REGION_GIVE + 1 };
-/* What the fault is called that refuses such calls: see fault_refuses().  A region that is given
- * back is never refused. */
+/* Returns the fault that refuses such calls: see fault_refuses().  No fault refuses to take a
+ * region back. */
 enum fault_kind device_call_refusal(enum device_call_kind kind);
 
 /* Creates the device; capacity_bytes >= 1. */
 struct device *device_create(uint64_t capacity_bytes, struct timeline *timeline);
-/* What the target reads of the timeline's time; a new device has a clock that is right. */
+/* Sets how the target reads the timeline's time; a new device has a clock that is right. */
 struct setup_clock;
 void device_set_clock(struct device *device, const struct setup_clock *clock);
 void device_destroy(struct device *device);
@@ -73,9 +73,9 @@ static inline const struct device_call *device_calls_until(const struct device *
 #define EACH_DEVICE_CALL(device, made)                                                            \
     for (const struct device_call *made##_end, *made = device_calls_until((device), &made##_end); \
          made < made##_end; made++)
-/* How many completions the target must have seen: after each call of the device it has to look
- * again, but what completed between its last looks (FAULT_POLL_JUMP) came too late.  Until the next
- * op begins. */
+/* Returns how many completions the target must have seen.  It has to look again after each device
+ * call, but what completed between its last looks (FAULT_POLL_JUMP) came too late.  The count holds
+ * until the next op begins. */
 uint64_t device_seen_count(const struct device *device);
 bool device_hung(const struct device *device);
 /* Calls since the op began, looks at the events and the clock among them. */
@@ -99,7 +99,7 @@ size_t device_stage_count(const struct device *device);
 const struct device_region *device_regions(const struct device *device, size_t *count);
 /* Grows with each region that is taken or given back. */
 uint64_t device_region_changes(const struct device *device);
-/* Whether ever something was given back that was no region, and where. */
+/* True if the target ever gave back something that was no region; *address is where. */
 bool device_gave_wrongly(const struct device *device, uint64_t *address);
 
 /* The fault strikes the call-th call of its kind from now (1 = the next; 0: it is disarmed), once
@@ -123,17 +123,17 @@ void device_pin(struct device *device, bool is_pinned);
 /* From here on the target hears other ids of blocks and programs, in the same order.  Before the
  * first of them is named. */
 void device_rename(struct device *device);
-/* What it hears of what op `number` makes: never 0. */
+/* Returns the id that the target hears for what op `number` makes: never 0. */
 uint64_t device_id(const struct device *device, uint32_t number);
-/* Whether the target calls again after DEVICE_PARTIAL; false at first. */
+/* Sets whether the target calls again after DEVICE_PARTIAL; false at first. */
 void device_set_resumes(struct device *device, bool resumes);
 /* The witness is told of each call that can be refused, before it is answered, unless the device is
  * pinned.  NULL, as at first: nobody is told. */
 typedef void device_witness(void *context, enum device_call_kind call);
 void device_set_witness(struct device *device, device_witness *witness, void *context);
-/* How a wait for an event that is coming passes the time, and who is told of a look at the events
- * or the clock.  NULL, as at first: virtual time goes on until the event is done, and nobody is
- * told. */
+/* Decides how a wait for an event that is coming passes the time, and hears of each look at the
+ * events or the clock.  NULL, as at first: virtual time goes on until the event is done, and nobody
+ * hears of looks. */
 struct device_waiter {
     void *context;
     void (*wait)(void *context, uint64_t event); /* returns when the event is done, or lost */
@@ -141,19 +141,19 @@ struct device_waiter {
     void (*gave_back)(void *context, const void *memory, size_t bytes); /* host memory */
 };
 void device_set_waiter(struct device *device, const struct device_waiter *waiter);
-/* Which kinds of call were refused during this op for a fault: bit per kind that fault_refuses().
- * FAULT_REGION is among them where a region was granted short. */
+/* Returns which calls a fault refused during this op: bit per kind that fault_refuses().
+ * FAULT_REGION is among them if a region was granted short. */
 uint32_t device_faults_fired(const struct device *device);
-/* Which faults struck during this op: bit per fault_kind.  A fault strikes when it comes to its
- * call, even where there is nothing to spoil: a wait for an event that is done already cannot lose
+/* Returns which faults struck during this op: bit per fault_kind.  A fault strikes when it comes to
+ * its call, even if there is nothing to spoil: a wait for an event that is done already cannot lose
  * it. */
 uint32_t device_faults_struck(const struct device *device);
-/* Whether any of both happened. */
+/* True if a fault fired or struck. */
 static inline bool device_had_fault(const struct device *device)
 {
     return device_faults_fired(device) != 0 || device_faults_struck(device) != 0;
 }
-/* Which owner the image of a program is, for FAULT_UNLOAD_HALF: false = it has none. */
+/* Tells which owner a program's image is, for FAULT_UNLOAD_HALF: false = it has none. */
 struct device_images {
     bool (*owner_of)(const void *context, uint64_t program, uint32_t *owner);
     const void *context; /* must outlive the device's calls */
@@ -166,11 +166,11 @@ void device_set_images(struct device *device, const struct device_images *images
  * by range, and device_settle ends that. Ranges stamped while nothing moves must be disjoint: the
  * model sees to that before it lets a block be. */
 void device_stamp(struct device *device, uint64_t address, uint64_t bytes, uint32_t owner);
-/* Whether [address, address + bytes) holds exactly owner's bytes from offset 0. */
+/* True if [address, address + bytes) holds exactly owner's bytes from offset 0. */
 bool device_holds(const struct device *device, uint64_t address, uint64_t bytes, uint32_t owner);
-/* Whether a stage that was not ended holds exactly owner's bytes [0, bytes). */
+/* True if a stage that was not ended holds exactly owner's bytes [0, bytes). */
 bool device_has_staged(const struct device *device, uint32_t owner, uint64_t bytes);
-/* Whether the stage has not ended; *owner is whose bytes lead it then, UINT32_MAX = nobody's. */
+/* True if the stage has not ended; *owner is whose bytes lead it then, UINT32_MAX = nobody's. */
 bool device_has_stage(const struct device *device, uint64_t stage, uint32_t *owner);
 /* The stage, if it has not ended, holds owner's bytes [0, bytes): they were taken out before the
  * owner was known. */
@@ -179,9 +179,9 @@ void device_stamp_stage(struct device *device, uint64_t stage, uint64_t bytes, u
 void device_scrub(struct device *device, uint32_t owner);
 /* After moves were checked: forgets every content.  The caller stamps what lives. */
 void device_settle(struct device *device);
-/* The same after moves were checked, without a look at what the op left alone: forgets what was in
- * memory where its device calls read or wrote.  The caller stamps the blocks that live there; all
- * others keep their stamps.  O(calls log blocks). */
+/* Settles in the same way after moves were checked, without a look at what the op left alone.  It
+ * forgets the contents where the op's device calls read or wrote.  The caller stamps the blocks
+ * that live there; all others keep their stamps.  O(calls log blocks). */
 void device_settle_moved(struct device *device);
 
 #endif

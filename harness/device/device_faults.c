@@ -81,7 +81,7 @@ bool faults_are_busy(struct device_faults *faults, uint64_t now_ns)
 
 /* --- waits --- */
 
-/* What changes the event itself.  One that is lost already is not made early: it was never due. */
+/* Strikes the event itself.  A lost event does not come early: it was never due. */
 static void disturb_event(struct device_faults *faults, struct timeline *timeline, uint64_t event)
 {
     const bool is_pending = timeline_state(timeline, event) == EVENT_PENDING;

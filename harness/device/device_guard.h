@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
-/* All devices of a run, their timeline, and what else the owner says, belong to who holds the
- * mutex. */
+/* Guards all devices of a run, their timeline, and what else the owner says: the thread that holds
+ * the mutex owns them. */
 struct device_guard {
     pthread_mutex_t mutex;  /* not recursive */
     pthread_cond_t changed; /* with the mutex: an event may have completed, or been lost */

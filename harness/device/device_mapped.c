@@ -1,8 +1,8 @@
-/* Which of its addresses have memory behind them: a target that sleeps gives it back. */
+/* Tracks which addresses have memory behind them: a target that sleeps gives it back. */
 #include "harness/base/check.h"
 #include "harness/device/private/device_state.h"
 
-/* Of [start, end). */
+/* Returns how many bytes of [start, end) are unmapped. */
 static uint64_t find_unmapped_bytes(const struct device *device, uint64_t start, uint64_t end)
 {
     uint64_t unmapped_bytes = 0;
@@ -34,7 +34,7 @@ void device_unmap(void *context, uint64_t address, uint64_t bytes)
     contents_erase(&device->contents, address, address + bytes);
     span_map_erase(&device->unmapped, address, address + bytes);
     span_map_insert(&device->unmapped, &(struct span){.start = address, .end = address + bytes});
-    /* What had arrived of a copy is lost with the rest. */
+    /* The part of a copy that had arrived is lost with the rest. */
     device->begun.is_open = false;
 }
 

@@ -18,7 +18,7 @@ bool device_holds(const struct device *device, uint64_t address, uint64_t bytes,
 
 /* --- what its stages hold --- */
 
-/* Whether the piece is the owner's bytes [0, bytes), in order and without a gap. */
+/* True if the piece is the owner's bytes [0, bytes), in order and without a gap. */
 static bool piece_holds(const struct contents_piece *piece, uint32_t owner, uint64_t bytes)
 {
     uint64_t at = 0;

@@ -3,13 +3,13 @@
 
 #include "harness/device/timeline.h"
 
-/* What is left of a copy that FAULT_COPY_HALF halves for ever is no longer halved from here on: 64
- * KiB. */
+/* The rest of a copy that FAULT_COPY_HALF no longer halves, though armed forever: at most 64 KiB.
+ */
 enum { HALVED_BYTES_MIN = 65536 };
 
 /* --- a copy or stage_in, whole or in halves --- */
 
-/* The same call as the one that stopped half-way: it goes on, and no fault refuses it. */
+/* True if this call repeats the one that stopped half-way: it goes on, and no fault refuses it. */
 static bool is_begun(const struct device *device, const struct device_call *call)
 {
     const struct device_call *begun = &device->begun.call;
@@ -27,7 +27,7 @@ static bool move_is_refused(struct device *device, const struct device_call *cal
            (call->kind == DEVICE_CALL_COPY && !is_mapped(device, call->from, call->bytes));
 }
 
-/* How many of the bytes that are left arrive by this call. */
+/* Returns how many of the bytes that are left arrive by this call. */
 static uint64_t next_part_bytes(struct device *device, uint64_t rest_bytes, bool goes_on)
 {
     const bool halves = goes_on ? rest_bytes > HALVED_BYTES_MIN &&

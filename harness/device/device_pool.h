@@ -16,7 +16,7 @@ struct device_pool {
                             there is */
 };
 
-/* What its members may still have. */
+/* Returns the bytes that the pool's members may still have. */
 static inline uint64_t device_pool_left_bytes(const struct device_pool *pool)
 {
     return pool->used_bytes < pool->size_bytes ? pool->size_bytes - pool->used_bytes : 0;
@@ -25,16 +25,16 @@ static inline uint64_t device_pool_left_bytes(const struct device_pool *pool)
 /* From here on what the device has is of the pool, which outlives that.  It is in none. by_regions:
  * its regions count, not what is mapped. */
 void device_join_pool(struct device *device, struct device_pool *pool, bool by_regions);
-/* Its process is gone, and all that it had is the pool's again.  Nothing where it is in none. */
+/* Gives all that its ended process had back to its pool.  Does nothing without a pool. */
 void device_leave_pool(struct device *device);
-/* Its pool has no room for the region of so many bytes that the request of this op needs: that
- * counts as a region refused, whether the target asked for one or not. */
+/* Notes that its pool has no room for the region of so many bytes that the op's request needs.
+ * That counts as a refused region, whether the target asked for one or not. */
 void device_pool_refuse_region(struct device *device, uint64_t bytes);
 /* NULL: it has memory of its own. */
 const struct device_pool *device_pool_of(const struct device *device);
-/* What it has of its pool; 0 where it is in none. */
+/* Returns the bytes that the device has of its pool; 0 without a pool. */
 uint64_t device_pool_bytes(const struct device *device);
-/* Of the first call that the pool refused in the op: the bytes that it asked for, and those that
+/* The first call that the pool refused in the op: the bytes that it asked for, and the bytes that
  * were left then.  Bytes 0: it refused none. */
 struct device_pool_refusal {
     uint64_t asked_bytes, left_bytes;

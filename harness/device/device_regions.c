@@ -48,7 +48,7 @@ static uint64_t find_half(uint64_t bytes)
     return half < SHORT_UNIT_BYTES ? half : half - half % SHORT_UNIT_BYTES;
 }
 
-/* What a fault leaves of it. */
+/* Returns the bytes that are granted: half of them if FAULT_REGION_SHORT strikes. */
 static uint64_t find_granted(struct device *device, uint64_t bytes)
 {
     if (faults_strike(&device->faults, FAULT_REGION_SHORT) == NULL) {

@@ -1,4 +1,4 @@
-/* What a device has of the memory that it shares with others. */
+/* The part that a device has of the memory that it shares with others. */
 #include "harness/base/check.h"
 #include "harness/device/private/device_state.h"
 

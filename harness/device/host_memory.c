@@ -49,7 +49,7 @@ static struct host_piece *table_find(const struct host_memory *memory, const voi
     return &memory->pieces[at];
 }
 
-/* At most half full, so that every search ends soon. */
+/* Keeps the table at most half full, so that every search ends soon. */
 static void table_grow(struct host_memory *memory)
 {
     struct host_memory grown = *memory;
@@ -78,7 +78,7 @@ static void table_add(struct host_memory *memory, const struct host_piece *piece
     CHECK(memory->count * 2 <= memory->capacity);
 }
 
-/* Those behind the place move up, so that no search stops too early. */
+/* Removes the piece.  Pieces behind its place move up, so that no search stops too early. */
 static void table_remove(struct host_memory *memory, struct host_piece *piece)
 {
     CHECK(memory->count > 0);
@@ -114,7 +114,7 @@ static bool piece_take_plain(struct host_piece *piece)
     return true;
 }
 
-/* At the end of its pages, up to the alignment; the rest of them is margin. */
+/* Puts the piece at the end of its pages, up to the alignment; the rest of them is margin. */
 static bool piece_take_guarded(struct host_piece *piece)
 {
     const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);

@@ -27,15 +27,15 @@ void host_memory_deinit(struct host_memory *memory);
 
 /* Aligned to 16 bytes.  NULL: the system has none. */
 void *host_memory_alloc(struct host_memory *memory, size_t bytes);
-/* What was written beyond the piece, and a piece that is not there, are noted as the fault; the
- * latter changes nothing. */
+/* Frees the piece.  A write beyond the piece, or a piece that is not there, is noted as the fault;
+ * the latter changes nothing. */
 void host_memory_free(struct host_memory *memory, void *piece, size_t bytes);
 /* Looks at every piece that lives. */
 void host_memory_check(struct host_memory *memory);
 
-/* What may be held: what open took, 1 MiB, and 4 KiB for each block, event and program at the peak.
- * The first notes that open has taken what it took, the second that there are so many of the
- * latter. */
+/* The bytes that a target may hold: what open took, 1 MiB, and 4 KiB for each block, event and
+ * program at the peak.  The first call notes that open is over; the second notes the number of
+ * blocks, events and programs. */
 void host_memory_opened(struct host_memory *memory);
 static inline void host_memory_allow(struct host_memory *memory, uint64_t item_count)
 {

@@ -10,8 +10,8 @@
 /* 6 bits of an address choose one of 64 children: a word says which of them are there. */
 enum { NODE_BITS = 6, NODE_CHILD_COUNT = 1 << NODE_BITS, ROOT_SHIFT_MAX = 60 };
 
-/* Of entry 0, which stands before the first range and behind the last one, start is above and end
- * below every address: a neighbour that is none is in nobody's way. */
+/* A range of the map.  Entry 0 stands before the first range and behind the last one: its start is
+ * above and its end below every address.  So a missing neighbour is in nobody's way. */
 struct span_entry {
     uint64_t start, end, owner, offset;
     uint32_t before, after; /* in address order; spare ones: after */
@@ -160,8 +160,8 @@ static SELDOM void drop_nodes(struct span_map *map, uint32_t node, uint64_t addr
 
 /* --- searches --- */
 
-/* Where the search for an address ends: the last range that begins at or below it, and the first
- * one above; 0 = none. */
+/* The place where the search for an address ends: the last range that begins at or below it, and
+ * the first one above; 0 = none. */
 struct place {
     uint32_t node;  /* 0: the address is beyond the root */
     uint32_t child; /* of the node; an entry, or not there */
@@ -190,7 +190,7 @@ static uint32_t find_highest(const struct span_map *map, uint32_t node, uint64_t
     return at->children[child];
 }
 
-/* Of a child that is not there.  Every node but a root has others. */
+/* Finds the neighbours of a child that is not there.  Every node but a root has others. */
 static void find_neighbours(const struct span_map *map, struct place *place)
 {
     const uint64_t taken = map->nodes[place->node].taken;
@@ -248,8 +248,8 @@ static SELDOM void raise_root(struct span_map *map, uint64_t address)
     }
 }
 
-/* Where the entry is that begins with the same bits there will be a node with it, so far down that
- * the address has a place of its own in it. */
+/* Makes nodes where the entry is that begins with the same bits, down to one in which the address
+ * has a place of its own. */
 static SELDOM uint32_t split_child(struct span_map *map, uint32_t node, uint32_t child,
                                    uint64_t address)
 {
@@ -448,7 +448,7 @@ void span_map_erase_owner(struct span_map *map, uint64_t start, uint64_t end, ui
     }
 }
 
-/* Of all that is below the node, whose starts have the bits of address above its own; counted. */
+/* True if all below the node is sound: starts share address's bits above it.  Counts entries. */
 static bool node_holds(const struct span_map *map, uint32_t node, uint64_t address, size_t *count)
 {
     const struct span_node *is = &map->nodes[node];

@@ -38,7 +38,7 @@ void span_map_clear(struct span_map *map);
 void span_map_insert(struct span_map *map, const struct span *span);
 /* Takes away every part of a range that lies in [start, end); what sticks out stays. */
 void span_map_erase(struct span_map *map, uint64_t start, uint64_t end);
-/* The same for the ranges of one owner. */
+/* Erases in the same way, but only the ranges of one owner. */
 void span_map_erase_owner(struct span_map *map, uint64_t start, uint64_t end, uint64_t owner);
 
 /* A range of the map, until a part of it is taken away or the map is cleared. */
@@ -64,7 +64,7 @@ void span_map_get(const struct span_map *map, const struct span_cursor *cursor, 
 bool span_map_intersects(const struct span_map *map, uint64_t start, uint64_t end,
                          struct span *span);
 
-/* How far a walk over a map has come; the map does not change meanwhile. */
+/* The position of a walk over a map; the map does not change meanwhile. */
 struct span_walk {
     struct span_cursor cursor;
     bool is_there; /* *span is one more range */
@@ -95,12 +95,12 @@ static inline void span_walk_go_on(const struct span_map *map, struct span_walk 
 
 /* A loop over the ranges of *map, ascending: *span is each of them. */
 #define EACH_SPAN(map, span) EACH_SPAN_BETWEEN(map, 0, UINT64_MAX, span)
-/* The same over those that end above start and begin below end. */
+/* Visits in the same way the ranges that end above start and begin below end. */
 #define EACH_SPAN_BETWEEN(map, start_, end_, span)                              \
     for (struct span_walk span_walk = span_walk_begin((map), (start_), (span)); \
          span_walk.is_there && (span)->start < (end_); span_walk_go_on((map), &span_walk, (span)))
-/* The same over those that intersect [start, end), each found by a search: the body may change the
- * map. */
+/* Visits in the same way the ranges that intersect [start, end), and searches for each: the body
+ * may change the map. */
 #define EACH_SPAN_IN(map, start_, end_, span)                                                  \
     for (uint64_t span_from = (start_); span_map_intersects((map), span_from, (end_), (span)); \
          span_from = (span)->end)

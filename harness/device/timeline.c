@@ -21,8 +21,8 @@ struct event {
 };
 static_assert(sizeof(struct event) == 16, "as the list has them, so many there are");
 
-/* By id, of all timelines of a run.  Piece i has the ids from i * EVENT_PIECE_COUNT on; NULL: none
- * of them is an event.  No piece moves, and no memory is touched before its ids are there. */
+/* The events by id, of all timelines of a run.  Piece i has ids from i * EVENT_PIECE_COUNT on;
+ * NULL: none is an event.  No piece moves, and no memory is touched before its ids are there. */
 enum { EVENT_PIECE_COUNT = 64 };
 struct event_table {
     struct event **pieces;
@@ -214,7 +214,7 @@ static bool are_in_one_stream(const struct timeline *timeline, uint64_t event, u
     return one->is_enqueued && two->is_enqueued && one->stream == two->stream;
 }
 
-/* Of the pending events of its stream before it, when the last is due; 0 = there is none. */
+/* Returns when the last pending event before it in its stream is due; 0 = there is none. */
 static uint64_t find_due_before(const struct timeline *timeline, uint64_t event)
 {
     uint64_t due_ns = 0;

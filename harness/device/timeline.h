@@ -39,21 +39,21 @@ void timeline_destroy(struct timeline *timeline); /* NULL: nothing */
 enum event_state { EVENT_UNKNOWN = 0, EVENT_PENDING, EVENT_DONE };
 /* Makes an event that completes delay_ns from now (DELAY_NEVER: lost). */
 void timeline_add(struct timeline *timeline, uint64_t event, uint64_t delay_ns);
-/* The same, enqueued on a stream, 0..63: it completes after all events that were enqueued there
- * before it.  Whoever completes one completes those too; one that is late or lost delays all later
- * ones.  O(pending). */
+/* Adds an event in the same way, but on a stream, 0..63: it completes after all events that were
+ * enqueued there before it.  Whoever completes one completes those too; one that is late or lost
+ * delays all later ones.  O(pending). */
 void timeline_enqueue(struct timeline *timeline, uint64_t event, uint32_t stream,
                       uint64_t delay_ns);
 /* Takes back the event that was added last: it is done, and completes no other. */
 void timeline_cancel(struct timeline *timeline, uint64_t event);
-/* On which it was enqueued; 0 = on none, too, and for an event that nobody knows. */
+/* Returns the event's stream; 0 = it is on none, too, or nobody knows the event. */
 uint32_t timeline_stream(const struct timeline *timeline, uint64_t event);
-/* Of the pending events of the stream the one that was enqueued last; 0 = there is none.
- * O(pending). */
+/* Returns the pending event of the stream that was enqueued last; 0 = there is none.  O(pending).
+ */
 uint64_t timeline_last_enqueued(const struct timeline *timeline, uint32_t stream);
 /* A pending event that was added as lost now gets its due time, delay_ns from now. */
 void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns);
-/* The same, at a time that may be past: it completes then at once. */
+/* Starts it in the same way, at a time that may be past: it completes then at once. */
 void timeline_start_at(struct timeline *timeline, uint64_t event, uint64_t due_ns);
 /* Somebody was told that no wait brings the pending event, which is due never: it stays so, even
  * where it is of a collective that starts later.  One that is not started yet is due when it is. */
@@ -61,8 +61,8 @@ void timeline_give_up(struct timeline *timeline, uint64_t event);
 /* A pending event is due delay_ns later than it was (DELAY_NEVER: lost, even when its collective
  * goes on). */
 void timeline_postpone(struct timeline *timeline, uint64_t event, uint64_t delay_ns);
-/* Of the other pending events that are not lost the one that is due last, of several the one with
- * the highest id; 0 = there is none.  O(pending). */
+/* Returns which other pending event, not lost, is due last, and of several the highest id; 0 =
+ * there is none.  O(pending). */
 uint64_t timeline_last_due(const struct timeline *timeline, uint64_t event);
 /* Completes all of those now, in the order in which they were due. */
 void timeline_complete_others(struct timeline *timeline, uint64_t event);
@@ -77,11 +77,11 @@ void timeline_advance(struct timeline *timeline, uint64_t delay_ns);
 uint64_t timeline_pending_at(const struct timeline *timeline, size_t index);
 /* Events that completed: index < timeline_completed_count. */
 uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index);
-/* How many events of all timelines of the run completed. */
+/* Returns how many events of all timelines of the run completed. */
 uint64_t timeline_completed_beside(const struct timeline *timeline);
 /* Nobody needed to see what completed from that index on: as if no waiting would have done it. */
 void timeline_excuse(struct timeline *timeline, uint64_t index);
-/* Of an event that is done: its index there, and whether no waiting would have completed it. */
+/* For an event that is done: its index there, and whether no waiting would have completed it. */
 uint64_t timeline_completed_index(const struct timeline *timeline, uint64_t event);
 bool timeline_was_lost(const struct timeline *timeline, uint64_t event);
 

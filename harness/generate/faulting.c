@@ -5,7 +5,7 @@
 
 /* "faulting", as a number that no other part of a seed uses. */
 #define FAULTING_STREAM UINT64_C(0x6661756C74696E67)
-/* The same for what came later: with it, too, a seed means the same as before. */
+/* The stream for what was added later: with it, too, a seed means the same as before. */
 #define REGIONS_STREAM UINT64_C(0x726567696F6E73)
 #define DELAY_MIN_NS UINT64_C(1000)
 #define DELAY_MAX_NS UINT64_C(10000000000)
@@ -43,7 +43,7 @@ void faulting_init(struct faulting *faulting, const struct fault_options *option
     faulting->kinds[FAULTING_RETIRE].period *= FAULTING_RETIRE_PERIOD_FACTOR;
 }
 
-/* Which call is struck. */
+/* Draws which call is struck. */
 static uint64_t draw_nth(struct faulting *faulting, enum fault_kind kind)
 {
     if (kind == FAULT_POLL_JUMP) {

@@ -11,7 +11,7 @@
 enum { FAULTING_RETIRE = FAULT_KIND_COUNT, FAULTING_KIND_COUNT };
 #define FAULTING_ALL ((UINT32_C(1) << FAULTING_KIND_COUNT) - 1)
 
-/* What a trial may be given; zero: nothing. */
+/* The faults that a user may ask of a trial; zero: none. */
 struct fault_options {
     uint32_t kinds; /* bit per enum fault_kind, and FAULTING_RETIRE */
 };
@@ -31,7 +31,7 @@ enum {
     FAULTING_RETIRE_COUNT_MAX = 4, /* ... and so often in a trial at most: it never comes back */
 };
 
-/* What was drawn for a trial, and what is armed; an open value. */
+/* The faults that were drawn for a trial, and those that are armed; an open value. */
 struct faulting {
     /* a stream of its own: the scenario's draws are the same with and without faults */
     struct random random;
@@ -48,9 +48,9 @@ struct faulting {
  * seed and the options. */
 void faulting_init(struct faulting *faulting, const struct fault_options *options, uint64_t seed);
 
-/* Whether an op comes before the scenario's next one: true sets *op, for any of the view's hosts.
- * To be asked again for the op after it, with a new view.  A kind that waits to be disarmed is not
- * armed again. */
+/* True if an op comes before the scenario's next one: *op is set then, for any of the view's hosts.
+ * The caller asks again for the op after it, with a new view.  A kind that waits to be disarmed is
+ * not armed again. */
 bool faulting_next(struct faulting *faulting, const struct scenario_view *view, struct op *op);
 
 #endif

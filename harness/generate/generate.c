@@ -13,8 +13,8 @@ enum {
         14, /* live blocks among which a fit without any slack can be decided at once */
 };
 
-/* What the weights are before a trial's own draw.  Requests and frees are half of all ops, because
- * they make the layouts in which the others matter. */
+/* The weights before a trial's own draw.  Requests and frees are half of all ops, because they make
+ * the layouts in which the others matter. */
 static const uint32_t weights_before[OP_KIND_COUNT] = {
     [OP_ALLOC] = 240,   [OP_OUTPUT] = 80,  [OP_FREE] = 160,   [OP_FREE_AFTER] = 100,
     [OP_USE] = 80,      [OP_HOLD] = 20,    [OP_RELEASE] = 24, [OP_DONATE] = 30,
@@ -177,10 +177,10 @@ static const struct block *any_block(struct random *random, const struct model *
     return count == 0 ? NULL : model_live(model, (size_t)random_below(random, count));
 }
 
-/* Where blocks may go to any span, and some of many blocks are unmovable, a request for nearly all
- * that is free asks for a packing without slack: neither allocator nor judge can be sure of it in
- * reasonable time.  Such requests are made among few blocks, with all blocks movable, or under the
- * other contracts, which decide them at once. */
+/* True if many blocks would have to be repacked.  If some of many blocks are unmovable, a request
+ * for nearly all that is free asks for a packing without slack, which neither allocator nor judge
+ * can decide in reasonable time.  Such requests are made only among few blocks, with all blocks
+ * movable, or under contracts that decide them at once. */
 static bool has_many_blocks_to_repack(const struct model *model)
 {
     return model_contract(model)->defrag == DEFRAG_REPACK &&
@@ -242,7 +242,7 @@ static uint64_t draw_size(const struct generate *generate, struct random *random
         model, random_log_uniform(random, low, at_least(generate->sizes[i].high_bytes, low)));
 }
 
-/* Whether few blocks fill the device, whatever class they are drawn from. */
+/* True if few blocks fill the device, whatever class they are drawn from. */
 static bool makes_few_blocks(const struct generate *generate, const struct model *model)
 {
     for (int i = 0; i < GENERATE_SIZE_CLASS_COUNT; i++) {

@@ -8,7 +8,7 @@
 
 enum { GENERATE_SIZE_CLASS_COUNT = 6 };
 
-/* What was drawn; plain data, at most 512 bytes, so that it fits in a scenario's state. */
+/* The numbers of a draw: plain data, at most 512 bytes, so that it fits in a scenario's state. */
 struct generate {
     uint32_t weights[OP_KIND_COUNT]; /* 0 = switched off */
     uint32_t never_kinds;            /* bit per op_kind: not even in the place of another one */
@@ -40,7 +40,7 @@ struct generate_limits {
 void generate_init(struct generate *generate, struct random *random, uint64_t capacity_bytes,
                    uint64_t granule_bytes, const struct generate_limits *limits);
 
-/* Whether the generator ever draws the kind. */
+/* True if the generator ever draws the kind. */
 bool generate_draws(enum op_kind kind);
 
 /* The next op for one host: references are resolved against the model.  Always makes one. */

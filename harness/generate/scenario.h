@@ -8,7 +8,7 @@
 #include "harness/op/op.h"
 #include "harness/op/setup.h"
 
-/* What a scenario sees when it chooses. */
+/* The facts that a scenario sees when it chooses. */
 struct scenario_view {
     const struct model *const *hosts; /* host_count of them */
     uint32_t host_count;
@@ -28,12 +28,12 @@ struct scenario {
     /* A trial ends after so many ops, or when next returns false.  At least 1: a trial of no ops
      * would keep every promise, so what leaves this out is not run (CHECK). */
     uint32_t ops_per_trial;
-    /* Of a run that bounds neither ops nor trials nor time, all trials together; 0 = as many as of
-     * any other.  For trials that come to their point late. */
+    /* The op count, all trials together, of a run that bounds neither ops nor trials nor time; 0 =
+     * as many as for any other scenario.  It is for trials that come to their point late. */
     uint32_t op_count_default;
     bool needs_programs; /* pointless on a target without programs: the run skips it and says so */
-    /* Its hosts share a device, as only targets can that sleep, perhaps with their option `sleep`,
-     * or grow in regions: the same of others. */
+    /* Its hosts share a device.  Only targets can that sleep or grow in regions, perhaps with an
+     * option such as `sleep`. */
     bool shares_device;
     bool is_run_once;   /* its trials are so long that none is run a second time to compare */
     bool takes_weights; /* some of its ops come from the generator, with the weights of its setup */
@@ -41,10 +41,10 @@ struct scenario {
      */
     bool counts_steps;
     bool has_clocks; /* its hosts have a time of their own, so that it runs without lanes */
-    /* What the user may set (scenario_option.h); the last one has no name.  NULL: nothing. */
+    /* The options that a user may set (scenario_option.h); the last has no name.  NULL: none. */
     const struct scenario_option *options;
-    /* What is wrong with options that are each possible, in one line; NULL: nothing.  May be NULL.
-     */
+    /* Returns, in one line, why options that are each possible do not go together; NULL: they do.
+     * May be NULL. */
     const char *(*refuses)(const struct setup *setup);
 
     /* Draws what this trial will be like.  May change setup (host_count, tag names, capacity when

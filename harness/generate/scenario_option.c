@@ -79,7 +79,7 @@ bool scenario_option_is_given(const struct setup *setup, const char *name)
     return scenario_option_given(setup, name) != NULL;
 }
 
-/* Which option may have been meant; or, if none is near, the names of all. */
+/* Names the option that may have been meant; or, if none is near, all. */
 static void advise_name(const struct scenario *scenario, const char *name,
                         char reason[SCENARIO_OPTION_REASON_BYTES])
 {

@@ -1,5 +1,5 @@
-/* What a user may set of a scenario: a number or one of a few words.  The scenario asks for values;
- * the plan of a run refuses what none of its scenarios has. */
+/* An option that a user may set for a scenario: a number or one of a few words.  The scenario asks
+ * for values; the plan of a run refuses an option that none of its scenarios has. */
 #ifndef HARNESS_GENERATE_SCENARIO_OPTION_H
 #define HARNESS_GENERATE_SCENARIO_OPTION_H
 
@@ -13,7 +13,7 @@ enum {
 /* The value of word i is SCENARIO_WORD(i). */
 #define SCENARIO_WORD(index) ((UINT64_C(1) << 40) + (index))
 
-/* All of it is constant. */
+/* One option; all of it is constant. */
 struct scenario_option {
     const char *name;         /* "batch" */
     const char *summary;      /* what it means, with its unit and its default: one line */
@@ -25,7 +25,7 @@ struct scenario_option {
 /* The option of the scenario with that name; NULL: it has none. */
 const struct scenario_option *scenario_option_find(const struct scenario *scenario,
                                                    const char *name);
-/* Whether text is a value of it.  *value stays otherwise. */
+/* True if text is a value of the option.  *value stays otherwise. */
 bool scenario_option_parse(const struct scenario_option *option, const char *text, uint64_t *value);
 /* "1..4096" or "none|drawn|0..63". */
 void scenario_option_print_values(const struct scenario_option *option,
@@ -34,13 +34,13 @@ void scenario_option_print_values(const struct scenario_option *option,
 /* The value of an option that the scenario has: the user's, or the default. */
 uint64_t scenario_option_value(const struct scenario *scenario, const struct setup *setup,
                                const char *name);
-/* As the user wrote it; NULL: not given. */
+/* Returns the text as the user wrote it; NULL: not given. */
 const char *scenario_option_given(const struct setup *setup, const char *name);
 bool scenario_option_is_given(const struct setup *setup, const char *name);
 
-/* Whether the scenario has all options of the setup with values that each and together are
- * possible, and counts steps where setup->until_step is set.  False: reason says what it has not,
- * and of a wrong name the nearest one, or all. */
+/* True if the scenario has all options of the setup, their values are possible, each and together,
+ * and it counts steps if setup->until_step is set.  False: reason says what is missing, and for a
+ * wrong name gives the nearest one, or all. */
 bool scenario_options_check(const struct scenario *scenario, const struct setup *setup,
                             char reason[SCENARIO_OPTION_REASON_BYTES]);
 

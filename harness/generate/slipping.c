@@ -74,7 +74,7 @@ static struct op make_next(struct sleeping *sleeping, enum op_kind kind)
     return op;
 }
 
-/* What is in use ends, one event after the other.  False: a block that is held while it dies stays.
+/* Ends what is in use, one event after the other.  False: a block that is held while it dies stays.
  */
 static bool make_idle(struct sleeping *sleeping, const struct model *model, struct op *op)
 {

@@ -1,5 +1,5 @@
-/* What is slipped into the ops of any scenario: retries, sleeps, recordings and streams.  Each has
- * a source of chance of its own, so that the scenario's draws are the same with and without it. */
+/* Slips ops into those of any scenario: retries, sleeps, recordings and streams.  Each has a source
+ * of chance of its own, so that the scenario's draws are the same with and without it. */
 #ifndef HARNESS_GENERATE_SLIPPING_H
 #define HARNESS_GENERATE_SLIPPING_H
 
@@ -59,8 +59,8 @@ struct sleeping {
 
 void sleeping_init(struct sleeping *sleeping, const struct fault_options *options, uint64_t seed);
 
-/* Whether an op comes before the scenario's next one: true sets *op.  Between a sleep and its wake
- * every op is.  To be asked again for the op after it, with a new view. */
+/* True if an op comes before the scenario's next one: *op is set then.  Between a sleep and its
+ * wake every op does.  The caller asks again for the op after it, with a new view. */
 bool sleeping_next(struct sleeping *sleeping, const struct scenario_view *view, struct op *op);
 
 /* --- recording --- */
@@ -82,7 +82,7 @@ struct recording {
 
 void recording_init(struct recording *recording, uint64_t seed);
 
-/* Whether an op comes before the scenario's next one: true sets *op. */
+/* True if an op comes before the scenario's next one: *op is set then. */
 bool recording_next(struct recording *recording, const struct scenario_view *view, struct op *op);
 
 /* --- streaming --- */

@@ -30,7 +30,7 @@ static void append_shifted(const struct op *from, size_t base, struct op_list *t
 
 enum left { LEFT_NOTHING = 0, LEFT_BLOCK, LEFT_PROGRAM, LEFT_RECORDING };
 
-/* By op of the list: what it made that is still there, and references to its block. */
+/* The end of a list, by op: what it made that is still there, and references to its block. */
 struct live_end {
     uint8_t *left; /* enum left */
     uint32_t *hold_counts;
@@ -366,7 +366,7 @@ const char *variation_why_bound(const struct variation_source *source)
     return NULL;
 }
 
-/* Of a trial on so many hosts. */
+/* Returns the op count of a trial that repeats the list so often. */
 static uint64_t count_ops(const struct variation_source *source,
                           const struct variation_source *second,
                           const struct variation_bounds *bounds, uint32_t repeat_count,
@@ -385,7 +385,7 @@ static bool may_interleave(const struct variation_source *source,
            count_ops(source, second, bounds, 1, true) <= VARIATION_OP_COUNT_MAX;
 }
 
-/* How often it may come at most, beside the second list or alone. */
+/* Returns how often the list may repeat at most, next to the second list or alone. */
 static uint32_t bound_repeat_count(const struct variation_source *source,
                                    const struct variation_source *second,
                                    const struct variation_bounds *bounds, bool interleaves)
@@ -405,7 +405,7 @@ static bool may_scale(const struct variation_bounds *bounds)
 
 enum kind { KIND_ALL = 0, KIND_REPEAT, KIND_INTERLEAVE, KIND_SCALE, KIND_COUNT };
 
-/* What the trial's turn is, or all where that is not allowed. */
+/* Returns the kind whose turn the trial is, or KIND_ALL if that kind is not allowed. */
 static enum kind choose_kind(const struct variation_source *source,
                              const struct variation_source *second,
                              const struct variation_bounds *bounds, uint64_t trial)
@@ -460,8 +460,8 @@ struct variation variation_draw(const struct variation_source *source,
 
 /* --- the whole --- */
 
-/* On one host nobody is waited for, and no other answer must be the same: where the ops come more
- * than once, or on several hosts, they belong to no group. */
+/* Leaves groups.  On one host nobody is waited for, and no other answer must be the same: if ops
+ * come more than once, or on several hosts, they belong to no group. */
 static void leave_groups(const struct variation_source *source, const struct variation *variation,
                          struct op_list *ops)
 {
@@ -479,8 +479,8 @@ static void leave_groups(const struct variation_source *source, const struct var
     }
 }
 
-/* What a scaled capacity is a multiple of: the granule, or where the list leaves that to the target
- * a power of two that the capacity is a multiple of, as it is of any granule. */
+/* Returns the unit of a scaled capacity: the granule.  If the list leaves that to the target, it is
+ * a power of two that divides the capacity, as any granule does. */
 static uint64_t choose_unit(const struct setup *setup, uint64_t scaled)
 {
     uint64_t unit = setup->capacity_bytes & (~setup->capacity_bytes + 1);
@@ -493,7 +493,7 @@ static uint64_t choose_unit(const struct setup *setup, uint64_t scaled)
     return unit;
 }
 
-/* What is asked of the device where its capacity follows. */
+/* Returns the capacity to ask of the device if its capacity is scaled. */
 static uint64_t choose_capacity(const struct variation_source *source,
                                 const struct variation_source *second,
                                 const struct variation *variation)

@@ -25,7 +25,7 @@ struct variation_source {
     const struct op_list *ops;
 };
 
-/* What a user allows. */
+/* The variations that a user allows. */
 struct variation_bounds {
     uint32_t repeat_count_max; /* 1..VARIATION_REPEAT_COUNT_MAX; 1 = it is never repeated */
     bool is_interleaved;       /* it may be, with the second list */
@@ -37,8 +37,8 @@ struct variation_bounds {
     uint64_t skew_ns;    /* by how much at most a host starts later than the one before */
 };
 
-/* What one trial does with it; an open value.  variation_as_it_is() and variation_draw() fill it.
- */
+/* The changes that one trial makes to the list; an open value.  variation_as_it_is() and
+ * variation_draw() fill it. */
 struct variation {
     uint32_t repeat_count; /* 1 = once */
     bool frees_live_end;   /* between repetitions; otherwise what is live is carried on */
@@ -52,11 +52,11 @@ struct variation {
 /* The list itself. */
 struct variation variation_as_it_is(const struct variation_source *source);
 
-/* What trial number `trial` does.  Trial 0 is the list as it is.  Trials 1, 5, 9, ... repeat it
- * alone, 2, 6, 10, ... interleave it alone, 3, 7, 11, ... scale it alone; trials 4, 8, 12, ... draw
- * all three, and so does a trial whose turn is not allowed.  Every trial but the first is on
- * bounds->host_count hosts.  second: the list that it is interleaved with (the same one, perhaps).
- */
+/* Returns what trial number `trial` does.  Trial 0 is the list as it is.  Trials 1, 5, 9, ...
+ * repeat it alone, 2, 6, 10, ... interleave it alone, 3, 7, 11, ... scale it alone; trials 4, 8,
+ * 12, ... draw all three, and so does a trial whose turn is not allowed.  Every trial but the first
+ * is on bounds->host_count hosts.  second: the list that it is interleaved with (the same one,
+ * perhaps). */
 struct variation variation_draw(const struct variation_source *source,
                                 const struct variation_source *second,
                                 const struct variation_bounds *bounds, uint64_t trial,

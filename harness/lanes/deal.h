@@ -6,7 +6,7 @@
 #include "harness/op/op.h"
 #include "harness/op/setup.h"
 
-/* Whether ops of the kind run while one client calls, and no lanes: memory goes bad, the target
+/* True if ops of the kind run while one client calls, and no lanes: memory goes bad, the target
  * sleeps, or it records. */
 bool deal_is_for_one(enum op_kind kind);
 

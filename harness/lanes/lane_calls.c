@@ -91,7 +91,7 @@ bool lane_calls_tell(struct lane_calls *calls)
     return !run->is_broken;
 }
 
-/* Whether blocks moved or programs went while the calls met. */
+/* True if blocks moved or programs went while the calls met. */
 static bool has_moved(const struct run *run)
 {
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
@@ -104,8 +104,8 @@ static bool has_moved(const struct run *run)
     return false;
 }
 
-/* What cannot be told apart from an address that was read late is no finding; the model is not the
- * target's any more. */
+/* Gives up, without a finding, if an address that was read late may explain what broke.  The model
+ * no longer matches the target then. */
 static bool give_up(struct lane_calls *calls)
 {
     CHECK(calls->run != NULL);

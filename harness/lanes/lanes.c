@@ -77,7 +77,7 @@ static struct run *open_run(struct lanes *lanes)
                          : run_create(plan->target, plan->setup, lanes->reason);
 }
 
-/* Whether the target says that it may be called by lanes; else the reason is set. */
+/* True if the target says that lanes may call it; otherwise sets the reason. */
 static bool may_run(const struct lanes *lanes, const struct run *run)
 {
     const char *why = lanes_why_not(&run->hosts[0].contract);
@@ -144,7 +144,7 @@ void lanes_destroy(struct lanes *lanes)
     free(lanes);
 }
 
-/* What runs of another list cannot use. */
+/* Makes anew what runs of another list cannot use. */
 static void make_for_list(struct lanes *lanes, size_t count)
 {
     forget_list(lanes);
@@ -243,7 +243,7 @@ static void take_outcome(struct lanes *lanes, const struct scheduler_report *rep
     (void)lane_calls_tell(&lanes->calls);
 }
 
-/* What is left of the run when the scheduler has ended. */
+/* Ends the run when the scheduler has ended, and keeps what is left of it. */
 static void end_lanes(struct lanes *lanes, const struct scheduler_report *report)
 {
     CHECK(lanes->calls.trial != NULL);
@@ -311,7 +311,7 @@ bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan,
 
 /* --- again --- */
 
-/* What is local to a thread would be shared by fibers, and nobody knows what a plug-in keeps there.
+/* Plug-ins run on threads: fibers would share thread-local data, and a plug-in may have some.
  */
 enum scheduler_backend lanes_backend(const struct setup *setup)
 {

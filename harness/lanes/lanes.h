@@ -57,7 +57,7 @@ const char *lanes_why_not(const struct target_contract *contract);
 enum { LANES_WHY_NOT_BYTES = 224 };
 bool lanes_why_not_scheduled(const struct target *target, char reason[LANES_WHY_NOT_BYTES]);
 
-/* Where the lanes of that target run when nobody says. */
+/* Returns where the lanes of that target run when nobody says. */
 enum scheduler_backend lanes_backend(const struct setup *setup);
 
 /* Runs the list with the schedule that is in it.  traced (NULL: nothing): its trace and its watch
@@ -66,7 +66,7 @@ bool lanes_replay_traced(const struct target *target, const struct setup *setup,
                          const struct op_list *ops, const struct lanes_plan *traced,
                          const struct run_listener *listener, struct trial *trial,
                          char reason[RUN_REASON_BYTES]);
-/* The same without a trace and a watch. */
+/* Replays in the same way, without a trace and a watch. */
 bool lanes_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial,
                   char reason[RUN_REASON_BYTES]);

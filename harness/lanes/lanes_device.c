@@ -26,7 +26,7 @@ static void open_done(struct lanes *lanes)
     CHECK(lanes->completed_count == timeline_completed_count(timeline));
 }
 
-/* Who waits for an event that is lost would wait for ever. */
+/* Opens the gates of lost events: who waits for one would otherwise wait forever. */
 static void open_lost(struct lanes *lanes)
 {
     const struct timeline *timeline = lanes->calls.run->timelines[0];
@@ -115,7 +115,7 @@ static void note_look(void *context)
     CHECK(lanes->look_count <= LOOK_COUNT_MAX);
 }
 
-/* Whoever gets that memory next has nothing to do with who had it. */
+/* Forgets that memory: who gets it next has nothing to do with who had it. */
 static void gave_back(void *context, const void *memory, size_t bytes)
 {
     const struct lanes *lanes = context;

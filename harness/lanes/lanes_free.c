@@ -148,7 +148,7 @@ static void await_company(struct free_lanes *lanes, const struct free_call *over
     }
 }
 
-/* What the target does of it, in parallel; returns its error text. */
+/* Calls the target with the op, in parallel; returns the target's error text. */
 static const char *call_target(const struct run *run, struct free_call *over)
 {
     struct host *host = over->host;

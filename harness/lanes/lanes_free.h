@@ -17,8 +17,8 @@
 #include "harness/lanes/lanes.h"
 #include "harness/run/trial.h"
 
-/* How much of it was parallel.  Calls meet when there is no instant between them at which none is
- * under way. */
+/* The share of a run that was parallel.  Calls meet when there is no instant between them at which
+ * none is under way. */
 struct lanes_free_found {
     uint64_t call_count;
     uint64_t overlapping_count; /* of them met another */

@@ -76,7 +76,7 @@ static bool is_coming(const struct timeline *timeline, uint64_t event)
            timeline_due_ns(timeline, event) != DELAY_NEVER;
 }
 
-/* From within a service: the caller has the guard. */
+/* Waits within a service: the caller has the guard. */
 static void await_event(void *context, uint64_t event)
 {
     CHECK(event > 0);

@@ -61,7 +61,7 @@ void lanes_append_schedule(struct op_list *ops, const struct schedule_switch *sw
     }
 }
 
-/* What the op is called once the switches before it are gone; count ops have a number. */
+/* Returns the op's number once the switches before it are gone; count ops have a number. */
 static uint32_t renumbered_op(const uint32_t *numbers, size_t count, uint32_t op)
 {
     return op < count ? numbers[op] : OP_NONE;

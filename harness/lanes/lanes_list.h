@@ -8,15 +8,15 @@
 
 enum { LANES_CLIENT_COUNT_MAX = 16 };
 
-/* Whether the list must be run by lanes_run(): some op is of another lane than 0, or it has a
+/* True if only lanes_run() can run the list: some op is of another lane than 0, or it has a
  * schedule. */
 bool lanes_are_in(const struct op_list *ops);
-/* How many client lanes it has: 1 + the highest number. */
+/* Returns how many client lanes it has: 1 + the highest number. */
 uint8_t lanes_count(const struct op_list *ops);
 /* Why that list cannot be run with lanes, in words; NULL: it can. */
 const char *lanes_why_not_list(const struct op_list *ops);
 
-/* How many switches its schedule has. */
+/* Returns how many switches its schedule has. */
 size_t lanes_switch_count(const struct op_list *ops);
 /* The schedule as ops at the end of the list. */
 void lanes_append_schedule(struct op_list *ops, const struct schedule_switch *switches,

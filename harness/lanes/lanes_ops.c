@@ -9,8 +9,8 @@
 
 /* --- what lanes know --- */
 
-/* What the client knows it was told: whoever names what an op made comes after that op, and whoever
- * ends it after all that used it. */
+/* Records the order that the client knows: an op that names what another made comes after that op,
+ * and an op that ends it comes after all that used it. */
 static void order_after(struct lanes *lanes, const struct op *op)
 {
     const struct op_kind_info *info = op_kind_info(op->kind);

@@ -53,7 +53,7 @@ static struct decision watched_choose(void *state, const struct choice *choice)
     return decision;
 }
 
-/* What lanes_run() calls of a strategy. */
+/* The strategy that lanes_run() calls. */
 static const struct strategy_kind strategy_watched = {
     .name = "watched",
     .summary = "Forwards the decisions of another strategy, and reports them.",
@@ -107,7 +107,7 @@ static void take_run(struct searching *searching, const struct scheduler_report 
     CHECK(found->point_count >= report->step_count);
 }
 
-/* What the strategy knows at the end. */
+/* Asks the strategy what it knows at the end. */
 static void ask_strategy(struct searching *searching)
 {
     if (searching->search->is_free_running) {
@@ -150,7 +150,7 @@ static bool run_schedule(struct searching *searching, const struct run_listener 
     return true;
 }
 
-/* The same where nobody decides. */
+/* Runs in the same way where nobody decides. */
 static bool run_freely(struct searching *searching, const struct run_listener *listener,
                        struct trial *one, char reason[RUN_REASON_BYTES])
 {
@@ -170,7 +170,7 @@ static bool run_freely(struct searching *searching, const struct run_listener *l
     return true;
 }
 
-/* Whether what the run found ends the search. */
+/* True if what the run found ends the search. */
 static bool is_last_run(const struct lanes_search *search, const struct trial *one)
 {
     if (search->signature != NULL && run_findings_find(&one->findings, search->signature) != NULL) {

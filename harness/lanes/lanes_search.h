@@ -32,7 +32,7 @@ struct lanes_search {
                              schedules = until broken */
 };
 
-/* What was tried. */
+/* The schedules that the search tried. */
 struct lanes_found {
     uint64_t schedule_count;            /* runs */
     uint64_t point_count, switch_count; /* of all of them */
@@ -48,10 +48,10 @@ struct lanes_found {
     struct lanes_free_found free_running; /* of all runs; longest_count is that of the longest */
 };
 
-/* As lanes_run(), schedule after schedule, until one does harm, or finds anything where the search
- * does not go on.  trial->findings are those of all runs, each with the list that showed it first
- * (trial_list): its schedule is part of that, unless they are free-running.  trial->first is the
- * gravest, trial->ops its list; else trial->ops is the list.  The totals are those of all runs. */
+/* Runs like lanes_run(), schedule after schedule, until one does harm, or finds anything if the
+ * search does not go on.  trial->findings are those of all runs, each with the list that showed it
+ * first (trial_list), schedule included unless runs are free-running.  trial->first is the gravest,
+ * trial->ops its list, or the list if nothing was found.  Totals are those of all runs. */
 bool lanes_search(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct lanes_search *search, const struct run_listener *listener,
                   struct trial *trial, struct lanes_found *found, char reason[RUN_REASON_BYTES]);

@@ -67,7 +67,7 @@ static void make_all_free(struct free_level *level, uint64_t capacity_bytes)
 
 /* --- changes --- */
 
-/* What windows that begin in [first, last] have is not known any more. */
+/* Forgets what windows that begin in [first, last] have. */
 static void forget_windows(struct free_level *level, size_t first, size_t last)
 {
     bool was_known = true;
@@ -172,7 +172,7 @@ struct free_search {
     void *context;
 };
 
-/* What the windows have that begin in one of FAN stretches. */
+/* Looks at the windows that begin in one of FAN stretches. */
 static bool search_stretches(const struct free_search *search, size_t node)
 {
     struct free_level *level = search->level;
@@ -196,7 +196,7 @@ static bool search_stretches(const struct free_search *search, size_t node)
     return false;
 }
 
-/* What a node is not known to have its children are asked for. */
+/* Asks the node's children for what is not known of the node itself. */
 static bool search_node(const struct free_search *search, uint32_t height, size_t node)
 {
     struct free_level *level = search->level;

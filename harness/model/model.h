@@ -1,5 +1,5 @@
-/* What was promised so far on one host: which blocks live where, who holds them, what the
- * counters must be.  It is built from ops and observations alone and never calls a target. */
+/* The promises so far on one host: which blocks live where, who holds them, what the counters must
+ * be.  It is built from ops and observations alone and never calls a target. */
 #ifndef HARNESS_MODEL_MODEL_H
 #define HARNESS_MODEL_MODEL_H
 
@@ -11,7 +11,7 @@ struct span_map;
 
 #define SLOT_NONE UINT32_MAX /* no slot */
 
-/* What the counters of the target must be.  Bounds of the peak of bytes in use: inside a call the
+/* The counters that the target must have.  The peak of bytes in use has bounds: inside a call the
  * order of completions and placement is not seen. */
 struct model_counters {
     uint64_t capacity_bytes;
@@ -108,7 +108,7 @@ const struct device_region *model_region_of(const struct model *model, uint64_t 
                                             uint64_t size_bytes);
 
 uint64_t model_granule_bytes(const struct model *model);
-/* Of a contract that grows: of the regions held, and no hole spans two. */
+/* If the contract grows, these count within the regions held, and no hole spans two. */
 uint64_t model_largest_hole_bytes(const struct model *model); /* O(blocks), kept until a change */
 uint64_t model_hole_count(const struct model *model);         /* the same */
 uint64_t model_now_ns(const struct model *model);
@@ -118,7 +118,7 @@ bool model_is_asleep(const struct model *model);
  * program executes.  O(blocks). */
 bool model_is_idle(const struct model *model);
 
-/* How the last op of this host ended: scenarios may react to it. */
+/* Return how the last op of this host ended: scenarios may react to it. */
 enum target_result model_last_result(const struct model *model);
 bool model_last_skipped(const struct model *model);
 uint32_t model_last_op(const struct model *model); /* its number; OP_NONE before the first */
@@ -172,7 +172,7 @@ uint32_t model_absent_slot(const struct model *model, size_t index);
 /* Blocks that were retired: they are among block_count and in_use_bytes, but have no tag. */
 uint64_t model_retired_count(const struct model *model);
 uint64_t model_retired_bytes(const struct model *model);
-/* In use, blocks of that tag and what was retired left out; OP_TAG_COUNT: no tag is. */
+/* Returns the bytes in use without that tag's blocks and retired ones; OP_TAG_COUNT: no tag. */
 uint64_t model_in_use_without(const struct model *model, unsigned tag);
 const uint64_t *model_tag_bytes(const struct model *model); /* OP_TAG_COUNT of them */
 uint64_t model_tag_count(const struct model *model, uint8_t tag);
@@ -196,7 +196,7 @@ struct model_window {
  * place where size_bytes - taken_bytes are free in 2.5 times size_bytes. */
 bool model_find_windows(const struct model *model, const struct model_window_query *query,
                         struct model_window *windows, size_t *count);
-/* Where the holes of size_bytes (>= 1) or more begin, the same way; count_max of them. */
+/* Sets where the holes of size_bytes (>= 1) or more begin, the same way; count_max of them. */
 bool model_find_holes(const struct model *model, uint64_t size_bytes, size_t count_max,
                       struct model_window *holes, size_t *count);
 /* The largest block of which a part lies in the window, and what is above the window up to the next
@@ -211,7 +211,7 @@ bool model_may_slide(const struct model *model, uint64_t size_bytes, uint64_t ta
 /* No more than so many blocks may not be moved now: for each hold, each unfinished use, and each
  * dying block one. */
 uint64_t model_pinned_count_max(const struct model *model);
-/* What aligning the blocks may take at most wherever they are moved. */
+/* Returns the most bytes that aligning the blocks may take wherever they are moved. */
 uint64_t model_slack_bytes(const struct model *model);
 /* The lowest range at or above address that no block and no stack takes, searched on from the
  * bottom when there is none above.  False: nothing is free. */

@@ -51,7 +51,7 @@ static void remove_from_list(struct model *model, struct slot_list *list, uint32
     model->blocks[slot].live_index = SLOT_NONE;
 }
 
-/* Of what its client may name. */
+/* Returns the list of what the client may name. */
 static struct slot_list *find_list(struct model *model, enum block_kind kind)
 {
     return kind == BLOCK_PROGRAM ? &model->programs : &model->live;
@@ -59,7 +59,7 @@ static struct slot_list *find_list(struct model *model, enum block_kind kind)
 
 /* --- what ops do --- */
 
-/* What went bad was asked for by nobody: it has the size that it has. */
+/* Returns the most bytes by contract.  Nobody asked for what went bad: it keeps its size. */
 static uint64_t find_promised_bytes(const struct target_contract *contract,
                                     const struct model_new *what, const struct target_block *at)
 {
@@ -70,7 +70,7 @@ static uint64_t find_promised_bytes(const struct target_contract *contract,
                                     what->requested_bytes);
 }
 
-/* Of a slot that has claimed its range. */
+/* Fills in the block of a slot that has claimed its range. */
 static void make_block(struct model *model, uint32_t slot, const struct model_new *what,
                        const struct target_block *at)
 {

@@ -122,7 +122,7 @@ static void raise_all_waiters(const struct model *model, uint64_t *wait_due_ns,
                               uint64_t *use_due_ns)
 {
     const struct waiter_lists *waiters = &model->waiters;
-    /* What is done but was not taken in yet was unfinished at the instant that the model shows. */
+    /* An event that is done but not absorbed was unfinished at the instant that the model shows. */
     for (uint64_t i = model->completed_count; i < timeline_completed_count(model->timeline); i++) {
         const uint64_t event = timeline_completed_at(model->timeline, i);
         const uint64_t due_ns = timeline_was_lost(model->timeline, event) ? DELAY_NEVER : 1;
@@ -135,7 +135,7 @@ static void raise_all_waiters(const struct model *model, uint64_t *wait_due_ns,
     }
 }
 
-/* Whether a free that waiting can end waits for the event: whoever drains awaits it. */
+/* True if a free that waiting can end waits for the event: whoever drains awaits it. */
 static bool is_awaited_by_free(const struct model *model, uint64_t event,
                                const uint64_t *wait_due_ns)
 {

@@ -9,7 +9,7 @@ static void add_hole(uint64_t bytes, uint64_t *largest, uint64_t *count)
     CHECK_COSTLY((*count > 0) == (*largest > 0));
 }
 
-/* Of [start, end), which no block sticks out of. */
+/* Adds the holes of [start, end), which no block sticks out of. */
 static void add_holes(const struct model *model, uint64_t start, uint64_t end, uint64_t *largest,
                       uint64_t *count)
 {
@@ -59,7 +59,7 @@ uint64_t model_hole_count(const struct model *model)
     return model->hole_count;
 }
 
-/* What model_free_range() finds from `at` up alone. */
+/* Finds what model_free_range() finds, but from `at` up alone. */
 static bool find_free_above(const struct model *model, uint64_t at, uint64_t *start, uint64_t *end)
 {
     struct span span;

@@ -40,7 +40,7 @@ static bool has_sound_places(const struct model *model, struct sums *sums)
     return true;
 }
 
-/* What is gone and still in use keeps its pins. */
+/* Adds the pins of blocks that are gone and still in use: they keep them. */
 static void add_gone_pins(struct sums *sums, const struct model *model,
                           const struct slot_list *list)
 {

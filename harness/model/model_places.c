@@ -99,7 +99,7 @@ static int compare_spans(const void *a, const void *b)
     return compare_numbers(left->start, right->start);
 }
 
-/* Where the blocks will be, in ascending order; the caller frees it. */
+/* Returns where the blocks will be, in ascending order; the caller frees it. */
 static struct span *make_moved_spans(const struct model *model, const uint64_t *addresses)
 {
     struct span *spans = malloc((model->map.count + 1) * sizeof *spans);
@@ -168,8 +168,8 @@ static void leave_range(struct model *model, uint32_t slot, uint64_t address)
     span_map_erase(&model->map, address, address + model->blocks[slot].size_bytes);
 }
 
-/* What they took counts as free before any of them takes its new place: that may be another's old
- * one. */
+/* Frees all old ranges before any block takes its new place: that may be another block's old one.
+ */
 static void place_again(struct model *model, const uint32_t *slots, const uint64_t *addresses,
                         size_t count)
 {

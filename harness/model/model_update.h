@@ -1,5 +1,5 @@
-/* How a run changes a model.  For the rooms that write it alone: call/, rules/, run/ and lanes/;
- * all others read model.h. */
+/* Functions that change a model as a run goes on.  Only the rooms call/, rules/, run/ and lanes/
+ * write it; all others read model.h. */
 #ifndef HARNESS_MODEL_MODEL_UPDATE_H
 #define HARNESS_MODEL_MODEL_UPDATE_H
 
@@ -22,13 +22,13 @@ void model_destroy(struct model *model);
  * not skipped: only after that may its peak no longer include what completed before. */
 void model_begin_op(struct model *model, uint32_t op);
 void model_end_op(struct model *model, enum target_result result, bool skipped);
-/* The same for what the harness does on its own (a fault, a retirement): model_last_op and its like
- * do not see it. */
+/* Ends what the harness does on its own (a fault, a retirement) in the same way: model_last_op and
+ * its like do not see it. */
 void model_end_unseen_op(struct model *model, bool skipped);
 const struct model_gone *model_gone(const struct model *model, size_t *count);
 void model_forget_gone(struct model *model);
 
-/* What a new block is like. */
+/* The properties of a new block. */
 struct model_new {
     uint64_t requested_bytes, align_bytes, stack_bytes, stack_requested_bytes;
     uint64_t promised_bytes; /* the most that it may take by the contract; 0 = find out */
@@ -42,8 +42,8 @@ bool model_add(struct model *model, const struct model_new *what, const struct t
 /* The client freed it: dying until event (0 = none), uses and holds end, and, where frees are
  * ordered by streams, what was enqueued on its stream. */
 void model_free(struct model *model, uint32_t slot, uint64_t event);
-/* The same without an event for a buffer that nothing keeps: it is gone at once, and nobody has to
- * be told (model_gone).  False: it is no such buffer, and nothing changed. */
+/* Frees in the same way, without an event, a buffer that nothing keeps: it is gone at once, and
+ * nobody has to be told (model_gone).  False: it is no such buffer, and nothing changed. */
 bool model_end_plain(struct model *model, uint32_t slot);
 void model_use(struct model *model, uint32_t slot, uint64_t event); /* programs: an execution */
 void model_hold(struct model *model, uint32_t slot);
@@ -60,11 +60,11 @@ bool model_reload(struct model *model, uint32_t slot, const struct target_block 
 /* event is done: ends uses, executions and waits for it.  Events are taken in one by one in the
  * order in which the timeline completed them. */
 void model_complete(struct model *model, uint64_t event);
-/* All addresses at once, so that blocks may swap places: addresses[i] for the i-th range of the map
- * in ascending order.  False: the new ranges intersect; then *slot names one of them and nothing
- * changed. */
+/* Sets all addresses at once, so that blocks may swap places: addresses[i] for the i-th range of
+ * the map in ascending order.  False: the new ranges intersect; then *slot names one of them and
+ * nothing changed. */
 bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *slot);
-/* The same for count blocks alone: those in slots, each of which has a range.  O(count log ranges).
+/* Does the same for count blocks: those in slots, each of which has a range.  O(count log ranges).
  */
 bool model_relocate_some(struct model *model, const uint32_t *slots, const uint64_t *addresses,
                          size_t count);
@@ -84,8 +84,8 @@ void model_set_asleep(struct model *model, bool is_asleep);
 void model_set_regions(struct model *model, const struct device_region *regions, size_t count);
 /* From here on events complete in an order that has nothing to do with when they are due. */
 void model_set_unordered(struct model *model);
-/* Where it is not known in which order calls took effect the peak is somewhere in between.  Never
- * below what is in use now. */
+/* Widens the peak's bounds where the order in which calls took effect is not known.  The peak is
+ * never below what is in use now. */
 void model_widen_peak(struct model *model, uint64_t low_bytes, uint64_t high_bytes);
 
 #endif

@@ -35,7 +35,7 @@ static void step_block(struct block_walk *walk, const struct model *model)
     read_block(walk, model);
 }
 
-/* From the first block that ends at `from` or above. */
+/* Begins at the first block that ends at `from` or above. */
 static struct block_walk begin_walk(const struct model *model, uint64_t from)
 {
     struct block_walk walk = {0};
@@ -191,7 +191,7 @@ static bool look_for_windows(void *context, uint64_t from, uint64_t to)
     return false;
 }
 
-/* Of those that have fewer than taken_bytes.  False: it gave up. */
+/* Looks at the windows that have fewer than taken_bytes.  False: it gave up. */
 static bool search_windows(struct window_search *search, struct free_level *level,
                            uint64_t taken_bytes)
 {

@@ -22,9 +22,9 @@ static const struct chip v6e = {"v6e", UINT64_C(33550237696),
                                 "capacity in a public memory profile (31.25G)", CHIP_TPU};
 static const struct chip v7x = {"v7x", MEBIBYTES(97024), "per core; 94.75 GiB", CHIP_TPU};
 
-/* Of a GPU it is the total that its driver reports, as PyTorch prints it in an out-of-memory: two
- * decimals of GiB, rounded down here to a multiple of 16 KiB.  What a program has is less: its
- * context and its libraries take some.  Nominal: no public output was found. */
+/* A GPU's capacity is the total that its driver reports, as PyTorch prints it in an out-of-memory:
+ * two decimals of GiB, rounded down here to a multiple of 16 KiB.  A program has less: its context
+ * and its libraries take some.  Nominal: no public output was found. */
 #define PRINTED(hundredths) (((uint64_t)(hundredths) << 30) / 100 / 16384 * 16384)
 #define GPU(variable, name_, bytes, summary_) \
     static const struct chip variable = {     \

@@ -1,6 +1,6 @@
-/* What can go wrong in the device: each fault is a way in which one kind of device call does not do
- * what it should. An OP_FAULT arms one; it strikes the n-th call of its kind from then on, once or
- * for ever. */
+/* The faults of the device: each is a way in which one kind of device call does not do what it
+ * should.  An OP_FAULT arms one; it strikes the n-th call of its kind from then on, once or
+ * forever. */
 #ifndef HARNESS_OP_FAULT_H
 #define HARNESS_OP_FAULT_H
 
@@ -49,12 +49,12 @@ struct fault_info {
                             DEVICE_PARTIAL */
 };
 const struct fault_info *fault_info(enum fault_kind kind);
-/* Whether it stands for calls of one kind that are refused: the kinds of device_faults_fired. */
+/* True if the fault refuses calls of one kind: the kinds of device_faults_fired. */
 static inline bool fault_refuses(enum fault_kind kind)
 {
     return (unsigned)kind < FAULT_CALL_COUNT || kind == FAULT_REGION;
 }
-/* Whether it strikes nothing but region_take, which only targets that grow call. */
+/* True if it strikes nothing but region_take, which only targets that grow call. */
 static inline bool fault_is_of_regions(enum fault_kind kind)
 {
     return kind == FAULT_REGION || kind == FAULT_REGION_SHORT;

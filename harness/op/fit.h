@@ -30,7 +30,7 @@ struct fit {
 /* The fit as a number of 64 bits and back; any number is a fit. */
 uint64_t fit_pack(const struct fit *fit);
 struct fit fit_unpack(uint64_t packed);
-/* Whether the kind counts in the live blocks. */
+/* True if the kind has an index into the live blocks. */
 bool fit_has_index(enum fit_kind kind);
 
 /* "%hole", "%pair:7-1".  False: text is none. */

@@ -1,4 +1,4 @@
-/* What a target can take at all (target_limits), kept by whoever draws a device or an op. */
+/* Limits of a target (target_limits): whoever draws a device or an op keeps them. */
 #ifndef HARNESS_OP_LIMITS_H
 #define HARNESS_OP_LIMITS_H
 
@@ -10,7 +10,7 @@ enum { LIMITS_REASON_BYTES = 160 };
 
 /* NULL, or what is wrong with the limits themselves. */
 const char *limits_flaw(const struct target_limits *limits);
-/* Whether a device of that capacity is within them; reason says why not. */
+/* True if a device of that capacity is within them; otherwise reason says why not. */
 bool limits_take_capacity(const struct target_limits *limits, uint64_t capacity_bytes,
                           char reason[LIMITS_REASON_BYTES]);
 /* Brings a drawn capacity within them; a setup that is changed names no chip any more. */
@@ -29,7 +29,7 @@ static inline bool limits_align_exceeded(const struct target_limits *limits, con
            (UINT64_C(1) << op->align_log2) > limits->largest_align_bytes;
 }
 
-/* Whether an op that is resolved asks for more than they allow. */
+/* True if a resolved op asks for more than they allow. */
 static inline bool limits_are_exceeded(const struct target_limits *limits, const struct op *op)
 {
     const bool is_large = limits->largest_size_bytes != 0 &&

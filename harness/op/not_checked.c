@@ -45,7 +45,7 @@ bool not_checked_by(enum not_checked which, const struct target *target,
     case NOT_CHECKED_OUT_OF_MEMORIES:
         return contract->limit == TARGET_LIMIT_PROCESS;
     case NOT_CHECKED_ACCESSES:
-        /* What is compiled so was counted while it opened. */
+        /* A target that is compiled to count accesses counted some while it opened. */
         return contract->cost.accesses != TARGET_GROWTH_UNDECLARED && accesses_count() == 0;
     case NOT_CHECKED_COUNT:
         break;

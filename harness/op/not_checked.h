@@ -1,4 +1,4 @@
-/* What a contract leaves open, so that no rule can judge it: every report lists it. */
+/* Things that a contract leaves open: no rule can judge them; every report lists them. */
 #ifndef HARNESS_OP_NOT_CHECKED_H
 #define HARNESS_OP_NOT_CHECKED_H
 
@@ -29,7 +29,7 @@ struct not_checked_info {
 };
 const struct not_checked_info *not_checked_info(enum not_checked which);
 
-/* Whether a target with that contract leaves it open; it was opened by this thread. */
+/* True if a target with that contract leaves it open.  This thread has opened the target. */
 bool not_checked_by(enum not_checked which, const struct target *target,
                     const struct target_contract *contract);
 

@@ -84,7 +84,7 @@ void op_set_stream(struct op *op, uint32_t stream)
     op->stream = (uint16_t)stream;
 }
 
-/* Of an op with OP_ON_STREAM.  What is asked of several hosts alike has a group in its place. */
+/* True if an OP_ON_STREAM op has a stream.  For several hosts alike the field is a group. */
 static bool has_stream(const struct op *op, const struct op_kind_info *info)
 {
     return (op->flags & (OP_COLLECTIVE | OP_SPMD)) == 0 && info->has_stream &&

@@ -56,7 +56,7 @@ enum op_flag {
      * have been enqueued on every host of that group (setup_members()), or, with an error, a bound
      * after this op (setup_collective_bound_ns()). */
     OP_COLLECTIVE = 1u << 1,
-    /* The same request is made on every host of this group; all must get the same answer. */
+    /* A request that is made alike on every host of this group; all must get the same answer. */
     OP_SPMD = 1u << 2,
     /* OP_FAULT: strikes that call and all later ones until it is disarmed. */
     OP_FOR_EVER = 1u << 3,
@@ -127,7 +127,7 @@ static inline bool op_is_of_recording(enum op_kind kind)
 /* An op of a kind with no references; the other fields are zero. */
 struct op op_make(enum op_kind kind);
 
-/* What a kind is and which fields it has: one row per kind. */
+/* The name and the fields of an op kind: one row per kind. */
 struct op_kind_info {
     const char *name; /* as in .ops text: "free_after" */
     bool has_size, has_align, has_tag, has_unpadded, has_stack, has_delay, has_address, has_point;
@@ -150,7 +150,7 @@ enum op_kind op_kind_find(const char *name, size_t name_length);
  * fault_kind; other flags stay. */
 void op_clear_unused(struct op *op);
 
-/* On which it is. */
+/* Returns the stream that the op is on. */
 static inline uint32_t op_stream(const struct op *op)
 {
     return (op->flags & OP_ON_STREAM) != 0 ? op->stream : 0;
@@ -158,10 +158,10 @@ static inline uint32_t op_stream(const struct op *op)
 /* stream 0..63; the op has one. */
 void op_set_stream(struct op *op, uint32_t stream);
 
-/* Whether a request on the same lane and host asks for the same; retries or not. */
+/* True if a request on the same lane and host asks for the same; retries or not. */
 bool op_asks_same(const struct op *a, const struct op *b);
 
-/* Whether all 32 bytes of two ops are equal, those of fields that their kind does not have, too:
+/* True if all 32 bytes of two ops are equal.  Fields that their kind does not have count, too:
  * op_clear_unused() makes these equal. */
 bool op_equal(const struct op *a, const struct op *b);
 
@@ -188,7 +188,7 @@ static inline void op_list_append(struct op_list *list, const struct op *op)
 void op_list_clear(struct op_list *list);
 /* Makes *to equal to *from; both initialised. */
 void op_list_copy(struct op_list *to, const struct op_list *from);
-/* The same for who needs *from no more: it is empty then, and nothing is copied. */
+/* Does the same for a caller that needs *from no more: it is empty then; nothing is copied. */
 void op_list_move(struct op_list *to, struct op_list *from);
 /* Drops every op i with keep[i] false and renumbers references; what named a dropped op is left
  * as OP_NONE and will be skipped.  Relative references stay as they are. */

@@ -36,11 +36,11 @@ struct ops_file_error {
  * both are unspecified but safe to deinit, and *error says where and why. */
 enum ops_file_result ops_file_parse(const char *text, size_t length, struct setup *setup,
                                     struct op_list *list, struct ops_file_error *error);
-/* Whether the head of a list can name the target: a name without blanks, or the path of a plug-in,
+/* True if the head of a list can name the target: a name without blanks, or the path of a plug-in,
  * which may have some, but not at its ends; no control characters, below SETUP_VALUE_BYTES. */
 bool ops_file_can_name(const char *target);
-/* The same from a file, or, where path is "-", from standard input as it stands; up to 16 GiB.
- * The text is in memory only in parts. */
+/* Reads in the same way from a file, or, if path is "-", from standard input as it stands; up to 16
+ * GiB.  The text is in memory only in parts. */
 enum ops_file_result ops_file_read(const char *path, struct setup *setup, struct op_list *list,
                                    struct ops_file_error *error);
 
@@ -49,7 +49,7 @@ enum ops_file_result ops_file_read(const char *path, struct setup *setup, struct
  * Write errors stay in the stream (ferror). */
 void ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list,
                     const char *comments);
-/* Its head alone, which an empty line parts from the ops. */
+/* Prints the head alone, which an empty line parts from the ops. */
 void ops_file_print_head(FILE *stream, const struct setup *setup);
 /* One op without its number and line end, for messages; returns text. */
 enum { OP_TEXT_BYTES = 320 };

@@ -29,7 +29,7 @@ static uint64_t find_last_label(const struct parser *parser)
     return parser->labels == NULL ? last : parser->labels[last];
 }
 
-/* As most lists number them 0, 1, 2 and so on, there is an array only from the first other one on.
+/* Notes the label.  Most lists number ops 0, 1, 2 and so on: the first other label makes an array.
  */
 static void note_label(struct parser *parser, uint64_t label)
 {

@@ -6,11 +6,11 @@
 #include <assert.h>
 #include <inttypes.h>
 
-/* How long a fault takes that does not say so: as long as many a use in the scenarios. */
+/* The length of a fault that does not give one: as long as many a use in the scenarios. */
 #define FAULT_DELAY_DEFAULT_NS UINT64_C(1000000)
 
 struct field;
-/* What parses the value of a field into the op. */
+/* Parses the value of a field into the op. */
 typedef bool parse_value(struct parser *parser, struct word value, struct op *op,
                          const struct field *field);
 

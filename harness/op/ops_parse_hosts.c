@@ -149,7 +149,7 @@ bool parser_shares(struct parser *parser, struct word word)
             parser_fail(parser, bytes.text, "a shared device has at least the capacity"));
 }
 
-/* Whether what the head says of a shared device goes together. */
+/* True if the head's lines about a shared device go together. */
 static bool check_shared(struct parser *parser)
 {
     const struct setup *setup = parser->setup;

@@ -160,7 +160,7 @@ static struct part next_part(struct reader *reader)
     return part;
 }
 
-/* Whether the part is "KEY=…"; *value is what follows. */
+/* True if the part is "KEY=…"; *value is what follows. */
 static bool split_part(struct part part, const char *key, struct part *value)
 {
     const size_t length = strlen(key);

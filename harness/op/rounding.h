@@ -1,5 +1,5 @@
-/* How large a block may be for a request: the published function of a contract's rounding, and its
- * text, as in the head of an .ops file.  docs/promise.md, "How large a block may be". */
+/* Computes how large a block may be for a request: the published function of a contract's rounding,
+ * and its text, as in the head of an .ops file.  docs/promise.md, "How large a block may be". */
 #ifndef HARNESS_OP_ROUNDING_H
 #define HARNESS_OP_ROUNDING_H
 
@@ -20,15 +20,15 @@ const char *rounding_flaw(const struct target_rounding *rounding);
  * ROUNDING_BYTES_MAX, except for ROUNDING_ANY: UINT64_MAX.  Pure. */
 uint64_t rounding_bytes_max(const struct target_rounding *rounding, uint64_t granule_bytes,
                             uint64_t asked_bytes);
-/* What a request of 1..ROUNDING_BYTES_MAX bytes needs when its refusal is judged: what its block
- * may have.  The bytes asked where granules alone are promised, and where nothing is. */
+/* Returns the bytes that a request of 1..ROUNDING_BYTES_MAX bytes needs when its refusal is judged:
+ * as many as its block may have.  The bytes asked if granules alone are promised, or nothing is. */
 uint64_t rounding_bytes_needed(const struct target_rounding *rounding, uint64_t granule_bytes,
                                uint64_t asked_bytes);
 
 /* "granule", "any", "classes=8 smallest=4K overhead=512": rounding_parse reads it back. */
 void rounding_print(const struct target_rounding *rounding, char text[ROUNDING_TEXT_BYTES]);
 
-/* What is wrong with a text, and where in it. */
+/* The error in a text, and its place there. */
 struct rounding_error {
     size_t at;
     char reason[ROUNDING_REASON_BYTES];

@@ -1,5 +1,5 @@
-/* What a run starts from: device, hosts, target and its options, seed, tag names.  It is the head
- * of an .ops file. */
+/* The start of a run: device, hosts, target and its options, seed, tag names.  It is the head of an
+ * .ops file. */
 #ifndef HARNESS_OP_SETUP_H
 #define HARNESS_OP_SETUP_H
 
@@ -27,8 +27,8 @@ struct setup_option {
     char value[SETUP_NAME_BYTES];
 };
 
-/* What a message prints of its request, where a list rebuilds one: printed sizes are rounded, so
- * each is a range, low and high included.  See docs/promise.md, "A message alone". */
+/* The numbers that a message prints of its request, if a list rebuilds one.  Printed sizes are
+ * rounded, so each is a range, low and high included.  See docs/promise.md, "A message alone". */
 struct setup_reported {
     bool is_there;
     uint64_t requested_low, requested_high; /* of the block, or of the stack of a program */
@@ -44,8 +44,8 @@ struct setup_group {
     char name[SETUP_GROUP_NAME_BYTES]; /* "data 0" */
 };
 
-/* What a host reads from its clock when `now` of its time has passed: now + ahead_ns + now *
- * drift / 1000000. */
+/* A host's clock.  It reads now + ahead_ns + now * drift / 1000000 when `now` of its time has
+ * passed. */
 struct setup_clock {
     uint64_t ahead_ns;
     int32_t drift; /* millionths; SETUP_DRIFT_MAX at most, either way */
@@ -86,11 +86,11 @@ struct setup {
     struct setup_group groups[SETUP_GROUP_COUNT_MAX]; /* group_count of them, numbers ascending */
     bool has_tags;                                    /* at least one is named */
     char tags[OP_TAG_COUNT][SETUP_NAME_BYTES];        /* "" = unnamed */
-    /* How often a scenario that draws its ops from the generator has each kind: percent of what it
-     * would draw, 0..SETUP_WEIGHT_MAX.  Not part of an .ops file, which has the ops themselves. */
+    /* The weight of each kind, for scenarios that draw ops from the generator: percent of what they
+     * would draw, 0..SETUP_WEIGHT_MAX.  Not part of an .ops file, which has the ops. */
     uint16_t weights[OP_KIND_COUNT];
-    /* Those that the user gave, of which the scenario has all (harness/generate/scenario_option.h),
-     * keys unique.  Not part of an .ops file either. */
+    /* The options that the user gave; the scenario has them all
+     * (harness/generate/scenario_option.h), keys unique.  Not part of an .ops file either. */
     struct setup_option scenario_options[SETUP_SCENARIO_OPTION_COUNT_MAX];
     uint32_t scenario_option_count;
 };
@@ -105,14 +105,14 @@ void setup_init(struct setup *setup);
 /* Adds or replaces an option.  False: too many, or too long. */
 bool setup_set_option(struct setup *setup, const char *key, const char *value);
 
-/* That many hosts: what is said of others is dropped. */
+/* Sets that many hosts: what is said of others is dropped. */
 void setup_set_hosts(struct setup *setup, uint32_t host_count);
 /* One time for all hosts, a device for each, and the default bound of collectives: what lanes have.
  */
 void setup_drop_clocks(struct setup *setup);
 /* Another capacity, at least 1 byte; what hosts share changes in proportion. */
 void setup_set_capacity(struct setup *setup, uint64_t capacity_bytes);
-/* What the hosts of a shared device may have of it together. */
+/* Returns the bytes that the hosts of a shared device may have of it together. */
 uint64_t setup_shared_bytes(const struct setup *setup);
 /* The hosts of the group, a bit each: those that are declared, or all. */
 uint64_t setup_members(const struct setup *setup, uint16_t group);
@@ -120,10 +120,10 @@ uint64_t setup_members(const struct setup *setup, uint16_t group);
  * become
  * '_'; a longer one is cut.  False: too many. */
 bool setup_set_group(struct setup *setup, uint16_t number, uint64_t members, const char *name);
-/* Its name; "" = it is not declared. */
+/* Returns the group's name; "" = it is not declared. */
 const char *setup_group_name(const struct setup *setup, uint16_t group);
 uint64_t setup_collective_bound_ns(const struct setup *setup);
-/* What the clock shows when now_ns have passed; at most UINT64_MAX - 1. */
+/* Returns what the clock shows when now_ns have passed; at most UINT64_MAX - 1. */
 uint64_t setup_clock_reading(const struct setup_clock *clock, uint64_t now_ns);
 
 /* NULL when the key is not set. */
@@ -168,8 +168,8 @@ bool setup_is_assumed_name(const char *name);
 #define SETUP_OUTSIDE_NAME "outside the allocator"
 bool setup_is_outside_name(const char *name);
 
-/* Where the blocks lie whose tag's name ends so is assumed: the file has their sum, and that of
- * what is free around them.  If nothing may move, a verdict that depends on it is unknown. */
+/* If a tag's name ends so, the place of its blocks is assumed: the file has their sum, and that of
+ * the free bytes around them.  If nothing may move, a verdict that depends on it is unknown. */
 #define SETUP_PLACED_ENDING " (placement assumed)"
 bool setup_is_placed_name(const char *name);
 

@@ -25,7 +25,7 @@ static void append_or_none(struct writing *text, const char *name, uint64_t valu
     }
 }
 
-/* How many times of the document are late and earlier than this one: equal ones stay equal. */
+/* Counts the document's late times that are earlier than this one: equal ones stay equal. */
 static uint64_t late_rank(const struct oom *oom, uint64_t time_ns)
 {
     uint64_t rank = 0;
@@ -59,7 +59,7 @@ static void append_list(struct writing *text, const struct certificate_list *lis
     json_unnest(text, '}');
 }
 
-/* Whether blocks are ranges without headers, and nothing is kept, natural or in regions: then the
+/* True if blocks are ranges without headers, and nothing is kept, natural or in regions: then the
  * contract needs no words about where blocks lie. */
 static bool is_plain(const struct oom *oom)
 {
@@ -305,7 +305,7 @@ static void append_assumed(struct writing *text, const struct oom *oom)
 static void append_proof(struct writing *text, const char *name, const struct oom *oom,
                          const struct proof *proof);
 
-/* What the message says, what is assumed beyond it, and a proof for each of the two heaps. */
+/* Appends what is reported, what is assumed beyond it, and a proof for each of the two heaps. */
 static void append_heaps(struct writing *text, const struct oom *oom, const struct proof *proof)
 {
     append_reported(text, &oom->reported);
@@ -344,7 +344,7 @@ static void append_proof(struct writing *text, const char *name, const struct oo
     json_unnest(text, '}');
 }
 
-/* What stands in a reason of ours; anything else is left out, so that the document stays ASCII. */
+/* Appends our own reason.  It drops all but plain characters, so that the document stays ASCII. */
 static void append_about(struct writing *text, const struct verdict *verdict)
 {
     char reason[VERDICT_REASON_BYTES];

@@ -10,7 +10,7 @@
 
 enum { CERTIFICATE_VERSION = 1 };
 
-/* Of which list the out-of-memory is. */
+/* The list that has the out-of-memory. */
 struct certificate_list {
     const struct setup *setup; /* target and options */
     uint32_t op, host;

@@ -8,7 +8,7 @@ enum {
     ANY_SPAN = SPANS_MAX
 };
 
-/* What is placed: a movable block, or the request. */
+/* A thing to place: a movable block, or the request. */
 struct item {
     uint64_t size_bytes, align_bytes;
     uint64_t header_bytes; /* what is aligned is so much above its start */
@@ -25,7 +25,7 @@ struct state {
     size_t span_count;
 };
 
-/* Where the next item may begin: places are ordered by span, then by address. */
+/* The lowest place where the next item may begin.  Places are ordered by span, then by address. */
 struct place {
     size_t span;
     uint64_t address;
@@ -136,7 +136,7 @@ static bool placement_exists(const struct state *state)
 
 /* --- the states --- */
 
-/* Where blocks may begin. */
+/* Returns the lowest address where blocks may begin. */
 static uint64_t bottom_of_heap(const struct oom *oom, uint64_t now_ns)
 {
     uint64_t bottom = oom->request.stack_bytes;
@@ -228,7 +228,7 @@ static bool ends_above(const struct device_region *region, uint64_t address)
     return region->address + region->size_bytes > address;
 }
 
-/* Whether a block lies there at now_ns. */
+/* True if a block lies there at now_ns. */
 static bool is_occupied(const struct oom *oom, uint64_t now_ns, uint64_t start, uint64_t end)
 {
     for (size_t i = 0; i < oom->block_count; i++) {
@@ -241,7 +241,7 @@ static bool is_occupied(const struct oom *oom, uint64_t now_ns, uint64_t start, 
     return false;
 }
 
-/* Whether the request fits at `address` or the next aligned place above, within the region. */
+/* True if the request fits at `address` or the next aligned place above, within the region. */
 static bool fits_in_region(const struct oom *oom, uint64_t now_ns,
                            const struct device_region *region, uint64_t address)
 {
@@ -251,7 +251,7 @@ static bool fits_in_region(const struct oom *oom, uint64_t now_ns,
            !is_occupied(oom, now_ns, start, end);
 }
 
-/* At the start of some region held, or above some block in it. */
+/* True if it fits at the start of some region held, or above some block in it. */
 static bool fits_in_some_region(const struct oom *oom, uint64_t now_ns)
 {
     for (size_t i = 0; i < oom->region_count; i++) {
@@ -326,8 +326,8 @@ static size_t find_waits(const struct oom *oom, uint64_t waits[EXHAUSTIVE_WAITS_
     return count;
 }
 
-/* Whether few enough blocks move or go.  What can do so at all can do so when everything that ends
- * has ended. */
+/* True if few enough blocks move or go.  A block that can do so at all can do so when everything
+ * that ends has ended. */
 static bool is_small(const struct oom *oom)
 {
     size_t loose = 0;

@@ -22,7 +22,7 @@ static bool is_stack_alone(const struct oom *oom)
     return oom->request.class == REQUEST_PROGRAM && oom->request.size_bytes == 0;
 }
 
-/* Where blocks align naturally, the next size class at a multiple of itself. */
+/* Aligns the request to a multiple of the next size class, if blocks align naturally. */
 static void align_naturally(struct oom_request *request, uint64_t capacity_bytes)
 {
     uint64_t size = request->size_bytes;

@@ -29,7 +29,7 @@ static struct oom_block make_block(const struct block *block, uint64_t wait_due_
 {
     const uint64_t judged_bytes = block->size_bytes < block->promised_bytes ? block->size_bytes
                                                                             : block->promised_bytes;
-    /* Where events have no times, a use counts as one that never ends unless a drain awaits it. */
+    /* If events have no times, a use counts as one that never ends unless a drain awaits it. */
     const uint64_t freed_at_ns = wait_due_ns > use_due_ns ? wait_due_ns : use_due_ns;
     return (struct oom_block){
         .address = block->address,
@@ -82,7 +82,7 @@ static void take_regions(struct oom *oom, const struct model *model)
     }
 }
 
-/* Where nothing moves, what a block was aligned to says nothing of the range that it takes. */
+/* Hides places.  If nothing moves, a block's alignment says nothing of the range that it takes. */
 static void hide_places(struct oom *oom)
 {
     const bool is_hidden = oom->placement != PLACEMENT_RANGES;

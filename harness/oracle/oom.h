@@ -9,7 +9,7 @@
 
 enum request_class { REQUEST_BUFFER = 0, REQUEST_PROGRAM };
 
-/* What was refused. */
+/* The request that was refused. */
 struct oom_request {
     enum request_class class;
     uint64_t size_bytes;  /* that its block needs, as rounding_bytes_needed() says; 0 = no block is
@@ -91,7 +91,7 @@ void oom_take(struct oom *oom, const struct model *model, const struct oom_reque
 bool oom_add_kept(struct oom *oom, const struct model *model);
 /* After oom_take() from the same model: the blocks that are in host memory are among the others. */
 void oom_add_absent(struct oom *oom, const struct model *model);
-/* Whether blocks could be moved during the op: the contract has moves, and the device refused none.
+/* True if blocks could be moved during the op: the contract has moves, and the device refused none.
  */
 bool oom_may_move(const struct oom *oom);
 /* After oom_take(): which blocks are held by assumption alone (setup_is_assumed_name() of their
@@ -120,10 +120,10 @@ static inline bool oom_block_is_absent(const struct oom_block *block)
 /* The bytes of the region that it would take for a block of so many: at most the capacity and a
  * step. */
 uint64_t oom_region_bytes(const struct oom *oom, uint64_t block_bytes);
-/* Whether a region that is held now has all of [address, address + size_bytes). */
+/* True if a region that is held now has all of [address, address + size_bytes). */
 bool oom_has_region(const struct oom *oom, uint64_t address, uint64_t size_bytes);
 
-/* What the programs that execute now reserve at the bottom. */
+/* Returns the bytes that the programs that execute now reserve at the bottom. */
 uint64_t oom_reserved_bytes(const struct oom *oom);
 
 /* The most that could be reserved there, with blocks as large as they are, surplus and all: bounds

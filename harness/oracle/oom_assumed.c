@@ -3,7 +3,7 @@
 
 #include "harness/base/align.h"
 
-/* What is neither in a block nor reserved now. */
+/* Returns the bytes that are neither in a block nor reserved now. */
 static uint64_t find_free_bytes(const struct oom *oom)
 {
     uint64_t taken = oom_reserved_bytes(oom);
@@ -30,7 +30,7 @@ bool oom_may_move(const struct oom *oom)
     return oom->defrag != DEFRAG_NONE && (oom->faults_fired & refused) == 0;
 }
 
-/* By the name of the tag of the op that made it. */
+/* Sets what is assumed of a block by the name of its op's tag. */
 static void assume_block(struct oom *oom, struct oom_block *block, const char *tag_name)
 {
     const bool is_buffer = block->kind == BLOCK_BUFFER || block->kind == BLOCK_OUTPUT;

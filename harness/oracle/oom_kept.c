@@ -20,7 +20,7 @@ static void add_block(struct oom *oom, const struct oom_block *like, uint64_t st
     }
 }
 
-/* What of the whole nothing covers; from then on it covers that. */
+/* Adds those parts of the whole that nothing covers; from then on it covers them. */
 static void add_pieces(struct oom *oom, struct span_map *covered, const struct oom_block *whole)
 {
     const size_t first = oom->block_count;
@@ -57,7 +57,7 @@ static int compare_addresses(const void *a, const void *b)
     return compare_numbers(left->address, right->address);
 }
 
-/* In the order of compare_times. */
+/* Lists what is kept, in the order of compare_times. */
 static size_t list_kept(struct oom *oom, const struct model *model)
 {
     size_t count = 0;

@@ -143,7 +143,7 @@ static void fill_need_and_have(struct oracle *oracle, uint64_t unit)
     proof->have = repack_bin_sum(&oracle->repack, unit);
 }
 
-/* What a refuted packing has beside its kind: numbers, or a log. */
+/* Fills in the proof that a refuted packing has: numbers, or a log. */
 static void fill_refutation(struct oracle *oracle, const struct packing_answer *answer)
 {
     struct proof *proof = &oracle->proof;
@@ -169,7 +169,7 @@ static void fill_refutation(struct oracle *oracle, const struct packing_answer *
 
 /* --- the verdict --- */
 
-/* In the state that decides: a block that is gone there, or need not stay, makes nothing hard. */
+/* Classifies the state that decides: a block that is gone, or need not stay, makes nothing hard. */
 static enum oom_class classify_oom(const struct reach *reach)
 {
     const struct oom *oom = reach->oom;
@@ -231,7 +231,7 @@ static void judge_repack(struct oracle *oracle, uint64_t nodes_max, bool wants_p
 
 enum { ALIGNMENT_TEXT_BYTES = 80 };
 
-/* Where nothing moves, a hole that is large enough lies in the wrong place; "" where none is. */
+/* Prints that a hole is large enough but lies in the wrong place; "" if none is, or blocks move. */
 static const char *print_alignment(const struct reach *reach, uint64_t largest_bytes,
                                    char text[ALIGNMENT_TEXT_BYTES])
 {
@@ -270,7 +270,7 @@ static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
 {
     const struct reach *reach = &oracle->reach;
     struct reach_gap where = {0};
-    /* What is in host memory has no place next to others. */
+    /* A block in host memory has no place next to others. */
     if (reach->absent_count > 0) {
         return false;
     }
@@ -334,7 +334,7 @@ static void explain_need(const struct oom_request *request, struct verdict *verd
     }
 }
 
-/* Where nobody is told where blocks lie.  What depends on that is open, and no verdict at all. */
+/* Judges where nobody learns where blocks lie.  What depends on that is open: no verdict at all. */
 static void judge_sums(struct oracle *oracle, struct verdict *verdict)
 {
     const struct reach *reach = &oracle->reach;
@@ -404,7 +404,7 @@ void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_m
 {
     const uint64_t first_max = nodes_max == 0 ? oracle->nodes_each : nodes_max;
     judge_state(oracle, oom, first_max, false, verdict);
-    /* What ends sooner is too large for a search, whatever its budget. */
+    /* An unknown verdict below the budget means a state that is too large for any budget. */
     if (nodes_max == 0 && verdict->kind == VERDICT_UNKNOWN && verdict->nodes == first_max) {
         judge_longer(oracle, oom, verdict);
     }
@@ -433,7 +433,7 @@ static size_t count_returns(const struct proof_plan *plan)
     return count - (size_t)plan->staged_count;
 }
 
-/* Where the request fits into no region that is held. */
+/* Names the empty regions to give back, if the request fits into no region that is held. */
 static void explain_region(const struct oom *oom, uint64_t address, struct verdict *verdict)
 {
     const uint64_t end = address + oom_region_bytes(oom, oom->request.size_bytes);
@@ -451,7 +451,7 @@ static void explain_region(const struct oom *oom, uint64_t address, struct verdi
     append_reason(verdict, "take a region, ");
 }
 
-/* What to do, in the order of the plan, without what it does not need. */
+/* Says what to do, in the order of the plan, without what it does not need. */
 static void explain_plan(const struct oom *oom, const struct proof_plan *plan,
                          struct verdict *verdict)
 {

@@ -21,8 +21,8 @@ void oracle_destroy(struct oracle *oracle);
  * nodes_spare. oracle_create gives ORACLE_NODES_DEFAULT and ORACLE_NODES_SPARE; tests less. */
 void oracle_reset(struct oracle *oracle, uint64_t nodes_each, uint64_t nodes_spare);
 
-/* Whether oracle_judge() leaves the reason of a justified verdict empty, for a caller that reads
- * none: to print it takes a third of the time.  It is printed until this is called. */
+/* Sets whether oracle_judge() leaves the reason of a justified verdict empty, for a caller that
+ * reads none: to print it takes a third of the time.  It is printed until this is called. */
 void oracle_set_terse(struct oracle *oracle, bool is_terse);
 
 /* Judges an OOM.  nodes_max: the budget; 0 = nodes_each, and if that does not suffice, what is left

@@ -1,5 +1,5 @@
-/* How a request gets its place: which frees to await, which programs to evict, which blocks to move
- * where, in which order.  The cheapest plan that is found, in the order drain, move, evict. */
+/* The plan that gives a request its place: frees to await, programs to evict, and blocks to move,
+ * where and in which order.  The cheapest that is found, in the order drain, move, evict. */
 #ifndef HARNESS_ORACLE_PLAN_H
 #define HARNESS_ORACLE_PLAN_H
 
@@ -27,7 +27,7 @@ enum plan_result {
  * to the planner until it is used again. */
 enum plan_result planner_find(struct planner *planner, const struct oom *oom, uint64_t nodes_max,
                               struct proof_plan *plan);
-/* The same for what the plan costs: it has no moves, and none is staged. */
+/* Finds in the same way what the plan costs alone: it has no moves, and none is staged. */
 enum plan_result planner_price(struct planner *planner, const struct oom *oom, uint64_t nodes_max,
                                struct proof_plan *plan);
 

@@ -208,7 +208,7 @@ static void find_by_evacuation(struct layout *layout, const struct reach *reach)
     while (reach_next_gap(reach, &gap)) {
         collect_windows(reach, &gap, windows, &count);
     }
-    /* Of a window of no bytes at the end, with the blocks that lie in the stack gone. */
+    /* The window has no bytes and lies at the end; the blocks in the stack are gone. */
     const uint64_t capacity = reach->oom->capacity_bytes;
     const uint64_t largest = largest_hole(layout, find_holes(layout, reach, capacity, capacity));
     for (size_t i = 0; i < count && windows[i].cost_bytes < layout->moved_bytes; i++) {

@@ -59,7 +59,7 @@ static void occupy_place(struct move_order *order, size_t i, uint64_t start, uin
                     &(struct span){.start = start, .end = start + size_bytes, .owner = i});
 }
 
-/* Those that wait for range i may try again. */
+/* Lets the blocks that wait for range i try again. */
 static void wake_block(struct move_order *order, uint32_t i)
 {
     for (uint32_t waiter = order->waiter_head[i]; waiter != NOBODY;) {

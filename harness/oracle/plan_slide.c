@@ -30,8 +30,8 @@ static void push_out_of_stack(const struct reach *reach, const struct reach_gap 
     }
 }
 
-/* What the insertion moves, beyond what lay in the stack; no further than cost_max.  to: moved when
- * is_applied. */
+/* Returns the bytes that the insertion moves, beyond what lay in the stack.  It counts no further
+ * than cost_max.  to: moved when is_applied. */
 static uint64_t insertion_cost(struct layout *layout, const struct reach *reach,
                                const struct insertion *insertion, uint64_t cost_max,
                                bool is_applied)
@@ -67,7 +67,7 @@ static uint64_t insertion_cost(struct layout *layout, const struct reach *reach,
 
 /* --- what an insertion moves at least --- */
 
-/* What an insertion before range i moves at least: so much that the free bytes around it are no
+/* The least that an insertion before range i moves: so much that the free bytes around it are no
  * fewer than the request needs.  Both ends only go up with i, so all of a gap take O(ranges). */
 struct slide_floor {
     size_t above, below;       /* ranges [i, above) if none goes down, [below, i) if none goes up */
@@ -87,7 +87,7 @@ static uint64_t start_above(const struct layout *layout, const struct reach_gap 
     return i < gap->last ? layout->to[i] : gap->end;
 }
 
-/* From range i - 1 to range i. */
+/* Moves the floor from range i - 1 to range i. */
 static void raise_floor(struct slide_floor *floor, const struct layout *layout,
                         const struct reach *reach, const struct reach_gap *gap, size_t i)
 {
@@ -139,8 +139,8 @@ static bool consider_window(struct layout *layout, const struct reach *reach,
     return true;
 }
 
-/* Of the gap, the place that moves the least if alignment takes nothing: a first guess.  What is
- * dearer need not be priced to its end. */
+/* Guesses the gap's place that moves the least if alignment takes nothing.  A dearer place need not
+ * be priced to its end. */
 static void guess_place(struct layout *layout, const struct reach *reach,
                         const struct reach_gap *gap, struct insertion *best)
 {

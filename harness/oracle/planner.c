@@ -90,7 +90,7 @@ static void fill_plan(struct planner *planner, struct proof_plan *plan)
         .moved_bytes = planner->layout.moved_bytes,
         .address = planner->layout.address,
     };
-    /* What may be evicted and is not among the ranges has gone. */
+    /* A block that may be evicted and is not among the ranges has gone. */
     for (size_t i = 0; i < planner->candidate_count; i++) {
         const uint32_t block = planner->candidates[i].block;
         if (!planner->stays[block]) {
@@ -187,7 +187,7 @@ static void decide_without(struct planner *planner, const struct oom *oom, uint6
     reach_decide(&planner->reach, oom, &limits);
 }
 
-/* All blocks that stay, the request and the stack are no more than the device has. */
+/* True if all blocks that stay, the request and the stack are no more than the device has. */
 static bool has_volume(const struct reach *reach)
 {
     uint64_t bytes = reach->bottom + reach->need;
@@ -262,7 +262,7 @@ static void let_all_go(struct planner *planner)
     }
 }
 
-/* From all gone: each program, the largest first, stays if the rest will do; so many are tried. */
+/* From all gone, keeps each program, the largest first, if the rest will do; it tries so many. */
 static void choose_fewer_programs(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
                                   uint64_t *nodes_left)
 {

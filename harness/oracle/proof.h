@@ -35,7 +35,7 @@ struct proof_move {
     uint64_t from, to, size_bytes;
 };
 
-/* What to do so that the request fits; the arrays belong to whoever made the plan. */
+/* The steps that make the request fit; the arrays belong to whoever made the plan. */
 struct proof_plan {
     uint64_t until_ns;              /* events due by then are awaited; 0 = none */
     uint64_t frees_awaited;         /* queued frees that go by then */
@@ -47,7 +47,7 @@ struct proof_plan {
     uint64_t address; /* of the request; UINT64_MAX when it needs no block */
 };
 
-/* What was tried in vain. */
+/* The work that was done in vain. */
 struct proof_effort {
     uint64_t nodes_max;                   /* the budget */
     uint64_t nodes[PACKING_EFFORT_COUNT]; /* by method; their sum is the proof's */

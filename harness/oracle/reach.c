@@ -84,7 +84,7 @@ static void take_longer(struct device_region *longest, uint64_t address, uint64_
     }
 }
 
-/* What is free from start to end, but for the empty regions from `first` up to, not including,
+/* Puts what is free from start to end, but for the empty regions from `first` up to, not including,
  * `last`, which are given back. */
 static void put_run(const struct fencing *fencing, uint64_t start, uint64_t end, size_t first,
                     size_t last)
@@ -207,8 +207,8 @@ void reach_decide(struct reach *reach, const struct oom *oom, const struct reach
     reach->until_ns = limits->until_ns;
     reach->bottom = oom->request.stack_bytes;
     reach->align = oom->request.align_bytes;
-    /* What is larger than the device may be too large to round or to add to: one granule too much
-     * is as good. */
+    /* A size above the device's may be too large to round or to add to: one granule too much is as
+     * good. */
     const uint64_t size = oom->request.size_bytes;
     reach->need = size > oom->capacity_bytes ? oom->capacity_bytes + oom->granule_bytes
                                              : align_up(size, oom->granule_bytes);

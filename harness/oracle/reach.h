@@ -5,15 +5,15 @@
 
 #include "harness/oracle/oom.h"
 
-/* How far the mitigations go, within what the contract and the refused calls allow. */
+/* The limits of the mitigations, within what the contract and the refused calls allow. */
 struct reach_limits {
     uint64_t until_ns;  /* events due by then are awaited; at most reach_drain_ns of the same oom */
     bool moves, evicts; /* whether blocks may move, whether idle programs go */
     const bool *stays;  /* by block: idle programs that stay all the same; NULL = none */
 };
 
-/* Where a contract grows: no block, but what lies between the places for one; it may have 0 bytes.
- */
+/* A fence of a contract that grows: no block, but what lies between the places for one; it may have
+ * 0 bytes. */
 #define REACH_FENCE UINT32_MAX
 
 /* A block that is still there. */
@@ -41,12 +41,12 @@ void reach_deinit(struct reach *reach);
 
 /* The time until which draining waits at most; 0 = it awaits nothing. */
 uint64_t reach_drain_ns(const struct oom *oom);
-/* Whether the mitigations may take this block away once events due by until_ns are done. */
+/* True if the mitigations may take this block away once events due by until_ns are done. */
 bool reach_may_evict(const struct oom *oom, const struct oom_block *block, uint64_t until_ns);
 
 /* O(blocks). */
 void reach_decide(struct reach *reach, const struct oom *oom, const struct reach_limits *limits);
-/* As far as they go at all: the state that decides. */
+/* Goes as far as the mitigations go at all: that state decides. */
 void reach_decide_fully(struct reach *reach, const struct oom *oom);
 
 /* The request or the stack is larger than the device. */
@@ -68,7 +68,7 @@ uint64_t reach_aligned_down(const struct reach *reach, uint64_t at);
 /* The gap after *gap (begin with a copy of reach_before_all).  False: no more. */
 bool reach_next_gap(const struct reach *reach, struct reach_gap *gap);
 
-/* Whether the movable ranges of the gap, order kept, fit into it together with need bytes (0 =
+/* True if the movable ranges of the gap, order kept, fit into it together with need bytes (0 =
  * nothing more). */
 bool reach_gap_slides(const struct reach *reach, const struct reach_gap *gap, uint64_t need,
                       uint64_t align);

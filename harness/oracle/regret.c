@@ -35,7 +35,7 @@ static struct regret compare_plans(const struct proof_plan *plan, const struct r
         regret.kinds |= 1u << (plan->evicted_count == 0 ? REGRET_EVICTED_NEEDLESSLY
                                                         : REGRET_EVICTED_TOO_MUCH);
     }
-    /* Who evicts less than the plan may move more for it. */
+    /* A target that evicts less than the plan may move more for it. */
     if (regret.moved_bytes > 0 && spent->evicted_count >= plan->evicted_count) {
         regret.kinds |= 1u << (fits_in_place ? REGRET_MOVED_NEEDLESSLY : REGRET_MOVED_TOO_MUCH);
     }

@@ -1,5 +1,5 @@
-/* What a request cost beyond what it had to: evictions and moves that a cheaper plan would have
- * spared.  Nothing of it breaks a promise unless the setup says how much is too much. */
+/* Regret is what a request cost beyond what it had to: evictions and moves that a cheaper plan
+ * would have spared.  It breaks no promise unless the setup says how much is too much. */
 #ifndef HARNESS_ORACLE_REGRET_H
 #define HARNESS_ORACLE_REGRET_H
 
@@ -21,13 +21,13 @@ struct regret_info {
 };
 const struct regret_info *regret_info(enum regret_kind kind);
 
-/* What the mitigations of one request took. */
+/* The mitigations that one request took. */
 struct regret_spent {
     uint64_t evicted_count, evicted_bytes, moved_bytes;
     bool is_met; /* the request got its place */
 };
 
-/* What was regretted of one request. */
+/* The regret of one request. */
 struct regret {
     uint32_t kinds;                      /* bit per regret_kind; 0 = nothing */
     uint64_t evicted_bytes, moved_bytes; /* beyond the cheapest plan */

@@ -7,7 +7,7 @@ enum { HOLE_COUNT_MAX = 8 };
 
 /* --- there is a plan --- */
 
-/* Where nothing is in the way of moves but holds, uses and alignments. */
+/* True if nothing is in the way of moves but holds, uses and alignments. */
 static bool has_plain_state(const struct model *model)
 {
     const struct target_contract *contract = model_contract(model);

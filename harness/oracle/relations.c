@@ -61,7 +61,7 @@ static struct oom *copy_state(struct relations *relations, const struct oom *oom
     return other;
 }
 
-/* Those that have a place; the others come after them. */
+/* Returns how many blocks have a place; the others come after them. */
 static size_t count_placed(const struct oom *oom)
 {
     size_t count = oom->block_count;
@@ -94,7 +94,7 @@ static const struct oom *make_renamed(struct relations *relations, const struct 
 
 /* --- sizes --- */
 
-/* What is too large to double is larger than the device before and after. */
+/* Doubles bytes.  A size that is too large to double exceeds the device before and after. */
 static uint64_t double_bytes(uint64_t bytes)
 {
     return bytes > UINT64_MAX / 2 ? UINT64_MAX : bytes * 2;
@@ -138,7 +138,7 @@ static const struct oom *make_doubled(struct relations *relations, const struct 
     return other;
 }
 
-/* By how much the request changes: from 1 to 128 granules, for the same request always the same. */
+/* Returns how much the request changes: 1 to 128 granules, for the same request always the same. */
 static uint64_t choose_step(const struct oom *oom)
 {
     return oom->granule_bytes << (oom->request.size_bytes / oom->granule_bytes) % 8;
@@ -189,7 +189,7 @@ static uint64_t find_alignment(const struct reach *reach)
     return align;
 }
 
-/* Where the new order is written: from block `count` and address `at` upwards. */
+/* The place where the new order is written: from block `count` and address `at` upwards. */
 struct permuting {
     const struct oom *oom;
     struct oom *other;
@@ -227,8 +227,8 @@ static void put_span(struct permuting *permuting, uint64_t start, uint64_t end, 
     permuting->span_count++;
 }
 
-/* From the top down to, not including, the unmovable range `lowest`; reach->range_count: down to
- * the bottom. */
+/* Puts the spans from the top down to, not including, the unmovable range `lowest`;
+ * reach->range_count: down to the bottom. */
 static void put_spans(struct permuting *permuting, const struct reach *reach, size_t lowest)
 {
     uint64_t end = permuting->oom->capacity_bytes;

@@ -11,7 +11,7 @@ enum rule {
     RULE_COUNT
 };
 
-/* How grave it is that a rule is broken. */
+/* The gravity of a broken rule. */
 enum rule_gravity {
     GRAVITY_NUMBERS = 0, /* what the target says of itself is wrong, or what it costs too high */
     GRAVITY_ANSWER,      /* the answer is wrong, and everybody knows it */

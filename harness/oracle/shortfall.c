@@ -16,7 +16,7 @@ enum subject {
     SUBJECT_COUNT
 };
 
-/* How large the largest hole is, beside the request. */
+/* The size of the largest hole, compared with the request. */
 enum slack {
     SLACK_SMALL = 0, /* size classes of eight for each doubling explain it */
     SLACK_MEDIUM,    /* a rounding up to a power of two explains it */
@@ -145,7 +145,7 @@ bool shortfall_lacks_mitigation(const char *name)
 
 /* --- of an out-of-memory --- */
 
-/* Whether the request fits after these mitigations alone, as far as the budget tells. */
+/* True if the request fits after these mitigations alone, as far as the budget tells. */
 static bool fits_after(struct oracle *oracle, const struct oom *oom, unsigned mitigations)
 {
     struct oom limited = *oom;

@@ -1,5 +1,5 @@
-/* What a refused request would have needed: the mechanism by which premature out-of-memories are
- * told apart. */
+/* Names what a refused request would have needed: the mechanism by which premature out-of-memories
+ * are told apart. */
 #ifndef HARNESS_ORACLE_SHORTFALL_H
 #define HARNESS_ORACLE_SHORTFALL_H
 
@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* What the target did for the request before it refused it. */
+/* The mitigations that the target made for the request before it refused it. */
 struct shortfall_done {
     bool drained, defragmented, evicted, trimmed, grown;
 };
@@ -22,18 +22,18 @@ struct shortfall_done {
 void shortfall_name(struct oracle *oracle, const struct oom *oom, struct reach *reach,
                     const struct shortfall_done *done, char mechanism[VERDICT_MECHANISM_BYTES]);
 
-/* Whether `name` may stand for `than`, as what is left of the same defect in a shorter list:
+/* True if `name` may stand for `than`, as what is left of the same defect in a shorter list:
  * refused for want of fewer mitigations, or after fewer of its own, or the same kind of request
- * beside a larger hole.  A request that needs a mitigation never becomes one that needs none.  Both
- * are names; false for any other text. */
+ * next to a larger hole.  A request that needs a mitigation never becomes one that needs none.
+ * Both are names; false for any other text. */
 bool shortfall_is_simpler(const char *name, const char *than);
 
-/* Whether the refusal `name` of a request explains the refusal `than` of the same one, where less
+/* True if the refusal `name` of a request explains the refusal `than` of the same one, where less
  * stands in its way: it fits at once, so no mitigation was lacking, or nothing was done for it, or
- * it is refused beside a larger hole or without its alignment, too. */
+ * it is refused next to a larger hole or without its alignment, too. */
 bool shortfall_explains(const char *name, const char *than);
 
-/* Whether `name` says which mitigations the request would have needed, or which were made in vain.
+/* True if `name` says which mitigations the request would have needed, or which were made in vain.
  */
 bool shortfall_lacks_mitigation(const char *name);
 

@@ -35,8 +35,8 @@ void signature_print(const struct verdict *verdict, const struct op_list *ops,
     }
 }
 
-/* What follows the rule; NULL: the signature is not one of a premature out-of-memory with its
- * mechanism. */
+/* Returns the text after the rule; NULL: the signature is not that of a premature out-of-memory
+ * with its mechanism. */
 static const char *find_shortfall_name(const char *signature)
 {
     const char *rule = rule_info(RULE_PREMATURE)->name;

@@ -16,15 +16,15 @@ enum { SIGNATURE_BYTES = 160 };
 void signature_print(const struct verdict *verdict, const struct op_list *ops,
                      char signature[SIGNATURE_BYTES]);
 
-/* Whether a list that ends in `signature` shows the finding `wanted`: the same one, or one that is
+/* True if a list that ends in `signature` shows the finding `wanted`: the same one, or one that is
  * left of the same defect (shortfall.h). */
 bool signature_stands_for(const char *signature, const char *wanted);
 
-/* Whether the refusal of `signature` explains the refusal `wanted` of the same request, where ops
+/* True if the refusal of `signature` explains the refusal `wanted` of the same request, after ops
  * were removed before it, or its alignment (shortfall_explains). */
 bool signature_explains(const char *signature, const char *wanted);
 
-/* Whether it is that of a refusal that needed mitigations, or was not looked at again after some
+/* True if it is that of a refusal that needed mitigations, or was not looked at again after some
  * (shortfall_lacks_mitigation). */
 bool signature_lacks_mitigation(const char *signature);
 

@@ -17,7 +17,7 @@ uint64_t sums_free_bytes(const struct reach *reach)
     return taken < reach->oom->capacity_bytes ? reach->oom->capacity_bytes - taken : 0;
 }
 
-/* In granules, for any arrangement of the blocks. */
+/* Returns the least hole in granules, for any arrangement of the blocks. */
 static uint64_t find_least_hole(const struct reach *reach, uint64_t free_bytes)
 {
     const uint64_t holes = reach->range_count + 1;

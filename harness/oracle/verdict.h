@@ -18,7 +18,7 @@ enum verdict_kind {
 };
 enum { VERDICT_REASON_BYTES = 512, VERDICT_MECHANISM_BYTES = 96 };
 
-/* What makes an OOM hard to decide: a search seldom ends early in a plain one. */
+/* The kinds of OOM that are hard to decide: a search seldom ends early in a plain one. */
 enum oom_class {
     OOM_PLAIN = 0, /* none of the others */
     OOM_ALIGNED,   /* the request or a movable block needs more alignment than the granule */

@@ -26,7 +26,7 @@ void judge_note_holes(struct judge *judge, const struct host *host)
     }
 }
 
-/* Those that only read move nothing, and what can never be right is not looked at. */
+/* True unless the op only reads, which moves nothing, or can never be right. */
 static bool has_called_target(const struct call *call)
 {
     switch ((enum op_kind)call->op.kind) {
@@ -54,8 +54,8 @@ static bool check_hole(const struct evidence *stays, const struct judge_hole *ho
            rule_judge(RULE_MOVED_UNASKED, &evidence);
 }
 
-/* What the target still keeps free of others is the room of no block: each that was granted its
- * return has it. */
+/* False if the block could lie in a hole.  A hole that the target still keeps free is the room of
+ * no other block: each that was granted its return has its room. */
 static bool check_block(struct judge *judge, const struct host *host, uint32_t slot)
 {
     const struct evidence stays = evidence_on(judge, host, NULL, SIGHT_STAYS, slot);
@@ -81,7 +81,7 @@ bool judge_absent(struct judge *judge, const struct host *host, const struct cal
         if (!device_has_staged(host->device, slot, block->requested_bytes)) {
             return judge_lost(judge, host, slot);
         }
-        /* What is freed goes from where it is. */
+        /* A freed block goes from where it is. */
         if (block->state == BLOCK_LIVE && !check_block(judge, host, slot)) {
             return false;
         }

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What the call was answered. */
+/* Returns the evidence of the call's answer. */
 static struct evidence seen_answer(struct judge *judge, const struct host *host,
                                    const struct call *call, enum sight sight)
 {
@@ -16,7 +16,7 @@ static struct evidence seen_answer(struct judge *judge, const struct host *host,
     return answer;
 }
 
-/* The same, for a request of asked_bytes at a multiple of align_bytes. */
+/* Returns the same for a request of asked_bytes at a multiple of align_bytes. */
 static struct evidence seen_block(struct judge *judge, const struct host *host,
                                   const struct call *call, uint64_t asked_bytes,
                                   uint64_t align_bytes)
@@ -78,8 +78,8 @@ static void stamp_new(const struct judge *judge, const struct host *host, uint32
     }
 }
 
-/* Where all blocks lie above that many bytes, nothing has to move for them: every bound that the
- * oracle finds is at least the address of the lowest block. */
+/* True if all blocks lie above that many bytes.  Nothing has to move for them then: every bound
+ * that the oracle finds is at least the address of the lowest block. */
 static bool lies_below_all(const struct host *host, uint64_t bytes)
 {
     struct span_cursor cursor;
@@ -288,14 +288,14 @@ bool judge_status(struct judge *judge, const struct host *host, const struct cal
            (call->result != TARGET_FAILED || rule_judge(RULE_MESSAGE, &answer));
 }
 
-/* Whether a call returned, with the result that it can get, and with an error text that is right.
+/* These rules ask if a call returned, with the result that it can get, and with a right error text.
  */
 
 #define REQUEST_BYTES_MAX ((uint64_t)1 << 63)
 
 /* --- results --- */
 
-/* What size_bytes makes of a request that can never be right. */
+/* True if size_bytes makes it a request that can never be right. */
 static bool is_invalid_request(const struct op *op)
 {
     return (op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD) &&
@@ -336,7 +336,7 @@ static bool break_result(const struct evidence *evidence, const char *result)
     const struct call *call = evidence->call;
     const char *op = op_kind_info(call->op.kind)->name;
     (void)snprintf(mechanism, sizeof mechanism, "%s returned %s", name_call(call->op.kind), result);
-    /* What a granted request that can never be right takes, nobody knows. */
+    /* Nobody knows what a granted request takes that can never be right. */
     return call->result == TARGET_OK
                ? evidence_end(evidence, RULE_STATUS, mechanism, "%s returned %s", op, result)
                : evidence_break_as(evidence, RULE_STATUS, mechanism, "%s returned %s", op, result);
@@ -362,7 +362,7 @@ static bool judge_result(const struct evidence *evidence)
     return true;
 }
 
-/* What is in host memory alone cannot be used. */
+/* No op can use a block that is in host memory alone. */
 static bool judge_presence(const struct evidence *evidence)
 {
     const uint8_t kind = evidence->call->op.kind;
@@ -409,7 +409,7 @@ bool rules_judge_status(const struct evidence *evidence)
     }
 }
 
-/* Whether the call moved blocks or evicted programs. */
+/* True if the call moved blocks or evicted programs. */
 static bool has_made_room(const struct device *device)
 {
     EACH_DEVICE_CALL(device, made) {

@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-/* Where a block is, and how large: of the range that a call was given, and of the place that a
- * block has after an op. */
+/* These rules judge where a block is, and how large: the range that a call was given, and the place
+ * that a block has after an op. */
 
 bool rules_judge_too_small(const struct evidence *evidence)
 {
@@ -162,8 +162,8 @@ bool rules_judge_overlap(const struct evidence *evidence)
 
 /* --- queued frees --- */
 
-/* Whether the call releases the last thing that the block waits for, which was freed before.  The
- * target knows of the free: one that moves blocks accepts queued frees. */
+/* True if the call releases the last thing that the block, freed before, waits for.  The target
+ * knows of the free: one that moves blocks accepts queued frees. */
 static bool is_released_last(const struct evidence *evidence)
 {
     const struct call *call = evidence->call;

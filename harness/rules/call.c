@@ -14,7 +14,7 @@ static bool is_taken_in(const struct judge *judge, const struct host *host)
 
 /* --- its answer --- */
 
-/* What the rules on a granted range ask: those that take_block() has judged one by one. */
+/* Asks what the rules on a granted range ask: those that take_block() has judged one by one. */
 static bool is_sound_block(const struct host *host, const struct call *call, uint64_t align_bytes,
                            uint64_t promised_bytes)
 {
@@ -90,8 +90,8 @@ OFTEN enum judge_road judge_short(struct judge *judge, struct host *host, const 
     return JUDGE_ROAD_SHORT;
 }
 
-/* What ends with the op is ended first: nobody may be asked about it any more, and others may have
- * taken its place. */
+/* True if a block ends with the op.  It is ended first: nobody may be asked about it any more, and
+ * others may have taken its place. */
 static bool is_end_of_block(const struct call *call)
 {
     const uint8_t kind = call->op.kind;
@@ -99,7 +99,7 @@ static bool is_end_of_block(const struct call *call)
            (kind == OP_FREE || kind == OP_FREE_AFTER || kind == OP_UNLOAD || kind == OP_RELEASE);
 }
 
-/* What the blocks hold, if there is memory behind them. */
+/* Judges what the blocks hold, if there is memory behind them. */
 static bool judge_held(struct judge *judge, struct host *host, const struct call *call)
 {
     if (model_is_asleep(host->model)) {
@@ -149,8 +149,8 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
             rule_judge(RULE_SPMD, &answer));
 }
 
-/* What an answer of out of memory leaves for the same request, asked again at once.  Room that is
- * kept for a block in host memory may be given up then, and others of the process may give theirs
+/* Notes what an out-of-memory says of the same request, asked again at once.  The answer may
+ * change if room was kept for a block in host memory, or if others of the process give theirs
  * back. */
 static void note_refusal(struct judge *judge, const struct host *host, const struct call *call)
 {
@@ -192,7 +192,7 @@ static void judge_reports(struct judge *judge, struct host *host, const struct c
     check_polls(judge, host);
 }
 
-/* What is kept of one call alone, and read while it is judged and counted. */
+/* Resets what is kept of one call alone, and read while it is judged and counted. */
 static void begin_call(struct judge *judge)
 {
     judge_forget_answer(judge);
@@ -203,7 +203,7 @@ static void begin_call(struct judge *judge)
     judge->relations_checked = 0;
 }
 
-/* As judge_call(), after begin_call(). */
+/* Judges as judge_call() does, after begin_call(). */
 static void judge_whole_call(struct judge *judge, struct host *host, const struct call *call)
 {
     judge->hosts_differ = judge->hosts_differ ||

@@ -29,8 +29,8 @@ void judge_free_deferred(struct host *host)
 
 /* --- one block --- */
 
-/* What a block holds is what was asked for: the rest up to the granule has no contents to keep.
- * Nothing can be known so of a block without an address (stamps.h). */
+/* Stamps the bytes that were asked for: the rest up to the granule has no contents to keep.  A
+ * block without an address cannot be known so (stamps.h). */
 void judge_stamp(const struct host *host, uint32_t slot)
 {
     const struct block *block = model_block(host->model, slot);
@@ -118,7 +118,7 @@ bool judge_stamps(struct judge *judge, const struct host *host, const struct cal
     return is_good;
 }
 
-/* Whether blocks keep their contents. */
+/* These rules ask if blocks keep their contents. */
 
 bool rules_judge_contents(const struct evidence *evidence)
 {

@@ -142,8 +142,8 @@ static bool is_counted_kind(enum op_kind kind)
     }
 }
 
-/* What the device did wrong costs calls, in that op or in those that bring a block back.  Of lanes
- * nobody knows whose call it was. */
+/* True if the call's cost counts.  A device fault costs calls, in that op or in those that bring a
+ * block back.  With lanes nobody knows whose call it was. */
 static bool is_counted(const struct judge *judge, const struct host *host, const struct call *call)
 {
     return is_counted_kind((enum op_kind)call->op.kind) && !call->is_pinned && !call->is_deferred &&
@@ -205,7 +205,7 @@ void judge_op_cost(struct judge *judge, const struct host *host, const struct ca
     (void)rule_judge(RULE_COST, &evidence);
 }
 
-/* What ops cost: how it grows over a run, and how much a single one may have the device do. */
+/* These rules judge the cost of ops: its growth over a run, and the device work of a single op. */
 
 enum { MEAN_BYTES = 32 };
 

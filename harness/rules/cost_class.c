@@ -2,7 +2,7 @@
 
 #include "harness/base/check.h"
 
-/* Of fewer a mean says little, and constant costs outweigh what grows. */
+/* A mean of fewer ops, or a lower class, says little: constant costs outweigh what grows. */
 enum { CLASS_FIRST = 3, CLASSES_APART_MIN = 3, CLASS_OPS_MIN = 8 };
 /* Twice is chance, and a tree is twice as deep as the best one. */
 enum { GROWTH_FACTOR = 4 };
@@ -12,7 +12,7 @@ uint64_t cost_class_units(const struct cost_class *class, enum cost_measure meas
     return measure == COST_MOVED_BYTES ? class->asked_bytes : class->op_count + class->effects;
 }
 
-/* What any op may spend, however few blocks there are: it is no growth. */
+/* Returns what any op may spend, however few blocks there are: it is no growth. */
 static uint64_t floor_of(enum cost_measure measure)
 {
     static const uint64_t floors[COST_MEASURE_COUNT] = {
@@ -20,8 +20,8 @@ static uint64_t floor_of(enum cost_measure measure)
     return floors[measure];
 }
 
-/* What is spread over as many ops as there are blocks, as the growth of a table, is no cost of one:
- * so many ops are enough to spread it over. */
+/* True if the class has enough ops.  A cost of as many ops as there are blocks, as the growth of a
+ * table, is no cost of one: so many ops are enough to spread it over. */
 static bool has_enough_ops(const struct cost_class *class, uint32_t index)
 {
     const uint64_t half = (UINT64_C(1) << index) / 2;
@@ -36,7 +36,7 @@ static bool multiply(wide *product, wide factor)
     return !__builtin_mul_overflow(*product, factor, product);
 }
 
-/* Whether mean(to) > GROWTH_FACTOR * growth * max(mean(from), floor), without a division. */
+/* True if mean(to) > GROWTH_FACTOR * growth * max(mean(from), floor), without a division. */
 static bool grows_faster(const struct cost_class *classes, enum cost_measure measure,
                          enum target_growth growth, uint32_t from_index, uint32_t to_index)
 {

@@ -1,5 +1,5 @@
-/* What ops cost by how many blocks, or holes, the heap had: sums alone, so that the same ops give
- * the same answer everywhere; and how the means grow from one class to the next. */
+/* Sums the cost of ops by how many blocks, or holes, the heap had.  Sums alone give the same answer
+ * for the same ops everywhere.  Compares how the means grow from one class to the next. */
 #ifndef HARNESS_RULES_COST_CLASS_H
 #define HARNESS_RULES_COST_CLASS_H
 
@@ -10,7 +10,7 @@
 
 enum cost_measure { COST_CALLS = 0, COST_MOVED_BYTES, COST_ACCESSES, COST_MEASURE_COUNT };
 
-/* What one op cost. */
+/* The cost of one op. */
 struct op_cost {
     uint64_t calls;   /* of the device, looks among them */
     uint64_t effects; /* of them: moves, evictions, waits in which something completed */
@@ -44,8 +44,8 @@ static inline void cost_class_add(struct cost_class *class, const struct op_cost
 /* For each of which the measure may be spent: ops and effects, or bytes that were asked for. */
 uint64_t cost_class_units(const struct cost_class *class, enum cost_measure measure);
 
-/* Whether the mean in the class `to` is more than growth allows, against that in *from, the first
- * such class.  False where too few ops tell. */
+/* True if the mean in the class `to` is more than growth allows, against that in *from, the first
+ * such class.  False if too few ops are counted. */
 bool cost_classes_exceed(const struct cost_class classes[COST_CLASS_COUNT],
                          enum cost_measure measure, enum target_growth growth, uint32_t to,
                          uint32_t *from);

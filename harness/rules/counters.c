@@ -9,7 +9,7 @@
 
 /* --- what the counters should be, now and after the last ops: some may be late --- */
 
-/* By enum target_counter; low <= high.  A value between them is right. */
+/* The bounds by enum target_counter; low <= high.  A value between them is right. */
 struct counter_bounds {
     uint64_t low[TARGET_COUNTER_COUNT], high[TARGET_COUNTER_COUNT];
 };
@@ -41,8 +41,8 @@ static struct counter_bounds open_bounds(void)
     return bounds;
 }
 
-/* What is right now.  The largest hole costs O(blocks).  It may be anything without_hole, while a
- * block is in host memory, and where places are hidden, unless the heap is empty. */
+/* Returns the right counters.  The largest hole costs O(blocks).  It may be anything without_hole,
+ * while a block is in host memory, and if places are hidden, unless the heap is empty. */
 static struct counter_bounds find_bounds(const struct host *host, bool without_hole)
 {
     const struct model *model = host->model;
@@ -68,7 +68,7 @@ static struct counter_bounds find_bounds(const struct host *host, bool without_h
     return bounds;
 }
 
-/* Whether some counter of the host may be late. */
+/* True if some counter of the host may be late. */
 static bool is_history_needed(const struct target_contract *contract)
 {
     for (unsigned i = 0; i < TARGET_COUNTER_COUNT; i++) {
@@ -85,7 +85,7 @@ static void add_to_history(struct counter_history *history, const struct counter
     history->bounds[history->op_count++ % COUNTER_HISTORY_COUNT] = *bounds;
 }
 
-/* As it is after open. */
+/* Sets the history to what it is after open. */
 static void init_history(struct counter_history *history, const struct host *host, uint32_t run)
 {
     const uint64_t capacity = model_capacity_bytes(host->model);
@@ -99,7 +99,7 @@ static void init_history(struct counter_history *history, const struct host *hos
     add_to_history(history, &bounds);
 }
 
-/* Whether the value was right after one of the last ops, and not before what the counter showed the
+/* True if the value was right after one of the last ops, and not before what the counter showed the
  * last time; if so it shows that from now on.  The earliest op that explains the value leaves most
  * to those that follow: a value that no op explains then, none ever could. */
 static bool takes_value(struct counter_history *history, enum target_counter counter,
@@ -138,7 +138,7 @@ static struct counter_history *find_history(struct judge *judge, const struct ho
     return history;
 }
 
-/* Where calls overlapped, nobody knows what was right after each of them. */
+/* Notes the right counters.  If calls overlapped, nobody knows them after each call. */
 static void note_counters(struct judge *judge, const struct host *host)
 {
     if (!is_history_needed(&host->contract)) {
@@ -163,9 +163,9 @@ bool judge_counters(struct judge *judge, const struct host *host, const struct t
            rule_judge(RULE_NOT_COALESCED, &evidence);
 }
 
-/* What the target reports about itself: counters, holes, the allocations report, handles. */
+/* These rules judge a target's own reports: counters, holes, the allocations report, handles. */
 
-/* Those that are compared, in the order in which they are named when several are wrong. */
+/* The counters that are compared, in the order in which they are named when several are wrong. */
 static const enum target_counter compared[] = {
     TARGET_COUNTER_BYTES_IN_USE,        TARGET_COUNTER_NUM_ALLOCS,
     TARGET_COUNTER_BYTES_LIMIT,         TARGET_COUNTER_BYTES_RESERVED,
@@ -275,7 +275,7 @@ bool rules_judge_not_coalesced(const struct evidence *evidence)
                           has, largest);
 }
 
-/* Who the target says has the memory: each byte of the device has one owner. */
+/* The owner that the target reports for memory: each byte of the device has one owner. */
 
 enum owner { OWNER_FREE, OWNER_USED, OWNER_EVICTABLE, OWNER_HELD };
 enum { OWNER_COUNT = OWNER_HELD + 1 };

@@ -114,8 +114,8 @@ static bool take_effect(struct pass *pass, uint32_t number)
 
 /* --- giving back --- */
 
-/* Whether the call gives back what the op made, and has not in the model.  It is a call on the same
- * host: one that names what another host has is skipped. */
+/* True if the call gives back what the op made, and has not done so in the model.  It is a call on
+ * the same host: one that names what another host has is skipped. */
 static bool is_giving_back(const struct pass *pass, uint32_t number, uint32_t op)
 {
     const struct call *call = &call_at(pass, number)->call;
@@ -132,7 +132,7 @@ static void give_back_block(struct pass *pass, uint32_t op)
     }
 }
 
-/* Whether what is copied comes from the block. */
+/* True if the copied bytes come from the block. */
 static bool is_source(const struct pass *pass, const struct host *host,
                       const struct device_call *copy, const struct span *span)
 {
@@ -174,7 +174,7 @@ static bool is_on_range(const struct target_block *block, uint64_t start, uint64
     return block->address < end && start < block->address + block->size_bytes;
 }
 
-/* Whether the other call, which takes memory, got part of the block, or the stack there. */
+/* True if the other call, which takes memory, got part of the block, or the stack there. */
 static bool has_same_range(const struct pass *pass, const struct target_block *block,
                            const struct overlap_call *other)
 {
@@ -201,7 +201,7 @@ static struct overlap_thing make_thing(const struct call *call)
     return (struct overlap_thing){call->number, call->op.size_bytes, call->block.address};
 }
 
-/* What the host's device is still asked for before the call `until` returns. */
+/* The device calls that the host still makes before the call `until` returns. */
 struct asked {
     const struct device_call *at, *end;
 };
@@ -214,9 +214,9 @@ static struct asked asked_until(const struct pass *pass, const struct host *host
                           calls + returns->device_call_counts[host->index]};
 }
 
-/* Whether the block of the call, in a range that is free now, is copied away before the call
- * `until` returns: what is copied can only be this block.  An execution makes none, and what was
- * retired stays. */
+/* True if the block of the call, in a range that is free now, is copied away before the call
+ * `until` returns: only this block can be what is copied.  An execution makes no block, and a
+ * retired one stays. */
 static bool is_left_before(const struct pass *pass, uint32_t number, uint32_t until)
 {
     const struct overlap_call *over = call_at(pass, number);
@@ -233,8 +233,8 @@ static bool is_left_before(const struct pass *pass, uint32_t number, uint32_t un
     return false;
 }
 
-/* Whether something is copied to its range before it returns, and it is not the block itself that
- * has gone from there before: then that was before this one got it. */
+/* True if something is copied to its range before it returns, and that is not the block itself,
+ * which left the range before.  The copy then came before this call got the range. */
 static bool is_overwritten(const struct pass *pass, uint32_t number)
 {
     const struct overlap_call *over = call_at(pass, number);
@@ -253,7 +253,7 @@ static bool is_overwritten(const struct pass *pass, uint32_t number)
     return false;
 }
 
-/* Whether the program that the call loads is evicted before the call `number` returns. */
+/* True if the program that the call loads is evicted before the call `number` returns. */
 static bool is_evicted_before(const struct pass *pass, uint32_t load, uint32_t number)
 {
     const struct overlap_call *over = call_at(pass, load);
@@ -266,8 +266,8 @@ static bool is_evicted_before(const struct pass *pass, uint32_t load, uint32_t n
     return false;
 }
 
-/* Of two calls that take memory, which had it first: one whose program was evicted since, else one
- * whose block was moved away since, else the one that returns first. */
+/* True if `first` had the memory before `second`: its program was evicted since, or else its block
+ * was moved away since, or else it returns first. */
 static bool is_before(const struct pass *pass, uint32_t first, uint32_t second)
 {
     if (is_evicted_before(pass, first, second) != is_evicted_before(pass, second, first)) {
@@ -279,9 +279,9 @@ static bool is_before(const struct pass *pass, uint32_t first, uint32_t second)
     return pass->pending[first].return_index <= pass->pending[second].return_index;
 }
 
-/* Whether another call that has not had its effect yet, but had it before this one, got the same
- * range, or the stack there: then that was over before this one got it.  Not when the block of this
- * one was moved out of its way. */
+/* True if another call, whose effect is still open but came before, got the same range, or the
+ * stack there: that was over before this one got it.  False if the block of this call was moved out
+ * of its way. */
 static bool is_rivalled(const struct pass *pass, uint32_t number)
 {
     const struct overlap_call *over = call_at(pass, number);
@@ -319,7 +319,7 @@ bool overlap_effects_take(struct pass *pass)
 
 /* --- at the latest --- */
 
-/* What lies where the call got its block is gone, or in host memory. */
+/* Makes room where the call got its block: what lies there is gone, or in host memory. */
 static void make_room(struct pass *pass, const struct overlap_call *over)
 {
     struct host *host = over->host;
@@ -357,7 +357,7 @@ bool overlap_effects_finish(struct pass *pass, uint32_t number)
 
 /* --- what the device was asked to do says that they had it --- */
 
-/* What the call breaks by that is its own, whoever's device call shows it. */
+/* Finishes the call.  What it breaks by that is its own, whoever's device call shows it. */
 static bool bring_call(struct pass *pass, uint32_t number)
 {
     const bool is_good = overlap_effects_finish(pass, number);
@@ -389,7 +389,7 @@ static bool is_being_given_back(const struct pass *pass, uint32_t op)
     return false;
 }
 
-/* Whether what is copied must be what the model has there. */
+/* True if the copied bytes must be what the model has there. */
 static bool is_source_staying(const struct pass *pass, const struct host *host,
                               const struct device_call *made)
 {
@@ -403,7 +403,7 @@ static bool is_source_staying(const struct pass *pass, const struct host *host,
     return false;
 }
 
-/* Whether it may be: a block that was not freed yet lies just there. */
+/* True if they may be: a block that was not freed yet lies just there. */
 static bool is_source_known(const struct host *host, const struct device_call *made)
 {
     struct span span;
@@ -412,7 +412,7 @@ static bool is_source_known(const struct host *host, const struct device_call *m
            model_block(host->model, (uint32_t)span.owner)->state == BLOCK_LIVE;
 }
 
-/* Whether the call got just what is copied, and it is somewhere else in the end. */
+/* True if the call got just what is copied, and it is somewhere else in the end. */
 static bool is_source_of(const struct overlap_call *over, const struct device_call *made)
 {
     const struct target_block *block = &over->call.block;
@@ -421,9 +421,9 @@ static bool is_source_of(const struct overlap_call *over, const struct device_ca
            !overlap_moves_ends_at(over->host, over->call.number, block->address);
 }
 
-/* Whether what is copied is the block of the call, though another one that is being given back may
- * lie there: it can lead to where that is in the end, and no later copy does, or something else is
- * in its place before the call returns. */
+/* True if the copied block is that of the call, though another one that is being given back may lie
+ * there.  The copy can lead to where the block is in the end, and either no later copy does, or
+ * something else is in its place before the call returns. */
 static bool is_certain_source(const struct pass *pass, uint32_t number,
                               const struct device_call *made)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What was looked at tells most rules apart; some are judged in one way alone. */
+/* Names what was looked at, which tells most rules apart; some are judged in one way alone. */
 static const char *name_sight(const struct evidence *evidence, enum rule rule)
 {
     static const char *const names[] = {
@@ -29,7 +29,7 @@ static const char *name_sight(const struct evidence *evidence, enum rule rule)
     }
 }
 
-/* Of what one op breaks the gravest is told, and of equally grave things the first. */
+/* True if the rule is the gravest of its op so far: that is reported, and of equals the first. */
 static bool is_graver(const struct verdict *verdict, enum rule rule)
 {
     const bool is_first = verdict->kind != VERDICT_BROKEN && verdict->kind != VERDICT_PREMATURE &&
@@ -38,7 +38,7 @@ static bool is_graver(const struct verdict *verdict, enum rule rule)
            (verdict->kind != VERDICT_DISPUTED && rule_gravity(rule) > rule_gravity(verdict->rule));
 }
 
-/* What was said on an out-of-memory is kept: there is one verdict on each. */
+/* Sets the verdict.  That on an out-of-memory is kept: there is one verdict on each. */
 static void set_verdict(struct judge *judge, enum rule rule, const char *mechanism,
                         const char *format, va_list arguments)
 {
@@ -53,7 +53,7 @@ static void set_verdict(struct judge *judge, enum rule rule, const char *mechani
     (void)vsnprintf(verdict->reason, sizeof verdict->reason, format, arguments);
 }
 
-/* Whether a run that goes on goes on after this, too. */
+/* Breaks the rule; true if a run that goes on after findings goes on after this one, too. */
 static bool break_rule(const struct evidence *evidence, enum rule rule, const char *mechanism,
                        const char *format, va_list arguments)
 {
@@ -64,8 +64,8 @@ static bool break_rule(const struct evidence *evidence, enum rule rule, const ch
     }
     CHECK(strcmp(rule_info(rule)->judge, rule_info(judge->asked)->judge) == 0);
     judge->has_wrong_status = judge->has_wrong_status || rule == RULE_STATUS;
-    /* What breaks a rule in the same op as what is told of it comes from that; what a graver rule
-     * hides is told when it shows alone. */
+    /* A second break of the reported rule in one op comes from the first.  A finding that a graver
+     * rule hides is reported when it shows alone. */
     const bool is_graver_now = is_graver(judge->verdict, rule);
     const bool was_told = goes_on && (is_graver_now || judge->verdict->rule == rule) &&
                           judge_was_told(judge, rule, mechanism);

@@ -16,7 +16,7 @@ bool judge_may_mitigate(const struct judge *judge, const struct call *call)
            (has_failed && (judge_is_request(&call->op) || call->op.kind == OP_DEFRAGMENT));
 }
 
-/* Whether the call was granted and did something.  Time that a fault let pass is nobody's. */
+/* True if the call was granted and did something.  Time that a fault let pass is nobody's. */
 static bool has_effect(const struct judge *judge, const struct host *host,
                        const struct device_call *made, uint64_t completed_after)
 {
@@ -111,7 +111,7 @@ static bool check_images(const struct evidence *failure)
 
 /* --- the report --- */
 
-/* What a row would say of what the call was asked for. */
+/* The row that a report would have for what the call asked for. */
 struct asked_row {
     const struct model *model;
     uint64_t low_bytes, high_bytes;
@@ -238,7 +238,7 @@ bool judge_failed(struct judge *judge, const struct host *host, const struct cal
            check_image(&failure, model_block(host->model, call->slot));
 }
 
-/* Whether a call that failed left everything as it was. */
+/* This rule asks if a call that failed left everything as it was. */
 
 static const char *name_op(const struct evidence *evidence)
 {

@@ -44,11 +44,11 @@ bool judge_held_back(struct judge *judge, const struct host *host, const struct 
     return rule_judge(RULE_HELD_BACK, &wait);
 }
 
-/* Whether an allocator held back what it could have granted: its request waited for a collective
- * that somebody did not join in time, and fitted without that wait. */
+/* This rule asks if an allocator held back what it could have granted: its request waited for a
+ * collective that somebody did not join in time, and fitted without that wait. */
 
-/* Whether the contract names the mitigation before drain, whether the order binds or not: what it
- * does not name comes last. */
+/* True if the contract names the mitigation before drain, even if the order does not bind.  A
+ * mitigation that it does not name comes last. */
 static bool comes_before_drain(const struct target_contract *contract, enum mitigation mitigation)
 {
     for (unsigned i = 0; i < MITIGATION_ORDER_COUNT; i++) {
@@ -62,7 +62,7 @@ static bool comes_before_drain(const struct target_contract *contract, enum miti
     return false;
 }
 
-/* Whether something completed in this call before the wait.  From then on an allocator that is
+/* True if something completed in this call before the wait.  From then on an allocator that is
  * draining may look for holes alone: no contract says that it begins anew with what comes first. */
 static bool is_draining(const struct evidence *evidence)
 {
@@ -72,7 +72,7 @@ static bool is_draining(const struct evidence *evidence)
     return evidence->made->completed_before > calls[0].completed_before;
 }
 
-/* What was enough without the wait; NULL: nothing that comes before it. */
+/* Returns what was enough without the wait; NULL: nothing that comes before it. */
 static const char *find_enough(const struct evidence *evidence)
 {
     const struct target_contract *contract = &evidence->host->contract;

@@ -16,7 +16,7 @@
 #include "harness/oracle/verdict.h"
 #include "harness/rules/cost_class.h"
 
-/* What the sums of a host's state say of a request: see spmd.c. */
+/* The answer that the sums of a host's state give for a request: see spmd.c. */
 enum judge_sums { JUDGE_SUMS_DO_NOT_DECIDE = 0, JUDGE_SUMS_FIT, JUDGE_SUMS_DO_NOT_FIT };
 
 /* One round of an OP_SPMD group: the same request, once for each host. */
@@ -49,7 +49,7 @@ struct judge_places {
     size_t met_capacity;
 };
 
-/* What a run that goes on heard of already: each is told once. */
+/* The findings that a run that goes on has reported already: it reports each once. */
 enum { JUDGE_TOLD_COUNT_MAX = 16 };
 struct judge_told {
     struct {
@@ -59,7 +59,7 @@ struct judge_told {
     size_t count;
 };
 
-/* What was free before an op. */
+/* The holes that were free before an op. */
 struct judge_holes {
     struct judge_hole {
         uint64_t start, end;
@@ -70,7 +70,7 @@ struct judge_holes {
 struct counter_history;
 struct cost_history;
 
-/* What judging one run needs beside the host. */
+/* The state, apart from the host, that judging one run needs. */
 struct judge {
     struct host *hosts; /* host_count of them */
     uint32_t host_count;

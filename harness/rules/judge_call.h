@@ -6,7 +6,7 @@
 
 #include "harness/rules/judge.h"
 
-/* What is left to be judged of a call. */
+/* The part of a call that is left to be judged. */
 enum judge_road {
     JUDGE_ROAD_LONG = 0, /* all of it */
     JUDGE_ROAD_REPORTS,  /* the model has taken it in, but not all that the target says is exact */
@@ -16,7 +16,7 @@ enum judge_road {
  * there is no verdict. */
 enum judge_road judge_short(struct judge *judge, struct host *host, const struct call *call);
 
-/* What is kept of one call alone, and read when it is over. */
+/* Forgets what is kept of one call alone, and read when it is over. */
 static inline void judge_forget_answer(struct judge *judge)
 {
     judge->oom_kind = VERDICT_NONE;
@@ -28,7 +28,7 @@ static inline void judge_forget_answer(struct judge *judge)
  * rule, judges an OOM; sets *judge->verdict. */
 void judge_call(struct judge *judge, struct host *host, const struct call *call,
                 enum judge_road road);
-/* At the end of a run: looks at all blocks, if some were not looked at after the last moves. */
+/* Looks at all blocks at the end of a run, if some were not looked at after the last moves. */
 void judge_look_again(struct judge *judge, struct host *host);
 /* After everything was freed, before close: one hole of the whole heap. */
 void judge_empty_heap(struct judge *judge, struct host *host);
@@ -43,11 +43,11 @@ void judge_regret(struct judge *judge, uint64_t count);
 /* The first completed_count of the host's timeline; those that the models know already stay as they
  * are. */
 void judge_absorb_until(struct judge *judge, const struct host *host, uint64_t completed_count);
-/* All of it, also those that completed outside of a call. */
+/* Absorbs all events, also those that completed outside of a call. */
 void judge_absorb(struct judge *judge, const struct host *host);
-/* All of all hosts. */
+/* Absorbs all events of all hosts. */
 void judge_absorb_all(struct judge *judge);
-/* How many the models know. */
+/* Returns how many events the models know. */
 uint64_t judge_absorbed_count(const struct judge *judge, const struct host *host);
 
 #endif

@@ -10,7 +10,7 @@ bool judge_is_request(const struct op *op);
  * class where the contract aligns naturally.  What is larger than the device lies nowhere: it keeps
  * what it asks for. */
 uint64_t judge_align_bytes(const struct host *host, const struct op *op);
-/* What a request of so many bytes needs by the host's contract. */
+/* Returns the bytes that a request of so many bytes needs by the host's contract. */
 uint64_t judge_needed_bytes(const struct host *host, uint64_t asked_bytes);
 /* The request of the call as the model stands now. */
 struct oom_request judge_request(const struct host *host, const struct call *call);

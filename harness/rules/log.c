@@ -102,10 +102,10 @@ bool judge_bounds(struct judge *judge, const struct host *host)
     return rule_judge(RULE_HANG, &evidence) && rule_judge(RULE_OUTSIDE, &evidence);
 }
 
-/* Whether the program whose image the device was asked to drop may be evicted. */
+/* This rule asks if the program may be evicted whose image the device was asked to drop. */
 
-/* Of several calls under way it is not known which one evicts: that none of them may is as wrong as
- * a program that is not loaded, and comes before whether it is busy. */
+/* If several calls are under way nobody knows which one evicts.  That none of them may is as wrong
+ * as a program that is not loaded, and is judged before its being busy. */
 bool rules_judge_eviction(const struct evidence *evidence)
 {
     const struct block *program = evidence->slot == SLOT_NONE ? NULL : evidence_block(evidence);
@@ -130,7 +130,7 @@ bool rules_judge_eviction(const struct evidence *evidence)
 
 /* --- returning --- */
 
-/* What the target is asked after the op may hang as well. */
+/* A target may also hang in what it is asked after the op. */
 bool rules_judge_hang(const struct evidence *evidence)
 {
     if (!device_hung(evidence->host->device)) {

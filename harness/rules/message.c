@@ -52,8 +52,8 @@ static bool skip_size(struct reader *reader, const char *name, uint64_t size_byt
 
 static const char units[] = "BKMGTPE";
 
-/* Where the unit of a printed size is; NULL: there is no size.  strtod alone would take signs,
- * spaces, exponents, "nan". */
+/* Returns where the unit of a printed size is; NULL: there is no size.  strtod alone would take
+ * signs, spaces, exponents, "nan". */
 static const char *find_unit(const char *text)
 {
     const size_t digits = strspn(text, "0123456789");

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Of no more blocks all are looked at each time. */
+/* Up to so many blocks, all are looked at each time. */
 enum { ALL_LOOKED_COUNT_MAX = 512 };
 
 /* --- when --- */
@@ -94,7 +94,7 @@ static size_t find_met(struct judge_places *places, const struct host *host)
 
 /* --- where --- */
 
-/* What the rules on a move ask: those that judge_places() judges one by one. */
+/* Asks what the rules on a move ask: those that judge_places() judges one by one. */
 static bool is_sound_move(const struct host *host, const struct block *block, uint64_t address)
 {
     const uint64_t capacity = model_capacity_bytes(host->model);

@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Whether blocks moved that may not, and how those that may. */
+/* These rules ask if blocks moved that may not, and how those moved that may. */
 
 /* --- blocks that are in use --- */
 
-/* What the op freed may have been moved before that, unless it was in use.  What was in host memory
- * alone when it was held had no place to keep. */
+/* True if the block may have moved.  A block that the op freed may have moved before that, unless
+ * it was in use.  One that was in host memory alone when it was held had no place to keep. */
 static bool has_leave(const struct evidence *evidence)
 {
     const struct block *block = evidence_block(evidence);
@@ -53,7 +53,7 @@ static bool break_went(const struct evidence *evidence, enum rule rule, const ch
                           block->address, evidence->address, how);
 }
 
-/* Where calls overlap, others may have moved the block since. */
+/* If calls overlap, others may have moved the block since. */
 static bool judge_donation(const struct evidence *evidence)
 {
     const struct block *block = evidence_block(evidence);
@@ -136,7 +136,7 @@ static bool judge_return(const struct evidence *evidence)
                           evidence_block(evidence)->op, evidence->address);
 }
 
-/* Its bytes are where they were: the target alone lost the block. */
+/* The block's bytes are where they were: the target alone lost it. */
 static bool judge_lost_address(const struct evidence *evidence)
 {
     const struct block *block = evidence_block(evidence);
@@ -253,8 +253,8 @@ void overlap_moves_add_young(struct overlap_moves *moves, const struct host *hos
     overlap_sequence_drop(&moves->sequence, host, slot);
 }
 
-/* What came into being meanwhile has not been written yet: bytes of its slot are those of the block
- * before it. */
+/* True if the slot's block came into being meanwhile.  It has not been written yet: the bytes of
+ * its slot are those of the block before it. */
 static bool is_young(const struct overlap_moves *moves, const struct host *host, uint32_t slot)
 {
     for (size_t i = 0; i < moves->young_count; i++) {
@@ -316,7 +316,7 @@ static bool follow_call(struct whereabouts *at, const struct device_call *call, 
     return false;
 }
 
-/* Whether calls from `made` on can bring what lies at its address to where it is in the end. */
+/* True if calls from `made` on can bring what lies at its address to where it is in the end. */
 static bool has_path_to(const struct host *host, const struct device_call *made,
                         const struct overlap_thing *thing, uint64_t final)
 {
@@ -332,7 +332,7 @@ static bool has_path_to(const struct host *host, const struct device_call *made,
     return at.address == final;
 }
 
-/* Where the target says that what op made is now, after everything; false: it cannot be asked. */
+/* Asks the target where what op made is in the end, after everything; false: it cannot be asked. */
 static bool find_final(const struct host *host, uint32_t op, uint64_t *address)
 {
     CHECK(host->clients != NULL);
@@ -391,7 +391,7 @@ static void make_room(const struct overlap_moves *moves, struct host *host,
     }
 }
 
-/* What is being judged, and the device call that is taken in. */
+/* The run that is being judged, and the device call that is taken in. */
 struct taking {
     struct overlap_moves *moves;
     struct judge *judge;
@@ -399,7 +399,7 @@ struct taking {
     const struct device_call *made;
 };
 
-/* What was in host memory alone when it was held had no place to keep. */
+/* True if the block was in host memory alone when it was held: it had no place to keep. */
 static bool has_no_place(const struct taking *taking)
 {
     const struct device_call *made = taking->made;
@@ -410,7 +410,7 @@ static bool has_no_place(const struct taking *taking)
     return staged != NULL && staged->may_stay;
 }
 
-/* Whether the copy moved the block; *to is where. */
+/* True if the copy moved the block; *to is where. */
 static bool is_move(const struct taking *taking, uint32_t slot, uint64_t *to)
 {
     const struct device_call *made = taking->made;

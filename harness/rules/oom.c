@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a run's OOMs every so many get a second opinion, and every premature one: it costs about as
- * much as the first, and it takes only small states. */
+/* One in so many OOMs of a run gets a second opinion, and every premature one does.  It costs about
+ * as much as the first, and it takes only small states. */
 enum { SECOND_OPINION_PERIOD = 8 };
-/* Of every so many the related states are judged, too: up to four judgements. */
+/* For one in so many the related states are judged, too: up to four judgements. */
 enum { RELATIONS_PERIOD = 64 };
 
 /* Asks a judge that shares nothing with the oracle.  True: it comes to another verdict, and
@@ -66,8 +66,8 @@ static bool ask_others(struct judge *judge, struct verdict *verdict)
     return index % RELATIONS_PERIOD == 0 && is_inconsistent(judge, verdict);
 }
 
-/* Where a call was refused in the op, nobody can see which room the allocator keeps for what is in
- * host memory.  What others of the process have taken nobody sees at all. */
+/* True if an out-of-memory is not judged.  After a refused call nobody sees the room kept for
+ * blocks in host memory.  What others of the process have taken nobody sees at all. */
 static bool is_excused(const struct host *host)
 {
     return host->contract.limit == TARGET_LIMIT_PROCESS ||
@@ -117,7 +117,7 @@ static void explain_premature(struct judge *judge, const struct shortfall_done *
     memcpy(verdict->mechanism, mechanism, sizeof mechanism);
 }
 
-/* What the device calls of the op broke before is told of it; the verdict is kept next to it. */
+/* Restores what the device calls of the op broke before: that is reported, next to the verdict. */
 static void restore_broken(struct judge *judge, const struct verdict *broken)
 {
     struct verdict *verdict = judge->verdict;
@@ -250,8 +250,8 @@ static void blur_reload(const struct pass *pass, const struct overlap_call *over
                                                 .state = BLOCK_LIVE});
 }
 
-/* What is held or used does not move, what is freed may be stuck behind an event that never comes.
- */
+/* Makes the block as the op may leave it: held or used, it does not move; freed, it may be stuck
+ * behind an event that never comes. */
 static void blur_block(const struct op *op, struct oom_block *block)
 {
     if (op->kind == OP_HOLD) {
@@ -277,7 +277,7 @@ static void blur_call(const struct pass *pass, const struct overlap_call *over, 
     }
 }
 
-/* Whether call i may have had its effect already on the host of the call `number`.  A program whose
+/* True if call i may have had its effect already on the host of the call `number`.  A program whose
  * execution is asked for is as good as queued, whatever comes of it. */
 static bool may_be_felt(const struct pass *pass, uint32_t number, uint32_t i)
 {
@@ -321,9 +321,9 @@ static bool has_other_of_op(const struct oom *oom, size_t i)
     return false;
 }
 
-/* Whether a moment could show the blocks like that.  Effects that are only half done do not: a
- * program's stack is reserved before what lies there was moved away, or its image is back while the
- * old one is still there, or while the request still needs room for it. */
+/* True if a moment could show the blocks like that.  Half-done effects could not: a program's stack
+ * is reserved before what lies there was moved away, or its image is back while the old one is
+ * still there, or while the request still needs room for it. */
 static bool is_possible(const struct oom *oom)
 {
     for (size_t i = 0; i < oom->block_count; i++) {
@@ -410,7 +410,7 @@ static void judge_instant(struct pass *pass, uint32_t number)
          set++) {
         hold_against(pass, number, &orders, set);
     }
-    /* In an order that is not looked at it may have been right. */
+    /* The refusal may have been right in an order that is not looked at. */
     pass->pending[number].was_blind = pass->pending[number].was_blind || orders.has_more;
 }
 

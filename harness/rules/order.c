@@ -37,7 +37,7 @@ bool judge_order(struct judge *judge, const struct host *host, const struct call
     return rule_judge(RULE_ORDER, &begun);
 }
 
-/* What is larger than the device is out of memory whatever goes. */
+/* False if the request is larger than the device: it is out of memory whatever goes. */
 static bool can_ever_fit(const struct host *host, const struct call *call)
 {
     const struct oom_request request = judge_request(host, call);
@@ -62,8 +62,8 @@ bool judge_last_eviction(struct judge *judge, const struct host *host, const str
     return true;
 }
 
-/* Whether a mitigation of a request had to wait for others: for those before it in the contract's
- * order, and for the hole that was there. */
+/* This rule asks if a mitigation of a request had to wait for others: for those before it in the
+ * contract's order, and for the hole that was there. */
 
 static enum mitigation mitigation_of(const struct device_call *made)
 {
@@ -77,7 +77,7 @@ static enum mitigation mitigation_of(const struct device_call *made)
     }
 }
 
-/* Whether the contract has the first of them, and before the other one. */
+/* True if the contract has the first of them, before the other one, and its order binds. */
 static bool comes_before(const struct target_contract *contract, enum mitigation first,
                          enum mitigation other)
 {
@@ -100,14 +100,14 @@ static bool is_evictable(const struct evidence *evidence, uint32_t slot)
            judge_is_evictable(evidence->call, slot, model_block(evidence->host->model, slot));
 }
 
-/* Whether [from, to) has room for the block that is asked for. */
+/* True if [from, to) has room for the block that is asked for. */
 static bool has_room(const struct oom_request *request, uint64_t from, uint64_t to)
 {
     const uint64_t at = align_up(from, request->align_bytes);
     return at <= to && request->size_bytes <= to - at;
 }
 
-/* Whether the request has a place as the blocks lie; without_idle: the programs that it may evict
+/* True if the request has a place as the blocks lie; without_idle: the programs that it may evict
  * are gone. */
 static bool fits_in_place(const struct evidence *evidence, bool without_idle)
 {
@@ -131,14 +131,14 @@ static bool fits_in_place(const struct evidence *evidence, bool without_idle)
     return request.stack_bytes <= capacity && (is_found || has_room(&request, at, capacity));
 }
 
-/* Whether moves alone make room, in an order that every contract with moves allows. */
+/* True if moves alone make room, in an order that every contract with moves allows. */
 static bool fits_by_sliding(const struct evidence *evidence)
 {
     return evidence->host->contract.defrag != DEFRAG_NONE &&
            state_fits(evidence, &(const struct reach_limits){.moves = true});
 }
 
-/* Whether a free is queued that waiting can end. */
+/* True if a free is queued that waiting can end. */
 static bool has_queued_free(const struct evidence *evidence)
 {
     return evidence->host->contract.drains && model_dying_count(evidence->host->model) > 0 &&
@@ -156,8 +156,8 @@ static bool has_idle_program(const struct evidence *evidence)
     return false;
 }
 
-/* Whether evictions could do more: one that evicts until it fits goes on in any case, another where
- * that makes room. */
+/* True if evictions could do more.  A target that evicts until it fits goes on in any case, another
+ * one if that makes room. */
 static bool could_evict(const struct evidence *evidence)
 {
     return evidence->host->contract.evicts_until_fits

@@ -1,5 +1,5 @@
-/* What is written down while calls of several lanes overlap: the calls, and how far the device had
- * come at each begin and each return.  judge_overlap() judges it.
+/* The record of calls of several lanes that overlap: the calls, and how far the device had come at
+ * each begin and each return.  judge_overlap() judges it.
  *
  * The calls of an overlap are those from the first that began while none was under way to the
  * instant at which none is any more.  For one thread at a time, except overlap_message(). */
@@ -25,7 +25,7 @@ struct overlap_mark {
     uint32_t device_call_counts[OP_HOST_COUNT_MAX]; /* device calls before it, by host */
 };
 
-/* What a call came to. */
+/* The outcome of a call. */
 struct overlap_answer {
     uint32_t number; /* of the call in the overlap */
     const struct call *call;
@@ -50,8 +50,8 @@ uint32_t overlap_begin(struct overlap *overlap, const struct judge *judge, struc
 /* The call answer->number, which is under way, has returned.  Call and message are copied. */
 void overlap_end(struct overlap *overlap, const struct judge *judge,
                  const struct overlap_answer *answer);
-/* What completed since the last return counts as before it: the lanes were called no more, but the
- * device went on. Some call has begun. */
+/* Counts what completed since the last return as before it: the lanes were called no more, but the
+ * device went on.  Some call has begun. */
 void overlap_stretch(struct overlap *overlap, const struct judge *judge);
 
 /* The error text of a call that has returned, to be asked by the thread that made it, before its

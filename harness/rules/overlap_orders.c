@@ -26,7 +26,7 @@ struct overlap_orders overlap_orders_find(const struct pass *pass, uint32_t numb
 
 /* --- who makes way --- */
 
-/* Whether the event that the free waits for, if any, is done. */
+/* True if the event that the free waits for, if any, is done. */
 static bool is_event_done(const struct pass *pass, const struct call *call)
 {
     const struct timeline *timeline = pass->judge->hosts[0].timeline;
@@ -35,9 +35,9 @@ static bool is_event_done(const struct pass *pass, const struct call *call)
             timeline_completed_index(timeline, call->event) < pass->judge->absorbed_counts[0]);
 }
 
-/* Whether calls under way may have made the block go, or have made it, so that it was not there
- * yet.  What is used, or waits for an event, is there.  An op names a block of its own host alone.
- */
+/* True if calls under way may have made the block go, or have made it, so that it was not there
+ * yet.  A block that is used, or waits for an event, is there.  An op names a block of its own host
+ * alone. */
 static bool may_be_gone(const struct pass *pass, const struct oom_block *block)
 {
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
@@ -57,7 +57,7 @@ static bool may_be_gone(const struct pass *pass, const struct oom_block *block)
     return false;
 }
 
-/* Where the block ends as it is, surplus and all. */
+/* Returns where the block ends as it is, surplus included. */
 static uint64_t find_end(const struct oom_block *block)
 {
     return block->address + block->size_bytes + block->surplus_bytes;
@@ -97,7 +97,7 @@ void overlap_orders_put(struct oom *oom, const struct oom_block *block)
     oom->block_count++;
 }
 
-/* How large the contract allows it to be. */
+/* Returns how large the contract allows it to be. */
 static uint64_t find_promised_bytes(const struct overlap_call *over)
 {
     const struct target_contract *contract = &over->host->contract;

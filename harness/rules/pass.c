@@ -37,7 +37,7 @@ static bool complete_until(struct pass *pass, uint64_t completed_count)
     return true;
 }
 
-/* Whether a call under way on the host may evict. */
+/* True if a call under way on the host may evict. */
 static bool may_evict(const struct pass *pass, const struct host *host)
 {
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
@@ -112,7 +112,7 @@ static bool take_log(struct pass *pass, const struct overlap_mark *mark)
 
 /* --- returns --- */
 
-/* Which other call was under way: of several the one that began last. */
+/* Returns which other call was under way: of several the one that began last. */
 static const struct overlap_call *find_other_call(const struct pass *pass, uint32_t number)
 {
     const struct overlap_call *other = NULL;
@@ -144,7 +144,7 @@ static void begin_verdict(struct judge *judge, const struct overlap_call *over)
     judge->message = over->message;
 }
 
-/* What the call's effect broke, now or before its return. */
+/* Takes the verdict on what the call's effect broke, now or before its return. */
 static void take_noted(const struct pass *pass, uint32_t number)
 {
     const struct pending *pending = &pass->pending[number];
@@ -158,7 +158,7 @@ static bool is_finding(const struct verdict *verdict)
     return verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;
 }
 
-/* Its status was held against the promises.  False: a promise is broken, and the run is over. */
+/* Finishes a call whose status is judged.  False: a promise is broken, and the run is over. */
 static bool finish_answered(struct pass *pass, uint32_t number)
 {
     if (!overlap_effects_finish(pass, number)) {
@@ -187,8 +187,8 @@ static bool finish_call(struct pass *pass, uint32_t number)
 
 /* --- the end --- */
 
-/* As after one call.  It is one that failed where each call of the host did, of them one that may
- * have mitigated: where one succeeded, nobody knows what it changed and what the others. */
+/* Makes the call to judge.  If each call of the host failed it is one of them, if possible one that
+ * may have mitigated.  If one succeeded, nobody knows what it and the others changed. */
 static struct call make_last_call(const struct pass *pass, const struct host *host)
 {
     struct call looking = {.op = op_make(OP_REPORT), .slot = SLOT_NONE};
@@ -223,8 +223,8 @@ static bool look_at_blocks(struct pass *pass, struct host *host, const struct ca
     return judge_contents(pass->judge, host);
 }
 
-/* Of the peak only bounds are known: it is at least what it was before, and at most all that was
- * taken lay there at once.  A target that says another one is not followed. */
+/* Checks the counters.  The peak has only bounds: at least the one before, at most all that was
+ * taken, as if there at once.  A target that reports another peak is not followed. */
 static bool look_at_counters(struct pass *pass, struct host *host)
 {
     struct target_stats stats = {0};

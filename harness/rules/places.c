@@ -8,7 +8,7 @@ bool judge_ended_handle(const struct call *call, uint32_t slot)
            (kind == OP_FREE || kind == OP_FREE_AFTER || kind == OP_UNLOAD);
 }
 
-/* By which the target can be asked where the block is; 0 = by none. */
+/* Returns the handle by which to ask the target where the block is; 0 = there is none. */
 static uint64_t find_handle(const struct host *host, const struct call *call, uint32_t slot)
 {
     const struct block *block = model_block(host->model, slot);
@@ -127,7 +127,7 @@ static bool check_place(const struct evidence *place)
 
 static bool check_move(const struct placing *placing, const struct evidence *place)
 {
-    /* Where calls overlapped, each move was held against its own instant. */
+    /* If calls overlapped, each move was judged at its own instant. */
     return (placing->is_late || rule_judge(RULE_FAILED_CHANGED, place)) &&
            rule_judge(RULE_MOVED_UNASKED, place) &&
            (place->judge->is_overlapping || rule_judge(RULE_HELD_MOVED, place)) &&
@@ -170,7 +170,7 @@ static bool check_size(const struct placing *placing, uint32_t slot, const struc
     return rule_judge(RULE_FAILED_CHANGED, &size);
 }
 
-/* Where a block that has a range is now. */
+/* Finds where a block that has a range is now. */
 static bool place_block(struct placing *placing, uint32_t slot)
 {
     const struct host *host = placing->host;
@@ -212,7 +212,7 @@ static bool place_absent(const struct placing *placing, uint32_t slot)
            rule_judge(RULE_OVERLAP, &back);
 }
 
-/* All blocks that have a range. */
+/* Places all blocks that have a range. */
 static bool place_blocks(struct placing *placing)
 {
     const struct span_map *map = model_map(placing->host->model);
@@ -239,7 +239,7 @@ static bool place_all(struct placing *placing)
         const struct evidence taken = seen_block(placing, slot, SIGHT_TAKEN);
         return rule_judge(RULE_OVERLAP, &taken);
     }
-    /* From the last on: one that returns changes the places of those behind it. */
+    /* This goes from the last on: one that returns changes the places of those behind it. */
     for (size_t i = model_absent_count(model); i-- > 0;) {
         if (!place_absent(placing, model_absent_slot(model, i))) {
             return false;

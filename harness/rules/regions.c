@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-/* Whether the call may have ended the block: the model has not taken that in yet. */
+/* True if the call may have ended the block: the model has not taken that in yet. */
 static bool is_ended_by(const struct call *call, uint32_t slot)
 {
     const uint8_t kind = call == NULL ? OP_KIND_COUNT : call->op.kind;

@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-/* Of no more blocks a look at all is as cheap. */
+/* With no more blocks a look at all of them is as cheap. */
 enum { SMALL_COUNT_MAX = 64 };
 
 /* --- when it begins --- */
@@ -26,8 +26,8 @@ static bool sum_moves(const struct host *host, uint64_t *moved_bytes)
     return true;
 }
 
-/* Whether the largest hole is one granule less than the request needs.  False: it is not known, or
- * a hole is large enough but for the alignment. */
+/* Sets *is_short: true if the largest hole is one granule less than the request needs.  False: it
+ * is not known, or a hole is large enough but for the alignment. */
 static bool find_granule_short(const struct model *model, const struct oom_request *request,
                                bool *is_short)
 {
@@ -57,8 +57,8 @@ static bool is_cheapest(const struct host *host, const struct oom_request *reque
 
 void judge_begin_spending(struct judge *judge, const struct host *host, const struct call *call)
 {
-    /* Who judges no regrets looks for no probes.  What room is kept for an absent block cannot be
-     * seen. */
+    /* A judge of no regrets looks for no probes.  Nobody sees which room is kept for an absent
+     * block. */
     if (!judge->looks_back || judge->is_spending || !judge_is_request(&call->op) ||
         model_absent_count(host->model) > 0) {
         return;

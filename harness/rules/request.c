@@ -2,7 +2,7 @@
 #include "harness/op/rounding.h"
 #include "harness/rules/private/families.h"
 
-/* What the op asks for, at least the granule. */
+/* Returns the alignment that the op asks for, at least the granule. */
 static uint64_t find_asked_align(const struct host *host, const struct op *op)
 {
     const uint64_t align = (uint64_t)1 << op->align_log2;

@@ -66,14 +66,14 @@ bool judge_after_sleep(struct judge *judge, struct host *host, const struct call
     return true;
 }
 
-/* What a target that sleeps has of the device, and what its sleep leaves in host memory. */
+/* These rules judge what a sleeping target has of the device, and what it leaves in host memory. */
 
 bool rules_judge_not_released(const struct evidence *evidence)
 {
     const struct model *model = evidence->host->model;
     const uint64_t capacity = model_capacity_bytes(model);
     const uint64_t mapped = device_mapped_bytes(evidence->host->device);
-    /* What it kept in the sleep in which it was opened, no wake has taken. */
+    /* No wake has taken what it kept in the sleep in which it was opened. */
     const bool has_failed = evidence->call->result != TARGET_OK &&
                             mapped != evidence->host->kept_bytes;
     if (mapped == (model_is_asleep(model) ? 0 : capacity)) {

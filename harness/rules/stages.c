@@ -136,8 +136,8 @@ void overlap_stages_strand_in(const struct overlap_stages *stages, struct host *
     }
 }
 
-/* What was freed cannot be asked for.  Of what lives the client has the handle, but of retired
- * memory, which stays where it is; and who repacks has a locate(). */
+/* True if the block may have no address.  A freed one cannot be asked for.  The client has the
+ * handles of live ones but not of retired memory, which stays; who repacks has locate(). */
 static bool may_have_no_address(const struct host *host, const struct block *block)
 {
     struct target_block at = {0};

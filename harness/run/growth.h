@@ -1,4 +1,4 @@
-/* Which tag's live bytes keep growing: small tensors that pile up, told from warm-up and phases. */
+/* Finds the tag whose live bytes keep growing: small tensors pile up, unlike warm-up and phases. */
 #ifndef HARNESS_RUN_GROWTH_H
 #define HARNESS_RUN_GROWTH_H
 
@@ -6,7 +6,7 @@
 
 enum { GROWTH_SAMPLE_COUNT = 64, GROWTH_SAMPLES_MIN = 16 };
 
-/* Of the tag that grew most. */
+/* The growth of the tag that grew most. */
 struct growth {
     uint8_t tag;
     uint64_t first_bytes, last_bytes; /* that it held, past its warm-up and at the end */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What became of a host so far; ops are OP_NONE where there was none. */
+/* The state of a host so far; ops are OP_NONE where there was none. */
 struct hang_host {
     uint32_t last_op, last_execution, oom_op;
     uint32_t last_kept; /* the last op that does more than free memory or let time pass */
@@ -75,7 +75,7 @@ static bool is_step(const struct hang_watch *watch, const struct op_list *ops, c
            ops->ops[op->ref].tag == watch->step_tag;
 }
 
-/* What a host that gives up does, too. */
+/* True if a host that gives up does this, too. */
 static bool is_cleaning_up(enum op_kind kind)
 {
     switch (kind) {
@@ -100,7 +100,7 @@ static void remove_entry(struct hang_watch *watch, size_t index)
             (--watch->count - index) * sizeof watch->entries[0]);
 }
 
-/* Of those that came after all, one of each host and cause is told, with the number of others. */
+/* Joins hangs that came after all: it tells one per host and cause, and counts the others. */
 static void join_settled(struct hang_watch *watch, size_t index)
 {
     const struct hang *settled = &watch->entries[index].hang;
@@ -206,7 +206,7 @@ static const struct collective *find_other(const struct wait_place *place, uint3
     return NULL;
 }
 
-/* Whether those that the collective waits for wait at last for the host. */
+/* True if those that the collective waits for wait at last for the host. */
 static bool waits_for(const struct wait_place *place, const struct collective *collective,
                       uint32_t host)
 {
@@ -256,7 +256,7 @@ static void count_again(struct hang_entry *entry, uint64_t event)
     }
 }
 
-/* Whether what is to be told of it is told already. */
+/* True if what is to be told of it is told already. */
 static bool is_known(struct hang_watch *watch, const struct hang_entry *now, uint32_t waiter)
 {
     for (size_t i = 0; i < watch->count; i++) {

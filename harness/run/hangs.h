@@ -18,7 +18,7 @@ struct observation;
 
 enum { HANG_COUNT_MAX = 32 }; /* that are told of each run */
 
-/* In the order in which they are looked for. */
+/* The causes, in the order in which they are looked for. */
 enum hang_cause {
     HANG_OOM = 0,   /* it ran out of memory, and executed nothing from there on */
     HANG_ORDER,     /* it waits itself in another collective, at last for the host that waits */
@@ -67,10 +67,10 @@ void hang_watch_destroy(struct hang_watch *watch);               /* NULL: nothin
 /* After each op of the list, once it is judged.  O(1) but for ops that join what others await. */
 void hang_watch_hear(struct hang_watch *watch, const struct collectives *collectives,
                      const struct op_list *ops, const struct observation *observation);
-/* What struct waits tells of; context: the watch. */
+/* Notes what struct waits tells of; context: the watch. */
 void hang_watch_note(void *context, const struct wait_place *place,
                      const struct collective *collective, const struct wait *wait);
-/* What is known now, every cause decided as if the list ended here. */
+/* Reads what is known now, every cause decided as if the list ended here. */
 void hang_watch_read(const struct hang_watch *watch, const struct op_list *ops,
                      struct hangs *hangs);
 

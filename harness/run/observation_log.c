@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a block was when it was told last. */
+/* The place of a block when it was told last. */
 struct told_place {
     uint64_t address;
     uint32_t op; /* its block; another block may have the slot by now */
@@ -186,7 +186,7 @@ static void append_moved(struct writing *text, struct told_host *host, const str
     end_list(text, is_open);
 }
 
-/* Where it comes back to is in the answer to its execution. */
+/* Forgets the image's place: the answer to its execution says where it comes back to. */
 static void forget_image(struct told_host *host, const struct model *model, uint32_t program)
 {
     const uint32_t slot = model_slot_of_op(model, program);

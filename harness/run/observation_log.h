@@ -1,11 +1,11 @@
-/* What an op list met, line by line, so that somebody else can make the state of an out-of-memory
- * again: docs/certificate.md, "The observations". */
+/* Logs what an op list met, line by line, so that somebody else can make the state of an
+ * out-of-memory again: docs/certificate.md, "The observations". */
 #ifndef HARNESS_RUN_OBSERVATION_LOG_H
 #define HARNESS_RUN_OBSERVATION_LOG_H
 
 #include "harness/run/run.h"
 
-/* What the lines so far have told. */
+/* The log remembers what its lines so far have told. */
 struct observation_log;
 struct observation_log *observation_log_create(void);
 void observation_log_destroy(struct observation_log *log);

@@ -1,5 +1,5 @@
-/* What the ops of a run, or of many, had the device do: how that is spread, and how it grows with
- * the blocks.  What is counted: docs/promise.md, "What ops cost". */
+/* Counts what the ops of a run, or of many, had the device do: how that is spread, and how it grows
+ * with the blocks.  docs/promise.md, "What ops cost", says what is counted. */
 #ifndef HARNESS_RUN_OP_COSTS_H
 #define HARNESS_RUN_OP_COSTS_H
 
@@ -34,8 +34,8 @@ static inline void op_costs_add(struct op_costs *costs, const struct op_cost *co
     }
 }
 
-/* The same for plain ops, which move nothing: it remembers the class of the heap's blocks, from
- * blocks_low to blocks_low + blocks_above of them.  class is one of the costs that are given. */
+/* Counts in the same way plain ops, which move nothing.  It remembers the class of a heap of
+ * blocks_low to blocks_low + blocks_above blocks.  class is one of the given costs. */
 struct plain_costs {
     struct cost_class *class;
     uint64_t blocks_low, blocks_above;

@@ -22,7 +22,7 @@ const struct probe_info *probe_info(enum probe probe);
 
 /* Adds one op to the counts: hits has a bit for each probe that it hit. */
 void probe_count(uint64_t hits, uint64_t probes[PROBE_COUNT]);
-/* How many of them were hit at all. */
+/* Returns how many of them were hit at all. */
 uint64_t probes_ever_hit(const uint64_t probes[PROBE_COUNT]);
 
 #endif

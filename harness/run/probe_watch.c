@@ -26,7 +26,7 @@ static const struct op *event_op(const struct log *log, uint64_t event)
     return event == 0 || event > log->ops->count ? NULL : &log->ops->ops[event - 1];
 }
 
-/* How many events had completed when the call returned, at the latest. */
+/* Returns how many events had completed when the call returned, at the latest. */
 static uint64_t completed_after(const struct log *log, size_t i)
 {
     return i + 1 < log->count ? log->calls[i + 1].completed_before
@@ -158,8 +158,8 @@ static uint64_t moves_hit(const struct probe_sight *sight, const struct log *log
            bit_if(has_held_block(sight->host->model, &extent), PROBE_MOVED_AROUND_A_HELD_BLOCK);
 }
 
-/* What fired was refused, whatever kind of fault did it; what struck may have been granted all the
- * same. */
+/* Returns the probes of faults.  A fired fault refused its call, whatever its kind; one that struck
+ * may still have been granted. */
 static uint64_t faults_hit(const struct device *device)
 {
     enum {
@@ -215,7 +215,7 @@ static struct holes find_holes(const struct oom *oom)
     return holes;
 }
 
-/* Of a request that needed more than a hole: the state in which none fitted. */
+/* Looks at the state in which no hole fitted, for a request that needed more than a hole. */
 static uint64_t holes_hit(const struct oom *oom)
 {
     const struct oom_request *request = &oom->request;

@@ -7,7 +7,7 @@
 #include "harness/rules/judge.h"
 #include "harness/run/probe.h"
 
-/* What has to be remembered from one op to the next; zero is a valid start. */
+/* The facts to remember from one op to the next; zero is a valid start. */
 struct probe_watch {
     uint64_t hosts_short; /* bit per host: its last request was refused */
     /* bit per host: a call failed there, and no request has been placed since */
@@ -15,7 +15,7 @@ struct probe_watch {
     bool was_evicted; /* the program that the op under way executes had no image */
 };
 
-/* What one op left behind. */
+/* The traces that one op left behind. */
 struct probe_sight {
     const struct host *host;
     const struct call *call;
@@ -33,8 +33,8 @@ static inline void probe_watch_begin(struct probe_watch *watch, const struct mod
         probe_watch_execution(watch, model, op);
     }
 }
-/* Whether an alloc or free that was granted without a device call may hit one: what ended is not
- * held by anybody then. */
+/* True if an alloc or free that was granted without a device call may hit one: nobody holds then
+ * what ended. */
 static inline bool probes_may_be_hit(const struct probe_watch *watch, const struct model *model)
 {
     return (watch->hosts_failed | watch->hosts_short) != 0 || model_free_bytes(model) == 0;

@@ -56,21 +56,21 @@ const struct verdict *run_finish(struct run *run);
 
 /* Over, because a promise is broken. */
 bool run_is_broken(const struct run *run);
-/* What was found so far, disputes among it; run_finish() may add to it. */
+/* Returns what was found so far, disputes included; run_finish() may add to it. */
 const struct run_findings *run_findings(const struct run *run);
-/* Who waited in vain for another host; who still waits is there once run_finish() has begun. */
+/* Returns who waited in vain for another host; after run_finish() begins, who still waits, too. */
 const struct waits *run_waits(const struct run *run);
 /* Why they waited in vain; the same.  None of a run with lanes. */
 void run_hangs(const struct run *run, struct hangs *hangs);
-/* Where all clients waited for memory; NULL: the setup names none, or promises alone are judged. */
+/* Returns the standstills of all clients; NULL: none are named, or promises alone are judged. */
 const struct standstills *run_standstills(const struct run *run);
-/* Of hosts that share a device; none where none do. */
+/* Returns the shortages of hosts that share a device; there are none if none do. */
 const struct shortages *run_shortages(const struct run *run);
 /* The verdict on the out-of-memory of the last op, where the verdict of run_step() is on a rule
  * that the op broke besides; NULL: there is none. */
 const struct verdict *run_hidden_oom(const struct run *run);
-/* Whether sums alone decide the answer to the last op, a request of an spmd group, and whether it
- * fits: then every member that is as well off must get the same answer (RULE_SPMD). */
+/* True if sums alone decide the answer to the last op, a request of an spmd group; *fits: it fits.
+ * Every member that is as well off must then get the same answer (RULE_SPMD). */
 bool run_sums_decide(const struct run *run, bool *fits);
 const struct observation *run_observation(const struct run *run); /* of the last op */
 const char *run_message(const struct run *run); /* error text of the last op, or "" */
@@ -78,12 +78,12 @@ const char *run_message(const struct run *run); /* error text of the last op, or
  * the oracle's certificate to the text.  It is judged again, with its proof kept: only callers that
  * ask pay for it. */
 void run_print_certificate(const struct run *run, struct writing *text);
-/* As above: the state that decided, and why the verdict holds.  The proof is valid until the run is
- * asked again or goes on. */
+/* Return, as above, the state that decided, and why the verdict holds.  The proof is valid until
+ * the run is asked again or goes on. */
 const struct oom *run_oom(const struct run *run);
 const struct proof *run_prove(const struct run *run);
-/* As above: the largest request that the state had room for.  nodes_max bounds the searches; 0 =
- * the budget of the run. */
+/* Returns, as above, the largest request that the state had room for.  nodes_max bounds the
+ * searches; 0 = the budget of the run. */
 struct oracle_largest run_find_largest(const struct run *run, uint64_t nodes_max);
 const struct op_list *run_ops(const struct run *run); /* recorded so far, resolved */
 const struct run_totals *run_totals(const struct run *run);

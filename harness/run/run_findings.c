@@ -23,7 +23,7 @@ static unsigned weigh_verdict(const struct verdict *verdict)
                                              : (unsigned)rule_gravity(verdict->rule);
 }
 
-/* Where there are too many the last one goes for a graver one. */
+/* Makes room: if there are too many, the last one goes for a graver one. */
 static bool make_room(struct run_findings *findings, const struct verdict *verdict)
 {
     if (findings->count < RUN_FINDING_COUNT_MAX) {

@@ -1,5 +1,5 @@
-/* What a run found, one entry for each signature: a run goes on after what does no harm, so that
- * there may be several. */
+/* The findings of a run, one entry for each signature: a run goes on after what does no harm, so
+ * that there may be several. */
 #ifndef HARNESS_RUN_RUN_FINDINGS_H
 #define HARNESS_RUN_RUN_FINDINGS_H
 
@@ -33,8 +33,8 @@ void run_findings_add(struct run_findings *findings, const struct verdict *verdi
 /* Notes a finding of another run by the same rules, its verdicts counted.  True: it is the last one
  * now; its list is 0. */
 bool run_findings_take(struct run_findings *findings, const struct run_finding *finding);
-/* The same as the first for the verdict that ended the run, in the words in which it is to be told:
- * it takes the place of one with its signature, and of the last where there are too many. */
+/* Does the same as the first for the verdict that ended the run, in the words that are reported.
+ * It replaces the one with its signature, or the last if there are too many. */
 void run_findings_set(struct run_findings *findings, const struct verdict *verdict,
                       const struct op_list *ops);
 /* Copies what there is, and no more. */

@@ -14,7 +14,7 @@ static bool finish_step(struct run *run, struct host *host, enum op_kind kind, u
     op.host = host->index;
     run_execute(run, host, &op, (uint32_t)run->ops.count + run->unrecorded_count++);
     CHECK(run->observation.skipped == 0); /* it names what the model has */
-    /* What the target refuses to let go stays, and the loops below would not end. */
+    /* If the target refuses to let go, that stays, and the loops below would not end. */
     return !run->is_broken && run->observation.result == TARGET_OK;
 }
 
@@ -72,7 +72,7 @@ static bool drop_recordings(struct run *run, struct host *host)
     return true;
 }
 
-/* Where the blocks are that no move met, as far as that is not known yet. */
+/* Looks where the blocks are that no move met, as far as that is not known yet. */
 static bool look_again(struct run *run, struct host *host)
 {
     run_begin_verdict(run, (uint32_t)run->ops.count);
@@ -102,7 +102,7 @@ static void finish_host(struct run *run, struct host *host)
     run_note_finding(run);
 }
 
-/* Who is awake gives way to those who sleep and share the device with it. */
+/* Finishes all hosts.  One that is awake gives way to those that sleep and share its device. */
 static void finish_hosts(struct run *run)
 {
     uint64_t asleep = 0;
@@ -152,7 +152,7 @@ const struct verdict *run_finish(struct run *run)
     run_begin_verdict(run, (uint32_t)run->ops.count);
     judge_absorb_all(&run->judge);
     finish_hosts(run);
-    /* What was broken counts; the ops of cleaning up do not. */
+    /* A broken promise counts; the ops of cleaning up do not. */
     const uint64_t broken = run->totals.broken;
     CHECK_COSTLY(run->totals.broken >= before.broken);
     run->totals = before;

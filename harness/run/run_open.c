@@ -1,4 +1,4 @@
-/* How a run begins, and how it ends. */
+/* Opens and closes a run. */
 #include "harness/run/run_state.h"
 
 #include "harness/base/check.h"
@@ -98,8 +98,8 @@ static struct run *make_run(const struct setup *setup)
     return run;
 }
 
-/* What the target chose is part of the setup from here on.  Plain granules are what a list without
- * the line means. */
+/* Makes the target's choices part of the setup from here on.  A list without the line means plain
+ * granules. */
 static void take_contract(struct setup *setup, const struct target_contract *contract)
 {
     setup->granule_bytes = contract->granule_bytes;

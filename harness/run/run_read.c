@@ -1,4 +1,4 @@
-/* What a run shows of itself. */
+/* Reads what a run shows of itself. */
 #include "harness/base/check.h"
 #include "harness/oracle/certificate.h"
 #include "harness/run/run_state.h"
@@ -67,7 +67,7 @@ static const struct proof *prove_verdict(const struct run *run, struct verdict *
     return proof;
 }
 
-/* Where lanes overlap, what comes behind the op in the list may have come before it in time. */
+/* Names the list.  If lanes overlap, ops behind this one may have come before it in time. */
 static struct certificate_list name_list(const struct run *run)
 {
     const uint32_t op = run->verdict.op;

@@ -40,8 +40,8 @@ struct run {
     bool promises_only;
 };
 
-/* As run_create(), for several threads that call: guard says whose turn it is at the devices, and
- * outlives the run. */
+/* Creates a run as run_create() does, for several threads that call.  guard says whose turn it is
+ * at the devices, and outlives the run. */
 struct run *run_create_guarded(const struct target *target, const struct setup *setup,
                                struct device_guard *guard, char reason[RUN_REASON_BYTES]);
 /* A call that met no other one is over: it is observed, judged and counted; run->verdict is on it.
@@ -54,8 +54,8 @@ void run_take_overlapping(struct run *run, struct host *host, const struct call 
                           const char *message);
 /* The device calls of all calls that overlapped, once. */
 void run_count_device_calls(struct run *run, const struct host *host);
-/* What run_step.c and run_finish.c share.  Calls the target with an op that the host can take as op
- * `number`, and takes what came of it. */
+/* run_step.c and run_finish.c share this.  It calls the target with an op that the host can take as
+ * op `number`, and takes what came of it. */
 void run_execute(struct run *run, struct host *host, const struct op *op, uint32_t number);
 /* run->verdict is that on op `number` from here on, and on nothing yet. */
 void run_begin_verdict(struct run *run, uint32_t number);
@@ -71,7 +71,7 @@ void run_expect(struct run *run, const struct op_list *given);
 void run_end(struct run *run);
 struct run *run_begin_again(struct run *run, const struct target *target, const struct setup *setup,
                             char reason[RUN_REASON_BYTES]);
-/* The same with any other target and setup. */
+/* Begins in the same way with any other target and setup. */
 struct run *run_begin_other(struct run *run, const struct target *target, const struct setup *setup,
                             char reason[RUN_REASON_BYTES]);
 /* For who asks whether the promises are kept and reads no totals: probes and growth are not looked

@@ -118,7 +118,7 @@ static void count_regret(struct run *run)
     }
 }
 
-/* Whether the run can go on from what is broken. */
+/* True if the run cannot go on from what is broken. */
 static bool is_end(const struct judge *judge, const struct verdict *verdict)
 {
     const bool is_found = verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;
@@ -260,7 +260,7 @@ struct wait_place run_wait_place(const struct run *run)
                                .ops = &run->ops};
 }
 
-/* Of the job: whatever is found, no promise is broken.  In lanes a grant may go unheard. */
+/* Counts a standstill of the job: it breaks no promise.  With lanes a grant may go unheard. */
 static void count_standstill(struct run *run, const struct host *host, const struct call *call)
 {
     struct standstill found;
@@ -272,7 +272,7 @@ static void count_standstill(struct run *run, const struct host *host, const str
     }
 }
 
-/* Of the job, too. */
+/* Counts a shortage of the job: it breaks no promise either. */
 static void count_shortage(struct run *run, const struct host *host, const struct call *call)
 {
     const uint64_t members = run->setup.shared_hosts;
@@ -281,7 +281,7 @@ static void count_shortage(struct run *run, const struct host *host, const struc
     }
 }
 
-/* What the call had the device do. */
+/* Observes what the call had the device do. */
 static void observe_device(struct run *run, struct host *host, const struct call *call)
 {
     count_device_calls(host->device, &run->observation);
@@ -294,7 +294,7 @@ static void observe_device(struct run *run, struct host *host, const struct call
     }
 }
 
-/* What is neither observed nor judged of a call that was made. */
+/* Counts what is neither observed nor judged of a call that was made. */
 static SELDOM void count_call(struct run *run, struct host *host, const struct call *call)
 {
     count_hit_probes(run, host, call);
@@ -322,8 +322,8 @@ static SELDOM void take_whole_call(struct run *run, struct host *host, const str
     end_taken_op(run, host, call);
 }
 
-/* Of a call that had the device do nothing.  One by one: what is 0 need not be read again for the
- * digest. */
+/* Observes a call that had the device do nothing.  It sets the fields one by one: what is 0 need
+ * not be read again for the digest. */
 static void observe_plain(struct run *run, const struct host *host, const struct call *call)
 {
     struct observation *seen = &run->observation;
@@ -337,7 +337,7 @@ static void observe_plain(struct run *run, const struct host *host, const struct
     observe_counters(run, host);
 }
 
-/* At the end of the short road. */
+/* Takes a call at the end of the short road. */
 static void take_plain_call(struct run *run, struct host *host, const struct call *call)
 {
     observe_plain(run, host, call);
@@ -389,8 +389,8 @@ void run_take_overlapping(struct run *run, struct host *host, const struct call 
     observe_call(run, call, message);
     run->judge.has_second_opinion = false;
     run->judge.relations_checked = 0;
-    /* What is found at the end of an overlap is told for its last call, and that may be a skipped
-     * one. */
+    /* A finding at the end of an overlap is told for its last call, and that may be a skipped one.
+     */
     if (!call->skipped || run->verdict.kind != VERDICT_NONE) {
         count_verdict(run, call, run->judge.oom_kind);
     }

@@ -12,7 +12,7 @@ void shortages_init(struct shortages *shortages)
     memset(shortages->since, 0xFF, sizeof shortages->since);
 }
 
-/* Of all others the one who has most. */
+/* Finds the member that has most, among all others. */
 static void find_holder(const struct shortages *shortages, const struct host *hosts,
                         uint64_t members, struct shortage *found)
 {

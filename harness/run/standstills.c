@@ -87,7 +87,7 @@ static void drop_given(struct standstill_watch *watch, const struct op_list *ops
     oom->block_count = kept;
 }
 
-/* Whether the client's request fits then: a refusal would be premature. */
+/* Asks if the client's request fits then: a refusal would be premature. */
 static enum standstill_way ask(struct standstill_watch *watch, const struct host *host,
                                const struct op_list *ops, struct oracle *oracle, int client,
                                int gives)
@@ -101,7 +101,7 @@ static enum standstill_way ask(struct standstill_watch *watch, const struct host
                                                : STANDSTILL_UNKNOWN;
 }
 
-/* Who has to give way, if one is enough. */
+/* Finds who has to give way, if one is enough. */
 static void find_giver(struct standstill_watch *watch, const struct host *host,
                        const struct op_list *ops, struct oracle *oracle, int client,
                        struct standstill *found)

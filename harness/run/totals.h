@@ -1,4 +1,4 @@
-/* What a run, or many of them together, did: counts of ops, verdicts, device calls and probes. */
+/* Counts of what a run, or many of them together, did: ops, verdicts, device calls and probes. */
 #ifndef HARNESS_RUN_TOTALS_H
 #define HARNESS_RUN_TOTALS_H
 
@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* In ops, requests, device calls and bytes, as the fields say. */
+/* The totals are in ops, requests, device calls and bytes, as the fields say. */
 struct run_totals {
     uint64_t ops; /* acted, skipped ones not counted */
     uint64_t skipped;

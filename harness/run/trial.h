@@ -1,10 +1,10 @@
-/* How a whole trial ended, and how that is taken from its run. */
+/* The end of a whole trial, and how it is taken from its run. */
 #ifndef HARNESS_RUN_TRIAL_H
 #define HARNESS_RUN_TRIAL_H
 
 #include "harness/run/run.h"
 
-/* How a whole trial ended. */
+/* The result of a whole trial. */
 struct trial {
     struct verdict first; /* of its findings the gravest; NONE = there are none */
     struct run_totals totals;
@@ -22,13 +22,13 @@ struct trial {
 };
 void trial_deinit(struct trial *trial);
 
-/* What is to be known of the run once it is over, but for the gravest verdict; trial->ops is
- * initialised here. */
+/* Collects what is to be known of the run once it is over, but for the gravest verdict; trial->ops
+ * is initialised here. */
 void trial_collect(struct trial *trial, const struct run *run);
-/* The same for a run that is to be destroyed: it gives its list away.  Where that is one that was
- * expected (run_expect), trial->ops stays empty. */
+/* Collects in the same way from a run that is to be destroyed: the run gives its list away.  If
+ * that is one that was expected (run_expect), trial->ops stays empty. */
 void trial_collect_last(struct trial *trial, struct run *run);
-/* The same without setup and ops: trial->ops is empty, trial->setup is not touched. */
+/* Collects in the same way without setup and ops: trial->ops is empty, trial->setup stays. */
 void trial_collect_counts(struct trial *trial, const struct run *run);
 /* Names the gravest of the findings, where nobody ended the run with a verdict of his own; else
  * that is among the findings from now on. */
@@ -41,7 +41,7 @@ void trial_take_findings(struct trial *trial, const struct trial *from);
 /* Makes the gravest finding `first`, and its list ops; without one both stay. */
 void trial_lead(struct trial *trial);
 
-/* Whether a finding ended it, so that there was more to run. */
+/* True if a finding ended it, so that there was more to run. */
 bool trial_is_ended(const struct trial *trial);
 
 #endif

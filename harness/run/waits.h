@@ -1,4 +1,4 @@
-/* Who waited in vain for a collective: a host that does not come lets all others of its group wait.
+/* Notes who waited in vain for a collective: a host that does not come lets all of its group wait.
  * That is the job's doing, and no promise of an allocator; why a host did not come is another
  * question (diagnosis/). */
 #ifndef HARNESS_RUN_WAITS_H

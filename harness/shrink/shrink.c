@@ -96,8 +96,8 @@ uint64_t shrinker_granule(const struct shrinker *shrinker)
 
 /* --- all of it --- */
 
-/* What is worth nothing unless single ops can be removed afterwards may take three quarters of what
- * is left. */
+/* A reserve for work that is worth nothing unless single ops can be removed afterwards: it may take
+ * three quarters of what is left. */
 struct reserve {
     uint64_t replays, ops;
 };
@@ -168,7 +168,7 @@ static bool try_without_lifetime(struct shrinker *shrinker, size_t i)
     return try_explanation(shrinker);
 }
 
-/* Whether no rounding up explains the refusal: less is refused, too. */
+/* True if no rounding up explains the refusal: less is refused, too. */
 static bool try_smaller_request(struct shrinker *shrinker)
 {
     static const unsigned eighths[] = {4, 5, 6, 7};
@@ -206,7 +206,7 @@ static void look_for_cause(struct shrinker *shrinker)
     }
 }
 
-/* Of the list as it came: in a shorter one another defect may refuse the request, too. */
+/* Asks for the cause in the list as it is: in a shorter one another defect may refuse it, too. */
 static void ask_for_cause(struct shrinker *shrinker)
 {
     const struct shrink_try *attempt = shrinker->attempt;

@@ -15,14 +15,14 @@ struct shrink_result {
     bool is_minimal;      /* no single op can be removed, together with those that name it */
 };
 
-/* Whether a request that would have fitted after mitigations was refused for want of them. */
+/* The answer to: did a refused request lack mitigations after which it would have fitted? */
 enum shrink_cause {
     SHRINK_CAUSE_OPEN = 0, /* nothing tells */
     SHRINK_CAUSE_OWN,      /* with them it is granted */
     SHRINK_CAUSE_OTHER     /* with them it fits at once, and is refused, too */
 };
 
-/* How a list is tried, and how much work that may be. */
+/* The way to try a list, and how much work that may be. */
 struct shrink_try {
     void *context;
     /* True only when ops, run with that setup, end in the finding that is kept: then *ops is the
@@ -30,9 +30,9 @@ struct shrink_try {
      * verdict.  Otherwise both stay as they are. */
     bool (*is_same)(void *context, const struct setup *setup, struct op_list *ops,
                     struct verdict *first);
-    /* The same for a list that counts, from which ops before the last were removed, or the last
-     * one's alignment or some of its size: true when it ends in a finding that explains the one
-     * that is kept, at that op. From then on that one is kept.  NULL: nothing explains another. */
+    /* Runs in the same way a list that counts, from which ops before the last were removed, or the
+     * last one's alignment or some of its size.  True when it ends in a finding that explains the
+     * kept one, at that op: from then on that one is kept.  NULL: nothing explains another. */
     bool (*explains)(void *context, const struct setup *setup, struct op_list *ops,
                      struct verdict *first);
     /* Asked once, of the list as it came, that what lacked was made before its last op.  OTHER:
@@ -64,7 +64,7 @@ struct shrink_replaying {
  * finding with it. */
 bool shrink_replay(void *context, const struct setup *setup, struct op_list *ops,
                    struct verdict *first);
-/* What explains the finding, tried in the same way (signature_explains). */
+/* True if it explains the finding; tries in the same way (signature_explains). */
 bool shrink_explain(void *context, const struct setup *setup, struct op_list *ops,
                     struct verdict *first);
 /* The cause in the same way.  The mitigations are ops: defragment, time that passes, unloads. */

@@ -1,4 +1,4 @@
-/* Whether a mitigation was lacking for a refused request: it is made from outside, before the
+/* Finds out if a mitigation was lacking for a refused request: it is made from outside, before the
  * request. */
 #include "harness/lanes/lanes.h"
 #include "harness/shrink/private/shrink_replay.h"
@@ -22,7 +22,7 @@ static void insert_op(struct op_list *list, const struct op *request, struct op 
     op_list_insert(list, list->count - 1, &op, 1);
 }
 
-/* Those that were unloaded, or execute, are skipped, or wait. */
+/* Unloads all programs but the request's.  Some are skipped, or wait: unloaded, or executing. */
 static void insert_unloads(struct op_list *list, const struct op *request)
 {
     const size_t count = list->count - 1;
@@ -54,7 +54,7 @@ static void insert_before(struct op_list *list, unsigned before)
     }
 }
 
-/* Whether the mitigation is what lacked.  A wait or an eviction leaves more bytes free, which may
+/* True if the mitigation is what lacked.  A wait or an eviction leaves more bytes free, which may
  * be what the request needed: it tells only of a target that never makes it. */
 static bool tells_cause(unsigned before, const struct shrink_answer *answer)
 {
@@ -98,8 +98,8 @@ static uint64_t find_smaller_size(uint64_t size_bytes, unsigned i)
                   : size_bytes / 8 * (EIGHTH_COUNT + i - 1);
 }
 
-/* Whether the target makes mitigations for a request that is somewhat smaller, and grants it: then
- * it is for its size that the larger one is refused. */
+/* True if the target makes mitigations for a request that is somewhat smaller, and grants it.  The
+ * larger one is then refused for its size. */
 static bool is_smaller_granted(struct shrink_replaying *replaying, const struct setup *setup,
                                const struct op_list *ops, uint64_t *cost)
 {

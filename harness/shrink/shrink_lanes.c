@@ -3,7 +3,7 @@
 #include "harness/shrink/private/shrink_state.h"
 #include "harness/shrink/shrink.h"
 
-/* Where the schedule begins: it stands at the end of a list that ran. */
+/* Returns where the schedule begins: it stands at the end of a list that ran. */
 static size_t schedule_start(const struct op_list *ops)
 {
     size_t start = ops->count;
@@ -32,7 +32,7 @@ static void rename_lane(struct op *op, uint8_t from, uint8_t to)
     }
 }
 
-/* All ops of a lane to another one, with the switches that name it. */
+/* Tries all ops of a lane on another one, with the switches that name it. */
 static bool try_lane(struct shrinker *shrinker, uint8_t from, uint8_t to)
 {
     op_list_copy(&shrinker->trial, &shrinker->result->ops);

@@ -40,7 +40,7 @@ static bool ends_a_life(const struct op *op)
            op->kind == OP_UNLOAD;
 }
 
-/* What the kept ops lack of what lived at the end, in whole granules. */
+/* Returns how many bytes, in whole granules, the kept ops lack of what lived at the end. */
 static uint64_t dropped_bytes(const struct shrinker *shrinker)
 {
     const struct op_list *ops = &shrinker->result->ops;
@@ -160,7 +160,7 @@ static bool may_matter(const struct op *op, bool with_time)
     }
 }
 
-/* What lived at the end, or was acted on by one of the last ops. */
+/* Keeps what lived at the end, or was acted on by one of the last ops. */
 static void keep_recent(struct shrinker *shrinker, size_t recent_count, bool with_time)
 {
     const struct op_list *ops = &shrinker->result->ops;

@@ -11,8 +11,8 @@
 /* A request that fails is judged, and blocks are moved for it before: that looks at every block
  * that lives, some more cheaply than an op. */
 enum { BLOCKS_PER_OP = 16 };
-/* Where a verdict needs a search, its steps take far longer than the list: one of four million
- * takes half a second. */
+/* If a verdict needs a search, its steps take far longer than the list: one of four million takes
+ * half a second. */
 enum { NODES_PER_OP = 64 };
 
 static uint64_t cost_of(const struct run *run)
@@ -38,7 +38,7 @@ static struct run *begin_run(const struct target *target, const struct setup *se
     return run;
 }
 
-/* Whether the run showed the finding that is kept: what comes then does not matter. */
+/* True if the run showed the finding that is kept: what comes then does not matter. */
 static bool has_shown(const struct shrink_replaying *replaying, const struct run *run)
 {
     const struct run_findings *findings = run_findings(run);
@@ -107,7 +107,7 @@ static void take_list(struct op_list *ops, const struct trial *trial, const stru
     }
 }
 
-/* What the trial shows of the finding that is kept; without one that is the gravest, from now on.
+/* Returns what the trial shows of the kept finding.  If none is kept, the gravest is from now on.
  */
 static const struct run_finding *find_shown(struct shrink_replaying *replaying,
                                             const struct trial *trial)

@@ -189,7 +189,7 @@ static bool edit_take_over(struct search *search)
 
 /* --- another kind and size --- */
 
-/* What may do the same as op more simply; false: nothing is known of that kind. */
+/* Sets what may do the same as op more simply; false: nothing is known of that kind. */
 static bool other_kind(struct search *search, const struct op *op, struct op *other)
 {
     switch (op->kind) {

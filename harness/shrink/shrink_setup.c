@@ -45,7 +45,7 @@ static bool try_scale(struct shrinker *shrinker, unsigned shift)
     return shrinker_try_setup(shrinker, &setup);
 }
 
-/* The same numbers of smaller granules. */
+/* Tries smaller granules, with as many of them. */
 static bool try_granule(struct shrinker *shrinker, uint64_t to)
 {
     const uint64_t from = shrinker_granule(shrinker);
@@ -84,7 +84,7 @@ static bool try_capacity(struct shrinker *shrinker, uint64_t capacity_bytes)
     return shrinker_try_setup(shrinker, &setup);
 }
 
-/* All ops on host 0, or as many hosts as are named. */
+/* Tries all ops on host 0, or with as many hosts as are named. */
 static void simplify_hosts(struct shrinker *shrinker)
 {
     struct setup setup = shrinker->result->setup;

@@ -63,13 +63,13 @@ static void simplify_number(struct shrinker *shrinker, size_t i, size_t field_of
     }
 }
 
-/* Whether the op is still there, after others may have gone. */
+/* True if the op is still there, after others may have gone. */
 static bool is_there(const struct shrinker *shrinker, size_t i)
 {
     return i < shrinker->result->ops.count;
 }
 
-/* What has no number to try: all at once, then one by one. */
+/* Simplifies what has no number to try: all at once, then one by one. */
 static void simplify_words(struct shrinker *shrinker, size_t i)
 {
     const struct op now = shrinker->result->ops.ops[i];

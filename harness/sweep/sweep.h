@@ -15,7 +15,7 @@
 enum sweep_mode { SWEEP_FOR_EVER = 0, SWEEP_ONCE, SWEEP_MODE_COUNT };
 const char *sweep_mode_name(enum sweep_mode mode); /* "for ever", "once" */
 
-/* In this order: the list without a fault, open() of host 0, the list with faults. */
+/* A sweep has these phases: the list without a fault, open() of host 0, the list with faults. */
 enum sweep_phase { SWEEP_PLAIN = 0, SWEEP_OPEN, SWEEP_LIST, SWEEP_DONE };
 
 /* One replay: in it the fault strikes the call-th call (from 1) that its kind can strike on that
@@ -31,7 +31,7 @@ struct sweep_place {
 enum { SWEEP_PLACE_BYTES = 96 };
 const char *sweep_place_print(const struct sweep_place *place, char text[SWEEP_PLACE_BYTES]);
 
-/* What came of the faults of one kind. */
+/* The results of the faults of one kind. */
 struct sweep_count {
     uint64_t calls; /* that it can strike, in the run without a fault */
     uint64_t replays;
@@ -69,7 +69,7 @@ struct sweep_finding {
     const struct op_list *ops;
 };
 
-/* What a sweep tells while it works; each may be NULL. */
+/* A sweep calls these while it works; each may be NULL. */
 struct sweep_listener {
     void *context;
     void (*begins)(void *context, const struct setup *setup); /* a replay */
@@ -95,7 +95,7 @@ bool sweep_run(const struct sweep *sweep, struct sweep_result *result,
 uint64_t sweep_skip(struct sweep_result *result, enum rule rule, bool leaves_mode);
 
 uint64_t sweep_findings(const struct sweep_result *result);
-/* Whether each call of the plain run was refused, once and for ever. */
+/* True if each call of the plain run was refused, once and forever. */
 bool sweep_is_complete(const struct sweep_result *result);
 
 #endif

@@ -100,7 +100,7 @@ static void watch_devices(struct sweep_replay *replay)
     }
 }
 
-/* What cleaning up calls, the wake of a target that still sleeps, no fault can strike. */
+/* Unwatches the devices: no fault can strike the calls of cleaning up, such as a last wake. */
 static void unwatch_devices(struct sweep_replay *replay)
 {
     for (uint32_t i = 0; i < replay->setup->host_count; i++) {
@@ -254,7 +254,7 @@ static void count_strike(struct sweep_replay *replay, enum target_result result)
     replay->has_struck = true;
 }
 
-/* Whether the fault struck in the op of the list that just ended. */
+/* True if the fault struck in the op of the list that just ended. */
 static bool take_strike(struct sweep_replay *replay, size_t i)
 {
     const struct sweep_place *place = &replay->result->place;

@@ -53,7 +53,7 @@ struct sweep_site_counts sweep_sites_count(const struct sweep_sites *sites, uint
     return counts;
 }
 
-/* Which of the addresses is that one: a sanitizer puts frames of its own before ours. */
+/* Returns which of the addresses is that one: a sanitizer puts frames of its own before ours. */
 static int index_of(void *const *addresses, int count, const void *address)
 {
     for (int i = 0; i < count; i++) {

@@ -37,7 +37,7 @@ struct sweep_site_counts {
 /* kinds: bit per fault_kind. */
 struct sweep_site_counts sweep_sites_count(const struct sweep_sites *sites, uint32_t kinds);
 
-/* How deep the caller is in calls. */
+/* Returns how deep the caller is in calls. */
 int sweep_depth(void);
 /* The site of a device call, as its witness sees it: what lies between caller, the witness's own
  * return address, and the function that was at `depth`.  Never 0.  About a microsecond. */

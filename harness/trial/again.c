@@ -60,8 +60,8 @@ static void *replay_list(void *context)
     return NULL;
 }
 
-/* In a thread of its own: at its end malloc takes back the small pieces that it keeps for each
- * thread, and its arena. */
+/* Replays in a thread of its own: at its end malloc takes back the small pieces that it keeps for
+ * each thread, and its arena. */
 static void replay_in_thread(struct replaying *replaying)
 {
     pthread_t thread;
@@ -72,7 +72,7 @@ static void replay_in_thread(struct replaying *replaying)
     (void)pthread_join(thread, NULL);
 }
 
-/* What the runs before left in the process, from one look to the next. */
+/* The leftovers of the runs before in the process, from one look to the next. */
 struct leftovers {
     uint32_t thread_count;
     bool is_known; /* the looks say something */
@@ -194,7 +194,7 @@ static bool run_drawn(const struct target *target, const struct trial *trial, st
     return was_run;
 }
 
-/* What broke in one run more; that breaks nothing of the comparison. */
+/* Counts what broke in one run more; that breaks nothing of the comparison. */
 static void count_broken(struct trial *trial, const struct run_totals *one)
 {
     trial->totals.ooms += one->premature;

@@ -25,8 +25,8 @@ static bool draw_ops(const struct lane_trial_plan *plan, struct random *random,
     return *was_run && !trial_is_ended(trial);
 }
 
-/* What the drawing found shows in the list before it was dealt, which has no schedule: of a finding
- * of both that is the simpler list. */
+/* Puts the drawing's findings first.  They show in the list before it was dealt, which has no
+ * schedule: if both found one, that is the simpler list. */
 static void put_drawn_first(struct trial *trial, const struct trial *drawn)
 {
     if (drawn->findings.count == 0) {

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of a build with sanitizers, whose heap is not malloc's; elsewhere it is NULL. */
+/* A build with sanitizers has this, because its heap is not malloc's; elsewhere it is NULL. */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 /* --- threads --- */
@@ -37,7 +37,7 @@ static void await_thread_ends(uint32_t thread_count)
 
 /* --- the stacks of ended threads --- */
 
-/* By its frame: an address sanitizer may keep variables elsewhere. */
+/* Notes the stack by its frame: an address sanitizer may keep variables elsewhere. */
 static void *note_stack(void *context)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -103,7 +103,7 @@ static void *take_small(unsigned size, uint64_t *taken_bytes)
 {
     void *piece = malloc(sizeof(size_t) + (size_t)(size + 1) * SMALL_STEP_BYTES);
     CHECK(piece != NULL);
-    /* What malloc counts is the piece with the size before it. */
+    /* malloc counts the piece with the size before it. */
     *taken_bytes += malloc_usable_size(piece) + sizeof(size_t);
     return piece;
 }

@@ -1,6 +1,6 @@
-/* How much of malloc's memory this process holds, without what the C library keeps for itself: the
- * stacks of threads that ended, with what belongs to them, and the small pieces that each thread
- * has ready. */
+/* Measures how much of malloc's memory this process holds, without what the C library keeps for
+ * itself: the stacks of threads that ended, with what belongs to them, and the small pieces that
+ * each thread has ready. */
 #ifndef HARNESS_TRIAL_PROCESS_MEMORY_H
 #define HARNESS_TRIAL_PROCESS_MEMORY_H
 
@@ -14,7 +14,7 @@ struct process_memory {
     uint32_t arena_count;
 };
 
-/* How many threads the process has now; 0: not known. */
+/* Returns how many threads the process has now; 0: not known. */
 uint32_t process_thread_count(void);
 
 /* Waits up to a second until no more than thread_count threads are left, makes the C library

@@ -14,10 +14,10 @@
 #include <string.h>
 
 #define CAPACITY_BYTES_MAX (UINT64_C(1) << 50)
-/* What is larger is larger than any device, and twice of it may be no size any more. */
+/* A larger size is larger than any device, and twice of it may be no size any more. */
 #define SCALED_BYTES_MAX (UINT64_C(1) << 62)
 
-/* What the plain list showed in an op: 16 bytes, as there are millions. */
+/* The state that the plain list showed in an op: 16 bytes, as there are millions. */
 struct plain_step {
     uint64_t state;  /* digest_state(), at twice the size */
     uint32_t result; /* enum target_result */
@@ -101,7 +101,7 @@ bool related_sizes_scale(const struct setup *setup)
     return scales;
 }
 
-/* The same promises, in granules of twice the size. */
+/* True if the promises are the same, in granules of twice the size. */
 static bool has_same_contract(const struct pair *pair)
 {
     const struct target_contract *a = &pair->plain->contract;
@@ -184,7 +184,7 @@ static void break_by_place(struct pair *pair, size_t op, const struct observatio
 
 /* --- comparing --- */
 
-/* What ops cost is bounded in bytes, and at twice the size they move twice as many. */
+/* True for rules on cost: its bounds are in bytes, and ops at twice the size move twice as many. */
 static bool is_cost(enum rule rule)
 {
     return rule == RULE_REGRET || rule == RULE_COST || rule == RULE_LATENCY;
@@ -196,7 +196,7 @@ static bool is_finding(const struct verdict *verdict)
            verdict->kind == VERDICT_PREMATURE;
 }
 
-/* Where every block of the host is; scale: what addresses are multiplied by. */
+/* Digests where every block of the host is; scale: addresses are multiplied by it. */
 static uint64_t digest_map(const struct run *run, uint32_t host, uint64_t scale)
 {
     const struct span_map *map = model_map(run_model(run, host));

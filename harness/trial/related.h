@@ -7,7 +7,7 @@
 #include "harness/run/run.h"
 #include "harness/run/trial.h"
 
-/* What a related list has of its own. */
+/* The property that a related list has of its own. */
 enum related {
     RELATED_NAMES = 0, /* other ids of blocks and programs */
     RELATED_SIZES,     /* twice the capacity and the granule, and every size, address, alignment */
@@ -25,8 +25,8 @@ bool related_breaks(const struct target *target, const struct trial *trial, stru
 bool related_breaks_one(const struct target *target, const struct trial *trial,
                         enum related related, struct verdict *broken, size_t *compared_count);
 
-/* Whether the target's contract and options say that it does not care for sizes as such, and the op
- * as it is asked of a device of twice the size.  False: it cannot be. */
+/* The first: the target's contract and options say that it does not care for sizes as such.  The
+ * second: the op as it is asked of a device of twice the size.  False: it cannot be. */
 bool related_sizes_scale(const struct setup *setup);
 bool related_scale_op(const struct op *op, struct op *scaled);
 

@@ -39,7 +39,7 @@ static void end_trial(struct trial *trial, struct run *run, const struct run_lis
     run_destroy(run);
 }
 
-/* Where the ops of a trial come from. */
+/* The source of a trial's ops. */
 struct source {
     alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES];
     const struct scenario *scenario;
@@ -52,8 +52,8 @@ struct source {
     struct given given; /* of a list in place of the scenario's ops */
 };
 
-/* What was drawn and the target does not take is left out; what the user gave is the target's to
- * refuse. */
+/* Leaves out drawn options that the target does not take.  Those that the user gave stay: the
+ * target may refuse them. */
 static void keep_to_target(const struct trial_plan *plan, struct setup *drawn)
 {
     uint32_t count = plan->setup->option_count;
@@ -90,7 +90,7 @@ static void source_init(struct source *source, const struct trial_plan *plan, st
     source->sleeping.is_off = drawn->shared_hosts != 0;
 }
 
-/* Whether the last op is asked again. */
+/* True if the last op is asked again. */
 static bool retry_last(struct source *source, const struct run *run, struct op *op)
 {
     const struct op_list *ops = run_ops(run);

@@ -5,7 +5,7 @@
 #include "harness/generate/faulting.h"
 #include "harness/run/trial.h"
 
-/* What a trial is made of; all of it outlives the call. */
+/* The parts of a trial; all of them outlive the call. */
 struct trial_plan {
     const struct target *target;
     const struct scenario *scenario;
@@ -32,15 +32,15 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
 bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial,
                   char reason[RUN_REASON_BYTES]);
-/* The same for who has the list: where it is what was recorded trial->ops stays empty. */
+/* Does the same for a caller with the list: if it is the recorded one, trial->ops stays empty. */
 bool trial_repeat(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial,
                   char reason[RUN_REASON_BYTES]);
-/* The same for who asks what it breaks and what is observed: without lanes its totals lack probes,
- * regrets and standstills. */
+/* Does the same for a caller that asks what it breaks and what is observed: without lanes its
+ * totals lack probes, regrets and standstills. */
 bool trial_confirm(const struct target *target, const struct setup *setup,
                    const struct op_list *ops, struct trial *trial, char reason[RUN_REASON_BYTES]);
-/* The same under other ids (run_rename); no lanes. */
+/* Does the same under other ids (run_rename); no lanes. */
 bool trial_confirm_renamed(const struct target *target, const struct setup *setup,
                            const struct op_list *ops, struct trial *trial,
                            char reason[RUN_REASON_BYTES]);

@@ -1,11 +1,11 @@
-/* What the memory of a simulated device holds, owner by owner.  device.h says what a
- * stamp, an owner and settling are. */
+/* The contents of a simulated device's memory, owner by owner.  device.h says what a stamp, an
+ * owner and settling are. */
 #ifndef HARNESS_DEVICE_PRIVATE_DEVICE_CONTENTS_H
 #define HARNESS_DEVICE_PRIVATE_DEVICE_CONTENTS_H
 
 #include "harness/device/span_map.h"
 
-/* What an owner was last stamped on; bytes 0 = nothing. */
+/* The range on which an owner was last stamped; bytes 0 = nothing. */
 struct contents_record {
     uint64_t address, bytes;
 };
@@ -64,7 +64,7 @@ void contents_lose_half(struct contents *contents, uint32_t owner);
 
 /* Nobody's bytes lie in [start, end). */
 void contents_erase(struct contents *contents, uint64_t start, uint64_t end);
-/* As memmove does. */
+/* Copies as memmove does. */
 void contents_copy(struct contents *contents, uint64_t from, uint64_t to, uint64_t bytes);
 /* Extents of a range, counted from its start. */
 struct contents_piece {

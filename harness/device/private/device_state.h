@@ -1,5 +1,5 @@
-/* What a simulated device consists of, as device_*.c share it, and how each of its calls begins and
- * ends. */
+/* The parts of a simulated device that device_*.c share, and the beginning and end of each of its
+ * calls. */
 #ifndef HARNESS_DEVICE_PRIVATE_DEVICE_STATE_H
 #define HARNESS_DEVICE_PRIVATE_DEVICE_STATE_H
 
@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* Which faults of a simulated device are armed, and which calls they come to.
+/* The faults of a simulated device that are armed, and the calls that they come to.
  * harness/op/fault.h says what each of them does. */
 
 struct device_faults {
@@ -28,12 +28,12 @@ struct device_faults {
 void faults_arm(struct device_faults *faults, const struct device_fault *fault);
 /* Counts one call for the fault.  Returns what is armed when it strikes this call, else NULL. */
 const struct device_fault *faults_strike(struct device_faults *faults, enum fault_kind kind);
-/* Whether the fault was armed for ever and has begun to strike: calls that go on with a begun one
- * are not counted. */
+/* True if the fault was armed forever and has begun to strike.  Calls that continue a begun one are
+ * not counted. */
 bool faults_goes_on(struct device_faults *faults, enum fault_kind kind);
 /* Counts one call of this kind, which fault_refuses(), for the faults that refuse it. */
 bool faults_refuse(struct device_faults *faults, enum fault_kind call);
-/* The same for the times in which no unload is granted. */
+/* True during the times in which no unload is granted. */
 bool faults_are_busy(struct device_faults *faults, uint64_t now_ns);
 /* Counts one event_wait that was not refused.  Changes the event awaited and others as the faults
  * want it; true: the wait times out, and its time has passed. */
@@ -174,7 +174,7 @@ static inline bool is_in_range(struct device *device, uint64_t address, uint64_t
     return false;
 }
 
-/* The same, and there is memory behind all of it. */
+/* True if that holds and there is memory behind all of the range. */
 static inline bool is_mapped(struct device *device, uint64_t address, uint64_t bytes)
 {
     struct span hole;
@@ -196,7 +196,7 @@ void pool_give(struct device *device, uint64_t bytes);
 
 /* --- its services --- */
 
-/* Those that move bytes; the device is their context. */
+/* The services that move bytes; the device is their context. */
 enum device_result device_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes);
 enum device_result device_stage_out(void *context, uint64_t from, uint64_t bytes,
                                     uint64_t *stage_id);
@@ -204,15 +204,15 @@ enum device_result device_stage_in(void *context, uint64_t stage_id, uint64_t to
 void device_stage_drop(void *context, uint64_t stage_id);
 enum device_result device_stage_copy(void *context, uint64_t stage_id, uint64_t to);
 
-/* Those that give memory back and take it again. */
+/* The services that give memory back and take it again. */
 void device_unmap(void *context, uint64_t address, uint64_t bytes);
 enum device_result device_map(void *context, uint64_t address, uint64_t bytes);
 
-/* Those that take and give back regions. */
+/* The services that take and give back regions. */
 enum device_result device_region_take(void *context, uint64_t bytes, struct device_region *region);
 void device_region_give(void *context, uint64_t address);
 
-/* All of them, as the target gets them. */
+/* Returns all services, as the target gets them. */
 struct device_services device_offered(struct device *device);
 
 #endif

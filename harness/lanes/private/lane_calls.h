@@ -30,8 +30,8 @@ void lane_calls_deinit(struct lane_calls *calls); /* the overlap stays */
 /* Before each run; what precedes run, and the last two, are set by the caller. */
 void lane_calls_reset(struct lane_calls *calls);
 
-/* From attach to detach the calls of the run go by what clients know, and wait for events as waiter
- * does. */
+/* Between attach and detach the calls of the run go by what clients know, and wait for events as
+ * waiter does. */
 void lane_calls_attach(struct lane_calls *calls, const struct device_waiter *waiter);
 void lane_calls_detach(struct lane_calls *calls);
 

@@ -49,7 +49,7 @@ void lanes_device_open_gates(struct lanes *lanes);
  * no client needs, which run_finish() completes, and so it must wake. */
 void lanes_device_complete_all(struct lanes *lanes);
 
-/* As struct scheduler_plan asks for them; context: the lanes. */
+/* The functions that struct scheduler_plan asks for; context: the lanes. */
 uint32_t lanes_device_events(void *context, uint64_t *events, uint32_t max);
 void lanes_device_complete(void *context, uint64_t event);
 

@@ -1,5 +1,5 @@
-/* How many bytes are free in each stretch of a device, so that a place with many of them is found
- * without a look at the others.  What changes is only listed until somebody asks: who never asks
+/* Counts the bytes that are free in each stretch of a device, so that a place with many of them is
+ * found without a look at the others.  Changes are only listed until somebody asks: who never asks
  * pays nothing, and no list grows beyond its limit. */
 #ifndef HARNESS_MODEL_PRIVATE_FREE_MAP_H
 #define HARNESS_MODEL_PRIVATE_FREE_MAP_H

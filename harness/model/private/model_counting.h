@@ -1,5 +1,5 @@
-/* What a block with a range adds to the counters of a model.  In a header, so that it is compiled
- * in one piece with model_add() and model_end_plain(), which nearly all ops call. */
+/* Counts a block with a range in the counters of a model.  It is in a header, so that it is
+ * compiled in one piece with model_add() and model_end_plain(), which nearly all ops call. */
 #ifndef HARNESS_MODEL_PRIVATE_MODEL_COUNTING_H
 #define HARNESS_MODEL_PRIVATE_MODEL_COUNTING_H
 

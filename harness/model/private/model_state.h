@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* What an event ends: one node per use, execution or wait. */
+/* A thing that an event ends: one node per use, execution or wait. */
 struct waiter {
     uint32_t slot;
     uint32_t next;        /* of the same event; SLOT_NONE ends */
@@ -93,7 +93,7 @@ static inline void raise_to(uint64_t *most, uint64_t value)
     *most = value > *most ? value : *most;
 }
 
-/* What the block has by its contract; what it has beyond that counts as free. */
+/* Returns the bytes that the block has by its contract; what it has beyond that counts as free. */
 static inline uint64_t model_judged_bytes(const struct block *block)
 {
     return block->size_bytes < block->promised_bytes ? block->size_bytes : block->promised_bytes;
@@ -123,9 +123,9 @@ void model_settle(struct model *model, uint32_t slot);
 /* The block gives its place back, or its copy in host memory. */
 void model_displace(struct model *model, uint32_t slot);
 
-/* At the instant that the model shows: what completed later is not done yet. */
+/* True at the instant that the model shows: what completed later is not done yet. */
 bool model_is_pending(const struct model *model, uint64_t event);
-/* Of what a freed block waits for, nothing is in the way of those who may have its memory. */
+/* True if nothing that a freed block waits for hinders those who may have its memory. */
 bool model_has_ended(const struct model *model, const struct block *block);
 
 /* The block waits for the event, which is pending, or is used until then. */

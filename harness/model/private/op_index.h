@@ -6,7 +6,7 @@
 #include "harness/base/check.h"
 #include "harness/model/model.h"
 
-/* At most one block to a chain on average; a zeroed one is empty.  Its memory follows the most
+/* A chain has at most one block on average; a zeroed index is empty.  Its memory follows the most
  * blocks that it ever had. */
 struct op_index {
     uint32_t *heads; /* 2^(32 - shift) of them: slots, or SLOT_NONE; NULL: none yet */

@@ -79,7 +79,7 @@ bool parser_fail(struct parser *parser, const char *at, const char *format, ...)
 void parser_skip_blanks(struct parser *parser);
 /* The next blank-separated word; length 0 at the end of the line. */
 struct word parser_next_word(struct parser *parser);
-/* All from `from` to the end of the line but the blanks at that end; the parser stays where it is.
+/* Returns all from `from` to the end of the line but the blanks at that end; does not move on.
  */
 struct word parser_rest(const struct parser *parser, const char *from);
 bool parser_copy(struct parser *parser, struct word word, char *to, size_t to_bytes);

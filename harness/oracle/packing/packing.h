@@ -1,7 +1,7 @@
-/* Whether items fit into bins: the exact question behind an OOM under the contract `repack`.  Bins
- * are the spans between unmovable blocks, items the movable blocks and the request.  An answer can
- * be proved: by a place for each item, by numbers, or by the log of a search (docs/certificate.md).
- */
+/* Decides if items fit into bins: the exact question behind an OOM under the contract `repack`.
+ * Bins are the spans between unmovable blocks, items the movable blocks and the request.  An answer
+ * can be proved: by a place for each item, by numbers, or by the log of a search
+ * (docs/certificate.md). */
 #ifndef HARNESS_ORACLE_PACKING_PACKING_H
 #define HARNESS_ORACLE_PACKING_PACKING_H
 
@@ -31,7 +31,7 @@ enum { PACKING_TABLE_ROWS_MAX = 1 << 23 };
 
 enum packing_result { PACKING_FITS = 0, PACKING_NONE, PACKING_UNKNOWN };
 
-/* What settled it; for NONE each is a kind of proof in docs/certificate.md. */
+/* The method that settled it; for NONE each is a kind of proof in docs/certificate.md. */
 enum packing_method {
     PACKING_BY_NOTHING = 0,  /* FITS: no item */
     PACKING_BY_VOLUME,       /* NONE */
@@ -46,7 +46,7 @@ enum packing_method {
 };
 const char *packing_method_name(enum packing_method method); /* "volume", "largest item", … */
 
-/* What steps are spent on. */
+/* The kinds of work that steps are spent on. */
 enum packing_effort {
     PACKING_EFFORT_GREEDY = 0, /* packings that are found without a search */
     PACKING_EFFORT_SEARCH,

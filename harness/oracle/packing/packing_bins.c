@@ -137,7 +137,7 @@ static enum packing_result search_run(struct bins_search *search)
 {
     struct packing *packing = search->packing;
     struct bins_node node = begin_bin(search, search->bin_count - 1, packing->sizes.slack);
-    /* What is left when only the largest bin is open is no more than it and the slack add up to. */
+    /* When only the largest bin is open, the items left sum to no more than it and the slack. */
     while (node.bin > 0) {
         if (!packing_step(packing, 1, &search->limit)) {
             return PACKING_UNKNOWN;

@@ -29,7 +29,7 @@ struct fills {
 };
 /* Bit i of the words: some choice of items has the sum i, in units. */
 enum { WORD_BITS = 64 };
-/* What a step pays for; and bins are looked at together up to so many times the shortest. */
+/* A step pays for STEP_WORDS.  Bins up to STRETCH times the shortest are seen together. */
 enum { STEP_WORDS = 256, STRETCH = 4 };
 /* A question in a thousand needs many words: their memory does not stay. */
 enum { WORDS_KEPT_MAX = 1 << 17 };
@@ -132,7 +132,7 @@ static bool measure_sums(struct fills *fills, uint64_t known)
             passes++;
         }
     }
-    /* Where no item fits, one sum tells it. */
+    /* If no item fits, one sum shows it. */
     fills->unit = fills->unit == 0 ? known : fills->unit;
     const uint64_t sum_count = known / fills->unit + 1;
     if (sum_count > PACKING_FILLS_SUMS_MAX || passes > PACKING_FILLS_WORK_MAX / sum_count) {

@@ -38,7 +38,7 @@ static void restore_order(struct place *places, size_t i)
     places[i] = moved;
 }
 
-/* Of items from `first` on. */
+/* Places items from `first` on. */
 static bool best_fit(const struct packing_sizes *sizes, struct place *places, size_t first)
 {
     for (size_t i = first; i < sizes->item_count;) {
@@ -49,7 +49,7 @@ static bool best_fit(const struct packing_sizes *sizes, struct place *places, si
             if (at == sizes->bin_count) {
                 return false;
             }
-            /* What remains the tightest place takes the next equal item, too. */
+            /* The tightest place takes the next equal items, too, while it has room. */
             for (; i < end && places[at].room >= size; i++) {
                 places[at].room -= size;
                 sizes->bin_of[i] = places[at].bin;

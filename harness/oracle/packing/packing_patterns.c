@@ -24,7 +24,7 @@ struct patterns {
     uint64_t limit;
     struct random random;
     uint64_t bins_sum; /* granules: of the bins that are filled, with this one */
-    /* Of the choice that is followed: */
+    /* These describe the choice that is followed: */
     size_t row;
     uint64_t *rest;     /* granules: the items of kind i and of those after it that it leaves */
     uint64_t allowed;   /* granules: what may stay of the bin */

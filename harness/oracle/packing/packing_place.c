@@ -20,7 +20,7 @@ static int compare_descending(const void *a, const void *b)
                                      compare_numbers(left->index, right->index)));
 }
 
-/* By bin of the sizes, which bin of the problem it is. */
+/* Returns, by bin of the sizes, which bin of the problem it is. */
 static struct indexed *match_bins(struct packing *packing, const struct packing_problem *problem)
 {
     struct indexed *bins = packing_take(packing, problem->bin_count, sizeof *bins);
@@ -32,7 +32,7 @@ static struct indexed *match_bins(struct packing *packing, const struct packing_
     return bins;
 }
 
-/* By item of the sizes, which item of the problem it is. */
+/* Returns, by item of the sizes, which item of the problem it is. */
 static struct indexed *match_items(struct packing *packing, const struct packing_problem *problem,
                                    bool is_padded)
 {

@@ -51,7 +51,7 @@ uint64_t packing_greatest_divisor(uint64_t a, uint64_t b)
 
 bool packing_rounding_refutes(const struct packing_sizes *sizes, uint64_t *unit)
 {
-    /* What all items are multiples of. */
+    /* All items are multiples of *unit. */
     *unit = 0;
     for (size_t i = 0; i < sizes->item_count && *unit != 1; i++) {
         *unit = packing_greatest_divisor(sizes->items[i], *unit);

@@ -113,7 +113,7 @@ static bool fill_sizes(struct packing *packing, const struct packing_problem *pr
 
 /* --- cheapest first --- */
 
-/* Which attempts to fill are made before the searches, and how the budget is shared. */
+/* These say which attempts to fill come before the searches, and how the budget is shared. */
 enum {
     ATTEMPTS_FIRST = 4,
     SHARE_FIRST = 64,
@@ -282,7 +282,7 @@ static bool has_alignments(const struct packing_problem *problem)
     return false;
 }
 
-/* At most `share` steps. */
+/* Solves without alignments, in at most `share` steps. */
 static enum packing_result solve_relaxed(struct packing *packing,
                                          const struct packing_problem *problem, bool is_padded,
                                          uint64_t share, struct packing_answer *answer)

@@ -40,7 +40,7 @@ static size_t first_within(const struct packing_subset *subset, size_t from, uin
     return first;
 }
 
-/* Of the values from `from` on, the one or two that leave the least of room; extra[0 .. fixed) come
+/* Offers the one or two values from `from` on that leave the least of room; extra[0 .. fixed) come
  * before them. */
 static void close_with_pair(struct chooser *chooser, size_t prefix, size_t from, uint64_t room,
                             uint32_t *extra, size_t fixed)

@@ -109,8 +109,8 @@ static uint64_t all_used(const struct table *table)
     return used;
 }
 
-/* Where an item of the kind ends when it is the next one in the bin; UINT64_MAX: it does not fit.
- */
+/* Returns where an item of the kind ends when it is the next in the bin; UINT64_MAX: it does not
+ * fit. */
 static uint64_t end_in_bin(const struct table *table, const struct packing_kind *kind, size_t bin,
                            uint64_t place)
 {
@@ -237,8 +237,8 @@ static bool thin_layer(struct table *table)
     return false;
 }
 
-/* What the table takes at most, if every choice of items is a row; UINT64_MAX: too many.
- */
+/* Returns the most steps that the table takes, if every choice of items is a row; UINT64_MAX: too
+ * many. */
 static uint64_t bound_steps(const struct table *table)
 {
     uint64_t rows = 1;
@@ -299,7 +299,7 @@ enum packing_result packing_search_table(struct packing *packing,
     }
     sort_bins(&table);
     packing_spend_on(packing, PACKING_EFFORT_TABLE);
-    /* What is sure to end may take all there is. */
+    /* A table that is sure to end may take all steps that there are. */
     if (width == PACKING_TABLE_ROWS_MAX &&
         bound_steps(&table) <= packing->nodes_max - packing->nodes) {
         table.limit = UINT64_MAX;

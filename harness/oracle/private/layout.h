@@ -1,5 +1,5 @@
-/* How a plan is made of a reached state: a layout, where each block and the request go, and the
- * order of the moves. */
+/* Makes a plan of a reached state: a layout, where each block and the request go, and the order of
+ * the moves. */
 #ifndef HARNESS_ORACLE_PRIVATE_LAYOUT_H
 #define HARNESS_ORACLE_PRIVATE_LAYOUT_H
 
@@ -58,8 +58,8 @@ void layout_deinit(struct layout *layout);
 /* FOUND, NONE, or UNKNOWN when the packing's budget nodes_max ended. */
 enum plan_result layout_find(struct layout *layout, const struct reach *reach,
                              struct repack *repack, uint64_t nodes_max);
-/* The same answer without a layout, at a fraction of the cost; *nodes_left becomes what is left of
- * the budget. */
+/* Gives the same answer without a layout, at a fraction of the cost; *nodes_left becomes what is
+ * left of the budget. */
 enum plan_result layout_exists(const struct reach *reach, struct repack *repack,
                                uint64_t *nodes_left);
 

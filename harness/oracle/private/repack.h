@@ -20,7 +20,7 @@ void repack_deinit(struct repack *repack);
 void repack_decide(struct repack *repack, const struct reach *reach, uint64_t nodes_max,
                    bool wants_proof, struct packing_answer *answer);
 
-/* Of the last question: all bins and all items, each divided by unit and rounded down. */
+/* Return the sums of the last question's bins and items, each divided by unit and rounded down. */
 uint64_t repack_bin_sum(const struct repack *repack, uint64_t unit);
 uint64_t repack_item_sum(const struct repack *repack, uint64_t unit);
 uint64_t repack_largest_item(const struct repack *repack); /* bytes; 0 = none */

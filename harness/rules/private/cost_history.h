@@ -1,5 +1,5 @@
-/* What the ops of a host cost so far, by how many blocks and holes the heap had: sums alone, so
- * that the same ops give the same answer everywhere. */
+/* The cost of a host's ops so far, by how many blocks and holes the heap had: sums alone, so that
+ * the same ops give the same answer everywhere. */
 #ifndef HARNESS_RULES_PRIVATE_COST_HISTORY_H
 #define HARNESS_RULES_PRIVATE_COST_HISTORY_H
 
@@ -34,21 +34,21 @@ void cost_history_add(struct cost_history *costs, const struct cost_sample *samp
 bool cost_history_wants_holes(const struct cost_history *costs);
 void cost_history_see_holes(struct cost_history *costs, uint64_t hole_count, uint64_t block_count);
 
-/* What grew faster than the contract declares: the mean in the class `to`, against that in `from`.
- */
+/* A cost that grew faster than the contract declares: the mean in the class `to`, against that in
+ * `from`. */
 struct cost_growth {
     enum cost_measure measure;
     enum cost_axis axis;
     uint32_t from, to;
 };
-/* In the class of the last op; false: nothing did.  Each measure is found once: where blocks and
- * holes grow together, both would tell of the same. */
+/* Finds a growth in the class of the last op; false: nothing grew.  It finds each measure once: if
+ * blocks and holes grow together, both would tell of the same. */
 bool cost_history_find_growth(struct cost_history *costs, const struct target_cost *declared,
                               struct cost_growth *found);
-/* How a measure may grow. */
+/* Returns how a measure may grow. */
 enum target_growth cost_declared(const struct target_cost *declared, enum cost_measure measure);
 
-/* How many ops may be beyond the bounds of contract.latency so far. */
+/* Returns how many ops may be beyond the bounds of contract.latency so far. */
 uint64_t cost_history_beyond_max(const struct cost_history *costs,
                                  const struct target_latency *latency);
 

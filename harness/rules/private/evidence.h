@@ -1,4 +1,4 @@
-/* What a rule is judged on.  The road of a call alone and that of calls that overlap both fill it,
+/* The evidence for a rule.  The road of a call alone and that of overlapping calls both fill it,
  * and both ask the one function that the rule's row names (harness/oracle/rule_list.h). */
 #ifndef HARNESS_RULES_PRIVATE_EVIDENCE_H
 #define HARNESS_RULES_PRIVATE_EVIDENCE_H
@@ -52,22 +52,22 @@ struct evidence {
 bool evidence_break(const struct evidence *evidence, enum rule rule, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same of a finding that is told apart by mechanism; NULL: what was looked at tells it. */
+/* Breaks in the same way, told apart by mechanism; NULL: what was looked at tells it. */
 bool evidence_break_as(const struct evidence *evidence, enum rule rule, const char *mechanism,
                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The same where the model cannot follow the target: the run ends in any case.  Returns false. */
+/* Breaks in the same way if the model cannot follow the target: the run ends.  Returns false. */
 bool evidence_end(const struct evidence *evidence, enum rule rule, const char *mechanism,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* What was seen of a call, or (NULL) beside one; the rest is zero. */
+/* Returns the evidence seen of a call, or (NULL) next to one; the rest is zero. */
 static inline struct evidence evidence_of(struct judge *judge, const struct host *host,
                                           const struct call *call, enum sight sight)
 {
     return (struct evidence){.judge = judge, .host = host, .call = call, .sight = sight};
 }
 
-/* The same of the block in the slot. */
+/* Returns the same for the block in the slot. */
 static inline struct evidence evidence_on(struct judge *judge, const struct host *host,
                                           const struct call *call, enum sight sight, uint32_t slot)
 {

@@ -41,15 +41,15 @@ void judge_stamp(const struct host *host, uint32_t slot);
 bool judge_has_contents(const struct host *host, uint32_t slot);
 /* Every block's bytes are its own, and nothing else is known of the memory. */
 void judge_stamp_all(const struct host *host);
-/* What became free loses its contents; the second also tells a target that does not queue frees. */
+/* Clear what became free of its contents; the second also tells a target without queued frees. */
 void judge_clear_gone(struct host *host);
 void judge_free_deferred(struct host *host);
 /* The block is nowhere, or without its contents: breaks the rule that says so. */
 bool judge_lost(struct judge *judge, const struct host *host, uint32_t slot);
 /* Every block's contents, after moves. */
 bool judge_contents(struct judge *judge, const struct host *host);
-/* What is written into blocks without an address and read back (stamps.h): the block that the call
- * names was read before it, each live one is read at a report. */
+/* Writes stamps into blocks without an address and reads them back (stamps.h).  The block that the
+ * call names was read before it, each live one is read at a report. */
 bool judge_stamps(struct judge *judge, const struct host *host, const struct call *call);
 
 /* --- cost.c: what an op cost, held against what the contract promises of it --- */
@@ -57,7 +57,7 @@ bool judge_stamps(struct judge *judge, const struct host *host, const struct cal
 /* Right after a call alone: judge->cost is what it cost.  The target may be asked about itself
  * afterwards, and that is no part of it. */
 void judge_note_cost(struct judge *judge, const struct host *host, const struct call *call);
-/* The same of a plain call, which is counted: judge->cost.calls is set. */
+/* Does the same for a plain call, which is counted: judge->cost.calls is set. */
 void judge_take_plain_cost(struct judge *judge, const struct call *call);
 /* After the call was judged.  Says whether its cost is counted: not where a fault struck, and not
  * what nobody counts: sleep, wake, defragment.  Of a host that has_cost it is added to what ops
@@ -70,8 +70,8 @@ void judge_op_cost(struct judge *judge, const struct host *host, const struct ca
  * blocks. */
 bool judge_counters(struct judge *judge, const struct host *host, const struct target_stats *stats,
                     bool with_holes);
-/* What every op is asked, and nearly always the answer: each counter is exact, which is right
- * whatever the contract says of it, unless late ones are followed.  Holes are not looked at. */
+/* True if each counter is exact, as it nearly always is after an op.  That is right whatever the
+ * contract says of it, unless late ones are followed.  Holes are not looked at. */
 static inline bool judge_counters_are_exact(const struct judge *judge, const struct host *host,
                                             const struct target_stats *stats)
 {
@@ -84,8 +84,8 @@ static inline bool judge_counters_are_exact(const struct judge *judge, const str
            stats->peak_bytes_in_use <= is->peak_high_bytes &&
            stats->largest_alloc_size == is->largest_block_bytes;
 }
-/* What the target said of its peak it cannot take back: of a peak that it may have had no more is
- * left open. */
+/* Narrows the peak to what the target reports, which it cannot take back.  If it may have had that
+ * peak, no more is left open. */
 static inline void judge_narrow_peak(struct host *host, uint64_t peak_bytes)
 {
     const struct model_counters *is = model_counters(host->model);
@@ -97,7 +97,7 @@ static inline void judge_narrow_peak(struct host *host, uint64_t peak_bytes)
 }
 /* The allocations report names each block once, largest first, and no two things share a handle. */
 bool judge_report(struct judge *judge, const struct host *host);
-/* Whether all that the row says is so of the block, its address left out. */
+/* True if all that the row says holds for the block, its address left out. */
 static inline bool reported_row_is_of(const struct target_row *row, const struct block *block)
 {
     return block->size_bytes == row->size_bytes && (enum block_kind)block->kind == row->kind &&
@@ -107,7 +107,7 @@ static inline bool reported_row_is_of(const struct target_row *row, const struct
 
 /* --- failed.c: a call that failed left all that can be seen of the target as it was --- */
 
-/* Whether the call, which failed, may have moved, evicted and awaited before that.  An answer that
+/* True if the call, which failed, may have moved, evicted and awaited before that.  An answer that
  * is wrong by itself says nothing of what was needed, and any call may bring blocks back from host
  * memory. */
 bool judge_may_mitigate(const struct judge *judge, const struct call *call);
@@ -120,16 +120,16 @@ bool judge_failed(struct judge *judge, const struct host *host, const struct cal
 
 /* --- held_back.c, order.c: when a request mitigates --- */
 
-/* Of a call alone.  The made call was granted, and the model shows the moment before it; has_moved:
- * something was copied or staged before it.  A request does not wait in vain for a collective
- * although it fits without that wait. */
+/* Judges a call alone.  The made call was granted, and the model shows the moment before it;
+ * has_moved: something was copied or staged before it.  A request does not wait in vain for a
+ * collective although it fits without that wait. */
 bool judge_held_back(struct judge *judge, const struct host *host, const struct call *call,
                      const struct device_call *made, bool has_moved);
-/* The same: mitigations come in the order that binds them; completed_after: completions when it
- * returned. */
+/* Judges in the same way that mitigations come in the order that binds them; completed_after:
+ * completions when it returned. */
 bool judge_order(struct judge *judge, const struct host *host, const struct call *call,
                  const struct device_call *made, uint64_t completed_after, bool has_moved);
-/* Of a call alone: an out-of-memory left no program that it had to evict. */
+/* Judges a call alone: an out-of-memory left no program that it had to evict. */
 bool judge_last_eviction(struct judge *judge, const struct host *host, const struct call *call);
 
 /* --- host_memory.c: the target's memory on the host --- */
@@ -150,9 +150,9 @@ void judge_host_closed(struct judge *judge, const struct host *host);
 
 /* Slot of the program that the unload names; SLOT_NONE: no op made one of that number. */
 uint32_t judge_unloaded_slot(const struct host *host, const struct device_call *unload);
-/* Whether the contract lets the op evict programs. */
+/* True if the contract lets the op evict programs. */
 bool judge_may_evict(const struct host *host, const struct op *op);
-/* Whether the block in the slot is an idle program, other than that of the call. */
+/* True if the block in the slot is an idle program, other than that of the call. */
 bool judge_is_evictable(const struct call *call, uint32_t slot, const struct block *block);
 /* The program that is unloaded may be evicted; may_evict: a call for which is under way. */
 bool judge_eviction(struct judge *judge, const struct host *host, const struct device_call *unload,
@@ -162,14 +162,14 @@ bool judge_eviction(struct judge *judge, const struct host *host, const struct d
 bool judge_written(const struct evidence *copy, const struct overlap_stages *stages);
 /* Bounds that no single device call breaks. */
 bool judge_bounds(struct judge *judge, const struct host *host);
-/* Of a call alone: replays its log in its order, takes what it did into the model, and says whether
+/* Replays the log of a call alone in its order, takes what it did into the model, and says whether
  * it might; *moved is set when blocks were moved. */
 bool judge_device_calls(struct judge *judge, struct host *host, const struct call *call,
                         bool *moved);
 
 /* --- message.c: the error text of an out-of-memory --- */
 
-/* What the text must say. */
+/* The parts that the text must have. */
 struct message_expected {
     bool is_program;
     uint64_t requested_bytes; /* of the block; 0 = only the stack can have failed */
@@ -232,7 +232,7 @@ bool judge_touched(struct judge *judge, const struct host *host, const struct ca
 
 /* --- regions.c: which regions of the device the target holds, and where the blocks lie --- */
 
-/* All are true at once where the contract does not grow. */
+/* All are true at once if the contract does not grow. */
 
 /* A region was given back in the call: nothing lay there but what the call ends. */
 bool judge_region_given(struct judge *judge, const struct host *host, const struct call *call,
@@ -254,7 +254,7 @@ void judge_pool(const struct host *host, struct oom *oom);
  * than the calls of the op do; then judge->is_cheapest is set, and judge->is_granule_short says of
  * the state what a probe asks. */
 void judge_begin_spending(struct judge *judge, const struct host *host, const struct call *call);
-/* What the op regrets goes to judge->regret. */
+/* Sets judge->regret to what the op regrets. */
 void judge_look_back(struct judge *judge, const struct host *host, const struct call *call);
 
 /* --- request.c: the state of a call alone, before its next device call --- */
@@ -262,8 +262,8 @@ void judge_look_back(struct judge *judge, const struct host *host, const struct 
 /* Takes it into the scratch of the judge, where it stays until the next state is taken.  Its
  * evidence needs the judge, the host and the call.  O(blocks + events). */
 const struct oom *state_take(const struct evidence *evidence);
-/* Whether the request fits once the mitigations have gone so far, and blocks are moved by sliding
- * alone.  False where a block is larger than was promised: what its target takes for free is not
+/* True if the request fits once the mitigations have gone so far, and blocks are moved by sliding
+ * alone.  False if a block is larger than was promised: what its target takes for free is not
  * known.  Blocks have addresses.  O(blocks + events). */
 bool state_fits(const struct evidence *evidence, const struct reach_limits *limits);
 

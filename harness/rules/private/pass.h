@@ -14,7 +14,7 @@
 /* The stages that are taken out of blocks, or brought back, while calls overlap: which block each
  * holds, and whether that may have lost its place to something else. */
 
-/* What a stage that was taken out holds, if a block was there. */
+/* The contents of a stage that was taken out, if a block was there. */
 struct staged {
     const struct host *host;
     uint64_t stage;
@@ -43,16 +43,16 @@ void overlap_stages_take_in(struct overlap_stages *stages, const struct host *ho
 /* The next device call of the log, one that was refused. */
 void overlap_stages_take_refused(const struct overlap_stages *stages, const struct host *host,
                                  const struct device_call *made);
-/* What is known of the stage, until the next is taken out; NULL: no block lay where it was taken
- * out, or it is gone. */
+/* Returns what is known of the stage, until the next is taken out; NULL: no block lay where it was
+ * taken out, or it is gone. */
 struct staged *overlap_stages_find(const struct overlap_stages *stages, const struct host *host,
                                    uint64_t stage);
-/* Whether a stage of the block was taken out: where its place is overwritten it is in host memory
+/* True if a stage of the block was taken out: once its place is overwritten it is in host memory
  * alone. */
 bool overlap_stages_hold(const struct overlap_stages *stages, const struct host *host,
                          uint32_t slot);
-/* Whether the block may be there alone: what device work there was on it had its place back then,
- * and an event that it is freed with later keeps no place. */
+/* True if the block may be there alone: device work on it had its place back then, and an event
+ * that it is freed with later keeps no place. */
 bool overlap_stages_may_hold_alone(const struct overlap_stages *stages, const struct host *host,
                                    uint32_t slot);
 
@@ -62,9 +62,9 @@ void overlap_stages_strand(const struct overlap_stages *stages, struct host *hos
  * placed there. */
 void overlap_stages_strand_in(const struct overlap_stages *stages, struct host *host,
                               uint64_t start, uint64_t end);
-/* What may stay in host memory, and of which the target does not say an address, is in host memory
- * alone: holds that came after the refusal do not speak against it, nor that it was freed.  After
- * the stages are written, before places are looked for. */
+/* Strands what may stay in host memory if the target gives no address for it: it is in host memory
+ * alone.  A later hold, or its being freed, does not speak against that.  The caller writes the
+ * stages before, and looks for places after. */
 void overlap_stages_strand_refused(const struct overlap_stages *stages, struct host *host);
 /* Writes the block to the stages that were taken out of it and have not ended. */
 void overlap_stages_stamp(const struct overlap_stages *stages, const struct host *host,
@@ -72,8 +72,8 @@ void overlap_stages_stamp(const struct overlap_stages *stages, const struct host
 
 /* --- moves.c: the order of blocks --- */
 
-/* In which order blocks lie while calls overlap, under a contract by which none moves past another:
- * those that are there from the first move to the end keep it, whatever happens in between. */
+/* Judges the order of blocks while calls overlap, if by the contract none moves past another: those
+ * that are there from the first move to the end keep it, whatever happens in between. */
 
 struct sequence_member {
     const struct host *host;
@@ -91,7 +91,7 @@ void overlap_sequence_deinit(struct overlap_sequence *sequence);
 /* Something is about to move on the host: where everything was until then.  O(blocks) once; false:
  * it was known. */
 bool overlap_sequence_note(struct overlap_sequence *sequence, const struct host *host);
-/* What is in the slot came into being meanwhile, or anew: it says nothing of the order. */
+/* Drops the slot: its content came into being meanwhile, or anew, and shows no order. */
 void overlap_sequence_drop(const struct overlap_sequence *sequence, const struct host *host,
                            uint32_t slot);
 /* Every block has its place.  False: a promise is broken. */
@@ -100,7 +100,7 @@ bool overlap_sequence_judge(const struct overlap_sequence *sequence, struct judg
 
 /* --- moves.c: moves --- */
 
-/* Where blocks are while calls overlap.  A copy alone does not say that its block moved: the target
+/* Follows blocks while calls overlap.  A copy alone does not say that its block moved: the target
  * may have thought better of it.  Afterwards it says where each block is, and the copies that lead
  * there are the moves. */
 
@@ -109,7 +109,7 @@ struct young {
     uint32_t slot;
 };
 
-/* What an op made, of which so many bytes keep their contents, at an address. */
+/* A thing that an op made, at an address; so many of its bytes keep their contents. */
 struct overlap_thing {
     uint32_t op;
     uint64_t bytes, address;
@@ -135,22 +135,22 @@ void overlap_moves_add_young(struct overlap_moves *moves, const struct host *hos
  */
 bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct host *host,
                         const struct device_call *made);
-/* Whether what the op made is somewhere else than at address in the end, as far as it can be asked.
- */
+/* True if what the op made is somewhere else than at address in the end, as far as that can be
+ * asked. */
 bool overlap_moves_ends_elsewhere(const struct host *host, uint32_t op, uint64_t address);
-/* Whether it is there in the end, as far as it can be asked. */
+/* True if it is there in the end, as far as that can be asked. */
 bool overlap_moves_ends_at(const struct host *host, uint32_t op, uint64_t address);
-/* Whether the copy or stage of the log, which begins with the thing's address, can have taken it to
- * where it is in the end; true if that cannot be asked. */
+/* True if the copy or stage of the log, which begins with the thing's address, can have taken it to
+ * where it is in the end, or if that cannot be asked. */
 bool overlap_moves_may_have_taken(const struct host *host, const struct device_call *made,
                                   const struct overlap_thing *thing);
-/* Whether the copy or stage of the log took the thing away from its address, as far as it can be
- * asked: it leads to where that is in the end, and no later one leads there. */
+/* True if the copy or stage of the log took the thing away from its address, as far as that can be
+ * asked: it leads to where the thing is in the end, and no later one leads there. */
 bool overlap_moves_took_away(const struct host *host, const struct device_call *made,
                              const struct overlap_thing *thing);
-/* What came into being is written to the stages that were taken out of it and have not ended;
- * before places are looked for.  It may be in host memory alone though nothing was copied over its
- * place: that is kept for another block. */
+/* Writes what came into being to the stages that were taken out of it and have not ended; before
+ * places are looked for.  It may be in host memory alone though nothing was copied over its place:
+ * that is kept for another block. */
 void overlap_moves_stamp_staged(const struct overlap_moves *moves, const struct host *host);
 /* Every block has its place: those that came into being are written where they are. */
 void overlap_moves_stamp(const struct overlap_moves *moves, const struct host *host);
@@ -198,7 +198,7 @@ static inline void clear_verdict(struct verdict *verdict, uint32_t op)
     verdict->op = op;
 }
 
-/* Whether the call is under way and has not had its effect yet. */
+/* True if the call is under way and has not had its effect yet. */
 static inline bool is_open(const struct pass *pass, size_t i)
 {
     return pass->pending[i].is_under_way && !pass->pending[i].is_done;
@@ -212,7 +212,7 @@ static inline uint32_t slot_named(const struct host *host, const struct call *ca
                                                 : SLOT_NONE;
 }
 
-/* What an execution reserves at the bottom; the program may not be in the model yet. */
+/* Returns what an execution reserves at the bottom; the model may not have the program yet. */
 static inline uint64_t stack_of(const struct pass *pass, const struct overlap_call *over)
 {
     const struct op_list *ops = pass->judge->ops;
@@ -228,9 +228,9 @@ static inline uint64_t stack_of(const struct pass *pass, const struct overlap_ca
 /* When calls that overlap take effect in the model: what takes memory as soon as its range is free
  * and nothing speaks against it, what gives memory back as late as the others' answers allow. */
 
-/* Whether the call gives memory back, now or when an event is done. */
+/* True if the call gives memory back, now or when an event is done. */
 bool overlap_effects_gives_back(const struct call *call);
-/* Whether the call takes a range of the device, whatever lies there now. */
+/* True if the call takes a range of the device, whatever lies there now. */
 bool overlap_effects_is_taking(const struct pass *pass, uint32_t number);
 
 /* Something changed: whoever can take effect does.  False: a promise is broken, by the call
@@ -280,7 +280,7 @@ struct overlap_orders {
     bool has_more; /* than are looked at */
 };
 
-/* Those that may have been before the call `number`, which is under way, was answered. */
+/* Returns the orders that are possible before the call `number`, under way, was answered. */
 struct overlap_orders overlap_orders_find(const struct pass *pass, uint32_t number);
 
 /* Puts into *oom, the state as the model has it, what the takers of the set got (bit per taker), in

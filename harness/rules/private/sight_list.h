@@ -1,6 +1,6 @@
-/* What was looked at, for rules that are judged at more than one moment, one row each, for
- * includers that define SIGHT(enumerator, mechanism) and undefine it afterwards.  The mechanism
- * tells findings of one rule apart and is printed, where the finding has no other. */
+/* The things that rules look at, for rules that are judged at more than one moment, one row each.
+ * Includers define SIGHT(enumerator, mechanism) and undefine it afterwards.  The mechanism tells
+ * findings of one rule apart and is printed, if the finding has no other. */
 /* clang-format off */
 
 /* what the call was answered: its result, its handle, its range */

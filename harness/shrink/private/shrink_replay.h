@@ -4,14 +4,14 @@
 
 #include "harness/shrink/shrink.h"
 
-/* What became of the last op. */
+/* The answer to the last op. */
 struct shrink_answer {
     bool is_granted;
     bool has_mitigation;           /* the target waited, moved or evicted for it */
     bool has_drained, has_evicted; /* in any op of the list */
 };
 
-/* As shrink_explain, of a list without lanes.  answer may be NULL. */
+/* Explains as shrink_explain does, for a list without lanes.  answer may be NULL. */
 bool shrink_explain_or_answer(struct shrink_replaying *replaying, const struct setup *setup,
                               struct op_list *ops, struct verdict *first,
                               struct shrink_answer *answer);

@@ -24,7 +24,7 @@ struct shrinker {
 bool shrinker_is_over(const struct shrinker *shrinker);
 /* Tries shrinker->trial; true when it is the same finding.  Then it becomes the result. */
 bool shrinker_try(struct shrinker *shrinker);
-/* The same with another setup, which becomes that of the result. */
+/* Tries in the same way with another setup, which becomes that of the result. */
 bool shrinker_try_setup(struct shrinker *shrinker, const struct setup *setup);
 /* Tries the ops of the result that are marked in shrinker->keep. */
 bool shrinker_try_subset(struct shrinker *shrinker);
@@ -37,7 +37,7 @@ static inline bool shrinker_is_request(const struct op *op)
     return op->kind == OP_ALLOC || op->kind == OP_OUTPUT;
 }
 
-/* In bytes, at least 1. */
+/* Returns the granule in bytes, at least 1. */
 uint64_t shrinker_granule(const struct shrinker *shrinker);
 
 /* --- shrink_remove.c --- */
@@ -45,12 +45,12 @@ uint64_t shrinker_granule(const struct shrinker *shrinker);
 /* Marks in keep what stays when [first, first + count) goes and every op that names a dropped one.
  */
 void shrinker_keep_all_but(struct shrinker *shrinker, size_t first, size_t count);
-/* The same for ops that are marked false already. */
+/* Drops in the same way for ops that are marked false already. */
 void shrinker_drop_namers(struct shrinker *shrinker);
 /* Removes chunks of `count` from the end to `from`: later ops depend on earlier ones.  True when
  * any went. */
 bool shrinker_remove_chunks(struct shrinker *shrinker, size_t from, size_t count);
-/* All but what the last op needs, as far as that shows in a few replays. */
+/* Removes all but what the last op needs, as far as that shows in a few replays. */
 void shrinker_remove_unrelated(struct shrinker *shrinker);
 /* Chunks, then single ops until none can go. */
 void shrinker_remove_ops(struct shrinker *shrinker);

@@ -1,4 +1,4 @@
-/* What the files of packing/ share: the question without addresses, memory that is kept, the budget
+/* The files of packing/ share this: the question without addresses, memory that is kept, the budget
  * and the log. */
 #ifndef HARNESS_ORACLE_PACKING_PRIVATE_PACKING_SEARCH_H
 #define HARNESS_ORACLE_PACKING_PRIVATE_PACKING_SEARCH_H
@@ -171,7 +171,7 @@ bool packing_fill(struct packing *packing, uint32_t first_attempt, uint32_t atte
 
 /* Sets *unit, granules. */
 bool packing_rounding_refutes(const struct packing_sizes *sizes, uint64_t *unit);
-/* Of a and 0 it is a. */
+/* Returns the greatest common divisor; of a and 0 it is a. */
 uint64_t packing_greatest_divisor(uint64_t a, uint64_t b);
 
 /* --- exact searches: at most `limit` steps, then UNKNOWN.  docs/certificate.md has their rules.
@@ -180,8 +180,8 @@ uint64_t packing_greatest_divisor(uint64_t a, uint64_t b);
 /* Bin by bin, smallest first.  UNKNOWN at once when packing.h says that it takes no such question.
  */
 enum packing_result packing_search_bins(struct packing *packing, uint64_t limit);
-/* The same of the `count` largest items alone (fewer than all), and of all that are as large as the
- * last of these: *used_count.  NONE refutes the whole; FITS sets their bin_of. */
+/* Searches in the same way the `count` largest items alone (fewer than all), and all that are as
+ * large as the last of these: *used_count.  NONE refutes the whole; FITS sets their bin_of. */
 enum packing_result packing_search_largest(struct packing *packing, size_t count, uint64_t limit,
                                            size_t *used_count);
 /* More and more of the largest items, until they do not fit (*used_count of them), or the rest fits
@@ -193,10 +193,10 @@ enum packing_result packing_try_largest(struct packing *packing, uint64_t limit,
 enum packing_result packing_search_aligned(struct packing *packing,
                                            const struct packing_problem *problem, uint64_t limit);
 
-/* All orders of items at once, in more than `limit` steps only if it is sure to end.  Of the rows
- * with as many items no more than `width` are kept; PACKING_TABLE_ROWS_MAX: all, and only then may
- * it say NONE.  UNKNOWN at once where the counts of equal items take more than 63 bits.  FITS sets
- * the addresses when they are wanted; *row_count: what NONE took. */
+/* Tries all orders of items at once, in more than `limit` steps only if it is sure to end.  It
+ * keeps at most `width` of the rows with as many items; PACKING_TABLE_ROWS_MAX: all, and only then
+ * may it say NONE.  UNKNOWN at once if the counts of equal items take more than 63 bits.  FITS sets
+ * the addresses when they are wanted; *row_count: the rows that NONE took. */
 enum packing_result packing_search_table(struct packing *packing,
                                          const struct packing_problem *problem, size_t width,
                                          uint64_t limit, uint64_t *row_count);
@@ -208,8 +208,8 @@ enum packing_result packing_search_table(struct packing *packing,
 enum packing_result packing_search_patterns(struct packing *packing, size_t width, uint64_t limit,
                                             uint64_t *row_count);
 
-/* What fills each bin best, by the sums that items have.  With two bins that is the answer; with
- * more it may refute.  UNKNOWN otherwise, and where the next sums would take more than `limit`
+/* Finds what fills each bin best, by the sums that items have.  With two bins that is the answer;
+ * with more it may refute.  UNKNOWN otherwise, and if the next sums would take more than `limit`
  * steps or than packing.h allows; at least one step is counted if there are any.  NONE sets
  * *refutation, in granules. */
 enum packing_result packing_search_fills(struct packing *packing, uint64_t limit,
