@@ -5,7 +5,7 @@
 
 #include "diagnosis/remedy.h"
 
-/* What a change of sizes makes of the list. */
+/* A list whose sizes are changed, and how much the changes save. */
 struct remedy_sizes {
     struct op_list *ops;
     uint64_t granule_bytes;
