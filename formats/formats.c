@@ -31,9 +31,9 @@ static bool is_within_logs(const struct format *format)
     return false;
 }
 
-/* Whether a story may be told of a text that this format recognised (NULL: none did).  Of traces
- * there is none: JSON is a log only where it wraps one, and so is nothing that has a NUL near its
- * beginning.  length > 0. */
+/* True if a story may be told of a text that this format recognised (NULL: none did).  Traces have
+ * none: JSON is a log only where it wraps one.  A text with a NUL near its beginning has none
+ * either. length > 0. */
 static bool may_be_log(const char *text, size_t length, const struct format *format)
 {
     const size_t looked_at = length < 4096 ? length : 4096;

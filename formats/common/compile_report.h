@@ -1,5 +1,5 @@
-/* What a compiler says of a program's device memory, taken apart for people: no run is needed to
- * tell it, and none can be made of some reports. */
+/* A compiler's report on a program's device memory, taken apart for people.  Telling it needs no
+ * run, and no run can be made of some reports. */
 #ifndef FORMATS_COMMON_COMPILE_REPORT_H
 #define FORMATS_COMMON_COMPILE_REPORT_H
 
@@ -19,7 +19,7 @@ enum compile_form {
     COMPILE_FORM_ENTRIES      /* entries of a list whose report is not there */
 };
 
-/* Its numbers. */
+/* The numbers of a report. */
 enum compile_number {
     COMPILE_USED, /* "Used S"; CORES: of the TensorCore; EARLY: "Requires S"; ALLOCATION: its size;
                      TEMPORARIES: these; ESTIMATE: the total */
@@ -102,7 +102,7 @@ void compile_report_set(char **to, const char *text, size_t length);
 void compile_report_remark(struct compile_report *report, const char *remark, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Whether its sums are those of a buffer assignment: COMPILE_GPU_... */
+/* True if its sums are those of a buffer assignment: COMPILE_GPU_... */
 bool compile_report_has_assignment(const struct compile_report *report);
 /* The device's bytes; 0: not known. */
 uint64_t compile_report_capacity(const struct compile_report *report);

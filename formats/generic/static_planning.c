@@ -205,7 +205,7 @@ static enum import_result read_size(struct instance *instance, const struct csv_
     return IMPORT_OK;
 }
 
-/* Of a power of two, or 0. */
+/* Returns the exponent of a power of two, or 0 for 0. */
 static uint8_t find_align_log2(uint64_t align)
 {
     return align == 0 ? 0 : (uint8_t)__builtin_ctzll(align);

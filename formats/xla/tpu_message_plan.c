@@ -104,7 +104,7 @@ static const char *choose_allocate(const struct tpu_message *message, struct tpu
                                 : "the request would fit in the free bytes";
 }
 
-/* Whether these numbers can be built: the piece at the bottom is what could be reserved beyond what
+/* True if these numbers can be built: the piece at the bottom is what could be reserved beyond what
  * is. */
 static bool is_possible_reserve(struct tpu_plan *plan, uint64_t reservable_bytes)
 {
