@@ -34,8 +34,8 @@ struct forecast {
 void forecast_take(const uint64_t *in_use_bytes, size_t op_count, const struct remedy_steps *steps,
                    uint64_t capacity_bytes, struct forecast *forecast);
 
-/* Computes the peak in use in that step, at least step_count, if memory were large enough: the
- * least, the median and the most of the forecast.  The list grows. */
+/* Computes the peak in use in that step, which is step_count or later, if memory were large enough:
+ * the least, the median, the most.  The list grows. */
 void forecast_peak(const struct forecast *forecast, uint64_t step, uint64_t peak_bytes[3]);
 
 #endif

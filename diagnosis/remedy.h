@@ -53,7 +53,7 @@ void remedy_result_deinit(struct remedy_result *result);
 bool remedy_note(struct remedy_result *result, uint64_t count, const char *none, const char *format,
                  ...) __attribute__((format(printf, 4, 5)));
 
-/* Which of its parameters are worth running. */
+/* The parameters of a remedy that are worth running. */
 enum remedy_search {
     REMEDY_EACH,    /* every one */
     REMEDY_FIRST,   /* one after the other, from the smallest change, up to the first that fits */

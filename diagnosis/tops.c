@@ -104,7 +104,7 @@ static size_t quarter_of(const struct tops *tops)
     return (tops->group_count + 3) / 4;
 }
 
-/* By how much more the last quarter has than the first. */
+/* Returns by how much more the last quarter has than the first. */
 static uint64_t find_rise(const struct tops *tops, uint64_t rows[][OP_TAG_COUNT], uint8_t tag)
 {
     const size_t quarter = quarter_of(tops);

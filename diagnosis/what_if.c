@@ -15,7 +15,7 @@ enum { OPS_EXACT_MAX = 20000, CAPACITY_PARTS = 4096 };
 /* Each tag, and all of them together; no remedy has more. */
 enum { PARAMETER_COUNT_MAX = OP_TAG_COUNT + 1 };
 
-/* So many ops are run in all: minutes.  What is beyond is not tried, and its row says so. */
+/* At most so many ops run in all: minutes.  Rows beyond that are not tried, and say so. */
 #define OPS_RUN_MAX ((uint64_t)1 << 26)
 #define NOT_TRIED "not tried: all variants together may run at most 67 million ops"
 

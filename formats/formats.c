@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By which formats a log reaches the importers. */
+/* The formats by which a log reaches the importers. */
 struct import_formats {
     const struct format *recognised;                                    /* NULL: none did */
     const struct format *(*recognise)(const char *text, size_t length); /* NULL: it was named */
@@ -298,7 +298,7 @@ static enum import_result import_input(const struct import_input *input, const c
     return result == IMPORT_OK ? check_ops(import, error) : result;
 }
 
-/* With the options, but without the text. */
+/* Returns an input with the options, but without the text. */
 static struct import_input input_of(const struct import_options *options)
 {
     static const struct setup nothing; /* all empty */

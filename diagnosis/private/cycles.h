@@ -25,7 +25,7 @@ uint64_t cycles_count_steps(const struct cycles *cycles, size_t first);
 /* settled_count alone.  O(ops). */
 uint64_t cycles_settled_steps(const struct evidence *evidence);
 
-/* Which blocks the cycles left behind, of one tag or of one tag and size. */
+/* The blocks that the cycles left behind, of one tag or of one tag and size. */
 struct keeps {
     uint8_t tag;
     uint64_t least_bytes, most_bytes; /* of one block */

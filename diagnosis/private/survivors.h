@@ -1,5 +1,5 @@
-/* Which blocks outlive everything else: of each tag, when those that are still there were made, and
- * how many of their kind were freed at such an age. */
+/* Finds the blocks that outlive everything else: for each tag, when those that are still there were
+ * made, and how many of their kind were freed at such an age. */
 #ifndef DIAGNOSIS_PRIVATE_SURVIVORS_H
 #define DIAGNOSIS_PRIVATE_SURVIVORS_H
 

@@ -66,8 +66,8 @@ static void find_tops(const struct remedy_case *given, uint8_t tag, uint64_t top
     }
 }
 
-/* By how much the tag outgrew what it had in the first half; 0: it did not grow in each quarter
- * after that, hardly ever asks, or nearly nothing is freed in the list, which only fills then. */
+/* Counts how far the tag outgrew its first half. 0: it did not grow in each quarter after that,
+ * hardly ever asks, or nearly nothing is freed in the list, which only fills then. */
 static uint64_t count_growth(const struct remedy_case *given, uint8_t tag)
 {
     uint64_t request_count = 0;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* By op. */
+/* The pairs of frees and outputs, by op. */
 struct pairs {
     uint32_t *donor_free; /* of outputs: the free whose block it takes over; OP_NONE */
     bool *is_taken;       /* of frees: it becomes part of a donation */

@@ -24,7 +24,7 @@ static inline bool text_has(const char *text, size_t length, const char *word)
     return memmem(text, length, word, strlen(word)) != NULL;
 }
 
-/* Which of the names the text is; count: none. */
+/* Returns the index of the name that the text is; count: none. */
 static inline size_t text_find_name(const char *const *names, size_t count, const char *text,
                                     size_t length)
 {

@@ -1,5 +1,5 @@
-/* Why a log cannot become a run, and where: each step of an import returns a result, and on failure
- * sets an error. */
+/* The reason why a log cannot become a run, and its place: each step of an import returns a result,
+ * and on failure sets an error. */
 #ifndef FORMATS_COMMON_IMPORT_ERROR_H
 #define FORMATS_COMMON_IMPORT_ERROR_H
 

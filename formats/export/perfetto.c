@@ -288,8 +288,8 @@ struct op_span {
     uint64_t begin_ns, end_ns; /* of the trace */
 };
 
-/* In their order.  All virtual time passes in waits, which share it; the microsecond of the op is
- * shared by all calls. */
+/* Writes the calls in their order.  All virtual time passes in waits, which share it; the
+ * microsecond of the op is shared by all calls. */
 static void put_calls(struct trace_state *state, const struct export_op *op,
                       const struct op_span *span)
 {

@@ -273,7 +273,7 @@ static void add_notes(const struct reader *reader, const struct import_input *in
     }
 }
 
-/* In the order of time. */
+/* Makes the ops in the order of time. */
 static enum import_result make_ops(struct reader *reader, const struct import_input *input,
                                    struct import *import)
 {

@@ -51,7 +51,7 @@ static const struct {
 };
 enum { COLUMN_NAME_COUNT = sizeof column_names / sizeof column_names[0], COLUMN_ABSENT = -1 };
 
-/* Which field of a row holds which column. */
+/* Maps the fields of a row to its columns, and back. */
 struct header {
     int fields[COLUMN_COUNT];                 /* index, or COLUMN_ABSENT */
     enum column columns[CSV_FIELD_COUNT_MAX]; /* by field; COLUMN_COUNT: of another name */

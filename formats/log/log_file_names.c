@@ -1,4 +1,4 @@
-/* Which rank wrote a file, by the file's name. */
+/* Finds the rank that wrote a file, by the file's name. */
 #include "formats/log/log_files.h"
 
 #include "harness/base/array.h"

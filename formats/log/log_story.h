@@ -36,7 +36,7 @@ enum log_event_kind {
     LOG_EVENT_PEER        /* was told that another one is gone */
 };
 
-/* Which words an out-of-memory has. */
+/* The words that an out-of-memory has. */
 enum log_form {
     LOG_FORM_NONE = 0,
     LOG_FORM_TPU_RUNTIME,
@@ -176,8 +176,8 @@ struct log_part {
  * structured log for its texts. */
 void log_story_read(const struct log_part *parts, size_t count, struct log_story *story);
 
-/* Which of two events of a story came first.  A source prints in the order of time.  Between two
- * the times of one clock count; else the order of the lines, or of two files the steps. */
+/* True if event a of a story came before b.  A source prints in the order of time.  Between two the
+ * times of one clock count; else the order of the lines, or of two files the steps. */
 bool log_event_is_before(const struct log_event *a, const struct log_event *b);
 
 /* True if these bytes are a structured log: objects of JSON, one a line or in an array, whose texts

@@ -37,7 +37,7 @@ static int compare_uses(const void *a, const void *b)
     return order != 0 ? order : compare_numbers(x->event, y->event);
 }
 
-/* By host, address and time; the caller frees. */
+/* Returns the uses sorted by host, address and time; the caller frees them. */
 static struct use *sort_uses(const struct torch_snapshot *snapshot, size_t *count)
 {
     struct use *uses = array_resized(NULL, (snapshot->event_count + 1) * sizeof *uses);

@@ -104,7 +104,7 @@ void log_name_source(const struct log_fragment *fragment, const struct log_line 
 /* True if the first lines have srun's labels. */
 bool log_has_task_labels(const struct log_text *text);
 
-/* Reads one line: log_events.c does so for each. */
+/* Takes the event of a line, if it has one; called for each line (log_events.c). */
 void log_take_line(struct log_reading *reading, const struct log_here *here);
 /* log_blame.c: true when the line is within a report of torchrun, and is no event of itself.  The
  * exit code of whom it blames becomes one in *words. */
