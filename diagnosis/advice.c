@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As struct system names them, after the unknown one. */
+/* The readers by the names of struct system, after the unknown one. */
 enum reader {
     UNKNOWN = 0,
     XLA_TPU,

@@ -1,11 +1,11 @@
-/* What a remedy is in the words of the system that a list comes from: the flag or the line of code
- * for it, and whether results change.  docs/advice.md has a section for each. */
+/* Describes a remedy in the words of the system that a list comes from: the flag or the line of
+ * code for it, and whether results change. docs/advice.md has a section for each. */
 #ifndef DIAGNOSIS_ADVICE_H
 #define DIAGNOSIS_ADVICE_H
 
 #include "diagnosis/remedy.h"
 
-/* Whether the job computes the same numbers afterwards. */
+/* Tells whether the job computes the same numbers afterwards. */
 enum advice_results {
     ADVICE_SAME = 0, /* bit by bit */
     ADVICE_ROUNDING, /* sums are formed in another order */
@@ -14,10 +14,10 @@ enum advice_results {
 /* "same", "rounding", "other". */
 const char *advice_results_name(enum advice_results results);
 
-/* What users of the system (setup.system; "": nobody knows it) do for the remedy: a sentence
- * without its full stop, that may have ADVICE_TAG and ADVICE_VALUE where the name of the tag and
- * the value of the parameter belong.  NULL: they cannot do it, and it is no row of theirs.  Of an
- * unknown system nothing but pages is left out. */
+/* The sentence, without its full stop, that tells users of the system what to do for the remedy.
+ * system is setup.system; "": nobody knows it.  The sentence may have ADVICE_TAG and ADVICE_VALUE
+ * where the name of the tag and the value of the parameter belong.  NULL: they cannot do it, and
+ * the remedy is no row of theirs.  For an unknown system only pages is left out. */
 #define ADVICE_TAG "{tag}"
 #define ADVICE_VALUE "{n}"
 enum { ADVICE_WORDS_BYTES = 384 };
@@ -28,14 +28,14 @@ enum advice_results advice_results(const struct remedy *remedy);
 void advice_write(const struct remedy *remedy, const char *system, const char *tag_name,
                   const char *title, char *text, size_t bytes);
 
-/* What in the list tells that the remedy would bite: which tags that are live at its end have a
- * name as it is telling for the remedy, or how much is padding.  Empty: nothing does.  O(ops). */
+/* Writes the sign in the list that the remedy would help: the tags live at its end whose names
+ * point to the remedy, or how much is padding.  Empty: there is no sign.  O(ops). */
 enum { ADVICE_SIGN_BYTES = 160 };
 void advice_sign(const struct remedy *remedy, const struct remedy_case *given,
                  char text[ADVICE_SIGN_BYTES]);
 
-/* Whether a name is, as far as it tells, of parameters or optimizer state, which do not grow with
- * the batch; and whether it is of 32-bit floats. */
+/* True if a name suggests parameters or optimizer state, which do not grow with the batch.  The
+ * second one: true if it suggests 32-bit floats. */
 bool advice_name_is_of_model(const char *name);
 bool advice_name_is_float32(const char *name);
 

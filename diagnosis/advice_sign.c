@@ -1,4 +1,4 @@
-/* What in a list tells which remedy would bite, by the names of its tags. */
+/* Finds signs in a list that a remedy would help, by the names of its tags. */
 #include "diagnosis/advice.h"
 
 #include "harness/base/size.h"
@@ -95,7 +95,7 @@ static void tell_names(const struct telling *telling, const struct remedy_case *
     }
 }
 
-/* What a batch makes lives within a step. */
+/* Blocks that depend on the batch live within a step. */
 static void tell_of_step(const struct remedy_case *given, char text[ADVICE_SIGN_BYTES])
 {
     uint64_t bytes = 0;

@@ -7,8 +7,8 @@
 #include "diagnosis/remedy.h"
 #include "harness/base/writing.h"
 
-/* What a cause says of the room that the request had.  The verdict decides which of these may be
- * said beside it: cause_may_accompany is the only place that knows. */
+/* The claim that a cause makes about the room that the request had.  The verdict decides which
+ * claims may stand beside it: only cause_may_accompany knows that. */
 enum cause_claim {
     CLAIM_ROOM = 0, /* there was room: the target refused what fits */
     CLAIM_NO_ROOM,  /* there was none: it is full, in pieces, or in the wrong place */
@@ -46,7 +46,7 @@ enum {
 /* In the order in which equally sure diagnoses are told. */
 extern const struct cause *const causes[CAUSE_COUNT];
 
-/* Whether a cause with that claim may be told of a request that had that room. */
+/* True if a cause with that claim may be reported for a request that had that room. */
 bool cause_may_accompany(enum cause_claim claim, enum evidence_room room);
 
 /* Asks every cause that may accompany the verdict; diagnoses[0..result) are those that are told,

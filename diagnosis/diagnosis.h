@@ -1,4 +1,4 @@
-/* What a cause says: how sure it is, its numbers, and one to three sentences. */
+/* The statement of one cause: how sure it is, its numbers, and one to three sentences. */
 #ifndef DIAGNOSIS_DIAGNOSIS_H
 #define DIAGNOSIS_DIAGNOSIS_H
 

@@ -251,8 +251,8 @@ static void collect_numbers(struct evidence *evidence, const struct run *run,
     }
 }
 
-/* Where nothing may move and places are assumed, the refusal shows that no piece served the
- * request, or that the allocator was wrong: there was no room, as far as anybody was told. */
+/* If nothing may move and places are assumed, the refusal shows that no piece served the request,
+ * or that the allocator was wrong.  As far as anybody was told, there was no room. */
 static enum evidence_room find_room(const struct evidence *evidence, const struct run *run)
 {
     if (!evidence_has_oom(evidence)) {

@@ -1,5 +1,5 @@
-/* All that a cause may look at: the history, the list, and every block of the host at the moment
- * that is explained. */
+/* The evidence that a cause may look at: the history, the list, and every block of the host at the
+ * moment that is explained. */
 #ifndef DIAGNOSIS_EVIDENCE_H
 #define DIAGNOSIS_EVIDENCE_H
 
@@ -25,7 +25,7 @@ struct evidence_block {
     bool waits_for_ever; /* event_op's event is lost */
 };
 
-/* Whether the explained request had room, as the verdict has it. */
+/* The room that the explained request had, according to the verdict. */
 enum evidence_room {
     ROOM_NOT_JUDGED,    /* there was no out-of-memory */
     ROOM_NONE,          /* justified */
@@ -66,7 +66,7 @@ struct evidence {
  * premature out-of-memory is judged once more, for its plan. */
 void evidence_take(const struct history *history, const struct run *run,
                    const struct verdict *verdict, struct evidence *evidence);
-/* The same of that host, whichever the verdict is on. */
+/* Does the same for the given host, whichever host the verdict is on. */
 void evidence_take_of_host(const struct history *history, const struct run *run,
                            const struct verdict *verdict, uint32_t host, struct evidence *evidence);
 void evidence_deinit(struct evidence *evidence);
@@ -74,9 +74,9 @@ void evidence_deinit(struct evidence *evidence);
 /* The name of a tag, or "tag N". */
 const char *evidence_tag_name(const struct evidence *evidence, uint8_t tag,
                               char name[SETUP_NAME_BYTES]);
-/* Whether the list is rebuilt from sums, so that nothing may be said of where blocks lie. */
+/* True if the list is rebuilt from sums, so that nothing may be said about where blocks lie. */
 bool evidence_placement_is_assumed(const struct evidence *evidence);
-/* Whether the verdict is on an out-of-memory. */
+/* True if the verdict is on an out-of-memory. */
 bool evidence_has_oom(const struct evidence *evidence);
 /* Whom an op is for: an execution is for its program. */
 uint8_t evidence_tag_of(const struct evidence *evidence, const struct op *op);

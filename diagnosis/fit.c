@@ -12,7 +12,7 @@ bool fit_has_efforts(const struct fit *fit)
     return fit->needs_region || fit->awaited_count + fit->moved_count + fit->evicted_count > 0;
 }
 
-/* Where each block lies once the plan is carried out, or GONE; the caller frees it. */
+/* Returns where each block lies once the plan is carried out, or GONE; the caller frees it. */
 static uint64_t *carry_out(const struct oom *oom, const struct proof_plan *plan)
 {
     uint64_t *places = malloc((oom->block_count + 1) * sizeof *places);
@@ -59,7 +59,7 @@ static void cut_to_region(const struct oom *oom, struct fit *fit, uint64_t *star
     *end = region_end < *end ? region_end : *end;
 }
 
-/* What is free around the address of the plan. */
+/* Measures the free range around the address of the plan. */
 static void measure_hole(const struct oom *oom, const struct proof_plan *plan, struct fit *fit)
 {
     uint64_t *places = carry_out(oom, plan);

@@ -5,8 +5,8 @@
 
 #include "harness/run/run.h"
 
-/* Where a request that was refused would have gone, by the plan of the oracle.  Efforts are what
- * the plan needs first; what the target itself did in the call is beside them. */
+/* The place where a refused request would have gone, by the plan of the oracle.  Efforts are what
+ * the plan needs first.  What the target itself did in the call stands next to them. */
 struct fit {
     uint64_t need_bytes;  /* of the block, in whole granules; 0 = the stack alone had room */
     uint64_t align_bytes; /* at least the granule */
@@ -21,7 +21,7 @@ struct fit {
 /* After a premature verdict of the run.  O(blocks) beside the plan, which is made again.  With
  * lanes nobody knows which call did what. */
 void fit_take(const struct run *run, bool has_lanes, struct fit *fit);
-/* Whether the plan awaits, moves, evicts or takes something first. */
+/* True if the plan awaits, moves, evicts or takes something first. */
 bool fit_has_efforts(const struct fit *fit);
 
 #endif

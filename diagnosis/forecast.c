@@ -8,7 +8,7 @@
 enum { POINT_COUNT_MAX = 64 };
 #define STEP_MAX 1e15 /* later steps, and more bytes, are none */
 
-/* What is in use after each op, by step; the last one may be cut off and is left out. */
+/* Collects the bytes in use after each op, by step, but for the last step: it may be cut off. */
 static struct series *take_series(const uint64_t *in_use_bytes, size_t op_count,
                                   const struct remedy_steps *steps)
 {

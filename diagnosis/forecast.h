@@ -1,4 +1,4 @@
-/* Where a list whose memory grows from step to step would run out, if it went on. */
+/* Forecasts where a list whose memory grows from step to step would run out, if it went on. */
 #ifndef DIAGNOSIS_FORECAST_H
 #define DIAGNOSIS_FORECAST_H
 
@@ -9,8 +9,8 @@
  * them. */
 enum { FORECAST_STEP_COUNT_MIN = 6, FORECAST_PART_COUNT = 32 };
 
-/* What the least that is in use in a step may be: slope more in each, value at the last step that
- * was looked at, and how far a step rises above it.  All in bytes. */
+/* A line for the least memory in use in a step: it grows by slope each step and has value at the
+ * last step that was looked at. height is how far a step rises above it.  All are in bytes. */
 struct forecast_line {
     double slope, value, height;
 };
@@ -34,8 +34,8 @@ struct forecast {
 void forecast_take(const uint64_t *in_use_bytes, size_t op_count, const struct remedy_steps *steps,
                    uint64_t capacity_bytes, struct forecast *forecast);
 
-/* What would be in use at most in that step, at least step_count, if memory were large enough: the
- * least, the median, the most.  The list grows. */
+/* Computes the peak in use in that step, which is step_count or later, if memory were large enough:
+ * the least, the median, the most.  The list grows. */
 void forecast_peak(const struct forecast *forecast, uint64_t step, uint64_t peak_bytes[3]);
 
 #endif

@@ -216,7 +216,7 @@ static void add_step(struct writing *text, const char *key, uint64_t step)
     }
 }
 
-/* Of a trial where scenario is one. */
+/* Appends one hang, with its trial unless scenario is NULL. */
 static void append_json(const struct setup *setup, const struct hang *hang, const char *scenario,
                         uint64_t trial, struct writing *text)
 {

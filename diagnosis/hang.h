@@ -7,10 +7,10 @@
 #include "harness/op/setup.h"
 #include "harness/run/hangs.h"
 
-/* Whether anything is to be told. */
+/* True if there is a hang to report. */
 bool hangs_are_there(const struct hangs *hangs);
 
-/* What became of the host that does not come: "one host ran out of memory". */
+/* Returns what became of the host that does not come: "one host ran out of memory". */
 const char *hang_cause_summary(enum hang_cause cause);
 
 /* Appends one sentence without a full stop or a new line: "host 0 and 1 wait in collective 'data 0'
@@ -21,7 +21,8 @@ void hang_append(const struct setup *setup, const struct hang *hang, struct writ
 void hangs_append(const struct setup *setup, const struct hangs *hangs, struct writing *text);
 /* A line of type "hang" for each; docs/hangs.md lists the members. */
 void hangs_append_json(const struct setup *setup, const struct hangs *hangs, struct writing *text);
-/* The same for a trial of a campaign, which each line names: merge sorts lines by that. */
+/* Appends the same for a trial of a campaign.  Each line names the trial: merge sorts lines by
+ * that. */
 void hangs_append_trial_json(const struct setup *setup, const struct hangs *hangs,
                              const char *scenario, uint64_t trial, struct writing *text);
 

@@ -1,5 +1,5 @@
-/* What a list did to its devices over time, recorded while it runs: samples at even distances, and
- * beside them the few things that samples would miss (the largest rises, the peak, who evicted
+/* Records what a list does to its devices over time, while it runs: samples at even distances, and
+ * next to them the few things that samples would miss (the largest rises, the peak, who evicted
  * what, at which ages blocks were freed).
  *
  * A history takes at most HISTORY_SAMPLE_COUNT_MAX * 5.2 KiB = 1.3 MiB of host memory for each host
@@ -18,11 +18,11 @@ enum {
     HISTORY_AGE_COUNT = 33 /* ages 0, 1, 2..3, 4..7, ... ops */
 };
 
-/* What holds during the ops [first_op, first_op of the next sample).  The bytes of a tag include
- * queued frees.  A tag's floor and top are exact for what the ops of that tag did; what ends by an
- * event alone is seen at the next op of the tag, or when the next sample begins.  In-use is that at
- * the sample's end, and without memory that was retired and fillers (SETUP_FILLER_NAME), here as
- * everywhere; what needs a walk over the blocks is that at its beginning. */
+/* The state during the ops [first_op, first_op of the next sample).  The bytes of a tag include
+ * queued frees.  A tag's floor and top are exact for what the ops of that tag did.  A change by an
+ * event alone is seen at the next op of the tag, or when the next sample begins.  In-use is taken
+ * at the sample's end, without retired memory and fillers (SETUP_FILLER_NAME), here as everywhere.
+ * Numbers that need a walk over the blocks are taken at its beginning. */
 struct history_sample {
     uint64_t first_op;
     uint64_t floor_bytes[OP_TAG_COUNT], top_bytes[OP_TAG_COUNT];
@@ -71,8 +71,8 @@ struct history {
     bool has_lanes;              /* calls overlapped: what they did is seen when they were judged */
 };
 
-/* What an op did on its host, for who has no run.  tag_bytes and tag_counts have OP_TAG_COUNT
- * places. */
+/* The effects of an op on its host, for callers that have no run. tag_bytes and tag_counts have
+ * OP_TAG_COUNT places. */
 struct history_note {
     uint32_t host, op;
     bool makes, frees,
@@ -91,7 +91,8 @@ void history_deinit(struct history *history);
 /* Takes in the last op of the run; called after each run_step(), or by a listener.  O(1), O(device
  * calls) when a program is evicted, and O(tags + blocks) once in history_host.interval ops. */
 void history_step(struct history *history, const struct run *run);
-/* The same for who has no run; ops ascend.  Holes, programs and evictions stay zero. */
+/* Does the same for callers that have no run; ops ascend.  Holes, programs and evictions stay
+ * zero. */
 void history_take(struct history *history, const struct history_note *note);
 
 /* The age class of so many ops; the youngest age of a class. */

@@ -39,9 +39,9 @@ static int compare_ops(const void *a, const void *b)
     return compare_numbers(((const struct long_life *)a)->op, ((const struct long_life *)b)->op);
 }
 
-/* Those on the host that live, and those that were freed late.  What the first cycle made, and what
- * the last whole one and the cut one behind it did, tells nothing yet.  The caller frees them;
- * NULL: there are none. */
+/* Returns the blocks on the host that still live, and those that were freed late.  It skips blocks
+ * of the first cycle, of the last whole one and of the cut one behind it: they tell nothing yet.
+ * The caller frees them; NULL: there are none. */
 static struct long_life *collect_lives(const struct cycles *cycles, const struct evidence *evidence,
                                        size_t *life_count)
 {
@@ -81,8 +81,8 @@ static size_t collect_cycles(const struct long_life *lives, size_t count, size_t
     return found;
 }
 
-/* Whether they come at even distances, until now.  What comes at random has pauses of all lengths,
- * as a cache that is not full yet. */
+/* True if the cycles come at even distances, until now.  Random ones have pauses of all lengths, as
+ * a cache has that is not full yet. */
 static bool is_even(const struct cycles *cycles, const size_t *kept, size_t count)
 {
     uint64_t *gaps = calloc(count, sizeof *gaps);
@@ -100,8 +100,8 @@ static bool is_even(const struct cycles *cycles, const size_t *kept, size_t coun
     return is_so;
 }
 
-/* Whether the second half of the cycles since the first that kept one has its share, of those that
- * kept some and of what they kept. */
+/* True if the second half of the cycles since the first that kept a block has its share, both of
+ * the cycles that kept some and of the blocks that they kept. */
 static bool is_still_coming(const struct cycles *cycles, const struct long_life *lives,
                             size_t count, const size_t *kept, const struct keeps *keeps)
 {

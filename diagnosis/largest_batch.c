@@ -15,7 +15,7 @@ static uint64_t scale(uint64_t bytes, uint64_t percent)
     return scaled < SIZE_BYTES_MAX ? scaled : SIZE_BYTES_MAX;
 }
 
-/* What is donated takes over a block of the size that it had. */
+/* True if op i is scaled.  A donation's output is, too: it takes over a block that is scaled. */
 static bool is_scaled(const struct remedy_case *given, const bool *is_load_of_steps, size_t i)
 {
     const struct op *op = &given->ops->ops[i];
@@ -46,7 +46,7 @@ void largest_batch_scale(const struct remedy_case *given, uint64_t percent, stru
     free(is_load_of_steps);
 }
 
-/* What is under way. */
+/* The state of the search. */
 struct search {
     const struct remedy_case *given;
     struct op_list scaled;

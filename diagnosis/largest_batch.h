@@ -1,5 +1,5 @@
-/* How near a job is to the largest batch that fits: what lives within a step is made larger or
- * smaller, and each size is run. */
+/* Finds how near a job is to the largest batch that fits.  It makes the blocks that live within a
+ * step larger or smaller, and runs each size. */
 #ifndef DIAGNOSIS_LARGEST_BATCH_H
 #define DIAGNOSIS_LARGEST_BATCH_H
 

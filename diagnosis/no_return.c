@@ -31,7 +31,7 @@ static uint32_t find_root(const struct op_list *ops, uint32_t op)
     return op;
 }
 
-/* What was donated keeps the range of its first name. */
+/* A block that was donated keeps the range of its first name. */
 static void keep_block(struct keeping *keeping, const struct block *block)
 {
     const uint64_t granule_bytes = keeping->contract->granule_bytes;
@@ -44,7 +44,7 @@ static void keep_block(struct keeping *keeping, const struct block *block)
         .op = root, .bytes = round_up(asked_bytes, granule_bytes) + header_bytes};
 }
 
-/* Whether a mitigation of this request may evict programs. */
+/* True if a mitigation of this request may evict programs. */
 static bool may_evict(const struct target_contract *contract, const struct op *op)
 {
     const bool is_program = op->kind == OP_LOAD || op->kind == OP_EXECUTE;

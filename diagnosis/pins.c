@@ -22,7 +22,7 @@ static bool is_placed(const struct evidence_block *block)
     return block->state != BLOCK_GONE && !block->is_absent;
 }
 
-/* Where nothing moves, every block is in the way. */
+/* True if the block is in the way.  If nothing moves, every block is. */
 static bool is_pin(const struct evidence *evidence, const struct evidence_block *block)
 {
     if (!is_placed(block)) {

@@ -10,9 +10,9 @@
 #include "harness/op/setup.h"
 #include "harness/target.h"
 
-/* What a remedy is applied to.  ops: resolved (no relative references, no fits), one lane, no
- * OP_SWITCH, and every op of it acts when the list is run with the setup (remedy_case_init checks
- * none of that).  All of it is the caller's. */
+/* The case that a remedy is applied to. ops: resolved (no relative references, no fits), one lane,
+ * no OP_SWITCH, and every op of it acts when the list is run with the setup (remedy_case_init
+ * checks none of that).  The caller owns all of it. */
 struct remedy_case {
     const struct target *target;
     const struct target_contract *contract; /* as the target gave it for the setup */
@@ -40,7 +40,7 @@ enum { REMEDY_NOTE_BYTES = 192, REMEDY_LABEL_BYTES = 64 };
 /* A variant has at most so many ops for each of the list, and REMEDY_OPS_MORE besides. */
 enum { REMEDY_OPS_FACTOR = 4, REMEDY_OPS_MORE = 1024 };
 
-/* What comes out: a variant of the list. */
+/* The result of a remedy: a variant of the list. */
 struct remedy_result {
     struct setup setup;
     struct op_list ops;
@@ -53,7 +53,7 @@ void remedy_result_deinit(struct remedy_result *result);
 bool remedy_note(struct remedy_result *result, uint64_t count, const char *none, const char *format,
                  ...) __attribute__((format(printf, 4, 5)));
 
-/* Which of its parameters are worth running. */
+/* The parameters of a remedy that are worth running. */
 enum remedy_search {
     REMEDY_EACH,    /* every one */
     REMEDY_FIRST,   /* one after the other, from the smallest change, up to the first that fits */
@@ -89,7 +89,7 @@ struct remedy {
 #include "diagnosis/remedies/list.h"
 #undef REMEDY
 
-/* Those of diagnosis/remedies/list.h, in its order; ends with NULL. */
+/* The remedies of diagnosis/remedies/list.h, in its order; ends with NULL. */
 extern const struct remedy *const remedies[];
 const struct remedy *remedy_find(const char *name); /* NULL when there is none */
 

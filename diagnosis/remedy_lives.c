@@ -20,7 +20,7 @@ bool remedy_is_request(uint8_t kind)
            kind == OP_EXECUTE;
 }
 
-/* What is counted while the list is walked. */
+/* The state of a walk over the list. */
 struct walk {
     struct remedy_lives *lives;
     const struct op_list *ops;

@@ -1,12 +1,12 @@
-/* How long the blocks and programs of a list live, from the list alone: who makes them, what names
- * them, what ends them. */
+/* Finds how long the blocks and programs of a list live, from the list alone: who makes them, what
+ * names them, what ends them. */
 #ifndef DIAGNOSIS_REMEDY_LIVES_H
 #define DIAGNOSIS_REMEDY_LIVES_H
 
 #include "harness/op/op.h"
 
-/* Of one op.  A block that is donated goes on living in the output that takes it over: all those
- * names are one life, which the first of them stands for, its root. */
+/* The life that one op makes or names.  A block that is donated goes on living in the output that
+ * takes it over.  All those names are one life, and the first of them, its root, stands for it. */
 struct remedy_life {
     uint32_t root; /* what the op makes or names: the root of that life; OP_NONE: neither, or it is
                       not there */
@@ -39,7 +39,7 @@ void remedy_lives_deinit(struct remedy_lives *lives);
 
 /* Sizes as a device takes them; saturates below 2^63. */
 uint64_t remedy_rounded(uint64_t size_bytes, uint64_t granule_bytes);
-/* Whether the kind asks for room: a buffer, an output, a donation, a program or its execution. */
+/* True if the kind asks for room: a buffer, an output, a donation, a program or its execution. */
 bool remedy_is_request(uint8_t kind);
 
 #endif

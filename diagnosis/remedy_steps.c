@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a period is looked for: from the last requests, distances to the same request before. */
+/* The search for a period tries distances from the last requests back to the same ones before. */
 enum { ANCHOR_COUNT = 32, DISTANCE_COUNT = 8, PERIODS_COMPARED = 4 };
 /* Shares in percent. */
 enum { PERIOD_PERCENT = 90, STEP_PERCENT = 75 };
@@ -55,7 +55,7 @@ static void symbols_deinit(struct symbols *symbols)
     free(symbols->ops);
 }
 
-/* Whether the count requests before `end` are, to that share, those of one period earlier. */
+/* True if the count requests before `end` match, to that share, those of one period earlier. */
 static bool is_repeated(const struct symbols *symbols, size_t end, size_t count, size_t period,
                         unsigned percent)
 {
@@ -123,7 +123,7 @@ static void mark_periods(struct markers *markers, const struct symbols *symbols,
     }
 }
 
-/* How often each program, by its tag, is executed; the first of equals wins. */
+/* Returns the program, by its tag, that is executed most often; the first of equals wins. */
 static uint64_t find_most_executed(const struct symbols *symbols)
 {
     uint64_t best = 0;

@@ -26,7 +26,7 @@ void remedy_steps_init(struct remedy_steps *steps, const struct op_list *ops,
                        const struct remedy_lives *lives);
 void remedy_steps_deinit(struct remedy_steps *steps);
 
-/* What a remedy that needs steps says when there are none. */
+/* The reason of a remedy that needs steps when there are none. */
 #define REMEDY_NO_STEPS "no step is seen: the requests of the list do not repeat"
 
 #endif

@@ -9,7 +9,7 @@
 void shortage_append(const struct shortage *shortage, struct writing *text);
 /* One line for each; nothing where there are none. */
 void shortages_append(const struct shortages *shortages, struct writing *text);
-/* The same as JSON lines of the type "shortage". */
+/* Appends the same as JSON lines of the type "shortage". */
 void shortages_append_json(const struct shortages *shortages, struct writing *text);
 
 #endif

@@ -11,7 +11,7 @@ void standstill_append(const struct setup *setup, const struct standstill *found
 /* One line for each; nothing where there are none. */
 void standstills_append(const struct setup *setup, const struct standstills *standstills,
                         struct writing *text);
-/* The same as JSON lines of the type "standstill". */
+/* Appends the same as JSON lines of the type "standstill". */
 void standstills_append_json(const struct setup *setup, const struct standstills *standstills,
                              struct writing *text);
 

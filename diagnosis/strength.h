@@ -1,4 +1,4 @@
-/* How sure a cause is, by what it saw: a measured frequency wherever it was measured. */
+/* Defines how sure a cause is, by what it saw: a measured frequency wherever it was measured. */
 #ifndef DIAGNOSIS_STRENGTH_H
 #define DIAGNOSIS_STRENGTH_H
 

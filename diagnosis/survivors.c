@@ -105,9 +105,9 @@ static uint64_t sum_counts(const uint64_t *counts, uint32_t first, uint32_t end)
     return sum;
 }
 
-/* As if at least so many windows had equal shares.  A random walk leaves what it made when it last
- * came up, in clumps; so where the floor does not speak for a leak, half of all windows since the
- * first must have their share. */
+/* True if the blocks spread as evenly as if at least so many windows had equal shares.  A random
+ * walk leaves clumps of blocks from when it last came up.  So half of all windows since the first
+ * must have their share, unless the floor rises, which speaks for a leak. */
 static bool is_even(const uint64_t *counts, uint64_t count, bool floor_rises)
 {
     uint64_t squares = 0;
@@ -123,8 +123,8 @@ static bool is_even(const uint64_t *counts, uint64_t count, bool floor_rises)
     return count * count >= squares * least;
 }
 
-/* Of what comes at a steady rate the halves have equal shares, up to 2.5 times the root of the
- * count between them. */
+/* True if fewer come in the second half.  At a steady rate both halves have equal shares, up to 2.5
+ * times the root of the count between them. */
 static bool is_getting_rarer(const uint64_t *counts, uint64_t count)
 {
     const uint64_t second = sum_counts(counts, SURVIVORS_WINDOW_COUNT / 2, SURVIVORS_WINDOW_COUNT);
@@ -133,7 +133,7 @@ static bool is_getting_rarer(const uint64_t *counts, uint64_t count)
            (first - second) * (first - second) * 4 > count * 25;
 }
 
-/* Of what comes at a steady rate as much comes after the windows, for their length, as in them. */
+/* True if blocks still come: at a steady rate, after the windows as often as in them. */
 static bool is_still_coming(const struct survivors *survivors, const uint64_t *counts,
                             uint64_t count)
 {

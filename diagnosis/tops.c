@@ -104,7 +104,7 @@ static size_t quarter_of(const struct tops *tops)
     return (tops->group_count + 3) / 4;
 }
 
-/* By how much more the last quarter has than the first. */
+/* Returns by how much more the last quarter has than the first. */
 static uint64_t find_rise(const struct tops *tops, uint64_t rows[][OP_TAG_COUNT], uint8_t tag)
 {
     const size_t quarter = quarter_of(tops);
@@ -113,8 +113,8 @@ static uint64_t find_rise(const struct tops *tops, uint64_t rows[][OP_TAG_COUNT]
     return last > first ? last - first : 0;
 }
 
-/* Where the floor rises with the top, what is there longer piles up, and no step needs more: so
- * tops are above the floor here. */
+/* Judges the tops above the floor.  If the floor rises with the top, older blocks pile up, and no
+ * step needs more. */
 static void judge_tag(const struct evidence *evidence, struct tops *tops, uint8_t tag,
                       struct rising_tops *all)
 {
@@ -154,7 +154,7 @@ bool cycles_find_rising_tops(const struct cycles *cycles, const struct evidence 
     return rising->rise_bytes > 0;
 }
 
-/* What groups [first, group_count) say of the tag's floor: each is what it falls back to there. */
+/* Judges the tag's floor, the least that it falls back to, in groups [first, group_count). */
 static struct rising_floor judge_floor(const struct tops *tops, uint8_t tag, size_t first)
 {
     const uint64_t begin = tops->floor_bytes[first][tag];

@@ -15,11 +15,11 @@ enum { OPS_EXACT_MAX = 20000, CAPACITY_PARTS = 4096 };
 /* Each tag, and all of them together; no remedy has more. */
 enum { PARAMETER_COUNT_MAX = OP_TAG_COUNT + 1 };
 
-/* So many ops are run in all: minutes.  What is beyond is not tried, and its row says so. */
+/* At most so many ops run in all: minutes.  Rows beyond that are not tried, and say so. */
 #define OPS_RUN_MAX ((uint64_t)1 << 26)
 #define NOT_TRIED "not tried: all variants together may run at most 67 million ops"
 
-/* What is under way. */
+/* The state of a search for what would fit. */
 struct trying {
     const struct remedy_case *given;
     const struct what_if_wish *wish;
@@ -45,7 +45,7 @@ static void report_row(const struct trying *trying, const struct what_if_row *ro
     }
 }
 
-/* Of a list that grows it is worth knowing until when it would fit. */
+/* Runs the variant.  If the list grows, the row also tells until when it would fit. */
 static void measure_row(struct trying *trying, struct what_if_row *row)
 {
     struct forecast forecast = {0};
@@ -103,7 +103,7 @@ static void mark_smallest(struct what_if *what_if)
     what_if->rows[what_if->count - 1].is_smallest = true;
 }
 
-/* Whether it fits; *best is the row of the last that did. */
+/* True if the variant fits; *best is the row of the last that did. */
 static bool is_met(struct trying *trying, const struct remedy *remedy, uint64_t parameter,
                    struct what_if_row *best)
 {

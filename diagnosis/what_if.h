@@ -21,7 +21,7 @@ struct what_if {
     bool has_lanes;  /* they were left out: one client makes all calls in the order of the list */
 };
 
-/* What is wanted beside the table. */
+/* The caller's wishes, in addition to the table. */
 struct what_if_wish {
     /* Told of each variant that was run, after it was; setup and ops are valid for the call.  NULL:
      * nobody is. */

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* How each op ended, while the list is run. */
+/* Records how each op ended, while the list is run. */
 struct answers {
     bool *is_done;    /* by op: it acted, and was not refused for want of memory or as invalid */
     bool *has_failed; /* by op: the device refused it something */
@@ -52,8 +52,8 @@ static bool note_answer(struct answers *answers, const struct run *run,
     return !breaks;
 }
 
-/* Whether a later op names what op `chosen` asked for.  Where later ops count in what is live,
- * nobody can say. */
+/* True if a later op names what op `chosen` asked for.  False if a later op counts in live blocks:
+ * then nobody can tell. */
 static bool is_granted_elsewhere(const struct op_list *ops, uint32_t chosen)
 {
     bool is_named = false;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Whether an out-of-memory was justified is not asked here: a variant that runs out does not fit,
+/* Nobody asks here whether an out-of-memory was justified: a variant that runs out does not fit,
  * and that is all. */
 enum { SEARCH_NODES_MAX = 20000 };
 
@@ -44,7 +44,7 @@ static uint64_t count_free(const struct model *model, uint64_t in_use_bytes)
     return model_capacity_bytes(model) - model_retired_bytes(model) - in_use_bytes;
 }
 
-/* What the fullest host holds after the op. */
+/* Notes how much the fullest host holds after the op. */
 static void note_growth(struct watch *watch, const struct run *run, uint8_t host,
                         uint64_t in_use_bytes)
 {
@@ -175,7 +175,7 @@ static size_t measure(const struct target *target, const struct setup *setup,
         snprintf(row->note, sizeof row->note, "%.*s", REMEDY_NOTE_BYTES - 1, reason);
         return 0;
     }
-    /* Of a list that uses nothing it is the beginning. */
+    /* If the list uses nothing, the tightest moment is its beginning. */
     struct watch watch = {.row = row,
                           .is_tightest = true,
                           .filler_tag = setup_filler_tag(setup),

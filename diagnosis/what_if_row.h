@@ -1,11 +1,11 @@
-/* How one variant of a list ran: a row of the table of diagnosis/what_if.h. */
+/* Describes how one variant of a list ran: a row of the table of diagnosis/what_if.h. */
 #ifndef DIAGNOSIS_WHAT_IF_ROW_H
 #define DIAGNOSIS_WHAT_IF_ROW_H
 
 #include "diagnosis/advice.h"
 #include "harness/run/run.h"
 
-/* How a variant ended. */
+/* The way a variant ended. */
 enum what_if_end {
     WHAT_IF_FITS, /* no out-of-memory and no broken promise, those after the last op included */
     WHAT_IF_NO_MEMORY,     /* an out-of-memory at failed_op */
@@ -44,7 +44,7 @@ void what_if_advice(const struct setup *setup, const struct what_if_row *row,
 /* headroom_bytes; 0 when it does not fit. */
 uint64_t what_if_headroom_bytes(const struct what_if_row *row);
 
-/* How it went with the list that the variants start from. */
+/* The outcome of the list that the variants start from. */
 enum what_if_result {
     WHAT_IF_DONE,
     WHAT_IF_PROMISE_BROKE, /* the first thing that goes wrong in the list is no out-of-memory:

@@ -5,7 +5,7 @@
 #include "diagnosis/forecast.h"
 #include "diagnosis/what_if_row.h"
 
-/* What came of the remedy of one cause. */
+/* The outcome of the remedies of one cause. */
 struct what_if_answer {
     const struct remedy *remedy;
     bool is_tried;          /* row and forecast say how it went; otherwise row.note says why not */
@@ -30,7 +30,7 @@ void what_if_trial_destroy(struct what_if_trial *trial);
 bool what_if_trial_answer(struct what_if_trial *trial, const struct remedy *const *remedies,
                           const uint8_t *tag, struct what_if_answer *answer);
 
-/* Of the list as it is.  False: the bound does not allow to run it. */
+/* Forecasts the list as it is.  False: the bound does not allow to run it. */
 bool what_if_trial_forecast(struct what_if_trial *trial, struct forecast *forecast);
 
 #endif

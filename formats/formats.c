@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By which formats a log reaches the importers. */
+/* The formats by which a log reaches the importers. */
 struct import_formats {
     const struct format *recognised;                                    /* NULL: none did */
     const struct format *(*recognise)(const char *text, size_t length); /* NULL: it was named */
@@ -31,9 +31,9 @@ static bool is_within_logs(const struct format *format)
     return false;
 }
 
-/* Whether a story may be told of a text that this format recognised (NULL: none did).  Of traces
- * there is none: JSON is a log only where it wraps one, and so is nothing that has a NUL near its
- * beginning.  length > 0. */
+/* True if a story may be told of a text that this format recognised (NULL: none did).  Traces have
+ * none: JSON is a log only where it wraps one.  A text with a NUL near its beginning has none
+ * either. length > 0. */
 static bool may_be_log(const char *text, size_t length, const struct format *format)
 {
     const size_t looked_at = length < 4096 ? length : 4096;
@@ -298,7 +298,7 @@ static enum import_result import_input(const struct import_input *input, const c
     return result == IMPORT_OK ? check_ops(import, error) : result;
 }
 
-/* With the options, but without the text. */
+/* Returns an input with the options, but without the text. */
 static struct import_input input_of(const struct import_options *options)
 {
     static const struct setup nothing; /* all empty */

@@ -6,13 +6,13 @@
 #include "formats/common/import.h"
 #include "formats/log/log_story.h"
 
-/* What the user fixed.  Zero-initialise, then set. */
+/* The settings that the user fixed.  Zero-initialise, then set. */
 struct import_options {
     /* Non-empty fields win over what the text says or the format would assume: chip,
      * capacity_bytes, granule_bytes, target ("" = not fixed), options.  NULL: nothing is fixed. */
     const struct setup *fixed;
-    /* Of request traces (formats/generic/azure_llm.c), which do not say them; 0 = a default, which
-     * the notes name. */
+    /* Both are for request traces (formats/generic/azure_llm.c), which do not give them; 0 = a
+     * default, which the notes name. */
     uint64_t kv_bytes_per_token, kv_tokens_per_second;
     /* Formats that have them set import->stacks, which takes time and memory. */
     bool with_stacks;
@@ -37,8 +37,8 @@ enum import_result import_text(const char *text, size_t length, const char *form
                                const struct import_options *options, struct import *import,
                                struct import_error *error);
 
-/* The same for a file ("-": standard input): plain, gzip or zstd (told apart by content), up to
- * IMPORT_BYTES_MAX bytes of text. */
+/* Does the same for a file ("-": standard input): plain, gzip or zstd (told apart by content), up
+ * to IMPORT_BYTES_MAX bytes of text. */
 #define IMPORT_BYTES_MAX ((size_t)64 << 30)
 enum import_result import_file(const char *path, const char *format_name,
                                const struct import_options *options, struct import *import,
@@ -54,8 +54,8 @@ enum import_result import_text_and_log(const char *text, size_t length, const ch
 enum import_result import_file_and_log(const char *path, const char *format_name,
                                        const struct import_options *options, struct import *import,
                                        struct log_story *story, struct import_error *error);
-/* The same for a directory whose files are one log (formats/log/log_files.h). IMPORT_INCOMPLETE:
- * none of them tells of a failure, or of waiting. */
+/* Does the same for a directory whose files are one log (formats/log/log_files.h).
+ * IMPORT_INCOMPLETE: none of them tells of a failure, or of waiting. */
 enum import_result import_directory_and_log(const char *path, const char *format_name,
                                             const struct import_options *options,
                                             struct import *import, struct log_story *story,

@@ -69,8 +69,8 @@ static const struct evidence_block *find_older(const struct set *set, size_t spl
     return NULL;
 }
 
-/* Whether the block comes behind something else than the blocks of the set: a pause of the set in
- * which what lives fell. */
+/* True if a cycle ended between the block and the one before it in the set: the set paused, and
+ * memory in use fell meanwhile. */
 static bool is_behind_cycle(const struct cycles *cycles, const struct set *set, size_t i)
 {
     return cycles_find(cycles, set->blocks[i]->op) > cycles_find(cycles, set->blocks[i - 1]->op);
@@ -111,8 +111,8 @@ static struct copy follow_copy(const struct evidence *evidence, const struct cyc
     return copy;
 }
 
-/* Whether what begins the copy was made in this order before, behind what is copied, and lived
- * together: then each step does so. */
+/* True if blocks like the beginning of the copy were made in this order before, after the copied
+ * ones, and lived together: then each step does so. */
 static bool is_usual(const struct evidence *evidence, const struct set *set,
                      const struct copy *copy)
 {
@@ -175,8 +175,8 @@ static void describe_copy(const struct evidence *evidence, const struct set *set
         copy->old_count, size_text_of(copy->old_bytes).text, copy->last_old_op);
 }
 
-/* Whether the copy comes behind a long pause of its kind: what came in between, again and again, is
- * a set that grows. */
+/* True if the copy follows a long pause of its kind: what came in between, again and again, is a
+ * set that grows. */
 static bool is_behind_pause(const struct cycles *cycles, const struct set *set,
                             const struct copy *copy)
 {

@@ -31,8 +31,8 @@ static void describe_growth(const struct evidence *evidence, uint8_t tag, const 
         trend->z_order, first->counts[tag], last->counts[tag]);
 }
 
-/* Whether its blocks became more rather than larger, which a cache does that takes in more than it
- * gives back. */
+/* True if the tag got more blocks rather than larger ones.  A cache does that when it takes in more
+ * than it releases. */
 static bool has_more_blocks(const struct evidence *evidence, uint8_t tag, const struct trend *trend)
 {
     const struct history_host *host = &evidence->history->hosts[evidence->host];

@@ -13,8 +13,8 @@ enum {
     OWN_DIVISOR = 8         /* the op that made the event takes at most this share of what waits */
 };
 
-/* What the op that made the event works on: an op on blocks of its own size would be no small one.
- */
+/* Returns the size that the op which made the event works on: an op on blocks of its own size would
+ * not be small. */
 static uint64_t find_own_bytes(const struct evidence *evidence, uint32_t event_op)
 {
     const struct op *op = &evidence->ops->ops[event_op];

@@ -30,8 +30,8 @@ static uint64_t find_in_use_before(const struct evidence *evidence, uint32_t hos
     return in_use > own ? in_use - own : 0;
 }
 
-/* What the middle one of the other hosts had in use before it was asked the same; the upper of two.
- */
+/* Returns the median of what the other hosts had in use before the same request, the upper of two
+ * middle values. */
 static uint64_t find_median_of_others(const struct evidence *evidence)
 {
     uint64_t bytes[OP_HOST_COUNT_MAX];

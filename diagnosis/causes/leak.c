@@ -12,7 +12,7 @@ enum {
     STEP_COUNT_MANY = 256   /* no model has so many layers that one step looks like these */
 };
 
-/* Of the tag that is told: what the steps kept, what piles up over the list, or both. */
+/* The finding for one tag: what the steps kept, what piles up over the list, or both. */
 struct finding {
     uint8_t tag;
     bool is_kept, is_piled;
@@ -122,16 +122,16 @@ static bool is_worse(const struct leak_pile *one, const struct leak_pile *other)
     return one->survivors.bytes > other->survivors.bytes;
 }
 
-/* Whether the steps since then left more behind than each swings: a forward pass keeps what its
- * layers made, and initialisation what it makes for each tensor. */
+/* True if the steps since then left more behind than each swings.  One step does so: a forward pass
+ * keeps what its layers made, and initialisation what it makes for each tensor. */
 static bool is_one_step(const struct cycles *cycles, uint32_t first_op, uint64_t bytes)
 {
     const uint64_t steps = cycles_count_steps(cycles, cycles_find(cycles, first_op));
     return steps < STEP_COUNT_MANY && bytes / (steps + 1) > cycles->swings.swing_bytes;
 }
 
-/* What piles up over the whole list; enough steps since its first block must be seen, lest it is
- * one step's. */
+/* True if blocks pile up over the whole list.  Enough steps since the first block must be seen,
+ * otherwise one step might have made them all. */
 static bool is_piled(const struct evidence *evidence, const struct cycles *cycles, uint8_t tag,
                      struct survivors survivors[SURVIVORS_PART_COUNT][OP_TAG_COUNT],
                      struct leak_pile *pile)
@@ -146,7 +146,7 @@ static bool is_piled(const struct evidence *evidence, const struct cycles *cycle
             !is_one_step(cycles, pile->survivors.first_op, pile->survivors.bytes));
 }
 
-/* What the steps kept, where they are few: over many, what is left behind piles up. */
+/* True if steps kept blocks.  Over many steps that counts only beside a pile: leftovers pile up. */
 static bool is_kept(const struct cycles *cycles, const struct keeps *keeps, bool is_alone)
 {
     const bool are_few = !cycles->are_many && cycles_count_steps(cycles, 0) < STEP_COUNT_ENOUGH;
@@ -161,7 +161,7 @@ static bool is_replaced(const struct cycles *cycles, const struct long_lives *li
            lives->freed_count * FREED_DIVISOR > lives->live_count;
 }
 
-/* What piles up comes before what steps keep. */
+/* A finding that piles up counts as worse than one that steps keep. */
 static bool is_worse_finding(const struct finding *one, const struct finding *other)
 {
     if (one->is_piled != other->is_piled) {

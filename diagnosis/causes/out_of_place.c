@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-/* What the block of the request needs; align_bytes is 1 if any place will do. */
+/* The size and alignment that the request needs; align_bytes is 1 if any place will do. */
 struct need {
     uint64_t size_bytes, align_bytes;
 };
@@ -31,7 +31,7 @@ static bool has_room(const struct need *need, uint64_t start, uint64_t end)
     return at <= end && need->size_bytes <= end - at;
 }
 
-/* Whether a hole has the size at a multiple of the alignment. */
+/* True if a hole has room for the size at a multiple of the alignment. */
 static bool has_aligned_room(const struct evidence *evidence, const struct need *need)
 {
     uint64_t end = evidence->stack_bytes;

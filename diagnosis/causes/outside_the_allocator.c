@@ -30,8 +30,8 @@ static void add_blocks(const struct evidence *evidence, struct outside *outside)
     }
 }
 
-/* Where nothing moves, what is free elsewhere does not count; where holes are assumed, none does.
- */
+/* If nothing moves, free memory outside the largest hole does not count.  If holes are assumed, no
+ * free memory counts. */
 static uint64_t find_missing(const struct evidence *evidence)
 {
     if (evidence_placement_is_assumed(evidence)) {

@@ -6,7 +6,7 @@
 
 /* The verdict proves it. */
 
-/* Of so much free beyond the request, no rounding and no search for a near fit is the reason. */
+/* With this much free beyond the request, neither rounding nor a near-fit search is the reason. */
 enum { FAR_MORE_FACTOR = 4 };
 
 /* Which defect the numbers point to.  Each is known of real allocators. */
@@ -187,7 +187,7 @@ static void describe_efforts(const struct evidence *evidence, struct diagnosis *
 
 /* --- the placement --- */
 
-/* What is left to do first, each behind its word. */
+/* Lists what the target must do first, each step after its own separator. */
 static void describe_plan(const struct fit *fit, struct diagnosis *diagnosis)
 {
     const char *separator = " after";

@@ -2,7 +2,7 @@
 #include "diagnosis/strength.h"
 #include "harness/op/rounding.h"
 
-/* By the contract that the run holds the target to: that of the list, if it has one. */
+/* Returns the rounding that the run holds the target to: the list's, if it has one. */
 static const struct target_rounding *find_rounding(const struct evidence *evidence)
 {
     return evidence->setup->has_rounding ? &evidence->setup->rounding

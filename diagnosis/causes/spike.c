@@ -25,7 +25,7 @@ static const struct evidence_block *find_block(const struct evidence *evidence, 
     return NULL;
 }
 
-/* Whether it rose by half as much before, after the beginning. */
+/* True if memory rose by at least half as much before, after the beginning. */
 static bool is_usual(const struct evidence *evidence, const struct history_rise *rise)
 {
     const struct history_host *host = &evidence->history->hosts[evidence->host];

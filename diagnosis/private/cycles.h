@@ -13,19 +13,19 @@ struct cycles {
                       the list: there are many steps, whatever hides their rises and falls */
 };
 
-/* Of evidence->host, from the list alone.  O(ops). */
+/* Reads the cycles of evidence->host, from the list alone.  O(ops). */
 void cycles_init(struct cycles *cycles, const struct evidence *evidence);
 void cycles_deinit(struct cycles *cycles);
 
 /* The cycle in which the op lies: 0 before the first end, count behind the last.  O(log count). */
 size_t cycles_find(const struct cycles *cycles, uint64_t op);
-/* How many steps the cycles [first, count) are: cautious, never more than there are cycles. */
+/* Counts the steps in the cycles [first, count): cautious, never more than there are cycles. */
 uint64_t cycles_count_steps(const struct cycles *cycles, size_t first);
 
 /* settled_count alone.  O(ops). */
 uint64_t cycles_settled_steps(const struct evidence *evidence);
 
-/* Which blocks the cycles left behind, of one tag or of one tag and size. */
+/* The blocks that the cycles left behind, of one tag or of one tag and size. */
 struct keeps {
     uint8_t tag;
     uint64_t least_bytes, most_bytes; /* of one block */
@@ -36,17 +36,17 @@ struct keeps {
     uint64_t freed_count; /* of its kind, freed two cycles later or after more */
 };
 
-/* Of each tag the kind of which most bytes were left behind, again and again: by at least
+/* Finds, for each tag, the kind that left most bytes behind, again and again: by at least
  * KEEPS_CYCLE_COUNT_MIN cycles and one in eight, at even distances until now, at a steady rate,
- * while few of its kind were freed so late.  What the first cycle made is initialisation.
+ * while few of its kind were freed so late.  Blocks of the first cycle count as initialisation.
  * count 0: none.  O(ops log ops). */
 enum { KEEPS_CYCLE_COUNT_MIN = 5 };
 void cycles_find_keeps(const struct cycles *cycles, const struct evidence *evidence,
                        struct keeps keeps[OP_TAG_COUNT]);
 
-/* Of each tag, the blocks that outlasted the step after their own: those that live, and those that
- * were freed then.  What the first cycle made and what the last one did does not count.  O(ops log
- * ops). */
+/* Counts, for each tag, the blocks that outlasted the step after their own: those that live, and
+ * those that were freed then.  Blocks that the first cycle made, and what the last one did, do not
+ * count.  O(ops log ops). */
 struct long_lives {
     uint64_t live_count, freed_count;
 };

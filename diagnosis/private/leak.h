@@ -1,5 +1,5 @@
-/* What leak, growing_set and still_growing need: the trend of a tag, what piles up, and how long a
- * step is. */
+/* Helpers of leak, growing_set and still_growing: the trend of a tag, the blocks that pile up, and
+ * the length of a step. */
 #ifndef DIAGNOSIS_PRIVATE_LEAK_H
 #define DIAGNOSIS_PRIVATE_LEAK_H
 
@@ -9,12 +9,12 @@
 
 /* The chance that a trend is seen in any tag of a list without one. */
 #define LEAK_ALPHA 0.001
-/* Of a shorter list no leak is told. */
+/* A shorter list reports no leak. */
 enum { LEAK_OP_COUNT_MIN = 128, LEAK_FLOOR_COUNT_MIN = 64 };
 
-/* Whether the tag ever held something on the host. */
+/* True if the tag ever held something on the host. */
 bool leak_has_tag(const struct evidence *evidence, int tag);
-/* How many tags did. */
+/* Returns how many tags did. */
 uint32_t leak_tag_count(const struct evidence *evidence);
 /* The trend of the tag's floors, alpha divided by the number of tags.  trend is as trend_test()
  * says. */
@@ -26,14 +26,14 @@ struct leak_pile {
     enum trend_answer answer;
     struct trend trend;
 };
-/* Whether blocks of the tag pile up; survivors[i][tag] is of survivors_parts[i]. */
+/* True if blocks of the tag pile up; survivors[i][tag] belongs to survivors_parts[i]. */
 bool leak_piles_up(const struct evidence *evidence, uint8_t tag, uint32_t tag_count,
                    struct survivors survivors[SURVIVORS_PART_COUNT][OP_TAG_COUNT],
                    struct leak_pile *pile);
-/* All of them; the caller frees it. */
+/* Returns the survivors of all tags, for each of survivors_parts; the caller frees them. */
 struct survivors (*leak_survivors(const struct evidence *evidence))[OP_TAG_COUNT];
-/* Whether something was freed or executed in at least 12 of 16 equal parts of the list: where
- * nothing ever is, the list only fills the device, and what grows is no leak. */
+/* True if something was freed or executed in at least 12 of 16 equal parts of the list.  Without
+ * that, the list only fills the device, and growth is no leak. */
 bool leak_life_goes_on(const struct evidence *evidence);
 /* Executions from first_op on and before end_op; 0 when there are so few that they are no steps. */
 uint64_t leak_step_count(const struct evidence *evidence, uint64_t first_op, uint64_t end_op);

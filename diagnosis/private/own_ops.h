@@ -18,11 +18,11 @@ struct own_ops {
 void own_ops_init(struct own_ops *own, const struct evidence *evidence); /* O(ops log ops) */
 void own_ops_deinit(struct own_ops *own);
 
-/* Which one of them the op is; OWN_OP_NONE: it is of another host.  O(log count). */
+/* Returns the place of the op among them; OWN_OP_NONE: it is of another host.  O(log count). */
 size_t own_ops_find(const struct own_ops *own, uint32_t op);
 
-/* By how much the i-th of them changes what lives: what it allocates, or less what it frees.  *tag:
- * that of the block, or of the op.  The op that is explained allocates nothing. */
+/* Returns by how much the i-th of them changes what lives: what it allocates, or less what it
+ * frees. *tag: that of the block, or of the op.  The op that is explained allocates nothing. */
 int64_t own_ops_change(const struct own_ops *own, const struct evidence *evidence, size_t i,
                        uint8_t *tag);
 

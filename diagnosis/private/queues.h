@@ -1,4 +1,4 @@
-/* Which queued frees wait for one event. */
+/* Finds the queued frees that wait for one event. */
 #ifndef DIAGNOSIS_PRIVATE_QUEUES_H
 #define DIAGNOSIS_PRIVATE_QUEUES_H
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* What has been enqueued since the last drain. */
+/* The events that were enqueued since the last drain. */
 struct drain {
     uint64_t delay_ns; /* after which all of it is done, but for what is lost */
     uint32_t *lost; /* lost_count events that no time completes, by old number; some were completed
@@ -26,7 +26,7 @@ void drain_deinit(struct drain *drain);
 
 /* Takes in op number i of the old list, which was written. */
 void drain_note(struct drain *drain, const struct op_list *from, uint32_t i);
-/* Whether op i completes an event that a drain completed before: there is nothing left for it to
+/* True if op i completes an event that a drain completed before: nothing is left for it to
  * do. */
 bool drain_makes_needless(const struct drain *drain, const struct op_list *from, uint32_t i);
 /* Appends the ops of a drain, none when nothing was enqueued: time passes until every delay is

@@ -15,7 +15,7 @@ bool remedy_option_parameter(const struct remedy_case *given, const char *key, s
 bool remedy_option_apply(const struct remedy_case *given, const char *key, const char *value,
                          struct remedy_result *result);
 
-/* The same for options that are no or yes, the parameter 0 or 1. */
+/* These do the same for options that are no or yes, the parameter 0 or 1. */
 bool remedy_flag_parameter(const struct remedy_case *given, const char *key, bool current,
                            size_t index, uint64_t *parameter, char note[REMEDY_NOTE_BYTES]);
 void remedy_flag_label(const struct remedy_case *given, uint64_t parameter,

@@ -1,4 +1,4 @@
-/* What was retired lies on the device that the list is from: a remedy that takes another device
+/* Retired memory lies on the device that the list is from: a remedy that takes another device
  * leaves it out. */
 #ifndef DIAGNOSIS_PRIVATE_REMEDY_RETIRED_H
 #define DIAGNOSIS_PRIVATE_REMEDY_RETIRED_H

@@ -5,7 +5,7 @@
 
 #include "diagnosis/remedy.h"
 
-/* What a change of sizes makes of the list. */
+/* A list whose sizes are changed, and how much the changes save. */
 struct remedy_sizes {
     struct op_list *ops;
     uint64_t granule_bytes;
@@ -31,9 +31,9 @@ void remedy_sizes_settle(struct remedy_sizes *sizes, const struct remedy_lives *
 bool remedy_sizes_divide_steps(struct remedy_sizes *sizes, const struct remedy_case *given,
                                uint64_t n, const bool is_left[OP_TAG_COUNT]);
 
-/* By op: whether it is a load whose program is executed in more than one step.  The caller frees
- * it.
- */
+/* Returns by op: true if it is a load whose program is
+ * executed in more than one step.  The caller frees
+ * it. */
 bool *remedy_sizes_loads_of_steps(const struct remedy_case *given);
 
 /* Says how many sizes were changed, `what` to, and what that saves.  False: none was, and the note

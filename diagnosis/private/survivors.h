@@ -1,12 +1,12 @@
-/* Which blocks outlive everything else: of each tag, when those that are still there were made, and
- * how many of their kind were freed at such an age. */
+/* Finds the blocks that outlive everything else: for each tag, when those that are still there were
+ * made, and how many of their kind were freed at such an age. */
 #ifndef DIAGNOSIS_PRIVATE_SURVIVORS_H
 #define DIAGNOSIS_PRIVATE_SURVIVORS_H
 
 #include "diagnosis/evidence.h"
 
 enum { SURVIVORS_WINDOW_COUNT = 32, SURVIVORS_PART_COUNT = 3 };
-/* What share of the list makes a block old, tried in this order: one in so many. */
+/* The share of the list that makes a block old, one in so many, tried in this order. */
 extern const uint32_t survivors_parts[SURVIVORS_PART_COUNT];
 
 /* The list until now is [0, op_count).  A block is old when it was made at least old_age ops ago:
@@ -24,7 +24,7 @@ struct survivors {
     uint64_t old_death_count; /* of the tag, made at any time, freed at age old_age or later */
 };
 
-/* Of each tag the blocks on evidence->host that nobody freed.  O(tags + blocks). */
+/* Collects, for each tag, the blocks on evidence->host that nobody freed.  O(tags + blocks). */
 void survivors_take(const struct evidence *evidence, uint32_t part,
                     struct survivors survivors[OP_TAG_COUNT]);
 

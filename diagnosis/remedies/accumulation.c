@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether the name has the word in it, in small letters. */
+/* True if the tag's name contains the word, in small letters. */
 static bool has_word(const struct setup *setup, uint8_t tag, const char *word)
 {
     return strstr(setup->tags[tag], word) != NULL;
@@ -21,8 +21,8 @@ static bool is_parameter_tag(const struct setup *setup, uint8_t tag)
     return has_word(setup, tag, "param") || has_word(setup, tag, "weight");
 }
 
-/* Whether op i makes a block that is there when the steps begin and outlives at least two of them.
- */
+/* True if op i makes a block that exists when the steps begin and outlives at least two of
+ * them. */
 static bool is_outliving_steps(const struct remedy_case *given, uint32_t i)
 {
     const struct remedy_life *life = &given->lives.lives[i];
@@ -32,7 +32,7 @@ static bool is_outliving_steps(const struct remedy_case *given, uint32_t i)
            (life->end == OP_NONE || (steps->count > 2 && life->end > steps->bounds[2]));
 }
 
-/* Where tags say what the parameters are, only those count. */
+/* True if tags name the parameters: then only blocks of such tags count. */
 static bool has_named_parameters(const struct remedy_case *given)
 {
     for (uint32_t i = 0; i < given->steps.bounds[0]; i++) {

@@ -17,7 +17,7 @@ static bool is_request(const struct op *op, uint8_t tag)
     return (op->kind == OP_ALLOC || op->kind == OP_OUTPUT) && op->tag == tag;
 }
 
-/* What a tag asks for and has in the first ops of the list. */
+/* The requests and the live blocks of one tag in the first ops of the list. */
 struct extent {
     uint64_t most_bytes; /* of one request */
     uint64_t live_count, most_count;
@@ -54,7 +54,7 @@ static struct extent measure(const struct remedy_case *given, uint8_t tag, size_
     return extent;
 }
 
-/* How much of the tag is live at most in each quarter of the list. */
+/* Finds how much of the tag is live at most in each quarter of the list. */
 static void find_tops(const struct remedy_case *given, uint8_t tag, uint64_t tops[QUARTER_COUNT])
 {
     const size_t count = given->ops->count;
@@ -66,8 +66,8 @@ static void find_tops(const struct remedy_case *given, uint8_t tag, uint64_t top
     }
 }
 
-/* By how much the tag outgrew what it had in the first half; 0: it did not grow in each quarter
- * after that, hardly ever asks, or nearly nothing is freed in the list, which only fills then. */
+/* Counts how far the tag outgrew its first half. 0: it did not grow in each quarter after that,
+ * hardly ever asks, or nearly nothing is freed in the list, which only fills then. */
 static uint64_t count_growth(const struct remedy_case *given, uint8_t tag)
 {
     uint64_t request_count = 0;

@@ -23,14 +23,14 @@ struct gap {
     uint32_t from, to;
 };
 
-/* Whether the parameter speaks of the tag. */
+/* True if the parameter selects the tag. */
 static bool is_meant(const struct remedy_case *given, uint64_t parameter, uint8_t tag)
 {
     return parameter == ALL_NAMED ? given->named_tags != NULL && given->named_tags[tag]
                                   : parameter == tag;
 }
 
-/* What a tag's blocks of the steps could give back: bytes times ops. */
+/* The memory that a tag's blocks of the steps could release: bytes times ops. */
 struct tag_gain {
     uint64_t gain;
     uint8_t tag;
@@ -150,7 +150,7 @@ static void checkpointing_label(const struct remedy_case *given, uint64_t parame
     }
 }
 
-/* What is done at an op: the block (its first op) that is given back after it, or made again before
+/* The deeds at each op: the block (its first op) that is released after it, or made again before
  * it; OP_NONE. */
 struct deeds {
     uint32_t *given_back, *made_again;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the list has of the memory that a chip keeps to itself: it begins with that. */
+/* Returns how much of the memory that a chip reserves is in the list: the list begins with it. */
 static uint64_t find_reserved_bytes(const struct remedy_case *given)
 {
     const unsigned tag = setup_tag_named(given->setup, SETUP_RESERVED_NAME);
@@ -22,7 +22,7 @@ static uint64_t find_chip_capacity(const struct remedy_case *given, const struct
     return (chip->capacity_bytes + find_reserved_bytes(given)) / granule * granule;
 }
 
-/* Whether chips[i] comes before chips[k]: larger devices before smaller ones, and the nearest of
+/* True if chips[i] comes before chips[k]: larger devices before smaller ones, and the nearest of
  * each first. */
 static bool is_nearer(const struct remedy_case *given, size_t i, size_t k)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* By op. */
+/* The pairs of frees and outputs, by op. */
 struct pairs {
     uint32_t *donor_free; /* of outputs: the free whose block it takes over; OP_NONE */
     bool *is_taken;       /* of frees: it becomes part of a donation */
@@ -34,8 +34,8 @@ static bool has_outputs(const struct op_list *ops)
     return false;
 }
 
-/* Whether anything but its free names the life between the output and the free, or after the free:
- * then the input is still needed; or whether it has external references there. */
+/* True if the input is still needed: something other than its free names the life between the
+ * output and the free, or after the free, or it has external references there. */
 static bool is_needed(const struct remedy_case *given, uint32_t output, uint32_t end)
 {
     const struct remedy_life *lives = given->lives.lives;

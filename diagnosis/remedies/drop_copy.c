@@ -44,7 +44,7 @@ static void collect_set(const struct remedy_case *given, uint8_t tag, struct set
     }
 }
 
-/* Whether the blocks from split on have the sizes of the first ones, on the same hosts. */
+/* True if the blocks from split on have the sizes of the first ones, on the same hosts. */
 static bool is_copy(const struct remedy_case *given, const struct set *set, size_t split)
 {
     for (size_t i = split; i < set->count; i++) {
@@ -127,7 +127,7 @@ static void write_dropped(const struct remedy_case *given, const struct set *set
     rewrite_deinit(&rewrite);
 }
 
-/* Whether an op names a block of the first copy once it would be gone. */
+/* True if an op names a block of the first copy once it would be gone. */
 static bool is_needed(const struct remedy_case *given, const struct set *set)
 {
     for (size_t i = set->split; i < set->count; i++) {

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* What is live on each host at the end. */
+/* The memory that is live on each host at the end. */
 struct shares {
     uint64_t bytes[OP_HOST_COUNT_MAX];
     uint64_t mean_bytes;

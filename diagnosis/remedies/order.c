@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-/* What comes first decides what a request costs; the order of the others, which of them is not
- * asked any more. */
+/* The first mitigation decides what a request costs.  The order of the others only decides which of
+ * them is not asked any more. */
 static const struct order {
     enum mitigation first;
     const char *value, *label;

@@ -32,7 +32,7 @@ static void add_loaded(struct loaded *loaded, uint32_t load, uint8_t host)
     loaded->count_by_host[host]++;
 }
 
-/* Its place; loaded->count when it is not loaded. */
+/* Returns the place of the program; loaded->count when it is not loaded. */
 static size_t find_loaded(const struct loaded *loaded, uint32_t load)
 {
     size_t i = 0;

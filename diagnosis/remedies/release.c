@@ -21,7 +21,7 @@ static bool is_never_freed(const struct remedy_case *given, uint32_t i)
            given->ops->ops[i].kind != OP_LOAD;
 }
 
-/* What one tag leaves behind. */
+/* The blocks that one tag leaves behind. */
 struct pile {
     uint64_t bytes, count;
     uint64_t part_counts[PART_COUNT];
@@ -83,7 +83,7 @@ static void release_label(const struct remedy_case *given, uint64_t parameter,
     remedy_tag_label(given->setup, parameter, NULL, text);
 }
 
-/* What is known of one tag. */
+/* The plan for one tag: which block is freed after which op. */
 struct release {
     const struct remedy_case *given;
     uint8_t tag;
@@ -106,8 +106,8 @@ static void find_freed_age(struct release *release)
     }
 }
 
-/* How many ops a block lives that was never freed: as long as those that were, else a step, else
- * until the tag asks for another one. */
+/* Returns how many ops a block may live that was never freed: as long as those that were, otherwise
+ * a step, otherwise until the tag asks for another one. */
 static uint32_t choose_age(const struct release *release, uint32_t distance)
 {
     if (release->freed_age > 0) {

@@ -15,7 +15,7 @@ static bool is_stand_in(const struct remedy_case *given, uint32_t root)
     return strcmp(name, SETUP_RESERVED_NAME) == 0 || strcmp(name, SETUP_BEFORE_NAME) == 0;
 }
 
-/* How many references hold the life whose end is op i, and are never released. */
+/* Counts the references that hold the life whose end is op i, and are never released. */
 static uint32_t count_kept(const struct remedy_case *given, uint32_t i)
 {
     const uint32_t root = given->lives.lives[i].root;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What is live while the list is written anew. */
+/* The lives that exist while the list is rewritten. */
 struct living {
     uint32_t *roots; /* count of them, in the order in which they were made */
     size_t count, room;
@@ -32,7 +32,7 @@ static bool is_freed(const struct restart *restart, uint32_t root, uint32_t at)
     return end != OP_NONE && end < at;
 }
 
-/* What is named again, or was there before the steps, comes back; a leak does not. */
+/* True if the life comes back: it is named again, or existed before the steps.  A leak does not. */
 static bool is_coming_back(const struct restart *restart, uint32_t root, uint32_t at)
 {
     return restart->given->lives.lives[root].last_named >= at ||
@@ -52,7 +52,7 @@ static void forget_ended(struct restart *restart, uint32_t at)
     living->count = kept;
 }
 
-/* What is freed already, and still held, needs its references released, and no more. */
+/* Frees all.  A life that is freed already but still held only needs its references released. */
 static void free_all(struct restart *restart, uint32_t at)
 {
     const struct living *living = &restart->living;

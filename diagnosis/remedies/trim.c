@@ -17,7 +17,7 @@ static bool trim_parameter(const struct remedy_case *given, size_t index, uint64
     return index < PERCENT_COUNT;
 }
 
-/* What stands for memory that the program did not ask for, or that grows with the model alone. */
+/* True if the program did not ask for that memory, or if it grows only with the model. */
 static bool is_fixed(const struct setup *setup, uint8_t tag)
 {
     const char *name = setup->tags[tag];

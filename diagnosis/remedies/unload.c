@@ -10,7 +10,7 @@ static bool is_of_last_steps(const struct remedy_case *given, uint32_t i)
     return given->steps.count > 0 && given->ops->count - i <= 2 * (size_t)given->steps.length;
 }
 
-/* Whether op i is the last that names a program which is never unloaded. */
+/* True if op i is the last that names a program which is never unloaded. */
 static bool is_last_use(const struct remedy_case *given, uint32_t i)
 {
     const uint32_t root = given->lives.lives[i].root;

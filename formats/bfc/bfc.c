@@ -6,16 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a dump may stand between; where nothing of it does, the log may say more in another format.
- */
+/* True for lines that stand around a dump.  A log with only such lines may say more in another
+ * format. */
 static bool is_around_dump(enum bfc_line_kind kind)
 {
     return kind == BFC_LINE_REQUEST || kind == BFC_LINE_EPILOGUE || kind == BFC_LINE_MAP;
 }
 
-/* How sure the line at byte *at is, which begins at or after byte `from`, and *at becomes where it
- * ends: one that no other program prints is enough, a sentence that a dump may follow, or the map
- * behind it, is a hint. */
+/* Returns how sure the line at byte *at is, which begins at or after byte `from`; *at becomes its
+ * end.  A line that no other program prints is enough.  A sentence that a dump may follow, or the
+ * map behind a dump, is only a hint. */
 static unsigned score_line(const char *text, size_t length, size_t from, size_t *at)
 {
     const char *before = memrchr(text + from, '\n', *at - from);

@@ -106,7 +106,7 @@ static void collect_holders(const struct bfc_dump *dump, struct holders *holders
     merge_holders(holders, count);
 }
 
-/* Of a name that is too long for a tag, the end says more than the beginning. */
+/* Prints a name.  If it is too long for a tag, its end says more than its beginning. */
 static void print_name(const struct text_part *text, char name[SETUP_NAME_BYTES])
 {
     const size_t room = SETUP_NAME_BYTES - 1;

@@ -1,4 +1,4 @@
-/* Whether a dump is complete and its chunks tile the regions. */
+/* Checks that a dump is complete and its chunks tile the regions. */
 #include "formats/bfc/private/bfc.h"
 #include "formats/common/printed_size.h"
 #include "harness/base/align.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the rounded size agrees with what is printed beside it. */
+/* True if the rounded size agrees with what is printed next to it. */
 static bool is_possible_request(const struct bfc_dump *dump, uint64_t rounded_bytes)
 {
     struct size_range asked;
@@ -31,8 +31,8 @@ static bool is_possible_request(const struct bfc_dump *dump, uint64_t rounded_by
            asked.high + BFC_GRANULE_BYTES > rounded_bytes;
 }
 
-/* What was asked for is a tensor of so many elements: of the sizes of elements, only one agrees
- * with the text. */
+/* Returns the rounded bytes of a tensor of so many elements, if only one element size agrees with
+ * the text; otherwise 0. */
 static uint64_t find_request_of_shape(const struct bfc_dump *dump)
 {
     uint64_t found_bytes = 0;
@@ -52,7 +52,7 @@ static uint64_t find_request_of_shape(const struct bfc_dump *dump)
     return found_bytes;
 }
 
-/* Of the sizes that print as the text, the nearest to it that finds no room, if there is one. */
+/* Returns the size nearest to the text, of those that print so, that finds no room, if any does. */
 static uint64_t find_request_of_text(const struct bfc_dump *dump)
 {
     struct size_range range;
@@ -95,10 +95,10 @@ static enum import_result check_request(struct bfc_dump *dump, struct import_err
     return IMPORT_OK;
 }
 
-/* Whether the map behind a dump shows its chunks.  Each of its characters stands for a hundredth of
- * all regions, one behind the other from the lowest address up, and is no '_' where a chunk in use
- * has a byte, whatever else is there. How much of a chunk was asked for, which 'x' tells from '*',
- * no other line says. Source: BFCAllocator::RenderOccupancy of TensorFlow. */
+/* Draws the map that the chunks of a dump would give, to compare it with the printed one.  Each
+ * character stands for a hundredth of all regions, from the lowest address up.  It is no '_' where
+ * a chunk in use has a byte, whatever else is there.  No other line says how much of a chunk was
+ * asked for, which 'x' tells from '*'.  Source: BFCAllocator::RenderOccupancy of TensorFlow. */
 static void draw_map(const struct bfc_dump *dump, bool is_in_use[BFC_MAP_LENGTH])
 {
     uint64_t begin_bytes = 0; /* below 2^50: times 100 it fits */

@@ -118,7 +118,7 @@ static void take_pool(struct bfc_dump *dump, const struct bfc_line *line, size_t
     dump->pool_line = number;
 }
 
-/* Of a statistic that comes twice, the first. */
+/* Keeps the first value of a statistic that comes twice. */
 static void take_stat(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
 {
     if (dump->stat_lines[line->stat] == 0) {
@@ -204,7 +204,7 @@ static bool is_another_dump(const struct bfc_dump *dump, const struct bfc_line *
     }
 }
 
-/* What comes behind a dump belongs to the one before it, if that lacks it. */
+/* Takes a line behind a dump: it belongs to that dump, if the dump lacks it. */
 static void take_behind(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
 {
     if (line->kind == BFC_LINE_SHAPE) {

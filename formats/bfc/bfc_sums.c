@@ -1,6 +1,6 @@
-/* Whether the sums of a dump agree.  Three sources say what is in use: the chunks, their summary by
- * size, and the statistics; two say what there is at all: the chunks, and the bins or the regions.
- */
+/* Checks that the sums of a dump agree.  Three sources give what is in use: the chunks, their
+ * summary by size, and the statistics.  Two give what there is at all: the chunks, and the bins or
+ * the regions. */
 #include "formats/bfc/private/bfc.h"
 #include "harness/base/check.h"
 #include "harness/base/order.h"

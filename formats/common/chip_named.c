@@ -46,7 +46,7 @@ static const struct naming {
 };
 enum { NAMING_COUNT = sizeof namings / sizeof namings[0] };
 
-/* What was found so far. */
+/* The chip and the place that the search has found so far. */
 struct search {
     const char *text;
     size_t length;
@@ -112,7 +112,7 @@ static void find_name(struct search *search, const char *name, const struct chip
     }
 }
 
-/* As the compiler and the runtime print it. */
+/* Searches for the capacity of the chip, as the compiler and the runtime print it. */
 static void find_capacity(struct search *search, const struct chip *chip)
 {
     char size[SIZE_TEXT_BYTES];

@@ -1,5 +1,5 @@
-/* Which chip a log is of, where it names one: by the type of the accelerator, by what JAX calls the
- * device, or by the capacity that it prints. */
+/* Finds the chip that a log names: by the type of the accelerator, by what JAX calls the device, or
+ * by the capacity that it prints. */
 #ifndef FORMATS_COMMON_CHIP_NAMED_H
 #define FORMATS_COMMON_CHIP_NAMED_H
 

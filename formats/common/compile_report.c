@@ -99,7 +99,7 @@ uint64_t compile_report_capacity(const struct compile_report *report)
                                              : report->numbers[COMPILE_CAPACITY].range.nominal;
 }
 
-/* What the program needs in all. */
+/* Returns the bytes that the program needs in all. */
 static struct size_range sum_need(const struct compile_report *report)
 {
     const struct compile_size *numbers = report->numbers;

@@ -1,11 +1,11 @@
-/* What a compiler says of a program's device memory, taken apart for people: no run is needed to
- * tell it, and none can be made of some reports. */
+/* A compiler's report on a program's device memory, taken apart for people.  Telling it needs no
+ * run, and no run can be made of some reports. */
 #ifndef FORMATS_COMMON_COMPILE_REPORT_H
 #define FORMATS_COMMON_COMPILE_REPORT_H
 
 #include "formats/common/printed_size.h"
 
-/* Which report it is. */
+/* The form of the report. */
 enum compile_form {
     COMPILE_FORM_SECTIONS = 0, /* "Used S of S hbm" with its sections */
     COMPILE_FORM_ALLOCATION,   /* "Allocation (size=N) would exceed memory (size=N)" */
@@ -19,7 +19,7 @@ enum compile_form {
     COMPILE_FORM_ENTRIES      /* entries of a list whose report is not there */
 };
 
-/* Its numbers. */
+/* The numbers of a report. */
 enum compile_number {
     COMPILE_USED, /* "Used S"; CORES: of the TensorCore; EARLY: "Requires S"; ALLOCATION: its size;
                      TEMPORARIES: these; ESTIMATE: the total */
@@ -81,7 +81,7 @@ struct compile_report {
     enum compile_form form;
     struct compile_size numbers[COMPILE_NUMBER_COUNT];
     struct compile_share utilization, fragmentation; /* of HLO temp */
-    /* That the user gives, or of a chip that the log names; 0 = the report's counts. */
+    /* The capacity from the user, or of a chip that the log names; 0 = the report's counts. */
     uint64_t given_capacity_bytes;
     char *chip;   /* that capacity is one of this chip; "" = none's */
     char *module; /* "" = not said */
@@ -102,12 +102,12 @@ void compile_report_set(char **to, const char *text, size_t length);
 void compile_report_remark(struct compile_report *report, const char *remark, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Whether its sums are those of a buffer assignment: COMPILE_GPU_... */
+/* True if its sums are those of a buffer assignment: COMPILE_GPU_... */
 bool compile_report_has_assignment(const struct compile_report *report);
 /* The device's bytes; 0: not known. */
 uint64_t compile_report_capacity(const struct compile_report *report);
-/* By how much the program is too large for it: what is printed, or the difference.  Not said: it
- * fits, or one of the two is not known. */
+/* Returns by how much the program is too large for it: what is printed, or the difference.  Not
+ * said: it fits, or one of the two is not known. */
 struct compile_size compile_report_missing(const struct compile_report *report);
 
 #endif

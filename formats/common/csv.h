@@ -29,7 +29,7 @@ enum csv_result { CSV_ROW, CSV_END, CSV_BAD };
 enum csv_result csv_next(struct cursor *cursor, struct csv_row *row, const char **reason,
                          size_t *column);
 
-/* Whether a field is this word, letter case aside. */
+/* True if a field is this word, letter case aside. */
 bool csv_field_is(const struct csv_field *field, const char *word);
 
 /* A decimal integer, -2^63..2^63-1; false: not that. */

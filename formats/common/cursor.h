@@ -1,5 +1,5 @@
-/* Where a reader of lines stands: what importers of line formats share to read hundreds of
- * megabytes a second. Nothing is copied, and every byte is looked at once. */
+/* The place of a reader of lines.  Importers of line formats share it to read hundreds of megabytes
+ * a second: nothing is copied, and every byte is looked at once. */
 #ifndef FORMATS_COMMON_CURSOR_H
 #define FORMATS_COMMON_CURSOR_H
 
@@ -24,7 +24,7 @@ static inline bool text_has(const char *text, size_t length, const char *word)
     return memmem(text, length, word, strlen(word)) != NULL;
 }
 
-/* Which of the names the text is; count: none. */
+/* Returns the index of the name that the text is; count: none. */
 static inline size_t text_find_name(const char *const *names, size_t count, const char *text,
                                     size_t length)
 {
@@ -74,7 +74,7 @@ CURSOR_INLINE bool cursor_take_word(struct cursor *cursor, const char *word, siz
     return true;
 }
 
-/* The same of a word that is no constant. */
+/* Does the same for a word that is no constant. */
 static inline bool cursor_take_text(struct cursor *cursor, const char *text)
 {
     return cursor_take_word(cursor, text, strlen(text));
@@ -146,8 +146,8 @@ CURSOR_INLINE uint64_t cursor_read_eight(const char *at)
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? bytes : __builtin_bswap64(bytes);
 }
 
-/* Of 8 bytes from which '0' is taken: the high bit of each that is no digit, as far as the first
- * such; what is above it means nothing. */
+/* Returns the high bit of each byte that is no digit, as far as the first such byte; bits above it
+ * mean nothing. bytes: 8 bytes from which '0' is taken. */
 CURSOR_INLINE uint64_t cursor_find_non_digits(uint64_t bytes)
 {
     return ((bytes + UINT64_C(0x7676767676767676)) | bytes) & UINT64_C(0x8080808080808080);
@@ -223,7 +223,7 @@ CURSOR_INLINE bool cursor_take_clock(struct cursor *cursor, uint32_t *second)
 /* By character: its value as a hexadecimal digit, or 16 and more. */
 extern const uint8_t cursor_hex_values[256];
 
-/* The same for hexadecimal digits, of which 16 fit. */
+/* Does the same for hexadecimal digits, of which 16 fit. */
 CURSOR_INLINE bool cursor_take_hex(struct cursor *cursor, uint64_t *value)
 {
     const char *at = cursor->at;
@@ -251,8 +251,8 @@ static inline int cursor_rest_length(const struct cursor *cursor)
     return length;
 }
 
-/* What is at the cursor is not what must be there: IMPORT_INCOMPLETE where the text ends, so that
- * it may be cut off, else IMPORT_INVALID.  what: "the size is not a number". */
+/* Fails because the text at the cursor is not what must be there: IMPORT_INCOMPLETE if the text
+ * ends, so that it may be cut off, otherwise IMPORT_INVALID. what: "the size is not a number". */
 enum import_result cursor_fail(const struct cursor *cursor, struct import_error *error,
                                const char *what);
 

@@ -36,7 +36,7 @@ static int compare_names(const void *a, const void *b)
                         compare_then(compare_numbers(x->length, y->length), (x > y) - (x < y)));
 }
 
-/* Of names with the same hash: the earliest that came before, or `twice` where that is earlier. */
+/* Returns the earliest name that repeats one before it, or `twice` if that is earlier. */
 static const struct double_name *find_in(const struct double_name **names, size_t count,
                                          const struct double_name *twice)
 {

@@ -1,4 +1,4 @@
-/* Which name comes twice: of millions, in about linear time. */
+/* Finds a name that comes twice: of millions, in about linear time. */
 #ifndef FORMATS_COMMON_DOUBLES_H
 #define FORMATS_COMMON_DOUBLES_H
 

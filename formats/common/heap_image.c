@@ -54,7 +54,7 @@ static void sort_spans(struct heap_image *image)
     }
 }
 
-/* Whether memory is missing, or a region ends, between span `index` and the one before it on the
+/* True if memory is missing, or a region ends, between span `index` and the one before it on the
  * same host. */
 static bool is_behind_gap(const struct heap_image *image, size_t index)
 {
@@ -160,7 +160,7 @@ static enum import_result lay_out_host(struct heap_image *image, uint64_t granul
     return IMPORT_OK;
 }
 
-/* What a build knows beside the image. */
+/* The layout of the devices that a build uses, next to the image. */
 struct layout {
     uint64_t device_bytes[OP_HOST_COUNT_MAX];
     uint64_t largest_bytes;

@@ -1,5 +1,5 @@
-/* What comes in: a format turns a text into a setup and a list of ops, with what the log says of
- * them, or says in one line which fact is missing or wrong, and where. */
+/* An import: a format turns a text into a setup and a list of ops, with what the log says of them.
+ * Otherwise it says in one line which fact is missing or wrong, and where. */
 #ifndef FORMATS_COMMON_IMPORT_H
 #define FORMATS_COMMON_IMPORT_H
 
@@ -22,8 +22,8 @@ enum {
 
 struct format;
 
-/* What the log says happened, to be compared with what a run sees.  The order of values is free to
- * change. */
+/* A fact that the log says happened, to be compared with what a run sees.  The order of values is
+ * free to change. */
 enum said_kind {
     SAID_FAILED, /* the request was refused: out of memory; a request of which nothing is said was
                     granted */
@@ -42,14 +42,14 @@ struct said {
     uint64_t value; /* bytes; the step's number for SAID_STEP; 0 for SAID_FAILED */
 };
 
-/* What the file shows of memory, and so what may be said of its list. */
+/* The view of memory that the file gives.  It decides what may be said of its list. */
 enum import_view {
     IMPORT_EVENTS = 0, /* what was allocated and freed, one after the other */
     IMPORT_MOMENT,     /* the blocks of one moment: the order of the ops is made up */
     IMPORT_SUMS        /* sums of one moment: places, and what one block is, are made up, too */
 };
 
-/* What came in. */
+/* The result of an import. */
 struct import {
     const struct format *format;
     struct setup setup;
@@ -81,7 +81,7 @@ struct import {
 void import_init(struct import *import);
 void import_deinit(struct import *import);
 
-/* What a format gets.  text[length] may hold any bytes, NULs included, and need not end in one. */
+/* The input of a format. text[length] may hold any bytes, even NULs, and need not end in one. */
 struct import_input {
     const char *text;
     size_t length;
@@ -95,7 +95,7 @@ struct format {
     const char *name;
     const char *summary; /* one sentence: what such a file is and where it comes from */
 
-    /* How sure it is that the text is of this format: 0 (not at all) to 100.  At most linear. */
+    /* Returns how sure the format is of the text: 0 (not at all) to 100.  At most linear. */
     unsigned (*recognise)(const char *text, size_t length);
 
     /* Turns the text into import->setup, ->ops and ->notes (initialised, empty).  On failure *error
@@ -146,8 +146,8 @@ void import_name_device(struct import *import, size_t host, const char *name, ..
 uint32_t import_append(struct import *import, const struct op *op);
 /* Adds what the log says of an op; ops must not descend from call to call. O(1). */
 void import_say(struct import *import, uint32_t op, enum said_kind kind, uint64_t value);
-/* What the user fixed as capacity: capacity_bytes, or that of the chip, rounded down to the granule
- * (0 = not yet known, not rounded); 0 = neither. */
+/* Returns the capacity that the user fixed: capacity_bytes, or that of the chip, rounded down to
+ * the granule (0 = not yet known, not rounded); 0 = neither. */
 uint64_t import_fixed_capacity(const struct setup *fixed, uint64_t granule_bytes);
 /* Copies into *setup whatever *fixed fixes.  Set what the format chooses, the granule above all,
  * before it. */

@@ -13,7 +13,7 @@ enum { VIEW_COUNT = sizeof view_names / sizeof view_names[0] };
 
 /* --- writing --- */
 
-/* Where steps begin, and which requests failed. */
+/* Prints where steps begin, and which requests failed. */
 static void print_said(const struct import *import, struct writing *text)
 {
     for (size_t i = 0; i < import->said_count; i++) {

@@ -1,5 +1,5 @@
-/* What an .ops file carries of the file that it was imported from, beside the ops: comments, which
- * nobody needs for a replay, and with which explain says of the list what it says of the file. */
+/* The comments in which an .ops file carries facts of the file that it was imported from.  A replay
+ * does not need them.  With them explain says of the list what it says of the file. */
 #ifndef FORMATS_COMMON_IMPORT_COMMENTS_H
 #define FORMATS_COMMON_IMPORT_COMMENTS_H
 

@@ -1,5 +1,5 @@
-/* Why a log cannot become a run, and where: each step of an import returns a result, and on failure
- * sets an error. */
+/* The reason why a log cannot become a run, and its place: each step of an import returns a result,
+ * and on failure sets an error. */
 #ifndef FORMATS_COMMON_IMPORT_ERROR_H
 #define FORMATS_COMMON_IMPORT_ERROR_H
 
@@ -15,7 +15,7 @@ enum import_result {
 
 enum { IMPORT_REASON_BYTES = 512 };
 
-/* Where and why: reason is one line without control characters. */
+/* The place and the reason of a failure: reason is one line without control characters. */
 struct import_error {
     size_t line;   /* from 1, of the decompressed text; 0 = the whole file */
     size_t column; /* from 1, in bytes; 0 = the whole line */

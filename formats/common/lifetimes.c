@@ -24,7 +24,7 @@ void lifetimes_deinit(struct lifetimes *lifetimes)
     *lifetimes = (struct lifetimes){0};
 }
 
-/* What is live while the ops are made. */
+/* The bytes that are live while the ops are made. */
 struct live {
     uint64_t bytes, rounded, granule_mask;
 };

@@ -279,7 +279,7 @@ static bool take_code(struct place *place, char code, struct log_prefix_part *pa
     }
 }
 
-/* Whether the pattern may match here, from its first character. */
+/* True if the pattern may match here, by its first character. */
 static bool may_match(const struct place *place, const char *pattern)
 {
     const char c = *place->at;
@@ -319,7 +319,7 @@ static bool take_pattern(struct place *place, const char *pattern, struct log_pr
     return take_more(place, pattern, part);
 }
 
-/* What many patterns begin with is read once for all. */
+/* Many patterns begin with this stem: it is read once for all of them. */
 static const char stem[] = DATE " " CLOCK "%f";
 struct stem_state {
     bool is_tried, is_matched;

@@ -1,7 +1,7 @@
-/* What loggers, launchers and containers put before a line of a log: who printed it, when and
- * where.  Parts may be stacked: "0: (EngineCore pid=7) ERROR 04-30 22:40:27 [core.py:1136] ".
- * Known are those of vLLM, Ray, SGLang, PyTorch, torchrun, absl, TensorFlow, DeepSpeed, Python's
- * logging, srun, mpirun, kubectl and the kernel, and the stamps of containers. */
+/* Reads what loggers, launchers and containers put before a log line: who printed it, when, where.
+ * Parts may be stacked: "0: (EngineCore pid=7) ERROR 04-30 22:40:27 [core.py:1136] ".  Known are
+ * those of vLLM, Ray, SGLang, PyTorch, torchrun, absl, TensorFlow, DeepSpeed, Python's logging,
+ * srun, mpirun, kubectl and the kernel, and the stamps of containers. */
 #ifndef FORMATS_COMMON_LOG_PREFIX_H
 #define FORMATS_COMMON_LOG_PREFIX_H
 
@@ -19,7 +19,7 @@ enum log_prefix_kind {
     LOG_PREFIX_LOGGER, /* the program's logger */
 };
 
-/* What a part says. */
+/* The facts in one part of a prefix. */
 struct log_prefix_part {
     enum log_prefix_kind kind;
     bool has_clock; /* the six below are known; else they are 0 */
@@ -48,7 +48,7 @@ bool log_prefix_next(struct log_prefix *prefix, struct log_prefix_part *part);
 /* The digits behind a word of a label, as "pid=" in "EngineCore pid=7"; at most 10. */
 bool log_prefix_find_number(const char *label, size_t length, const char *word, uint64_t *number);
 
-/* How many of the line's length bytes are prefix; 0: it has none. */
+/* Returns how many of the line's length bytes are prefix; 0: it has none. */
 size_t log_prefix_length(const char *line, size_t length);
 
 #endif

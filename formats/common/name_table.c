@@ -16,7 +16,7 @@ void name_table_deinit(struct name_table *table)
     *table = (struct name_table){0};
 }
 
-/* Where names fall in the table decides nothing but time. */
+/* Hashes a name.  The place of a name in the table decides nothing but time. */
 static uint64_t hash_name(const char *text, size_t length, uint64_t seed)
 {
     const uint64_t start = HASH_START + seed * UINT64_C(0x9E3779B97F4A7C15);
@@ -111,7 +111,7 @@ void name_table_weigh(struct name_table *table, uint32_t index, uint64_t bytes)
     *sum = *sum + bytes < *sum ? UINT64_MAX : *sum + bytes;
 }
 
-/* What qsort sorts: it hands no table on. */
+/* The elements that qsort sorts: it passes no table to the comparison. */
 struct ranked {
     uint64_t bytes;
     uint32_t index;

@@ -57,7 +57,7 @@ static size_t measure_json_rest(const struct phrase_cursor *cursor)
     return end == NULL ? 0 : (size_t)(end - here);
 }
 
-/* Of the line that begins here; an empty one is seen at once. */
+/* Measures the log prefix of the line that begins here; an empty line is seen at once. */
 static size_t measure_prefix(const struct phrase_cursor *cursor)
 {
     return phrase_peek(cursor) == '\n'
@@ -235,7 +235,7 @@ bool phrase_take_count(struct phrase_cursor *cursor, uint64_t *count)
     return true;
 }
 
-/* How many bits the unit here shifts by. */
+/* Takes the unit that stands here; *bits becomes the number of bits that it shifts by. */
 static bool take_unit(struct phrase_cursor *cursor, unsigned *bits)
 {
     static const struct {

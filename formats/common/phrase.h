@@ -39,7 +39,7 @@ size_t phrase_next_beginning(const char *text, size_t length, size_t at);
  * lines), and line breaks as text ("\n" in JSON or a Python repr), with what follows the string in
  * a line of JSON.  True when a real line break was among them.  O(what is skipped). */
 bool phrase_skip_gap(struct phrase_cursor *cursor);
-/* Whether the word begins here, and does not go on. */
+/* True if the word begins here, and does not go on. */
 bool phrase_word_is_here(const struct phrase_cursor *cursor, const char *word, size_t word_length);
 /* Takes the words of a phrase (one blank between two), each after any gap, and after a log prefix
  * of at most 256 bytes where the gap had a line break. */

@@ -37,9 +37,9 @@ size_t decimal_parse(const char *text, size_t length, struct decimal *decimal);
  * such a text, or above 2^63. */
 bool printed_size_parse(const char *text, size_t length, struct size_range *range);
 
-/* As people's programs print a size, with one of many units: "9.06 GiB".  bytes is the number as it
- * stands; step_bytes the worth of its last digit: a rounded number is off by half of it at most, a
- * number that is cut down by less than all of it.  0: it is exact. */
+/* A size as people's programs print it, with one of many units: "9.06 GiB". bytes is the number as
+ * printed. step_bytes is the worth of its last digit: a rounded number is off by at most half of
+ * it, a number that is cut down by less than all of it. 0: it is exact. */
 struct unit_size {
     uint64_t bytes, step_bytes;
 };

@@ -20,8 +20,8 @@ static enum import_result fail_invalid(struct import_error *error, size_t at, co
     return import_fail(error, IMPORT_INVALID, 0, 0, "byte %zu: %s", at, what);
 }
 
-/* Where the file itself ends too early it was cut off; where a message does, its length is wrong.
- */
+/* Fails at an early end.  A file that ends too early was cut off; a message that does has a wrong
+ * length. */
 static enum import_result fail_ended(const struct protobuf *reader, size_t at,
                                      struct import_error *error)
 {

@@ -17,7 +17,7 @@ enum protobuf_type {
     PROTOBUF_FIXED32 = 5  /* value: 4 bytes */
 };
 
-/* Where a reader is in a message: text[offset..end).  An open value: a copy reads on by itself. */
+/* The reader of a message: text[offset..end).  An open value: a copy reads on by itself. */
 struct protobuf {
     const char *text; /* the whole file, so that offsets are those of the file */
     size_t offset, end;
@@ -42,8 +42,8 @@ struct protobuf protobuf_of(const char *text, size_t length);
 enum import_result protobuf_next(struct protobuf *reader, struct protobuf_field *field,
                                  struct import_error *error);
 
-/* The same while *result is IMPORT_OK.  False at the end, and where it fails, which *result then
- * says. */
+/* Does the same while *result is IMPORT_OK.  False at the end, and where it fails, which *result
+ * then says. */
 bool protobuf_more(struct protobuf *reader, struct protobuf_field *field,
                    struct import_error *error, enum import_result *result);
 
@@ -58,10 +58,10 @@ enum import_result protobuf_two(struct protobuf message, uint32_t first_field, u
 enum import_result protobuf_number(struct protobuf *reader, uint64_t *value,
                                    struct import_error *error);
 
-/* Whether a field is PROTOBUF_BYTES and exactly this text. */
+/* True if a field is PROTOBUF_BYTES and exactly this text. */
 bool protobuf_is_text(const struct protobuf *bytes, const char *text);
 
-/* What a file names by numbers. */
+/* An entry that a file names by its number. */
 struct protobuf_entry {
     uint64_t id;
     struct protobuf bytes;

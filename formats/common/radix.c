@@ -114,7 +114,7 @@ static void sort_items(uint64_t *items, uint64_t *other, size_t count, unsigned 
     }
 }
 
-/* What all keys have in common. */
+/* The bounds of all keys, and whether the keys are sorted. */
 struct range {
     uint64_t min, max;
     bool is_sorted;
@@ -133,8 +133,8 @@ static struct range find_range(const uint64_t *keys, size_t count)
     return range;
 }
 
-/* Where keys are less than twice as many as there are: by counting each.  counts: a number for each
- * key. */
+/* Orders by counting each key, if keys may have less than twice as many values as there are keys.
+ * counts: a number for each value. */
 static void order_by_counting(const uint64_t *keys, size_t count, const struct range *range,
                               uint64_t *order, uint32_t *counts)
 {

@@ -9,7 +9,7 @@
 /* 512: a table that is half full has no such probe by chance, with up to 2^32 things. */
 enum { SLOT_COUNT_MIN = 64, PROBE_COUNT_MAX = 512 };
 
-/* Where the key stands, or the empty slot where it belongs; NULL: the probe is too long. */
+/* Returns where the key stands, or the empty slot where it belongs; NULL: the probe is too long. */
 static uint32_t *find_slot(const struct slots *slots, const struct slots_kind *kind,
                            const char *things, const void *key)
 {

@@ -15,7 +15,7 @@ struct slots {
     uint64_t seed;
 };
 
-/* What things of one kind are.  Where they fall in the table decides nothing but time. */
+/* The kind of things in a table.  The places of things in the table decide nothing but time. */
 struct slots_kind {
     size_t size_bytes; /* of one in the array */
     uint64_t (*hash)(const void *thing, uint64_t seed);

@@ -54,7 +54,7 @@ void tags_name_used(struct setup *setup, const struct op_list *ops, const char *
     }
 }
 
-/* Where the name stands, or belongs.  Ends: at most half of the places are taken. */
+/* Returns where the name stands, or belongs.  Ends: at most half of the places are taken. */
 static uint8_t *find_place(struct tag_table *table, const struct setup *setup, const char *text)
 {
     const size_t mask = sizeof table->places - 1;

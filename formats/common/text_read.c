@@ -15,7 +15,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Where the text is put while it is read: host memory, and from TEXT_HEAP_BYTES_MAX on a file
+/* Stores the text while it is read: in host memory, and from TEXT_HEAP_BYTES_MAX on in a file
  * without a name. */
 struct text_store {
     char *heap; /* what is not in the file */
@@ -344,7 +344,7 @@ static enum import_result convert_all(struct source *source, bool is_big)
 
 /* --- gzip --- */
 
-/* Whether what is decompressed ends here is said by the end of the file: *is_done. */
+/* Reads more input.  Only the end of the file tells that the text is over: *is_done. */
 static enum import_result inflate_more(struct source *source, z_stream *stream, bool *is_done)
 {
     if (stream->avail_in > 0) {
@@ -397,7 +397,7 @@ static enum import_result inflate_all(struct source *source)
     bool is_between = false;
     while (result == IMPORT_OK && !is_done) {
         result = inflate_step(source, &stream, &is_between);
-        /* What is full is emptied before there is more. */
+        /* A full output is emptied before more input is read. */
         if (result == IMPORT_OK && (is_between || stream.avail_out > 0)) {
             result = inflate_more(source, &stream, &is_done);
         }

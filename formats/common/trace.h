@@ -13,7 +13,7 @@
 
 struct trace;
 
-/* What an event says.  Zero-initialise, then set. */
+/* The facts of an event.  Zero-initialise, then set. */
 struct trace_event {
     uint64_t address; /* names the block until it is freed, in the words of the log; any number */
     /* what the block takes; 0 = not said (trace_alloc and trace_failed need it) */
@@ -56,15 +56,15 @@ enum import_result trace_failed(struct trace *trace,
  * After the events. */
 enum import_result trace_was_there(struct trace *trace, const struct trace_event *event);
 
-/* Whether a block of that address is live after the events so far (queued frees are not). */
+/* True if a block of that address is live after the events so far (queued frees are not). */
 bool trace_is_live(const struct trace *trace, uint8_t host, uint64_t address);
 
 /* The device of that host has no more than these bytes, cut to whole granules; 0: nothing is known.
  * trace_end retires what the capacity is above them, unless it is fixed. */
 void trace_limit_host(struct trace *trace, uint8_t host, uint64_t bytes);
 
-/* What came in.  Sizes are those of the events (unrounded), queued frees count until they complete,
- * blocks of the missing start count from the beginning. */
+/* The totals of what came in.  Sizes are those of the events (unrounded), queued frees count until
+ * they complete, blocks of the missing start count from the beginning. */
 struct trace_totals {
     uint64_t allocs, frees, failures; /* ops made of them */
     uint64_t at_start;                /* blocks of the missing start */

@@ -1,5 +1,5 @@
-/* What needs the whole log: the missing start goes to the front, references become indices, and the
- * setup is chosen. */
+/* Does what needs the whole log: puts the missing start to the front, turns references into
+ * indices, and chooses the setup. */
 #include "formats/common/private/trace_state.h"
 
 #include "harness/base/align.h"
@@ -11,7 +11,7 @@
 
 /* --- devices --- */
 
-/* Of the capacity that is chosen, what the device of that host has. */
+/* Returns how much of the chosen capacity the device of that host has. */
 static uint64_t measure_device(const struct trace *trace, uint8_t host)
 {
     const struct setup *setup = &trace->import->setup;
@@ -20,8 +20,8 @@ static uint64_t measure_device(const struct trace *trace, uint8_t host)
     return limit_bytes == 0 || bytes > setup->capacity_bytes ? setup->capacity_bytes : bytes;
 }
 
-/* All hosts have a device of the same capacity: of those that have less the top is retired, before
- * anything is made. Returns of how many. */
+/* All hosts have a device of the same capacity.  So this retires the top of devices that have less,
+ * before anything is made.  Returns how many those are. */
 static uint32_t retire_rests(struct trace *trace)
 {
     const struct setup *setup = &trace->import->setup;
@@ -228,7 +228,7 @@ static void note_failures(const struct trace *trace, uint64_t freed_failures)
     }
 }
 
-/* Whether each stream becomes a lane. */
+/* True if each stream becomes a lane. */
 static bool choose_lanes(const struct trace *trace, uint32_t retired)
 {
     struct import *import = trace->import;

@@ -24,7 +24,7 @@ static size_t find_place(const struct trace_blocks *blocks, uint8_t host, uint64
     return (size_t)(hash >> (64 - blocks->room_log2));
 }
 
-/* Where the block is or belongs; *probe_count says how many places were looked at. */
+/* Returns the place where the block is or belongs; *probe_count: how many places were looked at. */
 static struct trace_block *find_block(const struct trace_blocks *blocks, uint8_t host,
                                       uint64_t address, size_t *probe_count)
 {

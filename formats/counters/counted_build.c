@@ -51,8 +51,8 @@ static void reserve_stack(const struct building *building, uint64_t stack_bytes)
     }
 }
 
-/* What lies above the largest hole: pieces of at most its size between parts of what is in use.
- * 0: none, or they cannot be made of so little in use. */
+/* Counts the pieces above the largest hole, of at most its size, between parts of what is in use.
+ * 0: there are none, or too little is in use to part them. */
 static uint64_t count_pieces(const struct building *building, const struct counted_device *device,
                              uint64_t free_bytes, uint64_t in_use_bytes)
 {

@@ -89,7 +89,7 @@ static void read_stats(const char *text, size_t length, struct stats *stats)
 
 /* --- what is told --- */
 
-/* What is reserved is told where the counters have it. */
+/* Tells the sums of a device, with the reserved bytes if the counters have them. */
 static void tell_sums(const struct device *device, size_t number,
                       const struct counted_device *counted, struct import *import)
 {

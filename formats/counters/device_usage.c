@@ -1,5 +1,5 @@
-/* How full each device is, one line a device: the tables of tpu-info, what MaxText prints, and the
- * cards of nvidia-smi.
+/* Reads how full each device is, one line a device: the tables of tpu-info, the lines of MaxText,
+ * and the cards of nvidia-smi.
  *
  *     | 0    | 18.45 GiB / 31.25 GiB |    100.00% |
  *     Using (GB) 44.63 / 95.74 (46.615835%) on TPU_0(process=0,(0,0,0,0))

@@ -162,7 +162,7 @@ static void torch_counters_read_table(const char *text, size_t length,
     take_number(begin, length, "cudaMalloc retries:", TORCH_RETRIES, counters);
 }
 
-/* What the reserved bytes are, exact or as far as the table has them. */
+/* The parts of the reserved bytes, exact or as far as the table has them. */
 struct parts {
     uint64_t allocated, waiting, split, whole, reserved;
     bool is_rounded; /* they do not add up by themselves */

@@ -35,7 +35,7 @@ enum {
     PICKLE_NEWFALSE = 0x89,
     PICKLE_SHORT_BINUNICODE = 0x8C
 };
-/* As many elements as Python's own writer gives to an APPENDS: readers hold them on their stack. */
+/* Python's own writer gives as many elements to an APPENDS: readers hold them on their stack. */
 enum { PICKLE_BATCH_COUNT = 1000 };
 
 static void append_byte(struct document *document, unsigned byte)
@@ -174,7 +174,7 @@ static void add_false(struct document *document, const char *key)
     }
 }
 
-/* What only people need. */
+/* Lays the text out for people; a pickle has no layout. */
 static void lay_out(struct document *document, char item)
 {
     if (document->is_pickle) {

@@ -1,6 +1,6 @@
-/* What happened in a run goes out in the words of other tools: one exporter a format, fed with
- * events in their order.
- */
+/* Exports the events of a run in the words of other tools.  Each
+ * format has one exporter, which is fed with events in their
+ * order. */
 #ifndef FORMATS_EXPORT_EXPORT_H
 #define FORMATS_EXPORT_EXPORT_H
 
@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-/* What became of a block.  Moves of one op are told out first, all of them, and then in. */
+/* The things that happen to a block.  All moves of one op are told out first, and then in. */
 enum export_action {
     EXPORT_ALLOC = 0, /* a buffer, an output, a program's image, also one that is loaded again */
     EXPORT_FREE_REQUESTED, /* by the client; it keeps its place until it is complete */
@@ -71,7 +71,7 @@ struct export_block {
     bool is_dying;
     uint32_t op; /* that made it */
 };
-/* How it ended. */
+/* The end of a run. */
 struct export_final {
     const struct export_block *blocks; /* block_count of them, by host and address */
     size_t block_count;

@@ -133,7 +133,7 @@ static struct trace_host *find_clock(const struct export *export, uint32_t host)
     return &state->hosts[export->setup->has_clocks ? host : 0];
 }
 
-/* Of the op under way, in the time of a host. */
+/* Returns when the op under way ends, in the time of a host. */
 static uint64_t find_end(const struct export *export, uint32_t host)
 {
     const struct trace_state *state = export->state;
@@ -190,8 +190,8 @@ static void begin_execution(struct trace_state *state, const struct export_op *o
     keep_execution(state, op->number, op->op->host);
 }
 
-/* Whether an event may have completed: there is not one more of them, nor as many as before an op
- * that makes none. */
+/* True if an event may have completed.  It has not if one more is pending than before, or as many
+ * as before an op that makes none. */
 static bool may_have_completed(const struct trace_state *state, const struct export_op *op)
 {
     const size_t count = model_event_count(op->model);
@@ -288,8 +288,8 @@ struct op_span {
     uint64_t begin_ns, end_ns; /* of the trace */
 };
 
-/* In their order.  All virtual time passes in waits, which share it; the microsecond of the op is
- * shared by all calls. */
+/* Writes the calls in their order.  All virtual time passes in waits, which share it; the
+ * microsecond of the op is shared by all calls. */
 static void put_calls(struct trace_state *state, const struct export_op *op,
                       const struct op_span *span)
 {
@@ -352,7 +352,7 @@ static void put_op(struct export *export, const struct export_op *op, const stru
     document_write(&state->out, "} }");
 }
 
-/* What has no duration: an out-of-memory, with its verdict, or a broken promise. */
+/* Writes an instant without duration: an out-of-memory with its verdict, or a broken promise. */
 static void put_failure(struct export *export, const struct export_op *op, uint64_t time_ns)
 {
     struct trace_state *state = export->state;

@@ -40,7 +40,7 @@ enum { WIRE_NUMBER = 0, WIRE_BYTES = 2 };
 /* States of blocks, and the stack of programs. */
 enum { STATE_STACK = STAY_STATE_COUNT, STATE_COUNT };
 
-/* What one tag of one host has in one state: now, and at the moment that is shown. */
+/* The blocks of one tag, host and state: now, and at the moment that is shown. */
 struct cell {
     uint64_t count, bytes;
     uint64_t shown_count, shown_bytes;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a browser, and a reader, takes in at once; more only near the failure. */
+/* The most that a browser, and a reader, can take in at once; more only near the failure. */
 enum {
     RECT_COUNT_MAX = 2000,
     NEEDED_COUNT_MAX = 10000,
@@ -63,7 +63,7 @@ static int compare_times(const struct svg_rect *a, const struct svg_rect *b)
         compare_places(a->stay.host, a->stay.address, b->stay.host, b->stay.address));
 }
 
-/* What is needed first, and then what covers most. */
+/* Sorts rectangles that are needed first, and then those that cover most. */
 static int compare_weights(const void *a, const void *b)
 {
     const struct svg_rect *x = a;

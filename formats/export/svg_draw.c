@@ -387,7 +387,7 @@ static void draw_label(struct picture *picture, const struct panel *panel, struc
                  is_left ? "end" : "start", "small failed", line);
 }
 
-/* As tall as what was asked for, beside the holes. */
+/* Draws the request next to the holes, as tall as what was asked for. */
 static void draw_request(const struct picture *picture, const struct panel *panel)
 {
     const struct svg_failure *failure = picture->choice.about;
@@ -515,7 +515,7 @@ static void draw_panel(struct picture *picture, const struct panel *panel)
     draw_ops_axis(picture, panel->curve_top + CURVE_HEIGHT + 14 * SVG_PIXEL);
 }
 
-/* What is not drawn, or "". */
+/* Appends a note on what is not drawn, or nothing. */
 static void append_note(const struct picture *picture, struct writing *note)
 {
     const struct svg_record *record = picture->record;

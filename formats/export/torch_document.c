@@ -86,8 +86,8 @@ static void append_end(struct document *out, const struct export *export,
     append_event(out, export, event, "free_completed");
 }
 
-/* What a move leaves and takes is freed and allocated; what is freed in host memory was freed when
- * it left. */
+/* Writes a move as a free of the old place and an allocation of the new one.  A block that is freed
+ * in host memory was freed when it left. */
 void torch_document_event(struct export *export, const struct export_event *event)
 {
     struct torch_state *state = export->state;
@@ -147,7 +147,7 @@ struct segment {
     uint64_t end; /* of what is written so far */
 };
 
-/* Its frames and its bracket follow. */
+/* Begins a block.  Its frames and its bracket follow. */
 static void begin_block(struct segment *segment, uint64_t address, uint64_t size_bytes,
                         uint64_t requested_bytes, const char *state)
 {

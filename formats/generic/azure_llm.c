@@ -23,7 +23,7 @@ enum {
     TOKENS_PER_SECOND_DEFAULT = 25
 };
 
-/* Of a row. */
+/* The date of a row. */
 struct date {
     const char *text; /* DATE_BYTES of them; NULL: no row yet */
     uint64_t second;  /* at which it begins, since 1 March of year 0 */
@@ -273,7 +273,7 @@ static void add_notes(const struct reader *reader, const struct import_input *in
     }
 }
 
-/* In the order of time. */
+/* Makes the ops in the order of time. */
 static enum import_result make_ops(struct reader *reader, const struct import_input *input,
                                    struct import *import)
 {

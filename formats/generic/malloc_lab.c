@@ -16,7 +16,7 @@
 enum { HEADER_COUNT = 4, CALL_BYTES_MIN = 3 /* "f 0" */, LINE_BYTES_MIN = CALL_BYTES_MIN + 1 };
 #define OP_COUNT_MAX (((uint64_t)1 << 31) - 1) /* of the file; each realloc is two of ours */
 
-/* What an id names. */
+/* The states of an id, by what it names. */
 enum { ID_FREE = 0, ID_LIVE, ID_EMPTY /* a block of 0 bytes, for which there is no op */ };
 struct id {
     uint64_t size_bytes;

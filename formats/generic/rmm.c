@@ -73,7 +73,7 @@ CURSOR_INLINE bool take_action(struct cursor *cursor, char *action)
     return cursor_take_word(cursor, "allocate failure,", 17);
 }
 
-/* As C prints it; the null pointer is "(nil)" or a number that is 0. */
+/* Reads a pointer as C prints it; the null pointer is "(nil)" or a number that is 0. */
 CURSOR_INLINE bool take_pointer(struct cursor *cursor, uint64_t *pointer, bool *is_null)
 {
     *pointer = 0;

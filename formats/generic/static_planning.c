@@ -51,7 +51,7 @@ static const struct {
 };
 enum { COLUMN_NAME_COUNT = sizeof column_names / sizeof column_names[0], COLUMN_ABSENT = -1 };
 
-/* Which field of a row holds which column. */
+/* Maps the fields of a row to its columns, and back. */
 struct header {
     int fields[COLUMN_COUNT];                 /* index, or COLUMN_ABSENT */
     enum column columns[CSV_FIELD_COUNT_MAX]; /* by field; COLUMN_COUNT: of another name */
@@ -205,7 +205,7 @@ static enum import_result read_size(struct instance *instance, const struct csv_
     return IMPORT_OK;
 }
 
-/* Of a power of two, or 0. */
+/* Returns the exponent of a power of two, or 0 for 0. */
 static uint8_t find_align_log2(uint64_t align)
 {
     return align == 0 ? 0 : (uint8_t)__builtin_ctzll(align);

@@ -93,7 +93,7 @@ enum log_event_kind log_blame_kind(const struct log_blame *blame)
     return kind != LOG_EVENT_NONE ? kind : code > 128 ? LOG_EVENT_CRASH : LOG_EVENT_EXCEPTION;
 }
 
-/* What a report consists of: rulers, headings, "[0]:", and lines that are indented. */
+/* True for the lines of a report: rulers, headings, "[0]:", and lines that are indented. */
 static bool is_within(const struct log_here *here)
 {
     static const char *const headings[] = {" FAILED", "Failures:", "Root Cause"};

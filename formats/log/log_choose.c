@@ -1,4 +1,4 @@
-/* Of all events the first failure is chosen; the others are consequences, or no failures. */
+/* Chooses the first failure of all events; the others are consequences, or no failures. */
 #include "formats/log/private/log_reading.h"
 
 #include <stdlib.h>
@@ -38,8 +38,8 @@ static int find_first(const struct log_story *story, enum log_event_kind kind, b
     return first;
 }
 
-/* What a launcher says, where the process itself says nothing: the last one, which is the earliest
- * failure of several reports (log_blame.c).  Whoever waited in vain before is no cause. */
+/* Finds a launcher's report, if the process itself says nothing: the last, the earliest failure of
+ * several reports (log_blame.c).  A process that waited in vain before is no cause. */
 static int find_blame(const struct log_story *story)
 {
     for (size_t i = story->event_count; i > 0; i--) {
@@ -58,7 +58,7 @@ static int choose_earlier(const struct log_story *story, int a, int b)
     return log_event_is_before(&story->events[b], &story->events[a]) ? b : a;
 }
 
-/* Whether its source had waited in vain before: then that is why it ended. */
+/* True if its source had waited in vain before: then that is why it ended. */
 static bool has_waited(const struct log_story *story, const struct log_event *event)
 {
     for (size_t i = 0; i < story->event_count; i++) {
@@ -71,7 +71,7 @@ static bool has_waited(const struct log_story *story, const struct log_event *ev
     return false;
 }
 
-/* Whether its source lived to run out of memory later. */
+/* True if its source lived to run out of memory later. */
 static bool has_failed_later(const struct log_story *story, const struct log_event *event)
 {
     for (size_t i = 0; i < story->event_count; i++) {
@@ -192,7 +192,7 @@ static bool is_failure(const struct log_event *event)
             event->kind == LOG_EVENT_EXCEPTION);
 }
 
-/* What a launcher says of a rank, and that rank's own line. */
+/* True if one event is a launcher's report on a rank, and the other that rank's own line. */
 static bool is_of_one_rank(const struct log_story *story, const struct log_event *a,
                            const struct log_event *b)
 {
@@ -324,7 +324,7 @@ static enum log_silence order_silence(const struct log_story *story,
     return is_later ? LOG_SILENCE_AFTER : LOG_SILENCE_SAME_STEP;
 }
 
-/* Where the lines of the rank that was killed end, and when against the first failure. */
+/* Finds where the lines of a killed rank end, and when compared with the first failure. */
 static void place_victims(struct log_story *story)
 {
     for (size_t i = 0; i < story->event_count; i++) {

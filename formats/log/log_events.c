@@ -24,7 +24,7 @@ static bool sizes_may_be_one(const struct log_event *event, const struct log_wor
            (event->low_bytes <= words->high_bytes && words->low_bytes <= event->high_bytes);
 }
 
-/* The same whoever quotes it: up to the quote that ends it. */
+/* Hashes the words up to the quote that ends them: the same whoever quotes them. */
 static uint64_t hash_words_at(const struct log_here *here, size_t at)
 {
     size_t length = here->length - at < WORDS_BYTES ? here->length - at : WORDS_BYTES;
@@ -73,7 +73,7 @@ static bool is_slurm_count(const struct log_event *event)
             strstr(event->text, "oom-kill event") != NULL);
 }
 
-/* Whether the words tell again what the event was. */
+/* True if the words tell again what the event was. */
 static bool is_again(const struct log_reading *reading, const struct log_event *event,
                      const struct log_here *here, const struct log_words *words, uint64_t hash)
 {
@@ -109,7 +109,7 @@ static bool is_again(const struct log_reading *reading, const struct log_event *
 
 static void keep_text(const struct log_here *here, size_t at, char text[LOG_TEXT_BYTES])
 {
-    /* Of a long line, from a little before the words on. */
+    /* The text of a long line begins a little before the words. */
     const size_t begin = at > LOG_TEXT_BYTES / 2 ? at - LOG_TEXT_BYTES / 4 : 0;
     phrase_print(here->words + begin, here->length - begin, text, LOG_TEXT_BYTES);
     utf8_make_printable(text);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Which lines, counted as they are read, may be taken. */
+/* The lines, counted as they are read, that may be taken. */
 struct bounds {
     size_t begin, end;
 };

@@ -1,4 +1,4 @@
-/* Which rank wrote a file, by the file's name. */
+/* Finds the rank that wrote a file, by the file's name. */
 #include "formats/log/log_files.h"
 
 #include "harness/base/array.h"
@@ -19,7 +19,7 @@ enum {
     SIBLING_SPREAD = 8       /* that only siblings make a rank is taken for one */
 };
 
-/* What a name says. */
+/* The process and the number that a name tells. */
 struct label {
     char key[KEY_BYTES];  /* the process: the name without its endings; "" = the directory's only */
     size_t prefix_length; /* of the key, in front of the number */

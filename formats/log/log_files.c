@@ -15,7 +15,7 @@
 
 enum { LOOKED_AT_BYTES = 4096, NAME_BYTES_MAX = 4096 };
 
-/* Which file it is, whatever its name. */
+/* Identifies a file, whatever its name. */
 struct identity {
     dev_t device;
     ino_t number;

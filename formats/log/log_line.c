@@ -59,7 +59,7 @@ static void find_rank_in(const char *label, size_t length, struct log_line *line
     (void)log_prefix_find_number(label, length, "pid=", &line->pid);
 }
 
-/* Of what SGLang and DeepSpeed put behind the time only the ranks are a label. */
+/* True if SGLang or DeepSpeed put ranks behind the time: only those are a label. */
 static bool has_ranks(const char *label, size_t length)
 {
     return text_has(label, length, " TP") || text_has(label, length, " DP") ||

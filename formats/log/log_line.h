@@ -11,8 +11,8 @@
 enum { LOG_SOURCE_BYTES = 112, LOG_TIME_TEXT_BYTES = 32 };
 #define LOG_RANK_NONE UINT32_MAX
 
-/* Which clock a time is from.  What a container or a collector stamps may be minutes later than
- * what the program stamps, so times of two clocks are not compared. */
+/* The clock that a time is from.  A container or a collector may stamp a line minutes later than
+ * the program does, so times of two clocks are not compared. */
 enum log_clock {
     LOG_CLOCK_NONE = 0,
     LOG_CLOCK_COLLECTOR, /* in front of what the program printed */

@@ -12,7 +12,7 @@
 
 enum { LOOKED_AT_BYTES = 4096, FIELD_BYTES = 256 };
 
-/* How a container ended. */
+/* The end of a container. */
 struct ended {
     char container[LOG_POD_NAME_BYTES], reason[64], message[FIELD_BYTES], finished[40];
     char exit_code[16], restarts[16]; /* "" = not said */
@@ -188,7 +188,7 @@ static void read_pod(struct log_pod_ends *ends, const json_t *object, size_t lin
     say_pod(ends, &pod, get_string(status, "reason"), get_string(status, "message"));
 }
 
-/* Where the next pod's name stands, from *at on. */
+/* Returns the line where the next pod's name stands, from *at on. */
 static size_t find_line(const char **at, const char *end, const json_t *pod, size_t line)
 {
     const char *name = get_string(json_object_get(pod, "metadata"), "name");
@@ -217,7 +217,7 @@ static void read_document(const json_t *root, const char *bytes, size_t length,
 
 /* --- kubectl describe --- */
 
-/* What a line "  Exit Code:   137" has behind the word; false: it is another line. */
+/* Reads what a line "  Exit Code:   137" has behind the word; false: it is another line. */
 static bool read_field(const char *line, const char *word, char *field, size_t size)
 {
     const size_t length = strlen(word);

@@ -1,4 +1,4 @@
-/* What a whole log tells: which of its sources failed first, at which step and how, who only
+/* The story of a whole log: which of its sources failed first, at which step and how, who only
  * waited, what was no failure at all. */
 #ifndef FORMATS_LOG_LOG_STORY_H
 #define FORMATS_LOG_LOG_STORY_H
@@ -36,7 +36,7 @@ enum log_event_kind {
     LOG_EVENT_PEER        /* was told that another one is gone */
 };
 
-/* Which words an out-of-memory has. */
+/* The words that an out-of-memory has. */
 enum log_form {
     LOG_FORM_NONE = 0,
     LOG_FORM_TPU_RUNTIME,
@@ -58,7 +58,7 @@ enum log_silence {
     LOG_SILENCE_AFTER      /* later by as many */
 };
 
-/* What happened, once: however often it is printed. */
+/* A thing that happened, once: however often it is printed. */
 struct log_event {
     enum log_event_kind kind;
     enum log_form form;
@@ -176,13 +176,13 @@ struct log_part {
  * structured log for its texts. */
 void log_story_read(const struct log_part *parts, size_t count, struct log_story *story);
 
-/* Which of two events of a story came first.  A source prints in the order of time.  Between two
- * the times of one clock count; else the order of the lines, or of two files the steps. */
+/* True if event a of a story came before b.  A source prints in the order of time.  Between two the
+ * times of one clock count; else the order of the lines, or of two files the steps. */
 bool log_event_is_before(const struct log_event *a, const struct log_event *b);
 
-/* Whether these bytes are a structured log: objects of JSON, one a line or in an array, whose texts
- * are in textPayload, jsonPayload.message, message, msg or log.  Looks at the first object alone.
- */
+/* True if these bytes are a structured log: objects of JSON, one a line or in an array, whose texts
+ * are in textPayload, jsonPayload.message, message, msg or log.  Looks at the first object
+ * alone. */
 bool log_is_structured(const char *bytes, size_t length);
 /* False: the text is JSON and no structured log, as traces are.  length > 0. */
 bool log_is_text(const char *text, size_t length);

@@ -21,7 +21,7 @@ struct wrapped {
     size_t order; /* in the file */
 };
 
-/* Where a reader of objects stands. */
+/* The state of a reader of objects. */
 struct reader {
     const char *at, *end;
     size_t line;
@@ -271,7 +271,7 @@ static void read_objects(struct log_text *text, const struct log_part *part, uin
     free(reader.wrapped);
 }
 
-/* Whether a file of the log is this pod's: the name of one is that of the other. */
+/* Returns the file of the log whose name is that of the pod; NULL: there is none. */
 static const struct log_part *find_file_of(const struct log_part *parts, size_t count,
                                            const char *pod)
 {
@@ -286,7 +286,7 @@ static const struct log_part *find_file_of(const struct log_part *parts, size_t 
     return NULL;
 }
 
-/* What Kubernetes says of a pod belongs to the pod's own log, where that is there. */
+/* Reads what Kubernetes says of pods.  It belongs to the pod's own log, if that is there. */
 static void read_pods(struct log_text *text, const struct log_part *parts, size_t count,
                       uint32_t file)
 {
@@ -311,7 +311,7 @@ static void read_pods(struct log_text *text, const struct log_part *parts, size_
     log_pod_ends_deinit(&pods);
 }
 
-/* What Kubernetes says at the end is read behind the logs. */
+/* Reads the logs first, and behind them what Kubernetes says at the end. */
 void log_text_init(struct log_text *text, const struct log_part *parts, size_t count)
 {
     *text = (struct log_text){.part_count = count};
@@ -368,7 +368,7 @@ void log_walk_deinit(struct log_walk *walk)
     writing_deinit(&walk->clean);
 }
 
-/* Where "[rank5]:" stands behind something else, as behind a progress bar. */
+/* Finds "[rank5]:" where it stands behind something else, as behind a progress bar. */
 static const char *find_label_within(const char *at, size_t length)
 {
     static const char word[] = "[rank";

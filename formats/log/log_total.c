@@ -1,4 +1,4 @@
-/* How many steps a job was to have, as its log says it. */
+/* Reads how many steps a job was to have, as its log says it. */
 #include "formats/common/cursor.h"
 #include "formats/log/private/log_words.h"
 
@@ -14,7 +14,7 @@ static bool is_letter(char byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
 }
 
-/* As printed numbers are, with commas between thousands. */
+/* Takes a count as numbers are printed, with commas between thousands. */
 static bool take_count(struct cursor *cursor, uint64_t *count)
 {
     const char *begin = cursor->at;

@@ -322,7 +322,7 @@ static bool is_shell_killed(const char *text, size_t length)
 
 /* --- after a failure --- */
 
-/* What a job prints that goes on after an out-of-memory.  What gives advice is none: "try reducing
+/* True if the text says that a job goes on after an out-of-memory.  Advice does not: "try reducing
  * the batch size to 8". */
 static bool read_gone_on(const char *text, size_t length)
 {

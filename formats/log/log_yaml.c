@@ -67,7 +67,7 @@ static json_t *read_literal(struct yaml *yaml, size_t indent)
 
 static json_t *read_node(struct yaml *yaml, int depth);
 
-/* Where the colon behind a key is; NULL: the words are no pair. */
+/* Returns where the colon behind a key is; NULL: the words are no pair. */
 static const char *find_colon(const struct yaml *yaml)
 {
     const char *end = yaml->words + yaml->length;

@@ -1,4 +1,4 @@
-/* What jax.profiler.save_device_memory_profile writes: a pprof profile of the buffers and
+/* Imports the file of jax.profiler.save_device_memory_profile: a pprof profile of the buffers and
  * executables that were live at one moment, by the Python stack that made them.  It has sums
  * without addresses: each sample becomes as many blocks of the same size. */
 #include "formats/profile/private/jax_device_memory.h"
@@ -157,7 +157,7 @@ static enum import_result visit_frames(void *context, size_t location, bool *is_
     return IMPORT_OK;
 }
 
-/* What is wrong with frames that no tag needs is not refused: then there is no stack. */
+/* Finds the stack of a sample.  Faults in frames that no tag needs only mean: no stack. */
 static uint32_t find_stack(struct snapshot *snapshot, const struct pprof_sample *sample)
 {
     struct import_error error = {0};
@@ -289,7 +289,7 @@ static enum import_result take_sample(struct snapshot *snapshot, const struct pp
     return add_group(snapshot, sample, &group);
 }
 
-/* As JAX names it, or as programs and `hbmstress convert` do; -1: neither is there. */
+/* Finds a value by JAX's name, or by that of programs and `hbmstress convert`; -1: neither. */
 static int find_value(const struct pprof *profile, const char *name, const char *other,
                       const char *unit)
 {
@@ -364,7 +364,7 @@ static enum import_result import_jax_device_memory(const struct import_input *in
     return result;
 }
 
-/* What is seen of a file on the way through it. */
+/* The facts seen of a file on the way through it. */
 struct outline {
     size_t type_count, text_count;
     uint64_t last_text; /* the highest number of a text that a type has */

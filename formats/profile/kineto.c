@@ -224,7 +224,7 @@ static struct trace_event describe(const struct event *event)
         .address = event->address, .size_bytes = bytes, .host = event->host, .line = event->line};
 }
 
-/* What is in use after the event, by the blocks and by what it says. */
+/* Sums what is in use after the event, by the blocks and by what the event says. */
 static void add_sums(struct feed *feed, const struct event *event)
 {
     struct device *device = &feed->kineto->devices[event->host];
@@ -246,7 +246,7 @@ static void add_sums(struct feed *feed, const struct event *event)
     }
 }
 
-/* Where a block is made in place of a live one, the window lacks its free. */
+/* Makes a block.  If it takes the place of a live one, the window lacks that one's free. */
 static enum import_result make_block(struct feed *feed, const struct event *event)
 {
     struct trace_event what = describe(event);
@@ -272,7 +272,7 @@ static enum import_result free_block(struct feed *feed, const struct event *even
     return trace_free(feed->trace, &what);
 }
 
-/* What PyTorch had reserved and free is there, but was of no use to the request. */
+/* Adds a failed request.  What PyTorch had reserved and free was of no use to it. */
 static enum import_result fail_request(struct feed *feed, const struct event *event)
 {
     struct device *device = &feed->kineto->devices[event->host];

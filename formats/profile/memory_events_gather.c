@@ -123,7 +123,7 @@ enum import_result memory_fail(const struct memory_events *events, size_t at,
     return import_fail(error, IMPORT_INVALID, line, column, "%s", text);
 }
 
-/* What is refused of one event by itself. */
+/* Refuses an event that is wrong by itself. */
 static enum import_result check_event(const struct memory_events *events,
                                       const struct memory_event *event, struct import_error *error)
 {

@@ -1,4 +1,4 @@
-/* What memory events become: a trace, and before it what was there when the profile began. */
+/* Turns memory events into a trace, and puts before it what was there when the profile began. */
 #include "formats/profile/private/memory_events.h"
 
 #include "formats/common/trace.h"
@@ -45,7 +45,7 @@ static size_t number_hosts(struct memory_events *events, uint8_t hosts[OP_HOST_C
 
 /* --- the trace --- */
 
-/* What the trace is made with. */
+/* The parts that a trace is made with. */
 struct feed {
     struct memory_events *events;
     struct trace *trace;
@@ -100,7 +100,7 @@ static uint64_t find_rest(const struct allocator *allocator)
     return allocator->says_in_use ? allocator->base_bytes - allocator->freed_start_bytes : 0;
 }
 
-/* What was in use when the window began, and no event tells apart. */
+/* Adds what was in use when the window began, and no event tells apart. */
 static enum import_result feed_rests(struct feed *feed, size_t host_count)
 {
     for (size_t host = 0; host < host_count; host++) {
@@ -129,8 +129,8 @@ static enum import_result feed_all(struct feed *feed, size_t host_count)
 
 /* --- devices --- */
 
-/* All bytes of an allocator, 0 where it does not say: what is in use and free, and reserved, where
- * that is what stays the same. */
+/* Returns all bytes of an allocator, 0 if it does not say: those in use and free, and the reserved
+ * ones if only the sum with them stays the same. */
 static uint64_t find_capacity(const struct allocator *allocator)
 {
     const bool has_stack = allocator->reserved_max > 0;

@@ -1,4 +1,4 @@
-/* What the events of one file say together: which free ends which allocation, and whether the sums
+/* Links the events of one file: finds which free ends which allocation, and checks that the sums
  * agree. */
 #include "formats/profile/private/memory_events_state.h"
 
@@ -96,7 +96,7 @@ static void extend_range(uint64_t value, bool is_first, uint64_t *min, uint64_t 
     *max = is_first || value > *max ? value : *max;
 }
 
-/* What the allocator says of all of its memory. */
+/* Sums what the allocator says of all of its memory. */
 static void sum_capacity(struct allocator *allocator, const struct kept_event *event)
 {
     if (!memory_has(event, MEMORY_BYTES_ALLOCATED) || !memory_has(event, MEMORY_BYTES_AVAILABLE)) {

@@ -87,7 +87,7 @@ static enum import_result fail_absent_text(const struct pprof *profile, uint64_t
                        number, profile->string_count);
 }
 
-/* Whether all that samples may name has its texts. */
+/* Checks that everything that samples may name has its texts. */
 static enum import_result check_texts(const struct pprof *profile, struct import_error *error)
 {
     for (size_t i = 0; i < 2 * profile->type_count; i++) {

@@ -204,7 +204,7 @@ static enum import_result read_event(struct plane *plane, size_t at, int64_t lin
     struct protobuf_field field;
     uint64_t metadata = 0, offset_ps = 0;
     enum import_result result = IMPORT_OK;
-    /* What comes first: its kind decides whether the rest is read. */
+    /* The event's kind comes first: it decides whether the rest is read. */
     IMPORT_TRY(
         protobuf_two(reader, EVENT_METADATA, &metadata, EVENT_OFFSET, &offset_ps, plane->error));
     const struct protobuf *name = find_name(&plane->event_names, metadata);
@@ -293,7 +293,7 @@ static enum import_result import_xplane(const struct import_input *input, struct
     return result;
 }
 
-/* Whether a message has the fields of a plane, up to its name. */
+/* True if a message has the fields of a plane, up to its name. */
 static bool is_plane(struct protobuf reader)
 {
     struct protobuf_field field;

@@ -84,7 +84,7 @@ static enum import_result push_value(struct reader *reader, struct plain_value v
     return IMPORT_OK;
 }
 
-/* How many values lie above the last mark, or on the stack when there is none. */
+/* Counts the values above the last mark, or on the stack when there is none. */
 static size_t count_above_mark(const struct reader *reader)
 {
     return reader->stack_count -
@@ -363,8 +363,8 @@ static enum import_result run_tuple(struct reader *reader)
     return gather_values(reader, reader->argument, PLAIN_LIST);
 }
 
-/* What lies above the mark.  TUPLE and LIST: one or the other is told apart by nothing that comes
- * out. */
+/* Gathers the values above the mark, as a TUPLE or a LIST.  Nothing that comes out tells one from
+ * the other. */
 static enum import_result run_gather(struct reader *reader)
 {
     size_t count = 0;
@@ -467,7 +467,7 @@ static const struct opcode {
     ['r'] = {"LONG_BINPUT", run_put, 4},
     ['h'] = {"BINGET", run_get, 1},
     ['j'] = {"LONG_BINGET", run_get, 4},
-    /* What names, calls or builds something: */
+    /* These opcodes name, call or build something: */
     ['c'] = {"GLOBAL", NULL, 0},
     [0x93] = {"STACK_GLOBAL", NULL, 0},
     ['R'] = {"REDUCE", NULL, 0},

@@ -124,7 +124,7 @@ static void make_list_room(struct plain_tree *tree, struct plain_box *list, size
     list->room = (uint32_t)(room <= UINT32_MAX ? room : UINT32_MAX);
 }
 
-/* What goes into a box is closed, and makes it as deep as itself and one more. */
+/* Closes a box that goes into another one, and makes the outer box one deeper than it at least. */
 static enum plain_result put_inside(struct plain_tree *tree, struct plain_box *box,
                                     struct plain_value value)
 {

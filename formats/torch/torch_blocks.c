@@ -1,5 +1,5 @@
-/* What the parts of the importer share: the snapshot itself, its places in the file, its blocks by
- * address. */
+/* Functions that the parts of the importer share: on the snapshot itself, its places in the file,
+ * and its blocks by address. */
 #include "formats/torch/private/torch.h"
 
 #include "harness/base/array.h"

@@ -34,7 +34,7 @@ static const struct torch_event *find_failure(const struct torch_snapshot *snaps
     return found;
 }
 
-/* What could not serve the request is shown as in use, under a tag that says why. */
+/* Returns the tag of memory that could not serve the request: shown as in use, the tag says why. */
 static uint8_t tag_idle(struct builder *builder, enum torch_idle idle, uint64_t size_bytes)
 {
     if (builder->idle_tags[idle] == 0) {
@@ -104,8 +104,8 @@ static void refuse_device_bytes(struct builder *builder, struct heap_span *span)
     }
 }
 
-/* What the device still had besides the segments is one region more; where is not known, and
- * nothing depends on it. */
+/* Adds one more region for what the device still had besides the segments.  Its place is not known,
+ * and nothing depends on it. */
 static void add_free(struct builder *builder)
 {
     const struct torch_event *asked = builder->asked;

@@ -77,7 +77,7 @@ static enum plain_result convert_value(struct plain_tree *tree, struct stack *st
     return result;
 }
 
-/* Where a number of digits ends. */
+/* Returns where a number of digits ends. */
 static char *skip_digits(char *at, const char *end)
 {
     while (at < end && *at >= '0' && *at <= '9') {
@@ -111,7 +111,7 @@ static void clamp_numbers(char *text, size_t length)
     }
 }
 
-/* The same with numbers that are too large for jansson. */
+/* Parses a text whose numbers are too large for jansson, after clamping them. */
 static json_t *parse_clamped(const char *text, size_t length, json_error_t *found)
 {
     char *copy = malloc(length);

@@ -37,7 +37,7 @@ static int compare_uses(const void *a, const void *b)
     return order != 0 ? order : compare_numbers(x->event, y->event);
 }
 
-/* By host, address and time; the caller frees. */
+/* Returns the uses sorted by host, address and time; the caller frees them. */
 static struct use *sort_uses(const struct torch_snapshot *snapshot, size_t *count)
 {
     struct use *uses = array_resized(NULL, (snapshot->event_count + 1) * sizeof *uses);
@@ -132,7 +132,7 @@ static enum import_result check_last(struct lives *lives, const struct torch_eve
     return IMPORT_OK;
 }
 
-/* All events of one address, uses[count]. */
+/* Follows all events of one address, uses[count]. */
 static enum import_result follow_block(struct lives *lives, const struct use *uses, size_t count)
 {
     lives->state = LIFE_UNSEEN;
@@ -181,7 +181,7 @@ static enum import_result put_life(struct lives *lives, struct span_map *map, ui
                             event->taken_bytes, event->address, other.start);
 }
 
-/* What was there when the ring begins. */
+/* Puts into the map what was there when the ring begins. */
 static enum import_result put_first(struct lives *lives, struct span_map *map, uint8_t host,
                                     size_t first, size_t end)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What a log has of them. */
+/* The messages that a log has. */
 struct survey {
     struct torch_message first;   /* with numbers */
     struct torch_message without; /* the first that has none */
@@ -22,7 +22,7 @@ static bool is_same(const struct torch_message *a, const struct torch_message *b
            memcmp(a->facts, b->facts, sizeof a->facts) == 0;
 }
 
-/* One that is cut gives way to a whole one. */
+/* Surveys the messages of a log.  A message that is cut gives way to a whole one. */
 static void survey_messages(const char *text, size_t length, struct survey *survey)
 {
     struct torch_search search = torch_search_begin(text, length);

@@ -56,7 +56,7 @@ static uint64_t fact(const struct torch_message *message, enum torch_fact number
     return align_down(message->facts[number].bytes + GRANULE / 2, GRANULE);
 }
 
-/* How far rounding may have taken the sum of these numbers. */
+/* Returns how far rounding may have taken the sum of these numbers. */
 static uint64_t slack(const struct torch_message *message, uint32_t facts)
 {
     uint64_t bytes = GRANULE;
@@ -83,7 +83,7 @@ static uint64_t choose_request(const struct torch_message *message)
     return align_up(bytes, GRANULE);
 }
 
-/* As much as is asked for, where rounding allows that: by these numbers. */
+/* Returns the bytes, or the request if rounding of these numbers allows that. */
 static uint64_t meet_request(const struct torch_message *message, const struct plan *plan,
                              uint64_t bytes, uint32_t numbers)
 {
@@ -109,7 +109,7 @@ static void choose_reserved(const struct torch_message *message, struct plan *pl
     plan->reserved = plan->allocated + plan->unallocated;
 }
 
-/* What is free for this process, which the request cannot have fitted. */
+/* Chooses what is free for this process: too little for the request to fit. */
 static void choose_free(const struct torch_message *message, struct plan *plan)
 {
     const uint64_t beside = subtract(plan->total, plan->reserved + fact(message, TORCH_OTHER));
@@ -267,7 +267,7 @@ static void add_reserved(struct building *building, const struct plan *plan)
     add(building, name, allocated, HEAP_SPAN_IN_USE);
 }
 
-/* What the processes hold, as far as there is so much; the rest is nobody's that is named. */
+/* Adds what the processes hold, as far as there is so much.  The rest is no named process's. */
 static void add_outside(struct building *building, const struct torch_message *message,
                         const struct plan *plan)
 {
@@ -361,7 +361,7 @@ static void assume_rest(const struct torch_message *message, const struct plan *
     }
 }
 
-/* What the numbers show, whatever the heap was. */
+/* Tells what the numbers show, whatever the heap was. */
 static void tell_result(const struct plan *plan, struct import *import)
 {
     const uint64_t free = plan->usable + plan->unallocated;

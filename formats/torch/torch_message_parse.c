@@ -218,7 +218,7 @@ enum { BACK_BYTES_MAX = 80 };
 static const char *const anchors[TORCH_ANCHOR_COUNT] = {"ut of memory", "exceed allowed memory",
                                                         "failed with OOM on device"};
 
-/* Where the message begins: on the same line, behind what ends a prefix ("RuntimeError: "). */
+/* Finds where the message begins: on the same line, after a prefix ("RuntimeError: "). */
 static size_t find_begin(const char *text, size_t at, enum torch_message_form form)
 {
     const size_t first = at > BACK_BYTES_MAX ? at - BACK_BYTES_MAX : 0;

@@ -75,8 +75,8 @@ static bool is_separator(char letter)
     return letter == '/' || letter == '\\';
 }
 
-/* Whether torch's own sources are there: "site-packages/torch/", and what distributions and
- * checkouts call it. */
+/* True if the file is one of torch's own sources: in "site-packages/torch/", or in what
+ * distributions and checkouts call it. */
 static bool is_torch(const struct text *file)
 {
     static const char *const folders[] = {"site-packages", "dist-packages", "pytorch"};
@@ -189,8 +189,8 @@ static bool has_any(const struct text *text, const char *const *words)
     return false;
 }
 
-/* Of CPython's C interface: "PyMethod_New", "_PyEval_Vector"; C++ has its arguments or its rooms.
- */
+/* True for CPython's C interface: "PyMethod_New", "_PyEval_Vector".  Names of C++ have arguments or
+ * a "::". */
 static bool is_interpreter(const struct text *function)
 {
     return (has_prefix(function, "Py") || has_prefix(function, "_Py")) &&

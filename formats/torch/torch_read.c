@@ -252,7 +252,7 @@ static enum import_result read_requested(struct reader *reader, struct torch_blo
     block->requested_bytes = block->size_bytes;
     IMPORT_TRY(
         read_number(reader, FIELD_REQUESTED_SIZE, false, UINT64_MAX, &block->requested_bytes));
-    /* Of a block that is not active it is what its last use had asked for. */
+    /* If the block is not active, this is what its last use had asked for. */
     if (block->state != TORCH_INACTIVE &&
         (block->requested_bytes == 0 || block->requested_bytes > block->size_bytes)) {
         return fail_at_place(reader,
@@ -333,7 +333,7 @@ static enum import_result check_sums(struct reader *reader, struct plain_value s
     return check_sum(reader, FIELD_REQUESTED_SIZE, sums->requested);
 }
 
-/* What all blocks of a segment share. */
+/* The facts that all blocks of a segment share. */
 struct segment {
     uint64_t address, stream;
     uint8_t host, pool;
@@ -461,8 +461,8 @@ static enum import_result read_times(struct reader *reader, struct torch_event *
     return IMPORT_OK;
 }
 
-/* What has no size, and what needs an address.  What was asked for in vain may be any number: a
- * negative count of elements does that.  Free bytes above what any device has are nonsense. */
+/* Reads the size and the address of an event.  A failed request may have any size: a negative count
+ * of elements does that.  Free bytes above what any device has are nonsense. */
 static enum import_result read_place(struct reader *reader, struct torch_event *event)
 {
     const bool is_oom = event->action == TORCH_OOM;

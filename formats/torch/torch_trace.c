@@ -19,7 +19,7 @@ struct player {
 
 /* --- capacity --- */
 
-/* What the file says that a device had for the allocator. */
+/* The bytes that a device had for the allocator, as the file says. */
 struct device_bytes {
     uint64_t segments; /* at most: so much it had at least */
     uint64_t all;      /* with what was free besides; 0: no failure says it */
@@ -182,7 +182,7 @@ static enum import_result play_before(struct player *player)
     return IMPORT_OK;
 }
 
-/* Whether the free that event i requests is complete before anything else happens on its device. */
+/* True if the free that event i requests is complete before anything else happens on its device. */
 static bool is_free_at_once(const struct torch_snapshot *snapshot, size_t i)
 {
     const struct torch_event *event = &snapshot->events[i];
@@ -281,7 +281,7 @@ static enum import_result play_all(struct player *player)
     return play_silent(player);
 }
 
-/* What the allocator gave beyond the request rounded up, because it did not split its block. */
+/* Notes what the allocator gave beyond the rounded request, because it did not split its block. */
 static void note_slack(const struct torch_snapshot *snapshot, struct import *import)
 {
     uint64_t count = 0;

@@ -26,7 +26,7 @@ enum {
     BFC_GRANULE_BYTES = 256 /* in which XLA:GPU's allocator rounds */
 };
 
-/* What an allocation is for; one that is a parameter and a result is a parameter. */
+/* The use of an allocation; one that is a parameter and a result is a parameter. */
 enum part {
     PART_PARAMETER = 0,
     PART_CONSTANT,

@@ -77,8 +77,8 @@ static uint64_t choose_unpadded(const struct hbm_row *row)
     return bytes < low ? low : bytes > high ? high : bytes;
 }
 
-/* What is in use, reserved and free is the limit; all but the first are rounded.  False: they
- * contradict each other. */
+/* Chooses the capacity.  What is in use, reserved and free is the limit; all but the first are
+ * rounded.  False: they contradict each other. */
 static bool choose_capacity(struct building *building)
 {
     const struct hbm_allocations *said = building->allocations;
@@ -173,7 +173,7 @@ static void add_blocks(struct building *building)
     }
 }
 
-/* What is free between the blocks, below and above them. */
+/* Adds the free ranges between the blocks, below and above them. */
 static void add_holes(struct building *building)
 {
     struct heap_image *image = &building->image;
@@ -218,7 +218,7 @@ static void make_programs(struct building *building)
     }
 }
 
-/* Of a failure, the report and the message print the same free bytes. */
+/* True if the message is of the report's failure: then both print the same free bytes. */
 static bool is_of_report(const struct building *building, const struct tpu_message *message)
 {
     const struct size_range *free = &building->allocations->free;

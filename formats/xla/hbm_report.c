@@ -74,7 +74,7 @@ static unsigned recognise_hbm_report(const char *text, size_t length)
     return is_behind ? SCORE_BEHIND_MESSAGE : best;
 }
 
-/* What a log holds. */
+/* The reports that a log holds. */
 struct survey {
     struct hbm_report first; /* the first complete one; else the first */
     size_t count, complete_count;
@@ -148,7 +148,7 @@ static void note_report(const struct import_input *input, const struct survey *s
     }
 }
 
-/* What stands in front of the failure for people, in the text's own words. */
+/* Quotes the sentence that people see in front of the failure, in the text's own words. */
 static void quote_report(const struct import_input *input, const struct hbm_report *report,
                          struct import *import)
 {

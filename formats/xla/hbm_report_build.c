@@ -157,13 +157,13 @@ static void append_reserved(struct building *building)
 
 /* --- entries --- */
 
-/* Its size without padding: of the shape, where that is known, to the byte. */
+/* Returns the entry's size without padding: that of the shape, if known, to the byte. */
 static uint64_t choose_entry_unpadded(const struct hbm_report_entry *entry)
 {
     return entry->shape_bytes != 0 ? entry->shape_bytes : entry->unpadded.range.nominal;
 }
 
-/* Its size: that of the shape when nothing is padded, else as printed, in granules. */
+/* Returns the entry's size: the shape's if nothing is padded, else as printed, in granules. */
 static uint64_t round_entry(const struct hbm_report_entry *entry, uint64_t granule_bytes)
 {
     const uint64_t mask = granule_bytes - 1;
@@ -176,8 +176,8 @@ static uint64_t round_entry(const struct hbm_report_entry *entry, uint64_t granu
     return printed_size_align(&range, granule_bytes) ? range.nominal : (range.high + mask) & ~mask;
 }
 
-/* What the entry says of itself: dimensions times element size is the unpadded size, and that with
- * the padding is the size. */
+/* Finds a contradiction in an entry: dimensions times element size must be the unpadded size, and
+ * that with the padding must be the size. */
 static const char *find_entry_fault(const struct hbm_report_entry *entry)
 {
     const struct size_range *size = &entry->size;
@@ -219,7 +219,7 @@ static void append_arguments(struct building *building)
     }
 }
 
-/* Whether the entry is part of what is in the program's stack. */
+/* True if the entry is part of what is in the program's stack. */
 static bool is_in_stack(const struct hbm_report_entry *entry)
 {
     return entry->is_whole && !entry->is_argument &&
@@ -227,7 +227,7 @@ static bool is_in_stack(const struct hbm_report_entry *entry)
             strcmp(entry->type, "scoped") == 0);
 }
 
-/* Whether all temporaries of the list can be there at once, as they are at the peak that the report
+/* True if all temporaries of the list can be there at once, as they are at the peak that the report
  * is about. */
 static bool is_list_of_peak(const struct building *building)
 {
@@ -397,8 +397,8 @@ static void append_allocation(struct building *building)
     import_say(building->import, import_append(building->import, &op), SAID_FAILED, 0);
 }
 
-/* What it is that found no place: the temporaries, one block, or a result, which then is not there
- * yet. */
+/* Returns the name of what found no place: the temporaries, one block, or a result, which then is
+ * not there yet. */
 static const char *choose_gpu_request_name(struct building *building, uint64_t *live_out_bytes)
 {
     const struct compile_size *numbers = building->report->numbers;

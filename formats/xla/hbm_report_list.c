@@ -32,8 +32,8 @@ static enum field find_field_here(const struct phrase_cursor *cursor, struct phr
     return (enum field)phrase_take_one(behind, field_names, FIELD_COUNT);
 }
 
-/* Where the value that begins here ends: at the line's end, or where a line break as text ("\n") is
- * followed by a field; names of ops have such breaks, too. */
+/* Finds where the value that begins here ends: at the line's end, or at a line break as text ("\n")
+ * that a field follows; names of ops have such breaks, too. */
 static size_t find_value_end(const struct phrase_cursor *cursor)
 {
     struct phrase_cursor ahead = *cursor;
@@ -254,8 +254,8 @@ static bool is_list_of_arguments(struct phrase_cursor *cursor, bool *is_argument
     return *is_argument || phrase_take(cursor, "allocations in");
 }
 
-/* Whether a line says nothing of a report: what is between a heading and its entries, with a log
- * prefix before it. */
+/* True if a line says nothing of a report.  Such lines stand between a heading and its entries,
+ * with a log prefix before them. */
 static bool is_filler(const char *line, size_t length)
 {
     static const char *const words[] = {"Largest",  "Size:",   "Total ",
@@ -333,8 +333,8 @@ bool hbm_report_parse_list(struct phrase_cursor *cursor, struct hbm_report *repo
     return true;
 }
 
-/* Where another program's line stands in an entry, or its first line is missing, the entry is lost;
- * those behind it are not. */
+/* Reads the end of an entry.  The entry is lost if another program's line stands in it, or its
+ * first line is missing; those behind it are not. */
 bool hbm_report_parse_entry_end(struct phrase_cursor *cursor, struct hbm_report *report)
 {
     struct hbm_report_entry rest = {0};

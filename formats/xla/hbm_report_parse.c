@@ -11,7 +11,7 @@ enum {
     SHARE_MAX = 1000000 /* hundredths of a percent */
 };
 
-/* What is under way while a text is read. */
+/* The state while a text is read. */
 struct parsing {
     struct phrase_cursor cursor;
     struct hbm_report *report;
@@ -88,7 +88,7 @@ static bool take_share(struct phrase_cursor *cursor, struct compile_share *share
     return true;
 }
 
-/* What stands in the parentheses of "HLO temp": "(100.0% utilization: Unpadded (27.82G) Padded
+/* Parses the parentheses of "HLO temp": "(100.0% utilization: Unpadded (27.82G) Padded
  * (27.82G), 4.6% fragmentation (1.35G))", in 2019 "(24.2% utilization, 0.7% fragmentation
  * (293.84M))". */
 static void parse_utilization(struct phrase_cursor ahead, struct hbm_report *report)
@@ -211,7 +211,7 @@ static bool parse_requirement(struct phrase_cursor *cursor, struct hbm_report *r
 
 /* --- finding them --- */
 
-/* How a section may begin. */
+/* The words that may begin a section. */
 static const struct beginning {
     char word[24];
     enum hbm_report_section section; /* NONE: a report of its own */
@@ -234,7 +234,7 @@ enum {
     BEGINNING_BYTES_MIN = 3 /* "Ran" */
 };
 
-/* Whether a word begins here: not in the middle of one, but behind a line break as text
+/* True if a word begins here: not in the middle of one, but behind a line break as text
  * ("\nTotal"), too. */
 static bool is_word_start(const struct phrase_cursor *cursor)
 {
@@ -273,7 +273,7 @@ static bool is_same_space(const struct hbm_report *report, const struct phrase_c
            !hbm_report_take_space(&ahead, space) || strcmp(report->space, space) == 0;
 }
 
-/* Whether a section that begins here goes on with the report; a list may be followed by another
+/* True if a section that begins here goes on with the report; a list may be followed by another
  * list. */
 static bool is_next(const struct parsing *parsing, const struct beginning *beginning)
 {

@@ -3,7 +3,7 @@
 #include "formats/common/capacity.h"
 #include "harness/base/check.h"
 
-/* All of it where nothing is said. */
+/* Returns the bounds of a size: any size if nothing is said. */
 static struct size_range get_bounds(const struct compile_size *size)
 {
     return size->is_said ? size->range : (struct size_range){.high = CAPACITY_BYTES_MAX};
@@ -116,7 +116,7 @@ static const char *choose_capacity(const struct hbm_report *report, const struct
 
 /* --- parts --- */
 
-/* Whether "Used" has what is reserved in it: until 2020 it had, and the capacity was all of the
+/* True if "Used" has what is reserved in it: until 2020 it had, and the capacity was all of the
  * chip's memory. */
 static bool is_reserved_counted(const struct hbm_report *report, struct hbm_report_plan *plan)
 {
@@ -134,7 +134,7 @@ static bool is_reserved_counted(const struct hbm_report *report, struct hbm_repo
     return false;
 }
 
-/* What the program takes: of the section on the total, else of the section on the program. */
+/* Returns what the program takes: from the section on the total, else from that on the program. */
 static const struct compile_size *get_program(const struct hbm_report *report)
 {
     if (report->form == COMPILE_FORM_CORES) {
@@ -255,7 +255,7 @@ static const char *choose_numbers(const struct hbm_report *report, const struct 
     return reason;
 }
 
-/* Whether each number is one that a device can have. */
+/* True if each number is one that a device can have. */
 static bool is_each_size_possible(const struct hbm_report *report, size_t *at)
 {
     for (int i = 0; i < COMPILE_NUMBER_COUNT; i++) {

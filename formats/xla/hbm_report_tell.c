@@ -27,7 +27,7 @@ bool hbm_report_may_be_told(const struct hbm_report *report)
 
 /* --- entries --- */
 
-/* What stands behind key, up to a closing quote or, where the key has none, a blank.  In JSON
+/* Finds what stands behind key, up to a closing quote or, where the key has none, a blank.  In JSON
  * quotes are escaped. */
 static bool find_part(const struct part *in, const char *key, struct part *found)
 {
@@ -58,7 +58,7 @@ static bool find_quoted_part(const struct part *in, const char *name, struct par
     return find_part(in, key, found) || find_part(in, escaped, found) || find_part(in, bare, found);
 }
 
-/* Where in the user's program it comes from: file and line, or the number of a stack frame. */
+/* Tells where in the user's program it comes from: file and line, or a stack frame's number. */
 static void tell_source(const struct part *operator, struct compile_allocation * allocation)
 {
     struct part file, number;

@@ -14,7 +14,7 @@ static unsigned recognise_tpu_message(const char *text, size_t length)
     return tpu_message_next(text, length, &offset, &message) ? 80 : 0;
 }
 
-/* What a log holds. */
+/* The messages that a log holds. */
 struct survey {
     /* the first complete message; a cut one when there is no complete one */
     struct tpu_message first;
@@ -57,7 +57,7 @@ static void note_message(const struct import_input *input, const struct survey *
     }
 }
 
-/* As jobs print the kind of their devices when they start. */
+/* Names the chip as jobs print the kind of their devices when they start. */
 static void name_chip(const struct import_input *input, struct tpu_message *message)
 {
     size_t at = 0, length = 0;

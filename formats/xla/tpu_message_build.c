@@ -106,7 +106,7 @@ static void append_ops(const struct tpu_message *message, const struct tpu_plan 
     }
 }
 
-/* What a run is held against: the bytes that were chosen for what the message prints. */
+/* Says what a run is compared with: the bytes that were chosen for what the message prints. */
 static void say_results(const struct tpu_message *message, const struct tpu_plan *plan,
                         struct import *import)
 {
@@ -120,7 +120,7 @@ static void say_results(const struct tpu_message *message, const struct tpu_plan
 
 /* --- setup and notes --- */
 
-/* Where the message says how large the largest piece was, no other arrangement has room either. */
+/* If the message says how large the largest piece was, no other arrangement has room either. */
 static const char *name_of_assumed(const struct tpu_plan *plan)
 {
     return plan->is_piece_assumed ? SETUP_ASSUMED_NAME SETUP_PLACED_ENDING : SETUP_ASSUMED_NAME;

@@ -35,7 +35,7 @@ static bool take_coordinate(struct phrase_cursor *cursor, uint32_t coordinate[4]
     return true;
 }
 
-/* Whether the text ends within the phrase: the rest of it is a beginning of the phrase. */
+/* True if the text ends within the phrase: the rest of it is a beginning of the phrase. */
 static bool is_cut_within(const struct phrase_cursor *cursor, const char *phrase)
 {
     struct phrase_cursor ahead = *cursor;
@@ -137,7 +137,7 @@ static bool take_table_row(struct phrase_cursor *cursor, const char *label,
     return false;
 }
 
-/* Where the table at the cursor is over at the latest: the next message may have one, too. */
+/* Returns where the table at the cursor ends at the latest: the next message may have one, too. */
 static size_t find_table_end(const struct phrase_cursor *cursor)
 {
     static const char next[] = "Attempting";
@@ -280,7 +280,7 @@ static bool parse_driver(struct phrase_cursor *cursor, struct tpu_message *messa
     return true;
 }
 
-/* How a message may begin. */
+/* The words that may begin a message. */
 static const struct {
     const char *word;
     bool (*parse)(struct phrase_cursor *cursor, struct tpu_message *message);

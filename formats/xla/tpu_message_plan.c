@@ -1,5 +1,5 @@
-/* Which byte counts a message that prints rounded sizes is taken to mean: such that the request is
- * refused, and, where the message leaves open whether there was room, such that it stays open. */
+/* Chooses the byte counts that a message with rounded sizes is taken to mean.  With them the
+ * request is refused, and if the message leaves open whether there was room, it stays open. */
 #include "formats/xla/private/tpu_message.h"
 
 #include "formats/common/capacity.h"
@@ -104,7 +104,7 @@ static const char *choose_allocate(const struct tpu_message *message, struct tpu
                                 : "the request would fit in the free bytes";
 }
 
-/* Whether these numbers can be built: the piece at the bottom is what could be reserved beyond what
+/* True if these numbers can be built: the piece at the bottom is what could be reserved beyond what
  * is. */
 static bool is_possible_reserve(struct tpu_plan *plan, uint64_t reservable_bytes)
 {

@@ -77,7 +77,7 @@ struct bfc_line {
 /* Takes a line without its line feed apart.  Linear in its length. */
 void bfc_line_read(const char *text, size_t length, bool is_behind_stats, struct bfc_line *line);
 
-/* Whether the allocator prints that many bytes as the text. */
+/* True if the allocator prints that many bytes as the text. */
 bool bfc_prints_as(uint64_t size_bytes, const struct text_part *text);
 
 /* --- dumps --- */
@@ -144,15 +144,15 @@ struct bfc_dump {
 };
 void bfc_dump_init(struct bfc_dump *dump);
 void bfc_dump_deinit(struct bfc_dump *dump);
-/* As after init, but with the memory kept. */
+/* Leaves the dump as after init, but keeps its memory. */
 void bfc_dump_clear(struct bfc_dump *dump);
 
 /* Adds a line (not NONE).  False: it cannot be of this dump, another one begins; nothing changed.
  */
 bool bfc_dump_take(struct bfc_dump *dump, const struct bfc_line *line, size_t number);
 
-/* Whether the dump is complete and agrees with itself.  IMPORT_INCOMPLETE: parts or lines of it are
- * missing, and which; IMPORT_INVALID: a line contradicts others.  O(chunks log chunks). */
+/* Checks that the dump is complete and agrees with itself.  IMPORT_INCOMPLETE: parts or lines of it
+ * are missing, and which; IMPORT_INVALID: a line contradicts others.  O(chunks log chunks). */
 enum import_result bfc_dump_check(struct bfc_dump *dump, struct import_error *error);
 
 /* A part of it: compares the sums over the chunks with the bins, the summary, the statistics and

@@ -20,8 +20,8 @@ enum {
     (TRACE_START_REF - ((uint32_t)1 << 26)) /* room for what trace_end() adds: schedule and start \
                                              */
 
-/* What a log calls its blocks: a hash table by (host, address), which remembers blocks that are
- * gone, too, so that a second free is told from the free of a block that was never seen. */
+/* The states of the blocks that a log names.  A hash table by (host, address) remembers blocks that
+ * are gone, too, so that a second free is told from the free of a block that was never seen. */
 enum trace_state {
     TRACE_NEVER_SEEN = 0, /* a free place of the table */
     TRACE_LIVE,
@@ -93,7 +93,7 @@ struct trace {
 void trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
                        uint64_t *freed_failures);
 
-/* Whether lane `op->lane`, which stands behind its op number `last` (OP_NONE: it has not begun),
+/* True if lane `op->lane`, which stands behind its op number `last` (OP_NONE: it has not begun),
  * would have to wait for what `op` names before the turn is its own. */
 bool trace_lanes_would_wait(const struct op_list *ops, const struct op *op, uint32_t last);
 /* Appends, to a list whose ops have lanes, ops that keep each lane alive until the last one, and

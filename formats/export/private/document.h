@@ -24,7 +24,7 @@ struct document {
 void document_init(struct document *document, bool is_pickle);
 void document_deinit(struct document *document);
 
-/* What a file begins with, and ends with. */
+/* Write the beginning and the end of a file. */
 void document_begin(struct document *document);
 void document_end(struct document *document);
 

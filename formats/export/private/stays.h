@@ -26,7 +26,7 @@ struct stays {
 };
 void stays_deinit(struct stays *stays);
 
-/* What an event ended, and what it began. */
+/* The stay that an event ended, and the one that it began. */
 struct stay_change {
     bool has_ended, has_begun;
     struct stay ended, begun;

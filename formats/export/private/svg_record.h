@@ -1,4 +1,4 @@
-/* What a picture of a run is drawn from, gathered while the run goes on. */
+/* The record from which a picture of a run is drawn, gathered while the run goes on. */
 #ifndef FORMATS_EXPORT_PRIVATE_SVG_RECORD_H
 #define FORMATS_EXPORT_PRIVATE_SVG_RECORD_H
 
@@ -54,7 +54,7 @@ struct svg_record {
 
 enum { SVG_HOST_COUNT_MAX = 8 };
 
-/* What of a run is drawn, where a picture has no room for all of it. */
+/* The part of a run that is drawn, if a picture has no room for all of it. */
 struct svg_choice {
     const struct svg_failure *about;    /* the failure that it is about; NULL: there is none */
     uint32_t hosts[SVG_HOST_COUNT_MAX]; /* that are drawn: host_count of them */

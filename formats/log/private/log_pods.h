@@ -1,4 +1,4 @@
-/* What Kubernetes says of pods: `kubectl get pod -o json`, `-o yaml` and `kubectl describe pod`. */
+/* Reads pods from Kubernetes: `kubectl get pod -o json`, `-o yaml` and `kubectl describe pod`. */
 #ifndef FORMATS_LOG_PRIVATE_LOG_PODS_H
 #define FORMATS_LOG_PRIVATE_LOG_PODS_H
 
@@ -10,8 +10,8 @@
 
 enum { LOG_POD_NAME_BYTES = 96, LOG_POD_COUNT_MAX = 4096 };
 
-/* How a container ended, or a pod, in a sentence that log_words.h knows: "container trainer ended
- * with exit code 137, reason OOMKilled, restarts 2". */
+/* The end of a container, or of a pod, in a sentence that log_words.h knows: "container trainer
+ * ended with exit code 137, reason OOMKilled, restarts 2". */
 struct log_pod_end {
     char pod[LOG_POD_NAME_BYTES]; /* printable */
     uint32_t rank;                /* its completion index, or LOG_RANK_NONE */

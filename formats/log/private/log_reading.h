@@ -1,4 +1,4 @@
-/* What a reader of a log knows at a line: shared by the steps of log_story_read. */
+/* The state of a reader of a log at a line: shared by the steps of log_story_read. */
 #ifndef FORMATS_LOG_PRIVATE_LOG_READING_H
 #define FORMATS_LOG_PRIVATE_LOG_READING_H
 
@@ -60,7 +60,7 @@ bool log_walk_next(struct log_walk *walk, struct log_fragment *fragment);
 
 /* --- the reading --- */
 
-/* Of each source, while it is read. */
+/* The state of each source, while it is read. */
 struct log_source_state {
     bool is_in_traceback, is_in_barrier;
     bool is_in_report;  /* of torchrun, on its children: all that failed */
@@ -101,17 +101,17 @@ struct log_here {
 /* The name of a line's source: its entry's, and what its own prefix says. */
 void log_name_source(const struct log_fragment *fragment, const struct log_line *line,
                      char name[LOG_SOURCE_BYTES]);
-/* Whether the first lines have srun's labels. */
+/* True if the first lines have srun's labels. */
 bool log_has_task_labels(const struct log_text *text);
 
-/* What log_events.c does with each line. */
+/* Takes the event of a line, if it has one; called for each line (log_events.c). */
 void log_take_line(struct log_reading *reading, const struct log_here *here);
 /* log_blame.c: true when the line is within a report of torchrun, and is no event of itself.  The
  * exit code of whom it blames becomes one in *words. */
 bool log_take_blame(struct log_reading *reading, const struct log_here *here,
                     struct log_words *words);
 
-/* What log_choose.c does at the end. */
+/* Chooses the first failure at the end (log_choose.c). */
 void log_choose(struct log_reading *reading);
 
 /* Forms of messages that one importer reads together. */

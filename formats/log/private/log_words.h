@@ -1,10 +1,10 @@
-/* What the words of a line mean: an out-of-memory, a retry, a time-out, a death, a step. */
+/* Reads the meaning of a line's words: an out-of-memory, a retry, a time-out, a death, a step. */
 #ifndef FORMATS_LOG_PRIVATE_LOG_WORDS_H
 #define FORMATS_LOG_PRIVATE_LOG_WORDS_H
 
 #include "formats/log/log_story.h"
 
-/* What one line says. */
+/* The facts that one line tells. */
 struct log_words {
     enum log_event_kind kind; /* LOG_EVENT_NONE: nothing that counts */
     enum log_form form;
@@ -17,8 +17,8 @@ struct log_words {
 /* Reads the words of a line without its prefix.  O(length). */
 void log_words_read(const char *text, size_t length, struct log_words *words);
 
-/* What a process that ended so has met: 137 and 143 are signals from outside; LOG_EVENT_NONE: the
- * code alone does not say. */
+/* Returns what a process that ended so has met: 137 and 143 are signals from outside;
+ * LOG_EVENT_NONE: the code alone does not say. */
 enum log_event_kind log_kind_of_exit(uint64_t code);
 
 /* The step that a line reports, such as "completed step: 7", "step 7", "7/100 [00:12<..., 2s/it]".

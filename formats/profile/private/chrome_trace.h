@@ -32,7 +32,7 @@ struct chrome_trace {
 
 /* Reads the whole text.  IMPORT_INVALID, IMPORT_INCOMPLETE (cut off) or what take returns. */
 enum import_result chrome_trace_read(struct chrome_trace *trace);
-/* Whether the text may be one: an object that has "traceEvents". */
+/* True if the text may be one: an object that has "traceEvents". */
 bool chrome_trace_is_likely(const char *text, size_t length);
 
 /* Sets the error with line and column of a byte: the reason, or, at the end of the text, that it is

@@ -56,7 +56,7 @@ bool memory_event_take_number(struct memory_event *event, const char *name, size
 bool memory_event_take_text(struct memory_event *event, const char *name, size_t name_length,
                             const char *text, size_t length);
 
-/* All events of a file.  is_text: positions are said as line and column, else as byte. */
+/* Holds all events of a file. is_text: positions are said as line and column, else as byte. */
 struct memory_events;
 struct memory_events *memory_events_create(const struct import_input *input, bool is_text);
 void memory_events_destroy(struct memory_events *events);

@@ -29,7 +29,7 @@ void pprof_deinit(struct pprof *profile);
 /* The text of that number.  False: there is none. */
 bool pprof_text(const struct pprof *profile, uint64_t number, struct protobuf *text);
 
-/* Which value of a sample is that; -1: none of the first 8. */
+/* Returns the index of that value in a sample; -1: none of the first 8. */
 int pprof_value_find(const struct pprof *profile, const char *type, const char *unit);
 
 enum { PPROF_VALUE_COUNT_MAX = 8, PPROF_LABEL_COUNT_MAX = 8 };

@@ -34,7 +34,7 @@ enum {
 enum import_result pickle_read(const char *text, size_t length, struct plain_tree *tree,
                                struct plain_value *root, struct import_error *error);
 
-/* Whether the text begins as such a pickle does.  O(1). */
+/* True if the text begins as such a pickle does.  O(1). */
 bool pickle_recognise(const char *text, size_t length);
 
 #endif

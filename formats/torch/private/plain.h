@@ -53,8 +53,8 @@ struct plain_shape {
     uint32_t first, count;
 };
 
-/* All values of a file; zero is an empty tree.  What the file shares is shared, so whoever walks a
- * tree must bound how often values are visited. */
+/* Holds all values of a file; zero is an empty tree.  A value that the file shares is shared here,
+ * so whoever walks a tree must bound how often values are visited. */
 struct plain_tree {
     struct plain_value *values;
     size_t value_count, value_room;
@@ -150,7 +150,7 @@ static inline bool plain_is_text(const struct plain_tree *tree, struct plain_val
            __builtin_memcmp(text->at, expected, text->length) == 0;
 }
 
-/* Of a list, or values of a dict; 0 of anything else. */
+/* Counts the values of a list or a dict; 0 for anything else. */
 static inline size_t plain_count(const struct plain_tree *tree, struct plain_value value)
 {
     return value.kind == PLAIN_LIST || value.kind == PLAIN_DICT ? tree->boxes[value.payload].count

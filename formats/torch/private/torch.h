@@ -15,14 +15,14 @@ enum { TORCH_NO_NAME = UINT32_MAX, TORCH_NO_EVENT = UINT32_MAX };
 
 /* --- places in the user's code --- */
 
-/* What is known of each box of a tree, all of one; 0 = it was not looked at yet. */
+/* The facts known of each box of one tree; 0 = it was not looked at yet. */
 struct torch_known {
     uint32_t *known; /* count of them */
     size_t count;
 };
 
-/* Where in the user's code memory was asked for, "file:line function", and the bytes that were
- * asked for there, in all. */
+/* The places in the user's code where memory was asked for, "file:line function", and the bytes
+ * that were asked for there, in all. */
 struct torch_names {
     struct name_table table;
     struct torch_known
@@ -46,10 +46,10 @@ uint8_t torch_name_tag(const uint8_t *tags, uint32_t name);
  * there is no file, or it is "??", as of frames of C++. */
 void torch_print_frame(const struct plain_tree *tree, struct plain_value frame,
                        char text[SETUP_NAME_BYTES]);
-/* Whether it is a frame of C or C++ that shows the way through the interpreter, the dispatcher or
- * the unwinder alone: what PyTorch's own viewer leaves out (torch/cuda/_memory_viz.py,
- * _frame_filter), and all of CPython's C interface, whose names an unwinder without symbols
- * guesses. */
+/* True for a frame of C or C++ that only shows the way through the interpreter, the dispatcher or
+ * the unwinder.  PyTorch's own viewer leaves such frames out (torch/cuda/_memory_viz.py,
+ * _frame_filter).  All of CPython's C interface counts, too: an unwinder without symbols guesses
+ * its names. */
 bool torch_is_plumbing(const struct plain_tree *tree, struct plain_value frame);
 
 /* --- stacks --- */
@@ -172,7 +172,7 @@ struct torch_block *torch_find_block(const struct torch_snapshot *snapshot, uint
 
 /* --- what it becomes --- */
 
-/* Whether an event allocates or frees. */
+/* True if any event allocates or frees. */
 bool torch_has_trace(const struct torch_snapshot *snapshot);
 
 /* Follows each block through the events and into the final state, and sets what torch_event and
@@ -180,8 +180,8 @@ bool torch_has_trace(const struct torch_snapshot *snapshot);
  * final state, blocks that overlap. O(events log events). */
 enum import_result torch_lives(struct torch_snapshot *snapshot, struct import_error *error);
 
-/* What that device had: its segments and its free bytes when a request failed, or the most that its
- * segments ever had, if that is more; 0: no failure says the free bytes, or it is above 2^50. */
+/* Returns the bytes of that device: segments and free bytes when a request failed, or the most that
+ * its segments ever had, if more. 0: no failure says the free bytes, or it is above 2^50. */
 uint64_t torch_capacity(const struct torch_snapshot *snapshot, uint8_t host);
 
 /* The events become ops, through formats/common/trace.h; after torch_lives. */
@@ -197,12 +197,12 @@ enum import_result torch_build_heap(const struct torch_snapshot *snapshot,
 
 /* --- the failure --- */
 
-/* Of the failures after which nothing was allocated or freed on their devices the latest: the final
- * state of its device is that of the failure.  NULL: there is none.  *other_count: further ones. */
+/* Finds the latest failure after which nothing was allocated or freed on its device: the final
+ * state of the device is that of the failure.  NULL: there is none. *other_count: further ones. */
 const struct torch_event *torch_find_failure(const struct torch_snapshot *snapshot,
                                              unsigned *other_count);
 
-/* Whether there is such a failure, and the device had the bytes: a run from the events, which
+/* True if there is such a failure, and the device had the bytes: a run from the events, which
  * places blocks anew, would serve the request. */
 bool torch_fails_by_place(const struct torch_snapshot *snapshot);
 

@@ -49,7 +49,7 @@ struct hbm_allocations {
     size_t begin, end; /* bytes of the text */
 };
 
-/* Whether the text has the first line of a report; *offset becomes where it begins.  Linear. */
+/* True if the text has the first line of a report; *offset becomes where it begins.  Linear. */
 bool hbm_allocations_find(const char *text, size_t length, size_t *offset);
 
 /* Reads the report between bytes ->begin and ->end, which begins in line ->line; all else is set,

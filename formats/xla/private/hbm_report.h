@@ -72,7 +72,7 @@ bool hbm_report_next(const char *text, size_t length, size_t *offset, struct hbm
 /* Why a report becomes no run, or NULL.  capacity_is_fixed: the user names a capacity or a chip. */
 const char *hbm_report_missing(const struct hbm_report *report, bool capacity_is_fixed);
 
-/* Whether the fixed capacity holds all that the report says is used.  False where no byte counts
+/* True if the fixed capacity holds all that the report says is used.  False where no byte counts
  * agree with what it prints. */
 bool hbm_report_fits(const struct hbm_report *report, const struct setup *fixed);
 
@@ -83,11 +83,11 @@ enum import_result hbm_report_build(const struct hbm_report *report,
                                     const struct import_input *input, struct import *import,
                                     struct import_error *error);
 
-/* Of a log whose failure is a message of the runtime at that byte: adds to the import that a report
- * of the compiler stands before it, too, if one does.  Linear. */
+/* For a log whose failure is a message of the runtime at that byte: adds to the import that a
+ * report of the compiler stands before it, too, if one does.  Linear. */
 void hbm_report_assume_message(const struct import_input *input, size_t at, struct import *import);
 
-/* Whether explain can tell it although it becomes no run: it is on device memory, and has a number
+/* True if explain can tell it although it becomes no run: it is on device memory, and has a number
  * or an entry of a list. */
 bool hbm_report_may_be_told(const struct hbm_report *report);
 /* The report for people, with remarks on what is not whole or does not agree in it; the caller
@@ -108,7 +108,7 @@ uint64_t hbm_report_shape_bytes(const char *text, size_t length);
 
 /* --- the numbers of a run that is built --- */
 
-/* All multiples of the granule. */
+/* The plan of a run; all sizes are multiples of the granule. */
 struct hbm_report_plan {
     uint64_t granule_bytes;
     uint64_t capacity_bytes;

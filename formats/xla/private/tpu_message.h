@@ -72,7 +72,7 @@ struct tpu_plan {
  * is what is wrong with the largest. */
 bool tpu_plan_choose(const struct tpu_message *message, const struct setup *fixed,
                      struct tpu_plan *plan, char reason[TPU_PLAN_REASON_BYTES]);
-/* Whether heaps that the message allows disagree. */
+/* True if heaps that the message allows disagree. */
 bool tpu_plan_is_open(const struct tpu_message *message, const struct tpu_plan *plan);
 
 #endif
