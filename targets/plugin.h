@@ -23,8 +23,8 @@ struct plugin {
     const struct target *target; /* its table, valid until plugin_unload */
 };
 
-/* Whether name is a file of a plug-in rather than a registered target: it has a '/' or ends in
- * ".so", and is no name of an adapter (targets/adapters/adapters.h). */
+/* Returns true when name is a file of a plug-in rather than a registered target: it has a '/' or
+ * ends in ".so", and is no name of an adapter (targets/adapters/adapters.h). */
 bool plugin_is_named(const char *name);
 
 /* Loads path (a name without '/' is looked for in the working directory) and checks its table.  On

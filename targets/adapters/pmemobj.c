@@ -22,7 +22,7 @@ struct defrag_result {
 /* A header stands before each block.  A block of more than a few pages is alone in whole chunks;
  * smaller ones share chunks with others of their class. */
 enum { HEADER_BYTES = 16, CHUNK_BYTES = 256 << 10, SMALLEST_BYTES = 128 };
-/* Where the first chunk begins, in version 6 of the layout: behind the records of the pool. */
+/* The first chunk begins here in version 6 of the layout, behind the records of the pool. */
 #define CHUNKS_OFFSET UINT64_C(0x382400)
 /* In whole pages, as the pool is. */
 #define RECORD_BYTES UINT64_C(0x383000)
@@ -60,7 +60,7 @@ static const char *load_once(void)
 
 /* --- an instance --- */
 
-/* Of a block that may move; its address is the place that the kit knows. */
+/* The record of a block that may move; its address is the place that the kit knows. */
 struct cell {
     struct oid oid;
     struct cell *next, **link; /* *link points here */

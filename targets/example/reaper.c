@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-/* How long an allocation waits before it looks whether the reaper has done something.  Nothing
+/* An allocation waits this long before it looks whether the reaper has done something.  Nothing
  * relies on it. */
 enum { LOOK_AFTER_S = 1 };
 enum { ALIGN_BYTES_MAX = 1 << 21 };

@@ -31,7 +31,7 @@ static uint64_t find_class_above(uint64_t granules)
     return (granules + step - 1) / step * step;
 }
 
-/* Whether the request fits at once, wherever it is put. */
+/* True if the request fits at once, wherever it is put. */
 static bool fits_at_once(const struct plant *plant, const struct target_request *request,
                          const struct target_stats *stats)
 {

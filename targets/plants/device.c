@@ -1,4 +1,4 @@
-/* What libhbm sees of the device: each call passes through the plant, which may bend it. */
+/* libhbm sees the device through these: each call passes the plant, which may bend it. */
 #include "targets/plants/private/wrapper.h"
 
 static enum device_result count_copy(struct plant *plant, enum device_result result)

@@ -1,5 +1,5 @@
-/* How a target sleeps: the contents of its blocks go to host memory, all memory goes back to the
- * device, and a wake brings both back or leaves everything as it was. */
+/* A target sleeps with these: the contents of its blocks go to host memory, all memory goes back to
+ * the device, and a wake brings both back or leaves everything as it was. */
 #ifndef TARGETS_PRIVATE_SLEEPER_H
 #define TARGETS_PRIVATE_SLEEPER_H
 

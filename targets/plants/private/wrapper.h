@@ -1,4 +1,4 @@
-/* What the files of the wrapper itself share; defects need none of it. */
+/* The files of the wrapper itself share these; defects need none of them. */
 #ifndef TARGETS_PLANTS_PRIVATE_WRAPPER_H
 #define TARGETS_PLANTS_PRIVATE_WRAPPER_H
 
@@ -26,7 +26,7 @@ uint64_t plant_find_inner_handle(struct plant *plant, uint64_t handle);
 /* The option with which a plant wraps others. */
 #define PLANT_WITH "with"
 
-/* What a plant wraps.  `rest` is for the option `with` of target; NULL: no option. */
+/* The target that a plant wraps.  `rest` is for the option `with` of target; NULL: no option. */
 struct plant_inside {
     const struct target *target;
     const char *rest;
