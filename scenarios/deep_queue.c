@@ -13,7 +13,7 @@ enum {
     STEP_OPS = 3            /* of a slide: one free ends, one block comes, and is freed */
 };
 
-/* How the queued frees of one round end. */
+/* The way in which the queued frees of one round end. */
 enum ending {
     FIRST_FIRST, /* by time, in the order in which they were queued */
     LAST_FIRST,

@@ -102,7 +102,7 @@ static uint32_t pick_of(struct random *random, const struct model *model, uint8_
     return OP_NONE;
 }
 
-/* What stays from turn to turn, and the program. */
+/* Queues the blocks that stay from turn to turn, and the program. */
 static void queue_kept(struct serving *serving, uint8_t host, const struct model *model,
                        uint8_t tag)
 {
