@@ -95,7 +95,7 @@ void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_m
     verdict->rule = RULE_NONE;
 }
 
-/* What was granted can be had. */
+/* Accepts what was granted, without judging it. */
 void oracle_judge_stack(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                         struct verdict *verdict)
 {
