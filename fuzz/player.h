@@ -7,8 +7,8 @@
 #include "harness/run/run.h"
 
 enum {
-    /* What one verdict may cost, in nodes of the search: less than 1 ms.  Beyond it is unknown,
-       which is no finding. */
+    /* The cost limit of one verdict, in nodes of the search: less than 1 ms.  Beyond it is unknown,
+     * which is no finding. */
     PLAYER_NODES_MAX = 2000,
     PLAYER_ALIGNED_OPS_MAX = 40, /* see player_play() */
 };

@@ -10,8 +10,8 @@ enum { HOSTS_FEW = 2, HOSTS_MANY = 4, FACTOR_LOG10_MAX = 3 };
 
 /* --- the same on all hosts --- */
 
-/* What becomes of an op of the list: it goes, stays, or stands there once for each of the hosts
- * from now on. */
+/* The fate of an op of the list: it goes, stays, or stands there once for each of the hosts from
+ * now on. */
 struct fate {
     uint32_t at;   /* its number, or that of the first of its copies */
     uint8_t first; /* of sharing.hosts: whose copy that is; the others follow in a circle */
@@ -50,7 +50,7 @@ static uint32_t find_number_on_host(const struct sharing *sharing, uint32_t old,
                            : 0);
 }
 
-/* What the op names, as the copy for a host names it.  False: that host has no such thing. */
+/* Renames what the op names to that of the host's copy.  False: that host has no such thing. */
 static bool rename_reference(const struct sharing *sharing, const struct op_list *ops,
                              uint32_t host, uint32_t *reference)
 {
@@ -181,7 +181,7 @@ static uint32_t draw_host_count(const struct editing *editing)
     return before > drawn ? before : drawn;
 }
 
-/* All hosts, or half of the time, where there are more than two, those of a group. */
+/* Chooses all hosts or, half of the time where there are more than two, those of a group. */
 static void choose_hosts(const struct editing *editing, struct sharing *sharing)
 {
     uint64_t members = UINT64_MAX;
@@ -210,9 +210,9 @@ static void change_setup(const struct editing *editing, const struct sharing *sh
     }
 }
 
-/* What one host does in a run of ops all hosts do, or all of a group, one after the other, and now
- * one and then another is the first: its requests are requests of all of them as one, which must
- * get the same answer. */
+/* Lets all hosts, or all of a group, do what one host does in a run of ops, one after the other,
+ * and now one and then another is the first.  Its requests then are requests of all of them as one,
+ * which must get the same answer. */
 static bool share_ops(struct editing *editing)
 {
     struct input *input = editing->input;

@@ -1,4 +1,4 @@
-/* What edits draw of hosts that have a time and groups of their own. */
+/* Edits draw these of hosts that have a time and groups of their own. */
 #ifndef FUZZ_MUTATE_MUTATE_MESH_H
 #define FUZZ_MUTATE_MUTATE_MESH_H
 
