@@ -1,4 +1,4 @@
-/* What can happen next, and which of it does. */
+/* Decides what happens next, of all that can. */
 #include "explore/private/check.h"
 #include "explore/private/scheduler_state.h"
 

@@ -1,4 +1,4 @@
-/* How the scheduler hands the turn from one lane to another: between fibers, or between threads. */
+/* Hands the turn from one lane to another: between fibers, or between threads. */
 #ifndef EXPLORE_PRIVATE_BATON_H
 #define EXPLORE_PRIVATE_BATON_H
 
@@ -9,7 +9,7 @@
 #include <setjmp.h>
 #include <stdatomic.h>
 
-/* What carries one lane, or (carrier 0 of none) who called scheduler_run(). */
+/* Carries one lane, or (carrier 0 of none) the caller of scheduler_run(). */
 struct carrier {
     struct fiber fiber;
     pthread_t thread;
@@ -39,7 +39,7 @@ void carrier_start(struct carrier *carrier, enum scheduler_backend backend,
                    void (*body)(void *context), void *context);
 /* Hands the turn to `to`; returns when `from` has it again. */
 void carrier_switch(struct carrier *from, struct carrier *to, enum scheduler_backend backend);
-/* The same for a lane that is over. */
+/* Does the same for a lane that is over. */
 _Noreturn void carrier_end(struct carrier *from, struct carrier *to,
                            enum scheduler_backend backend);
 /* From the main carrier: a lane that stopped half-way is forgotten. */

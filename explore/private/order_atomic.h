@@ -13,7 +13,7 @@ void order_atomic_store(struct order *order, uint8_t lane, const void *object, b
 void order_atomic_update(struct order *order, uint8_t lane, const void *object, bool releases);
 void order_atomic_fence(struct order *order, uint8_t lane, bool acquires, bool releases);
 
-/* As order_access(), for the access that an atomic operation is: it races with plain ones only.
+/* Does as order_access() for the access of an atomic operation: it races with plain ones only.
  * After the load's part of the order, before the store's. */
 bool order_atomic_access(struct order *order, const struct access *access, const void *address,
                          size_t size_bytes, struct race *race);
