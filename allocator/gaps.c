@@ -151,7 +151,7 @@ static enum hbm_search_result fill_gaps(struct state *state)
 
 /* ---- by clearing a window ---- */
 
-/* What is being tried: [low, high) is for the demand; empty where there is none. */
+/* The attempt: [low, high) is for the demand; empty where there is none. */
 struct clearing {
     struct state *state;
     const struct hbm_gaps_now *now;

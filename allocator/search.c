@@ -137,7 +137,7 @@ static void advance_class(struct state *state)
     HBM_CHECK_COSTLY(state->from <= state->class_count);
 }
 
-/* Whether any item left fits in the bin. */
+/* True if any item left fits in the bin. */
 static bool has_fitting_class(const struct state *state)
 {
     for (size_t i = state->class_count;

@@ -7,7 +7,7 @@
 #define NOWHERE UINT32_MAX
 /* Bounds the cheap attempts, which are quadratic in spans, to a few milliseconds. */
 #define GREEDY_STEPS_MAX 4000000u
-/* What comes before the long searches has a 64th of their steps: a few milliseconds. */
+/* The attempts before the long searches have a 64th of their steps: a few milliseconds. */
 #define QUICK_SHARE 64
 
 struct packing {
