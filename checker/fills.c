@@ -43,7 +43,7 @@ static void make_sums(const struct check *check, struct sums *sums, size_t first
     }
 }
 
-/* Whether the items from `first` on are multiples of the unit, and their sums within the limits. */
+/* Requires that the items from `first` on are multiples of the unit, and their sums in limits. */
 static bool require_countable(struct check *check, size_t first, json_int_t unit,
                               json_int_t sum_count)
 {
