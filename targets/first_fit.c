@@ -454,8 +454,7 @@ static enum target_result target_load(struct target_instance *instance,
     return TARGET_OK;
 }
 
-/* Starts the program where its image is, or comes back to; the execution is on until event is
- * done. */
+/* Starts the program where its image is, or comes back to; it runs until event is done. */
 static enum target_result start_program(struct target_instance *instance,
                                         struct first_fit_node *program, uint64_t event)
 {

@@ -1,6 +1,5 @@
-/* Real allocators do these things and first_fit can be told to do them: counters that are late,
- * upper bounds or absent, memory that others of the process take from, and owners that are
- * counted. */
+/* Real allocators do these things, and first_fit can be told to: counters that are late, upper
+ * bounds or absent, memory that others of the process take from, and owners that are counted. */
 #ifndef TARGETS_PRIVATE_FIRST_FIT_WAYS_H
 #define TARGETS_PRIVATE_FIRST_FIT_WAYS_H
 

@@ -1,7 +1,6 @@
-/* Plans where a request fits once blocks slide and programs are evicted, and which block is to be
- * copied next for that.  Only the order of blocks and the unmovable ones decide whether it fits, so
- * after each copy the same plan is found again.  The heap's mutex is held, and no block is
- * marked. */
+/* Finds where a request fits once blocks slide and programs are evicted, and which block is to be
+ * copied next.  Only the order of blocks and the unmovable ones decide whether it fits, so after
+ * each copy the same plan is found again.  The heap's mutex is held, and no block is marked. */
 #ifndef TARGETS_THREADED_SLIDE_H
 #define TARGETS_THREADED_SLIDE_H
 
