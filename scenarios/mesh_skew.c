@@ -395,7 +395,7 @@ static void queue_uses(struct mesh *mesh, uint8_t host, int axis, const struct s
     queue_add(mesh, host, build_awaiting(OP_USE, one->activation, event));
 }
 
-/* From stage to stage. */
+/* Queues what one stage sends to the next. */
 static void queue_send(struct mesh *mesh, uint8_t host, const struct scenario_view *view)
 {
     struct mesh_host *one = &mesh->hosts[host];

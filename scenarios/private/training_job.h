@@ -54,7 +54,7 @@ void training_job_size(struct training_job *job, const struct model *model);
 
 /* Returns the tokens in a sequence of the step, as its shape has them. */
 uint32_t training_sequence(const struct training_job *job, uint32_t step);
-/* Which shape: 0..shapes - 1. */
+/* Returns the step's shape: 0..shapes - 1. */
 uint32_t training_shape(const struct training_job *job, uint32_t step);
 
 /* The group of the host on that axis, data or tensor, which has more than one host; and its
