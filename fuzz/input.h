@@ -51,10 +51,10 @@ void input_copy(struct input *to, const struct input *from); /* both initialised
 /* Makes room for count choices and sets choice_count; what is new is 0. */
 void input_set_choice_count(struct input *input, size_t count);
 
-/* That many hosts, 1..64; groups and clocks become those that the same bytes say of so many. */
+/* Sets the number of hosts, 1..64; groups and clocks become what the same bytes say of so many. */
 void input_set_host_count(struct input *input, uint32_t host_count);
-/* For who changed groups, clocks or the bound in input->setup: makes them what bytes say.  Groups
- * lose hosts that are not there and are named by number; with lanes there are no clocks. */
+/* For callers that changed groups, clocks or the bound in input->setup: makes them what bytes say.
+ * Groups lose hosts that are not there and are named by number; with lanes there are no clocks. */
 void input_settle_hosts(struct input *input);
 /* Rows of so many hosts (1..15) as groups and, if asked, columns, in place of all groups. */
 void input_set_mesh(struct input *input, unsigned width, bool has_columns);

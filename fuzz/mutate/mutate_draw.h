@@ -6,7 +6,7 @@
 #include "fuzz/mutate/mutate_edit.h"
 #include "harness/op/fit.h"
 
-/* In what the capacity counts. */
+/* Returns the unit in which the capacity counts. */
 uint64_t draw_unit_bytes(const struct setup *setup);
 uint64_t draw_capacity_units(const struct setup *setup);
 

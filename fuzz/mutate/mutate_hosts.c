@@ -31,7 +31,7 @@ struct sharing {
     struct fate *fates; /* of each op of the list */
 };
 
-/* Which of the hosts that share it is; host_count: none. */
+/* Returns which of the sharing hosts it is; host_count: none. */
 static uint32_t find_sharer(const struct sharing *sharing, uint32_t host)
 {
     uint32_t i = 0;
@@ -248,8 +248,8 @@ static uint64_t multiply_delay(uint64_t delay_ns, uint64_t factor)
     return delay_ns < LATEST_NS / factor ? delay_ns * factor : LATEST_NS;
 }
 
-/* From some op on the work of one host takes ten times as long, or a thousandth: what is done there
- * when the others ask is not what is done with them. */
+/* Makes the work of one host take ten times as long from some op on, or a thousandth: what is done
+ * there when the others ask is not what is done with them. */
 static bool skew_host(struct editing *editing)
 {
     struct op_list *ops = &editing->input->ops;

@@ -40,7 +40,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order of what they promise, the least first. */
+/* The variants stand in the order of what they promise, the least first. */
 enum { VARIANT_COUNT = 4, LEADER_DEFAULT = 3 };
 /* Each op is run four times.  Hosts know nothing of each other: more of them only cost time. */
 enum { OPS_MAX = 2048, HOSTS_MAX = 4 };
