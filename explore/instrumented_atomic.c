@@ -69,7 +69,7 @@ static void take_order(struct scheduler *scheduler, const struct atomic_act *act
     }
 }
 
-/* So many looks in a row, without a change by the same lane, are taken for a wait. */
+/* The scheduler takes so many looks in a row, without a change by the same lane, for a wait. */
 enum { LOOK_COUNT_MAX = 64 };
 
 /* The count is kept in an object, of which every run has its own: what one run did may not reach
@@ -256,7 +256,7 @@ DEFINE_ATOMICS(64, uint64_t)
 DEFINE_ATOMICS(128, uint128)
 #endif
 
-/* Not a step: nobody else can tell when it happens. */
+/* A fence is no step: nobody else can tell when it happens. */
 void __tsan_atomic_thread_fence(int memory_order);
 void __tsan_atomic_thread_fence(int memory_order)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By lane: up to which of its clocks its acts have been seen; 0 from count on. */
+/* The clocks of each lane up to which its acts have been seen; 0 from count on. */
 struct clocks {
     uint32_t count;
     uint32_t at[LANE_COUNT_MAX];

@@ -90,7 +90,7 @@ struct scheduler_report {
 
 /* NULL never: ends the process when there is no memory. */
 struct scheduler *scheduler_create(enum scheduler_backend backend);
-/* Not while it runs. */
+/* Call it only while the scheduler does not run. */
 void scheduler_destroy(struct scheduler *scheduler);
 /* Runs plan->body as lane 0 until every lane has ended, or the outcome is another one: then the
  * lanes that are left are given up where they stand, and what they hold is never given back. */

@@ -1,6 +1,6 @@
-/* Who decides which lane goes on: the choice that a scheduler offers, the decision that comes back,
- * and the table of a strategy.  Everything here is plain data: a strategy sees neither threads nor
- * fibers. */
+/* A strategy decides which lane goes on: here are the choice that a scheduler offers, the decision
+ * that comes back, and the table of a strategy.  Everything here is plain data: a strategy sees
+ * neither threads nor fibers. */
 #ifndef EXPLORE_STRATEGY_H
 #define EXPLORE_STRATEGY_H
 

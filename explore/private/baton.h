@@ -33,8 +33,8 @@ void carrier_init(struct carrier *carrier, struct scheduler *scheduler,
 void carrier_deinit(struct carrier *carrier, enum scheduler_backend backend);
 /* The calling thread is what carries it. */
 void carrier_note_task(struct carrier *carrier);
-/* On its next turn it runs body(context), which must not return: it hands the turn on with
- * carrier_end(). */
+/* Makes the carrier run body(context) on its next turn; it must not return: it hands the turn on
+ * with carrier_end(). */
 void carrier_start(struct carrier *carrier, enum scheduler_backend backend,
                    void (*body)(void *context), void *context);
 /* Hands the turn to `to`; returns when `from` has it again. */
@@ -42,7 +42,7 @@ void carrier_switch(struct carrier *from, struct carrier *to, enum scheduler_bac
 /* Does the same for a lane that is over. */
 _Noreturn void carrier_end(struct carrier *from, struct carrier *to,
                            enum scheduler_backend backend);
-/* From the main carrier: a lane that stopped half-way is forgotten. */
+/* Forgets a lane that stopped half-way; called from the main carrier. */
 void carrier_give_up(struct carrier *carrier, enum scheduler_backend backend);
 /* The threads of lanes share the processor on which the caller runs now. */
 void carrier_pin(const struct carrier *carrier, int processor);

@@ -1,4 +1,4 @@
-/* Which atomic operations order what comes before them and after them, as C17 says (5.1.2.4
+/* Decides which atomic operations order what comes before them and after them, as C17 says (5.1.2.4
  * and 7.17.3).  A store that does not release ends what another lane released, an update carries it
  * on, fences work through relaxed operations. */
 #ifndef EXPLORE_PRIVATE_ORDER_ATOMIC_H

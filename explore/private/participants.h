@@ -1,5 +1,5 @@
-/* Who takes part in a decision: each lane that can go on, and the device as one more when an event
- * can complete.  What strategies have in common; time-outs are no participants. */
+/* The participants of a decision: each lane that can go on, and the device as one more when an
+ * event can complete.  Strategies share this; time-outs are no participants. */
 #ifndef EXPLORE_PRIVATE_PARTICIPANTS_H
 #define EXPLORE_PRIVATE_PARTICIPANTS_H
 

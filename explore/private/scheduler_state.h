@@ -95,7 +95,7 @@ void scheduler_note_thread(struct scheduler *scheduler);
 
 /* --- the rest --- */
 
-/* Who stands where, into report->text. */
+/* Writes into report->text where each lane stands. */
 void scheduler_describe(struct scheduler *scheduler);
 
 /* Watches that lanes reach steps. */

@@ -8,7 +8,7 @@
 
 const char pthreads_link_identity = 1;
 
-/* Who really runs. */
+/* Returns the thread that really runs the lane. */
 static pthread_t find_carrier(pthread_t id)
 {
     return thread_id_is_lane(id) ? REAL(pthread_self)() : id;

@@ -60,8 +60,8 @@ bool strategy_exhaustive_diverged(const void *state);
 
 /* The default: deals run after run to the others, by a table of shares.  No argument. */
 extern const struct strategy_kind strategy_portfolio;
-/* Who decides in this run, and with which argument; the same for all seeds.  argument: NULL when
- * nobody asks. */
+/* Returns the strategy that decides in this run, and its argument; the same for all seeds.
+ * argument: NULL when nobody asks. */
 const struct strategy_kind *strategy_portfolio_dealt(uint64_t run, uint64_t *argument);
 
 #endif

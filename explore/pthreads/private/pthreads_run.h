@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <time.h>
 
-/* By lane.  A client's lane has one, too. */
+/* A thread, one for each lane.  A client's lane has one, too. */
 struct thread {
     void *(*routine)(void *argument);
     int (*c11_routine)(void *argument); /* instead of it; NULL: of a thread of pthreads */
