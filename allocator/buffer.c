@@ -229,7 +229,7 @@ static inline void give_new_block(struct hbm *hbm, struct hbm_block *block, stru
     *out = (struct hbm_buffer *)block;
 }
 
-/* With the lock, which is given back. */
+/* Allocates with the lock held, and releases it. */
 HBM_APART static enum hbm_result allocate_anyhow(struct hbm *hbm, const struct hbm_request *request,
                                                  struct hbm_buffer **out)
 {

@@ -68,7 +68,7 @@ static void take_item(struct hbm_exchange *exchange, uint32_t item)
 
 /* ---- the start ---- */
 
-/* Which bin with room for it takes an item; the largest is the last of them. */
+/* The rule that chooses an item's bin among those with room; the largest is the last bin. */
 enum rule { RULE_TIGHTEST, RULE_ROOMIEST, RULE_LARGEST, RULE_COUNT };
 
 /* Chooses a bin by the rule; where no bin has room, the roomiest. */

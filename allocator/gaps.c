@@ -15,7 +15,7 @@ struct gap {
     uint64_t high;
 };
 
-/* Which gap suits a block best; the rules take turns. */
+/* The rule by which a gap suits a block best; the rules take turns. */
 enum gap_rule {
     GAP_SMALLEST,    /* the smallest that has room */
     GAP_LEAST_WASTE, /* the one where alignment costs least; of these the smallest */

@@ -42,7 +42,7 @@ static bool place_without_mitigation(struct hbm_call *call, uint32_t *number)
 
 /* ---- the three mitigations: each true when the demand is placed ---- */
 
-/* With a plan of all blocks. */
+/* Moves blocks by a plan of all of them. */
 static bool move_by_plan(struct hbm_call *call)
 {
     struct hbm_plan plan;
@@ -96,9 +96,9 @@ static uint32_t find_earliest_dying(const struct hbm *hbm, const struct hbm_even
     return earliest;
 }
 
-/* True if the event was lost in this call.  An answer that another call got meanwhile holds for
- * this one, too: two calls that each asked for themselves would make each other forget.  Where a
- * service refused it this one has not waited for all it might. */
+/* True if it is vain to wait.  An answer that another call got meanwhile holds for this one, too:
+ * two calls that each asked for themselves would make each other forget.  Where a service refused
+ * it this one has not waited for all it might. */
 static bool is_event_vain(struct hbm_call *call, const struct hbm_event *event)
 {
     HBM_CHECK(event->lost_in_call <= call->hbm->call_count);

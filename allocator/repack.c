@@ -26,8 +26,8 @@ static void note_found_packing(void *context, const uint32_t *bins)
     HBM_CHECK(packing->laid_out || packing->aligned);
 }
 
-/* By sums: a proof that nothing fits whatever the alignments, and the answer when there are none.
- */
+/* Packs by sums: proves that nothing fits whatever the alignments, and answers when there are
+ * none. */
 static enum hbm_search_result pack_by_sums(struct packing *packing, uint64_t nodes_max)
 {
     HBM_CHECK(packing->count != 0);

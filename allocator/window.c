@@ -9,8 +9,8 @@
 /* The best window has one of the largest holes in nearly all cases: over steady states at 99 % the
  * windows around 8 and around 32 of them move as many bytes. */
 #define SEED_COUNT_MAX 16
-/* So many ranges are looked at around holes.  Then the best is taken, where blocks may leave, or
- * the heap is walked once. */
+/* The scan looks at so many ranges around holes.  Then the best is taken, where blocks may leave,
+ * or the heap is walked once. */
 #define STEPS_MAX 2048u
 
 enum part {

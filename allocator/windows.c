@@ -5,7 +5,7 @@
 #include "allocator/private/bins.h"
 #include "allocator/private/check.h"
 
-/* So often all holes are counted on to be filled, in a heap that is not small. */
+/* This many tries count on all holes being filled, in a heap that is not small. */
 #define HOPEFUL_TRIES_MAX 1u
 
 #define NO_CANDIDATE SIZE_MAX

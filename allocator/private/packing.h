@@ -64,7 +64,7 @@ bool hbm_packing_layout(struct packing *packing);
  * least. */
 bool hbm_packing_keep_most(struct packing *packing);
 
-/* Which span takes the next item: each rule finds packings that the others miss. */
+/* The rule that chooses the next item's span: each finds packings that the others miss. */
 enum span_rule {
     SPAN_TIGHTEST, /* the least sufficient room */
     SPAN_ROOMIEST, /* the most room */

@@ -20,7 +20,7 @@ struct hbm_window_wish {
     /* The blocks that leave come to at most this share of the holes outside, as blocks fill holes
      * only in part: 0..HBM_WINDOW_SHARE_WHOLE. */
     uint32_t filled_share;
-    /* Only windows that cost more are looked for, or as much and begin above that address. */
+    /* The search considers only windows that cost more, or as much and begin above that address. */
     uint64_t above_bytes, above_address;
 };
 
