@@ -12,7 +12,7 @@ struct sums {
     size_t word_count;
 };
 
-/* To each sum that is there, the sum with `more` added; what is behind the words is left out. */
+/* Adds to each sum that is there the sum with `more` added; drops what is behind the words. */
 static void shift_sums(struct sums *sums, uint64_t more)
 {
     const size_t whole = (size_t)(more / WORD_BITS), bits = (size_t)(more % WORD_BITS);

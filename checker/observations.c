@@ -141,7 +141,7 @@ static bool add_change(struct log_reader *reader, const char *name, struct chang
     return put_change(reader, change);
 }
 
-/* Only where the host's target grows. */
+/* Adds a region, only where the host's target grows. */
 static bool add_region(struct log_reader *reader, const char *name, const struct change *change)
 {
     const struct log *log = reader->log;

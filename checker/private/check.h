@@ -125,10 +125,10 @@ size_t pieces_make_types(struct check *check, json_int_t least, json_int_t *slac
 
 /* --- spans.c --- */
 
-/* Nothing is in host memory: the index of the first block before which the request fits while no
- * block leaves its span or passes another; block_count: it fits above all; block_count + 1:
- * nowhere.
- */
+/* Requires that nothing is in host memory.  Returns the index of the first
+ * block before which the request fits while no block leaves its span or
+ * passes another; block_count: it fits above all; block_count + 1:
+ * nowhere. */
 size_t spans_find_slide(struct check *check);
 
 /* --- regions.c --- */

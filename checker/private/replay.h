@@ -23,7 +23,7 @@ struct wait {
     uint32_t event;
     bool is_use;
 };
-/* By the op that made it. */
+/* An event, by the op that made it. */
 struct event {
     uint64_t due;
     uint32_t before; /* enqueued on the same stream; NO_OP */
@@ -36,7 +36,7 @@ struct held {
     uint8_t kind, stream;      /* kind: of its op */
     bool is_there, is_dying, is_evicted;
 };
-/* By the op that began it. */
+/* The state of a recording, by the op that began it. */
 enum recording { RECORDING_NONE, RECORDING_OPEN, RECORDING_ENDED, RECORDING_DROPPED };
 struct replay {
     const struct list *list;
