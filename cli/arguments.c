@@ -280,7 +280,7 @@ static void append_option(const struct option_row *option, struct writing *text)
     writing_append(text, "\n");
 }
 
-/* Only those that are not what they are everywhere, which hbmstress --help prints. */
+/* Appends only the codes that differ from the usual ones, which hbmstress --help prints. */
 static void append_exits(const struct subcommand *subcommand, struct writing *text)
 {
     if (subcommand->exits == NULL) {

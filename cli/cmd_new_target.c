@@ -20,7 +20,7 @@ enum { LANGUAGE_COUNT = sizeof languages / sizeof *languages };
 static const char *const returned[] = {"offsets", "pointers"};
 enum { RETURNED_COUNT = sizeof returned / sizeof *returned };
 
-/* Which of the files are wanted. */
+/* Selects the files that are wanted. */
 struct skeleton {
     const char *language, *returns;
 };

@@ -198,7 +198,7 @@ void completion_bash(struct writing *text)
 
 /* --- zsh --- */
 
-/* In single quotes, as a specification of _arguments. */
+/* Appends words in single quotes, as a specification of _arguments. */
 static void append_zsh(struct writing *text, const char *words)
 {
     for (; *words != '\0'; words++) {
