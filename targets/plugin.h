@@ -31,7 +31,7 @@ bool plugin_is_named(const char *name);
  * failure *plugin is unchanged, nothing stays loaded and reason is one line that names the file. */
 enum plugin_result plugin_load(struct plugin *plugin, const char *path,
                                char reason[PLUGIN_REASON_BYTES]);
-/* Only after every instance of the target is closed. */
+/* Call it only after every instance of the target is closed. */
 void plugin_unload(struct plugin *plugin);
 
 /* The checks alone, as for any table: required fields, groups that belong together.  reason gets no

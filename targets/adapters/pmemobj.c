@@ -24,7 +24,7 @@ struct defrag_result {
 enum { HEADER_BYTES = 16, CHUNK_BYTES = 256 << 10, SMALLEST_BYTES = 128 };
 /* The first chunk begins here in version 6 of the layout, behind the records of the pool. */
 #define CHUNKS_OFFSET UINT64_C(0x382400)
-/* In whole pages, as the pool is. */
+/* The record is whole pages, as the pool is. */
 #define RECORD_BYTES UINT64_C(0x383000)
 #define CAPACITY_BYTES_MIN (UINT64_C(8) << 20)
 #define CAPACITY_BYTES_MAX (UINT64_C(1) << 30)
@@ -75,7 +75,7 @@ struct pmemobj {
     bool moves;
 };
 
-/* In memory that only its descriptor names, so nothing is left when the process is killed. */
+/* Creates the pool in memory that only its descriptor names: a killed process leaves nothing. */
 static void *create_pool(uint64_t bytes)
 {
     char path[64];
@@ -285,7 +285,7 @@ const struct kit_allocator allocator_pmemobj = {
     .write = write_block,
 };
 
-/* Nothing of it moves. */
+/* The program's blocks do not move. */
 static const struct target_api api = {
     .language = "c",
     .build = "cc -std=gnu17 @source -o @program -lpmemobj",

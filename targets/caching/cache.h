@@ -16,7 +16,7 @@
 #define CACHE_SIZE_BYTES_MAX (UINT64_C(1) << 60) /* of a request; larger ones find no memory */
 enum { CACHE_DIVISIONS_COUNT = 16 };
 
-/* Which of two free blocks of one size and stream is taken. */
+/* The rule that takes one of two free blocks of one size and stream. */
 enum cache_ties {
     CACHE_TIES_ADDRESS = 0, /* the lower address: PyTorch before May 2026 */
     CACHE_TIES_COUNTER      /* the older segment, then the lower address */

@@ -7,7 +7,7 @@
 
 enum { CLASSES_PER_DOUBLING = 8, FREES_PER_LOSS = 50 };
 
-/* From one class to the next, around this many granules. */
+/* Returns the step from one class to the next, around this many granules. */
 static uint64_t find_class_step(uint64_t granules)
 {
     uint64_t step = 1;

@@ -12,7 +12,7 @@ static void declare_calls(struct plant *plant, struct target_contract *contract)
     contract->cost.calls = TARGET_GROWTH_LOGARITHMIC;
 }
 
-/* To find what was used longest ago it reads the clock anew for the age of each block. */
+/* Reads the clock anew for the age of each block, to find what was used longest ago. */
 static enum target_result alloc_by_age(struct plant *plant, const struct target_request *request,
                                        struct target_block *block)
 {

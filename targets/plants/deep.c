@@ -247,7 +247,7 @@ static enum target_result release_saturated(struct plant *plant, uint64_t handle
     return result;
 }
 
-/* With the last hold that was counted a freed block is counted as gone. */
+/* Counts a freed block as gone with the last hold that was counted. */
 static void stats_without_held(struct plant *plant, struct target_stats *stats)
 {
     if (plant->latched && plant->hold_count <= plant->case_count) {

@@ -84,7 +84,7 @@ static uint64_t count_completed(struct plant *plant)
     return plant->device.completed_count(plant->device.context);
 }
 
-/* Nothing is new unless it completed after the last look. */
+/* Counts nothing new unless it completed after the last look. */
 static uint64_t count_late(struct plant *plant)
 {
     const uint64_t count = count_completed(plant);

@@ -9,7 +9,7 @@
 
 #include "targets/adapters/private/cuda_device.h"
 
-/* One of a stream, in the order in which they were enqueued.  The caller provides the memory. */
+/* A wait of a stream, in the order in which they were enqueued.  The caller provides the memory. */
 struct cuda_wait {
     struct cuda_wait *next;
     uint64_t event;

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Which device is taken: the first one that the loader lists, or the first one of a kind. */
+/* The device that is taken: the first one that the loader lists, or the first one of a kind. */
 enum vulkan_kind { VULKAN_FIRST = 0, VULKAN_CPU, VULKAN_GPU };
 
 struct vulkan_allocate_info {

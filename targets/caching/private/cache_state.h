@@ -80,7 +80,7 @@ struct cache {
 
 /* --- cache_blocks.c --- */
 
-/* At least so many nodes are there now.  false: host memory was refused. */
+/* Ensures that at least so many nodes are there now. false: host memory was refused. */
 bool cache_nodes_reserve(struct cache *cache, size_t count);
 void cache_nodes_destroy(struct cache *cache);
 void cache_emit(const struct cache *cache, enum cache_event_kind kind, struct cache_range range,

@@ -15,7 +15,7 @@ struct device_services plant_make_services(struct plant *plant);
 /* A block or program that the client can name from now on, and no more. */
 void plant_add_block(struct plant *plant, const struct plant_block *block);
 void plant_remove_block(struct plant *plant, uint64_t handle);
-/* From now on the client names the block so. */
+/* Renames the block: from now on the client names it by that handle. */
 void plant_rename_block(struct plant *plant, struct plant_block *block, uint64_t handle);
 /* A freed block, until its event is done. */
 void plant_add_dying(struct plant *plant, const struct plant_dying *dying);
