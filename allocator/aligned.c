@@ -33,7 +33,7 @@ struct step {
     uint64_t end;      /* before the step */
 };
 
-/* What was left over in vain: `key` says which blocks and which span, from `end` on or higher. */
+/* A state that was tried in vain: `key` names blocks left and span, from `end` on or higher. */
 struct seen {
     uint64_t key;
     uint64_t end;
@@ -156,7 +156,7 @@ static void start_seen_layouts(struct state *state)
 
 /* ---- steps ---- */
 
-/* Whether the other order of the last block and a next one of this type makes this one needless. */
+/* True if the last block and a next one of this type are at least as good in the other order. */
 static bool is_other_order_better(const struct state *state, uint32_t type)
 {
     if (state->step_count == 0 || state->steps[state->step_count - 1].type == STEP_CLOSE) {

@@ -98,14 +98,14 @@ static inline uint64_t count_padding(const struct hbm_request *request, uint64_t
            (request->unpadded_bytes != 0 ? request->unpadded_bytes : request->size_bytes);
 }
 
-/* Whether the hot record says all that a request without a shape does. */
+/* True if the hot record can express all of a request without a shape. */
 static inline bool is_hot_enough(const struct hbm_request *request, uint64_t padding_bytes)
 {
     return (padding_bytes >> HBM_PADDING_BITS | (uint32_t)request->tag) == 0 &&
            request->tag_name == NULL;
 }
 
-/* Of a block that has no description yet. */
+/* Describes a block that has no description yet. */
 static void describe_block(struct hbm *hbm, struct hbm_block *block,
                            const struct hbm_request *request, uint32_t shape)
 {
@@ -161,7 +161,7 @@ HBM_APART static struct hbm_block *take_anyhow(struct hbm *hbm, const struct hbm
     return block;
 }
 
-/* Of a request with a shape, too.  NULL: *result says why. */
+/* Takes a block for a request, also for one with a shape.  NULL: *result says why. */
 static struct hbm_block *take_described(struct hbm *hbm, const struct hbm_request *request,
                                         enum hbm_result *result)
 {
@@ -201,7 +201,7 @@ void hbm_buffer_untake(struct hbm *hbm, uint32_t number)
 
 /* ---- public ---- */
 
-/* Whether it is valid, wants no more than granule alignment, and has no shape. */
+/* True if it is valid, wants no more than granule alignment, and has no shape. */
 static inline bool is_request_plain(const struct hbm *hbm, const struct hbm_request *request)
 {
     return request->size_bytes - 1 < HBM_SIZE_BYTES_MAX && request->kind <= HBM_KIND_OUTPUT &&
@@ -229,7 +229,7 @@ static inline void give_new_block(struct hbm *hbm, struct hbm_block *block, stru
     *out = (struct hbm_buffer *)block;
 }
 
-/* With the lock, which is given back. */
+/* Allocates with the lock held, and releases it. */
 HBM_APART static enum hbm_result allocate_anyhow(struct hbm *hbm, const struct hbm_request *request,
                                                  struct hbm_buffer **out)
 {
@@ -255,7 +255,7 @@ HBM_APART static enum hbm_result allocate_described(struct hbm *hbm,
     return allocate_anyhow(hbm, request, out);
 }
 
-/* What nearly every request does is here; no address of a variable is taken, so that all of them
+/* This is the path of nearly every request; no address of a variable is taken, so that all of them
  * stay in registers. */
 enum hbm_result hbm_allocate(struct hbm *hbm, const struct hbm_request *request,
                              struct hbm_buffer **out)
@@ -308,8 +308,8 @@ static enum hbm_result add_block_use(struct hbm *hbm, struct hbm_block *block, u
     return HBM_OK;
 }
 
-/* As hbm_collect(), but the block stays where it is: what the caller has enqueued has its address
- * already. */
+/* Does as hbm_collect(), but the block stays where it is: the work that the caller has enqueued has
+ * its address already. */
 static void collect_in_place(struct hbm *hbm, struct hbm_block *block)
 {
     const bool full = block->hold_count == UINT32_MAX;

@@ -8,7 +8,7 @@
 #define ROUNDS_MAX 200u
 /* One in so many items starts where the lot says, so that no two starts are the same. */
 #define STRAYS 8u
-/* How many pairs change places at random where no exchange is for the better. */
+/* This many pairs change places at random when no exchange improves anything. */
 #define KICKS 3u
 /* A sum of a list is made once, and compared some times while the list is sorted. */
 #define STEPS_PER_SUM 8u
@@ -68,10 +68,10 @@ static void take_item(struct hbm_exchange *exchange, uint32_t item)
 
 /* ---- the start ---- */
 
-/* Which bin with room for it takes an item; the largest is the last of them. */
+/* The rule that chooses an item's bin among those with room; the largest is the last bin. */
 enum rule { RULE_TIGHTEST, RULE_ROOMIEST, RULE_LARGEST, RULE_COUNT };
 
-/* Where no bin has room, the roomiest. */
+/* Chooses a bin by the rule; where no bin has room, the roomiest. */
 static uint32_t choose_bin(const struct hbm_exchange *exchange, int64_t size, enum rule rule)
 {
     uint32_t chosen = NO_ITEM, roomiest = 0;
@@ -202,8 +202,8 @@ static void consider_trade(struct hbm_exchange *exchange, struct trade *best,
     }
 }
 
-/* What bin `from` is to be rid of is too much in it, or what bin `to` has room for, if that is
- * less.  Of the exchanges that come to so much those that come to least are considered, and of the
+/* Finds a trade that takes from bin `from` its excess, or what bin `to` has room for, if that is
+ * less.  Of the exchanges that come to so much it considers those that come to least, and of the
  * others those that come to most. */
 static struct trade find_trade_with(struct hbm_exchange *exchange, uint32_t from, uint32_t to)
 {

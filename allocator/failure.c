@@ -9,7 +9,7 @@
 static _Thread_local struct hbm_failure last_failure;
 static _Thread_local const struct hbm *last_device;
 
-/* What is written so far; what does not fit is left out.  Printf would be dearer than the failing
+/* The text written so far; what does not fit is left out.  Printf would be dearer than the failing
  * call itself. */
 struct text {
     char *start, *at, *end; /* end: where the final NUL goes at the latest */

@@ -15,7 +15,7 @@ struct gap {
     uint64_t high;
 };
 
-/* Which gap suits a block best; the rules take turns. */
+/* The rule by which a gap suits a block best; the rules take turns. */
 enum gap_rule {
     GAP_SMALLEST,    /* the smallest that has room */
     GAP_LEAST_WASTE, /* the one where alignment costs least; of these the smallest */
@@ -151,7 +151,7 @@ static enum hbm_search_result fill_gaps(struct state *state)
 
 /* ---- by clearing a window ---- */
 
-/* What is being tried: [low, high) is for the demand; empty where there is none. */
+/* The attempt: [low, high) is for the demand; empty where there is none. */
 struct clearing {
     struct state *state;
     const struct hbm_gaps_now *now;

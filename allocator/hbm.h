@@ -82,10 +82,10 @@ enum hbm_service_result {
 };
 #define HBM_PARTIAL_CALLS_MAX 64
 
-/* All calls get `context` first.  Addresses and sizes are bytes; addresses are device offsets.
- * Every call is required.  event_wait is called without any lock held, possibly from several
- * threads at once; all other calls are made with the lock held, hence one at a time, must not
- * block for long, and must not call libhbm. */
+/* Every call gets `context` first.  Addresses and sizes are bytes; addresses are device offsets.
+ * Every call is required. event_wait is called without any lock held, possibly from several threads
+ * at once; all other calls are made with the lock held, hence one at a time, must not block for
+ * long, and must not call libhbm. */
 struct hbm_services {
     void *context;
 
@@ -104,7 +104,7 @@ struct hbm_services {
      * has completed and nothing is polled. */
     uint64_t (*completed_count)(void *context);
 
-    /* Whether the event has completed.  An event that has completed stays completed. */
+    /* Returns true when the event has completed.  An event that has completed stays completed. */
     bool (*event_done)(void *context, uint64_t event);
 
     /* Waits until the event has completed: OK.  LOST: it will not.  REFUSED: it did not wait, or
@@ -119,8 +119,8 @@ struct hbm_services {
     /* Monotone time in nanoseconds; measures what mitigations cost (hbm_stats.mitigation_ns). */
     uint64_t (*clock_ns)(void *context);
 
-    /* All host memory of libhbm, its own struct included: 16-byte aligned, NULL when refused.
-     * host_free gets the bytes that were asked for. */
+    /* Supplies all host memory of libhbm, its own struct included: 16-byte aligned, NULL when
+     * refused. host_free gets the bytes that were asked for. */
     void *(*host_alloc)(void *context, size_t bytes);
     void (*host_free)(void *context, void *memory, size_t bytes);
 };
@@ -153,7 +153,7 @@ enum hbm_chip {
 };
 #define HBM_CHIP_COUNT 8
 
-/* Where the device is, printed as (XxYxZ_HBMn) behind buffer errors when shown. */
+/* The device's coordinate, printed as (XxYxZ_HBMn) behind buffer errors when shown. */
 struct hbm_coordinate {
     bool shown;
     uint32_t x, y, z;
@@ -275,14 +275,14 @@ HBM_MUST_USE enum hbm_result hbm_donate(struct hbm *hbm, struct hbm_buffer *buff
                                         const struct hbm_request *request, struct hbm_buffer **out);
 
 #define HBM_ADDRESS_NONE UINT64_MAX
-/* Where the block is now and how large it is (a multiple of the granule).  The address may change
- * in any call that defragments while the buffer is movable: hold it to rely on it.
+/* Return where the block is now and how large it is (a multiple of the granule).  The address may
+ * change in any call that defragments while the buffer is movable: hold it to rely on it.
  * HBM_ADDRESS_NONE: the contents are stranded on the host.  Blocks that must change places go by
  * way of a hole; where none is large enough the smallest goes by way of the host, and while it is
- * there a refused copy is tried again. Only if the device goes on refusing after another block was
- * written to the old place, and before the contents are at the new one, they stay on the host. They
- * are safe there, count as in use, and are put back by the first call that is granted: every call
- * tries that first, but for those that only read (addresses, sizes, counters, reports). */
+ * there a refused copy is tried again.  Only if the device goes on refusing after another block was
+ * written to the old place, and before the contents are at the new one, they stay on the host.
+ * They are safe there, count as in use, and are put back by the first call that is granted: every
+ * call tries that first, but for those that only read (addresses, sizes, counters, reports). */
 uint64_t hbm_buffer_address(struct hbm *hbm, const struct hbm_buffer *buffer);
 uint64_t hbm_buffer_size(struct hbm *hbm, const struct hbm_buffer *buffer);
 
@@ -308,7 +308,7 @@ HBM_MUST_USE enum hbm_result hbm_program_load(struct hbm *hbm,
  * executions complete.  The handle is invalid afterwards.  services.unload is not called. */
 void hbm_program_unload(struct hbm *hbm, struct hbm_program *program);
 
-/* Whether the image is in memory (not evicted). */
+/* Returns true when the image is in memory (not evicted). */
 bool hbm_program_is_loaded(struct hbm *hbm, const struct hbm_program *program);
 
 /* The image's address (HBM_ADDRESS_NONE while evicted or stranded) and block size. */
@@ -376,7 +376,7 @@ struct hbm_stats {
     uint64_t bytes_reservable_limit;   /* the largest possible stack, as computed at the end of the
                                         * last   successful load or execute; bytes_limit before any */
     uint64_t largest_free_block_bytes; /* the largest hole in [bytes_reserved, bytes_limit) */
-    /* What the mitigations did so far: not in PJRT. */
+    /* The mitigations' totals so far: not in PJRT. */
     uint64_t events_awaited; /* waits that ended with a completed event */
     uint64_t blocks_moved;
     uint64_t bytes_moved;
@@ -463,8 +463,8 @@ HBM_MUST_USE enum hbm_result hbm_report_visit(struct hbm *hbm,
  * memory.  O(blocks). */
 void hbm_report_sum(struct hbm *hbm, uint64_t bytes[HBM_STATE_COUNT]);
 
-/* The same as text, with a header whose sums agree with hbm_stats.  When host memory is refused the
- * blocks are listed in address order instead. */
+/* Prints the same as text, with a header whose sums agree with hbm_stats.  When host memory is
+ * refused the blocks are listed in address order instead. */
 void hbm_report_print(struct hbm *hbm, const struct hbm_sink *sink);
 
 const char *hbm_kind_name(enum hbm_kind kind);

@@ -6,7 +6,7 @@
 #include "allocator/private/check.h"
 #include "allocator/private/heap_fast.h"
 
-/* Of host memory, for each bin. */
+/* The host memory of each bin. */
 #define BIN_BYTES (sizeof(struct hbm_bin) + sizeof(uint32_t))
 
 static uint32_t count_rows(uint64_t granule_count)

@@ -59,7 +59,7 @@ static bool has_sound_uses(const struct hbm *hbm, uint64_t use_sum)
     return count == use_sum && count == hbm_pool_used_count(&hbm->pending.uses);
 }
 
-/* What the flags of a block say agrees with its cold record, and a dying one is held. */
+/* True if the flags of a block agree with its cold record, and a dying one is held. */
 static bool has_sound_flags(const struct hbm *hbm, uint32_t number, const struct hbm_block *block)
 {
     const struct hbm_block_cold *cold = hbm_heap_cold(&hbm->heap, number);

@@ -46,7 +46,7 @@ static bool can_image_fit_alone(struct hbm_call *call)
     return fits;
 }
 
-/* Which of the two texts says so. */
+/* Fails with the stack's text when the image fits, otherwise with the image's. */
 static enum hbm_result fail_to_place(const struct hbm_call *call, bool image_fits)
 {
     struct hbm *hbm = call->hbm;

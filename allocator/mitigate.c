@@ -42,7 +42,7 @@ static bool place_without_mitigation(struct hbm_call *call, uint32_t *number)
 
 /* ---- the three mitigations: each true when the demand is placed ---- */
 
-/* With a plan of all blocks. */
+/* Moves blocks by a plan of all of them. */
 static bool move_by_plan(struct hbm_call *call)
 {
     struct hbm_plan plan;
@@ -96,9 +96,9 @@ static uint32_t find_earliest_dying(const struct hbm *hbm, const struct hbm_even
     return earliest;
 }
 
-/* What another call was told meanwhile holds for this one, too: two calls that each asked for
- * themselves would make each other forget.  Where a service refused it this one has not waited for
- * all it might. */
+/* True if it is vain to wait.  An answer that another call got meanwhile holds for this one, too:
+ * two calls that each asked for themselves would make each other forget.  Where a service refused
+ * it this one has not waited for all it might. */
 static bool is_event_vain(struct hbm_call *call, const struct hbm_event *event)
 {
     HBM_CHECK(event->lost_in_call <= call->hbm->call_count);
@@ -273,8 +273,8 @@ static enum hbm_result run_rounds(struct hbm_call *call, uint32_t *number)
         }
         changed |= hbm_completed_since(call->hbm, seen);
     }
-    /* Where the way back from the host was refused, the room that is left was not of our choosing.
-     */
+    /* Where the device refused the way back from the host, we did not choose the room that is
+     * left. */
     const bool return_refused = call->hbm->stranded != NULL && call->hbm->return_refused;
     return call->refused || return_refused ? HBM_UNAVAILABLE : HBM_NO_MEMORY;
 }

@@ -317,7 +317,7 @@ static bool run_moves_any_order(struct moving *moving)
     return true;
 }
 
-/* Whether no other block of the plan lies there now; blocks that keep their place never do. */
+/* True if no other block of the plan lies there now; blocks that keep their place never do. */
 static bool is_place_free(const struct moving *moving, const struct move *returning,
                           uint64_t address)
 {

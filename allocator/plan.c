@@ -115,7 +115,7 @@ static uint64_t push_items_up(struct hbm_plan *plan, size_t first, size_t end, u
     return cost_bytes;
 }
 
-/* The same downwards: items end-1 .. first, none above `limit`. */
+/* Does the same downwards: items end-1 .. first, none above `limit`. */
 static uint64_t push_items_down(struct hbm_plan *plan, size_t first, size_t end, uint64_t limit,
                                 uint64_t cost_max, bool apply)
 {

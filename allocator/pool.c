@@ -32,7 +32,7 @@ static char *create_slab(struct hbm_pool *pool)
     return slab;
 }
 
-/* What must be added to the first record of the slab `index` for its origin. */
+/* Returns what must be added to the first record of the slab `index` for its origin. */
 static uintptr_t count_bytes_before(const struct hbm_pool *pool, uint32_t index)
 {
     return ((uintptr_t)index << pool->slab_shift) * pool->record_bytes;
@@ -89,7 +89,7 @@ bool hbm_pool_grow(struct hbm_pool *pool, uint32_t count)
     return true;
 }
 
-/* All records of the one slab are fresh again; number 0 stays unused. */
+/* Makes all records of the one slab fresh again; number 0 stays unused. */
 static void forget_records(struct hbm_pool *pool)
 {
     HBM_CHECK(pool->slab_count == 1);

@@ -26,8 +26,8 @@ static void note_found_packing(void *context, const uint32_t *bins)
     HBM_CHECK(packing->laid_out || packing->aligned);
 }
 
-/* By sums: a proof that nothing fits whatever the alignments, and the answer when there are none.
- */
+/* Packs by sums: proves that nothing fits whatever the alignments, and answers when there are
+ * none. */
 static enum hbm_search_result pack_by_sums(struct packing *packing, uint64_t nodes_max)
 {
     HBM_CHECK(packing->count != 0);
@@ -107,7 +107,7 @@ static enum hbm_search_result pack_exactly(struct packing *packing, uint64_t nod
 /* A gap is looked at in far less time than a step of the exact search takes. */
 #define GAPS_PER_NODE 16
 
-/* Where the items are now, in address order: uses room, assigned and arrival_next. */
+/* Returns where the items are now, by address: uses room, assigned and arrival_next. */
 static struct hbm_gaps_now find_present_places(struct packing *packing)
 {
     const struct hbm_plan *plan = packing->plan;
@@ -149,7 +149,7 @@ static bool end_gap_search(struct packing *packing, enum hbm_search_result resul
     return result == HBM_SEARCH_FOUND;
 }
 
-/* Where no block wants more than the granule, moving few is what hbm_packing_keep_most() does. */
+/* Moves few blocks.  Without alignments above the granule hbm_packing_keep_most() does that. */
 static bool pack_by_clearing(struct packing *packing)
 {
     if (!packing->aligned) {
@@ -265,11 +265,11 @@ static void find_homes(struct packing *packing)
     }
 }
 
-/* How many of the distinct sizes are also checked by number, which costs a pass over the spans
+/* This many of the distinct sizes are also checked by number, which costs a pass over the spans
  * each. */
 #define COUNTED_SIZES_MAX 32
 
-/* Whether `count` items of at least `size_bytes` each could have places, seen alone. */
+/* True if `count` items of at least `size_bytes` each could have places, seen alone. */
 static bool has_enough_places(const struct packing *packing, size_t count, uint64_t size_bytes)
 {
     uint64_t places = 0;

@@ -45,7 +45,7 @@ static bool lay_span_out_in_order(struct packing *packing, uint32_t s)
     return true;
 }
 
-/* The same with blocks that stay also sorted by alignment, which wastes least between them. */
+/* Does the same, but sorts blocks that stay by alignment also: least is wasted between them. */
 static bool lay_span_out_by_align(struct packing *packing, uint32_t s)
 {
     HBM_CHECK(s < packing->span_count);

@@ -1,6 +1,6 @@
 #include "allocator/private/resume.h"
 
-/* Whether a call is to be made again; a device that never ends counts as one that refused. */
+/* True if a call is to be made again; a device that never ends counts as one that refused. */
 static bool is_call_repeated(enum hbm_service_result result, unsigned *calls)
 {
     return result == HBM_SERVICE_PARTIAL && ++*calls < HBM_PARTIAL_CALLS_MAX;

@@ -6,7 +6,7 @@
 #include "allocator/private/hash.h"
 
 #define STEP_CLOSE UINT32_MAX
-/* So many classes passed over count as one more node. */
+/* The search counts so many classes passed over as one more node. */
 #define CLASSES_PER_NODE 16
 /* 1 MiB of host memory, taken only when a search gets long. */
 #define SEEN_COUNT 131072u
@@ -137,7 +137,7 @@ static void advance_class(struct state *state)
     HBM_CHECK_COSTLY(state->from <= state->class_count);
 }
 
-/* Whether any item left fits in the bin. */
+/* True if any item left fits in the bin. */
 static bool has_fitting_class(const struct state *state)
 {
     for (size_t i = state->class_count;
@@ -232,7 +232,7 @@ static void undo_item(struct state *state, const struct step *step)
     state->hash -= taken->hash;
     state->left_bytes += taken->size_bytes;
     state->closable |= step->closable;
-    /* Nothing more of this class comes into the bin on this path. */
+    /* No more of this class comes into the bin on this path. */
     state->rest = step->rest - taken->size_bytes * taken->left;
     state->from++;
 }

@@ -90,7 +90,7 @@ static void hide_holes(const struct vacating *vacating, bool hide)
     }
 }
 
-/* Whether the demand has a place once those leave that have one, and the others close up.
+/* True if the demand has a place once those leave that have one, and the others close up.
  * room_bytes is free then.  Without alignments it is all in one piece. */
 static bool has_room_then(const struct vacating *vacating, uint64_t room_bytes)
 {

@@ -9,8 +9,8 @@
 /* The best window has one of the largest holes in nearly all cases: over steady states at 99 % the
  * windows around 8 and around 32 of them move as many bytes. */
 #define SEED_COUNT_MAX 16
-/* So many ranges are looked at around holes.  Then the best is taken, where blocks may leave, or
- * the heap is walked once. */
+/* The scan looks at so many ranges around holes.  Then the best is taken, where blocks may leave,
+ * or the heap is walked once. */
 #define STEPS_MAX 2048u
 
 enum part {
@@ -60,7 +60,7 @@ bool hbm_window_has_place(const struct hbm_window_wish *wish, uint64_t low, uint
            hbm_align_down(high - wish->size_bytes, wish->align_shift) >= low;
 }
 
-/* Where all blocks may leave the addresses decide; else the worst of them is assumed. */
+/* Uses the addresses where all blocks may leave; otherwise assumes the worst of them. */
 static bool has_room_aligned(const struct scan *scan, uint64_t room_bytes, bool all_leave)
 {
     const struct hbm_window_wish *wish = scan->wish;
@@ -194,7 +194,7 @@ static void add_ranges_below(struct scan *scan, uint32_t seed)
     }
 }
 
-/* Whether a window may end below the hole `seed`, up to which the scan goes. */
+/* True if a window may end below the hole `seed`, up to which the scan goes. */
 static bool may_do_without(struct scan *scan, const struct hbm_block *seed)
 {
     if (scan->wish->align_shift != scan->wish->heap->granule_shift) {

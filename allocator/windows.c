@@ -5,7 +5,7 @@
 #include "allocator/private/bins.h"
 #include "allocator/private/check.h"
 
-/* So often all holes are counted on to be filled, in a heap that is not small. */
+/* This many tries count on all holes being filled, in a heap that is not small. */
 #define HOPEFUL_TRIES_MAX 1u
 
 #define NO_CANDIDATE SIZE_MAX
@@ -94,8 +94,8 @@ bool hbm_windows_next(struct hbm_windows *windows, struct hbm_window_wish *wish,
 
 /* ---- after a window whose blocks could not leave ---- */
 
-/* How many bytes of blocks of at most some size holes have room for: in each that is as large, half
- * such a block is lost. */
+/* Estimates how many bytes of blocks of at most some size the holes have room for: in each that is
+ * as large, half such a block is lost. */
 struct estimate {
     uint64_t sizes[HBM_WINDOWS_SIZE_COUNT];
     uint64_t bytes[HBM_WINDOWS_SIZE_COUNT];
@@ -157,7 +157,7 @@ static void add_more_candidates(struct hbm_windows *windows, const struct hbm_wi
     }
 }
 
-/* All blocks stay in the window, as they can wherever a slide suffices. */
+/* Adds a candidate in which all blocks stay, as they can wherever a slide suffices. */
 static void add_last_candidate(struct hbm_windows *windows, const struct hbm_window_wish *failed)
 {
     struct hbm_window_wish wish = *failed;

@@ -20,7 +20,7 @@ struct drawing {
     size_t length, room;
 };
 
-/* What is live, by its place here: an address or an id, and a size. */
+/* A live block, by its place here: an address or an id, and a size. */
 struct live {
     uint64_t name, size_bytes;
 };

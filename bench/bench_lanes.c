@@ -31,7 +31,7 @@
 
 enum { LANE_COUNT = 4, REPEAT_COUNT_MAX = 7, SEED = 1 };
 
-/* How much is run for one figure, and how often: the median of the repeats is printed. */
+/* The work for one figure, and how often it is run: the median of the repeats is printed. */
 struct amount {
     uint32_t repeat_count, steps_per_lane;
     uint64_t schedule_count, scheduler_run_count;

@@ -19,7 +19,7 @@ static const uint64_t capacity_granules = (UINT64_C(16) << 30) / GRANULE_BYTES;
 static const uint32_t fixed_counts[] = {0, 2, 4, 8, FIXED_COUNT_MAX};
 static const uint32_t movable_counts[] = {20, 100, 400};
 static const uint32_t large_counts[] = {1000, 10000, ITEM_COUNT_MAX - 1};
-/* How much of the device the blocks and the request take, in hundredths of a percent. */
+/* The share of the device that blocks and request take, in hundredths of a percent. */
 static const uint32_t fills[] = {9500, 9900, 9990, 9999};
 enum { FILL_WHOLE = 10000 };
 

@@ -36,7 +36,7 @@ uint64_t oom_reserved_bytes(const struct oom *oom)
     return 0;
 }
 
-/* Nothing is premature, so that no plan is looked at. */
+/* Returns the block's bytes: nothing is premature, so that no plan is looked at. */
 uint64_t oom_region_bytes(const struct oom *oom, uint64_t block_bytes)
 {
     (void)oom;
@@ -95,7 +95,7 @@ void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_m
     verdict->rule = RULE_NONE;
 }
 
-/* What was granted can be had. */
+/* Accepts what was granted, without judging it. */
 void oracle_judge_stack(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                         struct verdict *verdict)
 {

@@ -116,7 +116,7 @@ static bool is_live_buffer(const struct block *block)
     return block->is_live && !block->is_program && !block->is_retired;
 }
 
-/* One that may lie elsewhere in the other heap. */
+/* True if the block may lie elsewhere in the other heap. */
 static bool may_be_placed(const struct check *check, const struct block *block)
 {
     return check->defrag == NONE && is_live_buffer(block) && block->address != IN_HOST_MEMORY;

@@ -5,7 +5,7 @@
 /* More is not searched: an oracle may give up without using up its limit. */
 enum { SEARCH_ITEMS_MAX = 8192, FILLS_MAX = 1 << 22 };
 
-/* What the search took, of what it might. */
+/* The steps that the search took, and those that it might take. */
 struct effort {
     json_int_t limit, until, greedy, search, fills, table;
     const char *class;
@@ -23,7 +23,7 @@ static const char *find_class(const struct check *check)
     return class;
 }
 
-/* What ended sooner was too large for a search, or was none. */
+/* True if the search used its steps up; one that ended sooner was too large, or none. */
 static bool is_used_up(const struct check *check, json_int_t nodes, json_int_t limit)
 {
     const bool is_too_large = check->item_count > SEARCH_ITEMS_MAX ||
@@ -38,7 +38,7 @@ static void check_effort(struct check *check, json_int_t nodes, const struct eff
                   (long long)effort->limit);
     const json_int_t tried[] = {effort->greedy, effort->search, effort->fills, effort->table};
     const char *class = find_class(check);
-    /* What does not fit is not taken away, so that no sum overflows. */
+    /* A number that does not fit is not subtracted, so that no sum overflows. */
     for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
         nodes = is_in_range(tried[i], 0, nodes, 1) ? nodes - tried[i] : -1;
     }

@@ -53,7 +53,7 @@ static void check_proof(struct check *check)
     }
 }
 
-/* What a history shows of a certificate that is right. */
+/* Returns what a history shows of a certificate that is right. */
 static const char *name_comparison(const struct certificate_history *history)
 {
     if (history == NULL) {

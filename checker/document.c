@@ -129,7 +129,7 @@ static void require_natural(struct check *check, json_int_t bytes, const char *d
                   "request: it is aligned to less than its bytes");
 }
 
-/* What is unpacked, and not yet in the check. */
+/* The members that are unpacked, and not yet in the check. */
 struct members {
     const char *format, *defrag, *class, *placement;
     json_int_t version, bytes, header;
@@ -189,7 +189,7 @@ static void read_request(struct check *check, const struct members *members)
                                           : round_up(bytes, check->granule);
 }
 
-/* As promised for the class of the request, and not refused. */
+/* Reads what is promised for the class of the request, and was not refused. */
 static void read_promises(struct check *check, const struct members *members)
 {
     check->defrag = check_find_word(check, "contract.defrag", members->defrag, "none|slide|repack");

@@ -12,7 +12,7 @@ struct sums {
     size_t word_count;
 };
 
-/* To each sum that is there, the sum with `more` added; what is behind the words is left out. */
+/* Adds to each sum that is there the sum with `more` added; drops what is behind the words. */
 static void shift_sums(struct sums *sums, uint64_t more)
 {
     const size_t whole = (size_t)(more / WORD_BITS), bits = (size_t)(more % WORD_BITS);
@@ -43,7 +43,7 @@ static void make_sums(const struct check *check, struct sums *sums, size_t first
     }
 }
 
-/* Whether the items from `first` on are multiples of the unit, and their sums within the limits. */
+/* Requires that the items from `first` on are multiples of the unit, and their sums in limits. */
 static bool require_countable(struct check *check, size_t first, json_int_t unit,
                               json_int_t sum_count)
 {

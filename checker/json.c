@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* As jansson counts them: lines from 1, columns by bytes. */
+/* Counts as jansson does: lines from 1, columns by bytes. */
 static void point_at(json_error_t *error, const char *text, const char *at)
 {
     error->line = 1;

@@ -35,8 +35,8 @@ static struct span *find_met(struct tree_node *root, uint64_t start, uint64_t en
     return below != NULL && below->end > start ? below : NULL;
 }
 
-/* What of the range was not covered becomes pieces (like NULL: nothing does).  Each round merges a
- * span into the new one. */
+/* Makes pieces of the parts of the range that were not covered (like NULL: of none).  Each round
+ * merges a span into the new one. */
 static void cover_range(struct cover *cover, uint64_t start, uint64_t end,
                         const struct fact_block *like)
 {
@@ -55,7 +55,7 @@ static void cover_range(struct cover *cover, uint64_t start, uint64_t end,
     cover->root = tree_put(cover->root, &merged->place);
 }
 
-/* What is free last comes first, and has what several left. */
+/* Sorts first what is free last: it has the bytes that several left. */
 static int compare_left(const void *left, const void *right)
 {
     const struct fact_block *a = left, *b = right;

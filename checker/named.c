@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { HASH_DIGITS = HASH_TEXT_BYTES - 1 };
-/* Where regions begin on the device of a run. */
+/* Regions begin at multiples of this on the device of a run. */
 static const int64_t run_region_align = 1 << 21;
 
 /* --- the member `list` --- */
@@ -112,7 +112,7 @@ static int64_t find_align(const struct check *check, int64_t asked)
     return check->aligns_naturally && bytes > asked && bytes <= check->capacity ? bytes : asked;
 }
 
-/* What the op asks for; what an execute needs depends on the state. */
+/* Compares what the op asks for; what an execute needs depends on the state. */
 static void compare_request(struct check *check, const struct fact_request *fact, bool has_bytes)
 {
     json_t *request = json_object_get(check->root, "request");

@@ -106,7 +106,7 @@ static bool read_time(const char *text, bool may_be_never, uint64_t *time)
     return word_number(make_word(text), NEVER_NS - 1, time);
 }
 
-/* Whether the op has what changes, on the host of this line: events are of all hosts. */
+/* True if the op has what changes, on the host of this line: events are of all hosts. */
 static bool may_change(const struct log_reader *reader, const struct change *change)
 {
     const struct op *ops = reader->list->ops, *op = &ops[change->op];
@@ -141,7 +141,7 @@ static bool add_change(struct log_reader *reader, const char *name, struct chang
     return put_change(reader, change);
 }
 
-/* Only where the host's target grows. */
+/* Adds a region, only where the host's target grows. */
 static bool add_region(struct log_reader *reader, const char *name, const struct change *change)
 {
     const struct log *log = reader->log;
@@ -321,7 +321,7 @@ bool log_read(struct log *log, const struct list *list, struct lines *lines)
 {
     struct log_reader reader = {.log = log, .list = list, .lines = lines};
     bool is_good = lines_next(lines) || lines_fail(lines, "the log has no head");
-    /* What ended without its newline was still being written. */
+    /* A last line without its newline was still being written. */
     for (bool is_left = true; is_good && is_left; is_left = lines_next(lines)) {
         is_good = read_line(&reader);
     }

@@ -40,7 +40,7 @@ enum field_bit {
     EVERYWHERE = LANE | HOST | SPMD
 };
 
-/* Which fields a kind has; of `either` exactly one. */
+/* The fields of each kind; of `either` exactly one. */
 static const struct {
     unsigned required, either, optional;
 } kinds[OP_KIND_COUNT] = {
@@ -78,7 +78,7 @@ struct op_line {
     unsigned fields;
 };
 
-/* To one of the ops above. */
+/* Reads a reference to one of the ops above. */
 static bool read_reference(struct op_line *line, struct word value, uint32_t *reference)
 {
     uint64_t number;
@@ -182,7 +182,7 @@ static bool read_host(struct op_line *line, struct word value)
     return word_number(value, line->list->host_count - 1, &line->host);
 }
 
-/* In the order of the bits. */
+/* The fields stand in the order of their bits. */
 static const struct {
     const char *key;
     bool (*read)(struct op_line *line, struct word value);

@@ -7,7 +7,7 @@ static bool is_later(json_int_t time, json_int_t than)
     return than != NEVER && (time == NEVER || time > than);
 }
 
-/* What is wrong with the block alone; NULL: nothing is. */
+/* Returns what is wrong with the block alone; NULL: nothing is. */
 static const char *find_impossible(const struct check *check, const struct block *block)
 {
     const bool is_dying = !block->is_live;
@@ -91,7 +91,7 @@ static void require_own_program(struct check *check)
                   (long long)check->own_program);
 }
 
-/* What goes with memory that is kept. */
+/* Requires what goes with memory that is kept. */
 static void require_kept(struct check *check)
 {
     bool has_kept = false, has_others = false;

@@ -55,7 +55,7 @@ static int compare_times(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* What the document writes for a time; late: all above FACT_NUMBER_MAX, ascending. */
+/* Returns what the document writes for a time; late: all above FACT_NUMBER_MAX, ascending. */
 static int64_t rank_time(int64_t time, const uint64_t *late, size_t late_count)
 {
     const uint64_t value = (uint64_t)time;
@@ -99,7 +99,7 @@ static bool rank_late_times(struct facts *facts)
     return true;
 }
 
-/* What the block left, all of it. */
+/* Describes what the block left, all of it. */
 static struct fact_block describe_left(const struct replay *replay, size_t op)
 {
     const struct held *block = &replay->blocks[op];

@@ -12,7 +12,7 @@ static json_t *find_member(const struct check *check, const char *object, const 
     return json_object_get(json_object_get(check->root, object), name);
 }
 
-/* All members are there, or none. */
+/* Requires that all members are there, or none. */
 static bool find_members(struct check *check)
 {
     const struct {
@@ -121,7 +121,7 @@ void regions_read(struct check *check)
 
 /* --- where the request may lie --- */
 
-/* Whether the region stays: a block is left there, or nothing is given back.  *next: the first
+/* True if the region stays: a block is left there, or nothing is given back.  *next: the first
  * block that is not below the region; then that above it. */
 static bool is_kept(const struct check *check, size_t region, size_t *next)
 {

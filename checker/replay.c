@@ -16,7 +16,7 @@ bool replay_fail(struct replay *replay, const char *format, ...)
 
 /* --- blocks and events --- */
 
-/* Whether some event of the block is not done; only_away: one on another stream than the block. */
+/* True if some event of the block is not done; only_away: one on another stream than the block. */
 static bool is_pending(const struct replay *replay, const struct held *block, bool only_away)
 {
     for (size_t i = block->waits; i != 0; i = replay->waits[i].next) {
@@ -35,13 +35,13 @@ bool replay_is_gone(const struct replay *replay, const struct held *block)
            !is_pending(replay, block, replay->promise->stream_ordered != 0);
 }
 
-/* Whether its recording was not dropped. */
+/* True if the block's recording was not dropped. */
 bool replay_is_recorded(const struct replay *replay, const struct held *block)
 {
     return block->recording != NO_OP && replay->recordings[block->recording] != RECORDING_DROPPED;
 }
 
-/* Whether the request may not have what the block left. */
+/* True if the request may not have what the block left. */
 bool replay_is_kept(const struct replay *replay, const struct held *block, size_t request)
 {
     if (!block->is_there || !replay_is_gone(replay, block)) {
@@ -89,7 +89,7 @@ static void make_event(struct replay *replay, size_t number)
     }
 }
 
-/* Whether the event of the op is on a stream of the host: of its own time, and no execution. */
+/* True if the event of the op is on a stream of the host: its own time, and no execution. */
 static bool is_on_stream(const struct list *list, const struct op *op, uint8_t host)
 {
     return op_makes_event(op) && op->kind != OP_EXECUTE && (op->host == host || !list->has_clocks);
@@ -137,7 +137,7 @@ static void put_block(struct replay *replay, size_t number, struct held block)
     replay->blocks[number] = block;
 }
 
-/* What the block of an op must be aligned to. */
+/* Returns the alignment that the block of an op must have. */
 static uint64_t find_align(const struct replay *replay, const struct op *op, uint64_t most)
 {
     const uint64_t granule = replay->promise->granule;
@@ -359,7 +359,7 @@ static bool take_region(struct replay *replay, size_t number, const struct chang
 
 /* --- the lines up to the op --- */
 
-/* What the target of the host did with its regions. */
+/* Takes in what the target of the host did with its regions. */
 static bool take_region_change(struct replay *replay, size_t number, const struct change *change)
 {
     return change->kind == CHANGE_GIVEN ? give_region(replay, number, change->value)

@@ -16,7 +16,7 @@ static void find_highest(struct check *check)
     }
 }
 
-/* That it holds was seen when the spans were looked for. */
+/* Checks the members alone: the spans' search has seen that it holds. */
 void check_stack(struct check *check)
 {
     (void)check_unpack(check, check->proof, "proof", "{s:s}", "kind", &check->kind);

@@ -140,7 +140,7 @@ void *array_with_room(void *array, size_t count, size_t *capacity, size_t elemen
     if (count < *capacity) {
         return array;
     }
-    /* What is doubled is there, so that no address space is large enough for an overflow. */
+    /* The array to be doubled is there, so no address space is large enough for an overflow. */
     void *grown = realloc(array, wanted * element_bytes);
     *capacity = grown == NULL ? *capacity : wanted;
     return grown;

@@ -16,7 +16,7 @@ static void set_height(struct tree_node *node)
     node->height = 1 + (lower > higher ? lower : higher);
 }
 
-/* Those of one key are in the order of their array. */
+/* Orders nodes by key; those of one key are in the order of their array. */
 static int find_side(const struct tree_node *root, const struct tree_node *node)
 {
     const bool is_lower = node->key != root->key ? node->key < root->key : node < root;

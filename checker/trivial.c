@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* With more, rounding by every size takes too long. */
+/* The limits of best fit: with more, rounding by every size takes too long. */
 enum { ROUNDED_SPANS_MAX = 64, ROUNDED_SIZES_MAX = 1024 };
 
 static bool has_refuting_unit(const struct check *check, json_int_t unit)
@@ -81,7 +81,7 @@ static bool has_item_left(const struct check *check, struct tree_node *rooms)
     return false;
 }
 
-/* With room to align each item wherever it is put. */
+/* Requires that best fit fails with room to align each item wherever it is put. */
 static void require_no_best_fit(struct check *check)
 {
     struct tree_node *rooms = calloc(check->span_count + 1, sizeof *rooms);

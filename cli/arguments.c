@@ -31,7 +31,7 @@ static const char *set_at(void *base, const char *value)
     return NULL;
 }
 
-/* What is no percentage at all has another reason than one above 100. */
+/* Gives a value above 100 another reason than one that is no percentage at all. */
 static const char *set_fragmentation(void *base, const char *value)
 {
     static const struct option_row row = {
@@ -71,10 +71,10 @@ static const struct option_row own_rows[] = {
 };
 enum { OWN_ROW_COUNT = sizeof own_rows / sizeof *own_rows };
 static_assert(offsetof(struct arguments, run) == 0, "rows of a run begin at it");
-/* Of --help: the column of the summaries, and that of the meanings of exit codes. */
+/* The columns of --help: that of the summaries, and that of the meanings of exit codes. */
 enum { HELP_INDENT = 34, EXIT_INDENT = 5 };
 
-/* All rows: those of a run, then those of the command line alone. */
+/* Counts all rows: those of a run, then those of the command line alone. */
 static size_t count_rows(void)
 {
     CHECK(run_option_row_count + OWN_ROW_COUNT <= ARGUMENTS_ROW_COUNT_MAX);
@@ -280,7 +280,7 @@ static void append_option(const struct option_row *option, struct writing *text)
     writing_append(text, "\n");
 }
 
-/* Only those that are not what they are everywhere, which hbmstress --help prints. */
+/* Appends only the codes that differ from the usual ones, which hbmstress --help prints. */
 static void append_exits(const struct subcommand *subcommand, struct writing *text)
 {
     if (subcommand->exits == NULL) {

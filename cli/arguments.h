@@ -20,8 +20,8 @@
 enum { ARGUMENTS_AFTER_COUNT_MAX = 4096 };
 enum { ARGUMENTS_ROW_COUNT_MAX = 112, ARGUMENTS_OPTION_LIST_COUNT_MAX = 8 };
 
-/* What was given; texts point into argv.  What was not given is NULL, 0 or false, or the row's
- * usual value. */
+/* The values that were given; texts point into argv.  An option that was not given is NULL, 0 or
+ * false, or the row's usual value. */
 struct arguments {
     struct run_options run;   /* first: rows of a run have the same base as the others */
     const char *const *words; /* word_count: what is not an option */
@@ -45,7 +45,7 @@ struct arguments {
         given[ARGUMENTS_ROW_COUNT_MAX]; /* by row: what the command line gave, whatever the value */
 };
 
-/* How they have a file read. */
+/* Returns how the arguments want a file to be read. */
 static inline struct recording_options arguments_reading(const struct arguments *arguments)
 {
     return (struct recording_options){&arguments->run, arguments->format,
@@ -53,9 +53,9 @@ static inline struct recording_options arguments_reading(const struct arguments 
                                       arguments->kv_tokens_per_second};
 }
 
-/* What they want explained: of explain, and of a page that has its words. */
+/* Returns what they want explained: of explain, and of a page that has its words. */
 struct explain_options arguments_explaining(const struct arguments *arguments);
-/* What they want to be scaled. */
+/* Returns what they want to be scaled. */
 struct scale_options arguments_scaling(const struct arguments *arguments);
 
 enum { EXIT_MEANING_COUNT = 5 };
@@ -85,7 +85,7 @@ struct subcommand {
 enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv, size_t count,
                                const char **words, struct arguments *arguments);
 
-/* Whether the command line gave that option ("--seed"). */
+/* Returns true when the command line gave that option ("--seed"). */
 bool arguments_has(const struct arguments *arguments, const char *name);
 /* The first option that it gave and that is none of names (NULL at their end); NULL: there is none.
  */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* As for every other file that is read. */
+/* The limit of every other file that is read. */
 #define FILE_BYTES_MAX (UINT64_C(1) << 30)
 
 static bool fail_read(char reason[CERTIFICATE_REASON_BYTES], const char *why)
@@ -69,7 +69,7 @@ static enum certificate_result check_file(const char *path,
     return result;
 }
 
-/* What the certificates are held against. */
+/* The evidence that the certificates are held against. */
 struct evidence_texts {
     struct writing list, observations;
     struct certificate_history *history; /* NULL: nothing is given */

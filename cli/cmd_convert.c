@@ -32,7 +32,7 @@ static enum exit_code fail_unknown(const char *path, const char *kind)
                : message_unknown("kind", kind, message_nearest(kind, names, count), hint);
 }
 
-/* By --to, or by the suffix of the output; *exporter is NULL for an op list. */
+/* Finds the kind by --to, or by the output's suffix; *exporter is NULL for an op list. */
 static enum exit_code find_kind(const struct arguments *arguments, const struct exporter **exporter)
 {
     const char *kind = arguments->to, *path = arguments->output;

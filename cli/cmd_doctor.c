@@ -10,7 +10,7 @@
 
 static const char adapter_group[] = "adapters", default_out[] = "out";
 
-/* What goes through all rows. */
+/* The state that goes through all rows. */
 struct examination {
     struct doctor doctor;
     struct output output;

@@ -99,7 +99,7 @@ static void list_target(struct listing *listing, const struct target *target, co
     writing_deinit(&options);
 }
 
-/* Those that one may want to run, or the planted ones: each breaks one rule. */
+/* Lists the targets that one may want to run, or the planted ones: each breaks one rule. */
 static void list_table(struct listing *listing, const struct target *const *table, bool is_planted)
 {
     for (size_t i = 0; table[i] != NULL; i++) {
@@ -109,7 +109,7 @@ static void list_table(struct listing *listing, const struct target *const *tabl
     }
 }
 
-/* What is missing on this machine is part of the summary. */
+/* Lists the adapters; a summary includes what is missing on this machine. */
 static void list_adapters(struct listing *listing)
 {
     for (size_t i = 0; adapters[i] != NULL; i++) {

@@ -20,7 +20,7 @@ enum { LANGUAGE_COUNT = sizeof languages / sizeof *languages };
 static const char *const returned[] = {"offsets", "pointers"};
 enum { RETURNED_COUNT = sizeof returned / sizeof *returned };
 
-/* Which of the files are wanted. */
+/* Selects the files that are wanted. */
 struct skeleton {
     const char *language, *returns;
 };
@@ -169,8 +169,8 @@ static enum exit_code write_target(const struct skeleton *skeleton, const char *
 
 /* --- what comes next --- */
 
-/* Where the kit lies, seen from the program's own folder: as it is built, and as it is installed.
- */
+/* The kit's place, seen from the program's own folder: as it is built, and as it is
+ * installed. */
 static const struct kit_place {
     const char *headers, *library;
 } kit_places[] = {
@@ -199,7 +199,7 @@ static bool find_beside_program(const char *place, char found[PATH_MAX])
     return realpath(path, found) != NULL;
 }
 
-/* What the compiler is told of the kit: where it lies, or that pkg-config knows. */
+/* Appends what the compiler needs of the kit: where it lies, or that pkg-config knows. */
 static void append_kit(struct writing *text)
 {
     char headers[PATH_MAX], library[PATH_MAX];

@@ -30,7 +30,7 @@ static enum exit_code read_pace(const struct arguments *arguments, double *pace)
                               arguments->pace);
 }
 
-/* Which rank this is: as it is given, or as mpirun or srun says. */
+/* Finds this process's rank: as it is given, or as mpirun or srun says. */
 static enum exit_code find_rank(const struct arguments *arguments, uint32_t host_count,
                                 uint32_t *rank)
 {
@@ -52,7 +52,7 @@ static enum exit_code find_rank(const struct arguments *arguments, uint32_t host
     return EXIT_KEPT;
 }
 
-/* Else each of them would be a pod, and all would write to one directory. */
+/* Refuses ranks that do not meet: each would be a pod, and all would write to one directory. */
 static enum exit_code check_alone(const struct arguments *arguments)
 {
     struct rank found;

@@ -3,7 +3,7 @@
 #include "replay/replay.h"
 #include "replay/shrink.h"
 
-/* What only a log takes. */
+/* Refuses options that only a log accepts. */
 static enum exit_code check_log(const struct arguments *arguments)
 {
     const char *only = arguments->format != NULL             ? "--format"
@@ -17,7 +17,7 @@ static enum exit_code check_log(const struct arguments *arguments)
     return EXIT_KEPT;
 }
 
-/* What only a search takes, and what it does not. */
+/* Refuses options that only a search accepts, and those that it does not accept. */
 static enum exit_code check_search(const struct arguments *arguments)
 {
     const char *only = arguments->run.lanes.has_schedules ? "--schedules"
@@ -47,7 +47,7 @@ static enum exit_code check_search(const struct arguments *arguments)
     return EXIT_KEPT;
 }
 
-/* What only the search for fewer ops takes, and what it does not. */
+/* Refuses options that only the search for fewer ops accepts, and those that it does not. */
 static enum exit_code check_shrink(const struct arguments *arguments)
 {
     static const char *const taken[] = {

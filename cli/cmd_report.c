@@ -59,7 +59,7 @@ static enum exit_code compare_shown(const void *context, const char *against, st
     return explain_compare_text(explaining, paths, text);
 }
 
-/* Of a campaign, as a list that run --baseline reads. */
+/* Prints a campaign's baseline, as a list that run --baseline reads. */
 static enum exit_code print_baseline(const struct campaign_description *description,
                                      const struct checkpoint *checkpoint)
 {

@@ -78,7 +78,7 @@ static enum exit_code run_anew(const struct arguments *given)
 
 /* --- going on --- */
 
-/* How a campaign is run: all else one that goes on takes from the one before. */
+/* These options may be given again: a resumed campaign takes all others from the one before. */
 static const char *const how_options[] = {"--resume", "--workers", "--annotate", "--json", NULL};
 
 /* The words that the campaign was begun with; they point into description. */

@@ -12,7 +12,7 @@ enum { SCREEN_LINES_FREE = 2 };
 
 /* --- drawing --- */
 
-/* On another width the lines drawn before are left where they are: they may have been wrapped. */
+/* Leaves the lines drawn before where they are at another width: they may have been wrapped. */
 static void look_at_screen(struct watching *watching)
 {
     const struct screen screen = screen_look(STDOUT_FILENO);

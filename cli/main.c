@@ -97,7 +97,7 @@ static const char *find_use_of_file(const char *name)
     return stat(name, &status) == 0 ? "explain FILE" : NULL;
 }
 
-/* What a name of before is called now; NULL: it never was one. */
+/* Returns the present form of a former name; NULL: it never was one. */
 static const char *find_new_form(const char *name)
 {
     static const char *const forms[][2] = {
@@ -217,7 +217,7 @@ int main(int argc, char **argv)
     strays_want_guard();
     const enum exit_code code = choose_subcommand(argv, (size_t)argc);
     (void)fflush(stdout);
-    /* What a plug-in prints when it is unloaded is no answer of ours. */
+    /* A plug-in may print when it is unloaded; that is no answer of ours. */
     (void)dup2(STDERR_FILENO, STDOUT_FILENO);
     return (int)code;
 }

@@ -3,7 +3,7 @@
 #ifndef CLI_NEW_TARGET_FILES_H
 #define CLI_NEW_TARGET_FILES_H
 
-/* What stands for the target's name in the names and in the texts. */
+/* The placeholder stands for the target's name in the names and in the texts. */
 #define NEW_TARGET_PLACEHOLDER "my_target"
 
 struct new_target_file {

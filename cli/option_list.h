@@ -83,7 +83,7 @@ OPTION(NUMBER, rank, "--rank", .argument = "R", .most = OP_HOST_COUNT_MAX - 1,
 OPTION(TEXT, pace, "--pace", .argument = "N",
        .help = "seconds that really pass for each second of the list (default 0.001)")
 OPTION(DURATION, patience_ns, "--patience", .argument = "DURATION",
-       /* In less nobody can tell a stopped process from one that did not get a processor. */
+       /* Below this nobody can tell a stopped process from one that did not get a processor. */
        .least = 500000000, .most = UINT64_MAX / 2,
        .wrong = "is not a duration of at least 500ms, such as 5s",
        .help = "how long a rank may make no progress before others stop waiting for it (default 5s)")

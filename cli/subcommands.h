@@ -21,9 +21,9 @@ enum {
 #undef GROUP
 #undef SUBCOMMAND
 
-/* What each exit code means, by its number, unless a subcommand has its own meanings. */
+/* The meaning of each exit code, by its number, unless a subcommand has its own meanings. */
 extern const char *const exit_meanings[EXIT_MEANING_COUNT];
-/* Those of a subcommand that judges nothing: it did its work, or it did not. */
+/* The meanings of a subcommand that judges nothing: it did its work, or it did not. */
 extern const char *const exit_meanings_of_work[EXIT_MEANING_COUNT];
 
 #endif

@@ -11,10 +11,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* How often the state is read again: a campaign writes it once a second. */
+/* The state is read again this often: a campaign writes it once a second. */
 enum { SCREEN_MS = 1000, PIPE_MS = 10000, NAP_MS = 50 };
 
-/* Whether a process writes there now: it holds a lock on results.jsonl. */
+/* True if a process writes there now: it holds a lock on results.jsonl. */
 static bool is_running(const char *directory)
 {
     const char *why;
@@ -57,7 +57,7 @@ static bool wait_a_while(uint64_t duration_ms, const char *directory)
     return !interrupt_is_requested();
 }
 
-/* The same words as for a campaign to go on with would answer another question. */
+/* True if a campaign may be there; the words for one to resume answer another question. */
 static bool has_campaign(const char *directory)
 {
     char path[OUTPUT_PATH_BYTES];

@@ -1,5 +1,5 @@
-/* How often code that was compiled for races (explore/private/instrumented.h) came to memory: a
- * measure of work that no machine and no clock has a part in. */
+/* Counts the memory accesses of code that was compiled for races (explore/private/instrumented.h):
+ * a measure of work that no machine and no clock has a part in. */
 #ifndef EXPLORE_ACCESSES_H
 #define EXPLORE_ACCESSES_H
 
@@ -10,7 +10,7 @@
  * thread sanitizer, and where no such code ran. */
 uint64_t accesses_count(void);
 
-/* Of the calling thread; only the entry points of such code add to it. */
+/* The calling thread's count; only the entry points of such code add to it. */
 extern _Thread_local uint64_t accesses_of_thread;
 
 #endif

@@ -76,7 +76,7 @@ __asm__(".text\n"
         "    ret\n"
         ".size explore_context_switch, . - explore_context_switch\n");
 
-/* Where a new fiber begins: its first "return" comes here, with rbx naming it. */
+/* A new fiber begins here: its first "return" comes here, with rbx naming it. */
 void explore_fiber_begin(struct fiber *fiber);
 void explore_fiber_entry(void);
 __asm__(".text\n"

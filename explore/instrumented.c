@@ -38,7 +38,7 @@ static struct thread_stack find_own_stack(void)
     return thread_stack;
 }
 
-/* What lies there comes and goes with calls, also from one lane to the next that gets the stack. */
+/* True on the running lane's stack: data there comes and goes with calls, also between lanes. */
 static bool is_on_own_stack(const struct scheduler *scheduler, const void *address)
 {
     if (scheduler->backend == SCHEDULER_FIBERS) {

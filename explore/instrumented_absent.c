@@ -1,4 +1,4 @@
-/* In a build with the real thread sanitizer the entry points are the sanitizer's. */
+/* A build with the real thread sanitizer has the sanitizer's entry points. */
 #include "explore/private/instrumented.h"
 
 void instrumented_link(void)

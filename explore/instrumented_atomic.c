@@ -29,7 +29,7 @@ static bool is_releasing(int memory_order)
 
 /* --- steps --- */
 
-/* What an operation did.  A look is one that left everything as it was. */
+/* The effects of an operation.  A look is one that left everything as it was. */
 struct atomic_act {
     const volatile void *address;
     size_t size_bytes;
@@ -49,7 +49,7 @@ static void step_at_atomic(const volatile void *address, bool reads_only, const 
     }
 }
 
-/* What its load sees comes before the operation, and the operation before what its store tells. */
+/* Orders an operation behind what its load sees, and before what its store tells. */
 static void take_order(struct scheduler *scheduler, const struct atomic_act *act)
 {
     struct order *order = scheduler_order(scheduler);
@@ -69,7 +69,7 @@ static void take_order(struct scheduler *scheduler, const struct atomic_act *act
     }
 }
 
-/* So many looks in a row, without a change by the same lane, are taken for a wait. */
+/* The scheduler takes so many looks in a row, without a change by the same lane, for a wait. */
 enum { LOOK_COUNT_MAX = 64 };
 
 /* The count is kept in an object, of which every run has its own: what one run did may not reach
@@ -102,7 +102,7 @@ static void finish_atomic(const struct atomic_act *act)
     {                                                                                           \
         return __atomic_load_n(address, __ATOMIC_SEQ_CST);                                      \
     }                                                                                           \
-    /* What was there: `expected` when it was changed. */                                       \
+    /* Returns what was there: `expected` when it was changed. */                               \
     static inline type swap##bits(volatile type *address, type expected, type desired)          \
     {                                                                                           \
         (void)__atomic_compare_exchange_n(address, &expected, desired, false, __ATOMIC_SEQ_CST, \
@@ -256,7 +256,7 @@ DEFINE_ATOMICS(64, uint64_t)
 DEFINE_ATOMICS(128, uint128)
 #endif
 
-/* Not a step: nobody else can tell when it happens. */
+/* A fence is no step: nobody else can tell when it happens. */
 void __tsan_atomic_thread_fence(int memory_order);
 void __tsan_atomic_thread_fence(int memory_order)
 {

@@ -58,7 +58,7 @@ static void *forget_new_memory(void *block)
     return block;
 }
 
-/* Whoever still uses it races with that. */
+/* Touches and forgets freed memory: any lane that still uses it races with that. */
 static void forget_freed_memory(void *block, const void *place)
 {
     if (block != NULL) {

@@ -20,7 +20,7 @@ void order_reset(struct order *order);
  * it did. */
 void order_start(struct order *order, uint8_t parent, uint8_t child);
 void order_join(struct order *order, uint8_t lane, uint8_t joined);
-/* What was done before the release of an object comes before what is done after the next acquire of
+/* Releases an object: what came before is ordered before what is done after the next acquire of
  * it. */
 void order_release(struct order *order, uint8_t lane, const void *object);
 void order_acquire(struct order *order, uint8_t lane, const void *object);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By lane: up to which of its clocks its acts have been seen; 0 from count on. */
+/* The clocks of each lane up to which its acts have been seen; 0 from count on. */
 struct clocks {
     uint32_t count;
     uint32_t at[LANE_COUNT_MAX];
@@ -24,7 +24,7 @@ struct lane_order {
 
 enum { OWNER_NONE = LANE_COUNT_MAX };
 
-/* What acquires of an address see. */
+/* The clocks that acquires of an address see. */
 struct meeting {
     const void *address;
     uint32_t generation; /* another one than the order's: a free place */
@@ -115,7 +115,7 @@ static struct lane_order *find_lane(struct order *order, uint8_t lane)
     return &order->lanes[lane];
 }
 
-/* What the lane does from here on is not part of what it released. */
+/* Advances the lane: what it does from here on is not part of what it released. */
 static void advance_lane(struct lane_order *lane, uint8_t number)
 {
     EXPLORE_CHECK(lane->seen.at[number] < UINT32_MAX);

@@ -44,7 +44,7 @@ void shadow_reset(struct shadow *shadow)
 
 /* --- words --- */
 
-/* Where the word is, or would be. */
+/* Returns the place where the word is, or would be. */
 static struct shadow_word *find_word_place(const struct shadow *shadow, uintptr_t address)
 {
     uint64_t at = (uint64_t)(address >> 3) * UINT64_C(0x9E3779B97F4A7C15) >> 32;
@@ -182,7 +182,7 @@ static bool find_race(const struct shadow *shadow, const struct shadow_word *wor
     return false;
 }
 
-/* Whether all that will race with the cell will race with this access, too: it comes after the cell
+/* True if all that will race with the cell will race with this access, too: it comes after the cell
  * and is at least as strong. */
 static bool is_replaced(const struct shadow_cell *cell, const struct shadow_access *touch)
 {

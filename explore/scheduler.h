@@ -90,7 +90,7 @@ struct scheduler_report {
 
 /* NULL never: ends the process when there is no memory. */
 struct scheduler *scheduler_create(enum scheduler_backend backend);
-/* Not while it runs. */
+/* Call it only while the scheduler does not run. */
 void scheduler_destroy(struct scheduler *scheduler);
 /* Runs plan->body as lane 0 until every lane has ended, or the outcome is another one: then the
  * lanes that are left are given up where they stand, and what they hold is never given back. */
@@ -108,7 +108,7 @@ static inline struct scheduler *scheduler_current(void)
 
 #define STEP_NO_DEADLINE UINT64_MAX
 
-/* What the lane is about to do. */
+/* The step that the lane is about to take. */
 struct step {
     enum step_kind kind;
     const void *object; /* what it touches; NULL: may touch anything */
@@ -130,7 +130,7 @@ void scheduler_yield(struct scheduler *scheduler, const void *place);
  */
 uint8_t scheduler_lane_start(struct scheduler *scheduler, bool is_client,
                              void (*body)(void *context), void *context);
-/* The same for client `number`, 1..client_count - 1, once in a run. */
+/* Does the same for client `number`, 1..client_count - 1, once in a run. */
 void scheduler_client_start(struct scheduler *scheduler, uint8_t number,
                             void (*body)(void *context), void *context);
 /* 0 once the lane has ended: a gate. */

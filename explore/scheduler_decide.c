@@ -1,4 +1,4 @@
-/* What can happen next, and which of it does. */
+/* Decides what happens next, of all that can. */
 #include "explore/private/check.h"
 #include "explore/private/scheduler_state.h"
 
@@ -169,7 +169,7 @@ static struct decision ask_strategy(struct scheduler *scheduler, const struct ch
     return decision;
 }
 
-/* Who yields goes on only when somebody else has, or nobody else can. */
+/* Leaves a lane that yields out until another has gone on, or no other can. */
 static uint64_t leave_out_yielded(struct scheduler *scheduler, uint64_t ready, uint64_t sleepers)
 {
     if ((ready & ~scheduler->yielded) != 0) {

@@ -1,4 +1,4 @@
-/* Who stands where, in words. */
+/* Describes in words where each lane stands. */
 #include "explore/private/check.h"
 #include "explore/private/place.h"
 #include "explore/private/scheduler_state.h"

@@ -33,7 +33,7 @@ static void put_object(struct object_table *table, const void *address, uint32_t
     table->places[place] = number;
 }
 
-/* At most half of the places are taken. */
+/* Grows the table: at most half of the places are taken. */
 static void grow_table(struct object_table *table)
 {
     if (table->place_count > table->count * 2) {

@@ -1,4 +1,4 @@
-/* How the turn passes from lane to lane, and how lanes begin and end. */
+/* Passes the turn from lane to lane, and begins and ends lanes. */
 #include "explore/order.h"
 #include "explore/private/check.h"
 #include "explore/private/scheduler_state.h"

@@ -18,10 +18,10 @@
  * allowed for long.  Nothing of the harness sleeps in a lane. */
 enum { STUCK_AFTER_MS_DEFAULT = 10000, ASLEEP_AFTER_MS = 500, LOOK_MS = 100, IDLE_MS_PER_LOOK = 1 };
 
-/* What the watch thinks of the lane that runs. */
+/* The watch's suspicion of the lane that runs. */
 enum accused { ACCUSED_NONE = 0, ACCUSED_STUCK, ACCUSED_ASLEEP };
 
-/* Where the code was; of syscall() itself, which is the same for all, who called it. */
+/* Returns where the code was; inside syscall(), which all share, returns its caller. */
 static const void *find_signal_place(const void *context)
 {
     const ucontext_t *machine = context;
@@ -129,8 +129,8 @@ static bool is_lane_stuck(const struct quiet *quiet, uint32_t stuck_after_ms)
            quiet->idle_looks >= stuck_after_ms / LOOK_MS;
 }
 
-/* What a lane writes may wait for whoever reads it, a pager, say: it waits for no other lane, and
- * may take its time. */
+/* Notes a sleep.  A lane that writes may wait for the reader, a pager, say: it waits for no other
+ * lane, and may take its time. */
 static void note_sleep(struct scheduler *scheduler, struct quiet *quiet, bool is_quiet)
 {
     struct sleep_call call;

@@ -1,6 +1,6 @@
-/* Who decides which lane goes on: the choice that a scheduler offers, the decision that comes back,
- * and the table of a strategy.  Everything here is plain data: a strategy sees neither threads nor
- * fibers. */
+/* A strategy decides which lane goes on: here are the choice that a scheduler offers, the decision
+ * that comes back, and the table of a strategy.  Everything here is plain data: a strategy sees
+ * neither threads nor fibers. */
 #ifndef EXPLORE_STRATEGY_H
 #define EXPLORE_STRATEGY_H
 
@@ -14,7 +14,7 @@ enum {
 };
 #define STEP_OP_NONE UINT32_MAX
 
-/* What a lane is about to do at a point. */
+/* The kind of step that a lane is about to take at a point. */
 enum step_kind {
     STEP_START = 0, /* a lane's first */
     STEP_OP,        /* an op of the list begins */
@@ -35,16 +35,16 @@ enum step_kind {
 };
 const char *step_kind_name(enum step_kind kind); /* "lock" */
 
-/* What the next step of a lane touches.  Two steps of different lanes are independent when they
- * touch different objects, or both only read; then their order does not matter. */
+/* The objects that a lane's next step touches.  Two steps of different lanes are independent when
+ * they touch different objects, or both only read; then their order does not matter. */
 struct footprint {
     uint32_t object; /* number of the object, in the order of first use in this run; 0 = may touch
                         anything */
     bool reads_only;
 };
 
-/* Where a lane stands: point `number` of its op, 0 = before it begins.  A lane that is not a client
- * counts its points from its start, with op STEP_OP_NONE. */
+/* The point at which a lane stands: point `number` of its op, 0 = before it begins.  A lane that is
+ * not a client counts its points from its start, with op STEP_OP_NONE. */
 struct point {
     uint8_t lane;
     uint8_t kind; /* enum step_kind */
@@ -75,7 +75,7 @@ struct decision {
     uint64_t event;
 };
 
-/* How a run ended, for a strategy that learns or searches. */
+/* The end of a run, for a strategy that learns or searches. */
 struct run_summary {
     uint64_t decision_count; /* with more than one thing that could happen */
     uint32_t lane_count;
@@ -95,9 +95,9 @@ struct strategy_kind {
     bool (*end)(void *state, const struct run_summary *summary);
 };
 
-/* What happens when nobody decides otherwise: the lane goes on; when it cannot, the next lane in
- * the order of numbers, round and round; when none can, the event that is due first; else the first
- * time-out. */
+/* Returns what happens when nobody decides otherwise: the lane goes on; when it cannot, the next
+ * lane in the order of numbers, round and round; when none can, the event that is due first; else
+ * the first time-out. */
 struct decision decision_default(const struct choice *choice);
 bool decision_equal(const struct decision *a, const struct decision *b);
 

@@ -9,7 +9,7 @@
 
 enum { TASK_TEXT_BYTES = 512 };
 
-/* Of calls that are seen often, or that a newer way of waiting has. */
+/* The names of calls that are seen often, or that a newer way of waiting has. */
 static const struct {
     long number;
     const char *name;

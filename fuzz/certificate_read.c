@@ -228,8 +228,8 @@ static bool may_keep(const struct oom *oom)
     return !has_kept || (oom->defrag == DEFRAG_NONE && !has_others);
 }
 
-/* What is there lies above the stacks that are reserved, and the program that is executed is live.
- */
+/* True if everything there lies above the stacks that are reserved, and the program that is
+ * executed is live. */
 static bool is_state_possible(const struct oom *oom)
 {
     const struct oom_block *first = oom->blocks;

@@ -1,5 +1,5 @@
-/* What a fuzz engine calls, under the names that libFuzzer gave it; AFL++, honggfuzz and the
- * replayer here use the same. */
+/* A fuzz engine calls these functions, under the names that libFuzzer gave them; AFL++, honggfuzz
+ * and the replayer here use the same. */
 #ifndef FUZZ_ENGINE_H
 #define FUZZ_ENGINE_H
 

@@ -137,7 +137,7 @@ bool feedback_see(const struct run *run, const struct verdict *verdict,
 
 /* --- the play of an input --- */
 
-/* What broke a rule was not taken in, and the input ends there. */
+/* Notes the cells of the last op.  A broken rule was not taken in, and the input ends there. */
 static void note_verdict(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct feedback_sight sight;

@@ -1,6 +1,6 @@
-/* What a fuzz engine is told beside the code that ran: in which states the ops of an input left the
- * heap.  Code is much the same whether three holes are left or thirty, and so an engine that sees
- * code alone keeps no input for thirty.
+/* Tells a fuzz engine, beside the code that ran, in which states the ops of an input left the heap.
+ * Code is much the same whether three holes are left or thirty, and so an engine that sees code
+ * alone keeps no input for thirty.
  *
  * A state is a cell, one of a fixed number; an input has noted a cell or not.  How the engine gets
  * to see that is the business of one of fuzz/feedback_libfuzzer.c, fuzz/feedback_afl.c and, where
@@ -10,7 +10,7 @@
 
 #include "harness/run/run.h"
 
-/* How a request ended. */
+/* The ways in which a request can end. */
 enum feedback_outcome {
     FEEDBACK_PLACED = 0,
     FEEDBACK_JUSTIFIED, /* out of memory, */
@@ -26,7 +26,7 @@ enum {
     FEEDBACK_MITIGATIONS_COUNT = 8
 };
 
-/* What one request left behind. */
+/* The state that one request left behind. */
 struct feedback_sight {
     enum feedback_outcome outcome;
     uint8_t mitigations;    /* FEEDBACK_DRAINED... */
@@ -45,7 +45,7 @@ enum {
     FEEDBACK_BUCKET_COUNT = 8,    /* of spans and of queued frees */
     FEEDBACK_DISTANCE_COUNT = 16, /* between request and best span, in granules, for each sign */
 };
-/* Where each group of cells begins. */
+/* The first cell of each group of cells. */
 enum {
     FEEDBACK_HEAP = 0, /* fragmentation x mitigations x outcome */
     FEEDBACK_SPANS = FEEDBACK_HEAP +
@@ -62,8 +62,8 @@ enum { FEEDBACK_CELLS_PER_OP_MAX = 4 };
 /* The cells of one request, each below FEEDBACK_CELL_COUNT; returns how many. */
 uint32_t feedback_cells(const struct feedback_sight *sight,
                         uint32_t cells[FEEDBACK_CELLS_PER_OP_MAX]);
-/* What the last op of the run left behind; verdict is that on it.  False: it was no request, or one
- * that was placed without a call into the device.  O(blocks). */
+/* Reads what the last op of the run left behind; verdict is that on it.  False: it was no request,
+ * or one that was placed without a call into the device.  O(blocks). */
 bool feedback_see(const struct run *run, const struct verdict *verdict,
                   struct feedback_sight *sight);
 

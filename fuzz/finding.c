@@ -57,7 +57,7 @@ static bool replay_in_time(void *context, const struct setup *setup, struct op_l
            shrink_replay(&timed->replaying, setup, ops, first);
 }
 
-/* What is said when a list that is tried does not end.  Made beforehand: all that can be done then
+/* The report for a list that is tried and does not end.  Made beforehand: all that can be done then
  * is to write it. */
 static struct {
     char *text;
@@ -115,7 +115,7 @@ static void shrink_list(const struct finding *finding, uint32_t ms_max, struct w
     }
     op_list_copy(&written->ops, &result.ops);
     written->verdict = result.first;
-    /* What is left of the same defect may have a simpler name. */
+    /* The shrunk list may show the same defect under a simpler name. */
     signature_print(&written->verdict, &written->ops, written->signature);
     op_list_deinit(&result.ops);
 }

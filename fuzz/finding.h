@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* What was found. */
+/* A finding of the fuzzer. */
 struct finding {
     const char *fuzz_target;     /* "fuzz_ops" */
     const struct target *target; /* that was run, and */

@@ -51,14 +51,14 @@ void input_copy(struct input *to, const struct input *from); /* both initialised
 /* Makes room for count choices and sets choice_count; what is new is 0. */
 void input_set_choice_count(struct input *input, size_t count);
 
-/* That many hosts, 1..64; groups and clocks become those that the same bytes say of so many. */
+/* Sets the number of hosts, 1..64; groups and clocks become what the same bytes say of so many. */
 void input_set_host_count(struct input *input, uint32_t host_count);
-/* For who changed groups, clocks or the bound in input->setup: makes them what bytes say.  Groups
- * lose hosts that are not there and are named by number; with lanes there are no clocks. */
+/* For callers that changed groups, clocks or the bound in input->setup: makes them what bytes say.
+ * Groups lose hosts that are not there and are named by number; with lanes there are no clocks. */
 void input_settle_hosts(struct input *input);
 /* Rows of so many hosts (1..15) as groups and, if asked, columns, in place of all groups. */
 void input_set_mesh(struct input *input, unsigned width, bool has_columns);
-/* All hosts have one time, as what runs in lanes needs it. */
+/* Gives all hosts one time, as an input that runs in lanes needs it. */
 void input_share_time(struct input *input);
 /* No groups, one time, the default bound. */
 void input_forget_hosts(struct input *input);
@@ -69,9 +69,9 @@ void input_decode(const uint8_t *bytes, size_t length, struct input *input);
 /* Bytes from which input_decode() makes the same input again.  Returns how many are needed; those
  * below capacity are written, so 0 asks for the number alone. */
 size_t input_encode(const struct input *input, uint8_t *bytes, size_t capacity);
-/* How many bytes come before the ops: INPUT_HEADER_BYTES, or more where hosts need records. */
+/* Returns the bytes before the ops: INPUT_HEADER_BYTES, or more where hosts need records. */
 size_t input_head_bytes(const struct input *input);
-/* How many bytes the op takes in that input. */
+/* Returns how many bytes the op takes in that input. */
 size_t input_op_bytes(const struct input *input, const struct op *op);
 
 /* Takes a setup and a list from elsewhere, as an .ops file has them.  ops are the same, those of

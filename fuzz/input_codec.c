@@ -47,7 +47,7 @@ void input_copy(struct input *to, const struct input *from)
     }
 }
 
-/* What is missing stays zero.  Returns how many bytes there were. */
+/* Copies the bytes that are there; the rest stays zero.  Returns how many there were. */
 static size_t take_bytes(const uint8_t *bytes, size_t length, size_t wanted, void *to)
 {
     const size_t taken = length < wanted ? length : wanted;
@@ -92,7 +92,7 @@ void input_decode(const uint8_t *bytes, size_t length, struct input *input)
     }
 }
 
-/* Where encoded bytes go: as many as fit, all of them counted. */
+/* The sink of encoded bytes: it stores as many as fit, and counts all of them. */
 struct sink {
     uint8_t *bytes;
     size_t capacity, length;

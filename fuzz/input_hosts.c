@@ -24,7 +24,7 @@
 enum { MARK = 'H', OWN_TIME = 1, BOUND_SHIFT = 1, BOUND_COUNT = 4 };
 enum { WIDTH_MASK = 15, COLUMNS = 16, MESH_COUNT = 32, COLUMN_NUMBER = 64 };
 enum { RECORD_GROUP, RECORD_CLOCK, RECORD_BOUND, RECORD_KIND_COUNT };
-/* What a file of ops can say. */
+/* The limits of what a file of ops can express. */
 #define TIME_MASK (UINT64_MAX >> 2)
 enum { AHEAD_MASK = 15, DRIFT_SHIFT = 4, DRIFT_MIDDLE = 8, DRIFT_STEP = 1000, DRIFTING = 3 };
 

@@ -348,7 +348,7 @@ static void encode_wide(const struct op *op, uint8_t bytes[INPUT_WIDE_BYTES])
     write_number(bytes + 32, 8, op->delay_ns);
 }
 
-/* Whether the short form says the op, in which case bytes has it. */
+/* True if the short form can express the op, in which case bytes has it. */
 static bool try_short(const struct input *input, const struct op *op,
                       uint8_t bytes[INPUT_SHORT_BYTES])
 {

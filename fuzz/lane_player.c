@@ -58,7 +58,7 @@ void lane_player_destroy(struct lane_player *player)
 
 /* --- the list --- */
 
-/* What is for one client alone is left out, and what is too much. */
+/* Leaves out the ops that are for one client alone, and those that are too many. */
 static void drop_ops(struct lane_player *player, struct op_list *ops)
 {
     size_t count_left = 0;
@@ -88,8 +88,8 @@ static bool take_apart(struct lane_player *player, struct input *input)
     return has_lanes;
 }
 
-/* What another host made, no op of this host can name: in one lane such an op was skipped, and so
- * it is in several. */
+/* Makes ops forget what another host made: in one lane an op that names it was skipped, and so it
+ * is in several. */
 static void forget_other_hosts(struct op_list *ops)
 {
     for (size_t i = 0; i < ops->count; i++) {

@@ -17,7 +17,7 @@
 /* One input in so many is run again: it costs as much as the first time, and more for guarded host
  * memory. */
 enum { AGAIN_ONE_IN = 64, DIGEST_SHIFT = 20 };
-/* Of these so many are held against their related lists, which takes three runs more. */
+/* One of so many of these is held against its related lists, which takes three runs more. */
 enum { RELATED_ONE_IN = 4 };
 
 /* Which ones depends on their bytes alone: played by itself an input is sampled as well, and what a
@@ -40,7 +40,7 @@ static _Noreturn void end_trial(const char *fuzz_target, const struct trial *tri
                                   &trial->ops, verdict});
 }
 
-/* What a list that broke nothing breaks when it is run again. */
+/* Ends the trial when a list that broke nothing breaks something on another run. */
 static void check_again(const char *fuzz_target, const struct run *run)
 {
     struct trial trial = {.first = {.kind = VERDICT_NONE}};
@@ -61,7 +61,7 @@ static void check_regrets(const char *fuzz_target, const struct run *run)
     }
 }
 
-/* What the judging rests on: our own account of the device. */
+/* Checks our own account of the device, on which the judging rests. */
 static void check_models(const struct run *run)
 {
     for (uint32_t host = 0; host < run_setup(run)->host_count; host++) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a repack of a target that bounds its search may cost, where the target has such an option:
+/* The bound on a repack of a target that bounds its search, where the target has such an option:
  * ten times what the oracle has, about 2 ms.  Where it was too little, more, and at last what the
  * target has of its own. */
 static const char nodes_option[] = "search_nodes";
@@ -116,9 +116,9 @@ static bool step_faults(struct run *run, struct faulting *faulting,
     return true;
 }
 
-/* As one client plays it.  Where blocks may go to any span, aligned ones among many others ask for
- * a packing that allocators and judges take seconds for: only in short lists is an alignment kept
- * there. */
+/* Returns the op as one client plays it.  Where blocks may go to any span, aligned ones among many
+ * others ask for a packing that allocators and judges take seconds for: only in short lists is an
+ * alignment kept there. */
 static struct op make_played_op(const struct player *player, const struct input *input, size_t i)
 {
     struct op op = input->ops.ops[i];

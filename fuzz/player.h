@@ -7,8 +7,8 @@
 #include "harness/run/run.h"
 
 enum {
-    /* What one verdict may cost, in nodes of the search: less than 1 ms.  Beyond it is unknown,
-       which is no finding. */
+    /* The cost limit of one verdict, in nodes of the search: less than 1 ms.  Beyond it is unknown,
+     * which is no finding. */
     PLAYER_NODES_MAX = 2000,
     PLAYER_ALIGNED_OPS_MAX = 40, /* see player_play() */
 };
@@ -32,8 +32,8 @@ struct run *player_play(struct player *player, const struct input *input,
 struct run *player_play_first(struct player *player, const struct input *input, size_t first_count,
                               const struct run_listener *listener, struct verdict *verdict);
 
-/* For who reads no totals: probes, growth and regrets without a bound are not looked for from here
- * on. */
+/* For callers that read no totals: from here on, probes, growth and regrets without a bound are
+ * skipped. */
 void player_judge_promises_only(struct player *player);
 
 /* Leaves out the options that the target does not say it knows: it would refuse the rest for them.

@@ -51,7 +51,7 @@ static bool has_one(const struct run *run, uint32_t kinds)
     return count > 0;
 }
 
-/* Who is told to evict first is regretted for it. */
+/* True in the documented order: an allocator told to evict first is regretted for it. */
 static bool is_documented_order(const struct run *run)
 {
     const struct target_contract *contract = model_contract(run_model(run, 0));

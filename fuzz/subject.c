@@ -17,7 +17,7 @@ const char *subject_name(void)
     return name == NULL || name[0] == '\0' ? "hbm" : name;
 }
 
-/* What a repro cannot name would make every finding one that nobody can replay. */
+/* Refuses a target that a repro cannot name: nobody could replay its findings. */
 static void refuse_unsayable(const char *path)
 {
     if (ops_file_can_name(path)) {

@@ -10,7 +10,7 @@
 /* Looked up once.  Where there is no such target the process says so and exits with 2. */
 const struct target *subject(void);
 
-/* As given: what a repro names. */
+/* Returns the name as it was given, which a repro names. */
 const char *subject_name(void);
 
 #endif

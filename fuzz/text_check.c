@@ -101,7 +101,7 @@ static bool is_legal_switch(const struct import *import, const struct op *op)
     return op->tag < LANES_CLIENT_COUNT_MAX && op->ref < import->ops.count && op->event == OP_NONE;
 }
 
-/* What it frees, uses or completes was made before. */
+/* True if what the op frees, uses or completes was made before. */
 static bool has_valid_references(const struct op_list *ops, size_t i)
 {
     const struct op *op = &ops->ops[i];
@@ -122,8 +122,8 @@ static bool has_valid_references(const struct op_list *ops, size_t i)
            (!info->has_program || named->makes_program) && (event == NULL || event->makes_event);
 }
 
-/* What a log of the field becomes: requests, executions, memory that is not there, frees of what an
- * earlier op made, completions and pauses, in the lanes of some hosts. */
+/* True if a log of the field can become this op: requests, executions, memory that is not there,
+ * frees of what an earlier op made, completions and pauses, in the lanes of some hosts. */
 static bool is_legal(const struct import *import, size_t i)
 {
     const struct op *op = &import->ops.ops[i];

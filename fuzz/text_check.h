@@ -1,6 +1,6 @@
-/* What every reader of text owes for any bytes: a reason that a terminal can show, a place that is
- * in the text, and ops that are the same when they are printed and read again.  Each check ends the
- * process when it fails. */
+/* Checks what every reader of text owes for any bytes: a reason that a terminal can show, a place
+ * that is in the text, and ops that are the same when they are printed and read again.  Each check
+ * ends the process when it fails. */
 #ifndef FUZZ_TEXT_CHECK_H
 #define FUZZ_TEXT_CHECK_H
 

@@ -14,8 +14,8 @@ FILE *text_stream_begin(struct text_stream *stream)
 
 void text_stream_end(struct text_stream *stream)
 {
-    /* What an earlier text left behind the end is cut off by the NUL; length counts up to where
-     * printing stopped. */
+    /* The NUL cuts off what an earlier text left behind the end; length counts up to where printing
+     * stopped. */
     CHECK(fputc('\0', stream->file) == '\0');
     CHECK(fflush(stream->file) == 0);
     const long end = ftell(stream->file);

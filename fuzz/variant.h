@@ -6,7 +6,7 @@
 #include "fuzz/player.h"
 #include "harness/oracle/oom.h"
 
-/* How one op went. */
+/* The outcome of one op. */
 struct variant_note {
     uint32_t result; /* enum target_result */
     bool is_skipped;

@@ -11,7 +11,7 @@ static uint64_t round_up(uint64_t bytes, uint64_t unit)
     return (bytes + unit - 1) & ~(unit - 1);
 }
 
-/* So many bytes, of which those behind lead_bytes begin at a multiple of align_bytes; all are
+/* Maps so many bytes, of which those behind lead_bytes begin at a multiple of align_bytes; all are
  * multiples of a page. */
 static bool map_aligned(uint64_t bytes, uint64_t lead_bytes, uint64_t align_bytes,
                         struct kit_mapping *mapping)

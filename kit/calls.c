@@ -1,4 +1,4 @@
-/* What is done to blocks. */
+/* These calls allocate, free and use blocks. */
 #include "kit/private/instance.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static uint64_t call_allocate(struct target_instance *instance, uint64_t size, u
                : (uint64_t)((uintptr_t)pointer - instance->origin) - instance->paid_bytes;
 }
 
-/* What the allocator returned for the block at that address. */
+/* Returns what the allocator returned for the block at that address. */
 static uint64_t place_of(const struct target_instance *instance, uint64_t address)
 {
     return (uint64_t)instance->origin + address + instance->paid_bytes;

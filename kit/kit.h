@@ -53,11 +53,11 @@ bool kit_region_take(struct kit_host *host, uint64_t bytes, struct device_region
 /* The whole region that begins at the offset.  close() gives back all that are left. */
 void kit_region_give(struct kit_host *host, uint64_t offset);
 
-/* Whether the block at place, which is what allocate_offset or allocate returned, is live, is held
- * by nobody and has no unfinished use: an allocator that moves blocks moves no other. */
+/* Returns true when the block at place (from allocate_offset or allocate) is live, nobody holds it
+ * and none of its uses is unfinished: an allocator that moves blocks moves no other. */
 bool kit_may_move(const struct kit_host *host, uint64_t place);
 
-/* What an allocator is opened with; valid during open, but for what the fields say. */
+/* The setup of an allocator; valid during open, but for what the fields say. */
 struct kit_setup {
     uint64_t capacity_bytes; /* offsets are [0, capacity_bytes) */
     uint64_t granule_bytes;  /* a power of two */
@@ -72,10 +72,10 @@ struct kit_setup {
     const struct target_option_row *options; /* those of the allocator */
     uint32_t variant;                        /* kit_allocator.variant */
 };
-/* What was given for an option; NULL: nothing was. */
+/* Returns the value that was given for an option; NULL: none was. */
 const char *kit_option(const struct kit_setup *setup, const char *key);
-/* Whether an option has that value.  One that was not given has the first value that option_help
- * or the row lists for it. */
+/* Returns true when an option has that value.  One that was not given has the first value that
+ * option_help or the row lists for it. */
 bool kit_option_is(const struct kit_setup *setup, const char *key, const char *value);
 
 /* The memory that an allocator of pointers gets, on top of the capacity as it keeps some of it for
@@ -111,8 +111,8 @@ struct kit_allocator {
     bool aligns_naturally; /* each block lies at a multiple of its size class: see target_contract;
                               align_bytes of allocate need not be so much */
 
-    /* As target.options, in place of option_help; NULL = none.  The harness holds what is given to
-     * them. */
+    /* These rows take the place of option_help, as in target.options; NULL = none.  The harness
+     * checks the values that are given. */
     const struct target_option_row *options;
 
     /* NULL: it is open.  Otherwise one line that says why not, valid until the kit has read it;
@@ -128,7 +128,7 @@ struct kit_allocator {
     /* size_bytes is what the block takes (see block_bytes). */
     void (*free_offset)(void *state, uint64_t offset, uint64_t size_bytes);
 
-    /* The same for pointers into setup.arena; NULL: nothing fits. */
+    /* Does the same for pointers into setup.arena; NULL: nothing fits. */
     void *(*allocate)(void *state, uint64_t size_bytes, uint64_t align_bytes);
     void (*free)(void *state, void *pointer, uint64_t size_bytes);
 
@@ -136,10 +136,10 @@ struct kit_allocator {
      * it back at the end.  false: host memory was refused.  Of offsets without headers alone. */
     bool (*reserve_offset)(void *state, uint64_t offset, uint64_t size_bytes);
 
-    /* What the block at place takes, which is the offset that allocate_offset returned, or the
-     * pointer of allocate: a multiple of the granule, at least size_bytes and the header, at most
-     * what rounding allows.  NULL: just these two, or with takes_class their size class.  Called
-     * once, after the block was allocated. */
+    /* Returns what the block at place takes; place is the offset that allocate_offset returned, or
+     * the pointer of allocate.  A multiple of the granule, at least size_bytes and the header, at
+     * most what rounding allows.  NULL: just these two, or with takes_class their size class.
+     * Called once, after the block was allocated. */
     uint64_t (*block_bytes)(void *state, uint64_t place, uint64_t size_bytes);
     /* The largest free range; of one that grows, in a region that it holds.  NULL: the largest one
      * between blocks, or all that is free where nobody knows where they lie. */
@@ -180,13 +180,13 @@ void kit_stats(struct target_instance *instance, struct target_stats *stats);
 void kit_report(struct target_instance *instance,
                 void (*row)(void *context, const struct target_row *row), void *context);
 const char *kit_message(struct target_instance *instance);
-/* Of allocators with reserve_offset alone; then a table has it. */
+/* Only allocators with reserve_offset have this; then a table has it. */
 enum target_result kit_retire(struct target_instance *instance, uint64_t address,
                               uint64_t size_bytes);
-/* Of allocators with defragment alone; it is called where the placement is hidden or pages. */
+/* Only allocators with defragment have this; called where placement is hidden or pages. */
 enum target_result kit_defragment(struct target_instance *instance);
-/* Of allocators of pointers, or with read and write; a table has them where the contract's
- * placement is not ranges. */
+/* Allocators of pointers have these, or those with read and write; a table has them where the
+ * contract's placement is not ranges. */
 enum target_result kit_read(struct target_instance *instance, uint64_t handle, uint64_t offset,
                             void *to, size_t bytes);
 enum target_result kit_write(struct target_instance *instance, uint64_t handle, uint64_t offset,
@@ -200,7 +200,7 @@ enum target_result kit_write(struct target_instance *instance, uint64_t handle, 
  */
 #define KIT_TABLE(name_, summary_, option_help_, open_) \
     KIT_TABLE_FREEING(name_, summary_, option_help_, open_, kit_free)
-/* The same with another free. */
+/* Does the same with another free. */
 #define KIT_TABLE_FREEING(name_, summary_, option_help_, open_, free_)                           \
     .abi_version = TARGET_ABI_VERSION, .size_bytes = sizeof(struct target), .name = name_,       \
     .summary = summary_, .option_help = option_help_, .open = open_, .close = kit_close,         \

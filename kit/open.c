@@ -1,4 +1,4 @@
-/* How an instance begins and ends, and its host memory. */
+/* An instance begins and ends here, and so does its host memory. */
 #include "kit/private/instance.h"
 
 #include <stdarg.h>
@@ -88,7 +88,7 @@ static bool has_calls(const struct kit_allocator *allocator)
             allocator->free != NULL);
 }
 
-/* What it reserves has no header, and lies where it is told. */
+/* True if what it reserves has no header, and lies where it is told. */
 static bool reserves_rightly(const struct kit_allocator *allocator)
 {
     return allocator->reserve_offset == NULL ||
@@ -221,7 +221,7 @@ static void init_instance(struct target_instance *instance, const struct kit_all
     instance->completed_seen = device->completed_count(device->context);
 }
 
-/* What the contract says before open changes it. */
+/* Returns the contract as it is before open changes it. */
 static struct target_contract promise_of(const struct target_instance *instance, uint64_t granule)
 {
     const struct kit_allocator *allocator = instance->allocator;

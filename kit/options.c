@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What follows "key=" in the help; NULL: the key has no line there. */
+/* Returns what follows "key=" in the help; NULL: the key has no line there. */
 static const char *find_values(const char *help, const char *key)
 {
     const size_t length = strlen(key);
@@ -18,7 +18,7 @@ static const char *find_values(const char *help, const char *key)
     return NULL;
 }
 
-/* Whether the value is one of "a|b|c\n"; "<...>" is any. */
+/* True if the value is one of "a|b|c\n"; "<...>" is any. */
 static bool is_listed(const char *values, const char *value)
 {
     for (size_t length; *values != '\0' && *values != '\n'; values += length) {
@@ -80,7 +80,7 @@ const char *kit_option(const struct kit_setup *setup, const char *key)
     return NULL;
 }
 
-/* What the rows list for the key; NULL: they do not have it. */
+/* Returns the values that the rows list for the key; NULL: no row has the key. */
 static const char *find_row_values(const struct target_option_row *row, const char *key)
 {
     while (row != NULL && row->key != NULL && strcmp(row->key, key) != 0) {

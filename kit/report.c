@@ -1,4 +1,4 @@
-/* What is told of the blocks. */
+/* These calls report the blocks. */
 #include "kit/private/instance.h"
 
 void kit_stats(struct target_instance *instance, struct target_stats *stats)
@@ -13,7 +13,7 @@ void kit_stats(struct target_instance *instance, struct target_stats *stats)
 
 /* --- heap sort: in place, so that nothing can be refused --- */
 
-/* Whether a row of `a` comes later than one of `b`: the largest first, then the lowest. */
+/* True if a row of `a` comes after one of `b`: the largest first, then the lowest. */
 static bool is_later(const struct kit_block *a, const struct kit_block *b)
 {
     return a->at.size_bytes != b->at.size_bytes ? a->at.size_bytes < b->at.size_bytes

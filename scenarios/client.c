@@ -102,7 +102,7 @@ void client_queue_run(const struct client *client, struct op_queue *queue, struc
     if (count > 0) {
         op_queue_add(queue, build_on(OP_TOUCH, blocks[random_below(random, count)]->op));
     }
-    /* What stays is its cache. */
+    /* The blocks that stay are its cache. */
     const size_t kept = random_chance(random, 1, 3) ? (size_t)random_below(random, count + 1) : 0;
     for (size_t i = kept; i < count; i++) {
         queue_free(queue, blocks[i]);

@@ -17,7 +17,7 @@ enum phase {
     CLEAR
 };
 
-/* How the block in the middle makes room. */
+/* The way in which the block in the middle makes room. */
 enum way { FREED, QUEUED, ALIGNED, AROUND, DONATED, HELD, LOADED, WAY_COUNT };
 
 struct crowded {
@@ -261,7 +261,7 @@ static uint64_t queue_neighbours(struct crowded *crowded, struct random *random,
     return size_bytes;
 }
 
-/* As much as went, in one piece or in two, a unit more, or what the state suggests. */
+/* Requests as much as went, in one piece or in two, a unit more, or what the state suggests. */
 static void queue_requests(struct crowded *crowded, struct random *random,
                            const struct model *model, uint64_t size_bytes)
 {

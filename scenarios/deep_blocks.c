@@ -64,7 +64,7 @@ static void begin_round(struct blocks *blocks, struct random *random,
     blocks->is_open = true;
 }
 
-/* Those of one time have one tag: what fills once is no leak of one kind of block. */
+/* Gives blocks of one time one tag: what fills once is no leak of one kind of block. */
 static struct op draw_block(const struct blocks *blocks, struct random *random,
                             const struct scenario_view *view)
 {

@@ -85,7 +85,7 @@ static bool next_program(struct programs *programs, const struct model *model, u
     return false;
 }
 
-/* All of them at once: none ends before the last has begun. */
+/* Executes all of them at once: none ends before the last has begun. */
 static bool execute_next(struct programs *programs, struct random *random,
                          const struct scenario_view *view, struct op *op)
 {

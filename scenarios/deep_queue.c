@@ -13,7 +13,7 @@ enum {
     STEP_OPS = 3            /* of a slide: one free ends, one block comes, and is freed */
 };
 
-/* How the queued frees of one round end. */
+/* The way in which the queued frees of one round end. */
 enum ending {
     FIRST_FIRST, /* by time, in the order in which they were queued */
     LAST_FIRST,
@@ -147,7 +147,7 @@ static bool queue_next_free(struct queue *queue, struct random *random,
     return false;
 }
 
-/* One of those that are queued ends: one out of the middle, or the next by time. */
+/* Ends one of those that are queued: one out of the middle, or the next by time. */
 static struct op end_one(const struct queue *queue, struct random *random,
                          const struct model *model)
 {
@@ -190,7 +190,7 @@ static struct op build_waiting(struct random *random, const struct model *model)
         OP_ALLOC, whole_granules(model, hole + 1 + (more > 0 ? random_below(random, more) : 0)), 0);
 }
 
-/* Which of the pending events ends by itself. */
+/* Chooses which of the pending events ends by itself. */
 static size_t choose_lost(const struct queue *queue, struct random *random, size_t count)
 {
     switch ((enum op_walk_order)queue->lost_order) {

@@ -4,8 +4,8 @@
 
 enum { EXECUTION_NS = 1000000 };
 
-/* All of the device but parts of 1/32 of it, plus what a trial draws on top; at least one granule.
- */
+/* Returns all of the device but parts of 1/32 of it, plus what a trial draws on top; at least one
+ * granule. */
 static uint64_t draw_all_but(const struct model *model, struct random *random, uint64_t parts)
 {
     const uint64_t extra = random_below(random, device_part(model, 1, 64) + 1);
@@ -33,7 +33,7 @@ static void happy_evict(struct op_queue *queue, struct random *random, const str
     op_queue_add(queue, build_delayed(OP_EXECUTE, swaps ? second : first, EXECUTION_NS));
 }
 
-/* What fills the device is busy: the request is refused, and once more granted when it is idle. */
+/* Requests while all that fills the device is busy: refused.  It is granted once that is idle. */
 static void all_pinned_evict(struct op_queue *queue, struct random *random,
                              const struct model *model, uint8_t tag)
 {

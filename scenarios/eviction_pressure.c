@@ -38,7 +38,7 @@ static void begin_load(struct pressure *pressure, struct random *random, const s
     pressure->phase = LOAD;
     pressure->program_count = (uint32_t)random_log_uniform(random, 1, PROGRAM_COUNT_MAX);
     pressure->left = pressure->program_count + 2;
-    /* All images together are a quarter to twice the device. */
+    /* The images together take a quarter of the device to twice the device. */
     const uint64_t parts = random_between(random, 8, 64);
     pressure->image_bytes = device_part(model, parts, 32 * pressure->program_count);
     pressure->stack_bytes = device_part(model, random_between(random, 0, 20), 32);

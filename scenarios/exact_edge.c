@@ -65,7 +65,7 @@ static uint64_t draw_edge_size(struct random *random, const struct model *model)
     return edges[random_below(random, sizeof edges / sizeof edges[0])];
 }
 
-/* One that most devices can grant: without these every state would be the empty one. */
+/* Draws a size that most devices can grant: otherwise every state would be the empty one. */
 static uint64_t draw_near_size(struct random *random, const struct model *model)
 {
     return random_chance(random, 1, 2) ? generate_interesting_size(random, model)

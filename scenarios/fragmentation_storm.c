@@ -88,7 +88,7 @@ static uint64_t fill_size(const struct storm *storm, struct random *random,
     }
 }
 
-/* Which blocks of the fill go. */
+/* True if the block of the fill goes. */
 static bool is_punched(const struct storm *storm, struct random *random, uint32_t index)
 {
     const bool is_odd = (index + storm->parity) % 2 == 1;

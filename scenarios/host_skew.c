@@ -94,7 +94,7 @@ static bool programs_are_equal(const struct scenario_view *view)
     return true;
 }
 
-/* Whether this step's answers depend on sums alone; see the head of this file. */
+/* True if this step's answers depend on sums alone; see the head of this file. */
 static bool answers_are_sums(const struct skew *skew, const struct scenario_view *view)
 {
     const struct target_contract *contract = model_contract(view->hosts[0]);
@@ -152,7 +152,7 @@ static void queue_job(struct skew *skew, uint8_t host)
 
 /* --- a step: batch, launch behind the collective, frees --- */
 
-/* What the step allocates comes out just above or just below what is left. */
+/* Draws sizes so that a step allocates just above or just below what is left. */
 static void draw_sizes(struct skew *skew, struct random *random, const struct model *model)
 {
     const uint64_t capacity = model_capacity_bytes(model);

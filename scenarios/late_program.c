@@ -75,7 +75,7 @@ static void queue_fill(struct late *late, struct random *random, const struct mo
         build_request(OP_ALLOC, bytes, random_chance(random, 1, 2) ? TAG_WEIGHTS : TAG_CACHE));
 }
 
-/* What the first call leaves: frees that are queued, uses in flight, a residue nobody drops. */
+/* Queues what the first call leaves: queued frees, uses in flight, a residue nobody drops. */
 static void queue_frees(struct late *late, struct random *random, const struct model *model)
 {
     const size_t live = model_live_count(model);

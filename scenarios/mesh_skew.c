@@ -211,7 +211,7 @@ static void queue_job(struct mesh *mesh, uint8_t host, uint32_t op_number)
 
 /* --- a step --- */
 
-/* What a step allocates comes out just above or just below what is left. */
+/* Draws sizes so that a step allocates just above or just below what is left. */
 static void draw_sizes(const struct mesh *mesh, struct random *random, const struct model *model,
                        struct stage *stage)
 {
@@ -280,7 +280,7 @@ static uint16_t group_of(const struct mesh *mesh, uint32_t host, int axis)
                               : group_of_pipeline(mesh, host / mesh->stage_count);
 }
 
-/* How many collectives of its group a host has missed. */
+/* Returns how many collectives of its group a host has missed. */
 static uint32_t count_missed(const struct mesh *mesh, uint8_t host, int axis, uint32_t host_count)
 {
     uint32_t most = 0;
@@ -312,8 +312,8 @@ static void queue_catching_up(struct mesh *mesh, uint8_t host, const struct scen
     }
 }
 
-/* What a step needs, one item for all hosts, then the next.  A straggler's time is behind that of
- * the others, in seconds. */
+/* Queues what a step needs, one item for all hosts, then the next.  A straggler's time is behind
+ * that of the others, in seconds. */
 static void queue_requests(struct mesh *mesh, struct random *random, uint8_t host,
                            const struct scenario_view *view)
 {
@@ -332,7 +332,7 @@ static void queue_requests(struct mesh *mesh, struct random *random, uint8_t hos
     }
 }
 
-/* What the last op of the host made, by tag: the newest block of it. */
+/* Returns the op of the newest live block with the tag; OP_NONE: there is none. */
 static uint32_t newest_of(const struct model *model, uint8_t tag)
 {
     uint32_t newest = OP_NONE;
@@ -369,7 +369,7 @@ static void queue_execution(struct mesh *mesh, struct random *random, uint8_t ho
     queue_add(mesh, host, op);
 }
 
-/* Whether the last op of the host is this one, and was refused. */
+/* True if the last op of the host is this one, and was refused. */
 static bool was_refused(const struct model *model, uint32_t op)
 {
     return model_last_op(model) == op &&
@@ -395,7 +395,7 @@ static void queue_uses(struct mesh *mesh, uint8_t host, int axis, const struct s
     queue_add(mesh, host, build_awaiting(OP_USE, one->activation, event));
 }
 
-/* From stage to stage. */
+/* Queues what one stage sends to the next. */
 static void queue_send(struct mesh *mesh, uint8_t host, const struct scenario_view *view)
 {
     struct mesh_host *one = &mesh->hosts[host];
@@ -495,7 +495,7 @@ static uint32_t count_items(const struct mesh *mesh)
     }
 }
 
-/* All hosts have had their turn. */
+/* Goes on to the next item: all hosts have had their turn. */
 static void next_item(struct mesh *mesh, const struct scenario_view *view)
 {
     mesh->turn = 0;

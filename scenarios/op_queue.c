@@ -21,7 +21,7 @@ uint32_t op_queue_add_on(struct op_queue *queue, uint8_t host, struct op op)
     return op_queue_add(queue, op);
 }
 
-/* What a name stands for now: an op's number, or OP_NONE for an entry that was dropped. */
+/* Returns the op that a name stands for now, or OP_NONE for an entry that was dropped. */
 static uint32_t resolve_name(const struct op_queue *queue, uint32_t name)
 {
     if (name == OP_NONE || (name & OP_QUEUE_ENTRY(0)) == 0) {
@@ -31,7 +31,7 @@ static uint32_t resolve_name(const struct op_queue *queue, uint32_t name)
     return index < queue->next ? queue->numbers[index] : OP_NONE;
 }
 
-/* Whether the op's references are still there.  An event that is done is gone from no list a
+/* True if the op's references are still there.  An event that is done is gone from no list a
  * scenario can see; such an op acts, and means "at once". */
 static bool may_act(const struct op *op, bool awaited, const struct scenario_view *view)
 {

@@ -9,7 +9,7 @@
 
 enum { BLOCK_COUNT_MAX = 256, QUEUED_COUNT_MAX = 20, HELD_COUNT_MAX = 8 };
 
-/* How the frees of one round become due. */
+/* The way in which the frees of one round become due. */
 enum order {
     EARLY,    /* before the request that needs them, or soon after it begins to wait */
     LATE,     /* a thousand times later than the other work */
@@ -114,7 +114,7 @@ static uint64_t draw_delay(const struct race *race, struct random *random, uint3
     }
 }
 
-/* What the shared event of this round is; OP_NONE for orders without one. */
+/* Returns this round's shared event; OP_NONE for orders without one. */
 static uint32_t queue_shared_event(struct race *race, struct random *random,
                                    const struct model *model)
 {

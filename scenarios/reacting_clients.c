@@ -33,7 +33,7 @@ static void reacting_begin(void *state, struct random *random, struct setup *set
     }
 }
 
-/* All demands together are one and a quarter to four times the device; now and then one is more
+/* The demands together are one and a quarter to four times the device; now and then one is more
  * than the device by itself. */
 static void draw_demand(struct reacting *reacting, struct client *client, struct random *random,
                         const struct model *model)
@@ -74,7 +74,7 @@ static bool is_stuck(const struct reacting *reacting)
     return true;
 }
 
-/* Of the others the one that has most. */
+/* Returns the one that has most, of the others. */
 static struct client *find_largest(struct reacting *reacting, const struct client *client,
                                    const struct model *model)
 {

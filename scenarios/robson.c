@@ -124,7 +124,7 @@ static void open_game(struct robson *robson, const struct model *model)
     robson->phase = FILL;
 }
 
-/* Whether the block, as it was asked for, covers an address of offset + a multiple of period. */
+/* True if the block, as it was asked for, covers an address of offset + a multiple of period. */
 static bool covers(const struct block *block, uint64_t offset_bytes, uint64_t period_bytes)
 {
     const uint64_t place = block->address % period_bytes;
@@ -132,7 +132,7 @@ static bool covers(const struct block *block, uint64_t offset_bytes, uint64_t pe
     return ahead < block->requested_bytes;
 }
 
-/* What the blocks that cover such addresses keep from blocks of the period's size. */
+/* Sums what the blocks that cover such addresses keep from blocks of the period's size. */
 static uint64_t sum_kept(const struct model *model, uint64_t offset_bytes, uint64_t period_bytes)
 {
     uint64_t sum = 0;
@@ -145,8 +145,8 @@ static uint64_t sum_kept(const struct model *model, uint64_t offset_bytes, uint6
     return sum;
 }
 
-/* Of the two offsets that the next size has for each one of this size, that at which more is kept.
- * False: the largest size was the last. */
+/* Chooses, of the two offsets that the next size has for each one of this size, that at which more
+ * is kept.  False: the largest size was the last. */
 static bool choose_offset(struct robson *robson, struct random *random, const struct model *model)
 {
     if (robson->size_bytes >= robson->largest_bytes) {

@@ -8,7 +8,7 @@
 #include "scenarios/list.h"
 #undef SCENARIO
 
-/* All of them, in the order in which a run without names takes them; ends with NULL. */
+/* Every scenario, in the order in which a run without names takes them; ends with NULL. */
 extern const struct scenario *const scenarios[];
 
 /* The scenario of that name; NULL when there is none. */

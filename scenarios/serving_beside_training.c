@@ -102,7 +102,7 @@ static uint32_t pick_of(struct random *random, const struct model *model, uint8_
     return OP_NONE;
 }
 
-/* What stays from turn to turn, and the program. */
+/* Queues the blocks that stay from turn to turn, and the program. */
 static void queue_kept(struct serving *serving, uint8_t host, const struct model *model,
                        uint8_t tag)
 {
@@ -224,7 +224,7 @@ static void begin_turn(struct serving *serving, struct random *random, uint32_t 
     serving->phase = is_early ? EARLY : REST;
 }
 
-/* Who cannot sleep frees all but weights and parameters. */
+/* Frees all but weights and parameters, for a model that cannot sleep. */
 static bool give_way_next(const struct serving *serving, const struct model *model, struct op *op)
 {
     for (size_t i = 0; i < model_live_count(model); i++) {
@@ -269,7 +269,7 @@ static bool wake_next(struct serving *serving, const struct model *model, uint8_
     return true;
 }
 
-/* Who forgets to sleep works on, and the next one is left without. */
+/* Works on the host; one that forgets to sleep works on, and the next one is left without. */
 static bool work_next(struct serving *serving, struct random *random,
                       const struct scenario_view *view, struct op *op)
 {

@@ -23,7 +23,7 @@ enum {
     TAG_NAME_COUNT = 10
 };
 
-/* What may leak: all are small, live long by mistake, and look harmless one by one. */
+/* These may leak: all are small, live long by mistake, and look harmless one by one. */
 static const char *const leak_names[TAG_NAME_COUNT] = {
     "losses",     "metrics",       "rng_keys",    "step_counters", "debug_taps",
     "grad_norms", "old_schedules", "eval_logits", "callbacks",     "histograms",
@@ -31,7 +31,7 @@ static const char *const leak_names[TAG_NAME_COUNT] = {
 static const char *const cache_names[CACHE_COUNT] = {"kv_cache", "embeddings", "constants",
                                                      "prefetch"};
 
-/* The same on every host. */
+/* A cache has the same sizes on every host. */
 struct cache {
     uint64_t block_bytes;
     uint32_t block_count; /* when warm */
@@ -204,7 +204,7 @@ static bool find_turn(struct leak *leak, uint32_t host_count)
     return false;
 }
 
-/* What the last op came to on the host that it was for. */
+/* Notes the answer to the last op, on the host that it was for. */
 static void note_answer(struct leak *leak, const struct scenario_view *view)
 {
     struct leaking_host *host = &leak->hosts[leak->host];

@@ -50,7 +50,7 @@ static void open_job(struct training *training, const struct scenario_view *view
     training->is_open = true;
 }
 
-/* Whether what the host did last was refused, or failed otherwise. */
+/* True if what the host did last was refused, or failed otherwise. */
 static bool has_failed(const struct training *training, const struct model *model)
 {
     if (training->last_op == OP_NONE) {

@@ -375,8 +375,8 @@ static void size_batches(struct training_job *job, const struct model *model)
     job->logit_bytes = part_of(job, model, scaled(PART_LOGITS, tokens, usual));
 }
 
-/* What a host with the default options has to spare in a step.  A bucket needs no more than the
- * stack of the step, which is over by then. */
+/* Returns what a host with the default options has to spare in a step.  A bucket needs no more than
+ * the stack of the step, which is over by then. */
 static uint64_t default_room(const struct training_job *job)
 {
     const bool has_data = job->axes[AXIS_DATA] > 1, has_stages = job->axes[AXIS_PIPELINE] > 1;

@@ -85,7 +85,7 @@ static void put_execute(struct training *training, uint32_t program, uint64_t de
 
 /* --- what a job has --- */
 
-/* Of a size that goes with the length of the sequences. */
+/* Returns the size scaled with the length of the sequences. */
 static uint64_t of_shape(const struct training_job *job, const struct model *model, uint32_t step,
                          uint64_t size_bytes)
 {
@@ -336,7 +336,7 @@ static void queue_evaluation(struct training *training)
                 SLOT_LAST_EVENT);
 }
 
-/* What is saved is copied on the device before it goes to the host. */
+/* Queues a copy on the device of what is saved, before it goes to the host. */
 static void queue_checkpoint(struct training *training)
 {
     for (int i = 0; i < 2; i++) {

@@ -181,7 +181,7 @@ static void free_node(struct buddy *buddy, struct node *node)
     link_free(buddy, node);
 }
 
-/* What DEFECT_LATE put off. */
+/* Merges the nodes whose merge DEFECT_LATE put off. */
 static void merge_all(struct buddy *buddy)
 {
     struct node *node = buddy->lowest;

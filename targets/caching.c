@@ -17,7 +17,7 @@ struct caching {
     bool is_expandable, is_range_taken; /* the one range is the whole device */
 };
 
-/* Its options that are numbers; what was not given is 0. */
+/* The options that are numbers; an option that was not given is 0. */
 struct caching_numbers {
     uint64_t max_split_mib, max_non_split_mib, large_segment_mib;
     uint32_t divisions_log2;
@@ -126,8 +126,8 @@ static void host_free(void *context, void *memory, size_t bytes)
 
 /* --- settings --- */
 
-/* What was given as a share; nothing given is right.  False: it is no number above 0 and at most 1.
- */
+/* Reads a share; an option that was not given is right.  False: it is no number above 0 and at most
+ * 1. */
 static bool read_fraction(const char *text, double *value)
 {
     char *end = NULL;
@@ -296,7 +296,7 @@ static uint64_t caching_block_bytes(void *state, uint64_t place, uint64_t size_b
     return cache_block_bytes(caching->cache, place);
 }
 
-/* Of the one range of an expandable target: what is mapped and what is not make one hole. */
+/* Holes in an expandable target's one range: mapped and unmapped bytes join into one hole. */
 struct gap {
     uint64_t bytes, largest_bytes;
 };
@@ -345,7 +345,7 @@ static enum target_result caching_free_early(struct target_instance *instance, u
 
 static const struct target_option_row option_rows[] = {
     CACHING_OPTION_ROWS("torch|one", "process|device")};
-/* What the contract describes exactly, so that each defect is seen. */
+/* The contract describes these options exactly, so that each defect is seen. */
 static const struct target_option_row plant_option_rows[] = {
     CACHING_OPTION_ROWS("one|torch", "device|process")};
 

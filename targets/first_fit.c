@@ -1,8 +1,8 @@
-/* What a naive allocator does: the highest hole that fits, no mitigation of any kind.  It keeps the
- * contract `none`; the options defrag, drains and evicts change only what it declares, so that a
- * harness can be seen to catch a lie; so does placement, of which pages is the lie.  The options
- * rounding and headers change what it does and declares: its blocks then have size classes, or a
- * granule before each, which headers=undeclared does not tell.  So do those of first_fit_ways.h,
+/* A naive allocator: the highest hole that fits, no mitigation of any kind.  It keeps the contract
+ * `none`.  The options defrag, drains and evicts change only what it declares, so that a harness
+ * can be seen to catch a lie; so does placement, of which pages is the lie.  The options rounding
+ * and headers change what it does and declares: its blocks then have size classes, or a granule
+ * before each, which headers=undeclared does not tell.  So do the options of first_fit_ways.h,
  * unless declares=no. */
 #include "targets/private/first_fit_heap.h"
 #include "targets/private/first_fit_steps.h"
@@ -30,7 +30,7 @@ struct target_instance {
 
 /* --- options and life --- */
 
-/* What the option headers says, in the order of its words. */
+/* The values of the option headers, in the order of its words. */
 enum headers { HEADERS_NONE = 0, HEADERS_DECLARED, HEADERS_UNDECLARED };
 
 struct first_fit_options {
@@ -454,7 +454,7 @@ static enum target_result target_load(struct target_instance *instance,
     return TARGET_OK;
 }
 
-/* Where the image is, or comes back to; its execution is on until event is done. */
+/* Starts the program where its image is, or comes back to; it runs until event is done. */
 static enum target_result start_program(struct target_instance *instance,
                                         struct first_fit_node *program, uint64_t event)
 {

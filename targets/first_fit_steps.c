@@ -7,7 +7,7 @@ void first_fit_begin_steps(struct first_fit_heap *heap)
 
 /* --- queued frees --- */
 
-/* What keeps the dying block where it is, if waiting can end it: an event that is pending. */
+/* Returns the pending event that keeps the dying block where it is; NULL: waiting cannot end it. */
 static struct first_fit_wait *find_wait(const struct first_fit_heap *heap,
                                         const struct first_fit_node *node)
 {

@@ -65,7 +65,7 @@ static void raise_to(uint64_t *shown, uint64_t value)
     *shown = value > *shown ? value : *shown;
 }
 
-/* What was freed since the last update is still counted. */
+/* Still counts the memory that was freed since the last update. */
 static void raise_shown(struct target_stats *shown, const struct target_stats *now)
 {
     raise_to(&shown->num_allocs, now->num_allocs);

@@ -100,7 +100,7 @@ static void print_line(void *context, const char *text)
     (void)fprintf(context, "%s\n", text);
 }
 
-/* What the options say, in the harness's words. */
+/* The values of the options, in the harness's words. */
 struct hbm_target_options {
     uint64_t granule_bytes;
     enum defrag_contract defrag;
@@ -269,7 +269,7 @@ static enum target_result convert_result(enum hbm_result result)
     }
 }
 
-/* What libhbm answered to the call that is last from now on. */
+/* Returns libhbm's answer to the call that is the last from now on. */
 static enum target_result answer(struct target_instance *instance, enum hbm_result result)
 {
     if (instance->text != NULL) {
@@ -469,7 +469,7 @@ static void target_stats(struct target_instance *instance, struct target_stats *
 
 enum { REPORT_TRY_COUNT = 3 };
 
-/* Where a report goes on to. */
+/* The receiver of a report's rows. */
 struct row_sink {
     void (*row)(void *context, const struct target_row *row);
     void *context;

@@ -1,10 +1,10 @@
 /* As little allocator as the rules allow, to measure what the harness itself costs.
  *
- * The device is cut into slots of one size; free slots are on a stack; a block is a slot.  What it
- * does not do: queue frees (the harness keeps them back), use, hold, donate, programs, mitigations,
- * sizes above the slot (out of memory, though the device has room: such a run is rightly called
- * premature), and counting the largest hole, which is exact only when nothing or everything is in
- * use: run it without `report` ops. */
+ * The device is cut into slots of one size; free slots are on a stack; a block is a slot.  It
+ * leaves out queued frees (the harness keeps them back), use, hold, donate, programs, mitigations
+ * and sizes above the slot (out of memory, though the device has room: such a run is rightly called
+ * premature).  Its count of the largest hole is exact only when nothing or everything is in use:
+ * run it without `report` ops. */
 #include "targets/private/option.h"
 #include "targets/targets.h"
 

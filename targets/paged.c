@@ -35,8 +35,8 @@ struct paged {
 static const struct target_option_row option_rows[] = {
     {"placement", TARGET_OPTION_WORD, .values = "pages|ranges|hidden"}, {.key = NULL}};
 
-/* What an option asks for is one of what the rows list: the harness has looked.  A plant has none,
- * and its placement is that of its allocator. */
+/* Reads the options.  The harness has checked that each value is one that the rows list.  A plant
+ * has none, and its placement is that of its allocator. */
 static void read_options(const struct kit_setup *setup)
 {
     setup->contract->placement = kit_option_is(setup, "placement", "pages")    ? PLACEMENT_PAGES

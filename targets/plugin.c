@@ -46,7 +46,7 @@ static enum plugin_result check_required(const struct target *target,
     return PLUGIN_OK;
 }
 
-/* All of the group, or none. */
+/* Requires all fields of the group, or none. */
 static enum plugin_result check_group(const struct field *fields, size_t count,
                                       char reason[PLUGIN_REASON_BYTES])
 {
@@ -168,7 +168,7 @@ static enum plugin_result check_file(const char *path, char reason[PLUGIN_REASON
     return PLUGIN_UNLOADABLE;
 }
 
-/* What dlerror says, on one line. */
+/* Copies the text of dlerror as one line. */
 static void copy_line(char reason[PLUGIN_REASON_BYTES], const char *before, const char *text)
 {
     (void)snprintf(reason, PLUGIN_REASON_BYTES, "%s%s", before,

@@ -23,15 +23,15 @@ struct plugin {
     const struct target *target; /* its table, valid until plugin_unload */
 };
 
-/* Whether name is a file of a plug-in rather than a registered target: it has a '/' or ends in
- * ".so", and is no name of an adapter (targets/adapters/adapters.h). */
+/* Returns true when name is a file of a plug-in rather than a registered target: it has a '/' or
+ * ends in ".so", and is no name of an adapter (targets/adapters/adapters.h). */
 bool plugin_is_named(const char *name);
 
 /* Loads path (a name without '/' is looked for in the working directory) and checks its table.  On
  * failure *plugin is unchanged, nothing stays loaded and reason is one line that names the file. */
 enum plugin_result plugin_load(struct plugin *plugin, const char *path,
                                char reason[PLUGIN_REASON_BYTES]);
-/* Only after every instance of the target is closed. */
+/* Call it only after every instance of the target is closed. */
 void plugin_unload(struct plugin *plugin);
 
 /* The checks alone, as for any table: required fields, groups that belong together.  reason gets no

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What is wrong with it on purpose: at most one of these. */
+/* The deliberate defect: at most one of these. */
 enum segments_defect {
     SEGMENTS_SOUND = 0,
     SEGMENTS_ACROSS,     /* a hole goes on in the next region */
@@ -178,8 +178,8 @@ static struct segment *grow_segments(struct segments *segments, uint64_t size_by
 
 /* --- blocks --- */
 
-/* Where the hole below the block at the link ends; in the highest hole of a segment, that of the
- * segment. */
+/* Returns where the hole below the block at the link ends; in the highest hole of a segment, that
+ * is the segment's end. */
 static uint64_t find_hole_end(const struct segments *segments, const struct segment *segment,
                               const struct segment_block *block)
 {

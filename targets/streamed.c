@@ -104,7 +104,7 @@ static bool is_on_own_stream(const struct target_instance *instance,
     return device->event_stream(device->context, wait->event) == node->stream;
 }
 
-/* Whether all that it waits for is on its stream. */
+/* True if everything that the block waits for is on its stream. */
 static bool waits_for_own_stream(const struct target_instance *instance,
                                  const struct first_fit_node *node)
 {
@@ -309,8 +309,8 @@ static enum target_result add_wait(struct target_instance *instance, uint64_t ha
                : fail(instance, TARGET_FAILED, "the host memory for an event was refused");
 }
 
-/* What its stream has to do comes first: if the free fails after that, the wait for it changes
- * nothing, because a later free waits for no less. */
+/* Lets its stream's work come first: if the free fails after that, the wait for it changes nothing,
+ * because a later free waits for no less. */
 static enum target_result target_free(struct target_instance *instance, uint64_t handle,
                                       uint64_t event)
 {

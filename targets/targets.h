@@ -20,7 +20,7 @@ extern const struct target *const races[];
 extern const struct target *const segments_plants[];
 extern const struct target *const caching_plants[];
 
-/* All of these tables, and the adapters (targets/adapters/adapters.h); ends with NULL. */
+/* The tables of all targets, and the adapters (targets/adapters/adapters.h); ends with NULL. */
 extern const struct target *const *const target_tables[];
 
 /* The target of that name in any table; NULL when there is none. */

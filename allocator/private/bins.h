@@ -30,13 +30,13 @@ static inline uint32_t hbm_bin_index(uint64_t size)
     return (shift << HBM_BIN_SHIFT) + (uint32_t)(size >> shift);
 }
 
-/* Of the trie of a bin. */
+/* These change the trie of a bin. */
 HBM_APART void hbm_bins_insert_in_trie(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t number,
                                        struct hbm_block *hole);
 HBM_APART void hbm_bins_remove_from_trie(struct hbm_heap *heap, struct hbm_bin *bin,
                                          uint32_t number, struct hbm_block *hole);
 
-/* Its smallest hole of at least `size` granules, or HBM_POOL_NONE. */
+/* Returns the bin's smallest hole of at least `size` granules, or HBM_POOL_NONE. */
 HBM_APART uint32_t hbm_bins_find_in_trie(const struct hbm_heap *heap, const struct hbm_bin *bin,
                                          uint64_t size);
 
@@ -80,7 +80,7 @@ HBM_HOT void hbm_bins_insert(struct hbm_heap *heap, uint32_t number, struct hbm_
     hbm_bins_insert_into(heap, hbm_bin_index(hbm_hole_granules(heap, hole)), number, hole);
 }
 
-/* Of the list of the bin `index`. */
+/* Removes a hole from the list of the bin `index`. */
 HBM_HOT void hbm_bins_remove_listed(struct hbm_heap *heap, uint32_t index,
                                     const struct hbm_block *hole)
 {
@@ -196,7 +196,7 @@ HBM_HOT bool hbm_bins_search_later(const struct hbm_heap *heap, struct hbm_found
     return true;
 }
 
-/* As hbm_bins_find, for a size of at most the capacity.  False: there is none. */
+/* Searches as hbm_bins_find does, for a size of at most the capacity.  False: there is none. */
 HBM_HOT bool hbm_bins_search(const struct hbm_heap *heap, uint64_t size_bytes,
                              struct hbm_found *found)
 {

@@ -45,7 +45,7 @@ struct hbm_block {
             uint32_t previous : HBM_NUMBER_BITS;
             uint32_t role : 3; /* enum hbm_role */
             uint32_t dying : 1;
-            /* Its own number when it has no address, so no neighbours. */
+            /* This is its own number when it has no address, so no neighbours. */
             uint32_t next : HBM_NUMBER_BITS;
             uint32_t place : 3;  /* enum hbm_place */
             uint32_t in_use : 1; /* it has unfinished uses: the cold record counts them */
@@ -156,7 +156,7 @@ static inline bool hbm_block_is_stranded(const struct hbm_block *block)
     return block->place == HBM_PLACE_HOST;
 }
 
-/* Whether an external reference or an unfinished use keeps it in place. */
+/* Returns true when an external reference or an unfinished use keeps it in place. */
 static inline bool hbm_block_is_held(const struct hbm_block *block)
 {
     return block->in_use || block->hold_count != 0;
@@ -168,7 +168,7 @@ static inline bool hbm_block_is_movable(const struct hbm_block *block)
            !hbm_block_is_stranded(block);
 }
 
-/* What the caller sees. */
+/* Returns the address that the caller sees. */
 static inline uint64_t hbm_block_address(const struct hbm_block *block)
 {
     return hbm_block_is_stranded(block) ? HBM_ADDRESS_NONE : block->address;

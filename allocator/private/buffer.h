@@ -22,7 +22,7 @@ void hbm_buffer_untake(struct hbm *hbm, uint32_t number);
 void hbm_buffer_become(struct hbm *hbm, uint32_t number, const struct hbm_request *request,
                        uint32_t shape);
 
-/* Whether a donation of this block to this request is possible; the error text is set if not. */
+/* Checks that this block can be donated to this request; the error text is set if not. */
 enum hbm_result hbm_donation_check(const struct hbm *hbm, const struct hbm_block *block,
                                    const struct hbm_request *request);
 

@@ -24,7 +24,7 @@ void hbm_call_refresh(struct hbm_call *call);
 /* The stack that the call needs: at least what is reserved. */
 uint64_t hbm_call_stack_wanted(const struct hbm_call *call);
 
-/* Whether a program is loaded, idle, not pinned, and its eviction not refused in this call. */
+/* Returns true for a program loaded, idle, not pinned, its eviction not refused in this call. */
 bool hbm_call_may_evict(const struct hbm_call *call, const struct hbm_program *program);
 
 #endif

@@ -6,9 +6,9 @@
 #define HBM_CHECK(condition) \
     (__builtin_expect(!(condition), 0) ? hbm_check_failed(#condition, __FILE__, __LINE__) : (void)0)
 
-/* The same for what costs more than the code around it: a walk over blocks, a look at a neighbour's
- * cache line, the inner loop of a search.  On where HBM_COSTLY_CHECKS is defined; elsewhere it is
- * compiled, but never evaluated. */
+/* Does the same for checks that cost more than the code around them: a walk over blocks, a look at
+ * a neighbour's cache line, the inner loop of a search.  On where HBM_COSTLY_CHECKS is defined;
+ * elsewhere it is compiled, but never evaluated. */
 #ifdef HBM_COSTLY_CHECKS
 #define HBM_CHECK_COSTLY(condition) HBM_CHECK(condition)
 #else
@@ -17,8 +17,8 @@
 
 /* A function that is part of its callers, which are few and hot. */
 #define HBM_HOT static inline __attribute__((always_inline))
-/* One that is kept out of them, so that their own code stays short; and one that is called rarely,
- * too. */
+/* A function that is kept out of its callers, so that their own code stays short; HBM_RARE: it is
+ * called rarely, too. */
 #define HBM_APART __attribute__((noinline))
 #define HBM_RARE __attribute__((cold, noinline))
 

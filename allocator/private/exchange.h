@@ -13,7 +13,7 @@
 
 enum { HBM_EXCHANGE_ITEMS = 3, HBM_EXCHANGE_SUMS = 512 };
 
-/* What some items of one bin come to. */
+/* The sum of some items of one bin. */
 struct hbm_exchange_sum {
     uint64_t bytes;
     uint32_t items[HBM_EXCHANGE_ITEMS]; /* fewer: UINT32_MAX for those that are not there */

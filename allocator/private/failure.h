@@ -1,4 +1,4 @@
-/* What the calling thread is told about the last call that failed. */
+/* The calling thread reads these about the last call that failed. */
 #ifndef ALLOCATOR_PRIVATE_FAILURE_H
 #define ALLOCATOR_PRIVATE_FAILURE_H
 

@@ -7,8 +7,8 @@
 
 #include "allocator/private/aligned.h"
 
-/* Where the blocks of such a search are now: items number places[0 .. count - 1] in address order,
- * the others nowhere yet. */
+/* The present places of the blocks of such a search: items number places[0 .. count - 1] in address
+ * order, the others nowhere yet. */
 struct hbm_gaps_now {
     const uint64_t *addresses; /* [item_count]; of those without a place: anything */
     const uint32_t *places;    /* [count] */

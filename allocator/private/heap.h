@@ -42,8 +42,8 @@ uint64_t hbm_heap_largest(const struct hbm_heap *heap);
  * their addresses already set.  Holes are made where there are gaps. */
 void hbm_heap_relink(struct hbm_heap *heap, const uint32_t *numbers, size_t count);
 
-/* The same for the ranges between two that stay: blocks have their new addresses and kept their
- * order.  after may be HBM_POOL_NONE.  Neither of the two is a hole.  O(ranges between). */
+/* Does the same for the ranges between two that stay: blocks have their new addresses and kept
+ * their order. after may be HBM_POOL_NONE.  Neither of the two is a hole.  O(ranges between). */
 void hbm_heap_relink_between(struct hbm_heap *heap, uint32_t before, uint32_t after);
 
 /* Two blocks of the same size that are no neighbours take each other's range. */

@@ -1,4 +1,4 @@
-/* What nearly every allocation and free does in the heap, inline: the upper end of a hole becomes a
+/* Nearly every allocation and free does this in the heap, inline: the upper end of a hole becomes a
  * block, and a block becomes one hole with those around it. */
 #ifndef ALLOCATOR_PRIVATE_HEAP_FAST_H
 #define ALLOCATOR_PRIVATE_HEAP_FAST_H
@@ -11,7 +11,7 @@
 /* A block in the middle of a hole, and the hole above it. */
 #define HBM_CARVE_RECORDS (2u + HBM_SPARE_RECORDS)
 
-/* As those of the pool, which has other users. */
+/* Takes a record as the pool's own call does; the pool has other users. */
 HBM_HOT uint32_t hbm_heap_take_record(struct hbm_heap *heap)
 {
     struct hbm_pool *pool = &heap->pool;
@@ -56,7 +56,7 @@ HBM_HOT void hbm_block_set_hole(struct hbm_block *block, uint64_t size_bytes, ui
     block->in_use = false;
 }
 
-/* What is made of a hole. */
+/* The block that is made of a hole. */
 struct hbm_carving {
     struct hbm_block *hole;
     uint64_t below_bytes; /* of the hole, which stay one; less than all */
@@ -68,7 +68,7 @@ struct hbm_carving {
     uint64_t padding_bytes; /* beyond HBM_PADDING_MAX: will be described elsewhere */
 };
 
-/* All but the address and the links. */
+/* Sets all but the address and the links. */
 HBM_HOT void hbm_block_set(struct hbm_block *block, const struct hbm_carving *carving)
 {
     block->size_bytes = carving->size_bytes;

@@ -15,7 +15,7 @@ static inline void hbm_collect_events(struct hbm *hbm)
     }
 }
 
-/* The same in every other public call, which brings stranded blocks back, too. */
+/* Does the same in every other public call, and brings stranded blocks back, too. */
 static inline void hbm_collect(struct hbm *hbm)
 {
     hbm_collect_events(hbm);
@@ -24,8 +24,8 @@ static inline void hbm_collect(struct hbm *hbm)
     }
 }
 
-/* Whether it is a live buffer or output whose end is that of its range, and nothing else.  It has
- * no references, unfinished uses or shape, and its contents are on the device. */
+/* Returns true for a live buffer or output whose end is that of its range, and nothing else.  It
+ * has no references, unfinished uses or shape, and its contents are on the device. */
 static inline bool hbm_block_ends_plainly(const struct hbm_block *block)
 {
     static_assert((HBM_ROLE_BUFFER | 1) == HBM_ROLE_OUTPUT, "the two differ in one bit");

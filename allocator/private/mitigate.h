@@ -1,4 +1,4 @@
-/* What is tried before an out-of-memory: drain, defragment and evict, in the configured order. */
+/* Tries these before an out-of-memory: drain, defragment and evict, in the configured order. */
 #ifndef ALLOCATOR_PRIVATE_MITIGATE_H
 #define ALLOCATOR_PRIVATE_MITIGATE_H
 

@@ -7,7 +7,7 @@
 #define NOWHERE UINT32_MAX
 /* Bounds the cheap attempts, which are quadratic in spans, to a few milliseconds. */
 #define GREEDY_STEPS_MAX 4000000u
-/* What comes before the long searches has a 64th of their steps: a few milliseconds. */
+/* The attempts before the long searches have a 64th of their steps: a few milliseconds. */
 #define QUICK_SHARE 64
 
 struct packing {
@@ -64,7 +64,7 @@ bool hbm_packing_layout(struct packing *packing);
  * least. */
 bool hbm_packing_keep_most(struct packing *packing);
 
-/* Which span takes the next item: each rule finds packings that the others miss. */
+/* The rule that chooses the next item's span: each finds packings that the others miss. */
 enum span_rule {
     SPAN_TIGHTEST, /* the least sufficient room */
     SPAN_ROOMIEST, /* the most room */

@@ -16,7 +16,7 @@ struct hbm_item {
     bool movable;
 };
 
-/* What must fit: a block, a stack, or both. */
+/* The demand that must fit: a block, a stack, or both. */
 struct hbm_demand {
     uint64_t size_bytes; /* of the block, a granule multiple; 0: no block */
     /* [0, stack_bytes) must become free of blocks; at least what is reserved */

@@ -30,8 +30,8 @@ struct hbm_pool {
 bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record_bytes,
                    uint32_t slab_shift);
 
-/* The same where each record has a second part, which the owner finds from the slab's start: rarely
- * used bytes that would only fill the cache if they lay between the others. */
+/* Does the same where each record has a second part, which the owner finds from the slab's start:
+ * rarely used bytes that would only fill the cache if they lay between the others. */
 bool hbm_pool_init_split(struct hbm_pool *pool, struct hbm_host *host, uint32_t record_bytes,
                          uint32_t cold_bytes, uint32_t slab_shift);
 void hbm_pool_deinit(struct hbm_pool *pool);

@@ -14,8 +14,8 @@ bool hbm_room_begin(struct hbm_call *call, bool without_idle, struct hbm_plan *p
 /* The cheapest plan that the contract allows; false when it finds none. */
 bool hbm_room_plan(const struct hbm *hbm, struct hbm_plan *plan);
 
-/* Whether the demand would fit, by the contract, now or (without_idle) when all that may be evicted
- * is gone. */
+/* Returns true when the demand would fit, by the contract, now or (without_idle) when all that may
+ * be evicted is gone. */
 bool hbm_call_could_fit(struct hbm_call *call, bool without_idle);
 
 /* Moves blocks so that a stranded one has a hole.  HBM_NO_MEMORY: no moves would do. */

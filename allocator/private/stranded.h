@@ -11,7 +11,7 @@ HBM_RARE void hbm_stranded_retry(struct hbm *hbm);
 /* Forgets the contents of a stranded block, which ends. */
 void hbm_stranded_drop(struct hbm *hbm, uint32_t number);
 
-/* The same for all of them: the device is destroyed. */
+/* Does the same for all stranded blocks: the device is destroyed. */
 void hbm_stranded_drop_all(struct hbm *hbm);
 
 /* The next stranded block that has no range, from `stranded` on; NULL: there is none. */

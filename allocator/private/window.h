@@ -1,5 +1,5 @@
-/* Where room is made most cheaply: a run of neighbouring ranges whose holes and blocks come to what
- * is demanded. */
+/* Finds where room is made most cheaply: a run of neighbouring ranges whose holes and blocks come
+ * to what is demanded. */
 #ifndef ALLOCATOR_PRIVATE_WINDOW_H
 #define ALLOCATOR_PRIVATE_WINDOW_H
 
@@ -17,10 +17,10 @@ struct hbm_window_wish {
     /* Blocks of up to this size may leave the window; larger ones only move within it.  0: none
      * leaves, and all keep their order. */
     uint64_t leaving_bytes_max;
-    /* All that leave come to at most this share of the holes outside, as blocks fill holes only in
-     * part: 0..HBM_WINDOW_SHARE_WHOLE. */
+    /* The blocks that leave come to at most this share of the holes outside, as blocks fill holes
+     * only in part: 0..HBM_WINDOW_SHARE_WHOLE. */
     uint32_t filled_share;
-    /* Only windows that cost more are looked for, or as much and begin above that address. */
+    /* The search considers only windows that cost more, or as much and begin above that address. */
     uint64_t above_bytes, above_address;
 };
 
@@ -50,7 +50,7 @@ struct hbm_window {
 bool hbm_window_find(const struct hbm_window_wish *wish, uint64_t limit_bytes,
                      struct hbm_window *window);
 
-/* Whether a free range [low, high) has an aligned place for the wish. */
+/* Returns true when a free range [low, high) has an aligned place for the wish. */
 bool hbm_window_has_place(const struct hbm_window_wish *wish, uint64_t low, uint64_t high);
 
 #endif

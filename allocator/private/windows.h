@@ -1,4 +1,4 @@
-/* Which windows are tried, one after the other, so that a demand has room: the cheapest first. */
+/* Tries windows one after the other so that a demand has room: the cheapest first. */
 #ifndef ALLOCATOR_PRIVATE_WINDOWS_H
 #define ALLOCATOR_PRIVATE_WINDOWS_H
 
@@ -8,8 +8,8 @@
  * window costs little to find, has more tries. */
 #define HBM_WINDOWS_TRIES_MAX 8u
 #define HBM_WINDOWS_TRIES_MAX_SMALL 24u
-/* So many sizes of blocks that may leave are considered at once, each a quarter of the one before.
- */
+/* The search considers so many sizes of blocks that may leave, each a quarter of the one
+ * before. */
 #define HBM_WINDOWS_SIZE_COUNT 4u
 /* Each try adds at most two; the sizes are added once, where no other candidate is left. */
 #define HBM_WINDOWS_COUNT_MAX (2u * HBM_WINDOWS_TRIES_MAX_SMALL + HBM_WINDOWS_SIZE_COUNT)

@@ -39,7 +39,7 @@ static bool parse_count(const char *text, uint64_t most, uint32_t *count)
     return true;
 }
 
-/* The same ops with sizes in whole granules, and the capacity that these fill. */
+/* Returns the same ops with sizes in whole granules, and the capacity that these fill. */
 static struct peer_list convert_workload(const struct workload *workload, uint32_t live_count,
                                          uint32_t full_percent)
 {

@@ -20,7 +20,7 @@ struct packing_list {
     uint32_t live_count_max;
 };
 
-/* As multiples of the peak. */
+/* A need is a multiple of the peak. */
 struct need {
     double least; /* the smallest capacity that serves the list; 0: none that was tried */
     double mean;  /* what it would be if all smaller capacities failed, and all larger ones served:

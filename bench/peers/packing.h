@@ -1,4 +1,4 @@
-/* How much memory a list needs if nothing moves. */
+/* Measures how much memory a list needs if nothing moves. */
 #ifndef BENCH_PEERS_PACKING_H
 #define BENCH_PEERS_PACKING_H
 

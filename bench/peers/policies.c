@@ -9,7 +9,7 @@
 
 enum { NO_OP = UINT32_MAX, NO_SPAN = UINT32_MAX };
 
-/* Which hole: the first in this order, from the side of the request. */
+/* The hole that is taken: the first in this order, from the side of the request. */
 enum hole_order {
     HOLE_NEAREST,  /* to that side: first fit */
     HOLE_SMALLEST, /* best fit */
@@ -17,7 +17,7 @@ enum hole_order {
     HOLE_CLASS     /* of the smallest size class, of 2^bits classes for each doubling */
 };
 
-/* Which requests belong to the low side; the others belong to the high one. */
+/* The rule that puts requests on the low side; the others belong to the high one. */
 enum side_rule {
     SIDE_LOW,      /* all */
     SIDE_CAPACITY, /* at least this share of the device */
@@ -26,7 +26,7 @@ enum side_rule {
     SIDE_LARGEST   /* at least this share of the largest request so far */
 };
 
-/* Which end of the hole: that of the request's side, or that next to a certain neighbour. */
+/* The end of the hole that is taken: the request's side, or next to a certain neighbour. */
 enum end_rule { END_SIDE, END_OLDER, END_LARGER };
 
 struct policy {

@@ -1,7 +1,7 @@
-/* What bench_peers compares: allocators that each play the same list of allocs and frees, called
- * directly, without a table of functions between the loop and them.  The ops after the fill are
- * played in a function whose name has "steady_ops" in it: callgrind counts what is done there
- * (bench/peers/table, ci/instructions). */
+/* The subjects that bench_peers compares: allocators that each play the same list of allocs and
+ * frees, called directly, without a table of functions between the loop and them.  The ops after
+ * the fill are played in a function whose name has "steady_ops" in it: callgrind counts what is
+ * done there (bench/peers/table, ci/instructions). */
 #ifndef BENCH_PEERS_SUBJECT_H
 #define BENCH_PEERS_SUBJECT_H
 
@@ -46,7 +46,7 @@ struct subject {
     const void *context; /* for play */
 };
 
-/* Of this process, so that other programs of the machine count little. */
+/* Reads this process's own time, so that other programs of the machine count little. */
 static inline double read_cpu_ns(void)
 {
     struct timespec now = {0, 0};

@@ -12,7 +12,7 @@ extern const struct subject subject_loop, subject_libhbm, subject_null, subject_
 /* Fit policies, simulated (policies.c): NULL at the end. */
 extern const struct subject policies[];
 
-/* All others; NULL at the end. */
+/* The other subjects; NULL at the end. */
 extern const struct subject *const subjects[];
 /* NULL: there is none of that name. */
 const struct subject *subject_find(const char *name);

@@ -1,4 +1,4 @@
-/* What the parts of the checker share: the document that is read, the state that decides, and what
+/* The parts of the checker share these: the document that is read, the state that decides, and what
  * is wrong first.  Nothing else of the program is used here, nor may use it. */
 #ifndef CHECKER_PRIVATE_CHECK_H
 #define CHECKER_PRIVATE_CHECK_H
@@ -25,7 +25,7 @@ struct block {
 struct piece {
     json_int_t size, key, count;
 };
-/* Of a contract that grows.  Each pair of ranges is the start and the end of a region. */
+/* The regions of a contract that grows.  Each pair of ranges is a region's start and end. */
 struct regions {
     json_t *array;
     json_int_t (*ranges)[2]; /* range_count of them, ascending and disjoint */
@@ -80,18 +80,18 @@ __attribute__((format(printf, 3, 4))) bool check_require(struct check *check, bo
 bool check_has_memory(struct check *check, bool is_there);
 /* The members of an object by jansson's format; no other member may be there. */
 bool check_unpack(struct check *check, json_t *json, const char *what, const char *format, ...);
-/* What must be an array, as check_unpack has it of a member of another type. */
+/* Requires an array, with check_unpack's message for a member of another type. */
 bool check_is_array(struct check *check, json_t *json, const char *what);
 /* The index of the text in words, which are separated by |. */
 size_t check_find_word(struct check *check, const char *what, const char *text, const char *words);
 
 /* --- document.c, possible.c, state.c: what the proof is about --- */
 
-/* All of the document but its proof. */
+/* Reads all of the document but its proof. */
 void document_read(struct check *check, json_t *root);
 /* The document was read: some moment of a run could show its blocks and its request. */
 void possible_require(struct check *check);
-/* What can become of each block by that time without evictions, and where the bottom is then. */
+/* Sets what can become of each block by then without evictions, and where the bottom is then. */
 void state_set_time(struct check *check, json_int_t time);
 bool state_may_evict(const struct check *check, const struct block *block);
 /* Makes the items and the spans.  False: a fixed block or the end of the device is in the way of
@@ -101,16 +101,16 @@ bool state_find_spans(struct check *check);
 /* --- named.c: the list that the document names --- */
 
 void named_read(struct check *check);
-/* Whether op and, with a log, all facts are those of the history. */
+/* Requires that op and, with a log, all facts are those of the history. */
 void named_compare(struct check *check, const struct certificate_history *history);
 
 /* --- certificate.c, assumed.c --- */
 
-/* Whether check->proof proves that claim: any kind but "assumed". */
+/* Requires that check->proof proves that claim: any kind but "assumed". */
 void check_proof_of(struct check *check, const char *claim);
 /* Two heaps that a message allows, and what the verdict depends on. */
 void check_assumed(struct check *check);
-/* Whether what the proof assumes is what the list does: kind "assumed" alone. */
+/* Requires that the list does what the proof assumes: kind "assumed" alone. */
 struct list;
 void assumed_compare(struct check *check, const struct list *list);
 
@@ -125,10 +125,10 @@ size_t pieces_make_types(struct check *check, json_int_t least, json_int_t *slac
 
 /* --- spans.c --- */
 
-/* Nothing is in host memory: the index of the first block before which the request fits while no
- * block leaves its span or passes another; block_count: it fits above all; block_count + 1:
- * nowhere.
- */
+/* Requires that nothing is in host memory.  Returns the index of the first
+ * block before which the request fits while no block leaves its span or
+ * passes another; block_count: it fits above all; block_count + 1:
+ * nowhere. */
 size_t spans_find_slide(struct check *check);
 
 /* --- regions.c --- */
@@ -136,8 +136,8 @@ size_t spans_find_slide(struct check *check);
 /* Reads the members that are there where the contract grows, and requires what goes with them:
  * after the rest of the document. */
 void regions_read(struct check *check);
-/* Whether the request may lie at address, as far as regions decide: in one that is held, or at the
- * start of a new one. */
+/* Returns true when the request may lie at address, as far as regions decide: in one that is held,
+ * or at the start of a new one. */
 bool regions_take(const struct check *check, json_int_t address);
 /* The lowest place for the request in some region, or NOWHERE. */
 json_int_t regions_find_place(const struct check *check);

@@ -38,7 +38,7 @@ enum op_kind {
     OP_KIND_COUNT
 };
 
-/* What an op changes follows from these; fields that change nothing are only read. */
+/* The changes of an op follow from these; fields that change nothing are only read. */
 struct op {
     uint64_t size, align, stack, delay, address; /* align 0: none was asked for */
     size_t line_end;                             /* where the next line begins in the text */
@@ -51,7 +51,7 @@ struct option {
     struct word key, value;
 };
 
-/* What a message says of its request: from low to high, both included. */
+/* A message reports these of its request: from low to high, both included. */
 struct reported {
     bool is_there;
     int64_t requested[2], free[2];
@@ -106,7 +106,7 @@ struct observed {
     uint8_t answer, refused;     /* refused: REFUSED_... */
 };
 
-/* What the target of one host promises. */
+/* The promises of one host's target. */
 struct promise {
     uint64_t granule;
     struct rounding rounding;
@@ -142,7 +142,7 @@ void log_deinit(struct log *log);
 
 bool op_makes_block(const struct op *op);
 bool op_makes_event(const struct op *op);
-/* Whether it may be answered out of memory. */
+/* Returns true when the op may be answered out of memory. */
 bool op_is_request(const struct op *op);
 
 /* The line of its next op. */
@@ -151,7 +151,7 @@ bool list_read_op(struct list *list, struct lines *lines);
 /* SHA-256 of the list up to that op, as lower-case hexadecimal digits. */
 enum { HASH_TEXT_BYTES = 65 };
 void list_hash(const struct list *list, size_t op, char hash[HASH_TEXT_BYTES]);
-/* Whether the object of strings has the list's options. */
+/* Returns true when the object of strings has the list's options. */
 bool list_has_options(const struct list *list, const json_t *options);
 
 #endif

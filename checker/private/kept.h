@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of what a live or dying block takes: its bytes, from the address on. */
+/* The bytes that a live or dying block takes, from the address on. */
 struct kept_taken {
     uint64_t address, bytes;
 };
 
-/* All that stands on the device, and the pieces of what was left.  Each size is the whole one, and
- * times are not yet ranked. */
+/* The blocks that stand on the device, and the pieces of what was left.  Each size is the whole
+ * one, and times are not yet ranked. */
 struct kept {
     struct kept_taken *taken;
     struct fact_block *left, *pieces;

@@ -17,12 +17,12 @@ struct facts {
     bool hides_kept; /* set by the caller: what is kept is left out */
 };
 
-/* What the op asks for if granule and rounding are those.  Of an execute without the bytes and the
- * program: those depend on the state.  The op is a request; an execute names a load. */
+/* Returns what the op asks for if granule and rounding are those.  Of an execute it omits the bytes
+ * and the program: those depend on the state.  The op is a request; an execute names a load. */
 struct fact_request request_of_op(const struct list *list, size_t op, uint64_t granule,
                                   const struct rounding *rounding);
-/* All facts at that op, of which the log has a line and the list no lanes.  Refuted: the log goes
- * against the list.  Unreadable: there is no memory.  The reason says so. */
+/* Rebuilds all facts at that op, of which the log has a line and the list no lanes.  Refuted: the
+ * log goes against the list.  Unreadable: there is no memory.  The reason says so. */
 enum certificate_result facts_rebuild(const struct certificate_history *history, size_t op,
                                       struct facts *facts, char reason[CERTIFICATE_REASON_BYTES]);
 

@@ -23,7 +23,7 @@ struct wait {
     uint32_t event;
     bool is_use;
 };
-/* By the op that made it. */
+/* An event, by the op that made it. */
 struct event {
     uint64_t due;
     uint32_t before; /* enqueued on the same stream; NO_OP */
@@ -36,7 +36,7 @@ struct held {
     uint8_t kind, stream;      /* kind: of its op */
     bool is_there, is_dying, is_evicted;
 };
-/* By the op that began it. */
+/* The state of a recording, by the op that began it. */
 enum recording { RECORDING_NONE, RECORDING_OPEN, RECORDING_ENDED, RECORDING_DROPPED };
 struct replay {
     const struct list *list;
@@ -59,15 +59,15 @@ struct replay {
 /* Writes why, and is false. */
 __attribute__((format(printf, 2, 3))) bool replay_fail(struct replay *replay, const char *format,
                                                        ...);
-/* What the op at number did, if it is of that host, and what its line says of others.  False: it
- * goes against the list. */
+/* Takes in what the op at number did, if it is of that host, and what its line says of others.
+ * False: it goes against the list. */
 bool replay_take_line(struct replay *replay, size_t number, uint8_t host);
 
-/* What was freed has left, as far as its own stream goes. */
+/* Returns true when the freed block has left, as far as its own stream goes. */
 bool replay_is_gone(const struct replay *replay, const struct held *block);
-/* Whether its recording was not dropped. */
+/* Returns true when the block's recording was not dropped. */
 bool replay_is_recorded(const struct replay *replay, const struct held *block);
-/* Whether the request may not have what the block left. */
+/* Returns true when the request may not have what the block left. */
 bool replay_is_kept(const struct replay *replay, const struct held *block, size_t request);
 
 #endif

@@ -31,7 +31,7 @@ __attribute__((format(printf, 2, 3))) bool lines_fail(struct lines *lines, const
 /* Replaces what is not printable ASCII. */
 void text_make_printable(char *text);
 
-/* How much of it a reason shows. */
+/* Returns how many of the word's bytes a reason shows. */
 int word_shown(struct word word);
 bool word_is(struct word word, const char *text);
 /* The index of the word in words, which are separated by |; -1: it is none of them. */

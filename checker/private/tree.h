@@ -5,7 +5,7 @@
 #define CHECKER_PRIVATE_TREE_H
 #include <stdint.h>
 
-/* In a tree its key stays as it is.  Several nodes with one key are of one array. */
+/* A node's key stays as it is in a tree.  Several nodes with one key are of one array. */
 struct tree_node {
     int64_t key;
     int height;

@@ -8,7 +8,7 @@
 
 enum { PATTERN_STEPS_MAX = 1 << 27 }; /* so that there is time for them */
 
-/* As certificate_check_with(), which is it with PATTERN_STEPS_MAX. */
+/* Does as certificate_check_with(), which passes PATTERN_STEPS_MAX. */
 enum certificate_result certificate_check_within(const char *text, size_t length,
                                                  const struct certificate_history *history,
                                                  uint64_t pattern_steps_max,

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What a shell offers for an argument of that name: words, "@KIND" of hbmstress list, "@files" and
+/* A shell's offers for an argument of that name: words, "@KIND" of hbmstress list, "@files" and
  * "@directories".  A comma first: several of them with commas between. */
 struct source {
     const char *argument, *words;
@@ -45,7 +45,7 @@ static void append_exporters(struct writing *text)
     }
 }
 
-/* What there is for an argument of that name; nothing where the table does not know it. */
+/* Appends the offers for an argument of that name; nothing where the table does not know it. */
 static void append_source(struct writing *text, const char *argument)
 {
     if (strcmp(argument, "KIND") == 0) {
@@ -65,7 +65,7 @@ static void append_source(struct writing *text, const char *argument)
     }
 }
 
-/* What there is for a word that is no option. */
+/* Appends the offers for a word that is no option. */
 static void append_word_source(struct writing *text, const struct subcommand *subcommand)
 {
     if (subcommand->word_count_max > 0) {
@@ -198,7 +198,7 @@ void completion_bash(struct writing *text)
 
 /* --- zsh --- */
 
-/* In single quotes, as a specification of _arguments. */
+/* Appends words in single quotes, as a specification of _arguments. */
 static void append_zsh(struct writing *text, const char *words)
 {
     for (; *words != '\0'; words++) {

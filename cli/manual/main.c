@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Where the pages go, and what they say of their making. */
+/* The folder that the pages go to, and what they say of their making. */
 struct manual {
     const char *directory, *source, *version;
     char date[64];

@@ -74,7 +74,7 @@ void mdoc_display(struct writing *text, const char *lines)
     writing_append(text, ".Ed\n");
 }
 
-/* Whether byte i ends a sentence, or a line. */
+/* True if byte i ends a sentence, or a line. */
 static bool is_sentence_end(const char *bytes, size_t length, size_t i)
 {
     if (i + 1 == length || bytes[i + 1] == '\n') {
@@ -106,7 +106,7 @@ static size_t count_blanks(const char *line)
     return strspn(line, " ");
 }
 
-/* Where a line of a list has its text, behind a name and two blanks; 0: it is none. */
+/* Returns where a list's line has its text, behind a name and two blanks; 0: it is none. */
 static size_t find_entry(const char *line)
 {
     const size_t begin = count_blanks(line), end = strcspn(line, "\n");

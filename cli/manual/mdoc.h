@@ -16,7 +16,7 @@ void mdoc_begin(struct writing *text, const struct mdoc_page *page);
 /* Appends length bytes so that they stand for themselves inside a line; is_code: every dash is one
  * that can be copied to a command line. */
 void mdoc_escape(struct writing *text, const char *bytes, size_t length, bool is_code);
-/* The same as one argument of a macro, in quotes. */
+/* Appends the same as one argument of a macro, in quotes. */
 void mdoc_argument(struct writing *text, const char *bytes, size_t length);
 /* A line that is no macro. */
 void mdoc_line(struct writing *text, const char *bytes, size_t length);

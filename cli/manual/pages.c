@@ -115,7 +115,7 @@ static void append_synopsis(struct writing *text, const struct subcommand *subco
     }
 }
 
-/* Whether "hbmstress NAME" stands in one of the texts of the other one. */
+/* True if "hbmstress NAME" stands in one of the texts of the other one. */
 static bool is_mentioned(const struct subcommand *subcommand, const char *name)
 {
     char words[64];

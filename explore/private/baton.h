@@ -1,4 +1,4 @@
-/* How the scheduler hands the turn from one lane to another: between fibers, or between threads. */
+/* Hands the turn from one lane to another: between fibers, or between threads. */
 #ifndef EXPLORE_PRIVATE_BATON_H
 #define EXPLORE_PRIVATE_BATON_H
 
@@ -9,7 +9,7 @@
 #include <setjmp.h>
 #include <stdatomic.h>
 
-/* What carries one lane, or (carrier 0 of none) who called scheduler_run(). */
+/* Carries one lane, or (carrier 0 of none) the caller of scheduler_run(). */
 struct carrier {
     struct fiber fiber;
     pthread_t thread;
@@ -33,16 +33,16 @@ void carrier_init(struct carrier *carrier, struct scheduler *scheduler,
 void carrier_deinit(struct carrier *carrier, enum scheduler_backend backend);
 /* The calling thread is what carries it. */
 void carrier_note_task(struct carrier *carrier);
-/* On its next turn it runs body(context), which must not return: it hands the turn on with
- * carrier_end(). */
+/* Makes the carrier run body(context) on its next turn; it must not return: it hands the turn on
+ * with carrier_end(). */
 void carrier_start(struct carrier *carrier, enum scheduler_backend backend,
                    void (*body)(void *context), void *context);
 /* Hands the turn to `to`; returns when `from` has it again. */
 void carrier_switch(struct carrier *from, struct carrier *to, enum scheduler_backend backend);
-/* The same for a lane that is over. */
+/* Does the same for a lane that is over. */
 _Noreturn void carrier_end(struct carrier *from, struct carrier *to,
                            enum scheduler_backend backend);
-/* From the main carrier: a lane that stopped half-way is forgotten. */
+/* Forgets a lane that stopped half-way; called from the main carrier. */
 void carrier_give_up(struct carrier *carrier, enum scheduler_backend backend);
 /* The threads of lanes share the processor on which the caller runs now. */
 void carrier_pin(const struct carrier *carrier, int processor);

@@ -12,8 +12,8 @@ _Noreturn void explore_check_failed(const char *file, int line, const char *cond
         }                                                         \
     } while (0)
 
-/* The same for what costs more than the code around it.  On where HBM_COSTLY_CHECKS is defined;
- * elsewhere it is compiled, but never evaluated. */
+/* Does the same for checks that cost more than the code around them.  On where HBM_COSTLY_CHECKS is
+ * defined; elsewhere it is compiled, but never evaluated. */
 #ifdef HBM_COSTLY_CHECKS
 #define EXPLORE_CHECK_COSTLY(condition) EXPLORE_CHECK(condition)
 #else

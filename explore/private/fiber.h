@@ -19,8 +19,8 @@ struct fiber {
 /* Gives it a stack, with a page below it that nobody may touch. */
 void fiber_init(struct fiber *fiber);
 void fiber_deinit(struct fiber *fiber);
-/* From its next turn on it runs body(context), which must not return.  What it was doing is
- * forgotten. */
+/* Makes the fiber run body(context) from its next turn on; it must not return.  What it was doing
+ * is forgotten. */
 void fiber_start(struct fiber *fiber, void (*body)(void *context), void *context);
 /* Goes on in `to`; returns when somebody goes on in `from`.  An ended `from` never does. */
 void fiber_switch(struct fiber *from, struct fiber *to);

@@ -1,4 +1,4 @@
-/* What the entry points for instrumented code have in common: the lane that calls them, and what it
+/* The entry points for instrumented code share this: the lane that calls them, and what it
  * does. */
 #ifndef EXPLORE_PRIVATE_INSTRUMENTED_LANE_H
 #define EXPLORE_PRIVATE_INSTRUMENTED_LANE_H
@@ -8,7 +8,7 @@
 
 /* A plain access of the calling lane; ends the run when it races.  place: the code that does it. */
 void instrumented_touch(const void *address, size_t size_bytes, bool is_write, const void *place);
-/* The same for the access that an atomic operation is. */
+/* Does the same for the access of an atomic operation. */
 void instrumented_touch_atomic(const void *address, size_t size_bytes, bool is_write,
                                const void *place);
 /* Memory that is new to whoever has it now. */

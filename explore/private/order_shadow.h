@@ -1,4 +1,4 @@
-/* What is remembered of each 8 bytes of memory: who touched which of them last. */
+/* Remembers for each 8 bytes of memory who touched which of them last. */
 #ifndef EXPLORE_PRIVATE_ORDER_SHADOW_H
 #define EXPLORE_PRIVATE_ORDER_SHADOW_H
 

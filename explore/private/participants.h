@@ -1,5 +1,5 @@
-/* Who takes part in a decision: each lane that can go on, and the device as one more when an event
- * can complete.  What strategies have in common; time-outs are no participants. */
+/* The participants of a decision: each lane that can go on, and the device as one more when an
+ * event can complete.  Strategies share this; time-outs are no participants. */
 #ifndef EXPLORE_PRIVATE_PARTICIPANTS_H
 #define EXPLORE_PRIVATE_PARTICIPANTS_H
 
@@ -28,12 +28,12 @@ struct decision participant_decision(const struct choice *choice, uint8_t partic
 bool participants_time_out(const struct choice *choice, struct chance *chance,
                            struct decision *decision);
 
-/* How long runs are, as far as is known: what change points are drawn from. */
+/* The length of runs, as far as it is known: change points are drawn from it. */
 struct run_length {
     uint64_t longest; /* decisions of the longest run that has ended */
     bool is_known;    /* a run has ended */
 };
-/* Of a run that nothing is known about. */
+/* The length of a run that nothing is known about. */
 enum { RUN_LENGTH_GUESS = 64 };
 /* 1..2^32-1, so that chance_below() can draw from it. */
 uint32_t run_length_expected(const struct run_length *length);

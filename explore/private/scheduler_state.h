@@ -72,7 +72,7 @@ static inline struct carrier *scheduler_carrier_of(struct scheduler *scheduler, 
 /* Whose turn it is next.  Events complete meanwhile.  Ends the run when nobody can go on. */
 uint8_t scheduler_decide(struct scheduler *scheduler);
 
-/* Where the lane that runs stands. */
+/* Returns the point at which the running lane stands. */
 struct point scheduler_point_now(const struct scheduler *scheduler);
 
 /* A lane was woken for no reason: ends the run if its next step shows that its condition held. */
@@ -95,7 +95,7 @@ void scheduler_note_thread(struct scheduler *scheduler);
 
 /* --- the rest --- */
 
-/* Who stands where, into report->text. */
+/* Writes into report->text where each lane stands. */
 void scheduler_describe(struct scheduler *scheduler);
 
 /* Watches that lanes reach steps. */

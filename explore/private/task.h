@@ -1,4 +1,4 @@
-/* What the kernel says of a thread of this process. */
+/* Reads the kernel's account of a thread of this process. */
 #ifndef EXPLORE_PRIVATE_TASK_H
 #define EXPLORE_PRIVATE_TASK_H
 
@@ -9,11 +9,11 @@ struct sleep_call {
     long number;
 };
 
-/* Whether the thread of that kernel number sleeps until something happens, rather than runs, waits
- * for a processor or for a disk.  True: *call is set. */
+/* Returns true when the thread of that kernel number sleeps until something happens, rather than
+ * runs, waits for a processor or for a disk.  True: *call is set. */
 bool task_is_asleep(int task, struct sleep_call *call);
 
-/* Whether others than threads and time end that sleep: whoever reads what it writes. */
+/* Returns true when neither threads nor time end that sleep, but the reader of its output. */
 bool sleep_call_is_output(const struct sleep_call *call);
 
 /* "futex"; "system call 999" (in text) for one without a name here; "the kernel" when it is not

@@ -84,7 +84,7 @@ static void do_nothing(void)
 {
 }
 
-/* What was done once is done for the process, as without us: the real object remembers it. */
+/* Runs a routine once for the process, as without us: the real object remembers it. */
 static int pass_once(struct scheduler *scheduler, pthread_once_t *control, void (*routine)(void),
                      const void *place)
 {
@@ -110,7 +110,7 @@ static int pass_once(struct scheduler *scheduler, pthread_once_t *control, void 
 INTERPOSE(int, pthread_once, (pthread_once_t * control, void (*routine)(void)), (control, routine),
           pass_once(scheduler, control, routine, PLACE))
 
-/* The same of C11. */
+/* The same function of C11. */
 INTERPOSED void call_once(once_flag *flag, void (*routine)(void))
 {
     struct scheduler *scheduler = scheduler_current();

@@ -1,4 +1,4 @@
-/* What else takes the id of a thread.  The real functions would take a lane's for an address. */
+/* These functions also take a thread's id.  The real ones would take a lane's for an address. */
 #include "explore/pthreads/private/pthreads_link.h"
 #include "explore/pthreads/private/pthreads_real.h"
 #include "explore/pthreads/private/pthreads_thread.h"
@@ -8,7 +8,7 @@
 
 const char pthreads_link_identity = 1;
 
-/* Who really runs. */
+/* Returns the thread that really runs the lane. */
 static pthread_t find_carrier(pthread_t id)
 {
     return thread_id_is_lane(id) ? REAL(pthread_self)() : id;

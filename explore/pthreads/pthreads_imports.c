@@ -138,8 +138,8 @@ static const void *place_in_object(const struct link_map *map, uintptr_t value)
     return (const void *)(value < map->l_addr ? value + map->l_addr : value);
 }
 
-/* How many symbols a GNU table of hashes knows of.  Those that are defined stand behind the others,
- * which are not in the table, in the order of its buckets. */
+/* Returns how many symbols a GNU table of hashes knows of.  Those that are defined stand behind the
+ * others, which are not in the table, in the order of its buckets. */
 static uint32_t count_hashed_symbols(const uint32_t *head)
 {
     const uint32_t bucket_count = head[0], first = head[1], bloom_count = head[2];

@@ -12,10 +12,10 @@ struct pthreads_unmodelled {
     const char *reason;    /* completes "NAME REASON" */
 };
 
-/* All of them; the last has a NULL name. */
+/* Every function that lanes do not model; the last has a NULL name. */
 extern const struct pthreads_unmodelled pthreads_unmodelled[];
 
-/* What lanes model, in words. */
+/* Lists in words what lanes model. */
 extern const char pthreads_modelled[];
 
 /* The first of the table that the shared object imports which has this address in it; what its own

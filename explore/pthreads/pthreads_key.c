@@ -8,7 +8,7 @@
 
 const char pthreads_link_key = 1;
 
-/* Of a key that lanes have values of their own for; number 0 = of none.  A number is given once: a
+/* A key that lanes have values of their own for; number 0 = no key.  A number is given once: a
  * value of a deleted key is none of the next key of the same index. */
 struct key {
     _Atomic uint32_t number;

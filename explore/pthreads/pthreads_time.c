@@ -141,7 +141,7 @@ INTERPOSED int timespec_get(struct timespec *time, int base)
     return base;
 }
 
-/* The same of C11. */
+/* The same function of C11. */
 INTERPOSED void thrd_yield(void)
 {
     struct scheduler *scheduler = scheduler_current();

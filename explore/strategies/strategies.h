@@ -54,14 +54,14 @@ struct exhaustive_count {
     uint32_t bound;
 };
 void strategy_exhaustive_count(const void *state, struct exhaustive_count *count);
-/* The same decisions led to other choices than before: what runs is not deterministic, and the
- * search has ended. */
+/* Returns true when the same decisions led to other choices than before: the code that runs is not
+ * deterministic, and the search has ended. */
 bool strategy_exhaustive_diverged(const void *state);
 
 /* The default: deals run after run to the others, by a table of shares.  No argument. */
 extern const struct strategy_kind strategy_portfolio;
-/* Who decides in this run, and with which argument; the same for all seeds.  argument: NULL when
- * nobody asks. */
+/* Returns the strategy that decides in this run, and its argument; the same for all seeds.
+ * argument: NULL when nobody asks. */
 const struct strategy_kind *strategy_portfolio_dealt(uint64_t run, uint64_t *argument);
 
 #endif

@@ -181,8 +181,8 @@ static uint64_t find_costly_lanes(const struct exhaustive *search, const struct 
     return costly;
 }
 
-/* What still sleeps once the current option was taken: what slept or was explored whole, and is
- * independent of it. */
+/* Returns what still sleeps once the current option was taken: what slept or was explored whole,
+ * and is independent of it. */
 static uint64_t find_sleeping_options(const struct exhaustive *search, const struct node *node)
 {
     uint64_t sleepers = 0;
@@ -196,9 +196,9 @@ static uint64_t find_sleeping_options(const struct exhaustive *search, const str
     return sleepers;
 }
 
-/* What sleeps at the node that follows parent.  A step without a decision was the only thing that
- * could happen, and what slept still could: so it was the one that slept, and the whole run is
- * redundant.  When that is not borne out, nothing sleeps: that never loses a run. */
+/* Returns what sleeps at the node that follows parent.  A step without a decision was the only
+ * thing that could happen, and what slept still could: so it was the one that slept, and the whole
+ * run is redundant.  When that is not borne out, nothing sleeps: that never loses a run. */
 static uint64_t inherit_sleepers(struct exhaustive *search, const struct node *parent,
                                  const struct node *node)
 {
@@ -318,8 +318,8 @@ static struct decision exhaustive_choose(void *state, const struct choice *choic
     return get_current_node(search, &search->nodes[search->depth++])->decision;
 }
 
-/* What sleeps after the last decision could still go on, so it did: then the run is equivalent to
- * another one. */
+/* Counts the run.  An option that sleeps after the last decision could still go on, so it did: then
+ * the run is equivalent to another one. */
 static void exhaustive_count_run(struct exhaustive *search, bool is_cut)
 {
     struct node *last = search->node_count > 0 ? &search->nodes[search->node_count - 1] : NULL;

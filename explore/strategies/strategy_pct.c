@@ -11,7 +11,7 @@ struct pct {
     uint32_t depth;
     struct run_length length;
     uint32_t participant_count_max; /* of the runs that have ended */
-    /* Of this run: */
+    /* These belong to this run: */
     struct chance chance;
     uint64_t known;                          /* bit per participant that has a priority */
     int64_t priority[PARTICIPANT_COUNT_MAX]; /* all distinct: random ones above d, 1..d-1 by change

@@ -297,7 +297,7 @@ static enum hbm_result call_fault(struct calls_play *play, const struct call *ca
     return HBM_OK;
 }
 
-/* What must be refused, whatever is in the heap. */
+/* Makes a call that must be refused, whatever is in the heap. */
 static enum hbm_result call_wrong(struct calls_play *play, const struct call *call)
 {
     struct hbm_shape shape = {.rank = HBM_SHAPE_RANK_MAX + 1};

@@ -61,7 +61,7 @@ static void check_entry(void *context, const struct hbm_report_entry *entry)
 {
     struct seen *seen = context;
     const struct hbm_report_entry *last = &seen->last;
-    /* One that is stranded on the host has no address, wherever it is among those of its size. */
+    /* A block that is stranded on the host has no address, wherever it is among its size. */
     const bool has_order = entry->address != HBM_ADDRESS_NONE && last->address != HBM_ADDRESS_NONE;
     const bool is_sorted = seen->count == 0 || entry->size_bytes < last->size_bytes ||
                            (entry->size_bytes == last->size_bytes &&

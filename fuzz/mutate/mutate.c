@@ -99,8 +99,8 @@ static void edit_few_times(struct mutator *mutator)
     }
 }
 
-/* Whether it fits whatever form its ops take; how many bytes each of them does take costs as much
- * as an edit. */
+/* True if it fits whatever form its ops take; counting the bytes that each of them does take costs
+ * as much as an edit. */
 static bool fits_surely(const struct input *input, size_t bytes_max)
 {
     const size_t count = input->ops.count;

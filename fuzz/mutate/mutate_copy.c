@@ -2,8 +2,8 @@
 
 enum { REPEAT_OPS_MAX = 24, REPEAT_COUNT_MAX = 32 };
 
-/* Of a reference in a copy that stands at `at`: inside of the copied run it names the copy, and in
- * the same list what it named.  false: it can name nothing here. */
+/* Shifts a reference in a copy that stands at `at`: inside of the copied run it names the copy, and
+ * in the same list what it named. false: it can name nothing here. */
 static bool shift_reference(uint32_t *reference, const struct part *part, size_t at,
                             size_t grows_by, bool is_same_list)
 {

@@ -6,7 +6,7 @@
 #include "fuzz/mutate/mutate_edit.h"
 #include "harness/op/fit.h"
 
-/* In what the capacity counts. */
+/* Returns the unit in which the capacity counts. */
 uint64_t draw_unit_bytes(const struct setup *setup);
 uint64_t draw_capacity_units(const struct setup *setup);
 
@@ -32,7 +32,7 @@ enum op_kind draw_kind(struct random *random);
 
 /* Up to bound, the small ones likelier; bound >= 1. */
 size_t draw_count(struct random *random, size_t bound);
-/* Where ops may go in: 0..count. */
+/* Draws a place at which ops may go in: 0..count. */
 size_t draw_place(const struct editing *editing);
 /* A run of ops of a list, the short ones likelier.  False: the list is empty. */
 struct part {
@@ -45,7 +45,7 @@ bool draw_op_where(const struct editing *editing, size_t before,
 bool draw_is_request(const struct op *op);  /* can be out of memory: alloc, output, load, donate */
 bool draw_makes_block(const struct op *op); /* a buffer or an output */
 
-/* What the op names, it names from now on by place among what is alive or pending. */
+/* Makes the op name its block or event by place among what is alive or pending. */
 void op_loosen(struct op *op);
 
 /* Appends an op without references to editing->block and returns it, until the next one is

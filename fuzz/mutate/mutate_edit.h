@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an edit works on. */
+/* The input that an edit works on. */
 struct editing {
     struct input *input;
     const struct input *other; /* to take ops from; NULL: there is none */
@@ -44,7 +44,7 @@ extern const struct edit
 extern const struct edit mesh_edits[];  /* mutate_mesh.c: the hosts' time and groups */
 extern const struct edit setup_edits[]; /* mutate_setup.c: the header, lanes and the schedule */
 
-/* All of them; ends with NULL. */
+/* Every edit; ends with NULL. */
 extern const struct edit *const edit_tables[];
 /* NULL: there is none of that name. */
 const struct edit *edit_find(const char *name);

@@ -28,8 +28,8 @@ static bool fill_heap(struct editing *editing)
     return block_insert(editing, draw_place(editing));
 }
 
-/* How the teeth of a comb go: most simply they are freed; or each behind an event of its own, or
- * they stay and the others are freed around them, held. */
+/* Draws how the teeth of a comb go: most simply they are freed; or each behind an event of its own,
+ * or they stay and the others are freed around them, held. */
 static enum op_kind draw_tooth(struct random *random)
 {
     static const uint8_t kinds[] = {OP_FREE, OP_FREE, OP_FREE, OP_FREE_AFTER, OP_HOLD, OP_USE};

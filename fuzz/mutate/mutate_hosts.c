@@ -10,8 +10,8 @@ enum { HOSTS_FEW = 2, HOSTS_MANY = 4, FACTOR_LOG10_MAX = 3 };
 
 /* --- the same on all hosts --- */
 
-/* What becomes of an op of the list: it goes, stays, or stands there once for each of the hosts
- * from now on. */
+/* The fate of an op of the list: it goes, stays, or stands there once for each of the hosts from
+ * now on. */
 struct fate {
     uint32_t at;   /* its number, or that of the first of its copies */
     uint8_t first; /* of sharing.hosts: whose copy that is; the others follow in a circle */
@@ -31,7 +31,7 @@ struct sharing {
     struct fate *fates; /* of each op of the list */
 };
 
-/* Which of the hosts that share it is; host_count: none. */
+/* Returns which of the sharing hosts it is; host_count: none. */
 static uint32_t find_sharer(const struct sharing *sharing, uint32_t host)
 {
     uint32_t i = 0;
@@ -50,7 +50,7 @@ static uint32_t find_number_on_host(const struct sharing *sharing, uint32_t old,
                            : 0);
 }
 
-/* What the op names, as the copy for a host names it.  False: that host has no such thing. */
+/* Renames what the op names to that of the host's copy.  False: that host has no such thing. */
 static bool rename_reference(const struct sharing *sharing, const struct op_list *ops,
                              uint32_t host, uint32_t *reference)
 {
@@ -181,7 +181,7 @@ static uint32_t draw_host_count(const struct editing *editing)
     return before > drawn ? before : drawn;
 }
 
-/* All hosts, or half of the time, where there are more than two, those of a group. */
+/* Chooses all hosts or, half of the time where there are more than two, those of a group. */
 static void choose_hosts(const struct editing *editing, struct sharing *sharing)
 {
     uint64_t members = UINT64_MAX;
@@ -210,9 +210,9 @@ static void change_setup(const struct editing *editing, const struct sharing *sh
     }
 }
 
-/* What one host does in a run of ops all hosts do, or all of a group, one after the other, and now
- * one and then another is the first: its requests are requests of all of them as one, which must
- * get the same answer. */
+/* Lets all hosts, or all of a group, do what one host does in a run of ops, one after the other,
+ * and now one and then another is the first.  Its requests then are requests of all of them as one,
+ * which must get the same answer. */
 static bool share_ops(struct editing *editing)
 {
     struct input *input = editing->input;
@@ -248,8 +248,8 @@ static uint64_t multiply_delay(uint64_t delay_ns, uint64_t factor)
     return delay_ns < LATEST_NS / factor ? delay_ns * factor : LATEST_NS;
 }
 
-/* From some op on the work of one host takes ten times as long, or a thousandth: what is done there
- * when the others ask is not what is done with them. */
+/* Makes the work of one host take ten times as long from some op on, or a thousandth: what is done
+ * there when the others ask is not what is done with them. */
 static bool skew_host(struct editing *editing)
 {
     struct op_list *ops = &editing->input->ops;

@@ -24,8 +24,8 @@ static bool has_reference_to_part(const struct op *op, const struct part *part)
             (op->event != OP_NONE && op->event - part->first < part->count));
 }
 
-/* What named a deleted op acts on another one: an op that is skipped would only make the list
- * longer. */
+/* Deletes ops.  An op that named a deleted one acts on another one: an op that is skipped would
+ * only make the list longer. */
 static bool delete_ops(struct editing *editing)
 {
     struct op_list *ops = &editing->input->ops;

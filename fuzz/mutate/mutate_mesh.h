@@ -1,4 +1,4 @@
-/* What edits draw of hosts that have a time and groups of their own. */
+/* Edits draw these of hosts that have a time and groups of their own. */
 #ifndef FUZZ_MUTATE_MUTATE_MESH_H
 #define FUZZ_MUTATE_MUTATE_MESH_H
 
@@ -12,7 +12,7 @@ bool mesh_draw_time(const struct editing *editing);
 uint64_t mesh_draw_members(struct random *random, uint32_t host_count, uint32_t with);
 /* A small number, so that edits meet in few groups. */
 uint16_t mesh_draw_number(struct random *random);
-/* In place of a group that had the number. */
+/* Declares a group in place of one that had the number. */
 void mesh_declare(struct input *input, uint16_t number, uint64_t members);
 
 #endif

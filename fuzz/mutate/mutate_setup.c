@@ -41,7 +41,7 @@ static bool change_message(struct editing *editing)
     return change_flag(editing, "message_code");
 }
 
-/* With less that helps, what is left must do more. */
+/* Changes a mitigation: with less that helps, what is left must do more. */
 static bool change_mitigations(struct editing *editing)
 {
     return change_flag(editing, random_chance(editing->random, 1, 2) ? "drains" : "evicts");

@@ -6,13 +6,13 @@ enum { SWARM_OPS_MIN = 8, SWARM_OPS_MAX = 120, FIT_ONE_IN = 12 };
 /* One swarm in so many asks for edges of what a size can be, and in it one request in so many. */
 enum { EDGE_SWARM_ONE_IN = 8, EDGE_ONE_IN = 8 };
 
-/* How full the device would be if every request were granted and every free took the mean block:
- * what steers a swarm towards a full device without a target that could say. */
+/* Estimates how full the device would be if every request were granted and every free took the mean
+ * block: it steers a swarm towards a full device without a target that could say. */
 struct tally {
     uint64_t in_use_bytes, block_count;
 };
 
-/* What all ops of one swarm have in common. */
+/* The properties that all ops of one swarm share. */
 struct swarm {
     struct generate generate;
     bool has_edge_sizes; /* of what a size can be */

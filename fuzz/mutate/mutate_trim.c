@@ -38,7 +38,7 @@ void trim_begin(struct trim *trim, const struct input *input)
 
 /* --- lists --- */
 
-/* Where the last chunk has been tried, chunks of half the size are next; behind single ops,
+/* Goes on to chunks of half the size once the last chunk has been tried; behind single ops come
  * numbers. */
 static void settle_chunk(struct trim *trim)
 {

@@ -30,8 +30,8 @@ void trim_begin(struct trim *trim, const struct input *input);
 /* The next input to try, valid until the next call; NULL: there is none, or TRIM_STEPS_MAX were
  * tried.  O(ops). */
 const struct input *trim_next(struct trim *trim);
-/* Whether that one was as good: then it is the best, and the steps go on from it.  Once after each
- * trim_next(). */
+/* Tells the trim whether that one was as good: then it is the best, and the steps go on from it.
+ * Once after each trim_next(). */
 void trim_tell(struct trim *trim, bool is_as_good);
 
 #endif

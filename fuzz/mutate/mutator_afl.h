@@ -1,4 +1,4 @@
-/* What AFL++ calls in a module that AFL_CUSTOM_MUTATOR_LIBRARY names, under the names of its
+/* AFL++ calls these in a module that AFL_CUSTOM_MUTATOR_LIBRARY names, under the names of its
  * docs/custom_mutators.md. state is what afl_custom_init() returned; what is given out in *out
  * stays the module's until the next call. */
 #ifndef FUZZ_MUTATE_MUTATOR_AFL_H

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What the calls share; libFuzzer makes them one after the other. */
+/* The state that the calls share; libFuzzer makes them one after the other. */
 struct scratch {
     struct mutator *mutator;
     struct input one, other, out;
@@ -22,7 +22,7 @@ static struct scratch *scratch_open(void)
     return &scratch;
 }
 
-/* Where there is not even room for a header, its front counts: what is missing is zero. */
+/* Leaves room for a header at least; where there is less, its front counts and the rest is zero. */
 static size_t choose_length(size_t length_max)
 {
     return length_max < INPUT_HEADER_BYTES ? INPUT_HEADER_BYTES : length_max;

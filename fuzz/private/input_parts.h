@@ -20,19 +20,19 @@ static inline void write_number(uint8_t *bytes, unsigned count, uint64_t number)
     }
 }
 
-/* What capacities and sizes count in. */
+/* Returns the unit in which capacities and sizes count. */
 static inline uint64_t unit_bytes(const struct setup *setup)
 {
     return setup->granule_bytes == 0 ? INPUT_GRANULE_BYTES : setup->granule_bytes;
 }
 
-/* What an input says of its hosts: the last bytes of its header, and records behind it. */
+/* An input describes its hosts in the last bytes of its header, and in records behind it. */
 enum { INPUT_HOSTS_BYTES = 5, INPUT_RECORD_COUNT_MAX = UINT8_MAX };
 struct host_bytes {
     uint8_t header[INPUT_HOSTS_BYTES];
     uint8_t records[INPUT_RECORD_COUNT_MAX][INPUT_RECORD_BYTES];
 };
-/* How many records follow a header that ends so. */
+/* Returns how many records follow a header that ends so. */
 unsigned hosts_record_count(const uint8_t header[INPUT_HOSTS_BYTES]);
 /* Groups, clocks and the bound of setup->host_count hosts; with lanes all have one time.  Decoding
  * reads as many records as the header says. */
@@ -43,8 +43,8 @@ void hosts_encode(const struct setup *setup, struct host_bytes *bytes);
 enum { INPUT_HOSTS_AT = INPUT_HEADER_BYTES - INPUT_HOSTS_BYTES };
 void header_decode(const uint8_t header[INPUT_HEADER_BYTES], struct input *input);
 void header_encode(const struct input *input, uint8_t header[INPUT_HEADER_BYTES]);
-/* What a header can say of a setup from elsewhere; the options that it cannot say are left out.
- * False: the capacity or the granule is not among it. */
+/* Takes from a setup what a header can say; the options that it cannot say are left out.  False:
+ * the capacity or the granule is not among it. */
 bool header_take_setup(const struct setup *from, struct setup *to);
 
 /* The op that begins at bytes, of which length (at least 1) are there; returns how many of them it

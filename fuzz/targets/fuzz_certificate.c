@@ -1,5 +1,5 @@
-/* Whether the checker of certificates stands any text, accepts ours, and accepts none that claims
- * what is not so.
+/* Checks that the checker of certificates stands any text, accepts ours, and accepts no false
+ * claim.
  *
  * An input whose first byte is even is a text behind that byte.  The others are a small
  * out-of-memory and a few edits: how many, four bytes each (fuzz/certificate_edit.h), then the
@@ -29,7 +29,7 @@ static const char name[] = "fuzz_certificate";
 static enum certificate_result check_text(const char *text, size_t length,
                                           char reason[CERTIFICATE_REASON_BYTES])
 {
-    /* What is not written stands out: it is not printable. */
+    /* An unwritten reason stands out: its bytes are not printable. */
     memset(reason, 1, CERTIFICATE_REASON_BYTES);
     const enum certificate_result result = certificate_check(text, length, reason);
     text_check_ascii(name, reason, CERTIFICATE_REASON_BYTES);

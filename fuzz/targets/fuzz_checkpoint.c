@@ -1,5 +1,5 @@
-/* Whether the two files of a campaign's folder, made by a stranger, are refused with a reason or do
- * no harm, whatever watch, merge, baseline and --resume do with them.
+/* Checks that the two files of a campaign's folder, made by a stranger, are refused with a reason
+ * or do no harm, whatever watch, merge, baseline and --resume do with them.
  *
  * An input is edits of a sound campaign, because its files are long and end in a checksum:
  *
@@ -83,7 +83,7 @@ static void make_finding(struct sound *sound, size_t i)
     (void)findings_add(&sound->at.findings, &finding);
 }
 
-/* Of that finding, one that waits to be shrunk. */
+/* Makes an entry for the finding, which waits to be shrunk. */
 static void make_entry(struct sound *sound, size_t i)
 {
     const struct finding *finding = &sound->at.findings.findings[i];
@@ -345,7 +345,7 @@ static void merge(const struct campaign_description *description, struct checkpo
     checkpoint_deinit(&whole);
 }
 
-/* As far as a campaign that goes on gets without a target. */
+/* Goes on with the campaign, as far as that is possible without a target. */
 static void go_on(const struct plan *plan, const struct campaign_description *description,
                   const struct checkpoint *at)
 {
@@ -385,7 +385,7 @@ static void print_baseline(const struct checkpoint *at)
     writing_deinit(&text);
 }
 
-/* What was accepted is written and read as the same. */
+/* Writes what was accepted, and requires that it is read as the same. */
 static void check_round_trip(const struct campaign_description *description,
                              const struct checkpoint *at)
 {

@@ -1,11 +1,11 @@
-/* Whether one list of ops, played on several allocators, gets answers that fit each other: on the
+/* Checks that one op list, played on several allocators, gets answers that fit each other: on the
  * allocator that is fuzzed with defrag=none, slide and repack, and on first_fit, which awaits,
  * moves and evicts nothing.
  *
  * The contract that the input names leads: relative references and fits are resolved in its run,
- * and the others play what it recorded.  Faults and what is for one client alone
- * (deal_is_for_one()) are taken out, because what they do depends on the device calls that an
- * allocator makes and on whether it sleeps or records.  What is implied, of any two of them:
+ * and the others play what it recorded.  Faults and ops for one client alone (deal_is_for_one())
+ * are taken out: their effects depend on the device calls that an allocator makes, and on whether
+ * it sleeps or records.  These rules hold for any two of them:
  *
  *  1. Each run alone keeps every rule.
  *  2. Each verdict on an out-of-memory is what trying everything says, where the state is small
@@ -40,7 +40,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order of what they promise, the least first. */
+/* The variants stand in the order of what they promise, the least first. */
 enum { VARIANT_COUNT = 4, LEADER_DEFAULT = 3 };
 /* Each op is run four times.  Hosts know nothing of each other: more of them only cost time. */
 enum { OPS_MAX = 2048, HOSTS_MAX = 4 };
@@ -189,8 +189,8 @@ static void check_op(const struct pair *pair, size_t i)
     }
 }
 
-/* Whether the op leaves the same live and dying blocks on both sides when they had the same before.
- */
+/* True if the op leaves the same live and dying blocks on both sides when they had the same
+ * before. */
 static bool is_kept_together(const struct variant_note *left, const struct variant_note *right)
 {
     return left->is_skipped == right->is_skipped && left->result == right->result &&

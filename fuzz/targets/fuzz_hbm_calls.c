@@ -1,6 +1,6 @@
-/* Whether libhbm, called by its own interface, stands any calls and keeps its invariants, and
- * whether any text is a shape or a refusal.  An input whose first byte is odd is such a text,
- * behind that byte; the others are calls. */
+/* Checks that libhbm, called by its own interface, stands any calls and keeps its invariants, and
+ * that any text is a shape or a refusal.  An input whose first byte is odd is such a text, behind
+ * that byte; the others are calls. */
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"
 #include "fuzz/hbm_calls/calls.h"

@@ -1,4 +1,4 @@
-/* Whether the checker of certificates stands any list and any log.
+/* Checks that the checker of certificates stands any list and any log.
  *
  * An input is a list, and behind a byte 1 a log, and behind another one a certificate. */
 #include "checker/certificate_check.h"
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     struct certificate_text list, log;
     const bool has_log = cut_text(&left, &list);
     (void)cut_text(&left, &log);
-    /* What is not written stands out: it is not printable. */
+    /* An unwritten reason stands out: its bytes are not printable. */
     memset(reason, SEPARATOR, sizeof reason);
     struct certificate_history *history = certificate_history_read(&list, has_log ? &log : NULL,
                                                                    reason);

@@ -1,5 +1,5 @@
-/* Whether any text is read as a log, twice the same, with events whose lines are in it and whose
- * words a terminal can show, and whether the lines for importers are the file's
+/* Checks that any text is read as a log, twice the same, with events whose lines are in it and
+ * whose words a terminal can show, and that the lines for importers are the file's
  * (formats/log/log_story.h). */
 #include "formats/log/log_story.h"
 #include "fuzz/engine.h"

@@ -1,5 +1,5 @@
-/* Whether .ops text is read as it is written: any bytes are refused with a place and a reason, or
- * are a list that is the same when it is printed and read again. */
+/* Checks that .ops text is read as it is written: any bytes are refused with a place and a reason,
+ * or are a list that is the same when it is printed and read again. */
 #include "fuzz/engine.h"
 #include "fuzz/text_check.h"
 #include "harness/op/ops_file.h"

@@ -1,13 +1,13 @@
-/* Whether the judges of out-of-memories agree on any small state: the oracle, trying everything,
- * and the checker of certificates; and whether the oracle's verdicts are those of one promise.
+/* Checks that the judges of out-of-memories agree on any small state: the oracle, trying
+ * everything, and the checker; and that the oracle's verdicts are those of one promise.
  *
  *  1. Where the state is small enough to try everything, and the oracle's budget lasts, both say
  * the same.
  *  2. The oracle says the same when it is asked for its proof (harness/oracle/oracle.h).
  *  3. The checker accepts each certificate.
- *  4. Who may not move blocks reaches no state that who may move them does not: what is justified
- * under repack is justified under slide, and that under none.  This holds where states are too
- * large to try everything. */
+ *  4. An allocator that may not move blocks reaches no state that one that may does not: what is
+ * justified under repack is justified under slide, and that under none.  This holds where states
+ * are too large to try everything. */
 #include "checker/certificate_check.h"
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"

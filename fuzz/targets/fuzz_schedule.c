@@ -1,5 +1,5 @@
-/* Whether some interleaving of the calls of several clients makes the allocator break a promise:
- * ops, and bytes that choose who goes on. */
+/* Looks for an interleaving of the calls of several clients that makes the allocator break a
+ * promise.  An input is ops, and bytes that choose who goes on. */
 #include "fuzz/engine.h"
 #include "fuzz/feedback.h"
 #include "fuzz/finding.h"

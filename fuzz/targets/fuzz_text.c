@@ -1,6 +1,6 @@
-/* Whether any file, packed or not, is refused with a reason or becomes a text: the file's own bytes
- * where it is neither packed nor UTF-16, the same characters where it is UTF-16, the same text at
- * each reading, and not a byte more than is allowed (formats/common/text.h). */
+/* Checks that any file, packed or not, is refused with a reason or becomes a text: the file's own
+ * bytes where it is neither packed nor UTF-16, the same characters where it is UTF-16, the same
+ * text at each reading, and not a byte more than is allowed (formats/common/text.h). */
 #include "formats/common/text.h"
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"
@@ -79,7 +79,7 @@ static uint32_t join_units(uint32_t unit, uint32_t next, bool *is_pair)
     return unit >> 11 == 0xD800 >> 11 ? 0xFFFD : unit;
 }
 
-/* Whether the text has each character of the file, and no more. */
+/* True if the text has each character of the file, and no more. */
 static bool has_characters_of(const struct text *text, const uint8_t *bytes, size_t length)
 {
     enum { MARK = 0xFEFF, HIGH = 0xD800 };

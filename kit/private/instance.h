@@ -4,7 +4,7 @@
 
 #include "kit/private/blocks.h"
 
-/* What stands before each piece of kit_records. */
+/* This header stands before each piece of kit_records. */
 struct kit_record {
     struct kit_record *next;
     size_t bytes; /* with this */

@@ -32,7 +32,7 @@ void op_queue_clear(struct op_queue *queue);
  * dropped and the name is OP_NONE. */
 uint32_t op_queue_add(struct op_queue *queue, struct op op);
 
-/* The same of an op of that host. */
+/* Does the same for an op of that host. */
 uint32_t op_queue_add_on(struct op_queue *queue, uint8_t host, struct op op);
 
 /* Hands out the next entry that can act.  False: none is left. */

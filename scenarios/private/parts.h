@@ -1,4 +1,4 @@
-/* What every scenario is made of: a device drawn anew, sizes as parts of it, one line per op, and
+/* Every scenario is made of these: a device drawn anew, sizes as parts of it, one line per op, and
  * the way back to an empty device. */
 #ifndef SCENARIOS_PRIVATE_PARTS_H
 #define SCENARIOS_PRIVATE_PARTS_H
@@ -14,7 +14,7 @@
  * The device and the allocator's settings are drawn anew for each trial: a fault that needs one
  * capacity, granule, contract or order is found only by runs that have it. */
 
-/* What a scenario needs of its device; zero-initialise, then set. */
+/* The needs that a scenario has of its device; zero-initialise, then set. */
 struct device_options {
     const char *chip;             /* whose capacity is one of those drawn; never NULL */
     uint64_t granules_min;        /* of the capacity, when it is free; 0 = 1 */
@@ -52,7 +52,7 @@ static inline uint64_t capacity_part(const struct model *model, uint64_t capacit
     return whole_granules(model, bytes);
 }
 
-/* The same of the device. */
+/* Returns the same of the device. */
 static inline uint64_t device_part(const struct model *model, uint64_t numerator,
                                    uint64_t denominator)
 {
@@ -71,7 +71,7 @@ static inline bool repacks(const struct model *model)
 /* --- ops: op_make with the fields of that kind filled in; the host is set by whoever emits it ---
  */
 
-/* Whether op number `ref` made something that the client can still name; false for OP_NONE. */
+/* Returns true when op `ref` made what the client can still name; false for OP_NONE. */
 static inline bool has_made(const struct model *model, uint32_t ref)
 {
     return ref != OP_NONE && model_find(model, ref) != NULL;
@@ -144,7 +144,7 @@ static inline struct op build_advance(uint64_t delay_ns)
  * error.  The next op on the way: releases, frees, unloads, and in the end lets pending events
  * complete. False: nothing is left that a client can name.  keep_programs: loaded programs stay. */
 bool clear_next(const struct scenario_view *view, uint8_t host, bool keep_programs, struct op *op);
-/* The same of all hosts, one after the other; no program stays. */
+/* Does the same for all hosts, one after the other; no program stays. */
 bool clear_hosts_next(const struct scenario_view *view, struct op *op);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a training job is like, before it starts: its options as numbers, its mesh of hosts, and the
+/* Describes a training job before it starts: its options as numbers, its mesh of hosts, and the
  * sizes that follow from both.  See scenarios/training.c. */
 #ifndef SCENARIOS_PRIVATE_TRAINING_JOB_H
 #define SCENARIOS_PRIVATE_TRAINING_JOB_H
@@ -42,7 +42,7 @@ struct training_job {
 };
 
 extern const struct scenario_option training_options[];
-/* As in struct scenario. */
+/* Refuses a setup as in struct scenario. */
 const char *training_refuses(const struct setup *setup);
 
 /* Reads the options of the setup, or draws what they leave open where it does not say until when;
@@ -52,9 +52,9 @@ void training_job_begin(struct training_job *job, const struct scenario *scenari
 /* The sizes, once the device is known. */
 void training_job_size(struct training_job *job, const struct model *model);
 
-/* Of the step: tokens in a sequence, as its shape has them. */
+/* Returns the tokens in a sequence of the step, as its shape has them. */
 uint32_t training_sequence(const struct training_job *job, uint32_t step);
-/* Which shape: 0..shapes - 1. */
+/* Returns the step's shape: 0..shapes - 1. */
 uint32_t training_shape(const struct training_job *job, uint32_t step);
 
 /* The group of the host on that axis, data or tensor, which has more than one host; and its
@@ -62,7 +62,7 @@ uint32_t training_shape(const struct training_job *job, uint32_t step);
 uint16_t training_group(const struct training_job *job, enum training_axis axis, uint32_t host);
 uint64_t training_members(const struct training_job *job, enum training_axis axis, uint32_t host);
 
-/* Whether the stage of the host is followed by one, which is host + 1, or follows one. */
+/* Return true when the host's stage is followed by one, which is host + 1, or follows one. */
 bool training_has_next(const struct training_job *job, uint32_t host);
 bool training_has_previous(const struct training_job *job, uint32_t host);
 /* The pair of that host and the next one. */

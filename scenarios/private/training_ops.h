@@ -1,4 +1,4 @@
-/* What one host of a training job does, phase by phase.  See scenarios/training.c. */
+/* Queues the ops of one host of a training job, phase by phase.  See scenarios/training.c. */
 #ifndef SCENARIOS_PRIVATE_TRAINING_OPS_H
 #define SCENARIOS_PRIVATE_TRAINING_OPS_H
 
@@ -27,7 +27,7 @@ enum training_tag {
 };
 extern const char *const training_tag_names[TRAINING_TAG_COUNT];
 
-/* What a host can name: the op that made it. */
+/* The things that a host can name: each by the op that made it. */
 enum training_slot {
     SLOT_PARAMETERS = 0,
     SLOT_OPTIMIZER,
@@ -106,8 +106,8 @@ void training_queue_phase(struct training *training, struct random *random,
                           const struct scenario_view *view);
 /* The axis of the collective of the phase, data or tensor; TRAINING_AXIS_COUNT: it has none. */
 enum training_axis training_phase_axis(const struct training *training);
-/* Whether the stages of a pipeline exchange something in the phase, and whether the host lacks a
- * neighbour so far. */
+/* Return true when the stages of a pipeline exchange something in the phase, and when the host
+ * lacks a neighbour so far. */
 bool training_phase_has_pairs(const struct training *training);
 bool training_lacks_neighbour(const struct training *training, uint32_t host);
 

@@ -1,8 +1,8 @@
-/* How blocks are freed, and what is awaited for them. */
+/* This file frees blocks and awaits the events that they wait for. */
 #include "targets/adapters/private/cuda_instance.h"
 
-/* Whether it has to be kept until some of its uses have ended: another stream works on it, or its
- * own cannot wait.  *last: the last event of its own stream, 0 = none. */
+/* True if the block must be kept until some of its uses have ended: another stream works on it, or
+ * its own cannot wait.  *last: the last event of its own stream, 0 = none. */
 static bool must_be_kept(const struct target_instance *instance, const struct cuda_block *block,
                          uint64_t *last)
 {

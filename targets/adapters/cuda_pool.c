@@ -8,7 +8,7 @@
  * the last wait, which then is for a later event. */
 enum { WAIT_COUNT_MAX = 400 };
 
-/* Whether it was done.  Nothing but a lack of memory is expected to fail. */
+/* Returns true when the call succeeded.  No failure but a lack of memory is expected. */
 static bool note(struct cuda_pool *pool, int error)
 {
     if (error != CUDA_OK && error != CUDA_OUT_OF_MEMORY) {

@@ -23,7 +23,7 @@ static size_t file_count;
 
 /* --- the library --- */
 
-/* Only in the library itself: dlsym looks in those that it needs, too. */
+/* Finds the call only in the library itself: dlsym also looks in those that it needs. */
 static bool find_call(void *handle, const char *name, void *place)
 {
     struct link_map *map = NULL;

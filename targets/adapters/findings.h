@@ -1,4 +1,4 @@
-/* What the library behind an adapter, and its driver, have on this machine. */
+/* Describes an adapter's library, and its driver, as found on this machine. */
 #ifndef TARGETS_ADAPTERS_FINDINGS_H
 #define TARGETS_ADAPTERS_FINDINGS_H
 
@@ -14,7 +14,7 @@ struct adapter_device {
     uint64_t memory_bytes; /* 0 = the driver does not say */
     bool is_software;      /* the processor plays it */
 };
-/* What the library of an adapter has here; without pointers. */
+/* The properties of an adapter's library on this machine; without pointers. */
 struct adapter_findings {
     bool is_usable;
     char reason[ADAPTER_REASON_BYTES];     /* why it is not; one line */

@@ -10,7 +10,7 @@
 
 enum { FLAG_TCACHE_NONE = 0x100, FLAG_ARENA_SHIFT = 20 };
 
-/* Of the arena itself, without a cache of the thread in front of it. */
+/* Returns the flags of the arena itself, without a cache of the thread in front of it. */
 static int arena_flags(unsigned arena)
 {
     return (int)((arena + 1) << FLAG_ARENA_SHIFT) | FLAG_TCACHE_NONE;
@@ -53,8 +53,8 @@ enum { SMALL_BYTES_MAX = 14336, PAGE_BYTES = 4096 };
 /* Pages are of one size class each, so that a smaller region is full at once. */
 #define CAPACITY_BYTES_MIN (UINT64_C(2) << 20)
 
-/* What is free waits for a clock unless it decays at once: addresses would differ from run to run.
- */
+/* Freed memory waits for a clock unless it decays at once: addresses would differ from run to
+ * run. */
 const struct library library_jemalloc = {
     .file = "libjemalloc.so.2",
     .package = "libjemalloc2",
@@ -232,7 +232,7 @@ const struct kit_allocator allocator_jemalloc = {
     .block_bytes = find_block_bytes,
 };
 
-/* The same arena: hooks over one region, which jemalloc first takes whole. */
+/* A program uses the same arena: hooks over one region, which jemalloc first takes whole. */
 static const struct target_api api = {
     .language = "c",
     .build = "cc -g @source -l:libjemalloc.so.2 -o @program",

@@ -13,7 +13,7 @@
 
 /* Sizes of blocks are multiples of it, and within a region so are their distances. */
 enum { UNIT_BYTES = 256 };
-/* Where a region begins is malloc's choice, at a multiple of it. */
+/* The C library's malloc chooses where a region begins, at a multiple of this. */
 enum { REGION_ALIGN_BYTES = 64 };
 
 /* The library keeps only the low 32 bits of the size of the first region. */
@@ -106,7 +106,7 @@ static void fill_calls(const ort_function *table)
     }
 }
 
-/* What a call answered; NULL: it went well.  Valid until the next one that failed. */
+/* Returns a call's error message; NULL: it went well.  Valid until the next one that failed. */
 static const char *explain(struct ort_status *status)
 {
     static char text[LIBRARY_REASON_BYTES];

@@ -22,9 +22,9 @@ struct defrag_result {
 /* A header stands before each block.  A block of more than a few pages is alone in whole chunks;
  * smaller ones share chunks with others of their class. */
 enum { HEADER_BYTES = 16, CHUNK_BYTES = 256 << 10, SMALLEST_BYTES = 128 };
-/* Where the first chunk begins, in version 6 of the layout: behind the records of the pool. */
+/* The first chunk begins here in version 6 of the layout, behind the records of the pool. */
 #define CHUNKS_OFFSET UINT64_C(0x382400)
-/* In whole pages, as the pool is. */
+/* The record is whole pages, as the pool is. */
 #define RECORD_BYTES UINT64_C(0x383000)
 #define CAPACITY_BYTES_MIN (UINT64_C(8) << 20)
 #define CAPACITY_BYTES_MAX (UINT64_C(1) << 30)
@@ -60,7 +60,7 @@ static const char *load_once(void)
 
 /* --- an instance --- */
 
-/* Of a block that may move; its address is the place that the kit knows. */
+/* The record of a block that may move; its address is the place that the kit knows. */
 struct cell {
     struct oid oid;
     struct cell *next, **link; /* *link points here */
@@ -75,7 +75,7 @@ struct pmemobj {
     bool moves;
 };
 
-/* In memory that only its descriptor names, so nothing is left when the process is killed. */
+/* Creates the pool in memory that only its descriptor names: a killed process leaves nothing. */
 static void *create_pool(uint64_t bytes)
 {
     char path[64];
@@ -285,7 +285,7 @@ const struct kit_allocator allocator_pmemobj = {
     .write = write_block,
 };
 
-/* Nothing of it moves. */
+/* The program's blocks do not move. */
 static const struct target_api api = {
     .language = "c",
     .build = "cc -std=gnu17 @source -o @program -lpmemobj",

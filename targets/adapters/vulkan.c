@@ -21,8 +21,8 @@ struct vulkan {
     struct kit_host *host;
 };
 
-/* As many blocks of a granule as there may be fill the capacity, so the device never refuses
- * because of their number. */
+/* Returns a granule so large that the most blocks that there may be fill the capacity.  The device
+ * therefore never refuses because of their number. */
 static uint64_t choose_granule(const struct vulkan_device *device, uint64_t capacity_bytes)
 {
     uint64_t granule = GRANULE_BYTES;
@@ -59,7 +59,7 @@ static const char *open_vulkan(void *state, const struct kit_setup *setup)
     return NULL;
 }
 
-/* Its address is the place of the block. */
+/* The address of the block's record is the place of the block. */
 static uint64_t allocate_block(void *state, uint64_t size_bytes, uint64_t align_bytes)
 {
     struct vulkan *const vulkan = state;

@@ -7,9 +7,9 @@
 
 enum { STRUCTURE_ALLOCATE = 5 };
 
-/* What malloc of the C library may take with a block: its header, the alignment, whole pages. */
+/* The C library's malloc may take this much with a block: header, alignment, whole pages. */
 #define BLOCK_EXTRA_BYTES (UINT64_C(16) << 10)
-/* What it may take once: a step of its heap, for records of the driver. */
+/* It may take this much once: a step of its heap, for records of the driver. */
 #define HEAP_STEP_BYTES (UINT64_C(4) << 20)
 
 /* From this size on malloc maps what its heap has no room for.  The heap itself is shared with the
@@ -34,7 +34,7 @@ static uint64_t count_mapped(uint64_t *all_bytes)
     return *all_bytes - (uint64_t)(heap_end - heap_start);
 }
 
-/* What the driver may still take. */
+/* Returns how many bytes the driver may still take. */
 static uint64_t count_left(const struct vulkan_memory *memory)
 {
     const int64_t left = (int64_t)(memory->limit_bytes + HEAP_STEP_BYTES +

@@ -16,7 +16,7 @@
 #define CACHE_SIZE_BYTES_MAX (UINT64_C(1) << 60) /* of a request; larger ones find no memory */
 enum { CACHE_DIVISIONS_COUNT = 16 };
 
-/* Which of two free blocks of one size and stream is taken. */
+/* The rule that takes one of two free blocks of one size and stream. */
 enum cache_ties {
     CACHE_TIES_ADDRESS = 0, /* the lower address: PyTorch before May 2026 */
     CACHE_TIES_COUNTER      /* the older segment, then the lower address */
@@ -52,7 +52,7 @@ struct cache_range {
     uint64_t address, size_bytes;
 };
 
-/* What happened, in the names and the order of PyTorch's trace. */
+/* The events of PyTorch's trace, with its names and in its order. */
 enum cache_event_kind {
     CACHE_SEGMENT_ALLOC,
     CACHE_SEGMENT_FREE,
@@ -69,9 +69,9 @@ struct cache_event {
     uint64_t stream;
 };
 
-/* What is below the cache, and who listens.  It outlives the cache; calls get the context first. No
- * call may call the cache, but for complete_done and complete_all, which may call cache_complete.
- */
+/* The memory below the cache, and those who listen.  It outlives the cache; calls get the context
+ * first.  No call may call the cache, but for complete_done and complete_all, which may call
+ * cache_complete. */
 struct cache_upstream {
     void *context;
     /* cudaMalloc: sets *segment.  It may have fewer bytes than asked, which the device of the
@@ -80,8 +80,8 @@ struct cache_upstream {
     bool (*segment_take)(void *context, uint64_t bytes, uint64_t needed_bytes,
                          struct cache_range *segment);
     void (*segment_give)(void *context, struct cache_range segment);
-    /* Of expandable segments alone.  A range of bytes without memory behind it; false: none is
-     * left. */
+    /* Only expandable segments have these.  Takes a range of bytes without memory behind it; false:
+     * none is left. */
     bool (*range_take)(void *context, uint64_t bytes, struct cache_range *range);
     void (*range_give)(void *context, struct cache_range range);
     /* Backs all of the part, or returns false and backs none. */
@@ -128,7 +128,7 @@ enum cache_result cache_malloc(struct cache *cache, uint64_t bytes, uint64_t str
 bool cache_free(struct cache *cache, uint64_t address, bool is_pending);
 /* false: no pending block begins there. */
 bool cache_complete(struct cache *cache, uint64_t address);
-/* What the live or pending block there takes; 0: there is none. */
+/* Returns the bytes that the live or pending block there takes; 0: there is none. */
 uint64_t cache_block_bytes(const struct cache *cache, uint64_t address);
 /* empty_cache: waits for queued frees and releases every segment, or part of an expandable one,
  * that holds no block. */
@@ -166,8 +166,8 @@ struct cache_totals cache_totals(const struct cache *cache);
 /* The largest free block of the stream in either pool.  O(log blocks). */
 uint64_t cache_largest_free(const struct cache *cache, uint64_t stream);
 
-/* Whether segments, blocks and the sets of free ones agree with each other.  O(blocks log blocks).
- */
+/* Returns true when segments, blocks and the sets of free ones agree with each other.  O(blocks log
+ * blocks). */
 bool cache_invariants_hold(const struct cache *cache);
 
 #endif

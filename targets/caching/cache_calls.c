@@ -70,7 +70,7 @@ static bool is_on_stream(const struct cache_block *block, uint64_t stream)
     return block != NULL && block->stream == stream;
 }
 
-/* Of expandable blocks that fit, a hole comes before the tail, which can still grow. */
+/* Prefers a hole to the tail among the expandable blocks that fit: the tail can still grow. */
 static struct cache_block *choose_expandable(const struct cache *cache, const struct wanted *wanted,
                                              struct cache_block *block)
 {

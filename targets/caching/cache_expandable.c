@@ -13,7 +13,7 @@ static uint64_t round_up(uint64_t bytes, uint64_t step_bytes)
     return (bytes + step_bytes - 1) / step_bytes * step_bytes;
 }
 
-/* Whether the free and unmapped blocks from this one on hold so many bytes. */
+/* True if the free and unmapped blocks from this one on hold so many bytes. */
 static bool has_room(const struct cache_block *block, uint64_t size_bytes)
 {
     uint64_t room_bytes = 0;

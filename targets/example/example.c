@@ -65,7 +65,7 @@ static void example_close(struct target_instance *instance)
     device.host_free(device.context, instance, sizeof *instance);
 }
 
-/* Where the hole before block `index` ends; the last hole ends with the device. */
+/* Returns where the hole before block `index` ends; the last hole ends with the device. */
 static uint64_t hole_end(const struct target_instance *instance, size_t index)
 {
     return index < instance->count ? instance->blocks[index].address : instance->stats.bytes_limit;

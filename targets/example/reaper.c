@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-/* How long an allocation waits before it looks whether the reaper has done something.  Nothing
+/* An allocation waits this long before it looks whether the reaper has done something.  Nothing
  * relies on it. */
 enum { LOOK_AFTER_S = 1 };
 enum { ALIGN_BYTES_MAX = 1 << 21 };
@@ -55,7 +55,7 @@ struct target_instance {
 
 /* --- blocks: all of it wants the lock --- */
 
-/* Whoever waits for the reaper looks again. */
+/* Wakes everyone who waits for the reaper, to look again. */
 static void note_change(struct target_instance *instance)
 {
     instance->change_count++;
@@ -322,7 +322,7 @@ static void count_size(struct target_stats *stats, uint64_t size)
     stats->largest_alloc_size = size > stats->largest_alloc_size ? size : stats->largest_alloc_size;
 }
 
-/* With the lock, which it gives up while it waits.  NO_MEMORY: at this moment no hole fits and no
+/* Needs the lock, and gives it up while it waits.  NO_MEMORY: at this moment no hole fits and no
  * queued free can complete.  FAILED: the device refused a wait that was begun since. */
 static enum target_result make_room(struct target_instance *instance, const struct block *like,
                                     uint64_t align, struct block ***link, uint64_t *address)

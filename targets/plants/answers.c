@@ -6,7 +6,7 @@ static uint64_t find_align(const struct plant *plant, const struct target_reques
     return request->align_bytes > granule ? request->align_bytes : granule;
 }
 
-/* Whether a block that may be used now begins at address. */
+/* True if a block that may be used now begins at address. */
 static bool has_live_block_at(struct plant *plant, uint64_t address)
 {
     struct target_block at = {0};

@@ -1,4 +1,4 @@
-/* What the harness calls: libhbm's own answers, or what the defect makes of them. */
+/* The harness calls these: they return libhbm's own answers, or what the defect makes of them. */
 #include "targets/plants/private/wrapper.h"
 
 #include "harness/base/check.h"
@@ -142,7 +142,7 @@ static enum target_result plant_call_alloc(struct target_instance *instance,
     return end_call(plant, result);
 }
 
-/* Where the block was and which events it waits for, as far as the wrapper knows. */
+/* Notes where the block was and which events it waits for, as far as the wrapper knows. */
 static void note_free(struct plant *plant, uint64_t handle, uint64_t event)
 {
     const struct plant_block *block = plant_find(plant, handle);
@@ -241,8 +241,8 @@ static enum target_result plant_call_load(struct target_instance *instance,
     return end_call(plant, result);
 }
 
-/* What the wrapper evicted comes back first; when it cannot be executed after all, it was never
- * back. */
+/* Reloads a program that the wrapper evicted.  If it then cannot be executed, it counts as never
+ * reloaded. */
 static enum target_result execute_loaded(struct plant *plant, struct plant_block *program,
                                          uint64_t event, struct target_block *image)
 {

@@ -7,7 +7,7 @@
 
 enum { CLASSES_PER_DOUBLING = 8, FREES_PER_LOSS = 50 };
 
-/* From one class to the next, around this many granules. */
+/* Returns the step from one class to the next, around this many granules. */
 static uint64_t find_class_step(uint64_t granules)
 {
     uint64_t step = 1;
@@ -31,7 +31,7 @@ static uint64_t find_class_above(uint64_t granules)
     return (granules + step - 1) / step * step;
 }
 
-/* Whether the request fits at once, wherever it is put. */
+/* True if the request fits at once, wherever it is put. */
 static bool fits_at_once(const struct plant *plant, const struct target_request *request,
                          const struct target_stats *stats)
 {

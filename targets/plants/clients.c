@@ -30,7 +30,7 @@ static enum target_result alloc_for_last(struct plant *plant, const struct targe
 
 /* --- who is aborted --- */
 
-/* What was lost is no part of the largest hole. */
+/* True if the request fits in the largest hole, but no longer without the bytes that were lost. */
 static bool is_lost(struct plant *plant, const struct target_request *request)
 {
     struct target_stats stats;

@@ -45,7 +45,7 @@ static const struct planted *find_defect(const struct plant_defect *defect)
     return &planted[i];
 }
 
-/* What follows the first name; NULL: nothing. */
+/* Returns the list after its first name; NULL: nothing follows. */
 static const char *find_rest(const char *list)
 {
     const char *comma = strchr(list, ',');

@@ -12,7 +12,7 @@ static void declare_calls(struct plant *plant, struct target_contract *contract)
     contract->cost.calls = TARGET_GROWTH_LOGARITHMIC;
 }
 
-/* To find what was used longest ago it reads the clock anew for the age of each block. */
+/* Reads the clock anew for the age of each block, to find what was used longest ago. */
 static enum target_result alloc_by_age(struct plant *plant, const struct target_request *request,
                                        struct target_block *block)
 {
@@ -67,7 +67,7 @@ static enum target_result free_after_walk(struct plant *plant, uint64_t handle, 
 
 enum { SPIN_PERIOD = 16, SPIN_LOOKS = 100, SPIN_LOOKS_DECLARED = 64, SPIN_PER_MILLE = 990 };
 
-/* What libhbm itself needs is no more than a few looks at each event, and moves. */
+/* Declares libhbm's own needs: no more than a few looks at each event, and moves. */
 static void declare_few_calls(struct plant *plant, struct target_contract *contract)
 {
     (void)plant;

@@ -33,7 +33,7 @@ static enum target_result alloc_aborting(struct plant *plant, const struct targe
     return result;
 }
 
-/* What cannot go on ends the process (absl's LOG(FATAL) in the middle of a library). */
+/* Ends the process when it cannot go on (absl's LOG(FATAL) in the middle of a library). */
 static enum target_result free_exiting(struct plant *plant, uint64_t handle, uint64_t event)
 {
     if (plant_is_pending(plant, event) && plant->dying_count >= 2) {

@@ -67,8 +67,8 @@ static const struct plant_dying *find_done(const struct plant *plant, uint64_t a
     return NULL;
 }
 
-/* What completes between two polls, while another event is awaited, is counted by the wait and by
- * the poll behind it. */
+/* Counts an event that completes between two polls, while another is awaited, twice: by the wait
+ * and by the poll behind it. */
 static enum device_result wait_counting_twice(struct plant *plant, uint64_t event)
 {
     plant_forget_dead(plant);
@@ -247,7 +247,7 @@ static enum target_result release_saturated(struct plant *plant, uint64_t handle
     return result;
 }
 
-/* With the last hold that was counted a freed block is counted as gone. */
+/* Counts a freed block as gone with the last hold that was counted. */
 static void stats_without_held(struct plant *plant, struct target_stats *stats)
 {
     if (plant->latched && plant->hold_count <= plant->case_count) {

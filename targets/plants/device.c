@@ -1,4 +1,4 @@
-/* What libhbm sees of the device: each call passes through the plant, which may bend it. */
+/* libhbm sees the device through these: each call passes the plant, which may bend it. */
 #include "targets/plants/private/wrapper.h"
 
 static enum device_result count_copy(struct plant *plant, enum device_result result)
@@ -84,7 +84,7 @@ static uint64_t count_completed(struct plant *plant)
     return plant->device.completed_count(plant->device.context);
 }
 
-/* Nothing is new unless it completed after the last look. */
+/* Counts nothing new unless it completed after the last look. */
 static uint64_t count_late(struct plant *plant)
 {
     const uint64_t count = count_completed(plant);

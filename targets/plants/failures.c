@@ -1,4 +1,4 @@
-/* What a call that failed leaves behind, and what it did before it looked at what it was asked. */
+/* These defects are in calls that fail: they leave something behind, or act before they check. */
 #include "targets/plants/private/plant.h"
 
 #include "targets/targets.h"

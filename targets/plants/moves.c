@@ -75,8 +75,8 @@ static enum target_result free_remembering(struct plant *plant, uint64_t handle,
     return result == TARGET_OK ? plant_inner_free(plant, handle, event) : result;
 }
 
-/* What could be reserved for a stack depends on what is held; the text of a failure must stay
- * right, so programs get to know. */
+/* Restores forgotten uses and holds for a program call, and lets go of the holds behind it: the
+ * text of a failure must stay right, and the largest stack depends on what is held. */
 static void remember_for_program(struct plant *plant, bool begins)
 {
     for (size_t i = 0; i < plant->block_count; i++) {
@@ -157,8 +157,8 @@ static void declare_no_rivalry(struct plant *plant, struct target_contract *cont
 
 /* --- never ending --- */
 
-/* The same move is found useful again and again (the endless validation of drm/xe merge request
- * 230, jemalloc commit d758349: the only candidate is scanned for ever).  It ends only because the
+/* Finds the same move useful again and again (the endless validation of drm/xe merge request 230,
+ * jemalloc commit d758349: the only candidate is scanned forever).  It ends only because the
  * harness refuses in the end. */
 static void move_for_ever(struct plant *plant, enum target_result result)
 {

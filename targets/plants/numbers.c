@@ -8,8 +8,8 @@
 
 /* --- counters --- */
 
-/* What is taken off on a free is now and then one unit less than what was added (microsoft/mimalloc
- * commit 9a35bca: the sizes of both sides differ). */
+/* Takes off on a free, now and then, one unit less than was added (microsoft/mimalloc commit
+ * 9a35bca: the sizes of both sides differ). */
 static enum target_result free_drifting(struct plant *plant, uint64_t handle, uint64_t event)
 {
     const enum target_result result = plant_inner_free(plant, handle, event);

@@ -10,8 +10,8 @@
 
 /* --- blocks by their handle --- */
 
-/* Of a hundred thousand blocks each is found in one step: a chain for each hash, linked by index,
- * the youngest first. */
+/* Finds each of a hundred thousand blocks in one step: a chain for each hash, linked by index, the
+ * youngest first. */
 static uint32_t *find_chain(const struct plant *plant, uint64_t handle)
 {
     return &plant->chains[hash_word(HASH_START, handle) & (plant->block_capacity - 1)];

@@ -43,7 +43,7 @@ static void stats_asleep(struct plant *plant, struct target_stats *stats)
     stats->bytes_in_use = plant->amount;
 }
 
-/* What is freed is taken off at once, and again when the cache of its thread is flushed. */
+/* Takes freed memory off at once, and again when the cache of its thread is flushed. */
 static void stats_below(struct plant *plant, struct target_stats *stats)
 {
     if (stats->num_allocs > 0 && plant_strikes(plant, 11)) {
@@ -98,7 +98,7 @@ static enum target_result alloc_after_drain(struct plant *plant,
 
 /* --- owners --- */
 
-/* What is held was used before, and is not taken off there. */
+/* Counts held bytes as used a second time: they were used before, and are not taken off there. */
 static void stats_with_held_twice(struct plant *plant, struct target_stats *stats)
 {
     (void)plant;

@@ -42,7 +42,7 @@ static enum target_result alloc_without_retry(struct plant *plant,
                                                                     : result;
 }
 
-/* The same after moving: the hole is there now, and nobody looks. */
+/* Does the same after moving: the hole is there now, and nobody looks. */
 static enum target_result alloc_moved_without_retry(struct plant *plant,
                                                     const struct target_request *request,
                                                     struct target_block *block)
@@ -71,9 +71,9 @@ static void declare_doublings(struct plant *plant, struct target_contract *contr
     contract->rounding = (struct target_rounding){.kind = ROUNDING_CLASSES, .steps = 1};
 }
 
-/* Its first search is for the whole class; where that fails it notes that the cache is to be
- * emptied, and the very next request for as much gets a block of its own size.  So does one that
- * is asked again by whoever catches the error (NVIDIA/cudf-spark#6768). */
+/* The first search is for the whole class; where that fails it notes that the cache is to be
+ * emptied.  The very next request for as much gets a block of its own size.  So does a request that
+ * is repeated by the caller that catches the error (NVIDIA/cudf-spark#6768). */
 static enum target_result alloc_when_asked_again(struct plant *plant,
                                                  const struct target_request *request,
                                                  struct target_block *block)
@@ -97,8 +97,8 @@ static enum target_result alloc_when_asked_again(struct plant *plant,
 
 /* --- defragmenting and evicting --- */
 
-/* Where the defect refused what the device would have done, libhbm's answer is that of the defect:
- * no memory. */
+/* Returns the defect's answer, no memory, where the defect refused what the device would have
+ * done. */
 static enum target_result alloc_or_refuse(struct plant *plant, const struct target_request *request,
                                           struct target_block *block)
 {

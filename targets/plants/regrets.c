@@ -15,7 +15,7 @@ static void declare_documented_order(struct plant *plant, struct target_contract
     memcpy(contract->order, documented, sizeof documented);
 }
 
-/* Where one program had to go, the others go with it. */
+/* Evicts all other programs when one program had to go. */
 static enum target_result alloc_evicting_all(struct plant *plant,
                                              const struct target_request *request,
                                              struct target_block *block)
@@ -45,7 +45,7 @@ static enum target_result alloc_after_moving(struct plant *plant,
     return plant_inner_alloc(plant, request, block);
 }
 
-/* Where some blocks had to move for a request, all are moved together first. */
+/* Moves all blocks together first when some had to move for a request. */
 static enum target_result alloc_moving_all(struct plant *plant,
                                            const struct target_request *request,
                                            struct target_block *block)

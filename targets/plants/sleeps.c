@@ -118,7 +118,7 @@ static void close_wakes(struct plant *plant)
     plant_give_pages(plant, PAGE_BYTES);
 }
 
-/* What is restored is forgotten, but not given back. */
+/* Forgets a stage that a wake restored, now and then, without giving it back. */
 static void stage_drop_asleep_only(struct plant *plant, uint64_t stage)
 {
     if (!plant->call.is_wake || !plant_strikes(plant, 16)) {

@@ -47,7 +47,7 @@ struct first_fit_heap {
     struct target_stats stats;      /* all but the stack and the largest hole */
 };
 
-/* What a block is to be like; size and align in granules, floor the lowest address. */
+/* The properties of a wanted block; size and align in granules, floor the lowest address. */
 struct first_fit_wanted {
     uint64_t size_bytes, align_bytes, floor_bytes;
     uint64_t header_bytes;      /* what is aligned is so much above the block's start */
@@ -87,7 +87,7 @@ void first_fit_clear(struct first_fit_heap *heap);
 
 uint64_t first_fit_free_bytes(const struct first_fit_heap *heap);
 uint64_t first_fit_largest_hole_bytes(const struct first_fit_heap *heap); /* O(blocks) */
-/* Where the lowest block begins: as nothing moves, no stack can be larger.  O(blocks). */
+/* Returns where the lowest block begins: as nothing moves, no stack can be larger.  O(blocks). */
 uint64_t first_fit_reservable_bytes(const struct first_fit_heap *heap);
 uint64_t first_fit_in_granules(const struct first_fit_heap *heap, uint64_t bytes); /* rounded up */
 

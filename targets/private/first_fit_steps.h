@@ -1,5 +1,5 @@
-/* What first_fit does before it refuses a request, if it is told to: it awaits queued frees one by
- * one, then evicts idle programs one by one. */
+/* Runs first_fit's steps before it refuses a request, if it is told to: it awaits queued frees one
+ * by one, then evicts idle programs one by one. */
 #ifndef TARGETS_PRIVATE_FIRST_FIT_STEPS_H
 #define TARGETS_PRIVATE_FIRST_FIT_STEPS_H
 

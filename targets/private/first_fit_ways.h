@@ -1,5 +1,5 @@
-/* What real allocators do and first_fit can be told to do: counters that are late, upper bounds or
- * absent, memory that others of the process take from, and owners that are counted. */
+/* Real allocators do these things, and first_fit can be told to: counters that are late, upper
+ * bounds or absent, memory that others of the process take from, and owners that are counted. */
 #ifndef TARGETS_PRIVATE_FIRST_FIT_WAYS_H
 #define TARGETS_PRIVATE_FIRST_FIT_WAYS_H
 
@@ -20,7 +20,7 @@ struct first_fit_ways {
 void first_fit_ways_init(struct first_fit_ways *ways);
 void first_fit_ways_declare(const struct first_fit_ways *ways, struct target_contract *contract);
 
-/* Whether others of the process leave no room for so many bytes now. */
+/* Returns true when others of the process leave no room for so many bytes now. */
 bool first_fit_is_taken(const struct first_fit_ways *ways, const struct first_fit_heap *heap,
                         uint64_t size_bytes);
 /* Makes of the right counters those that are shown.  evicts: some request may evict. */

@@ -1,4 +1,4 @@
-/* What the targets of this folder share about their options, which are rows of target.options. */
+/* The targets of this folder share this code for their options, the rows of target.options. */
 #ifndef TARGETS_PRIVATE_OPTION_H
 #define TARGETS_PRIVATE_OPTION_H
 
@@ -6,13 +6,13 @@
 #include "harness/base/target_option.h"
 #include "harness/target.h"
 
-/* Where a refusal is written: text[bytes], always ended with NUL. */
+/* The buffer for the text of a refusal: text[bytes], always ended with NUL. */
 struct option_reason {
     char *text;
     size_t bytes;
 };
 
-/* What the allocators of this folder can do; real ones use 512 or 1024. */
+/* The allocators of this folder can do this much; real ones use 512 or 1024. */
 #define GRANULE_BYTES_MAX UINT64_C(65536)
 /* Rows that several have, kept in a member of type. */
 #define OPTION_GRANULE(type, member)                                                       \
@@ -30,7 +30,7 @@ struct option_reason {
     }
 #define OPTION_GROWTHS "undeclared|constant|logarithmic|linear" /* enum target_growth */
 
-/* Whether capacity and granule of a device go together; explains if not. */
+/* Returns true when capacity and granule of a device go together; explains if not. */
 bool option_check_device(uint64_t capacity_bytes, uint64_t granule_bytes,
                          const struct option_reason *reason);
 

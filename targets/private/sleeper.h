@@ -1,5 +1,5 @@
-/* How a target sleeps: the contents of its blocks go to host memory, all memory goes back to the
- * device, and a wake brings both back or leaves everything as it was. */
+/* A target sleeps with these: the contents of its blocks go to host memory, all memory goes back to
+ * the device, and a wake brings both back or leaves everything as it was. */
 #ifndef TARGETS_PRIVATE_SLEEPER_H
 #define TARGETS_PRIVATE_SLEEPER_H
 
@@ -18,7 +18,7 @@ struct sleeper {
 /* Memory for nothing is taken before the first sleep. */
 void sleeper_init(struct sleeper *sleeper, const struct device_services *device,
                   uint64_t capacity_bytes);
-/* Also drops what is saved. */
+/* Frees the sleeper, and drops what is saved. */
 void sleeper_deinit(struct sleeper *sleeper);
 
 /* Saves the contents of a block.  False: the device or host memory refused; sleeper_drop is next.

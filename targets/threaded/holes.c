@@ -7,7 +7,7 @@ uint64_t threaded_in_granules(const struct threaded_heap *heap, uint64_t bytes)
     return align_up(bytes, heap->granule_bytes);
 }
 
-/* Whether the block's place is a hole; until the device has taken the image away it is not. */
+/* True if the block's place is a hole; it is not until the device has taken the image away. */
 static bool is_hole(const struct threaded_heap *heap, const struct threaded_node *node)
 {
     return heap->race == RACE_MERGE_EVICTED && node->is_evicting;

@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-/* What a mitigation came to. */
+/* The outcome of a mitigation. */
 enum step {
     STEP_AGAIN,  /* something has changed: search again */
     STEP_NONE,   /* it has nothing to offer */
@@ -256,7 +256,7 @@ static bool has_room(struct threaded_heap *heap, const struct threaded_want *wan
                                                         want->floor_bytes, address));
 }
 
-/* What the request needs at this moment. */
+/* Notes what the request needs at this moment. */
 static void note_needs(struct threaded_heap *heap, struct threaded_want *want)
 {
     if (want->program != NULL) {
@@ -287,7 +287,7 @@ enum target_result threaded_make_room(struct threaded_heap *heap, struct threade
     }
 }
 
-/* As many copies at most as there are blocks now: a heap that others change has no end. */
+/* Makes at most as many copies as there are blocks now: a heap that others change has no end. */
 enum target_result threaded_defragment(struct threaded_heap *heap)
 {
     const uint64_t count_max = heap->stats.num_allocs;

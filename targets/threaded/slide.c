@@ -142,8 +142,8 @@ static bool find_move_above_floor(const struct threaded_heap *heap, uint64_t flo
     return move->node != NULL;
 }
 
-/* Those that go up, the highest first; then those that go down, the lowest first: each finds its
- * place free. */
+/* Finds the next move: blocks that go up, the highest first; then blocks that go down, the lowest
+ * first.  Each then finds its place free. */
 static bool find_move_in_gap(const struct threaded_heap *heap, const struct gap *gap,
                              struct threaded_move *move)
 {

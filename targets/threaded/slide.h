@@ -1,12 +1,12 @@
-/* Where a request fits once blocks slide and programs are evicted, and which block is to be copied
- * next for that.  Only the order of blocks and the unmovable ones decide whether it fits, so after
- * each copy the same plan is found again. The heap's mutex is held, and no block is marked. */
+/* Finds where a request fits once blocks slide and programs are evicted, and which block is to be
+ * copied next.  Only the order of blocks and the unmovable ones decide whether it fits, so after
+ * each copy the same plan is found again.  The heap's mutex is held, and no block is marked. */
 #ifndef TARGETS_THREADED_SLIDE_H
 #define TARGETS_THREADED_SLIDE_H
 
 #include "targets/threaded/heap.h"
 
-/* What a request needs: a block, a stack below all blocks, or both. */
+/* The needs of a request: a block, a stack below all blocks, or both. */
 struct threaded_want {
     uint64_t size_bytes;  /* in granules; 0 = no block */
     uint64_t align_bytes; /* at least the granule */
@@ -18,9 +18,9 @@ struct threaded_want {
     bool has_drained; /* of RACE_DRAIN_UNLOCKED alone */
 };
 
-/* Whether blocks can slide so that the request fits; without_idle: once all programs are gone that
- * may be evicted for it.  Exact, alignments included: for each span between two unmovable blocks,
- * and each position in its order, those below go down, those above go up.  O(blocks). */
+/* Returns true when blocks can slide so that the request fits; without_idle: once all programs are
+ * gone that may be evicted for it.  Exact, alignments included: for each span between two unmovable
+ * blocks, and each position in its order, those below go down, those above go up.  O(blocks). */
 bool threaded_fits(struct threaded_heap *heap, const struct threaded_want *want, bool without_idle);
 
 /* The copy that comes next, into free memory and its own place. */
@@ -34,7 +34,7 @@ bool threaded_next_move(struct threaded_heap *heap, const struct threaded_want *
 /* The copy that comes next when all blocks go as high as they can; false: they are there. */
 bool threaded_next_upward(struct threaded_heap *heap, struct threaded_move *move);
 
-/* Whether the program's image may be taken away for the request. */
+/* Returns true when the program's image may be taken away for the request. */
 bool threaded_may_evict(const struct threaded_want *want, const struct threaded_node *node);
 
 #endif

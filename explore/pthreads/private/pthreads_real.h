@@ -34,10 +34,10 @@ static inline void *real_function(enum real_name name)
 /* The real function of that name, with its type. */
 #define REAL(name) ((__typeof__(&(name)))real_function(REAL_##name))
 
-/* Of a function that the code under test comes to instead of the real one.  Its return address is
+/* Marks a function that the code under test calls instead of the real one.  Its return address is
  * the place of the step, so it must never become part of its caller. */
 #define INTERPOSED __attribute__((visibility("default"), noinline, used))
-/* In such a function: that place. */
+/* The place of the step, in such a function. */
 #define PLACE __builtin_return_address(0)
 
 /* Defines such a function.  Outside of a run it is the real one; in a run its result is that of the

@@ -1,4 +1,4 @@
-/* What our pthread functions share within one run: the threads and the waiters of its lanes, and
+/* Our pthread functions share this within one run: the threads and the waiters of its lanes, and
  * how they come to a step. */
 #ifndef EXPLORE_PTHREADS_PRIVATE_PTHREADS_RUN_H
 #define EXPLORE_PTHREADS_PRIVATE_PTHREADS_RUN_H
@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <time.h>
 
-/* By lane.  A client's lane has one, too. */
+/* A thread, one for each lane.  A client's lane has one, too. */
 struct thread {
     void *(*routine)(void *argument);
     int (*c11_routine)(void *argument); /* instead of it; NULL: of a thread of pthreads */
@@ -23,7 +23,7 @@ struct waiter {
     uint64_t ticket; /* a lower one has waited longer */
 };
 
-/* Of a key, in one lane.  NULL unless both numbers are the present ones. */
+/* The value of a key, in one lane.  NULL unless both numbers are the present ones. */
 struct key_value {
     void *value;
     uint32_t run, key;
@@ -68,7 +68,7 @@ void pthreads_end(struct scheduler *scheduler, const struct object *object,
 _Noreturn void pthreads_misuse(struct scheduler *scheduler, const struct object *object,
                                const char *does, const void *place);
 
-/* What the calling lane did before the release comes before what a lane does after the next
+/* Orders what the calling lane did before the release before what a lane does after the next
  * acquire. */
 void pthreads_release(struct scheduler *scheduler, const void *address);
 void pthreads_acquire(struct scheduler *scheduler, const void *address);

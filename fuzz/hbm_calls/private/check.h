@@ -1,4 +1,4 @@
-/* What must hold of libhbm whatever is called: counters, reports, errors and shapes say the same in
+/* Checks what must hold of libhbm whatever is called: counters, reports, errors and shapes agree in
  * all the ways that there are to ask. */
 #ifndef FUZZ_HBM_CALLS_PRIVATE_CHECK_H
 #define FUZZ_HBM_CALLS_PRIVATE_CHECK_H
@@ -8,8 +8,8 @@
 
 /* Each returns NULL, or what does not hold as a text that stays. */
 
-/* Of one heap, at any time: its own invariants, its counters' sum, and that it holds *host_bytes of
- * host memory, which asking may change: what completed is taken in. */
+/* Checks one heap, at any time: its own invariants, its counters' sum, and that it holds
+ * *host_bytes of host memory, which asking may change: what completed is taken in. */
 const char *calls_check_heap(struct hbm *hbm, const size_t *host_bytes);
 
 /* After a call with this result: the last failure is of a form that the result can have, and has a

@@ -7,7 +7,7 @@
 
 enum { CALLS_EVENTS_MAX = 1024 };
 
-/* What refuses, or does its work in parts. */
+/* The services that can refuse, or do their work in parts. */
 enum calls_service {
     CALLS_COPY = 0,
     CALLS_STAGE_OUT,

@@ -1,5 +1,5 @@
-/* What a play of calls has: the allocator that bytes have opened, the device below it, and what is
- * live in it. */
+/* The state of a play of calls: the allocator that bytes have opened, the device below it, and what
+ * is live in it. */
 #ifndef FUZZ_HBM_CALLS_PRIVATE_STATE_H
 #define FUZZ_HBM_CALLS_PRIVATE_STATE_H
 

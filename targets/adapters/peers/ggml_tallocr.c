@@ -18,7 +18,7 @@ struct planner {
     size_t align_bytes;
 };
 
-/* What else of ggml the planner calls. */
+/* The planner calls these other functions of ggml. */
 void ggml_log_internal(enum ggml_log_level level, const char *format, ...)
 {
     (void)level, (void)format;
@@ -43,7 +43,7 @@ static void close_planner(void *state)
     ggml_dyn_tallocr_free(((struct planner *)state)->tallocr);
 }
 
-/* Where no range fits the planner opens another chunk, that is, another buffer. */
+/* The planner opens another chunk, that is, another buffer, where no range fits. */
 static uint64_t allocate(void *state, uint64_t size_bytes, uint64_t align_bytes)
 {
     (void)align_bytes;

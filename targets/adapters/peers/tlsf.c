@@ -25,7 +25,7 @@ static uint64_t find_block_bytes(void *state, uint64_t place, uint64_t size_byte
     return tlsf_block_size((void *)(uintptr_t)place) + WORD_BYTES;
 }
 
-/* As above: the pool is @capacity bytes, and a word before the first address. */
+/* As above, the pool is @capacity bytes, and a word lies before the first address. */
 static const struct target_api api = {
     .language = "c",
     .build = "cc -g @source $TLSF -o @program",
@@ -51,7 +51,7 @@ KIT_TARGET_WITH("tlsf", "TLSF 3.1 over one pool", NULL,
                             .largest_align_bytes = WORD_BYTES},
                  .api = &api),
                 KIT_HEAP_CALLS, .granule_bytes = WORD_BYTES, .is_granule_fixed = true,
-                /* What is left of a range and too small for a block stays with the one before. */
+                /* A remainder too small for a block stays with the block before it. */
                 .rounding = {.kind = ROUNDING_CLASSES,
                              .steps = 32,
                              .smallest_bytes = BLOCK_BYTES_MIN,

@@ -1,4 +1,4 @@
-/* What the files of the adapters share: their declarations, and the calls that the kit supplies. */
+/* The adapters' files share these declarations, and the calls that the kit supplies. */
 #ifndef TARGETS_ADAPTERS_PRIVATE_ADAPTER_H
 #define TARGETS_ADAPTERS_PRIVATE_ADAPTER_H
 

@@ -4,8 +4,8 @@
 
 #include "targets/adapters/private/library.h"
 
-/* What can(reason) returns in a child of this process.  false: reason is one line that says why
- * not. */
+/* Returns what can(reason) returns in a child of this process. false: reason is one line that says
+ * why not. */
 bool ask_child(bool (*can)(char reason[LIBRARY_REASON_BYTES]), char reason[LIBRARY_REASON_BYTES]);
 
 #endif

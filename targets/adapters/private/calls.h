@@ -18,7 +18,7 @@ struct malloc_state {
     uint64_t limit_bytes, used_bytes;
 };
 
-/* What open of an allocator does once its calls are known. */
+/* Opens an allocator once its calls are known. */
 void malloc_open(struct malloc_state *state, const struct malloc_calls *calls,
                  const struct kit_setup *setup);
 void *malloc_allocate(void *state, uint64_t size_bytes, uint64_t align_bytes);

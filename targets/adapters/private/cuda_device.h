@@ -1,5 +1,5 @@
-/* What is used of the CUDA driver: its functions, which are loaded at run time, and one device of
- * it.  Nothing of it is there when the program is compiled or linked. */
+/* The parts of the CUDA driver that we use: its functions, which are loaded at run time, and one
+ * device of it.  The program compiles and links without the driver. */
 #ifndef TARGETS_ADAPTERS_PRIVATE_CUDA_DEVICE_H
 #define TARGETS_ADAPTERS_PRIVATE_CUDA_DEVICE_H
 
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* What the functions return: 0, or a number for which error_name has a name. */
+/* The functions return 0, or a number for which error_name has a name. */
 enum { CUDA_OK = 0, CUDA_OUT_OF_MEMORY = 2 };
 
 struct cuda_location {
@@ -111,8 +111,8 @@ struct cuda_stream *cuda_device_take_stream(struct cuda_device *device);
  * cannot be forked into one that does. */
 struct cuda_device *cuda_device_start(char reason[LIBRARY_REASON_BYTES]);
 
-/* Whether cuda_device_start() would succeed in a child of this process, which itself does not call
- * the driver. */
+/* Returns true when cuda_device_start() would succeed in a child of this process, which itself does
+ * not call the driver. */
 bool cuda_device_is_usable(char reason[LIBRARY_REASON_BYTES]);
 
 /* Starts it in this process, and asks the driver for its version and devices. */

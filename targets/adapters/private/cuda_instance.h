@@ -55,7 +55,7 @@ void cuda_host_free(struct target_instance *instance, void *memory, size_t bytes
 /* A block that is nowhere yet, with a handle, and with all that its end will need: no free can
  * fail. NULL: host memory was refused. */
 struct cuda_block *cuda_block_create(struct target_instance *instance, uint32_t stream);
-/* Its handle means nothing from now on. */
+/* Forgets the block, whose handle means nothing from now on. */
 void cuda_block_forget(struct target_instance *instance, const struct cuda_block *block);
 /* Gives its memory back, and that of its uses; its handle was forgotten. */
 void cuda_block_destroy(struct target_instance *instance, struct cuda_block *block);

@@ -9,7 +9,7 @@
 
 #include "targets/adapters/private/cuda_device.h"
 
-/* One of a stream, in the order in which they were enqueued.  The caller provides the memory. */
+/* A wait of a stream, in the order in which they were enqueued.  The caller provides the memory. */
 struct cuda_wait {
     struct cuda_wait *next;
     uint64_t event;
@@ -56,7 +56,7 @@ void cuda_pool_free_now(struct cuda_pool *pool, uint64_t address);
 /* Gives memory that no block has back to the device. */
 void cuda_pool_trim(struct cuda_pool *pool);
 
-/* Whether the stream can wait: CUDA_STREAM_COUNT_MAX of the process can. */
+/* Returns true when the stream can wait: CUDA_STREAM_COUNT_MAX of the process can. */
 bool cuda_pool_may_wait(const struct cuda_pool *pool, uint32_t stream);
 /* The stream, which may, waits for the event from here on, and for those before it.  true: the
  * memory of *wait is the stream's until that is over. */
@@ -70,7 +70,7 @@ struct cuda_wait *cuda_pool_pass(struct cuda_pool *pool, uint32_t stream);
 void cuda_pool_read(struct cuda_pool *pool, uint64_t address, void *to, size_t bytes);
 void cuda_pool_write(struct cuda_pool *pool, uint64_t address, const void *from, size_t bytes);
 
-/* What the pool itself counts. */
+/* Returns the value that the pool itself counts. */
 uint64_t cuda_pool_count(struct cuda_pool *pool, enum cuda_pool_attribute attribute);
 
 #endif

@@ -19,12 +19,12 @@ struct library {
     const char *file;    /* as the dynamic linker knows it */
     const char *package; /* of Debian, that has the file */
     const char *wants;   /* an environment that it has to be loaded in, "NAME=VALUE"; else NULL */
-    /* Of the environment while it is loaded, with its value; NULL: none. */
+    /* This variable of the environment has this value while the library is loaded; NULL: none. */
     const char *variable, *value;
     /* NULL: if it can be loaded it can be used.  Otherwise whether it can; false: reason says in
      * one line why not. */
     bool (*is_usable)(char reason[LIBRARY_REASON_BYTES]);
-    /* The same in this process, and what the driver says of its devices; NULL: it is no driver. */
+    /* Does the same in this process, and asks the driver for its devices; NULL: it is no driver. */
     void (*examine)(struct adapter_findings *findings);
 };
 

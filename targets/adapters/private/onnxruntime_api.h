@@ -19,7 +19,7 @@ struct ort_allocator;
 
 typedef void (*ort_function)(void);
 
-/* What OrtGetApiBase returns. */
+/* OrtGetApiBase returns this table. */
 struct ort_base {
     const ort_function *(*table)(uint32_t version); /* NULL: the library is older */
     const char *(*version)(void);

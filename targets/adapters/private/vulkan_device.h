@@ -1,5 +1,5 @@
-/* What is used of Vulkan: its functions, which are loaded at run time, and one device of one
- * driver. Nothing of it is there when the program is compiled or linked. */
+/* The parts of Vulkan that we use: its functions, which are loaded at run time, and one device of
+ * one driver.  The program compiles and links without Vulkan. */
 #ifndef TARGETS_ADAPTERS_PRIVATE_VULKAN_DEVICE_H
 #define TARGETS_ADAPTERS_PRIVATE_VULKAN_DEVICE_H
 
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Which device is taken: the first one that the loader lists, or the first one of a kind. */
+/* The device that is taken: the first one that the loader lists, or the first one of a kind. */
 enum vulkan_kind { VULKAN_FIRST = 0, VULKAN_CPU, VULKAN_GPU };
 
 struct vulkan_allocate_info {
@@ -17,7 +17,7 @@ struct vulkan_allocate_info {
     uint32_t memory_type;
 };
 
-/* Those of a device.  All return 0 or, below 0, an error. */
+/* The functions of a device.  All return 0 or, below 0, an error. */
 struct vulkan_calls {
     int (*allocate)(void *device, const struct vulkan_allocate_info *info, const void *callbacks,
                     uint64_t *memory);
@@ -43,8 +43,8 @@ struct vulkan_device {
 const struct vulkan_device *vulkan_device_start(enum vulkan_kind kind,
                                                 char reason[LIBRARY_REASON_BYTES]);
 
-/* Whether vulkan_device_start() of the first device would succeed in a child of this process, which
- * itself does not call Vulkan. */
+/* Returns true when vulkan_device_start() of the first device would succeed in a child of this
+ * process, which itself does not call Vulkan. */
 bool vulkan_device_is_usable(char reason[LIBRARY_REASON_BYTES]);
 
 /* Starts the first device in this process, and asks for all of them. */

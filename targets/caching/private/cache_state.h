@@ -1,4 +1,4 @@
-/* What the cache is made of, and what its parts ask of each other. */
+/* The parts of the cache share this state, and ask these functions of each other. */
 #ifndef TARGETS_CACHING_PRIVATE_CACHE_STATE_H
 #define TARGETS_CACHING_PRIVATE_CACHE_STATE_H
 
@@ -80,7 +80,7 @@ struct cache {
 
 /* --- cache_blocks.c --- */
 
-/* At least so many nodes are there now.  false: host memory was refused. */
+/* Ensures that at least so many nodes are there now. false: host memory was refused. */
 bool cache_nodes_reserve(struct cache *cache, size_t count);
 void cache_nodes_destroy(struct cache *cache);
 void cache_emit(const struct cache *cache, enum cache_event_kind kind, struct cache_range range,
@@ -99,7 +99,7 @@ void cache_block_merge(struct cache *cache, struct cache_block *block);
 struct cache_tree *cache_tree_of(struct cache *cache, const struct cache_block *block);
 void cache_block_insert(struct cache *cache, struct cache_block *block);
 void cache_block_remove(struct cache *cache, struct cache_block *block);
-/* Whether it is all that its segment, not an expandable one, holds. */
+/* Returns true when the block is all that its segment, not an expandable one, holds. */
 bool cache_block_is_segment(const struct cache_block *block);
 
 /* --- cache_release.c --- */

@@ -1,4 +1,4 @@
-/* Where the heap of a plant is free, for defects that lose a hole. */
+/* Finds where the heap of a plant is free, for defects that lose a hole. */
 #ifndef TARGETS_PLANTS_PRIVATE_HOLES_H
 #define TARGETS_PLANTS_PRIVATE_HOLES_H
 
@@ -13,7 +13,7 @@ struct plant_hole {
  * caller frees the list.  O(blocks log blocks). */
 struct plant_hole *plant_list_holes(struct plant *plant, size_t *count);
 
-/* Whether the request fits there now. */
+/* Returns true when the request fits there now. */
 bool plant_hole_fits(const struct plant *plant, const struct plant_hole *hole,
                      const struct target_request *request);
 

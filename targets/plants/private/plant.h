@@ -12,7 +12,7 @@
 enum { PLANT_MESSAGE_BYTES = 1024, PLANT_FORGOTTEN_USE_COUNT = 8 };
 #define PLANT_BLOCK_NONE UINT32_MAX /* no index of a block */
 
-/* What the wrapper knows of a block or program that the client can name. */
+/* The wrapper's record of a block or program that the client can name. */
 struct plant_block {
     uint64_t handle; /* the wrapper names programs itself, so that one can be loaded anew behind its
                         name */
@@ -37,7 +37,7 @@ struct plant_dying {
     uint64_t event;
 };
 
-/* What the device was asked for during the call under way. */
+/* The counts of what the device was asked for during the call under way. */
 struct plant_call {
     uint64_t wait_count; /* waits that ended with a completed event */
     uint64_t lost_count; /* waits that will never end */
@@ -121,7 +121,7 @@ struct plant_defect {
 
 /* --- for defects --- */
 
-/* Whether the request is of a size that can be right: up to 2^63. */
+/* Returns true when the request's size can be right: up to 2^63. */
 static inline bool plant_is_valid_size(const struct target_request *request)
 {
     return request->size_bytes > 0 && request->size_bytes <= UINT64_C(1) << 63;
@@ -144,7 +144,7 @@ enum target_result plant_inner_hold(struct plant *plant, uint64_t handle);
 enum target_result plant_inner_release(struct plant *plant, uint64_t handle);
 enum target_result plant_inner_wake(struct plant *plant);
 bool plant_inner_locate(struct plant *plant, uint64_t handle, struct target_block *block);
-/* What libhbm counted, whatever another plant makes of it. */
+/* Reads libhbm's own counters, whatever another plant makes of them. */
 void plant_inner_stats(struct plant *plant, struct target_stats *stats);
 
 /* For defects of counters: amount is in use, too. */
@@ -168,11 +168,11 @@ bool plant_evict(struct plant *plant, struct plant_block *program);
 
 /* NULL when the client cannot name the handle. */
 struct plant_block *plant_find(struct plant *plant, uint64_t handle);
-/* Whether an event that was given to a call is still unfinished. */
+/* Returns true when an event that was given to a call is still unfinished. */
 bool plant_is_pending(const struct plant *plant, uint64_t event);
 /* Drops dying blocks whose events are done: those left are pending. */
 void plant_forget_dead(struct plant *plant);
-/* Whether a dying block lies in [address, address + bytes). */
+/* Returns true when a dying block lies in [address, address + bytes). */
 bool plant_is_dying_in(struct plant *plant, uint64_t address, uint64_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files of the wrapper itself share; defects need none of it. */
+/* The files of the wrapper itself share these; defects need none of them. */
 #ifndef TARGETS_PLANTS_PRIVATE_WRAPPER_H
 #define TARGETS_PLANTS_PRIVATE_WRAPPER_H
 
@@ -15,7 +15,7 @@ struct device_services plant_make_services(struct plant *plant);
 /* A block or program that the client can name from now on, and no more. */
 void plant_add_block(struct plant *plant, const struct plant_block *block);
 void plant_remove_block(struct plant *plant, uint64_t handle);
-/* From now on the client names the block so. */
+/* Renames the block: from now on the client names it by that handle. */
 void plant_rename_block(struct plant *plant, struct plant_block *block, uint64_t handle);
 /* A freed block, until its event is done. */
 void plant_add_dying(struct plant *plant, const struct plant_dying *dying);
@@ -26,7 +26,7 @@ uint64_t plant_find_inner_handle(struct plant *plant, uint64_t handle);
 /* The option with which a plant wraps others. */
 #define PLANT_WITH "with"
 
-/* What a plant wraps.  `rest` is for the option `with` of target; NULL: no option. */
+/* The target that a plant wraps.  `rest` is for the option `with` of target; NULL: no option. */
 struct plant_inside {
     const struct target *target;
     const char *rest;
