@@ -39,7 +39,7 @@ omitted() { tail -n 1 limited | sed "s/.*\"$1_omitted\":\([0-9]*\).*/\1/"; }
 # Seeds are said first and last, also when nobody gave one.
 "$hbmstress" run slow_leak --ops 200 >out.txt
 seed=$(head -n 1 out.txt | sed 's/.*seed \([0-9]*\).*/\1/')
-tail -n 1 out.txt | grep -q "; seed $seed\$" || fail "the seed is not said last: $(tail -n 1 out.txt)"
+joined out.txt | tail -n 1 | grep -q "; seed $seed\$" || fail "the seed is not said last: $(tail -n 1 out.txt)"
 "$hbmstress" run slow_leak --ops 200 --seed "$seed" >again.txt
 [ "$(sed -n 4p out.txt | cut -c 1-60)" = "$(sed -n 4p again.txt | cut -c 1-60)" ] || fail "the printed seed gives another run"
 finish
