@@ -138,14 +138,18 @@ def check_curves():
     assert holes[0][1] == run["failures"][0]["largestHole"] and holes == sorted(holes, key=lambda hole: -hole[1])
 
 
+def words_of(text):
+    """A page is wider than a terminal: the two break their lines at other words."""
+    return " ".join(text.split())
+
+
 def check_against():
     paths = sorted(glob.glob("kept_training_step/kept/*.ops") + glob.glob("kept_late_program/kept/*.ops"))
     page = make_page(paths[0], "--against", paths[-1])
     assert set(page.data) == {"run-0", "run-1"}
     assert ("div", {"class": "curves", "data-run": "run-0", "data-against": "run-1"}) in page.elements
-    # The page is wider than a terminal: the two break their lines at other words.
-    compared = " ".join(call("explain", paths[-1], paths[0]).split())
-    assert compared in " ".join("".join(page.text).split()), "the page does not show what explain A B prints"
+    compared = words_of(call("explain", paths[-1], paths[0]))
+    assert compared in words_of("".join(page.text)), "the page does not show what explain A B prints"
 
 
 def check_flame(run):
@@ -300,7 +304,7 @@ def check_without_list():
     for name in ("log/killed.log", "log/ranks_hang.log"):
         path = f"{corpus}/field/{name}"
         page = make_page(path)
-        assert not page.data and call("explain", path, codes=(0, 1, 3)) in "".join(page.text), name
+        assert not page.data and words_of(call("explain", path, codes=(0, 1, 3))) in words_of("".join(page.text)), name
     refused = subprocess.run([hbmstress, "report", corpus + "/field/log/killed.log", "--against", "paths.ops", "-o",
                               "none.html"], capture_output=True, text=True, check=False)
     assert refused.returncode == 2 and "killed.log" in refused.stderr and not os.path.exists("none.html"), refused
