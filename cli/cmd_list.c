@@ -211,7 +211,7 @@ static void list_formats(struct listing *listing)
 
 static void list_causes(struct listing *listing)
 {
-    for (size_t i = 0; causes[i] != NULL; i++) {
+    for (size_t i = 0; i < CAUSE_COUNT; i++) {
         listing_add(listing, "cause", causes[i]->name, causes[i]->summary);
     }
 }
