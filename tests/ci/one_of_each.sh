@@ -87,7 +87,7 @@ sed 's|\bsubcommand_check\b|subcommand_scratch|; s|\.name = "check"|.name = "scr
 adds cli/list.h 'SUBCOMMAND(scratch)'
 counts subcommand 2
 # An option of a target is a row, which is kept where the row says.
-sed -i 's|^    {"slot",|    {"scratch", TARGET_OPTION_FLAG, "yes\|no"},\n&|' targets/null.c
+sed -i 's|^    {"slot",|    {"scratch", TARGET_OPTION_FLAG, .values = "yes\|no"},\n&|' targets/null.c
 counts option 1
 
 cmake -S . -B "$work/build" -G Ninja -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 \
