@@ -28,7 +28,7 @@ run_bent() {
     expect_exit 1 run fragmentation_storm queued_free_race --target "$bent/bent_$1.so" --target-option "bend=$2" \
         --capacity 64M --seed 1 --faults none --shrink-budget 0 --ops 2500 --out "bent_$1_$2"
 }
-count_premature() { sed -n 's/.*(\([0-9]*\) justified, \([0-9]*\) premature.*/\2/p' out.txt | tail -n 1; }
+count_premature() { joined out.txt | sed -n 's/.*(\([0-9]*\) justified, \([0-9]*\) premature.*/\2/p' | tail -n 1; }
 
 # Its limit is counted, so any free bytes serve; contents are written and read back.
 # shellcheck disable=SC2086

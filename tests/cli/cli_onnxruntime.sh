@@ -11,7 +11,7 @@ quick="fragmentation_storm queued_free_race --target onnxruntime --capacity 64M 
 HBMSTRESS_ONNXRUNTIME=$work/none.so expect_refusal 2 "none.so cannot be loaded" run slow_leak --target onnxruntime
 HBMSTRESS_ONNXRUNTIME=$libraries/malloc_nothing.so expect_refusal 2 "has no function OrtGetApiBase" run slow_leak --target onnxruntime
 HBMSTRESS_ONNXRUNTIME=$work/none.so expect_exit 0 list targets
-grep "^target  onnxruntime " out.txt | grep -q "not usable here: " || fail "list targets does not say that the library is missing"
+grep -A 4 "^target  onnxruntime " out.txt | folded | grep -q "not usable here: " || fail "list targets does not say that the library is missing"
 export HBMSTRESS_ONNXRUNTIME=$libraries/fake_onnxruntime.so
 FAKE_ONNXRUNTIME_OLD=1 expect_refusal 2 "which is older than 1.16" run slow_leak --target onnxruntime
 expect_exit 0 list targets
