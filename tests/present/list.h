@@ -3,6 +3,7 @@
 SUITE(annotation)
 SUITE(bug_text)
 SUITE(cli_reports)
+SUITE(facts)
 SUITE(job_log)
 SUITE(memory_track)
 SUITE(page)

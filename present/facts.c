@@ -1,0 +1,360 @@
+#include "present/facts.h"
+
+#include "harness/base/check.h"
+#include "harness/base/json.h"
+#include "present/private/fact.h"
+#include "present/screen.h"
+#include "present/table.h"
+#include "present/wrap.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- filling --- */
+
+void facts_clear(struct facts *facts)
+{
+    writing_clear(&facts->texts);
+    facts->count = 0;
+}
+
+void facts_deinit(struct facts *facts)
+{
+    writing_deinit(&facts->texts);
+    free(facts->facts);
+    *facts = (struct facts){0};
+}
+
+static struct fact *add(struct facts *facts, struct fact fact)
+{
+    if (facts->count == facts->capacity) {
+        const size_t capacity = facts->capacity == 0 ? 64 : facts->capacity * 2;
+        facts->facts = realloc(facts->facts, capacity * sizeof *facts->facts);
+        CHECK(facts->facts != NULL);
+        facts->capacity = capacity;
+    }
+    facts->facts[facts->count] = fact;
+    return &facts->facts[facts->count++];
+}
+
+static size_t keep_text(struct facts *facts, const char *text)
+{
+    const size_t start = facts->texts.length;
+    writing_append_bytes(&facts->texts, text, strlen(text) + 1);
+    return start;
+}
+
+void facts_open(struct facts *facts, const char *type)
+{
+    (void)add(facts, (struct fact){.kind = FACT_OPEN, .type = type});
+}
+
+void facts_close(struct facts *facts)
+{
+    (void)add(facts, (struct fact){.kind = FACT_CLOSE});
+}
+
+void facts_nest(struct facts *facts, const char *name, char bracket)
+{
+    (void)add(facts, (struct fact){.kind = FACT_NEST, .name = name, .bracket = bracket});
+}
+
+void facts_unnest(struct facts *facts, char bracket)
+{
+    (void)add(facts, (struct fact){.kind = FACT_UNNEST, .bracket = bracket});
+}
+
+static struct fact *add_member(struct facts *facts, const char *name, enum fact_unit unit,
+                               uint64_t number)
+{
+    return add(facts,
+               (struct fact){.kind = FACT_MEMBER, .unit = unit, .name = name, .number = number});
+}
+
+void facts_text(struct facts *facts, const char *name, const char *text)
+{
+    const size_t start = keep_text(facts, text);
+    add_member(facts, name, FACT_TEXT, 0)->text = start;
+}
+
+void facts_text_if(struct facts *facts, const char *name, const char *text)
+{
+    if (text[0] != '\0') {
+        facts_text(facts, name, text);
+    }
+}
+
+void facts_count(struct facts *facts, const char *name, uint64_t count)
+{
+    (void)add_member(facts, name, FACT_COUNT, count);
+}
+
+void facts_size(struct facts *facts, const char *name, uint64_t size_bytes)
+{
+    (void)add_member(facts, name, FACT_SIZE, size_bytes);
+}
+
+void facts_share(struct facts *facts, const char *name, uint64_t part, uint64_t whole)
+{
+    add_member(facts, name, FACT_SHARE, part)->whole = whole;
+}
+
+void facts_digits(struct facts *facts, const char *name, uint64_t number)
+{
+    (void)add_member(facts, name, FACT_DIGITS, number);
+}
+
+void facts_seconds(struct facts *facts, const char *name, uint64_t duration_ns)
+{
+    (void)add_member(facts, name, FACT_SECONDS, duration_ns);
+}
+
+void facts_boolean(struct facts *facts, const char *name, bool is_true)
+{
+    (void)add_member(facts, name, FACT_BOOLEAN, is_true);
+}
+
+void facts_null(struct facts *facts, const char *name)
+{
+    (void)add_member(facts, name, FACT_NULL, 0);
+}
+
+void facts_cell(struct facts *facts, const char *name, const char *text)
+{
+    facts_text(facts, name, text);
+    facts->facts[facts->count - 1].is_cell = true;
+}
+
+void facts_cell_size(struct facts *facts, const char *name, uint64_t size_bytes)
+{
+    add_member(facts, name, FACT_SIZE, size_bytes)->is_cell = true;
+}
+
+void facts_cell_count(struct facts *facts, const char *name, uint64_t count)
+{
+    add_member(facts, name, FACT_COUNT, count)->is_cell = true;
+}
+
+void facts_cell_share(struct facts *facts, const char *name, uint64_t part, uint64_t whole)
+{
+    facts_share(facts, name, part, whole);
+    facts->facts[facts->count - 1].is_cell = true;
+}
+
+void facts_table(struct facts *facts, const struct facts_column *columns, size_t count)
+{
+    CHECK(count >= 1 && count <= TABLE_COLUMN_COUNT_MAX);
+    (void)add(facts, (struct fact){.kind = FACT_TABLE, .columns = columns, .number = count});
+}
+
+void facts_table_end(struct facts *facts)
+{
+    (void)add(facts, (struct fact){.kind = FACT_TABLE_END});
+}
+
+/* Keeps words that are visible, as of printf. */
+static size_t keep_format(struct facts *facts, const char *format, va_list arguments)
+{
+    const size_t start = facts->texts.length;
+    char *words = NULL;
+    CHECK(vasprintf(&words, format, arguments) >= 0);
+    writing_append_visible(&facts->texts, words);
+    writing_append_bytes(&facts->texts, "", 1);
+    free(words);
+    return start;
+}
+
+void facts_heading(struct facts *facts, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t text = keep_format(facts, format, arguments);
+    va_end(arguments);
+    (void)add(facts, (struct fact){.kind = FACT_HEADING, .text = text});
+}
+
+void facts_say(struct facts *facts, const char *lead, size_t indent, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t text = keep_format(facts, format, arguments);
+    va_end(arguments);
+    (void)add(facts, (struct fact){.kind = FACT_SAY, .name = lead, .number = indent, .text = text});
+}
+
+void facts_line(struct facts *facts, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t text = keep_format(facts, format, arguments);
+    va_end(arguments);
+    (void)add(facts, (struct fact){.kind = FACT_LINE, .text = text});
+}
+
+/* --- for the renderers --- */
+
+const struct fact *fact_find(const struct facts *facts, size_t open, const char *name)
+{
+    size_t depth = 0;
+    for (size_t i = open + 1; i < facts->count && facts->facts[i].kind != FACT_CLOSE; i++) {
+        const struct fact *fact = &facts->facts[i];
+        depth += fact->kind == FACT_NEST;
+        depth -= fact->kind == FACT_UNNEST;
+        if (depth == 0 && fact->kind == FACT_MEMBER && strcmp(fact->name, name) == 0) {
+            return fact;
+        }
+    }
+    return NULL;
+}
+
+void fact_append_value(const struct facts *facts, const struct fact *fact, struct writing *text)
+{
+    switch (fact->unit) {
+    case FACT_TEXT:
+        writing_append(text, fact_string(facts, fact));
+        break;
+    case FACT_SIZE:
+        writing_append_size(text, fact->number);
+        break;
+    case FACT_SHARE:
+        writing_append_share(text, fact->number, fact->whole);
+        break;
+    case FACT_SECONDS:
+        writing_append_seconds(text, fact->number);
+        break;
+    case FACT_BOOLEAN:
+        writing_append(text, fact->number != 0 ? "yes" : "no");
+        break;
+    case FACT_NULL:
+        break;
+    default:
+        writing_append_number(text, fact->number);
+    }
+}
+
+/* --- JSON --- */
+
+static void add_json_member(const struct facts *facts, const struct fact *fact,
+                            struct writing *text)
+{
+    switch (fact->unit) {
+    case FACT_TEXT:
+        json_add_string(text, fact->name, fact_string(facts, fact));
+        break;
+    case FACT_SHARE:
+        json_add_fraction(text, fact->name, fact->number, fact->whole);
+        break;
+    case FACT_DIGITS:
+        json_add_digits(text, fact->name, fact->number);
+        break;
+    case FACT_SECONDS:
+        json_add_seconds(text, fact->name, fact->number);
+        break;
+    case FACT_BOOLEAN:
+        json_add_boolean(text, fact->name, fact->number != 0);
+        break;
+    case FACT_NULL:
+        json_add_null(text, fact->name);
+        break;
+    default:
+        json_add_number(text, fact->name, fact->number);
+    }
+}
+
+static void print_json(const struct facts *facts, struct writing *text)
+{
+    bool is_told = false; /* the record that is open */
+    for (size_t i = 0; i < facts->count; i++) {
+        const struct fact *fact = &facts->facts[i];
+        if (fact->kind == FACT_OPEN) {
+            is_told = fact->type != NULL;
+        }
+        if (!is_told) {
+            continue;
+        }
+        if (fact->kind == FACT_OPEN) {
+            json_open(text, fact->type);
+        } else if (fact->kind == FACT_CLOSE) {
+            json_close(text);
+            is_told = false;
+        } else if (fact->kind == FACT_NEST) {
+            json_nest(text, fact->name, fact->bracket);
+        } else if (fact->kind == FACT_UNNEST) {
+            json_unnest(text, fact->bracket);
+        } else if (fact->kind == FACT_MEMBER && !fact->is_cell) {
+            add_json_member(facts, fact, text);
+        }
+    }
+}
+
+/* --- words --- */
+
+static void put_row(const struct facts *facts, size_t open, const struct fact *view,
+                    struct table *table)
+{
+    struct writing cell = {0};
+    for (size_t column = 0; column < view->number; column++) {
+        const struct fact *member = fact_find(facts, open, view->columns[column].name);
+        writing_clear(&cell);
+        if (member != NULL) {
+            fact_append_value(facts, member, &cell);
+        }
+        table_put(table, writing_string(&cell));
+    }
+    writing_deinit(&cell);
+}
+
+/* Prints the table that begins there, and returns where it ends. */
+static size_t print_table(const struct facts *facts, size_t at, struct writing *text)
+{
+    const struct fact *view = &facts->facts[at];
+    size_t left_count = 0;
+    struct table table;
+    while (left_count < view->number && view->columns[left_count].title[0] != '#') {
+        left_count++;
+    }
+    table_init(&table, view->number, left_count);
+    for (size_t column = 0; column < view->number; column++) {
+        const char *title = view->columns[column].title;
+        table_put(&table, title + (title[0] == '#'));
+    }
+    for (at++; facts->facts[at].kind != FACT_TABLE_END; at++) {
+        if (facts->facts[at].kind == FACT_OPEN) {
+            put_row(facts, at, view, &table);
+        }
+    }
+    if (table.count > view->number) {
+        table_print(&table, 0, text);
+    }
+    table_deinit(&table);
+    return at;
+}
+
+static void print_words(const struct facts *facts, struct writing *text)
+{
+    for (size_t i = 0; i < facts->count; i++) {
+        const struct fact *fact = &facts->facts[i];
+        if (fact->kind == FACT_TABLE) {
+            i = print_table(facts, i, text);
+        } else if (fact->kind == FACT_HEADING) {
+            writing_append_format(text, "\n%s\n", fact_string(facts, fact));
+        } else if (fact->kind == FACT_SAY) {
+            writing_append(text, fact->name);
+            wrap_append(text, fact_string(facts, fact), fact->number, screen_columns());
+            writing_append(text, "\n");
+        } else if (fact->kind == FACT_LINE) {
+            writing_append_format(text, "%s\n", fact_string(facts, fact));
+        }
+    }
+}
+
+void facts_print(const struct facts *facts, enum facts_form form, struct writing *text)
+{
+    if (form == FACTS_JSON) {
+        print_json(facts, text);
+    } else {
+        print_words(facts, text);
+    }
+}

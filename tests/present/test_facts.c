@@ -1,0 +1,127 @@
+/* Facts are filled once, and each form tells them in its way. */
+#include "present/facts.h"
+#include "present/page/facts_html.h"
+
+#include <check.h>
+#include <string.h>
+
+static const struct facts_column columns[] = {
+    {"tag", "of"}, {"bytes", "#bytes"}, {"share", "#share"}, {"age", "#ops ago"}};
+
+static void fill(struct facts *facts)
+{
+    facts_heading(facts, "Who holds %s", "it");
+    facts_table(facts, columns, sizeof columns / sizeof *columns);
+    facts_open(facts, "holder");
+    facts_text(facts, "tag", "a\x1b");
+    facts_size(facts, "bytes", 8 << 20);
+    facts_share(facts, "share", 1, 4);
+    facts_nest(facts, "ops", '[');
+    facts_count(facts, NULL, 3);
+    facts_count(facts, NULL, 4);
+    facts_unnest(facts, ']');
+    facts_cell_count(facts, "age", 12);
+    facts_close(facts);
+    facts_open(facts, NULL);
+    facts_cell(facts, "tag", "rest");
+    facts_close(facts);
+    facts_table_end(facts);
+    facts_say(facts, "  - ", 4, "%s", "words & words");
+    facts_line(facts, "hbmstress replay %s", "list.ops");
+    facts_open(facts, "next");
+    facts_digits(facts, "seed", 7);
+    facts_boolean(facts, "fits", true);
+    facts_null(facts, "op");
+    facts_text_if(facts, "why", "");
+    facts_close(facts);
+}
+
+START_TEST(json_has_records_and_no_words)
+{
+    struct facts facts = {0};
+    struct writing text = {0};
+    fill(&facts);
+    facts_print(&facts, FACTS_JSON, &text);
+    ck_assert_str_eq(
+        writing_string(&text),
+        "{\"type\":\"holder\",\"tag\":\"a\\u001b\",\"bytes\":8388608,\"share\":0.250000,\"ops\":[3,4]}\n"
+        "{\"type\":\"next\",\"seed\":\"7\",\"fits\":true,\"op\":null}\n");
+    writing_deinit(&text);
+    facts_deinit(&facts);
+}
+END_TEST
+
+START_TEST(people_read_tables_and_words)
+{
+    struct facts facts = {0};
+    struct writing text = {0};
+    fill(&facts);
+    facts_print(&facts, FACTS_WORDS, &text);
+    ck_assert_str_eq(writing_string(&text), "\nWho holds it\n"
+                                            "of     bytes    share  ops ago\n"
+                                            "a\\x1b  8.00M  25.00 %       12\n"
+                                            "rest\n"
+                                            "  - words & words\n"
+                                            "hbmstress replay list.ops\n");
+    writing_deinit(&text);
+    facts_deinit(&facts);
+}
+END_TEST
+
+START_TEST(html_is_escaped_and_has_the_same_cells)
+{
+    struct facts facts = {0};
+    struct writing html = {0};
+    fill(&facts);
+    facts_html(&facts, &html);
+    const char *text = writing_string(&html);
+    ck_assert_ptr_nonnull(strstr(text, "<h3>Who holds it</h3>\n<table>\n<caption>Who holds it"));
+    ck_assert_ptr_nonnull(strstr(text, "<th scope=\"row\">a\\x1b</th><td class=\"number\">8.00M"));
+    ck_assert_ptr_nonnull(strstr(text, "<p>words &amp; words</p>"));
+    ck_assert_ptr_nonnull(strstr(text, "<code class=\"copy\">hbmstress replay list.ops</code>"));
+    ck_assert_ptr_null(strstr(text, "seed"));
+    writing_deinit(&html);
+    facts_deinit(&facts);
+}
+END_TEST
+
+START_TEST(a_table_without_rows_is_not_printed)
+{
+    struct facts facts = {0};
+    struct writing text = {0};
+    facts_table(&facts, columns, 2);
+    facts_table_end(&facts);
+    facts_print(&facts, FACTS_WORDS, &text);
+    ck_assert_str_eq(writing_string(&text), "");
+    facts_deinit(&facts);
+}
+END_TEST
+
+START_TEST(facts_can_be_filled_again)
+{
+    struct facts facts = {0};
+    struct writing text = {0};
+    fill(&facts);
+    facts_clear(&facts);
+    facts_open(&facts, "end");
+    facts_count(&facts, "exit", 0);
+    facts_close(&facts);
+    facts_print(&facts, FACTS_JSON, &text);
+    ck_assert_str_eq(writing_string(&text), "{\"type\":\"end\",\"exit\":0}\n");
+    writing_deinit(&text);
+    facts_deinit(&facts);
+}
+END_TEST
+
+Suite *suite_of_facts(void)
+{
+    TCase *all = tcase_create("all");
+    tcase_add_test(all, json_has_records_and_no_words);
+    tcase_add_test(all, people_read_tables_and_words);
+    tcase_add_test(all, html_is_escaped_and_has_the_same_cells);
+    tcase_add_test(all, a_table_without_rows_is_not_printed);
+    tcase_add_test(all, facts_can_be_filled_again);
+    Suite *suite = suite_create("facts");
+    suite_add_tcase(suite, all);
+    return suite;
+}
