@@ -2,7 +2,6 @@
 
 #include "harness/base/check.h"
 #include "harness/base/json.h"
-#include "present/private/fact.h"
 #include "present/screen.h"
 #include "present/table.h"
 #include "present/wrap.h"

@@ -2,7 +2,6 @@
 
 #include "present/page/page.h"
 #include "present/page/parts.h"
-#include "present/private/fact.h"
 
 static void append_element(struct writing *html, const char *name, const char *text)
 {
