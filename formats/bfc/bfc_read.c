@@ -78,17 +78,13 @@ static void take_bin(struct bfc_dump *dump, const struct bfc_line *line, size_t 
 
 static void take_region(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
 {
-    dump->regions = array_grown(dump->regions, dump->region_count, &dump->region_room,
-                                sizeof *dump->regions);
-    dump->regions[dump->region_count++] = (struct bfc_region){
+    ARRAY_ADD(dump->regions, dump->region_count, dump->region_room) = (struct bfc_region){
         .size_bytes = line->size_bytes, .first_chunk = dump->chunk_count, .line = number};
 }
 
 static void take_chunk(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
 {
-    dump->chunks = array_grown(dump->chunks, dump->chunk_count, &dump->chunk_room,
-                               sizeof *dump->chunks);
-    dump->chunks[dump->chunk_count++] = (struct bfc_chunk){
+    ARRAY_ADD(dump->chunks, dump->chunk_count, dump->chunk_room) = (struct bfc_chunk){
         .address = line->address,
         .size_bytes = line->size_bytes,
         .next = line->next,
@@ -102,12 +98,11 @@ static void take_chunk(struct bfc_dump *dump, const struct bfc_line *line, size_
 
 static void take_summary(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
 {
-    dump->summaries = array_grown(dump->summaries, dump->summary_count, &dump->summary_room,
-                                  sizeof *dump->summaries);
-    dump->summaries[dump->summary_count++] = (struct bfc_summary){.size_bytes = line->size_bytes,
-                                                                  .count = line->count,
-                                                                  .total = line->sizes[0],
-                                                                  .line = number};
+    ARRAY_ADD(dump->summaries, dump->summary_count,
+              dump->summary_room) = (struct bfc_summary){.size_bytes = line->size_bytes,
+                                                         .count = line->count,
+                                                         .total = line->sizes[0],
+                                                         .line = number};
 }
 
 static void take_pool(struct bfc_dump *dump, const struct bfc_line *line, size_t number)

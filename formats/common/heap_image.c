@@ -2,7 +2,7 @@
  * from the top. */
 #include "formats/common/heap_image.h"
 
-#include "formats/common/capacity.h"
+#include "formats/common/import.h"
 #include "formats/common/tags.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
@@ -28,8 +28,7 @@ void heap_image_deinit(struct heap_image *image)
 
 void heap_image_add(struct heap_image *image, const struct heap_span *span)
 {
-    image->spans = array_grown(image->spans, image->count, &image->room, sizeof *image->spans);
-    image->spans[image->count++] = *span;
+    ARRAY_ADD(image->spans, image->count, image->room) = *span;
 }
 
 /* --- what the spans say --- */
@@ -150,7 +149,7 @@ static enum import_result lay_out_host(struct heap_image *image, uint64_t granul
         end_bytes += is_behind_gap(image, *index) ? granule_bytes : 0;
         span->offset = end_bytes;
         span->op = OP_NONE;
-        if (end_bytes > CAPACITY_BYTES_MAX || span->size_bytes > CAPACITY_BYTES_MAX - end_bytes) {
+        if (end_bytes > IMPORT_CAPACITY_MAX || span->size_bytes > IMPORT_CAPACITY_MAX - end_bytes) {
             return import_fail(error, IMPORT_INVALID, span->line, 0,
                                "with this range, a device has more than 2^50 bytes");
         }

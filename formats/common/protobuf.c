@@ -161,8 +161,7 @@ enum import_result protobuf_two(struct protobuf message, uint32_t first_field, u
 
 void protobuf_index_add(struct protobuf_index *index, const struct protobuf_entry *entry)
 {
-    index->entries = array_grown(index->entries, index->count, &index->room, sizeof *entry);
-    index->entries[index->count++] = *entry;
+    ARRAY_ADD(index->entries, index->count, index->room) = *entry;
 }
 
 static int compare_entries(const void *a, const void *b)

@@ -4,6 +4,7 @@
 
 #include "harness/base/align.h"
 #include "harness/base/array.h"
+#include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -45,6 +46,85 @@ static uint32_t retire_rests(struct trace *trace)
     const uint32_t count = (uint32_t)retired.count;
     op_list_deinit(&retired);
     return count;
+}
+
+/* --- lanes ---
+ *
+ * A schedule under which lanes execute a list in its own order.
+ *
+ * A lane that goes on stands at point 0 of its next op, and there, and only there, the turn can be
+ * passed on: an op that waits inside, or a lane that ends, passes the turn by default, from a point
+ * whose number is the target's business.  So nobody may wait inside, and nobody may end before the
+ * last op of the log: an op that would wait for what another lane has yet to make is preceded by a
+ * pause of its lane (time advances by nothing), and each lane whose ops end early gets one at the
+ * end of the list. */
+
+static bool is_waiting_for(const struct op_list *ops, const struct op *op, uint32_t last,
+                           uint32_t named)
+{
+    return named != OP_NONE && named > last && ops->ops[named].lane != op->lane;
+}
+
+/* True if lane `op->lane`, which stands behind its op number `last` (OP_NONE: it has not begun),
+ * would have to wait for what `op` names before the turn is its own. */
+static bool would_wait(const struct op_list *ops, const struct op *op, uint32_t last)
+{
+    /* A lane begins when the turn is passed to it first: what it names is there by then. */
+    return last != OP_NONE &&
+           (is_waiting_for(ops, op, last, op->ref) || is_waiting_for(ops, op, last, op->event));
+}
+
+/* Pauses at the end, in the order in which lanes end by default: the next by number, round and
+ * round. */
+static void keep_alive(struct op_list *ops)
+{
+    uint32_t seen = 0;
+    for (size_t i = 0; i < ops->count; i++) {
+        seen |= UINT32_C(1) << ops->ops[i].lane;
+    }
+    const uint8_t last = ops->ops[ops->count - 1].lane;
+    for (unsigned i = 1; i < LANES_CLIENT_COUNT_MAX; i++) {
+        const uint8_t lane = (uint8_t)((last + i) % LANES_CLIENT_COUNT_MAX);
+        if ((seen >> lane & 1) != 0) {
+            struct op op = op_make(OP_ADVANCE);
+            op.lane = lane;
+            op_list_append(ops, &op);
+        }
+    }
+}
+
+static size_t count_changes(const struct op_list *ops, size_t count)
+{
+    size_t changes = 0;
+    for (size_t i = 1; i < count; i++) {
+        changes += ops->ops[i].lane != ops->ops[i - 1].lane;
+    }
+    return changes;
+}
+
+/* Appends, to a list whose ops have lanes, ops that keep each lane alive until the last one, and
+ * the schedule under which a replay executes the ops in the order of the list. */
+static void append_schedule(struct op_list *ops)
+{
+    const size_t count = ops->count; /* without the pauses at the end, which are run in any order */
+    uint32_t next[LANES_CLIENT_COUNT_MAX];
+    memset(next, 0xFF, sizeof next);
+    size_t left = count_changes(ops, count);
+    const size_t change_count = left;
+    keep_alive(ops);
+    struct schedule_switch *switches = malloc((change_count + 1) * sizeof *switches);
+    CHECK(switches != NULL);
+    for (size_t i = ops->count; i-- > 0;) {
+        const uint8_t lane = ops->ops[i].lane;
+        if (i + 1 < count && ops->ops[i + 1].lane != lane) {
+            CHECK(next[lane] != OP_NONE && left > 0);
+            switches[--left] = (struct schedule_switch){
+                .lane = lane, .op = next[lane], .to = ops->ops[i + 1].lane};
+        }
+        next[lane] = (uint32_t)i;
+    }
+    lanes_append_schedule(ops, switches, change_count);
+    free(switches);
 }
 
 /* --- the list --- */
@@ -96,7 +176,7 @@ static void put_event(struct builder *builder, uint32_t number, struct op op, bo
     op.lane = is_laned ? op.lane : 0;
     op.ref = number_now(builder, op.ref);
     op.event = number_now(builder, op.event);
-    if (is_laned && trace_lanes_would_wait(&builder->list, &op, builder->last[op.lane])) {
+    if (is_laned && would_wait(&builder->list, &op, builder->last[op.lane])) {
         put_op(builder, &OP_TO_MAKE(OP_ADVANCE, .lane = op.lane)); /* a pause */
     }
     builder->numbers[number] = (uint32_t)builder->list.count;
@@ -128,8 +208,12 @@ static void renumber_stacks(const struct builder *builder, struct stacks *stacks
     }
 }
 
-void trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
-                       uint64_t *freed_failures)
+/* Takes the list of the events to its final form, in which references are indices: [start][events,
+ * and what keeps them apart].  retired: so many ops stand before the missing start.  The requests
+ * that failed and would fit are freed behind.  is_laned: ops keep their lanes, and a schedule
+ * follows. */
+static void finish_list(struct trace *trace, uint32_t retired, bool is_laned,
+                        uint64_t *freed_failures)
 {
     struct import *import = trace->import;
     struct builder builder = {.trace = trace, .list = trace->start, .retired = retired};
@@ -151,7 +235,7 @@ void trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
     import->ops = builder.list;
     *freed_failures = builder.freed_failures;
     if (is_laned) {
-        trace_lanes_schedule(&import->ops);
+        append_schedule(&import->ops);
     }
 }
 
@@ -295,7 +379,7 @@ static enum import_result finish_trace(struct trace *trace, struct trace_totals 
                                trace->error));
     const uint32_t retired = retire_rests(trace);
     totals->retired = retired;
-    trace_list_finish(trace, retired, choose_lanes(trace, retired), &freed_failures);
+    finish_list(trace, retired, choose_lanes(trace, retired), &freed_failures);
     note_failures(trace, freed_failures);
     return IMPORT_OK;
 }

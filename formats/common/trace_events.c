@@ -187,7 +187,7 @@ static enum import_result check_size(struct trace *trace, const struct trace_eve
     if (event->size_bytes == 0) {
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0, "the block has 0 bytes");
     }
-    if (event->size_bytes > CAPACITY_BYTES_MAX) {
+    if (event->size_bytes > IMPORT_CAPACITY_MAX) {
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
                            "the block has %" PRIu64 " bytes, more than 2^50", event->size_bytes);
     }
@@ -211,7 +211,7 @@ static void sum_add(struct trace_sum *sum, uint64_t size_bytes)
 static enum import_result check_sum(const struct trace *trace, const struct trace_event *event)
 {
     const struct trace_sum *sum = &trace->hosts[event->host].rounded;
-    if (sum->base + (uint64_t)sum->peak > CAPACITY_BYTES_MAX) {
+    if (sum->base + (uint64_t)sum->peak > IMPORT_CAPACITY_MAX) {
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
                            "with this block of %" PRIu64 " bytes, more than 2^50 bytes are live",
                            event->size_bytes);
@@ -273,8 +273,8 @@ enum import_result trace_failed(struct trace *trace, const struct trace_event *e
 {
     struct trace_event cut = *event;
     if (cut.size_bytes >
-        CAPACITY_BYTES_MAX) { /* true of real logs: a negative number of elements */
-        cut.size_bytes = CAPACITY_BYTES_MAX;
+        IMPORT_CAPACITY_MAX) { /* true of real logs: a negative number of elements */
+        cut.size_bytes = IMPORT_CAPACITY_MAX;
         cut.requested_bytes = 0;
         trace->cut_request_count++;
     }
@@ -288,9 +288,7 @@ enum import_result trace_failed(struct trace *trace, const struct trace_event *e
     }
     const uint32_t number = (uint32_t)trace->import->ops.count - 1;
     stacks_say(trace->import->stacks, number, event->stack);
-    trace->failures = array_grown(trace->failures, trace->failure_count, &trace->failure_room,
-                                  sizeof *trace->failures);
-    trace->failures[trace->failure_count++] = (struct trace_failure){
+    ARRAY_ADD(trace->failures, trace->failure_count, trace->failure_room) = (struct trace_failure){
         number, trace->hosts[event->host].rounded.now};
     trace->size_bits |= cut.size_bytes;
     trace->totals.failures++;

@@ -1,6 +1,6 @@
 /* The counters of a device as JAX's Device.memory_stats() has them (XLA's AllocatorStats), pasted
  * from Python, Julia or JSON: one device after the other. */
-#include "formats/common/capacity.h"
+#include "formats/common/import.h"
 #include "formats/counters/private/counters.h"
 #include "harness/base/size.h"
 
@@ -69,7 +69,7 @@ static void take_counter(struct stats *stats, const struct counter *counter, enu
     }
     device->known |= 1u << fact;
     device->facts[fact] = counter->value.bytes;
-    if (counter->is_negative || counter->value.bytes > CAPACITY_BYTES_MAX / 2) {
+    if (counter->is_negative || counter->value.bytes > IMPORT_CAPACITY_MAX / 2) {
         device->facts[fact] = 0;
         stats->unusable_count++;
     }
@@ -163,7 +163,7 @@ static struct counted_device count_device(const struct device *device, const str
                                      .in_use_bytes = device->facts[FACT_IN_USE],
                                      .reserved_bytes = device->facts[FACT_RESERVED]};
     if (!has(device, FACT_LIMIT) || counted.limit_bytes == 0) {
-        counted.limit_bytes = import_fixed_capacity(fixed, GRANULE_BYTES_DEFAULT);
+        counted.limit_bytes = import_fixed_capacity(fixed, IMPORT_GRANULE_BYTES);
     }
     const uint64_t taken = counted.in_use_bytes + counted.reserved_bytes;
     counted.limit_bytes = taken > counted.limit_bytes ? taken : counted.limit_bytes;

@@ -1,7 +1,7 @@
 /* The counters of PyTorch's caching allocator: torch.cuda.memory_stats() as Python or JSON, and the
  * table of torch.cuda.memory_summary().  They become the parts of what PyTorch has reserved. */
-#include "formats/common/capacity.h"
 #include "formats/common/heap_image.h"
+#include "formats/common/import.h"
 #include "formats/counters/private/counters.h"
 #include "harness/base/size.h"
 
@@ -311,7 +311,7 @@ static enum import_result check_counters(const struct torch_counters *counters,
             "the counters lack what is allocated or reserved now: the text may be cut");
     }
     for (unsigned metric = 0; metric < TORCH_METRIC_COUNT; metric++) {
-        if (current(counters, (enum torch_metric)metric) > CAPACITY_BYTES_MAX / 8) {
+        if (current(counters, (enum torch_metric)metric) > IMPORT_CAPACITY_MAX / 8) {
             return import_fail(error, IMPORT_INVALID, 0, 0, "a counter is above 128T");
         }
     }

@@ -2,8 +2,8 @@
  * of each request: as many bytes as its tokens take, from its arrival to its last token.  How many
  * bytes a token takes, and how fast tokens come, is the model's and the service's; the options say
  * it, or the notes say what was assumed. */
-#include "formats/common/capacity.h"
 #include "formats/common/cursor.h"
+#include "formats/common/import.h"
 #include "formats/common/lifetimes.h"
 
 #include <inttypes.h>
@@ -34,7 +34,7 @@ struct reader {
     struct import_error *error;
     const char *text;
     uint64_t token_bytes, tokens_per_second;
-    uint64_t tokens_max;        /* of a request: CAPACITY_BYTES_MAX in all */
+    uint64_t tokens_max;        /* of a request: IMPORT_CAPACITY_MAX in all */
     struct lifetimes lifetimes; /* times are ticks */
     uint64_t empty_count;       /* requests without a token */
     bool is_open_ended;         /* the last line has no end */
@@ -314,7 +314,7 @@ static enum import_result import_azure_llm(const struct import_input *input, str
                                                       : TOKEN_BYTES_DEFAULT,
         .tokens_per_second = input->kv_tokens_per_second != 0 ? input->kv_tokens_per_second
                                                               : TOKENS_PER_SECOND_DEFAULT};
-    reader.tokens_max = CAPACITY_BYTES_MAX / reader.token_bytes;
+    reader.tokens_max = IMPORT_CAPACITY_MAX / reader.token_bytes;
     const size_t row_count_max = input->length / ROW_BYTES_MIN + 1;
     const size_t room = row_count_max < REQUEST_COUNT_MAX ? row_count_max : REQUEST_COUNT_MAX;
     lifetimes_init(&reader.lifetimes, room);

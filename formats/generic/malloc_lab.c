@@ -4,8 +4,8 @@
  *
  * A device has no realloc: it becomes an allocation of the new block and then a free of the old, as
  * a program that copies must do. */
-#include "formats/common/capacity.h"
 #include "formats/common/cursor.h"
+#include "formats/common/import.h"
 #include "formats/common/room.h"
 #include "harness/base/check.h"
 
@@ -113,7 +113,7 @@ static enum import_result make_block(struct reader *reader, size_t line, uint64_
         return IMPORT_OK;
     }
     const uint64_t rounded = (size_bytes + reader->granule_mask) & ~reader->granule_mask;
-    if (size_bytes > CAPACITY_BYTES_MAX || reader->live_rounded + rounded > CAPACITY_BYTES_MAX) {
+    if (size_bytes > IMPORT_CAPACITY_MAX || reader->live_rounded + rounded > IMPORT_CAPACITY_MAX) {
         return fail_at_line(reader, line,
                             "with this block, more than 2^50 bytes are live; its size", size_bytes);
     }

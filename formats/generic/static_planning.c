@@ -1,11 +1,10 @@
 /* Static planning: buffers with known lifetimes, as offline planners (minimalloc, IREE) read them.
  * A row is one buffer, live on [lower, upper); in the older spelling [start, end], both ends
  * included.  At each time the frees come before the allocs, each in file order. */
-#include "formats/common/capacity.h"
 #include "formats/common/csv.h"
-#include "formats/common/doubles.h"
 #include "formats/common/import.h"
 #include "formats/common/lifetimes.h"
+#include "formats/common/radix.h"
 #include "formats/common/room.h"
 #include "harness/base/check.h"
 
@@ -194,7 +193,7 @@ static enum import_result read_size(struct instance *instance, const struct csv_
 {
     const struct csv_field *field = find_field(instance, row, COLUMN_SIZE);
     int64_t size = 0;
-    if (!csv_field_integer(field, &size) || size < 0 || (uint64_t)size > CAPACITY_BYTES_MAX) {
+    if (!csv_field_integer(field, &size) || size < 0 || (uint64_t)size > IMPORT_CAPACITY_MAX) {
         return fail_field(instance, row, field,
                           "the size is not a whole number of bytes up to 2^50");
     }
@@ -297,7 +296,7 @@ CURSOR_INLINE bool take_plain_buffer(struct cursor *cursor, const struct header 
     buffer->size_bytes = numbers[COLUMN_SIZE];
     buffer->align_log2 = find_align_log2(align);
     return buffer->id.length > 0 && numbers[COLUMN_LOWER] < upper && upper <= INT64_MAX &&
-           buffer->size_bytes - 1 < CAPACITY_BYTES_MAX && (align & (align - 1)) == 0 &&
+           buffer->size_bytes - 1 < IMPORT_CAPACITY_MAX && (align & (align - 1)) == 0 &&
            align <= UINT64_C(1) << OP_ALIGN_LOG2_MAX &&
            (cursor->at == cursor->end || cursor_take_line_end(cursor));
 }
@@ -437,8 +436,8 @@ static enum import_result make_ops(struct instance *instance, const struct impor
                                    struct import *import)
 {
     struct setup *setup = &import->setup;
-    setup->granule_bytes = instance->lifetimes.size_bits % GRANULE_BYTES_DEFAULT == 0
-                               ? GRANULE_BYTES_DEFAULT
+    setup->granule_bytes = instance->lifetimes.size_bits % IMPORT_GRANULE_BYTES == 0
+                               ? IMPORT_GRANULE_BYTES
                                : 1;
     import_apply_fixed(input->fixed, setup);
     import_suggest_option(setup, "defrag", "repack");

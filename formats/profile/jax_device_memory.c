@@ -121,9 +121,8 @@ static enum import_result number_frames(struct snapshot *snapshot, size_t locati
             return result;
         }
         const size_t length = print_frame(&frame, text);
-        snapshot->frames = array_grown(snapshot->frames, snapshot->frame_count,
-                                       &snapshot->frame_room, sizeof *snapshot->frames);
-        snapshot->frames[snapshot->frame_count++] = stacks_frame(snapshot->stacks, text, length);
+        ARRAY_ADD(snapshot->frames, snapshot->frame_count,
+                  snapshot->frame_room) = stacks_frame(snapshot->stacks, text, length);
         place->frame_count++;
     }
     return IMPORT_OK;
@@ -226,9 +225,7 @@ static enum import_result add_group(struct snapshot *snapshot, const struct ppro
     snapshot->size_bits |= group->bytes / group->count;
     snapshot->size_bits |= group->bytes % group->count == 0 ? 0 : group->bytes / group->count + 1;
     snapshot->uneven_count += group->bytes % group->count != 0;
-    snapshot->groups = array_grown(snapshot->groups, snapshot->group_count, &snapshot->group_room,
-                                   sizeof *snapshot->groups);
-    snapshot->groups[snapshot->group_count++] = *group;
+    ARRAY_ADD(snapshot->groups, snapshot->group_count, snapshot->group_room) = *group;
     return IMPORT_OK;
 }
 
@@ -254,9 +251,9 @@ static enum import_result check_values(struct snapshot *snapshot, const struct p
                            "its size is %" PRId64 "; below 0, only -1 for each block is accepted",
                            bytes);
     }
-    if (bytes > (int64_t)CAPACITY_BYTES_MAX ||
+    if (bytes > (int64_t)IMPORT_CAPACITY_MAX ||
         snapshot->buffer_bytes + snapshot->program_bytes + (uint64_t)(bytes > 0 ? bytes : 0) >
-            CAPACITY_BYTES_MAX) {
+            IMPORT_CAPACITY_MAX) {
         return fail_sample(snapshot, sample,
                            "with its %" PRId64 " bytes, the profile has more than 2^50", bytes);
     }

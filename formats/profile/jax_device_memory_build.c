@@ -90,7 +90,7 @@ static enum import_result choose_device(const struct snapshot *snapshot,
         return IMPORT_OK;
     }
     import->setup.capacity_bytes = find_largest_device(import);
-    if (import->setup.capacity_bytes > CAPACITY_BYTES_MAX) {
+    if (import->setup.capacity_bytes > IMPORT_CAPACITY_MAX) {
         return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
                            "in granules of %" PRIu64 " bytes, a device holds more than 2^50 bytes",
                            import->setup.granule_bytes);

@@ -2,7 +2,6 @@
 #include "formats/profile/private/memory_events.h"
 
 #include "formats/common/trace.h"
-#include "formats/profile/private/memory_events_state.h"
 #include "harness/base/check.h"
 #include "harness/base/order.h"
 

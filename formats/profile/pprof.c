@@ -68,9 +68,7 @@ static enum import_result add_field(struct pprof *profile, const struct protobuf
     case PROFILE_FUNCTION:
         return add_function(profile, field, error);
     case PROFILE_STRING:
-        profile->strings = array_grown(profile->strings, profile->string_count,
-                                       &profile->string_room, sizeof *profile->strings);
-        profile->strings[profile->string_count++] = field->at;
+        ARRAY_ADD(profile->strings, profile->string_count, profile->string_room) = field->at;
         return IMPORT_OK;
     default:
         return IMPORT_OK;

@@ -5,8 +5,8 @@
  *                       1: metadata  2: offset_ps  4: XStat
  *                       4, 5: names of events and of stats by number, behind the lines */
 #include "formats/common/import.h"
-#include "formats/common/name_table.h"
 #include "formats/common/protobuf.h"
+#include "formats/common/tags.h"
 #include "formats/profile/private/memory_events.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* A pickle as its pickler left it: opcodes that work on a stack, its marks and a memo, while the
  * tree grows. */
-#include "formats/torch/private/pickle.h"
+#include "formats/torch/private/plain.h"
 
 #include "harness/base/array.h"
 #include "harness/base/utf8.h"
@@ -78,9 +78,7 @@ static enum import_result push_value(struct reader *reader, struct plain_value v
         return fail_here(reader, IMPORT_INVALID, "more than %d values wait on the stack",
                          PICKLE_STACK_MAX);
     }
-    reader->stack = array_grown(reader->stack, reader->stack_count, &reader->stack_room,
-                                sizeof value);
-    reader->stack[reader->stack_count++] = value;
+    ARRAY_ADD(reader->stack, reader->stack_count, reader->stack_room) = value;
     return IMPORT_OK;
 }
 
@@ -105,9 +103,7 @@ static enum import_result run_mark(struct reader *reader)
     if (reader->mark_count == PICKLE_STACK_MAX) {
         return fail_here(reader, IMPORT_INVALID, "more than %d marks", PICKLE_STACK_MAX);
     }
-    reader->marks = array_grown(reader->marks, reader->mark_count, &reader->mark_room,
-                                sizeof *reader->marks);
-    reader->marks[reader->mark_count++] = reader->stack_count;
+    ARRAY_ADD(reader->marks, reader->mark_count, reader->mark_room) = reader->stack_count;
     return IMPORT_OK;
 }
 

@@ -13,8 +13,7 @@ struct stack {
 
 static void push_value(struct stack *stack, struct plain_value value)
 {
-    stack->values = array_grown(stack->values, stack->count, &stack->room, sizeof value);
-    stack->values[stack->count++] = value;
+    ARRAY_ADD(stack->values, stack->count, stack->room) = value;
 }
 
 static struct plain_value make_text(struct plain_tree *tree, const char *text)

@@ -275,7 +275,7 @@ static enum import_result read_block(struct reader *reader, struct plain_value o
                              ", where the block before it ends or the segment begins",
                              block->address, at);
     }
-    IMPORT_TRY(read_number(reader, FIELD_SIZE, true, CAPACITY_BYTES_MAX, &block->size_bytes));
+    IMPORT_TRY(read_number(reader, FIELD_SIZE, true, IMPORT_CAPACITY_MAX, &block->size_bytes));
     if (block->size_bytes == 0) {
         return fail_at_place(reader, "the block has 0 bytes");
     }
@@ -305,9 +305,7 @@ static void add_block(struct reader *reader, struct torch_block *block, struct s
         sums->requested += block->requested_bytes;
         sums->allocated += block->state == TORCH_ALLOCATED ? block->size_bytes : 0;
     }
-    snapshot->blocks = array_grown(snapshot->blocks, snapshot->block_count, &snapshot->block_room,
-                                   sizeof *block);
-    snapshot->blocks[snapshot->block_count++] = *block;
+    ARRAY_ADD(snapshot->blocks, snapshot->block_count, snapshot->block_room) = *block;
 }
 
 static enum import_result check_sum(struct reader *reader, enum field field, uint64_t sum)
@@ -357,7 +355,7 @@ static enum import_result read_blocks(struct reader *reader, struct plain_value 
         IMPORT_TRY(read_block(reader, object, segment->address + sums->total, &block));
         add_block(reader, &block, sums);
         reader->snapshot->segment_bytes[host] += block.size_bytes;
-        if (reader->snapshot->segment_bytes[host] > CAPACITY_BYTES_MAX) {
+        if (reader->snapshot->segment_bytes[host] > IMPORT_CAPACITY_MAX) {
             return fail_at_place(
                 reader, "with this block, the segments of device %u have more than 2^50 bytes",
                 host);
@@ -466,7 +464,7 @@ static enum import_result read_times(struct reader *reader, struct torch_event *
 static enum import_result read_place(struct reader *reader, struct torch_event *event)
 {
     const bool is_oom = event->action == TORCH_OOM;
-    IMPORT_TRY(read_number(reader, FIELD_SIZE, true, is_oom ? UINT64_MAX : CAPACITY_BYTES_MAX,
+    IMPORT_TRY(read_number(reader, FIELD_SIZE, true, is_oom ? UINT64_MAX : IMPORT_CAPACITY_MAX,
                            &event->size_bytes));
     if (event->size_bytes == 0) {
         return fail_at_place(reader, "the event has 0 bytes");
@@ -476,7 +474,7 @@ static enum import_result read_place(struct reader *reader, struct torch_event *
     }
     event->free_bytes = UINT64_MAX;
     IMPORT_TRY(read_number(reader, FIELD_DEVICE_FREE, false, UINT64_MAX, &event->free_bytes));
-    event->free_bytes = event->free_bytes > CAPACITY_BYTES_MAX ? UINT64_MAX : event->free_bytes;
+    event->free_bytes = event->free_bytes > IMPORT_CAPACITY_MAX ? UINT64_MAX : event->free_bytes;
     return IMPORT_OK;
 }
 
@@ -501,9 +499,7 @@ static void add_event(struct reader *reader, struct torch_event *event)
         name_user(reader, reader->record[FIELD_FRAMES], event->size_bytes, &event->name,
                   &event->stack);
     }
-    snapshot->events = array_grown(snapshot->events, snapshot->event_count, &snapshot->event_room,
-                                   sizeof *event);
-    snapshot->events[snapshot->event_count++] = *event;
+    ARRAY_ADD(snapshot->events, snapshot->event_count, snapshot->event_room) = *event;
 }
 
 static enum import_result read_trace(struct reader *reader, struct plain_value events)

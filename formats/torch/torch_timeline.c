@@ -1,8 +1,8 @@
 /* PyTorch's export_memory_timeline(): rows [time, action, bytes, category] (.raw.json.gz), or
  * [times, sizes] with a sum for each category (.json).  No block has an address there, so that a
  * free is of some block of its size and category. */
-#include "formats/common/capacity.h"
 #include "formats/common/cursor.h"
+#include "formats/common/import.h"
 #include "formats/common/slots.h"
 #include "formats/common/trace.h"
 #include "harness/base/array.h"
@@ -207,7 +207,7 @@ static bool read_integer(const json_t *list, size_t i, int64_t *number)
 static enum import_result read_rows(struct timeline *timeline, const json_t *rows,
                                     struct import_error *error)
 {
-    const int64_t most = (int64_t)CAPACITY_BYTES_MAX;
+    const int64_t most = (int64_t)IMPORT_CAPACITY_MAX;
     uint32_t renamed = NO_BLOCK;
     int64_t last_time = INT64_MIN;
     for (size_t i = 0; i < json_array_size(rows); i++) {
@@ -263,7 +263,7 @@ static enum import_result take_sums(struct timeline *timeline, const json_t *sum
     for (uint32_t category = 0; category < CATEGORY_COUNT; category++) {
         int64_t bytes = 0;
         if (json_array_size(sums) != SIZES_COUNT || !read_integer(sums, category + 1, &bytes) ||
-            bytes < 0 || bytes > (int64_t)(CAPACITY_BYTES_MAX / CATEGORY_COUNT)) {
+            bytes < 0 || bytes > (int64_t)(IMPORT_CAPACITY_MAX / CATEGORY_COUNT)) {
             return import_fail(error, IMPORT_INVALID, 0, 0,
                                "the sums of time %zu are not 9 numbers of 0 or more", i + 1);
         }

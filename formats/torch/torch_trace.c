@@ -43,7 +43,7 @@ static struct device_bytes measure_device(const struct torch_snapshot *snapshot,
         } else if (event->action == TORCH_OOM && event->free_bytes != UINT64_MAX) {
             most = segments + event->free_bytes > most ? segments + event->free_bytes : most;
         }
-        if (segments > CAPACITY_BYTES_MAX) {
+        if (segments > IMPORT_CAPACITY_MAX) {
             return (struct device_bytes){0};
         }
         most_segments = segments > most_segments ? segments : most_segments;
@@ -82,7 +82,7 @@ static void measure_devices(const struct torch_snapshot *snapshot,
 uint64_t torch_capacity(const struct torch_snapshot *snapshot, uint8_t host)
 {
     const uint64_t bytes = measure_device(snapshot, host).all;
-    return bytes > CAPACITY_BYTES_MAX ? 0 : bytes;
+    return bytes > IMPORT_CAPACITY_MAX ? 0 : bytes;
 }
 
 static void choose_capacity(const struct player *player, const struct import_input *input,
@@ -96,7 +96,7 @@ static void choose_capacity(const struct player *player, const struct import_inp
                                  ? input->fixed->granule_bytes
                                  : snapshot->granule_bytes;
     most = most / granule * granule;
-    if (most == 0 || most > CAPACITY_BYTES_MAX) {
+    if (most == 0 || most > IMPORT_CAPACITY_MAX) {
         return;
     }
     import->setup.capacity_bytes = most;
@@ -132,7 +132,7 @@ static struct trace_event make_event(const struct player *player, const struct t
     const bool is_request = event->action == TORCH_ALLOC || event->action == TORCH_OOM;
     struct trace_event made = {
         .address = event->action == TORCH_OOM ? 0 : event->address,
-        .size_bytes = event->action == TORCH_OOM && event->size_bytes <= CAPACITY_BYTES_MAX
+        .size_bytes = event->action == TORCH_OOM && event->size_bytes <= IMPORT_CAPACITY_MAX
                           ? torch_rounded(player->snapshot, event->size_bytes)
                           : event->taken_bytes,
         .stream = event->stream,
@@ -140,7 +140,7 @@ static struct trace_event make_event(const struct player *player, const struct t
         .tag = torch_name_tag(player->tags, event->name),
         .stack = event->stack,
     };
-    if (event->size_bytes > CAPACITY_BYTES_MAX) {
+    if (event->size_bytes > IMPORT_CAPACITY_MAX) {
         made.size_bytes = event->size_bytes; /* a failure: trace_failed knows what to do */
     }
     made.requested_bytes = is_request && event->size_bytes < made.size_bytes ? event->size_bytes

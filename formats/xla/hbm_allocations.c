@@ -256,9 +256,7 @@ enum import_result hbm_allocations_parse(const struct import_input *input,
             continue;
         }
         allocations->end = (size_t)(lines.at - input->text);
-        allocations->rows = array_grown(allocations->rows, allocations->row_count,
-                                        &allocations->row_room, sizeof row);
-        allocations->rows[allocations->row_count++] = row;
+        ARRAY_ADD(allocations->rows, allocations->row_count, allocations->row_room) = row;
     }
     return check_sums(allocations, error);
 }

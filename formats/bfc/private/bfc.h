@@ -11,8 +11,8 @@
 #ifndef FORMATS_BFC_PRIVATE_BFC_H
 #define FORMATS_BFC_PRIVATE_BFC_H
 
-#include "formats/common/capacity.h"
 #include "formats/common/cursor.h"
+#include "formats/common/import.h"
 
 enum {
     BFC_GRANULE_BYTES = 256, /* sizes are rounded up to it */

@@ -3,9 +3,9 @@
 #ifndef FORMATS_PROFILE_PRIVATE_JAX_DEVICE_MEMORY_H
 #define FORMATS_PROFILE_PRIVATE_JAX_DEVICE_MEMORY_H
 
-#include "formats/common/capacity.h"
-#include "formats/common/name_table.h"
+#include "formats/common/import.h"
 #include "formats/common/stacks.h"
+#include "formats/common/tags.h"
 #include "formats/profile/private/pprof.h"
 
 #define JAX_NO_TAG UINT32_MAX

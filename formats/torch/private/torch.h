@@ -3,7 +3,7 @@
 #ifndef FORMATS_TORCH_PRIVATE_TORCH_H
 #define FORMATS_TORCH_PRIVATE_TORCH_H
 
-#include "formats/common/capacity.h"
+#include "formats/common/import.h"
 #include "formats/common/stacks.h"
 #include "formats/torch/private/plain.h"
 
@@ -124,7 +124,7 @@ struct torch_snapshot {
     size_t event_count, event_room;
     struct torch_names names;
     struct torch_stacks stacks;
-    /* Set by torch_lives: the largest power of two up to GRANULE_BYTES_DEFAULT that divides the
+    /* Set by torch_lives: the largest power of two up to IMPORT_GRANULE_BYTES that divides the
      * sizes and addresses of all blocks; less than that in what hbmstress exports. */
     uint64_t granule_bytes;
     uint64_t segment_bytes[OP_HOST_COUNT_MAX]; /* in all */
