@@ -38,8 +38,8 @@ static int compare_spans(const void *a, const void *b)
 {
     const struct heap_span *x = a;
     const struct heap_span *y = b;
-    const int order = compare_places(x->host, x->address, y->host, y->address);
-    return order != 0 ? order : compare_numbers(x->line, y->line);
+    return compare_then(compare_places(x->host, x->address, y->host, y->address),
+                        compare_numbers(x->line, y->line));
 }
 
 /* Snapshots list their memory in order of address nearly always. */
@@ -185,20 +185,20 @@ static enum import_result lay_out(struct heap_image *image, struct import *impor
 static enum import_result choose_capacity(const struct layout *layout, struct import *import,
                                           struct import_error *error)
 {
-    if (import->setup.capacity_bytes == 0) {
-        import->setup.capacity_bytes = layout->largest_bytes;
-    }
-    if (import->setup.capacity_bytes < layout->largest_bytes) {
+    struct setup *setup = &import->setup;
+    setup->capacity_bytes = setup->capacity_bytes == 0 ? layout->largest_bytes
+                                                       : setup->capacity_bytes;
+    if (setup->capacity_bytes < layout->largest_bytes) {
         return import_fail(error, IMPORT_INVALID, 0, 0,
                            "the capacity of %" PRIu64 " bytes is below the %" PRIu64
                            " bytes of the snapshot",
-                           import->setup.capacity_bytes, layout->largest_bytes);
+                           setup->capacity_bytes, layout->largest_bytes);
     }
-    if (import->setup.capacity_bytes % import->setup.granule_bytes != 0) {
+    if (setup->capacity_bytes % setup->granule_bytes != 0) {
         return import_fail(error, IMPORT_INVALID, 0, 0,
                            "the capacity of %" PRIu64
                            " bytes is not a multiple of the granule of %" PRIu64,
-                           import->setup.capacity_bytes, import->setup.granule_bytes);
+                           setup->capacity_bytes, setup->granule_bytes);
     }
     return IMPORT_OK;
 }
@@ -260,27 +260,22 @@ static size_t fill_free(struct heap_image *image, struct import *import, size_t 
     return index;
 }
 
-static void fill_used(struct heap_image *image, struct import *import, size_t index)
-{
-    struct heap_span *span = &image->spans[index];
-    span->op = append_alloc(import, span, span->size_bytes);
-    import_say(import, span->op, SAID_ADDRESS, span->offset);
-    stacks_say(import->stacks, span->op, span->stack);
-}
-
 /* From the top down.  There is one hole all the time, at the bottom, so each block goes to the top
  * of it. */
 static void fill_host(struct heap_image *image, struct import *import, size_t first, size_t end)
 {
     const uint64_t granule_bytes = import->setup.granule_bytes;
-    for (size_t i = end; i > first; i--) {
-        if (image->spans[i - 1].state == HEAP_SPAN_FREE) {
-            i = fill_free(image, import, first, i - 1) + 1;
+    for (size_t i = end; i-- > first;) {
+        struct heap_span *span = &image->spans[i];
+        if (span->state == HEAP_SPAN_FREE) {
+            i = fill_free(image, import, first, i);
+            span = &image->spans[i];
         } else {
-            fill_used(image, import, i - 1);
+            span->op = append_alloc(import, span, span->size_bytes);
+            import_say(import, span->op, SAID_ADDRESS, span->offset);
+            stacks_say(import->stacks, span->op, span->stack);
         }
-        if (is_behind_gap(image, i - 1)) {
-            const struct heap_span *span = &image->spans[i - 1];
+        if (is_behind_gap(image, i)) {
             append_retire(import, span->host, span->offset - granule_bytes, granule_bytes);
         }
     }
@@ -369,12 +364,6 @@ void heap_parts_deinit(struct heap_parts *parts)
     heap_image_deinit(&parts->image);
 }
 
-void heap_parts_begin_host(struct heap_parts *parts, uint8_t host)
-{
-    parts->host = host;
-    parts->end_bytes = 0;
-}
-
 void heap_parts_add(struct heap_parts *parts, struct import *import, const char *name,
                     uint64_t size_bytes, enum heap_span_state state)
 {
@@ -385,7 +374,6 @@ void heap_parts_add(struct heap_parts *parts, struct import *import, const char 
         .address = parts->end_bytes,
         .size_bytes = size_bytes,
         .state = state,
-        .host = parts->host,
         .tag = state == HEAP_SPAN_FREE
                    ? 0
                    : tag_table_add(&parts->tags, &import->setup, name, strlen(name)),

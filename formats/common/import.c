@@ -53,21 +53,15 @@ void import_say(struct import *import, uint32_t op, enum said_kind kind, uint64_
 #define LEFT_OUT "more lines, not shown here: "
 enum { LEFT_OUT_BYTES = sizeof LEFT_OUT + 24 };
 
-static char *find_left_out(char *lines)
-{
-    char *last = strrchr(lines, '\n');
-    last = last == NULL ? lines : last + 1;
-    return strncmp(last, LEFT_OUT, sizeof LEFT_OUT - 1) == 0 ? last : NULL;
-}
-
 static void add_line(char lines[IMPORT_NOTES_BYTES], const char *prefix, const char *line)
 {
     const size_t used = strlen(lines);
     const char *separator = used > 0 ? "\n" : "";
-    char *left_out = find_left_out(lines);
-    if (left_out != NULL) {
-        const unsigned long count = strtoul(left_out + sizeof LEFT_OUT - 1, NULL, 10);
-        snprintf(left_out, LEFT_OUT_BYTES, LEFT_OUT "%lu", count + 1);
+    char *last = strrchr(lines, '\n');
+    last = last == NULL ? lines : last + 1;
+    if (strncmp(last, LEFT_OUT, sizeof LEFT_OUT - 1) == 0) {
+        const unsigned long count = strtoul(last + sizeof LEFT_OUT - 1, NULL, 10);
+        snprintf(last, LEFT_OUT_BYTES, LEFT_OUT "%lu", count + 1);
     } else if (used + 1 + strlen(prefix) + strlen(line) + 1 + LEFT_OUT_BYTES < IMPORT_NOTES_BYTES) {
         snprintf(lines + used, IMPORT_NOTES_BYTES - used, "%s%s%s", separator, prefix, line);
     } else {
@@ -210,22 +204,6 @@ void import_print_comments(const struct import *import, struct writing *text)
 
 /* --- reading --- */
 
-/* Takes the number before ": ". */
-static bool take_number(struct cursor *rest, uint64_t *number)
-{
-    return cursor_take_number(rest, number) && cursor_take_word(rest, ": ", 2);
-}
-
-static void read_assumed(struct import *import, struct cursor rest)
-{
-    import_assume(import, "%.*s", (int)(rest.end - rest.at), rest.at);
-}
-
-static void read_told(struct import *import, struct cursor rest)
-{
-    import_tell(import, "%.*s", (int)(rest.end - rest.at), rest.at);
-}
-
 static void read_view(struct import *import, struct cursor rest)
 {
     for (size_t i = 0; i < VIEW_COUNT; i++) {
@@ -233,25 +211,6 @@ static void read_view(struct import *import, struct cursor rest)
         if (cursor_take_text(&ahead, view_names[i]) && ahead.at == ahead.end) {
             import->view = (enum import_view)i;
         }
-    }
-}
-
-/* The line is one of the other file. */
-static void read_says(struct import *import, struct cursor rest)
-{
-    import_quote(import, rest.at, (size_t)(rest.end - rest.at), 0);
-}
-
-static void read_settings(struct import *import, struct cursor rest)
-{
-    snprintf(import->settings, sizeof import->settings, "%.*s", (int)(rest.end - rest.at), rest.at);
-}
-
-static void read_device(struct import *import, struct cursor rest)
-{
-    uint64_t host;
-    if (take_number(&rest, &host) && host < OP_HOST_COUNT_MAX) {
-        import_name_device(import, host, "%.*s", (int)(rest.end - rest.at), rest.at);
     }
 }
 
@@ -267,42 +226,55 @@ static void read_said(struct import *import, struct cursor rest, enum said_kind 
     }
 }
 
-static void read_step(struct import *import, struct cursor rest)
+enum mark {
+    MARK_ASSUMED,
+    MARK_TOLD,
+    MARK_VIEW,
+    MARK_SAYS,
+    MARK_SETTINGS,
+    MARK_DEVICE,
+    MARK_STEP,
+    MARK_FAILED,
+    MARK_COUNT
+};
+static const char *const marks[MARK_COUNT] = {"# " IMPORT_ASSUMED, "# " IMPORT_TOLD, "# view: ",
+                                              "# says: ",          "# settings: ",   "# device ",
+                                              "# step ",           "# failed: "};
+
+static void read_mark(struct import *import, enum mark mark, struct cursor rest)
 {
-    uint64_t step;
-    if (take_number(&rest, &step)) {
-        read_said(import, rest, SAID_STEP, step);
+    uint64_t number = 0;
+    const bool has_number = (mark == MARK_DEVICE || mark == MARK_STEP) &&
+                            cursor_take_number(&rest, &number) && cursor_take_word(&rest, ": ", 2);
+    const int length = (int)(rest.end - rest.at);
+    if (mark == MARK_ASSUMED) {
+        import_assume(import, "%.*s", length, rest.at);
+    } else if (mark == MARK_TOLD) {
+        import_tell(import, "%.*s", length, rest.at);
+    } else if (mark == MARK_VIEW) {
+        read_view(import, rest);
+    } else if (mark == MARK_SAYS) { /* its line is one of the other file */
+        import_quote(import, rest.at, (size_t)length, 0);
+    } else if (mark == MARK_SETTINGS) {
+        snprintf(import->settings, sizeof import->settings, "%.*s", length, rest.at);
+    } else if (mark == MARK_FAILED) {
+        read_said(import, rest, SAID_FAILED, 0);
+    } else if (mark == MARK_STEP && has_number) {
+        read_said(import, rest, SAID_STEP, number);
+    } else if (has_number && number < OP_HOST_COUNT_MAX) {
+        import_name_device(import, number, "%.*s", length, rest.at);
     }
 }
-
-static void read_failed(struct import *import, struct cursor rest)
-{
-    read_said(import, rest, SAID_FAILED, 0);
-}
-
-static const struct mark {
-    const char *text;
-    void (*read)(struct import *import, struct cursor rest);
-} marks[] = {
-    {"# " IMPORT_ASSUMED, read_assumed},
-    {"# " IMPORT_TOLD, read_told},
-    {"# view: ", read_view},
-    {"# says: ", read_says},
-    {"# settings: ", read_settings},
-    {"# device ", read_device},
-    {"# step ", read_step},
-    {"# failed: ", read_failed},
-};
 
 void import_read_comments(const char *text, size_t length, struct import *import)
 {
     struct cursor cursor = cursor_make(text, length);
     struct cursor line;
     while (cursor_next_line(&cursor, &line)) {
-        for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        for (int i = 0; i < MARK_COUNT; i++) {
             struct cursor rest = line;
-            if (cursor_take_text(&rest, marks[i].text) && rest.at < rest.end) {
-                marks[i].read(import, rest);
+            if (cursor_take_text(&rest, marks[i]) && rest.at < rest.end) {
+                read_mark(import, (enum mark)i, rest);
                 break;
             }
         }
@@ -315,14 +287,6 @@ uint64_t capacity_granule(uint64_t size_bits)
 {
     const uint64_t bits = size_bits | IMPORT_GRANULE_BYTES;
     return bits & ~(bits - 1);
-}
-
-static void set_granule(const struct setup *fixed, uint64_t size_bits, struct setup *setup)
-{
-    if (setup->granule_bytes == 0) {
-        setup->granule_bytes = capacity_granule(size_bits);
-    }
-    import_apply_fixed(fixed, setup);
 }
 
 /* Nobody gives a capacity.  Only moves fit the peak into its own bytes, and while a long log stays
@@ -354,14 +318,17 @@ static void assume_capacity(uint64_t peak_bytes, struct import *import)
 }
 
 /* A capacity that the user did not fix is cut to whole granules. */
-static void set_capacity(const struct setup *fixed, uint64_t peak_bytes, struct import *import)
+enum import_result capacity_choose(const struct import_input *input, uint64_t size_bits,
+                                   uint64_t peak_bytes, struct import *import,
+                                   struct import_error *error)
 {
     struct setup *setup = &import->setup;
+    setup->granule_bytes = setup->granule_bytes == 0 ? capacity_granule(size_bits)
+                                                     : setup->granule_bytes;
+    import_apply_fixed(input->fixed, setup);
     if (setup->capacity_bytes == 0 && setup->chip[0] == '\0') {
         assume_capacity(peak_bytes, import);
-        return;
-    }
-    if (fixed->capacity_bytes == 0) {
+    } else if (input->fixed->capacity_bytes == 0) {
         setup->capacity_bytes = align_down(import_fixed_capacity(setup, setup->granule_bytes),
                                            setup->granule_bytes);
     }
@@ -369,20 +336,11 @@ static void set_capacity(const struct setup *fixed, uint64_t peak_bytes, struct 
         import_note(import, "the peak of live bytes is %" PRIu64 ", above the capacity",
                     peak_bytes);
     }
-}
-
-enum import_result capacity_choose(const struct import_input *input, uint64_t size_bits,
-                                   uint64_t peak_bytes, struct import *import,
-                                   struct import_error *error)
-{
-    set_granule(input->fixed, size_bits, &import->setup);
-    set_capacity(input->fixed, peak_bytes, import);
-    const uint64_t capacity_bytes = import->setup.capacity_bytes;
-    if (capacity_bytes > IMPORT_CAPACITY_MAX || capacity_bytes == 0) {
+    if (setup->capacity_bytes > IMPORT_CAPACITY_MAX || setup->capacity_bytes == 0) {
         return import_fail(error, IMPORT_INVALID, 0, 0,
                            "the capacity is %" PRIu64
                            " bytes; accepted: 1 to 2^50 bytes in whole granules",
-                           capacity_bytes);
+                           setup->capacity_bytes);
     }
     return IMPORT_OK;
 }

@@ -110,10 +110,7 @@ static uint64_t hash_name(const char *text, size_t length, uint64_t seed)
 static void copy_without_nul(char *to, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
-        to[i] = text[i];
-        if (text[i] == '\0') {
-            to[i] = '_';
-        }
+        to[i] = text[i] == '\0' ? '_' : text[i];
     }
     to[length] = '\0';
 }
@@ -166,9 +163,8 @@ static uint32_t add_name(struct name_table *table, const struct name *name)
     uint32_t *slot = slots_find(&table->slots, &kind, table->names, 0, table->count, name);
     if (*slot == 0) {
         CHECK(table->count < UINT32_MAX);
-        table->names = array_grown(table->names, table->count, &table->room, sizeof *table->names);
-        table->names[table->count] = *name;
-        *slot = (uint32_t)++table->count;
+        ARRAY_ADD(table->names, table->count, table->room) = *name;
+        *slot = (uint32_t)table->count;
     }
     return *slot - 1;
 }

@@ -7,6 +7,7 @@
 #include "harness/base/check.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,28 +187,6 @@ static void put_event(struct builder *builder, uint32_t number, struct op op, bo
     }
 }
 
-/* The list of the events stands as it is. */
-static void put_in_one_lane(struct op_list *ops)
-{
-    for (size_t i = 0; i < ops->count; i++) {
-        ops->ops[i].lane = 0;
-    }
-}
-
-static void renumber_said(struct import *import, const uint32_t *numbers)
-{
-    for (size_t i = 0; i < import->said_count; i++) {
-        import->said[i].op = numbers[import->said[i].op];
-    }
-}
-
-static void renumber_stacks(const struct builder *builder, struct stacks *stacks)
-{
-    for (size_t i = 0; stacks != NULL && i < stacks->op_count; i++) {
-        stacks->ops[i].op = number_now(builder, stacks->ops[i].op);
-    }
-}
-
 /* Takes the list of the events to its final form, in which references are indices: [start][events,
  * and what keeps them apart].  retired: so many ops stand before the missing start.  The requests
  * that failed and would fit are freed behind.  is_laned: ops keep their lanes, and a schedule
@@ -218,7 +197,9 @@ static void finish_list(struct trace *trace, uint32_t retired, bool is_laned,
     struct import *import = trace->import;
     struct builder builder = {.trace = trace, .list = trace->start, .retired = retired};
     if (trace->start.count == 0 && trace->failure_count == 0 && !is_laned) {
-        put_in_one_lane(&import->ops);
+        for (size_t i = 0; i < import->ops.count; i++) { /* it stands as it is, in one lane */
+            import->ops.ops[i].lane = 0;
+        }
         return;
     }
     builder.numbers = array_resized(NULL, (import->ops.count + 1) * sizeof *builder.numbers);
@@ -228,8 +209,12 @@ static void finish_list(struct trace *trace, uint32_t retired, bool is_laned,
     for (size_t i = 0; i < import->ops.count; i++) {
         put_event(&builder, (uint32_t)i, import->ops.ops[i], is_laned);
     }
-    renumber_said(import, builder.numbers);
-    renumber_stacks(&builder, import->stacks);
+    for (size_t i = 0; i < import->said_count; i++) {
+        import->said[i].op = builder.numbers[import->said[i].op];
+    }
+    for (size_t i = 0; import->stacks != NULL && i < import->stacks->op_count; i++) {
+        import->stacks->ops[i].op = number_now(&builder, import->stacks->ops[i].op);
+    }
     free(builder.numbers);
     op_list_deinit(&import->ops);
     import->ops = builder.list;
@@ -282,20 +267,13 @@ static void note_contents(const struct trace *trace, const struct trace_totals *
     }
 }
 
-static uint64_t count_queued_frees(const struct op_list *ops)
-{
-    uint64_t count = 0;
-    for (size_t i = 0; i < ops->count; i++) {
-        count += ops->ops[i].kind == OP_FREE_AFTER && ops->ops[i].delay_ns == DELAY_NEVER;
-    }
-    return count;
-}
-
 static void note_failures(const struct trace *trace, uint64_t freed_failures)
 {
-    const uint64_t queued_count = trace->totals.failures > 0
-                                      ? count_queued_frees(&trace->import->ops)
-                                      : 0;
+    const struct op_list *ops = &trace->import->ops;
+    uint64_t queued_count = 0;
+    for (size_t i = 0; trace->totals.failures > 0 && i < ops->count; i++) {
+        queued_count += ops->ops[i].kind == OP_FREE_AFTER && ops->ops[i].delay_ns == DELAY_NEVER;
+    }
     if (queued_count > 0) {
         import_assume(
             trace->import,
@@ -315,50 +293,32 @@ static void note_failures(const struct trace *trace, uint64_t freed_failures)
 /* True if each stream becomes a lane. */
 static bool choose_lanes(const struct trace *trace, uint32_t retired)
 {
-    struct import *import = trace->import;
     const char *target = trace->input->fixed->target;
+    const bool are_few = trace->stream_count <= LANES_CLIENT_COUNT_MAX;
+    const bool is_short = trace->import->ops.count + trace->start.count <= TRACE_LANE_OPS_MAX;
+    const bool may_lane = target[0] == '\0' || strcmp(target, "hbm") == 0;
+    char reason[64] = "";
     if (trace->stream_count <= 1) {
         return false;
     }
-    if (trace->stream_count > LANES_CLIENT_COUNT_MAX) {
-        import_note(import, "%" PRIu32 " streams are not distinguished: at most %d lanes can run",
-                    trace->stream_count, LANES_CLIENT_COUNT_MAX);
-    } else if (import->ops.count + trace->start.count > TRACE_LANE_OPS_MAX) {
-        import_note(
-            import,
-            "%" PRIu32
-            " streams are not distinguished: with more than %d ops, a replay with lanes is slow",
-            trace->stream_count, TRACE_LANE_OPS_MAX);
+    if (!are_few) {
+        snprintf(reason, sizeof reason, "at most %d lanes can run", LANES_CLIENT_COUNT_MAX);
+    } else if (!is_short) {
+        snprintf(reason, sizeof reason, "with more than %d ops, a replay with lanes is slow",
+                 TRACE_LANE_OPS_MAX);
     } else if (retired > 0) {
-        import_note(import,
-                    "%" PRIu32
-                    " streams are not distinguished: a replay with lanes retires nothing",
-                    trace->stream_count);
-    } else if (target[0] != '\0' && strcmp(target, "hbm") != 0) {
-        import_note(import,
-                    "%" PRIu32
-                    " streams are not distinguished: the requested target may not support lanes",
-                    trace->stream_count);
-    } else {
-        import_note(import,
-                    "%" PRIu32 " streams became lanes; the schedule preserves the order of the log",
-                    trace->stream_count);
-        return true;
+        snprintf(reason, sizeof reason, "a replay with lanes retires nothing");
+    } else if (!may_lane) {
+        snprintf(reason, sizeof reason, "the requested target may not support lanes");
     }
-    return false;
+    import_note(trace->import, "%" PRIu32 " streams %s%s", trace->stream_count,
+                reason[0] == '\0' ? "became lanes; the schedule preserves the order of the log"
+                                  : "are not distinguished: ",
+                reason);
+    return reason[0] == '\0';
 }
 
 /* --- the end --- */
-
-static void complete_totals(struct trace *trace, struct trace_totals *totals)
-{
-    *totals = trace->totals;
-    totals->streams = trace->stream_count;
-    totals->peak_bytes = find_peak(trace, false);
-    for (unsigned i = 0; i < trace->host_count; i++) {
-        totals->live_bytes += trace->hosts[i].said.base + (uint64_t)trace->hosts[i].said.now;
-    }
-}
 
 static enum import_result finish_trace(struct trace *trace, struct trace_totals *totals)
 {
@@ -370,7 +330,12 @@ static enum import_result finish_trace(struct trace *trace, struct trace_totals 
                                : "the log has no allocation, only frees of blocks of unknown size");
     }
     uint64_t freed_failures = 0;
-    complete_totals(trace, totals);
+    *totals = trace->totals;
+    totals->streams = trace->stream_count;
+    totals->peak_bytes = find_peak(trace, false);
+    for (unsigned i = 0; i < trace->host_count; i++) {
+        totals->live_bytes += trace->hosts[i].said.base + (uint64_t)trace->hosts[i].said.now;
+    }
     note_contents(trace, totals);
     struct setup *setup = &import->setup;
     setup->host_count = trace->host_count > setup->host_count ? trace->host_count

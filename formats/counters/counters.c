@@ -6,11 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static bool is_name_character(char c)
-{
-    return phrase_is_word(c) || c == '.';
-}
-
 /* Behind a name: what closes it, and what sets it apart from its number. */
 static bool take_separator(struct phrase_cursor *cursor)
 {
@@ -42,7 +37,8 @@ static bool take_value(struct phrase_cursor *cursor, struct counter *counter)
     for (; phrase_peek(&ahead) >= '0' && phrase_peek(&ahead) <= '9'; ahead.at++, count++) {
         number = count < DIGITS_MAX ? number * 10 + (uint64_t)(phrase_peek(&ahead) - '0') : 0;
     }
-    if (count == 0 || count > DIGITS_MAX || is_name_character(phrase_peek(&ahead)) ||
+    if (count == 0 || count > DIGITS_MAX || phrase_is_word(phrase_peek(&ahead)) ||
+        phrase_peek(&ahead) == '.' ||
         phrase_is_at_end(&ahead)) { /* a number at the very end may be cut */
         return false;
     }
@@ -59,7 +55,7 @@ bool counter_next(struct phrase_cursor *cursor, struct counter *counter)
             continue;
         }
         *counter = (struct counter){.name = cursor->text + cursor->at, .at = cursor->at};
-        while (is_name_character(phrase_peek(cursor))) {
+        while (phrase_is_word(phrase_peek(cursor)) || phrase_peek(cursor) == '.') {
             cursor->at++;
         }
         counter->name_length = cursor->at - counter->at;
@@ -85,31 +81,6 @@ static uint32_t append(const struct building *building, enum op_kind kind, uint6
 {
     return import_append(building->import, &OP_TO_MAKE(kind, .host = building->host,
                                                        .size_bytes = size_bytes, .tag = tag));
-}
-
-static void append_on(const struct building *building, enum op_kind kind, uint32_t block,
-                      uint64_t delay_ns)
-{
-    (void)import_append(building->import,
-                        &OP_ON(kind, block, .host = building->host, .delay_ns = delay_ns));
-}
-
-static void retire_rest(const struct building *building, uint64_t limit_bytes)
-{
-    if (limit_bytes < building->capacity_bytes) {
-        const uint32_t op = append(building, OP_RETIRE, building->capacity_bytes - limit_bytes, 0);
-        building->import->ops.ops[op].address = limit_bytes;
-    }
-}
-
-/* A program that never ends keeps its stack; its image is a granule of what is in use. */
-static void reserve_stack(const struct building *building, uint64_t stack_bytes)
-{
-    if (stack_bytes > 0) {
-        const uint32_t program = append(building, OP_LOAD, building->granule_bytes, TAG_PROGRAM);
-        building->import->ops.ops[program].stack_bytes = stack_bytes;
-        append_on(building, OP_EXECUTE, program, DELAY_NEVER);
-    }
 }
 
 /* Counts the pieces above the largest hole, of at most its size, between parts of what is in use.
@@ -147,7 +118,8 @@ static void fill(const struct building *building, const struct counted_device *d
         (void)append(building, OP_ALLOC, in_use, TAG_IN_USE);
     }
     for (uint64_t i = 0; i < count; i++) {
-        append_on(building, OP_FREE, first + 2 * (uint32_t)i, 0);
+        (void)import_append(building->import,
+                            &OP_ON(OP_FREE, first + 2 * (uint32_t)i, .host = building->host));
     }
 }
 
@@ -190,10 +162,19 @@ enum import_result counted_build(const struct counted_device *devices, size_t co
     import_suggest_option(&import->setup, "defrag", "none");
     for (size_t i = 0; i < count; i++) {
         building.host = (uint8_t)i;
-        if (!is_fixed) {
-            retire_rest(&building, devices[i].limit_bytes);
+        if (!is_fixed && devices[i].limit_bytes < building.capacity_bytes) {
+            const uint32_t op = append(&building, OP_RETIRE,
+                                       building.capacity_bytes - devices[i].limit_bytes, 0);
+            import->ops.ops[op].address = devices[i].limit_bytes;
         }
-        reserve_stack(&building, devices[i].reserved_bytes);
+        /* A program that never ends keeps its stack; its image is a granule of what is in use. */
+        if (devices[i].reserved_bytes > 0) {
+            const uint32_t program = append(&building, OP_LOAD, building.granule_bytes,
+                                            TAG_PROGRAM);
+            import->ops.ops[program].stack_bytes = devices[i].reserved_bytes;
+            (void)import_append(import, &OP_ON(OP_EXECUTE, program, .host = building.host,
+                                               .delay_ns = DELAY_NEVER));
+        }
         fill(&building, &devices[i]);
     }
     const char *const names[] = {tag, "reserved", SETUP_FILLER_NAME};

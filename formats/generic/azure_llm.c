@@ -233,9 +233,11 @@ static enum import_result read_rows(struct reader *reader)
 
 /* --- the whole --- */
 
-static void add_assumptions(const struct reader *reader, const struct import_input *input,
-                            struct import *import)
+static void add_notes(const struct reader *reader, const struct import_input *input,
+                      struct import *import)
 {
+    import_note(import, "%zu requests; at most %" PRIu64 " bytes of KV cache live at a time",
+                reader->lifetimes.count, reader->lifetimes.peak_bytes);
     if (input->kv_bytes_per_token == 0) {
         import_assume(import,
                       "%" PRIu64
@@ -256,14 +258,6 @@ static void add_assumptions(const struct reader *reader, const struct import_inp
     }
     import_assume(import,
                   "a request's whole cache is reserved when it arrives; times only order the ops");
-}
-
-static void add_notes(const struct reader *reader, const struct import_input *input,
-                      struct import *import)
-{
-    import_note(import, "%zu requests; at most %" PRIu64 " bytes of KV cache live at a time",
-                reader->lifetimes.count, reader->lifetimes.peak_bytes);
-    add_assumptions(reader, input, import);
     if (reader->empty_count > 0) {
         import_note(import, "left out: %" PRIu64 " requests without tokens", reader->empty_count);
     }
@@ -290,19 +284,6 @@ static enum import_result make_ops(struct reader *reader, const struct import_in
                        "with this request, more than 2^50 bytes are live");
 }
 
-static enum import_result convert_requests(struct reader *reader, const struct import_input *input,
-                                           struct import *import)
-{
-    if (!take_header(&reader->cursor)) {
-        return import_fail(reader->error, IMPORT_INVALID, 1, 0, "the header is not '%s'", HEADER);
-    }
-    IMPORT_TRY(read_rows(reader));
-    IMPORT_TRY(make_ops(reader, input, import));
-    add_notes(reader, input, import);
-    return capacity_choose(input, reader->lifetimes.size_bits, reader->lifetimes.peak_rounded,
-                           import, reader->error);
-}
-
 static enum import_result import_azure_llm(const struct import_input *input, struct import *import,
                                            struct import_error *error)
 {
@@ -317,8 +298,19 @@ static enum import_result import_azure_llm(const struct import_input *input, str
     reader.tokens_max = IMPORT_CAPACITY_MAX / reader.token_bytes;
     const size_t row_count_max = input->length / ROW_BYTES_MIN + 1;
     const size_t room = row_count_max < REQUEST_COUNT_MAX ? row_count_max : REQUEST_COUNT_MAX;
+    if (!take_header(&reader.cursor)) {
+        return import_fail(error, IMPORT_INVALID, 1, 0, "the header is not '%s'", HEADER);
+    }
     lifetimes_init(&reader.lifetimes, room);
-    const enum import_result result = convert_requests(&reader, input, import);
+    enum import_result result = read_rows(&reader);
+    if (result == IMPORT_OK) {
+        result = make_ops(&reader, input, import);
+    }
+    if (result == IMPORT_OK) {
+        add_notes(&reader, input, import);
+        result = capacity_choose(input, reader.lifetimes.size_bits, reader.lifetimes.peak_rounded,
+                                 import, error);
+    }
     lifetimes_deinit(&reader.lifetimes);
     return result;
 }

@@ -35,14 +35,6 @@ struct reader {
     uint64_t null_free_count, realloc_count, empty_count;
 };
 
-static const char *skip_blanks(const char *at, const char *end)
-{
-    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r')) {
-        at++;
-    }
-    return at;
-}
-
 /* Takes the end of the line and blanks before it, of which most lines have none.  can_be_open: or
  * of the text. */
 CURSOR_INLINE bool take_end(struct cursor *cursor, bool can_be_open)
@@ -51,7 +43,10 @@ CURSOR_INLINE bool take_end(struct cursor *cursor, bool can_be_open)
         return true;
     }
     struct cursor behind = *cursor;
-    behind.at = skip_blanks(cursor->at, cursor->end);
+    while (behind.at < behind.end &&
+           (*behind.at == ' ' || *behind.at == '\t' || *behind.at == '\r')) {
+        behind.at++;
+    }
     if (!cursor_take_line_end(&behind) && !(can_be_open && behind.at == behind.end)) {
         return false;
     }
@@ -195,13 +190,6 @@ CURSOR_INLINE const char *take_call(struct cursor *cursor, struct call *call)
     return has_size ? "something follows the size" : "something follows the id";
 }
 
-static enum import_result fail_id(const struct reader *reader, size_t line, const struct call *call)
-{
-    return import_fail(reader->error, IMPORT_INVALID, line, 0,
-                       "id %" PRIu64 ", but the header gives %" PRIu64 " ids", call->id,
-                       reader->id_count);
-}
-
 CURSOR_INLINE enum import_result run_call(struct reader *reader, const struct call *call,
                                           size_t line)
 {
@@ -210,7 +198,9 @@ CURSOR_INLINE enum import_result run_call(struct reader *reader, const struct ca
         return IMPORT_OK;
     }
     if (call->id >= reader->id_count) {
-        return fail_id(reader, line, call);
+        return import_fail(reader->error, IMPORT_INVALID, line, 0,
+                           "id %" PRIu64 ", but the header gives %" PRIu64 " ids", call->id,
+                           reader->id_count);
     }
     struct id *id = &reader->ids[call->id];
     if (call->kind == 'r') {

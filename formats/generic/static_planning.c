@@ -117,17 +117,14 @@ static const char *read_columns(const struct csv_row *row, struct header *header
         header->fields[COLUMN_END] != COLUMN_ABSENT) {
         return "the header has both 'upper' (excluded) and 'end' (included); accepted: one of them";
     }
-    if (header->fields[COLUMN_ID] == COLUMN_ABSENT) {
-        return "no column 'id' (or 'buffer', 'buffer_id')";
-    }
-    if (header->fields[COLUMN_LOWER] == COLUMN_ABSENT) {
-        return "no column 'lower' (or 'start', 'begin')";
-    }
-    if (header->fields[COLUMN_UPPER] == COLUMN_ABSENT &&
-        header->fields[COLUMN_END] == COLUMN_ABSENT) {
-        return "no column 'upper' (or 'end')";
-    }
-    return header->fields[COLUMN_SIZE] == COLUMN_ABSENT ? "no column 'size'" : NULL;
+    const bool has_end = header->fields[COLUMN_UPPER] != COLUMN_ABSENT ||
+                         header->fields[COLUMN_END] != COLUMN_ABSENT;
+    return header->fields[COLUMN_ID] == COLUMN_ABSENT ? "no column 'id' (or 'buffer', 'buffer_id')"
+           : header->fields[COLUMN_LOWER] == COLUMN_ABSENT
+               ? "no column 'lower' (or 'start', 'begin')"
+           : !has_end                                     ? "no column 'upper' (or 'end')"
+           : header->fields[COLUMN_SIZE] == COLUMN_ABSENT ? "no column 'size'"
+                                                          : NULL;
 }
 
 static unsigned recognise_static_planning(const char *text, size_t length)
@@ -145,8 +142,7 @@ static unsigned recognise_static_planning(const char *text, size_t length)
 
 static size_t find_line(const struct instance *instance, const char *row)
 {
-    size_t line;
-    size_t column;
+    size_t line, column;
     import_position(instance->text, (size_t)(row - instance->text), &line, &column);
     return line;
 }
@@ -204,12 +200,6 @@ static enum import_result read_size(struct instance *instance, const struct csv_
     return IMPORT_OK;
 }
 
-/* Returns the exponent of a power of two, or 0 for 0. */
-static uint8_t find_align_log2(uint64_t align)
-{
-    return align == 0 ? 0 : (uint8_t)__builtin_ctzll(align);
-}
-
 /* An empty field, 0 and 1 ask for nothing. */
 static enum import_result read_alignment(struct instance *instance, const struct csv_row *row,
                                          struct buffer *buffer)
@@ -223,7 +213,7 @@ static enum import_result read_alignment(struct instance *instance, const struct
         align > (int64_t)1 << OP_ALIGN_LOG2_MAX) {
         return fail_field(instance, row, field, "the alignment is not a power of two up to 2^21");
     }
-    buffer->align_log2 = find_align_log2((uint64_t)align);
+    buffer->align_log2 = align == 0 ? 0 : (uint8_t)__builtin_ctzll((uint64_t)align);
     return IMPORT_OK;
 }
 
@@ -294,7 +284,7 @@ CURSOR_INLINE bool take_plain_buffer(struct cursor *cursor, const struct header 
     buffer->lower = (int64_t)numbers[COLUMN_LOWER];
     buffer->upper = (int64_t)upper;
     buffer->size_bytes = numbers[COLUMN_SIZE];
-    buffer->align_log2 = find_align_log2(align);
+    buffer->align_log2 = align == 0 ? 0 : (uint8_t)__builtin_ctzll(align);
     return buffer->id.length > 0 && numbers[COLUMN_LOWER] < upper && upper <= INT64_MAX &&
            buffer->size_bytes - 1 < IMPORT_CAPACITY_MAX && (align & (align - 1)) == 0 &&
            align <= UINT64_C(1) << OP_ALIGN_LOG2_MAX &&
@@ -333,26 +323,18 @@ CURSOR_INLINE enum import_result take_buffer(struct instance *instance, struct c
     return result;
 }
 
-/* Times below 0 come first. */
-static uint64_t make_time_key(int64_t time)
-{
-    return (uint64_t)time ^ UINT64_C(1) << 63;
-}
-
-static bool is_id_above(const struct double_name *id, const struct double_name *other)
-{
-    return id->length > other->length ||
-           (id->length == other->length && memcmp(id->text, other->text, id->length) > 0);
-}
-
 CURSOR_INLINE void add_buffer(struct instance *instance, const struct buffer *buffer)
 {
-    *lifetimes_add(&instance->lifetimes, make_time_key(buffer->lower), make_time_key(buffer->upper),
-                   buffer->size_bytes) = (struct lifetime){
+    const uint64_t sign = UINT64_C(1) << 63; /* times below 0 come first */
+    *lifetimes_add(&instance->lifetimes, (uint64_t)buffer->lower ^ sign,
+                   (uint64_t)buffer->upper ^ sign, buffer->size_bytes) = (struct lifetime){
         .size_bytes = buffer->size_bytes,
         .align_log2 = buffer->align_log2,
         .offset = (size_t)(buffer->row - instance->text)};
-    instance->ids_rise = instance->ids_rise && is_id_above(&buffer->id, &instance->last_id);
+    const struct double_name *id = &buffer->id, *last = &instance->last_id;
+    instance->ids_rise = instance->ids_rise && (id->length > last->length ||
+                                                (id->length == last->length &&
+                                                 memcmp(id->text, last->text, id->length) > 0));
     instance->last_id = buffer->id;
     instance->gap_count += buffer->has_gaps;
 }
@@ -480,7 +462,7 @@ static enum import_result convert_buffers(struct instance *instance,
     IMPORT_TRY(refuse_doubles(instance));
     IMPORT_TRY(make_ops(instance, input, import));
     if (import->setup.capacity_bytes ==
-        0) { /* every size is rounded, so that it is a multiple of the granule */
+        0) { /* sizes are rounded: it is a multiple of the granule */
         import->setup.capacity_bytes = instance->lifetimes.peak_rounded;
         import_assume(import, "capacity %" PRIu64 ", the most bytes live at a time",
                       import->setup.capacity_bytes);

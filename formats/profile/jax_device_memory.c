@@ -52,18 +52,12 @@ static size_t print_frame(const struct pprof_frame *frame, char text[TAG_TEXT_BY
                             (int)(frame->file.end - start), frame->file.text + start, frame->line);
 }
 
-static uint32_t name_frame(struct snapshot *snapshot, const struct pprof_frame *frame)
-{
-    char text[TAG_TEXT_BYTES];
-    const size_t length = print_frame(frame, text);
-    return name_table_add(&snapshot->tags, text, length);
-}
-
 static enum import_result resolve_location(struct snapshot *snapshot, size_t location)
 {
     struct place *place = &snapshot->places[location];
     struct protobuf reader = pprof_location(&snapshot->profile, location);
     struct pprof_frame frame;
+    char text[TAG_TEXT_BYTES];
     *place = (struct place){.is_known = true, .tag = JAX_NO_TAG};
     while (!place->is_user) {
         bool is_end = false;
@@ -74,7 +68,8 @@ static enum import_result resolve_location(struct snapshot *snapshot, size_t loc
         }
         place->is_user = is_user_file(&frame.file);
         if (place->tag == JAX_NO_TAG || place->is_user) {
-            place->tag = name_frame(snapshot, &frame);
+            const size_t length = print_frame(&frame, text);
+            place->tag = name_table_add(&snapshot->tags, text, length);
         }
     }
     return IMPORT_OK;
@@ -325,17 +320,6 @@ static enum import_result read_samples(struct snapshot *snapshot)
 
 /* --- the file --- */
 
-static enum import_result convert_samples(struct snapshot *snapshot,
-                                          const struct import_input *input, struct import *import)
-{
-    IMPORT_TRY(read_samples(snapshot));
-    if (snapshot->group_count == 0) {
-        return import_fail(snapshot->error, IMPORT_INCOMPLETE, 0, 0,
-                           "nothing in the profile has a known size");
-    }
-    return jax_device_memory_build(snapshot, input, import);
-}
-
 static enum import_result import_jax_device_memory(const struct import_input *input,
                                                    struct import *import,
                                                    struct import_error *error)
@@ -351,7 +335,14 @@ static enum import_result import_jax_device_memory(const struct import_input *in
         import->stacks = stacks_create();
     }
     snapshot.stacks = import->stacks;
-    result = convert_samples(&snapshot, input, import);
+    result = read_samples(&snapshot);
+    if (result == IMPORT_OK && snapshot.group_count == 0) {
+        result = import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                             "nothing in the profile has a known size");
+    }
+    if (result == IMPORT_OK) {
+        result = jax_device_memory_build(&snapshot, input, import);
+    }
     free(snapshot.places);
     free(snapshot.frames);
     free(snapshot.groups);

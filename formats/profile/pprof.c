@@ -1,4 +1,4 @@
-#include "formats/profile/private/pprof.h"
+#include "formats/profile/private/jax_device_memory.h"
 
 #include "harness/base/array.h"
 
@@ -20,59 +20,41 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILE = 4 };
 
 /* --- the index --- */
 
-static enum import_result add_type(struct pprof *profile, const struct protobuf_field *field,
-                                   struct import_error *error)
-{
-    uint64_t type[2] = {0, 0};
-    IMPORT_TRY(protobuf_two(field->bytes, 1, &type[0], 2, &type[1], error));
-    if (profile->type_count < PPROF_VALUE_COUNT_MAX) {
-        memcpy(profile->types[profile->type_count++], type, sizeof type);
-    }
-    return IMPORT_OK;
-}
-
-static enum import_result add_location(struct pprof *profile, const struct protobuf_field *field,
-                                       struct import_error *error)
-{
-    struct protobuf_entry location = {.bytes = field->bytes};
-    IMPORT_TRY(protobuf_two(field->bytes, LOCATION_ID, &location.id, 0, NULL, error));
-    protobuf_index_add(&profile->locations, &location);
-    return IMPORT_OK;
-}
-
-static enum import_result add_function(struct pprof *profile, const struct protobuf_field *field,
-                                       struct import_error *error)
-{
-    struct protobuf_entry function = {.bytes = field->bytes};
-    IMPORT_TRY(protobuf_two(field->bytes, FUNCTION_ID, &function.id, 0, NULL, error));
-    IMPORT_TRY(protobuf_two(field->bytes, FUNCTION_NAME, &function.numbers[0], FUNCTION_FILE,
-                            &function.numbers[1], error));
-    protobuf_index_add(&profile->functions, &function);
-    return IMPORT_OK;
-}
-
 static enum import_result add_field(struct pprof *profile, const struct protobuf_field *field,
                                     struct import_error *error)
 {
+    struct protobuf_entry entry = {.bytes = field->bytes};
+    uint64_t *numbers = entry.numbers;
     if (field->type != PROTOBUF_BYTES) {
         return IMPORT_OK;
     }
     switch (field->number) {
     case PROFILE_TYPE:
-        return add_type(profile, field, error);
+        IMPORT_TRY(protobuf_two(field->bytes, 1, &numbers[0], 2, &numbers[1], error));
+        if (profile->type_count < PPROF_VALUE_COUNT_MAX) {
+            memcpy(profile->types[profile->type_count++], numbers, sizeof entry.numbers);
+        }
+        break;
     case PROFILE_SAMPLE:
         profile->sample_count++;
-        return IMPORT_OK;
+        break;
     case PROFILE_LOCATION:
-        return add_location(profile, field, error);
+        IMPORT_TRY(protobuf_two(field->bytes, LOCATION_ID, &entry.id, 0, NULL, error));
+        protobuf_index_add(&profile->locations, &entry);
+        break;
     case PROFILE_FUNCTION:
-        return add_function(profile, field, error);
+        IMPORT_TRY(protobuf_two(field->bytes, FUNCTION_ID, &entry.id, 0, NULL, error));
+        IMPORT_TRY(protobuf_two(field->bytes, FUNCTION_NAME, &numbers[0], FUNCTION_FILE,
+                                &numbers[1], error));
+        protobuf_index_add(&profile->functions, &entry);
+        break;
     case PROFILE_STRING:
         ARRAY_ADD(profile->strings, profile->string_count, profile->string_room) = field->at;
-        return IMPORT_OK;
+        break;
     default:
-        return IMPORT_OK;
+        break;
     }
+    return IMPORT_OK;
 }
 
 /* Texts come last: where one is not there, the end of the file is missing most likely. */
