@@ -83,15 +83,15 @@ static enum import_result check_request(struct bfc_dump *dump, struct import_err
     }
     if (dump->request_bytes == 0 || dump->request_bytes > IMPORT_CAPACITY_MAX ||
         !is_possible_request(dump, dump->request_bytes)) {
-        return import_fail(
-            error, IMPORT_INVALID, line, 0,
+        return IMPORT_REFUSE(
+            error, line,
             "the sizes of the request contradict each other, or are not 1 to 2^50 bytes");
     }
     if (dump->request_bytes <= dump->largest_free_bytes) {
-        return import_fail(error, IMPORT_INVALID, line, 0,
-                           "the request of %" PRIu64 " bytes would have fitted: a chunk of %" PRIu64
-                           " bytes is free",
-                           dump->request_bytes, dump->largest_free_bytes);
+        return IMPORT_REFUSE(error, line,
+                             "the request of %" PRIu64
+                             " bytes would have fitted: a chunk of %" PRIu64 " bytes is free",
+                             dump->request_bytes, dump->largest_free_bytes);
     }
     return IMPORT_OK;
 }
@@ -123,8 +123,8 @@ static enum import_result check_map(const struct bfc_dump *dump, struct import_e
     draw_map(dump, is_in_use);
     for (size_t i = 0; i < BFC_MAP_LENGTH; i++) {
         if ((dump->map[i] != '_') != is_in_use[i]) {
-            return import_fail(
-                error, IMPORT_INVALID, dump->map_line, 0,
+            return IMPORT_REFUSE(
+                error, dump->map_line,
                 "character %zu of the map is '%c', but the chunks show %s in use there", i + 1,
                 dump->map[i], is_in_use[i] ? "memory" : "no memory");
         }
@@ -134,62 +134,51 @@ static enum import_result check_map(const struct bfc_dump *dump, struct import_e
 
 /* --- parts --- */
 
-static void append_missing(char *text, size_t size, bool is_there, const char *what)
-{
-    const size_t used = strlen(text);
-    if (!is_there) {
-        snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", what);
-    }
-}
-
 static enum import_result check_parts(const struct bfc_dump *dump, struct import_error *error)
 {
+    const struct {
+        bool is_there;
+        const char *what;
+    } parts[] = {{dump->request_line != 0 || dump->bin_for_line != 0,
+                  "the request ('ran out of memory trying to allocate')"},
+                 {dump->chunk_count > 0, "the list of chunks ('InUse at', 'Chunk at')"},
+                 {dump->stat_lines[BFC_STAT_LIMIT] != 0, "Limit of 'Stats:'"},
+                 {dump->stat_lines[BFC_STAT_IN_USE] != 0, "InUse of 'Stats:'"}};
     char missing[IMPORT_REASON_BYTES / 2] = "";
-    append_missing(missing, sizeof missing, dump->request_line != 0 || dump->bin_for_line != 0,
-                   "the request ('ran out of memory trying to allocate')");
-    append_missing(missing, sizeof missing, dump->chunk_count > 0,
-                   "the list of chunks ('InUse at', 'Chunk at')");
-    append_missing(missing, sizeof missing, dump->stat_lines[BFC_STAT_LIMIT] != 0,
-                   "Limit of 'Stats:'");
-    append_missing(missing, sizeof missing, dump->stat_lines[BFC_STAT_IN_USE] != 0,
-                   "InUse of 'Stats:'");
-    if (missing[0] != '\0') {
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (!parts[i].is_there) {
+            used += (size_t)snprintf(missing + used, sizeof missing - used, "%s%s",
+                                     used > 0 ? ", " : "", parts[i].what);
+        }
+    }
+    if (used > 0) {
         return import_fail(error, IMPORT_INCOMPLETE, dump->line, 0,
                            "the dump is cut off: it lacks %s", missing);
     }
-    if (dump->wrong != NULL) {
-        return import_fail(error, IMPORT_INVALID, dump->wrong_line, 0, "%s", dump->wrong);
-    }
-    return IMPORT_OK;
+    return dump->wrong == NULL ? IMPORT_OK
+                               : IMPORT_REFUSE(error, dump->wrong_line, "%s", dump->wrong);
 }
 
 /* --- chunks --- */
 
-static enum import_result check_chunk(const struct bfc_chunk *chunk, uint64_t listed_bytes,
-                                      struct import_error *error)
-{
-    if (chunk->size_bytes == 0) {
-        return import_fail(error, IMPORT_INVALID, chunk->line, 0, "the chunk has 0 bytes");
-    }
-    if (chunk->size_bytes > IMPORT_CAPACITY_MAX - listed_bytes) {
-        return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                           "with this chunk, the dump lists more than 2^50 bytes");
-    }
-    if (chunk->address > INT64_MAX - chunk->size_bytes) {
-        return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                           "the chunk at 0x%" PRIx64 " ends above 2^63", chunk->address);
-    }
-    return IMPORT_OK;
-}
-
 static enum import_result check_sizes(struct bfc_dump *dump, struct import_error *error)
 {
-    uint64_t listed_bytes = 0;
     for (size_t i = 0; i < dump->chunk_count; i++) {
-        IMPORT_TRY(check_chunk(&dump->chunks[i], listed_bytes, error));
-        listed_bytes += dump->chunks[i].size_bytes;
+        const struct bfc_chunk *chunk = &dump->chunks[i];
+        if (chunk->size_bytes == 0) {
+            return IMPORT_REFUSE(error, chunk->line, "the chunk has 0 bytes");
+        }
+        if (chunk->size_bytes > IMPORT_CAPACITY_MAX - dump->region_bytes) {
+            return IMPORT_REFUSE(error, chunk->line,
+                                 "with this chunk, the dump lists more than 2^50 bytes");
+        }
+        if (chunk->address > INT64_MAX - chunk->size_bytes) {
+            return IMPORT_REFUSE(error, chunk->line, "the chunk at 0x%" PRIx64 " ends above 2^63",
+                                 chunk->address);
+        }
+        dump->region_bytes += chunk->size_bytes;
     }
-    dump->region_bytes = listed_bytes;
     return IMPORT_OK;
 }
 
@@ -209,21 +198,10 @@ static enum import_result check_place(const struct bfc_chunk *chunk,
                            missing_bytes, end, region->size_bytes, region->line);
     }
     if (chunk->address < end) {
-        return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                           "the chunk at 0x%" PRIx64
-                           " begins before the one above ends, at 0x%" PRIx64,
-                           chunk->address, end);
-    }
-    return IMPORT_OK;
-}
-
-static enum import_result check_next(const struct bfc_chunk *chunk, bool is_last,
-                                     struct import_error *error)
-{
-    if (chunk->has_next && is_last != (chunk->next == BFC_NEXT_NONE)) {
-        return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                           is_last ? "the region is full, but this chunk names a next one"
-                                   : "this chunk names no next one, but the region is not full");
+        return IMPORT_REFUSE(error, chunk->line,
+                             "the chunk at 0x%" PRIx64
+                             " begins before the one above ends, at 0x%" PRIx64,
+                             chunk->address, end);
     }
     return IMPORT_OK;
 }
@@ -245,12 +223,18 @@ static enum import_result check_region(struct bfc_dump *dump, size_t index,
         }
         listed_bytes += chunk->size_bytes;
         if (listed_bytes > region->size_bytes) {
-            return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                               "with this chunk, the region of %" PRIu64
-                               " bytes (line %zu) lists %" PRIu64 " bytes",
-                               region->size_bytes, region->line, listed_bytes);
+            return IMPORT_REFUSE(error, chunk->line,
+                                 "with this chunk, the region of %" PRIu64
+                                 " bytes (line %zu) lists %" PRIu64 " bytes",
+                                 region->size_bytes, region->line, listed_bytes);
         }
-        IMPORT_TRY(check_next(chunk, listed_bytes == region->size_bytes, error));
+        const bool is_last = listed_bytes == region->size_bytes;
+        if (chunk->has_next && is_last != (chunk->next == BFC_NEXT_NONE)) {
+            return IMPORT_REFUSE(error, chunk->line,
+                                 is_last
+                                     ? "the region is full, but this chunk names a next one"
+                                     : "this chunk names no next one, but the region is not full");
+        }
     }
     if (listed_bytes < region->size_bytes) {
         return import_fail(error, IMPORT_INCOMPLETE, region->line, 0,
@@ -279,11 +263,6 @@ static void sort_chunks(struct bfc_dump *dump)
     }
 }
 
-static bool is_free(const struct bfc_chunk *chunk)
-{
-    return !chunk->is_in_use && !chunk->is_pending;
-}
-
 /* Sorts by address and marks where regions begin.  Old dumps do not say: there a region ends where
  * memory is missing. Two free chunks that touch would be one if they were of one region. */
 static enum import_result find_borders(struct bfc_dump *dump, struct import_error *error)
@@ -294,12 +273,14 @@ static enum import_result find_borders(struct bfc_dump *dump, struct import_erro
         const uint64_t end = chunk[-1].address + chunk[-1].size_bytes;
         if (end > chunk->address) {
             const struct bfc_chunk *later = chunk->line > chunk[-1].line ? chunk : chunk - 1;
-            return import_fail(
-                error, IMPORT_INVALID, later->line, 0,
+            return IMPORT_REFUSE(
+                error, later->line,
                 "the chunk at 0x%" PRIx64 " of %" PRIu64 " bytes overlaps another one (line %zu)",
                 later->address, later->size_bytes, later == chunk ? chunk[-1].line : chunk->line);
         }
-        chunk->begins_region |= end < chunk->address || (is_free(chunk) && is_free(chunk - 1));
+        chunk->begins_region |= end < chunk->address ||
+                                !(chunk->is_in_use || chunk->is_pending || chunk[-1].is_in_use ||
+                                  chunk[-1].is_pending);
         dump->border_count += chunk->begins_region;
     }
     return IMPORT_OK;
@@ -338,16 +319,6 @@ static void add_up(struct bfc_dump *dump)
                                            : dump->largest_free_bytes;
         }
     }
-}
-
-enum import_result bfc_dump_check(struct bfc_dump *dump, struct import_error *error)
-{
-    IMPORT_TRY(check_parts(dump, error));
-    IMPORT_TRY(check_chunks(dump, error));
-    add_up(dump);
-    IMPORT_TRY(bfc_check_sums(dump, error));
-    IMPORT_TRY(check_map(dump, error));
-    return check_request(dump, error);
 }
 
 /* --- bins --- */
@@ -404,10 +375,10 @@ static enum import_result check_bin(const struct bfc_dump *dump, const struct bf
                               bin->counts_free_only ? 0 : sums->in_use_bytes};
     for (size_t i = 0; i < 2; i++) {
         if (!bfc_prints_as(bytes[i], &bin->sizes[i])) {
-            return import_fail(error, IMPORT_INVALID, bin->line, 0,
-                               "the bin has %.*s %s, but its chunks have %" PRIu64 " bytes",
-                               (int)(bin->sizes[i].length > 20 ? 20 : bin->sizes[i].length),
-                               bin->sizes[i].at, i == 0 ? "in all" : "in use", bytes[i]);
+            return IMPORT_REFUSE(error, bin->line,
+                                 "the bin has %.*s %s, but its chunks have %" PRIu64 " bytes",
+                                 (int)(bin->sizes[i].length > 20 ? 20 : bin->sizes[i].length),
+                                 bin->sizes[i].at, i == 0 ? "in all" : "in use", bytes[i]);
         }
     }
     return IMPORT_OK;
@@ -435,11 +406,6 @@ static enum import_result check_bins(const struct bfc_dump *dump, struct import_
 
 /* --- sums --- */
 
-static int compare_sizes(const void *a, const void *b)
-{
-    return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b);
-}
-
 /* The sizes of the chunks in use, sorted; the caller frees. */
 static uint64_t *sort_sizes(const struct bfc_dump *dump)
 {
@@ -451,7 +417,7 @@ static uint64_t *sort_sizes(const struct bfc_dump *dump)
             sizes[count++] = dump->chunks[i].size_bytes;
         }
     }
-    qsort(sizes, count, sizeof *sizes, compare_sizes);
+    sort_numbers(sizes, count);
     return sizes;
 }
 
@@ -465,18 +431,18 @@ static enum import_result check_summary(const struct bfc_summary *summary, uint6
                            count, size_bytes);
     }
     if (summary->size_bytes != size_bytes || summary->count != count) {
-        return import_fail(error, IMPORT_INVALID, summary->line, 0,
-                           "the summary has %" PRIu64 " chunks of size %" PRIu64
-                           " in use, but the list has %" PRIu64,
-                           summary->count, summary->size_bytes,
-                           summary->size_bytes == size_bytes ? count : 0);
+        return IMPORT_REFUSE(error, summary->line,
+                             "the summary has %" PRIu64 " chunks of size %" PRIu64
+                             " in use, but the list has %" PRIu64,
+                             summary->count, summary->size_bytes,
+                             summary->size_bytes == size_bytes ? count : 0);
     }
     if (!bfc_prints_as(count * size_bytes, &summary->total)) {
-        return import_fail(error, IMPORT_INVALID, summary->line, 0,
-                           "%" PRIu64 " chunks of size %" PRIu64 " are %" PRIu64 " bytes, not %.*s",
-                           count, size_bytes, count * size_bytes,
-                           (int)(summary->total.length > 20 ? 20 : summary->total.length),
-                           summary->total.at);
+        return IMPORT_REFUSE(
+            error, summary->line,
+            "%" PRIu64 " chunks of size %" PRIu64 " are %" PRIu64 " bytes, not %.*s", count,
+            size_bytes, count * size_bytes,
+            (int)(summary->total.length > 20 ? 20 : summary->total.length), summary->total.at);
     }
     return IMPORT_OK;
 }
@@ -506,17 +472,6 @@ static enum import_result check_sorted(const struct bfc_dump *dump, const uint64
     return IMPORT_OK;
 }
 
-static enum import_result check_summaries(const struct bfc_dump *dump, struct import_error *error)
-{
-    if (dump->summary_count == 0) {
-        return IMPORT_OK;
-    }
-    uint64_t *sizes = sort_sizes(dump);
-    const enum import_result result = check_sorted(dump, sizes, error);
-    free(sizes);
-    return result;
-}
-
 static enum import_result check_in_use(const struct bfc_dump *dump, struct import_error *error)
 {
     const uint64_t said_bytes = dump->stats[BFC_STAT_IN_USE];
@@ -528,14 +483,14 @@ static enum import_result check_in_use(const struct bfc_dump *dump, struct impor
             is_cut ? "lines are missing: " : "", said_bytes, dump->in_use_bytes);
     }
     if (dump->sum_total_line != 0 && !bfc_prints_as(dump->in_use_bytes, &dump->sum_total)) {
-        return import_fail(
-            error, IMPORT_INVALID, dump->sum_total_line, 0,
-            "the chunks in use sum to %" PRIu64 " bytes, not %.*s", dump->in_use_bytes,
-            (int)(dump->sum_total.length > 20 ? 20 : dump->sum_total.length), dump->sum_total.at);
+        return IMPORT_REFUSE(
+            error, dump->sum_total_line, "the chunks in use sum to %" PRIu64 " bytes, not %.*s",
+            dump->in_use_bytes, (int)(dump->sum_total.length > 20 ? 20 : dump->sum_total.length),
+            dump->sum_total.at);
     }
     const size_t peak_line = dump->stat_lines[BFC_STAT_MAX_IN_USE];
     if (peak_line != 0 && dump->stats[BFC_STAT_MAX_IN_USE] < said_bytes) {
-        return import_fail(error, IMPORT_INVALID, peak_line, 0, "MaxInUse is below InUse");
+        return IMPORT_REFUSE(error, peak_line, "MaxInUse is below InUse");
     }
     return IMPORT_OK;
 }
@@ -544,24 +499,24 @@ static enum import_result check_pool(const struct bfc_dump *dump, struct import_
 {
     const uint64_t limit_bytes = dump->stats[BFC_STAT_LIMIT];
     if (limit_bytes < dump->region_bytes) {
-        return import_fail(error, IMPORT_INVALID, dump->stat_lines[BFC_STAT_LIMIT], 0,
-                           "the limit of %" PRIu64 " bytes is below the %" PRIu64
-                           " bytes of the chunks",
-                           limit_bytes, dump->region_bytes);
+        return IMPORT_REFUSE(error, dump->stat_lines[BFC_STAT_LIMIT],
+                             "the limit of %" PRIu64 " bytes is below the %" PRIu64
+                             " bytes of the chunks",
+                             limit_bytes, dump->region_bytes);
     }
     if (dump->pool_line == 0) {
         return IMPORT_OK;
     }
     if (dump->pool_bytes != dump->region_bytes) {
-        return import_fail(error, IMPORT_INVALID, dump->pool_line, 0,
-                           "the log gives the regions %" PRIu64
-                           " bytes, but the chunks have %" PRIu64 " bytes",
-                           dump->pool_bytes, dump->region_bytes);
+        return IMPORT_REFUSE(error, dump->pool_line,
+                             "the log gives the regions %" PRIu64
+                             " bytes, but the chunks have %" PRIu64 " bytes",
+                             dump->pool_bytes, dump->region_bytes);
     }
     if (dump->pool_limit_bytes != limit_bytes ||
         dump->pool_available_bytes != limit_bytes - dump->region_bytes) {
-        return import_fail(
-            error, IMPORT_INVALID, dump->pool_line, 0,
+        return IMPORT_REFUSE(
+            error, dump->pool_line,
             "a limit of %" PRIu64 " and %" PRIu64 " available bytes contradict Limit %" PRIu64
             " and regions of %" PRIu64 " bytes",
             dump->pool_limit_bytes, dump->pool_available_bytes, limit_bytes, dump->region_bytes);
@@ -569,10 +524,26 @@ static enum import_result check_pool(const struct bfc_dump *dump, struct import_
     return IMPORT_OK;
 }
 
-enum import_result bfc_check_sums(const struct bfc_dump *dump, struct import_error *error)
+/* Compares the sums over the chunks with the bins, the summary, the statistics and the pool. */
+static enum import_result check_sums(const struct bfc_dump *dump, struct import_error *error)
 {
     IMPORT_TRY(check_in_use(dump, error));
     IMPORT_TRY(check_bins(dump, error));
-    IMPORT_TRY(check_summaries(dump, error));
+    if (dump->summary_count > 0) {
+        uint64_t *sizes = sort_sizes(dump);
+        const enum import_result result = check_sorted(dump, sizes, error);
+        free(sizes);
+        IMPORT_TRY(result);
+    }
     return check_pool(dump, error);
+}
+
+enum import_result bfc_dump_check(struct bfc_dump *dump, struct import_error *error)
+{
+    IMPORT_TRY(check_parts(dump, error));
+    IMPORT_TRY(check_chunks(dump, error));
+    add_up(dump);
+    IMPORT_TRY(check_sums(dump, error));
+    IMPORT_TRY(check_map(dump, error));
+    return check_request(dump, error);
 }

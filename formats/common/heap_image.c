@@ -67,19 +67,19 @@ static bool is_behind_gap(const struct heap_image *image, size_t index)
 static enum import_result check_span(const struct heap_span *span, struct import_error *error)
 {
     if (span->size_bytes == 0) {
-        return import_fail(error, IMPORT_INVALID, span->line, 0,
-                           "the range at 0x%" PRIx64 " has 0 bytes", span->address);
+        return IMPORT_REFUSE(error, span->line, "the range at 0x%" PRIx64 " has 0 bytes",
+                             span->address);
     }
     if (span->address >= ADDRESS_END_MAX || span->size_bytes > ADDRESS_END_MAX - span->address) {
-        return import_fail(error, IMPORT_INVALID, span->line, 0,
-                           "the range at 0x%" PRIx64 " of %" PRIu64 " bytes ends above 2^63",
-                           span->address, span->size_bytes);
+        return IMPORT_REFUSE(error, span->line,
+                             "the range at 0x%" PRIx64 " of %" PRIu64 " bytes ends above 2^63",
+                             span->address, span->size_bytes);
     }
     if (span->requested_bytes > span->size_bytes) {
-        return import_fail(error, IMPORT_INVALID, span->line, 0,
-                           "%" PRIu64 " bytes were requested in the range at 0x%" PRIx64
-                           ", which has only %" PRIu64,
-                           span->requested_bytes, span->address, span->size_bytes);
+        return IMPORT_REFUSE(error, span->line,
+                             "%" PRIu64 " bytes were requested in the range at 0x%" PRIx64
+                             ", which has only %" PRIu64,
+                             span->requested_bytes, span->address, span->size_bytes);
     }
     CHECK(span->host < OP_HOST_COUNT_MAX);
     return IMPORT_OK;
@@ -93,11 +93,11 @@ static enum import_result check_overlaps(const struct heap_image *image, struct 
         if (below->host == span->host && below->address + below->size_bytes > span->address) {
             const struct heap_span *later = below->line > span->line ? below : span;
             const struct heap_span *earlier = later == span ? below : span;
-            return import_fail(error, IMPORT_INVALID, later->line, 0,
-                               "the range at 0x%" PRIx64 " of %" PRIu64
-                               " bytes overlaps the one at 0x%" PRIx64 " of %" PRIu64 " bytes",
-                               later->address, later->size_bytes, earlier->address,
-                               earlier->size_bytes);
+            return IMPORT_REFUSE(error, later->line,
+                                 "the range at 0x%" PRIx64 " of %" PRIu64
+                                 " bytes overlaps the one at 0x%" PRIx64 " of %" PRIu64 " bytes",
+                                 later->address, later->size_bytes, earlier->address,
+                                 earlier->size_bytes);
         }
     }
     return IMPORT_OK;
@@ -106,7 +106,7 @@ static enum import_result check_overlaps(const struct heap_image *image, struct 
 static enum import_result check_spans(const struct heap_image *image, struct import_error *error)
 {
     if (image->count == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "the snapshot has no memory");
+        return IMPORT_LACKS(error, "the snapshot has no memory");
     }
     for (size_t i = 0; i < image->count; i++) {
         IMPORT_TRY(check_span(&image->spans[i], error));
@@ -123,10 +123,10 @@ static enum import_result choose_granule(const struct heap_image *image, const s
         const struct heap_span *span = &image->spans[i];
         size_bits |= span->size_bytes;
         if (fixed->granule_bytes != 0 && (span->size_bytes & (fixed->granule_bytes - 1)) != 0) {
-            return import_fail(error, IMPORT_INVALID, span->line, 0,
-                               "the range at 0x%" PRIx64 " has %" PRIu64
-                               " bytes, which is not a multiple of the granule of %" PRIu64,
-                               span->address, span->size_bytes, fixed->granule_bytes);
+            return IMPORT_REFUSE(error, span->line,
+                                 "the range at 0x%" PRIx64 " has %" PRIu64
+                                 " bytes, which is not a multiple of the granule of %" PRIu64,
+                                 span->address, span->size_bytes, fixed->granule_bytes);
         }
     }
     import->setup.granule_bytes = fixed->granule_bytes != 0 ? fixed->granule_bytes
@@ -150,8 +150,8 @@ static enum import_result lay_out_host(struct heap_image *image, uint64_t granul
         span->offset = end_bytes;
         span->op = OP_NONE;
         if (end_bytes > IMPORT_CAPACITY_MAX || span->size_bytes > IMPORT_CAPACITY_MAX - end_bytes) {
-            return import_fail(error, IMPORT_INVALID, span->line, 0,
-                               "with this range, a device has more than 2^50 bytes");
+            return IMPORT_REFUSE(error, span->line,
+                                 "with this range, a device has more than 2^50 bytes");
         }
         end_bytes += span->size_bytes;
     }
@@ -189,16 +189,16 @@ static enum import_result choose_capacity(const struct layout *layout, struct im
     setup->capacity_bytes = setup->capacity_bytes == 0 ? layout->largest_bytes
                                                        : setup->capacity_bytes;
     if (setup->capacity_bytes < layout->largest_bytes) {
-        return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "the capacity of %" PRIu64 " bytes is below the %" PRIu64
-                           " bytes of the snapshot",
-                           setup->capacity_bytes, layout->largest_bytes);
+        return IMPORT_REFUSE(error, 0,
+                             "the capacity of %" PRIu64 " bytes is below the %" PRIu64
+                             " bytes of the snapshot",
+                             setup->capacity_bytes, layout->largest_bytes);
     }
     if (setup->capacity_bytes % setup->granule_bytes != 0) {
-        return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "the capacity of %" PRIu64
-                           " bytes is not a multiple of the granule of %" PRIu64,
-                           setup->capacity_bytes, setup->granule_bytes);
+        return IMPORT_REFUSE(error, 0,
+                             "the capacity of %" PRIu64
+                             " bytes is not a multiple of the granule of %" PRIu64,
+                             setup->capacity_bytes, setup->granule_bytes);
     }
     return IMPORT_OK;
 }

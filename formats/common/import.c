@@ -337,10 +337,10 @@ enum import_result capacity_choose(const struct import_input *input, uint64_t si
                     peak_bytes);
     }
     if (setup->capacity_bytes > IMPORT_CAPACITY_MAX || setup->capacity_bytes == 0) {
-        return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "the capacity is %" PRIu64
-                           " bytes; accepted: 1 to 2^50 bytes in whole granules",
-                           setup->capacity_bytes);
+        return IMPORT_REFUSE(error, 0,
+                             "the capacity is %" PRIu64
+                             " bytes; accepted: 1 to 2^50 bytes in whole granules",
+                             setup->capacity_bytes);
     }
     return IMPORT_OK;
 }

@@ -324,10 +324,11 @@ static enum import_result finish_trace(struct trace *trace, struct trace_totals 
 {
     struct import *import = trace->import;
     if (import->ops.count + trace->start.count == 0) {
-        return import_fail(trace->error, IMPORT_INCOMPLETE, 0, 0, "%s",
-                           trace->totals.unknown_frees == 0
-                               ? "the log has no allocation"
-                               : "the log has no allocation, only frees of blocks of unknown size");
+        return IMPORT_LACKS(
+            trace->error, "%s",
+            trace->totals.unknown_frees == 0
+                ? "the log has no allocation"
+                : "the log has no allocation, only frees of blocks of unknown size");
     }
     uint64_t freed_failures = 0;
     *totals = trace->totals;

@@ -127,7 +127,7 @@ uint8_t trace_give_tag(void *trace, size_t rank, const char *name)
 static enum import_result fail_event(const struct trace *trace, const struct trace_event *event,
                                      const char *reason)
 {
-    return import_fail(trace->error, IMPORT_INVALID, event->line, 0, reason, event->address);
+    return IMPORT_REFUSE(trace->error, event->line, reason, event->address);
 }
 
 static uint32_t find_stream(struct trace *trace, uint64_t stream)
@@ -149,8 +149,7 @@ static enum import_result add_op(struct trace *trace, const struct trace_event *
                                  struct op *op)
 {
     if (trace->import->ops.count >= TRACE_OPS_MAX) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "more than %" PRIu32 " ops", TRACE_OPS_MAX);
+        return IMPORT_REFUSE(trace->error, event->line, "more than %" PRIu32 " ops", TRACE_OPS_MAX);
     }
     const uint32_t stream = find_stream(trace, event->stream);
     op->lane = stream < LANES_CLIENT_COUNT_MAX ? (uint8_t)stream : 0;
@@ -162,9 +161,9 @@ static enum import_result add_op(struct trace *trace, const struct trace_event *
 static enum import_result check_host(struct trace *trace, const struct trace_event *event)
 {
     if (event->host >= OP_HOST_COUNT_MAX) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "device %u: at most %d devices are accepted, counted from 0",
-                           event->host, OP_HOST_COUNT_MAX);
+        return IMPORT_REFUSE(trace->error, event->line,
+                             "device %u: at most %d devices are accepted, counted from 0",
+                             event->host, OP_HOST_COUNT_MAX);
     }
     trace->host_count = event->host >= trace->host_count ? (uint8_t)(event->host + 1)
                                                          : trace->host_count;
@@ -174,11 +173,11 @@ static enum import_result check_host(struct trace *trace, const struct trace_eve
 static enum import_result check_size(struct trace *trace, const struct trace_event *event)
 {
     if (event->size_bytes == 0) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0, "the block has 0 bytes");
+        return IMPORT_REFUSE(trace->error, event->line, "the block has 0 bytes");
     }
     if (event->size_bytes > IMPORT_CAPACITY_MAX) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "the block has %" PRIu64 " bytes, more than 2^50", event->size_bytes);
+        return IMPORT_REFUSE(trace->error, event->line,
+                             "the block has %" PRIu64 " bytes, more than 2^50", event->size_bytes);
     }
     return check_host(trace, event);
 }
@@ -195,9 +194,9 @@ static enum import_result check_sum(const struct trace *trace, const struct trac
 {
     const struct trace_sum *sum = &trace->hosts[event->host].rounded;
     if (sum->base + (uint64_t)sum->peak > IMPORT_CAPACITY_MAX) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "with this block of %" PRIu64 " bytes, more than 2^50 bytes are live",
-                           event->size_bytes);
+        return IMPORT_REFUSE(trace->error, event->line,
+                             "with this block of %" PRIu64 " bytes, more than 2^50 bytes are live",
+                             event->size_bytes);
     }
     return IMPORT_OK;
 }
@@ -280,8 +279,7 @@ static enum import_result add_to_start(struct trace *trace, const struct trace_e
 {
     IMPORT_TRY(check_size(trace, event));
     if (trace->start.count >= TRACE_OPS_MAX) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "more than %" PRIu32 " ops", TRACE_OPS_MAX);
+        return IMPORT_REFUSE(trace->error, event->line, "more than %" PRIu32 " ops", TRACE_OPS_MAX);
     }
     const struct op op = make_alloc(event);
     block->op = TRACE_START_REF | (uint32_t)trace->start.count;
@@ -385,10 +383,10 @@ static enum import_result free_block(struct trace *trace, const struct trace_eve
     }
     if (state != TRACE_UNKNOWN_QUEUED && event->size_bytes != 0 &&
         event->size_bytes != block->size_bytes) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "the free of 0x%" PRIx64 " gives %" PRIu64
-                           " bytes; the block was allocated with %" PRIu64,
-                           event->address, event->size_bytes, block->size_bytes);
+        return IMPORT_REFUSE(trace->error, event->line,
+                             "the free of 0x%" PRIx64 " gives %" PRIu64
+                             " bytes; the block was allocated with %" PRIu64,
+                             event->address, event->size_bytes, block->size_bytes);
     }
     if (is_queued && how != HOW_COMPLETED) {
         return fail_event(trace, event, "0x%" PRIx64 " is freed again while its free is queued");

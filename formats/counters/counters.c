@@ -140,10 +140,10 @@ static enum import_result choose_device(const struct counted_device *devices, si
     import_apply_fixed(input->fixed, setup);
     if (setup->capacity_bytes < most || setup->granule_bytes > capacity_granule(bits) ||
         setup->capacity_bytes % setup->granule_bytes != 0) {
-        return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "the capacity of %" PRIu64 " bytes in granules of %" PRIu64
-                           " does not hold the %" PRIu64 " bytes of the file",
-                           setup->capacity_bytes, setup->granule_bytes, most);
+        return IMPORT_REFUSE(error, 0,
+                             "the capacity of %" PRIu64 " bytes in granules of %" PRIu64
+                             " does not hold the %" PRIu64 " bytes of the file",
+                             setup->capacity_bytes, setup->granule_bytes, most);
     }
     return IMPORT_OK;
 }

@@ -206,10 +206,10 @@ static enum import_result import_device_stats(const struct import_input *input,
     struct counted_device counted[OP_HOST_COUNT_MAX];
     read_stats(input->text, input->length, &stats);
     if (stats.count == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "no counter of a device is in the text");
+        return IMPORT_LACKS(error, "no counter of a device is in the text");
     }
     if (stats.has_more) {
-        return import_fail(error, IMPORT_INVALID, 0, 0, "more than %d devices", OP_HOST_COUNT_MAX);
+        return IMPORT_REFUSE(error, 0, "more than %d devices", OP_HOST_COUNT_MAX);
     }
     for (size_t i = 0; i < stats.count; i++) {
         IMPORT_TRY(check_device(input, &stats.devices[i], error));

@@ -180,11 +180,9 @@ static enum import_result import_device_usage(const struct import_input *input,
     read_usage(input->text, input->length, usage);
     enum import_result result = IMPORT_OK;
     if (usage->count == 0) {
-        result = import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                             "no device's use and capacity is in the text");
+        result = IMPORT_LACKS(error, "no device's use and capacity is in the text");
     } else if (usage->has_more) {
-        result = import_fail(error, IMPORT_INVALID, 0, 0, "more than %d devices",
-                             OP_HOST_COUNT_MAX);
+        result = IMPORT_REFUSE(error, 0, "more than %d devices", OP_HOST_COUNT_MAX);
     } else {
         result = counted_build(usage->devices, usage->count, "in use", input, import, error);
     }

@@ -299,18 +299,17 @@ static enum import_result check_counters(const struct torch_counters *counters,
 {
     if (!torch_counters_have(counters, TORCH_METRIC_ALLOCATED, TORCH_KIND_CURRENT) ||
         !torch_counters_have(counters, TORCH_METRIC_RESERVED, TORCH_KIND_CURRENT)) {
-        return import_fail(
-            error, IMPORT_INCOMPLETE, 0, 0,
-            "the counters lack what is allocated or reserved now: the text may be cut");
+        return IMPORT_LACKS(
+            error, "the counters lack what is allocated or reserved now: the text may be cut");
     }
     for (unsigned metric = 0; metric < TORCH_METRIC_COUNT; metric++) {
         if (current(counters, (enum torch_metric)metric) > IMPORT_CAPACITY_MAX / 8) {
-            return import_fail(error, IMPORT_INVALID, 0, 0, "a counter is above 128T");
+            return IMPORT_REFUSE(error, 0, "a counter is above 128T");
         }
     }
     if (current(counters, TORCH_METRIC_RESERVED) == 0) {
-        return import_fail(
-            error, IMPORT_INCOMPLETE, 0, 0,
+        return IMPORT_LACKS(
+            error,
             "nothing is reserved: the counters were read before the process used the device, or in another process");
     }
     return IMPORT_OK;

@@ -174,13 +174,13 @@ static enum import_result add_request(struct reader *reader, const struct row *r
         return IMPORT_OK;
     }
     if (reader->lifetimes.count == REQUEST_COUNT_MAX) {
-        return import_fail(reader->error, IMPORT_INVALID, line, 0, "more than %d requests",
-                           REQUEST_COUNT_MAX);
+        return IMPORT_REFUSE(reader->error, line, "more than %d requests", REQUEST_COUNT_MAX);
     }
     if (tokens > reader->tokens_max) {
-        return import_fail(reader->error, IMPORT_INVALID, line, 0,
-                           "%" PRIu64 " tokens of %" PRIu64 " bytes each are more than 2^50 bytes",
-                           tokens, reader->token_bytes);
+        return IMPORT_REFUSE(reader->error, line,
+                             "%" PRIu64 " tokens of %" PRIu64
+                             " bytes each are more than 2^50 bytes",
+                             tokens, reader->token_bytes);
     }
     const uint64_t lifetime = row->generated_tokens * TICKS_PER_SECOND / reader->tokens_per_second;
     const uint64_t size_bytes = tokens * reader->token_bytes;
@@ -280,8 +280,7 @@ static enum import_result make_ops(struct reader *reader, const struct import_in
         return IMPORT_OK;
     }
     import_position(input->text, lifetimes->all[excess].offset, &line, &column);
-    return import_fail(reader->error, IMPORT_INVALID, line, 0,
-                       "with this request, more than 2^50 bytes are live");
+    return IMPORT_REFUSE(reader->error, line, "with this request, more than 2^50 bytes are live");
 }
 
 static enum import_result import_azure_llm(const struct import_input *input, struct import *import,
@@ -299,7 +298,7 @@ static enum import_result import_azure_llm(const struct import_input *input, str
     const size_t row_count_max = input->length / ROW_BYTES_MIN + 1;
     const size_t room = row_count_max < REQUEST_COUNT_MAX ? row_count_max : REQUEST_COUNT_MAX;
     if (!take_header(&reader.cursor)) {
-        return import_fail(error, IMPORT_INVALID, 1, 0, "the header is not '%s'", HEADER);
+        return IMPORT_REFUSE(error, 1, "the header is not '%s'", HEADER);
     }
     lifetimes_init(&reader.lifetimes, room);
     enum import_result result = read_rows(&reader);

@@ -95,7 +95,7 @@ static unsigned recognise_malloc_lab(const char *text, size_t length)
 static enum import_result fail_at_line(const struct reader *reader, size_t line, const char *what,
                                        uint64_t id)
 {
-    return import_fail(reader->error, IMPORT_INVALID, line, 0, "%s: %" PRIu64, what, id);
+    return IMPORT_REFUSE(reader->error, line, "%s: %" PRIu64, what, id);
 }
 
 static enum import_result make_block(struct reader *reader, size_t line, uint64_t number,
@@ -198,9 +198,9 @@ CURSOR_INLINE enum import_result run_call(struct reader *reader, const struct ca
         return IMPORT_OK;
     }
     if (call->id >= reader->id_count) {
-        return import_fail(reader->error, IMPORT_INVALID, line, 0,
-                           "id %" PRIu64 ", but the header gives %" PRIu64 " ids", call->id,
-                           reader->id_count);
+        return IMPORT_REFUSE(reader->error, line,
+                             "id %" PRIu64 ", but the header gives %" PRIu64 " ids", call->id,
+                             reader->id_count);
     }
     struct id *id = &reader->ids[call->id];
     if (call->kind == 'r') {
@@ -230,9 +230,9 @@ static enum import_result read_lines(struct reader *reader)
             continue; /* an empty line */
         }
         if (count++ == reader->op_count) {
-            return import_fail(reader->error, IMPORT_INVALID, line, 0,
-                               "more operations than the %" PRIu64 " in the header",
-                               reader->op_count);
+            return IMPORT_REFUSE(reader->error, line,
+                                 "more operations than the %" PRIu64 " in the header",
+                                 reader->op_count);
         }
         const char *wrong = take_call(&cursor, &call);
         if (wrong != NULL) {
@@ -314,7 +314,7 @@ static enum import_result convert_calls(struct reader *reader, const struct impo
     IMPORT_TRY(read_header(reader, import));
     IMPORT_TRY(read_lines(reader));
     if (import->ops.count == 0) {
-        return import_fail(reader->error, IMPORT_INCOMPLETE, 0, 0, "the file has no allocation");
+        return IMPORT_LACKS(reader->error, "the file has no allocation");
     }
     add_notes(reader, import);
     snprintf(import->setup.system, sizeof import->setup.system, "host");

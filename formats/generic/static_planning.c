@@ -221,9 +221,9 @@ static enum import_result read_buffer(struct instance *instance, const struct cs
                                       struct buffer *buffer)
 {
     if (row->field_count != instance->header.field_count) {
-        return import_fail(instance->error, IMPORT_INVALID, row->line, 0,
-                           "%zu fields where the header has %zu (a cut file?)", row->field_count,
-                           instance->header.field_count);
+        return IMPORT_REFUSE(instance->error, row->line,
+                             "%zu fields where the header has %zu (a cut file?)", row->field_count,
+                             instance->header.field_count);
     }
     const struct csv_field *id = find_field(instance, row, COLUMN_ID);
     const struct csv_field *gaps = find_field(instance, row, COLUMN_GAPS);
@@ -350,8 +350,8 @@ static enum import_result read_rows(struct instance *instance)
             break;
         }
         if (instance->lifetimes.count == BUFFER_COUNT_MAX) {
-            return import_fail(instance->error, IMPORT_INVALID, find_line(instance, buffer.row), 0,
-                               "more than %d buffers", BUFFER_COUNT_MAX);
+            return IMPORT_REFUSE(instance->error, find_line(instance, buffer.row),
+                                 "more than %d buffers", BUFFER_COUNT_MAX);
         }
         add_buffer(instance, &buffer);
     }
@@ -369,7 +369,7 @@ static enum import_result read_header(struct instance *instance)
     size_t column = 0;
     const enum csv_result got = csv_next(&instance->cursor, &row, &reason, &column);
     if (got == CSV_END) {
-        return import_fail(instance->error, IMPORT_INCOMPLETE, 0, 0, "there is no header line");
+        return IMPORT_LACKS(instance->error, "there is no header line");
     }
     if (got == CSV_ROW) {
         reason = read_columns(&row, &instance->header, &column);
@@ -409,9 +409,9 @@ static enum import_result refuse_doubles(struct instance *instance)
         return IMPORT_OK;
     }
     const struct buffer twice = read_buffer_again(instance, number);
-    return import_fail(instance->error, IMPORT_INVALID, find_line(instance, twice.row), 0,
-                       "the id '%.*s' is used twice",
-                       (int)(twice.id.length > 40 ? 40 : twice.id.length), twice.id.text);
+    return IMPORT_REFUSE(instance->error, find_line(instance, twice.row),
+                         "the id '%.*s' is used twice",
+                         (int)(twice.id.length > 40 ? 40 : twice.id.length), twice.id.text);
 }
 
 static enum import_result make_ops(struct instance *instance, const struct import_input *input,
@@ -429,9 +429,9 @@ static enum import_result make_ops(struct instance *instance, const struct impor
         return IMPORT_OK;
     }
     const struct buffer buffer = read_buffer_again(instance, excess);
-    return import_fail(instance->error, IMPORT_INVALID, find_line(instance, buffer.row), 0,
-                       "with this buffer, more than 2^50 bytes are live at time %" PRId64,
-                       buffer.lower);
+    return IMPORT_REFUSE(instance->error, find_line(instance, buffer.row),
+                         "with this buffer, more than 2^50 bytes are live at time %" PRId64,
+                         buffer.lower);
 }
 
 static void add_notes(const struct instance *instance, struct import *import)

@@ -202,10 +202,9 @@ static enum import_result read_folder(struct walk *walk, const char *name, int d
 static enum import_result fail_empty(const struct log_files *files, struct import_error *error)
 {
     return files->left_out_count == 0
-               ? import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                             "the directory has no log: it is empty, or all of its files are")
-               : import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                             "the directory has no log; left out: %s", files->left_out);
+               ? IMPORT_LACKS(error,
+                              "the directory has no log: it is empty, or all of its files are")
+               : IMPORT_LACKS(error, "the directory has no log; left out: %s", files->left_out);
 }
 
 static int compare_names(const void *a, const void *b)

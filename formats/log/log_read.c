@@ -26,12 +26,8 @@ void log_name_source(const struct log_fragment *fragment, const struct log_line 
                      char name[LOG_SOURCE_BYTES])
 {
     const char *entry = fragment->entry->source;
-    if (entry[0] == '\0') {
+    if (entry[0] == '\0' || strcmp(entry, line->source) == 0) { /* "[rank3]:" in rank 3's file */
         memcpy(name, line->source, strlen(line->source) + 1);
-        return;
-    }
-    if (strcmp(entry, line->source) == 0) { /* "[rank3]:" in the file of rank 3 */
-        memcpy(name, entry, strlen(entry) + 1);
         return;
     }
     const int length = snprintf(name, LOG_SOURCE_BYTES, "%s%s%s", entry,
@@ -141,19 +137,6 @@ static void read_fragment(struct log_reading *reading, const struct log_fragment
     log_take_line(reading, &here);
 }
 
-static void keep_names(struct log_story *story, const struct log_part *parts, size_t count)
-{
-    if (parts[0].name == NULL) {
-        return;
-    }
-    story->files = array_resized(NULL, count * sizeof *story->files);
-    for (size_t i = 0; i < count; i++) {
-        story->files[i] = strdup(parts[i].name);
-        CHECK(story->files[i] != NULL);
-    }
-    story->file_count = count;
-}
-
 static void read_lines(struct log_reading *reading, const struct log_text *log)
 {
     struct log_story *story = reading->story;
@@ -182,7 +165,13 @@ void log_story_read(const struct log_part *parts, size_t count, struct log_story
     struct log_reading reading = {.story = story};
     log_story_deinit(story);
     log_text_init(&log, parts, count);
-    keep_names(story, parts, count);
+    story->file_count = parts[0].name == NULL ? 0 : count;
+    story->files = story->file_count == 0 ? NULL
+                                          : array_resized(NULL, count * sizeof *story->files);
+    for (size_t i = 0; i < story->file_count; i++) {
+        story->files[i] = strdup(parts[i].name);
+        CHECK(story->files[i] != NULL);
+    }
     story->is_structured = log.is_structured;
     story->left_out_count = log.left_out_count;
     story->has_task_labels = log_has_task_labels(&log);
@@ -218,25 +207,6 @@ static struct bounds find_bounds(const struct log_story *story)
     return bounds;
 }
 
-static bool has_labels(const struct log_story *story)
-{
-    for (size_t i = 0; i < story->source_count; i++) {
-        if (story->sources[i].name[0] != '\0') {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void take_fragment(const struct log_fragment *fragment, const struct log_line *line,
-                          struct log_excerpt *excerpt)
-{
-    writing_append_bytes(&excerpt->text, line->at + line->label_bytes,
-                         line->length - line->label_bytes);
-    writing_append(&excerpt->text, "\n");
-    ARRAY_ADD(excerpt->lines, excerpt->line_count, excerpt->line_room) = fragment->line;
-}
-
 /* Lines without a label go on with what the line before them began. */
 static void take_lines(const struct log_story *story, const struct log_text *log,
                        const struct bounds *bounds, struct log_excerpt *excerpt)
@@ -255,7 +225,10 @@ static void take_lines(const struct log_story *story, const struct log_text *log
             is_wanted = strcmp(name, wanted) == 0;
         }
         if (is_wanted && order >= bounds->begin) {
-            take_fragment(&fragment, &line, excerpt);
+            writing_append_bytes(&excerpt->text, line.at + line.label_bytes,
+                                 line.length - line.label_bytes);
+            writing_append(&excerpt->text, "\n");
+            ARRAY_ADD(excerpt->lines, excerpt->line_count, excerpt->line_room) = fragment.line;
         }
     }
     log_walk_deinit(&walk);
@@ -268,8 +241,11 @@ bool log_excerpt_take(const struct log_story *story, const struct log_part *part
         return false;
     }
     const struct bounds bounds = find_bounds(story);
-    if (!story->is_structured && !has_labels(story) && bounds.begin == 0 &&
-        bounds.end == SIZE_MAX) {
+    bool has_labels = false;
+    for (size_t i = 0; i < story->source_count; i++) {
+        has_labels = has_labels || story->sources[i].name[0] != '\0';
+    }
+    if (!story->is_structured && !has_labels && bounds.begin == 0 && bounds.end == SIZE_MAX) {
         return false;
     }
     struct log_text log;

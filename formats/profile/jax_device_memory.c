@@ -171,8 +171,7 @@ static enum import_result fail_sample(const struct snapshot *snapshot,
 {
     char text[IMPORT_REASON_BYTES / 2];
     snprintf(text, sizeof text, reason, value);
-    return import_fail(snapshot->error, IMPORT_INVALID, 0, 0, "the sample at byte %zu: %s",
-                       sample->at, text);
+    return IMPORT_REFUSE(snapshot->error, 0, "the sample at byte %zu: %s", sample->at, text);
 }
 
 static enum import_result read_kind(const struct snapshot *snapshot,
@@ -180,14 +179,14 @@ static enum import_result read_kind(const struct snapshot *snapshot,
 {
     const struct protobuf *kind = pprof_label_find(sample, "kind");
     if (kind == NULL) {
-        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
-                           "the sample at byte %zu has no label 'kind'", sample->at);
+        return IMPORT_REFUSE(snapshot->error, 0, "the sample at byte %zu has no label 'kind'",
+                             sample->at);
     }
     *is_program = protobuf_is_text(kind, "executable");
     if (!*is_program && !protobuf_is_text(kind, "buffer")) {
         const size_t length = kind->end - kind->offset;
-        return import_fail(
-            snapshot->error, IMPORT_INVALID, 0, 0,
+        return IMPORT_REFUSE(
+            snapshot->error, 0,
             "the sample at byte %zu: kind '%.*s' is neither 'buffer' nor 'executable'", sample->at,
             (int)(length < 40 ? length : 40), kind->text + kind->offset);
     }
@@ -296,16 +295,16 @@ static enum import_result read_samples(struct snapshot *snapshot)
     bool is_end = false;
     if (snapshot->profile.type_count >
         2) { /* numbers of texts in the second would mean those of the first */
-        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
-                           "the profile has %zu types of values, not 2: two "
-                           "profiles in one file?",
-                           snapshot->profile.type_count);
+        return IMPORT_REFUSE(snapshot->error, 0,
+                             "the profile has %zu types of values, not 2: two "
+                             "profiles in one file?",
+                             snapshot->profile.type_count);
     }
     snapshot->count_value = find_value(&snapshot->profile, "allocations", "inuse_objects", "count");
     snapshot->bytes_value = find_value(&snapshot->profile, "space", "inuse_space", "bytes");
     if (snapshot->count_value < 0 || snapshot->bytes_value < 0) {
-        return import_fail(
-            snapshot->error, IMPORT_INVALID, 0, 0,
+        return IMPORT_REFUSE(
+            snapshot->error, 0,
             "the profile does not count 'allocations' and 'space' in bytes: it is not a device-memory profile");
     }
     for (;;) {
@@ -337,8 +336,7 @@ static enum import_result import_jax_device_memory(const struct import_input *in
     snapshot.stacks = import->stacks;
     result = read_samples(&snapshot);
     if (result == IMPORT_OK && snapshot.group_count == 0) {
-        result = import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                             "nothing in the profile has a known size");
+        result = IMPORT_LACKS(error, "nothing in the profile has a known size");
     }
     if (result == IMPORT_OK) {
         result = jax_device_memory_build(&snapshot, input, import);

@@ -84,9 +84,10 @@ static enum import_result choose_device(const struct snapshot *snapshot,
     }
     import->setup.capacity_bytes = find_largest_device(import);
     if (import->setup.capacity_bytes > IMPORT_CAPACITY_MAX) {
-        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
-                           "in granules of %" PRIu64 " bytes, a device holds more than 2^50 bytes",
-                           import->setup.granule_bytes);
+        return IMPORT_REFUSE(snapshot->error, 0,
+                             "in granules of %" PRIu64
+                             " bytes, a device holds more than 2^50 bytes",
+                             import->setup.granule_bytes);
     }
     import_assume(
         import,

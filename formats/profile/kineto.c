@@ -432,12 +432,11 @@ static enum import_result refuse_without_events(const struct kineto *kineto,
                                                 struct import_error *error)
 {
     if (kineto->host_count > 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                           "all %" PRIu64 " memory events of the trace are of host memory (CPU)",
-                           kineto->host_count);
+        return IMPORT_LACKS(error,
+                            "all %" PRIu64 " memory events of the trace are of host memory (CPU)",
+                            kineto->host_count);
     }
-    return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                       "the trace has no memory event: profile with profile_memory=True");
+    return IMPORT_LACKS(error, "the trace has no memory event: profile with profile_memory=True");
 }
 
 static enum import_result import_kineto(const struct import_input *input, struct import *import,

@@ -116,7 +116,7 @@ enum import_result memory_fail(const struct memory_events *events, size_t at,
     vsnprintf(text, sizeof text, reason, arguments);
     va_end(arguments);
     if (!events->is_text) {
-        return import_fail(error, IMPORT_INVALID, 0, 0, "the event at byte %zu: %s", at, text);
+        return IMPORT_REFUSE(error, 0, "the event at byte %zu: %s", at, text);
     }
     size_t line = 0;
     size_t column = 0;

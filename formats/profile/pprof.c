@@ -61,10 +61,10 @@ static enum import_result add_field(struct pprof *profile, const struct protobuf
 static enum import_result fail_absent_text(const struct pprof *profile, uint64_t number,
                                            struct import_error *error)
 {
-    return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                       "text %" PRIu64
-                       " is not in the profile, which has %zu texts: it is cut off or damaged",
-                       number, profile->string_count);
+    return IMPORT_LACKS(error,
+                        "text %" PRIu64
+                        " is not in the profile, which has %zu texts: it is cut off or damaged",
+                        number, profile->string_count);
 }
 
 /* Checks that everything that samples may name has its texts. */
@@ -149,17 +149,16 @@ int pprof_value_find(const struct pprof *profile, const char *type, const char *
 static enum import_result fail_absent(struct import_error *error, size_t at, const char *what,
                                       uint64_t number)
 {
-    return import_fail(error, IMPORT_INVALID, 0, 0,
-                       "byte %zu: %s %" PRIu64 " is not in the profile", at, what, number);
+    return IMPORT_REFUSE(error, 0, "byte %zu: %s %" PRIu64 " is not in the profile", at, what,
+                         number);
 }
 
 static enum import_result add_value(struct pprof_sample *sample, uint64_t value,
                                     struct import_error *error)
 {
     if (sample->value_count == PPROF_VALUE_COUNT_MAX) {
-        return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "the sample at byte %zu has more than %d values", sample->at,
-                           PPROF_VALUE_COUNT_MAX);
+        return IMPORT_REFUSE(error, 0, "the sample at byte %zu has more than %d values", sample->at,
+                             PPROF_VALUE_COUNT_MAX);
     }
     sample->values[sample->value_count++] = (int64_t)value;
     return IMPORT_OK;
@@ -187,9 +186,8 @@ static enum import_result add_label(const struct pprof *profile, struct pprof_sa
     uint64_t numbers[2] = {0, 0}; /* text 0 is empty */
     IMPORT_TRY(protobuf_two(field->bytes, LABEL_KEY, &numbers[0], LABEL_TEXT, &numbers[1], error));
     if (sample->label_count == PPROF_LABEL_COUNT_MAX) {
-        return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "the sample at byte %zu has more than %d labels", sample->at,
-                           PPROF_LABEL_COUNT_MAX);
+        return IMPORT_REFUSE(error, 0, "the sample at byte %zu has more than %d labels", sample->at,
+                             PPROF_LABEL_COUNT_MAX);
     }
     struct pprof_label *label = &sample->labels[sample->label_count++];
     if (!pprof_text(profile, numbers[0], &label->key)) {

@@ -163,9 +163,9 @@ static enum import_result read_stat(const struct plane *plane, size_t at, struct
                                     stat.is_text ? stat.text.text + stat.text.offset : "",
                                     stat.is_text ? stat.text.end - stat.text.offset : 0);
     return is_taken ? IMPORT_OK
-                    : import_fail(plane->error, IMPORT_INVALID, 0, 0,
-                                  "byte %zu: %.*s of a memory event is not a number of 0 or more",
-                                  at, (int)length, text);
+                    : IMPORT_REFUSE(plane->error, 0,
+                                    "byte %zu: %.*s of a memory event is not a number of 0 or more",
+                                    at, (int)length, text);
 }
 
 /* The line's time and the event's offset in it.  False: beyond 2^63 ns. */
@@ -196,8 +196,8 @@ static enum import_result read_event(struct plane *plane, size_t at, int64_t lin
         return IMPORT_OK;
     }
     if (!add_times(line_ns, (int64_t)offset_ps, &event)) {
-        return import_fail(plane->error, IMPORT_INVALID, 0, 0,
-                           "byte %zu: the time of an event is beyond 2^63 ns", at);
+        return IMPORT_REFUSE(plane->error, 0, "byte %zu: the time of an event is beyond 2^63 ns",
+                             at);
     }
     event.is_allocation = protobuf_is_text(name, "MemoryAllocation");
     while (protobuf_more(&reader, &field, plane->error, &result)) {

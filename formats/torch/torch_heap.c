@@ -193,8 +193,7 @@ enum import_result torch_build_heap(const struct torch_snapshot *snapshot,
                               .fixed = input->fixed,
                               .asked = find_failure(snapshot, import)};
     if (snapshot->block_count == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                           "the file has no block in a segment, and no event of one");
+        return IMPORT_LACKS(error, "the file has no block in a segment, and no event of one");
     }
     import_note(
         import,

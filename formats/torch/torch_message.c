@@ -52,8 +52,7 @@ static enum import_result refuse_without_numbers(const struct import_input *inpu
     size_t line = 0;
     size_t column = 0;
     if (survey->without.form == TORCH_MESSAGE_NONE) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                           "the text has no out-of-memory message of PyTorch");
+        return IMPORT_LACKS(error, "the text has no out-of-memory message of PyTorch");
     }
     import_position(input->text, survey->without.begin, &line, &column);
     if (survey->without.form == TORCH_MESSAGE_RETRY) {

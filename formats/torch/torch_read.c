@@ -89,7 +89,7 @@ fail_at_place(struct reader *reader, const char *reason, ...)
         snprintf(path, sizeof path, "%s[%zu]%s[%zu]: ", list, reader->outer,
                  is_trace ? "" : ".blocks", reader->inner);
     }
-    return import_fail(reader->error, IMPORT_INVALID, 0, 0, "%s%s", path, text);
+    return IMPORT_REFUSE(reader->error, 0, "%s%s", path, text);
 }
 
 static enum field find_field(const struct plain_text *key, enum place place)

@@ -219,8 +219,8 @@ enum import_result torch_fail_event(struct import_error *error, const struct tor
     va_start(arguments, reason);
     vsnprintf(text, sizeof text, reason, arguments);
     va_end(arguments);
-    return import_fail(error, IMPORT_INVALID, 0, 0, "device_traces[%u][%" PRIu32 "]: %s",
-                       event->host, event->index, text);
+    return IMPORT_REFUSE(error, 0, "device_traces[%u][%" PRIu32 "]: %s", event->host, event->index,
+                         text);
 }
 
 enum import_result torch_fail_block(struct import_error *error, const struct torch_block *block,
@@ -231,8 +231,8 @@ enum import_result torch_fail_block(struct import_error *error, const struct tor
     va_start(arguments, reason);
     vsnprintf(text, sizeof text, reason, arguments);
     va_end(arguments);
-    return import_fail(error, IMPORT_INVALID, 0, 0, "segments[%" PRIu32 "].blocks[%" PRIu32 "]: %s",
-                       block->segment, block->index, text);
+    return IMPORT_REFUSE(error, 0, "segments[%" PRIu32 "].blocks[%" PRIu32 "]: %s", block->segment,
+                         block->index, text);
 }
 
 /* A total order: places in the file break ties. */

@@ -191,8 +191,8 @@ static enum import_result take_row(struct timeline *timeline, enum action action
 
 static enum import_result fail_row(size_t i, struct import_error *error)
 {
-    return import_fail(
-        error, IMPORT_INVALID, 0, 0,
+    return IMPORT_REFUSE(
+        error, 0,
         "row %zu is not [time, action 1 to 4, bytes, category 0 to 7], with bytes below 0 when something is freed",
         i + 1);
 }
@@ -264,8 +264,8 @@ static enum import_result take_sums(struct timeline *timeline, const json_t *sum
         int64_t bytes = 0;
         if (json_array_size(sums) != SIZES_COUNT || !read_integer(sums, category + 1, &bytes) ||
             bytes < 0 || bytes > (int64_t)(IMPORT_CAPACITY_MAX / CATEGORY_COUNT)) {
-            return import_fail(error, IMPORT_INVALID, 0, 0,
-                               "the sums of time %zu are not 9 numbers of 0 or more", i + 1);
+            return IMPORT_REFUSE(error, 0, "the sums of time %zu are not 9 numbers of 0 or more",
+                                 i + 1);
         }
         const uint64_t wanted = (uint64_t)bytes;
         const uint64_t live = timeline->live[category];
@@ -286,14 +286,14 @@ static enum import_result read_sums(struct timeline *timeline, const json_t *tim
 {
     uint32_t tops[CATEGORY_COUNT] = {NO_BLOCK};
     if (json_array_size(times) != json_array_size(sizes)) {
-        return import_fail(error, IMPORT_INVALID, 0, 0, "there are %zu times and %zu lists of sums",
-                           json_array_size(times), json_array_size(sizes));
+        return IMPORT_REFUSE(error, 0, "there are %zu times and %zu lists of sums",
+                             json_array_size(times), json_array_size(sizes));
     }
     for (size_t i = 0; i < json_array_size(times); i++) {
         const json_t *time = json_array_get(times, i);
         const double number = json_number_value(time);
         if (!json_is_number(time) || !(number > -9e18 && number < 9e18)) {
-            return import_fail(error, IMPORT_INVALID, 0, 0, "time %zu is not a number", i + 1);
+            return IMPORT_REFUSE(error, 0, "time %zu is not a number", i + 1);
         }
         IMPORT_TRY(take_sums(timeline, json_array_get(sizes, i), tops, i, error));
         take_peak(timeline, (int64_t)number);
@@ -379,8 +379,8 @@ static enum import_result import_torch_timeline(const struct import_input *input
 {
     json_error_t found;
     if (is_picture(input->text, input->length)) {
-        return import_fail(
-            error, IMPORT_INCOMPLETE, 0, 0,
+        return IMPORT_LACKS(
+            error,
             "the timeline as HTML is a picture: only its title has numbers; export_memory_timeline() to a name that ends in .raw.json.gz or .json");
     }
     json_t *root = json_loadb(input->text, input->length, 0, &found);
@@ -391,9 +391,9 @@ static enum import_result import_torch_timeline(const struct import_input *input
                            found.column, found.text, is_cut ? " (a cut file?)" : "");
     }
     const enum import_result result =
-        json_is_array(root) ? import_list(root, input, import, error)
-                            : import_fail(error, IMPORT_INVALID, 0, 0,
-                                          "a timeline is a list of rows, or of times and sums");
+        json_is_array(root)
+            ? import_list(root, input, import, error)
+            : IMPORT_REFUSE(error, 0, "a timeline is a list of rows, or of times and sums");
     json_decref(root);
     return result;
 }

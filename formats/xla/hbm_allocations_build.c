@@ -121,17 +121,17 @@ static enum import_result check_rows(struct building *building)
         if (row->size_bytes == 0 ||
             __builtin_add_overflow(row->address, row->size_bytes, &end_bytes) ||
             end_bytes > IMPORT_CAPACITY_MAX) {
-            return import_fail(building->error, IMPORT_INVALID, row->line, 0,
-                               "a block of %" PRIu64 " bytes at 0x%" PRIx64
-                               "; accepted: 1 byte or more that ends at 2^50 or below",
-                               row->size_bytes, row->address);
+            return IMPORT_REFUSE(building->error, row->line,
+                                 "a block of %" PRIu64 " bytes at 0x%" PRIx64
+                                 "; accepted: 1 byte or more that ends at 2^50 or below",
+                                 row->size_bytes, row->address);
         }
         building->end_bytes = end_bytes > building->end_bytes ? end_bytes : building->end_bytes;
     }
     if (said->reserved.high > IMPORT_CAPACITY_MAX || said->free.high > IMPORT_CAPACITY_MAX ||
         said->limit.high > IMPORT_CAPACITY_MAX || !choose_capacity(building)) {
-        return import_fail(
-            building->error, IMPORT_INVALID, said->line, 0,
+        return IMPORT_REFUSE(
+            building->error, said->line,
             "the bytes in use, reserved and free do not sum to the limit, or blocks lie above it");
     }
     return IMPORT_OK;

@@ -378,8 +378,7 @@ static enum import_result import_tpu_message(const struct import_input *input,
     struct survey survey;
     survey_log(input->text, input->length, &survey);
     if (survey.complete_count + survey.cut_count == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                           "no runtime out-of-memory message in this text");
+        return IMPORT_LACKS(error, "no runtime out-of-memory message in this text");
     }
     import_position(input->text, survey.first.begin, &error->line, &error->column);
     if (survey.complete_count > 0) {
