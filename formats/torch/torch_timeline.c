@@ -74,10 +74,8 @@ static struct stack *stack_of(struct timeline *timeline, uint64_t size_bytes, ui
     uint32_t *slot = slots_find(&timeline->slots, &kind, timeline->stacks, 0, timeline->stack_count,
                                 &key);
     if (*slot == 0) {
-        timeline->stacks = array_grown(timeline->stacks, timeline->stack_count,
-                                       &timeline->stack_room, sizeof key);
-        timeline->stacks[timeline->stack_count] = key;
-        *slot = (uint32_t)++timeline->stack_count;
+        ARRAY_ADD(timeline->stacks, timeline->stack_count, timeline->stack_room) = key;
+        *slot = (uint32_t)timeline->stack_count;
     }
     return &timeline->stacks[*slot - 1];
 }
@@ -103,14 +101,12 @@ static uint32_t pop(struct timeline *timeline, uint64_t size_bytes, uint32_t cat
 static uint32_t add_block(struct timeline *timeline, uint64_t size_bytes)
 {
     if (timeline->block_count == 0) {
-        timeline->block_count = 1; /* NO_BLOCK is none */
-        timeline->blocks = array_grown(timeline->blocks, 0, &timeline->block_room,
-                                       sizeof *timeline->blocks);
+        ARRAY_ADD(timeline->blocks, timeline->block_count,
+                  timeline->block_room) = (struct block){0}; /* NO_BLOCK */
     }
-    timeline->blocks = array_grown(timeline->blocks, timeline->block_count, &timeline->block_room,
-                                   sizeof *timeline->blocks);
-    timeline->blocks[timeline->block_count] = (struct block){.size_bytes = size_bytes};
-    return (uint32_t)timeline->block_count++;
+    ARRAY_ADD(timeline->blocks, timeline->block_count,
+              timeline->block_room) = (struct block){.size_bytes = size_bytes};
+    return (uint32_t)timeline->block_count - 1;
 }
 
 /* --- rows --- */
@@ -189,14 +185,6 @@ static enum import_result take_row(struct timeline *timeline, enum action action
     return release(timeline, number, category);
 }
 
-static enum import_result fail_row(size_t i, struct import_error *error)
-{
-    return IMPORT_REFUSE(
-        error, 0,
-        "row %zu is not [time, action 1 to 4, bytes, category 0 to 7], with bytes below 0 when something is freed",
-        i + 1);
-}
-
 static bool read_integer(const json_t *list, size_t i, int64_t *number)
 {
     const json_t *value = json_array_get(list, i);
@@ -219,7 +207,10 @@ static enum import_result read_rows(struct timeline *timeline, const json_t *row
             action > ACTION_DESTROY || category < 0 || category >= CATEGORY_COUNT || bytes > most ||
             bytes < -most || (action < ACTION_INCREMENT_VERSION && bytes < 0) ||
             (action == ACTION_DESTROY && bytes > 0)) {
-            return fail_row(i, error);
+            return IMPORT_REFUSE(
+                error, 0,
+                "row %zu is not [time, action 1 to 4, bytes, category 0 to 7], with bytes below 0 when something is freed",
+                i + 1);
         }
         if (time != last_time) {
             take_peak(timeline, last_time);
@@ -235,6 +226,16 @@ static enum import_result read_rows(struct timeline *timeline, const json_t *row
 
 /* --- sums --- */
 
+static enum import_result make_on_top(struct timeline *timeline, uint32_t *tops, uint32_t category,
+                                      uint64_t size_bytes)
+{
+    IMPORT_TRY(make(timeline, size_bytes, category));
+    const uint32_t number = (uint32_t)timeline->block_count - 1;
+    timeline->blocks[number].below = tops[category];
+    tops[category] = number;
+    return IMPORT_OK;
+}
+
 /* The newest blocks of the category go; of the last one, what is left over is made again. */
 static enum import_result shrink(struct timeline *timeline, uint32_t *tops, uint32_t category,
                                  uint64_t bytes)
@@ -246,10 +247,7 @@ static enum import_result shrink(struct timeline *timeline, uint32_t *tops, uint
         tops[category] = timeline->blocks[number].below;
         IMPORT_TRY(release(timeline, number, category));
         if (size_bytes > bytes) {
-            IMPORT_TRY(make(timeline, size_bytes - bytes, category));
-            const uint32_t rest = (uint32_t)timeline->block_count - 1;
-            timeline->blocks[rest].below = tops[category];
-            tops[category] = rest;
+            IMPORT_TRY(make_on_top(timeline, tops, category, size_bytes - bytes));
             timeline->split_count++;
         }
         bytes -= size_bytes < bytes ? size_bytes : bytes;
@@ -272,10 +270,7 @@ static enum import_result take_sums(struct timeline *timeline, const json_t *sum
         if (wanted < live) {
             IMPORT_TRY(shrink(timeline, tops, category, live - wanted));
         } else if (wanted > live) {
-            IMPORT_TRY(make(timeline, wanted - live, category));
-            const uint32_t number = (uint32_t)timeline->block_count - 1;
-            timeline->blocks[number].below = tops[category];
-            tops[category] = number;
+            IMPORT_TRY(make_on_top(timeline, tops, category, wanted - live));
         }
     }
     return IMPORT_OK;
@@ -401,23 +396,16 @@ static enum import_result import_torch_timeline(const struct import_input *input
 /* "[[", and numbers in both lists. */
 static unsigned recognise_torch_timeline(const char *text, size_t length)
 {
-    static const char opening[] = "[[";
     char begin[3] = "";
     size_t count = 0;
-    size_t i = 0;
-    for (; i < length && count < 2; i++) {
-        if (strchr(" \t\r\n", text[i]) == NULL || text[i] == '\0') {
+    for (size_t i = 0; i < length && count < sizeof begin; i++) {
+        if (text[i] == '\0' || strchr(" \t\r\n", text[i]) == NULL) {
             begin[count++] = text[i];
         }
     }
-    while (i < length && strchr(" \t\r\n", text[i]) != NULL && text[i] != '\0') {
-        i++;
-    }
-    if (strcmp(begin, opening) == 0 && i < length &&
-        (text[i] == '-' || (text[i] >= '0' && text[i] <= '9'))) {
-        return 60;
-    }
-    return is_picture(text, length) ? 60 : 0;
+    const bool is_list = begin[0] == '[' && begin[1] == '[' &&
+                         (begin[2] == '-' || (begin[2] >= '0' && begin[2] <= '9'));
+    return is_list || is_picture(text, length) ? 60 : 0;
 }
 
 const struct format format_torch_timeline = {
