@@ -270,8 +270,8 @@ static void empty_failed(struct import *import)
 static enum import_result check_ops(const struct import *import, struct import_error *error)
 {
     if (import->ops.count == 0 && import->format != &format_ops) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                           "the file has nothing to replay: no memory in use, and no request");
+        return IMPORT_LACKS(error,
+                            "the file has nothing to replay: no memory in use, and no request");
     }
     return IMPORT_OK;
 }
@@ -320,8 +320,7 @@ static enum import_result begin_import(const struct import_input *input, struct 
     import_init(import);
     log_story_deinit(story);
     return (granule_bytes & (granule_bytes - 1)) != 0 || granule_bytes > GRANULE_BYTES_MAX
-               ? import_fail(error, IMPORT_INVALID, 0, 0,
-                             "the granule is not a power of two up to 64K")
+               ? IMPORT_REFUSE(error, 0, "the granule is not a power of two up to 64K")
                : IMPORT_OK;
 }
 
@@ -337,7 +336,7 @@ enum import_result import_text_and_log(const char *text, size_t length, const ch
         return IMPORT_INVALID;
     }
     if (input.length == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "the file is empty");
+        return IMPORT_LACKS(error, "the file is empty");
     }
     const enum import_result result = import_input(&input, format_name, import, story, error);
     if (result != IMPORT_OK) {
@@ -402,10 +401,10 @@ static enum import_result import_files(const struct log_files *files,
     story->files_left_out_count = files->left_out_count;
     memcpy(story->files_left_out, files->left_out, sizeof story->files_left_out);
     enum import_result result = story->verdict == LOG_VERDICT_NOTHING
-                                    ? import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                                                  "its %zu log%s no failure and nobody who waits",
-                                                  files->count,
-                                                  files->count == 1 ? " tells of" : "s tell of")
+                                    ? IMPORT_LACKS(error,
+                                                   "its %zu log%s no failure and nobody who waits",
+                                                   files->count,
+                                                   files->count == 1 ? " tells of" : "s tell of")
                                     : import_log(input, &chosen, story, import, error);
     free(parts);
     return result == IMPORT_OK ? check_ops(import, error) : result;

@@ -4,7 +4,7 @@
 #include "campaign/base/target_path.h"
 #include "campaign/plan/lookup.h"
 #include "campaign/process/target_probe.h"
-#include "formats/common/import_comments.h"
+#include "formats/common/import.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/ops_file.h"
 #include "targets/plugin.h"

@@ -44,7 +44,7 @@ static void begin_feed(struct export_feed *feed, const struct setup *setup)
     feed->setup = *setup;
     feed->has_begun = true;
     feed->export.setup = &feed->setup;
-    feed->is_good = feed->exporter->begin == NULL || feed->exporter->begin(&feed->export);
+    feed->is_good = export_begin(feed->exporter, &feed->export);
 }
 
 static void send_op(struct export_feed *feed, const struct run *run, const struct verdict *verdict)
@@ -95,8 +95,7 @@ bool export_feed_finish(struct export_feed *feed, const struct trial *trial)
                                  .ops = &trial->ops,
                                  .now_ns = block_events_now_ns(feed->block_events)};
     final.blocks = block_events_blocks(feed->block_events, &final.block_count);
-    feed->is_good = (feed->exporter->end == NULL ||
-                     feed->exporter->end(&feed->export, feed->is_good ? &final : NULL)) &&
+    feed->is_good = export_end(feed->exporter, &feed->export, feed->is_good ? &final : NULL) &&
                     feed->is_good;
     note_error(feed);
     return feed->is_good;

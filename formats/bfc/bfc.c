@@ -6,13 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* True for lines that stand around a dump.  A log with only such lines may say more in another
- * format. */
-static bool is_around_dump(enum bfc_line_kind kind)
-{
-    return kind == BFC_LINE_REQUEST || kind == BFC_LINE_EPILOGUE || kind == BFC_LINE_MAP;
-}
-
 /* Returns how sure the line at byte *at is, which begins at or after byte `from`; *at becomes its
  * end.  A line that no other program prints is enough.  A sentence that a dump may follow, or the
  * map behind a dump, is only a hint. */
@@ -25,8 +18,11 @@ static unsigned score_line(const char *text, size_t length, size_t from, size_t 
     end = end == NULL ? text + length : end;
     bfc_line_read(begin, (size_t)(end - begin), false, &line);
     *at = (size_t)(end - text);
-    /* A hint is below the statistics of a GPU's program, which may stand beside it. */
-    return is_around_dump(line.kind) ? 50 : line.is_unmistakable ? 90 : 0;
+    /* A log with only lines that stand around a dump may say more in another format.  A hint is
+     * below the statistics of a GPU's program, which may stand beside it. */
+    const bool is_around = line.kind == BFC_LINE_REQUEST || line.kind == BFC_LINE_EPILOGUE ||
+                           line.kind == BFC_LINE_MAP;
+    return is_around ? 50 : line.is_unmistakable ? 90 : 0;
 }
 
 /* The next line with the allocator's prefix, from byte `at` on; length: there is none. */
@@ -84,19 +80,6 @@ struct survey {
     bool is_of_chunks;         /* that one is more than a request that no dump follows */
 };
 
-static void survey_init(struct survey *survey)
-{
-    *survey = (struct survey){.result = IMPORT_OK};
-    bfc_dump_init(&survey->dump);
-    bfc_dump_init(&survey->chosen);
-}
-
-static void survey_deinit(struct survey *survey)
-{
-    bfc_dump_deinit(&survey->dump);
-    bfc_dump_deinit(&survey->chosen);
-}
-
 /* A contradiction says more than a cut, and a cut dump more than a request without one. */
 static void keep_failure(struct survey *survey, enum import_result result,
                          const struct import_error *error)
@@ -132,14 +115,6 @@ static void end_dump(struct survey *survey)
     bfc_dump_clear(&survey->dump);
 }
 
-/* A last line without its end may have lost digits: only what closes a dump is taken from it. */
-static bool is_usable(const struct bfc_line *line, bool is_open)
-{
-    return line->kind != BFC_LINE_NONE &&
-           (!is_open || line->kind == BFC_LINE_MAP || line->kind == BFC_LINE_SHAPE ||
-            line->kind == BFC_LINE_EPILOGUE);
-}
-
 static void survey_log(const char *text, size_t length, struct survey *survey)
 {
     struct cursor lines = cursor_make(text, length);
@@ -149,7 +124,11 @@ static void survey_log(const char *text, size_t length, struct survey *survey)
         const enum bfc_line_kind last = survey->dump.last;
         bfc_line_read(here.at, (size_t)(here.end - here.at),
                       last == BFC_LINE_STATS || last == BFC_LINE_STAT, &line);
-        if (is_usable(&line, is_open) && !bfc_dump_take(&survey->dump, &line, here.line)) {
+        /* A last line without its end may have lost digits: only what closes a dump is taken. */
+        const bool is_usable = line.kind != BFC_LINE_NONE &&
+                               (!is_open || line.kind == BFC_LINE_MAP ||
+                                line.kind == BFC_LINE_SHAPE || line.kind == BFC_LINE_EPILOGUE);
+        if (is_usable && !bfc_dump_take(&survey->dump, &line, here.line)) {
             end_dump(survey);
             (void)bfc_dump_take(&survey->dump, &line, here.line);
         }
@@ -173,21 +152,17 @@ static void note_others(const struct survey *survey, struct import *import)
 }
 
 /* The lines name their source file: TensorFlow's is below tensorflow/, XLA's below external/ or
- * xla/.  Old logs name it without its folder. */
-static void name_system(const struct import_input *input, struct import *import)
+ * xla/.  Old logs name it without its folder.  line: in which the allocator says what it was asked
+ * for; 0: it is not there. */
+static void name_and_quote(const struct import_input *input, size_t line, struct import *import)
 {
+    struct cursor lines = cursor_make(input->text, input->length);
+    struct cursor here;
     const bool is_xla = text_has(input->text, input->length, "tsl/framework/bfc_allocator") &&
                         !text_has(input->text, input->length,
                                   "tensorflow/tsl/framework/bfc_allocator");
     snprintf(import->setup.system, sizeof import->setup.system, "%s",
              is_xla ? "xla_gpu" : "tensorflow");
-}
-
-/* The line in which the allocator says what it was asked for; line 0: it is not there. */
-static void quote_request(const struct import_input *input, size_t line, struct import *import)
-{
-    struct cursor lines = cursor_make(input->text, input->length);
-    struct cursor here;
     while (lines.line <= line && cursor_next_line(&lines, &here)) {
         if (here.line == line) {
             const size_t has_return = here.end < lines.end && *here.end == '\r' ? 1 : 0;
@@ -201,22 +176,20 @@ static void quote_request(const struct import_input *input, size_t line, struct 
 static enum import_result import_bfc(const struct import_input *input, struct import *import,
                                      struct import_error *error)
 {
-    struct survey survey;
-    survey_init(&survey);
+    struct survey survey = {.result = IMPORT_OK};
     survey_log(input->text, input->length, &survey);
     enum import_result result = survey.result;
     if (result == IMPORT_INVALID || (result != IMPORT_OK && survey.complete_count == 0)) {
         *error = survey.error;
     } else if (survey.complete_count == 0) {
-        result = import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                             "no out-of-memory dump of a BFC allocator in this text");
+        result = IMPORT_LACKS(error, "no out-of-memory dump of a BFC allocator in this text");
     } else {
-        name_system(input, import);
-        quote_request(input, survey.chosen.request_line, import);
+        name_and_quote(input, survey.chosen.request_line, import);
         result = bfc_dump_build(&survey.chosen, input, import, error);
         note_others(&survey, import);
     }
-    survey_deinit(&survey);
+    bfc_dump_deinit(&survey.dump);
+    bfc_dump_deinit(&survey.chosen);
     return result;
 }
 

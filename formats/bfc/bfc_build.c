@@ -4,6 +4,7 @@
 #include "formats/common/heap_image.h"
 #include "formats/common/tags.h"
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,8 +28,8 @@ struct holders {
 static int compare_texts(const struct text_part *a, const struct text_part *b)
 {
     const size_t shorter = a->length < b->length ? a->length : b->length;
-    const int order = shorter == 0 ? 0 : memcmp(a->at, b->at, shorter);
-    return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
+    return compare_then(shorter == 0 ? 0 : memcmp(a->at, b->at, shorter),
+                        compare_numbers(a->length, b->length));
 }
 
 static int compare_names(const void *a, const void *b)
@@ -42,10 +43,8 @@ static int compare_bytes(const void *a, const void *b)
 {
     const struct holder *x = *(const struct holder *const *)a;
     const struct holder *y = *(const struct holder *const *)b;
-    if (x->size_bytes != y->size_bytes) {
-        return x->size_bytes > y->size_bytes ? -1 : 1;
-    }
-    return compare_texts(&x->name, &y->name);
+    return compare_then(compare_numbers(y->size_bytes, x->size_bytes),
+                        compare_texts(&x->name, &y->name));
 }
 
 static bool is_used(const struct bfc_chunk *chunk)
@@ -106,20 +105,6 @@ static void collect_holders(const struct bfc_dump *dump, struct holders *holders
     merge_holders(holders, count);
 }
 
-/* Prints a name.  If it is too long for a tag, its end says more than its beginning. */
-static void print_name(const struct text_part *text, char name[SETUP_NAME_BYTES])
-{
-    const size_t room = SETUP_NAME_BYTES - 1;
-    if (text->length == 0) {
-        snprintf(name, SETUP_NAME_BYTES, "in use");
-    } else if (text->length <= room) {
-        snprintf(name, SETUP_NAME_BYTES, "%.*s", (int)text->length, text->at);
-    } else {
-        snprintf(name, SETUP_NAME_BYTES, "...%.*s", (int)(room - 3),
-                 text->at + text->length - (room - 3));
-    }
-}
-
 /* The largest have a tag of their own, in descending order of bytes; all others share one. */
 static void give_tags(struct holders *holders, struct import *import)
 {
@@ -131,7 +116,15 @@ static void give_tags(struct holders *holders, struct import *import)
     qsort(order, holders->count, sizeof(struct holder *), compare_bytes);
     for (size_t i = 0; i < holders->count; i++) {
         char name[SETUP_NAME_BYTES];
-        print_name(&order[i]->name, name);
+        /* If it is too long for a tag, its end says more than its beginning. */
+        const struct text_part *text = &order[i]->name;
+        const bool is_long = text->length > SETUP_NAME_BYTES - 1;
+        const size_t kept = is_long ? SETUP_NAME_BYTES - 4 : text->length;
+        snprintf(name, sizeof name, "%s%.*s",
+                 is_long             ? "..."
+                 : text->length == 0 ? "in use"
+                                     : "",
+                 (int)kept, kept == 0 ? "" : text->at + text->length - kept);
         order[i]->tag = tag_by_rank(&import->setup, i, name);
     }
     if (holders->count > TAG_OWN_COUNT_MAX) {
@@ -191,22 +184,6 @@ static enum import_result build_heap(const struct bfc_dump *dump, const struct h
     const enum import_result result = heap_image_build(&image, &fixed, import, error);
     heap_image_deinit(&image);
     return result;
-}
-
-static void append_request(const struct bfc_dump *dump, const struct holders *holders,
-                           struct import *import)
-{
-    const uint8_t tag = dump->operation.length == 0 ? 0 : find_tag(holders, &dump->operation);
-    const uint32_t request = import_append(
-        import, &OP_TO_MAKE(OP_ALLOC, .size_bytes = dump->request_bytes, .tag = tag));
-    import_say(import, request, SAID_FAILED, 0);
-    if (dump->border_count == 0 && dump->pending_count == 0) {
-        /* Else what is retired and what is pending counts as in use in a run, but not in the
-         * statistics. */
-        import_say(import, request, SAID_IN_USE_BYTES, dump->in_use_bytes);
-    }
-    import_say(import, request, SAID_FREE_BYTES, dump->free_bytes);
-    import_say(import, request, SAID_LARGEST_HOLE_BYTES, dump->largest_free_bytes);
 }
 
 /* --- notes --- */
@@ -283,7 +260,17 @@ enum import_result bfc_dump_build(const struct bfc_dump *dump, const struct impo
     give_tags(&holders, import);
     const enum import_result result = build_heap(dump, &holders, input, import, error);
     if (result == IMPORT_OK) {
-        append_request(dump, &holders, import);
+        const uint8_t tag = dump->operation.length == 0 ? 0 : find_tag(&holders, &dump->operation);
+        const uint32_t request = import_append(
+            import, &OP_TO_MAKE(OP_ALLOC, .size_bytes = dump->request_bytes, .tag = tag));
+        import_say(import, request, SAID_FAILED, 0);
+        /* Else what is retired and what is pending counts as in use in a run, but not in the
+         * statistics. */
+        if (dump->border_count == 0 && dump->pending_count == 0) {
+            import_say(import, request, SAID_IN_USE_BYTES, dump->in_use_bytes);
+        }
+        import_say(import, request, SAID_FREE_BYTES, dump->free_bytes);
+        import_say(import, request, SAID_LARGEST_HOLE_BYTES, dump->largest_free_bytes);
     }
     free(holders.holders);
     return result;

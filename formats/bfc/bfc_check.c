@@ -2,6 +2,7 @@
 #include "formats/bfc/private/bfc.h"
 #include "formats/common/printed_size.h"
 #include "harness/base/align.h"
+#include "harness/base/check.h"
 #include "harness/base/order.h"
 
 #include <inttypes.h>
@@ -37,7 +38,7 @@ static uint64_t find_request_of_shape(const struct bfc_dump *dump)
 {
     uint64_t found_bytes = 0;
     for (uint64_t element_bytes = 1; element_bytes <= 16; element_bytes *= 2) {
-        if (dump->element_count == 0 || dump->element_count > CAPACITY_BYTES_MAX / element_bytes) {
+        if (dump->element_count == 0 || dump->element_count > IMPORT_CAPACITY_MAX / element_bytes) {
             continue;
         }
         const uint64_t rounded_bytes = align_up(dump->element_count * element_bytes,
@@ -59,7 +60,7 @@ static uint64_t find_request_of_text(const struct bfc_dump *dump)
     const struct text_part *text = dump->bin_for_line != 0 ? &dump->bin_for : &dump->requested;
     const bool has_unit = text->length >= 3 && text->at[text->length - 2] == 'i';
     if (!printed_size_parse(text->at, has_unit ? text->length - 2 : text->length, &range) ||
-        range.high > CAPACITY_BYTES_MAX || !printed_size_align(&range, BFC_GRANULE_BYTES)) {
+        range.high > IMPORT_CAPACITY_MAX || !printed_size_align(&range, BFC_GRANULE_BYTES)) {
         return 0;
     }
     if (range.nominal > dump->largest_free_bytes) {
@@ -80,17 +81,17 @@ static enum import_result check_request(struct bfc_dump *dump, struct import_err
     if (!dump->is_request_exact) {
         dump->request_bytes = find_request_of_text(dump);
     }
-    if (dump->request_bytes == 0 || dump->request_bytes > CAPACITY_BYTES_MAX ||
+    if (dump->request_bytes == 0 || dump->request_bytes > IMPORT_CAPACITY_MAX ||
         !is_possible_request(dump, dump->request_bytes)) {
-        return import_fail(
-            error, IMPORT_INVALID, line, 0,
+        return IMPORT_REFUSE(
+            error, line,
             "the sizes of the request contradict each other, or are not 1 to 2^50 bytes");
     }
     if (dump->request_bytes <= dump->largest_free_bytes) {
-        return import_fail(error, IMPORT_INVALID, line, 0,
-                           "the request of %" PRIu64 " bytes would have fitted: a chunk of %" PRIu64
-                           " bytes is free",
-                           dump->request_bytes, dump->largest_free_bytes);
+        return IMPORT_REFUSE(error, line,
+                             "the request of %" PRIu64
+                             " bytes would have fitted: a chunk of %" PRIu64 " bytes is free",
+                             dump->request_bytes, dump->largest_free_bytes);
     }
     return IMPORT_OK;
 }
@@ -122,8 +123,8 @@ static enum import_result check_map(const struct bfc_dump *dump, struct import_e
     draw_map(dump, is_in_use);
     for (size_t i = 0; i < BFC_MAP_LENGTH; i++) {
         if ((dump->map[i] != '_') != is_in_use[i]) {
-            return import_fail(
-                error, IMPORT_INVALID, dump->map_line, 0,
+            return IMPORT_REFUSE(
+                error, dump->map_line,
                 "character %zu of the map is '%c', but the chunks show %s in use there", i + 1,
                 dump->map[i], is_in_use[i] ? "memory" : "no memory");
         }
@@ -133,62 +134,51 @@ static enum import_result check_map(const struct bfc_dump *dump, struct import_e
 
 /* --- parts --- */
 
-static void append_missing(char *text, size_t size, bool is_there, const char *what)
-{
-    const size_t used = strlen(text);
-    if (!is_there) {
-        snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", what);
-    }
-}
-
 static enum import_result check_parts(const struct bfc_dump *dump, struct import_error *error)
 {
+    const struct {
+        bool is_there;
+        const char *what;
+    } parts[] = {{dump->request_line != 0 || dump->bin_for_line != 0,
+                  "the request ('ran out of memory trying to allocate')"},
+                 {dump->chunk_count > 0, "the list of chunks ('InUse at', 'Chunk at')"},
+                 {dump->stat_lines[BFC_STAT_LIMIT] != 0, "Limit of 'Stats:'"},
+                 {dump->stat_lines[BFC_STAT_IN_USE] != 0, "InUse of 'Stats:'"}};
     char missing[IMPORT_REASON_BYTES / 2] = "";
-    append_missing(missing, sizeof missing, dump->request_line != 0 || dump->bin_for_line != 0,
-                   "the request ('ran out of memory trying to allocate')");
-    append_missing(missing, sizeof missing, dump->chunk_count > 0,
-                   "the list of chunks ('InUse at', 'Chunk at')");
-    append_missing(missing, sizeof missing, dump->stat_lines[BFC_STAT_LIMIT] != 0,
-                   "Limit of 'Stats:'");
-    append_missing(missing, sizeof missing, dump->stat_lines[BFC_STAT_IN_USE] != 0,
-                   "InUse of 'Stats:'");
-    if (missing[0] != '\0') {
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (!parts[i].is_there) {
+            used += (size_t)snprintf(missing + used, sizeof missing - used, "%s%s",
+                                     used > 0 ? ", " : "", parts[i].what);
+        }
+    }
+    if (used > 0) {
         return import_fail(error, IMPORT_INCOMPLETE, dump->line, 0,
                            "the dump is cut off: it lacks %s", missing);
     }
-    if (dump->wrong != NULL) {
-        return import_fail(error, IMPORT_INVALID, dump->wrong_line, 0, "%s", dump->wrong);
-    }
-    return IMPORT_OK;
+    return dump->wrong == NULL ? IMPORT_OK
+                               : IMPORT_REFUSE(error, dump->wrong_line, "%s", dump->wrong);
 }
 
 /* --- chunks --- */
 
-static enum import_result check_chunk(const struct bfc_chunk *chunk, uint64_t listed_bytes,
-                                      struct import_error *error)
-{
-    if (chunk->size_bytes == 0) {
-        return import_fail(error, IMPORT_INVALID, chunk->line, 0, "the chunk has 0 bytes");
-    }
-    if (chunk->size_bytes > CAPACITY_BYTES_MAX - listed_bytes) {
-        return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                           "with this chunk, the dump lists more than 2^50 bytes");
-    }
-    if (chunk->address > INT64_MAX - chunk->size_bytes) {
-        return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                           "the chunk at 0x%" PRIx64 " ends above 2^63", chunk->address);
-    }
-    return IMPORT_OK;
-}
-
 static enum import_result check_sizes(struct bfc_dump *dump, struct import_error *error)
 {
-    uint64_t listed_bytes = 0;
     for (size_t i = 0; i < dump->chunk_count; i++) {
-        IMPORT_TRY(check_chunk(&dump->chunks[i], listed_bytes, error));
-        listed_bytes += dump->chunks[i].size_bytes;
+        const struct bfc_chunk *chunk = &dump->chunks[i];
+        if (chunk->size_bytes == 0) {
+            return IMPORT_REFUSE(error, chunk->line, "the chunk has 0 bytes");
+        }
+        if (chunk->size_bytes > IMPORT_CAPACITY_MAX - dump->region_bytes) {
+            return IMPORT_REFUSE(error, chunk->line,
+                                 "with this chunk, the dump lists more than 2^50 bytes");
+        }
+        if (chunk->address > INT64_MAX - chunk->size_bytes) {
+            return IMPORT_REFUSE(error, chunk->line, "the chunk at 0x%" PRIx64 " ends above 2^63",
+                                 chunk->address);
+        }
+        dump->region_bytes += chunk->size_bytes;
     }
-    dump->region_bytes = listed_bytes;
     return IMPORT_OK;
 }
 
@@ -208,21 +198,10 @@ static enum import_result check_place(const struct bfc_chunk *chunk,
                            missing_bytes, end, region->size_bytes, region->line);
     }
     if (chunk->address < end) {
-        return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                           "the chunk at 0x%" PRIx64
-                           " begins before the one above ends, at 0x%" PRIx64,
-                           chunk->address, end);
-    }
-    return IMPORT_OK;
-}
-
-static enum import_result check_next(const struct bfc_chunk *chunk, bool is_last,
-                                     struct import_error *error)
-{
-    if (chunk->has_next && is_last != (chunk->next == BFC_NEXT_NONE)) {
-        return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                           is_last ? "the region is full, but this chunk names a next one"
-                                   : "this chunk names no next one, but the region is not full");
+        return IMPORT_REFUSE(error, chunk->line,
+                             "the chunk at 0x%" PRIx64
+                             " begins before the one above ends, at 0x%" PRIx64,
+                             chunk->address, end);
     }
     return IMPORT_OK;
 }
@@ -244,12 +223,18 @@ static enum import_result check_region(struct bfc_dump *dump, size_t index,
         }
         listed_bytes += chunk->size_bytes;
         if (listed_bytes > region->size_bytes) {
-            return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                               "with this chunk, the region of %" PRIu64
-                               " bytes (line %zu) lists %" PRIu64 " bytes",
-                               region->size_bytes, region->line, listed_bytes);
+            return IMPORT_REFUSE(error, chunk->line,
+                                 "with this chunk, the region of %" PRIu64
+                                 " bytes (line %zu) lists %" PRIu64 " bytes",
+                                 region->size_bytes, region->line, listed_bytes);
         }
-        IMPORT_TRY(check_next(chunk, listed_bytes == region->size_bytes, error));
+        const bool is_last = listed_bytes == region->size_bytes;
+        if (chunk->has_next && is_last != (chunk->next == BFC_NEXT_NONE)) {
+            return IMPORT_REFUSE(error, chunk->line,
+                                 is_last
+                                     ? "the region is full, but this chunk names a next one"
+                                     : "this chunk names no next one, but the region is not full");
+        }
     }
     if (listed_bytes < region->size_bytes) {
         return import_fail(error, IMPORT_INCOMPLETE, region->line, 0,
@@ -278,11 +263,6 @@ static void sort_chunks(struct bfc_dump *dump)
     }
 }
 
-static bool is_free(const struct bfc_chunk *chunk)
-{
-    return !chunk->is_in_use && !chunk->is_pending;
-}
-
 /* Sorts by address and marks where regions begin.  Old dumps do not say: there a region ends where
  * memory is missing. Two free chunks that touch would be one if they were of one region. */
 static enum import_result find_borders(struct bfc_dump *dump, struct import_error *error)
@@ -293,12 +273,14 @@ static enum import_result find_borders(struct bfc_dump *dump, struct import_erro
         const uint64_t end = chunk[-1].address + chunk[-1].size_bytes;
         if (end > chunk->address) {
             const struct bfc_chunk *later = chunk->line > chunk[-1].line ? chunk : chunk - 1;
-            return import_fail(
-                error, IMPORT_INVALID, later->line, 0,
+            return IMPORT_REFUSE(
+                error, later->line,
                 "the chunk at 0x%" PRIx64 " of %" PRIu64 " bytes overlaps another one (line %zu)",
                 later->address, later->size_bytes, later == chunk ? chunk[-1].line : chunk->line);
         }
-        chunk->begins_region |= end < chunk->address || (is_free(chunk) && is_free(chunk - 1));
+        chunk->begins_region |= end < chunk->address ||
+                                !(chunk->is_in_use || chunk->is_pending || chunk[-1].is_in_use ||
+                                  chunk[-1].is_pending);
         dump->border_count += chunk->begins_region;
     }
     return IMPORT_OK;
@@ -339,12 +321,229 @@ static void add_up(struct bfc_dump *dump)
     }
 }
 
+/* --- bins --- */
+
+struct bin_sums {
+    uint64_t count, bytes, in_use_count, in_use_bytes;
+};
+
+static size_t find_bin(uint64_t size_bytes)
+{
+    size_t index = 0;
+    while (index + 1 < BFC_BIN_COUNT && size_bytes >= (uint64_t)BFC_GRANULE_BYTES << (index + 1)) {
+        index++;
+    }
+    return index;
+}
+
+static void sum_bins(const struct bfc_dump *dump, struct bin_sums sums[BFC_BIN_COUNT])
+{
+    for (size_t i = 0; i < dump->chunk_count; i++) {
+        const struct bfc_chunk *chunk = &dump->chunks[i];
+        struct bin_sums *sum = &sums[find_bin(chunk->size_bytes)];
+        sum->count++;
+        sum->bytes += chunk->size_bytes;
+        sum->in_use_count += chunk->is_in_use;
+        sum->in_use_bytes += chunk->is_in_use ? chunk->size_bytes : 0;
+    }
+}
+
+/* Without regions, only the bins tell that a line is missing. */
+static enum import_result check_bin_counts(const struct bfc_dump *dump, const struct bfc_bin *bin,
+                                           const struct bin_sums *sums, struct import_error *error)
+{
+    const uint64_t count = bin->counts_free_only ? sums->count - sums->in_use_count : sums->count;
+    const uint64_t in_use_count = bin->counts_free_only ? 0 : sums->in_use_count;
+    if (bin->count == count && bin->in_use_count == in_use_count) {
+        return IMPORT_OK;
+    }
+    const bool is_cut = dump->region_count == 0 && bin->count >= count &&
+                        bin->in_use_count >= in_use_count;
+    return import_fail(error, is_cut ? IMPORT_INCOMPLETE : IMPORT_INVALID, bin->line, 0,
+                       "%sthe bin has %" PRIu64 " chunks, %" PRIu64
+                       " in use, but the list has %" PRIu64 " and %" PRIu64,
+                       is_cut ? "lines are missing: " : "", bin->count, bin->in_use_count, count,
+                       in_use_count);
+}
+
+static enum import_result check_bin(const struct bfc_dump *dump, const struct bfc_bin *bin,
+                                    const struct bin_sums *sums, struct import_error *error)
+{
+    IMPORT_TRY(check_bin_counts(dump, bin, sums, error));
+    const uint64_t bytes[] = {bin->counts_free_only ? sums->bytes - sums->in_use_bytes
+                                                    : sums->bytes,
+                              bin->counts_free_only ? 0 : sums->in_use_bytes};
+    for (size_t i = 0; i < 2; i++) {
+        if (!bfc_prints_as(bytes[i], &bin->sizes[i])) {
+            return IMPORT_REFUSE(error, bin->line,
+                                 "the bin has %.*s %s, but its chunks have %" PRIu64 " bytes",
+                                 (int)(bin->sizes[i].length > 20 ? 20 : bin->sizes[i].length),
+                                 bin->sizes[i].at, i == 0 ? "in all" : "in use", bytes[i]);
+        }
+    }
+    return IMPORT_OK;
+}
+
+static enum import_result check_bins(const struct bfc_dump *dump, struct import_error *error)
+{
+    struct bin_sums sums[BFC_BIN_COUNT] = {{0}};
+    bool are_all_there = true;
+    sum_bins(dump, sums);
+    for (size_t i = 0; i < BFC_BIN_COUNT; i++) {
+        are_all_there = are_all_there && dump->bins[i].line != 0;
+        if (dump->bins[i].line != 0) {
+            IMPORT_TRY(check_bin(dump, &dump->bins[i], &sums[i], error));
+        }
+    }
+    if (!are_all_there && dump->region_count == 0 &&
+        dump->region_bytes != dump->stats[BFC_STAT_LIMIT]) {
+        return import_fail(
+            error, IMPORT_INCOMPLETE, dump->line, 0,
+            "lines are missing: without all bins, it is unknown whether all free chunks are listed");
+    }
+    return IMPORT_OK;
+}
+
+/* --- sums --- */
+
+/* The sizes of the chunks in use, sorted; the caller frees. */
+static uint64_t *sort_sizes(const struct bfc_dump *dump)
+{
+    uint64_t *sizes = malloc((dump->in_use_count + 1) * sizeof *sizes);
+    size_t count = 0;
+    CHECK(sizes != NULL);
+    for (size_t i = 0; i < dump->chunk_count; i++) {
+        if (dump->chunks[i].is_in_use) {
+            sizes[count++] = dump->chunks[i].size_bytes;
+        }
+    }
+    sort_numbers(sizes, count);
+    return sizes;
+}
+
+static enum import_result check_summary(const struct bfc_summary *summary, uint64_t size_bytes,
+                                        uint64_t count, struct import_error *error)
+{
+    if (summary->size_bytes > size_bytes) {
+        return import_fail(error, IMPORT_INCOMPLETE, summary->line, 0,
+                           "lines are missing: %" PRIu64 " chunks of size %" PRIu64
+                           " have no line before this one",
+                           count, size_bytes);
+    }
+    if (summary->size_bytes != size_bytes || summary->count != count) {
+        return IMPORT_REFUSE(error, summary->line,
+                             "the summary has %" PRIu64 " chunks of size %" PRIu64
+                             " in use, but the list has %" PRIu64,
+                             summary->count, summary->size_bytes,
+                             summary->size_bytes == size_bytes ? count : 0);
+    }
+    if (!bfc_prints_as(count * size_bytes, &summary->total)) {
+        return IMPORT_REFUSE(
+            error, summary->line,
+            "%" PRIu64 " chunks of size %" PRIu64 " are %" PRIu64 " bytes, not %.*s", count,
+            size_bytes, count * size_bytes,
+            (int)(summary->total.length > 20 ? 20 : summary->total.length), summary->total.at);
+    }
+    return IMPORT_OK;
+}
+
+/* One line for each size, in ascending order. */
+static enum import_result check_sorted(const struct bfc_dump *dump, const uint64_t *sizes,
+                                       struct import_error *error)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < dump->summary_count; i++) {
+        const struct bfc_summary *summary = &dump->summaries[i];
+        size_t end = at;
+        while (end < dump->in_use_count && sizes[end] == sizes[at]) {
+            end++;
+        }
+        /* Behind the last size there is none: no line is right. */
+        const uint64_t size_bytes = at < dump->in_use_count ? sizes[at] : UINT64_MAX;
+        IMPORT_TRY(check_summary(summary, size_bytes, end - at, error));
+        at = end;
+    }
+    if (at < dump->in_use_count) {
+        return import_fail(
+            error, IMPORT_INCOMPLETE, dump->summaries[dump->summary_count - 1].line, 0,
+            "lines are missing: chunks of size %" PRIu64 " are in use, but not in the summary",
+            sizes[at]);
+    }
+    return IMPORT_OK;
+}
+
+static enum import_result check_in_use(const struct bfc_dump *dump, struct import_error *error)
+{
+    const uint64_t said_bytes = dump->stats[BFC_STAT_IN_USE];
+    if (said_bytes != dump->in_use_bytes) {
+        const bool is_cut = dump->region_count == 0 && dump->in_use_bytes < said_bytes;
+        return import_fail(
+            error, is_cut ? IMPORT_INCOMPLETE : IMPORT_INVALID, dump->stat_lines[BFC_STAT_IN_USE],
+            0, "%sInUse is %" PRIu64 " bytes, but the chunks in use have %" PRIu64 " bytes",
+            is_cut ? "lines are missing: " : "", said_bytes, dump->in_use_bytes);
+    }
+    if (dump->sum_total_line != 0 && !bfc_prints_as(dump->in_use_bytes, &dump->sum_total)) {
+        return IMPORT_REFUSE(
+            error, dump->sum_total_line, "the chunks in use sum to %" PRIu64 " bytes, not %.*s",
+            dump->in_use_bytes, (int)(dump->sum_total.length > 20 ? 20 : dump->sum_total.length),
+            dump->sum_total.at);
+    }
+    const size_t peak_line = dump->stat_lines[BFC_STAT_MAX_IN_USE];
+    if (peak_line != 0 && dump->stats[BFC_STAT_MAX_IN_USE] < said_bytes) {
+        return IMPORT_REFUSE(error, peak_line, "MaxInUse is below InUse");
+    }
+    return IMPORT_OK;
+}
+
+static enum import_result check_pool(const struct bfc_dump *dump, struct import_error *error)
+{
+    const uint64_t limit_bytes = dump->stats[BFC_STAT_LIMIT];
+    if (limit_bytes < dump->region_bytes) {
+        return IMPORT_REFUSE(error, dump->stat_lines[BFC_STAT_LIMIT],
+                             "the limit of %" PRIu64 " bytes is below the %" PRIu64
+                             " bytes of the chunks",
+                             limit_bytes, dump->region_bytes);
+    }
+    if (dump->pool_line == 0) {
+        return IMPORT_OK;
+    }
+    if (dump->pool_bytes != dump->region_bytes) {
+        return IMPORT_REFUSE(error, dump->pool_line,
+                             "the log gives the regions %" PRIu64
+                             " bytes, but the chunks have %" PRIu64 " bytes",
+                             dump->pool_bytes, dump->region_bytes);
+    }
+    if (dump->pool_limit_bytes != limit_bytes ||
+        dump->pool_available_bytes != limit_bytes - dump->region_bytes) {
+        return IMPORT_REFUSE(
+            error, dump->pool_line,
+            "a limit of %" PRIu64 " and %" PRIu64 " available bytes contradict Limit %" PRIu64
+            " and regions of %" PRIu64 " bytes",
+            dump->pool_limit_bytes, dump->pool_available_bytes, limit_bytes, dump->region_bytes);
+    }
+    return IMPORT_OK;
+}
+
+/* Compares the sums over the chunks with the bins, the summary, the statistics and the pool. */
+static enum import_result check_sums(const struct bfc_dump *dump, struct import_error *error)
+{
+    IMPORT_TRY(check_in_use(dump, error));
+    IMPORT_TRY(check_bins(dump, error));
+    if (dump->summary_count > 0) {
+        uint64_t *sizes = sort_sizes(dump);
+        const enum import_result result = check_sorted(dump, sizes, error);
+        free(sizes);
+        IMPORT_TRY(result);
+    }
+    return check_pool(dump, error);
+}
+
 enum import_result bfc_dump_check(struct bfc_dump *dump, struct import_error *error)
 {
     IMPORT_TRY(check_parts(dump, error));
     IMPORT_TRY(check_chunks(dump, error));
     add_up(dump);
-    IMPORT_TRY(bfc_check_sums(dump, error));
+    IMPORT_TRY(check_sums(dump, error));
     IMPORT_TRY(check_map(dump, error));
     return check_request(dump, error);
 }

@@ -160,20 +160,6 @@ static const char *read_chunk(struct cursor cursor, struct bfc_line *line)
                : read_chunk_rest(cursor, line);
 }
 
-static const char *read_summary(struct cursor cursor, struct bfc_line *line)
-{
-    return cursor_take_number(&cursor, &line->size_bytes) && take_loosely(&cursor, "totalling") &&
-                   take_size(&cursor, &line->sizes[0])
-               ? NULL
-               : "the line 'Chunks of size' gives no size or no total";
-}
-
-static const char *read_sum_total(struct cursor cursor, struct bfc_line *line)
-{
-    return take_size(&cursor, &line->sizes[0]) ? NULL
-                                               : "the sum of the chunks in use is not a size";
-}
-
 static const char *read_pool(struct cursor cursor, struct bfc_line *line)
 {
     return cursor_take_number(&cursor, &line->size_bytes) &&
@@ -185,23 +171,10 @@ static const char *read_pool(struct cursor cursor, struct bfc_line *line)
                : "the bytes of the pool, its limit and its available bytes are not all numbers";
 }
 
-static const char *read_name(struct cursor cursor, struct bfc_line *line)
-{
-    line->name = (struct text_part){cursor.at, (size_t)(cursor.end - cursor.at)};
-    return NULL;
-}
-
-static const char *read_nothing(struct cursor cursor, struct bfc_line *line)
-{
-    (void)cursor;
-    (void)line;
-    return NULL;
-}
-
 static const struct {
     const char *words;
     enum bfc_line_kind kind;
-    const char *(*read)(struct cursor cursor, struct bfc_line *line);
+    const char *(*read)(struct cursor cursor, struct bfc_line *line); /* NULL: in read_body() */
     bool is_unmistakable;
 } kinds[] = {
     {"InUse at ", BFC_LINE_CHUNK, read_chunk, false},
@@ -211,11 +184,11 @@ static const struct {
     {"Next region of size ", BFC_LINE_REGION, read_region, false},
     {"Bin (", BFC_LINE_BIN, read_bin, true},
     {"Bin for ", BFC_LINE_BIN_FOR, read_bin_for, false},
-    {"Sum Total of in-use chunks: ", BFC_LINE_SUM_TOTAL, read_sum_total, true},
-    {"Stats:", BFC_LINE_STATS, read_nothing, false},
+    {"Sum Total of in-use chunks: ", BFC_LINE_SUM_TOTAL, NULL, true},
+    {"Stats:", BFC_LINE_STATS, NULL, false},
     {"total_region_allocated_bytes_: ", BFC_LINE_POOL, read_pool, true},
     {"Total bytes in pool: ", BFC_LINE_POOL, read_pool, true},
-    {"BFCAllocator dump for ", BFC_LINE_NAME, read_name, true},
+    {"BFCAllocator dump for ", BFC_LINE_NAME, NULL, true},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
@@ -233,12 +206,10 @@ static bool read_out_of_memory(struct cursor cursor, struct bfc_line *line)
     struct text_part before;
     const bool is_epilogue = cursor_take_text(&cursor, "R") &&
                              cursor_take_text(&cursor, out_of_memory);
-    if (!is_epilogue) {
-        if (!cursor_take_text(&cursor, "Allocator (") ||
-            !cursor_take_up_to(&cursor, ") r", &line->name) ||
-            !cursor_take_text(&cursor, out_of_memory)) {
-            return false;
-        }
+    if (!is_epilogue && (!cursor_take_text(&cursor, "Allocator (") ||
+                         !cursor_take_up_to(&cursor, ") r", &line->name) ||
+                         !cursor_take_text(&cursor, out_of_memory))) {
+        return false;
     }
     struct cursor rest = cursor;
     if (cursor_take_up_to(&rest, "with freed_by_count=", &before)) {
@@ -255,8 +226,11 @@ static bool read_counted(struct cursor cursor, struct bfc_line *line)
         !cursor_take_text(&cursor, " Chunks of size ")) {
         return false;
     }
-    take_kind(line, BFC_LINE_SUMMARY, read_summary(cursor, line));
-    line->is_unmistakable = line->kind == BFC_LINE_SUMMARY;
+    line->is_unmistakable = cursor_take_number(&cursor, &line->size_bytes) &&
+                            take_loosely(&cursor, "totalling") &&
+                            take_size(&cursor, &line->sizes[0]);
+    take_kind(line, BFC_LINE_SUMMARY,
+              line->is_unmistakable ? NULL : "the line 'Chunks of size' gives no size or no total");
     return true;
 }
 
@@ -330,13 +304,20 @@ static void read_body(struct cursor cursor, bool is_behind_stats, struct bfc_lin
     const char letter = cursor.at < cursor.end ? *cursor.at : '\0';
     for (size_t i = 0; i < KIND_COUNT; i++) {
         struct cursor rest = cursor;
+        line->is_in_use = kinds[i].words[0] != 'F';
         if (kinds[i].words[0] == letter && cursor_take_text(&rest, kinds[i].words)) {
-            line->is_in_use = kinds[i].words[0] != 'F';
-            take_kind(line, kinds[i].kind, kinds[i].read(rest, line));
+            const char *reason = kinds[i].read == NULL ? NULL : kinds[i].read(rest, line);
+            if (kinds[i].kind == BFC_LINE_NAME) {
+                line->name = (struct text_part){rest.at, cursor_left(&rest)};
+            } else if (kinds[i].kind == BFC_LINE_SUM_TOTAL && !take_size(&rest, &line->sizes[0])) {
+                reason = "the sum of the chunks in use is not a size";
+            }
+            take_kind(line, kinds[i].kind, reason);
             line->is_unmistakable = kinds[i].is_unmistakable && line->reason == NULL;
             return;
         }
     }
+    line->is_in_use = false;
     if (read_out_of_memory(cursor, line) || read_counted(cursor, line)) {
         return;
     }

@@ -5,17 +5,12 @@
 
 #include <stdlib.h>
 
-void bfc_dump_init(struct bfc_dump *dump)
-{
-    *dump = (struct bfc_dump){.last = BFC_LINE_NONE};
-}
-
 void bfc_dump_deinit(struct bfc_dump *dump)
 {
     free(dump->regions);
     free(dump->chunks);
     free(dump->summaries);
-    bfc_dump_init(dump);
+    *dump = (struct bfc_dump){.last = BFC_LINE_NONE};
 }
 
 void bfc_dump_clear(struct bfc_dump *dump)
@@ -60,75 +55,9 @@ static size_t find_bin_index(uint64_t size_bytes)
     return index;
 }
 
-static void take_bin(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
-{
-    const size_t index = find_bin_index(line->size_bytes);
-    if (index == BFC_BIN_COUNT) {
-        set_wrong(dump, "there is no bin of that size", number);
-        return;
-    }
-    dump->bins[index] = (struct bfc_bin){
-        .count = line->count,
-        .in_use_count = line->in_use_count,
-        .sizes = {line->sizes[0], line->sizes[1]},
-        .line = number,
-        .counts_free_only = line->counts_free_only,
-    };
-}
-
-static void take_region(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
-{
-    dump->regions = array_grown(dump->regions, dump->region_count, &dump->region_room,
-                                sizeof *dump->regions);
-    dump->regions[dump->region_count++] = (struct bfc_region){
-        .size_bytes = line->size_bytes, .first_chunk = dump->chunk_count, .line = number};
-}
-
-static void take_chunk(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
-{
-    dump->chunks = array_grown(dump->chunks, dump->chunk_count, &dump->chunk_room,
-                               sizeof *dump->chunks);
-    dump->chunks[dump->chunk_count++] = (struct bfc_chunk){
-        .address = line->address,
-        .size_bytes = line->size_bytes,
-        .next = line->next,
-        .operation = line->operation,
-        .line = number,
-        .has_next = line->has_next,
-        .is_in_use = line->is_in_use,
-        .is_pending = line->is_pending,
-    };
-}
-
-static void take_summary(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
-{
-    dump->summaries = array_grown(dump->summaries, dump->summary_count, &dump->summary_room,
-                                  sizeof *dump->summaries);
-    dump->summaries[dump->summary_count++] = (struct bfc_summary){.size_bytes = line->size_bytes,
-                                                                  .count = line->count,
-                                                                  .total = line->sizes[0],
-                                                                  .line = number};
-}
-
-static void take_pool(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
-{
-    dump->pool_bytes = line->size_bytes;
-    dump->pool_limit_bytes = line->limit_bytes;
-    dump->pool_available_bytes = line->available_bytes;
-    dump->pool_line = number;
-}
-
-/* Keeps the first value of a statistic that comes twice. */
-static void take_stat(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
-{
-    if (dump->stat_lines[line->stat] == 0) {
-        dump->stats[line->stat] = line->size_bytes;
-        dump->stat_lines[line->stat] = number;
-    }
-}
-
 static void take_part(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
 {
+    size_t bin = 0;
     switch (line->kind) {
     case BFC_LINE_REQUEST:
         take_request(dump, line, number);
@@ -137,30 +66,58 @@ static void take_part(struct bfc_dump *dump, const struct bfc_line *line, size_t
         dump->name = line->name;
         return;
     case BFC_LINE_BIN:
-        take_bin(dump, line, number);
+        bin = find_bin_index(line->size_bytes);
+        if (bin == BFC_BIN_COUNT) {
+            set_wrong(dump, "there is no bin of that size", number);
+            return;
+        }
+        dump->bins[bin] = (struct bfc_bin){
+            .count = line->count,
+            .in_use_count = line->in_use_count,
+            .sizes = {line->sizes[0], line->sizes[1]},
+            .line = number,
+            .counts_free_only = line->counts_free_only,
+        };
         return;
     case BFC_LINE_BIN_FOR:
         dump->bin_for = line->sizes[0];
         dump->bin_for_line = number;
         return;
     case BFC_LINE_REGION:
-        take_region(dump, line, number);
+        ARRAY_ADD(dump->regions, dump->region_count, dump->region_room) = (struct bfc_region){
+            .size_bytes = line->size_bytes, .first_chunk = dump->chunk_count, .line = number};
         return;
     case BFC_LINE_CHUNK:
-        take_chunk(dump, line, number);
+        ARRAY_ADD(dump->chunks, dump->chunk_count, dump->chunk_room) = (struct bfc_chunk){
+            .address = line->address,
+            .size_bytes = line->size_bytes,
+            .next = line->next,
+            .operation = line->operation,
+            .line = number,
+            .has_next = line->has_next,
+            .is_in_use = line->is_in_use,
+            .is_pending = line->is_pending,
+        };
         return;
     case BFC_LINE_SUMMARY:
-        take_summary(dump, line, number);
+        ARRAY_ADD(dump->summaries, dump->summary_count, dump->summary_room) = (struct bfc_summary){
+            line->size_bytes, line->count, line->sizes[0], number};
         return;
     case BFC_LINE_SUM_TOTAL:
         dump->sum_total = line->sizes[0];
         dump->sum_total_line = number;
         return;
     case BFC_LINE_POOL:
-        take_pool(dump, line, number);
+        dump->pool_bytes = line->size_bytes;
+        dump->pool_limit_bytes = line->limit_bytes;
+        dump->pool_available_bytes = line->available_bytes;
+        dump->pool_line = number;
         return;
     case BFC_LINE_STAT:
-        take_stat(dump, line, number);
+        if (dump->stat_lines[line->stat] == 0) { /* the first of one that comes twice */
+            dump->stats[line->stat] = line->size_bytes;
+            dump->stat_lines[line->stat] = number;
+        }
         return;
     case BFC_LINE_MAP:
         dump->map = line->map;

@@ -67,18 +67,14 @@ static size_t measure_slice(const char *digits, size_t length)
     return is_slice ? count : 0;
 }
 
-static bool is_within_word(char c)
-{
-    return phrase_is_word(c) || c == '-' || c == '.';
-}
-
 /* The bytes of the name that stands at that place as a word of its own; 0: it does not. */
 static size_t measure_name(const struct search *search, size_t at, const char *name)
 {
     const size_t name_length = strcspn(name, "#");
     const bool has_slice = name[name_length] == '#';
     size_t end = at + name_length;
-    if (at > 0 && is_within_word(search->text[at - 1]) && search->text[at - 1] != '_') {
+    const char before = at > 0 ? search->text[at - 1] : ' ';
+    if ((phrase_is_word(before) && before != '_') || before == '-' || before == '.') {
         return 0;
     }
     if (has_slice) {

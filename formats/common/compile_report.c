@@ -25,22 +25,18 @@ struct compile_report *compile_report_create(void)
     return report;
 }
 
-static void deinit_allocation(struct compile_allocation *allocation)
-{
-    free(allocation->shape);
-    free(allocation->op);
-    free(allocation->source);
-    free(allocation->label);
-    free(allocation->type);
-}
-
 void compile_report_destroy(struct compile_report *report)
 {
     if (report == NULL) {
         return;
     }
     for (size_t i = 0; i < report->allocation_count; i++) {
-        deinit_allocation(&report->allocations[i]);
+        struct compile_allocation *allocation = &report->allocations[i];
+        free(allocation->shape);
+        free(allocation->op);
+        free(allocation->source);
+        free(allocation->label);
+        free(allocation->type);
     }
     free(report->allocations);
     free(report->chip);
@@ -118,24 +114,21 @@ static struct size_range sum_need(const struct compile_report *report)
     return (struct size_range){a->low + b->low, a->high + b->high, a->nominal + b->nominal};
 }
 
-static uint64_t subtract(uint64_t from, uint64_t bytes)
-{
-    return from > bytes ? from - bytes : 0;
-}
-
 struct compile_size compile_report_missing(const struct compile_report *report)
 {
-    const struct size_range need = sum_need(report);
-    if (report->given_capacity_bytes == 0 && report->numbers[COMPILE_EXCEEDED].is_said) {
-        return report->numbers[COMPILE_EXCEEDED];
-    }
-    const struct size_range *printed = &report->numbers[COMPILE_CAPACITY].range;
+    const struct compile_size *exceeded = &report->numbers[COMPILE_EXCEEDED];
     const uint64_t given = report->given_capacity_bytes;
-    const struct size_range capacity = given != 0 ? printed_size_exact(given) : *printed;
-    const bool is_said = capacity.nominal != 0 && need.nominal > capacity.nominal;
-    return is_said ? (struct compile_size){.is_said = true,
-                                           .range = {subtract(need.low, capacity.high),
-                                                     subtract(need.high, capacity.low),
-                                                     need.nominal - capacity.nominal}}
-                   : (struct compile_size){0};
+    const struct size_range need = sum_need(report);
+    const struct size_range capacity = given != 0 ? printed_size_exact(given)
+                                                  : report->numbers[COMPILE_CAPACITY].range;
+    if (given == 0 && exceeded->is_said) {
+        return *exceeded;
+    }
+    if (capacity.nominal == 0 || need.nominal <= capacity.nominal) {
+        return (struct compile_size){0};
+    }
+    return (struct compile_size){.is_said = true,
+                                 .range = {need.low > capacity.high ? need.low - capacity.high : 0,
+                                           need.high > capacity.low ? need.high - capacity.low : 0,
+                                           need.nominal - capacity.nominal}};
 }

@@ -21,17 +21,11 @@ static void trim_blanks(const char **begin, const char **end)
 /* The end of a quoted field that begins after its quote: at the closing quote, or NULL. */
 static const char *find_quoted_end(const char *begin, const char *line_end)
 {
-    for (const char *at = begin; at < line_end; at++) {
-        if (*at != '"') {
-            continue;
-        }
-        if (at + 1 < line_end && at[1] == '"') {
-            at++;
-            continue;
-        }
-        return at;
+    const char *at = begin;
+    while (at < line_end && (*at != '"' || (at + 1 < line_end && at[1] == '"'))) {
+        at += *at == '"' ? 2 : 1;
     }
-    return NULL;
+    return at < line_end ? at : NULL;
 }
 
 /* Takes one field from *at and leaves *at at its comma or at line_end.  False: a quote is not

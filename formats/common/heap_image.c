@@ -2,7 +2,7 @@
  * from the top. */
 #include "formats/common/heap_image.h"
 
-#include "formats/common/capacity.h"
+#include "formats/common/import.h"
 #include "formats/common/tags.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
@@ -28,8 +28,7 @@ void heap_image_deinit(struct heap_image *image)
 
 void heap_image_add(struct heap_image *image, const struct heap_span *span)
 {
-    image->spans = array_grown(image->spans, image->count, &image->room, sizeof *image->spans);
-    image->spans[image->count++] = *span;
+    ARRAY_ADD(image->spans, image->count, image->room) = *span;
 }
 
 /* --- what the spans say --- */
@@ -39,8 +38,8 @@ static int compare_spans(const void *a, const void *b)
 {
     const struct heap_span *x = a;
     const struct heap_span *y = b;
-    const int order = compare_places(x->host, x->address, y->host, y->address);
-    return order != 0 ? order : compare_numbers(x->line, y->line);
+    return compare_then(compare_places(x->host, x->address, y->host, y->address),
+                        compare_numbers(x->line, y->line));
 }
 
 /* Snapshots list their memory in order of address nearly always. */
@@ -68,19 +67,19 @@ static bool is_behind_gap(const struct heap_image *image, size_t index)
 static enum import_result check_span(const struct heap_span *span, struct import_error *error)
 {
     if (span->size_bytes == 0) {
-        return import_fail(error, IMPORT_INVALID, span->line, 0,
-                           "the range at 0x%" PRIx64 " has 0 bytes", span->address);
+        return IMPORT_REFUSE(error, span->line, "the range at 0x%" PRIx64 " has 0 bytes",
+                             span->address);
     }
     if (span->address >= ADDRESS_END_MAX || span->size_bytes > ADDRESS_END_MAX - span->address) {
-        return import_fail(error, IMPORT_INVALID, span->line, 0,
-                           "the range at 0x%" PRIx64 " of %" PRIu64 " bytes ends above 2^63",
-                           span->address, span->size_bytes);
+        return IMPORT_REFUSE(error, span->line,
+                             "the range at 0x%" PRIx64 " of %" PRIu64 " bytes ends above 2^63",
+                             span->address, span->size_bytes);
     }
     if (span->requested_bytes > span->size_bytes) {
-        return import_fail(error, IMPORT_INVALID, span->line, 0,
-                           "%" PRIu64 " bytes were requested in the range at 0x%" PRIx64
-                           ", which has only %" PRIu64,
-                           span->requested_bytes, span->address, span->size_bytes);
+        return IMPORT_REFUSE(error, span->line,
+                             "%" PRIu64 " bytes were requested in the range at 0x%" PRIx64
+                             ", which has only %" PRIu64,
+                             span->requested_bytes, span->address, span->size_bytes);
     }
     CHECK(span->host < OP_HOST_COUNT_MAX);
     return IMPORT_OK;
@@ -94,11 +93,11 @@ static enum import_result check_overlaps(const struct heap_image *image, struct 
         if (below->host == span->host && below->address + below->size_bytes > span->address) {
             const struct heap_span *later = below->line > span->line ? below : span;
             const struct heap_span *earlier = later == span ? below : span;
-            return import_fail(error, IMPORT_INVALID, later->line, 0,
-                               "the range at 0x%" PRIx64 " of %" PRIu64
-                               " bytes overlaps the one at 0x%" PRIx64 " of %" PRIu64 " bytes",
-                               later->address, later->size_bytes, earlier->address,
-                               earlier->size_bytes);
+            return IMPORT_REFUSE(error, later->line,
+                                 "the range at 0x%" PRIx64 " of %" PRIu64
+                                 " bytes overlaps the one at 0x%" PRIx64 " of %" PRIu64 " bytes",
+                                 later->address, later->size_bytes, earlier->address,
+                                 earlier->size_bytes);
         }
     }
     return IMPORT_OK;
@@ -107,7 +106,7 @@ static enum import_result check_overlaps(const struct heap_image *image, struct 
 static enum import_result check_spans(const struct heap_image *image, struct import_error *error)
 {
     if (image->count == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "the snapshot has no memory");
+        return IMPORT_LACKS(error, "the snapshot has no memory");
     }
     for (size_t i = 0; i < image->count; i++) {
         IMPORT_TRY(check_span(&image->spans[i], error));
@@ -124,10 +123,10 @@ static enum import_result choose_granule(const struct heap_image *image, const s
         const struct heap_span *span = &image->spans[i];
         size_bits |= span->size_bytes;
         if (fixed->granule_bytes != 0 && (span->size_bytes & (fixed->granule_bytes - 1)) != 0) {
-            return import_fail(error, IMPORT_INVALID, span->line, 0,
-                               "the range at 0x%" PRIx64 " has %" PRIu64
-                               " bytes, which is not a multiple of the granule of %" PRIu64,
-                               span->address, span->size_bytes, fixed->granule_bytes);
+            return IMPORT_REFUSE(error, span->line,
+                                 "the range at 0x%" PRIx64 " has %" PRIu64
+                                 " bytes, which is not a multiple of the granule of %" PRIu64,
+                                 span->address, span->size_bytes, fixed->granule_bytes);
         }
     }
     import->setup.granule_bytes = fixed->granule_bytes != 0 ? fixed->granule_bytes
@@ -150,9 +149,9 @@ static enum import_result lay_out_host(struct heap_image *image, uint64_t granul
         end_bytes += is_behind_gap(image, *index) ? granule_bytes : 0;
         span->offset = end_bytes;
         span->op = OP_NONE;
-        if (end_bytes > CAPACITY_BYTES_MAX || span->size_bytes > CAPACITY_BYTES_MAX - end_bytes) {
-            return import_fail(error, IMPORT_INVALID, span->line, 0,
-                               "with this range, a device has more than 2^50 bytes");
+        if (end_bytes > IMPORT_CAPACITY_MAX || span->size_bytes > IMPORT_CAPACITY_MAX - end_bytes) {
+            return IMPORT_REFUSE(error, span->line,
+                                 "with this range, a device has more than 2^50 bytes");
         }
         end_bytes += span->size_bytes;
     }
@@ -186,20 +185,20 @@ static enum import_result lay_out(struct heap_image *image, struct import *impor
 static enum import_result choose_capacity(const struct layout *layout, struct import *import,
                                           struct import_error *error)
 {
-    if (import->setup.capacity_bytes == 0) {
-        import->setup.capacity_bytes = layout->largest_bytes;
+    struct setup *setup = &import->setup;
+    setup->capacity_bytes = setup->capacity_bytes == 0 ? layout->largest_bytes
+                                                       : setup->capacity_bytes;
+    if (setup->capacity_bytes < layout->largest_bytes) {
+        return IMPORT_REFUSE(error, 0,
+                             "the capacity of %" PRIu64 " bytes is below the %" PRIu64
+                             " bytes of the snapshot",
+                             setup->capacity_bytes, layout->largest_bytes);
     }
-    if (import->setup.capacity_bytes < layout->largest_bytes) {
-        return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "the capacity of %" PRIu64 " bytes is below the %" PRIu64
-                           " bytes of the snapshot",
-                           import->setup.capacity_bytes, layout->largest_bytes);
-    }
-    if (import->setup.capacity_bytes % import->setup.granule_bytes != 0) {
-        return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "the capacity of %" PRIu64
-                           " bytes is not a multiple of the granule of %" PRIu64,
-                           import->setup.capacity_bytes, import->setup.granule_bytes);
+    if (setup->capacity_bytes % setup->granule_bytes != 0) {
+        return IMPORT_REFUSE(error, 0,
+                             "the capacity of %" PRIu64
+                             " bytes is not a multiple of the granule of %" PRIu64,
+                             setup->capacity_bytes, setup->granule_bytes);
     }
     return IMPORT_OK;
 }
@@ -261,27 +260,22 @@ static size_t fill_free(struct heap_image *image, struct import *import, size_t 
     return index;
 }
 
-static void fill_used(struct heap_image *image, struct import *import, size_t index)
-{
-    struct heap_span *span = &image->spans[index];
-    span->op = append_alloc(import, span, span->size_bytes);
-    import_say(import, span->op, SAID_ADDRESS, span->offset);
-    stacks_say(import->stacks, span->op, span->stack);
-}
-
 /* From the top down.  There is one hole all the time, at the bottom, so each block goes to the top
  * of it. */
 static void fill_host(struct heap_image *image, struct import *import, size_t first, size_t end)
 {
     const uint64_t granule_bytes = import->setup.granule_bytes;
-    for (size_t i = end; i > first; i--) {
-        if (image->spans[i - 1].state == HEAP_SPAN_FREE) {
-            i = fill_free(image, import, first, i - 1) + 1;
+    for (size_t i = end; i-- > first;) {
+        struct heap_span *span = &image->spans[i];
+        if (span->state == HEAP_SPAN_FREE) {
+            i = fill_free(image, import, first, i);
+            span = &image->spans[i];
         } else {
-            fill_used(image, import, i - 1);
+            span->op = append_alloc(import, span, span->size_bytes);
+            import_say(import, span->op, SAID_ADDRESS, span->offset);
+            stacks_say(import->stacks, span->op, span->stack);
         }
-        if (is_behind_gap(image, i - 1)) {
-            const struct heap_span *span = &image->spans[i - 1];
+        if (is_behind_gap(image, i)) {
             append_retire(import, span->host, span->offset - granule_bytes, granule_bytes);
         }
     }
@@ -370,12 +364,6 @@ void heap_parts_deinit(struct heap_parts *parts)
     heap_image_deinit(&parts->image);
 }
 
-void heap_parts_begin_host(struct heap_parts *parts, uint8_t host)
-{
-    parts->host = host;
-    parts->end_bytes = 0;
-}
-
 void heap_parts_add(struct heap_parts *parts, struct import *import, const char *name,
                     uint64_t size_bytes, enum heap_span_state state)
 {
@@ -386,7 +374,6 @@ void heap_parts_add(struct heap_parts *parts, struct import *import, const char 
         .address = parts->end_bytes,
         .size_bytes = size_bytes,
         .state = state,
-        .host = parts->host,
         .tag = state == HEAP_SPAN_FREE
                    ? 0
                    : tag_table_add(&parts->tags, &import->setup, name, strlen(name)),

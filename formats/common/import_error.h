@@ -27,6 +27,11 @@ enum import_result import_fail(struct import_error *error, enum import_result re
                                size_t column, const char *reason, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* The same of a line, or of the whole file (0), that is wrong, and of a file that lacks something.
+ */
+#define IMPORT_REFUSE(error, line, ...) import_fail(error, IMPORT_INVALID, line, 0, __VA_ARGS__)
+#define IMPORT_LACKS(error, ...) import_fail(error, IMPORT_INCOMPLETE, 0, 0, __VA_ARGS__)
+
 /* Takes a step of an import: where it fails, the function that this stands in returns its result.
  * Not between a resource and its release. */
 #define IMPORT_TRY(step)                              \

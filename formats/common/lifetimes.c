@@ -1,7 +1,7 @@
 #include "formats/common/lifetimes.h"
 
-#include "formats/common/capacity.h"
-#include "formats/common/private/radix.h"
+#include "formats/common/import.h"
+#include "formats/common/radix.h"
 #include "formats/common/room.h"
 #include "harness/base/check.h"
 
@@ -51,7 +51,7 @@ static inline bool begin_lifetime(struct lifetimes *lifetimes, struct lifetime *
                                                                 : lifetimes->peak_bytes;
     lifetimes->peak_rounded = live->rounded > lifetimes->peak_rounded ? live->rounded
                                                                       : lifetimes->peak_rounded;
-    return live->rounded <= CAPACITY_BYTES_MAX;
+    return live->rounded <= IMPORT_CAPACITY_MAX;
 }
 
 static inline void end_lifetime(const struct lifetime *lifetime, struct live *live,

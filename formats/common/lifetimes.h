@@ -8,7 +8,7 @@
 enum { LIFETIME_COUNT_MAX = 1 << 30 }; /* the ops of so many are as many as a list can hold */
 
 struct lifetime {
-    uint64_t size_bytes; /* 1 to CAPACITY_BYTES_MAX */
+    uint64_t size_bytes; /* 1 to IMPORT_CAPACITY_MAX */
     size_t offset;       /* for messages: where in the text it is */
     uint32_t op;         /* that makes it; lifetimes_replay() sets it */
     uint8_t align_log2;
@@ -41,7 +41,7 @@ static inline struct lifetime *lifetimes_add(struct lifetimes *lifetimes, uint64
 }
 
 /* With at least one lifetime: appends the ops to the empty list and sets the peaks.  Returns
- * count, or the number of the first with which more than CAPACITY_BYTES_MAX are live in
+ * count, or the number of the first with which more than IMPORT_CAPACITY_MAX are live in
  * whole granules (of granule_mask + 1 bytes): the ops end there.  Cost: that of
  * radix_order(). */
 size_t lifetimes_replay(struct lifetimes *lifetimes, uint64_t granule_mask, struct op_list *ops);

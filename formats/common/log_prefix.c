@@ -72,11 +72,6 @@ static bool is_path(char c)
            c == '>' || c == '@' || c == '+';
 }
 
-static bool is_colour(char c)
-{
-    return is_digit(c) || c == ';';
-}
-
 static bool skip_while(struct place *place, bool (*is_wanted)(char c))
 {
     const char *begin = place->at;
@@ -95,13 +90,9 @@ static bool skip_one(struct place *place, const char *wanted)
     return true;
 }
 
-static bool skip_blanks(struct place *place)
+static bool is_blank(char c)
 {
-    const char *begin = place->at;
-    while (place->at < place->end && (*place->at == ' ' || *place->at == '\t')) {
-        place->at++;
-    }
-    return place->at > begin;
+    return c == ' ' || c == '\t';
 }
 
 /* Up to digit_count_max digits, at least one; more are none. */
@@ -215,12 +206,6 @@ static bool take_process(struct place *place, struct log_prefix_part *part)
             log_prefix_find_number(part->label, part->label_length, "rank=", &number));
 }
 
-static bool take_rank(struct place *place, struct log_prefix_part *part)
-{
-    part->has_rank = take_digits(place, 6, &part->rank);
-    return part->has_rank;
-}
-
 static bool take_code_of_time(struct place *place, char code, struct log_prefix_part *part)
 {
     uint64_t year;
@@ -261,15 +246,17 @@ static bool take_code(struct place *place, char code, struct log_prefix_part *pa
         skip_zone(place);
         return true;
     case 'o':
-        (void)skip_blanks(place);
+        (void)skip_while(place, is_blank);
         return true;
     case 'c':
-        (void)skip_while(place, is_colour);
+        while (skip_while(place, is_digit) || skip_one(place, ";")) {
+        }
         return true;
     case 'b':
         return place->at == place->end || skip_one(place, " \t");
     case 'R':
-        return take_rank(place, part);
+        part->has_rank = take_digits(place, 6, &part->rank);
+        return part->has_rank;
     case 'r':
         return take_process(place, part);
     case 'P':
@@ -300,7 +287,7 @@ static bool take_more(struct place *place, const char *pattern, struct log_prefi
         if (*pattern == '%') {
             is_matched = take_code(&ahead, *++pattern, part);
         } else if (*pattern == ' ') {
-            is_matched = skip_blanks(&ahead);
+            is_matched = skip_while(&ahead, is_blank);
         } else if (ahead.at < ahead.end && *ahead.at == *pattern) {
             ahead.at++;
             is_matched = true;
@@ -347,12 +334,6 @@ static bool take_stemmed(struct place *place, const char *pattern, struct stem_s
     return true;
 }
 
-static bool is_allowed(const struct log_prefix *prefix, const struct pattern *pattern)
-{
-    return pattern->place == ANYWHERE || (pattern->place == BEHIND && prefix->part_count > 0) ||
-           (pattern->place == FIRST && prefix->part_count == 0 && prefix->may_have_task);
-}
-
 struct log_prefix log_prefix_begin(const char *line, size_t length, bool may_have_task)
 {
     const size_t looked_at = length < PREFIX_BYTES_MAX ? length : PREFIX_BYTES_MAX;
@@ -370,7 +351,11 @@ bool log_prefix_next(struct log_prefix *prefix, struct log_prefix_part *part)
         return false;
     }
     for (size_t i = 0; i < PATTERN_COUNT; i++) {
-        if (is_allowed(prefix, &patterns[i]) && may_match(&place, patterns[i].text) &&
+        const bool is_allowed = patterns[i].place == ANYWHERE ||
+                                (patterns[i].place == BEHIND && prefix->part_count > 0) ||
+                                (patterns[i].place == FIRST && prefix->part_count == 0 &&
+                                 prefix->may_have_task);
+        if (is_allowed && may_match(&place, patterns[i].text) &&
             take_stemmed(&place, patterns[i].text, &state, part)) {
             part->kind = patterns[i].kind;
             prefix->at = place.at;

@@ -30,6 +30,16 @@ static inline bool phrase_is_word(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
+/* Bytes of the word, of such characters, that begins here; 0: none does. */
+static inline size_t phrase_word_length(const struct phrase_cursor *cursor)
+{
+    size_t at = cursor->at;
+    while (at < cursor->length && phrase_is_word(cursor->text[at])) {
+        at++;
+    }
+    return at - cursor->at;
+}
+
 /* The next place from byte `at` on where a sentence may begin: every place where a small letter
  * follows a capital one is such, and few others are.  length: there is none.  Logs are long, so
  * this passes gigabytes a second. */

@@ -17,7 +17,7 @@ struct protobuf protobuf_of(const char *text, size_t length)
 
 static enum import_result fail_invalid(struct import_error *error, size_t at, const char *what)
 {
-    return import_fail(error, IMPORT_INVALID, 0, 0, "byte %zu: %s", at, what);
+    return IMPORT_REFUSE(error, 0, "byte %zu: %s", at, what);
 }
 
 /* Fails at an early end.  A file that ends too early was cut off; a message that does has a wrong
@@ -26,8 +26,7 @@ static enum import_result fail_ended(const struct protobuf *reader, size_t at,
                                      struct import_error *error)
 {
     if (reader->is_file) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                           "byte %zu: the file is cut off: it ends within a field", at);
+        return IMPORT_LACKS(error, "byte %zu: the file is cut off: it ends within a field", at);
     }
     return fail_invalid(error, at, "a message ends within a field");
 }
@@ -75,15 +74,15 @@ static enum import_result read_bytes(struct protobuf *reader, struct protobuf_fi
     IMPORT_TRY(protobuf_number(reader, &length, error));
     if (length > reader->end - reader->offset) {
         if (!reader->is_file) {
-            return import_fail(error, IMPORT_INVALID, 0, 0,
-                               "byte %zu: a field has %" PRIu64
-                               " bytes, but its message has only %zu left",
-                               field->at, length, reader->end - reader->offset);
+            return IMPORT_REFUSE(error, 0,
+                                 "byte %zu: a field has %" PRIu64
+                                 " bytes, but its message has only %zu left",
+                                 field->at, length, reader->end - reader->offset);
         }
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                           "byte %zu: the file is cut off: a field has %" PRIu64
-                           " bytes, but only %zu are left",
-                           field->at, length, reader->end - reader->offset);
+        return IMPORT_LACKS(error,
+                            "byte %zu: the file is cut off: a field has %" PRIu64
+                            " bytes, but only %zu are left",
+                            field->at, length, reader->end - reader->offset);
     }
     field->bytes = *reader;
     field->bytes.end = reader->offset + (size_t)length;
@@ -161,8 +160,7 @@ enum import_result protobuf_two(struct protobuf message, uint32_t first_field, u
 
 void protobuf_index_add(struct protobuf_index *index, const struct protobuf_entry *entry)
 {
-    index->entries = array_grown(index->entries, index->count, &index->room, sizeof *entry);
-    index->entries[index->count++] = *entry;
+    ARRAY_ADD(index->entries, index->count, index->room) = *entry;
 }
 
 static int compare_entries(const void *a, const void *b)

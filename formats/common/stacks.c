@@ -66,9 +66,7 @@ static uint32_t find_child(struct stacks *stacks, uint32_t parent, uint32_t fram
         return parent;
     }
     *slot = (uint32_t)stacks->node_count + 1;
-    stacks->nodes = array_grown(stacks->nodes, stacks->node_count, &stacks->node_room,
-                                sizeof *stacks->nodes);
-    stacks->nodes[stacks->node_count++] = node;
+    ARRAY_ADD(stacks->nodes, stacks->node_count, stacks->node_room) = node;
     return (uint32_t)stacks->node_count - 1;
 }
 
@@ -104,8 +102,8 @@ void stacks_say(struct stacks *stacks, uint32_t op, uint32_t node)
         return;
     }
     CHECK(stacks != NULL && node < stacks->node_count);
-    stacks->ops = array_grown(stacks->ops, stacks->op_count, &stacks->op_room, sizeof *stacks->ops);
-    stacks->ops[stacks->op_count++] = (struct stack_of_op){.op = op, .node = node};
+    ARRAY_ADD(stacks->ops, stacks->op_count, stacks->op_room) = (struct stack_of_op){.op = op,
+                                                                                     .node = node};
 }
 
 uint32_t *stacks_by_op(const struct stacks *stacks, size_t op_count)

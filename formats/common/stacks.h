@@ -3,7 +3,7 @@
 #ifndef FORMATS_COMMON_STACKS_H
 #define FORMATS_COMMON_STACKS_H
 
-#include "formats/common/name_table.h"
+#include "formats/common/tags.h"
 
 #include <stdbool.h>
 

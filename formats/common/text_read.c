@@ -29,11 +29,6 @@ struct text_store {
 
 enum { HEAP_BYTES_MIN = 65536, CHUNK_BYTES = 1 << 20 /* what is written to the file at once */ };
 
-static void text_store_init(struct text_store *store, size_t bytes_max, struct import_error *error)
-{
-    *store = (struct text_store){.bytes_max = bytes_max, .file = -1, .error = error};
-}
-
 static void text_store_deinit(struct text_store *store)
 {
     free(store->heap);
@@ -57,24 +52,6 @@ static enum import_result fail_no_file(const struct text_store *store, int code)
         store->error, IMPORT_UNREADABLE, 0, 0,
         "its text is above %zu bytes and cannot be stored in a temporary file in %s (TMPDIR): %s",
         TEXT_HEAP_BYTES_MAX, find_directory(), strerror(code));
-}
-
-/* Others need the place, too, and what comes without end is told from a long text by nothing else.
- * A file system that says it has no blocks at all does not say what is free. */
-static uint64_t measure_half_of_free(int file)
-{
-    struct statvfs status;
-    const bool is_said = fstatvfs(file, &status) == 0 && status.f_blocks > 0;
-    return is_said ? (uint64_t)status.f_bavail * status.f_frsize / 2 : UINT64_MAX;
-}
-
-static enum import_result fail_no_half(const struct text_store *store)
-{
-    return import_fail(
-        store->error, IMPORT_UNREADABLE, 0, 0,
-        "its text is above %zu bytes and needs a temporary file in %s (TMPDIR), where half of the free space, %" PRIu64
-        " bytes, is too little",
-        TEXT_HEAP_BYTES_MAX, find_directory(), store->file_bytes_max);
 }
 
 /* -1: none can be made; errno says why. */
@@ -102,7 +79,11 @@ static int open_nameless_file(void)
 static enum import_result write_out(struct text_store *store)
 {
     if (store->length > store->file_bytes_max) {
-        return fail_no_half(store);
+        return import_fail(
+            store->error, IMPORT_UNREADABLE, 0, 0,
+            "its text is above %zu bytes and needs a temporary file in %s (TMPDIR), where half of the free space, %" PRIu64
+            " bytes, is too little",
+            TEXT_HEAP_BYTES_MAX, find_directory(), store->file_bytes_max);
     }
     for (size_t done = 0; done < store->heap_length;) {
         const ssize_t count = write(store->file, store->heap + done, store->heap_length - done);
@@ -115,13 +96,18 @@ static enum import_result write_out(struct text_store *store)
     return IMPORT_OK;
 }
 
+/* Others need the place, too, and what comes without end is told from a long text by nothing else:
+ * a half of what is free is the most.  A file system that says it has no blocks at all does not say
+ * what is free. */
 static enum import_result begin_file(struct text_store *store)
 {
+    struct statvfs status;
     store->file = open_nameless_file();
     if (store->file < 0) {
         return fail_no_file(store, errno);
     }
-    store->file_bytes_max = measure_half_of_free(store->file);
+    const bool is_said = fstatvfs(store->file, &status) == 0 && status.f_blocks > 0;
+    store->file_bytes_max = is_said ? (uint64_t)status.f_bavail * status.f_frsize / 2 : UINT64_MAX;
     return write_out(store);
 }
 
@@ -144,18 +130,12 @@ static enum import_result grow_heap(struct text_store *store)
 
 static enum import_result text_store_room(struct text_store *store, char **at, size_t *room)
 {
-    enum import_result result = IMPORT_OK;
     if (store->file >= 0 && store->heap_length >= CHUNK_BYTES) {
-        result = write_out(store);
+        IMPORT_TRY(write_out(store));
     } else if (store->file < 0 && store->heap_length >= TEXT_HEAP_BYTES_MAX) {
-        result = begin_file(store);
+        IMPORT_TRY(begin_file(store));
     }
-    if (result == IMPORT_OK && store->heap_length == store->heap_capacity) {
-        result = grow_heap(store);
-    }
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(store->heap_length == store->heap_capacity ? grow_heap(store) : IMPORT_OK);
     const size_t left = store->heap_capacity - store->heap_length;
     *at = store->heap + store->heap_length;
     *room = store->file >= 0 && left > CHUNK_BYTES ? CHUNK_BYTES : left;
@@ -175,8 +155,14 @@ static enum import_result text_store_add(struct text_store *store, size_t count)
 
 /* --- the end --- */
 
-static enum import_result map_file(struct text_store *store, struct text *text)
+static enum import_result text_store_finish(struct text_store *store, struct text *text)
 {
+    if (store->file < 0) {
+        store->heap[store->heap_length] = '\0';
+        *text = (struct text){.bytes = store->heap, .length = store->length};
+        store->heap = NULL;
+        return IMPORT_OK;
+    }
     store->heap[store->heap_length++] = '\0';
     IMPORT_TRY(write_out(store));
     void *bytes = mmap(NULL, store->length + 1, PROT_READ, MAP_PRIVATE, store->file, 0);
@@ -185,17 +171,6 @@ static enum import_result map_file(struct text_store *store, struct text *text)
     }
     (void)madvise(bytes, store->length + 1, MADV_SEQUENTIAL);
     *text = (struct text){.bytes = bytes, .length = store->length, .is_mapped = true};
-    return IMPORT_OK;
-}
-
-static enum import_result text_store_finish(struct text_store *store, struct text *text)
-{
-    if (store->file >= 0) {
-        return map_file(store, text);
-    }
-    store->heap[store->heap_length] = '\0';
-    *text = (struct text){.bytes = store->heap, .length = store->length};
-    store->heap = NULL;
     return IMPORT_OK;
 }
 
@@ -230,17 +205,11 @@ static enum import_result store_bytes(struct source *source, const char *bytes, 
     for (size_t done = 0; done < length;) {
         char *at = NULL;
         size_t room = 0;
-        enum import_result result = text_store_room(&source->store, &at, &room);
-        const size_t left = length - done;
-        const size_t count = left < room ? left : room;
-        if (result == IMPORT_OK) {
-            memcpy(at, bytes + done, count);
-            done += count;
-            result = text_store_add(&source->store, count);
-        }
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(text_store_room(&source->store, &at, &room));
+        const size_t count = length - done < room ? length - done : room;
+        memcpy(at, bytes + done, count);
+        done += count;
+        IMPORT_TRY(text_store_add(&source->store, count));
     }
     return IMPORT_OK;
 }
@@ -248,13 +217,8 @@ static enum import_result store_bytes(struct source *source, const char *bytes, 
 static enum import_result copy_all(struct source *source)
 {
     while (source->chunk_length > 0) {
-        enum import_result result = store_bytes(source, source->chunk, source->chunk_length);
-        if (result == IMPORT_OK) {
-            result = read_chunk(source);
-        }
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(store_bytes(source, source->chunk, source->chunk_length));
+        IMPORT_TRY(read_chunk(source));
     }
     return IMPORT_OK;
 }
@@ -331,13 +295,8 @@ static enum import_result convert_all(struct source *source, bool is_big)
 {
     struct utf16 utf16 = {.is_big = is_big};
     while (source->chunk_length > 0) {
-        enum import_result result = convert_chunk(source, &utf16);
-        if (result == IMPORT_OK) {
-            result = read_chunk(source);
-        }
-        if (result != IMPORT_OK) {
-            return result;
-        }
+        IMPORT_TRY(convert_chunk(source, &utf16));
+        IMPORT_TRY(read_chunk(source));
     }
     return IMPORT_OK;
 }
@@ -497,44 +456,32 @@ static enum import_result read_all(struct source *source)
     return is_zstd(source) ? decompress_all(source) : copy_all(source);
 }
 
-/* An empty text has its NUL, too. */
-static enum import_result finish_text(struct source *source, struct text *text)
-{
-    char *at = NULL;
-    size_t room = 0;
-    IMPORT_TRY(source->store.length == 0 ? text_store_room(&source->store, &at, &room) : IMPORT_OK);
-    return text_store_finish(&source->store, text);
-}
-
-/* A device such as /dev/zero has no end.  Who types a list ends it. */
-static bool is_device(FILE *stream)
-{
-    struct stat status;
-    return fstat(fileno(stream), &status) == 0 && S_ISCHR(status.st_mode) &&
-           !isatty(fileno(stream));
-}
-
-static FILE *open_file(const char *path)
-{
-    return strcmp(path, "-") == 0 ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb")
-                                  : fopen(path, "rb");
-}
-
+/* A device such as /dev/zero has no end; who types a list ends it.  An empty text has its NUL, too.
+ */
 enum import_result text_read(const char *path, size_t bytes_max, struct text *text,
                              struct import_error *error)
 {
-    struct source source = {.stream = open_file(path)};
-    text_store_init(&source.store, bytes_max, error);
-    if (source.stream == NULL) {
+    FILE *stream = strcmp(path, "-") == 0 ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb")
+                                          : fopen(path, "rb");
+    struct source source = {.stream = stream,
+                            .store = {.bytes_max = bytes_max, .file = -1, .error = error}};
+    struct stat status;
+    char *at = NULL;
+    size_t room = 0;
+    if (stream == NULL) {
         return fail_unreadable(&source, strerror(errno));
     }
-    enum import_result result = is_device(source.stream)
-                                    ? fail_unreadable(&source, "it is a device, not a file")
-                                    : read_all(&source);
-    (void)fclose(source.stream);
+    const bool is_device = fstat(fileno(stream), &status) == 0 && S_ISCHR(status.st_mode) &&
+                           !isatty(fileno(stream));
+    enum import_result result = is_device ? fail_unreadable(&source, "it is a device, not a file")
+                                          : read_all(&source);
+    (void)fclose(stream);
     free(source.chunk);
+    if (result == IMPORT_OK && source.store.length == 0) {
+        result = text_store_room(&source.store, &at, &room);
+    }
     if (result == IMPORT_OK) {
-        result = finish_text(&source, text);
+        result = text_store_finish(&source.store, text);
     }
     text_store_deinit(&source.store);
     return result;

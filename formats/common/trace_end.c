@@ -4,8 +4,10 @@
 
 #include "harness/base/align.h"
 #include "harness/base/array.h"
+#include "harness/base/check.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +47,85 @@ static uint32_t retire_rests(struct trace *trace)
     const uint32_t count = (uint32_t)retired.count;
     op_list_deinit(&retired);
     return count;
+}
+
+/* --- lanes ---
+ *
+ * A schedule under which lanes execute a list in its own order.
+ *
+ * A lane that goes on stands at point 0 of its next op, and there, and only there, the turn can be
+ * passed on: an op that waits inside, or a lane that ends, passes the turn by default, from a point
+ * whose number is the target's business.  So nobody may wait inside, and nobody may end before the
+ * last op of the log: an op that would wait for what another lane has yet to make is preceded by a
+ * pause of its lane (time advances by nothing), and each lane whose ops end early gets one at the
+ * end of the list. */
+
+static bool is_waiting_for(const struct op_list *ops, const struct op *op, uint32_t last,
+                           uint32_t named)
+{
+    return named != OP_NONE && named > last && ops->ops[named].lane != op->lane;
+}
+
+/* True if lane `op->lane`, which stands behind its op number `last` (OP_NONE: it has not begun),
+ * would have to wait for what `op` names before the turn is its own. */
+static bool would_wait(const struct op_list *ops, const struct op *op, uint32_t last)
+{
+    /* A lane begins when the turn is passed to it first: what it names is there by then. */
+    return last != OP_NONE &&
+           (is_waiting_for(ops, op, last, op->ref) || is_waiting_for(ops, op, last, op->event));
+}
+
+/* Pauses at the end, in the order in which lanes end by default: the next by number, round and
+ * round. */
+static void keep_alive(struct op_list *ops)
+{
+    uint32_t seen = 0;
+    for (size_t i = 0; i < ops->count; i++) {
+        seen |= UINT32_C(1) << ops->ops[i].lane;
+    }
+    const uint8_t last = ops->ops[ops->count - 1].lane;
+    for (unsigned i = 1; i < LANES_CLIENT_COUNT_MAX; i++) {
+        const uint8_t lane = (uint8_t)((last + i) % LANES_CLIENT_COUNT_MAX);
+        if ((seen >> lane & 1) != 0) {
+            struct op op = op_make(OP_ADVANCE);
+            op.lane = lane;
+            op_list_append(ops, &op);
+        }
+    }
+}
+
+static size_t count_changes(const struct op_list *ops, size_t count)
+{
+    size_t changes = 0;
+    for (size_t i = 1; i < count; i++) {
+        changes += ops->ops[i].lane != ops->ops[i - 1].lane;
+    }
+    return changes;
+}
+
+/* Appends, to a list whose ops have lanes, ops that keep each lane alive until the last one, and
+ * the schedule under which a replay executes the ops in the order of the list. */
+static void append_schedule(struct op_list *ops)
+{
+    const size_t count = ops->count; /* without the pauses at the end, which are run in any order */
+    uint32_t next[LANES_CLIENT_COUNT_MAX];
+    memset(next, 0xFF, sizeof next);
+    size_t left = count_changes(ops, count);
+    const size_t change_count = left;
+    keep_alive(ops);
+    struct schedule_switch *switches = malloc((change_count + 1) * sizeof *switches);
+    CHECK(switches != NULL);
+    for (size_t i = ops->count; i-- > 0;) {
+        const uint8_t lane = ops->ops[i].lane;
+        if (i + 1 < count && ops->ops[i + 1].lane != lane) {
+            CHECK(next[lane] != OP_NONE && left > 0);
+            switches[--left] = (struct schedule_switch){
+                .lane = lane, .op = next[lane], .to = ops->ops[i + 1].lane};
+        }
+        next[lane] = (uint32_t)i;
+    }
+    lanes_append_schedule(ops, switches, change_count);
+    free(switches);
 }
 
 /* --- the list --- */
@@ -96,7 +177,7 @@ static void put_event(struct builder *builder, uint32_t number, struct op op, bo
     op.lane = is_laned ? op.lane : 0;
     op.ref = number_now(builder, op.ref);
     op.event = number_now(builder, op.event);
-    if (is_laned && trace_lanes_would_wait(&builder->list, &op, builder->last[op.lane])) {
+    if (is_laned && would_wait(&builder->list, &op, builder->last[op.lane])) {
         put_op(builder, &OP_TO_MAKE(OP_ADVANCE, .lane = op.lane)); /* a pause */
     }
     builder->numbers[number] = (uint32_t)builder->list.count;
@@ -106,35 +187,19 @@ static void put_event(struct builder *builder, uint32_t number, struct op op, bo
     }
 }
 
-/* The list of the events stands as it is. */
-static void put_in_one_lane(struct op_list *ops)
-{
-    for (size_t i = 0; i < ops->count; i++) {
-        ops->ops[i].lane = 0;
-    }
-}
-
-static void renumber_said(struct import *import, const uint32_t *numbers)
-{
-    for (size_t i = 0; i < import->said_count; i++) {
-        import->said[i].op = numbers[import->said[i].op];
-    }
-}
-
-static void renumber_stacks(const struct builder *builder, struct stacks *stacks)
-{
-    for (size_t i = 0; stacks != NULL && i < stacks->op_count; i++) {
-        stacks->ops[i].op = number_now(builder, stacks->ops[i].op);
-    }
-}
-
-void trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
-                       uint64_t *freed_failures)
+/* Takes the list of the events to its final form, in which references are indices: [start][events,
+ * and what keeps them apart].  retired: so many ops stand before the missing start.  The requests
+ * that failed and would fit are freed behind.  is_laned: ops keep their lanes, and a schedule
+ * follows. */
+static void finish_list(struct trace *trace, uint32_t retired, bool is_laned,
+                        uint64_t *freed_failures)
 {
     struct import *import = trace->import;
     struct builder builder = {.trace = trace, .list = trace->start, .retired = retired};
     if (trace->start.count == 0 && trace->failure_count == 0 && !is_laned) {
-        put_in_one_lane(&import->ops);
+        for (size_t i = 0; i < import->ops.count; i++) { /* it stands as it is, in one lane */
+            import->ops.ops[i].lane = 0;
+        }
         return;
     }
     builder.numbers = array_resized(NULL, (import->ops.count + 1) * sizeof *builder.numbers);
@@ -144,14 +209,18 @@ void trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
     for (size_t i = 0; i < import->ops.count; i++) {
         put_event(&builder, (uint32_t)i, import->ops.ops[i], is_laned);
     }
-    renumber_said(import, builder.numbers);
-    renumber_stacks(&builder, import->stacks);
+    for (size_t i = 0; i < import->said_count; i++) {
+        import->said[i].op = builder.numbers[import->said[i].op];
+    }
+    for (size_t i = 0; import->stacks != NULL && i < import->stacks->op_count; i++) {
+        import->stacks->ops[i].op = number_now(&builder, import->stacks->ops[i].op);
+    }
     free(builder.numbers);
     op_list_deinit(&import->ops);
     import->ops = builder.list;
     *freed_failures = builder.freed_failures;
     if (is_laned) {
-        trace_lanes_schedule(&import->ops);
+        append_schedule(&import->ops);
     }
 }
 
@@ -198,20 +267,13 @@ static void note_contents(const struct trace *trace, const struct trace_totals *
     }
 }
 
-static uint64_t count_queued_frees(const struct op_list *ops)
-{
-    uint64_t count = 0;
-    for (size_t i = 0; i < ops->count; i++) {
-        count += ops->ops[i].kind == OP_FREE_AFTER && ops->ops[i].delay_ns == DELAY_NEVER;
-    }
-    return count;
-}
-
 static void note_failures(const struct trace *trace, uint64_t freed_failures)
 {
-    const uint64_t queued_count = trace->totals.failures > 0
-                                      ? count_queued_frees(&trace->import->ops)
-                                      : 0;
+    const struct op_list *ops = &trace->import->ops;
+    uint64_t queued_count = 0;
+    for (size_t i = 0; trace->totals.failures > 0 && i < ops->count; i++) {
+        queued_count += ops->ops[i].kind == OP_FREE_AFTER && ops->ops[i].delay_ns == DELAY_NEVER;
+    }
     if (queued_count > 0) {
         import_assume(
             trace->import,
@@ -231,62 +293,50 @@ static void note_failures(const struct trace *trace, uint64_t freed_failures)
 /* True if each stream becomes a lane. */
 static bool choose_lanes(const struct trace *trace, uint32_t retired)
 {
-    struct import *import = trace->import;
     const char *target = trace->input->fixed->target;
+    const bool are_few = trace->stream_count <= LANES_CLIENT_COUNT_MAX;
+    const bool is_short = trace->import->ops.count + trace->start.count <= TRACE_LANE_OPS_MAX;
+    const bool may_lane = target[0] == '\0' || strcmp(target, "hbm") == 0;
+    char reason[64] = "";
     if (trace->stream_count <= 1) {
         return false;
     }
-    if (trace->stream_count > LANES_CLIENT_COUNT_MAX) {
-        import_note(import, "%" PRIu32 " streams are not distinguished: at most %d lanes can run",
-                    trace->stream_count, LANES_CLIENT_COUNT_MAX);
-    } else if (import->ops.count + trace->start.count > TRACE_LANE_OPS_MAX) {
-        import_note(
-            import,
-            "%" PRIu32
-            " streams are not distinguished: with more than %d ops, a replay with lanes is slow",
-            trace->stream_count, TRACE_LANE_OPS_MAX);
+    if (!are_few) {
+        snprintf(reason, sizeof reason, "at most %d lanes can run", LANES_CLIENT_COUNT_MAX);
+    } else if (!is_short) {
+        snprintf(reason, sizeof reason, "with more than %d ops, a replay with lanes is slow",
+                 TRACE_LANE_OPS_MAX);
     } else if (retired > 0) {
-        import_note(import,
-                    "%" PRIu32
-                    " streams are not distinguished: a replay with lanes retires nothing",
-                    trace->stream_count);
-    } else if (target[0] != '\0' && strcmp(target, "hbm") != 0) {
-        import_note(import,
-                    "%" PRIu32
-                    " streams are not distinguished: the requested target may not support lanes",
-                    trace->stream_count);
-    } else {
-        import_note(import,
-                    "%" PRIu32 " streams became lanes; the schedule preserves the order of the log",
-                    trace->stream_count);
-        return true;
+        snprintf(reason, sizeof reason, "a replay with lanes retires nothing");
+    } else if (!may_lane) {
+        snprintf(reason, sizeof reason, "the requested target may not support lanes");
     }
-    return false;
+    import_note(trace->import, "%" PRIu32 " streams %s%s", trace->stream_count,
+                reason[0] == '\0' ? "became lanes; the schedule preserves the order of the log"
+                                  : "are not distinguished: ",
+                reason);
+    return reason[0] == '\0';
 }
 
 /* --- the end --- */
 
-static void complete_totals(struct trace *trace, struct trace_totals *totals)
+static enum import_result finish_trace(struct trace *trace, struct trace_totals *totals)
 {
+    struct import *import = trace->import;
+    if (import->ops.count + trace->start.count == 0) {
+        return IMPORT_LACKS(
+            trace->error, "%s",
+            trace->totals.unknown_frees == 0
+                ? "the log has no allocation"
+                : "the log has no allocation, only frees of blocks of unknown size");
+    }
+    uint64_t freed_failures = 0;
     *totals = trace->totals;
     totals->streams = trace->stream_count;
     totals->peak_bytes = find_peak(trace, false);
     for (unsigned i = 0; i < trace->host_count; i++) {
         totals->live_bytes += trace->hosts[i].said.base + (uint64_t)trace->hosts[i].said.now;
     }
-}
-
-static enum import_result finish_trace(struct trace *trace, struct trace_totals *totals)
-{
-    struct import *import = trace->import;
-    if (import->ops.count + trace->start.count == 0) {
-        return import_fail(trace->error, IMPORT_INCOMPLETE, 0, 0, "%s",
-                           trace->totals.unknown_frees == 0
-                               ? "the log has no allocation"
-                               : "the log has no allocation, only frees of blocks of unknown size");
-    }
-    uint64_t freed_failures = 0;
-    complete_totals(trace, totals);
     note_contents(trace, totals);
     struct setup *setup = &import->setup;
     setup->host_count = trace->host_count > setup->host_count ? trace->host_count
@@ -295,7 +345,7 @@ static enum import_result finish_trace(struct trace *trace, struct trace_totals 
                                trace->error));
     const uint32_t retired = retire_rests(trace);
     totals->retired = retired;
-    trace_list_finish(trace, retired, choose_lanes(trace, retired), &freed_failures);
+    finish_list(trace, retired, choose_lanes(trace, retired), &freed_failures);
     note_failures(trace, freed_failures);
     return IMPORT_OK;
 }

@@ -84,17 +84,6 @@ static struct trace_block *find_or_add_block(struct trace_blocks *blocks, uint8_
     return block;
 }
 
-static const struct trace_block *find_known_block(const struct trace_blocks *blocks, uint8_t host,
-                                                  uint64_t address)
-{
-    size_t probe_count = 0;
-    if (blocks->room == 0) {
-        return NULL;
-    }
-    const struct trace_block *block = find_block(blocks, host, address, &probe_count);
-    return block->state == TRACE_NEVER_SEEN ? NULL : block;
-}
-
 struct trace *trace_begin(const struct import_input *input, struct import *import,
                           struct import_error *error)
 {
@@ -138,7 +127,7 @@ uint8_t trace_give_tag(void *trace, size_t rank, const char *name)
 static enum import_result fail_event(const struct trace *trace, const struct trace_event *event,
                                      const char *reason)
 {
-    return import_fail(trace->error, IMPORT_INVALID, event->line, 0, reason, event->address);
+    return IMPORT_REFUSE(trace->error, event->line, reason, event->address);
 }
 
 static uint32_t find_stream(struct trace *trace, uint64_t stream)
@@ -160,8 +149,7 @@ static enum import_result add_op(struct trace *trace, const struct trace_event *
                                  struct op *op)
 {
     if (trace->import->ops.count >= TRACE_OPS_MAX) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "more than %" PRIu32 " ops", TRACE_OPS_MAX);
+        return IMPORT_REFUSE(trace->error, event->line, "more than %" PRIu32 " ops", TRACE_OPS_MAX);
     }
     const uint32_t stream = find_stream(trace, event->stream);
     op->lane = stream < LANES_CLIENT_COUNT_MAX ? (uint8_t)stream : 0;
@@ -173,9 +161,9 @@ static enum import_result add_op(struct trace *trace, const struct trace_event *
 static enum import_result check_host(struct trace *trace, const struct trace_event *event)
 {
     if (event->host >= OP_HOST_COUNT_MAX) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "device %u: at most %d devices are accepted, counted from 0",
-                           event->host, OP_HOST_COUNT_MAX);
+        return IMPORT_REFUSE(trace->error, event->line,
+                             "device %u: at most %d devices are accepted, counted from 0",
+                             event->host, OP_HOST_COUNT_MAX);
     }
     trace->host_count = event->host >= trace->host_count ? (uint8_t)(event->host + 1)
                                                          : trace->host_count;
@@ -185,11 +173,11 @@ static enum import_result check_host(struct trace *trace, const struct trace_eve
 static enum import_result check_size(struct trace *trace, const struct trace_event *event)
 {
     if (event->size_bytes == 0) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0, "the block has 0 bytes");
+        return IMPORT_REFUSE(trace->error, event->line, "the block has 0 bytes");
     }
-    if (event->size_bytes > CAPACITY_BYTES_MAX) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "the block has %" PRIu64 " bytes, more than 2^50", event->size_bytes);
+    if (event->size_bytes > IMPORT_CAPACITY_MAX) {
+        return IMPORT_REFUSE(trace->error, event->line,
+                             "the block has %" PRIu64 " bytes, more than 2^50", event->size_bytes);
     }
     return check_host(trace, event);
 }
@@ -201,20 +189,14 @@ static uint64_t round_size(const struct trace *trace, uint64_t size_bytes)
     return trace->granule_bytes == 0 ? size_bytes : align_up(size_bytes, trace->granule_bytes);
 }
 
-static void sum_add(struct trace_sum *sum, uint64_t size_bytes)
-{
-    sum->now += (int64_t)size_bytes;
-    sum->peak = sum->now > sum->peak ? sum->now : sum->peak;
-}
-
 /* base and peak stay below 2^51: no sum overflows. */
 static enum import_result check_sum(const struct trace *trace, const struct trace_event *event)
 {
     const struct trace_sum *sum = &trace->hosts[event->host].rounded;
-    if (sum->base + (uint64_t)sum->peak > CAPACITY_BYTES_MAX) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "with this block of %" PRIu64 " bytes, more than 2^50 bytes are live",
-                           event->size_bytes);
+    if (sum->base + (uint64_t)sum->peak > IMPORT_CAPACITY_MAX) {
+        return IMPORT_REFUSE(trace->error, event->line,
+                             "with this block of %" PRIu64 " bytes, more than 2^50 bytes are live",
+                             event->size_bytes);
     }
     return IMPORT_OK;
 }
@@ -222,8 +204,11 @@ static enum import_result check_sum(const struct trace *trace, const struct trac
 static enum import_result count_in(struct trace *trace, const struct trace_event *event)
 {
     struct trace_host *host = &trace->hosts[event->host];
-    sum_add(&host->said, event->size_bytes);
-    sum_add(&host->rounded, round_size(trace, event->size_bytes));
+    host->said.now += (int64_t)event->size_bytes;
+    host->said.peak = host->said.now > host->said.peak ? host->said.now : host->said.peak;
+    host->rounded.now += (int64_t)round_size(trace, event->size_bytes);
+    host->rounded.peak = host->rounded.now > host->rounded.peak ? host->rounded.now
+                                                                : host->rounded.peak;
     trace->totals.live_count++;
     trace->size_bits |= event->size_bytes;
     return check_sum(trace, event);
@@ -249,10 +234,7 @@ static struct op make_alloc(const struct trace_event *event)
 
 enum import_result trace_alloc(struct trace *trace, const struct trace_event *event)
 {
-    enum import_result result = check_size(trace, event);
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(check_size(trace, event));
     struct trace_block *block = find_or_add_block(&trace->blocks, event->host, event->address);
     if (block->state == TRACE_LIVE || block->state == TRACE_QUEUED) {
         return fail_event(trace, event, "a block is allocated at 0x%" PRIx64 ", where one is live");
@@ -262,35 +244,26 @@ enum import_result trace_alloc(struct trace *trace, const struct trace_event *ev
     block->op = (uint32_t)trace->import->ops.count;
     block->state = TRACE_LIVE;
     trace->totals.allocs++;
-    result = add_op(trace, event, &op);
-    if (result == IMPORT_OK) {
-        stacks_say(trace->import->stacks, block->op, event->stack);
-    }
-    return result == IMPORT_OK ? count_in(trace, event) : result;
+    IMPORT_TRY(add_op(trace, event, &op));
+    stacks_say(trace->import->stacks, block->op, event->stack);
+    return count_in(trace, event);
 }
 
 enum import_result trace_failed(struct trace *trace, const struct trace_event *event)
 {
     struct trace_event cut = *event;
-    if (cut.size_bytes >
-        CAPACITY_BYTES_MAX) { /* true of real logs: a negative number of elements */
-        cut.size_bytes = CAPACITY_BYTES_MAX;
+    /* True of real logs: a negative number of elements. */
+    if (cut.size_bytes > IMPORT_CAPACITY_MAX) {
+        cut.size_bytes = IMPORT_CAPACITY_MAX;
         cut.requested_bytes = 0;
         trace->cut_request_count++;
     }
-    enum import_result result = check_size(trace, &cut);
+    IMPORT_TRY(check_size(trace, &cut));
     struct op op = make_alloc(&cut);
-    if (result == IMPORT_OK) {
-        result = add_op(trace, event, &op);
-    }
-    if (result != IMPORT_OK) {
-        return result;
-    }
+    IMPORT_TRY(add_op(trace, event, &op));
     const uint32_t number = (uint32_t)trace->import->ops.count - 1;
     stacks_say(trace->import->stacks, number, event->stack);
-    trace->failures = array_grown(trace->failures, trace->failure_count, &trace->failure_room,
-                                  sizeof *trace->failures);
-    trace->failures[trace->failure_count++] = (struct trace_failure){
+    ARRAY_ADD(trace->failures, trace->failure_count, trace->failure_room) = (struct trace_failure){
         number, trace->hosts[event->host].rounded.now};
     trace->size_bits |= cut.size_bytes;
     trace->totals.failures++;
@@ -306,8 +279,7 @@ static enum import_result add_to_start(struct trace *trace, const struct trace_e
 {
     IMPORT_TRY(check_size(trace, event));
     if (trace->start.count >= TRACE_OPS_MAX) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "more than %" PRIu32 " ops", TRACE_OPS_MAX);
+        return IMPORT_REFUSE(trace->error, event->line, "more than %" PRIu32 " ops", TRACE_OPS_MAX);
     }
     const struct op op = make_alloc(event);
     block->op = TRACE_START_REF | (uint32_t)trace->start.count;
@@ -354,17 +326,16 @@ enum how { HOW_AT_ONCE, HOW_REQUESTED, HOW_COMPLETED };
 static enum import_result free_live(struct trace *trace, const struct trace_event *event,
                                     struct trace_block *block, enum how how)
 {
-    struct op op = op_make(how == HOW_REQUESTED ? OP_FREE_AFTER : OP_FREE);
-    op.ref = block->op;
-    op.delay_ns = how == HOW_REQUESTED ? DELAY_NEVER : 0;
+    const bool is_queued = how == HOW_REQUESTED;
+    struct op op = OP_ON(is_queued ? OP_FREE_AFTER : OP_FREE, block->op,
+                         .delay_ns = is_queued ? DELAY_NEVER : 0);
     trace->totals.frees++;
-    if (how != HOW_REQUESTED) {
+    if (is_queued) {
+        block->op = (uint32_t)trace->import->ops.count;
+    } else {
         count_out(trace, block);
-        block->state = TRACE_FREED;
-        return add_op(trace, event, &op);
     }
-    block->op = (uint32_t)trace->import->ops.count;
-    block->state = TRACE_QUEUED;
+    block->state = is_queued ? TRACE_QUEUED : TRACE_FREED;
     return add_op(trace, event, &op);
 }
 
@@ -397,49 +368,34 @@ static enum import_result free_unseen(struct trace *trace, const struct trace_ev
     return free_live(trace, event, block, how);
 }
 
-static bool is_same_size(const struct trace_block *block, const struct trace_event *event)
-{
-    return event->size_bytes == 0 || event->size_bytes == block->size_bytes;
-}
-
-static enum import_result fail_size(const struct trace *trace, const struct trace_event *event,
-                                    const struct trace_block *block)
-{
-    return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                       "the free of 0x%" PRIx64 " gives %" PRIu64
-                       " bytes; the block was allocated with %" PRIu64,
-                       event->address, event->size_bytes, block->size_bytes);
-}
-
 static enum import_result free_block(struct trace *trace, const struct trace_event *event,
                                      enum how how)
 {
     IMPORT_TRY(check_host(trace, event));
     struct trace_block *block = find_or_add_block(&trace->blocks, event->host, event->address);
-    switch ((enum trace_state)block->state) {
-    case TRACE_NEVER_SEEN:
+    const enum trace_state state = block->state;
+    const bool is_queued = state == TRACE_QUEUED || state == TRACE_UNKNOWN_QUEUED;
+    if (state == TRACE_NEVER_SEEN) {
         return free_unseen(trace, event, block, how);
-    case TRACE_LIVE:
-        return is_same_size(block, event) ? free_live(trace, event, block, how)
-                                          : fail_size(trace, event, block);
-    case TRACE_QUEUED:
-        if (!is_same_size(block, event)) {
-            return fail_size(trace, event, block);
-        }
-        return how == HOW_COMPLETED
-                   ? complete_free(trace, event, block)
-                   : fail_event(trace, event,
-                                "0x%" PRIx64 " is freed again while its free is queued");
-    case TRACE_UNKNOWN_QUEUED:
-        if (how == HOW_COMPLETED) {
-            block->state = TRACE_FREED;
-            return IMPORT_OK;
-        }
-        return fail_event(trace, event, "0x%" PRIx64 " is freed again while its free is queued");
-    case TRACE_FREED:
-        break;
     }
-    return fail_event(trace, event, "0x%" PRIx64 " is freed twice");
+    if (state == TRACE_FREED) {
+        return fail_event(trace, event, "0x%" PRIx64 " is freed twice");
+    }
+    if (state != TRACE_UNKNOWN_QUEUED && event->size_bytes != 0 &&
+        event->size_bytes != block->size_bytes) {
+        return IMPORT_REFUSE(trace->error, event->line,
+                             "the free of 0x%" PRIx64 " gives %" PRIu64
+                             " bytes; the block was allocated with %" PRIu64,
+                             event->address, event->size_bytes, block->size_bytes);
+    }
+    if (is_queued && how != HOW_COMPLETED) {
+        return fail_event(trace, event, "0x%" PRIx64 " is freed again while its free is queued");
+    }
+    if (state == TRACE_UNKNOWN_QUEUED) {
+        block->state = TRACE_FREED;
+        return IMPORT_OK;
+    }
+    return is_queued ? complete_free(trace, event, block) : free_live(trace, event, block, how);
 }
 
 enum import_result trace_free(struct trace *trace, const struct trace_event *event)
@@ -459,6 +415,7 @@ enum import_result trace_free_completed(struct trace *trace, const struct trace_
 
 bool trace_is_live(const struct trace *trace, uint8_t host, uint64_t address)
 {
-    const struct trace_block *block = find_known_block(&trace->blocks, host, address);
-    return block != NULL && block->state == TRACE_LIVE;
+    size_t probe_count = 0;
+    return trace->blocks.room > 0 &&
+           find_block(&trace->blocks, host, address, &probe_count)->state == TRACE_LIVE;
 }

@@ -1,6 +1,6 @@
 /* The counters of a device as JAX's Device.memory_stats() has them (XLA's AllocatorStats), pasted
  * from Python, Julia or JSON: one device after the other. */
-#include "formats/common/capacity.h"
+#include "formats/common/import.h"
 #include "formats/counters/private/counters.h"
 #include "harness/base/size.h"
 
@@ -69,7 +69,7 @@ static void take_counter(struct stats *stats, const struct counter *counter, enu
     }
     device->known |= 1u << fact;
     device->facts[fact] = counter->value.bytes;
-    if (counter->is_negative || counter->value.bytes > CAPACITY_BYTES_MAX / 2) {
+    if (counter->is_negative || counter->value.bytes > IMPORT_CAPACITY_MAX / 2) {
         device->facts[fact] = 0;
         stats->unusable_count++;
     }
@@ -163,7 +163,7 @@ static struct counted_device count_device(const struct device *device, const str
                                      .in_use_bytes = device->facts[FACT_IN_USE],
                                      .reserved_bytes = device->facts[FACT_RESERVED]};
     if (!has(device, FACT_LIMIT) || counted.limit_bytes == 0) {
-        counted.limit_bytes = import_fixed_capacity(fixed, GRANULE_BYTES_DEFAULT);
+        counted.limit_bytes = import_fixed_capacity(fixed, IMPORT_GRANULE_BYTES);
     }
     const uint64_t taken = counted.in_use_bytes + counted.reserved_bytes;
     counted.limit_bytes = taken > counted.limit_bytes ? taken : counted.limit_bytes;
@@ -206,10 +206,10 @@ static enum import_result import_device_stats(const struct import_input *input,
     struct counted_device counted[OP_HOST_COUNT_MAX];
     read_stats(input->text, input->length, &stats);
     if (stats.count == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "no counter of a device is in the text");
+        return IMPORT_LACKS(error, "no counter of a device is in the text");
     }
     if (stats.has_more) {
-        return import_fail(error, IMPORT_INVALID, 0, 0, "more than %d devices", OP_HOST_COUNT_MAX);
+        return IMPORT_REFUSE(error, 0, "more than %d devices", OP_HOST_COUNT_MAX);
     }
     for (size_t i = 0; i < stats.count; i++) {
         IMPORT_TRY(check_device(input, &stats.devices[i], error));

@@ -4,7 +4,7 @@
  *     | 0    | 18.45 GiB / 31.25 GiB |    100.00% |
  *     Using (GB) 44.63 / 95.74 (46.615835%) on TPU_0(process=0,(0,0,0,0))
  *     | N/A   41C    P0     98W / 400W |  18174MiB / 81920MiB |     34%      Default | */
-#include "formats/common/capacity.h"
+#include "formats/common/import.h"
 #include "formats/counters/private/counters.h"
 #include "harness/base/align.h"
 #include "harness/base/check.h"
@@ -15,12 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    NAME_BYTES = 64,
-    NUMBER_BYTES_MAX = 24,
-    TOLD_COUNT_MAX = 8,
-    GRANULE = GRANULE_BYTES_DEFAULT
-};
+enum { NAME_BYTES = 64, NUMBER_BYTES_MAX = 24, TOLD_COUNT_MAX = 8, GRANULE = IMPORT_GRANULE_BYTES };
 
 struct usage {
     char names[OP_HOST_COUNT_MAX][NAME_BYTES];
@@ -56,7 +51,7 @@ static bool take_pair(struct phrase_cursor *cursor, struct unit_size *used, stru
     struct phrase_cursor ahead = *cursor;
     if (!phrase_take_unit_size(&ahead, used) || !phrase_take(&ahead, "/") ||
         !phrase_take_unit_size(&ahead, limit) || limit->bytes == 0 || used->bytes > limit->bytes ||
-        limit->bytes > CAPACITY_BYTES_MAX / 8) {
+        limit->bytes > IMPORT_CAPACITY_MAX / 8) {
         return false;
     }
     *cursor = ahead;
@@ -185,11 +180,9 @@ static enum import_result import_device_usage(const struct import_input *input,
     read_usage(input->text, input->length, usage);
     enum import_result result = IMPORT_OK;
     if (usage->count == 0) {
-        result = import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                             "no device's use and capacity is in the text");
+        result = IMPORT_LACKS(error, "no device's use and capacity is in the text");
     } else if (usage->has_more) {
-        result = import_fail(error, IMPORT_INVALID, 0, 0, "more than %d devices",
-                             OP_HOST_COUNT_MAX);
+        result = IMPORT_REFUSE(error, 0, "more than %d devices", OP_HOST_COUNT_MAX);
     } else {
         result = counted_build(usage->devices, usage->count, "in use", input, import, error);
     }

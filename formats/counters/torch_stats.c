@@ -1,7 +1,7 @@
 /* The counters of PyTorch's caching allocator: torch.cuda.memory_stats() as Python or JSON, and the
  * table of torch.cuda.memory_summary().  They become the parts of what PyTorch has reserved. */
-#include "formats/common/capacity.h"
 #include "formats/common/heap_image.h"
+#include "formats/common/import.h"
 #include "formats/counters/private/counters.h"
 #include "harness/base/size.h"
 
@@ -173,11 +173,6 @@ static uint64_t current(const struct torch_counters *counters, enum torch_metric
     return counters->bytes[metric][TORCH_KIND_CURRENT].bytes;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Each part has at most what the ones before it leave. */
 static struct parts choose_parts(const struct torch_counters *counters)
 {
@@ -188,11 +183,12 @@ static struct parts choose_parts(const struct torch_counters *counters)
     const uint64_t split = current(counters, TORCH_METRIC_SPLIT);
     struct parts parts = {.reserved = current(counters, TORCH_METRIC_RESERVED)};
     uint64_t left = parts.reserved;
-    parts.allocated = least(allocated, left);
+    parts.allocated = allocated < left ? allocated : left;
     left -= parts.allocated;
-    parts.waiting = least(active > allocated ? active - allocated : 0, left);
+    const uint64_t waiting = active > allocated ? active - allocated : 0;
+    parts.waiting = waiting < left ? waiting : left;
     left -= parts.waiting;
-    parts.split = least(split, left);
+    parts.split = split < left ? split : left;
     parts.whole = left - parts.split;
     parts.is_rounded = parts.allocated != allocated || parts.split != split;
     return parts;
@@ -296,28 +292,24 @@ static void tell_checks(const struct torch_counters *counters, struct import *im
 
 /* --- the format --- */
 
-static bool has_names(const char *text, size_t length)
-{
-    return text_has(text, length, "allocated_bytes.all.");
-}
+static const char pool_bytes[] = "allocated_bytes.all.";
 
 static enum import_result check_counters(const struct torch_counters *counters,
                                          struct import_error *error)
 {
     if (!torch_counters_have(counters, TORCH_METRIC_ALLOCATED, TORCH_KIND_CURRENT) ||
         !torch_counters_have(counters, TORCH_METRIC_RESERVED, TORCH_KIND_CURRENT)) {
-        return import_fail(
-            error, IMPORT_INCOMPLETE, 0, 0,
-            "the counters lack what is allocated or reserved now: the text may be cut");
+        return IMPORT_LACKS(
+            error, "the counters lack what is allocated or reserved now: the text may be cut");
     }
     for (unsigned metric = 0; metric < TORCH_METRIC_COUNT; metric++) {
-        if (current(counters, (enum torch_metric)metric) > CAPACITY_BYTES_MAX / 8) {
-            return import_fail(error, IMPORT_INVALID, 0, 0, "a counter is above 128T");
+        if (current(counters, (enum torch_metric)metric) > IMPORT_CAPACITY_MAX / 8) {
+            return IMPORT_REFUSE(error, 0, "a counter is above 128T");
         }
     }
     if (current(counters, TORCH_METRIC_RESERVED) == 0) {
-        return import_fail(
-            error, IMPORT_INCOMPLETE, 0, 0,
+        return IMPORT_LACKS(
+            error,
             "nothing is reserved: the counters were read before the process used the device, or in another process");
     }
     return IMPORT_OK;
@@ -327,7 +319,7 @@ static enum import_result import_torch_stats(const struct import_input *input,
                                              struct import *import, struct import_error *error)
 {
     struct torch_counters counters;
-    if (has_names(input->text, input->length)) {
+    if (text_has(input->text, input->length, pool_bytes)) {
         torch_counters_read_names(input->text, input->length, &counters);
     } else {
         torch_counters_read_table(input->text, input->length, &counters);
@@ -356,7 +348,9 @@ static enum import_result import_torch_stats(const struct import_input *input,
 
 static unsigned recognise_torch_stats(const char *text, size_t length)
 {
-    return has_names(text, length) ? 70 : text_has(text, length, "| Allocated memory ") ? 65 : 0;
+    return text_has(text, length, pool_bytes)              ? 70
+           : text_has(text, length, "| Allocated memory ") ? 65
+                                                           : 0;
 }
 
 const struct format format_torch_stats = {

@@ -1,5 +1,6 @@
 #include "formats/export/export.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const struct exporter *const exporters[] = {
@@ -32,6 +33,22 @@ const struct exporter *exporter_of_path(const char *path)
         }
     }
     return found;
+}
+
+bool export_begin(const struct exporter *exporter, struct export *export)
+{
+    export->state = calloc(1, exporter->state_bytes + 1);
+    return export->state != NULL && (exporter->begin == NULL || exporter->begin(export));
+}
+
+bool export_end(const struct exporter *exporter, struct export *export,
+                const struct export_final *final)
+{
+    const bool is_good = export->state != NULL &&
+                         (exporter->end == NULL || exporter->end(export, final));
+    free(export->state);
+    export->state = NULL;
+    return is_good;
 }
 
 const char *export_action_name(enum export_action action)

@@ -92,7 +92,7 @@ struct export
     uint32_t moment_op;        /* AT_OP: after which op */
     bool has_missed;           /* set by end: the run has no such moment, and nothing was written */
     const struct setup *setup; /* granule and capacity complete */
-    void *state;               /* the exporter's own, between begin and end */
+    void *state; /* the exporter's own, state_bytes of it, all zero at first; NULL: none is */
 };
 
 /* One format; a constant.  All calls are made in one thread; what the format has no need of is
@@ -101,12 +101,13 @@ struct export
 struct exporter {
     const char *name;
     const char *summary;
+    size_t state_bytes;                   /* of export->state */
     bool (*begin)(struct export *export); /* false: no host memory */
     void (*event)(struct export *export, const struct export_event *event);
     /* After the events of the op. */
     void (*op)(struct export *export, const struct export_op *op);
-    /* Frees the state.  final is NULL when the run is given up.  False: no host memory, then or
-     * before. */
+    /* Frees what the state holds.  final is NULL when the run is given up.  False: no host memory.
+     */
     bool (*end)(struct export *export, const struct export_final *final);
     bool has_moment;    /* it shows one moment of the run */
     const char *suffix; /* of files that have it: ".csv"; NULL: it must be named */
@@ -126,6 +127,12 @@ extern const struct exporter *const exporters[];
 const struct exporter *exporter_find(const char *name);
 /* The one with the longest suffix that the path ends in; NULL: there is none. */
 const struct exporter *exporter_of_path(const char *path);
+
+/* Begin an export with the state of its own, and end it and free the state, whatever came of the
+ * beginning: as the exporter's functions, which may be NULL. */
+bool export_begin(const struct exporter *exporter, struct export *export);
+bool export_end(const struct exporter *exporter, struct export *export,
+                const struct export_final *final);
 
 /* The tag's name, or its number; written to text[SETUP_NAME_BYTES].  Tag 0 without a name is "". */
 const char *export_tag(const struct setup *setup, uint8_t tag, char text[SETUP_NAME_BYTES]);

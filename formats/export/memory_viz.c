@@ -1,5 +1,5 @@
 /* The snapshot of PyTorch as the pickle that its memory viewer loads, every version of it. */
-#include "formats/export/private/torch_document.h"
+#include "formats/export/private/document.h"
 
 static bool begin_memory_viz(struct export *export)
 {
@@ -10,6 +10,7 @@ const struct exporter exporter_memory_viz = {
     .name = "memory_viz",
     .suffix = ".pickle",
     .summary = "a memory snapshot of PyTorch as a pickle, for its memory viewer",
+    .state_bytes = sizeof(struct torch_state),
     .begin = begin_memory_viz,
     .event = torch_document_event,
     .end = torch_document_end,

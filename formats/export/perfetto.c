@@ -8,6 +8,7 @@
 #include "formats/export/private/document.h"
 #include "formats/export/private/stays.h"
 #include "harness/base/array.h"
+#include "harness/base/search.h"
 #include "harness/base/size.h"
 #include "harness/op/fault.h"
 #include "harness/op/ops_file.h"
@@ -49,17 +50,12 @@ struct trace_state {
 
 /* --- one event --- */
 
-static uint32_t find_thread(uint32_t host, uint32_t thread)
-{
-    return (host + 1) * THREAD_COUNT + thread;
-}
-
 /* The members that every event has; more may follow, and "}". */
 static void open_event(struct trace_state *state, const char *phase, uint32_t host, uint32_t thread,
                        uint64_t time_ns, const char *name)
 {
     document_write(&state->out, "~ { ph:s pid:n tid:n ts:u name:s", phase, UINT64_C(1) + host,
-                   (uint64_t)find_thread(host, thread), time_ns, name);
+                   (UINT64_C(1) + host) * THREAD_COUNT + thread, time_ns, name);
 }
 
 static void name_track(struct trace_state *state, uint32_t host, uint32_t thread, const char *kind,
@@ -97,25 +93,9 @@ static void name_host(struct trace_state *state, const struct setup *setup, uint
     name_track(state, host, THREAD_QUEUE, "thread", "device queue", THREAD_QUEUE);
 }
 
-static void flush_text(struct export *export, struct trace_state *state, size_t least)
-{
-    struct writing *text = &state->out.text;
-    if (text->length > least) {
-        /* The comma before the next event goes by the last character. */
-        const char last = text->bytes[text->length - 1];
-        text->bytes[--text->length] = '\0';
-        document_print(&state->out, export->stream);
-        writing_append_bytes(text, &last, 1);
-    }
-}
-
 static bool begin_perfetto(struct export *export)
 {
-    struct trace_state *state = calloc(1, sizeof *state);
-    export->state = state;
-    if (state == NULL) {
-        return false;
-    }
+    struct trace_state *state = export->state;
     document_init(&state->out, false);
     document_write(&state->out, "{ displayTimeUnit=ns otherData:{ source:s time:s } traceEvents:[",
                    export->source, "virtual time, and 1 us for each op before");
@@ -170,24 +150,19 @@ static void begin_queued_free(struct export *export, const struct stay *stay)
                    (uint64_t)stay->block);
 }
 
-/* By op, which of ops that overlap is not the order in which they come. */
-static void keep_execution(struct trace_state *state, uint32_t op, uint8_t host)
-{
-    state->executions = array_grown(state->executions, state->execution_count,
-                                    &state->execution_room, sizeof *state->executions);
-    size_t place = state->execution_count++;
-    for (; place > 0 && state->executions[place - 1].op > op; place--) {
-        state->executions[place] = state->executions[place - 1];
-    }
-    state->executions[place] = (struct trace_execution){.op = op, .host = host};
-}
-
+/* They are kept by op, which of ops that overlap is not the order in which they come. */
 static void begin_execution(struct trace_state *state, const struct export_op *op, uint64_t time_ns)
 {
-    put_queued(state, "b", time_ns, op->op->host, op->number, "execution");
-    document_write(&state->out, "args:{ op:n program:n } }", (uint64_t)op->number,
+    const struct trace_execution begun = {.op = op->number, .host = op->op->host};
+    put_queued(state, "b", time_ns, begun.host, begun.op, "execution");
+    document_write(&state->out, "args:{ op:n program:n } }", (uint64_t)begun.op,
                    (uint64_t)op->op->ref);
-    keep_execution(state, op->number, op->op->host);
+    ARRAY_ADD(state->executions, state->execution_count, state->execution_room) = begun;
+    size_t place = state->execution_count - 1;
+    for (; place > 0 && state->executions[place - 1].op > begun.op; place--) {
+        state->executions[place] = state->executions[place - 1];
+    }
+    state->executions[place] = begun;
 }
 
 /* True if an event may have completed.  It has not if one more is pending than before, or as many
@@ -199,13 +174,6 @@ static bool may_have_completed(const struct trace_state *state, const struct exp
            (count != state->pending_count || op_kind_info(op->op->kind)->makes_event);
 }
 
-static int compare_executions(const void *key, const void *element)
-{
-    const uint32_t op = *(const uint32_t *)key;
-    const uint32_t other = ((const struct trace_execution *)element)->op;
-    return (op > other) - (op < other);
-}
-
 /* Executions that are no longer pending end. */
 static void end_executions(struct export *export, const struct export_op *op)
 {
@@ -213,11 +181,10 @@ static void end_executions(struct export *export, const struct export_op *op)
     size_t kept = 0;
     for (size_t i = 0; i < model_event_count(op->model) && state->execution_count > 0; i++) {
         const uint32_t pending = model_event_op(op->model, i);
-        struct trace_execution *execution = bsearch(&pending, state->executions,
-                                                    state->execution_count,
-                                                    sizeof *state->executions, compare_executions);
-        if (execution != NULL) {
-            execution->is_pending = true;
+        size_t place;
+        SEARCH_FIRST(place, 0, state->execution_count, state->executions[place].op >= pending);
+        if (place < state->execution_count && state->executions[place].op == pending) {
+            state->executions[place].is_pending = true;
         }
     }
     for (size_t i = 0; i < state->execution_count; i++) {
@@ -250,18 +217,13 @@ static const char *name_call(enum device_call_kind kind)
     return names[kind];
 }
 
-static const char *name_call_result(enum device_result result)
-{
-    static const char *const names[] = {[DEVICE_OK] = "ok",
-                                        [DEVICE_LOST] = "lost",
-                                        [DEVICE_REFUSED] = "refused",
-                                        [DEVICE_PARTIAL] = "partial"};
-    return names[result];
-}
-
 static void add_call_args(struct document *out, const struct device_call *call)
 {
-    document_write(out, "args:{ result:s", name_call_result(call->result));
+    static const char *const results[] = {[DEVICE_OK] = "ok",
+                                          [DEVICE_LOST] = "lost",
+                                          [DEVICE_REFUSED] = "refused",
+                                          [DEVICE_PARTIAL] = "partial"};
+    document_write(out, "args:{ result:s", results[call->result]);
     if (call->kind == DEVICE_CALL_COPY || call->kind == DEVICE_CALL_STAGE_OUT) {
         document_write(out, "from:n", call->from);
     }
@@ -400,9 +362,7 @@ static void put_counters(struct trace_state *state, const struct export_memory *
 static void keep_event(struct export *export, const struct export_event *event)
 {
     struct trace_state *state = export->state;
-    state->events = array_grown(state->events, state->event_count, &state->event_room,
-                                sizeof *state->events);
-    state->events[state->event_count++] = *event;
+    ARRAY_ADD(state->events, state->event_count, state->event_room) = *event;
 }
 
 /* A free that completes in the op that asked for it never was in the queue. */
@@ -450,14 +410,12 @@ static void put_perfetto_op(struct export *export, const struct export_op *op)
 {
     struct trace_state *state = export->state;
     const struct op_span span = find_span(export, op);
-    const bool is_executed = op->op->kind == OP_EXECUTE && !op->is_skipped &&
-                             op->result == TARGET_OK;
     name_lane(state, op->op->host, op->op->lane);
     put_op(export, op, &span);
     put_calls(state, op, &span);
     put_failure(export, op, span.end_ns);
     put_stays(export);
-    if (is_executed) {
+    if (op->op->kind == OP_EXECUTE && !op->is_skipped && op->result == TARGET_OK) {
         begin_execution(state, op, span.end_ns);
     }
     if (may_have_completed(state, op)) {
@@ -468,15 +426,19 @@ static void put_perfetto_op(struct export *export, const struct export_op *op)
         put_counters(state, &op->memory[i], i, find_end(export, i));
     }
     state->op_count++;
-    flush_text(export, state, PRINTED_BYTES);
+    struct writing *text = &state->out.text;
+    if (text->length > PRINTED_BYTES) {
+        /* The comma before the next event goes by the last character. */
+        const char last = text->bytes[text->length - 1];
+        text->bytes[--text->length] = '\0';
+        document_print(&state->out, export->stream);
+        writing_append_bytes(text, &last, 1);
+    }
 }
 
 static bool end_perfetto(struct export *export, const struct export_final *final)
 {
     struct trace_state *state = export->state;
-    if (state == NULL) {
-        return false;
-    }
     for (size_t i = 0; i < state->stays.count; i++) {
         if (state->stays.stays[i].state == STAY_QUEUED) {
             begin_queued_free(export, &state->stays.stays[i]);
@@ -491,8 +453,6 @@ static bool end_perfetto(struct export *export, const struct export_final *final
     stays_deinit(&state->stays);
     free(state->executions);
     free(state->events);
-    free(state);
-    export->state = NULL;
     return true;
 }
 
@@ -500,6 +460,7 @@ const struct exporter exporter_perfetto = {
     .name = "perfetto",
     .suffix = ".perfetto.json",
     .summary = "trace events for ui.perfetto.dev and chrome://tracing",
+    .state_bytes = sizeof(struct trace_state),
     .begin = begin_perfetto,
     .event = keep_event,
     .op = put_perfetto_op,

@@ -69,11 +69,7 @@ static uint32_t find_cell(uint32_t host, uint32_t tag, uint32_t state)
 
 static bool begin_pprof(struct export *export)
 {
-    struct pprof_state *state = calloc(1, sizeof *state);
-    export->state = state;
-    if (state == NULL) {
-        return false;
-    }
+    struct pprof_state *state = export->state;
     state->cells = calloc(count_cells(export), sizeof *state->cells);
     return state->cells != NULL;
 }
@@ -88,10 +84,16 @@ static void change_cell(struct pprof_state *state, uint32_t number, uint64_t cou
     cell->bytes = bytes;
     if (!cell->is_changed) {
         cell->is_changed = true;
-        state->changed = array_grown(state->changed, state->changed_count, &state->changed_room,
-                                     sizeof *state->changed);
-        state->changed[state->changed_count++] = number;
+        ARRAY_ADD(state->changed, state->changed_count, state->changed_room) = number;
     }
+}
+
+/* Blocks of the stay came: 1, or UINT64_MAX, which is -1. */
+static void count_stay(struct pprof_state *state, const struct stay *stay, uint64_t count)
+{
+    const uint32_t number = find_cell(stay->host, stay->tag, stay->state);
+    const struct cell *cell = &state->cells[number];
+    change_cell(state, number, cell->count + count, cell->bytes + count * stay->size_bytes);
 }
 
 static void take_pprof_event(struct export *export, const struct export_event *event)
@@ -99,14 +101,10 @@ static void take_pprof_event(struct export *export, const struct export_event *e
     struct pprof_state *state = export->state;
     const struct stay_change change = stays_take(&state->stays, event);
     if (change.has_ended) {
-        const uint32_t number = find_cell(change.ended.host, change.ended.tag, change.ended.state);
-        const struct cell *cell = &state->cells[number];
-        change_cell(state, number, cell->count - 1, cell->bytes - change.ended.size_bytes);
+        count_stay(state, &change.ended, UINT64_MAX);
     }
     if (change.has_begun) {
-        const uint32_t number = find_cell(change.begun.host, change.begun.tag, change.begun.state);
-        const struct cell *cell = &state->cells[number];
-        change_cell(state, number, cell->count + 1, cell->bytes + change.begun.size_bytes);
+        count_stay(state, &change.begun, 1);
     }
 }
 
@@ -212,11 +210,10 @@ static uint64_t find_string(struct profile *profile, const char *string)
             return i;
         }
     }
-    profile->strings = array_grown(profile->strings, profile->string_count, &profile->string_room,
-                                   sizeof *profile->strings);
-    profile->strings[profile->string_count] = strdup(string);
-    CHECK(profile->strings[profile->string_count] != NULL);
-    return profile->string_count++;
+    char *copy = strdup(string);
+    CHECK(copy != NULL);
+    ARRAY_ADD(profile->strings, profile->string_count, profile->string_room) = copy;
+    return profile->string_count - 1;
 }
 
 /* Each function is one location, with the same id. */
@@ -228,9 +225,7 @@ static uint64_t find_function(struct profile *profile, const char *name)
             return i + 1;
         }
     }
-    profile->functions = array_grown(profile->functions, profile->function_count,
-                                     &profile->function_room, sizeof *profile->functions);
-    profile->functions[profile->function_count++] = string;
+    ARRAY_ADD(profile->functions, profile->function_count, profile->function_room) = string;
     return profile->function_count;
 }
 
@@ -344,16 +339,6 @@ static void make_profile(struct profile *profile, const struct export *export)
     }
 }
 
-static void free_profile(struct profile *profile)
-{
-    for (size_t i = 0; i < profile->string_count; i++) {
-        free(profile->strings[i]);
-    }
-    free(profile->strings);
-    free(profile->functions);
-    writing_deinit(&profile->message);
-}
-
 /* gzip, whose header has no time: the same profile is the same file.  False: no host memory. */
 static bool put_compressed(const struct writing *message, FILE *stream)
 {
@@ -384,25 +369,23 @@ static bool put_profile(struct export *export)
     make_profile(&profile, export);
     CHECK(profile.message.length <= UINT32_MAX);
     const bool is_put = put_compressed(&profile.message, export->stream);
-    free_profile(&profile);
+    for (size_t i = 0; i < profile.string_count; i++) {
+        free(profile.strings[i]);
+    }
+    free(profile.strings);
+    free(profile.functions);
+    writing_deinit(&profile.message);
     return is_put;
 }
 
 static bool end_pprof(struct export *export, const struct export_final *final)
 {
     struct pprof_state *state = export->state;
-    bool is_good = state != NULL;
-    if (is_good && final != NULL) {
-        export->has_missed = !state->is_shown && export->moment != EXPORT_AT_PEAK;
-        is_good = export->has_missed || put_profile(export);
-    }
-    if (state != NULL) {
-        stays_deinit(&state->stays);
-        free(state->changed);
-        free(state->cells);
-        free(state);
-        export->state = NULL;
-    }
+    export->has_missed = final != NULL && !state->is_shown && export->moment != EXPORT_AT_PEAK;
+    const bool is_good = final == NULL || export->has_missed || put_profile(export);
+    stays_deinit(&state->stays);
+    free(state->changed);
+    free(state->cells);
     return is_good;
 }
 
@@ -410,6 +393,7 @@ const struct exporter exporter_pprof = {
     .name = "pprof",
     .suffix = ".pb.gz",
     .summary = "who holds memory at one moment, as a profile of pprof",
+    .state_bytes = sizeof(struct pprof_state),
     .begin = begin_pprof,
     .event = take_pprof_event,
     .op = take_pprof_op,

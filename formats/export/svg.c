@@ -50,17 +50,12 @@ static bool is_drawn(const struct svg_choice *choice, uint32_t host)
     return false;
 }
 
-static bool is_near(const struct svg_rect *rect, const struct svg_failure *failure)
+static int compare_begins(const void *a, const void *b)
 {
-    return failure != NULL && rect->stay.host == failure->host &&
-           rect->stay.begin_op <= failure->time + NEAR_OPS && rect->end + NEAR_OPS >= failure->time;
-}
-
-static int compare_times(const struct svg_rect *a, const struct svg_rect *b)
-{
-    return compare_then(
-        compare_numbers(a->stay.begin_op, b->stay.begin_op),
-        compare_places(a->stay.host, a->stay.address, b->stay.host, b->stay.address));
+    const struct stay *x = &((const struct svg_rect *)a)->stay;
+    const struct stay *y = &((const struct svg_rect *)b)->stay;
+    return compare_then(compare_numbers(x->begin_op, y->begin_op),
+                        compare_places(x->host, x->address, y->host, y->address));
 }
 
 /* Sorts rectangles that are needed first, and then those that cover most. */
@@ -70,27 +65,20 @@ static int compare_weights(const void *a, const void *b)
     const struct svg_rect *y = b;
     const double x_area = (double)x->stay.size_bytes * (double)(x->end - x->stay.begin_op);
     const double y_area = (double)y->stay.size_bytes * (double)(y->end - y->stay.begin_op);
-    if (x->is_needed != y->is_needed) {
-        return x->is_needed ? -1 : 1;
-    }
-    if (x_area != y_area) {
-        return x_area > y_area ? -1 : 1;
-    }
-    return compare_times(x, y);
-}
-
-static int compare_begins(const void *a, const void *b)
-{
-    return compare_times(a, b);
+    return compare_then(y->is_needed - x->is_needed,
+                        compare_then((y_area > x_area) - (y_area < x_area), compare_begins(a, b)));
 }
 
 static void choose_rects(struct svg_record *record, struct svg_choice *choice)
 {
+    const struct svg_failure *about = choice->about;
     size_t needed_count = 0, count = 0;
     for (size_t i = 0; i < record->rect_count; i++) {
         struct svg_rect rect = record->rects[i];
         if (is_drawn(choice, rect.stay.host)) {
-            rect.is_needed = is_near(&rect, choice->about);
+            rect.is_needed = about != NULL && rect.stay.host == about->host &&
+                             rect.stay.begin_op <= about->time + NEAR_OPS &&
+                             rect.end + NEAR_OPS >= about->time;
             needed_count += rect.is_needed;
             record->rects[count++] = rect;
         }
@@ -139,11 +127,7 @@ struct svg_choice svg_choose(struct svg_record *record)
 
 static bool begin_svg(struct export *export)
 {
-    struct svg_record *record = calloc(1, sizeof *record);
-    export->state = record;
-    if (record == NULL) {
-        return false;
-    }
+    struct svg_record *record = export->state;
     record->setup = export->setup;
     record->source = export->source;
     record->ops_per_point = 1;
@@ -158,20 +142,18 @@ static void add_rect(struct svg_record *record, const struct stay *stay)
     if (stay->begin_op == record->time) {
         return; /* it was there for no time */
     }
-    record->rects = array_grown(record->rects, record->rect_count, &record->rect_room,
-                                sizeof *record->rects);
-    record->rects[record->rect_count++] = (struct svg_rect){.stay = *stay, .end = record->time};
+    ARRAY_ADD(record->rects, record->rect_count,
+              record->rect_room) = (struct svg_rect){.stay = *stay, .end = record->time};
 }
 
 static void begin_move(struct svg_record *record, const struct export_event *event)
 {
-    record->moves = array_grown(record->moves, record->move_count, &record->move_room,
-                                sizeof *record->moves);
     number_map_set(&record->under_way, event->block, (uint32_t)record->move_count);
-    record->moves[record->move_count++] = (struct svg_move){.time = record->time,
-                                                            .from = event->address,
-                                                            .size_bytes = event->size_bytes,
-                                                            .host = event->host};
+    ARRAY_ADD(record->moves, record->move_count,
+              record->move_room) = (struct svg_move){.time = record->time,
+                                                     .from = event->address,
+                                                     .size_bytes = event->size_bytes,
+                                                     .host = event->host};
 }
 
 static void end_move(struct svg_record *record, const struct export_event *event)
@@ -222,14 +204,6 @@ static struct svg_point join_points(const struct svg_point *a, const struct svg_
     return joined;
 }
 
-/* Two points become one. */
-static void halve_points(struct svg_curve *curve)
-{
-    for (size_t i = 0; i < SVG_POINT_COUNT_MAX / 2; i++) {
-        curve->points[i] = join_points(&curve->points[2 * i], &curve->points[2 * i + 1]);
-    }
-}
-
 static void add_point(struct svg_record *record, uint32_t host, const struct export_memory *memory)
 {
     struct svg_curve *curve = &record->curves[host];
@@ -244,9 +218,7 @@ static void add_point(struct svg_record *record, uint32_t host, const struct exp
 static void add_failure(struct svg_record *record, const struct export_op *op)
 {
     const struct verdict *verdict = op->verdict;
-    record->failures = array_grown(record->failures, record->failure_count, &record->failure_room,
-                                   sizeof *record->failures);
-    record->failures[record->failure_count++] = (struct svg_failure){
+    ARRAY_ADD(record->failures, record->failure_count, record->failure_room) = (struct svg_failure){
         .time = record->time,
         .op = op->number,
         .requested_bytes = verdict->requested_bytes != 0 ? verdict->requested_bytes
@@ -260,7 +232,10 @@ static void take_svg_op(struct export *export, const struct export_op *op)
     struct svg_record *record = export->state;
     if (record->time == SVG_POINT_COUNT_MAX * record->ops_per_point) {
         for (uint32_t i = 0; i < export->setup->host_count; i++) {
-            halve_points(&record->curves[i]);
+            struct svg_point *points = record->curves[i].points;
+            for (size_t j = 0; j < SVG_POINT_COUNT_MAX / 2; j++) { /* two points become one */
+                points[j] = join_points(&points[2 * j], &points[2 * j + 1]);
+            }
         }
         record->ops_per_point *= 2;
     }
@@ -275,26 +250,18 @@ static void take_svg_op(struct export *export, const struct export_op *op)
 
 /* --- the end --- */
 
-static void put_picture(struct export *export, struct svg_record *record)
-{
-    struct writing text;
-    for (size_t i = 0; i < record->stays.count; i++) {
-        add_rect(record, &record->stays.stays[i]);
-    }
-    writing_init(&text);
-    svg_draw(record, &text);
-    (void)writing_print(&text, export->stream);
-    writing_deinit(&text);
-}
-
 static bool end_svg(struct export *export, const struct export_final *final)
 {
     struct svg_record *record = export->state;
-    if (record == NULL) {
-        return false;
-    }
     if (final != NULL) {
-        put_picture(export, record);
+        struct writing text;
+        for (size_t i = 0; i < record->stays.count; i++) {
+            add_rect(record, &record->stays.stays[i]);
+        }
+        writing_init(&text);
+        svg_draw(record, &text);
+        (void)writing_print(&text, export->stream);
+        writing_deinit(&text);
     }
     stays_deinit(&record->stays);
     number_map_deinit(&record->under_way);
@@ -302,8 +269,6 @@ static bool end_svg(struct export *export, const struct export_final *final)
     free(record->moves);
     free(record->failures);
     free(record->curves);
-    free(record);
-    export->state = NULL;
     return true;
 }
 
@@ -311,6 +276,7 @@ const struct exporter exporter_svg = {
     .name = "svg",
     .suffix = ".svg",
     .summary = "a picture: the memory by address over time, and curves of its use",
+    .state_bytes = sizeof(struct svg_record),
     .begin = begin_svg,
     .event = take_svg_event,
     .op = take_svg_op,

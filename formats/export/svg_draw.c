@@ -11,10 +11,6 @@
 /* Cells of the map; each is shaded by the share of it that is taken. */
 enum { COLUMN_COUNT = 90, ROW_COUNT = 32, LEVEL_COUNT = 4 };
 
-struct rest {
-    double shares[ROW_COUNT][COLUMN_COUNT];
-};
-
 /* The part of [low, high) that lies in cell number `cell`, in cells. */
 static double find_common(double low, double high, size_t cell)
 {
@@ -23,7 +19,7 @@ static double find_common(double low, double high, size_t cell)
     return to > from ? to - from : 0;
 }
 
-static void add_share(struct rest *rest, const struct svg_record *record,
+static void add_share(double shares[ROW_COUNT][COLUMN_COUNT], const struct svg_record *record,
                       const struct svg_rect *rect)
 {
     const double columns = (double)COLUMN_COUNT / (double)record->time;
@@ -35,8 +31,7 @@ static void add_share(struct rest *rest, const struct svg_record *record,
     for (size_t row = (size_t)low; row < ROW_COUNT && (double)row < high; row++) {
         for (size_t column = (size_t)left; column < COLUMN_COUNT && (double)column < right;
              column++) {
-            rest->shares[row][column] += find_common(low, high, row) *
-                                         find_common(left, right, column);
+            shares[row][column] += find_common(low, high, row) * find_common(left, right, column);
         }
     }
 }
@@ -62,13 +57,13 @@ static void draw_shade(struct writing *svg, const struct svg_box *map, size_t ro
 }
 
 /* Cells of one level that touch are one box. */
-static void draw_shades(struct writing *svg, const struct svg_box *map, const struct rest *rest,
-                        size_t row)
+static void draw_shades(struct writing *svg, const struct svg_box *map,
+                        const double shares[COLUMN_COUNT], size_t row)
 {
     for (size_t begin = 0; begin < COLUMN_COUNT;) {
-        const unsigned level = find_level(rest->shares[row][begin]);
+        const unsigned level = find_level(shares[begin]);
         size_t end = begin + 1;
-        while (end < COLUMN_COUNT && find_level(rest->shares[row][end]) == level) {
+        while (end < COLUMN_COUNT && find_level(shares[end]) == level) {
             end++;
         }
         if (level > 0) {
@@ -83,14 +78,14 @@ static void draw_shades(struct writing *svg, const struct svg_box *map, const st
 static void svg_draw_rest(const struct svg_record *record, size_t first, uint32_t host,
                           const struct svg_box *map, struct writing *svg)
 {
-    struct rest rest = {.shares = {{0}}};
+    double shares[ROW_COUNT][COLUMN_COUNT] = {{0}};
     for (size_t i = first; i < record->rect_count; i++) {
         if (record->rects[i].stay.host == host) {
-            add_share(&rest, record, &record->rects[i]);
+            add_share(shares, record, &record->rects[i]);
         }
     }
     for (size_t row = 0; row < ROW_COUNT; row++) {
-        draw_shades(svg, map, &rest, row);
+        draw_shades(svg, map, shares[row], row);
     }
 }
 
@@ -346,42 +341,28 @@ static void draw_curves(const struct picture *picture, const struct panel *panel
 
 /* --- failures --- */
 
-static const char *name_verdict(enum verdict_kind verdict)
-{
-    return verdict == VERDICT_NONE ? "not judged" : verdict_name(verdict);
-}
-
-/* Labels stand in rows, none over another; the one that the picture is about always has one. */
-struct labels {
-    uint64_t ends[LABEL_ROW_COUNT];
-};
-
-static bool find_row(const struct labels *labels, uint64_t left, unsigned *row)
-{
-    for (unsigned i = 0; i < LABEL_ROW_COUNT - 1; i++) {
-        if (labels->ends[i] <= left) {
-            *row = i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static void draw_label(struct picture *picture, const struct panel *panel, struct labels *labels,
-                       const struct svg_failure *failure)
+/* Labels stand in rows, none over another; the one that the picture is about always has one.  ends:
+ * where the last of each row ends. */
+static void draw_label(struct picture *picture, const struct panel *panel,
+                       uint64_t ends[LABEL_ROW_COUNT], const struct svg_failure *failure)
 {
     char line[128];
     const uint64_t x = find_x(picture, failure->time);
-    unsigned row = LABEL_ROW_COUNT - 1; /* the lowest is for the one */
     snprintf(line, sizeof line, "op %u: no room for %s, %s", failure->op,
-             size_text_of(failure->requested_bytes).text, name_verdict(failure->verdict));
+             size_text_of(failure->requested_bytes).text,
+             failure->verdict == VERDICT_NONE ? "not judged" : verdict_name(failure->verdict));
     const uint64_t width = strlen(line) * LETTER_WIDTH;
     const bool is_left = x + width > LEFT + WIDTH + RIGHT;
     const uint64_t left = is_left ? x - width : x;
-    if (failure != picture->choice.about && !find_row(labels, left, &row)) {
+    const bool is_about = failure == picture->choice.about;
+    unsigned row = is_about ? LABEL_ROW_COUNT - 1 : 0; /* the lowest is for the one */
+    while (!is_about && row < LABEL_ROW_COUNT - 1 && ends[row] > left) {
+        row++;
+    }
+    if (!is_about && row == LABEL_ROW_COUNT - 1) {
         return;
     }
-    labels->ends[row] = left + width + LETTER_WIDTH;
+    ends[row] = left + width + LETTER_WIDTH;
     svg_add_text(picture->svg, is_left ? x - 3 * SVG_PIXEL : x + 3 * SVG_PIXEL,
                  panel->map_top - (LABEL_ROW_COUNT - 1 - row) * LABEL_HEIGHT - 4 * SVG_PIXEL,
                  is_left ? "end" : "start", "small failed", line);
@@ -402,7 +383,7 @@ static void draw_request(const struct picture *picture, const struct panel *pane
 
 static void draw_failures(struct picture *picture, const struct panel *panel)
 {
-    struct labels labels = {{0}};
+    uint64_t ends[LABEL_ROW_COUNT] = {0};
     uint64_t last = 0;
     for (size_t i = 0; i < picture->record->failure_count; i++) {
         const struct svg_failure *failure = &picture->record->failures[i];
@@ -415,7 +396,7 @@ static void draw_failures(struct picture *picture, const struct panel *panel)
                          panel->curve_top + CURVE_HEIGHT, "failure");
             last = x;
         }
-        draw_label(picture, panel, &labels, failure);
+        draw_label(picture, panel, ends, failure);
     }
     if (picture->choice.about != NULL && picture->choice.about->host == panel->host) {
         draw_request(picture, panel);
@@ -423,13 +404,6 @@ static void draw_failures(struct picture *picture, const struct panel *panel)
 }
 
 /* --- words --- */
-
-static void draw_bytes_axis(const struct picture *picture, uint64_t top, uint64_t height)
-{
-    svg_add_text(picture->svg, LEFT - 6 * SVG_PIXEL, top + 10 * SVG_PIXEL, "end", "ink small",
-                 size_text_of(picture->record->setup->capacity_bytes).text);
-    svg_add_text(picture->svg, LEFT - 6 * SVG_PIXEL, top + height, "end", "ink small", "0");
-}
 
 static void draw_ops_axis(const struct picture *picture, uint64_t y)
 {
@@ -469,26 +443,24 @@ static void draw_legend(struct writing *svg, uint64_t y, const struct legend_ent
     }
 }
 
-static void draw_map_legend(struct writing *svg)
-{
-    static const struct legend_entry entries[] = {{"live", "live", false},
-                                                  {"queued", "queued free", false},
-                                                  {"program", "program", false},
-                                                  {"stack", "stack", false},
-                                                  {"retired", "retired", false},
-                                                  {"hole", "free", false},
-                                                  {"move", "move", true},
-                                                  {"failure", "out of memory", true},
-                                                  {"request", "as tall as the request", false}};
-    draw_legend(svg, 88 * SVG_PIXEL, entries, sizeof entries / sizeof *entries);
-}
+static const struct legend_entry map_legend[] = {{"live", "live", false},
+                                                 {"queued", "queued free", false},
+                                                 {"program", "program", false},
+                                                 {"stack", "stack", false},
+                                                 {"retired", "retired", false},
+                                                 {"hole", "free", false},
+                                                 {"move", "move", true},
+                                                 {"failure", "out of memory", true},
+                                                 {"request", "as tall as the request", false}};
+static const struct legend_entry curve_legend[] = {{"use", "in use, with the stack", false},
+                                                   {"largest", "largest hole", true},
+                                                   {"waiting", "queued frees", true}};
 
-static void draw_curve_legend(struct writing *svg, uint64_t y)
+static void draw_bytes_axis(const struct picture *picture, uint64_t top, uint64_t height)
 {
-    static const struct legend_entry entries[] = {{"use", "in use, with the stack", false},
-                                                  {"largest", "largest hole", true},
-                                                  {"waiting", "queued frees", true}};
-    draw_legend(svg, y, entries, sizeof entries / sizeof *entries);
+    svg_add_text(picture->svg, LEFT - 6 * SVG_PIXEL, top + 10 * SVG_PIXEL, "end", "ink small",
+                 size_text_of(picture->record->setup->capacity_bytes).text);
+    svg_add_text(picture->svg, LEFT - 6 * SVG_PIXEL, top + height, "end", "ink small", "0");
 }
 
 static void draw_panel(struct picture *picture, const struct panel *panel)
@@ -509,7 +481,8 @@ static void draw_panel(struct picture *picture, const struct panel *panel)
     draw_moves(picture, panel);
     draw_bytes_axis(picture, panel->map_top, picture->map_height);
     draw_bytes_axis(picture, panel->curve_top, CURVE_HEIGHT);
-    draw_curve_legend(picture->svg, panel->curve_top - 7 * SVG_PIXEL);
+    draw_legend(picture->svg, panel->curve_top - 7 * SVG_PIXEL, curve_legend,
+                sizeof curve_legend / sizeof *curve_legend);
     draw_curves(picture, panel);
     draw_failures(picture, panel);
     draw_ops_axis(picture, panel->curve_top + CURVE_HEIGHT + 14 * SVG_PIXEL);
@@ -537,14 +510,6 @@ static void append_note(const struct picture *picture, struct writing *note)
     }
 }
 
-static void append_facts(const struct picture *picture, struct writing *facts)
-{
-    const struct svg_record *record = picture->record;
-    writing_append_format(facts, "target %s, %s, %" PRIu64 " ops, ", record->setup->target,
-                          size_text_of(record->setup->capacity_bytes).text, record->time);
-    writing_append_count(facts, record->failure_count, "out-of-memory");
-}
-
 static void draw_words(const struct picture *picture, const struct writing *facts)
 {
     struct writing note;
@@ -562,13 +527,15 @@ void svg_draw(struct svg_record *record, struct writing *text)
     struct writing facts;
     picture.map_height = picture.choice.host_count > 2 ? MAP_HEIGHT_OF_MANY : MAP_HEIGHT;
     writing_init(&facts);
-    append_facts(&picture, &facts);
+    writing_append_format(&facts, "target %s, %s, %" PRIu64 " ops, ", record->setup->target,
+                          size_text_of(record->setup->capacity_bytes).text, record->time);
+    writing_append_count(&facts, record->failure_count, "out-of-memory");
     svg_open(text, LEFT + WIDTH + RIGHT,
              PANELS_TOP + picture.choice.host_count * find_panel_height(&picture), &style,
              record->source, writing_string(&facts));
     draw_words(&picture, &facts);
     writing_deinit(&facts);
-    draw_map_legend(text);
+    draw_legend(text, 88 * SVG_PIXEL, map_legend, sizeof map_legend / sizeof *map_legend);
     for (uint32_t i = 0; i < picture.choice.host_count; i++) {
         const struct panel panel = find_panel(&picture, i);
         draw_panel(&picture, &panel);

@@ -1,21 +1,13 @@
-#include "formats/export/private/torch_document.h"
-
 #include "formats/export/private/document.h"
+
 #include "harness/base/utf8.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Addresses as a process has them, and below 2^53, above which JavaScript's numbers are not exact.
  */
 #define BASE_ADDRESS UINT64_C(0x7F0000000000)
-
-/* The traces come before the segments are known. */
-struct torch_state {
-    bool is_pickle;
-    struct document traces[OP_HOST_COUNT_MAX];
-};
 
 /* One frame stands for the stack: a name, and the op as the line. */
 static void append_frames(struct document *out, const char *name, uint32_t op)
@@ -32,27 +24,17 @@ static void append_tag_frames(struct document *out, const struct setup *setup, u
     append_frames(out, name, op);
 }
 
-static void begin_trace(struct document *out, const struct export *export, bool is_pickle,
-                        uint32_t host)
-{
-    document_init(out, is_pickle);
-    if (host > 0) {
-        document_write(out, ",");
-    }
-    document_write(out, "[ ~ { action=segment_alloc addr:n size:n stream#0 time_us#0 frames:[ ] }",
-                   BASE_ADDRESS, export->setup->capacity_bytes);
-}
-
 bool torch_document_begin(struct export *export, bool is_pickle)
 {
-    struct torch_state *state = calloc(1, sizeof *state);
-    export->state = state;
-    if (state == NULL) {
-        return false;
-    }
+    struct torch_state *state = export->state;
     state->is_pickle = is_pickle;
     for (uint32_t i = 0; i < export->setup->host_count; i++) {
-        begin_trace(&state->traces[i], export, is_pickle, i);
+        struct document *out = &state->traces[i];
+        document_init(out, is_pickle);
+        document_write(out, i > 0 ? ", [" : "[");
+        document_write(out,
+                       "~ { action=segment_alloc addr:n size:n stream#0 time_us#0 frames:[ ] }",
+                       BASE_ADDRESS, export->setup->capacity_bytes);
     }
     return true;
 }
@@ -75,15 +57,6 @@ static void append_event(struct document *out, const struct export *export,
                    event->now_ns / 1000);
     append_tag_frames(out, export->setup, event->tag, event->op);
     document_write(out, "}");
-}
-
-static void append_end(struct document *out, const struct export *export,
-                       const struct export_event *event)
-{
-    if (!event->is_dying) {
-        append_event(out, export, event, "free_requested");
-    }
-    append_event(out, export, event, "free_completed");
 }
 
 /* Writes a move as a free of the old place and an allocation of the new one.  A block that is freed
@@ -111,7 +84,10 @@ void torch_document_event(struct export *export, const struct export_event *even
         return;
     case EXPORT_EVICTED:
     case EXPORT_MOVED_OUT:
-        append_end(out, export, event);
+        if (!event->is_dying) {
+            append_event(out, export, event, "free_requested");
+        }
+        append_event(out, export, event, "free_completed");
         return;
     case EXPORT_FAILED:
         append_event(out, export, event, "oom");
@@ -119,13 +95,6 @@ void torch_document_event(struct export *export, const struct export_event *even
     case EXPORT_ACTION_COUNT:
         break;
     }
-}
-
-/* The blocks at the end have one for the stack of programs, which no event of a run tells: it comes
- * last. */
-static void append_stack_frames(struct document *out)
-{
-    append_frames(out, "stack of programs", 0);
 }
 
 static void append_stack_event(struct document *out, const struct export_final *final,
@@ -136,7 +105,7 @@ static void append_stack_event(struct document *out, const struct export_final *
     }
     document_write(out, "~ { action=alloc addr:n size:n stream#0 time_us:n", BASE_ADDRESS,
                    final->reserved_bytes[host], final->now_ns / 1000);
-    append_stack_frames(out);
+    append_frames(out, "stack of programs", 0);
     document_write(out, "}");
 }
 
@@ -171,7 +140,7 @@ static void append_blocks(struct document *out, const struct export *export,
     if (final->reserved_bytes[host] > 0) {
         begin_block(&segment, 0, final->reserved_bytes[host], final->reserved_bytes[host],
                     "active_allocated");
-        append_stack_frames(out);
+        append_frames(out, "stack of programs", 0);
         document_write(out, "}");
     }
     for (size_t i = 0; i < final->block_count; i++) {
@@ -188,11 +157,10 @@ static void append_blocks(struct document *out, const struct export *export,
     append_hole(&segment, export->setup->capacity_bytes);
 }
 
-static void append_sums(struct document *out, const struct export_final *final, uint32_t host)
+static void append_segment(struct document *out, const struct export *export,
+                           const struct export_final *final, uint32_t host)
 {
-    uint64_t allocated = final->reserved_bytes[host];
-    uint64_t active = allocated;
-    uint64_t requested = allocated;
+    uint64_t allocated = final->reserved_bytes[host], active = allocated, requested = allocated;
     for (size_t i = 0; i < final->block_count; i++) {
         const struct export_block *block = &final->blocks[i];
         if (block->host == host) {
@@ -201,36 +169,17 @@ static void append_sums(struct document *out, const struct export_final *final, 
             requested += block->requested_bytes;
         }
     }
-    document_write(out, "allocated_size:n active_size:n requested_size:n", allocated, active,
-                   requested);
-}
-
-static void append_segment(struct document *out, const struct export *export,
-                           const struct export_final *final, uint32_t host)
-{
     document_write(out, "~ { device:n address:n total_size:n", (uint64_t)host, BASE_ADDRESS,
                    export->setup->capacity_bytes);
-    append_sums(out, final, host);
     document_write(out,
-                   "stream#0 segment_type=large segment_pool_id:[ :n :n ] is_expandable:f "
-                   "frames:[ ] blocks:[",
-                   UINT64_C(0), UINT64_C(0));
+                   "allocated_size:n active_size:n requested_size:n stream#0 segment_type=large "
+                   "segment_pool_id:[ :n :n ] is_expandable:f frames:[ ] blocks:[",
+                   allocated, active, requested, UINT64_C(0), UINT64_C(0));
     append_blocks(out, export, final, host);
     document_write(out, ". ] }");
 }
 
 /* The parts are printed one behind the other. */
-static void put_traces(const struct export *export, struct torch_state *state,
-                       const struct export_final *final)
-{
-    for (uint32_t i = 0; i < export->setup->host_count; i++) {
-        struct document *out = &state->traces[i];
-        append_stack_event(out, final, i);
-        document_write(out, ". ]");
-        document_print(out, export->stream);
-    }
-}
-
 static void put_snapshot(const struct export *export, struct torch_state *state,
                          const struct export_final *final)
 {
@@ -243,7 +192,11 @@ static void put_snapshot(const struct export *export, struct torch_state *state,
     }
     document_write(&out, ". ] device_traces:[");
     document_print(&out, export->stream);
-    put_traces(export, state, final);
+    for (uint32_t i = 0; i < export->setup->host_count; i++) {
+        append_stack_event(&state->traces[i], final, i);
+        document_write(&state->traces[i], ". ]");
+        document_print(&state->traces[i], export->stream);
+    }
     document_write(&out, "] allocator_settings:{ } external_annotations:[ ] }");
     document_end(&out);
     document_print(&out, export->stream);
@@ -253,16 +206,11 @@ static void put_snapshot(const struct export *export, struct torch_state *state,
 bool torch_document_end(struct export *export, const struct export_final *final)
 {
     struct torch_state *state = export->state;
-    if (state == NULL) {
-        return false;
-    }
     if (final != NULL) {
         put_snapshot(export, state, final);
     }
     for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
         document_deinit(&state->traces[i]);
     }
-    free(state);
-    export->state = NULL;
     return true;
 }

@@ -1,5 +1,5 @@
 /* The snapshot of PyTorch as JSON: for scripts, and for people who read it. */
-#include "formats/export/private/torch_document.h"
+#include "formats/export/private/document.h"
 
 static bool begin_torch_snapshot(struct export *export)
 {
@@ -10,6 +10,7 @@ const struct exporter exporter_torch_snapshot = {
     .name = "torch_snapshot",
     .suffix = ".json",
     .summary = "a memory snapshot of PyTorch as JSON",
+    .state_bytes = sizeof(struct torch_state),
     .begin = begin_torch_snapshot,
     .event = torch_document_event,
     .end = torch_document_end,

@@ -2,8 +2,8 @@
  * of each request: as many bytes as its tokens take, from its arrival to its last token.  How many
  * bytes a token takes, and how fast tokens come, is the model's and the service's; the options say
  * it, or the notes say what was assumed. */
-#include "formats/common/capacity.h"
 #include "formats/common/cursor.h"
+#include "formats/common/import.h"
 #include "formats/common/lifetimes.h"
 
 #include <inttypes.h>
@@ -34,7 +34,7 @@ struct reader {
     struct import_error *error;
     const char *text;
     uint64_t token_bytes, tokens_per_second;
-    uint64_t tokens_max;        /* of a request: CAPACITY_BYTES_MAX in all */
+    uint64_t tokens_max;        /* of a request: IMPORT_CAPACITY_MAX in all */
     struct lifetimes lifetimes; /* times are ticks */
     uint64_t empty_count;       /* requests without a token */
     bool is_open_ended;         /* the last line has no end */
@@ -174,13 +174,13 @@ static enum import_result add_request(struct reader *reader, const struct row *r
         return IMPORT_OK;
     }
     if (reader->lifetimes.count == REQUEST_COUNT_MAX) {
-        return import_fail(reader->error, IMPORT_INVALID, line, 0, "more than %d requests",
-                           REQUEST_COUNT_MAX);
+        return IMPORT_REFUSE(reader->error, line, "more than %d requests", REQUEST_COUNT_MAX);
     }
     if (tokens > reader->tokens_max) {
-        return import_fail(reader->error, IMPORT_INVALID, line, 0,
-                           "%" PRIu64 " tokens of %" PRIu64 " bytes each are more than 2^50 bytes",
-                           tokens, reader->token_bytes);
+        return IMPORT_REFUSE(reader->error, line,
+                             "%" PRIu64 " tokens of %" PRIu64
+                             " bytes each are more than 2^50 bytes",
+                             tokens, reader->token_bytes);
     }
     const uint64_t lifetime = row->generated_tokens * TICKS_PER_SECOND / reader->tokens_per_second;
     const uint64_t size_bytes = tokens * reader->token_bytes;
@@ -233,9 +233,11 @@ static enum import_result read_rows(struct reader *reader)
 
 /* --- the whole --- */
 
-static void add_assumptions(const struct reader *reader, const struct import_input *input,
-                            struct import *import)
+static void add_notes(const struct reader *reader, const struct import_input *input,
+                      struct import *import)
 {
+    import_note(import, "%zu requests; at most %" PRIu64 " bytes of KV cache live at a time",
+                reader->lifetimes.count, reader->lifetimes.peak_bytes);
     if (input->kv_bytes_per_token == 0) {
         import_assume(import,
                       "%" PRIu64
@@ -256,14 +258,6 @@ static void add_assumptions(const struct reader *reader, const struct import_inp
     }
     import_assume(import,
                   "a request's whole cache is reserved when it arrives; times only order the ops");
-}
-
-static void add_notes(const struct reader *reader, const struct import_input *input,
-                      struct import *import)
-{
-    import_note(import, "%zu requests; at most %" PRIu64 " bytes of KV cache live at a time",
-                reader->lifetimes.count, reader->lifetimes.peak_bytes);
-    add_assumptions(reader, input, import);
     if (reader->empty_count > 0) {
         import_note(import, "left out: %" PRIu64 " requests without tokens", reader->empty_count);
     }
@@ -286,21 +280,7 @@ static enum import_result make_ops(struct reader *reader, const struct import_in
         return IMPORT_OK;
     }
     import_position(input->text, lifetimes->all[excess].offset, &line, &column);
-    return import_fail(reader->error, IMPORT_INVALID, line, 0,
-                       "with this request, more than 2^50 bytes are live");
-}
-
-static enum import_result convert_requests(struct reader *reader, const struct import_input *input,
-                                           struct import *import)
-{
-    if (!take_header(&reader->cursor)) {
-        return import_fail(reader->error, IMPORT_INVALID, 1, 0, "the header is not '%s'", HEADER);
-    }
-    IMPORT_TRY(read_rows(reader));
-    IMPORT_TRY(make_ops(reader, input, import));
-    add_notes(reader, input, import);
-    return capacity_choose(input, reader->lifetimes.size_bits, reader->lifetimes.peak_rounded,
-                           import, reader->error);
+    return IMPORT_REFUSE(reader->error, line, "with this request, more than 2^50 bytes are live");
 }
 
 static enum import_result import_azure_llm(const struct import_input *input, struct import *import,
@@ -314,11 +294,22 @@ static enum import_result import_azure_llm(const struct import_input *input, str
                                                       : TOKEN_BYTES_DEFAULT,
         .tokens_per_second = input->kv_tokens_per_second != 0 ? input->kv_tokens_per_second
                                                               : TOKENS_PER_SECOND_DEFAULT};
-    reader.tokens_max = CAPACITY_BYTES_MAX / reader.token_bytes;
+    reader.tokens_max = IMPORT_CAPACITY_MAX / reader.token_bytes;
     const size_t row_count_max = input->length / ROW_BYTES_MIN + 1;
     const size_t room = row_count_max < REQUEST_COUNT_MAX ? row_count_max : REQUEST_COUNT_MAX;
+    if (!take_header(&reader.cursor)) {
+        return IMPORT_REFUSE(error, 1, "the header is not '%s'", HEADER);
+    }
     lifetimes_init(&reader.lifetimes, room);
-    const enum import_result result = convert_requests(&reader, input, import);
+    enum import_result result = read_rows(&reader);
+    if (result == IMPORT_OK) {
+        result = make_ops(&reader, input, import);
+    }
+    if (result == IMPORT_OK) {
+        add_notes(&reader, input, import);
+        result = capacity_choose(input, reader.lifetimes.size_bits, reader.lifetimes.peak_rounded,
+                                 import, error);
+    }
     lifetimes_deinit(&reader.lifetimes);
     return result;
 }

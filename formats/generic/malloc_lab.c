@@ -4,8 +4,8 @@
  *
  * A device has no realloc: it becomes an allocation of the new block and then a free of the old, as
  * a program that copies must do. */
-#include "formats/common/capacity.h"
 #include "formats/common/cursor.h"
+#include "formats/common/import.h"
 #include "formats/common/room.h"
 #include "harness/base/check.h"
 
@@ -35,14 +35,6 @@ struct reader {
     uint64_t null_free_count, realloc_count, empty_count;
 };
 
-static const char *skip_blanks(const char *at, const char *end)
-{
-    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r')) {
-        at++;
-    }
-    return at;
-}
-
 /* Takes the end of the line and blanks before it, of which most lines have none.  can_be_open: or
  * of the text. */
 CURSOR_INLINE bool take_end(struct cursor *cursor, bool can_be_open)
@@ -51,7 +43,10 @@ CURSOR_INLINE bool take_end(struct cursor *cursor, bool can_be_open)
         return true;
     }
     struct cursor behind = *cursor;
-    behind.at = skip_blanks(cursor->at, cursor->end);
+    while (behind.at < behind.end &&
+           (*behind.at == ' ' || *behind.at == '\t' || *behind.at == '\r')) {
+        behind.at++;
+    }
     if (!cursor_take_line_end(&behind) && !(can_be_open && behind.at == behind.end)) {
         return false;
     }
@@ -100,7 +95,7 @@ static unsigned recognise_malloc_lab(const char *text, size_t length)
 static enum import_result fail_at_line(const struct reader *reader, size_t line, const char *what,
                                        uint64_t id)
 {
-    return import_fail(reader->error, IMPORT_INVALID, line, 0, "%s: %" PRIu64, what, id);
+    return IMPORT_REFUSE(reader->error, line, "%s: %" PRIu64, what, id);
 }
 
 static enum import_result make_block(struct reader *reader, size_t line, uint64_t number,
@@ -113,7 +108,7 @@ static enum import_result make_block(struct reader *reader, size_t line, uint64_
         return IMPORT_OK;
     }
     const uint64_t rounded = (size_bytes + reader->granule_mask) & ~reader->granule_mask;
-    if (size_bytes > CAPACITY_BYTES_MAX || reader->live_rounded + rounded > CAPACITY_BYTES_MAX) {
+    if (size_bytes > IMPORT_CAPACITY_MAX || reader->live_rounded + rounded > IMPORT_CAPACITY_MAX) {
         return fail_at_line(reader, line,
                             "with this block, more than 2^50 bytes are live; its size", size_bytes);
     }
@@ -195,13 +190,6 @@ CURSOR_INLINE const char *take_call(struct cursor *cursor, struct call *call)
     return has_size ? "something follows the size" : "something follows the id";
 }
 
-static enum import_result fail_id(const struct reader *reader, size_t line, const struct call *call)
-{
-    return import_fail(reader->error, IMPORT_INVALID, line, 0,
-                       "id %" PRIu64 ", but the header gives %" PRIu64 " ids", call->id,
-                       reader->id_count);
-}
-
 CURSOR_INLINE enum import_result run_call(struct reader *reader, const struct call *call,
                                           size_t line)
 {
@@ -210,7 +198,9 @@ CURSOR_INLINE enum import_result run_call(struct reader *reader, const struct ca
         return IMPORT_OK;
     }
     if (call->id >= reader->id_count) {
-        return fail_id(reader, line, call);
+        return IMPORT_REFUSE(reader->error, line,
+                             "id %" PRIu64 ", but the header gives %" PRIu64 " ids", call->id,
+                             reader->id_count);
     }
     struct id *id = &reader->ids[call->id];
     if (call->kind == 'r') {
@@ -240,9 +230,9 @@ static enum import_result read_lines(struct reader *reader)
             continue; /* an empty line */
         }
         if (count++ == reader->op_count) {
-            return import_fail(reader->error, IMPORT_INVALID, line, 0,
-                               "more operations than the %" PRIu64 " in the header",
-                               reader->op_count);
+            return IMPORT_REFUSE(reader->error, line,
+                                 "more operations than the %" PRIu64 " in the header",
+                                 reader->op_count);
         }
         const char *wrong = take_call(&cursor, &call);
         if (wrong != NULL) {
@@ -324,7 +314,7 @@ static enum import_result convert_calls(struct reader *reader, const struct impo
     IMPORT_TRY(read_header(reader, import));
     IMPORT_TRY(read_lines(reader));
     if (import->ops.count == 0) {
-        return import_fail(reader->error, IMPORT_INCOMPLETE, 0, 0, "the file has no allocation");
+        return IMPORT_LACKS(reader->error, "the file has no allocation");
     }
     add_notes(reader, import);
     snprintf(import->setup.system, sizeof import->setup.system, "host");

@@ -1,5 +1,5 @@
 /* The .ops text as a format: harness/ops_file does the work. */
-#include "formats/common/import_comments.h"
+#include "formats/common/import.h"
 #include "harness/op/ops_file.h"
 
 #include <string.h>

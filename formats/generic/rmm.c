@@ -160,8 +160,9 @@ static enum import_result take_event(struct reader *reader, const struct row *ro
         return IMPORT_OK;
     }
     if (row->is_null) {
-        return import_fail(reader->error, IMPORT_INVALID, line, 0,
-                           "%" PRIu64 " bytes are allocated at the null pointer", row->size_bytes);
+        return IMPORT_REFUSE(reader->error, line,
+                             "%" PRIu64 " bytes are allocated at the null pointer",
+                             row->size_bytes);
     }
     return row->action == 'a' ? trace_alloc(reader->trace, &event)
                               : trace_free(reader->trace, &event);
@@ -209,7 +210,7 @@ static enum import_result import_rmm(const struct import_input *input, struct im
 {
     struct reader reader = {.cursor = cursor_make(input->text, input->length), .error = error};
     if (!take_header(&reader.cursor)) {
-        return import_fail(error, IMPORT_INVALID, 1, 0, "the header is not '%s'", HEADER);
+        return IMPORT_REFUSE(error, 1, "the header is not '%s'", HEADER);
     }
     reader.trace = trace_begin(input, import, error);
     room_for_ops(&import->ops, input->length / ROW_BYTES_USUAL);

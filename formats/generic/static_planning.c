@@ -1,11 +1,10 @@
 /* Static planning: buffers with known lifetimes, as offline planners (minimalloc, IREE) read them.
  * A row is one buffer, live on [lower, upper); in the older spelling [start, end], both ends
  * included.  At each time the frees come before the allocs, each in file order. */
-#include "formats/common/capacity.h"
 #include "formats/common/csv.h"
-#include "formats/common/doubles.h"
 #include "formats/common/import.h"
 #include "formats/common/lifetimes.h"
+#include "formats/common/radix.h"
 #include "formats/common/room.h"
 #include "harness/base/check.h"
 
@@ -118,17 +117,14 @@ static const char *read_columns(const struct csv_row *row, struct header *header
         header->fields[COLUMN_END] != COLUMN_ABSENT) {
         return "the header has both 'upper' (excluded) and 'end' (included); accepted: one of them";
     }
-    if (header->fields[COLUMN_ID] == COLUMN_ABSENT) {
-        return "no column 'id' (or 'buffer', 'buffer_id')";
-    }
-    if (header->fields[COLUMN_LOWER] == COLUMN_ABSENT) {
-        return "no column 'lower' (or 'start', 'begin')";
-    }
-    if (header->fields[COLUMN_UPPER] == COLUMN_ABSENT &&
-        header->fields[COLUMN_END] == COLUMN_ABSENT) {
-        return "no column 'upper' (or 'end')";
-    }
-    return header->fields[COLUMN_SIZE] == COLUMN_ABSENT ? "no column 'size'" : NULL;
+    const bool has_end = header->fields[COLUMN_UPPER] != COLUMN_ABSENT ||
+                         header->fields[COLUMN_END] != COLUMN_ABSENT;
+    return header->fields[COLUMN_ID] == COLUMN_ABSENT ? "no column 'id' (or 'buffer', 'buffer_id')"
+           : header->fields[COLUMN_LOWER] == COLUMN_ABSENT
+               ? "no column 'lower' (or 'start', 'begin')"
+           : !has_end                                     ? "no column 'upper' (or 'end')"
+           : header->fields[COLUMN_SIZE] == COLUMN_ABSENT ? "no column 'size'"
+                                                          : NULL;
 }
 
 static unsigned recognise_static_planning(const char *text, size_t length)
@@ -146,8 +142,7 @@ static unsigned recognise_static_planning(const char *text, size_t length)
 
 static size_t find_line(const struct instance *instance, const char *row)
 {
-    size_t line;
-    size_t column;
+    size_t line, column;
     import_position(instance->text, (size_t)(row - instance->text), &line, &column);
     return line;
 }
@@ -194,7 +189,7 @@ static enum import_result read_size(struct instance *instance, const struct csv_
 {
     const struct csv_field *field = find_field(instance, row, COLUMN_SIZE);
     int64_t size = 0;
-    if (!csv_field_integer(field, &size) || size < 0 || (uint64_t)size > CAPACITY_BYTES_MAX) {
+    if (!csv_field_integer(field, &size) || size < 0 || (uint64_t)size > IMPORT_CAPACITY_MAX) {
         return fail_field(instance, row, field,
                           "the size is not a whole number of bytes up to 2^50");
     }
@@ -203,12 +198,6 @@ static enum import_result read_size(struct instance *instance, const struct csv_
     }
     buffer->size_bytes = (uint64_t)size;
     return IMPORT_OK;
-}
-
-/* Returns the exponent of a power of two, or 0 for 0. */
-static uint8_t find_align_log2(uint64_t align)
-{
-    return align == 0 ? 0 : (uint8_t)__builtin_ctzll(align);
 }
 
 /* An empty field, 0 and 1 ask for nothing. */
@@ -224,7 +213,7 @@ static enum import_result read_alignment(struct instance *instance, const struct
         align > (int64_t)1 << OP_ALIGN_LOG2_MAX) {
         return fail_field(instance, row, field, "the alignment is not a power of two up to 2^21");
     }
-    buffer->align_log2 = find_align_log2((uint64_t)align);
+    buffer->align_log2 = align == 0 ? 0 : (uint8_t)__builtin_ctzll((uint64_t)align);
     return IMPORT_OK;
 }
 
@@ -232,9 +221,9 @@ static enum import_result read_buffer(struct instance *instance, const struct cs
                                       struct buffer *buffer)
 {
     if (row->field_count != instance->header.field_count) {
-        return import_fail(instance->error, IMPORT_INVALID, row->line, 0,
-                           "%zu fields where the header has %zu (a cut file?)", row->field_count,
-                           instance->header.field_count);
+        return IMPORT_REFUSE(instance->error, row->line,
+                             "%zu fields where the header has %zu (a cut file?)", row->field_count,
+                             instance->header.field_count);
     }
     const struct csv_field *id = find_field(instance, row, COLUMN_ID);
     const struct csv_field *gaps = find_field(instance, row, COLUMN_GAPS);
@@ -295,9 +284,9 @@ CURSOR_INLINE bool take_plain_buffer(struct cursor *cursor, const struct header 
     buffer->lower = (int64_t)numbers[COLUMN_LOWER];
     buffer->upper = (int64_t)upper;
     buffer->size_bytes = numbers[COLUMN_SIZE];
-    buffer->align_log2 = find_align_log2(align);
+    buffer->align_log2 = align == 0 ? 0 : (uint8_t)__builtin_ctzll(align);
     return buffer->id.length > 0 && numbers[COLUMN_LOWER] < upper && upper <= INT64_MAX &&
-           buffer->size_bytes - 1 < CAPACITY_BYTES_MAX && (align & (align - 1)) == 0 &&
+           buffer->size_bytes - 1 < IMPORT_CAPACITY_MAX && (align & (align - 1)) == 0 &&
            align <= UINT64_C(1) << OP_ALIGN_LOG2_MAX &&
            (cursor->at == cursor->end || cursor_take_line_end(cursor));
 }
@@ -334,26 +323,18 @@ CURSOR_INLINE enum import_result take_buffer(struct instance *instance, struct c
     return result;
 }
 
-/* Times below 0 come first. */
-static uint64_t make_time_key(int64_t time)
-{
-    return (uint64_t)time ^ UINT64_C(1) << 63;
-}
-
-static bool is_id_above(const struct double_name *id, const struct double_name *other)
-{
-    return id->length > other->length ||
-           (id->length == other->length && memcmp(id->text, other->text, id->length) > 0);
-}
-
 CURSOR_INLINE void add_buffer(struct instance *instance, const struct buffer *buffer)
 {
-    *lifetimes_add(&instance->lifetimes, make_time_key(buffer->lower), make_time_key(buffer->upper),
-                   buffer->size_bytes) = (struct lifetime){
+    const uint64_t sign = UINT64_C(1) << 63; /* times below 0 come first */
+    *lifetimes_add(&instance->lifetimes, (uint64_t)buffer->lower ^ sign,
+                   (uint64_t)buffer->upper ^ sign, buffer->size_bytes) = (struct lifetime){
         .size_bytes = buffer->size_bytes,
         .align_log2 = buffer->align_log2,
         .offset = (size_t)(buffer->row - instance->text)};
-    instance->ids_rise = instance->ids_rise && is_id_above(&buffer->id, &instance->last_id);
+    const struct double_name *id = &buffer->id, *last = &instance->last_id;
+    instance->ids_rise = instance->ids_rise && (id->length > last->length ||
+                                                (id->length == last->length &&
+                                                 memcmp(id->text, last->text, id->length) > 0));
     instance->last_id = buffer->id;
     instance->gap_count += buffer->has_gaps;
 }
@@ -369,8 +350,8 @@ static enum import_result read_rows(struct instance *instance)
             break;
         }
         if (instance->lifetimes.count == BUFFER_COUNT_MAX) {
-            return import_fail(instance->error, IMPORT_INVALID, find_line(instance, buffer.row), 0,
-                               "more than %d buffers", BUFFER_COUNT_MAX);
+            return IMPORT_REFUSE(instance->error, find_line(instance, buffer.row),
+                                 "more than %d buffers", BUFFER_COUNT_MAX);
         }
         add_buffer(instance, &buffer);
     }
@@ -388,7 +369,7 @@ static enum import_result read_header(struct instance *instance)
     size_t column = 0;
     const enum csv_result got = csv_next(&instance->cursor, &row, &reason, &column);
     if (got == CSV_END) {
-        return import_fail(instance->error, IMPORT_INCOMPLETE, 0, 0, "there is no header line");
+        return IMPORT_LACKS(instance->error, "there is no header line");
     }
     if (got == CSV_ROW) {
         reason = read_columns(&row, &instance->header, &column);
@@ -428,17 +409,17 @@ static enum import_result refuse_doubles(struct instance *instance)
         return IMPORT_OK;
     }
     const struct buffer twice = read_buffer_again(instance, number);
-    return import_fail(instance->error, IMPORT_INVALID, find_line(instance, twice.row), 0,
-                       "the id '%.*s' is used twice",
-                       (int)(twice.id.length > 40 ? 40 : twice.id.length), twice.id.text);
+    return IMPORT_REFUSE(instance->error, find_line(instance, twice.row),
+                         "the id '%.*s' is used twice",
+                         (int)(twice.id.length > 40 ? 40 : twice.id.length), twice.id.text);
 }
 
 static enum import_result make_ops(struct instance *instance, const struct import_input *input,
                                    struct import *import)
 {
     struct setup *setup = &import->setup;
-    setup->granule_bytes = instance->lifetimes.size_bits % GRANULE_BYTES_DEFAULT == 0
-                               ? GRANULE_BYTES_DEFAULT
+    setup->granule_bytes = instance->lifetimes.size_bits % IMPORT_GRANULE_BYTES == 0
+                               ? IMPORT_GRANULE_BYTES
                                : 1;
     import_apply_fixed(input->fixed, setup);
     import_suggest_option(setup, "defrag", "repack");
@@ -448,9 +429,9 @@ static enum import_result make_ops(struct instance *instance, const struct impor
         return IMPORT_OK;
     }
     const struct buffer buffer = read_buffer_again(instance, excess);
-    return import_fail(instance->error, IMPORT_INVALID, find_line(instance, buffer.row), 0,
-                       "with this buffer, more than 2^50 bytes are live at time %" PRId64,
-                       buffer.lower);
+    return IMPORT_REFUSE(instance->error, find_line(instance, buffer.row),
+                         "with this buffer, more than 2^50 bytes are live at time %" PRId64,
+                         buffer.lower);
 }
 
 static void add_notes(const struct instance *instance, struct import *import)
@@ -481,7 +462,7 @@ static enum import_result convert_buffers(struct instance *instance,
     IMPORT_TRY(refuse_doubles(instance));
     IMPORT_TRY(make_ops(instance, input, import));
     if (import->setup.capacity_bytes ==
-        0) { /* every size is rounded, so that it is a multiple of the granule */
+        0) { /* sizes are rounded: it is a multiple of the granule */
         import->setup.capacity_bytes = instance->lifetimes.peak_rounded;
         import_assume(import, "capacity %" PRIu64 ", the most bytes live at a time",
                       import->setup.capacity_bytes);

@@ -1,5 +1,6 @@
 /* Chooses the first failure of all events; the others are consequences, or no failures. */
 #include "formats/log/private/log_reading.h"
+#include "harness/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,26 +59,15 @@ static int choose_earlier(const struct log_story *story, int a, int b)
     return log_event_is_before(&story->events[b], &story->events[a]) ? b : a;
 }
 
-/* True if its source had waited in vain before: then that is why it ended. */
-static bool has_waited(const struct log_story *story, const struct log_event *event)
+/* True if the source printed an event of one of the kinds, a bit each, from the order on up to the
+ * end. */
+static bool has_event(const struct log_story *story, uint32_t source, unsigned kinds, size_t begin,
+                      size_t end)
 {
     for (size_t i = 0; i < story->event_count; i++) {
-        const struct log_event *other = &story->events[i];
-        if ((other->kind == LOG_EVENT_TIMEOUT || other->kind == LOG_EVENT_PEER) &&
-            other->source == event->source && other->order < event->order) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* True if its source lived to run out of memory later. */
-static bool has_failed_later(const struct log_story *story, const struct log_event *event)
-{
-    for (size_t i = 0; i < story->event_count; i++) {
-        const struct log_event *other = &story->events[i];
-        if (other->kind == LOG_EVENT_OOM && other->source == event->source &&
-            other->order > event->order) {
+        const struct log_event *event = &story->events[i];
+        if ((kinds >> event->kind & 1) != 0 && event->source == source && event->order >= begin &&
+            event->order < end) {
             return true;
         }
     }
@@ -97,15 +87,23 @@ static void mark_survived(struct log_reading *reading)
                                                 ? 1 /* nobody is ahead of the compiler */
                                                 : STEPS_AFTER_SURVIVED);
         } else if (event->kind == LOG_EVENT_EXCEPTION || event->kind == LOG_EVENT_CRASH) {
-            event->has_survived = has_said_so || after > 0 || has_failed_later(story, event);
-            event->kind = has_waited(story, event) ? LOG_EVENT_PEER : event->kind;
+            /* It lived to run out of memory later.  Had it waited in vain, that is why it ended. */
+            event->has_survived = has_said_so || after > 0 ||
+                                  has_event(story, event->source, 1u << LOG_EVENT_OOM,
+                                            event->order + 1, SIZE_MAX);
+            event->kind = has_event(story, event->source,
+                                    1u << LOG_EVENT_TIMEOUT | 1u << LOG_EVENT_PEER, 0, event->order)
+                              ? LOG_EVENT_PEER
+                              : event->kind;
         }
     }
 }
 
-/* A torchrun that shares its label with its only child tells of that one, which has said more. */
-static void drop_reports_on_itself(struct log_story *story)
+/* A torchrun that shares its label with its only child tells of that one, which has said more.
+ * Warnings that all belong to failures are told with these. */
+static void drop_told(struct log_story *story)
 {
+    size_t kept = 0;
     for (size_t i = 0; i < story->event_count; i++) {
         struct log_event *report = &story->events[i];
         for (size_t j = 0; report->kind == LOG_EVENT_PEER && j < i; j++) {
@@ -116,27 +114,12 @@ static void drop_reports_on_itself(struct log_story *story)
             }
         }
     }
-}
-
-/* Warnings that all belong to failures are told with these. */
-static void drop_empty(struct log_story *story)
-{
-    size_t kept = 0;
     for (size_t i = 0; i < story->event_count; i++) {
         if (story->events[i].count > 0) {
             story->events[kept++] = story->events[i];
         }
     }
     story->event_count = kept;
-}
-
-/* The host's memory of another rank, as a launcher says it, without a time: not before this one. */
-static int drop_other_victim(const struct log_story *story, int oom, int host)
-{
-    const struct log_event *event = host == LOG_EVENT_UNKNOWN ? NULL : &story->events[host];
-    const bool is_other = oom != LOG_EVENT_UNKNOWN && event != NULL && event->has_victim &&
-                          story->sources[story->events[oom].source].rank != event->victim_rank;
-    return is_other ? LOG_EVENT_UNKNOWN : host;
 }
 
 static void choose_first(struct log_story *story)
@@ -149,7 +132,12 @@ static void choose_first(struct log_story *story)
         {LOG_EVENT_KILLED, LOG_VERDICT_KILLED},     {LOG_EVENT_TIMEOUT, LOG_VERDICT_WAITED},
         {LOG_EVENT_PEER, LOG_VERDICT_WAITED},       {LOG_EVENT_RETRY, LOG_VERDICT_RECOVERED}};
     const int oom = find_first(story, LOG_EVENT_OOM, false);
-    const int host = drop_other_victim(story, oom, find_first(story, LOG_EVENT_HOST_OOM, false));
+    int host = find_first(story, LOG_EVENT_HOST_OOM, false);
+    /* The host's memory of another rank, as a launcher says it, without a time: not before this. */
+    if (oom != LOG_EVENT_UNKNOWN && host != LOG_EVENT_UNKNOWN && story->events[host].has_victim &&
+        story->sources[story->events[oom].source].rank != story->events[host].victim_rank) {
+        host = LOG_EVENT_UNKNOWN;
+    }
     story->first = choose_earlier(story, oom, host);
     if (story->first == LOG_EVENT_UNKNOWN) {
         story->first = choose_earlier(story, find_first(story, LOG_EVENT_EXCEPTION, false),
@@ -192,14 +180,6 @@ static bool is_failure(const struct log_event *event)
             event->kind == LOG_EVENT_EXCEPTION);
 }
 
-/* True if one event is a launcher's report on a rank, and the other that rank's own line. */
-static bool is_of_one_rank(const struct log_story *story, const struct log_event *a,
-                           const struct log_event *b)
-{
-    return (a->has_victim && a->victim_rank == story->sources[b->source].rank) ||
-           (b->has_victim && b->victim_rank == story->sources[a->source].rank);
-}
-
 /* Between files without a clock in common nothing says which of two failures came first, unless
  * one has a lower step. */
 static bool is_order_known(const struct log_story *story)
@@ -209,9 +189,14 @@ static bool is_order_known(const struct log_story *story)
         const struct log_event *event = &story->events[i];
         const bool has_other_step = event->has_step && first->has_step &&
                                     event->step != first->step;
+        /* One may be a launcher's report on a rank, and the other that rank's own line. */
+        const bool is_of_one_rank = (event->has_victim &&
+                                     event->victim_rank == story->sources[first->source].rank) ||
+                                    (first->has_victim &&
+                                     first->victim_rank == story->sources[event->source].rank);
         if (is_failure(event) && event->file != first->file && event->source != first->source &&
-            !is_of_one_rank(story, event, first) && event->kind == first->kind &&
-            !have_one_clock(event, first) && !has_other_step) {
+            !is_of_one_rank && event->kind == first->kind && !have_one_clock(event, first) &&
+            !has_other_step) {
             return false;
         }
     }
@@ -250,21 +235,9 @@ static void find_missing(struct log_reading *reading)
     }
 }
 
-static bool has_waited_itself(const struct log_story *story, uint32_t rank)
-{
-    for (size_t i = 0; i < story->event_count; i++) {
-        const struct log_event *event = &story->events[i];
-        if (event->kind == LOG_EVENT_TIMEOUT && story->sources[event->source].rank == rank) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int compare_ranks(const void *a, const void *b)
 {
-    const uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
-    return first < second ? -1 : first > second;
+    return compare_numbers(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 /* A time-out names all that did not come.  Of these some stood in another collective and timed out
@@ -274,7 +247,13 @@ static void drop_waiting(struct log_story *story)
     uint32_t kept[LOG_MISSING_COUNT_MAX];
     uint32_t count = 0;
     for (uint32_t i = 0; i < story->missing_count; i++) {
-        if (!has_waited_itself(story, story->missing[i])) {
+        bool has_waited = false;
+        for (size_t j = 0; j < story->event_count; j++) {
+            const struct log_event *event = &story->events[j];
+            has_waited |= event->kind == LOG_EVENT_TIMEOUT &&
+                          story->sources[event->source].rank == story->missing[i];
+        }
+        if (!has_waited) {
             kept[count++] = story->missing[i];
         }
     }
@@ -298,20 +277,16 @@ static bool has_printed_event(const struct log_story *story, uint32_t source)
     return false;
 }
 
-/* From one printed step to the next. */
-static uint64_t find_stride(const struct log_source *source)
-{
-    const bool has_two = source->step_count > 1 && source->last_step > source->first_step;
-    const uint64_t parts = source->step_count - 1;
-    return has_two ? (source->last_step - source->first_step + parts - 1) / parts : 1;
-}
-
 /* Against the first failure of another source, where it has one. */
 static enum log_silence order_silence(const struct log_story *story,
                                       const struct log_source *source)
 {
     const struct log_event *first = &story->events[story->first];
-    const uint64_t stride = find_stride(source);
+    /* From one printed step to the next. */
+    const bool has_two = source->step_count > 1 && source->last_step > source->first_step;
+    const uint64_t parts = source->step_count - 1;
+    const uint64_t stride = has_two ? (source->last_step - source->first_step + parts - 1) / parts
+                                    : 1;
     if (story->verdict == LOG_VERDICT_WAITED || story->verdict == LOG_VERDICT_RECOVERED) {
         return LOG_SILENCE_ALONE;
     }
@@ -375,8 +350,7 @@ static void find_silent(struct log_reading *reading)
 void log_choose(struct log_reading *reading)
 {
     struct log_story *story = reading->story;
-    drop_reports_on_itself(story);
-    drop_empty(story);
+    drop_told(story);
     mark_survived(reading);
     choose_first(story);
     story->is_order_known = is_order_known(story);

@@ -18,12 +18,6 @@ bool log_forms_are_one(enum log_form a, enum log_form b)
     return a == b || (a < sizeof is_gpu && b < sizeof is_gpu && is_gpu[a] && is_gpu[b]);
 }
 
-static bool sizes_may_be_one(const struct log_event *event, const struct log_words *words)
-{
-    return event->high_bytes == 0 || words->high_bytes == 0 ||
-           (event->low_bytes <= words->high_bytes && words->low_bytes <= event->high_bytes);
-}
-
 /* Hashes the words up to the quote that ends them: the same whoever quotes them. */
 static uint64_t hash_words_at(const struct log_here *here, size_t at)
 {
@@ -65,14 +59,6 @@ static bool read_victim_rank(const struct log_here *here, uint32_t *rank)
     return false;
 }
 
-/* Slurm counts what was killed, and srun says behind it which tasks. */
-static bool is_slurm_count(const struct log_event *event)
-{
-    return !event->has_victim && event->victim_pid == 0 &&
-           (strstr(event->text, "oom_kill event") != NULL ||
-            strstr(event->text, "oom-kill event") != NULL);
-}
-
 /* True if the words tell again what the event was. */
 static bool is_again(const struct log_reading *reading, const struct log_event *event,
                      const struct log_here *here, const struct log_words *words, uint64_t hash)
@@ -87,10 +73,14 @@ static bool is_again(const struct log_reading *reading, const struct log_event *
     if (words->kind == LOG_EVENT_HOST_OOM) { /* the kernel tells it in two lines */
         uint64_t pid = 0;
         uint32_t rank;
+        /* Slurm counts what was killed, and srun says behind it which tasks. */
+        const bool is_slurm_count = !event->has_victim && event->victim_pid == 0 &&
+                                    (strstr(event->text, "oom_kill event") != NULL ||
+                                     strstr(event->text, "oom-kill event") != NULL);
         (void)read_victim(here, &pid);
         return is_same_source &&
-               ((is_slurm_count(event) && read_victim_rank(here, &rank)) ||
-                event->words_hash == hash || (pid != 0 && event->victim_pid == pid));
+               ((is_slurm_count && read_victim_rank(here, &rank)) || event->words_hash == hash ||
+                (pid != 0 && event->victim_pid == pid));
     }
     if (words->kind == LOG_EVENT_OOM || words->kind == LOG_EVENT_EXCEPTION) {
         const bool has_gone_on = is_same_source &&
@@ -99,20 +89,13 @@ static bool is_again(const struct log_reading *reading, const struct log_event *
                                   reading->states[here->source].went_on > event->last_order);
         const bool is_retold = words->kind == LOG_EVENT_OOM && is_same_source &&
                                log_forms_are_one(event->form, words->form) &&
-                               sizes_may_be_one(event, words) &&
-                               (event->form != words->form || event->high_bytes == 0 ||
-                                words->high_bytes == 0);
+                               (event->high_bytes == 0 || words->high_bytes == 0 ||
+                                (event->form != words->form &&
+                                 event->low_bytes <= words->high_bytes &&
+                                 words->low_bytes <= event->high_bytes));
         return !has_gone_on && (event->words_hash == hash || is_retold);
     }
     return is_same_source && event->words_hash == hash;
-}
-
-static void keep_text(const struct log_here *here, size_t at, char text[LOG_TEXT_BYTES])
-{
-    /* The text of a long line begins a little before the words. */
-    const size_t begin = at > LOG_TEXT_BYTES / 2 ? at - LOG_TEXT_BYTES / 4 : 0;
-    phrase_print(here->words + begin, here->length - begin, text, LOG_TEXT_BYTES);
-    utf8_make_printable(text);
 }
 
 static void count_printer(struct log_event *event, uint32_t source)
@@ -125,27 +108,6 @@ static void count_printer(struct log_event *event, uint32_t source)
     if (event->printer_count < LOG_PRINTER_COUNT_MAX) {
         event->printers[event->printer_count++] = source;
     }
-}
-
-static void init_event(const struct log_reading *reading, const struct log_here *here,
-                       const struct log_words *words, struct log_event *event)
-{
-    const struct log_source *source = &reading->story->sources[here->source];
-    *event = (struct log_event){.kind = words->kind,
-                                .form = words->form,
-                                .source = here->source,
-                                .file = here->file,
-                                .line = here->file_line,
-                                .order = reading->order,
-                                .time = here->line.time,
-                                .has_step = source->has_step || reading->has_step,
-                                .step = source->has_step ? source->last_step : reading->last_step,
-                                .is_in_step = source->is_in_step,
-                                .low_bytes = words->low_bytes,
-                                .high_bytes = words->high_bytes,
-                                .is_blame = words->is_blame,
-                                .steps_before = source->step_count};
-    keep_text(here, words->at, event->text);
 }
 
 /* A sentence that is broken is joined with the next line of its source. */
@@ -192,21 +154,44 @@ static struct log_event *find_event(struct log_reading *reading, const struct lo
     }
     story->events = array_grown(story->events, story->event_count, &story->event_room,
                                 sizeof *story->events);
+    const struct log_source *source = &story->sources[here->source];
     struct log_event *event = &story->events[story->event_count++];
-    init_event(reading, here, words, event);
-    event->words_hash = hash;
+    *event = (struct log_event){.kind = words->kind,
+                                .form = words->form,
+                                .source = here->source,
+                                .file = here->file,
+                                .line = here->file_line,
+                                .order = reading->order,
+                                .time = here->line.time,
+                                .has_step = source->has_step || reading->has_step,
+                                .step = source->has_step ? source->last_step : reading->last_step,
+                                .is_in_step = source->is_in_step,
+                                .low_bytes = words->low_bytes,
+                                .high_bytes = words->high_bytes,
+                                .is_blame = words->is_blame,
+                                .steps_before = source->step_count,
+                                .words_hash = hash};
+    /* The text of a long line begins a little before the words. */
+    const size_t begin = words->at > LOG_TEXT_BYTES / 2 ? words->at - LOG_TEXT_BYTES / 4 : 0;
+    phrase_print(here->words + begin, here->length - begin, event->text, LOG_TEXT_BYTES);
+    utf8_make_printable(event->text);
     return event;
 }
 
 /* --- warnings --- */
 
+/* True if the words ask for the bytes that the last warnings of the source did. */
+static bool is_of_retry(const struct log_source_state *state, const struct log_words *words)
+{
+    return words->high_bytes > 0 && words->low_bytes <= state->retry_high_bytes &&
+           state->retry_low_bytes <= words->high_bytes;
+}
+
 static void count_retry(struct log_reading *reading, const struct log_here *here,
                         const struct log_event *event, const struct log_words *words)
 {
     struct log_source_state *state = &reading->states[here->source];
-    const bool is_same = state->retry_run > 0 && words->high_bytes > 0 &&
-                         words->low_bytes <= state->retry_high_bytes &&
-                         state->retry_low_bytes <= words->high_bytes;
+    const bool is_same = state->retry_run > 0 && is_of_retry(state, words);
     state->retry_run = is_same ? state->retry_run + 1 : 1;
     state->retry_event = (int)(event - reading->story->events);
     state->retry_low_bytes = words->low_bytes;
@@ -218,14 +203,9 @@ static void uncount_retries(struct log_reading *reading, const struct log_here *
                             const struct log_words *words)
 {
     struct log_source_state *state = &reading->states[here->source];
-    if (state->retry_event == LOG_EVENT_UNKNOWN) {
-        return;
-    }
-    struct log_event *retry = &reading->story->events[state->retry_event];
-    const bool is_same = words->high_bytes > 0 && state->retry_high_bytes > 0 &&
-                         words->low_bytes <= state->retry_high_bytes &&
-                         state->retry_low_bytes <= words->high_bytes;
-    if (is_same) {
+    if (state->retry_event != LOG_EVENT_UNKNOWN && state->retry_high_bytes > 0 &&
+        is_of_retry(state, words)) {
+        struct log_event *retry = &reading->story->events[state->retry_event];
         retry->count -= state->retry_run < retry->count ? state->retry_run : retry->count;
         state->retry_run = 0;
         state->retry_event = LOG_EVENT_UNKNOWN;
@@ -456,12 +436,11 @@ void log_take_line(struct log_reading *reading, const struct log_here *here)
         state->went_on = reading->order + 1;
         state->has_ended = true;
     }
-    if (words.kind == LOG_EVENT_NONE) {
-        join_text(reading, here);
-    } else {
+    if (words.kind != LOG_EVENT_NONE) {
         take_event(reading, here, &words);
         return;
     }
+    join_text(reading, here);
     if (words.may_have_step) {
         take_step(reading, here);
     }

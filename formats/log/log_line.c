@@ -50,20 +50,12 @@ static size_t print_numbered(const char *word, uint64_t number, char name[32])
 static void find_rank_in(const char *label, size_t length, struct log_line *line)
 {
     uint64_t rank;
-    if (log_prefix_find_number(label, length, "rank=", &rank)) {
-        line->rank = (uint32_t)rank;
-    } else if (log_prefix_find_number(label, length, "TP", &rank) &&
-               !text_has(label, length, "DP") && !text_has(label, length, "PP")) {
+    if (log_prefix_find_number(label, length, "rank=", &rank) ||
+        (log_prefix_find_number(label, length, "TP", &rank) && !text_has(label, length, "DP") &&
+         !text_has(label, length, "PP"))) {
         line->rank = (uint32_t)rank;
     }
     (void)log_prefix_find_number(label, length, "pid=", &line->pid);
-}
-
-/* True if SGLang or DeepSpeed put ranks behind the time: only those are a label. */
-static bool has_ranks(const char *label, size_t length)
-{
-    return text_has(label, length, " TP") || text_has(label, length, " DP") ||
-           text_has(label, length, " PP");
 }
 
 static void keep_part(const struct log_prefix_part *part, struct log_line *line)
@@ -81,7 +73,10 @@ static void keep_part(const struct log_prefix_part *part, struct log_line *line)
     } else if (part->kind == LOG_PREFIX_LABEL) {
         add_source(line, part->label, part->label_length);
         find_rank_in(part->label, part->label_length, line);
-    } else if (part->label != NULL && has_ranks(part->label, part->label_length)) {
+    } else if (part->label != NULL && (text_has(part->label, part->label_length, " TP") ||
+                                       text_has(part->label, part->label_length, " DP") ||
+                                       text_has(part->label, part->label_length, " PP"))) {
+        /* SGLang or DeepSpeed put ranks behind the time: only those are a label. */
         add_source(line, part->label + 1, part->label_length - 1);
         find_rank_in(part->label, part->label_length, line);
     }
@@ -93,10 +88,10 @@ static void split_repetition(struct log_line *line)
     static const char word[] = "[repeated ";
     const size_t tail = line->length < 64 ? line->length : 64;
     uint64_t count = 0;
-    if (memchr(line->at + line->length - tail, ']', tail) == NULL) {
-        return;
-    }
-    const char *found = memmem(line->at + line->length - tail, tail, word, sizeof word - 1);
+    const char *begin = line->at + line->length - tail;
+    const char *found = memchr(begin, ']', tail) == NULL
+                            ? NULL
+                            : memmem(begin, tail, word, sizeof word - 1);
     if (found == NULL) {
         return;
     }

@@ -1,7 +1,6 @@
-#include "formats/log/private/log_pods.h"
+#include "formats/log/private/log_reading.h"
 
 #include "formats/common/cursor.h"
-#include "formats/log/private/log_words.h"
 #include "harness/base/array.h"
 #include "harness/base/utf8.h"
 

@@ -26,12 +26,8 @@ void log_name_source(const struct log_fragment *fragment, const struct log_line 
                      char name[LOG_SOURCE_BYTES])
 {
     const char *entry = fragment->entry->source;
-    if (entry[0] == '\0') {
+    if (entry[0] == '\0' || strcmp(entry, line->source) == 0) { /* "[rank3]:" in rank 3's file */
         memcpy(name, line->source, strlen(line->source) + 1);
-        return;
-    }
-    if (strcmp(entry, line->source) == 0) { /* "[rank3]:" in the file of rank 3 */
-        memcpy(name, entry, strlen(entry) + 1);
         return;
     }
     const int length = snprintf(name, LOG_SOURCE_BYTES, "%s%s%s", entry,
@@ -141,19 +137,6 @@ static void read_fragment(struct log_reading *reading, const struct log_fragment
     log_take_line(reading, &here);
 }
 
-static void keep_names(struct log_story *story, const struct log_part *parts, size_t count)
-{
-    if (parts[0].name == NULL) {
-        return;
-    }
-    story->files = array_resized(NULL, count * sizeof *story->files);
-    for (size_t i = 0; i < count; i++) {
-        story->files[i] = strdup(parts[i].name);
-        CHECK(story->files[i] != NULL);
-    }
-    story->file_count = count;
-}
-
 static void read_lines(struct log_reading *reading, const struct log_text *log)
 {
     struct log_story *story = reading->story;
@@ -182,7 +165,13 @@ void log_story_read(const struct log_part *parts, size_t count, struct log_story
     struct log_reading reading = {.story = story};
     log_story_deinit(story);
     log_text_init(&log, parts, count);
-    keep_names(story, parts, count);
+    story->file_count = parts[0].name == NULL ? 0 : count;
+    story->files = story->file_count == 0 ? NULL
+                                          : array_resized(NULL, count * sizeof *story->files);
+    for (size_t i = 0; i < story->file_count; i++) {
+        story->files[i] = strdup(parts[i].name);
+        CHECK(story->files[i] != NULL);
+    }
     story->is_structured = log.is_structured;
     story->left_out_count = log.left_out_count;
     story->has_task_labels = log_has_task_labels(&log);
@@ -190,4 +179,91 @@ void log_story_read(const struct log_part *parts, size_t count, struct log_story
     log_choose(&reading);
     log_text_deinit(&log);
     free(reading.states);
+}
+
+/* The lines, counted as they are read, that may be taken. */
+struct bounds {
+    size_t begin, end;
+};
+
+static struct bounds find_bounds(const struct log_story *story)
+{
+    const struct log_event *first = &story->events[story->first];
+    struct bounds bounds = {0, SIZE_MAX};
+    for (size_t i = 0; i < story->event_count; i++) {
+        const struct log_event *event = &story->events[i];
+        const bool is_message = event->kind == LOG_EVENT_OOM || event->kind == LOG_EVENT_RETRY;
+        if (!is_message || event == first || event->source != first->source) {
+            continue;
+        }
+        if (event->last_order < first->order && event->last_order >= bounds.begin) {
+            bounds.begin = event->last_order + 1;
+        }
+        if (event->kind == LOG_EVENT_OOM && event->order > first->order &&
+            event->order < bounds.end && !log_forms_are_one(event->form, first->form)) {
+            bounds.end = event->order;
+        }
+    }
+    return bounds;
+}
+
+/* Lines without a label go on with what the line before them began. */
+static void take_lines(const struct log_story *story, const struct log_text *log,
+                       const struct bounds *bounds, struct log_excerpt *excerpt)
+{
+    const char *wanted = story->sources[story->events[story->first].source].name;
+    struct log_walk walk;
+    struct log_fragment fragment;
+    bool is_wanted = false;
+    log_walk_init(&walk, log);
+    for (size_t order = 0; order < bounds->end && log_walk_next(&walk, &fragment); order++) {
+        struct log_line line;
+        char name[LOG_SOURCE_BYTES];
+        log_line_split(fragment.at, fragment.length, story->has_task_labels, &line);
+        log_name_source(&fragment, &line, name);
+        if (name[0] != '\0' || wanted[0] == '\0') {
+            is_wanted = strcmp(name, wanted) == 0;
+        }
+        if (is_wanted && order >= bounds->begin) {
+            writing_append_bytes(&excerpt->text, line.at + line.label_bytes,
+                                 line.length - line.label_bytes);
+            writing_append(&excerpt->text, "\n");
+            ARRAY_ADD(excerpt->lines, excerpt->line_count, excerpt->line_room) = fragment.line;
+        }
+    }
+    log_walk_deinit(&walk);
+}
+
+bool log_excerpt_take(const struct log_story *story, const struct log_part *parts, size_t count,
+                      struct log_excerpt *excerpt)
+{
+    if (story->verdict != LOG_VERDICT_OOM) {
+        return false;
+    }
+    const struct bounds bounds = find_bounds(story);
+    bool has_labels = false;
+    for (size_t i = 0; i < story->source_count; i++) {
+        has_labels = has_labels || story->sources[i].name[0] != '\0';
+    }
+    if (!story->is_structured && !has_labels && bounds.begin == 0 && bounds.end == SIZE_MAX) {
+        return false;
+    }
+    struct log_text log;
+    *excerpt = (struct log_excerpt){0};
+    writing_init(&excerpt->text);
+    log_text_init(&log, parts, count);
+    take_lines(story, &log, &bounds, excerpt);
+    log_text_deinit(&log);
+    return true;
+}
+
+void log_excerpt_deinit(struct log_excerpt *excerpt)
+{
+    writing_deinit(&excerpt->text);
+    free(excerpt->lines);
+}
+
+size_t log_excerpt_line(const struct log_excerpt *excerpt, size_t line)
+{
+    return line == 0 || line > excerpt->line_count ? line : excerpt->lines[line - 1];
 }

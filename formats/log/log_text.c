@@ -1,6 +1,5 @@
 #include "formats/log/private/log_reading.h"
 
-#include "formats/log/private/log_pods.h"
 #include "harness/base/array.h"
 #include "harness/base/order.h"
 

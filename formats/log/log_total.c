@@ -1,6 +1,6 @@
 /* Reads how many steps a job was to have, as its log says it. */
 #include "formats/common/cursor.h"
-#include "formats/log/private/log_words.h"
+#include "formats/log/private/log_reading.h"
 
 #include <string.h>
 

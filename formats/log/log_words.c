@@ -1,5 +1,5 @@
 /* Lines are told apart by a table of sentences; the first row that fits is taken. */
-#include "formats/log/private/log_words.h"
+#include "formats/log/private/log_reading.h"
 
 #include <assert.h>
 #include <string.h>

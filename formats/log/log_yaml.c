@@ -1,6 +1,6 @@
 /* Maps and lists by their indentation, line by line. */
 #include "formats/common/cursor.h"
-#include "formats/log/private/log_pods.h"
+#include "formats/log/private/log_reading.h"
 
 #include <jansson.h>
 #include <string.h>

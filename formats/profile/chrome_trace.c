@@ -9,25 +9,18 @@ enum { EVENT_BYTES_MAX = 1 << 16 }; /* real ones have less than 1000 */
 enum import_result chrome_trace_fail(const struct chrome_trace *trace, size_t at,
                                      const char *reason)
 {
-    size_t line = 0;
-    size_t column = 0;
+    const bool is_cut = at >= trace->length;
+    size_t line = 0, column = 0;
     import_position(trace->text, at, &line, &column);
-    if (at >= trace->length) {
-        return import_fail(trace->error, IMPORT_INCOMPLETE, line, column,
-                           "the file is cut off here");
-    }
-    return import_fail(trace->error, IMPORT_INVALID, line, column, "%s", reason);
-}
-
-static bool is_blank(char letter)
-{
-    return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';
+    return import_fail(trace->error, is_cut ? IMPORT_INCOMPLETE : IMPORT_INVALID, line, column,
+                       "%s", is_cut ? "the file is cut off here" : reason);
 }
 
 /* The next character that is no blank; '\0' at the end of the text. */
 static char peek_letter(struct chrome_trace *trace)
 {
-    while (trace->offset < trace->length && is_blank(trace->text[trace->offset])) {
+    while (trace->offset < trace->length && trace->text[trace->offset] != '\0' &&
+           strchr(" \t\r\n", trace->text[trace->offset]) != NULL) {
         trace->offset++;
     }
     return trace->offset < trace->length ? trace->text[trace->offset] : '\0';
@@ -96,23 +89,17 @@ static enum import_result skip_value(struct chrome_trace *trace)
                                  : chrome_trace_fail(trace, start, "a value is missing here");
 }
 
-static bool has_any_word(const struct chrome_trace *trace, size_t at, size_t length)
-{
-    for (size_t i = 0; trace->words[i] != NULL; i++) {
-        if (text_has(trace->text + at, length, trace->words[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static enum import_result read_event(struct chrome_trace *trace)
 {
     (void)peek_letter(trace);
     const size_t at = trace->offset;
     enum import_result result = skip_value(trace);
     const size_t length = trace->offset - at;
-    if (result != IMPORT_OK || !has_any_word(trace, at, length)) {
+    const char *const *word = trace->words;
+    while (result == IMPORT_OK && *word != NULL && !text_has(trace->text + at, length, *word)) {
+        word++;
+    }
+    if (result != IMPORT_OK || *word == NULL) {
         return result;
     }
     if (length > EVENT_BYTES_MAX) {
@@ -153,23 +140,18 @@ static enum import_result read_events(struct chrome_trace *trace)
         return chrome_trace_fail(trace, trace->offset, "'traceEvents' comes twice");
     }
     trace->had_events = true;
-    enum import_result result = expect_letter(trace, '[');
-    if (result == IMPORT_OK && peek_letter(trace) == ']') {
-        trace->offset++;
-        return IMPORT_OK;
-    }
-    while (result == IMPORT_OK && !is_end) {
-        result = read_event(trace);
-        if (result == IMPORT_OK) {
-            result = read_separator(trace, ']', &is_end);
-        }
-        if (result == IMPORT_OK && !is_end && trace->may_end_with_comma &&
-            peek_letter(trace) == ']') {
+    IMPORT_TRY(expect_letter(trace, '['));
+    bool may_end = true; /* behind the bracket, and behind a comma that is no fault */
+    while (!is_end) {
+        if (may_end && peek_letter(trace) == ']') {
             trace->offset++;
-            is_end = true;
+            break;
         }
+        IMPORT_TRY(read_event(trace));
+        IMPORT_TRY(read_separator(trace, ']', &is_end));
+        may_end = trace->may_end_with_comma;
     }
-    return result;
+    return IMPORT_OK;
 }
 
 /* --- the file --- */
@@ -179,44 +161,34 @@ static enum import_result read_member(struct chrome_trace *trace)
     if (peek_letter(trace) != '"') {
         return chrome_trace_fail(trace, trace->offset, "a name in quotes is missing here");
     }
-    const size_t at = trace->offset;
-    enum import_result result = skip_string(trace);
-    const size_t length = trace->offset - at;
-    if (result == IMPORT_OK) {
-        result = expect_letter(trace, ':');
-    }
-    if (result != IMPORT_OK) {
-        return result;
-    }
     static const char events[] = "\"traceEvents\"";
+    const size_t at = trace->offset;
+    IMPORT_TRY(skip_string(trace));
+    const size_t length = trace->offset - at;
+    IMPORT_TRY(expect_letter(trace, ':'));
+    (void)peek_letter(trace);
     if (length == sizeof events - 1 && memcmp(trace->text + at, events, length) == 0) {
-        (void)peek_letter(trace);
         return read_events(trace);
     }
-    (void)peek_letter(trace);
     const size_t value_at = trace->offset;
-    result = skip_value(trace);
-    if (result == IMPORT_OK && trace->take_member != NULL && length > 2) {
-        result = trace->take_member(trace, trace->text + at + 1, length - 2, value_at,
-                                    trace->offset - value_at);
-    }
-    return result;
+    IMPORT_TRY(skip_value(trace));
+    return trace->take_member != NULL && length > 2
+               ? trace->take_member(trace, trace->text + at + 1, length - 2, value_at,
+                                    trace->offset - value_at)
+               : IMPORT_OK;
 }
 
 enum import_result chrome_trace_read(struct chrome_trace *trace)
 {
     bool is_end = false;
-    enum import_result result = expect_letter(trace, '{');
-    while (result == IMPORT_OK && !is_end) {
-        result = read_member(trace);
-        if (result == IMPORT_OK) {
-            result = read_separator(trace, '}', &is_end);
-        }
+    IMPORT_TRY(expect_letter(trace, '{'));
+    while (!is_end) {
+        IMPORT_TRY(read_member(trace));
+        IMPORT_TRY(read_separator(trace, '}', &is_end));
     }
-    if (result == IMPORT_OK && (peek_letter(trace) != '\0' || trace->offset < trace->length)) {
-        return chrome_trace_fail(trace, trace->offset, "something follows the end of the trace");
-    }
-    return result;
+    return peek_letter(trace) != '\0' || trace->offset < trace->length
+               ? chrome_trace_fail(trace, trace->offset, "something follows the end of the trace")
+               : IMPORT_OK;
 }
 
 bool chrome_trace_is_likely(const char *text, size_t length)

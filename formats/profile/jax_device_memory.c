@@ -52,18 +52,12 @@ static size_t print_frame(const struct pprof_frame *frame, char text[TAG_TEXT_BY
                             (int)(frame->file.end - start), frame->file.text + start, frame->line);
 }
 
-static uint32_t name_frame(struct snapshot *snapshot, const struct pprof_frame *frame)
-{
-    char text[TAG_TEXT_BYTES];
-    const size_t length = print_frame(frame, text);
-    return name_table_add(&snapshot->tags, text, length);
-}
-
 static enum import_result resolve_location(struct snapshot *snapshot, size_t location)
 {
     struct place *place = &snapshot->places[location];
     struct protobuf reader = pprof_location(&snapshot->profile, location);
     struct pprof_frame frame;
+    char text[TAG_TEXT_BYTES];
     *place = (struct place){.is_known = true, .tag = JAX_NO_TAG};
     while (!place->is_user) {
         bool is_end = false;
@@ -74,7 +68,8 @@ static enum import_result resolve_location(struct snapshot *snapshot, size_t loc
         }
         place->is_user = is_user_file(&frame.file);
         if (place->tag == JAX_NO_TAG || place->is_user) {
-            place->tag = name_frame(snapshot, &frame);
+            const size_t length = print_frame(&frame, text);
+            place->tag = name_table_add(&snapshot->tags, text, length);
         }
     }
     return IMPORT_OK;
@@ -121,9 +116,8 @@ static enum import_result number_frames(struct snapshot *snapshot, size_t locati
             return result;
         }
         const size_t length = print_frame(&frame, text);
-        snapshot->frames = array_grown(snapshot->frames, snapshot->frame_count,
-                                       &snapshot->frame_room, sizeof *snapshot->frames);
-        snapshot->frames[snapshot->frame_count++] = stacks_frame(snapshot->stacks, text, length);
+        ARRAY_ADD(snapshot->frames, snapshot->frame_count,
+                  snapshot->frame_room) = stacks_frame(snapshot->stacks, text, length);
         place->frame_count++;
     }
     return IMPORT_OK;
@@ -177,8 +171,7 @@ static enum import_result fail_sample(const struct snapshot *snapshot,
 {
     char text[IMPORT_REASON_BYTES / 2];
     snprintf(text, sizeof text, reason, value);
-    return import_fail(snapshot->error, IMPORT_INVALID, 0, 0, "the sample at byte %zu: %s",
-                       sample->at, text);
+    return IMPORT_REFUSE(snapshot->error, 0, "the sample at byte %zu: %s", sample->at, text);
 }
 
 static enum import_result read_kind(const struct snapshot *snapshot,
@@ -186,14 +179,14 @@ static enum import_result read_kind(const struct snapshot *snapshot,
 {
     const struct protobuf *kind = pprof_label_find(sample, "kind");
     if (kind == NULL) {
-        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
-                           "the sample at byte %zu has no label 'kind'", sample->at);
+        return IMPORT_REFUSE(snapshot->error, 0, "the sample at byte %zu has no label 'kind'",
+                             sample->at);
     }
     *is_program = protobuf_is_text(kind, "executable");
     if (!*is_program && !protobuf_is_text(kind, "buffer")) {
         const size_t length = kind->end - kind->offset;
-        return import_fail(
-            snapshot->error, IMPORT_INVALID, 0, 0,
+        return IMPORT_REFUSE(
+            snapshot->error, 0,
             "the sample at byte %zu: kind '%.*s' is neither 'buffer' nor 'executable'", sample->at,
             (int)(length < 40 ? length : 40), kind->text + kind->offset);
     }
@@ -226,9 +219,7 @@ static enum import_result add_group(struct snapshot *snapshot, const struct ppro
     snapshot->size_bits |= group->bytes / group->count;
     snapshot->size_bits |= group->bytes % group->count == 0 ? 0 : group->bytes / group->count + 1;
     snapshot->uneven_count += group->bytes % group->count != 0;
-    snapshot->groups = array_grown(snapshot->groups, snapshot->group_count, &snapshot->group_room,
-                                   sizeof *snapshot->groups);
-    snapshot->groups[snapshot->group_count++] = *group;
+    ARRAY_ADD(snapshot->groups, snapshot->group_count, snapshot->group_room) = *group;
     return IMPORT_OK;
 }
 
@@ -254,9 +245,9 @@ static enum import_result check_values(struct snapshot *snapshot, const struct p
                            "its size is %" PRId64 "; below 0, only -1 for each block is accepted",
                            bytes);
     }
-    if (bytes > (int64_t)CAPACITY_BYTES_MAX ||
+    if (bytes > (int64_t)IMPORT_CAPACITY_MAX ||
         snapshot->buffer_bytes + snapshot->program_bytes + (uint64_t)(bytes > 0 ? bytes : 0) >
-            CAPACITY_BYTES_MAX) {
+            IMPORT_CAPACITY_MAX) {
         return fail_sample(snapshot, sample,
                            "with its %" PRId64 " bytes, the profile has more than 2^50", bytes);
     }
@@ -304,16 +295,16 @@ static enum import_result read_samples(struct snapshot *snapshot)
     bool is_end = false;
     if (snapshot->profile.type_count >
         2) { /* numbers of texts in the second would mean those of the first */
-        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
-                           "the profile has %zu types of values, not 2: two "
-                           "profiles in one file?",
-                           snapshot->profile.type_count);
+        return IMPORT_REFUSE(snapshot->error, 0,
+                             "the profile has %zu types of values, not 2: two "
+                             "profiles in one file?",
+                             snapshot->profile.type_count);
     }
     snapshot->count_value = find_value(&snapshot->profile, "allocations", "inuse_objects", "count");
     snapshot->bytes_value = find_value(&snapshot->profile, "space", "inuse_space", "bytes");
     if (snapshot->count_value < 0 || snapshot->bytes_value < 0) {
-        return import_fail(
-            snapshot->error, IMPORT_INVALID, 0, 0,
+        return IMPORT_REFUSE(
+            snapshot->error, 0,
             "the profile does not count 'allocations' and 'space' in bytes: it is not a device-memory profile");
     }
     for (;;) {
@@ -327,17 +318,6 @@ static enum import_result read_samples(struct snapshot *snapshot)
 }
 
 /* --- the file --- */
-
-static enum import_result convert_samples(struct snapshot *snapshot,
-                                          const struct import_input *input, struct import *import)
-{
-    IMPORT_TRY(read_samples(snapshot));
-    if (snapshot->group_count == 0) {
-        return import_fail(snapshot->error, IMPORT_INCOMPLETE, 0, 0,
-                           "nothing in the profile has a known size");
-    }
-    return jax_device_memory_build(snapshot, input, import);
-}
 
 static enum import_result import_jax_device_memory(const struct import_input *input,
                                                    struct import *import,
@@ -354,7 +334,13 @@ static enum import_result import_jax_device_memory(const struct import_input *in
         import->stacks = stacks_create();
     }
     snapshot.stacks = import->stacks;
-    result = convert_samples(&snapshot, input, import);
+    result = read_samples(&snapshot);
+    if (result == IMPORT_OK && snapshot.group_count == 0) {
+        result = IMPORT_LACKS(error, "nothing in the profile has a known size");
+    }
+    if (result == IMPORT_OK) {
+        result = jax_device_memory_build(&snapshot, input, import);
+    }
     free(snapshot.places);
     free(snapshot.frames);
     free(snapshot.groups);

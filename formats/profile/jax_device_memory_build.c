@@ -41,27 +41,20 @@ static void number_hosts(const struct name_table *devices, uint8_t hosts[OP_HOST
     }
 }
 
-static void append_group(struct import *import, const struct group *group, uint8_t host,
-                         uint8_t tag)
-{
-    for (uint64_t i = 0; i < group->count; i++) {
-        const struct op op = OP_TO_MAKE(
-            group->is_program ? OP_LOAD : OP_ALLOC, .host = host, .tag = tag,
-            .size_bytes = group->bytes / group->count + (i < group->bytes % group->count));
-        stacks_say(import->stacks, import_append(import, &op), group->stack);
-    }
-}
-
 static void append_all(const struct snapshot *snapshot, const uint8_t *hosts, const uint8_t *tags,
                        struct import *import)
 {
-    for (int programs = 0; programs < 2; programs++) { /* buffers first */
-        for (size_t i = 0; i < snapshot->group_count; i++) {
-            const struct group *group = &snapshot->groups[i];
-            if (group->is_program == (programs == 1)) {
-                append_group(import, group, group->is_program ? 0 : hosts[group->device],
-                             group->tag == JAX_NO_TAG ? 0 : tags[group->tag]);
-            }
+    for (size_t i = 0; i < 2 * snapshot->group_count; i++) { /* buffers first */
+        const struct group *group = &snapshot->groups[i % snapshot->group_count];
+        if (group->is_program != (i >= snapshot->group_count)) {
+            continue;
+        }
+        struct op op = OP_TO_MAKE(group->is_program ? OP_LOAD : OP_ALLOC,
+                                  .host = group->is_program ? 0 : hosts[group->device],
+                                  .tag = group->tag == JAX_NO_TAG ? 0 : tags[group->tag]);
+        for (uint64_t block = 0; block < group->count; block++) {
+            op.size_bytes = group->bytes / group->count + (block < group->bytes % group->count);
+            stacks_say(import->stacks, import_append(import, &op), group->stack);
         }
     }
 }
@@ -90,10 +83,11 @@ static enum import_result choose_device(const struct snapshot *snapshot,
         return IMPORT_OK;
     }
     import->setup.capacity_bytes = find_largest_device(import);
-    if (import->setup.capacity_bytes > CAPACITY_BYTES_MAX) {
-        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
-                           "in granules of %" PRIu64 " bytes, a device holds more than 2^50 bytes",
-                           import->setup.granule_bytes);
+    if (import->setup.capacity_bytes > IMPORT_CAPACITY_MAX) {
+        return IMPORT_REFUSE(snapshot->error, 0,
+                             "in granules of %" PRIu64
+                             " bytes, a device holds more than 2^50 bytes",
+                             import->setup.granule_bytes);
     }
     import_assume(
         import,

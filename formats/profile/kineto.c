@@ -1,7 +1,7 @@
 /* Memory events of PyTorch's profiler (kineto) in a Chrome trace: instants "[memory]" of a block
  * that is made (Bytes > 0) or freed, and "[OutOfMemory]" of a request that failed.  Each may say
  * what is allocated and reserved after it. */
-#include "formats/common/capacity.h"
+#include "formats/common/import.h"
 #include "formats/common/trace.h"
 #include "formats/profile/private/chrome_trace.h"
 #include "harness/base/array.h"
@@ -130,7 +130,7 @@ static enum import_result take_event(struct chrome_trace *trace, size_t at, cons
     const bool has_address = take_integer(arguments, "Addr", &address);
     event.has_totals = take_integer(arguments, "Total Allocated", &allocated) &&
                        take_integer(arguments, "Total Reserved", &reserved);
-    const int64_t most = (int64_t)CAPACITY_BYTES_MAX;
+    const int64_t most = (int64_t)IMPORT_CAPACITY_MAX;
     if (event.bytes > most || event.bytes < -most || allocated < 0 || allocated > most ||
         reserved < 0 || reserved > most || type < 0 || type > DEVICE_KEY_FACTOR || id < -1 ||
         id > DEVICE_KEY_FACTOR / 2 || (event.is_failure && event.bytes < 0)) {
@@ -161,7 +161,7 @@ static enum import_result take_member(struct chrome_trace *trace, const char *na
         int64_t id = -1, bytes = 0;
         if (take_integer(device, "id", &id) && take_integer(device, "totalGlobalMem", &bytes) &&
             id >= 0 && id < OP_HOST_COUNT_MAX && bytes > 0 &&
-            bytes <= (int64_t)CAPACITY_BYTES_MAX) {
+            bytes <= (int64_t)IMPORT_CAPACITY_MAX) {
             kineto->totals[id] = (uint64_t)bytes;
         }
     }
@@ -339,7 +339,7 @@ static uint64_t choose_capacity(const struct kineto *kineto, bool *is_from_failu
             break;
         }
     }
-    return capacity_bytes / GRANULE_BYTES_DEFAULT * GRANULE_BYTES_DEFAULT;
+    return capacity_bytes / IMPORT_GRANULE_BYTES * IMPORT_GRANULE_BYTES;
 }
 
 /* The first of the window. */
@@ -432,12 +432,11 @@ static enum import_result refuse_without_events(const struct kineto *kineto,
                                                 struct import_error *error)
 {
     if (kineto->host_count > 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                           "all %" PRIu64 " memory events of the trace are of host memory (CPU)",
-                           kineto->host_count);
+        return IMPORT_LACKS(error,
+                            "all %" PRIu64 " memory events of the trace are of host memory (CPU)",
+                            kineto->host_count);
     }
-    return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                       "the trace has no memory event: profile with profile_memory=True");
+    return IMPORT_LACKS(error, "the trace has no memory event: profile with profile_memory=True");
 }
 
 static enum import_result import_kineto(const struct import_input *input, struct import *import,

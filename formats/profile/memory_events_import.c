@@ -2,7 +2,6 @@
 #include "formats/profile/private/memory_events.h"
 
 #include "formats/common/trace.h"
-#include "formats/profile/private/memory_events_state.h"
 #include "harness/base/check.h"
 #include "harness/base/order.h"
 
@@ -299,8 +298,8 @@ enum import_result memory_events_import(struct memory_events *events,
     uint8_t hosts[OP_HOST_COUNT_MAX];
     struct feed feed = {.events = events, .import = import, .error = error};
     if (events->count == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                           "the profile has no memory event: was it taken with host tracing on?");
+        return IMPORT_LACKS(error,
+                            "the profile has no memory event: was it taken with host tracing on?");
     }
     qsort(events->events, events->count, sizeof *events->events, compare_times);
     const size_t host_count = number_hosts(events, hosts);

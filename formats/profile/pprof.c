@@ -1,4 +1,4 @@
-#include "formats/profile/private/pprof.h"
+#include "formats/profile/private/jax_device_memory.h"
 
 #include "harness/base/array.h"
 
@@ -20,71 +20,51 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILE = 4 };
 
 /* --- the index --- */
 
-static enum import_result add_type(struct pprof *profile, const struct protobuf_field *field,
-                                   struct import_error *error)
-{
-    uint64_t type[2] = {0, 0};
-    IMPORT_TRY(protobuf_two(field->bytes, 1, &type[0], 2, &type[1], error));
-    if (profile->type_count < PPROF_VALUE_COUNT_MAX) {
-        memcpy(profile->types[profile->type_count++], type, sizeof type);
-    }
-    return IMPORT_OK;
-}
-
-static enum import_result add_location(struct pprof *profile, const struct protobuf_field *field,
-                                       struct import_error *error)
-{
-    struct protobuf_entry location = {.bytes = field->bytes};
-    IMPORT_TRY(protobuf_two(field->bytes, LOCATION_ID, &location.id, 0, NULL, error));
-    protobuf_index_add(&profile->locations, &location);
-    return IMPORT_OK;
-}
-
-static enum import_result add_function(struct pprof *profile, const struct protobuf_field *field,
-                                       struct import_error *error)
-{
-    struct protobuf_entry function = {.bytes = field->bytes};
-    IMPORT_TRY(protobuf_two(field->bytes, FUNCTION_ID, &function.id, 0, NULL, error));
-    IMPORT_TRY(protobuf_two(field->bytes, FUNCTION_NAME, &function.numbers[0], FUNCTION_FILE,
-                            &function.numbers[1], error));
-    protobuf_index_add(&profile->functions, &function);
-    return IMPORT_OK;
-}
-
 static enum import_result add_field(struct pprof *profile, const struct protobuf_field *field,
                                     struct import_error *error)
 {
+    struct protobuf_entry entry = {.bytes = field->bytes};
+    uint64_t *numbers = entry.numbers;
     if (field->type != PROTOBUF_BYTES) {
         return IMPORT_OK;
     }
     switch (field->number) {
     case PROFILE_TYPE:
-        return add_type(profile, field, error);
+        IMPORT_TRY(protobuf_two(field->bytes, 1, &numbers[0], 2, &numbers[1], error));
+        if (profile->type_count < PPROF_VALUE_COUNT_MAX) {
+            memcpy(profile->types[profile->type_count++], numbers, sizeof entry.numbers);
+        }
+        break;
     case PROFILE_SAMPLE:
         profile->sample_count++;
-        return IMPORT_OK;
+        break;
     case PROFILE_LOCATION:
-        return add_location(profile, field, error);
+        IMPORT_TRY(protobuf_two(field->bytes, LOCATION_ID, &entry.id, 0, NULL, error));
+        protobuf_index_add(&profile->locations, &entry);
+        break;
     case PROFILE_FUNCTION:
-        return add_function(profile, field, error);
+        IMPORT_TRY(protobuf_two(field->bytes, FUNCTION_ID, &entry.id, 0, NULL, error));
+        IMPORT_TRY(protobuf_two(field->bytes, FUNCTION_NAME, &numbers[0], FUNCTION_FILE,
+                                &numbers[1], error));
+        protobuf_index_add(&profile->functions, &entry);
+        break;
     case PROFILE_STRING:
-        profile->strings = array_grown(profile->strings, profile->string_count,
-                                       &profile->string_room, sizeof *profile->strings);
-        profile->strings[profile->string_count++] = field->at;
-        return IMPORT_OK;
+        ARRAY_ADD(profile->strings, profile->string_count, profile->string_room) = field->at;
+        break;
     default:
-        return IMPORT_OK;
+        break;
     }
+    return IMPORT_OK;
 }
 
 /* Texts come last: where one is not there, the end of the file is missing most likely. */
 static enum import_result fail_absent_text(const struct pprof *profile, uint64_t number,
                                            struct import_error *error)
 {
-    return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                       "text %" PRIu64
-                       " is not in the profile, which has %zu texts: it is cut off or damaged",
-                       number, profile->string_count);
+    return IMPORT_LACKS(error,
+                        "text %" PRIu64
+                        " is not in the profile, which has %zu texts: it is cut off or damaged",
+                        number, profile->string_count);
 }
 
 /* Checks that everything that samples may name has its texts. */
@@ -169,17 +149,16 @@ int pprof_value_find(const struct pprof *profile, const char *type, const char *
 static enum import_result fail_absent(struct import_error *error, size_t at, const char *what,
                                       uint64_t number)
 {
-    return import_fail(error, IMPORT_INVALID, 0, 0,
-                       "byte %zu: %s %" PRIu64 " is not in the profile", at, what, number);
+    return IMPORT_REFUSE(error, 0, "byte %zu: %s %" PRIu64 " is not in the profile", at, what,
+                         number);
 }
 
 static enum import_result add_value(struct pprof_sample *sample, uint64_t value,
                                     struct import_error *error)
 {
     if (sample->value_count == PPROF_VALUE_COUNT_MAX) {
-        return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "the sample at byte %zu has more than %d values", sample->at,
-                           PPROF_VALUE_COUNT_MAX);
+        return IMPORT_REFUSE(error, 0, "the sample at byte %zu has more than %d values", sample->at,
+                             PPROF_VALUE_COUNT_MAX);
     }
     sample->values[sample->value_count++] = (int64_t)value;
     return IMPORT_OK;
@@ -207,9 +186,8 @@ static enum import_result add_label(const struct pprof *profile, struct pprof_sa
     uint64_t numbers[2] = {0, 0}; /* text 0 is empty */
     IMPORT_TRY(protobuf_two(field->bytes, LABEL_KEY, &numbers[0], LABEL_TEXT, &numbers[1], error));
     if (sample->label_count == PPROF_LABEL_COUNT_MAX) {
-        return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "the sample at byte %zu has more than %d labels", sample->at,
-                           PPROF_LABEL_COUNT_MAX);
+        return IMPORT_REFUSE(error, 0, "the sample at byte %zu has more than %d labels", sample->at,
+                             PPROF_LABEL_COUNT_MAX);
     }
     struct pprof_label *label = &sample->labels[sample->label_count++];
     if (!pprof_text(profile, numbers[0], &label->key)) {

@@ -5,8 +5,8 @@
  *                       1: metadata  2: offset_ps  4: XStat
  *                       4, 5: names of events and of stats by number, behind the lines */
 #include "formats/common/import.h"
-#include "formats/common/name_table.h"
 #include "formats/common/protobuf.h"
+#include "formats/common/tags.h"
 #include "formats/profile/private/memory_events.h"
 
 #include <inttypes.h>
@@ -66,36 +66,25 @@ static enum import_result read_metadata(struct protobuf metadata, struct protobu
     return result;
 }
 
-static enum import_result read_entry(struct protobuf map, struct protobuf_entry *entry,
-                                     struct import_error *error)
+static enum import_result add_name(struct plane *plane, const struct protobuf_field *of_map)
 {
+    struct protobuf map = of_map->bytes;
     struct protobuf_field field;
-    enum import_result result = IMPORT_OK;
-    *entry = (struct protobuf_entry){
+    struct protobuf_entry entry = {
         .bytes = {.text = map.text, .offset = map.offset, .end = map.offset}};
-    while (protobuf_more(&map, &field, error, &result)) {
+    enum import_result result = IMPORT_OK;
+    while (protobuf_more(&map, &field, plane->error, &result)) {
         if (field.number == MAP_KEY && field.type == PROTOBUF_VARINT) {
-            entry->id = field.value;
+            entry.id = field.value;
         } else if (field.number == MAP_VALUE && field.type == PROTOBUF_BYTES) {
-            result = read_metadata(field.bytes, &entry->bytes, error);
+            result = read_metadata(field.bytes, &entry.bytes, plane->error);
         }
     }
-    return result;
-}
-
-static bool is_memory_event(const struct protobuf *name)
-{
-    return protobuf_is_text(name, "MemoryAllocation") ||
-           protobuf_is_text(name, "MemoryDeallocation");
-}
-
-static enum import_result add_name(struct plane *plane, const struct protobuf_field *field)
-{
-    struct protobuf_entry entry;
-    IMPORT_TRY(read_entry(field->bytes, &entry, plane->error));
-    if (field->number == PLANE_STAT_NAMES) {
+    IMPORT_TRY(result);
+    if (of_map->number == PLANE_STAT_NAMES) {
         protobuf_index_add(&plane->stat_names, &entry);
-    } else if (is_memory_event(&entry.bytes)) {
+    } else if (protobuf_is_text(&entry.bytes, "MemoryAllocation") ||
+               protobuf_is_text(&entry.bytes, "MemoryDeallocation")) {
         protobuf_index_add(&plane->event_names, &entry);
     }
     return IMPORT_OK;
@@ -150,22 +139,6 @@ static void set_stat(const struct plane *plane, const struct protobuf_field *fie
     }
 }
 
-/* False: a number is needed, and it is none. */
-static bool take_stat(const struct protobuf *name, const struct stat *stat,
-                      struct memory_event *event)
-{
-    const char *text = name->text + name->offset;
-    const size_t length = name->end - name->offset;
-    if (stat->is_text) {
-        return memory_event_take_text(event, text, length, stat->text.text + stat->text.offset,
-                                      stat->text.end - stat->text.offset);
-    }
-    if (stat->is_number) {
-        return memory_event_take_number(event, text, length, stat->number, stat->is_negative);
-    }
-    return memory_event_take_text(event, text, length, "", 0); /* a double, or nothing */
-}
-
 static enum import_result read_stat(const struct plane *plane, size_t at, struct protobuf reader,
                                     struct memory_event *event)
 {
@@ -176,12 +149,23 @@ static enum import_result read_stat(const struct plane *plane, size_t at, struct
         set_stat(plane, &field, &stat);
     }
     const struct protobuf *name = find_name(&plane->stat_names, stat.metadata);
-    if (result != IMPORT_OK || name == NULL || take_stat(name, &stat, event)) {
+    if (result != IMPORT_OK || name == NULL) {
         return result;
     }
-    return import_fail(plane->error, IMPORT_INVALID, 0, 0,
-                       "byte %zu: %.*s of a memory event is not a number of 0 or more", at,
-                       (int)(name->end - name->offset), name->text + name->offset);
+    const char *text = name->text + name->offset;
+    const size_t length = name->end - name->offset;
+    /* A double, or nothing, is an empty text. */
+    const bool is_taken = stat.is_number && !stat.is_text
+                              ? memory_event_take_number(event, text, length, stat.number,
+                                                         stat.is_negative)
+                              : memory_event_take_text(
+                                    event, text, length,
+                                    stat.is_text ? stat.text.text + stat.text.offset : "",
+                                    stat.is_text ? stat.text.end - stat.text.offset : 0);
+    return is_taken ? IMPORT_OK
+                    : IMPORT_REFUSE(plane->error, 0,
+                                    "byte %zu: %.*s of a memory event is not a number of 0 or more",
+                                    at, (int)length, text);
 }
 
 /* The line's time and the event's offset in it.  False: beyond 2^63 ns. */
@@ -212,8 +196,8 @@ static enum import_result read_event(struct plane *plane, size_t at, int64_t lin
         return IMPORT_OK;
     }
     if (!add_times(line_ns, (int64_t)offset_ps, &event)) {
-        return import_fail(plane->error, IMPORT_INVALID, 0, 0,
-                           "byte %zu: the time of an event is beyond 2^63 ns", at);
+        return IMPORT_REFUSE(plane->error, 0, "byte %zu: the time of an event is beyond 2^63 ns",
+                             at);
     }
     event.is_allocation = protobuf_is_text(name, "MemoryAllocation");
     while (protobuf_more(&reader, &field, plane->error, &result)) {
@@ -239,37 +223,29 @@ static enum import_result read_line(struct plane *plane, struct protobuf reader)
     return result;
 }
 
-static enum import_result read_lines(struct plane *plane, struct protobuf reader)
-{
-    struct protobuf_field field;
-    enum import_result result = IMPORT_OK;
-    while (protobuf_more(&reader, &field, plane->error, &result)) {
-        if (field.number == PLANE_LINE && field.type == PROTOBUF_BYTES) {
-            result = read_line(plane, field.bytes);
-        }
-    }
-    return result;
-}
-
 /* --- the file --- */
 
 static enum import_result read_plane(struct memory_events *events, struct protobuf reader,
                                      struct import_error *error)
 {
     struct plane plane = {.events = events, .error = error};
+    struct protobuf_field field;
     enum import_result result = read_names(&plane, reader);
-    if (result == IMPORT_OK) {
-        result = read_lines(&plane,
-                            reader); /* also where there is no memory event: damage is damage */
+    /* Also where there is no memory event: damage is damage. */
+    while (protobuf_more(&reader, &field, error, &result)) {
+        if (field.number == PLANE_LINE && field.type == PROTOBUF_BYTES) {
+            result = read_line(&plane, field.bytes);
+        }
     }
     free(plane.event_names.entries);
     free(plane.stat_names.entries);
     return result;
 }
 
-static enum import_result read_space(const struct import_input *input, struct memory_events *events,
-                                     struct import_error *error)
+static enum import_result import_xplane(const struct import_input *input, struct import *import,
+                                        struct import_error *error)
 {
+    struct memory_events *events = memory_events_create(input, false);
     struct protobuf reader = protobuf_of(input->text, input->length);
     struct protobuf_field field;
     enum import_result result = IMPORT_OK;
@@ -278,14 +254,6 @@ static enum import_result read_space(const struct import_input *input, struct me
             result = read_plane(events, field.bytes, error);
         }
     }
-    return result;
-}
-
-static enum import_result import_xplane(const struct import_input *input, struct import *import,
-                                        struct import_error *error)
-{
-    struct memory_events *events = memory_events_create(input, false);
-    enum import_result result = read_space(input, events, error);
     if (result == IMPORT_OK) {
         result = memory_events_import(events, input, import, error);
     }

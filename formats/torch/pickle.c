@@ -1,6 +1,6 @@
 /* A pickle as its pickler left it: opcodes that work on a stack, its marks and a memo, while the
  * tree grows. */
-#include "formats/torch/private/pickle.h"
+#include "formats/torch/private/plain.h"
 
 #include "harness/base/array.h"
 #include "harness/base/utf8.h"
@@ -44,6 +44,8 @@ fail_here(struct reader *reader, enum import_result result, const char *reason, 
                        text);
 }
 
+#define REFUSE(reader, ...) fail_here(reader, IMPORT_INVALID, __VA_ARGS__)
+
 /* --- bytes --- */
 
 static enum import_result take_bytes(struct reader *reader, uint64_t count,
@@ -75,12 +77,9 @@ static enum import_result take_number(struct reader *reader, unsigned byte_count
 static enum import_result push_value(struct reader *reader, struct plain_value value)
 {
     if (reader->stack_count == PICKLE_STACK_MAX) {
-        return fail_here(reader, IMPORT_INVALID, "more than %d values wait on the stack",
-                         PICKLE_STACK_MAX);
+        return REFUSE(reader, "more than %d values wait on the stack", PICKLE_STACK_MAX);
     }
-    reader->stack = array_grown(reader->stack, reader->stack_count, &reader->stack_room,
-                                sizeof value);
-    reader->stack[reader->stack_count++] = value;
+    ARRAY_ADD(reader->stack, reader->stack_count, reader->stack_room) = value;
     return IMPORT_OK;
 }
 
@@ -94,8 +93,8 @@ static size_t count_above_mark(const struct reader *reader)
 static enum import_result need_values(struct reader *reader, size_t count)
 {
     if (count_above_mark(reader) < count) {
-        return fail_here(reader, IMPORT_INVALID, "it needs %zu values, but there are %zu", count,
-                         count_above_mark(reader));
+        return REFUSE(reader, "it needs %zu values, but there are %zu", count,
+                      count_above_mark(reader));
     }
     return IMPORT_OK;
 }
@@ -103,11 +102,9 @@ static enum import_result need_values(struct reader *reader, size_t count)
 static enum import_result run_mark(struct reader *reader)
 {
     if (reader->mark_count == PICKLE_STACK_MAX) {
-        return fail_here(reader, IMPORT_INVALID, "more than %d marks", PICKLE_STACK_MAX);
+        return REFUSE(reader, "more than %d marks", PICKLE_STACK_MAX);
     }
-    reader->marks = array_grown(reader->marks, reader->mark_count, &reader->mark_room,
-                                sizeof *reader->marks);
-    reader->marks[reader->mark_count++] = reader->stack_count;
+    ARRAY_ADD(reader->marks, reader->mark_count, reader->mark_room) = reader->stack_count;
     return IMPORT_OK;
 }
 
@@ -115,24 +112,18 @@ static enum import_result run_mark(struct reader *reader)
 static enum import_result take_mark(struct reader *reader, size_t *count)
 {
     if (reader->mark_count == 0) {
-        return fail_here(reader, IMPORT_INVALID, "there is no mark");
+        return REFUSE(reader, "there is no mark");
     }
     *count = count_above_mark(reader);
     reader->mark_count--;
     return IMPORT_OK;
 }
 
+/* argument: how many values; 0: those above the last mark, and the mark. */
 static enum import_result run_pop(struct reader *reader)
 {
-    IMPORT_TRY(need_values(reader, 1));
-    reader->stack_count--;
-    return IMPORT_OK;
-}
-
-static enum import_result run_pop_mark(struct reader *reader)
-{
-    size_t count = 0;
-    IMPORT_TRY(take_mark(reader, &count));
+    size_t count = reader->argument;
+    IMPORT_TRY(count == 0 ? take_mark(reader, &count) : need_values(reader, count));
     reader->stack_count -= count;
     return IMPORT_OK;
 }
@@ -143,12 +134,12 @@ static enum import_result run_proto(struct reader *reader)
 {
     uint64_t version = 0;
     if (reader->begin != 0) {
-        return fail_here(reader, IMPORT_INVALID, "a second pickle begins inside the first");
+        return REFUSE(reader, "a second pickle begins inside the first");
     }
     IMPORT_TRY(take_number(reader, 1, &version));
     if (version < PICKLE_PROTOCOL_MIN || version > PICKLE_PROTOCOL_MAX) {
-        return fail_here(reader, IMPORT_INVALID, "protocol %u is not supported; accepted: %d to %d",
-                         (unsigned)version, PICKLE_PROTOCOL_MIN, PICKLE_PROTOCOL_MAX);
+        return REFUSE(reader, "protocol %u is not supported; accepted: %d to %d", (unsigned)version,
+                      PICKLE_PROTOCOL_MIN, PICKLE_PROTOCOL_MAX);
     }
     return IMPORT_OK;
 }
@@ -170,13 +161,11 @@ static enum import_result run_frame(struct reader *reader)
 static enum import_result run_stop(struct reader *reader)
 {
     if (reader->mark_count != 0 || reader->stack_count != 1) {
-        return fail_here(reader, IMPORT_INVALID,
-                         "%zu values and %zu marks are left where one value should be",
-                         reader->stack_count, reader->mark_count);
+        return REFUSE(reader, "%zu values and %zu marks are left where one value should be",
+                      reader->stack_count, reader->mark_count);
     }
     if (reader->at != reader->length) {
-        return fail_here(reader, IMPORT_INVALID, "%zu bytes follow the end",
-                         reader->length - reader->at);
+        return REFUSE(reader, "%zu bytes follow the end", reader->length - reader->at);
     }
     reader->is_ended = true;
     return IMPORT_OK;
@@ -208,16 +197,15 @@ static enum import_result run_long(struct reader *reader)
     IMPORT_TRY(take_number(reader, reader->argument, &length));
     const bool is_wide = length == sizeof number + 1;
     if (length > sizeof number && !is_wide) {
-        return fail_here(reader, IMPORT_INVALID,
-                         "an integer of %" PRIu64 " bytes; at most 64 bits are accepted", length);
+        return REFUSE(reader, "an integer of %" PRIu64 " bytes; at most 64 bits are accepted",
+                      length);
     }
     IMPORT_TRY(take_number(reader, is_wide ? sizeof number : (unsigned)length, &number));
     if (is_wide) {
         IMPORT_TRY(take_number(reader, 1, &sign));
     }
     if (sign != 0) {
-        return fail_here(reader, IMPORT_INVALID,
-                         "an integer of 9 bytes; at most 64 bits are accepted");
+        return REFUSE(reader, "an integer of 9 bytes; at most 64 bits are accepted");
     }
     if (is_wide) {
         return push_value(reader, plain_make_unsigned(reader->tree, number));
@@ -270,13 +258,13 @@ static enum import_result run_text(struct reader *reader)
     IMPORT_TRY(take_bytes(reader, length, &bytes));
     const char *text = (const char *)bytes;
     if (memchr(text, '\0', (size_t)length) != NULL) {
-        return fail_here(reader, IMPORT_INVALID, "a text with a NUL in it");
+        return REFUSE(reader, "a text with a NUL in it");
     }
     if (length > UINT32_MAX) {
-        return fail_here(reader, IMPORT_INVALID, "a text of more than 2^32 bytes");
+        return REFUSE(reader, "a text of more than 2^32 bytes");
     }
     return !is_utf8(text, (size_t)length)
-               ? fail_here(reader, IMPORT_INVALID, "a text that is not UTF-8")
+               ? REFUSE(reader, "a text that is not UTF-8")
                : push_value(reader, plain_make_text(reader->tree, text, (size_t)length));
 }
 
@@ -290,22 +278,21 @@ static enum import_result fail_to_fill(struct reader *reader, enum plain_result 
     case PLAIN_DONE:
         break;
     case PLAIN_CLOSED:
-        return fail_here(
-            reader, IMPORT_INVALID,
+        return REFUSE(
+            reader,
             "it adds to a %s that is already used elsewhere and could come to contain itself",
             box.kind == PLAIN_LIST ? "list" : "dict");
     case PLAIN_TOO_DEEP:
-        return fail_here(reader, IMPORT_INVALID, "containers are nested more than %d deep",
-                         PLAIN_DEPTH_MAX);
+        return REFUSE(reader, "containers are nested more than %d deep", PLAIN_DEPTH_MAX);
     case PLAIN_NO_KEY:
-        return fail_here(reader, IMPORT_INVALID, "a key of a dict is not a text");
+        return REFUSE(reader, "a key of a dict is not a text");
     case PLAIN_KEY_TWICE:
-        return fail_here(reader, IMPORT_INVALID, "the key '%.*s' is given twice",
-                         text->length < 40 ? (int)text->length : 40, text->at);
+        return REFUSE(reader, "the key '%.*s' is given twice",
+                      text->length < 40 ? (int)text->length : 40, text->at);
     case PLAIN_TOO_MANY:
-        return fail_here(reader, IMPORT_INVALID,
-                         "more than 2^32 values, or a dict that is filled in more than %d steps",
-                         PLAIN_STEPS_MAX);
+        return REFUSE(reader,
+                      "more than 2^32 values, or a dict that is filled in more than %d steps",
+                      PLAIN_STEPS_MAX);
     }
     return IMPORT_OK;
 }
@@ -316,14 +303,14 @@ static enum import_result fill_box(struct reader *reader, size_t count, enum pla
 {
     size_t at = 0;
     if (kind == PLAIN_DICT && count % 2 != 0) {
-        return fail_here(reader, IMPORT_INVALID, "a key without a value");
+        return REFUSE(reader, "a key without a value");
     }
     IMPORT_TRY(need_values(reader, count + 1));
     const struct plain_value *values = &reader->stack[reader->stack_count - count];
     const struct plain_value box = values[-1];
     if (box.kind != kind) {
-        return fail_here(reader, IMPORT_INVALID, "there is no %s below its values",
-                         kind == PLAIN_LIST ? "list" : "dict");
+        return REFUSE(reader, "there is no %s below its values",
+                      kind == PLAIN_LIST ? "list" : "dict");
     }
     const enum plain_result filled = kind == PLAIN_LIST
                                          ? plain_fill_list(reader->tree, box, values, count, &at)
@@ -396,14 +383,11 @@ static enum import_result run_put(struct reader *reader)
     }
     IMPORT_TRY(need_values(reader, 1));
     if (index > reader->memo_count) {
-        return fail_here(reader, IMPORT_INVALID,
-                         "it sets memo %" PRIu64 ", but the next one is %zu", index,
-                         reader->memo_count);
+        return REFUSE(reader, "it sets memo %" PRIu64 ", but the next one is %zu", index,
+                      reader->memo_count);
     }
     if (index == reader->memo_count) {
-        reader->memo = array_grown(reader->memo, reader->memo_count, &reader->memo_room,
-                                   sizeof *reader->memo);
-        reader->memo_count++;
+        ARRAY_ADD(reader->memo, reader->memo_count, reader->memo_room) = (struct plain_value){0};
     }
     reader->memo[index] = reader->stack[reader->stack_count - 1];
     return IMPORT_OK;
@@ -415,9 +399,8 @@ static enum import_result run_get(struct reader *reader)
     uint64_t index = 0;
     IMPORT_TRY(take_number(reader, reader->argument, &index));
     if (index >= reader->memo_count) {
-        return fail_here(reader, IMPORT_INVALID,
-                         "it reads memo %" PRIu64 ", but there are only %zu", index,
-                         reader->memo_count);
+        return REFUSE(reader, "it reads memo %" PRIu64 ", but there are only %zu", index,
+                      reader->memo_count);
     }
     plain_close(reader->tree, reader->memo[index]);
     return push_value(reader, reader->memo[index]);
@@ -435,8 +418,8 @@ static const struct opcode {
     [0x95] = {"FRAME", run_frame, 0},
     ['.'] = {"STOP", run_stop, 0},
     ['('] = {"MARK", run_mark, 0},
-    ['0'] = {"POP", run_pop, 0},
-    ['1'] = {"POP_MARK", run_pop_mark, 0},
+    ['0'] = {"POP", run_pop, 1},
+    ['1'] = {"POP_MARK", run_pop, 0},
     ['N'] = {"NONE", run_constant, PLAIN_NULL},
     [0x88] = {"NEWTRUE", run_constant, PLAIN_TRUE},
     [0x89] = {"NEWFALSE", run_constant, PLAIN_FALSE},
@@ -515,16 +498,15 @@ static enum import_result run_next(struct reader *reader)
     const struct opcode *opcode = &opcodes[code];
     reader->name = opcode->name != NULL ? opcode->name : "unknown opcode";
     if (opcode->name == NULL) {
-        return fail_here(reader, IMPORT_INVALID, "0x%02x", code);
+        return REFUSE(reader, "0x%02x", code);
     }
     if (reader->begin == 0 && code != OPCODE_PROTO) {
-        return fail_here(reader, IMPORT_INVALID,
-                         "a pickle of protocol %d to %d must begin with PROTO", PICKLE_PROTOCOL_MIN,
-                         PICKLE_PROTOCOL_MAX);
+        return REFUSE(reader, "a pickle of protocol %d to %d must begin with PROTO",
+                      PICKLE_PROTOCOL_MIN, PICKLE_PROTOCOL_MAX);
     }
     if (opcode->run == NULL) {
-        return fail_here(
-            reader, IMPORT_INVALID,
+        return REFUSE(
+            reader,
             "refused: a memory snapshot has only plain data, and hbmstress executes nothing from a pickle");
     }
     reader->argument = opcode->argument;

@@ -34,9 +34,8 @@ struct plain_value plain_make(enum plain_kind kind)
 
 static struct plain_value make_wide(struct plain_tree *tree, enum plain_kind kind, uint64_t bits)
 {
-    tree->wides = array_grown(tree->wides, tree->wide_count, &tree->wide_room, sizeof bits);
-    tree->wides[tree->wide_count] = bits;
-    return make_value(kind, tree->wide_count++);
+    ARRAY_ADD(tree->wides, tree->wide_count, tree->wide_room) = bits;
+    return make_value(kind, tree->wide_count - 1);
 }
 
 struct plain_value plain_make_number(struct plain_tree *tree, int64_t number)
@@ -64,17 +63,16 @@ struct plain_value plain_make_real(struct plain_tree *tree, double number)
 struct plain_value plain_make_text(struct plain_tree *tree, const char *at, size_t length)
 {
     CHECK(length <= UINT32_MAX);
-    tree->texts = array_grown(tree->texts, tree->text_count, &tree->text_room, sizeof *tree->texts);
-    tree->texts[tree->text_count] = (struct plain_text){.at = at, .length = (uint32_t)length};
-    return make_value(PLAIN_TEXT, tree->text_count++);
+    ARRAY_ADD(tree->texts, tree->text_count,
+              tree->text_room) = (struct plain_text){.at = at, .length = (uint32_t)length};
+    return make_value(PLAIN_TEXT, tree->text_count - 1);
 }
 
 struct plain_value plain_make_box(struct plain_tree *tree, enum plain_kind kind)
 {
     CHECK(kind == PLAIN_LIST || kind == PLAIN_DICT);
-    tree->boxes = array_grown(tree->boxes, tree->box_count, &tree->box_room, sizeof *tree->boxes);
-    tree->boxes[tree->box_count] = (struct plain_box){.depth = 1};
-    return make_value(kind, tree->box_count++);
+    ARRAY_ADD(tree->boxes, tree->box_count, tree->box_room) = (struct plain_box){.depth = 1};
+    return make_value(kind, tree->box_count - 1);
 }
 
 static bool is_box(struct plain_value value)

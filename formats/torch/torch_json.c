@@ -13,8 +13,7 @@ struct stack {
 
 static void push_value(struct stack *stack, struct plain_value value)
 {
-    stack->values = array_grown(stack->values, stack->count, &stack->room, sizeof value);
-    stack->values[stack->count++] = value;
+    ARRAY_ADD(stack->values, stack->count, stack->room) = value;
 }
 
 static struct plain_value make_text(struct plain_tree *tree, const char *text)
@@ -159,6 +158,6 @@ enum import_result torch_read_json(const char *text, size_t length, json_t **jso
     free(stack.values);
     return converted == PLAIN_DONE
                ? IMPORT_OK
-               : import_fail(error, IMPORT_INVALID, 0, 0,
-                             "JSON: lists and dicts are nested more than %d deep", PLAIN_DEPTH_MAX);
+               : IMPORT_REFUSE(error, 0, "JSON: lists and dicts are nested more than %d deep",
+                               PLAIN_DEPTH_MAX);
 }

@@ -4,6 +4,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/order.h"
+#include "harness/base/search.h"
 #include "harness/device/span_map.h"
 
 #include <inttypes.h>
@@ -33,8 +34,8 @@ static int compare_uses(const void *a, const void *b)
 {
     const struct use *x = a;
     const struct use *y = b;
-    const int order = compare_places(x->host, x->address, y->host, y->address);
-    return order != 0 ? order : compare_numbers(x->event, y->event);
+    return compare_then(compare_places(x->host, x->address, y->host, y->address),
+                        compare_numbers(x->event, y->event));
 }
 
 /* Returns the uses sorted by host, address and time; the caller frees them. */
@@ -62,7 +63,7 @@ static enum import_result check_freed_size(struct lives *lives, const struct tor
     }
     if (event->size_bytes < begun->taken_bytes ||
         event->size_bytes % lives->snapshot->granule_bytes != 0) {
-        return torch_fail_event(lives->error, event,
+        return TORCH_FAIL_EVENT(lives->error, event,
                                 "it frees %" PRIu64 " bytes at %" PRIu64 ", but event [%" PRIu32
                                 "] gives %" PRIu64,
                                 event->size_bytes, event->address, begun->index, begun->size_bytes);
@@ -74,7 +75,7 @@ static enum import_result check_freed_size(struct lives *lives, const struct tor
 static enum import_result take_alloc(struct lives *lives, struct torch_event *event, uint32_t index)
 {
     if (lives->state == LIFE_LIVE || lives->state == LIFE_REQUESTED) {
-        return torch_fail_event(lives->error, event,
+        return TORCH_FAIL_EVENT(lives->error, event,
                                 "it allocates a block at %" PRIu64
                                 ", where the block of event [%" PRIu32 "] is not yet free",
                                 event->address, lives->snapshot->events[lives->life].index);
@@ -89,7 +90,7 @@ static enum import_result take_free(struct lives *lives, struct torch_event *eve
 {
     const bool is_request = event->action == TORCH_FREE_REQUESTED;
     if (lives->state == LIFE_OVER || (is_request && lives->state == LIFE_REQUESTED)) {
-        return torch_fail_event(lives->error, event,
+        return TORCH_FAIL_EVENT(lives->error, event,
                                 "it frees the block at %" PRIu64 " a second time", event->address);
     }
     if (lives->state == LIFE_UNSEEN) {
@@ -111,7 +112,7 @@ static enum import_result check_last(struct lives *lives, const struct torch_eve
                                               TORCH_INACTIVE};
     const enum torch_state found = block == NULL ? TORCH_INACTIVE : block->state;
     if (found != wanted[lives->state]) {
-        return torch_fail_event(
+        return TORCH_FAIL_EVENT(
             lives->error, last, "the block at %" PRIu64 " is %s, but the final state has %s%s",
             last->address, what[lives->state], block == NULL ? "no block there" : "it as ",
             block == NULL ? "" : shown[found]);
@@ -120,7 +121,7 @@ static enum import_result check_last(struct lives *lives, const struct torch_eve
         return IMPORT_OK;
     }
     if (begun->taken_bytes > block->size_bytes || begun->size_bytes > block->requested_bytes) {
-        return torch_fail_block(lives->error, block,
+        return TORCH_FAIL_BLOCK(lives->error, block,
                                 "it has %" PRIu64 " bytes, %" PRIu64
                                 " of them requested, but device_traces[%u][%" PRIu32
                                 "] gives %" PRIu64,
@@ -142,8 +143,15 @@ static enum import_result follow_block(struct lives *lives, const struct use *us
                                                 : take_free(lives, event, uses[i].event));
         event->life = lives->life;
     }
+    struct torch_block *blocks = lives->snapshot->blocks;
+    size_t i;
+    SEARCH_FIRST(i, 0, lives->snapshot->block_count,
+                 compare_places(blocks[i].host, blocks[i].address, uses[0].host, uses[0].address) >=
+                     0);
+    const bool is_there = i < lives->snapshot->block_count && blocks[i].host == uses[0].host &&
+                          blocks[i].address == uses[0].address;
     return check_last(lives, &lives->snapshot->events[uses[count - 1].event],
-                      torch_find_block(lives->snapshot, uses[0].host, uses[0].address));
+                      is_there ? &blocks[i] : NULL);
 }
 
 static enum import_result follow_all(struct lives *lives)
@@ -175,7 +183,7 @@ static enum import_result put_life(struct lives *lives, struct span_map *map, ui
         return IMPORT_OK;
     }
     span_map_get(map, &claim.cursor, &other);
-    return torch_fail_event(lives->error, event,
+    return TORCH_FAIL_EVENT(lives->error, event,
                             "its block of %" PRIu64 " bytes at %" PRIu64
                             " overlaps the live one at %" PRIu64,
                             event->taken_bytes, event->address, other.start);

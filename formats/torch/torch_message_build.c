@@ -9,8 +9,8 @@
  * What is free on the device and what is unallocated never join: PyTorch has given back all
  * segments without a block before it gives up, and moves no block.  Numbers that are rounded are
  * chosen so that they leave open what they may. */
-#include "formats/common/capacity.h"
 #include "formats/common/heap_image.h"
+#include "formats/common/import.h"
 #include "formats/torch/private/torch_message.h"
 #include "harness/base/align.h"
 #include "harness/base/size.h"
@@ -24,8 +24,8 @@ enum {
     PIECE_COUNT_MAX = 100000,
     SEPARATORS_BYTES = 3 * GRANULE /* around two pieces */
 };
-#define SEGMENT_BYTES (UINT64_C(2) << 20) /* CUDA segments are multiples of it */
-#define NO_LIMIT_BYTES CAPACITY_BYTES_MAX /* a limit from here on is none */
+#define SEGMENT_BYTES (UINT64_C(2) << 20)  /* CUDA segments are multiples of it */
+#define NO_LIMIT_BYTES IMPORT_CAPACITY_MAX /* a limit from here on is none */
 
 static const char name_of_allocated[] = "allocated by PyTorch";
 static const char name_of_placed[] = "allocated by PyTorch" SETUP_PLACED_ENDING;
@@ -187,7 +187,7 @@ static size_t find_own(const struct torch_message *message, const struct plan *p
     uint64_t sum = 0;
     for (size_t i = 0; i < message->process_count; i++) {
         const uint64_t bytes = message->processes[i].in_use.bytes;
-        sum += bytes < CAPACITY_BYTES_MAX ? bytes : CAPACITY_BYTES_MAX;
+        sum += bytes < IMPORT_CAPACITY_MAX ? bytes : IMPORT_CAPACITY_MAX;
         if (bytes + slack(message, UINT32_MAX) >= plan->reserved &&
             (own == message->process_count || bytes < message->processes[own].in_use.bytes)) {
             own = i;
@@ -203,7 +203,7 @@ static enum import_result choose_numbers(const struct torch_message *message, st
     *plan = (struct plan){.requested = choose_request(message),
                           .total = fact(message, TORCH_TOTAL)};
     for (size_t i = 0; i < TORCH_FACT_COUNT; i++) {
-        if (i != TORCH_ALLOWED && message->facts[i].bytes > CAPACITY_BYTES_MAX / 8) {
+        if (i != TORCH_ALLOWED && message->facts[i].bytes > IMPORT_CAPACITY_MAX / 8) {
             return import_fail(error, IMPORT_INVALID, error->line, error->column,
                                "a number of the message is above 128T: no device is so large");
         }

@@ -31,31 +31,20 @@ static uint32_t *find_known(struct torch_known *known, const struct plain_tree *
     return &known->known[box.payload];
 }
 
-void torch_names_deinit(struct torch_names *names)
-{
-    name_table_deinit(&names->table);
-    free(names->known.known);
-}
-
-/* A text of a frame, not copied; "" where there is none. */
-struct text {
-    const char *at;
-    size_t length;
-};
-
-static struct text get_text(const struct plain_tree *tree, struct plain_value frame,
-                            const char *key)
+/* A text of a frame; "" where there is none. */
+static struct text_part get_text(const struct plain_tree *tree, struct plain_value frame,
+                                 const char *key)
 {
     const struct plain_text *text = plain_text(tree, plain_get(tree, frame, key));
-    return text != NULL ? (struct text){text->at, text->length} : (struct text){"", 0};
+    return text != NULL ? (struct text_part){text->at, text->length} : (struct text_part){"", 0};
 }
 
-static bool has_prefix(const struct text *text, const char *begin)
+static bool has_prefix(const struct text_part *text, const char *begin)
 {
     return text->length >= strlen(begin) && memcmp(text->at, begin, strlen(begin)) == 0;
 }
 
-static bool has_suffix(const struct text *text, const char *end)
+static bool has_suffix(const struct text_part *text, const char *end)
 {
     return text->length >= strlen(end) &&
            memcmp(text->at + text->length - strlen(end), end, strlen(end)) == 0;
@@ -63,7 +52,7 @@ static bool has_suffix(const struct text *text, const char *end)
 
 /* Files, and what notebooks and -c call their sources; not what is generated inside of Python or of
  * torch. */
-static bool is_python(const struct text *file)
+static bool is_python(const struct text_part *file)
 {
     return has_prefix(file, "<")
                ? !has_prefix(file, "<frozen") && !has_prefix(file, "<eval_with_key")
@@ -77,7 +66,7 @@ static bool is_separator(char letter)
 
 /* True if the file is one of torch's own sources: in "site-packages/torch/", or in what
  * distributions and checkouts call it. */
-static bool is_torch(const struct text *file)
+static bool is_torch(const struct text_part *file)
 {
     static const char *const folders[] = {"site-packages", "dist-packages", "pytorch"};
     const char *end = file->at + (file->length < TEXT_BYTES_MAX ? file->length : TEXT_BYTES_MAX);
@@ -95,15 +84,6 @@ static bool is_torch(const struct text *file)
     return false;
 }
 
-static enum owner find_owner(const struct plain_tree *tree, struct plain_value frame)
-{
-    const struct text file = get_text(tree, frame, "filename");
-    if (!is_python(&file)) {
-        return OWNER_NOBODY;
-    }
-    return is_torch(&file) ? OWNER_TORCH : OWNER_USER;
-}
-
 /* Frames are shared by many stacks. */
 static enum owner look_up_owner(struct torch_names *names, const struct plain_tree *tree,
                                 struct plain_value frame)
@@ -112,7 +92,10 @@ static enum owner look_up_owner(struct torch_names *names, const struct plain_tr
         return OWNER_NOBODY;
     }
     uint32_t *known = find_known(&names->known, tree, frame);
-    *known = *known == 0 ? find_owner(tree, frame) : *known;
+    if (*known == 0) {
+        const struct text_part file = get_text(tree, frame, "filename");
+        *known = !is_python(&file) ? OWNER_NOBODY : is_torch(&file) ? OWNER_TORCH : OWNER_USER;
+    }
     return (enum owner) * known;
 }
 
@@ -140,26 +123,17 @@ static int first_bytes(size_t length)
     return length < SETUP_NAME_BYTES ? (int)length : SETUP_NAME_BYTES;
 }
 
-/* ":12"; "" for a number that is no line: frames of no file have 2^64 - 1. */
-static void print_line(const struct plain_tree *tree, struct plain_value line,
-                       char text[SIZE_TEXT_BYTES])
-{
-    const uint64_t number = plain_number(tree, line);
-    text[0] = '\0';
-    if (!plain_is_negative(line) && number <= INT32_MAX) {
-        snprintf(text, SIZE_TEXT_BYTES, ":%" PRIu64, number);
-    }
-}
-
-void torch_print_frame(const struct plain_tree *tree, struct plain_value frame,
-                       char text[SETUP_NAME_BYTES])
+/* "file:line function", cut to its room; "function" where there is no file, or it is "??", as of
+ * frames of C++. */
+static void print_frame(const struct plain_tree *tree, struct plain_value frame,
+                        char text[SETUP_NAME_BYTES])
 {
     if (frame.kind == PLAIN_NOTHING) {
         snprintf(text, SETUP_NAME_BYTES, "no Python frame");
         return;
     }
-    const struct text file = get_text(tree, frame, "filename");
-    const struct text function = get_text(tree, frame, "name");
+    const struct text_part file = get_text(tree, frame, "filename");
+    const struct text_part function = get_text(tree, frame, "name");
     const size_t looked_at = file.length < TEXT_BYTES_MAX ? file.length : TEXT_BYTES_MAX;
     const char *end = file.at + file.length;
     const char *name = end;
@@ -170,15 +144,18 @@ void torch_print_frame(const struct plain_tree *tree, struct plain_value frame,
         snprintf(text, SETUP_NAME_BYTES, "%.*s", first_bytes(function.length), function.at);
         return;
     }
-    char line[SIZE_TEXT_BYTES];
+    char line[SIZE_TEXT_BYTES] = "";
     char whole[2 * SETUP_NAME_BYTES + SIZE_TEXT_BYTES + 2];
-    print_line(tree, plain_get(tree, frame, "line"), line);
+    const struct plain_value number = plain_get(tree, frame, "line");
+    if (!plain_is_negative(number) && plain_number(tree, number) <= INT32_MAX) {
+        snprintf(line, sizeof line, ":%" PRIu64, plain_number(tree, number)); /* else it is none */
+    }
     snprintf(whole, sizeof whole, "%.*s%s %.*s", first_bytes((size_t)(end - name)), name, line,
              first_bytes(function.length), function.at);
     snprintf(text, SETUP_NAME_BYTES, "%.*s", SETUP_NAME_BYTES - 1, whole);
 }
 
-static bool has_any(const struct text *text, const char *const *words)
+static bool has_any(const struct text_part *text, const char *const *words)
 {
     const size_t length = text->length < TEXT_BYTES_MAX ? text->length : TEXT_BYTES_MAX;
     for (size_t i = 0; words[i] != NULL; i++) {
@@ -191,7 +168,7 @@ static bool has_any(const struct text *text, const char *const *words)
 
 /* True for CPython's C interface: "PyMethod_New", "_PyEval_Vector".  Names of C++ have arguments or
  * a "::". */
-static bool is_interpreter(const struct text *function)
+static bool is_interpreter(const struct text_part *function)
 {
     return (has_prefix(function, "Py") || has_prefix(function, "_Py")) &&
            function->length < SETUP_NAME_BYTES &&
@@ -200,7 +177,11 @@ static bool is_interpreter(const struct text *function)
            memchr(function->at, '(', function->length) == NULL;
 }
 
-bool torch_is_plumbing(const struct plain_tree *tree, struct plain_value frame)
+/* True for a frame of C or C++ that only shows the way through the interpreter, the dispatcher or
+ * the unwinder.  PyTorch's own viewer leaves such frames out (torch/cuda/_memory_viz.py,
+ * _frame_filter).  All of CPython's C interface counts, too: an unwinder without symbols guesses
+ * its names. */
+static bool is_plumbing(const struct plain_tree *tree, struct plain_value frame)
 {
     static const char *const functions[] = {"unwind::unwind",  "CapturedTraceback::gather",
                                             "gather_with_cpp", "_start",
@@ -216,8 +197,8 @@ bool torch_is_plumbing(const struct plain_tree *tree, struct plain_value frame)
                                         "ceval.c",
                                         "cpython/abstract.h",
                                         NULL};
-    const struct text file = get_text(tree, frame, "filename");
-    const struct text function = get_text(tree, frame, "name");
+    const struct text_part file = get_text(tree, frame, "filename");
+    const struct text_part function = get_text(tree, frame, "name");
     return !is_python(&file) &&
            (is_interpreter(&function) || has_any(&function, functions) || has_any(&file, files));
 }
@@ -231,7 +212,7 @@ uint32_t torch_name_of(struct torch_names *names, const struct plain_tree *tree,
     uint32_t *known = find_known(&names->known, tree, frames);
     if (*known == 0) {
         char text[SETUP_NAME_BYTES];
-        torch_print_frame(tree, choose_frame(names, tree, frames), text);
+        print_frame(tree, choose_frame(names, tree, frames), text);
         *known = 1 + name_table_add(&names->table, text, strlen(text));
     }
     return *known - 1;
@@ -266,44 +247,37 @@ static uint32_t number_frame(struct torch_stacks *stacks, const struct plain_tre
     uint32_t *known = find_known(&stacks->known, tree, frame);
     if (*known == 0) {
         char text[SETUP_NAME_BYTES];
-        torch_print_frame(tree, frame, text);
-        *known = torch_is_plumbing(tree, frame)
-                     ? TORCH_NO_FRAME
-                     : 1 + stacks_frame(stacks->stacks, text, strlen(text));
+        print_frame(tree, frame, text);
+        *known = is_plumbing(tree, frame) ? TORCH_NO_FRAME
+                                          : 1 + stacks_frame(stacks->stacks, text, strlen(text));
     }
     return *known == TORCH_NO_FRAME ? TORCH_NO_FRAME : *known - 1;
-}
-
-static uint32_t add_stack(struct torch_stacks *stacks, const struct plain_tree *tree,
-                          struct plain_value frames)
-{
-    uint32_t numbers[STACKS_DEPTH_MAX];
-    const size_t all = plain_count(tree, frames);
-    size_t count = 0;
-    bool has_more = all > FRAME_COUNT_MAX;
-    for (size_t i = 0; i < all && i < FRAME_COUNT_MAX; i++) {
-        const uint32_t number = number_frame(stacks, tree, plain_at(tree, frames, i));
-        if (number == TORCH_NO_FRAME) {
-            continue;
-        }
-        if (count == STACKS_DEPTH_MAX) {
-            has_more = true;
-            break;
-        }
-        numbers[count++] = number;
-    }
-    return stacks_add(stacks->stacks, numbers, count, has_more);
 }
 
 uint32_t torch_stack_of(struct torch_stacks *stacks, const struct plain_tree *tree,
                         struct plain_value frames)
 {
-    if (stacks->stacks == NULL || frames.kind != PLAIN_LIST || plain_count(tree, frames) == 0) {
+    const size_t all = plain_count(tree, frames);
+    if (stacks->stacks == NULL || frames.kind != PLAIN_LIST || all == 0) {
         return STACKS_NONE;
     }
     uint32_t *known = find_known(&stacks->known, tree, frames);
-    if (*known == 0) {
-        *known = 1 + add_stack(stacks, tree, frames);
+    if (*known != 0) {
+        return *known - 1;
     }
+    uint32_t numbers[STACKS_DEPTH_MAX];
+    size_t count = 0;
+    bool has_more = all > FRAME_COUNT_MAX;
+    for (size_t i = 0; i < all && i < FRAME_COUNT_MAX; i++) {
+        const uint32_t number = number_frame(stacks, tree, plain_at(tree, frames, i));
+        if (number != TORCH_NO_FRAME && count == STACKS_DEPTH_MAX) {
+            has_more = true;
+            break;
+        }
+        if (number != TORCH_NO_FRAME) {
+            numbers[count++] = number;
+        }
+    }
+    *known = 1 + stacks_add(stacks->stacks, numbers, count, has_more);
     return *known - 1;
 }

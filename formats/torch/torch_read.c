@@ -3,6 +3,7 @@
 #include "formats/torch/private/torch.h"
 
 #include "harness/base/array.h"
+#include "harness/base/order.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -89,7 +90,7 @@ fail_at_place(struct reader *reader, const char *reason, ...)
         snprintf(path, sizeof path, "%s[%zu]%s[%zu]: ", list, reader->outer,
                  is_trace ? "" : ".blocks", reader->inner);
     }
-    return import_fail(reader->error, IMPORT_INVALID, 0, 0, "%s%s", path, text);
+    return IMPORT_REFUSE(reader->error, 0, "%s%s", path, text);
 }
 
 static enum field find_field(const struct plain_text *key, enum place place)
@@ -247,21 +248,6 @@ static struct plain_value get_frames(const struct reader *reader)
     return plain_get(reader->tree, plain_at(reader->tree, history, 0), "frames");
 }
 
-static enum import_result read_requested(struct reader *reader, struct torch_block *block)
-{
-    block->requested_bytes = block->size_bytes;
-    IMPORT_TRY(
-        read_number(reader, FIELD_REQUESTED_SIZE, false, UINT64_MAX, &block->requested_bytes));
-    /* If the block is not active, this is what its last use had asked for. */
-    if (block->state != TORCH_INACTIVE &&
-        (block->requested_bytes == 0 || block->requested_bytes > block->size_bytes)) {
-        return fail_at_place(reader,
-                             "%" PRIu64 " bytes were requested in a block of %" PRIu64 " bytes",
-                             block->requested_bytes, block->size_bytes);
-    }
-    return IMPORT_OK;
-}
-
 /* at: where it must begin. */
 static enum import_result read_block(struct reader *reader, struct plain_value object, uint64_t at,
                                      struct torch_block *block)
@@ -275,12 +261,22 @@ static enum import_result read_block(struct reader *reader, struct plain_value o
                              ", where the block before it ends or the segment begins",
                              block->address, at);
     }
-    IMPORT_TRY(read_number(reader, FIELD_SIZE, true, CAPACITY_BYTES_MAX, &block->size_bytes));
+    IMPORT_TRY(read_number(reader, FIELD_SIZE, true, IMPORT_CAPACITY_MAX, &block->size_bytes));
     if (block->size_bytes == 0) {
         return fail_at_place(reader, "the block has 0 bytes");
     }
     IMPORT_TRY(read_state(reader, &block->state));
-    return read_requested(reader, block);
+    block->requested_bytes = block->size_bytes;
+    IMPORT_TRY(
+        read_number(reader, FIELD_REQUESTED_SIZE, false, UINT64_MAX, &block->requested_bytes));
+    /* If the block is not active, this is what its last use had asked for. */
+    if (block->state != TORCH_INACTIVE &&
+        (block->requested_bytes == 0 || block->requested_bytes > block->size_bytes)) {
+        return fail_at_place(reader,
+                             "%" PRIu64 " bytes were requested in a block of %" PRIu64 " bytes",
+                             block->requested_bytes, block->size_bytes);
+    }
+    return IMPORT_OK;
 }
 
 /* Who asked for so many bytes. */
@@ -296,8 +292,6 @@ static void name_user(struct reader *reader, struct plain_value frames, uint64_t
 static void add_block(struct reader *reader, struct torch_block *block, struct sums *sums)
 {
     struct torch_snapshot *snapshot = reader->snapshot;
-    block->name = TORCH_NO_NAME;
-    block->stack = STACKS_NONE;
     sums->total += block->size_bytes;
     if (block->state != TORCH_INACTIVE) {
         name_user(reader, get_frames(reader), block->size_bytes, &block->name, &block->stack);
@@ -305,74 +299,60 @@ static void add_block(struct reader *reader, struct torch_block *block, struct s
         sums->requested += block->requested_bytes;
         sums->allocated += block->state == TORCH_ALLOCATED ? block->size_bytes : 0;
     }
-    snapshot->blocks = array_grown(snapshot->blocks, snapshot->block_count, &snapshot->block_room,
-                                   sizeof *block);
-    snapshot->blocks[snapshot->block_count++] = *block;
-}
-
-static enum import_result check_sum(struct reader *reader, enum field field, uint64_t sum)
-{
-    uint64_t said = sum;
-    IMPORT_TRY(read_number(reader, field, false, UINT64_MAX, &said));
-    return said == sum ? IMPORT_OK
-                       : fail_at_place(reader, "'%s' is %" PRIu64 ", but its blocks have %" PRIu64,
-                                       fields[field].name, said, sum);
+    ARRAY_ADD(snapshot->blocks, snapshot->block_count, snapshot->block_room) = *block;
 }
 
 /* segment: its record is read again, after those of its blocks. */
 static enum import_result check_sums(struct reader *reader, struct plain_value segment,
                                      const struct sums *sums)
 {
+    const struct {
+        enum field field;
+        uint64_t sum;
+    } rows[] = {{FIELD_TOTAL_SIZE, sums->total},
+                {FIELD_ALLOCATED_SIZE, sums->allocated},
+                {FIELD_ACTIVE_SIZE, sums->active},
+                {FIELD_REQUESTED_SIZE, sums->requested}};
     const uint64_t unknown_keys = reader->snapshot->unknown_keys;
     reader->place = PLACE_SEGMENT;
     spread_dict(reader, segment);
     reader->snapshot->unknown_keys = unknown_keys;
-    IMPORT_TRY(check_sum(reader, FIELD_TOTAL_SIZE, sums->total));
-    IMPORT_TRY(check_sum(reader, FIELD_ALLOCATED_SIZE, sums->allocated));
-    IMPORT_TRY(check_sum(reader, FIELD_ACTIVE_SIZE, sums->active));
-    return check_sum(reader, FIELD_REQUESTED_SIZE, sums->requested);
-}
-
-/* The facts that all blocks of a segment share. */
-struct segment {
-    uint64_t address, stream;
-    uint8_t host, pool;
-    bool is_private;
-};
-
-static enum import_result read_blocks(struct reader *reader, struct plain_value blocks,
-                                      const struct segment *segment, struct sums *sums)
-{
-    const uint8_t host = segment->host;
-    for (size_t i = 0; i < plain_count(reader->tree, blocks); i++) {
-        struct torch_block block = {.segment = (uint32_t)reader->outer,
-                                    .index = (uint32_t)i,
-                                    .stream = segment->stream,
-                                    .pool = segment->pool,
-                                    .is_private = segment->is_private,
-                                    .host = host,
-                                    .begins_segment = i == 0};
-        const struct plain_value object = plain_at(reader->tree, blocks, i);
-        reader->inner = i;
-        IMPORT_TRY(read_block(reader, object, segment->address + sums->total, &block));
-        add_block(reader, &block, sums);
-        reader->snapshot->segment_bytes[host] += block.size_bytes;
-        if (reader->snapshot->segment_bytes[host] > CAPACITY_BYTES_MAX) {
-            return fail_at_place(
-                reader, "with this block, the segments of device %u have more than 2^50 bytes",
-                host);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint64_t said = rows[i].sum;
+        IMPORT_TRY(read_number(reader, rows[i].field, false, UINT64_MAX, &said));
+        if (said != rows[i].sum) {
+            return fail_at_place(reader, "'%s' is %" PRIu64 ", but its blocks have %" PRIu64,
+                                 fields[rows[i].field].name, said, rows[i].sum);
         }
     }
     return IMPORT_OK;
 }
 
-static bool is_zero(const struct reader *reader, struct plain_value value)
+/* segment: a block with what all of them share, its address that of the first. */
+static enum import_result read_blocks(struct reader *reader, struct plain_value blocks,
+                                      const struct torch_block *segment, struct sums *sums)
 {
-    return !plain_is_number(value) || plain_number(reader->tree, value) == 0;
+    for (size_t i = 0; i < plain_count(reader->tree, blocks); i++) {
+        struct torch_block block = *segment;
+        uint64_t *segment_bytes = &reader->snapshot->segment_bytes[block.host];
+        const struct plain_value object = plain_at(reader->tree, blocks, i);
+        reader->inner = i;
+        block.index = (uint32_t)i;
+        block.begins_segment = i == 0;
+        IMPORT_TRY(read_block(reader, object, segment->address + sums->total, &block));
+        add_block(reader, &block, sums);
+        *segment_bytes += block.size_bytes;
+        if (*segment_bytes > IMPORT_CAPACITY_MAX) {
+            return fail_at_place(
+                reader, "with this block, the segments of device %u have more than 2^50 bytes",
+                block.host);
+        }
+    }
+    return IMPORT_OK;
 }
 
 /* Only what decides which requests its free blocks serve. */
-static void read_pool(const struct reader *reader, struct segment *segment)
+static void read_pool(const struct reader *reader, struct torch_block *segment)
 {
     const struct plain_value type = reader->record[FIELD_SEGMENT_TYPE];
     const struct plain_value id = reader->record[FIELD_SEGMENT_POOL_ID];
@@ -380,15 +360,15 @@ static void read_pool(const struct reader *reader, struct segment *segment)
     segment->pool = plain_is_text(reader->tree, type, "small")   ? TORCH_POOL_SMALL
                     : plain_is_text(reader->tree, type, "large") ? TORCH_POOL_LARGE
                                                                  : TORCH_POOL_UNKNOWN;
-    if (id.kind == PLAIN_LIST && plain_count(reader->tree, id) == 2) {
-        segment->is_private = !is_zero(reader, plain_at(reader->tree, id, 0)) ||
-                              !is_zero(reader, plain_at(reader->tree, id, 1));
+    for (size_t i = 0; id.kind == PLAIN_LIST && plain_count(reader->tree, id) == 2 && i < 2; i++) {
+        segment->is_private |= plain_number(reader->tree, plain_at(reader->tree, id, i)) != 0;
     }
 }
 
 static enum import_result read_segment(struct reader *reader, struct plain_value segment)
 {
-    struct segment read = {0};
+    struct torch_block read = {
+        .segment = (uint32_t)reader->outer, .name = TORCH_NO_NAME, .stack = STACKS_NONE};
     struct sums sums = {0};
     uint64_t device = 0;
     IMPORT_TRY(enter_place(reader, segment, PLACE_SEGMENT));
@@ -466,7 +446,7 @@ static enum import_result read_times(struct reader *reader, struct torch_event *
 static enum import_result read_place(struct reader *reader, struct torch_event *event)
 {
     const bool is_oom = event->action == TORCH_OOM;
-    IMPORT_TRY(read_number(reader, FIELD_SIZE, true, is_oom ? UINT64_MAX : CAPACITY_BYTES_MAX,
+    IMPORT_TRY(read_number(reader, FIELD_SIZE, true, is_oom ? UINT64_MAX : IMPORT_CAPACITY_MAX,
                            &event->size_bytes));
     if (event->size_bytes == 0) {
         return fail_at_place(reader, "the event has 0 bytes");
@@ -476,7 +456,7 @@ static enum import_result read_place(struct reader *reader, struct torch_event *
     }
     event->free_bytes = UINT64_MAX;
     IMPORT_TRY(read_number(reader, FIELD_DEVICE_FREE, false, UINT64_MAX, &event->free_bytes));
-    event->free_bytes = event->free_bytes > CAPACITY_BYTES_MAX ? UINT64_MAX : event->free_bytes;
+    event->free_bytes = event->free_bytes > IMPORT_CAPACITY_MAX ? UINT64_MAX : event->free_bytes;
     return IMPORT_OK;
 }
 
@@ -495,15 +475,11 @@ static enum import_result read_event(struct reader *reader, struct plain_value o
 static void add_event(struct reader *reader, struct torch_event *event)
 {
     struct torch_snapshot *snapshot = reader->snapshot;
-    event->name = TORCH_NO_NAME;
-    event->stack = STACKS_NONE;
     if (event->action == TORCH_ALLOC || event->action == TORCH_OOM) {
         name_user(reader, reader->record[FIELD_FRAMES], event->size_bytes, &event->name,
                   &event->stack);
     }
-    snapshot->events = array_grown(snapshot->events, snapshot->event_count, &snapshot->event_room,
-                                   sizeof *event);
-    snapshot->events[snapshot->event_count++] = *event;
+    ARRAY_ADD(snapshot->events, snapshot->event_count, snapshot->event_room) = *event;
 }
 
 static enum import_result read_trace(struct reader *reader, struct plain_value events)
@@ -513,8 +489,11 @@ static enum import_result read_trace(struct reader *reader, struct plain_value e
     }
     const size_t count = plain_count(reader->tree, events);
     for (size_t i = 0; i < count; i++) {
-        struct torch_event event = {
-            .host = (uint8_t)reader->outer, .index = (uint32_t)i, .life = TORCH_NO_EVENT};
+        struct torch_event event = {.host = (uint8_t)reader->outer,
+                                    .index = (uint32_t)i,
+                                    .life = TORCH_NO_EVENT,
+                                    .name = TORCH_NO_NAME,
+                                    .stack = STACKS_NONE};
         reader->inner = i;
         IMPORT_TRY(read_event(reader, plain_at(reader->tree, events, i), &event));
         if (event.action != TORCH_OTHER) {
@@ -540,31 +519,23 @@ static enum import_result read_traces(struct reader *reader, struct plain_value 
     return IMPORT_OK;
 }
 
-/* "...,large_segment_size_mb:40,...", which no key of its own has. */
-static void read_large_segment(struct torch_snapshot *snapshot, const struct plain_text *text)
-{
-    static const char name[] = "large_segment_size_mb:";
-    const char *at = text == NULL ? NULL : memmem(text->at, text->length, name, sizeof name - 1);
-    uint64_t mib = 0;
-    if (at == NULL) {
-        return;
-    }
-    for (at += sizeof name - 1;
-         at < text->at + text->length && *at >= '0' && *at <= '9' && mib < 1 << 20; at++) {
-        mib = 10 * mib + (uint64_t)(*at - '0');
-    }
-    snapshot->large_segment_bytes = mib > 0 ? mib << 20 : snapshot->large_segment_bytes;
-}
-
 static void read_settings(struct reader *reader, struct plain_value settings)
 {
+    static const char name[] = "large_segment_size_mb:"; /* which no key of its own has */
     const struct plain_value split = plain_get(reader->tree, settings, "max_split_size");
-    const struct plain_value all = plain_get(reader->tree, settings, "PYTORCH_CUDA_ALLOC_CONF");
-    reader->snapshot->large_segment_bytes = LARGE_SEGMENT_BYTES;
+    const struct plain_text *text = plain_text(
+        reader->tree, plain_get(reader->tree, settings, "PYTORCH_CUDA_ALLOC_CONF"));
+    const char *at = text == NULL ? NULL : memmem(text->at, text->length, name, sizeof name - 1);
+    uint64_t mib = 0;
     if (plain_is_number(split) && !plain_is_negative(split)) {
         reader->snapshot->max_split_bytes = plain_number(reader->tree, split);
     }
-    read_large_segment(reader->snapshot, plain_text(reader->tree, all));
+    for (at = at == NULL ? NULL : at + sizeof name - 1;
+         at != NULL && at < text->at + text->length && *at >= '0' && *at <= '9' && mib < 1 << 20;
+         at++) {
+        mib = 10 * mib + (uint64_t)(*at - '0');
+    }
+    reader->snapshot->large_segment_bytes = mib > 0 ? mib << 20 : LARGE_SEGMENT_BYTES;
 }
 
 static enum import_result read_root(struct reader *reader, struct plain_value root)
@@ -584,6 +555,34 @@ static enum import_result read_root(struct reader *reader, struct plain_value ro
     return result == IMPORT_OK ? read_traces(reader, traces) : result;
 }
 
+/* A total order: places in the file break ties. */
+static int compare_blocks(const void *a, const void *b)
+{
+    const struct torch_block *x = a;
+    const struct torch_block *y = b;
+    return compare_then(compare_places(x->host, x->address, y->host, y->address),
+                        compare_places(x->segment, x->index, y->segment, y->index));
+}
+
+/* By host and address; two that overlap are refused. */
+static enum import_result sort_blocks(struct torch_snapshot *snapshot, struct import_error *error)
+{
+    if (snapshot->block_count > 0) {
+        qsort(snapshot->blocks, snapshot->block_count, sizeof *snapshot->blocks, compare_blocks);
+    }
+    for (size_t i = 1; i < snapshot->block_count; i++) {
+        const struct torch_block *before = &snapshot->blocks[i - 1];
+        const struct torch_block *block = &snapshot->blocks[i];
+        if (before->host == block->host && block->address - before->address < before->size_bytes) {
+            return TORCH_FAIL_BLOCK(error, block,
+                                    "it begins at %" PRIu64 ", inside segments[%" PRIu32
+                                    "].blocks[%" PRIu32 "]",
+                                    block->address, before->segment, before->index);
+        }
+    }
+    return IMPORT_OK;
+}
+
 enum import_result torch_read(const struct plain_tree *tree, struct plain_value root,
                               size_t visit_count_max, struct torch_snapshot *snapshot,
                               struct import_error *error)
@@ -594,5 +593,5 @@ enum import_result torch_read(const struct plain_tree *tree, struct plain_value 
     for (unsigned i = 0; i < PLACE_COUNT; i++) {
         free(reader.layouts[i].fields);
     }
-    return result == IMPORT_OK ? torch_sort_blocks(snapshot, error) : result;
+    return result == IMPORT_OK ? sort_blocks(snapshot, error) : result;
 }

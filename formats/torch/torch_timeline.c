@@ -1,8 +1,8 @@
 /* PyTorch's export_memory_timeline(): rows [time, action, bytes, category] (.raw.json.gz), or
  * [times, sizes] with a sum for each category (.json).  No block has an address there, so that a
  * free is of some block of its size and category. */
-#include "formats/common/capacity.h"
 #include "formats/common/cursor.h"
+#include "formats/common/import.h"
 #include "formats/common/slots.h"
 #include "formats/common/trace.h"
 #include "harness/base/array.h"
@@ -74,10 +74,8 @@ static struct stack *stack_of(struct timeline *timeline, uint64_t size_bytes, ui
     uint32_t *slot = slots_find(&timeline->slots, &kind, timeline->stacks, 0, timeline->stack_count,
                                 &key);
     if (*slot == 0) {
-        timeline->stacks = array_grown(timeline->stacks, timeline->stack_count,
-                                       &timeline->stack_room, sizeof key);
-        timeline->stacks[timeline->stack_count] = key;
-        *slot = (uint32_t)++timeline->stack_count;
+        ARRAY_ADD(timeline->stacks, timeline->stack_count, timeline->stack_room) = key;
+        *slot = (uint32_t)timeline->stack_count;
     }
     return &timeline->stacks[*slot - 1];
 }
@@ -103,14 +101,12 @@ static uint32_t pop(struct timeline *timeline, uint64_t size_bytes, uint32_t cat
 static uint32_t add_block(struct timeline *timeline, uint64_t size_bytes)
 {
     if (timeline->block_count == 0) {
-        timeline->block_count = 1; /* NO_BLOCK is none */
-        timeline->blocks = array_grown(timeline->blocks, 0, &timeline->block_room,
-                                       sizeof *timeline->blocks);
+        ARRAY_ADD(timeline->blocks, timeline->block_count,
+                  timeline->block_room) = (struct block){0}; /* NO_BLOCK */
     }
-    timeline->blocks = array_grown(timeline->blocks, timeline->block_count, &timeline->block_room,
-                                   sizeof *timeline->blocks);
-    timeline->blocks[timeline->block_count] = (struct block){.size_bytes = size_bytes};
-    return (uint32_t)timeline->block_count++;
+    ARRAY_ADD(timeline->blocks, timeline->block_count,
+              timeline->block_room) = (struct block){.size_bytes = size_bytes};
+    return (uint32_t)timeline->block_count - 1;
 }
 
 /* --- rows --- */
@@ -189,14 +185,6 @@ static enum import_result take_row(struct timeline *timeline, enum action action
     return release(timeline, number, category);
 }
 
-static enum import_result fail_row(size_t i, struct import_error *error)
-{
-    return import_fail(
-        error, IMPORT_INVALID, 0, 0,
-        "row %zu is not [time, action 1 to 4, bytes, category 0 to 7], with bytes below 0 when something is freed",
-        i + 1);
-}
-
 static bool read_integer(const json_t *list, size_t i, int64_t *number)
 {
     const json_t *value = json_array_get(list, i);
@@ -207,7 +195,7 @@ static bool read_integer(const json_t *list, size_t i, int64_t *number)
 static enum import_result read_rows(struct timeline *timeline, const json_t *rows,
                                     struct import_error *error)
 {
-    const int64_t most = (int64_t)CAPACITY_BYTES_MAX;
+    const int64_t most = (int64_t)IMPORT_CAPACITY_MAX;
     uint32_t renamed = NO_BLOCK;
     int64_t last_time = INT64_MIN;
     for (size_t i = 0; i < json_array_size(rows); i++) {
@@ -219,7 +207,10 @@ static enum import_result read_rows(struct timeline *timeline, const json_t *row
             action > ACTION_DESTROY || category < 0 || category >= CATEGORY_COUNT || bytes > most ||
             bytes < -most || (action < ACTION_INCREMENT_VERSION && bytes < 0) ||
             (action == ACTION_DESTROY && bytes > 0)) {
-            return fail_row(i, error);
+            return IMPORT_REFUSE(
+                error, 0,
+                "row %zu is not [time, action 1 to 4, bytes, category 0 to 7], with bytes below 0 when something is freed",
+                i + 1);
         }
         if (time != last_time) {
             take_peak(timeline, last_time);
@@ -235,6 +226,16 @@ static enum import_result read_rows(struct timeline *timeline, const json_t *row
 
 /* --- sums --- */
 
+static enum import_result make_on_top(struct timeline *timeline, uint32_t *tops, uint32_t category,
+                                      uint64_t size_bytes)
+{
+    IMPORT_TRY(make(timeline, size_bytes, category));
+    const uint32_t number = (uint32_t)timeline->block_count - 1;
+    timeline->blocks[number].below = tops[category];
+    tops[category] = number;
+    return IMPORT_OK;
+}
+
 /* The newest blocks of the category go; of the last one, what is left over is made again. */
 static enum import_result shrink(struct timeline *timeline, uint32_t *tops, uint32_t category,
                                  uint64_t bytes)
@@ -246,10 +247,7 @@ static enum import_result shrink(struct timeline *timeline, uint32_t *tops, uint
         tops[category] = timeline->blocks[number].below;
         IMPORT_TRY(release(timeline, number, category));
         if (size_bytes > bytes) {
-            IMPORT_TRY(make(timeline, size_bytes - bytes, category));
-            const uint32_t rest = (uint32_t)timeline->block_count - 1;
-            timeline->blocks[rest].below = tops[category];
-            tops[category] = rest;
+            IMPORT_TRY(make_on_top(timeline, tops, category, size_bytes - bytes));
             timeline->split_count++;
         }
         bytes -= size_bytes < bytes ? size_bytes : bytes;
@@ -263,19 +261,16 @@ static enum import_result take_sums(struct timeline *timeline, const json_t *sum
     for (uint32_t category = 0; category < CATEGORY_COUNT; category++) {
         int64_t bytes = 0;
         if (json_array_size(sums) != SIZES_COUNT || !read_integer(sums, category + 1, &bytes) ||
-            bytes < 0 || bytes > (int64_t)(CAPACITY_BYTES_MAX / CATEGORY_COUNT)) {
-            return import_fail(error, IMPORT_INVALID, 0, 0,
-                               "the sums of time %zu are not 9 numbers of 0 or more", i + 1);
+            bytes < 0 || bytes > (int64_t)(IMPORT_CAPACITY_MAX / CATEGORY_COUNT)) {
+            return IMPORT_REFUSE(error, 0, "the sums of time %zu are not 9 numbers of 0 or more",
+                                 i + 1);
         }
         const uint64_t wanted = (uint64_t)bytes;
         const uint64_t live = timeline->live[category];
         if (wanted < live) {
             IMPORT_TRY(shrink(timeline, tops, category, live - wanted));
         } else if (wanted > live) {
-            IMPORT_TRY(make(timeline, wanted - live, category));
-            const uint32_t number = (uint32_t)timeline->block_count - 1;
-            timeline->blocks[number].below = tops[category];
-            tops[category] = number;
+            IMPORT_TRY(make_on_top(timeline, tops, category, wanted - live));
         }
     }
     return IMPORT_OK;
@@ -286,14 +281,14 @@ static enum import_result read_sums(struct timeline *timeline, const json_t *tim
 {
     uint32_t tops[CATEGORY_COUNT] = {NO_BLOCK};
     if (json_array_size(times) != json_array_size(sizes)) {
-        return import_fail(error, IMPORT_INVALID, 0, 0, "there are %zu times and %zu lists of sums",
-                           json_array_size(times), json_array_size(sizes));
+        return IMPORT_REFUSE(error, 0, "there are %zu times and %zu lists of sums",
+                             json_array_size(times), json_array_size(sizes));
     }
     for (size_t i = 0; i < json_array_size(times); i++) {
         const json_t *time = json_array_get(times, i);
         const double number = json_number_value(time);
         if (!json_is_number(time) || !(number > -9e18 && number < 9e18)) {
-            return import_fail(error, IMPORT_INVALID, 0, 0, "time %zu is not a number", i + 1);
+            return IMPORT_REFUSE(error, 0, "time %zu is not a number", i + 1);
         }
         IMPORT_TRY(take_sums(timeline, json_array_get(sizes, i), tops, i, error));
         take_peak(timeline, (int64_t)number);
@@ -379,8 +374,8 @@ static enum import_result import_torch_timeline(const struct import_input *input
 {
     json_error_t found;
     if (is_picture(input->text, input->length)) {
-        return import_fail(
-            error, IMPORT_INCOMPLETE, 0, 0,
+        return IMPORT_LACKS(
+            error,
             "the timeline as HTML is a picture: only its title has numbers; export_memory_timeline() to a name that ends in .raw.json.gz or .json");
     }
     json_t *root = json_loadb(input->text, input->length, 0, &found);
@@ -391,9 +386,9 @@ static enum import_result import_torch_timeline(const struct import_input *input
                            found.column, found.text, is_cut ? " (a cut file?)" : "");
     }
     const enum import_result result =
-        json_is_array(root) ? import_list(root, input, import, error)
-                            : import_fail(error, IMPORT_INVALID, 0, 0,
-                                          "a timeline is a list of rows, or of times and sums");
+        json_is_array(root)
+            ? import_list(root, input, import, error)
+            : IMPORT_REFUSE(error, 0, "a timeline is a list of rows, or of times and sums");
     json_decref(root);
     return result;
 }
@@ -401,23 +396,16 @@ static enum import_result import_torch_timeline(const struct import_input *input
 /* "[[", and numbers in both lists. */
 static unsigned recognise_torch_timeline(const char *text, size_t length)
 {
-    static const char opening[] = "[[";
     char begin[3] = "";
     size_t count = 0;
-    size_t i = 0;
-    for (; i < length && count < 2; i++) {
-        if (strchr(" \t\r\n", text[i]) == NULL || text[i] == '\0') {
+    for (size_t i = 0; i < length && count < sizeof begin; i++) {
+        if (text[i] == '\0' || strchr(" \t\r\n", text[i]) == NULL) {
             begin[count++] = text[i];
         }
     }
-    while (i < length && strchr(" \t\r\n", text[i]) != NULL && text[i] != '\0') {
-        i++;
-    }
-    if (strcmp(begin, opening) == 0 && i < length &&
-        (text[i] == '-' || (text[i] >= '0' && text[i] <= '9'))) {
-        return 60;
-    }
-    return is_picture(text, length) ? 60 : 0;
+    const bool is_list = begin[0] == '[' && begin[1] == '[' &&
+                         (begin[2] == '-' || (begin[2] >= '0' && begin[2] <= '9'));
+    return is_list || is_picture(text, length) ? 60 : 0;
 }
 
 const struct format format_torch_timeline = {

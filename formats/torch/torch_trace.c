@@ -25,64 +25,47 @@ struct device_bytes {
     uint64_t all;      /* with what was free besides; 0: no failure says it */
 };
 
-/* Seen from the end: its segments now, less what came, and with what went. */
-static struct device_bytes measure_device(const struct torch_snapshot *snapshot, uint8_t host)
-{
-    uint64_t segments = snapshot->segment_bytes[host];
-    uint64_t most_segments = segments;
-    uint64_t most = 0;
-    for (size_t i = snapshot->event_count; i-- > 0;) {
-        const struct torch_event *event = &snapshot->events[i];
-        if (event->host != host) {
-            continue;
-        }
-        if (event->action == TORCH_SEGMENT_ALLOC) {
-            segments -= event->size_bytes < segments ? event->size_bytes : segments;
-        } else if (event->action == TORCH_SEGMENT_FREE) {
-            segments += event->size_bytes;
-        } else if (event->action == TORCH_OOM && event->free_bytes != UINT64_MAX) {
-            most = segments + event->free_bytes > most ? segments + event->free_bytes : most;
-        }
-        if (segments > CAPACITY_BYTES_MAX) {
-            return (struct device_bytes){0};
-        }
-        most_segments = segments > most_segments ? segments : most_segments;
-    }
-    return (struct device_bytes){.segments = most_segments,
-                                 .all = most == 0 || most > most_segments ? most : most_segments};
-}
-
-/* The largest of all; 0: no failure says what any of them had. */
-static uint64_t find_largest_device(const struct device_bytes devices[OP_HOST_COUNT_MAX])
-{
-    uint64_t most = 0;
-    bool is_said = false;
-    for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
-        const uint64_t bytes = devices[host].all > 0 ? devices[host].all : devices[host].segments;
-        is_said = is_said || devices[host].all > 0;
-        most = bytes > most ? bytes : most;
-    }
-    return is_said ? most : 0;
-}
-
+/* Seen from the end: the segments now, less what came, and with what went. */
 static void measure_devices(const struct torch_snapshot *snapshot,
                             struct device_bytes devices[OP_HOST_COUNT_MAX])
 {
-    bool has_events[OP_HOST_COUNT_MAX] = {false};
-    for (size_t i = 0; i < snapshot->event_count; i++) {
-        has_events[snapshot->events[i].host] = true;
+    uint64_t now[OP_HOST_COUNT_MAX];
+    for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
+        now[host] = snapshot->segment_bytes[host];
+        devices[host] = (struct device_bytes){.segments = now[host]};
+    }
+    for (size_t i = snapshot->event_count; i-- > 0;) {
+        const struct torch_event *event = &snapshot->events[i];
+        struct device_bytes *device = &devices[event->host];
+        uint64_t *segments = &now[event->host];
+        if (*segments > IMPORT_CAPACITY_MAX) {
+            continue; /* nonsense, from here on */
+        }
+        if (event->action == TORCH_SEGMENT_ALLOC) {
+            *segments -= event->size_bytes < *segments ? event->size_bytes : *segments;
+        } else if (event->action == TORCH_SEGMENT_FREE) {
+            *segments += event->size_bytes;
+        } else if (event->action == TORCH_OOM && event->free_bytes != UINT64_MAX &&
+                   *segments + event->free_bytes > device->all) {
+            device->all = *segments + event->free_bytes;
+        }
+        device->segments = *segments > device->segments ? *segments : device->segments;
+        if (*segments > IMPORT_CAPACITY_MAX) {
+            *device = (struct device_bytes){0};
+        }
     }
     for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
-        devices[host] = has_events[host]
-                            ? measure_device(snapshot, (uint8_t)host)
-                            : (struct device_bytes){.segments = snapshot->segment_bytes[host]};
+        if (devices[host].all > 0 && devices[host].all < devices[host].segments) {
+            devices[host].all = devices[host].segments;
+        }
     }
 }
 
 uint64_t torch_capacity(const struct torch_snapshot *snapshot, uint8_t host)
 {
-    const uint64_t bytes = measure_device(snapshot, host).all;
-    return bytes > CAPACITY_BYTES_MAX ? 0 : bytes;
+    struct device_bytes devices[OP_HOST_COUNT_MAX];
+    measure_devices(snapshot, devices);
+    return devices[host].all > IMPORT_CAPACITY_MAX ? 0 : devices[host].all;
 }
 
 static void choose_capacity(const struct player *player, const struct import_input *input,
@@ -90,13 +73,19 @@ static void choose_capacity(const struct player *player, const struct import_inp
 {
     const struct torch_snapshot *snapshot = player->snapshot;
     struct device_bytes devices[OP_HOST_COUNT_MAX];
+    uint64_t most = 0; /* of all; 0: no failure says what any of them had */
+    bool is_said = false;
     measure_devices(snapshot, devices);
-    uint64_t most = find_largest_device(devices);
+    for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
+        const uint64_t bytes = devices[host].all > 0 ? devices[host].all : devices[host].segments;
+        is_said = is_said || devices[host].all > 0;
+        most = bytes > most ? bytes : most;
+    }
     const uint64_t granule = input->fixed->granule_bytes > snapshot->granule_bytes
                                  ? input->fixed->granule_bytes
                                  : snapshot->granule_bytes;
-    most = most / granule * granule;
-    if (most == 0 || most > CAPACITY_BYTES_MAX) {
+    most = is_said ? most / granule * granule : 0;
+    if (most == 0 || most > IMPORT_CAPACITY_MAX) {
         return;
     }
     import->setup.capacity_bytes = most;
@@ -112,27 +101,12 @@ static void choose_capacity(const struct player *player, const struct import_inp
 
 /* --- events --- */
 
-static void explain_failures(const struct torch_snapshot *snapshot, struct import *import)
-{
-    const struct torch_event *last = NULL;
-    for (size_t i = 0; i < snapshot->event_count; i++) {
-        last = snapshot->events[i].action == TORCH_OOM ? &snapshot->events[i] : last;
-    }
-    if (last == NULL) {
-        return;
-    }
-    import_assume(import,
-                  "blocks lie where the replay places them, in one pool, and may move: PyTorch's "
-                  "are in segments of its pools and never move (-f torch_state has them in place)");
-    torch_quote_failure(snapshot, last, import);
-}
-
 static struct trace_event make_event(const struct player *player, const struct torch_event *event)
 {
     const bool is_request = event->action == TORCH_ALLOC || event->action == TORCH_OOM;
     struct trace_event made = {
         .address = event->action == TORCH_OOM ? 0 : event->address,
-        .size_bytes = event->action == TORCH_OOM && event->size_bytes <= CAPACITY_BYTES_MAX
+        .size_bytes = event->action == TORCH_OOM && event->size_bytes <= IMPORT_CAPACITY_MAX
                           ? torch_rounded(player->snapshot, event->size_bytes)
                           : event->taken_bytes,
         .stream = event->stream,
@@ -140,7 +114,7 @@ static struct trace_event make_event(const struct player *player, const struct t
         .tag = torch_name_tag(player->tags, event->name),
         .stack = event->stack,
     };
-    if (event->size_bytes > CAPACITY_BYTES_MAX) {
+    if (event->size_bytes > IMPORT_CAPACITY_MAX) {
         made.size_bytes = event->size_bytes; /* a failure: trace_failed knows what to do */
     }
     made.requested_bytes = is_request && event->size_bytes < made.size_bytes ? event->size_bytes
@@ -182,18 +156,6 @@ static enum import_result play_before(struct player *player)
     return IMPORT_OK;
 }
 
-/* True if the free that event i requests is complete before anything else happens on its device. */
-static bool is_free_at_once(const struct torch_snapshot *snapshot, size_t i)
-{
-    const struct torch_event *event = &snapshot->events[i];
-    if (event->action != TORCH_FREE_REQUESTED || i + 1 == snapshot->event_count) {
-        return false;
-    }
-    const struct torch_event *next = &snapshot->events[i + 1];
-    return next->action == TORCH_FREE_COMPLETED && next->host == event->host &&
-           next->address == event->address;
-}
-
 /* Plays the next event of that device. */
 static enum import_result play_next(struct player *player, unsigned host)
 {
@@ -204,7 +166,8 @@ static enum import_result play_next(struct player *player, unsigned host)
     case TORCH_ALLOC:
         return trace_alloc(player->trace, &made);
     case TORCH_FREE_REQUESTED:
-        if (is_free_at_once(player->snapshot, i)) {
+        if (i + 1 < player->snapshot->event_count && event[1].action == TORCH_FREE_COMPLETED &&
+            event[1].host == host && event[1].address == event->address) {
             player->at[host]++;
             return trace_free(player->trace, &made);
         }
@@ -219,17 +182,6 @@ static enum import_result play_next(struct player *player, unsigned host)
         break;
     }
     return IMPORT_OK;
-}
-
-static void find_ends(struct player *player)
-{
-    const struct torch_snapshot *snapshot = player->snapshot;
-    for (size_t i = snapshot->event_count; i-- > 0;) {
-        const uint8_t host = snapshot->events[i].host;
-        player->end[host] = player->end[host] == 0 ? i + 1 : player->end[host];
-        player->at[host] = i;
-        player->host_count = host >= player->host_count ? host + 1u : player->host_count;
-    }
 }
 
 /* The device whose next event is the earliest, the first of them when the file gives no times.
@@ -251,34 +203,27 @@ static unsigned find_earliest(const struct player *player)
     return found;
 }
 
-static enum import_result play_events(struct player *player)
+static enum import_result play_all(struct player *player)
 {
-    find_ends(player);
+    const struct torch_snapshot *snapshot = player->snapshot;
+    for (size_t i = snapshot->event_count; i-- > 0;) {
+        const uint8_t host = snapshot->events[i].host;
+        player->end[host] = player->end[host] == 0 ? i + 1 : player->end[host];
+        player->at[host] = i;
+        player->host_count = host >= player->host_count ? host + 1u : player->host_count;
+    }
+    IMPORT_TRY(play_before(player));
     for (unsigned host; (host = find_earliest(player)) < OP_HOST_COUNT_MAX;) {
         IMPORT_TRY(play_next(player, host));
     }
-    return IMPORT_OK;
-}
-
-/* Blocks that no event made or freed. */
-static enum import_result play_silent(struct player *player)
-{
-    const struct torch_snapshot *snapshot = player->snapshot;
     for (size_t i = 0; i < snapshot->block_count; i++) {
         const struct torch_block *block = &snapshot->blocks[i];
-        if (block->state == TORCH_ALLOCATED && !block->is_in_trace) {
+        if (block->state == TORCH_ALLOCATED && !block->is_in_trace) { /* of no event */
             const struct trace_event made = make_event_of_block(player, block);
             IMPORT_TRY(trace_was_there(player->trace, &made));
         }
     }
     return IMPORT_OK;
-}
-
-static enum import_result play_all(struct player *player)
-{
-    IMPORT_TRY(play_before(player));
-    IMPORT_TRY(play_events(player));
-    return play_silent(player);
 }
 
 /* Notes what the allocator gave beyond the rounded request, because it did not split its block. */
@@ -312,7 +257,17 @@ enum import_result torch_build_trace(struct torch_snapshot *snapshot,
     player.tags = name_table_give_tags(&snapshot->names.table, trace_give_tag, player.trace);
     choose_capacity(&player, input, import);
     note_slack(snapshot, import);
-    explain_failures(snapshot, import);
+    const struct torch_event *failure = NULL;
+    for (size_t i = 0; i < snapshot->event_count; i++) {
+        failure = snapshot->events[i].action == TORCH_OOM ? &snapshot->events[i] : failure;
+    }
+    if (failure != NULL) {
+        import_assume(
+            import,
+            "blocks lie where the replay places them, in one pool, and may move: PyTorch's "
+            "are in segments of its pools and never move (-f torch_state has them in place)");
+        torch_quote_failure(snapshot, failure, import);
+    }
     const enum import_result result = play_all(&player);
     free(player.tags);
     if (result != IMPORT_OK) {

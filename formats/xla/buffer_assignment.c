@@ -10,7 +10,6 @@
  *
  * Sizes are exact.  Values of one allocation may lie over one another: they live at different
  * times. */
-#include "formats/common/capacity.h"
 #include "formats/common/cursor.h"
 #include "formats/common/import.h"
 #include "harness/base/size.h"
@@ -145,8 +144,8 @@ static enum import_result read_allocation(struct assignment *assignment)
         !cursor_take_number(line, &size_bytes)) {
         return fail(assignment, "an allocation has no number or no size");
     }
-    if (size_bytes > CAPACITY_BYTES_MAX ||
-        assignment->sum_bytes + size_bytes > CAPACITY_BYTES_MAX) {
+    if (size_bytes > IMPORT_CAPACITY_MAX ||
+        assignment->sum_bytes + size_bytes > IMPORT_CAPACITY_MAX) {
         return fail(assignment, "the allocations are above 1P");
     }
     assignment->is_in_allocation = true;

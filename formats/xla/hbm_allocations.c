@@ -200,11 +200,11 @@ static enum import_result check_states(const struct hbm_allocations *allocations
     for (int i = 0; i < HBM_ROW_STATE_COUNT; i++) {
         if (allocations->states[i].is_said && (counts[i] != allocations->states[i].count ||
                                                bytes[i] != allocations->states[i].bytes)) {
-            return import_fail(error, IMPORT_INVALID, allocations->states[i].line, 0,
-                               "%" PRIu64 " blocks of %" PRIu64 " bytes are %s, but %" PRIu64
-                               " of %" PRIu64 " bytes are listed",
-                               allocations->states[i].count, allocations->states[i].bytes,
-                               state_names[i], counts[i], bytes[i]);
+            return IMPORT_REFUSE(error, allocations->states[i].line,
+                                 "%" PRIu64 " blocks of %" PRIu64 " bytes are %s, but %" PRIu64
+                                 " of %" PRIu64 " bytes are listed",
+                                 allocations->states[i].count, allocations->states[i].bytes,
+                                 state_names[i], counts[i], bytes[i]);
         }
     }
     return IMPORT_OK;
@@ -221,15 +221,14 @@ static enum import_result check_sums(const struct hbm_allocations *allocations,
     }
     for (size_t i = 0; i < allocations->row_count; i++) {
         if (__builtin_add_overflow(sum_bytes, allocations->rows[i].size_bytes, &sum_bytes)) {
-            return import_fail(error, IMPORT_INVALID, allocations->rows[i].line, 0,
-                               "the blocks' sizes overflow");
+            return IMPORT_REFUSE(error, allocations->rows[i].line, "the blocks' sizes overflow");
         }
     }
     if (sum_bytes != allocations->used_bytes) {
-        return import_fail(error, IMPORT_INVALID, allocations->line, 0,
-                           "the report gives %" PRIu64
-                           " bytes in use, but its blocks sum to %" PRIu64,
-                           allocations->used_bytes, sum_bytes);
+        return IMPORT_REFUSE(error, allocations->line,
+                             "the report gives %" PRIu64
+                             " bytes in use, but its blocks sum to %" PRIu64,
+                             allocations->used_bytes, sum_bytes);
     }
     return check_states(allocations, error);
 }
@@ -256,9 +255,7 @@ enum import_result hbm_allocations_parse(const struct import_input *input,
             continue;
         }
         allocations->end = (size_t)(lines.at - input->text);
-        allocations->rows = array_grown(allocations->rows, allocations->row_count,
-                                        &allocations->row_room, sizeof row);
-        allocations->rows[allocations->row_count++] = row;
+        ARRAY_ADD(allocations->rows, allocations->row_count, allocations->row_room) = row;
     }
     return check_sums(allocations, error);
 }
@@ -352,9 +349,7 @@ static enum import_result import_hbm_allocations(const struct import_input *inpu
         }
         cut_count++;
     }
-    return first != IMPORT_OK
-               ? first
-               : import_fail(error, IMPORT_INCOMPLETE, 0, 0, "no allocations report in this text");
+    return first != IMPORT_OK ? first : IMPORT_LACKS(error, "no allocations report in this text");
 }
 
 const struct format format_hbm_allocations = {

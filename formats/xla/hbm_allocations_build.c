@@ -1,7 +1,7 @@
 /* From a report to the heap that it shows.  Blocks go where they were; programs are loaded again,
  * and one that was busy is executed for ever, with all of the reserved stack. */
-#include "formats/common/capacity.h"
 #include "formats/common/heap_image.h"
+#include "formats/common/import.h"
 #include "formats/common/tags.h"
 #include "formats/xla/private/hbm_allocations.h"
 #include "formats/xla/private/tpu_message.h"
@@ -82,7 +82,7 @@ static uint64_t choose_unpadded(const struct hbm_row *row)
 static bool choose_capacity(struct building *building)
 {
     const struct hbm_allocations *said = building->allocations;
-    const uint64_t mask = GRANULE_BYTES_DEFAULT - 1;
+    const uint64_t mask = IMPORT_GRANULE_BYTES - 1;
     uint64_t low = said->used_bytes + said->reserved.low + said->free.low;
     uint64_t high = said->used_bytes + said->reserved.high + said->free.high;
     low = said->limit.low > low ? said->limit.low : low;
@@ -120,18 +120,18 @@ static enum import_result check_rows(struct building *building)
         uint64_t end_bytes = 0;
         if (row->size_bytes == 0 ||
             __builtin_add_overflow(row->address, row->size_bytes, &end_bytes) ||
-            end_bytes > CAPACITY_BYTES_MAX) {
-            return import_fail(building->error, IMPORT_INVALID, row->line, 0,
-                               "a block of %" PRIu64 " bytes at 0x%" PRIx64
-                               "; accepted: 1 byte or more that ends at 2^50 or below",
-                               row->size_bytes, row->address);
+            end_bytes > IMPORT_CAPACITY_MAX) {
+            return IMPORT_REFUSE(building->error, row->line,
+                                 "a block of %" PRIu64 " bytes at 0x%" PRIx64
+                                 "; accepted: 1 byte or more that ends at 2^50 or below",
+                                 row->size_bytes, row->address);
         }
         building->end_bytes = end_bytes > building->end_bytes ? end_bytes : building->end_bytes;
     }
-    if (said->reserved.high > CAPACITY_BYTES_MAX || said->free.high > CAPACITY_BYTES_MAX ||
-        said->limit.high > CAPACITY_BYTES_MAX || !choose_capacity(building)) {
-        return import_fail(
-            building->error, IMPORT_INVALID, said->line, 0,
+    if (said->reserved.high > IMPORT_CAPACITY_MAX || said->free.high > IMPORT_CAPACITY_MAX ||
+        said->limit.high > IMPORT_CAPACITY_MAX || !choose_capacity(building)) {
+        return IMPORT_REFUSE(
+            building->error, said->line,
             "the bytes in use, reserved and free do not sum to the limit, or blocks lie above it");
     }
     return IMPORT_OK;

@@ -253,8 +253,7 @@ static enum import_result import_hbm_report(const struct import_input *input, st
         survey.complete_count = hbm_report_missing(&survey.first, false) == NULL ? 1 : 0;
     }
     if (survey.count == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
-                           "no report of the compiler on device memory in this text");
+        return IMPORT_LACKS(error, "no report of the compiler on device memory in this text");
     }
     fix_named_chip(input, &survey, &fixed, import);
     if (survey.is_chip_named) {

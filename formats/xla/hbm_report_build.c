@@ -8,7 +8,7 @@
  * loaded, and does not fit by exactly what the report says. */
 #include "formats/xla/private/hbm_report.h"
 
-#include "formats/common/capacity.h"
+#include "formats/common/import.h"
 #include "formats/common/tags.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
@@ -501,7 +501,7 @@ static const char *check_gpu(const struct building *building, size_t *at)
 {
     for (int i = COMPILE_GPU_REQUEST; i <= COMPILE_GPU_TOTAL; i++) {
         *at = building->report->numbers[i].at;
-        if (building->report->numbers[i].range.high > CAPACITY_BYTES_MAX) {
+        if (building->report->numbers[i].range.high > IMPORT_CAPACITY_MAX) {
             return "a size is above 1P";
         }
     }
@@ -513,9 +513,9 @@ static const char *check_entries(const struct hbm_report *report, size_t *at)
 {
     for (size_t i = 0; i < report->entry_count; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
-        const char *reason = entry->size.high > CAPACITY_BYTES_MAX ? "a size is above 1P"
-                             : entry->is_whole                     ? find_entry_fault(entry)
-                                                                   : NULL;
+        const char *reason = entry->size.high > IMPORT_CAPACITY_MAX ? "a size is above 1P"
+                             : entry->is_whole                      ? find_entry_fault(entry)
+                                                                    : NULL;
         *at = entry->begin;
         if (reason != NULL) {
             return reason;

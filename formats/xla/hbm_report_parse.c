@@ -1,6 +1,6 @@
 /* Finds reports in any noise, and takes their sections apart.  The lists of allocations are in
  * hbm_report_list.c, reports of one sentence and those of XLA:GPU in hbm_report_short.c. */
-#include "formats/xla/private/hbm_report_parse.h"
+#include "formats/xla/private/hbm_report.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 #include "formats/xla/private/hbm_report.h"
 
-#include "formats/common/capacity.h"
+#include "formats/common/import.h"
 #include "harness/base/check.h"
 
 /* Returns the bounds of a size: any size if nothing is said. */
 static struct size_range get_bounds(const struct compile_size *size)
 {
-    return size->is_said ? size->range : (struct size_range){.high = CAPACITY_BYTES_MAX};
+    return size->is_said ? size->range : (struct size_range){.high = IMPORT_CAPACITY_MAX};
 }
 
 /* The multiple of the granule in the bounds that is nearest to wish; false: there is none. */
@@ -19,7 +19,7 @@ static bool find_nearest(uint64_t wish, struct size_range bounds, uint64_t granu
     return is_there;
 }
 
-/* 0 where nothing is said; printed sizes are at most 2^63, and are held to CAPACITY_BYTES_MAX
+/* 0 where nothing is said; printed sizes are at most 2^63, and are held to IMPORT_CAPACITY_MAX
  * before any sum. */
 static uint64_t get_nominal(const struct hbm_report *report, enum compile_number number)
 {
@@ -259,7 +259,7 @@ static const char *choose_numbers(const struct hbm_report *report, const struct 
 static bool is_each_size_possible(const struct hbm_report *report, size_t *at)
 {
     for (int i = 0; i < COMPILE_NUMBER_COUNT; i++) {
-        if (report->numbers[i].range.high > CAPACITY_BYTES_MAX) {
+        if (report->numbers[i].range.high > IMPORT_CAPACITY_MAX) {
             *at = report->numbers[i].at;
             return false;
         }
@@ -279,7 +279,7 @@ static void leave_reserved_out(const struct setup *fixed, struct hbm_report_plan
 const char *hbm_report_choose(const struct hbm_report *said, const struct setup *fixed,
                               struct hbm_report_plan *plan, size_t *at)
 {
-    const uint64_t first = fixed->granule_bytes != 0 ? fixed->granule_bytes : GRANULE_BYTES_DEFAULT;
+    const uint64_t first = fixed->granule_bytes != 0 ? fixed->granule_bytes : IMPORT_GRANULE_BYTES;
     const uint64_t last = fixed->granule_bytes != 0 ? fixed->granule_bytes : 1;
     const char *first_reason = NULL;
     struct hbm_report report = *said;

@@ -1,5 +1,5 @@
 /* Reports of one sentence, the compiler's estimate, and the statistics of XLA:GPU. */
-#include "formats/xla/private/hbm_report_parse.h"
+#include "formats/xla/private/hbm_report.h"
 
 #include <string.h>
 

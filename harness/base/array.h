@@ -20,6 +20,11 @@ static inline void *array_grown(void *array, size_t count, size_t *capacity, siz
     return array;
 }
 
+/* The element behind the first count, an lvalue to assign to, after making room for it; count goes
+ * up by one.  What is assigned does not read count. */
+#define ARRAY_ADD(array, count, capacity) \
+    (*((array) = array_grown((array), (count), &(capacity), sizeof *(array)), &(array)[(count)++]))
+
 /* The array with room for `bytes`, which may have moved. */
 static inline void *array_resized(void *array, size_t bytes)
 {

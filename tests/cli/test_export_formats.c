@@ -1,7 +1,7 @@
 /* What goes out in the words of other tools is as they write it, and comes in again as the same
  * requests. */
 #include "formats/formats.h"
-#include "formats/torch/private/pickle.h"
+#include "formats/torch/private/plain.h"
 #include "harness/op/ops_file.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"

@@ -2,7 +2,7 @@
  * made again, and the model must take and give back the segments that PyTorch did, at the same
  * requests, and put each block where PyTorch put it.  Prints a table with a line for each file;
  * docs/caching.md has it. */
-#include "formats/torch/private/pickle.h"
+#include "formats/torch/private/plain.h"
 #include "targets/caching/cache.h"
 #include "tests/formats/plain_json.h"
 #include "tests/formats/torch_rig.h"

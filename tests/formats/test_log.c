@@ -2,7 +2,7 @@
  * and the importers get the lines of the source that failed first. */
 #include "formats/formats.h"
 #include "formats/log/log_story.h"
-#include "formats/log/private/log_words.h"
+#include "formats/log/private/log_reading.h"
 #include "harness/base/random.h"
 #include "tests/formats/import_fixture.h"
 #include "tests/helpers/suite.h"

@@ -1,6 +1,6 @@
 /* Of a directory of logs the names of the files say which rank wrote each. */
 #include "formats/log/log_files.h"
-#include "formats/log/private/log_pods.h"
+#include "formats/log/private/log_reading.h"
 #include "harness/base/random.h"
 #include "tests/helpers/suite.h"
 

@@ -1,6 +1,6 @@
 /* .rep traces: ids, reallocations, counts of the header, and every file of the field with its own
  * sums. */
-#include "formats/common/capacity.h"
+#include "formats/common/import.h"
 #include "formats/formats.h"
 #include "tests/formats/import_checks.h"
 #include "tests/helpers/suite.h"

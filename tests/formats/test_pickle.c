@@ -1,6 +1,6 @@
 /* Pickles of plain data are read as Python would; everything else is refused by name and offset,
  * and nothing is ever executed. */
-#include "formats/torch/private/pickle.h"
+#include "formats/torch/private/plain.h"
 #include "harness/base/random.h"
 #include "tests/formats/plain_json.h"
 #include "tests/helpers/suite.h"

@@ -1,6 +1,6 @@
 /* The wire format is read field by field, and whatever breaks it is named by its byte. */
-#include "formats/common/name_table.h"
 #include "formats/common/protobuf.h"
+#include "formats/common/tags.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

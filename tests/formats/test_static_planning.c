@@ -1,8 +1,7 @@
 /* Static planning on real instances: with moves, the peak of live bytes is enough; without, how
  * much more is needed. Rows become ops or are refused with their place.  And what large files rest
  * on: orders, doubles, and rows that are read in two ways. */
-#include "formats/common/doubles.h"
-#include "formats/common/private/radix.h"
+#include "formats/common/radix.h"
 #include "formats/formats.h"
 #include "harness/base/random.h"
 #include "harness/run/run.h"

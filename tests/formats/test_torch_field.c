@@ -1,7 +1,7 @@
 /* Real memory snapshots of PyTorch agree with their own numbers to the byte, as events and as final
  * heaps. */
-#include "formats/common/capacity.h"
-#include "formats/torch/private/pickle.h"
+#include "formats/common/import.h"
+#include "formats/torch/private/plain.h"
 #include "harness/device/span_map.h"
 #include "harness/run/run.h"
 #include "targets/targets.h"

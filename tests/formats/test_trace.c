@@ -1,6 +1,6 @@
 /* Events of a log become ops: what was there before, queued frees, failures, sums, and streams as
  * lanes in the order of the log. */
-#include "formats/common/capacity.h"
+#include "formats/common/import.h"
 #include "formats/common/trace.h"
 #include "harness/base/random.h"
 #include "harness/lanes/lanes.h"

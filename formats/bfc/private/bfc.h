@@ -11,8 +11,8 @@
 #ifndef FORMATS_BFC_PRIVATE_BFC_H
 #define FORMATS_BFC_PRIVATE_BFC_H
 
-#include "formats/common/capacity.h"
 #include "formats/common/cursor.h"
+#include "formats/common/import.h"
 
 enum {
     BFC_GRANULE_BYTES = 256, /* sizes are rounded up to it */
@@ -142,9 +142,8 @@ struct bfc_dump {
     size_t in_use_count, free_count, pending_count, border_count;
     bool is_request_exact; /* else it was chosen from those that print as the log says */
 };
-void bfc_dump_init(struct bfc_dump *dump);
+/* Zero is an empty one, as it is after both; clear keeps its memory. */
 void bfc_dump_deinit(struct bfc_dump *dump);
-/* Leaves the dump as after init, but keeps its memory. */
 void bfc_dump_clear(struct bfc_dump *dump);
 
 /* Adds a line (not NONE).  False: it cannot be of this dump, another one begins; nothing changed.
@@ -154,10 +153,6 @@ bool bfc_dump_take(struct bfc_dump *dump, const struct bfc_line *line, size_t nu
 /* Checks that the dump is complete and agrees with itself.  IMPORT_INCOMPLETE: parts or lines of it
  * are missing, and which; IMPORT_INVALID: a line contradicts others.  O(chunks log chunks). */
 enum import_result bfc_dump_check(struct bfc_dump *dump, struct import_error *error);
-
-/* A part of it: compares the sums over the chunks with the bins, the summary, the statistics and
- * the pool. */
-enum import_result bfc_check_sums(const struct bfc_dump *dump, struct import_error *error);
 
 /* The ops of a checked dump: its heap, then the request.  IMPORT_INVALID: what the user fixed does
  * not hold it. */

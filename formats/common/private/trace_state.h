@@ -1,9 +1,9 @@
 /* A trace while it is read, as its parts share it: events become ops (trace_events.c), and once
- * all are known the list gets its front, its lanes and its setup (trace_end.c, trace_lanes.c). */
+ * all are known the list gets its front, its lanes and its setup (trace_end.c). */
 #ifndef FORMATS_COMMON_PRIVATE_TRACE_STATE_H
 #define FORMATS_COMMON_PRIVATE_TRACE_STATE_H
 
-#include "formats/common/capacity.h"
+#include "formats/common/import.h"
 #include "formats/common/tags.h"
 #include "formats/common/trace.h"
 #include "harness/lanes/lanes_list.h"
@@ -85,19 +85,5 @@ struct trace {
     uint64_t start_bytes;
     uint64_t cut_request_count; /* of failures: beyond what a setup can hold */
 };
-
-/* Takes the list of the events to its final form, in which references are indices: [start][events,
- * and what keeps them apart].  retired: so many ops stand before the missing start.  The requests
- * that failed and would fit are freed behind.  is_laned: ops keep their lanes, and a schedule
- * follows. */
-void trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
-                       uint64_t *freed_failures);
-
-/* True if lane `op->lane`, which stands behind its op number `last` (OP_NONE: it has not begun),
- * would have to wait for what `op` names before the turn is its own. */
-bool trace_lanes_would_wait(const struct op_list *ops, const struct op *op, uint32_t last);
-/* Appends, to a list whose ops have lanes, ops that keep each lane alive until the last one, and
- * the schedule under which a replay executes the ops in the order of the list. */
-void trace_lanes_schedule(struct op_list *ops);
 
 #endif

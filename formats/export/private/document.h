@@ -3,6 +3,7 @@
 #ifndef FORMATS_EXPORT_PRIVATE_DOCUMENT_H
 #define FORMATS_EXPORT_PRIVATE_DOCUMENT_H
 
+#include "formats/export/export.h"
 #include "harness/base/writing.h"
 
 #include <stdbool.h>
@@ -43,5 +44,15 @@ void document_write(struct document *document, const char *pattern, ...);
 
 /* Writes what there is, and goes on behind it. */
 void document_print(struct document *document, FILE *stream);
+
+/* The traces come before the segments are known. */
+struct torch_state {
+    bool is_pickle;
+    struct document traces[OP_HOST_COUNT_MAX];
+};
+
+bool torch_document_begin(struct export *export, bool is_pickle);
+void torch_document_event(struct export *export, const struct export_event *event);
+bool torch_document_end(struct export *export, const struct export_final *final);
 
 #endif

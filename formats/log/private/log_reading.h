@@ -2,9 +2,12 @@
 #ifndef FORMATS_LOG_PRIVATE_LOG_READING_H
 #define FORMATS_LOG_PRIVATE_LOG_READING_H
 
+#include "formats/log/log_line.h"
 #include "formats/log/log_story.h"
-#include "formats/log/private/log_words.h"
 #include "harness/base/writing.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /* --- the text: line by line, out of whatever wraps it; entries of a structured log are put in the
  * order of their times, and each line knows its line in the file --- */
@@ -57,6 +60,38 @@ void log_walk_init(struct log_walk *walk, const struct log_text *text);
 void log_walk_deinit(struct log_walk *walk);
 /* False at the end. */
 bool log_walk_next(struct log_walk *walk, struct log_fragment *fragment);
+
+/* --- words --- */
+
+/* The facts that one line tells. */
+struct log_words {
+    enum log_event_kind kind; /* LOG_EVENT_NONE: nothing that counts */
+    enum log_form form;
+    size_t at; /* where in the line the words begin that tell it from others */
+    bool may_have_step, may_have_world_size, may_be_blame;
+    bool has_gone_on;               /* it tries again with less, or has come to its end */
+    bool is_blame;                  /* see struct log_event */
+    uint64_t low_bytes, high_bytes; /* what was asked for, as printed; 0 to 0 = not said */
+};
+/* Reads the words of a line without its prefix.  O(length). */
+void log_words_read(const char *text, size_t length, struct log_words *words);
+
+/* Returns what a process that ended so has met: 137 and 143 are signals from outside;
+ * LOG_EVENT_NONE: the code alone does not say. */
+enum log_event_kind log_kind_of_exit(uint64_t code);
+
+/* The step that a line reports, such as "completed step: 7", "step 7", "7/100 [00:12<..., 2s/it]".
+ * False: none.  */
+bool log_step_read(const char *text, size_t length, uint64_t *step);
+
+/* The step that the job is headed for, as "step 24031/80000", "7/100 [00:12<...", "max_steps:
+ * 80000" and the like say.  False: the line does not.  */
+bool log_step_total_read(const char *text, size_t length, uint64_t *total);
+
+/* A number behind the words, which blanks, ':', '=' and '(' may part; false: there is none. */
+bool log_number_behind(const char *text, size_t length, const char *words, uint64_t *number);
+
+bool log_has_words(const char *text, size_t length, const char *words);
 
 /* --- the reading --- */
 
@@ -116,5 +151,37 @@ void log_choose(struct log_reading *reading);
 
 /* Forms of messages that one importer reads together. */
 bool log_forms_are_one(enum log_form a, enum log_form b);
+
+/* --- pods of Kubernetes --- */
+
+enum { LOG_POD_NAME_BYTES = 96, LOG_POD_COUNT_MAX = 4096 };
+
+/* The end of a container, or of a pod, in a sentence that log_words_read() knows: "container
+ * trainer ended with exit code 137, reason OOMKilled, restarts 2". */
+struct log_pod_end {
+    char pod[LOG_POD_NAME_BYTES]; /* printable */
+    uint32_t rank;                /* its completion index, or LOG_RANK_NONE */
+    size_t line;                  /* of the file, from 1: where the pod's name stands */
+    struct log_time time;         /* when it ended */
+    size_t begin, length;         /* of the sentence in texts */
+};
+struct log_pod_ends {
+    struct log_pod_end *ends; /* count of them */
+    size_t count, room;
+    struct writing texts;
+};
+
+/* Looks at the beginning alone. */
+bool log_is_pods(const char *bytes, size_t length);
+/* Reads what log_is_pods takes for one; ends must be zero, and is to be deinited.  What ended well
+ * is left out.  Linear. */
+void log_pods_read(const char *bytes, size_t length, struct log_pod_ends *ends);
+void log_pod_ends_deinit(struct log_pod_ends *ends);
+
+/* YAML as kubectl prints it (blocks of maps, lists and plain, quoted or literal scalars, at most 64
+ * deep) as JSON, every scalar a string; what is not of that form is passed over.  The caller owns
+ * the result, of type json_t; never NULL.  Linear. */
+struct json_t;
+struct json_t *log_yaml_read(const char *bytes, size_t length);
 
 #endif

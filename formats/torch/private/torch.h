@@ -3,9 +3,10 @@
 #ifndef FORMATS_TORCH_PRIVATE_TORCH_H
 #define FORMATS_TORCH_PRIVATE_TORCH_H
 
-#include "formats/common/capacity.h"
+#include "formats/common/import.h"
 #include "formats/common/stacks.h"
 #include "formats/torch/private/plain.h"
+#include "harness/base/align.h"
 
 #include <jansson.h>
 
@@ -28,7 +29,6 @@ struct torch_names {
     struct torch_known
         known; /* of a list of frames 1 + its name, of a frame 1 + whose code it is */
 };
-void torch_names_deinit(struct torch_names *names);
 /* The name of the innermost frame of the user's own Python code; of torch's own Python code, where
  * there is no other; else "no Python frame".  A line that no file has, as of 2^64 - 1, is left out.
  * TORCH_NO_NAME: there are no frames.  Looks at 512 frames at most, and at 1024 bytes of a text.  A
@@ -41,16 +41,6 @@ void torch_name_count(struct torch_names *names, uint32_t name, uint64_t bytes);
 const char *torch_name_text(const struct torch_names *names, uint32_t name);
 /* The tag of a name, of tags by number; 0 where there is no name, or there are no tags (NULL). */
 uint8_t torch_name_tag(const uint8_t *tags, uint32_t name);
-
-/* Prints the frame as a name does: "file:line function", cut to its room; "function" where
- * there is no file, or it is "??", as of frames of C++. */
-void torch_print_frame(const struct plain_tree *tree, struct plain_value frame,
-                       char text[SETUP_NAME_BYTES]);
-/* True for a frame of C or C++ that only shows the way through the interpreter, the dispatcher or
- * the unwinder.  PyTorch's own viewer leaves such frames out (torch/cuda/_memory_viz.py,
- * _frame_filter).  All of CPython's C interface counts, too: an unwinder without symbols guesses
- * its names. */
-bool torch_is_plumbing(const struct plain_tree *tree, struct plain_value frame);
 
 /* --- stacks --- */
 
@@ -124,7 +114,7 @@ struct torch_snapshot {
     size_t event_count, event_room;
     struct torch_names names;
     struct torch_stacks stacks;
-    /* Set by torch_lives: the largest power of two up to GRANULE_BYTES_DEFAULT that divides the
+    /* Set by torch_lives: the largest power of two up to IMPORT_GRANULE_BYTES that divides the
      * sizes and addresses of all blocks; less than that in what hbmstress exports. */
     uint64_t granule_bytes;
     uint64_t segment_bytes[OP_HOST_COUNT_MAX]; /* in all */
@@ -136,17 +126,20 @@ struct torch_snapshot {
     uint64_t unknown_actions;
     char unknown_action[SETUP_NAME_BYTES];
 };
-void torch_snapshot_init(struct torch_snapshot *snapshot);
-void torch_snapshot_deinit(struct torch_snapshot *snapshot);
+
+/* Refuse an event or a block, with its place in the file; there is something to say of it. */
+#define TORCH_FAIL_EVENT(error, event, reason, ...)                                   \
+    IMPORT_REFUSE(error, 0, "device_traces[%u][%" PRIu32 "]: " reason, (event)->host, \
+                  (event)->index, __VA_ARGS__)
+#define TORCH_FAIL_BLOCK(error, block, reason, ...)                               \
+    IMPORT_REFUSE(error, 0, "segments[%" PRIu32 "].blocks[%" PRIu32 "]: " reason, \
+                  (block)->segment, (block)->index, __VA_ARGS__)
 
 /* Rounds up to the granule; size_bytes < 2^63. */
-uint64_t torch_rounded(const struct torch_snapshot *snapshot, uint64_t size_bytes);
-
-/* Sets *error: "PLACE: reason" of an event or a block, and returns IMPORT_INVALID. */
-enum import_result torch_fail_event(struct import_error *error, const struct torch_event *event,
-                                    const char *reason, ...) __attribute__((format(printf, 3, 4)));
-enum import_result torch_fail_block(struct import_error *error, const struct torch_block *block,
-                                    const char *reason, ...) __attribute__((format(printf, 3, 4)));
+static inline uint64_t torch_rounded(const struct torch_snapshot *snapshot, uint64_t size_bytes)
+{
+    return align_up(size_bytes, snapshot->granule_bytes);
+}
 
 /* Takes the decoded file apart.  visit_count_max bounds how many segments, blocks and events, and
  * keys of these, are visited: a pickle may share them, and the bytes of the file bound what is not
@@ -163,17 +156,7 @@ enum import_result torch_read_json(const char *text, size_t length, json_t **jso
                                    struct plain_tree *tree, struct plain_value *root,
                                    struct import_error *error);
 
-/* Sorts the blocks by host and address.  IMPORT_INVALID: two overlap. */
-enum import_result torch_sort_blocks(struct torch_snapshot *snapshot, struct import_error *error);
-
-/* The block of that host that begins at address, or NULL.  O(log blocks). */
-struct torch_block *torch_find_block(const struct torch_snapshot *snapshot, uint8_t host,
-                                     uint64_t address);
-
 /* --- what it becomes --- */
-
-/* True if any event allocates or frees. */
-bool torch_has_trace(const struct torch_snapshot *snapshot);
 
 /* Follows each block through the events and into the final state, and sets what torch_event and
  * torch_block leave to it.  IMPORT_INVALID: events of one address that contradict each other or the
@@ -197,32 +180,10 @@ enum import_result torch_build_heap(const struct torch_snapshot *snapshot,
 
 /* --- the failure --- */
 
-/* Finds the latest failure after which nothing was allocated or freed on its device: the final
- * state of the device is that of the failure.  NULL: there is none. *other_count: further ones. */
-const struct torch_event *torch_find_failure(const struct torch_snapshot *snapshot,
-                                             unsigned *other_count);
-
-/* True if there is such a failure, and the device had the bytes: a run from the events, which
- * places blocks anew, would serve the request. */
+/* True if after the latest failure nothing was allocated or freed on its device, so that the final
+ * state is that of the failure, and the device had the bytes: a run from the events, which places
+ * blocks anew, would serve the request. */
 bool torch_fails_by_place(const struct torch_snapshot *snapshot);
-
-/* Why free memory that is large enough could not serve the request that failed. */
-enum torch_idle {
-    TORCH_IDLE_NOT, /* it is in use, or too small, or nothing that the file has keeps it */
-    TORCH_IDLE_SMALL_POOL,
-    TORCH_IDLE_LARGE_POOL,
-    TORCH_IDLE_PRIVATE_POOL,
-    TORCH_IDLE_STREAM,
-    TORCH_IDLE_WHOLE,
-    TORCH_IDLE_DEVICE, /* the device's own: less than a segment, or refused */
-    TORCH_IDLE_COUNT
-};
-enum torch_idle torch_why_idle(const struct torch_snapshot *snapshot,
-                               const struct torch_event *failure, const struct torch_block *block);
-const char *torch_idle_name(enum torch_idle idle);
-
-/* The bytes that the allocator asks the device for when no cached block serves size_bytes. */
-uint64_t torch_segment_bytes_for(const struct torch_snapshot *snapshot, uint64_t size_bytes);
 
 /* Quotes the event, with the place in the user's code. */
 void torch_quote_failure(const struct torch_snapshot *snapshot, const struct torch_event *failure,

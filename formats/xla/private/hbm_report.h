@@ -8,6 +8,7 @@
 
 #include "formats/common/compile_report.h"
 #include "formats/common/import.h"
+#include "formats/common/phrase.h"
 
 /* Sections of a report, in the order in which it has them. */
 enum hbm_report_section {
@@ -128,5 +129,37 @@ struct hbm_report_plan {
  * NULL, or why there are none; *at is then the byte of the text that is to blame. */
 const char *hbm_report_choose(const struct hbm_report *report, const struct setup *fixed,
                               struct hbm_report_plan *plan, size_t *at);
+
+/* --- the parts of a report: each parser takes what begins at the cursor, and what it set is
+ * unspecified where it answers false --- */
+
+/* The name of a memory space: a word of letters. */
+bool hbm_report_take_space(struct phrase_cursor *cursor, char space[HBM_REPORT_SPACE_BYTES]);
+/* Parentheses, those in them too, on the line that the cursor is in: a prefix of the next line may
+ * begin with one.  Nothing, where there are none. */
+void hbm_report_skip_parentheses(struct phrase_cursor *cursor);
+/* "10.04GiB", "24.6KiB", "112B": sizes with the units of XLA:GPU, after any gap. */
+bool hbm_report_take_binary_size(struct phrase_cursor *cursor, struct compile_size *size);
+
+/* Reports of one sentence, the compiler's estimate, and the statistics of XLA:GPU.  Each sets
+ * report->form, too. */
+bool hbm_report_parse_temporaries(struct phrase_cursor *cursor, struct hbm_report *report);
+bool hbm_report_parse_estimate(struct phrase_cursor *cursor, struct hbm_report *report);
+bool hbm_report_parse_allocation(struct phrase_cursor *cursor, struct hbm_report *report);
+bool hbm_report_parse_cores(struct phrase_cursor *cursor, struct hbm_report *report);
+bool hbm_report_parse_early(struct phrase_cursor *cursor, struct hbm_report *report);
+bool hbm_report_parse_gpu(struct phrase_cursor *cursor, struct hbm_report *report);
+
+/* "Out of memory while trying to allocate N bytes", later "1.97GiB."; "Failed to allocate request
+ * for 154.06GiB (165425291480B)": what stands before the statistics. */
+bool hbm_report_parse_gpu_request(struct phrase_cursor *cursor, struct compile_size *request);
+
+/* Lists of allocations: entries with operator, shape, sizes and type.  "Largest program allocations
+ * in hbm:", or "... arguments and outputs ...", and the entries below.  False: it is neither. */
+bool hbm_report_parse_list(struct phrase_cursor *cursor, struct hbm_report *report);
+/* "Unpadded size: S" of an entry that began before the text did. */
+bool hbm_report_parse_entry_end(struct phrase_cursor *cursor, struct hbm_report *report);
+/* "Peak buffers:" of XLA:GPU and the buffers below; nothing, where there are none. */
+void hbm_report_parse_peak(struct phrase_cursor *cursor, struct hbm_report *report);
 
 #endif
