@@ -3,7 +3,7 @@
 #include "harness/base/align.h"
 #include "harness/base/check.h"
 #include "harness/device/timeline.h"
-#include "harness/rules/judge_request.h"
+#include "harness/rules/judge.h"
 
 /* The bit of a probe, or nothing. */
 static uint64_t bit_if(bool is_hit, enum probe probe)
