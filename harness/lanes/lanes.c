@@ -318,22 +318,18 @@ enum scheduler_backend lanes_backend(const struct setup *setup)
     return strchr(setup->target, '/') != NULL ? SCHEDULER_THREADS : SCHEDULER_FIBERS;
 }
 
-static void *make_replay(const struct schedule_switch *switches, size_t count)
+bool lanes_run_once(struct lanes_plan plan, const struct run_listener *listener,
+                    struct trial *trial, char reason[RUN_REASON_BYTES])
 {
-    void *state = calloc(1, strategy_replay.state_bytes);
-    CHECK(state != NULL);
-    strategy_replay.init(state, 0, 0);
-    strategy_replay_set(state, switches, count);
-    return state;
-}
-
-static void free_replay(void *state)
-{
-    CHECK(state != NULL);
-    if (strategy_replay.deinit != NULL) {
-        strategy_replay.deinit(state);
+    struct scheduler_report report;
+    struct lanes *lanes = lanes_create(lanes_backend(plan.setup));
+    plan.order = plan.setup->checks_races ? order_create() : NULL;
+    const bool was_run = lanes_run(lanes, &plan, listener, trial, &report, reason);
+    lanes_destroy(lanes);
+    if (plan.order != NULL) {
+        order_destroy(plan.order);
     }
-    free(state);
+    return was_run;
 }
 
 bool lanes_replay_traced(const struct target *target, const struct setup *setup,
@@ -343,25 +339,24 @@ bool lanes_replay_traced(const struct target *target, const struct setup *setup,
 {
     struct op_list plain;
     struct schedule_switch *switches = NULL;
-    struct scheduler_report report;
     op_list_init(&plain);
     const size_t count = lanes_take_schedule(ops, &plain, &switches);
-    void *state = make_replay(switches, count);
-    struct lanes *lanes = lanes_create(lanes_backend(setup));
+    void *state = calloc(1, strategy_replay.state_bytes);
+    CHECK(state != NULL);
+    strategy_replay.init(state, 0, 0);
+    strategy_replay_set(state, switches, count);
     const struct lanes_plan plan = {.target = target,
                                     .setup = setup,
                                     .ops = &plain,
                                     .strategy = &strategy_replay,
                                     .state = state,
-                                    .order = setup->checks_races ? order_create() : NULL,
                                     .trace = traced == NULL ? NULL : traced->trace,
                                     .watch = traced == NULL ? NULL : traced->watch};
-    const bool was_run = lanes_run(lanes, &plan, listener, trial, &report, reason);
-    lanes_destroy(lanes);
-    if (plan.order != NULL) {
-        order_destroy(plan.order);
+    const bool was_run = lanes_run_once(plan, listener, trial, reason);
+    if (strategy_replay.deinit != NULL) {
+        strategy_replay.deinit(state);
     }
-    free_replay(state);
+    free(state);
     free(switches);
     op_list_deinit(&plain);
     return was_run;

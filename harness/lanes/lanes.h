@@ -49,6 +49,10 @@ struct lanes_plan {
 bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan,
                const struct run_listener *listener, struct trial *trial,
                struct scheduler_report *report, char reason[RUN_REASON_BYTES]);
+/* Runs the plan's list once in the same way, where such lanes run when nobody says, with the order
+ * of accesses checked if the setup says so. */
+bool lanes_run_once(struct lanes_plan plan, const struct run_listener *listener,
+                    struct trial *trial, char reason[RUN_REASON_BYTES]);
 /* Why a target with that contract cannot be run with lanes, in words; NULL: it can. */
 const char *lanes_why_not(const struct target_contract *contract);
 

@@ -4,7 +4,6 @@
 #include "harness/base/check.h"
 #include "harness/device/timeline.h"
 #include "harness/lanes/lanes.h"
-#include "harness/lanes/private/lanes_events.h"
 
 #include <stdlib.h>
 

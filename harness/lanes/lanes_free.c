@@ -1,15 +1,22 @@
 #include "harness/lanes/lanes_free.h"
 
 #include "harness/base/check.h"
+#include "harness/base/random.h"
 #include "harness/call/driver.h"
 #include "harness/call/progress.h"
-#include "harness/lanes/private/lanes_free_state.h"
+#include "harness/device/device_guard.h"
+#include "harness/device/timeline.h"
+#include "harness/lanes/lanes_list.h"
+#include "harness/lanes/private/lane_calls.h"
 #include "harness/run/trial.h"
 
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* So many calls are judged together, at least and at most: few keep the judge strict, many let the
  * lanes run. */
@@ -19,6 +26,123 @@ enum { JUDGED_TOGETHER_MIN = 2, JUDGED_TOGETHER_MAX = 64 };
 enum { COMPANY_YIELD_COUNT_MAX = 256 };
 /* Streams of what is drawn from the seed. */
 enum { STREAM_LANES = 0, STREAM_DEVICE };
+/* About what a few calls take: events complete between them, and in their midst. */
+enum { EVENT_DELAY_NS_MAX = 50000 };
+
+struct free_lane {
+    struct free_lanes *lanes;
+    pthread_t thread;
+    bool is_started;
+    uint8_t number;
+};
+
+/* Everything belongs to who holds the guard; while is_judging, calls (but for the run's devices'
+ * services) belong to the lane that judges. */
+struct free_lanes {
+    struct device_guard guard;
+    struct lane_calls calls;
+    const struct lanes_plan *plan;
+    struct device_waiter waiter;
+    struct random random;
+    struct random device_random; /* of the device's thread alone */
+    pthread_t device_thread;
+    struct lanes_free_found *found;
+    uint64_t met_count;          /* calls since none was under way */
+    uint64_t together_count_max; /* so many are judged together */
+    uint32_t lane_count;         /* lanes that have ops left */
+    atomic_uint under_way_count; /* calls; the one number that is read without the guard */
+    uint32_t awaiting_count;     /* calls that wait for an event */
+    bool is_judging, is_over, is_device_off;
+    struct free_lane lanes[LANES_CLIENT_COUNT_MAX];
+};
+
+/* --- the device: completions --- */
+
+/* The event that is due first; 0 = none is coming, or nothing may happen now but what somebody
+ * waits for. */
+static uint64_t next_event(const struct free_lanes *lanes)
+{
+    uint64_t next = 0;
+    if (lanes->is_judging && lanes->awaiting_count == 0) {
+        return 0;
+    }
+    return lanes_events_coming(lanes->calls.run->timelines[0], &next, 1) == 0 ? 0 : next;
+}
+
+/* Lets the lanes go on for a while, unless all of them wait for the device. */
+static void delay_event(struct free_lanes *lanes)
+{
+    struct random *random = &lanes->device_random;
+    if (lanes->awaiting_count >= lanes->lane_count || random_chance(random, 1, 2)) {
+        return;
+    }
+    const struct timespec delay = {.tv_nsec = (long)random_below(random, EVENT_DELAY_NS_MAX)};
+    device_guard_leave(&lanes->guard);
+    (void)nanosleep(&delay, NULL);
+    device_guard_enter(&lanes->guard);
+}
+
+static void *complete_events(void *context)
+{
+    struct free_lanes *lanes = context;
+    device_guard_enter(&lanes->guard);
+    while (!lanes->is_device_off) {
+        if (next_event(lanes) == 0) {
+            device_guard_await(&lanes->guard);
+            continue;
+        }
+        delay_event(lanes);
+        timeline_complete(lanes->calls.run->timelines[0], next_event(lanes));
+        device_guard_tell(&lanes->guard);
+    }
+    device_guard_leave(&lanes->guard);
+    return NULL;
+}
+
+/* From then on it completes none.  Without the guard. */
+static void end_device(struct free_lanes *lanes)
+{
+    device_guard_enter(&lanes->guard);
+    CHECK(!lanes->is_device_off);
+    lanes->is_device_off = true;
+    device_guard_tell(&lanes->guard);
+    device_guard_leave(&lanes->guard);
+    CHECK(pthread_join(lanes->device_thread, NULL) == 0);
+}
+
+/* --- the device: what the target asks of it --- */
+
+static bool is_coming(const struct timeline *timeline, uint64_t event)
+{
+    return timeline_state(timeline, event) == EVENT_PENDING &&
+           timeline_due_ns(timeline, event) != DELAY_NEVER;
+}
+
+/* Waits within a service: the caller has the guard. */
+static void await_event(void *context, uint64_t event)
+{
+    CHECK(event > 0);
+    struct free_lanes *lanes = context;
+    lanes->awaiting_count++;
+    device_guard_tell(&lanes->guard);
+    while (is_coming(lanes->calls.run->timelines[0], event)) {
+        device_guard_await(&lanes->guard);
+    }
+    CHECK(lanes->awaiting_count > 0);
+    lanes->awaiting_count--;
+}
+
+static void note_look(void *context)
+{
+    (void)context; /* a lane that polls keeps nobody from going on */
+}
+
+static void gave_back(void *context, const void *memory, size_t bytes)
+{
+    (void)context;
+    (void)memory;
+    (void)bytes;
+}
 
 /* --- judging --- */
 
@@ -254,7 +378,8 @@ static void begin_free_run(struct free_lanes *lanes, uint64_t seed)
     CHECK(lanes->calls.run == NULL);
     device_guard_init(&lanes->guard);
     random_init(&lanes->random, random_derive(seed, STREAM_LANES));
-    lanes_free_device_init(lanes, random_derive(seed, STREAM_DEVICE));
+    random_init(&lanes->device_random, random_derive(seed, STREAM_DEVICE));
+    lanes->waiter = (struct device_waiter){lanes, await_event, note_look, gave_back};
     lanes->lane_count = 1;
     lanes->together_count_max = 1;
     for (uint32_t i = 0; i < LANES_CLIENT_COUNT_MAX; i++) {
@@ -326,9 +451,9 @@ static void run_list(struct free_lanes *lanes)
 {
     CHECK(lanes->calls.run != NULL);
     lane_calls_attach(&lanes->calls, &lanes->waiter);
-    lanes_free_device_start(lanes);
+    CHECK(pthread_create(&lanes->device_thread, NULL, complete_events, lanes) == 0);
     run_main_lane(lanes);
-    lanes_free_device_end(lanes);
+    end_device(lanes);
     CHECK(lanes->calls.overlap.call_count == 0 || lanes->is_over);
     lane_calls_detach(&lanes->calls);
     if (!lanes->is_over) {

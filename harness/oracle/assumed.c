@@ -108,45 +108,42 @@ struct premature_unless assumed_condition(const struct oom *oom)
 
 /* --- the verdict --- */
 
-static void explain_unknown(const struct oom *oom, struct verdict *verdict)
+static void set_unknown(const struct oom *oom, struct verdict *verdict)
 {
-    const struct premature_unless *unless = &verdict->premature_unless;
     const struct oom_request *request = &oom->request;
+    const struct premature_unless unless = assumed_condition(oom);
+    char *reason = verdict->reason;
     char size[SIZE_TEXT_BYTES], other[SIZE_TEXT_BYTES];
-    size_print_field(unless->bytes, size);
-    if (unless->bytes > 0) {
-        snprintf(verdict->reason, sizeof verdict->reason,
+    verdict->kind = VERDICT_UNKNOWN;
+    verdict->oom_class = OOM_HELD;
+    verdict->premature_unless = unless;
+    if (unless.bytes > 0) {
+        size_print_field(unless.bytes, size);
+        snprintf(reason, VERDICT_REASON_BYTES,
                  "premature, unless at least %s (%" PRIu64 " bytes) lay pinned in [0x%" PRIx64
                  ", 0x%" PRIx64 "), and the message does not say that",
-                 size, unless->bytes, unless->from, unless->to);
-        return;
-    }
-    if (request->other_bytes != request->size_bytes) {
+                 size, unless.bytes, unless.from, unless.to);
+    } else if (request->other_bytes != request->size_bytes) {
         size_print_field(request->size_bytes, size);
         size_print_field(request->other_bytes, other);
-        snprintf(verdict->reason, sizeof verdict->reason,
-                 "justified if the image of the program takes %s, premature if it takes %s, and "
-                 "the message does not say how much it takes",
-                 size, other);
-        return;
-    }
-    if (oom->reported.is_there && oom->reported.requested_high > oom->reported.free_low) {
         snprintf(
-            verdict->reason, sizeof verdict->reason,
-            "printed sizes are rounded: by the message the request may be larger than all free "
-            "memory, and it may fit into it");
-        return;
+            reason, VERDICT_REASON_BYTES,
+            "justified if the image of the program takes %s, premature if it takes %s, and the message does not say how much it takes",
+            size, other);
+    } else if (oom->reported.is_there && oom->reported.requested_high > oom->reported.free_low) {
+        snprintf(
+            reason, VERDICT_REASON_BYTES,
+            "printed sizes are rounded: by the message the request may be larger than all free memory, and it may fit into it");
+    } else if (oom_has_placed(oom)) {
+        snprintf(
+            reason, VERDICT_REASON_BYTES,
+            "justified if no free piece that could serve the request was large enough, premature if one was, and of the pieces their sum alone is known");
+    } else {
+        snprintf(
+            reason, VERDICT_REASON_BYTES,
+            "justified if the blocks '%s' could not move, premature if they could, and the message does not say whether they could",
+            SETUP_ASSUMED_NAME);
     }
-    if (oom_has_placed(oom)) {
-        snprintf(verdict->reason, sizeof verdict->reason,
-                 "justified if no free piece that could serve the request was large enough, "
-                 "premature if one was, and of the pieces their sum alone is known");
-        return;
-    }
-    snprintf(verdict->reason, sizeof verdict->reason,
-             "justified if the blocks '%s' could not move, premature if they could, and the "
-             "message does not say whether they could",
-             SETUP_ASSUMED_NAME);
 }
 
 void assumed_judge(struct assumed *assumed, struct oracle *oracle, const struct oom *oom,
@@ -161,10 +158,7 @@ void assumed_judge(struct assumed *assumed, struct oracle *oracle, const struct 
     if (other.kind == VERDICT_JUSTIFIED) {
         return;
     }
-    verdict->kind = VERDICT_UNKNOWN;
-    verdict->oom_class = OOM_HELD;
-    verdict->premature_unless = assumed_condition(oom);
-    explain_unknown(oom, verdict);
+    set_unknown(oom, verdict);
 }
 
 /* --- the proof --- */
@@ -197,10 +191,7 @@ const struct proof *assumed_prove(struct assumed *assumed, struct oracle *oracle
         assumed->as_it_is.plan = (struct proof_plan){0};
         return &assumed->as_it_is;
     }
-    verdict->kind = VERDICT_UNKNOWN;
-    verdict->oom_class = OOM_HELD;
-    verdict->premature_unless = assumed_condition(oom);
-    explain_unknown(oom, verdict);
+    set_unknown(oom, verdict);
     assumed->proof = (struct proof){.claim = VERDICT_UNKNOWN,
                                     .kind = PROOF_ASSUMED,
                                     .premature_unless = verdict->premature_unless,

@@ -16,12 +16,6 @@ struct halving {
     bool varies_stack; /* not the block or the image */
 };
 
-/* A stack without an image: the program is there already. */
-static bool is_stack_alone(const struct oom *oom)
-{
-    return oom->request.class == REQUEST_PROGRAM && oom->request.size_bytes == 0;
-}
-
 /* Aligns the request to a multiple of the next size class, if blocks align naturally. */
 static void align_naturally(struct oom_request *request, uint64_t capacity_bytes)
 {
@@ -69,9 +63,10 @@ static void begin_halving(struct halving *halving, enum verdict_kind known)
     halving->fails = known == VERDICT_JUSTIFIED ? asked : capacity + 1;
 }
 
-static struct halving halve(struct oracle *oracle, const struct oom *oom, enum verdict_kind known,
-                            uint64_t nodes, bool varies_stack)
+static struct oracle_largest halve(struct oracle *oracle, const struct oom *oom,
+                                   enum verdict_kind known, uint64_t nodes_max, bool varies_stack)
 {
+    const uint64_t nodes = nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max;
     struct halving halving = {
         .oracle = oracle, .oom = oom, .nodes_left = nodes, .varies_stack = varies_stack};
     begin_halving(&halving, known);
@@ -85,30 +80,26 @@ static struct halving halve(struct oracle *oracle, const struct oom *oom, enum v
         halving.fails = middle;
         halving.is_exact = kind == VERDICT_JUSTIFIED;
     }
-    return halving;
+    return (struct oracle_largest){.bytes = halving.fits * oom->granule_bytes,
+                                   .nodes = nodes - halving.nodes_left,
+                                   .is_exact = halving.is_exact};
 }
 
 struct oracle_largest oracle_find_largest(struct oracle *oracle, const struct oom *oom,
                                           enum verdict_kind known, uint64_t nodes_max)
 {
-    const uint64_t nodes = nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max;
-    const bool varies_stack = is_stack_alone(oom);
-    const struct halving halving = halve(oracle, oom, known, nodes, varies_stack);
-    const uint64_t stack = varies_stack ? 0 : oom->request.stack_bytes;
-    const uint64_t bytes = halving.fits * oom->granule_bytes;
-    return (struct oracle_largest){.bytes = halving.fits == 0 ? 0 : bytes + stack,
-                                   .nodes = nodes - halving.nodes_left,
-                                   .is_exact = halving.is_exact};
+    /* A stack without an image: the program is there already. */
+    const bool is_stack_alone = oom->request.class == REQUEST_PROGRAM &&
+                                oom->request.size_bytes == 0;
+    struct oracle_largest largest = halve(oracle, oom, known, nodes_max, is_stack_alone);
+    largest.bytes += largest.bytes == 0 || is_stack_alone ? 0 : oom->request.stack_bytes;
+    return largest;
 }
 
 struct oracle_largest oracle_find_largest_stack(struct oracle *oracle, const struct oom *oom,
                                                 enum verdict_kind known, uint64_t nodes_max)
 {
-    const uint64_t nodes = nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max;
     CHECK(oom->request.class == REQUEST_PROGRAM);
     CHECK(oom->request.stack_bytes > 0);
-    const struct halving halving = halve(oracle, oom, known, nodes, true);
-    return (struct oracle_largest){.bytes = halving.fits * oom->granule_bytes,
-                                   .nodes = nodes - halving.nodes_left,
-                                   .is_exact = halving.is_exact};
+    return halve(oracle, oom, known, nodes_max, true);
 }

@@ -85,37 +85,20 @@ bool oom_has_other(const struct oom *oom)
     return has_other;
 }
 
-static void place_others_low(struct oom *oom)
-{
-    uint64_t end = oom_reserved_bytes(oom);
-    for (size_t i = 0; i < oom->block_count; i++) {
-        struct oom_block *block = &oom->blocks[i];
-        if (!oom_block_is_absent(block)) {
-            block->address = block->is_placed ? align_up(end, block->align_bytes) : block->address;
-            end = block->address + block->size_bytes;
-        }
-    }
-}
-
-static void place_others_high(struct oom *oom)
-{
-    uint64_t begin = oom->capacity_bytes;
-    for (size_t i = oom->block_count; i-- > 0;) {
-        struct oom_block *block = &oom->blocks[i];
-        if (!oom_block_is_absent(block)) {
-            block->address = block->is_placed
-                                 ? align_down(begin - block->size_bytes, block->align_bytes)
-                                 : block->address;
-            begin = block->address;
-        }
-    }
-}
-
+/* Upwards from the reserved bytes, or downwards from the capacity. */
 void oom_place_others(struct oom *oom)
 {
-    if (oom->request.stack_bytes > 0) {
-        place_others_high(oom);
-    } else {
-        place_others_low(oom);
+    const bool is_high = oom->request.stack_bytes > 0;
+    uint64_t at = is_high ? oom->capacity_bytes : oom_reserved_bytes(oom);
+    for (size_t i = 0; i < oom->block_count; i++) {
+        struct oom_block *block = &oom->blocks[is_high ? oom->block_count - 1 - i : i];
+        if (oom_block_is_absent(block)) {
+            continue;
+        }
+        if (block->is_placed) {
+            block->address = is_high ? align_down(at - block->size_bytes, block->align_bytes)
+                                     : align_up(at, block->align_bytes);
+        }
+        at = is_high ? block->address : block->address + block->size_bytes;
     }
 }

@@ -3,8 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/oracle/plan.h"
-#include "harness/oracle/private/repack.h"
-#include "harness/oracle/private/sums.h"
+#include "harness/oracle/private/layout.h"
 #include "harness/oracle/reach.h"
 
 #include <inttypes.h>
@@ -58,25 +57,41 @@ static bool is_explained(const struct oracle *oracle, const struct verdict *verd
     return !oracle->is_terse || verdict->kind != VERDICT_JUSTIFIED;
 }
 
+static void append_list(struct verdict *verdict, const char *format, va_list arguments)
+{
+    const size_t used = strlen(verdict->reason);
+    vsnprintf(verdict->reason + used, sizeof verdict->reason - used, format, arguments);
+}
+
+static void append_reason(struct verdict *verdict, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void append_reason(struct verdict *verdict, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    append_list(verdict, format, arguments);
+    va_end(arguments);
+}
+
 static void explain_verdict(const struct oracle *oracle, struct verdict *verdict,
                             const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void explain_verdict(const struct oracle *oracle, struct verdict *verdict,
                             const char *format, ...)
 {
     const struct reach *reach = &oracle->reach;
-    int used = 0;
+    va_list arguments;
     if (!is_explained(oracle, verdict)) {
         return;
     }
+    verdict->reason[0] = '\0';
     if (reach->frees_awaited > 0 || reach->programs_evicted > 0) {
-        used = snprintf(verdict->reason, sizeof verdict->reason,
-                        "with %" PRIu64 " queued frees awaited and %" PRIu64
-                        " idle programs evicted, ",
-                        reach->frees_awaited, reach->programs_evicted);
+        append_reason(verdict,
+                      "with %" PRIu64 " queued frees awaited and %" PRIu64
+                      " idle programs evicted, ",
+                      reach->frees_awaited, reach->programs_evicted);
     }
-    va_list arguments;
     va_start(arguments, format);
-    vsnprintf(verdict->reason + used, sizeof verdict->reason - (size_t)used, format, arguments);
+    append_list(verdict, format, arguments);
     va_end(arguments);
 }
 
@@ -311,17 +326,6 @@ static bool judge_stack(struct oracle *oracle, struct verdict *verdict)
         return true;
     }
     return false;
-}
-
-static void append_reason(struct verdict *verdict, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void append_reason(struct verdict *verdict, const char *format, ...)
-{
-    const size_t used = strlen(verdict->reason);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(verdict->reason + used, sizeof verdict->reason - used, format, arguments);
-    va_end(arguments);
 }
 
 /* Otherwise a reader would hold the reason against the bytes that were asked. */

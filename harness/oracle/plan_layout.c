@@ -3,7 +3,6 @@
 #include "harness/base/align.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
-#include "harness/oracle/private/sums.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -18,11 +18,7 @@ void move_order_deinit(struct move_order *order)
         span_map_deinit(&order->occupied);
     }
     free(order->moves);
-    free(order->blocker);
-    free(order->waiter_head);
-    free(order->waiter_next);
-    free(order->ready);
-    free(order->progress);
+    free(order->movers);
     *order = (struct move_order){0};
 }
 
@@ -35,12 +31,8 @@ static void reserve_moves(struct move_order *order, size_t count)
     if (count <= order->capacity) {
         return;
     }
-    const size_t capacity = order->capacity = count * 2;
-    order->blocker = array_resized(order->blocker, capacity * sizeof *order->blocker);
-    order->waiter_head = array_resized(order->waiter_head, capacity * sizeof *order->waiter_head);
-    order->waiter_next = array_resized(order->waiter_next, capacity * sizeof *order->waiter_next);
-    order->ready = array_resized(order->ready, capacity * sizeof *order->ready);
-    order->progress = array_resized(order->progress, capacity * sizeof *order->progress);
+    order->capacity = count * 2;
+    order->movers = array_resized(order->movers, order->capacity * sizeof *order->movers);
 }
 
 static void add_move(struct move_order *order, const struct reach *reach, size_t i, uint64_t from,
@@ -62,12 +54,12 @@ static void occupy_place(struct move_order *order, size_t i, uint64_t start, uin
 /* Lets the blocks that wait for range i try again. */
 static void wake_block(struct move_order *order, uint32_t i)
 {
-    for (uint32_t waiter = order->waiter_head[i]; waiter != NOBODY;) {
-        const uint32_t next = order->waiter_next[waiter];
-        order->ready[order->ready_count++] = waiter;
+    for (uint32_t waiter = order->movers[i].waiter_head; waiter != NOBODY;) {
+        const uint32_t next = order->movers[waiter].waiter_next;
+        order->movers[order->ready_count++].ready = waiter;
         waiter = next;
     }
-    order->waiter_head[i] = NOBODY;
+    order->movers[i].waiter_head = NOBODY;
 }
 
 static void leave_place(struct move_order *order, const struct reach *reach, uint32_t i)
@@ -99,14 +91,14 @@ static void try_move(struct move_order *order, const struct reach *reach, const 
     const struct reach_range *range = &reach->ranges[i];
     const uint32_t blocker = find_blocker(order, reach, i, to[i]);
     if (blocker != NOBODY) {
-        CHECK(order->progress[blocker] == WAITING);
-        order->blocker[i] = blocker;
-        order->waiter_next[i] = order->waiter_head[blocker];
-        order->waiter_head[blocker] = i;
+        CHECK(order->movers[blocker].progress == WAITING);
+        order->movers[i].blocker = blocker;
+        order->movers[i].waiter_next = order->movers[blocker].waiter_head;
+        order->movers[blocker].waiter_head = i;
         return;
     }
-    const bool was_staged = order->progress[i] == STAGED;
-    order->progress[i] = ARRIVED;
+    const bool was_staged = order->movers[i].progress == STAGED;
+    order->movers[i].progress = ARRIVED;
     add_move(order, reach, i, was_staged ? PROOF_IN_HOST_MEMORY : range->start, to[i]);
     if (!was_staged) {
         leave_place(order, reach, i);
@@ -117,7 +109,7 @@ static void try_move(struct move_order *order, const struct reach *reach, const 
 static void try_ready(struct move_order *order, const struct reach *reach, const uint64_t *to)
 {
     while (order->ready_count > 0) {
-        try_move(order, reach, to, order->ready[--order->ready_count]);
+        try_move(order, reach, to, order->movers[--order->ready_count].ready);
     }
 }
 
@@ -125,14 +117,14 @@ static void try_ready(struct move_order *order, const struct reach *reach, const
  * memory. */
 static void stage_one(struct move_order *order, const struct reach *reach, uint32_t i)
 {
-    uint32_t chosen = order->blocker[i];
+    uint32_t chosen = order->movers[i].blocker;
     uint32_t at = chosen;
     for (int step = 0; step < CIRCLE_STEPS_MAX; step++) {
-        at = order->blocker[at];
+        at = order->movers[at].blocker;
         chosen = reach->ranges[at].size_bytes < reach->ranges[chosen].size_bytes ? at : chosen;
     }
-    CHECK(order->progress[chosen] == WAITING);
-    order->progress[chosen] = STAGED;
+    CHECK(order->movers[chosen].progress == WAITING);
+    order->movers[chosen].progress = STAGED;
     order->staged_count++;
     add_move(order, reach, chosen, reach->ranges[chosen].start, PROOF_IN_HOST_MEMORY);
     leave_place(order, reach, chosen);
@@ -146,14 +138,15 @@ static void begin_moves(struct move_order *order, const struct reach *reach, con
     order->staged_count = 0;
     for (size_t i = 0; i < reach->range_count; i++) {
         if (reach->ranges[i].start == OOM_IN_HOST_MEMORY) {
-            order->progress[i] = STAGED;
+            order->movers[i].progress = STAGED;
         } else if (reach->ranges[i].size_bytes == 0) {
-            order->progress[i] = AT_HOME; /* a fence */
+            order->movers[i].progress = AT_HOME; /* a fence */
         } else {
             occupy_place(order, i, reach->ranges[i].start, reach->ranges[i].size_bytes);
-            order->progress[i] = to[i] != reach->ranges[i].start ? WAITING : AT_HOME;
+            order->movers[i].progress = to[i] != reach->ranges[i].start ? WAITING : AT_HOME;
         }
-        order->waiter_head[i] = order->waiter_next[i] = order->blocker[i] = NOBODY;
+        struct mover *mover = &order->movers[i];
+        mover->waiter_head = mover->waiter_next = mover->blocker = NOBODY;
     }
 }
 
@@ -163,24 +156,24 @@ void move_order_find(struct move_order *order, const struct reach *reach, const 
     /* Upwards from the top, then downwards from the bottom: blocks that keep their order never
      * wait. */
     for (size_t i = reach->range_count; i-- > 0;) {
-        if (order->progress[i] == WAITING && to[i] > reach->ranges[i].start) {
+        if (order->movers[i].progress == WAITING && to[i] > reach->ranges[i].start) {
             try_move(order, reach, to, (uint32_t)i);
             try_ready(order, reach, to);
         }
     }
     for (size_t i = 0; i < reach->range_count; i++) {
-        if (order->progress[i] == WAITING && to[i] < reach->ranges[i].start) {
+        if (order->movers[i].progress == WAITING && to[i] < reach->ranges[i].start) {
             try_move(order, reach, to, (uint32_t)i);
             try_ready(order, reach, to);
         }
     }
     for (size_t i = 0; i < reach->range_count; i++) {
-        if (order->progress[i] == STAGED) { /* from the start: it comes last */
+        if (order->movers[i].progress == STAGED) { /* from the start: it comes last */
             try_move(order, reach, to, (uint32_t)i);
         }
     }
     for (size_t i = 0; i < reach->range_count; i++) {
-        while (order->progress[i] == WAITING || order->progress[i] == STAGED) {
+        while (order->movers[i].progress == WAITING || order->movers[i].progress == STAGED) {
             stage_one(order, reach, (uint32_t)i);
             try_ready(order, reach, to);
         }

@@ -7,6 +7,7 @@
 #include "harness/oracle/private/layout.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* So many choices of programs are tried for the fewest; beyond that, one choice is made smaller. */
 enum { CHOICE_COUNT_MAX = 256 };
@@ -19,14 +20,17 @@ struct candidate {
 };
 
 struct planner {
+    const struct oom *oom; /* that is planned for */
+    uint64_t drain_ns;     /* reach_drain_ns() of it */
+    uint64_t nodes_left;   /* of the budget of what is asked now */
     struct reach reach;
     struct repack repack;
     struct layout layout;
     struct move_order order;
     uint64_t *times_ns;           /* when queued frees that can complete are done */
     struct candidate *candidates; /* programs that may be evicted, smallest first */
-    uint32_t *
-        chosen; /* indices into candidates, of the choice under test; then of the best one so far */
+    /* indices into candidates, of the choice under test; then of the best one so far */
+    uint32_t *chosen;
     uint32_t *evicted; /* blocks of the plan */
     bool *stays;       /* by block */
     size_t candidate_count, capacity;
@@ -113,13 +117,13 @@ static enum plan_result try_layout(struct planner *planner, uint64_t nodes_max,
 
 /* --- draining --- */
 
-static size_t find_times(struct planner *planner, const struct oom *oom, uint64_t drain_ns)
+static size_t find_times(struct planner *planner)
 {
     size_t count = 0;
-    for (size_t i = 0; i < oom->block_count; i++) {
-        const struct oom_block *block = &oom->blocks[i];
+    for (size_t i = 0; i < planner->oom->block_count; i++) {
+        const struct oom_block *block = &planner->oom->blocks[i];
         if (block->state == BLOCK_DYING && block->hold_count == 0 &&
-            block->freed_at_ns <= drain_ns) {
+            block->freed_at_ns <= planner->drain_ns) {
             planner->times_ns[count++] = block->freed_at_ns;
         }
     }
@@ -127,29 +131,34 @@ static size_t find_times(struct planner *planner, const struct oom *oom, uint64_
     return count;
 }
 
-static bool fits_in_place(struct planner *planner, const struct oom *oom, uint64_t until_ns)
+/* True if the state that was decided on has a layout, as far as the budget tells. */
+static bool has_layout(struct planner *planner)
 {
-    uint64_t nodes_left = 0; /* nothing moves, so nothing is packed */
-    reach_decide(&planner->reach, oom, &(struct reach_limits){.until_ns = until_ns});
-    return layout_exists(&planner->reach, &planner->repack, &nodes_left) == PLAN_FOUND;
+    return layout_exists(&planner->reach, &planner->repack, &planner->nodes_left) == PLAN_FOUND;
+}
+
+static bool fits_in_place(struct planner *planner, uint64_t until_ns)
+{
+    planner->nodes_left = 0; /* nothing moves, so nothing is packed */
+    reach_decide(&planner->reach, planner->oom, &(struct reach_limits){.until_ns = until_ns});
+    return has_layout(planner);
 }
 
 /* Without a move: at once, or after the shortest wait that does.  Waiting longer never takes a
  * place away. */
-static enum plan_result find_in_place(struct planner *planner, const struct oom *oom,
-                                      uint64_t drain_ns, struct proof_plan *plan)
+static enum plan_result find_in_place(struct planner *planner, struct proof_plan *plan)
 {
-    const size_t high = find_times(planner, oom, drain_ns);
+    const size_t high = find_times(planner);
     uint64_t until_ns = 0;
-    if (!fits_in_place(planner, oom, 0)) {
-        if (high == 0 || !fits_in_place(planner, oom, drain_ns)) {
+    if (!fits_in_place(planner, 0)) {
+        if (high == 0 || !fits_in_place(planner, planner->drain_ns)) {
             return PLAN_NONE;
         }
         size_t first;
-        SEARCH_FIRST(first, 0, high, fits_in_place(planner, oom, planner->times_ns[first]));
+        SEARCH_FIRST(first, 0, high, fits_in_place(planner, planner->times_ns[first]));
         until_ns = planner->times_ns[first];
     }
-    reach_decide(&planner->reach, oom, &(struct reach_limits){.until_ns = until_ns});
+    reach_decide(&planner->reach, planner->oom, &(struct reach_limits){.until_ns = until_ns});
     return try_layout(planner, 0, plan);
 }
 
@@ -163,12 +172,13 @@ static int compare_candidates(const void *a, const void *b)
                         compare_numbers(left->block, right->block));
 }
 
-static void find_candidates(struct planner *planner, const struct oom *oom, uint64_t until_ns)
+static void find_candidates(struct planner *planner)
 {
+    const struct oom *oom = planner->oom;
     planner->candidate_count = 0;
     for (size_t i = 0; i < oom->block_count; i++) {
         planner->stays[i] = true;
-        if (reach_may_evict(oom, &oom->blocks[i], until_ns)) {
+        if (reach_may_evict(oom, &oom->blocks[i], planner->drain_ns)) {
             planner->candidates[planner->candidate_count++] = (struct candidate){
                 oom->blocks[i].size_bytes, (uint32_t)i};
         }
@@ -180,11 +190,11 @@ static void find_candidates(struct planner *planner, const struct oom *oom, uint
 }
 
 /* The state with everything awaited and the programs gone that `stays` does not keep. */
-static void decide_without(struct planner *planner, const struct oom *oom, uint64_t drain_ns)
+static void decide_without(struct planner *planner)
 {
     const struct reach_limits limits = {
-        .until_ns = drain_ns, .moves = true, .evicts = true, .stays = planner->stays};
-    reach_decide(&planner->reach, oom, &limits);
+        .until_ns = planner->drain_ns, .moves = true, .evicts = true, .stays = planner->stays};
+    reach_decide(&planner->reach, planner->oom, &limits);
 }
 
 /* True if all blocks that stay, the request and the stack are no more than the device has. */
@@ -212,47 +222,41 @@ static bool next_choice(struct planner *planner, size_t count)
     return false;
 }
 
-static uint64_t apply_choice(struct planner *planner, const struct oom *oom, size_t count,
+/* Returns the bytes of the programs of the choice, which stay or not from here on. */
+static uint64_t apply_choice(struct planner *planner, const uint32_t *chosen, size_t count,
                              bool stay)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t block = planner->candidates[planner->chosen[i]].block;
-        planner->stays[block] = stay;
-        bytes += oom->blocks[block].size_bytes;
+        planner->stays[planner->candidates[chosen[i]].block] = stay;
+        bytes += planner->candidates[chosen[i]].size_bytes;
     }
     return bytes;
 }
 
 /* The choice of so many programs with the least bytes; *choices counts what was tried, up to
  * CHOICE_COUNT_MAX. True: it is applied to stays. */
-static bool choose_programs(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
-                            uint64_t *nodes_left, size_t count, size_t *choices)
+static bool choose_programs(struct planner *planner, size_t count, size_t *choices)
 {
     uint64_t best_bytes = UINT64_MAX;
+    uint32_t *chosen = planner->chosen;
+    uint32_t *best = chosen + planner->candidate_count;
     for (size_t i = 0; i < count; i++) {
-        planner->chosen[i] = (uint32_t)i;
+        chosen[i] = (uint32_t)i;
     }
-    uint32_t *best = planner->chosen + planner->candidate_count;
     do {
-        const uint64_t bytes = apply_choice(planner, oom, count, false);
-        decide_without(planner, oom, drain_ns);
-        if (bytes < best_bytes && has_volume(&planner->reach) &&
-            layout_exists(&planner->reach, &planner->repack, nodes_left) == PLAN_FOUND) {
+        const uint64_t bytes = apply_choice(planner, chosen, count, false);
+        decide_without(planner);
+        if (bytes < best_bytes && has_volume(&planner->reach) && has_layout(planner)) {
             best_bytes = bytes;
-            for (size_t i = 0; i < count; i++) {
-                best[i] = planner->chosen[i];
-            }
+            memcpy(best, chosen, count * sizeof *best);
         }
-        apply_choice(planner, oom, count, true);
+        apply_choice(planner, chosen, count, true);
     } while (++*choices < CHOICE_COUNT_MAX && next_choice(planner, count));
-    if (best_bytes == UINT64_MAX) {
-        return false;
+    if (best_bytes != UINT64_MAX) {
+        apply_choice(planner, best, count, false);
     }
-    for (size_t i = 0; i < count; i++) {
-        planner->stays[planner->candidates[best[i]].block] = false;
-    }
-    return true;
+    return best_bytes != UINT64_MAX;
 }
 
 static void let_all_go(struct planner *planner)
@@ -263,16 +267,15 @@ static void let_all_go(struct planner *planner)
 }
 
 /* From all gone, keeps each program, the largest first, if the rest will do; it tries so many. */
-static void choose_fewer_programs(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
-                                  uint64_t *nodes_left)
+static void choose_fewer_programs(struct planner *planner)
 {
     let_all_go(planner);
     for (size_t i = planner->candidate_count, tried = 0; i-- > 0 && tried < CHOICE_COUNT_MAX;
          tried++) {
         bool *stays = &planner->stays[planner->candidates[i].block];
         *stays = true;
-        decide_without(planner, oom, drain_ns);
-        *stays = layout_exists(&planner->reach, &planner->repack, nodes_left) == PLAN_FOUND;
+        decide_without(planner);
+        *stays = has_layout(planner);
     }
 }
 
@@ -281,33 +284,33 @@ static uint64_t cheaper_max(uint64_t nodes_max)
     return nodes_max < CHEAPER_NODES_MAX ? nodes_max : CHEAPER_NODES_MAX;
 }
 
-static enum plan_result find_by_evicting(struct planner *planner, const struct oom *oom,
-                                         uint64_t drain_ns, uint64_t nodes_max,
+static enum plan_result find_by_evicting(struct planner *planner, uint64_t nodes_max,
                                          struct proof_plan *plan)
 {
     size_t choices = 0;
     bool is_chosen = false;
-    reach_decide_fully(&planner->reach, oom);
-    uint64_t nodes_left = nodes_max;
-    const enum plan_result at_most = layout_exists(&planner->reach, &planner->repack, &nodes_left);
+    reach_decide_fully(&planner->reach, planner->oom);
+    planner->nodes_left = nodes_max;
+    const enum plan_result at_most = layout_exists(&planner->reach, &planner->repack,
+                                                   &planner->nodes_left);
     if (at_most != PLAN_FOUND) {
         return at_most;
     }
     /* One budget for all choices: where it ends, a choice counts as one that does not do. */
-    nodes_left = cheaper_max(nodes_max);
+    planner->nodes_left = cheaper_max(nodes_max);
     for (size_t count = 1;
          count <= planner->candidate_count && choices < CHOICE_COUNT_MAX && !is_chosen; count++) {
-        is_chosen = choose_programs(planner, oom, drain_ns, &nodes_left, count, &choices);
+        is_chosen = choose_programs(planner, count, &choices);
     }
     if (!is_chosen) {
-        choose_fewer_programs(planner, oom, drain_ns, &nodes_left);
+        choose_fewer_programs(planner);
     }
-    decide_without(planner, oom, drain_ns);
+    decide_without(planner);
     if (try_layout(planner, cheaper_max(nodes_max), plan) == PLAN_FOUND) {
         return PLAN_FOUND;
     }
     /* With another budget the search went another way: all gone is known to do. */
-    reach_decide_fully(&planner->reach, oom);
+    reach_decide_fully(&planner->reach, planner->oom);
     let_all_go(planner);
     return try_layout(planner, nodes_max, plan);
 }
@@ -318,20 +321,18 @@ static enum plan_result find_plan(struct planner *planner, const struct oom *oom
                                   uint64_t nodes_max, struct proof_plan *plan)
 {
     reserve_planner(planner, oom->block_count + 1);
-    const uint64_t drain_ns = reach_drain_ns(oom);
+    planner->oom = oom;
+    planner->drain_ns = reach_drain_ns(oom);
     planner->candidate_count = 0;
-    if (find_in_place(planner, oom, drain_ns, plan) == PLAN_FOUND) {
+    if (find_in_place(planner, plan) == PLAN_FOUND) {
         return PLAN_FOUND;
     }
-    find_candidates(planner, oom, drain_ns);
-    decide_without(planner, oom, drain_ns);
+    find_candidates(planner);
+    decide_without(planner);
     const bool is_last = planner->candidate_count == 0;
     const enum plan_result moved = try_layout(planner, is_last ? nodes_max : cheaper_max(nodes_max),
                                               plan);
-    if (moved == PLAN_FOUND || is_last) {
-        return moved;
-    }
-    return find_by_evicting(planner, oom, drain_ns, nodes_max, plan);
+    return moved == PLAN_FOUND || is_last ? moved : find_by_evicting(planner, nodes_max, plan);
 }
 
 enum plan_result planner_find(struct planner *planner, const struct oom *oom, uint64_t nodes_max,

@@ -1,4 +1,4 @@
-#include "harness/oracle/private/repack.h"
+#include "harness/oracle/private/layout.h"
 
 #include "harness/base/array.h"
 

@@ -1,7 +1,7 @@
 #include "harness/oracle/shortfall.h"
 
 #include "harness/base/check.h"
-#include "harness/oracle/private/sums.h"
+#include "harness/oracle/private/layout.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,13 +36,8 @@ struct shortfall {
 };
 
 enum {
-    MISSING_DRAIN = 1,
-    MISSING_DEFRAGMENT = 2,
-    MISSING_EVICT = 4,
-    MISSING_ALL = 7, /* where nothing grows */
-    MISSING_TRIM = 8,
-    MISSING_GROW = 16,
-    MISSING_ANY = 31
+    SHORTFALL_ALL = SHORTFALL_DRAIN | SHORTFALL_DEFRAGMENT | SHORTFALL_EVICT, /* nothing grows */
+    SHORTFALL_ANY = SHORTFALL_ALL | SHORTFALL_TRIM | SHORTFALL_GROW
 };
 
 /* --- as text --- */
@@ -89,14 +84,14 @@ static bool find_shortfall(const char *name, struct shortfall *found)
 {
     enum { HOLE_COUNT = SUBJECT_COUNT * 2 * SLACK_COUNT };
     char text[VERDICT_MECHANISM_BYTES];
-    for (unsigned i = 0; i < HOLE_COUNT + 2 * MISSING_ANY; i++) {
+    for (unsigned i = 0; i < HOLE_COUNT + 2 * SHORTFALL_ANY; i++) {
         const unsigned bits = i < HOLE_COUNT ? 0 : i - HOLE_COUNT;
         *found = (struct shortfall){
             .subject = i % SUBJECT_COUNT,
             .is_aligned = i / SUBJECT_COUNT % 2 != 0,
             .slack = i / SUBJECT_COUNT / 2 % SLACK_COUNT,
-            .missing = i >= HOLE_COUNT && bits < MISSING_ANY ? bits + 1 : 0,
-            .done = bits >= MISSING_ANY ? bits - MISSING_ANY + 1 : 0,
+            .missing = i >= HOLE_COUNT && bits < SHORTFALL_ANY ? bits + 1 : 0,
+            .done = bits >= SHORTFALL_ANY ? bits - SHORTFALL_ANY + 1 : 0,
         };
         print_shortfall(found, text);
         if (strcmp(text, name) == 0) {
@@ -150,16 +145,16 @@ static bool fits_after(struct oracle *oracle, const struct oom *oom, unsigned mi
 {
     struct oom limited = *oom;
     struct verdict verdict = {0};
-    limited.drains = oom->drains && (mitigations & MISSING_DRAIN) != 0;
-    limited.defrag = (mitigations & MISSING_DEFRAGMENT) != 0 ? oom->defrag : DEFRAG_NONE;
-    limited.evicts = oom->evicts && (mitigations & MISSING_EVICT) != 0;
+    limited.drains = oom->drains && (mitigations & SHORTFALL_DRAIN) != 0;
+    limited.defrag = (mitigations & SHORTFALL_DEFRAGMENT) != 0 ? oom->defrag : DEFRAG_NONE;
+    limited.evicts = oom->evicts && (mitigations & SHORTFALL_EVICT) != 0;
     limited.program_evicts_program = oom->program_evicts_program &&
-                                     (mitigations & MISSING_EVICT) != 0;
-    limited.promised.trims = oom->promised.trims && (mitigations & MISSING_TRIM) != 0;
+                                     (mitigations & SHORTFALL_EVICT) != 0;
+    limited.promised.trims = oom->promised.trims && (mitigations & SHORTFALL_TRIM) != 0;
     if (oom->needs_trim && !limited.promised.trims) {
         limited.faults_fired |= 1u << FAULT_REGION;
     }
-    limited.faults_fired |= (mitigations & MISSING_GROW) != 0 ? 0 : 1u << FAULT_REGION;
+    limited.faults_fired |= (mitigations & SHORTFALL_GROW) != 0 ? 0 : 1u << FAULT_REGION;
     oracle_judge(oracle, &limited, SHORTFALL_NODES_MAX, &verdict);
     return verdict.kind == VERDICT_PREMATURE;
 }
@@ -179,19 +174,19 @@ static unsigned find_first(struct oracle *oracle, const struct oom *oom, const u
 static unsigned find_missing(struct oracle *oracle, const struct oom *oom)
 {
     static const unsigned by_count[] = {0,
-                                        MISSING_DRAIN,
-                                        MISSING_DEFRAGMENT,
-                                        MISSING_EVICT,
-                                        MISSING_DRAIN | MISSING_DEFRAGMENT,
-                                        MISSING_DRAIN | MISSING_EVICT,
-                                        MISSING_DEFRAGMENT | MISSING_EVICT,
-                                        MISSING_ALL};
+                                        SHORTFALL_DRAIN,
+                                        SHORTFALL_DEFRAGMENT,
+                                        SHORTFALL_EVICT,
+                                        SHORTFALL_DRAIN | SHORTFALL_DEFRAGMENT,
+                                        SHORTFALL_DRAIN | SHORTFALL_EVICT,
+                                        SHORTFALL_DEFRAGMENT | SHORTFALL_EVICT,
+                                        SHORTFALL_ALL};
     static const unsigned growing[] = {0,
-                                       MISSING_DRAIN,
-                                       MISSING_GROW,
-                                       MISSING_DRAIN | MISSING_GROW,
-                                       MISSING_TRIM | MISSING_GROW,
-                                       MISSING_DRAIN | MISSING_TRIM | MISSING_GROW};
+                                       SHORTFALL_DRAIN,
+                                       SHORTFALL_GROW,
+                                       SHORTFALL_DRAIN | SHORTFALL_GROW,
+                                       SHORTFALL_TRIM | SHORTFALL_GROW,
+                                       SHORTFALL_DRAIN | SHORTFALL_TRIM | SHORTFALL_GROW};
     return oom->promised.grows
                ? find_first(oracle, oom, growing, sizeof growing / sizeof growing[0])
                : find_first(oracle, oom, by_count, sizeof by_count / sizeof by_count[0]);
@@ -223,20 +218,13 @@ static enum slack find_slack(uint64_t spare_bytes, uint64_t need_bytes)
                                         : SLACK_LARGE;
 }
 
-static unsigned join_done(const struct shortfall_done *done)
-{
-    return (done->drained ? MISSING_DRAIN : 0u) | (done->defragmented ? MISSING_DEFRAGMENT : 0u) |
-           (done->evicted ? MISSING_EVICT : 0u) | (done->trimmed ? MISSING_TRIM : 0u) |
-           (done->grown ? MISSING_GROW : 0u);
-}
-
 void shortfall_name(struct oracle *oracle, const struct oom *oom, struct reach *reach,
-                    const struct shortfall_done *done, char mechanism[VERDICT_MECHANISM_BYTES])
+                    unsigned done, char mechanism[VERDICT_MECHANISM_BYTES])
 {
     const struct oom_request *request = &oom->request;
     struct shortfall shortfall = {
         .missing = find_missing(oracle, oom),
-        .done = join_done(done),
+        .done = done,
         .subject = request->size_bytes == 0           ? SUBJECT_STACK
                    : request->class == REQUEST_BUFFER ? SUBJECT_BUFFER
                                                       : SUBJECT_PROGRAM,

@@ -9,9 +9,13 @@
 
 #include <stdbool.h>
 
-/* The mitigations that the target made for the request before it refused it. */
-struct shortfall_done {
-    bool drained, defragmented, evicted, trimmed, grown;
+/* Mitigations, a bit each: of those that the target made for the request before it refused it. */
+enum {
+    SHORTFALL_DRAIN = 1,
+    SHORTFALL_DEFRAGMENT = 2,
+    SHORTFALL_EVICT = 4,
+    SHORTFALL_TRIM = 8,
+    SHORTFALL_GROW = 16
 };
 
 /* Names it for an out-of-memory that the oracle found premature: the fewest mitigations after which
@@ -20,7 +24,7 @@ struct shortfall_done {
  * the largest hole is: no rounding explains a hole of twice its size.  It asks the oracle up to 8
  * times, each with a small budget.  reach is scratch. */
 void shortfall_name(struct oracle *oracle, const struct oom *oom, struct reach *reach,
-                    const struct shortfall_done *done, char mechanism[VERDICT_MECHANISM_BYTES]);
+                    unsigned done, char mechanism[VERDICT_MECHANISM_BYTES]);
 
 /* True if `name` may stand for `than`, as what is left of the same defect in a shorter list:
  * refused for want of fewer mitigations, or after fewer of its own, or the same kind of request

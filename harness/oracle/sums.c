@@ -1,4 +1,4 @@
-#include "harness/oracle/private/sums.h"
+#include "harness/oracle/private/layout.h"
 
 #include "harness/base/check.h"
 

@@ -334,12 +334,11 @@ static bool break_result(const struct evidence *evidence, const char *result)
 {
     char mechanism[VERDICT_MECHANISM_BYTES];
     const struct call *call = evidence->call;
-    const char *op = op_kind_info(call->op.kind)->name;
     (void)snprintf(mechanism, sizeof mechanism, "%s returned %s", name_call(call->op.kind), result);
     /* Nobody knows what a granted request takes that can never be right. */
     return call->result == TARGET_OK
-               ? evidence_end(evidence, RULE_STATUS, mechanism, "%s returned %s", op, result)
-               : evidence_break_as(evidence, RULE_STATUS, mechanism, "%s returned %s", op, result);
+               ? evidence_end(evidence, RULE_STATUS, mechanism, "{op} returned %s", result)
+               : evidence_break_as(evidence, RULE_STATUS, mechanism, "{op} returned %s", result);
 }
 
 static bool judge_result(const struct evidence *evidence)
@@ -369,9 +368,7 @@ static bool judge_presence(const struct evidence *evidence)
     const bool needs_block = kind == OP_USE || kind == OP_DONATE || kind == OP_EXECUTE;
     return !needs_block || !evidence_block(evidence)->is_absent ||
            evidence_break(evidence, RULE_STATUS,
-                          "%s returned OK, but the contents of block %" PRIu32
-                          " are in host memory",
-                          op_kind_info(kind)->name, evidence_block(evidence)->op);
+                          "{op} returned OK, but the contents of block {block} are in host memory");
 }
 
 /* A load that was granted: the oracle does not refute its stack; where it was not asked, the stack
@@ -382,15 +379,15 @@ static bool judge_loaded(const struct evidence *evidence)
     const bool is_above_bound = evidence->size_bytes > evidence->reservable_bytes;
     const bool is_refuted = proof == NULL ? is_above_bound : proof->kind == VERDICT_JUSTIFIED;
     if (is_refuted && is_above_bound) {
-        return evidence_break(evidence, RULE_STATUS,
-                              "load returned OK for a stack of %" PRIu64
-                              " bytes, but at most %" PRIu64 " can be reserved",
-                              evidence->size_bytes, evidence->reservable_bytes);
+        return evidence_break(
+            evidence, RULE_STATUS,
+            "load returned OK for a stack of {size} bytes, but at most {reservable} can be reserved");
     }
-    return !is_refuted || evidence_break(evidence, RULE_STATUS,
-                                         "load returned OK for a stack of %" PRIu64
-                                         " bytes, but it cannot be reserved: %s",
-                                         evidence->size_bytes, proof->reason);
+    return !is_refuted ||
+           evidence_break(
+               evidence, RULE_STATUS,
+               "load returned OK for a stack of {size} bytes, but it cannot be reserved: %s",
+               proof->reason);
 }
 
 bool rules_judge_status(const struct evidence *evidence)
@@ -400,8 +397,8 @@ bool rules_judge_status(const struct evidence *evidence)
         return judge_presence(evidence);
     case SIGHT_GONE: /* what the target took it for nobody knows */
         return evidence_end(evidence, RULE_STATUS, NULL,
-                            "%s returned OK for block %" PRIu32 ", which was gone",
-                            op_kind_info(evidence->call->op.kind)->name, evidence->call->op.ref);
+                            "{op} returned OK for block %" PRIu32 ", which was gone",
+                            evidence->call->op.ref);
     case SIGHT_STACK:
         return judge_loaded(evidence);
     default:
@@ -431,10 +428,9 @@ bool rules_judge_retry(const struct evidence *evidence)
         return true;
     }
     const bool made_room = has_made_room(evidence->host->device);
-    return evidence_break_as(evidence, RULE_RETRY, "granted when asked again",
-                             "%s was refused as op %" PRIu32
-                             " and granted when it was asked again%s, "
-                             "with no event and no time in between: the refusal was premature",
-                             op_kind_info(call->op.kind)->name, call->number - 1,
-                             made_room ? ", after moves or evictions of its own" : "");
+    return evidence_break_as(
+        evidence, RULE_RETRY, "granted when asked again",
+        "{op} was refused as op %" PRIu32
+        " and granted when it was asked again%s, with no event and no time in between: the refusal was premature",
+        call->number - 1, made_room ? ", after moves or evictions of its own" : "");
 }

@@ -2,6 +2,7 @@
 #include "harness/rules/private/families.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* These rules judge where a block is, and how large: the range that a call was given, and the place
  * that a block has after an op. */
@@ -9,14 +10,16 @@
 bool rules_judge_too_small(const struct evidence *evidence)
 {
     const uint64_t header_bytes = evidence->host->contract.header_bytes;
-    return (evidence->size_bytes >= header_bytes &&
-            evidence->size_bytes - header_bytes >= evidence->asked_bytes) ||
-           evidence_break(evidence, RULE_TOO_SMALL,
-                          header_bytes == 0
-                              ? "the block has %" PRIu64 " bytes for a request of %" PRIu64
-                              : "the block has %" PRIu64 " bytes for a request of %" PRIu64
-                                " behind a header of %" PRIu64,
-                          evidence->size_bytes, evidence->asked_bytes, header_bytes);
+    char behind[48] = "";
+    if (evidence->size_bytes >= header_bytes &&
+        evidence->size_bytes - header_bytes >= evidence->asked_bytes) {
+        return true;
+    }
+    if (header_bytes > 0) {
+        (void)snprintf(behind, sizeof behind, " behind a header of %" PRIu64, header_bytes);
+    }
+    return evidence_break(evidence, RULE_TOO_SMALL,
+                          "the block has {size} bytes for a request of {asked}%s", behind);
 }
 
 /* The size of a donated block was judged when it was made. */
@@ -30,10 +33,10 @@ bool rules_judge_too_large(const struct evidence *evidence)
         return true;
     }
     rounding_print(&contract->rounding, text);
-    return evidence_break(evidence, RULE_TOO_LARGE,
-                          "the block has %" PRIu64 " bytes for a request of %" PRIu64
-                          "; its contract (rounding %s) allows %" PRIu64,
-                          evidence->size_bytes, evidence->asked_bytes, text, most);
+    return evidence_break(
+        evidence, RULE_TOO_LARGE,
+        "the block has {size} bytes for a request of {asked}; its contract (rounding %s) allows %" PRIu64,
+        text, most);
 }
 
 /* A block without an address takes what is free. */
@@ -63,16 +66,12 @@ bool rules_judge_outside(const struct evidence *evidence)
     }
     if (evidence->host->contract.placement != PLACEMENT_RANGES) {
         return evidence_break(evidence, RULE_OUTSIDE,
-                              "the block has %" PRIu64 " bytes, and no more than %" PRIu64
-                              " were free",
-                              evidence->size_bytes, model_free_bytes(evidence->host->model));
+                              "the block has {size} bytes, and no more than %" PRIu64 " were free",
+                              model_free_bytes(evidence->host->model));
     }
-    return evidence->sight == SIGHT_ANSWER
-               ? evidence_break(evidence, RULE_OUTSIDE,
-                                "[0x%" PRIx64 ", +%" PRIu64 ") is not in the device",
-                                evidence->address, evidence->size_bytes)
-               : evidence_break(evidence, RULE_OUTSIDE, "block %" PRIu32 " moved to 0x%" PRIx64,
-                                evidence_block(evidence)->op, evidence->address);
+    return evidence_break(evidence, RULE_OUTSIDE,
+                          evidence->sight == SIGHT_ANSWER ? "[{at}, +{size}) is not in the device"
+                                                          : "block {block} moved to {at}");
 }
 
 bool rules_judge_misaligned(const struct evidence *evidence)
@@ -82,49 +81,31 @@ bool rules_judge_misaligned(const struct evidence *evidence)
     if (evidence->sight == SIGHT_ANSWER) {
         return (is_aligned && evidence->size_bytes % evidence->host->contract.granule_bytes == 0) ||
                evidence_break(evidence, RULE_MISALIGNED,
-                              "0x%" PRIx64 " (%" PRIu64 " bytes) is not aligned to %" PRIu64,
-                              address, evidence->size_bytes, evidence->align_bytes);
+                              "0x%" PRIx64 " ({size} bytes) is not aligned to {align}", address);
     }
-    return is_aligned ||
-           evidence_break(evidence, RULE_MISALIGNED, "block %" PRIu32 " moved to 0x%" PRIx64,
-                          evidence_block(evidence)->op, evidence->address);
+    return is_aligned || evidence_break(evidence, RULE_MISALIGNED, "block {block} moved to {at}");
 }
 
 bool rules_judge_recorded(const struct evidence *evidence)
 {
-    const struct block *kept = model_block(evidence->host->model, evidence->other);
-    return evidence_break(evidence, RULE_RECORDED,
-                          "[0x%" PRIx64 ", +%" PRIu64 ") lies on block %" PRIu32 " at 0x%" PRIx64
-                          ", to which recording %" PRIu32 " writes each time that it is played",
-                          evidence->address, evidence->size_bytes, kept->op, kept->address,
-                          kept->recording);
+    return evidence_break(
+        evidence, RULE_RECORDED,
+        "[{at}, +{size}) lies on block {other} at {other_at}, to which recording {recording} writes each time that it is played");
 }
 
 /* --- blocks on each other, and on the stack --- */
-
-static bool break_clash(const struct evidence *evidence, enum rule rule, const char *state)
-{
-    const struct block *other = model_block(evidence->host->model, evidence->other);
-    return evidence_break(
-        evidence, rule, "[0x%" PRIx64 ", +%" PRIu64 ") lies on %s block %" PRIu32 " at 0x%" PRIx64,
-        evidence->address, evidence->size_bytes, state, other->op, other->address);
-}
 
 /* SIGHT_ANSWER and SIGHT_PLACE: the range lies above the stack. */
 static bool judge_above_stack(const struct evidence *evidence)
 {
     const uint64_t stack_end = model_reserved_bytes(evidence->host->model);
-    if (evidence->address >= stack_end) {
-        return true;
-    }
-    return evidence->sight == SIGHT_ANSWER
-               ? evidence_break(evidence, RULE_OVERLAP,
-                                "0x%" PRIx64 " lies in the stack, which ends at 0x%" PRIx64,
-                                evidence->address, stack_end)
-               : evidence_break(evidence, RULE_OVERLAP,
-                                "block %" PRIu32 " moved to 0x%" PRIx64
-                                ", into the stack, which ends at 0x%" PRIx64,
-                                evidence_block(evidence)->op, evidence->address, stack_end);
+    return evidence->address >= stack_end ||
+           evidence_break(
+               evidence, RULE_OVERLAP,
+               evidence->sight == SIGHT_ANSWER
+                   ? "{at} lies in the stack, which ends at 0x%" PRIx64
+                   : "block {block} moved to {at}, into the stack, which ends at 0x%" PRIx64,
+               stack_end);
 }
 
 static bool judge_stack(const struct evidence *evidence)
@@ -143,16 +124,13 @@ bool rules_judge_overlap(const struct evidence *evidence)
 {
     switch (evidence->sight) {
     case SIGHT_CLASH:
-        return break_clash(evidence, RULE_OVERLAP, "live");
-    case SIGHT_TAKEN:
         return evidence_break(evidence, RULE_OVERLAP,
-                              "block %" PRIu32 " was moved onto another block",
-                              evidence_block(evidence)->op);
+                              "[{at}, +{size}) lies on live block {other} at {other_at}");
+    case SIGHT_TAKEN:
+        return evidence_break(evidence, RULE_OVERLAP, "block {block} was moved onto another block");
     case SIGHT_RETAKEN:
         return evidence_break(evidence, RULE_OVERLAP,
-                              "block %" PRIu32 " came back from host memory onto block %" PRIu32,
-                              evidence_block(evidence)->op,
-                              model_block(evidence->host->model, evidence->other)->op);
+                              "block {block} came back from host memory onto block {other}");
     case SIGHT_STACK:
         return judge_stack(evidence);
     default:
@@ -177,13 +155,14 @@ static bool is_released_last(const struct evidence *evidence)
  * call releases itself it may write over. */
 bool rules_judge_reused_early(const struct evidence *evidence)
 {
+    const struct model *model = evidence->host->model;
+    const uint32_t stream = evidence->call == NULL ? 0 : op_stream(&evidence->call->op);
     if (evidence->sight == SIGHT_CLASH) {
-        return model_block(evidence->host->model, evidence->other)->state != BLOCK_DYING ||
-               break_clash(evidence, RULE_REUSED_EARLY, "dying");
+        return model_block(model, evidence->other)->state != BLOCK_DYING ||
+               evidence_break(evidence, RULE_REUSED_EARLY,
+                              "[{at}, +{size}) lies on dying block {other} at {other_at}");
     }
     if (evidence->sight == SIGHT_STREAM && evidence->other == SLOT_NONE) {
-        const struct model *model = evidence->host->model;
-        const uint32_t stream = op_stream(&evidence->call->op);
         const uint64_t kept_bytes = model_kept_elsewhere_bytes(model, stream);
         return model_free_bytes(model) >= kept_bytes ||
                evidence_break(evidence, RULE_REUSED_EARLY,
@@ -193,18 +172,15 @@ bool rules_judge_reused_early(const struct evidence *evidence)
                               stream, model_free_bytes(model), kept_bytes);
     }
     if (evidence->sight == SIGHT_STREAM) {
-        const struct block *kept = model_block(evidence->host->model, evidence->other);
         return evidence_break(
             evidence, RULE_REUSED_EARLY,
-            "[0x%" PRIx64 ", +%" PRIu64 ") for stream %" PRIu32 " lies on block %" PRIu32
-            " at 0x%" PRIx64 ", freed on stream %u, where its events are not done",
-            evidence->address, evidence->size_bytes, op_stream(&evidence->call->op), kept->op,
-            kept->address, kept->stream);
+            "[{at}, +{size}) for stream %" PRIu32
+            " lies on block {other} at {other_at}, freed on stream %u, where its events are not done",
+            stream, model_block(model, evidence->other)->stream);
     }
-    const struct block *block = evidence_block(evidence);
-    return block->state != BLOCK_DYING || evidence->may_be_absent || is_released_last(evidence) ||
-           evidence_break(evidence, RULE_REUSED_EARLY,
-                          "a copy to 0x%" PRIx64 " overwrites block %" PRIu32
-                          ", whose events are not done",
-                          evidence->made->to, block->op);
+    return evidence_block(evidence)->state != BLOCK_DYING || evidence->may_be_absent ||
+           is_released_last(evidence) ||
+           evidence_break(
+               evidence, RULE_REUSED_EARLY,
+               "a copy to {made_to} overwrites block {block}, whose events are not done");
 }

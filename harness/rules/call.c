@@ -1,7 +1,7 @@
 #include "harness/base/check.h"
 #include "harness/base/often.h"
 #include "harness/op/rounding.h"
-#include "harness/rules/judge_call.h"
+#include "harness/rules/judge.h"
 #include "harness/rules/private/families.h"
 
 /* --- what is plain --- */
@@ -61,7 +61,7 @@ static bool take_end(struct host *host, const struct call *call)
 }
 
 /* True: every rule on the answer is kept, and the model has taken it in.  False: something else
- * happened, or a rule may be broken; nothing was changed, and the long road (judge_call.c) tells.
+ * happened, or a rule may be broken; nothing was changed, and the long road (judge_call) tells.
  */
 static bool take_answer(const struct judge *judge, struct host *host, const struct call *call)
 {

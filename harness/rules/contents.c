@@ -1,8 +1,6 @@
 #include "harness/call/stamps.h"
 #include "harness/rules/private/families.h"
 
-#include <inttypes.h>
-
 /* --- what became free --- */
 
 void judge_clear_gone(struct host *host)
@@ -122,25 +120,20 @@ bool judge_stamps(struct judge *judge, const struct host *host, const struct cal
 
 bool rules_judge_contents(const struct evidence *evidence)
 {
-    const struct block *block = evidence_block(evidence);
-    if (evidence->sight == SIGHT_COPY) {
-        return block->kind != BLOCK_RETIRED ||
+    switch (evidence->sight) {
+    case SIGHT_COPY:
+        return evidence_block(evidence)->kind != BLOCK_RETIRED ||
                evidence_break(evidence, RULE_CONTENTS,
-                              "a copy to 0x%" PRIx64 " overlaps retired memory",
-                              evidence->made->to);
-    }
-    if (evidence->sight == SIGHT_LOST) {
+                              "a copy to {made_to} overlaps retired memory");
+    case SIGHT_LOST:
+        return evidence_break(
+            evidence, RULE_CONTENTS,
+            "block {block} has no address, and host memory does not hold its contents");
+    case SIGHT_READ:
         return evidence_break(evidence, RULE_CONTENTS,
-                              "block %" PRIu32
-                              " has no address, and host memory does not hold its contents",
-                              block->op);
+                              "block {block} does not read as it was written");
+    default:
+        return judge_has_contents(evidence->host, evidence->slot) ||
+               evidence_break(evidence, RULE_CONTENTS, "block {block} at {was} lost its contents");
     }
-    if (evidence->sight == SIGHT_READ) {
-        return evidence_break(evidence, RULE_CONTENTS,
-                              "block %" PRIu32 " does not read as it was written", block->op);
-    }
-    return judge_has_contents(evidence->host, evidence->slot) ||
-           evidence_break(evidence, RULE_CONTENTS,
-                          "block %" PRIu32 " at 0x%" PRIx64 " lost its contents", block->op,
-                          block->address);
 }

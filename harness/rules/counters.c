@@ -1,10 +1,10 @@
-#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/rules/private/families.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- what the counters should be, now and after the last ops: some may be late --- */
@@ -17,12 +17,11 @@ struct counter_bounds {
 /* So many ops back a late counter may be: see enum target_counting. */
 enum { COUNTER_HISTORY_COUNT = 64 };
 
-/* An open value; init_history() begins it. */
+/* An open value, zero at first; begin_history() begins it. */
 struct counter_history {
     struct counter_bounds bounds[COUNTER_HISTORY_COUNT]; /* of op i at i % COUNTER_HISTORY_COUNT */
     uint64_t op_count;                                   /* that it knows, open() among them */
     uint64_t shown[TARGET_COUNTER_COUNT]; /* the earliest op whose value each may show now */
-    uint32_t run;                         /* judge.run */
 };
 
 static void set_bounds(struct counter_bounds *bounds, enum target_counter counter, uint64_t low,
@@ -85,17 +84,14 @@ static void add_to_history(struct counter_history *history, const struct counter
     history->bounds[history->op_count++ % COUNTER_HISTORY_COUNT] = *bounds;
 }
 
-/* Sets the history to what it is after open. */
-static void init_history(struct counter_history *history, const struct host *host, uint32_t run)
+/* After open. */
+static void begin_history(struct counter_history *history, const struct host *host)
 {
     const uint64_t capacity = model_capacity_bytes(host->model);
     struct counter_bounds bounds = {.low = {0}};
     set_bounds(&bounds, TARGET_COUNTER_BYTES_LIMIT, capacity, capacity);
     set_bounds(&bounds, TARGET_COUNTER_BYTES_RESERVABLE_LIMIT, 0, UINT64_MAX);
     set_bounds(&bounds, TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES, capacity, capacity);
-    history->op_count = 0;
-    history->run = run;
-    memset(history->shown, 0, sizeof history->shown);
     add_to_history(history, &bounds);
 }
 
@@ -123,17 +119,13 @@ static bool takes_value(struct counter_history *history, enum target_counter cou
 
 static struct counter_history *find_history(struct judge *judge, const struct host *host)
 {
-    if (judge->history_count < judge->host_count) {
-        judge->histories = array_resized(judge->histories,
-                                         judge->host_count * sizeof *judge->histories);
-        for (uint32_t i = judge->history_count; i < judge->host_count; i++) {
-            judge->histories[i].run = judge->run - 1;
-        }
-        judge->history_count = judge->host_count;
+    if (judge->histories == NULL) {
+        judge->histories = calloc(judge->host_count, sizeof *judge->histories);
+        CHECK(judge->histories != NULL);
     }
     struct counter_history *history = &judge->histories[host->index];
-    if (history->run != judge->run) {
-        init_history(history, host, judge->run);
+    if (history->op_count == 0) {
+        begin_history(history, host);
     }
     return history;
 }

@@ -1,10 +1,8 @@
 #include "harness/base/check.h"
 #include "harness/device/span_map.h"
 #include "harness/op/rounding.h"
-#include "harness/rules/judge_call.h"
+#include "harness/rules/judge.h"
 #include "harness/rules/private/families.h"
-
-#include <inttypes.h>
 
 /* --- what the device was asked for --- */
 
@@ -240,29 +238,6 @@ bool judge_failed(struct judge *judge, const struct host *host, const struct cal
 
 /* This rule asks if a call that failed left everything as it was. */
 
-static const char *name_op(const struct evidence *evidence)
-{
-    return op_kind_info(evidence->call->op.kind)->name;
-}
-
-static bool break_place(const struct evidence *evidence)
-{
-    const struct block *block = evidence_block(evidence);
-    return evidence_break(evidence, RULE_FAILED_CHANGED,
-                          "block %" PRIu32 " went from 0x%" PRIx64 " to 0x%" PRIx64
-                          " in a call that failed",
-                          block->op, block->address, evidence->address);
-}
-
-static bool break_size(const struct evidence *evidence)
-{
-    const struct block *block = evidence_block(evidence);
-    return evidence_break(evidence, RULE_FAILED_CHANGED,
-                          "block %" PRIu32 " has %" PRIu64
-                          " bytes after a call that failed, not %" PRIu64,
-                          block->op, evidence->size_bytes, block->size_bytes);
-}
-
 static bool break_effort(const struct evidence *evidence)
 {
     static const char *const efforts[DEVICE_CALL_KIND_COUNT] = {
@@ -275,57 +250,39 @@ static bool break_effort(const struct evidence *evidence)
         [DEVICE_CALL_REGION_TAKE] = "took a region",
     };
     return evidence_break(evidence, RULE_FAILED_CHANGED,
-                          "%s failed, and %s although no such failure needs that",
-                          name_op(evidence), efforts[evidence->made->kind]);
-}
-
-static bool break_stage(const struct evidence *evidence)
-{
-    return evidence_break(evidence, RULE_FAILED_CHANGED,
-                          "%s failed and left a stage of %" PRIu64 " bytes from 0x%" PRIx64
-                          " in host memory, of no block that is there alone",
-                          name_op(evidence), evidence->made->bytes, evidence->made->from);
-}
-
-static bool break_image(const struct evidence *evidence)
-{
-    return evidence_break(evidence, RULE_FAILED_CHANGED,
-                          "%s failed, and program %" PRIu32
-                          ", which is evicted, has its image at 0x%" PRIx64,
-                          name_op(evidence), evidence_block(evidence)->op, evidence->address);
-}
-
-static bool break_row(const struct evidence *evidence)
-{
-    if (evidence->address == TARGET_ADDRESS_NONE) {
-        return evidence_break(evidence, RULE_FAILED_CHANGED,
-                              "%s failed, and the report has a row of %" PRIu64
-                              " bytes without an address for what it was asked",
-                              name_op(evidence), evidence->size_bytes);
-    }
-    return evidence_break(evidence, RULE_FAILED_CHANGED,
-                          "%s failed, and the report has a row of %" PRIu64 " bytes at 0x%" PRIx64
-                          " for what it was asked",
-                          name_op(evidence), evidence->size_bytes, evidence->address);
+                          "{op} failed, and %s although no such failure needs that",
+                          efforts[evidence->made->kind]);
 }
 
 bool rules_judge_failed_changed(const struct evidence *evidence)
 {
+    const char *format = "block {block} went from {was} to {at} in a call that failed";
     if (evidence->call->result == TARGET_OK) {
         return true;
     }
     switch (evidence->sight) {
-    case SIGHT_SIZE:
-        return break_size(evidence);
     case SIGHT_EFFORT:
         return break_effort(evidence);
+    case SIGHT_SIZE:
+        format = "block {block} has {size} bytes after a call that failed, not {had}";
+        break;
     case SIGHT_STAGE:
-        return break_stage(evidence);
+        format =
+            "{op} failed and left a stage of {made_bytes} bytes from {made_from} in host memory, of no block that is there alone";
+        break;
     case SIGHT_IMAGE_LEFT:
-        return break_image(evidence);
+        format = "{op} failed, and program {block}, which is evicted, has its image at {at}";
+        break;
     case SIGHT_ROW_LEFT:
-        return break_row(evidence);
+        format =
+            evidence->address == TARGET_ADDRESS_NONE
+                ? "{op} failed, and the report has a row of {size} bytes without an address for what it was asked"
+                : "{op} failed, and the report has a row of {size} bytes at {at} for what it was asked";
+        break;
     default:
-        return evidence->has_moved || break_place(evidence);
+        if (evidence->has_moved) {
+            return true;
+        }
     }
+    return evidence_break(evidence, RULE_FAILED_CHANGED, format);
 }

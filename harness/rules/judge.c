@@ -39,6 +39,8 @@ void judge_deinit(struct judge *judge)
 void judge_reset(struct judge *judge)
 {
     oracle_reset(judge->oracle, ORACLE_NODES_DEFAULT, ORACLE_NODES_SPARE);
+    free(judge->histories);
+    free(judge->costs);
     *judge = (struct judge){.oracle = judge->oracle,
                             .assumed = judge->assumed,
                             .planner = judge->planner,
@@ -49,10 +51,6 @@ void judge_reset(struct judge *judge)
                             .relations = judge->relations,
                             .groups = judge->groups,
                             .places = judge->places,
-                            .histories = judge->histories,
-                            .history_count = judge->history_count,
-                            .costs = judge->costs,
-                            .cost_count = judge->cost_count,
                             .holes = judge->holes,
                             .run = judge->run + 1};
 }

@@ -1,14 +1,16 @@
 /* The state of judging one run: what is held against the promises of rule_list.h, and where the
- * verdict goes. */
+ * verdict goes; and the judging of calls one by one. */
 #ifndef HARNESS_RULES_JUDGE_H
 #define HARNESS_RULES_JUDGE_H
 
 #include "harness/call/call.h"
+#include "harness/call/driver.h"
 #include "harness/call/host.h"
 #include "harness/device/span_map.h"
 #include "harness/device/timeline.h"
 #include "harness/model/model_update.h"
 #include "harness/oracle/assumed.h"
+#include "harness/oracle/oom.h"
 #include "harness/oracle/oracle.h"
 #include "harness/oracle/reach.h"
 #include "harness/oracle/regret.h"
@@ -128,12 +130,10 @@ struct judge {
     /* by host: of host memory, in bytes, after the last wake, and 1 more; 0 = since then something
      * else was called, or a call of the sleep failed */
     uint64_t woken_bytes[OP_HOST_COUNT_MAX];
-    /* host_count of them once a counter that may be late was looked at */
+    /* host_count of them once a counter that may be late was looked at in this run; else NULL */
     struct counter_history *histories;
-    uint32_t history_count;
-    /* host_count of them once the cost of an op was judged */
+    /* the same once the cost of an op was judged */
     struct cost_history *costs;
-    uint32_t cost_count;
     struct op_cost cost;      /* of the op under way, where it is counted */
     bool is_cost_counted;     /* the last op is one of those whose cost is judged */
     struct judge_holes holes; /* before the op under way, while a block is in host memory */
@@ -144,5 +144,67 @@ void judge_deinit(struct judge *judge);
 bool judge_was_told(struct judge *judge, enum rule rule, const char *mechanism);
 /* Forgets everything that a run gave it; the memory that it works with is kept for another run. */
 void judge_reset(struct judge *judge);
+
+/* --- request.c: the request of a call, as the oracle takes it --- */
+
+bool judge_is_request(const struct op *op);
+/* The alignment that the block must have: what the op asks for, at least the granule, and its size
+ * class where the contract aligns naturally.  What is larger than the device lies nowhere: it keeps
+ * what it asks for. */
+uint64_t judge_align_bytes(const struct host *host, const struct op *op);
+/* Returns the bytes that a request of so many bytes needs by the host's contract. */
+uint64_t judge_needed_bytes(const struct host *host, uint64_t asked_bytes);
+/* The request of the call as the model stands now. */
+struct oom_request judge_request(const struct host *host, const struct call *call);
+
+/* --- call.c: judging a call that met no other one --- */
+
+/* Holds what was observed against what was promised: takes the device calls and the answer of one
+ * op into the model and names the first broken rule.  Nearly all calls take the short road: a
+ * buffer is allocated or freed, and nothing else happens. */
+
+/* The part of a call that is left to be judged. */
+enum judge_road {
+    JUDGE_ROAD_LONG = 0, /* all of it */
+    JUDGE_ROAD_REPORTS,  /* the model has taken it in, but not all that the target says is exact */
+    JUDGE_ROAD_SHORT     /* nothing: it was granted, nothing else happened, no rule is broken */
+};
+/* After driver_call: the short road of a call that is plain.  Where it ends in JUDGE_ROAD_SHORT
+ * there is no verdict. */
+enum judge_road judge_short(struct judge *judge, struct host *host, const struct call *call);
+
+/* Forgets what is kept of one call alone, and read when it is over. */
+static inline void judge_forget_answer(struct judge *judge)
+{
+    judge->oom_kind = VERDICT_NONE;
+    judge->sums = JUDGE_SUMS_DO_NOT_DECIDE;
+    judge->hides_oom = false;
+}
+
+/* The rest of it, from where the short road ended.  Brings the models up to date, checks every
+ * rule, judges an OOM; sets *judge->verdict. */
+void judge_call(struct judge *judge, struct host *host, const struct call *call,
+                enum judge_road road);
+/* Looks at all blocks at the end of a run, if some were not looked at after the last moves. */
+void judge_look_again(struct judge *judge, struct host *host);
+/* After everything was freed, before close: one hole of the whole heap. */
+void judge_empty_heap(struct judge *judge, struct host *host);
+/* After close: the host memory of the target. */
+void judge_closed(struct judge *judge, struct host *host);
+
+/* Breaks RULE_REGRET for the regret of the last op, the count-th one. */
+void judge_regret(struct judge *judge, uint64_t count);
+
+/* --- completed events, taken into the models of the hosts whose time they are of --- */
+
+/* The first completed_count of the host's timeline; those that the models know already stay as they
+ * are. */
+void judge_absorb_until(struct judge *judge, const struct host *host, uint64_t completed_count);
+/* Absorbs all events, also those that completed outside of a call. */
+void judge_absorb(struct judge *judge, const struct host *host);
+/* Absorbs all events of all hosts. */
+void judge_absorb_all(struct judge *judge);
+/* Returns how many events the models know. */
+uint64_t judge_absorbed_count(const struct judge *judge, const struct host *host);
 
 #endif

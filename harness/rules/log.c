@@ -1,8 +1,6 @@
-#include "harness/rules/judge_call.h"
+#include "harness/rules/judge.h"
 #include "harness/rules/private/families.h"
 #include "harness/rules/private/pass.h"
-
-#include <inttypes.h>
 
 uint64_t judge_absorbed_count(const struct judge *judge, const struct host *host)
 {
@@ -112,20 +110,17 @@ bool rules_judge_eviction(const struct evidence *evidence)
     const bool is_overlapping = evidence->judge->is_overlapping;
     if (program == NULL || program->kind != BLOCK_PROGRAM || program->state != BLOCK_LIVE ||
         (is_overlapping && !evidence->may_evict)) {
-        return evidence_break(evidence, RULE_WRONG_EVICTION, "evicted program %" PRIu64 "%s",
-                              evidence->op,
-                              is_overlapping ? ", which is not loaded, or no call may evict"
-                                             : ", which is not loaded");
+        return evidence_break(evidence, RULE_WRONG_EVICTION, "evicted program {number}, which %s",
+                              is_overlapping ? "is not loaded, or no call may evict"
+                                             : "is not loaded");
     }
     if (program->use_count > 0) {
         return evidence_break(evidence, RULE_BUSY_EVICTED,
-                              "evicted program %" PRIu64 " with %" PRIu32 " unfinished executions",
-                              evidence->op, program->use_count);
+                              "evicted program {number} with {uses} unfinished executions");
     }
     return evidence->may_evict ||
            evidence_break(evidence, RULE_WRONG_EVICTION,
-                          "evicted program %" PRIu64 " for a request that may not evict",
-                          evidence->op);
+                          "evicted program {number} for a request that may not evict");
 }
 
 /* --- returning --- */
@@ -133,19 +128,14 @@ bool rules_judge_eviction(const struct evidence *evidence)
 /* A target may also hang in what it is asked after the op. */
 bool rules_judge_hang(const struct evidence *evidence)
 {
-    if (!device_hung(evidence->host->device)) {
-        return true;
-    }
-    if (evidence->sight == SIGHT_LATER) {
-        return evidence_break(evidence, RULE_HANG,
-                              "the target kept making device calls or polling outside of an op");
-    }
-    return evidence->judge->is_overlapping
-               ? evidence_break(evidence, RULE_HANG,
-                                "the calls kept polling or making device calls")
-               : evidence_break(
-                     evidence, RULE_HANG,
-                     "the op kept polling or making device calls: more than 64 for each block and event");
+    return !device_hung(evidence->host->device) ||
+           evidence_break(
+               evidence, RULE_HANG,
+               evidence->sight == SIGHT_LATER
+                   ? "the target kept making device calls or polling outside of an op"
+               : evidence->judge->is_overlapping
+                   ? "the calls kept polling or making device calls"
+                   : "the op kept polling or making device calls: more than 64 for each block and event");
 }
 
 /* --- copies and stages --- */

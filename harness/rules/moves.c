@@ -6,7 +6,6 @@
 #include "harness/rules/private/pass.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* These rules ask if blocks moved that may not, and how those moved that may. */
@@ -25,75 +24,27 @@ static bool has_leave(const struct evidence *evidence)
 
 bool rules_judge_held_moved(const struct evidence *evidence)
 {
-    const struct block *block = evidence_block(evidence);
-    char to[40] = "";
-    if (has_leave(evidence)) {
-        return true;
-    }
-    if (evidence->sight == SIGHT_MOVE) {
-        (void)snprintf(to, sizeof to, " to 0x%" PRIx64 " while it had", evidence->address);
-    }
-    return evidence_break(evidence, RULE_HELD_MOVED,
-                          "block %" PRIu32 " %s%s %" PRIu32 " holds and %" PRIu32 " uses",
-                          block->op,
-                          evidence->sight == SIGHT_COPY ? "was copied to another place while it had"
-                          : evidence->sight == SIGHT_MOVE ? "was moved"
-                                                          : "moved although it has",
-                          to, block->hold_count, block->use_count);
+    return has_leave(evidence) ||
+           evidence_break(
+               evidence, RULE_HELD_MOVED,
+               evidence->sight == SIGHT_COPY
+                   ? "block {block} was copied to another place while it had {holds} holds and {uses} uses"
+               : evidence->sight == SIGHT_MOVE
+                   ? "block {block} was moved to {at} while it had {holds} holds and {uses} uses"
+                   : "block {block} moved although it has {holds} holds and {uses} uses");
 }
 
 /* --- moves that nobody asked for --- */
-
-/* The block is at another address than before; how: what is wrong with that, to follow the two. */
-static bool break_went(const struct evidence *evidence, enum rule rule, const char *how)
-{
-    const struct block *block = evidence_block(evidence);
-    return evidence_break(evidence, rule,
-                          "block %" PRIu32 " went from 0x%" PRIx64 " to 0x%" PRIx64 "%s", block->op,
-                          block->address, evidence->address, how);
-}
-
-/* If calls overlap, others may have moved the block since. */
-static bool judge_donation(const struct evidence *evidence)
-{
-    const struct block *block = evidence_block(evidence);
-    const bool is_there = evidence->address == block->address || evidence->judge->is_overlapping;
-    return (is_there && evidence->size_bytes == block->size_bytes) ||
-           evidence_break(evidence, RULE_MOVED_UNASKED,
-                          "a donation took 0x%" PRIx64 " instead of its input's 0x%" PRIx64,
-                          evidence->address, block->address);
-}
-
-static bool judge_image(const struct evidence *evidence)
-{
-    const struct block *block = evidence_block(evidence);
-    return evidence->address == block->address ||
-           evidence_break(evidence, RULE_MOVED_UNASKED,
-                          "the target reports the image of program %" PRIu32 " at 0x%" PRIx64
-                          ", but it was at 0x%" PRIx64,
-                          block->op, evidence->address, block->address);
-}
 
 static bool judge_touch(const struct evidence *evidence)
 {
     const struct block *block = evidence_block(evidence);
     if (evidence->is_in_host_memory != block->is_absent) {
-        return evidence_break(evidence, RULE_MOVED_UNASKED, "block %" PRIu32 " went %s host memory",
-                              block->op, block->is_absent ? "from" : "to");
+        return evidence_break(evidence, RULE_MOVED_UNASKED, "block {block} went %s host memory",
+                              block->is_absent ? "from" : "to");
     }
     return block->is_absent || evidence->address == block->address ||
-           break_went(evidence, RULE_MOVED_UNASKED, "");
-}
-
-static bool judge_passed(const struct evidence *evidence)
-{
-    const struct block *block = evidence_block(evidence);
-    const struct block *other = model_block(evidence->host->model, evidence->other);
-    return block->address > other->address ||
-           evidence_break(evidence, RULE_MOVED_UNASKED,
-                          "block %" PRIu32 " is at 0x%" PRIx64 " and block %" PRIu32
-                          " at 0x%" PRIx64 ", so that they passed each other",
-                          block->op, block->address, other->op, other->address);
+           evidence_break(evidence, RULE_MOVED_UNASKED, "block {block} went from {was} to {at}");
 }
 
 /* A sleep and a wake move nothing. */
@@ -112,67 +63,63 @@ static bool judge_stranded(const struct evidence *evidence)
     const bool is_repack = host->contract.defrag == DEFRAG_REPACK && may_move(evidence);
     return (is_repack && device_faults_fired(host->device) != 0) ||
            evidence_break(evidence, RULE_MOVED_UNASKED,
-                          "block %" PRIu32 " was left in host memory, although %s",
-                          evidence_block(evidence)->op,
+                          "block {block} was left in host memory, although %s",
                           is_repack ? "no call was refused"
                                     : "the contract lets no block move past another in this call");
 }
 
-static bool break_stays(const struct evidence *evidence)
-{
-    return evidence_break(
-        evidence, RULE_MOVED_UNASKED,
-        "block %" PRIu32 " is still in host memory, although no call was refused and [0x%" PRIx64
-        ", 0x%" PRIx64 ") is free",
-        evidence_block(evidence)->op, evidence->address, evidence->address + evidence->size_bytes);
-}
-
-static bool judge_return(const struct evidence *evidence)
-{
-    return evidence->has_moved ||
-           evidence_break(evidence, RULE_MOVED_UNASKED,
-                          "block %" PRIu32 " came back from host memory to 0x%" PRIx64
-                          ", but nothing was copied",
-                          evidence_block(evidence)->op, evidence->address);
-}
-
-/* The block's bytes are where they were: the target alone lost it. */
-static bool judge_lost_address(const struct evidence *evidence)
-{
-    const struct block *block = evidence_block(evidence);
-    return block->is_absent || !judge_has_contents(evidence->host, evidence->slot) ||
-           evidence_break(evidence, RULE_MOVED_UNASKED,
-                          "block %" PRIu32 " was at 0x%" PRIx64
-                          " and has no address now, but host memory does not hold it",
-                          block->op, block->address);
-}
-
+/* If calls overlap, others may have moved the donated block since.  A lost block whose bytes are
+ * where they were was lost by the target alone. */
 bool rules_judge_moved_unasked(const struct evidence *evidence)
 {
-    const enum defrag_contract defrag = evidence->host->contract.defrag;
+    const struct host *host = evidence->host;
+    const struct block *block = evidence_block(evidence);
+    const bool is_there = evidence->address == block->address;
     switch (evidence->sight) {
     case SIGHT_DONATION:
-        return judge_donation(evidence);
+        return ((is_there || evidence->judge->is_overlapping) &&
+                evidence->size_bytes == block->size_bytes) ||
+               evidence_break(evidence, RULE_MOVED_UNASKED,
+                              "a donation took {at} instead of its input's {was}");
     case SIGHT_IMAGE:
-        return judge_image(evidence);
+        return is_there ||
+               evidence_break(
+                   evidence, RULE_MOVED_UNASKED,
+                   "the target reports the image of program {block} at {at}, but it was at {was}");
     case SIGHT_PASSED:
-        return judge_passed(evidence);
+        return block->address > model_block(host->model, evidence->other)->address ||
+               evidence_break(
+                   evidence, RULE_MOVED_UNASKED,
+                   "block {block} is at {was} and block {other} at {other_at}, so that they passed each other");
     case SIGHT_TOUCH:
         return judge_touch(evidence);
     case SIGHT_STRANDED:
         return judge_stranded(evidence);
     case SIGHT_STAYS:
-        return break_stays(evidence);
+        return evidence_break(
+            evidence, RULE_MOVED_UNASKED,
+            "block {block} is still in host memory, although no call was refused and [{at}, 0x%" PRIx64
+            ") is free",
+            evidence->address + evidence->size_bytes);
     case SIGHT_RETURN:
-        return judge_return(evidence);
+        return evidence->has_moved ||
+               evidence_break(
+                   evidence, RULE_MOVED_UNASKED,
+                   "block {block} came back from host memory to {at}, but nothing was copied");
     case SIGHT_LOST:
-        return judge_lost_address(evidence);
+        return block->is_absent || !judge_has_contents(host, evidence->slot) ||
+               evidence_break(
+                   evidence, RULE_MOVED_UNASKED,
+                   "block {block} was at {was} and has no address now, but host memory does not hold it");
     case SIGHT_NEIGHBOUR:
-        return defrag != DEFRAG_SLIDE || evidence->address >= evidence->below_address ||
-               break_went(evidence, RULE_MOVED_UNASKED, ", past its lower neighbour");
+        return host->contract.defrag != DEFRAG_SLIDE ||
+               evidence->address >= evidence->below_address ||
+               evidence_break(evidence, RULE_MOVED_UNASKED,
+                              "block {block} went from {was} to {at}, past its lower neighbour");
     default:
         return (evidence->has_moved && may_move(evidence)) ||
-               break_went(evidence, RULE_MOVED_UNASKED, "");
+               evidence_break(evidence, RULE_MOVED_UNASKED,
+                              "block {block} went from {was} to {at}");
     }
 }
 

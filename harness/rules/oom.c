@@ -88,25 +88,23 @@ static bool judge_text(struct judge *judge, const struct host *host, const struc
     return rule_judge(RULE_MESSAGE, &text);
 }
 
-static struct shortfall_done find_done(const struct device *device)
+/* The mitigations that were made, SHORTFALL_DRAIN and so on. */
+static unsigned find_done(const struct device *device)
 {
-    struct shortfall_done done = {0};
+    static const unsigned bits[DEVICE_CALL_KIND_COUNT] = {
+        [DEVICE_CALL_WAIT] = SHORTFALL_DRAIN,          [DEVICE_CALL_COPY] = SHORTFALL_DEFRAGMENT,
+        [DEVICE_CALL_STAGE_IN] = SHORTFALL_DEFRAGMENT, [DEVICE_CALL_UNLOAD] = SHORTFALL_EVICT,
+        [DEVICE_CALL_REGION_GIVE] = SHORTFALL_TRIM,    [DEVICE_CALL_REGION_TAKE] = SHORTFALL_GROW};
+    unsigned done = 0;
     EACH_DEVICE_CALL(device, made) {
-        if (made->result == DEVICE_OK) {
-            done.drained = done.drained || made->kind == DEVICE_CALL_WAIT;
-            done.defragmented = done.defragmented || made->kind == DEVICE_CALL_COPY ||
-                                made->kind == DEVICE_CALL_STAGE_IN;
-            done.evicted = done.evicted || made->kind == DEVICE_CALL_UNLOAD;
-            done.trimmed = done.trimmed || made->kind == DEVICE_CALL_REGION_GIVE;
-            done.grown = done.grown || made->kind == DEVICE_CALL_REGION_TAKE;
-        }
+        done |= made->result == DEVICE_OK ? bits[made->kind] : 0;
     }
     return done;
 }
 
 /* The reason is the plan, which costs more than the verdict: a run that goes on has it for the
  * first of each mechanism. */
-static void explain_premature(struct judge *judge, const struct shortfall_done *done)
+static void explain_premature(struct judge *judge, unsigned done)
 {
     struct verdict *verdict = judge->verdict;
     char mechanism[VERDICT_MECHANISM_BYTES];
@@ -188,8 +186,7 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
     assumed_judge(judge->assumed, judge->oracle, &judge->oom, verdict);
     judge->oom_kind = verdict->kind;
     if (verdict->kind == VERDICT_PREMATURE) {
-        const struct shortfall_done done = find_done(host->device);
-        explain_premature(judge, &done);
+        explain_premature(judge, find_done(host->device));
         return judge->goes_on;
     }
     restore_broken(judge, &before);
@@ -469,7 +466,7 @@ bool overlap_oom_finish(struct pass *pass, uint32_t number)
     }
     if (judge->oom_kind == VERDICT_PREMATURE) {
         /* nobody knows whose the device calls of an overlap were */
-        explain_premature(judge, &(struct shortfall_done){0});
+        explain_premature(judge, 0);
         return judge->goes_on;
     }
     /* The numbers may be those of any instant. */

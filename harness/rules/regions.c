@@ -2,8 +2,6 @@
 #include "harness/oracle/reach.h"
 #include "harness/rules/private/families.h"
 
-#include <inttypes.h>
-
 /* True if the call may have ended the block: the model has not taken that in yet. */
 static bool is_ended_by(const struct call *call, uint32_t slot)
 {
@@ -132,13 +130,11 @@ static bool judge_given(const struct evidence *evidence)
 {
     if (evidence->slot == SLOT_NONE) {
         return evidence_break_as(evidence, RULE_REGION, "no region that was given back",
-                                 "0x%" PRIx64 " was given back, where no region begins",
-                                 evidence->address);
+                                 "{at} was given back, where no region begins");
     }
-    return evidence_break(evidence, RULE_REGION,
-                          "the region [0x%" PRIx64 ", +%" PRIu64
-                          ") was given back while block %" PRIu32 " lay there",
-                          evidence->address, evidence->size_bytes, evidence_block(evidence)->op);
+    return evidence_break(
+        evidence, RULE_REGION,
+        "the region [{at}, +{size}) was given back while block {block} lay there");
 }
 
 static bool judge_place(const struct evidence *evidence)
@@ -150,8 +146,7 @@ static bool judge_place(const struct evidence *evidence)
     }
     const bool is_split = model_region_of(model, evidence->address, 1) != NULL;
     return evidence_break_as(evidence, RULE_REGION, is_split ? "beyond its region" : "in no region",
-                             "[0x%" PRIx64 ", +%" PRIu64 ") %s", evidence->address,
-                             evidence->size_bytes,
+                             "[{at}, +{size}) %s",
                              is_split ? "does not end in the region in which it begins"
                                       : "begins in no region that is held");
 }
@@ -163,8 +158,7 @@ bool rules_judge_region(const struct evidence *evidence)
         return judge_given(evidence);
     case SIGHT_CLOSE:
         return evidence->count == 0 ||
-               evidence_break(evidence, RULE_REGION, "%" PRIu64 " regions are held after close",
-                              evidence->count);
+               evidence_break(evidence, RULE_REGION, "{count} regions are held after close");
     default:
         return judge_place(evidence);
     }

@@ -1,7 +1,7 @@
 #include "harness/base/align.h"
 #include "harness/base/check.h"
 #include "harness/device/device_pool.h"
-#include "harness/rules/judge_call.h"
+#include "harness/rules/judge.h"
 #include "harness/rules/private/families.h"
 
 #include <inttypes.h>
@@ -107,9 +107,9 @@ bool rules_judge_regret(const struct evidence *evidence)
     CHECK(name_count > 0);
     return evidence_break_as(
         evidence, RULE_REGRET, mechanism,
-        "regretted request number %" PRIu64 ": it %s%s%s; %" PRIu64
-        " bytes of programs and %" PRIu64 " bytes of moves more than the cheapest plan",
-        evidence->count, names[0], name_count > 1 ? " and " : "", name_count > 1 ? names[1] : "",
+        "regretted request number {count}: it %s%s%s; %" PRIu64 " bytes of programs and %" PRIu64
+        " bytes of moves more than the cheapest plan",
+        names[0], name_count > 1 ? " and " : "", name_count > 1 ? names[1] : "",
         regret->evicted_bytes, regret->moved_bytes);
 }
 

@@ -1,5 +1,6 @@
-/* Why hosts wait for a collective in vain: for each host that does not come, what became of it.  A
- * hang is the job's doing; it breaks no promise of an allocator.
+/* Who waited in vain for a collective, and why: a host that does not come lets all of its group
+ * wait; for each such host, what became of it.  A hang is the job's doing; it breaks no promise of
+ * an allocator.
  *
  * A step of a host counts the executions of its program named HANG_STEP_PROGRAM: an op is of step k
  * when k of them came before it. */
@@ -8,13 +9,54 @@
 
 #include "harness/op/op.h"
 #include "harness/op/setup.h"
-#include "harness/run/waits.h"
 
 #define HANG_STEP_PROGRAM "train_step"
 #define HANG_NO_STEP UINT64_MAX /* no execution of such a program so far on any host */
 
-struct collective;
+struct call;
+struct collectives;
+struct hang_watch;
+struct host;
 struct observation;
+
+/* --- who waits --- */
+
+/* A run with more of them is told of the first ones. */
+enum { WAIT_COUNT_MAX = 256 };
+
+struct wait {
+    uint8_t host;   /* that waited */
+    uint16_t group; /* for this one */
+    uint32_t since; /* the op of that host which joined it */
+    uint32_t until; /* the op in whose call it waited until the bound; OP_NONE: still waiting */
+    uint64_t since_ns, until_ns; /* by its host's time; UINT64_MAX: still waiting */
+    uint64_t missing;            /* bit per host: did not come */
+};
+
+/* Whose waits are noted: hosts of them all, ops so far. */
+struct wait_place {
+    const struct collectives *collectives;
+    const struct host *hosts; /* host_count of them */
+    uint32_t host_count;
+    const struct op_list *ops;
+};
+
+/* An open value; zero is a valid start. */
+struct waits {
+    struct wait waits[WAIT_COUNT_MAX]; /* count of them, in the order in which they ended */
+    size_t count;
+    uint64_t total;           /* the others, too */
+    struct hang_watch *watch; /* notes why they waited; NULL: nobody does */
+};
+
+/* Notes the collectives that the host awaited in this call until the bound.  Costs nothing while
+ * none is open. */
+void waits_note_call(struct waits *waits, const struct wait_place *place, const struct host *host,
+                     const struct call *call);
+/* Notes who is waiting now, at the end of a list. */
+void waits_note_end(struct waits *waits, const struct wait_place *place);
+
+/* --- why --- */
 
 enum { HANG_COUNT_MAX = 32 }; /* that are told of each run */
 
@@ -60,16 +102,12 @@ struct hangs {
 };
 
 /* Listens to a run of several hosts. */
-struct hang_watch;
 struct hang_watch *hang_watch_create(const struct setup *setup); /* setup outlives it */
 void hang_watch_destroy(struct hang_watch *watch);               /* NULL: nothing */
 
 /* After each op of the list, once it is judged.  O(1) but for ops that join what others await. */
 void hang_watch_hear(struct hang_watch *watch, const struct collectives *collectives,
                      const struct op_list *ops, const struct observation *observation);
-/* Notes what struct waits tells of; context: the watch. */
-void hang_watch_note(void *context, const struct wait_place *place,
-                     const struct collective *collective, const struct wait *wait);
 /* Reads what is known now, every cause decided as if the list ended here. */
 void hang_watch_read(const struct hang_watch *watch, const struct op_list *ops,
                      struct hangs *hangs);

@@ -17,7 +17,6 @@
 #include "harness/run/shortages.h"
 #include "harness/run/standstills.h"
 #include "harness/run/totals.h"
-#include "harness/run/waits.h"
 #include "harness/target.h"
 
 struct run;

@@ -2,7 +2,7 @@
 #include "harness/base/check.h"
 #include "harness/device/timeline.h"
 #include "harness/model/model_update.h"
-#include "harness/rules/judge_call.h"
+#include "harness/rules/judge.h"
 #include "harness/run/run_state.h"
 
 /* An op of run_finish: executed and judged like any other, but not part of the list. */

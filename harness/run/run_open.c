@@ -143,8 +143,7 @@ static struct run *begin_run(struct run *run, const struct target *target,
     create_timelines(run);
     if (run->setup.host_count > 1) {
         run->hangs = hang_watch_create(&run->setup);
-        run->waits.noted = hang_watch_note;
-        run->waits.context = run->hangs;
+        run->waits.watch = run->hangs;
     }
     run->standstills = run->promises_only ? NULL : standstill_watch_create(&run->setup);
     run->digest = HASH_START;
@@ -193,7 +192,7 @@ static void close_hosts(struct run *run)
     run->collectives = NULL;
     hang_watch_destroy(run->hangs);
     run->hangs = NULL;
-    run->waits.noted = NULL;
+    run->waits.watch = NULL;
     standstill_watch_destroy(run->standstills);
     run->standstills = NULL;
     for (uint32_t i = 0; i < OP_HOST_COUNT_MAX && run->timelines[i] != NULL; i++) {

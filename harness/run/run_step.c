@@ -6,7 +6,7 @@
 #include "harness/call/progress.h"
 #include "harness/device/timeline.h"
 #include "harness/model/model_update.h"
-#include "harness/rules/judge_call.h"
+#include "harness/rules/judge.h"
 #include "harness/run/growth.h"
 #include "harness/run/probe_watch.h"
 #include "harness/run/run_state.h"

@@ -5,7 +5,7 @@
 #include "harness/call/host.h"
 #include "harness/device/device_pool.h"
 #include "harness/oracle/oracle.h"
-#include "harness/rules/judge_request.h"
+#include "harness/rules/judge.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -152,17 +152,14 @@ static void tell_verdict(const struct sweep_replay *replay, const struct verdict
     sweep_tell(replay->sweep, replay->result, &finding);
 }
 
-static void tell_refused(const struct sweep *sweep, struct sweep_result *result,
-                         const struct setup *setup, const char *reason)
+void sweep_tell_open(const struct sweep *sweep, struct sweep_result *result,
+                     const struct setup *setup, const struct verdict *verdict, const char *reason)
 {
-    struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = RULE_REPLAY};
-    struct op_list none = {0};
-    snprintf(verdict.reason, sizeof verdict.reason, "the target accepted this setup before: %.180s",
-             reason);
+    const struct op_list none = {0};
     sweep_tell(sweep, result,
                &(struct sweep_finding){.place = result->place,
                                        .setup = setup,
-                                       .verdict = &verdict,
+                                       .verdict = verdict,
                                        .message = reason,
                                        .ops = &none});
 }
@@ -319,7 +316,10 @@ bool sweep_replay(const struct sweep *sweep, struct sweep_result *result, const 
     struct sweep_replay replay = {.sweep = sweep, .result = result, .setup = setup, .ops = ops};
     replay.run = run_create(sweep->target, setup, reason);
     if (replay.run == NULL) {
-        tell_refused(sweep, result, setup, reason);
+        struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = RULE_REPLAY};
+        snprintf(verdict.reason, sizeof verdict.reason,
+                 "the target accepted this setup before: %.180s", reason);
+        sweep_tell_open(sweep, result, setup, &verdict, reason);
         return false;
     }
     replay.numbers = malloc((ops->count + 1) * sizeof *replay.numbers);

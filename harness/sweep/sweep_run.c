@@ -149,24 +149,6 @@ uint64_t sweep_skip(struct sweep_result *result, enum rule rule, bool leaves_mod
 
 /* --- open() --- */
 
-static bool tell_open(const struct sweep *sweep, struct sweep_result *result,
-                      const struct setup *setup, enum rule rule, const char *what,
-                      const char *reason)
-{
-    char place[SWEEP_PLACE_BYTES];
-    struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = rule};
-    struct op_list none = {0};
-    snprintf(verdict.reason, sizeof verdict.reason, "%s: %s",
-             sweep_place_print(&result->place, place), what);
-    sweep_tell(sweep, result,
-               &(struct sweep_finding){.place = result->place,
-                                       .setup = setup,
-                                       .verdict = &verdict,
-                                       .message = reason,
-                                       .ops = &none});
-    return false;
-}
-
 static void count_open(struct sweep_result *result, enum target_result answer)
 {
     struct sweep_count *count = &result->open;
@@ -196,12 +178,13 @@ static const char *wrong_answer(const struct device *device, enum target_result 
     return device_host_bytes(device) != 0 ? "host memory was not released" : NULL;
 }
 
-/* Opens and closes the target on a device, which may be armed. */
+/* Opens and closes the target on a device, which may be armed.  False: a promise broke. */
 static bool open_and_close(const struct sweep *sweep, struct sweep_result *result,
                            struct host *host, const struct setup *setup, bool *has_struck)
 {
     char reason[RUN_REASON_BYTES] = "";
-    enum rule rule;
+    char place[SWEEP_PLACE_BYTES];
+    struct verdict verdict = {.kind = VERDICT_BROKEN};
     const enum target_result answer = host_open_target(host, setup, reason, sizeof reason);
     *has_struck = device_faults_struck(host->device) != 0;
     if (*has_struck) {
@@ -211,8 +194,13 @@ static bool open_and_close(const struct sweep *sweep, struct sweep_result *resul
         host->instance = NULL;
     }
     host_close(host);
-    const char *wrong = wrong_answer(host->device, answer, *has_struck, reason, &rule);
-    return wrong == NULL || tell_open(sweep, result, setup, rule, wrong, reason);
+    const char *wrong = wrong_answer(host->device, answer, *has_struck, reason, &verdict.rule);
+    if (wrong != NULL) {
+        snprintf(verdict.reason, sizeof verdict.reason, "%s: %s",
+                 sweep_place_print(&result->place, place), wrong);
+        sweep_tell_open(sweep, result, setup, &verdict, reason);
+    }
+    return wrong == NULL;
 }
 
 /* True: the fault struck. */

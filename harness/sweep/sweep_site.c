@@ -1,4 +1,4 @@
-#include "harness/sweep/sweep_site.h"
+#include "harness/sweep/sweep.h"
 
 #include "harness/base/hash.h"
 

@@ -1,6 +1,5 @@
 #include "harness/trial/again.h"
 
-#include "explore/order.h"
 #include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
 #include "harness/device/host_memory.h"
@@ -171,22 +170,15 @@ bool again_breaks_soon(const struct target *target, const struct trial *trial,
 static bool run_drawn(const struct target *target, const struct trial *trial, struct trial *one)
 {
     char reason[RUN_REASON_BYTES];
-    struct scheduler_report report;
     void *state = calloc(1, strategy_random.state_bytes);
     CHECK(state != NULL);
     strategy_random.init(state, trial->setup.seed, 0);
-    struct lanes *lanes = lanes_create(lanes_backend(&trial->setup));
     const struct lanes_plan plan = {.target = target,
                                     .setup = &trial->setup,
                                     .ops = &trial->searched,
                                     .strategy = &strategy_random,
-                                    .state = state,
-                                    .order = trial->setup.checks_races ? order_create() : NULL};
-    const bool was_run = lanes_run(lanes, &plan, NULL, one, &report, reason);
-    lanes_destroy(lanes);
-    if (plan.order != NULL) {
-        order_destroy(plan.order);
-    }
+                                    .state = state};
+    const bool was_run = lanes_run_once(plan, NULL, one, reason);
     if (strategy_random.deinit != NULL) {
         strategy_random.deinit(state);
     }

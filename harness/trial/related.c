@@ -9,6 +9,7 @@
 #include "harness/run/run_state.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,50 +136,49 @@ static const char *other_words(enum related related)
     return related == RELATED_NAMES ? "under other ids" : "at twice the size";
 }
 
-static void begin_broken(struct pair *pair, size_t op)
+static void break_pair(struct pair *pair, size_t op, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void break_pair(struct pair *pair, size_t op, const char *format, ...)
 {
-    *pair->broken = (struct verdict){
-        .kind = VERDICT_BROKEN, .rule = RULE_RELATION, .op = (uint32_t)op};
-    (void)snprintf(pair->broken->mechanism, sizeof pair->broken->mechanism, "differs %s",
+    struct verdict *broken = pair->broken;
+    va_list arguments;
+    *broken = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_RELATION, .op = (uint32_t)op};
+    (void)snprintf(broken->mechanism, sizeof broken->mechanism, "differs %s",
                    other_words(pair->related));
+    va_start(arguments, format);
+    (void)vsnprintf(broken->reason, sizeof broken->reason, format, arguments);
+    va_end(arguments);
 }
 
 static void break_by_result(struct pair *pair, size_t op, const struct plain_step *plain,
                             const struct observation *other)
 {
-    begin_broken(pair, op);
-    (void)snprintf(pair->broken->reason, sizeof pair->broken->reason,
-                   "%s, but %s %s, though all went alike before",
-                   result_word(plain->result, plain->was_skipped),
-                   result_word(other->result, other->skipped != 0), other_words(pair->related));
+    break_pair(pair, op, "%s, but %s %s, though all went alike before",
+               result_word(plain->result, plain->was_skipped),
+               result_word(other->result, other->skipped != 0), other_words(pair->related));
 }
 
 static void break_by_rule(struct pair *pair, size_t op, const struct verdict *verdict)
 {
-    begin_broken(pair, op);
-    (void)snprintf(pair->broken->reason, sizeof pair->broken->reason, "%s it breaks %s: %.300s",
-                   other_words(pair->related), rule_info(verdict->rule)->name, verdict->reason);
+    break_pair(pair, op, "%s it breaks %s: %.300s", other_words(pair->related),
+               rule_info(verdict->rule)->name, verdict->reason);
 }
 
 static void break_by_place(struct pair *pair, size_t op, const struct observation *plain,
                            const struct observation *other)
 {
-    begin_broken(pair, op);
-    char *reason = pair->broken->reason;
     const char *words = other_words(pair->related);
     if (plain->address != other->address || plain->size_bytes != other->size_bytes) {
-        (void)snprintf(reason, VERDICT_REASON_BYTES,
-                       "the block is [0x%" PRIx64 ", 0x%" PRIx64 "), but [0x%" PRIx64 ", 0x%" PRIx64
-                       ") %s",
-                       plain->address, plain->address + plain->size_bytes, other->address,
-                       other->address + other->size_bytes, words);
+        break_pair(pair, op,
+                   "the block is [0x%" PRIx64 ", 0x%" PRIx64 "), but [0x%" PRIx64 ", 0x%" PRIx64
+                   ") %s",
+                   plain->address, plain->address + plain->size_bytes, other->address,
+                   other->address + other->size_bytes, words);
     } else if (plain->call_count != other->call_count) {
-        (void)snprintf(reason, VERDICT_REASON_BYTES,
-                       "it calls the device %" PRIu32 " times, but %" PRIu32 " times %s",
-                       plain->call_count, other->call_count, words);
+        break_pair(pair, op, "it calls the device %" PRIu32 " times, but %" PRIu32 " times %s",
+                   plain->call_count, other->call_count, words);
     } else {
-        (void)snprintf(reason, VERDICT_REASON_BYTES, "it does something else to the device %s",
-                       words);
+        break_pair(pair, op, "it does something else to the device %s", words);
     }
 }
 

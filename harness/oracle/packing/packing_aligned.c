@@ -10,11 +10,6 @@
  * can be pushed down in each bin, so it is enough to fill bins from the bottom, the shortest first:
  * at each step one of the different items left goes to the next place that its alignment allows, or
  * the bin is closed. */
-struct aligned_type {
-    uint64_t size, align; /* granules */
-    size_t count;         /* left to place */
-    size_t next;          /* in the order: the next item of this type, once a packing is known */
-};
 struct aligned_node {
     uint64_t at;    /* where bin `bin` goes on */
     uint64_t waste; /* what may still be lost */
@@ -28,36 +23,11 @@ struct aligned_search {
     const struct packing_problem *problem;
     struct packing_bin *bins;   /* the shortest first; of equal ones that of the higher address */
     uint32_t *order;            /* the items of the problem, in the order of types */
-    struct aligned_type *types; /* type_count of them, larger sizes first */
+    struct packing_kind *types; /* type_count of them; their counts: left to place */
     size_t type_count, left;    /* items to place */
     struct aligned_node *nodes;
     size_t depth; /* of the node that is visited */
 };
-
-static void add_to_types(struct aligned_search *search, const struct packing_sorted_item *item,
-                         size_t position)
-{
-    struct aligned_type *last = &search->types[search->type_count];
-    if (search->type_count > 0 && last[-1].size == item->size && last[-1].align == item->align) {
-        last[-1].count++;
-        return;
-    }
-    *last = (struct aligned_type){
-        .size = item->size, .align = item->align, .count = 1, .next = position};
-    search->type_count++;
-}
-
-static void sort_into_types(struct aligned_search *search)
-{
-    const size_t count = search->problem->item_count;
-    const struct packing_sorted_item *items = packing_sort_items(search->packing, search->problem);
-    search->order = packing_take(search->packing, count, sizeof *search->order);
-    search->types = packing_take(search->packing, count, sizeof *search->types);
-    for (size_t i = 0; i < count; i++) {
-        search->order[i] = items[i].index;
-        add_to_types(search, &items[i], i);
-    }
-}
 
 static uint64_t bin_start(const struct aligned_search *search, size_t bin)
 {
@@ -72,7 +42,7 @@ static uint64_t bin_end(const struct aligned_search *search, size_t bin)
 static bool may_come_next(const struct aligned_search *search, const struct aligned_node *node,
                           size_t i)
 {
-    const struct aligned_type *type = &search->types[i];
+    const struct packing_kind *type = &search->types[i];
     const uint64_t start = align_up(node->at, type->align);
     const uint64_t end = bin_end(search, node->bin);
     return type->count > 0 && (type->align > 1 || i >= node->first) && start <= end &&
@@ -105,7 +75,7 @@ static void follow_branch(struct aligned_search *search, size_t branch)
                                                 (bin_end(search, node->bin) - node->at)};
         return;
     }
-    struct aligned_type *type = &search->types[branch];
+    struct packing_kind *type = &search->types[branch];
     const uint64_t start = align_up(node->at, type->align);
     type->count--;
     search->left--;
@@ -147,10 +117,10 @@ static void keep_addresses(struct aligned_search *search)
     for (size_t i = 0; i < search->depth; i++) {
         const struct aligned_node *node = &search->nodes[i];
         if (node->branch < search->type_count) {
-            struct aligned_type *type = &search->types[node->branch];
+            struct packing_kind *type = &search->types[node->branch];
             search->packing
-                ->addresses[search->order[type->next++]] = align_up(node->at, type->align) *
-                                                           search->problem->granule_bytes;
+                ->addresses[search->order[type->first++]] = align_up(node->at, type->align) *
+                                                            search->problem->granule_bytes;
         }
     }
 }
@@ -177,7 +147,7 @@ enum packing_result packing_search_aligned(struct packing *packing,
     if (problem->item_count > PACKING_SEARCH_ITEMS_MAX) {
         return PACKING_UNKNOWN;
     }
-    sort_into_types(&search);
+    search.types = packing_kinds_of_items(packing, problem, &search.order, &search.type_count);
     search.bins = packing_sort_bins(search.packing, search.problem);
     search.nodes = packing_take(packing, problem->item_count + problem->bin_count,
                                 sizeof *search.nodes);

@@ -13,14 +13,9 @@
  * choices with one sum alone.
  *
  * With two bins that is no bound but the answer: what is not in the smaller one is in the other. */
-struct fills_kind {
-    uint64_t size; /* granules */
-    uint64_t count;
-    uint64_t taken; /* for the smaller of two bins */
-};
 struct fills {
     struct packing *packing;
-    struct fills_kind *kinds; /* kind_count of them, larger sizes first */
+    struct packing_kind *kinds; /* kind_count of them, larger sizes first */
     size_t kind_count;
     size_t first;   /* the first kind that is no larger than the sums that are known */
     uint64_t unit;  /* granules: what all sizes from there on are multiples of */
@@ -105,18 +100,6 @@ static void trim_words(struct packing *packing)
 
 /* --- bins --- */
 
-static void sort_into_kinds(struct fills *fills)
-{
-    const struct packing_sizes *sizes = &fills->packing->sizes;
-    fills->kinds = packing_take(fills->packing, sizes->item_count, sizeof *fills->kinds);
-    for (size_t i = 0; i < sizes->item_count;) {
-        const size_t end = packing_run_end(sizes->items, sizes->item_count, i);
-        fills->kinds[fills->kind_count++] = (struct fills_kind){.size = sizes->items[i],
-                                                                .count = end - i};
-        i = end;
-    }
-}
-
 /* Finds the kinds and their unit; false: it would take more than the limits.  A kind has one pass
  * over all words for each binary digit of its count. */
 static bool measure_sums(struct fills *fills, uint64_t known)
@@ -126,7 +109,7 @@ static bool measure_sums(struct fills *fills, uint64_t known)
     fills->unit = 0;
     for (fills->first = fills->kind_count;
          fills->first > 0 && fills->kinds[fills->first - 1].size <= known; fills->first--) {
-        const struct fills_kind *kind = &fills->kinds[fills->first - 1];
+        const struct packing_kind *kind = &fills->kinds[fills->first - 1];
         fills->unit = packing_greatest_divisor(kind->size, fills->unit);
         for (uint64_t left = kind->count; left > 0; left /= 2) {
             passes++;
@@ -171,18 +154,21 @@ static uint64_t best_fill(const struct fills *fills, uint64_t length)
 
 /* --- the packing --- */
 
-/* Takes items of kinds [first, end) with this sum, which some choice of them has: so much from one
- * half of the kinds, and the rest from the other. */
+/* Puts items of kinds [first, end) with this sum, which some choice of them has, into the smaller
+ * of two bins: so much from one half of the kinds, and the rest from the other. */
 static void take_sum(struct fills *fills, size_t first, size_t end, uint64_t sum)
 {
     if (sum == 0) {
         return;
     }
     if (first + 1 == end) {
-        struct fills_kind *kind = &fills->kinds[first];
-        kind->taken = sum / (kind->size / fills->unit);
-        CHECK(kind->taken <= kind->count);
-        CHECK(kind->taken * (kind->size / fills->unit) == sum);
+        const struct packing_kind *kind = &fills->kinds[first];
+        const uint64_t taken = sum / (kind->size / fills->unit);
+        CHECK(taken <= kind->count);
+        CHECK(taken * (kind->size / fills->unit) == sum);
+        for (size_t i = 0; i < taken; i++) {
+            fills->packing->sizes.bin_of[kind->first + i] = 1;
+        }
         return;
     }
     const size_t middle = first + (end - first) / 2;
@@ -203,14 +189,8 @@ static void keep_packing(struct fills *fills)
 {
     const struct packing_sizes *sizes = &fills->packing->sizes;
     const uint64_t sum = best_fill(fills, sizes->bins[1]) / fills->unit;
+    memset(sizes->bin_of, 0, sizes->item_count * sizeof *sizes->bin_of);
     take_sum(fills, fills->first, fills->kind_count, sum);
-    size_t item = 0;
-    for (size_t i = 0; i < fills->kind_count; i++) {
-        for (uint64_t k = 0; k < fills->kinds[i].count; k++) {
-            sizes->bin_of[item++] = k < fills->kinds[i].taken ? 1 : 0;
-        }
-    }
-    CHECK(item == sizes->item_count);
 }
 
 static enum packing_result look_at_bins(struct fills *fills, struct packing_fills *refutation)
@@ -241,7 +221,7 @@ enum packing_result packing_search_fills(struct packing *packing, uint64_t limit
     struct fills fills = {.packing = packing, .limit = limit};
     CHECK(packing->sizes.bin_count > 0);
     CHECK(packing->sizes.item_count > 0);
-    sort_into_kinds(&fills);
+    fills.kinds = packing_kinds_of_sizes(packing, &fills.kind_count);
     packing_spend_on(packing, PACKING_EFFORT_FILLS);
     const enum packing_result result = look_at_bins(&fills, refutation);
     trim_words(packing);

@@ -3,6 +3,8 @@
 #include "harness/base/check.h"
 #include "harness/base/random.h"
 
+#include <string.h>
+
 /* A pattern is what one bin holds: a number for each kind of items.  Bins are taken one after the
  * other, the smallest first.  What was put into them matters to the others only as a choice of
  * items, and all choices that can be a packing have nearly the same sum: what the bins have so far
@@ -32,34 +34,6 @@ struct patterns {
     uint64_t rows_max;  /* narrow: what is left of it */
 };
 enum { NODES_FOLLOWED = 2000, ROWS_FOLLOWED = 64, NODES_OF_STEP = 16 };
-
-/* --- the question --- */
-
-/* False: there are too many choices to number them. */
-static bool sort_into_kinds(struct patterns *patterns)
-{
-    const struct packing_sizes *sizes = &patterns->packing->sizes;
-    patterns->kinds = packing_take(patterns->packing, sizes->item_count, sizeof *patterns->kinds);
-    for (size_t i = 0; i < sizes->item_count;) {
-        const size_t end = packing_run_end(sizes->items, sizes->item_count, i);
-        patterns->kinds[patterns->kind_count++] = (struct packing_kind){
-            .size = sizes->items[i], .count = end - i, .first = i};
-        i = end;
-    }
-    patterns->rest = packing_take(patterns->packing, patterns->kind_count + 1,
-                                  sizeof *patterns->rest);
-    return packing_rows_assign_bits(patterns->kinds, patterns->kind_count);
-}
-
-static uint64_t sum_used(const struct patterns *patterns, uint64_t used)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < patterns->kind_count; i++) {
-        const struct packing_kind *kind = &patterns->kinds[i];
-        sum += kind->size * packing_count_used(kind, used);
-    }
-    return sum;
-}
 
 /* --- the patterns that may follow a choice --- */
 
@@ -120,7 +94,8 @@ static uint64_t nodes_left(const struct patterns *patterns)
 static bool follow_choice(struct patterns *patterns, size_t row, uint64_t bin)
 {
     const uint64_t used = patterns->rows->rows[row].used;
-    const uint64_t lost = patterns->bins_sum - bin - sum_used(patterns, used);
+    const uint64_t lost = patterns->bins_sum - bin -
+                          packing_sum_used(patterns->kinds, patterns->kind_count, used);
     const uint64_t spare = patterns->packing->sizes.slack - lost;
     const uint64_t nodes_max = nodes_left(patterns);
     patterns->row = row;
@@ -143,28 +118,12 @@ static bool follow_choice(struct patterns *patterns, size_t row, uint64_t bin)
 
 /* --- layers --- */
 
-static void thin_layer(struct patterns *patterns)
-{
-    struct packing_rows *rows = patterns->rows;
-    const size_t count = rows->count - rows->layer;
-    if (!patterns->is_narrow || count <= patterns->width) {
-        return;
-    }
-    uint64_t *lost = packing_take(patterns->packing, count, sizeof *lost);
-    for (size_t i = 0; i < count; i++) {
-        lost[i] = patterns->bins_sum - sum_used(patterns, rows->rows[rows->layer + i].used);
-    }
-    packing_rows_thin(rows, patterns->width, lost);
-}
-
 static void keep_packing(const struct patterns *patterns)
 {
     const struct packing_sizes *sizes = &patterns->packing->sizes;
     const struct packing_row *rows = patterns->rows->rows;
     size_t row = patterns->rows->layer;
-    for (size_t i = 0; i < sizes->item_count; i++) {
-        sizes->bin_of[i] = 0;
-    }
+    memset(sizes->bin_of, 0, sizes->item_count * sizeof *sizes->bin_of);
     for (size_t bin = 1; bin < sizes->bin_count; bin++) {
         const uint64_t before = rows[rows[row].place].used;
         for (size_t i = 0; i < patterns->kind_count; i++) {
@@ -199,7 +158,10 @@ static enum packing_result fill_bins(struct patterns *patterns)
         if (rows->count == end) {
             return patterns->is_narrow ? PACKING_UNKNOWN : PACKING_NONE;
         }
-        thin_layer(patterns);
+        if (patterns->is_narrow) {
+            (void)packing_rows_thin(rows, patterns->width, patterns->kinds, patterns->kind_count,
+                                    &patterns->bins_sum);
+        }
     }
     keep_packing(patterns);
     return PACKING_FITS;
@@ -216,9 +178,13 @@ enum packing_result packing_search_patterns(struct packing *packing, size_t widt
                                 .limit = limit < limit_max ? limit : limit_max};
     CHECK(packing->sizes.bin_count > 0);
     CHECK(packing->sizes.item_count > 0);
-    if ((!patterns.is_narrow && packing->sizes.item_count > PACKING_SEARCH_ITEMS_MAX) ||
-        !sort_into_kinds(&patterns)) {
+    if (!patterns.is_narrow && packing->sizes.item_count > PACKING_SEARCH_ITEMS_MAX) {
         return PACKING_UNKNOWN;
+    }
+    patterns.kinds = packing_kinds_of_sizes(packing, &patterns.kind_count);
+    patterns.rest = packing_take(packing, patterns.kind_count + 1, sizeof *patterns.rest);
+    if (!packing_rows_assign_bits(patterns.kinds, patterns.kind_count)) {
+        return PACKING_UNKNOWN; /* there are too many choices to number them */
     }
     packing_spend_on(packing, PACKING_EFFORT_TABLE);
     random_init(&patterns.random, 0);

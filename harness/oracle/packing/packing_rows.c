@@ -106,20 +106,27 @@ static int compare_thinned(const void *a, const void *b)
                         compare_numbers(left->row.used, right->row.used));
 }
 
-void packing_rows_thin(struct packing_rows *rows, size_t width, const uint64_t *lost)
+bool packing_rows_thin(struct packing_rows *rows, size_t width, const struct packing_kind *kinds,
+                       size_t kind_count, const uint64_t *bins_sum)
 {
+    struct packing_row *layer = rows->rows + rows->layer;
     const size_t count = rows->count - rows->layer;
-    CHECK(width <= count);
+    if (count <= width) {
+        return true;
+    }
     struct thinned *thinned = array_resized(NULL, count * sizeof *thinned);
     for (size_t i = 0; i < count; i++) {
-        thinned[i] = (struct thinned){rows->rows[rows->layer + i], lost[i]};
+        const uint64_t sum = bins_sum == NULL ? layer[i].place : *bins_sum;
+        thinned[i] = (struct thinned){layer[i],
+                                      sum - packing_sum_used(kinds, kind_count, layer[i].used)};
     }
     qsort(thinned, count, sizeof *thinned, compare_thinned);
     for (size_t i = 0; i < width; i++) {
-        rows->rows[rows->layer + i] = thinned[i].row;
+        layer[i] = thinned[i].row;
     }
     rows->count = rows->layer + width;
     free(thinned);
+    return false;
 }
 
 bool packing_rows_assign_bits(struct packing_kind *kinds, size_t kind_count)

@@ -4,8 +4,6 @@
 #include "harness/base/check.h"
 #include "harness/base/search.h"
 
-#include <string.h>
-
 /* Any packing can be taken in the order of its places, bin after bin, and put down item by item,
  * each as low as it can be above the one before.  Of all orders of the same items only the one that
  * ends lowest matters to the items that follow, so the table has one row for each choice of items
@@ -34,25 +32,6 @@ struct table {
 };
 
 /* --- the question --- */
-
-static void sort_into_kinds(struct table *table)
-{
-    const size_t count = table->problem->item_count;
-    const struct packing_sorted_item *items = packing_sort_items(table->packing, table->problem);
-    table->order = packing_take(table->packing, count, sizeof *table->order);
-    table->kinds = packing_take(table->packing, count, sizeof *table->kinds);
-    for (size_t i = 0; i < count; i++) {
-        struct packing_kind *last = &table->kinds[table->kind_count];
-        table->order[i] = items[i].index;
-        if (i > 0 && last[-1].size == items[i].size && last[-1].align == items[i].align) {
-            last[-1].count++;
-            continue;
-        }
-        *last = (struct packing_kind){
-            .size = items[i].size, .align = items[i].align, .count = 1, .first = i};
-        table->kind_count++;
-    }
-}
 
 static void sort_bins(struct table *table)
 {
@@ -91,22 +70,14 @@ static size_t bin_of_place(const struct table *table, uint64_t place)
     return above - 1;
 }
 
-static uint64_t sum_used(const struct table *table, uint64_t used)
+/* Granules of all items. */
+static uint64_t sum_items(const struct table *table)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < table->kind_count; i++) {
-        sum += table->kinds[i].size * packing_count_used(&table->kinds[i], used);
+        sum += table->kinds[i].size * table->kinds[i].count;
     }
     return sum;
-}
-
-static uint64_t all_used(const struct table *table)
-{
-    uint64_t used = 0;
-    for (size_t i = 0; i < table->kind_count; i++) {
-        used |= (uint64_t)table->kinds[i].count << table->kinds[i].shift;
-    }
-    return used;
 }
 
 /* Returns where an item of the kind ends when it is the next in the bin; UINT64_MAX: it does not
@@ -152,7 +123,8 @@ static enum table_step follow_in_bin(struct table *table, uint64_t used, size_t 
 static bool follow_row(struct table *table, const struct packing_row row)
 {
     /* Up to here no more is lost than the slack. */
-    const uint64_t place_max = sum_used(table, row.used) + table->slack;
+    const uint64_t place_max = packing_sum_used(table->kinds, table->kind_count, row.used) +
+                               table->slack;
     uint64_t place = row.place;
     for (size_t bin = bin_of_place(table, place);
          bin < table->problem->bin_count && place <= place_max;
@@ -220,23 +192,6 @@ static bool make_layer(struct table *table, size_t first, size_t end)
     return true;
 }
 
-/* False: rows were left out. */
-static bool thin_layer(struct table *table)
-{
-    struct packing_rows *rows = table->rows;
-    const size_t count = rows->count - rows->layer;
-    if (count <= table->width) {
-        return true;
-    }
-    uint64_t *lost = packing_take(table->packing, count, sizeof *lost);
-    for (size_t i = 0; i < count; i++) {
-        const struct packing_row row = rows->rows[rows->layer + i];
-        lost[i] = row.place - sum_used(table, row.used);
-    }
-    packing_rows_thin(rows, table->width, lost);
-    return false;
-}
-
 /* Returns the most steps that the table takes, if every choice of items is a row; UINT64_MAX: too
  * many. */
 static uint64_t bound_steps(const struct table *table)
@@ -271,7 +226,8 @@ static enum packing_result make_table(struct table *table)
         if (rows->count == layers[n]) {
             return is_whole ? PACKING_NONE : PACKING_UNKNOWN;
         }
-        is_whole = thin_layer(table) && is_whole;
+        is_whole = packing_rows_thin(rows, table->width, table->kinds, table->kind_count, NULL) &&
+                   is_whole;
     }
     if (table->problem->wants_proof) {
         keep_addresses(table, layers);
@@ -293,7 +249,7 @@ enum packing_result packing_search_table(struct packing *packing,
     if (problem->item_count > PACKING_SEARCH_ITEMS_MAX) {
         return PACKING_UNKNOWN;
     }
-    sort_into_kinds(&table);
+    table.kinds = packing_kinds_of_items(packing, problem, &table.order, &table.kind_count);
     if (!packing_rows_assign_bits(table.kinds, table.kind_count)) {
         return PACKING_UNKNOWN;
     }
@@ -304,7 +260,7 @@ enum packing_result packing_search_table(struct packing *packing,
         bound_steps(&table) <= packing->nodes_max - packing->nodes) {
         table.limit = UINT64_MAX;
     }
-    table.slack = table.bins[problem->bin_count].offset - sum_used(&table, all_used(&table));
+    table.slack = table.bins[problem->bin_count].offset - sum_items(&table);
     const enum packing_result result = make_table(&table);
     *row_count = packing->rows.count;
     packing_rows_trim(&packing->rows);

@@ -1,13 +1,52 @@
-/* Makes a plan of a reached state: a layout, where each block and the request go, and the order of
- * the moves. */
+/* How the oracle and the planner look at a reached state: whether movable blocks and the request
+ * can be packed into its spans, whether the request fits where nobody learns where blocks lie,
+ * where each block and the request go in a layout, and the order of the moves. */
 #ifndef HARNESS_ORACLE_PRIVATE_LAYOUT_H
 #define HARNESS_ORACLE_PRIVATE_LAYOUT_H
 
 #include "harness/device/span_map.h"
+#include "harness/oracle/packing/packing.h"
 #include "harness/oracle/plan.h"
-#include "harness/oracle/private/repack.h"
 #include "harness/oracle/proof.h"
 #include "harness/oracle/reach.h"
+
+/* --- repack.c: can they be packed? --- */
+
+/* Bins are the spans that are not empty; items the movable ranges in ascending order, then the
+ * request (when it needs a block).  Zero is a valid start, memory stays from one question to the
+ * next. */
+struct repack {
+    struct packing *packing;
+    struct packing_bin *bins;
+    struct packing_item *items;
+    size_t bin_count, item_count, capacity;
+};
+void repack_deinit(struct repack *repack);
+
+void repack_decide(struct repack *repack, const struct reach *reach, uint64_t nodes_max,
+                   bool wants_proof, struct packing_answer *answer);
+
+/* Return the sums of the last question's bins and items, each divided by unit and rounded down. */
+uint64_t repack_bin_sum(const struct repack *repack, uint64_t unit);
+uint64_t repack_item_sum(const struct repack *repack, uint64_t unit);
+uint64_t repack_largest_item(const struct repack *repack); /* bytes; 0 = none */
+
+/* --- sums.c: do they fit by what they take together? --- */
+
+enum sums_answer {
+    SUMS_FIT,
+    SUMS_LACK, /* it needs more than there is */
+    SUMS_OPEN  /* hidden ranges: it depends on where they lie */
+};
+
+/* Judges a reached state whose placement is not ranges.  Pages: any free granules serve.  Hidden
+ * ranges: k blocks leave at most k + 1 holes, so the largest has at least free / (k + 1). */
+enum sums_answer sums_judge(const struct reach *reach);
+/* Return the bytes that blocks and the stack take, and those that are left. */
+uint64_t sums_taken_bytes(const struct reach *reach);
+uint64_t sums_free_bytes(const struct reach *reach);
+
+/* --- layouts --- */
 
 /* A run of free bytes. */
 struct layout_hole {
@@ -77,11 +116,13 @@ struct move_order {
     struct proof_move *moves; /* move_count of them */
     size_t move_count, move_capacity;
     uint64_t staged_count;
-    struct span_map occupied;            /* by range index, while ordering */
-    uint32_t *blocker;                   /* by range: the range it waits for */
-    uint32_t *waiter_head, *waiter_next; /* by range: those that wait for it */
-    uint32_t *ready;   /* ready_count ranges whose destination may have become free */
-    uint8_t *progress; /* by range: enum in plan_moves.c */
+    struct span_map occupied; /* by range index, while ordering */
+    struct mover {
+        uint32_t blocker;                  /* the range it waits for */
+        uint32_t waiter_head, waiter_next; /* those that wait for it */
+        uint32_t ready;   /* i < ready_count: a range whose destination may have become free */
+        uint8_t progress; /* enum in plan_moves.c */
+    } * movers;           /* by range */
     size_t ready_count, capacity;
     bool is_used;
 };

@@ -38,6 +38,10 @@ struct sweep_count *sweep_count_here(struct sweep_result *result);
 /* Counts a finding at result->place and tells it unless there are enough of its rule. */
 void sweep_tell(const struct sweep *sweep, struct sweep_result *result,
                 const struct sweep_finding *finding);
+/* Does the same for an answer to open(), whose reason is the target's; there is no run, and no op.
+ */
+void sweep_tell_open(const struct sweep *sweep, struct sweep_result *result,
+                     const struct setup *setup, const struct verdict *verdict, const char *reason);
 
 /* Kinds of device call that a fault can strike: bit per device_call_kind. */
 uint32_t sweep_calls_of(enum fault_kind kind);

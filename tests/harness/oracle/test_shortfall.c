@@ -24,10 +24,8 @@ static const struct oom everything = {
     .request = {.align_bytes = SMALL_GRANULE, .own_op = OP_NONE},
 };
 
-static const struct shortfall_done nothing;
-
-static void name_row(const struct row *row, const struct oom *contract,
-                     const struct shortfall_done *done, char name[VERDICT_MECHANISM_BYTES])
+static void name_row(const struct row *row, const struct oom *contract, unsigned done,
+                     char name[VERDICT_MECHANISM_BYTES])
 {
     struct small_oom small;
     struct reach reach = {0};
@@ -50,7 +48,7 @@ static void check_rows(const struct row *rows, size_t count, const struct oom *c
 {
     for (size_t i = 0; i < count; i++) {
         char name[VERDICT_MECHANISM_BYTES];
-        name_row(&rows[i], contract, &nothing, name);
+        name_row(&rows[i], contract, 0, name);
         ck_assert_msg(strcmp(name, rows[i].name) == 0, "%s: %s, should be: %s", rows[i].drawing,
                       name, rows[i].name);
     }
@@ -137,8 +135,7 @@ START_TEST(a_mitigation_that_is_not_promised_is_never_lacking)
     struct oom slides = everything;
     char name[VERDICT_MECHANISM_BYTES];
     slides.drains = slides.evicts = false;
-    name_row(&(const struct row){"..mm..mm", REQUEST_BUFFER, 4, 1, 0, NULL}, &slides, &nothing,
-             name);
+    name_row(&(const struct row){"..mm..mm", REQUEST_BUFFER, 4, 1, 0, NULL}, &slides, 0, name);
     ck_assert_str_eq(name, "fits after defragment");
 }
 END_TEST
@@ -147,15 +144,13 @@ START_TEST(what_the_target_did_in_vain_names_a_request_that_fits_at_once_then)
 {
     static const struct row at_once = {"m.........", REQUEST_BUFFER, 8, 1, 0, NULL};
     static const struct row later = {"dddd....", REQUEST_BUFFER, 6, 1, 0, NULL};
-    const struct shortfall_done drained = {.drained = true};
-    const struct shortfall_done all = {.drained = true, .defragmented = true, .evicted = true};
-    const struct shortfall_done evicted = {.evicted = true};
+    const unsigned all = SHORTFALL_DRAIN | SHORTFALL_DEFRAGMENT | SHORTFALL_EVICT;
     char name[VERDICT_MECHANISM_BYTES];
-    name_row(&at_once, &everything, &drained, name);
+    name_row(&at_once, &everything, SHORTFALL_DRAIN, name);
     ck_assert_str_eq(name, "fits after its own drain");
-    name_row(&at_once, &everything, &all, name);
+    name_row(&at_once, &everything, all, name);
     ck_assert_str_eq(name, "fits after its own drain and defragment and evict");
-    name_row(&later, &everything, &evicted, name);
+    name_row(&later, &everything, SHORTFALL_EVICT, name);
     ck_assert_str_eq(name, "fits after drain");
 }
 END_TEST

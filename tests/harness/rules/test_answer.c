@@ -1,6 +1,6 @@
 /* Answers that are wrong in a way that the other suites of the rules do not look at, each next to
  * its legal neighbour. */
-#include "harness/rules/private/evidence.h"
+#include "harness/rules/private/families.h"
 #include "tests/harness/run/scripted_target.h"
 #include "tests/helpers/suite.h"
 

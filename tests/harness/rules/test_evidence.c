@@ -1,6 +1,6 @@
 /* What becomes of a broken rule: which of several is told, what it is called, and what of the op
  * stays known besides. */
-#include "harness/rules/private/evidence.h"
+#include "harness/rules/private/families.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

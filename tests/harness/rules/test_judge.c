@@ -2,7 +2,6 @@
  * test says. */
 #include "harness/model/model.h"
 #include "harness/model/model_update.h"
-#include "harness/rules/private/evidence.h"
 #include "harness/rules/private/families.h"
 #include "harness/run/run.h"
 #include "tests/harness/run/scripted_target.h"

@@ -1,5 +1,5 @@
 /* What ops cost: growth from few blocks to many, and bounds of single ops. */
-#include "harness/rules/private/cost_history.h"
+#include "harness/rules/cost_class.h"
 #include "tests/harness/run/scripted_target.h"
 #include "tests/helpers/suite.h"
 

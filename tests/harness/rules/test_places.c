@@ -1,6 +1,6 @@
 /* Where blocks are after an op: what may be written where, what moves by itself, and how a wrong
  * move is told. */
-#include "harness/rules/private/evidence.h"
+#include "harness/rules/private/families.h"
 #include "tests/harness/rules/overlap_rig.h"
 #include "tests/harness/run/scripted_target.h"
 #include "tests/helpers/suite.h"

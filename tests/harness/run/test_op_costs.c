@@ -1,5 +1,4 @@
 /* How device calls and moved bytes of ops are counted, spread and added up. */
-#include "harness/run/op_costs.h"
 #include "harness/run/totals.h"
 #include "tests/harness/run/scripted_target.h"
 #include "tests/helpers/suite.h"

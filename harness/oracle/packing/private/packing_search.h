@@ -23,7 +23,7 @@ struct packing_sizes {
     uint32_t *bin_of; /* after FITS: by item, its bin */
 };
 
-/* Equal items. */
+/* Equal items; align is 0 where alignments do not count. */
 struct packing_kind {
     uint64_t size, align; /* granules */
     size_t count;
@@ -110,8 +110,11 @@ void packing_rows_begin_layer(struct packing_rows *rows);
  * NULL: there would be more than rows_max.  Valid until the next one is offered. */
 struct packing_row *packing_rows_offer(struct packing_rows *rows, size_t rows_max, uint64_t used,
                                        bool *is_new);
-/* Keeps only so many of the last layer, which has more: those that lost least, by row. */
-void packing_rows_thin(struct packing_rows *rows, size_t width, const uint64_t *lost);
+/* Keeps only so many of the last layer: those that lost least.  What a row lost is the sum of the
+ * bins so far, *bins_sum or (NULL) its place, less the items that it has.  False: rows were left
+ * out. */
+bool packing_rows_thin(struct packing_rows *rows, size_t width, const struct packing_kind *kinds,
+                       size_t kind_count, const uint64_t *bins_sum);
 void packing_rows_deinit(struct packing_rows *rows);
 /* Gives memory back that few questions need. */
 void packing_rows_trim(struct packing_rows *rows);
@@ -121,6 +124,16 @@ static inline size_t packing_count_used(const struct packing_kind *kind, uint64_
 {
     return (size_t)(used >> kind->shift & kind->mask);
 }
+/* Granules of the items that a row has. */
+static inline uint64_t packing_sum_used(const struct packing_kind *kinds, size_t kind_count,
+                                        uint64_t used)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < kind_count; i++) {
+        sum += kinds[i].size * packing_count_used(&kinds[i], used);
+    }
+    return sum;
+}
 
 /* --- packing_sort.c --- */
 
@@ -128,19 +141,21 @@ static inline size_t packing_count_used(const struct packing_kind *kind, uint64_
 void packing_sort(uint64_t *values, uint64_t *spare, size_t count);
 /* The first index after i with another value. */
 size_t packing_run_end(const uint64_t *values, size_t count, size_t i);
-/* The items by size, the largest first, those of one size by alignment, the smallest first; size
- * and align in granules, index: in the problem. */
-struct packing_sorted_item {
-    uint64_t size, align;
-    uint32_t index;
-};
-struct packing_sorted_item *packing_sort_items(struct packing *packing,
-                                               const struct packing_problem *problem);
+/* The kinds of the items in packing->sizes, the largest first; *count of them. */
+struct packing_kind *packing_kinds_of_sizes(struct packing *packing, size_t *count);
+/* The kinds of the problem's items by size, the largest first, those of one size by alignment, the
+ * smallest first; *order becomes the items of the problem in that order. */
+struct packing_kind *packing_kinds_of_items(struct packing *packing,
+                                            const struct packing_problem *problem, uint32_t **order,
+                                            size_t *count);
 /* A copy of the bins, the shortest first, which leave the fewest choices. */
 struct packing_bin *packing_sort_bins(struct packing *packing,
                                       const struct packing_problem *problem);
+/* Gives every item of the problem an address in the bin that bin_of says for the sizes, which were
+ * padded or not. False: alignments do not allow it; never when they are one granule or padded. */
+bool packing_place(struct packing *packing, const struct packing_problem *problem, bool is_padded);
 
-/* --- packing_subset.c --- */
+/* --- packing_fill.c --- */
 
 /* A choice of values that nearly fills a room. */
 struct packing_subset {
@@ -214,11 +229,5 @@ enum packing_result packing_search_patterns(struct packing *packing, size_t widt
  * *refutation, in granules. */
 enum packing_result packing_search_fills(struct packing *packing, uint64_t limit,
                                          struct packing_fills *refutation);
-
-/* --- packing_place.c --- */
-
-/* Gives every item of the problem an address in the bin that bin_of says for the sizes, which were
- * padded or not. False: alignments do not allow it; never when they are one granule or padded. */
-bool packing_place(struct packing *packing, const struct packing_problem *problem, bool is_padded);
 
 #endif
