@@ -1,10 +1,6 @@
-#include "allocator/private/aligned.h"
+#include "allocator/private/search.h"
 
 #include <string.h>
-
-#include "allocator/private/check.h"
-#include "allocator/private/hash.h"
-#include "allocator/private/sort.h"
 
 #define STEP_CLOSE UINT32_MAX
 /* A node looks at every type; so many of them count as one more node. */

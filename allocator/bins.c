@@ -1,7 +1,5 @@
 #include "allocator/private/bins.h"
 
-#include "allocator/private/check.h"
-
 /* The bit of the size that the trie's root branches on: the highest one that a bin leaves open. */
 static inline uint32_t find_root_bit(uint64_t size)
 {

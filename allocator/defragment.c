@@ -1,9 +1,7 @@
-#include "allocator/private/check.h"
-#include "allocator/private/failure.h"
+#include "allocator/private/call.h"
 #include "allocator/private/heap.h"
-#include "allocator/private/life.h"
 #include "allocator/private/moves.h"
-#include "allocator/private/snapshot.h"
+#include "allocator/private/state.h"
 
 static enum hbm_result defragment_with_lock(struct hbm *hbm)
 {

@@ -1,7 +1,4 @@
-#include "allocator/private/exchange.h"
-
-#include "allocator/private/check.h"
-#include "allocator/private/sort.h"
+#include "allocator/private/search.h"
 
 #define NO_ITEM UINT32_MAX
 /* After so many exchanges another start is worth more. */

@@ -1,9 +1,6 @@
-#include "allocator/private/failure.h"
+#include "allocator/private/state.h"
 
-#include "allocator/private/check.h"
-#include "allocator/private/counters.h"
 #include "allocator/private/heap.h"
-#include "allocator/private/report_lines.h"
 
 /* The last failure of each thread, and the device it was on. */
 static _Thread_local struct hbm_failure last_failure;

@@ -1,6 +1,4 @@
-#include "allocator/private/gaps.h"
-#include "allocator/private/check.h"
-#include "allocator/private/sort.h"
+#include "allocator/private/search.h"
 
 #include <string.h>
 

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "allocator/private/align.h"
-#include "allocator/private/check.h"
 #include "allocator/private/heap_fast.h"
 
 /* The host memory of each bin. */

@@ -1,6 +1,6 @@
 #include "allocator/private/heap.h"
 #include "allocator/private/program.h"
-#include "allocator/private/stranded.h"
+#include "allocator/private/state.h"
 
 static bool has_sound_stranded(const struct hbm *hbm)
 {

@@ -1,10 +1,6 @@
-#include "allocator/private/buffer.h"
-#include "allocator/private/check.h"
-#include "allocator/private/counters.h"
-#include "allocator/private/failure.h"
+#include "allocator/private/launch.h"
 #include "allocator/private/heap.h"
-#include "allocator/private/life.h"
-#include "allocator/private/load.h"
+#include "allocator/private/state.h"
 
 /* A launch on its way.  Everything that can fail comes first; donations are carried out last,
  * because they alone cannot be undone. */

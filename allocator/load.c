@@ -1,12 +1,8 @@
-#include "allocator/private/load.h"
+#include "allocator/private/launch.h"
 
-#include "allocator/private/check.h"
-#include "allocator/private/counters.h"
-#include "allocator/private/failure.h"
+#include "allocator/private/call.h"
 #include "allocator/private/heap.h"
-#include "allocator/private/life.h"
-#include "allocator/private/mitigate.h"
-#include "allocator/private/room.h"
+#include "allocator/private/state.h"
 
 #include <string.h>
 

@@ -1,13 +1,8 @@
-#include "allocator/private/mitigate.h"
+#include "allocator/private/call.h"
 
-#include "allocator/private/check.h"
 #include "allocator/private/heap.h"
-#include "allocator/private/life.h"
 #include "allocator/private/moves.h"
-#include "allocator/private/resume.h"
-#include "allocator/private/room.h"
-#include "allocator/private/snapshot.h"
-#include "allocator/private/vacate.h"
+#include "allocator/private/state.h"
 
 /* Each round either places the demand, or changes something (an event completed, a program was
  * evicted), or is the last.  The bound is a guard against other threads that keep undoing it. */

@@ -1,9 +1,6 @@
-#include "allocator/private/pending.h"
+#include "allocator/private/state.h"
 
 #include <string.h>
-
-#include "allocator/private/check.h"
-#include "allocator/private/hash.h"
 
 #define BUCKETS_FIRST 64u
 #define SLAB_SHIFT 8u

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "allocator/private/check.h"
-
 /* Items are disjoint and in address order. */
 static bool has_items_in_order(const struct hbm_plan *plan)
 {

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "allocator/private/check.h"
-
 #define CACHE_LINE_BYTES 64u
 #define SLAB_TABLE_FIRST 8u
 /* The links of blocks have so many bits. */

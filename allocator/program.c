@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "allocator/private/align.h"
-#include "allocator/private/check.h"
 #include "allocator/private/heap.h"
 
 static void remove_from_list(struct hbm *hbm, struct hbm_program *program)

@@ -1,10 +1,5 @@
-#include "allocator/private/aligned.h"
-#include "allocator/private/check.h"
-#include "allocator/private/exchange.h"
-#include "allocator/private/gaps.h"
 #include "allocator/private/packing.h"
 #include "allocator/private/search.h"
-#include "allocator/private/sort.h"
 
 /* Repacking decides in which span each movable block and the demanded one go; within a span they
  * then lie one against the other, so that only sums matter unless some want more than granule

@@ -1,8 +1,5 @@
-#include "allocator/private/check.h"
-#include "allocator/private/counters.h"
-#include "allocator/private/failure.h"
 #include "allocator/private/heap.h"
-#include "allocator/private/life.h"
+#include "allocator/private/state.h"
 
 static bool is_range_valid(const struct hbm *hbm, uint64_t address, uint64_t size_bytes)
 {

@@ -2,9 +2,6 @@
 
 #include <string.h>
 
-#include "allocator/private/check.h"
-#include "allocator/private/hash.h"
-
 #define STEP_CLOSE UINT32_MAX
 /* The search counts so many classes passed over as one more node. */
 #define CLASSES_PER_NODE 16

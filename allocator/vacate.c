@@ -1,10 +1,9 @@
-#include "allocator/private/vacate.h"
+#include "allocator/private/call.h"
 
 #include "allocator/private/bins.h"
-#include "allocator/private/check.h"
 #include "allocator/private/heap.h"
-#include "allocator/private/resume.h"
-#include "allocator/private/windows.h"
+#include "allocator/private/moves.h"
+#include "allocator/private/window.h"
 
 /* No more blocks leave one window, the largest that may. */
 #define LEAVING_COUNT_MAX 256

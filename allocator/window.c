@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-#include "allocator/private/align.h"
 #include "allocator/private/bins.h"
-#include "allocator/private/check.h"
 
 /* The best window has one of the largest holes in nearly all cases: over steady states at 99 % the
  * windows around 8 and around 32 of them move as many bytes. */

@@ -1,9 +1,8 @@
-#include "allocator/private/windows.h"
+#include "allocator/private/window.h"
 
 #include <string.h>
 
 #include "allocator/private/bins.h"
-#include "allocator/private/check.h"
 
 /* This many tries count on all holes being filled, in a heap that is not small. */
 #define HOPEFUL_TRIES_MAX 1u

@@ -1,4 +1,4 @@
-#include "checker/private/kept.h"
+#include "checker/private/replay.h"
 #include "checker/private/tree.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The list that a certificate names, and whether its facts are those of a list and of its log. */
 #include "checker/private/check.h"
-#include "checker/private/rebuild.h"
+#include "checker/private/replay.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Reads the log of what a target answered: a head, then a line for each op. */
 #include "checker/private/history.h"
-#include "checker/private/json.h"
+#include "checker/private/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,3 @@
-#include "checker/private/rebuild.h"
-
-#include "checker/private/kept.h"
 #include "checker/private/replay.h"
 
 #include <stdlib.h>

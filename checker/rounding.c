@@ -1,4 +1,4 @@
-#include "checker/private/rounding.h"
+#include "checker/private/history.h"
 
 static const uint64_t setting_max = UINT64_C(1) << 50, bytes_max = UINT64_C(1) << 63;
 enum { STEPS_MAX = 64 };

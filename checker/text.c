@@ -1,6 +1,7 @@
 #include "checker/private/text.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,4 +145,26 @@ void *array_with_room(void *array, size_t count, size_t *capacity, size_t elemen
     void *grown = realloc(array, wanted * element_bytes);
     *capacity = grown == NULL ? *capacity : wanted;
     return grown;
+}
+
+/* Counts as jansson does: lines from 1, columns by bytes. */
+static void point_at(json_error_t *error, const char *text, const char *at)
+{
+    error->line = 1;
+    error->column = 0;
+    for (; text < at; text++) {
+        const bool is_newline = *text == '\n';
+        error->line += is_newline;
+        error->column = is_newline ? 0 : error->column + 1;
+    }
+}
+
+json_t *json_read(const char *text, size_t length, json_error_t *error)
+{
+    const char *nul = length == 0 ? NULL : memchr(text, '\0', length);
+    if (nul != NULL) {
+        point_at(error, text, nul);
+        return NULL;
+    }
+    return json_loadb(text, length, JSON_REJECT_DUPLICATES, error);
 }

@@ -1,4 +1,8 @@
 #include "explore/private/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "explore/strategy.h"
 
 const char *step_kind_name(enum step_kind kind)
@@ -50,4 +54,10 @@ bool decision_equal(const struct decision *a, const struct decision *b)
 {
     return a->completes == b->completes &&
            (a->completes ? a->event == b->event : a->lane == b->lane);
+}
+
+_Noreturn void explore_check_failed(const char *file, int line, const char *condition)
+{
+    fprintf(stderr, "hbmstress: internal error: %s:%d: %s does not hold\n", file, line, condition);
+    abort();
 }

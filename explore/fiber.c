@@ -1,4 +1,4 @@
-#include "explore/private/fiber.h"
+#include "explore/private/baton.h"
 
 #include "explore/private/check.h"
 

@@ -2,9 +2,7 @@
 #include "explore/private/instrumented.h"
 
 #include "explore/accesses.h"
-#include "explore/private/instrumented_lane.h"
-#include "explore/private/order_atomic.h"
-#include "explore/private/place.h"
+#include "explore/private/order_shadow.h"
 #include "explore/private/scheduler_state.h"
 
 #include <stdint.h>

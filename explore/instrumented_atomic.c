@@ -1,6 +1,6 @@
 /* Atomic operations.  The names and types of the entry points are those that gcc and clang call. */
-#include "explore/private/instrumented_lane.h"
-#include "explore/private/order_atomic.h"
+#include "explore/private/instrumented.h"
+#include "explore/private/order_shadow.h"
 #include "explore/scheduler.h"
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Functions of the C library that instrumented code calls by name: they are linked under the names
  * that the linker's
  * --wrap gives them, so that only that code comes here. */
-#include "explore/private/instrumented_lane.h"
+#include "explore/private/instrumented.h"
 
 #include <malloc.h>
 #include <stdlib.h>

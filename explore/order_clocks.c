@@ -1,7 +1,6 @@
 #include "explore/order.h"
 
 #include "explore/private/check.h"
-#include "explore/private/order_atomic.h"
 #include "explore/private/order_shadow.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "explore/private/place.h"
+#include "explore/private/scheduler_state.h"
 
 #include <dlfcn.h>
 #include <elf.h>

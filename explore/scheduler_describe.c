@@ -1,6 +1,5 @@
 /* Describes in words where each lane stands. */
 #include "explore/private/check.h"
-#include "explore/private/place.h"
 #include "explore/private/scheduler_state.h"
 
 #include <stdarg.h>

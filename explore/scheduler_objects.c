@@ -1,4 +1,4 @@
-#include "explore/private/scheduler_objects.h"
+#include "explore/private/scheduler_state.h"
 
 #include "explore/private/check.h"
 

@@ -1,7 +1,6 @@
 /* Lanes that reach no step: the scheduler can only wait, so a thread of its own looks at the clock,
  * and a signal finds out where the lane is. */
 #include "explore/private/check.h"
-#include "explore/private/place.h"
 #include "explore/private/scheduler_state.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-#include "explore/private/task.h"
+#include "explore/private/scheduler_state.h"
 
 #include <fcntl.h>
 #include <stdio.h>

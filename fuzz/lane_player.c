@@ -1,6 +1,6 @@
 #include "fuzz/lane_player.h"
 
-#include "explore/strategies/strategy_replay.h"
+#include "explore/strategies/strategies.h"
 #include "fuzz/choices.h"
 #include "fuzz/player.h"
 #include "harness/base/check.h"

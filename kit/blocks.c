@@ -1,6 +1,6 @@
 /* A treap: a search tree by address that is a heap by a hash of the serial, so that it is balanced
  * whatever the order of allocations. */
-#include "kit/private/blocks.h"
+#include "kit/private/instance.h"
 
 static uint64_t larger_of(uint64_t a, uint64_t b)
 {

@@ -3,8 +3,7 @@
 #ifndef ALLOCATOR_PRIVATE_PLAN_H
 #define ALLOCATOR_PRIVATE_PLAN_H
 
-#include "allocator/private/align.h"
-#include "allocator/private/host.h"
+#include "allocator/private/base.h"
 
 /* One block in the snapshot. */
 struct hbm_item {

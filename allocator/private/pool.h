@@ -3,8 +3,7 @@
 #ifndef ALLOCATOR_PRIVATE_POOL_H
 #define ALLOCATOR_PRIVATE_POOL_H
 
-#include "allocator/private/check.h"
-#include "allocator/private/host.h"
+#include "allocator/private/base.h"
 
 #define HBM_POOL_NONE 0u
 

@@ -2,7 +2,6 @@
 
 #include "campaign/base/message.h"
 #include "explore/strategies/strategies.h"
-#include "explore/strategies/strategy_replay.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/base/writing.h"

@@ -2,6 +2,7 @@
  * is wrong first.  Nothing else of the program is used here, nor may use it. */
 #ifndef CHECKER_PRIVATE_CHECK_H
 #define CHECKER_PRIVATE_CHECK_H
+
 #include "checker/certificate_check.h"
 #include "checker/private/tree.h"
 
@@ -71,7 +72,7 @@ static inline bool has_ended(json_int_t end, json_int_t time)
     return end != NEVER && end <= time;
 }
 
-/* --- check.c --- */
+/* --- certificate.c --- */
 
 /* Returns is_true.  The first time that it is false decides the result and the reason. */
 __attribute__((format(printf, 3, 4))) bool check_require(struct check *check, bool is_true,
@@ -114,7 +115,7 @@ void check_assumed(struct check *check);
 struct list;
 void assumed_compare(struct check *check, const struct list *list);
 
-/* --- pieces.c --- */
+/* --- state.c: their pieces --- */
 
 json_int_t pieces_sum(const struct piece *pieces, size_t count, json_int_t unit);
 /* For qsort: descending sizes, then ascending keys. */

@@ -1,9 +1,26 @@
 /* A list of ops and the log of what its target answered, as they are read. */
 #ifndef CHECKER_PRIVATE_HISTORY_H
 #define CHECKER_PRIVATE_HISTORY_H
-#include "checker/private/rounding.h"
+
+#include "checker/private/text.h"
 
 #include <jansson.h>
+
+/* Bounds how large a block may be that was asked for with so many bytes. */
+
+struct rounding {
+    enum { ROUNDING_GRANULE, ROUNDING_ANY, ROUNDING_CLASSES } kind;
+    uint64_t steps, smallest, overhead; /* steps: classes in each doubling */
+};
+
+/* Reads it as in a list's head: "granule", "any" or "classes=N", then smallest= and overhead=. */
+bool rounding_read(struct word text, struct rounding *rounding);
+/* Returns true when a request needs what it asks for, and no more. */
+bool rounding_is_exact(const struct rounding *rounding);
+/* The most that the block may have; UINT64_MAX: nothing is promised. */
+uint64_t rounding_most(const struct rounding *rounding, uint64_t granule, uint64_t asked);
+/* Returns what a request of so many bytes needs. */
+uint64_t rounding_needed(const struct rounding *rounding, uint64_t granule, uint64_t asked);
 
 enum { HOSTS_MAX = 64, STREAM_COUNT = 64, OPTIONS_MAX = 16 };
 #define NO_OP UINT32_MAX    /* block=none, and an op without event= */

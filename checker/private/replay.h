@@ -1,8 +1,28 @@
-/* The state of one host, op by op as the observations of a list have it. */
+/* What a list and its observations make of one host, op by op, and the facts of an out-of-memory
+ * there. */
 #ifndef CHECKER_PRIVATE_REPLAY_H
 #define CHECKER_PRIVATE_REPLAY_H
-#include "checker/private/fact.h"
+
 #include "checker/private/history.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A block as the document has it, made again from the list and its observations, and the regions of
+ * a host. */
+
+struct fact_block {
+    const char *kind, *state;
+    int64_t op, address, size, align, stack, holds, used_until, freed_at; /* -1: never */
+};
+
+struct fact_regions {
+    uint64_t (*ranges)[2]; /* count of them, ascending: start and end; the caller frees them */
+    size_t count;
+};
+
+/* The state of one host, op by op as the observations of a list have it. */
 
 /* Larger sizes are written as this one, and later times by their order. */
 #define FACT_NUMBER_MAX (UINT64_C(1) << 62)
@@ -69,5 +89,48 @@ bool replay_is_gone(const struct replay *replay, const struct held *block);
 bool replay_is_recorded(const struct replay *replay, const struct held *block);
 /* Returns true when the request may not have what the block left. */
 bool replay_is_kept(const struct replay *replay, const struct held *block, size_t request);
+
+/* Memory that gone blocks left and that is kept: the pieces of it that a document shows. */
+
+/* The bytes that a live or dying block takes, from the address on. */
+struct kept_taken {
+    uint64_t address, bytes;
+};
+
+/* The blocks that stand on the device, and the pieces of what was left.  Each size is the whole
+ * one, and times are not yet ranked. */
+struct kept {
+    struct kept_taken *taken;
+    struct fact_block *left, *pieces;
+    size_t taken_count, left_count, piece_count;
+};
+
+/* Finds the pieces, in no order, and reorders what was left; the caller frees all arrays.  False:
+ * there is no memory.  O(n log n) for n blocks and ranges left. */
+bool kept_cut(struct kept *kept);
+
+/* The facts of an out-of-memory, made again from the list and its observations. */
+
+struct fact_request {
+    const char *class;
+    int64_t bytes, align, stack;
+    uint32_t program; /* the op of the program on the device that is executed; or NO_OP */
+};
+struct facts {
+    struct fact_request request;
+    struct fact_regions regions;
+    struct fact_block *blocks; /* by op, then by address; the caller frees them */
+    size_t block_count;
+    bool hides_kept; /* set by the caller: what is kept is left out */
+};
+
+/* Returns what the op asks for if granule and rounding are those.  Of an execute it omits the bytes
+ * and the program: those depend on the state.  The op is a request; an execute names a load. */
+struct fact_request request_of_op(const struct list *list, size_t op, uint64_t granule,
+                                  const struct rounding *rounding);
+/* Rebuilds all facts at that op, of which the log has a line and the list no lanes.  Refuted: the
+ * log goes against the list.  Unreadable: there is no memory.  The reason says so. */
+enum certificate_result facts_rebuild(const struct certificate_history *history, size_t op,
+                                      struct facts *facts, char reason[CERTIFICATE_REASON_BYTES]);
 
 #endif

@@ -1,11 +1,17 @@
-/* The lines of a text from outside, and the words and numbers in them.  Nothing is taken for
- * granted of the bytes: each call has their bounds. */
+/* Reads what comes from outside and is not what it seems: lines, words and numbers of a text, and
+ * JSON. */
 #ifndef CHECKER_PRIVATE_TEXT_H
 #define CHECKER_PRIVATE_TEXT_H
+
 #include "checker/certificate_check.h"
 
+#include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* The lines of a text from outside, and the words and numbers in them.  Nothing is taken for
+ * granted of the bytes: each call has their bounds. */
 
 /* Points into the text. */
 struct word {
@@ -49,5 +55,11 @@ bool word_duration(struct word word, uint64_t *ns);
 
 /* Room for one more element; NULL: there is no memory, and the array is as before. */
 void *array_with_room(void *array, size_t count, size_t *capacity, size_t element_bytes);
+
+/* Reads JSON that comes from outside, and is not what it seems. */
+
+/* NULL: the text is not JSON, or an object has a member twice; line and column of error are set.
+ * Jansson alone reads over a NUL behind a number. */
+json_t *json_read(const char *text, size_t length, json_error_t *error);
 
 #endif

@@ -1,13 +1,39 @@
-/* Hands the turn from one lane to another: between fibers, or between threads. */
+/* Hands the turn from one lane to another: between fibers, flows of control with a stack of their
+ * own inside one thread, or between threads. */
 #ifndef EXPLORE_PRIVATE_BATON_H
 #define EXPLORE_PRIVATE_BATON_H
 
-#include "explore/private/fiber.h"
 #include "explore/scheduler.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A flow of control with a stack of its own inside one thread. */
+
+/* Either a stack of ours, or (all zero) what the thread was doing when it first switched away. */
+struct fiber {
+    void *saved; /* where it stopped */
+    unsigned char *stack;
+    size_t stack_bytes;
+    bool has_own_stack; /* else stack is the thread's, and only known once it switched away */
+    void *shadow;       /* the address sanitizer's, while it is not running */
+    void (*body)(void *context);
+    void *context;
+};
+
+/* Gives it a stack, with a page below it that nobody may touch. */
+void fiber_init(struct fiber *fiber);
+void fiber_deinit(struct fiber *fiber);
+/* Makes the fiber run body(context) from its next turn on; it must not return.  What it was doing
+ * is forgotten. */
+void fiber_start(struct fiber *fiber, void (*body)(void *context), void *context);
+/* Goes on in `to`; returns when somebody goes on in `from`.  An ended `from` never does. */
+void fiber_switch(struct fiber *from, struct fiber *to);
+
+/* Hands the turn from one lane to another: between fibers, or between threads. */
 
 /* Carries one lane, or (carrier 0 of none) the caller of scheduler_run(). */
 struct carrier {

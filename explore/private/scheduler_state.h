@@ -3,8 +3,60 @@
 #define EXPLORE_PRIVATE_SCHEDULER_STATE_H
 
 #include "explore/private/baton.h"
-#include "explore/private/scheduler_objects.h"
-#include "explore/private/task.h"
+#include "explore/scheduler.h"
+
+#include <stdbool.h>
+
+/* Names places in the code, for reports. */
+
+enum { PLACE_TEXT_BYTES = 160 };
+
+/* "function+0x12 (file)"; "+0x12 (file)" where no symbol is, counted from the start of the file as
+ * it is loaded; "an unknown place" for NULL and for what no loaded file has.  Static functions have
+ * names where the file was not stripped.  Reads the file each time, for reports are few.  Returns
+ * text. */
+const char *place_print(const void *place, char text[PLACE_TEXT_BYTES]);
+
+/* Reads the kernel's account of a thread of this process. */
+
+/* The system call that a thread sleeps in.  number -1: the kernel does not say. */
+struct sleep_call {
+    long number;
+};
+
+/* Returns true when the thread of that kernel number sleeps until something happens, rather than
+ * runs, waits for a processor or for a disk.  True: *call is set. */
+bool task_is_asleep(int task, struct sleep_call *call);
+
+/* Returns true when neither threads nor time end that sleep, but the reader of its output. */
+bool sleep_call_is_output(const struct sleep_call *call);
+
+/* "futex"; "system call 999" (in text) for one without a name here; "the kernel" when it is not
+ * known. */
+enum { SLEEP_CALL_TEXT_BYTES = 32 };
+const char *sleep_call_print(const struct sleep_call *call, char text[SLEEP_CALL_TEXT_BYTES]);
+
+/* The objects of a run: found by address, numbered in the order of first use. */
+
+enum { OBJECT_CHUNK_COUNT = 256, OBJECT_CHUNK_COUNT_MAX = 4096 };
+
+/* Zero is a valid start.  An object never moves: its fields are gates. */
+struct object_table {
+    struct object *chunks[OBJECT_CHUNK_COUNT_MAX];
+    uint32_t count;
+    uint32_t *places; /* place_count of them, a power of two: index + 1 of an object, of this
+                         generation */
+    uint32_t *generations;
+    uint32_t place_count, generation;
+};
+struct object *object_table_find(struct object_table *table, const void *address, const char *kind);
+void object_table_forget(struct object_table *table, const void *address);
+struct object *object_table_at(const struct object_table *table, uint32_t number);
+/* A new run: nothing is known. */
+void object_table_clear(struct object_table *table);
+void object_table_deinit(struct object_table *table);
+
+/* The body of struct scheduler, and what its files know of each other. */
 
 struct lane {
     struct carrier carrier;

@@ -1,8 +1,5 @@
 /* Keys: the numbers are the process's, the values in a lane are the lane's. */
 #include "explore/private/check.h"
-#include "explore/pthreads/private/pthreads_c11.h"
-#include "explore/pthreads/private/pthreads_link.h"
-#include "explore/pthreads/private/pthreads_real.h"
 #include "explore/pthreads/private/pthreads_run.h"
 #include "explore/pthreads/pthreads.h"
 

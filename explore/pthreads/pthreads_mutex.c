@@ -1,8 +1,3 @@
-#include "explore/pthreads/private/pthreads_mutex.h"
-
-#include "explore/pthreads/private/pthreads_c11.h"
-#include "explore/pthreads/private/pthreads_link.h"
-#include "explore/pthreads/private/pthreads_real.h"
 #include "explore/pthreads/private/pthreads_run.h"
 
 #include <errno.h>
@@ -98,11 +93,6 @@ static int lock_mutex(struct scheduler *scheduler, pthread_mutex_t *mutex, uint6
     return 0;
 }
 
-int mutex_enter(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
-{
-    return lock_mutex(scheduler, mutex, 0, place);
-}
-
 static int try_lock_mutex(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
 {
     struct object *object = find_mutex(scheduler, mutex, place);
@@ -127,7 +117,8 @@ static int lock_mutex_until(struct scheduler *scheduler, pthread_mutex_t *mutex,
     return lock_mutex(scheduler, mutex, deadline_ns, place);
 }
 
-int mutex_leave(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
+/* Gives the mutex back without a step.  0, or the error of an unlock by who does not hold it. */
+static int leave_mutex(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
 {
     struct object *object = find_mutex(scheduler, mutex, place);
     if (object->holder != self_holder(scheduler)) {
@@ -149,7 +140,7 @@ static int unlock_mutex(struct scheduler *scheduler, pthread_mutex_t *mutex, con
 {
     find_mutex(scheduler, mutex, place);
     scheduler_step(scheduler, &(struct step){.kind = STEP_UNLOCK, .object = mutex, .place = place});
-    return mutex_leave(scheduler, mutex, place);
+    return leave_mutex(scheduler, mutex, place);
 }
 
 static int destroy_mutex(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
@@ -177,7 +168,7 @@ INTERPOSE(int, pthread_mutex_destroy, (pthread_mutex_t * mutex), (mutex),
           destroy_mutex(scheduler, mutex, PLACE))
 
 INTERPOSE(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex),
-          mutex_enter(scheduler, mutex, PLACE))
+          lock_mutex(scheduler, mutex, 0, PLACE))
 
 INTERPOSE(int, pthread_mutex_trylock, (pthread_mutex_t * mutex), (mutex),
           try_lock_mutex(scheduler, mutex, PLACE))
@@ -213,7 +204,7 @@ INTERPOSED void mtx_destroy(mtx_t *mutex)
 }
 
 INTERPOSE(int, mtx_lock, (mtx_t * mutex), (mutex),
-          c11_result(mutex_enter(scheduler, mutex_of_c11(mutex), PLACE)))
+          c11_result(lock_mutex(scheduler, mutex_of_c11(mutex), 0, PLACE)))
 
 INTERPOSE(int, mtx_trylock, (mtx_t * mutex), (mutex),
           c11_result(try_lock_mutex(scheduler, mutex_of_c11(mutex), PLACE)))
@@ -223,3 +214,160 @@ INTERPOSE(int, mtx_timedlock, (mtx_t *restrict mutex, const struct timespec *res
 
 INTERPOSE(int, mtx_unlock, (mtx_t * mutex), (mutex),
           c11_result(unlock_mutex(scheduler, mutex_of_c11(mutex), PLACE)))
+
+/* The object's count: lanes that wait and were not woken. */
+static struct object *find_condition(struct scheduler *scheduler, const pthread_cond_t *condition)
+{
+    return scheduler_object(scheduler, condition, "condition variable");
+}
+
+struct wait {
+    pthread_cond_t *condition;
+    pthread_mutex_t *mutex;
+    uint64_t deadline_ns; /* 0: none */
+    const void *place;
+};
+
+/* From giving the mutex back until woken is one step: nobody comes between.  Who is woken for no
+ * reason, or by the time-out, is no waiter any more. */
+static int await_signal(struct scheduler *scheduler, const struct wait *wait)
+{
+    struct object *object = find_condition(scheduler, wait->condition);
+    struct waiter *waiter = waiter_begin(scheduler, wait->condition);
+    object->count++;
+    const enum step_result result = scheduler_step(scheduler,
+                                                   &(struct step){.kind = STEP_COND_WAIT,
+                                                                  .object = wait->condition,
+                                                                  .gate = &waiter->gate,
+                                                                  .deadline_ns = wait->deadline_ns,
+                                                                  .place = wait->place});
+    if (waiter_end(waiter)) {
+        pthreads_acquire(scheduler, wait->condition);
+    } else {
+        object->count--;
+    }
+    return result == STEP_TIMED_OUT ? ETIMEDOUT : 0;
+}
+
+static int wait_on_condition(struct scheduler *scheduler, const struct wait *wait)
+{
+    pthreads_step(
+        scheduler, find_condition(scheduler, wait->condition),
+        &(struct step){.kind = STEP_COND_WAIT, .object = wait->condition, .place = wait->place});
+    const int error = leave_mutex(scheduler, wait->mutex, wait->place);
+    if (error != 0) {
+        return error;
+    }
+    const int result = await_signal(scheduler, wait);
+    const int lock_error = lock_mutex(scheduler, wait->mutex, 0, wait->place);
+    return lock_error != 0 ? lock_error : result;
+}
+
+static int wait_on_condition_until(struct scheduler *scheduler, struct wait *wait,
+                                   const struct timespec *time)
+{
+    if (!time_parse(time, &wait->deadline_ns)) {
+        return EINVAL;
+    }
+    return wait_on_condition(scheduler, wait);
+}
+
+/* wake_count: at most so many. */
+static int wake_waiters(struct scheduler *scheduler, pthread_cond_t *condition, uint32_t wake_count,
+                        const void *place)
+{
+    struct object *object = find_condition(scheduler, condition);
+    pthreads_step(scheduler, object,
+                  &(struct step){.kind = STEP_SIGNAL, .object = condition, .place = place});
+    pthreads_release(scheduler, condition);
+    while (wake_count-- > 0 && waiter_wake(scheduler, condition)) {
+        object->count--;
+    }
+    return 0;
+}
+
+static void begin_condition(struct scheduler *scheduler, const pthread_cond_t *condition,
+                            const void *place)
+{
+    const struct object *object = find_condition(scheduler, condition);
+    pthreads_begin(scheduler, object, place);
+    if (object->count != 0) {
+        pthreads_misuse(scheduler, object, "initialises, while another lane is in a call on it,",
+                        place);
+    }
+}
+
+static void end_condition(struct scheduler *scheduler, const pthread_cond_t *condition,
+                          const void *place)
+{
+    pthreads_end(scheduler, find_condition(scheduler, condition),
+                 &(struct ending){.place = place, .is_counted = true});
+}
+
+/* --- what the code under test calls --- */
+
+INTERPOSE_BEFORE(int, pthread_cond_init,
+                 (pthread_cond_t * condition, const pthread_condattr_t *attributes),
+                 (condition, attributes), begin_condition(scheduler, condition, PLACE))
+
+INTERPOSE_BEFORE(int, pthread_cond_destroy, (pthread_cond_t * condition), (condition),
+                 end_condition(scheduler, condition, PLACE))
+
+INTERPOSE(int, pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t *mutex),
+          (condition, mutex),
+          wait_on_condition(scheduler, &(struct wait){condition, mutex, 0, PLACE}))
+
+INTERPOSE(int, pthread_cond_timedwait,
+          (pthread_cond_t * condition, pthread_mutex_t *mutex, const struct timespec *time),
+          (condition, mutex, time),
+          wait_on_condition_until(scheduler, &(struct wait){condition, mutex, 0, PLACE}, time))
+
+INTERPOSE(int, pthread_cond_clockwait,
+          (pthread_cond_t * condition, pthread_mutex_t *mutex, clockid_t clock,
+           const struct timespec *time),
+          (condition, mutex, clock, time),
+          wait_on_condition_until(scheduler, &(struct wait){condition, mutex, 0, PLACE}, time))
+
+INTERPOSE(int, pthread_cond_signal, (pthread_cond_t * condition), (condition),
+          wake_waiters(scheduler, condition, 1, PLACE))
+
+INTERPOSE(int, pthread_cond_broadcast, (pthread_cond_t * condition), (condition),
+          wake_waiters(scheduler, condition, LANE_COUNT_MAX, PLACE))
+
+/* --- the same of C11 --- */
+
+static pthread_cond_t *condition_of_c11(cnd_t *condition)
+{
+    return (pthread_cond_t *)(void *)condition;
+}
+
+INTERPOSE_BEFORE(int, cnd_init, (cnd_t * condition), (condition),
+                 begin_condition(scheduler, condition_of_c11(condition), PLACE))
+
+INTERPOSED void cnd_destroy(cnd_t *condition)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        end_condition(scheduler, condition_of_c11(condition), PLACE);
+    }
+    REAL(cnd_destroy)(condition);
+}
+
+INTERPOSE(int, cnd_wait, (cnd_t * condition, mtx_t *mutex), (condition, mutex),
+          c11_result(wait_on_condition(scheduler, &(struct wait){condition_of_c11(condition),
+                                                                 mutex_of_c11(mutex), 0, PLACE})))
+
+INTERPOSE(int, cnd_timedwait,
+          (cnd_t *restrict condition, mtx_t *restrict mutex, const struct timespec *restrict time),
+          (condition, mutex, time),
+          c11_result(wait_on_condition_until(scheduler,
+                                             &(struct wait){condition_of_c11(condition),
+                                                            (pthread_mutex_t *)(void *)mutex, 0,
+                                                            PLACE},
+                                             time)))
+
+INTERPOSE(int, cnd_signal, (cnd_t * condition), (condition),
+          c11_result(wake_waiters(scheduler, condition_of_c11(condition), 1, PLACE)))
+
+INTERPOSE(int, cnd_broadcast, (cnd_t * condition), (condition),
+          c11_result(wake_waiters(scheduler, condition_of_c11(condition), LANE_COUNT_MAX, PLACE)))

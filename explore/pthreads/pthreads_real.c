@@ -1,9 +1,12 @@
-#include "explore/pthreads/private/pthreads_real.h"
-
-#include "explore/private/check.h"
+#include "explore/pthreads/private/pthreads_run.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
+
+#include "explore/private/check.h"
+#include "explore/pthreads/pthreads.h"
 
 static const char *const names[REAL_COUNT] = {
 #define FUNCTION(name) #name,
@@ -42,4 +45,23 @@ void *real_resolve(enum real_name name)
     EXPLORE_CHECK(function != NULL);
     atomic_store_explicit(&real_table[name], function, memory_order_relaxed);
     return function;
+}
+
+static atomic_bool is_linked;
+
+void pthreads_link(void)
+{
+    static const char *const files[] = {
+        &pthreads_link_mutex,  &pthreads_link_rwlock, &pthreads_link_semaphore,
+        &pthreads_link_thread, &pthreads_link_key,    &pthreads_link_time,
+    };
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        EXPLORE_CHECK(*(const volatile char *)files[i] == 1);
+    }
+    atomic_store_explicit(&is_linked, true, memory_order_relaxed);
+}
+
+bool pthreads_are_linked(void)
+{
+    return atomic_load_explicit(&is_linked, memory_order_relaxed);
 }

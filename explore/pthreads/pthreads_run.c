@@ -2,7 +2,6 @@
 
 #include "explore/order.h"
 #include "explore/private/check.h"
-#include "explore/private/place.h"
 #include "explore/private/scheduler_state.h"
 
 #include <stdlib.h>

@@ -1,8 +1,5 @@
 /* Clocks, sleeps and sched_yield.  All clocks of a lane show the virtual time, so a deadline that
  * code computes from any of them is one of the virtual time, too. */
-#include "explore/pthreads/private/pthreads_c11.h"
-#include "explore/pthreads/private/pthreads_link.h"
-#include "explore/pthreads/private/pthreads_real.h"
 #include "explore/pthreads/private/pthreads_run.h"
 
 #include <errno.h>
@@ -42,15 +39,9 @@ static int sleep_until_time(struct scheduler *scheduler, const struct timespec *
     return 0;
 }
 
-INTERPOSED int sched_yield(void)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(sched_yield)();
-    }
-    scheduler_yield(scheduler, PLACE);
-    return 0;
-}
+/* --- what the code under test calls --- */
+
+INTERPOSE(int, sched_yield, (void), (), (scheduler_yield(scheduler, PLACE), 0))
 
 INTERPOSED int nanosleep(const struct timespec *delay, struct timespec *left)
 {
@@ -59,53 +50,24 @@ INTERPOSED int nanosleep(const struct timespec *delay, struct timespec *left)
         return REAL(nanosleep)(delay, left);
     }
     const int error = sleep_for_delay(scheduler, delay, PLACE);
-    if (error != 0) {
-        errno = error;
-    }
+    errno = error == 0 ? errno : error;
     return error == 0 ? 0 : -1;
 }
 
-INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
-                               struct timespec *left)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(clock_nanosleep)(clock, flags, time, left);
-    }
-    const void *place = PLACE;
-    return (flags & TIMER_ABSTIME) != 0 ? sleep_until_time(scheduler, time, place)
-                                        : sleep_for_delay(scheduler, time, place);
-}
+INTERPOSE(int, clock_nanosleep,
+          (clockid_t clock, int flags, const struct timespec *time, struct timespec *left),
+          (clock, flags, time, left),
+          (flags & TIMER_ABSTIME) != 0 ? sleep_until_time(scheduler, time, PLACE)
+                                       : sleep_for_delay(scheduler, time, PLACE))
 
-INTERPOSED int usleep(useconds_t delay_us)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(usleep)(delay_us);
-    }
-    scheduler_sleep(scheduler, (uint64_t)delay_us * 1000, PLACE);
-    return 0;
-}
+INTERPOSE(int, usleep, (useconds_t delay_us), (delay_us),
+          (scheduler_sleep(scheduler, (uint64_t)delay_us * 1000, PLACE), 0))
 
-INTERPOSED unsigned sleep(unsigned delay_s)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(sleep)(delay_s);
-    }
-    scheduler_sleep(scheduler, delay_s * second_ns, PLACE);
-    return 0;
-}
+INTERPOSE(unsigned, sleep, (unsigned delay_s), (delay_s),
+          (scheduler_sleep(scheduler, delay_s *second_ns, PLACE), 0u))
 
-INTERPOSED int clock_gettime(clockid_t clock, struct timespec *time)
-{
-    struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL) {
-        return REAL(clock_gettime)(clock, time);
-    }
-    *time = read_clock(scheduler);
-    return 0;
-}
+INTERPOSE(int, clock_gettime, (clockid_t clock, struct timespec *time), (clock, time),
+          (*time = read_clock(scheduler), 0))
 
 INTERPOSED int gettimeofday(struct timeval *restrict time, void *restrict zone)
 {

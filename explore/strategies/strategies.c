@@ -1,7 +1,5 @@
 #include "explore/strategies/strategies.h"
 
-#include "explore/strategies/strategy_replay.h"
-
 #include <string.h>
 
 const struct strategy_kind *const strategies[] = {

@@ -7,6 +7,7 @@
 #ifndef EXPLORE_STRATEGIES_STRATEGIES_H
 #define EXPLORE_STRATEGIES_STRATEGIES_H
 
+#include "explore/scheduler.h"
 #include "explore/strategy.h"
 
 /* Ends with NULL; the first is the one to take when nobody asks for another. */
@@ -63,5 +64,21 @@ extern const struct strategy_kind strategy_portfolio;
 /* Returns the strategy that decides in this run, and its argument; the same for all seeds.
  * argument: NULL when nobody asks. */
 const struct strategy_kind *strategy_portfolio_dealt(uint64_t run, uint64_t *argument);
+
+/* Repeats a schedule: its switches where they belong, decision_default() everywhere else. */
+
+/* Neither seed nor argument; without strategy_replay_set() every decision is the default. */
+extern const struct strategy_kind strategy_replay;
+
+/* The schedule of the next runs; it is copied.  At a point the switches that name it are taken in
+ * their order, one at each decision there: a completion leaves the lane at the point, and then the
+ * next one is due.  Not during a run.
+ *
+ * A run that was recorded is repeated exactly when its defaults are recorded, too, where they came
+ * before a switch at the same point. */
+void strategy_replay_set(void *state, const struct schedule_switch *switches, size_t count);
+/* Switches of the last run whose lane or event could not go on when they were due; they were left
+ * out.  A switch whose point was never reached is not among them. */
+uint64_t strategy_replay_dropped(const void *state);
 
 #endif

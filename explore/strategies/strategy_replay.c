@@ -1,6 +1,6 @@
 /* The switches are chained by point, and the chains found by hashing, so that a decision looks at
  * few of them. */
-#include "explore/strategies/strategy_replay.h"
+#include "explore/strategies/strategies.h"
 
 #include "explore/private/check.h"
 

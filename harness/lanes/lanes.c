@@ -3,7 +3,7 @@
 #include "explore/order.h"
 #include "explore/pthreads/pthreads.h"
 #include "explore/pthreads/pthreads_imports.h"
-#include "explore/strategies/strategy_replay.h"
+#include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
 #include "harness/lanes/private/lanes_state.h"
 #include "harness/run/trial.h"

@@ -1,6 +1,6 @@
 /* Packing with alignments above the granule: the search agrees with trying every order, and
  * requests that have exactly one arrangement are met. */
-#include "allocator/private/aligned.h"
+#include "allocator/private/search.h"
 
 #include <check.h>
 #include <stdlib.h>

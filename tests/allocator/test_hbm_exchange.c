@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator/private/exchange.h"
 #include "allocator/private/plan.h"
+#include "allocator/private/search.h"
 #include "tests/helpers/suite.h"
 
 enum { ITEMS_MAX = 128, BINS_MAX = 32 };

@@ -1,6 +1,6 @@
 /* Layouts found gap by gap: what is found is a layout, most drawn heaps with a little to spare have
  * one found, clearing a window moves few blocks, and no plan puts a block over another. */
-#include "allocator/private/gaps.h"
+#include "allocator/private/search.h"
 
 #include <check.h>
 #include <inttypes.h>

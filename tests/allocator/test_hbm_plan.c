@@ -3,8 +3,8 @@
 #include <check.h>
 #include <string.h>
 
+#include "allocator/private/call.h"
 #include "allocator/private/packing.h"
-#include "allocator/private/room.h"
 #include "allocator/private/search.h"
 #include "tests/allocator/hbm_rig.h"
 #include "tests/helpers/suite.h"

@@ -3,8 +3,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "allocator/private/pending.h"
-#include "allocator/private/shapes.h"
+#include "allocator/private/state.h"
 #include "tests/allocator/hbm_device.h"
 #include "tests/helpers/suite.h"
 

@@ -1,6 +1,6 @@
 /* Numbers, sizes, times and roundings as the checker reads them: what the pages show, and the edges
  * of 64 bits. */
-#include "checker/private/rounding.h"
+#include "checker/private/history.h"
 #include "checker/private/text.h"
 #include "tests/helpers/suite.h"
 

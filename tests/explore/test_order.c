@@ -1,7 +1,7 @@
 /* Which accesses of lanes are ordered, by hand and against the definition. */
 #include "explore/chance.h"
 #include "explore/order.h"
-#include "explore/private/order_atomic.h"
+#include "explore/private/order_shadow.h"
 #include "tests/helpers/suite.h"
 
 #include <string.h>

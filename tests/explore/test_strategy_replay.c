@@ -1,5 +1,5 @@
 /* A schedule is repeated exactly, and what cannot be repeated is counted. */
-#include "explore/strategies/strategy_replay.h"
+#include "explore/strategies/strategies.h"
 #include "tests/helpers/simulated_lanes.h"
 #include "tests/helpers/suite.h"
 

@@ -1,6 +1,6 @@
 /* The tree of blocks knows the largest gap, whatever lies where. */
 #include "harness/base/random.h"
-#include "kit/private/blocks.h"
+#include "kit/private/instance.h"
 #include "tests/helpers/suite.h"
 
 #include <string.h>

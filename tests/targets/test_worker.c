@@ -2,7 +2,6 @@
  * with a thread of its own is explored as it is.  The folder with reaper.so and reaper_lossy.so is
  * the program's argument. */
 #include "explore/strategies/strategies.h"
-#include "explore/strategies/strategy_replay.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/trial.h"

@@ -5,8 +5,20 @@
 
 #include "explore/scheduler.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/time.h>
+#include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
 /* A thread, one for each lane.  A client's lane has one, too. */
 struct thread {
@@ -80,6 +92,116 @@ bool time_parse(const struct timespec *time, uint64_t *time_ns);
 static inline uint32_t self_holder(const struct scheduler *scheduler)
 {
     return (uint32_t)scheduler_lane(scheduler) + 1;
+}
+
+/* The functions that ours stand in front of, found when they are first called. */
+
+enum real_name {
+#define FUNCTION(name) REAL_##name,
+#include "explore/pthreads/list.h"
+#undef FUNCTION
+    REAL_COUNT
+};
+
+extern _Atomic(void *) real_table[REAL_COUNT];
+/* Ends the process when the C library has no such function. */
+void *real_resolve(enum real_name name);
+
+/* Safe at any time, before constructors, too: all threads find the same. */
+static inline void *real_function(enum real_name name)
+{
+    void *function = atomic_load_explicit(&real_table[name], memory_order_relaxed);
+    return function != NULL ? function : real_resolve(name);
+}
+
+/* The real function of that name, with its type. */
+#define REAL(name) ((__typeof__(&(name)))real_function(REAL_##name))
+
+/* Marks a function that the code under test calls instead of the real one.  Its return address is
+ * the place of the step, so it must never become part of its caller. */
+#define INTERPOSED __attribute__((visibility("default"), noinline, used))
+/* The place of the step, in such a function. */
+#define PLACE __builtin_return_address(0)
+
+/* Defines such a function.  Outside of a run it is the real one; in a run its result is that of the
+ * expression at the end, which may name the scheduler of the run. */
+#define INTERPOSE(type, name, parameters, arguments, ...)                \
+    INTERPOSED type name parameters                                      \
+    {                                                                    \
+        struct scheduler *scheduler = scheduler_current();               \
+        return scheduler == NULL ? REAL(name) arguments : (__VA_ARGS__); \
+    }
+/* Another one: it is the real one, before which the expression at the end is evaluated in a run. */
+#define INTERPOSE_BEFORE(type, name, parameters, arguments, ...) \
+    INTERPOSED type name parameters                              \
+    {                                                            \
+        struct scheduler *scheduler = scheduler_current();       \
+        if (scheduler != NULL) {                                 \
+            __VA_ARGS__;                                         \
+        }                                                        \
+        return REAL(name) arguments;                             \
+    }
+
+/* The threads of C11 are those of POSIX under other names: glibc's mtx_t is a pthread_mutex_t,
+ * cnd_t a pthread_cond_t, once_flag a pthread_once_t, thrd_t a pthread_t and tss_t a pthread_key_t.
+ * Only results and the types of a thread's routine differ. */
+
+static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t), "mtx_lock() takes a mutex of pthreads");
+static_assert(sizeof(cnd_t) == sizeof(pthread_cond_t), "cnd_wait() takes a condition of pthreads");
+static_assert(sizeof(once_flag) == sizeof(pthread_once_t), "call_once() takes a once of pthreads");
+static_assert(sizeof(thrd_t) == sizeof(pthread_t), "thrd_join() takes an id of pthreads");
+static_assert(sizeof(tss_t) == sizeof(pthread_key_t), "tss_get() takes a key of pthreads");
+
+/* The result for an error of pthreads, as glibc has it. */
+static inline int c11_result(int error)
+{
+    switch (error) {
+    case 0:
+        return thrd_success;
+    case ENOMEM:
+        return thrd_nomem;
+    case ETIMEDOUT:
+        return thrd_timedout;
+    case EBUSY:
+        return thrd_busy;
+    default:
+        return thrd_error;
+    }
+}
+
+/* One symbol of each file that defines pthread functions: who refers to it has the file in the
+ * program, even where a shared object that comes first (a sanitizer's) defines the same functions.
+ */
+
+extern const char pthreads_link_mutex, pthreads_link_rwlock, pthreads_link_semaphore,
+    pthreads_link_thread, pthreads_link_key, pthreads_link_time;
+
+/* pthreads_link() was called. */
+bool pthreads_are_linked(void);
+
+/* The ids of lanes as threads. */
+
+/* A real id is an address of the C library's, and no address is this small. */
+enum { THREAD_ID_FIRST = 0x1A00 };
+
+static inline pthread_t thread_id(uint8_t lane)
+{
+    return (pthread_t)THREAD_ID_FIRST + lane;
+}
+
+static inline bool thread_id_is_lane(pthread_t id)
+{
+    return id >= THREAD_ID_FIRST && id < (pthread_t)THREAD_ID_FIRST + LANE_COUNT_MAX;
+}
+
+/* False: no lane of this run.  True: *lane is set. */
+static inline bool thread_id_find(const struct scheduler *scheduler, pthread_t id, uint8_t *lane)
+{
+    if (!thread_id_is_lane(id) || id - THREAD_ID_FIRST >= scheduler_lane_count(scheduler)) {
+        return false;
+    }
+    *lane = (uint8_t)(id - THREAD_ID_FIRST);
+    return true;
 }
 
 #endif
