@@ -1,7 +1,4 @@
-/* A whole campaign from its shards: the lines, findings and files that one run of it would have
- * left.  A shard reports and saves more than the whole would, because what is first in a shard may
- * not be the first of all; this puts the trials into the order in which one run counts them and
- * takes its decisions again. */
+/* A whole while it is made: what whole_make.c and whole_findings.c share. */
 #ifndef CAMPAIGN_ENGINE_WHOLE_H
 #define CAMPAIGN_ENGINE_WHOLE_H
 
@@ -9,7 +6,15 @@
 #include "campaign/engine/output.h"
 #include "harness/base/writing.h"
 
+#include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A whole campaign from its shards: the lines, findings and files that one run of it would have
+ * left.  A shard reports and saves more than the whole would, because what is first in a shard may
+ * not be the first of all; this puts the trials into the order in which one run counts them and
+ * takes its decisions again. */
 
 /* Joins what several shards of one campaign counted and found, as a run of the whole would have it:
  * numbers and findings, no files. */
@@ -62,5 +67,85 @@ void whole_make(struct whole *whole);
 bool whole_has(const struct whole *whole, const char *name);
 /* The shard whose files of that finding the whole has; NULL: findings are not exact. */
 const struct whole_shard *whole_source(const struct whole *whole, const struct finding *finding);
+
+/* A line of results.jsonl: its members as values, and its text, of which a copy changes paths
+ * alone: a number comes out with the digits that it had. */
+
+/* length bytes without the newline, which belong to somebody else; values is NULL until they are
+ * read. */
+struct result_line {
+    const char *text;
+    size_t length;
+    json_t *values;
+};
+
+/* Reads the text as one object whose paths stand in it as we print them.  False: it is none, and
+ * values stays NULL. */
+bool result_line_read(struct result_line *line);
+/* Releases the values. */
+void result_line_forget(struct result_line *line);
+
+/* These search a line that was read, and only its own members, not those nested inside them.  The
+ * number is below 2^63; the text belongs to the line.  False or NULL: there is none. */
+bool result_line_find_number(const struct result_line *line, const char *key, uint64_t *number);
+const char *result_line_find_text(const struct result_line *line, const char *key);
+/* True if that member is the string `string`. */
+bool result_line_has(const struct result_line *line, const char *key, const char *string);
+
+/* FOLDER/FILE, the end of the path in that member; "" where there is none or it is longer. */
+void result_line_find_saved(const struct result_line *line, const char *key, char *name,
+                            size_t name_bytes);
+
+/* Appends the line with its newline.  The members repro, certificate, kept and output name the same
+ * FOLDER/FILE in directory.  Members among dropped (ends with NULL) are left out. */
+void result_line_copy(const struct result_line *line, const char *directory,
+                      const char *const *dropped, struct writing *to);
+
+/* A line, and the trial that it is about. */
+struct whole_line {
+    struct result_line line;
+    size_t shard, part;
+    uint64_t trial, position; /* of the lines of its shard */
+};
+
+/* All lines about one trial, in order. */
+struct whole_trial {
+    const struct whole_line *lines; /* line_count of them, 1 or more */
+    size_t line_count;
+    size_t shard, part;
+    uint64_t trial;
+};
+
+/* A verdict that waits to be shrunk in the whole, or that was shrunk. */
+struct whole_entry {
+    struct result_line
+        line; /* of its shard, where it was only counted there; length 0: it was not */
+    size_t shard;
+    bool has_repro; /* its shard shrank it and has its files */
+};
+
+struct whole_findings {
+    struct whole *whole;
+    struct findings findings;
+    /* those that wait; of one that its shard only counted there are task and signatures alone */
+    struct shrink_queue queue;
+    struct whole_entry *entries; /* as in the queue */
+    size_t entry_capacity;
+    uint64_t verdict_count;
+    /* how many verdicts of each of its findings a shard has shown up to here: those of
+     * shards[i].at->findings in their order, one shard behind the other */
+    uint64_t *seen_counts;
+};
+
+void whole_findings_init(struct whole_findings *findings, struct whole *whole);
+void whole_findings_deinit(struct whole_findings *findings);
+
+/* Counts the findings of the trial, and appends their lines to whole->lines.  Returns whether one
+ * of them is among the first of its signature, of which what the target printed is saved. */
+bool whole_findings_take(struct whole_findings *findings, const struct whole_trial *trial);
+
+/* After all trials: takes over how shrinking ended, and appends its lines.  The findings go to
+ * whole->at. */
+void whole_findings_end(struct whole_findings *findings);
 
 #endif

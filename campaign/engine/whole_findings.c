@@ -1,8 +1,8 @@
 /* The findings of a whole campaign, counted trial by trial as campaign_findings.c counts those of
  * one run.  What is there already is what became of each list that a shard shrank. */
-#include "campaign/engine/before.h"
-#include "campaign/engine/private/whole_state.h"
+#include "campaign/engine/findings.h"
 #include "campaign/engine/repro_store.h"
+#include "campaign/engine/whole.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
