@@ -3,7 +3,7 @@
 #ifndef BUG_BUILD_H
 #define BUG_BUILD_H
 
-#include "campaign/base/exit_code.h"
+#include "campaign/base/message.h"
 #include "harness/base/writing.h"
 
 #include <stdint.h>

@@ -2,7 +2,6 @@
 
 #include "campaign/base/interrupt.h"
 #include "campaign/process/child.h"
-#include "campaign/process/shared_memory.h"
 #include "harness/base/check.h"
 #include "harness/op/rounding.h"
 #include "harness/run/run.h"

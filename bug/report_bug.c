@@ -11,7 +11,7 @@
 #include "present/bug_report.h"
 #include "present/bug_text.h"
 #include "present/version.h"
-#include "recording/repeat.h"
+#include "recording/recording.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-#include "cli/arguments.h"
-
+#include "cli/subcommands.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "present/screen.h"
@@ -86,14 +85,15 @@ static const struct option_row *get_row(size_t i)
     return i < run_option_row_count ? &run_option_rows[i] : &own_rows[i - run_option_row_count];
 }
 
-static bool is_among(const char *name, const char *const *names)
+/* names: with a blank between them. */
+static bool is_among(const char *name, const char *names)
 {
-    for (; *names != NULL; names++) {
-        if (strcmp(*names, name) == 0) {
-            return true;
-        }
+    const size_t length = strlen(name);
+    while (*names != '\0' && (strncmp(names, name, length) != 0 || strcspn(names, " ") != length)) {
+        names += strcspn(names, " ");
+        names += strspn(names, " ");
     }
-    return false;
+    return *names != '\0';
 }
 
 /* An own row of the name of a row of a run is another form of it. */
@@ -231,7 +231,7 @@ enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv,
     return check_words(subcommand, arguments);
 }
 
-const char *arguments_gave_besides(const struct arguments *arguments, const char *const *names)
+const char *arguments_gave_besides(const struct arguments *arguments, const char *names)
 {
     for (size_t i = 0; i < count_rows(); i++) {
         if (arguments->given[i] && !is_among(get_row(i)->name, names)) {
@@ -241,14 +241,16 @@ const char *arguments_gave_besides(const struct arguments *arguments, const char
     return NULL;
 }
 
-bool arguments_has(const struct arguments *arguments, const char *name)
+bool arguments_has(const struct arguments *arguments, const char *names)
 {
+    bool has = false, is_known = false;
     for (size_t i = 0; i < count_rows(); i++) {
-        if (strcmp(get_row(i)->name, name) == 0) {
-            return arguments->given[i];
-        }
+        const bool is_one = is_among(get_row(i)->name, names);
+        is_known |= is_one;
+        has |= is_one && arguments->given[i];
     }
-    CHECK(false);
+    CHECK(is_known);
+    return has;
 }
 
 size_t arguments_options(const struct subcommand *subcommand,
@@ -283,7 +285,7 @@ static void append_option(const struct option_row *option, struct writing *text)
 /* Appends only the codes that differ from the usual ones, which hbmstress --help prints. */
 static void append_exits(const struct subcommand *subcommand, struct writing *text)
 {
-    if (subcommand->exits == NULL) {
+    if (subcommand->exits[EXIT_KEPT] == NULL) {
         return;
     }
     writing_append(text, "\nExit codes:\n");
@@ -316,9 +318,7 @@ void arguments_help(const struct subcommand *subcommand, struct writing *text)
 
 struct explain_options arguments_explaining(const struct arguments *arguments)
 {
-    static const char *const others[] = {"--capacity", "--chip",  "--target", "--target-option",
-                                         "--rounding", "--hosts", NULL};
-    struct explain_options options = {
+    return (struct explain_options){
         .reading = arguments_reading(arguments),
         .paths = {arguments->words[0], arguments->word_count == 2 ? arguments->words[1] : NULL},
         .svg = arguments->svg,
@@ -327,11 +327,9 @@ struct explain_options arguments_explaining(const struct arguments *arguments)
         .alarm_percent = arguments->alarm_percent,
         .is_json = arguments->run.is_json,
         .has_what_if = arguments->has_what_if,
-        .has_timeline = arguments->has_timeline};
-    for (size_t i = 0; others[i] != NULL; i++) {
-        options.changes_setup = options.changes_setup || arguments_has(arguments, others[i]);
-    }
-    return options;
+        .has_timeline = arguments->has_timeline,
+        .changes_setup = arguments_has(arguments, "--capacity --chip --target --target-option "
+                                                  "--rounding --hosts")};
 }
 
 struct scale_options arguments_scaling(const struct arguments *arguments)
@@ -351,3 +349,20 @@ struct scale_options arguments_scaling(const struct arguments *arguments)
                                   .has_grew_max = arguments_has(arguments, "--grew"),
                                   .varies_one_axis = arguments->varies_one_axis};
 }
+
+const struct subcommand *const subcommands[] = {
+#define GROUP(words)
+#define SUBCOMMAND(name) &subcommand_##name,
+#include "cli/list.h"
+#undef GROUP
+#undef SUBCOMMAND
+    NULL,
+};
+
+const char *const exit_meanings[EXIT_MEANING_COUNT] = {
+    "every promise kept, or nothing but known findings",
+    "a promise was broken",
+    "bad usage or input",
+    "an out-of-memory stayed unknown, a verdict was not repeated or a trial was not modelled",
+    "hbmstress itself failed or its judges disagree",
+};

@@ -2,15 +2,10 @@
 #include "cli/subcommands.h"
 #include "ladder/budget/budget.h"
 
-static const char *const limit_options[] = {"--peak", "--tag-peak", "--growth-per-step",
-                                            "--fragmentation", "--ooms"};
-
 static enum exit_code check_limits(const struct arguments *arguments)
 {
-    for (size_t i = 0; i < sizeof limit_options / sizeof *limit_options; i++) {
-        if (arguments_has(arguments, limit_options[i])) {
-            return EXIT_KEPT;
-        }
+    if (arguments_has(arguments, "--peak --tag-peak --growth-per-step --fragmentation --ooms")) {
+        return EXIT_KEPT;
     }
     return message_fail(EXIT_USAGE, "budget needs a limit: --peak, --tag-peak, --growth-per-step, "
                                     "--fragmentation or --ooms");
@@ -36,41 +31,6 @@ static enum exit_code budget_subcommand(const struct arguments *arguments)
     return code == EXIT_KEPT ? budget_run(&given) : code;
 }
 
-static const char *const options[] = {"--peak",
-                                      "--tag-peak",
-                                      "--growth-per-step",
-                                      "--fragmentation",
-                                      "--ooms",
-                                      "--warmups",
-                                      "--format",
-                                      "--target",
-                                      "--target-option",
-                                      "--chip",
-                                      "--capacity",
-                                      "--hosts",
-                                      "--kv-bytes-per-token",
-                                      "--kv-tokens-per-second",
-                                      "--op-timeout",
-                                      "--trial-timeout",
-                                      "--annotate",
-                                      "--out",
-                                      "--json",
-                                      NULL};
-
-static const char *const examples[] = {
-    "hbmstress budget trace.pickle --peak 30G --growth-per-step 0 --warmups 3",
-    "hbmstress budget job.ops --fragmentation 5% --tag-peak activations=2G --annotate github",
-    NULL,
-};
-
-static const char *const exits[EXIT_MEANING_COUNT] = {
-    [EXIT_KEPT] = "every limit is met and every promise kept",
-    [EXIT_BROKEN] = "a limit is exceeded, a promise is broken, or the target died",
-    [EXIT_USAGE] = "bad usage or input; no limit is given, or FILE lacks what a limit needs",
-    [EXIT_UNKNOWN] = "every limit is met, but an out-of-memory stayed unknown",
-    [EXIT_HARNESS] = "hbmstress itself failed",
-};
-
 const struct subcommand subcommand_budget = {
     .name = "budget",
     .summary = "make a trace a test: fail when it needs more memory than it may",
@@ -84,9 +44,19 @@ const struct subcommand subcommand_budget = {
         "out-of-memory exceeds the budget unless --ooms allows it.\n"
         "For each limit that is exceeded, budget prints by how much, at which op, step and line of FILE, and\n"
         "which tags hold the memory.  --annotate shows them beside the change under review (docs/ci.md).",
-    .exits = exits,
-    .examples = examples,
-    .options = options,
+    .exits =
+        {[EXIT_KEPT] = "every limit is met and every promise kept",
+         [EXIT_BROKEN] = "a limit is exceeded, a promise is broken, or the target died",
+         [EXIT_USAGE] = "bad usage or input; no limit is given, or FILE lacks what a limit needs",
+         [EXIT_UNKNOWN] = "every limit is met, but an out-of-memory stayed unknown",
+         [EXIT_HARNESS] = "hbmstress itself failed"},
+    .examples =
+        {"hbmstress budget trace.pickle --peak 30G --growth-per-step 0 --warmups 3",
+         "hbmstress budget job.ops --fragmentation 5% --tag-peak activations=2G --annotate github"},
+    .options =
+        "--peak --tag-peak --growth-per-step --fragmentation --ooms --warmups --format --target "
+        "--target-option --chip --capacity --hosts --kv-bytes-per-token --kv-tokens-per-second "
+        "--op-timeout --trial-timeout --annotate --out --json",
     .word_count_min = 1,
     .word_count_max = 1,
     .word_name = "FILE",

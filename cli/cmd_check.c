@@ -155,21 +155,6 @@ static enum exit_code check_subcommand(const struct arguments *arguments)
     return code;
 }
 
-static const char *const options[] = {"--list", "--observations", "--json", NULL};
-
-static const char *const examples[] = {
-    "hbmstress check out/certificates/*.json",
-    "hbmstress check --list proofs/list.ops \\\n    --observations proofs/observations.jsonl proofs/op-*.json",
-    NULL,
-};
-
-static const char *const exits[EXIT_MEANING_COUNT] = {
-    [EXIT_KEPT] = "every proof holds",
-    [EXIT_BROKEN] = "a proof does not hold, or is of another list",
-    [EXIT_USAGE] = "bad usage, or a file is not what it should be",
-    [EXIT_HARNESS] = "hbmstress itself failed",
-};
-
 const struct subcommand subcommand_check = {
     .name = "check",
     .summary = "verify the proof in a certificate",
@@ -180,9 +165,14 @@ const struct subcommand subcommand_check = {
         "With --list, each FILE must be about an out-of-memory of that op list, as replay --certificates\n"
         "and run write it; with the log of observations that replay --certificates writes beside it, the\n"
         "checker makes the facts of each FILE again and compares them.",
-    .exits = exits,
-    .examples = examples,
-    .options = options,
+    .exits = {[EXIT_KEPT] = "every proof holds",
+              [EXIT_BROKEN] = "a proof does not hold, or is of another list",
+              [EXIT_USAGE] = "bad usage, or a file is not what it should be",
+              [EXIT_HARNESS] = "hbmstress itself failed"},
+    .examples =
+        {"hbmstress check out/certificates/*.json",
+         "hbmstress check --list proofs/list.ops \\\n    --observations proofs/observations.jsonl proofs/op-*.json"},
+    .options = "--list --observations --json",
     .word_count_min = 1,
     .word_count_max = SIZE_MAX,
     .word_name = "FILE",

@@ -4,21 +4,13 @@
 
 static enum exit_code compare_subcommand(const struct arguments *arguments)
 {
-    static const char *const of_robson[] = {"--robson",
-                                            "--target-option",
-                                            "--scenario-option",
-                                            "--seed",
-                                            "--trial-timeout",
-                                            "--op-timeout",
-                                            "--json",
-                                            NULL};
-    static const char *const of_ops[] = {"--blocks",     "--full",          "--steps",
-                                         "--time",       "--target-option", "--trial-timeout",
-                                         "--op-timeout", "--json",          NULL};
-    const bool benches = arguments_has(arguments, "--blocks") ||
-                         arguments_has(arguments, "--full") ||
-                         arguments_has(arguments, "--steps") || arguments_has(arguments, "--time");
-    const char *const *of_way = arguments->has_robson ? of_robson : benches ? of_ops : NULL;
+    static const char of_robson[] =
+        "--robson --target-option --scenario-option --seed --trial-timeout --op-timeout "
+        "--json";
+    static const char of_ops[] =
+        "--blocks --full --steps --time --target-option --trial-timeout --op-timeout --json";
+    const bool benches = arguments_has(arguments, "--blocks --full --steps --time");
+    const char *of_way = arguments->has_robson ? of_robson : benches ? of_ops : NULL;
     const struct versus_options given = {
         .run = &arguments->run,
         .words = arguments->words,
@@ -37,43 +29,6 @@ static enum exit_code compare_subcommand(const struct arguments *arguments)
         .has_cost_max = arguments->has_cost_max};
     return versus_run(&given);
 }
-
-static const char *const options[] = {"--target-option",
-                                      "--capacity",
-                                      "--seed",
-                                      "--contract",
-                                      "--refused-max",
-                                      "--premature-max",
-                                      "--capacity-max",
-                                      "--cost-max",
-                                      "--shrink-budget",
-                                      "--out",
-                                      "--trial-timeout",
-                                      "--op-timeout",
-                                      "--robson",
-                                      "--scenario-option",
-                                      "--blocks",
-                                      "--full",
-                                      "--steps",
-                                      "--time",
-                                      "--annotate",
-                                      "--json",
-                                      NULL};
-
-static const char *const examples[] = {
-    "hbmstress compare main/my_target.so build/my_target.so",
-    "hbmstress compare main/my_target.so build/my_target.so --annotate github",
-    "hbmstress compare first_fit --robson -S live=1024 -S largest=64",
-    "hbmstress compare hbm --blocks 10000 --full 99 --steps 5000",
-    NULL,
-};
-
-static const char *const exits[EXIT_MEANING_COUNT] = {
-    [EXIT_KEPT] = "no regression; or one target was measured",
-    [EXIT_BROKEN] = "NEW is worse than a threshold allows",
-    [EXIT_USAGE] = "bad usage or input; or the contracts differ, and no --contract is given",
-    [EXIT_HARNESS] = "hbmstress itself failed",
-};
 
 const struct subcommand subcommand_compare = {
     .name = "compare",
@@ -96,9 +51,19 @@ const struct subcommand subcommand_compare = {
         "TARGET it does so of the null target, which under all checks is what hbmstress itself costs,\n"
         "and of libhbm.  That takes half a minute (--time), and more on a busy machine, where the\n"
         "figures are larger.",
-    .exits = exits,
-    .examples = examples,
-    .options = options,
+    .exits =
+        {[EXIT_KEPT] = "no regression; or one target was measured",
+         [EXIT_BROKEN] = "NEW is worse than a threshold allows",
+         [EXIT_USAGE] = "bad usage or input; or the contracts differ, and no --contract is given",
+         [EXIT_HARNESS] = "hbmstress itself failed"},
+    .examples = {"hbmstress compare main/my_target.so build/my_target.so",
+                 "hbmstress compare main/my_target.so build/my_target.so --annotate github",
+                 "hbmstress compare first_fit --robson -S live=1024 -S largest=64",
+                 "hbmstress compare hbm --blocks 10000 --full 99 --steps 5000"},
+    .options =
+        "--target-option --capacity --seed --contract --refused-max --premature-max "
+        "--capacity-max --cost-max --shrink-budget --out --trial-timeout --op-timeout --robson "
+        "--scenario-option --blocks --full --steps --time --annotate --json",
     .word_count_min = 0,
     .word_count_max = VERSUS_SIDE_COUNT_MAX + VERSUS_LIST_COUNT_MAX,
     .word_name = "TARGET",

@@ -1,7 +1,7 @@
 /* convert: a field log or a trace becomes an op list; what a list does, a trace for other tools. */
 #include "cli/subcommands.h"
 #include "harness/base/check.h"
-#include "replay/convert.h"
+#include "replay/replay.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,29 +65,6 @@ static enum exit_code convert_subcommand(const struct arguments *arguments)
     return exporter == NULL ? convert_to_ops(&given) : convert_to_trace(&given, exporter);
 }
 
-static const char *const options[] = {"--to",
-                                      "--output",
-                                      "--format",
-                                      "--at",
-                                      "--target",
-                                      "--target-option",
-                                      "--chip",
-                                      "--capacity",
-                                      "--hosts",
-                                      "--seed",
-                                      "--kv-bytes-per-token",
-                                      "--kv-tokens-per-second",
-                                      "--trial-timeout",
-                                      "--op-timeout",
-                                      NULL};
-
-static const char *const examples[] = {
-    "hbmstress convert crash.log -o crash.ops --chip v4",
-    "zcat crash.log.1.gz | hbmstress convert - --chip v4",
-    "hbmstress convert crash.log -o crash.pickle",
-    NULL,
-};
-
 const struct subcommand subcommand_convert = {
     .name = "convert",
     .summary =
@@ -109,8 +86,12 @@ const struct subcommand subcommand_convert = {
         "  svg             a picture, the memory by address over time, and its curves: .svg\n"
         "  pprof           who holds memory at one moment (--at), for go tool pprof: .pb.gz\n"
         "  run_ops         the ops that were run, with every reference and size resolved",
-    .examples = examples,
-    .options = options,
+    .examples = {"hbmstress convert crash.log -o crash.ops --chip v4",
+                 "zcat crash.log.1.gz | hbmstress convert - --chip v4",
+                 "hbmstress convert crash.log -o crash.pickle"},
+    .options =
+        "--to --output --format --at --target --target-option --chip --capacity --hosts --seed "
+        "--kv-bytes-per-token --kv-tokens-per-second --trial-timeout --op-timeout",
     .word_count_min = 1,
     .word_count_max = 1,
     .word_name = "FILE",

@@ -99,20 +99,6 @@ static enum exit_code doctor_subcommand(const struct arguments *arguments)
     return code;
 }
 
-static const char *const options[] = {"--target",        "--target-option", "--capacity", "--out",
-                                      "--trial-timeout", "--json",          NULL};
-
-static const char *const examples[] = {"hbmstress doctor",
-                                       "hbmstress doctor --target ./my_target.so", NULL};
-
-static const char *const exits[EXIT_MEANING_COUNT] = {
-    [EXIT_KEPT] =
-        "hbmstress can do its work here, whatever extras are missing; the target can be used",
-    [EXIT_BROKEN] = "with --target: it crashes or hangs when it is opened",
-    [EXIT_USAGE] = "bad usage, or the target of --target cannot be used",
-    [EXIT_HARNESS] = "hbmstress cannot do its work here",
-};
-
 const struct subcommand subcommand_doctor = {
     .name = "doctor",
     .summary = "print what this machine has, what is skipped, and what mends it",
@@ -126,9 +112,14 @@ const struct subcommand subcommand_doctor = {
         "With --target it looks at that target alone: it loads and opens it in another process and prints its\n"
         "version, options, limits, calls and contract, or in one line why it cannot be used.  docs/doctor.md\n"
         "says more.",
-    .exits = exits,
-    .examples = examples,
-    .options = options,
+    .exits =
+        {[EXIT_KEPT] =
+             "hbmstress can do its work here, whatever extras are missing; the target can be used",
+         [EXIT_BROKEN] = "with --target: it crashes or hangs when it is opened",
+         [EXIT_USAGE] = "bad usage, or the target of --target cannot be used",
+         [EXIT_HARNESS] = "hbmstress cannot do its work here"},
+    .examples = {"hbmstress doctor", "hbmstress doctor --target ./my_target.so"},
+    .options = "--target --target-option --capacity --out --trial-timeout --json",
     .word_count_max = 0,
     .run = doctor_subcommand,
 };

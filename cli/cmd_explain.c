@@ -12,49 +12,6 @@ static enum exit_code explain_subcommand(const struct arguments *arguments)
     return explain_run(&given);
 }
 
-static const char *const options[] = {"--format",
-                                      "--target",
-                                      "--target-option",
-                                      "--chip",
-                                      "--capacity",
-                                      "--hosts",
-                                      "--kv-bytes-per-token",
-                                      "--kv-tokens-per-second",
-                                      "--trial-timeout",
-                                      "--op-timeout",
-                                      "--what-if",
-                                      "--what-if-out",
-                                      "--checkpoint-tags",
-                                      "--timeline",
-                                      "--alarm",
-                                      "--until",
-                                      "--svg",
-                                      "--json",
-                                      NULL};
-
-static const char *const examples[] = {
-    "hbmstress explain job.log",
-    "hbmstress explain logs/run-7",
-    "hbmstress explain crash.log --chip v4",
-    "hbmstress explain crash.log --chip v4 --what-if --what-if-out variants",
-    "hbmstress explain crash.log --checkpoint-tags activations,attention",
-    "hbmstress explain begun.ops --until 80000",
-    "hbmstress explain snapshot.pickle --timeline --svg memory.svg",
-    "hbmstress explain job.ops --timeline --alarm 90%",
-    "hbmstress explain before.pickle after.pickle",
-    "hbmstress explain out/repros/deadlock-queued_free_race-7.ops",
-    NULL,
-};
-
-static const char *const exits[EXIT_MEANING_COUNT] = {
-    [EXIT_KEPT] = "the out-of-memory is justified; nothing failed; or two runs were compared",
-    [EXIT_BROKEN] =
-        "the out-of-memory is premature, another promise was broken, the target died, or a device alarms",
-    [EXIT_USAGE] = "bad usage or input",
-    [EXIT_UNKNOWN] = "the verdict is unknown: the file lacks the fact that decides",
-    [EXIT_HARNESS] = "hbmstress itself failed or its judges disagree",
-};
-
 const struct subcommand subcommand_explain = {
     .name = "explain",
     .summary = "say why: the first broken promise of a file, or otherwise its first out-of-memory",
@@ -92,9 +49,25 @@ const struct subcommand subcommand_explain = {
         "half the batch ...: docs/what-if.md), and a table shows which fit.  --checkpoint-tags names the tags\n"
         "whose blocks are released and made again, whether steps are seen or not.\n\n"
         "For a list with lanes, explain first prints which lane ran when, in a column for each lane.",
-    .exits = exits,
-    .examples = examples,
-    .options = options,
+    .exits =
+        {[EXIT_KEPT] = "the out-of-memory is justified; nothing failed; or two runs were compared",
+         [EXIT_BROKEN] =
+             "the out-of-memory is premature, another promise was broken, the target died, or a device alarms",
+         [EXIT_USAGE] = "bad usage or input",
+         [EXIT_UNKNOWN] = "the verdict is unknown: the file lacks the fact that decides",
+         [EXIT_HARNESS] = "hbmstress itself failed or its judges disagree"},
+    .examples = {"hbmstress explain job.log", "hbmstress explain logs/run-7",
+                 "hbmstress explain crash.log --chip v4",
+                 "hbmstress explain crash.log --chip v4 --what-if --what-if-out variants",
+                 "hbmstress explain crash.log --checkpoint-tags activations,attention",
+                 "hbmstress explain begun.ops --until 80000",
+                 "hbmstress explain snapshot.pickle --timeline --svg memory.svg",
+                 "hbmstress explain job.ops --timeline --alarm 90%",
+                 "hbmstress explain before.pickle after.pickle",
+                 "hbmstress explain out/repros/deadlock-queued_free_race-7.ops"},
+    .options = "--format --target --target-option --chip --capacity --hosts --kv-bytes-per-token "
+               "--kv-tokens-per-second --trial-timeout --op-timeout --what-if --what-if-out "
+               "--checkpoint-tags --timeline --alarm --until --svg --json",
     .word_count_min = 1,
     .word_count_max = 2,
     .word_name = "FILE",

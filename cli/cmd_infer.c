@@ -8,22 +8,6 @@ static enum exit_code infer_subcommand(const struct arguments *arguments)
     return infer_run(&given);
 }
 
-static const char *const options[] = {"--target-option", "--capacity", "--chip",
-                                      "--rounding",      "--out",      "--trial-timeout",
-                                      "--op-timeout",    "--json",     NULL};
-
-static const char *const examples[] = {
-    "hbmstress infer first_fit --target-option drains=yes",
-    NULL,
-};
-
-static const char *const exits[EXIT_MEANING_COUNT] = {
-    [EXIT_KEPT] = "no promise is refuted",
-    [EXIT_BROKEN] = "a promise is refuted, or the target crashed or hung in an experiment",
-    [EXIT_USAGE] = "bad usage, or the target refuses the setup",
-    [EXIT_HARNESS] = "hbmstress itself failed",
-};
-
 const struct subcommand subcommand_infer = {
     .name = "infer",
     .summary = "find out by experiment which contract a target keeps",
@@ -35,9 +19,14 @@ const struct subcommand subcommand_infer = {
         "that changes nothing is reported.  The capacity is 1M, or 32M for a target that takes its memory in\n"
         "regions, unless it is given.  --out DIR saves the op list of each experiment as\n"
         "DIR/EXPERIMENT.ops, which hbmstress replay runs again.  docs/infer.md says more.",
-    .exits = exits,
-    .examples = examples,
-    .options = options,
+    .exits =
+        {[EXIT_KEPT] = "no promise is refuted",
+         [EXIT_BROKEN] = "a promise is refuted, or the target crashed or hung in an experiment",
+         [EXIT_USAGE] = "bad usage, or the target refuses the setup",
+         [EXIT_HARNESS] = "hbmstress itself failed"},
+    .examples = {"hbmstress infer first_fit --target-option drains=yes"},
+    .options =
+        "--target-option --capacity --chip --rounding --out --trial-timeout --op-timeout --json",
     .word_count_min = 1,
     .word_count_max = 1,
     .word_name = "TARGET",

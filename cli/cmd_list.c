@@ -1,6 +1,6 @@
 /* list: what there is to name on the command line. */
 #include "campaign/engine/output.h"
-#include "campaign/plan/job_files.h"
+#include "campaign/plan/job.h"
 #include "campaign/plan/lookup.h"
 #include "cli/subcommands.h"
 #include "diagnosis/cause.h"
@@ -316,22 +316,8 @@ static enum exit_code list_subcommand(const struct arguments *arguments)
             table_deinit(&listing.table);
         }
     }
-    struct output output;
-    output_init(&output, arguments->run.is_json);
-    output_line(&output, &listing.text);
-    output_text(&output, &listing.text);
-    output_flush(&output);
-    writing_deinit(&listing.text);
-    return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
+    return output_once(listing.is_json, &listing.text, EXIT_KEPT);
 }
-
-static const char *const options[] = {"--json", NULL};
-
-static const char *const examples[] = {
-    "hbmstress list targets",
-    "hbmstress list strategies",
-    NULL,
-};
 
 const struct subcommand subcommand_list = {
     .name = "list",
@@ -342,9 +328,9 @@ const struct subcommand subcommand_list = {
         "exporters, jobs or strategies; without it all are printed.  Prints kind, name and summary of each.\n"
         "A target is listed with its options.  A plant is a target with one deliberate defect, and is listed\n"
         "with the rule that must catch it.",
-    .exits = exit_meanings_of_work,
-    .examples = examples,
-    .options = options,
+    .exits = EXIT_MEANINGS_OF_WORK,
+    .examples = {"hbmstress list targets", "hbmstress list strategies"},
+    .options = "--json",
     .word_count_max = 1,
     .word_name =
         "targets|plants|scenarios|rules|faults|causes|remedies|probes|chips|formats|exporters|"

@@ -1,5 +1,5 @@
 /* merge: the shards of a campaign become one. */
-#include "campaign/engine/merge.h"
+#include "campaign/engine/campaign.h"
 #include "cli/subcommands.h"
 
 static enum exit_code merge_subcommand(const struct arguments *arguments)
@@ -13,14 +13,6 @@ static enum exit_code merge_subcommand(const struct arguments *arguments)
     return campaign_merge(&given);
 }
 
-static const char *const options[] = {"--out", "--annotate", "--json", NULL};
-
-static const char *const examples[] = {
-    "hbmstress merge out-1 out-2 --out out",
-    "hbmstress merge out/rank-* --out whole",
-    NULL,
-};
-
 const struct subcommand subcommand_merge = {
     .name = "merge",
     .summary = "join the results of the shards of a campaign",
@@ -32,8 +24,8 @@ const struct subcommand subcommand_merge = {
         "directory.  Where a shard is missing or did not end, the findings of the others are joined.  Files\n"
         "that earlier campaigns left there are not copied.  The exit code is that of one run of the whole\n"
         "campaign.",
-    .examples = examples,
-    .options = options,
+    .examples = {"hbmstress merge out-1 out-2 --out out", "hbmstress merge out/rank-* --out whole"},
+    .options = "--out --annotate --json",
     .word_count_min = 1,
     .word_count_max = SIZE_MAX,
     .word_name = "DIR",

@@ -233,7 +233,6 @@ static void append_next(struct writing *text, const struct skeleton *skeleton, c
 static enum exit_code print_next(const struct skeleton *skeleton, const char *name)
 {
     struct writing text;
-    struct output output;
     writing_init(&text);
     for (const struct new_target_file *file = new_target_files; file->language != NULL; file++) {
         if (is_wanted(file, skeleton)) {
@@ -244,11 +243,7 @@ static enum exit_code print_next(const struct skeleton *skeleton, const char *na
         }
     }
     append_next(&text, skeleton, name);
-    output_init(&output, false);
-    output_text(&output, &text);
-    output_flush(&output);
-    writing_deinit(&text);
-    return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
+    return output_once(false, &text, EXIT_KEPT);
 }
 
 static enum exit_code new_target_subcommand(const struct arguments *arguments)
@@ -264,13 +259,6 @@ static enum exit_code new_target_subcommand(const struct arguments *arguments)
     return code == EXIT_KEPT ? print_next(&skeleton, name) : code;
 }
 
-static const char *const options[] = {"--lang", "--returns", NULL};
-
-static const char *const examples[] = {
-    "hbmstress new-target mine --lang c++ --returns pointers",
-    NULL,
-};
-
 const struct subcommand subcommand_new_target = {
     .name = "new-target",
     .summary = "write a plug-in to put your allocator into",
@@ -279,9 +267,9 @@ const struct subcommand subcommand_new_target = {
         "Makes a new directory NAME with a source, a CMakeLists.txt and a README.md.  The plug-in builds\n"
         "and keeps every promise as it is written; put your own allocator in place of its calls\n"
         "(docs/kit.md).",
-    .exits = exit_meanings_of_work,
-    .examples = examples,
-    .options = options,
+    .exits = EXIT_MEANINGS_OF_WORK,
+    .examples = {"hbmstress new-target mine --lang c++ --returns pointers"},
+    .options = "--lang --returns",
     .word_count_min = 1,
     .word_count_max = 1,
     .word_name = "NAME",

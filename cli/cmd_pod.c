@@ -125,7 +125,7 @@ static enum exit_code read_and_run(const struct arguments *arguments)
 
 static enum exit_code pod_subcommand(const struct arguments *arguments)
 {
-    static const char *const of_merge[] = {"--merge", "--output", "--json", NULL};
+    static const char of_merge[] = "--merge --output --json";
     if (arguments->merge != NULL) {
         const char *other = arguments_gave_besides(arguments, of_merge);
         if (other != NULL || arguments->word_count > 0) {
@@ -148,26 +148,6 @@ static enum exit_code pod_subcommand(const struct arguments *arguments)
     return read_and_run(arguments);
 }
 
-static const char *const options[] = {"--out",           "--pace",  "--patience", "--meet",
-                                      "--rank",          "--merge", "--output",   "--target",
-                                      "--target-option", "--chip",  "--capacity", "--rounding",
-                                      "--op-timeout",    "--json",  NULL};
-
-static const char *const examples[] = {
-    "hbmstress pod job.ops --out pod",
-    "hbmstress pod --merge pod -o merged.ops && hbmstress replay merged.ops",
-    "mpirun -n 8 hbmstress pod job.ops --out pod --meet node1:7777",
-    NULL,
-};
-
-static const char *const exits[EXIT_MEANING_COUNT] = {
-    [EXIT_KEPT] = "every allocator kept its promises, whoever died or waited",
-    [EXIT_BROKEN] = "an allocator broke a promise",
-    [EXIT_USAGE] = "bad usage or input; or this rank has another list than the others",
-    [EXIT_UNKNOWN] = "an out-of-memory stayed unknown",
-    [EXIT_HARNESS] = "a rank failed, the meeting point is gone, or the user interrupted",
-};
-
 const struct subcommand subcommand_pod = {
     .name = "pod",
     .summary = "run each host of a list as a process of its own, in real time",
@@ -181,9 +161,17 @@ const struct subcommand subcommand_pod = {
         "order in which ranks came to collectives) and processes (which process is which rank).\n"
         "--merge makes one list of them, in which that order is kept: replay runs it in lock step.\n\n"
         "With --meet, this is one rank, and rank 0 is the meeting point; mpirun or srun start the others.",
-    .exits = exits,
-    .examples = examples,
-    .options = options,
+    .exits = {[EXIT_KEPT] = "every allocator kept its promises, whoever died or waited",
+              [EXIT_BROKEN] = "an allocator broke a promise",
+              [EXIT_USAGE] = "bad usage or input; or this rank has another list than the others",
+              [EXIT_UNKNOWN] = "an out-of-memory stayed unknown",
+              [EXIT_HARNESS] = "a rank failed, the meeting point is gone, or the user interrupted"},
+    .examples = {"hbmstress pod job.ops --out pod",
+                 "hbmstress pod --merge pod -o merged.ops && hbmstress replay merged.ops",
+                 "mpirun -n 8 hbmstress pod job.ops --out pod --meet node1:7777"},
+    .options =
+        "--out --pace --patience --meet --rank --merge --output --target --target-option --chip "
+        "--capacity --rounding --op-timeout --json",
     .word_count_min = 0,
     .word_count_max = 1,
     .word_name = "LIST.ops",

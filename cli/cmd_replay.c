@@ -1,7 +1,6 @@
 /* replay: runs a recorded list again and judges it again, or searches for fewer ops. */
 #include "cli/subcommands.h"
 #include "replay/replay.h"
-#include "replay/shrink.h"
 
 /* Refuses options that only a log accepts. */
 static enum exit_code check_log(const struct arguments *arguments)
@@ -50,9 +49,9 @@ static enum exit_code check_search(const struct arguments *arguments)
 /* Refuses options that only the search for fewer ops accepts, and those that it does not. */
 static enum exit_code check_shrink(const struct arguments *arguments)
 {
-    static const char *const taken[] = {
-        "--shrink",        "--output",     "--shrink-budget", "--time",     "--target",
-        "--target-option", "--op-timeout", "--chip",          "--capacity", NULL};
+    static const char taken[] =
+        "--shrink --output --shrink-budget --time --target --target-option --op-timeout "
+        "--chip --capacity";
     const char *only = arguments->output != NULL            ? "--output"
                        : arguments_has(arguments, "--time") ? "--time"
                        : arguments_has(arguments, "--shrink-budget") &&
@@ -96,45 +95,6 @@ static enum exit_code replay_subcommand(const struct arguments *arguments)
     return arguments->has_shrink ? shrink_given(arguments) : replay_run(&given);
 }
 
-static const char *const options[] = {"--target",
-                                      "--target-option",
-                                      "--chip",
-                                      "--capacity",
-                                      "--hosts",
-                                      "--seed",
-                                      "--replay-sample",
-                                      "--trial-timeout",
-                                      "--op-timeout",
-                                      "--regret-max",
-                                      "--rounding",
-                                      "--certificates",
-                                      "--times",
-                                      "--after",
-                                      "--compare",
-                                      "--format",
-                                      "--kv-bytes-per-token",
-                                      "--kv-tokens-per-second",
-                                      "--strategy",
-                                      "--schedules",
-                                      "--backend",
-                                      "--check-races",
-                                      "--shrink",
-                                      "--output",
-                                      "--time",
-                                      "--shrink-budget",
-                                      "--out",
-                                      "--json",
-                                      NULL};
-
-static const char *const examples[] = {
-    "hbmstress replay out/repros/premature-fragmentation_storm-7.ops",
-    "hbmstress replay crash.log --compare",
-    "hbmstress replay crash.ops --shrink -o small.ops",
-    "hbmstress replay out/repros/deadlock-queued_free_race-7.ops --strategy exhaustive=3",
-    "hbmstress replay out/repros/premature-fragmentation_storm-7.ops --certificates proofs",
-    NULL,
-};
-
 const struct subcommand subcommand_replay = {
     .name = "replay",
     .summary = "run a recorded op list again and judge it again; --shrink finds a shorter one",
@@ -163,8 +123,16 @@ const struct subcommand subcommand_replay = {
         "With --compare, FILE is the log itself, in any format that convert knows.  Replay prints the first\n"
         "20 differences, and the totals: requests that the run answered differently from the log, and byte\n"
         "counts that differ.",
-    .examples = examples,
-    .options = options,
+    .examples =
+        {"hbmstress replay out/repros/premature-fragmentation_storm-7.ops",
+         "hbmstress replay crash.log --compare", "hbmstress replay crash.ops --shrink -o small.ops",
+         "hbmstress replay out/repros/deadlock-queued_free_race-7.ops --strategy exhaustive=3",
+         "hbmstress replay out/repros/premature-fragmentation_storm-7.ops --certificates proofs"},
+    .options =
+        "--target --target-option --chip --capacity --hosts --seed --replay-sample "
+        "--trial-timeout --op-timeout --regret-max --rounding --certificates --times --after "
+        "--compare --format --kv-bytes-per-token --kv-tokens-per-second --strategy --schedules "
+        "--backend --check-races --shrink --output --time --shrink-budget --out --json",
     .word_count_min = 1,
     .word_count_max = 1,
     .word_name = "FILE.ops",

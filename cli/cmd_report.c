@@ -1,15 +1,15 @@
 /* report: one page that shows what a night or a list came to, for people who look before they read.
  */
 #include "campaign/base/file.h"
-#include "campaign/engine/baseline.h"
+#include "campaign/base/place.h"
 #include "campaign/engine/checkpoint.h"
+#include "campaign/engine/findings.h"
 #include "campaign/engine/output.h"
 #include "cli/subcommands.h"
 #include "explain/compare.h"
 #include "explain/explain_text.h"
 #include "page/report_page.h"
 #include "present/screen.h"
-#include "recording/picture.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -34,16 +34,11 @@ static bool is_campaign(const char *path)
 
 static enum exit_code print_written(const char *path, size_t length)
 {
-    struct output output;
     struct writing text;
-    output_init(&output, false);
     writing_init(&text);
     writing_append_visible(&text, path);
     writing_append_format(&text, ": %zu KiB; open it in a browser\n", (length + 1023) / 1024);
-    output_text(&output, &text);
-    output_flush(&output);
-    writing_deinit(&text);
-    return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
+    return output_once(false, &text, EXIT_KEPT);
 }
 
 static enum exit_code explain_shown(const void *context, const struct recording *recording,
@@ -63,15 +58,10 @@ static enum exit_code compare_shown(const void *context, const char *against, st
 static enum exit_code print_baseline(const struct campaign_description *description,
                                      const struct checkpoint *checkpoint)
 {
-    struct output output;
     struct writing text;
-    output_init(&output, false);
     writing_init(&text);
     baseline_print(&checkpoint->findings, description->head.setup.target, &text);
-    output_text(&output, &text);
-    output_flush(&output);
-    writing_deinit(&text);
-    return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
+    return output_once(false, &text, EXIT_KEPT);
 }
 
 static enum exit_code print_known(const char *path)
@@ -100,11 +90,10 @@ static enum exit_code report_subcommand(const struct arguments *arguments)
                                        .explain = explain_shown,
                                        .compare = compare_shown,
                                        .context = &explaining};
-    static const char *const of_baseline[] = {"--baseline", NULL};
     struct writing html;
     enum exit_code code;
     if (arguments->has_baseline) {
-        const char *besides = arguments_gave_besides(arguments, of_baseline);
+        const char *besides = arguments_gave_besides(arguments, "--baseline");
         return besides == NULL
                    ? print_known(path)
                    : message_fail(EXIT_USAGE, "%s has no meaning with --baseline", besides);
@@ -127,35 +116,6 @@ static enum exit_code report_subcommand(const struct arguments *arguments)
     return code;
 }
 
-static const char *const options[] = {"--output",
-                                      "--baseline",
-                                      "--against",
-                                      "--format",
-                                      "--target",
-                                      "--target-option",
-                                      "--chip",
-                                      "--capacity",
-                                      "--hosts",
-                                      "--seed",
-                                      "--kv-bytes-per-token",
-                                      "--kv-tokens-per-second",
-                                      "--op-timeout",
-                                      "--trial-timeout",
-                                      NULL};
-
-static const char *const examples[] = {
-    "hbmstress report out -o night.html --against out-yesterday",
-    "hbmstress report snapshot.pickle",
-    "hbmstress report out --baseline >known.txt",
-    NULL,
-};
-
-static const char *const exits[EXIT_MEANING_COUNT] = {
-    [EXIT_KEPT] = "the page is written, whatever it shows",
-    [EXIT_USAGE] = "bad usage or input",
-    [EXIT_HARNESS] = "hbmstress itself failed",
-};
-
 const struct subcommand subcommand_report = {
     .name = "report",
     .summary = "write one page that shows a campaign, a list or a field trace",
@@ -168,9 +128,14 @@ const struct subcommand subcommand_report = {
         "With --baseline, report writes no page.  It prints two lines for each finding of the campaign, its\n"
         "signature and a reason.  Write down why you accept it, and delete what you do not.  With run\n"
         "--baseline FILE, only findings that are not in that list make the run red.",
-    .exits = exits,
-    .examples = examples,
-    .options = options,
+    .exits = {[EXIT_KEPT] = "the page is written, whatever it shows",
+              [EXIT_USAGE] = "bad usage or input",
+              [EXIT_HARNESS] = "hbmstress itself failed"},
+    .examples = {"hbmstress report out -o night.html --against out-yesterday",
+                 "hbmstress report snapshot.pickle", "hbmstress report out --baseline >known.txt"},
+    .options = "--output --baseline --against --format --target --target-option --chip --capacity "
+               "--hosts --seed --kv-bytes-per-token --kv-tokens-per-second --op-timeout "
+               "--trial-timeout",
     .word_count_min = 1,
     .word_count_max = 1,
     .word_name = "PATH",

@@ -10,22 +10,6 @@ static enum exit_code report_bug_subcommand(const struct arguments *arguments)
     return bug_report_write(&given);
 }
 
-static const char *const options[] = {"--output",   "--target",        "--target-option", "--chip",
-                                      "--capacity", "--trial-timeout", "--op-timeout",    NULL};
-
-static const char *const examples[] = {
-    "hbmstress report-bug out/repros/premature-static_plan-7.ops -o shown",
-    NULL,
-};
-
-static const char *const exits[EXIT_MEANING_COUNT] = {
-    [EXIT_KEPT] = "the program shows the defect; program and report are written",
-    [EXIT_USAGE] = "bad usage or input, or no program can show it",
-    [EXIT_UNKNOWN] =
-        "the program does not show it: a defect of the adapter rather than of the allocator",
-    [EXIT_HARNESS] = "hbmstress itself failed",
-};
-
 const struct subcommand subcommand_report_bug = {
     .name = "report-bug",
     .summary = "write what a maintainer wants: a program of the allocator's own API, and a report",
@@ -37,9 +21,14 @@ const struct subcommand subcommand_report_bug = {
         "runs that.  If the program shows the defect, the new directory DIR gets the program and\n"
         "report.md (default: report-NAME for NAME.ops).  A program that hangs is killed after\n"
         "--op-timeout (docs/report-bug.md).",
-    .exits = exits,
-    .examples = examples,
-    .options = options,
+    .exits =
+        {[EXIT_KEPT] = "the program shows the defect; program and report are written",
+         [EXIT_USAGE] = "bad usage or input, or no program can show it",
+         [EXIT_UNKNOWN] =
+             "the program does not show it: a defect of the adapter rather than of the allocator",
+         [EXIT_HARNESS] = "hbmstress itself failed"},
+    .examples = {"hbmstress report-bug out/repros/premature-static_plan-7.ops -o shown"},
+    .options = "--output --target --target-option --chip --capacity --trial-timeout --op-timeout",
     .word_count_min = 1,
     .word_count_max = 1,
     .word_name = "FINDING",

@@ -2,11 +2,11 @@
 #include "campaign/base/clock.h"
 #include "campaign/base/file.h"
 #include "campaign/engine/campaign.h"
-#include "campaign/engine/campaign_folder.h"
-#include "campaign/plan/canary.h"
+#include "campaign/engine/checkpoint.h"
 #include "campaign/plan/rank.h"
 #include "campaign/plan/widen.h"
-#include "cli/cmd_sweep.h"
+#include "campaign/sweep/sweep_campaign.h"
+#include "campaign/trials/trial_result.h"
 #include "cli/subcommands.h"
 #include "harness/base/check.h"
 
@@ -79,7 +79,7 @@ static enum exit_code run_anew(const struct arguments *given)
 /* --- going on --- */
 
 /* These options may be given again: a resumed campaign takes all others from the one before. */
-static const char *const how_options[] = {"--resume", "--workers", "--annotate", "--json", NULL};
+static const char how_options[] = "--resume --workers --annotate --json";
 
 /* The words that the campaign was begun with; they point into description. */
 static char **split_words(const struct campaign_description *description)
@@ -165,68 +165,55 @@ static enum exit_code resume_campaign(const struct arguments *arguments)
     return code;
 }
 
+/* --- a sweep --- */
+
+/* --faults: none alone, over what a job says. */
+static const char taken_options[] =
+    "--sweep --job --target --target-option --chip --capacity --hosts --seed --ops "
+    "--workers --out --json --shrink-budget --trial-timeout --op-timeout --regret-max "
+    "--rounding --weights --faults";
+
+static enum exit_code check_options(const struct arguments *arguments)
+{
+    if (arguments->run.lanes.lane_count != 0 || lane_options_how(&arguments->run.lanes) != NULL) {
+        return message_fail(
+            EXIT_USAGE,
+            "--sweep fails the device calls of one client, one by one; it accepts no lanes");
+    }
+    if (arguments->run.duration_ns != 0) {
+        return message_fail(
+            EXIT_USAGE,
+            "--sweep ends when it has failed every call; bound it with --ops, not with --time");
+    }
+    if (arguments->run.faults.kinds != 0) {
+        return message_fail(EXIT_USAGE,
+                            "--sweep arms every fault itself; it accepts only --faults none");
+    }
+    const char *other = arguments_gave_besides(arguments, taken_options);
+    if (other != NULL) {
+        return message_fail(EXIT_USAGE, "%s applies to a campaign; --sweep does not accept it",
+                            other);
+    }
+    if (arguments->run.op_count_max > LAST_OP_COUNT_MAX) {
+        return message_fail(EXIT_USAGE, "--ops: a sweep accepts at most %d", LAST_OP_COUNT_MAX);
+    }
+    return EXIT_KEPT;
+}
+
+/* The exit codes of run; EXIT_UNKNOWN also when a call could not be failed. */
+static enum exit_code run_sweep(const struct arguments *arguments)
+{
+    const enum exit_code code = check_options(arguments);
+    return code == EXIT_KEPT ? sweeping_run(&arguments->run) : code;
+}
+
 static enum exit_code run_subcommand(const struct arguments *arguments)
 {
     if (arguments->resume != NULL) {
         return resume_campaign(arguments);
     }
-    return arguments->has_sweep ? cmd_sweep_run(arguments) : run_anew(arguments);
+    return arguments->has_sweep ? run_sweep(arguments) : run_anew(arguments);
 }
-
-static const char *const options[] = {"--job",
-                                      "--trace",
-                                      "--vary",
-                                      "--target",
-                                      "--target-option",
-                                      "--scenario-option",
-                                      "--chip",
-                                      "--capacity",
-                                      "--hosts",
-                                      "--seed",
-                                      "--ops",
-                                      "--until",
-                                      "--time",
-                                      "--workers",
-                                      "--out",
-                                      "--baseline",
-                                      "--annotate",
-                                      "--json",
-                                      "--replay-sample",
-                                      "--shrink-budget",
-                                      "--keep",
-                                      "--results-limit",
-                                      "--trial-timeout",
-                                      "--op-timeout",
-                                      "--regret-max",
-                                      "--rounding",
-                                      "--unknown-rate",
-                                      "--allow-unrepeated",
-                                      "--seeds",
-                                      "--faults",
-                                      "--weights",
-                                      "--lanes",
-                                      "--schedules",
-                                      "--strategy",
-                                      "--backend",
-                                      "--free-running",
-                                      "--check-races",
-                                      "--resume",
-                                      "--shard",
-                                      "--sweep",
-                                      NULL};
-
-static const char *const examples[] = {
-    "hbmstress run fragmentation_storm --target first_fit --capacity 64M --seed 1",
-    "hbmstress run --job smoke",
-    "hbmstress run --job smoke --annotate github",
-    "hbmstress run queued_free_race --lanes 3 --strategy pct=3 --schedules 500",
-    "hbmstress run --trace profile.pickle --seeds 200 --vary 'amplify=10 scale=50,130'",
-    "hbmstress run training --hosts 4 --chip v4 --until 2000 --seed 1 --out story",
-    "hbmstress run --resume out",
-    "hbmstress run --job nightly --shard 2/8 --out out-2",
-    "mpirun -n 8 hbmstress run --seed 1 --seeds 100 --shard auto --out out",
-    NULL,
-};
 
 const struct subcommand subcommand_run = {
     .name = "run",
@@ -251,8 +238,21 @@ const struct subcommand subcommand_run = {
         "With --job, a planted defect runs next to the jobs.  If it is not reported, the run ends with\n"
         "exit 4.  After any end, kill -9 included, --resume DIR continues the campaign: no trial is lost,\n"
         "and none counts twice.",
-    .examples = examples,
-    .options = options,
+    .examples =
+        {"hbmstress run fragmentation_storm --target first_fit --capacity 64M --seed 1",
+         "hbmstress run --job smoke", "hbmstress run --job smoke --annotate github",
+         "hbmstress run queued_free_race --lanes 3 --strategy pct=3 --schedules 500",
+         "hbmstress run --trace profile.pickle --seeds 200 --vary 'amplify=10 scale=50,130'",
+         "hbmstress run training --hosts 4 --chip v4 --until 2000 --seed 1 --out story",
+         "hbmstress run --resume out", "hbmstress run --job nightly --shard 2/8 --out out-2",
+         "mpirun -n 8 hbmstress run --seed 1 --seeds 100 --shard auto --out out"},
+    .options =
+        "--job --trace --vary --target --target-option --scenario-option --chip --capacity "
+        "--hosts --seed --ops --until --time --workers --out --baseline --annotate --json "
+        "--replay-sample --shrink-budget --keep --results-limit --trial-timeout --op-timeout "
+        "--regret-max --rounding --unknown-rate --allow-unrepeated --seeds --faults --weights "
+        "--lanes --schedules --strategy --backend --free-running --check-races --resume --shard "
+        "--sweep",
     .word_count_max = SIZE_MAX,
     .word_name = "SCENARIO",
     .run = run_subcommand,

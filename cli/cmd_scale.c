@@ -8,26 +8,6 @@ static enum exit_code scale_subcommand(const struct arguments *arguments)
     return scale_run(&given);
 }
 
-static const char *const options[] = {
-    "--target",     "--target-option",   "--hosts", "--chip",
-    "--capacity",   "--scenario-option", "--batch", "--one-axis",
-    "--search",     "--until",           "--ops",   "--seed",
-    "--out",        "--against",         "--grew",  "--trial-timeout",
-    "--op-timeout", "--workers",         "--json",  NULL};
-
-static const char *const examples[] = {
-    "hbmstress scale training --hosts 1,2,4,8 --chip v4,v5e -S leak=none -S batch=8,16",
-    NULL,
-};
-
-static const char *const exits[EXIT_MEANING_COUNT] = {
-    [EXIT_KEPT] = "every promise kept, whether the job fits or not",
-    [EXIT_BROKEN] = "a promise was broken, the target crashed, or something grew beyond --grew",
-    [EXIT_USAGE] = "bad usage or input: nothing was run",
-    [EXIT_UNKNOWN] = "an out-of-memory stayed unknown",
-    [EXIT_HARNESS] = "hbmstress itself failed",
-};
-
 const struct subcommand subcommand_scale = {
     .name = "scale",
     .summary = "run one job on more hosts, batches, chips: where it stops to fit",
@@ -43,9 +23,17 @@ const struct subcommand subcommand_scale = {
         "The seed is 1 unless --seed says otherwise.  --out FILE stores the rows; --against FILE reports\n"
         "what changed since.\n"
         "docs/scale.md says more.",
-    .exits = exits,
-    .examples = examples,
-    .options = options,
+    .exits = {[EXIT_KEPT] = "every promise kept, whether the job fits or not",
+              [EXIT_BROKEN] =
+                  "a promise was broken, the target crashed, or something grew beyond --grew",
+              [EXIT_USAGE] = "bad usage or input: nothing was run",
+              [EXIT_UNKNOWN] = "an out-of-memory stayed unknown",
+              [EXIT_HARNESS] = "hbmstress itself failed"},
+    .examples =
+        {"hbmstress scale training --hosts 1,2,4,8 --chip v4,v5e -S leak=none -S batch=8,16"},
+    .options = "--target --target-option --hosts --chip --capacity --scenario-option --batch "
+               "--one-axis --search --until --ops --seed --out --against --grew --trial-timeout "
+               "--op-timeout --workers --json",
     .word_count_min = 0,
     .word_count_max = 1,
     .word_name = "SCENARIO",

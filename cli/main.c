@@ -1,7 +1,7 @@
 /* hbmstress: puts every out-of-memory of a device allocator on trial. */
 #include "campaign/base/interrupt.h"
 #include "campaign/engine/output.h"
-#include "campaign/process/strays.h"
+#include "campaign/process/guest.h"
 #include "cli/subcommands.h"
 #include "present/screen.h"
 #include "present/version.h"
@@ -46,22 +46,12 @@ static void append_help(struct writing *text)
     writing_append(text, "\nExample: hbmstress run fragmentation_storm --seed 1\n");
 }
 
-static enum exit_code print_text(struct writing *text)
-{
-    struct output output;
-    output_init(&output, false);
-    output_text(&output, text);
-    output_flush(&output);
-    writing_deinit(text);
-    return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
-}
-
 static enum exit_code print_help(void)
 {
     struct writing text;
     writing_init(&text);
     append_help(&text);
-    return print_text(&text);
+    return output_once(false, &text, EXIT_KEPT);
 }
 
 static enum exit_code print_version(void)
@@ -69,7 +59,7 @@ static enum exit_code print_version(void)
     struct writing text;
     writing_init(&text);
     writing_append_format(&text, "hbmstress %s\n", version_text());
-    return print_text(&text);
+    return output_once(false, &text, EXIT_KEPT);
 }
 
 static enum exit_code print_subcommand_help(const struct subcommand *subcommand)
@@ -77,7 +67,7 @@ static enum exit_code print_subcommand_help(const struct subcommand *subcommand)
     struct writing text;
     writing_init(&text);
     arguments_help(subcommand, &text);
-    return print_text(&text);
+    return output_once(false, &text, EXIT_KEPT);
 }
 
 /* A file in the place of a subcommand: what reads it.  NULL: it is no file. */

@@ -1,5 +1,5 @@
 /* The program itself: what it was built with, and the files that come with it. */
-#include "campaign/plan/job_files.h"
+#include "campaign/plan/job.h"
 #include "doctor/doctor.h"
 #include "present/page/page.h"
 #include "present/version.h"

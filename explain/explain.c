@@ -12,7 +12,6 @@
 #include "explain/what_if.h"
 #include "present/screen.h"
 #include "present/wrap.h"
-#include "recording/picture.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "harness/op/system.h"
 #include "present/screen.h"
 #include "present/wrap.h"
-#include "recording/repeat.h"
+#include "recording/recording.h"
 
 #include <string.h>
 

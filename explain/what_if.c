@@ -1,8 +1,6 @@
 #include "explain/what_if.h"
 
 #include "campaign/base/interrupt.h"
-#include "campaign/base/ops_output.h"
-#include "campaign/base/partial.h"
 #include "campaign/base/place.h"
 #include "campaign/base/repro.h"
 #include "campaign/base/target_path.h"

@@ -7,7 +7,7 @@
 #include "harness/op/system.h"
 #include "present/refusals.h"
 #include "present/table.h"
-#include "recording/repeat.h"
+#include "recording/recording.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,13 +1,11 @@
 #include "infer/infer.h"
 
-#include "campaign/base/ops_output.h"
 #include "campaign/base/place.h"
 #include "campaign/base/repro.h"
 #include "campaign/base/target_path.h"
 #include "campaign/engine/output.h"
 #include "campaign/plan/lookup.h"
 #include "campaign/process/child.h"
-#include "campaign/process/shared_memory.h"
 #include "campaign/process/target_probe.h"
 #include "harness/base/check.h"
 #include "harness/op/limits.h"

@@ -3,7 +3,7 @@
 #include "harness/base/size.h"
 #include "present/page/page.h"
 #include "present/page/parts.h"
-#include "recording/device_name.h"
+#include "recording/recording.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "page/run_holders.h"
 #include "page/run_stacks.h"
 #include "present/page/page.h"
-#include "recording/device_name.h"
+#include "recording/recording.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

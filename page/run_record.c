@@ -1,6 +1,6 @@
 #include "page/run_record.h"
 
-#include "campaign/process/shared_memory.h"
+#include "campaign/process/child.h"
 #include "harness/base/check.h"
 #include "harness/device/span_map.h"
 #include "harness/lanes/lanes_list.h"

@@ -1,6 +1,6 @@
 #include "pod/member.h"
 
-#include "campaign/process/shared_memory.h"
+#include "campaign/process/child.h"
 #include "harness/base/check.h"
 
 #include <signal.h>

@@ -2,7 +2,7 @@
  * at collectives in the order in which they came.  An op is placed where the next arrival of its
  * rank needs it; so all that a rank waited for comes before what it did next. */
 #include "campaign/base/file.h"
-#include "campaign/base/ops_output.h"
+#include "campaign/base/place.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"

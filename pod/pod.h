@@ -2,7 +2,7 @@
 #ifndef POD_POD_H
 #define POD_POD_H
 
-#include "campaign/base/exit_code.h"
+#include "campaign/base/message.h"
 #include "pod/keeper.h"
 #include "recording/recording.h"
 

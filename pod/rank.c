@@ -2,7 +2,7 @@
 
 #include "campaign/base/file.h"
 #include "campaign/process/child.h"
-#include "campaign/process/strays.h"
+#include "campaign/process/guest.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/hash.h"

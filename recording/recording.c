@@ -5,14 +5,21 @@
 #include "campaign/plan/lookup.h"
 #include "campaign/process/target_probe.h"
 #include "formats/common/import.h"
+#include "harness/base/check.h"
+#include "harness/base/shell.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/ops_file.h"
+#include "harness/op/rounding.h"
+#include "harness/op/system.h"
 #include "targets/plugin.h"
 
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 /* Makes the setup that the command line fixes, as importers need it: everything else is empty. */
 static enum exit_code init_fixed(struct setup *fixed, const struct recording_options *options)
@@ -339,4 +346,111 @@ void recording_deinit(struct recording *recording)
     recording->stacks = NULL;
     free(recording->said);
     recording->said = NULL;
+}
+
+const char *device_name(const struct recording *recording, uint32_t host,
+                        char name[DEVICE_NAME_BYTES])
+{
+    const struct system *system = system_find(recording->setup.system);
+    const uint32_t *at = recording->setup.coordinate;
+    if (recording->devices[host][0] != '\0') {
+        snprintf(name, DEVICE_NAME_BYTES, "%s", recording->devices[host]);
+    } else if (system != NULL && system->is_tpu && (at[0] | at[1] | at[2] | at[3]) != 0) {
+        snprintf(name, DEVICE_NAME_BYTES, "%.16s %ux%ux%u_HBM%u", system->device, at[0] + host,
+                 at[1], at[2], at[3]);
+    } else {
+        snprintf(name, DEVICE_NAME_BYTES, "%.16s %u", system == NULL ? "host" : system->device,
+                 host);
+    }
+    return name;
+}
+
+static const char first_word[] = "hbmstress-ops";
+
+/* A line of an op begins with its number and a colon. */
+static bool is_op(const char *line)
+{
+    const char *word = line + strspn(line, " \t");
+    const size_t length = strcspn(word, " \t\r\n");
+    return length > 1 && word[0] != '#' && word[length - 1] == ':';
+}
+
+static size_t find_in_stream(FILE *stream, uint32_t op)
+{
+    char *line = NULL;
+    size_t room = 0, number = 0, found = 0;
+    uint64_t op_count = 0;
+    while (found == 0 && getline(&line, &room, stream) >= 0) {
+        number++;
+        if (number == 1 && strncmp(line, first_word, sizeof first_word - 1) != 0) {
+            break;
+        }
+        if (is_op(line) && op_count++ == op) {
+            found = number;
+        }
+    }
+    free(line);
+    return found;
+}
+
+size_t op_line_find(const char *path, uint32_t op)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) {
+        return 0; /* what is read from a pipe is gone */
+    }
+    FILE *stream = fopen(path, "r");
+    if (stream == NULL) {
+        return 0;
+    }
+    const size_t line = find_in_stream(stream, op);
+    (void)fclose(stream);
+    return line;
+}
+
+void repeat_word(struct writing *text, const char *word)
+{
+    char *quoted = malloc(SHELL_WORD_BYTES(strlen(word)));
+    CHECK(quoted != NULL);
+    writing_append(text, " ");
+    writing_append_visible(text, shell_word(word, quoted));
+    free(quoted);
+}
+
+void repeat_option(struct writing *text, const char *name, const char *value)
+{
+    if (value == NULL) {
+        return;
+    }
+    writing_append_format(text, " %s", name);
+    repeat_word(text, value);
+}
+
+void repeat_number(struct writing *text, const char *name, uint64_t value)
+{
+    if (value != 0) {
+        writing_append_format(text, " %s %" PRIu64, name, value);
+    }
+}
+
+void repeat_setup(struct writing *text, const struct run_options *options)
+{
+    repeat_option(text, "--target", options->target);
+    for (uint32_t i = 0; i < options->option_count; i++) {
+        char option[sizeof options->options[i].key + sizeof options->options[i].value];
+        snprintf(option, sizeof option, "%s=%s", options->options[i].key,
+                 options->options[i].value);
+        repeat_option(text, "--target-option", option);
+    }
+    repeat_option(text, "--chip", options->chip);
+    repeat_number(text, "--capacity", options->capacity_bytes);
+    repeat_number(text, "--hosts", options->host_count);
+    if (options->has_regret_max) {
+        writing_append_format(text, " --regret-max %" PRIu64, options->regret_max);
+    }
+    if (options->has_rounding) {
+        char rounding[ROUNDING_TEXT_BYTES];
+        rounding_print(&options->rounding, rounding);
+        repeat_option(text, "--rounding", rounding);
+    }
 }

@@ -6,7 +6,11 @@
 #include "campaign/base/message.h"
 #include "campaign/plan/run_options.h"
 #include "formats/formats.h"
+#include "harness/base/writing.h"
 #include "harness/run/run.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* How to read a file.  Texts belong to the caller. */
 struct recording_options {
@@ -61,5 +65,33 @@ bool recording_capacity_is_assumed(const struct recording *recording);
 /* Imports a file of any format; notes are lines about what was assumed.  The same codes. */
 enum exit_code recording_import(const char *path, struct recording_options options,
                                 struct recording *recording, struct writing *notes);
+
+/* Names a device in the words of the system that a list comes from. */
+
+enum { DEVICE_NAME_BYTES = SETUP_NAME_BYTES };
+
+/* Prints the name as the file has it, or "GPU 1"; "TPU 1x0x0_HBM0", with the coordinate as messages
+ * print it; "host 1" where the system is not known.  Returns name. */
+const char *device_name(const struct recording *recording, uint32_t host,
+                        char name[DEVICE_NAME_BYTES]);
+
+/* Finds the line of its file in which an op stands. */
+
+/* Returns the line, from 1.  0: not known, as the file is no plain .ops file that can be read
+ * (standard input, a trace, a packed list), or has no such op.  O(length of the file). */
+size_t op_line_find(const char *path, uint32_t op);
+
+/* The pieces of a line that does the same again, each with a blank before it and quoted as a shell
+ * needs it. */
+
+void repeat_word(struct writing *text, const char *word);
+/* " NAME VALUE"; nothing for NULL. */
+void repeat_option(struct writing *text, const char *name, const char *value);
+/* The same; nothing for 0. */
+void repeat_number(struct writing *text, const char *name, uint64_t value);
+
+/* Appends the options by which the command line changed the file's setup: target, options, device,
+ * hosts and regrets.  Without them a replay repeats another run. */
+void repeat_setup(struct writing *text, const struct run_options *options);
 
 #endif

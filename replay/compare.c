@@ -1,4 +1,4 @@
-#include "replay/compare.h"
+#include "replay/private/replay_parts.h"
 
 #include "harness/base/json.h"
 #include "harness/model/model.h"

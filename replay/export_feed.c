@@ -1,4 +1,4 @@
-#include "replay/export_feed.h"
+#include "replay/private/replay_parts.h"
 
 #include "harness/model/model.h"
 

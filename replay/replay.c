@@ -6,7 +6,6 @@
 #include "campaign/process/attempt.h"
 #include "campaign/process/child.h"
 #include "campaign/process/fresh.h"
-#include "campaign/process/shared_memory.h"
 #include "diagnosis/hang.h"
 #include "diagnosis/shortage.h"
 #include "diagnosis/standstill.h"
@@ -17,9 +16,7 @@
 #include "harness/trial/related.h"
 #include "harness/trial/trial_run.h"
 #include "present/terminal.h"
-#include "replay/compare.h"
-#include "replay/replay_proofs.h"
-#include "replay/schedule_search.h"
+#include "replay/private/replay_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>

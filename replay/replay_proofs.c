@@ -1,7 +1,6 @@
-#include "replay/replay_proofs.h"
+#include "replay/private/replay_parts.h"
 
 #include "campaign/base/certificates.h"
-#include "campaign/base/partial.h"
 #include "campaign/base/place.h"
 #include "campaign/process/child.h"
 #include "harness/base/check.h"

@@ -1,13 +1,11 @@
-#include "replay/schedule_search.h"
+#include "replay/private/replay_parts.h"
 
 #include "campaign/base/clock.h"
 #include "campaign/process/child.h"
-#include "campaign/process/shared_memory.h"
 #include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
 #include "harness/base/json.h"
 #include "present/terminal.h"
-#include "replay/private/schedule_search_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>

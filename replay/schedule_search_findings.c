@@ -3,8 +3,8 @@
 #include "campaign/base/repro.h"
 #include "campaign/process/shrink_process.h"
 #include "harness/base/check.h"
-#include "recording/repeat.h"
-#include "replay/private/schedule_search_parts.h"
+#include "recording/recording.h"
+#include "replay/private/replay_parts.h"
 
 #include <inttypes.h>
 #include <string.h>

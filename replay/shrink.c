@@ -1,6 +1,5 @@
-#include "replay/shrink.h"
+#include "replay/replay.h"
 
-#include "campaign/base/ops_output.h"
 #include "campaign/base/place.h"
 #include "campaign/base/repro.h"
 #include "campaign/base/target_path.h"

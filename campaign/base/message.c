@@ -88,3 +88,21 @@ const char *message_nearest(const char *name, const char *const *names, size_t c
 {
     return nearest_name(name, names, count);
 }
+
+enum exit_code totals_exit_code(const struct run_totals *totals)
+{
+    return totals_exit_code_within(totals, &(const struct report_allowed){0});
+}
+
+enum exit_code totals_exit_code_within(const struct run_totals *totals,
+                                       const struct report_allowed *allowed)
+{
+    if (totals->disputed > 0) {
+        return EXIT_HARNESS;
+    }
+    if (totals->premature + totals->broken > 0) {
+        return EXIT_BROKEN;
+    }
+    return report_allowed_is_exceeded(allowed, totals) || totals->not_modelled > 0 ? EXIT_UNKNOWN
+                                                                                   : EXIT_KEPT;
+}

@@ -3,10 +3,28 @@
 #ifndef CAMPAIGN_BASE_MESSAGE_H
 #define CAMPAIGN_BASE_MESSAGE_H
 
-#include "campaign/base/exit_code.h"
 #include "harness/base/writing.h"
+#include "present/report.h"
 
 #include <stddef.h>
+
+/* The exit codes of the program, and the exit code that the totals of a run lead to. */
+
+/* The exit codes; fixed for ever. */
+enum exit_code {
+    EXIT_KEPT = 0,   /* every promise kept, every OOM judged that is not excused or allowed */
+    EXIT_BROKEN = 1, /* a promise was broken */
+    EXIT_USAGE = 2,  /* bad usage or bad input: nothing was run */
+    /* no promise broken, but more OOMs stayed unknown, or verdicts unrepeated, than allowed, or a
+     * trial was not modelled */
+    EXIT_UNKNOWN = 3,
+    EXIT_HARNESS = 4 /* the harness itself failed: no disk, a worker that died of our own fault */
+};
+
+/* Return the exit code of totals: when nothing may stay unknown, and within what is allowed. */
+enum exit_code totals_exit_code(const struct run_totals *totals);
+enum exit_code totals_exit_code_within(const struct run_totals *totals,
+                                       const struct report_allowed *allowed);
 
 /* Prints "hbmstress: ..." and the line end; control characters are escaped.  Returns code. */
 enum exit_code message_fail(enum exit_code code, const char *format, ...)

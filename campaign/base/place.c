@@ -1,8 +1,13 @@
 #include "campaign/base/place.h"
+
+#include "campaign/base/interrupt.h"
 #include "campaign/base/message.h"
 #include "harness/base/whole_file.h"
+#include "harness/op/ops_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -104,4 +109,164 @@ enum exit_code place_make_folder(const char *path)
     }
     return message_fail(errno == ENOTDIR || errno == ENAMETOOLONG ? EXIT_USAGE : EXIT_HARNESS,
                         "%.80s%s: %s", path, strlen(path) > 80 ? "..." : "", strerror(errno));
+}
+
+static enum exit_code print_to(FILE *stream, const char *name, const struct setup *setup,
+                               const struct op_list *ops, const char *comments)
+{
+    ops_file_print(stream, setup, ops, comments);
+    if (fflush(stream) == 0 && !ferror(stream)) {
+        return EXIT_KEPT;
+    }
+    return errno == EPIPE ? EXIT_KEPT : message_fail(EXIT_HARNESS, "%s: %s", name, strerror(errno));
+}
+
+static enum exit_code print_to_special(const char *path, const struct setup *setup,
+                                       const struct op_list *ops, const char *comments)
+{
+    FILE *stream = fopen(path, "we");
+    if (stream == NULL) {
+        return message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
+    }
+    enum exit_code code = print_to(stream, path, setup, ops, comments);
+    if (fclose(stream) != 0 && code == EXIT_KEPT && errno != EPIPE) {
+        code = message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
+    }
+    return code;
+}
+
+/* Writes to partial, and then gives it the name of path. */
+static enum exit_code print_whole(const char *partial, const char *path, const struct setup *setup,
+                                  const struct op_list *ops, const char *comments)
+{
+    FILE *stream = fopen(partial, "we");
+    if (stream != NULL) {
+        ops_file_print(stream, setup, ops, comments);
+        if (whole_file_end(stream, partial, path, true)) {
+            return EXIT_KEPT;
+        }
+    }
+    return message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
+}
+
+enum exit_code ops_output(const char *path, const struct setup *setup, const struct op_list *ops,
+                          const char *comments)
+{
+    struct place place;
+    char partial[FILE_PATH_BYTES];
+    if (path == NULL) {
+        return print_to(stdout, "standard output", setup, ops, comments);
+    }
+    enum exit_code code = place_find(path, NULL, &place);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    if (place.is_special) {
+        return print_to_special(path, setup, ops, comments);
+    }
+    if (!partial_create(place.path, partial)) {
+        return message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
+    }
+    code = print_whole(partial, place.path, setup, ops, comments);
+    partial_remove(partial);
+    return code;
+}
+
+enum exit_code ops_output_through(const char *partial, const char *path, const struct setup *setup,
+                                  const struct op_list *ops, const char *comments)
+{
+    struct place place;
+    const enum exit_code code = place_find(path, NULL, &place);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    return place.is_special ? print_to_special(path, setup, ops, comments)
+                            : print_whole(partial, path, setup, ops, comments);
+}
+
+/* A process with our number may have left its file behind; so many times is no accident. */
+enum { TRY_COUNT_MAX = 1000 };
+
+/* No signal comes between the file and the note of it. */
+static bool create_and_note(const char *path)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, &before);
+    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int reason = errno;
+    if (file >= 0) {
+        interrupt_removes(path);
+    }
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    if (file >= 0) {
+        (void)close(file);
+    }
+    errno = reason;
+    return file >= 0;
+}
+
+bool partial_create(const char *beside, char partial[FILE_PATH_BYTES])
+{
+    const char *slash = strrchr(beside, '/');
+    const int length = slash == NULL ? 0 : (int)(slash - beside) + 1;
+    errno = EEXIST;
+    for (int i = 0; i < TRY_COUNT_MAX && errno == EEXIST; i++) {
+        if (snprintf(partial, FILE_PATH_BYTES, "%.*s.hbmstress-%ld-%d.partial", length, beside,
+                     (long)getpid(), i) >= FILE_PATH_BYTES) {
+            errno = ENAMETOOLONG;
+        } else if (create_and_note(partial)) {
+            return true;
+        }
+    }
+    partial[0] = '\0';
+    return false;
+}
+
+void partial_remove(char partial[FILE_PATH_BYTES])
+{
+    if (partial[0] == '\0') {
+        return;
+    }
+    (void)unlink(partial);
+    interrupt_removes(NULL);
+    partial[0] = '\0';
+}
+
+static bool write_special(const char *path, const char *bytes, size_t length)
+{
+    FILE *stream = fopen(path, "we");
+    if (stream == NULL) {
+        return false;
+    }
+    const bool is_written = fwrite(bytes, 1, length, stream) == length;
+    return fclose(stream) == 0 && is_written;
+}
+
+static bool write_whole(const char *path, const char *bytes, size_t length)
+{
+    char partial[FILE_PATH_BYTES];
+    if (!partial_create(path, partial)) {
+        return false;
+    }
+    FILE *stream = fopen(partial, "we");
+    bool is_written = false;
+    if (stream != NULL) {
+        (void)fwrite(bytes, 1, length, stream); /* the stream remembers a failure */
+        is_written = whole_file_end(stream, partial, path, true);
+    }
+    partial_remove(partial);
+    return is_written;
+}
+
+enum exit_code picture_write(const char *path, const char *bytes, size_t length)
+{
+    struct place place;
+    const enum exit_code code = place_find(path, NULL, &place);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    const bool is_written = place.is_special ? write_special(path, bytes, length)
+                                             : write_whole(place.path, bytes, length);
+    return is_written ? EXIT_KEPT : message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
 }

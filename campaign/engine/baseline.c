@@ -1,4 +1,4 @@
-#include "campaign/engine/baseline.h"
+#include "campaign/engine/findings.h"
 
 #include "campaign/base/file.h"
 #include "harness/base/array.h"

@@ -7,6 +7,7 @@
 #include "campaign/engine/checkpoint.h"
 #include "campaign/plan/plan.h"
 #include "campaign/plan/run_options.h"
+#include "present/annotation.h"
 
 /* Runs the plan into options->out.  EXIT_KEPT or another code by what was found, after all
  * messages. */
@@ -23,5 +24,20 @@ bool campaign_is_of_plan(const struct campaign_description *description, const s
 
 /* True if trials of that plan can have reached the state of the checkpoint. */
 bool campaign_can_go_on(const struct plan *plan, const struct checkpoint *at);
+
+/* The shards of a campaign become what one run with the same seeds would have left. */
+
+/* Texts belong to the caller. */
+struct merge_options {
+    const char *const *directories; /* directory_count of shards, in any order */
+    size_t directory_count;
+    const char *out;
+    enum annotation_form annotation;
+    bool is_json;
+};
+
+/* Writes the folder, and prints.  The code of one run of the whole campaign, or another one after
+ * one message. */
+enum exit_code campaign_merge(const struct merge_options *options);
 
 #endif

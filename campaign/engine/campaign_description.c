@@ -1,7 +1,7 @@
 #include "campaign/engine/private/campaign_state.h"
 
-#include "campaign/plan/op_options.h"
-#include "campaign/trials/rounds.h"
+#include "campaign/plan/run_options.h"
+#include "campaign/trials/trials.h"
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
 

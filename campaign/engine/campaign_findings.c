@@ -1,7 +1,7 @@
 #include "campaign/engine/private/campaign_state.h"
 
 #include "campaign/base/message.h"
-#include "campaign/engine/before.h"
+#include "campaign/engine/findings.h"
 #include "campaign/process/child.h"
 
 #include <errno.h>

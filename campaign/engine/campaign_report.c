@@ -1,6 +1,9 @@
+#include "campaign/base/message.h"
+#include "campaign/engine/findings.h"
 #include "campaign/engine/private/campaign_state.h"
+#include "campaign/plan/widen.h"
 
-#include "campaign/engine/before.h"
+#include <inttypes.h>
 
 /* Trials go to results.jsonl until that is large, and a start that is repeated does not go there.
  */
@@ -95,4 +98,115 @@ void campaign_add_repeats(const struct campaign *campaign, struct report_finding
     finding->replay = writing_string(replay);
     finding->repeats = before_report(directory, entry->base, entry->before_count,
                                      entry->is_unrepeated);
+}
+
+/* The time was over before any trial was. */
+static bool has_shown_nothing(const struct campaign *campaign)
+{
+    const struct report_end *end = &campaign->at->state.end;
+    return campaign->at->state.is_finished && campaign->plan->duration_ns != UINT64_MAX &&
+           end->trials == 0;
+}
+
+enum exit_code campaign_exit_code(struct campaign *campaign)
+{
+    const struct report_end *end = &campaign->at->state.end;
+    if (!campaign_is_sound(campaign)) {
+        return EXIT_HARNESS;
+    }
+    if (campaign->at->state.is_finished && !campaign->at->state.is_canary_reported &&
+        campaign->plan->has_canary) {
+        return EXIT_HARNESS;
+    }
+    if (campaign->at->state.is_finished &&
+        campaign_view_missed_probes(&campaign->view, campaign->at) != NULL) {
+        return EXIT_HARNESS;
+    }
+    if (campaign->at->state.is_disputed || has_shown_nothing(campaign)) {
+        return EXIT_HARNESS;
+    }
+    struct run_totals totals = end->totals;
+    if (findings_new_count(&campaign->at->findings) == 0) {
+        totals.broken = totals.premature = 0;
+    } else if (totals.broken + totals.premature == 0) {
+        totals.broken = 1; /* what is reported as a finding is never green */
+    }
+    const struct report_allowed allowed = allowance_of_run(&campaign->plan->allowance,
+                                                           end->totals.ooms);
+    const enum exit_code code = totals_exit_code_within(&totals, &allowed);
+    /* A campaign that was cut short has not shown everything: it does not pass. */
+    return code != EXIT_BROKEN && !campaign->at->state.is_finished ? EXIT_HARNESS : code;
+}
+
+static void report_what_is_missing(struct campaign *campaign)
+{
+    const char *missed = campaign_view_missed_probes(&campaign->view, campaign->at);
+    if (!campaign->at->state.is_finished) {
+        return;
+    }
+    if (campaign->plan->has_canary && !campaign->at->state.is_canary_reported) {
+        (void)message_fail(EXIT_HARNESS,
+                           "the canary %s ran %" PRIu64
+                           " times, but its defect was not reported. That this campaign "
+                           "found nothing else proves nothing.",
+                           canary_of(campaign->plan)->setup.target,
+                           campaign->at->state.canary_trials);
+    }
+    if (has_shown_nothing(campaign)) {
+        (void)message_fail(EXIT_HARNESS, "no trial ended within the time of the run: it shows "
+                                         "nothing. Give it more time.");
+    }
+    if (missed != NULL) {
+        (void)message_fail(EXIT_HARNESS, "probes that the job requires were never hit: %s", missed);
+    }
+}
+
+/* Ends the rest of the queue when the run ended early, and reports the lines of the whole queue. */
+static void end_queue(struct campaign *campaign)
+{
+    campaign_cut_shrinking(campaign);
+    findings_settle(&campaign->at->findings);
+    campaign_settle_unrepeated(campaign);
+    if (!campaign->at->state.is_queue_told) {
+        campaign->at->state.queue_bytes = campaign->output.results_bytes;
+        campaign_report_entries(campaign);
+        campaign->at->state.is_queue_told = campaign->at->state.is_finished;
+    }
+}
+
+/* A campaign that may go on later saves its state first, so that the rest is still shrunk then. */
+static void end_and_save(struct campaign *campaign)
+{
+    struct campaign_state *state = &campaign->at->state;
+    state->is_finished = !state->end.is_interrupted && campaign_is_sound(campaign);
+    if (!state->is_finished) {
+        campaign_save_last(campaign);
+        end_queue(campaign);
+        return;
+    }
+    end_queue(campaign);
+    campaign_save_last(campaign);
+}
+
+void campaign_report_end(struct campaign *campaign)
+{
+    struct campaign_state *state = &campaign->at->state;
+    end_and_save(campaign);
+    state->end.seed = campaign->plan->setup.seed;
+    state->end.known_count = findings_shown_count(&campaign->at->findings) -
+                             findings_new_count(&campaign->at->findings);
+    state->end.allowed = allowance_of_run(&campaign->plan->allowance, state->end.totals.ooms);
+    state->end.exit_code = (int)campaign_exit_code(campaign);
+    campaign_view_clear(&campaign->view);
+    report_what_is_missing(campaign);
+    const struct report_campaign report = campaign_view_report(&campaign->view, campaign->at);
+    if (!reporter_campaign(&campaign->reporter, &report)) {
+        campaign->is_failed = true;
+    }
+    campaign_sync_reports(campaign);
+}
+
+void campaign_report_start(struct campaign *campaign)
+{
+    (void)reporter_start(&campaign->reporter, &campaign->view.start);
 }

@@ -2,7 +2,6 @@
 
 #include "campaign/base/message.h"
 #include "campaign/base/repro.h"
-#include "campaign/plan/canary.h"
 #include "campaign/plan/widen.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Verdicts of free-running lanes that cannot be repeated: they are counted, and no findings. */
 #include "campaign/engine/private/campaign_state.h"
 
-#include "campaign/process/repeat.h"
+#include "campaign/process/attempt.h"
 #include "explore/strategies/strategies.h"
 #include "harness/lanes/lanes_list.h"
 

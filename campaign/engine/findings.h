@@ -3,7 +3,11 @@
 #ifndef CAMPAIGN_ENGINE_FINDINGS_H
 #define CAMPAIGN_ENGINE_FINDINGS_H
 
+#include "campaign/base/file.h"
+#include "campaign/base/message.h"
+#include "campaign/trials/earlier.h"
 #include "campaign/trials/trial_result.h"
+#include "harness/base/writing.h"
 #include "present/report.h"
 
 /* The first so many verdicts with one signature are shrunk.  The shortest list is kept; further
@@ -93,5 +97,44 @@ size_t findings_shown_in(const struct findings *findings, size_t part);
 struct report_known *findings_report(const struct findings *findings, const char *directory,
                                      const char *const *part_names);
 void findings_free_report(struct report_known *known, size_t count);
+
+/* The known findings of a target: a text file of signatures, each with the reason why it is
+ * accepted.  A campaign that finds nothing else is not red. */
+
+/* Zero is a valid start: nothing is known. */
+struct baseline {
+    char (*signatures)[SIGNATURE_BYTES]; /* count of them */
+    size_t count, capacity;
+};
+void baseline_deinit(struct baseline *baseline);
+
+/* Reads path.  EXIT_KEPT, or EXIT_USAGE after one message with file and line; deinit in both cases.
+ */
+enum exit_code baseline_read(const char *path, struct baseline *baseline);
+bool baseline_has(const struct baseline *baseline, const char *signature);
+
+/* Appends the findings as such a file; target is whose they are. */
+void baseline_print(const struct findings *findings, const char *target, struct writing *text);
+
+/* The lists that run before a repro: files beside it, OUT/repros/BASE.before-1.ops and so on, and
+ * the line that replays all of them. */
+
+/* The path of the one with that number, from 1. */
+void before_path(const char *directory, const char *base, uint64_t number,
+                 char path[FILE_PATH_BYTES]);
+
+/* "hbmstress replay REPRO --after FILE ...", as a shell takes it. */
+void before_append_replay(struct writing *text, const char *directory, const char *base,
+                          uint64_t count);
+
+/* Returns the repeats as reports show them; before_free_report() frees them. */
+struct report_repeats before_report(const char *directory, const char *base, uint64_t count,
+                                    bool is_unrepeated);
+void before_free_report(const struct report_repeats *repeats);
+
+/* Writes all of them.  False: a message was given. */
+bool before_write(const char *directory, const char *base, const struct earlier *earlier);
+/* Removes count of them. */
+void before_forget(const char *directory, const char *base, uint64_t count);
 
 #endif

@@ -5,8 +5,10 @@
 
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
+#include "campaign/plan/run_options.h"
 #include "harness/base/shell.h"
 #include "harness/base/writing.h"
+#include "present/annotation.h"
 #include "present/reporter.h"
 
 #include <stdbool.h>
@@ -65,8 +67,24 @@ void output_flush(struct output *output);
 
 void output_close(struct output *output);
 
+/* Prints the text, which is JSON lines with is_json, and takes it over.  code, or EXIT_HARNESS when
+ * it cannot be written. */
+enum exit_code output_once(bool is_json, struct writing *text, enum exit_code code);
 /* Prints what a child answered: the bytes of its exit code, then text, which is JSON lines with
  * is_json.  That code, or EXIT_HARNESS when it cannot be written. */
 enum exit_code output_answer(bool is_json, const struct writing *answer);
+
+/* Prints the findings of a subcommand where GitHub or GitLab show them next to a change.  A
+ * campaign does not use this: a reporter writes its documents (present/review.h). */
+
+/* Before anything is measured: removes the report that GitLab would read from --out (default out).
+ * EXIT_KEPT, or EXIT_HARNESS after one message. */
+enum exit_code annotate_begin(const struct run_options *options);
+
+/* Prints in the form of options->annotation, and nothing without one.  That is workflow commands by
+ * output_commands() and a section for the page of the step, below heading; or the report of GitLab
+ * in --out, which is made.  EXIT_KEPT, or after one message another code. */
+enum exit_code annotate_put(const struct run_options *options, struct output *output,
+                            const char *heading, const struct annotations *annotations);
 
 #endif

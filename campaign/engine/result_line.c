@@ -1,4 +1,4 @@
-#include "campaign/engine/result_line.h"
+#include "campaign/engine/whole.h"
 
 #include "campaign/base/file.h"
 

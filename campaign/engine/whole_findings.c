@@ -1,8 +1,8 @@
 /* The findings of a whole campaign, counted trial by trial as campaign_findings.c counts those of
  * one run.  What is there already is what became of each list that a shard shrank. */
-#include "campaign/engine/before.h"
-#include "campaign/engine/private/whole_state.h"
+#include "campaign/engine/findings.h"
 #include "campaign/engine/repro_store.h"
+#include "campaign/engine/whole.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
@@ -13,34 +13,6 @@
 #include <string.h>
 
 static const char *const nothing[] = {NULL};
-
-static size_t count_shard_findings(const struct whole *whole, size_t shard_count)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < shard_count; i++) {
-        count += whole->shards[i].at->findings.count;
-    }
-    return count;
-}
-
-void whole_findings_init(struct whole_findings *findings, struct whole *whole)
-{
-    *findings = (struct whole_findings){.whole = whole};
-    findings->seen_counts = calloc(count_shard_findings(whole, whole->shard_count) + 1,
-                                   sizeof *findings->seen_counts);
-    CHECK(findings->seen_counts != NULL);
-}
-
-void whole_findings_deinit(struct whole_findings *findings)
-{
-    findings_deinit(&findings->findings);
-    for (size_t i = 0; i < findings->queue.count; i++) {
-        result_line_forget(&findings->entries[i].line);
-    }
-    shrink_queue_deinit(&findings->queue);
-    free(findings->entries);
-    free(findings->seen_counts);
-}
 
 /* --- one verdict --- */
 
@@ -56,13 +28,13 @@ struct verdict_seen {
 /* Returns the seed that plan_trial_seed() returns. */
 static uint64_t find_seed(const struct whole *whole, uint64_t part, uint64_t trial)
 {
-    const struct setup *setup = &whole->shards[0].description->parts[part].setup;
+    const struct setup *setup = &whole->description.parts[part].setup;
     return random_derive(random_derive(setup->seed, hash_string(HASH_START, setup->scenario)),
                          trial);
 }
 
 /* Counts nothing yet, and has no files. */
-static struct finding *add_finding(struct whole_findings *findings, const struct finding *of_shard,
+static struct finding *add_finding(struct whole *whole, const struct finding *of_shard,
                                    const struct shrink_entry *entry)
 {
     struct finding first;
@@ -76,14 +48,13 @@ static struct finding *add_finding(struct whole_findings *findings, const struct
     first.largest = entry == NULL ? of_shard->largest : entry->largest;
     first.is_known = of_shard->is_known;
     first.first_order = UINT64_MAX;
-    return findings_add(&findings->findings, &first);
+    return findings_add(&whole->findings, &first);
 }
 
 /* The line with which its shard announced it, and why it came. */
-static void append_found(struct whole_findings *findings, const struct whole_trial *trial,
+static void append_found(struct whole *whole, const struct whole_trial *trial,
                          const struct finding *known)
 {
-    struct whole *whole = findings->whole;
     for (size_t i = 0; i < trial->line_count; i++) {
         const struct result_line *line = &trial->lines[i].line;
         if (!result_line_has(line, "type", "found") ||
@@ -105,7 +76,7 @@ static void append_entry(struct whole *whole, const struct shrink_entry *entry,
 {
     struct repro_store_paths paths;
     const struct repro_store repro_store = {.directory = whole->directory};
-    const struct campaign_part *part = &whole->shards[0].description->parts[entry->task.part];
+    const struct campaign_part *part = &whole->description.parts[entry->task.part];
     struct report_finding finding = shrink_entry_report(entry, part->name, known);
     if (has_files) {
         repro_store_paths_init(&paths, &repro_store, "repros", entry->base);
@@ -119,10 +90,9 @@ static void append_entry(struct whole *whole, const struct shrink_entry *entry,
 }
 
 /* Appends a verdict that is only counted. */
-static void append_counted(struct whole_findings *findings, const struct whole_trial *trial,
+static void append_counted(struct whole *whole, const struct whole_trial *trial,
                            const struct verdict_seen *seen, const struct finding *known)
 {
-    struct whole *whole = findings->whole;
     if (seen->line != NULL) {
         result_line_copy(seen->line, whole->directory, nothing, &whole->lines);
     } else if (whole->is_exact) {
@@ -132,11 +102,11 @@ static void append_counted(struct whole_findings *findings, const struct whole_t
         append_entry(whole, &entry, known, false);
     }
     if (whole->is_exact) {
-        whole->at->parts[trial->part].findings_only_counted += known->seen_count > 1;
+        whole->at.parts[trial->part].findings_only_counted += known->seen_count > 1;
     }
 }
 
-static void queue_verdict(struct whole_findings *findings, const struct whole_trial *trial,
+static void queue_verdict(struct whole *whole, const struct whole_trial *trial,
                           const struct verdict_seen *seen, const struct finding *known)
 {
     struct shrink_entry entry;
@@ -155,35 +125,35 @@ static void queue_verdict(struct whole_findings *findings, const struct whole_tr
     }
     entry.order = seen->order;
     entry.number = known->seen_count;
-    entry.state = SHRINK_COUNTED; /* whole_findings_end() looks at it again */
+    entry.state = SHRINK_COUNTED; /* whole_end_findings() looks at it again */
     entry.is_superseded = SUPERSEDED_NOT;
-    findings->entries = array_grown(findings->entries, findings->queue.count,
-                                    &findings->entry_capacity, sizeof beside);
-    findings->entries[findings->queue.count] = beside;
-    shrink_queue_restore(&findings->queue, &entry);
+    whole->entries = array_grown(whole->entries, whole->queue.count, &whole->entry_capacity,
+                                 sizeof beside);
+    whole->entries[whole->queue.count] = beside;
+    shrink_queue_restore(&whole->queue, &entry);
 }
 
 /* Returns how many verdicts of its signature there were up to this one. */
-static uint64_t take_verdict(struct whole_findings *findings, const struct whole_trial *trial,
+static uint64_t take_verdict(struct whole *whole, const struct whole_trial *trial,
                              const struct verdict_seen *seen)
 {
-    struct finding *known = findings_find(&findings->findings, seen->finding->signature);
+    struct finding *known = findings_find(&whole->findings, seen->finding->signature);
     if (known == NULL) {
-        known = add_finding(findings, seen->finding, seen->entry);
+        known = add_finding(whole, seen->finding, seen->entry);
         finding_note_first(known, seen->order, trial->part, trial->trial,
-                           find_seed(findings->whole, trial->part, trial->trial));
+                           find_seed(whole, trial->part, trial->trial));
     }
     known->count++;
     known->seen_count++;
     if (known->seen_count == 1) {
-        append_found(findings, trial, known);
+        append_found(whole, trial, known);
     }
     /* If its shard should have shrunk it, and did not, it has no list. */
     const bool has_list = seen->entry != NULL || !shrink_queue_takes(seen->number);
-    if (findings->whole->is_exact && has_list && shrink_queue_takes(known->seen_count)) {
-        queue_verdict(findings, trial, seen, known);
+    if (whole->is_exact && has_list && shrink_queue_takes(known->seen_count)) {
+        queue_verdict(whole, trial, seen, known);
     } else {
-        append_counted(findings, trial, seen, known);
+        append_counted(whole, trial, seen, known);
     }
     return known->seen_count;
 }
@@ -217,26 +187,25 @@ static const struct result_line *next_counted(const struct whole_trial *trial, s
 }
 
 /* Finds the finding of the shard as which it was seen; false: none, which no campaign writes. */
-static bool find_seen(struct whole_findings *findings, const struct whole_trial *trial,
+static bool find_seen(struct whole *whole, const struct whole_trial *trial,
                       struct verdict_seen *seen)
 {
-    const struct findings *of_shard = &findings->whole->shards[trial->shard].at->findings;
+    const struct findings *of_shard = &whole->shards[trial->shard].at.findings;
     for (size_t i = 0; i < of_shard->count; i++) {
         const char *signature = of_shard->findings[i].signature;
         if (seen->entry != NULL ? strcmp(seen->entry->seen_as, signature) == 0
                                 : result_line_has(seen->line, "signature", signature)) {
-            const size_t before = count_shard_findings(findings->whole, trial->shard);
             seen->finding = &of_shard->findings[i];
-            seen->number = ++findings->seen_counts[before + i];
+            seen->number = ++whole->shards[trial->shard].seen_counts[i];
             return true;
         }
     }
     return false;
 }
 
-bool whole_findings_take(struct whole_findings *findings, const struct whole_trial *trial)
+bool whole_take_findings(struct whole *whole, const struct whole_trial *trial)
 {
-    const struct shrink_queue *queue = &findings->whole->shards[trial->shard].at->queue;
+    const struct shrink_queue *queue = &whole->shards[trial->shard].at.queue;
     bool is_early = false;
     size_t at = 0;
     for (uint64_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
@@ -244,11 +213,11 @@ bool whole_findings_take(struct whole_findings *findings, const struct whole_tri
         if (seen.entry == NULL) {
             seen.line = next_counted(trial, &at);
         }
-        if ((seen.entry == NULL && seen.line == NULL) || !find_seen(findings, trial, &seen)) {
+        if ((seen.entry == NULL && seen.line == NULL) || !find_seen(whole, trial, &seen)) {
             break;
         }
-        seen.order = ++findings->verdict_count;
-        is_early |= take_verdict(findings, trial, &seen) <= OUTPUT_VERDICT_COUNT;
+        seen.order = ++whole->verdict_count;
+        is_early |= take_verdict(whole, trial, &seen) <= OUTPUT_VERDICT_COUNT;
     }
     return is_early;
 }
@@ -256,53 +225,52 @@ bool whole_findings_take(struct whole_findings *findings, const struct whole_tri
 /* --- behind all trials --- */
 
 /* The verdict turned out to be one of another finding. */
-static void move_verdict(struct whole_findings *findings, struct shrink_entry *entry, size_t shard)
+static void move_verdict(struct whole *whole, struct shrink_entry *entry, size_t shard)
 {
-    shrink_entry_move(entry, &findings->findings, entry->signature);
-    struct finding *to = findings_find(&findings->findings, entry->signature);
+    shrink_entry_move(entry, &whole->findings, entry->signature);
+    struct finding *to = findings_find(&whole->findings, entry->signature);
     if (to == NULL) {
-        const struct finding *of_shard = findings_find(&findings->whole->shards[shard].at->findings,
+        const struct finding *of_shard = findings_find(&whole->shards[shard].at.findings,
                                                        entry->signature);
         CHECK(of_shard != NULL);
-        to = add_finding(findings, of_shard, entry);
+        to = add_finding(whole, of_shard, entry);
     }
     to->count++;
     finding_note_first(to, entry->order, entry->task.part, entry->task.trial,
-                       find_seed(findings->whole, entry->task.part, entry->task.trial));
+                       find_seed(whole, entry->task.part, entry->task.trial));
 }
 
 /* Takes over how shrinking ended, if the turn of the entry comes. */
-static void end_entry(struct whole_findings *findings, size_t i)
+static void end_entry(struct whole *whole, size_t i)
 {
-    struct shrink_entry *entry = &findings->queue.entries[i];
-    struct finding *known = findings_find(&findings->findings, entry->seen_as);
-    if (!findings->entries[i].has_repro || !finding_is_to_shrink(known, entry->number)) {
+    struct shrink_entry *entry = &whole->queue.entries[i];
+    struct finding *known = findings_find(&whole->findings, entry->seen_as);
+    if (!whole->entries[i].has_repro || !finding_is_to_shrink(known, entry->number)) {
         entry->verdict = entry->seen;
         memcpy(entry->signature, entry->seen_as, sizeof entry->signature);
         return;
     }
     if (strcmp(entry->signature, entry->seen_as) != 0) {
-        move_verdict(findings, entry, findings->entries[i].shard);
+        move_verdict(whole, entry, whole->entries[i].shard);
     } else {
         known->stayed_count++;
     }
-    known = findings_find(&findings->findings, entry->signature);
+    known = findings_find(&whole->findings, entry->signature);
     if (finding_repro_is_better(known, entry->op_count, entry->before_count,
                                 entry->is_unrepeated != 0)) {
-        shrink_queue_take_files(&findings->queue, entry, known);
+        shrink_queue_take_files(&whole->queue, entry, known);
         entry->state = SHRINK_SAVED;
     } else {
         entry->verdict = entry->seen;
     }
 }
 
-static void append_queue(struct whole_findings *findings)
+static void append_queue(struct whole *whole)
 {
-    struct whole *whole = findings->whole;
-    for (size_t i = 0; i < findings->queue.count; i++) {
-        const struct shrink_entry *entry = &findings->queue.entries[i];
-        const struct result_line *line = &findings->entries[i].line;
-        const struct finding *known = findings_find(&findings->findings, entry->signature);
+    for (size_t i = 0; i < whole->queue.count; i++) {
+        const struct shrink_entry *entry = &whole->queue.entries[i];
+        const struct result_line *line = &whole->entries[i].line;
+        const struct finding *known = findings_find(&whole->findings, entry->signature);
         if (!finding_is_shown(known)) {
             continue; /* all of it was another finding */
         }
@@ -315,14 +283,14 @@ static void append_queue(struct whole_findings *findings)
     }
 }
 
-void whole_findings_end(struct whole_findings *findings)
+void whole_end_findings(struct whole *whole)
 {
-    for (size_t i = 0; i < findings->queue.count; i++) {
-        end_entry(findings, i);
+    for (size_t i = 0; i < whole->queue.count; i++) {
+        end_entry(whole, i);
     }
-    findings_settle(&findings->findings);
-    append_queue(findings);
-    findings_deinit(&findings->whole->at->findings);
-    findings->whole->at->findings = findings->findings;
-    findings->findings = (struct findings){.findings = NULL};
+    findings_settle(&whole->findings);
+    append_queue(whole);
+    findings_deinit(&whole->at.findings);
+    whole->at.findings = whole->findings;
+    whole->findings = (struct findings){.findings = NULL};
 }

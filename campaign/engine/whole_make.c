@@ -1,8 +1,7 @@
 #include "campaign/engine/whole.h"
-
-#include "campaign/engine/private/whole_state.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +32,7 @@ static bool find_part(const struct campaign_description *description,
 /* Returns where the lines of the queue begin. */
 static size_t find_queue(const struct whole_shard *shard)
 {
-    const uint64_t at = shard->at->state.queue_bytes;
+    const uint64_t at = shard->at.state.queue_bytes;
     return at == 0 || at > shard->lines.length ? shard->lines.length : at;
 }
 
@@ -61,7 +60,7 @@ static bool add_lines(struct whole *whole, size_t index)
             continue;
         }
         const bool is_good = result_line_read(&line.line) &&
-                             find_part(shard->description, &line.line, &line.part) &&
+                             find_part(&shard->description, &line.line, &line.part) &&
                              result_line_find_number(&line.line, "trial", &line.trial);
         result_line_forget(&line.line); /* they are read again, trial by trial */
         if (!is_good) {
@@ -75,7 +74,7 @@ static bool add_lines(struct whole *whole, size_t index)
 /* A trial of which only the queue knows has an empty line. */
 static void add_queue(struct whole *whole, size_t index)
 {
-    const struct shrink_queue *queue = &whole->shards[index].at->queue;
+    const struct shrink_queue *queue = &whole->shards[index].at.queue;
     for (size_t i = 0; i < queue->count; i++) {
         const struct task *task = &queue->entries[i].task;
         const struct whole_line line = {
@@ -101,38 +100,25 @@ static size_t find_turn(const struct whole_line *line)
     return head->has_canary && line->part + 1 == head->part_count ? 0 : line->part + 1;
 }
 
-static int compare_numbers(uint64_t one, uint64_t other)
-{
-    return one < other ? -1 : one > other;
-}
-
 static int compare_lines(const void *a, const void *b)
 {
     const struct whole_line *one = a, *other = b;
-    const int by[] = {compare_numbers(find_round(one), find_round(other)),
-                      compare_numbers(find_turn(one), find_turn(other)),
-                      compare_numbers(one->trial, other->trial),
-                      compare_numbers(one->shard, other->shard),
-                      compare_numbers(one->position, other->position)};
-    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
-        if (by[i] != 0) {
-            return by[i];
-        }
-    }
-    return 0;
+    const int by_turn = compare_then(compare_numbers(find_round(one), find_round(other)),
+                                     compare_numbers(find_turn(one), find_turn(other)));
+    const int by_place = compare_then(compare_numbers(one->shard, other->shard),
+                                      compare_numbers(one->position, other->position));
+    return compare_then(by_turn, compare_then(compare_numbers(one->trial, other->trial), by_place));
 }
 
 const struct whole_shard *whole_read(struct whole *whole)
 {
-    writing_init(&whole->lines);
-    writing_init(&whole->dropped);
     for (size_t i = 0; i < whole->shard_count; i++) {
         if (!add_lines(whole, i)) {
             return &whole->shards[i];
         }
         add_queue(whole, i);
     }
-    sorted_description = whole->shards[0].description;
+    sorted_description = &whole->description;
     if (whole->sorted_count > 0) {
         qsort(whole->sorted, whole->sorted_count, sizeof *whole->sorted, compare_lines);
     }
@@ -142,7 +128,21 @@ const struct whole_shard *whole_read(struct whole *whole)
 
 void whole_deinit(struct whole *whole)
 {
+    for (size_t i = 0; i < whole->shard_count; i++) {
+        checkpoint_deinit(&whole->shards[i].at);
+        campaign_description_deinit(&whole->shards[i].description);
+        writing_deinit(&whole->shards[i].lines);
+        free(whole->shards[i].seen_counts);
+    }
+    free(whole->shards);
+    checkpoint_deinit(&whole->at);
     free(whole->sorted);
+    findings_deinit(&whole->findings);
+    for (size_t i = 0; i < whole->queue.count; i++) {
+        result_line_forget(&whole->entries[i].line);
+    }
+    shrink_queue_deinit(&whole->queue);
+    free(whole->entries);
     writing_deinit(&whole->lines);
     writing_deinit(&whole->dropped);
 }
@@ -181,7 +181,7 @@ static void take_oom(struct whole *whole, const struct whole_line *line, struct 
 {
     static const char *const saved[] = {"largest_served_bytes", "largest_served_at_least", "repro",
                                         "certificate", NULL};
-    struct part_state *part = &whole->at->parts[line->part];
+    struct part_state *part = &whole->at.parts[line->part];
     const bool has_certificate = result_line_find_text(&line->line, "certificate") != NULL;
     uint64_t op = 0;
     bool is_wanted = true;
@@ -229,7 +229,7 @@ static bool is_of_found(const struct whole_trial *trial, size_t i)
            result_line_has(&trial->lines[i - 1].line, "type", "found");
 }
 
-/* Takes the lines before its findings that whole_findings_take() does not handle. */
+/* Takes the lines before its findings that whole_take_findings() does not handle. */
 static void take_before(struct whole *whole, const struct whole_trial *trial, bool is_list_kept)
 {
     struct kept_ooms kept = {.count = 0};
@@ -250,14 +250,13 @@ static void take_before(struct whole *whole, const struct whole_trial *trial, bo
     }
 }
 
-static void take_trial(struct whole *whole, struct whole_findings *findings,
-                       const struct whole_trial *trial)
+static void take_trial(struct whole *whole, const struct whole_trial *trial)
 {
     static const char *const output[] = {"output", NULL};
     const struct result_line *end = find_end(trial);
     const bool is_list_kept = end != NULL && result_line_find_text(end, "kept") != NULL;
     take_before(whole, trial, is_list_kept);
-    const bool is_early = whole_findings_take(findings, trial);
+    const bool is_early = whole_take_findings(whole, trial);
     if (end == NULL) {
         return;
     }
@@ -288,9 +287,9 @@ static bool has_own_repeats(const struct shrink_queue *queue)
 
 static bool is_exact(const struct whole *whole)
 {
-    bool is = whole->shard_count == whole->shards[0].description->head.shard_count;
+    bool is = whole->shard_count == whole->shards[0].description.head.shard_count;
     for (size_t i = 0; i < whole->shard_count && is; i++) {
-        const struct checkpoint *at = whole->shards[i].at;
+        const struct checkpoint *at = &whole->shards[i].at;
         is = at->state.is_finished && at->state.is_queue_told && !at->state.is_disputed &&
              has_own_repeats(&at->queue);
     }
@@ -326,8 +325,7 @@ static void take_queues(struct whole *whole)
                 *extension = '\0';
             }
             const char *base = strchr(name, '/');
-            const bool is_there = base != NULL &&
-                                  findings_have_base(&whole->at->findings, base + 1);
+            const bool is_there = base != NULL && findings_have_base(&whole->at.findings, base + 1);
             result_line_copy(&line, whole->directory, is_there ? nothing : files, &whole->lines);
             result_line_forget(&line);
         }
@@ -336,11 +334,11 @@ static void take_queues(struct whole *whole)
 
 static void flush_lines(struct whole *whole)
 {
-    output_line(whole->output, &whole->lines);
+    output_line(&whole->output, &whole->lines);
     writing_clear(&whole->lines);
 }
 
-static void take_trials(struct whole *whole, struct whole_findings *findings)
+static void take_trials(struct whole *whole)
 {
     struct whole_line *lines = whole->sorted;
     for (size_t i = 0, next; i < whole->sorted_count; i = next) {
@@ -353,7 +351,7 @@ static void take_trials(struct whole *whole, struct whole_findings *findings)
                                           .shard = lines[i].shard,
                                           .part = lines[i].part,
                                           .trial = lines[i].trial};
-        take_trial(whole, findings, &trial);
+        take_trial(whole, &trial);
         flush_lines(whole);
         for (; i < next; i++) {
             result_line_forget(&lines[i].line);
@@ -363,22 +361,18 @@ static void take_trials(struct whole *whole, struct whole_findings *findings)
 
 void whole_make(struct whole *whole)
 {
-    struct whole_findings findings;
     whole->is_exact = is_exact(whole);
-    for (uint64_t i = 0; i < whole->shards[0].description->head.part_count && whole->is_exact;
-         i++) {
-        whole->at->parts[i].findings_only_counted = 0;
+    for (uint64_t i = 0; i < whole->description.head.part_count && whole->is_exact; i++) {
+        whole->at.parts[i].findings_only_counted = 0;
     }
-    whole_findings_init(&findings, whole);
     take_start(whole);
-    take_trials(whole, &findings);
+    take_trials(whole);
     if (whole->is_exact) {
-        whole_findings_end(&findings);
+        whole_end_findings(whole);
     } else {
         take_queues(whole);
     }
     flush_lines(whole);
-    whole_findings_deinit(&findings);
 }
 
 bool whole_has(const struct whole *whole, const char *name)
@@ -395,7 +389,7 @@ bool whole_has(const struct whole *whole, const char *name)
 const struct whole_shard *whole_source(const struct whole *whole, const struct finding *finding)
 {
     for (size_t i = 0; i < whole->shard_count && whole->is_exact; i++) {
-        const struct shrink_queue *queue = &whole->shards[i].at->queue;
+        const struct shrink_queue *queue = &whole->shards[i].at.queue;
         for (size_t k = 0; k < queue->count; k++) {
             const struct shrink_entry *entry = &queue->entries[k];
             if (entry->state == SHRINK_SAVED && strcmp(entry->base, finding->base) == 0) {
@@ -404,4 +398,116 @@ const struct whole_shard *whole_source(const struct whole *whole, const struct f
         }
     }
     return NULL;
+}
+
+/* Shards as one campaign: numbers and findings. */
+
+/* --- numbers --- */
+
+static void add_part(struct part_state *to, const struct part_state *from)
+{
+    to->progress.is_finished = to->progress.is_finished && from->progress.is_finished;
+    to->progress.taken += from->progress.taken;
+    to->progress.op_count += from->progress.op_count;
+    run_totals_add(&to->totals, &from->totals);
+    to->trials += from->trials;
+    to->elapsed_ns += from->elapsed_ns;
+    to->findings_only_counted += from->findings_only_counted;
+    to->look_count += from->look_count;
+    to->growing_count += from->growing_count;
+    const uint64_t grown = from->growth.last_bytes - from->growth.first_bytes;
+    const uint64_t most = to->growth.last_bytes - to->growth.first_bytes;
+    if (grown > most || (grown > 0 && grown == most && from->growth_trial < to->growth_trial)) {
+        to->growth = from->growth;
+        to->growth_trial = from->growth_trial;
+        memcpy(to->growing_tag, from->growing_tag, sizeof to->growing_tag);
+    }
+    if (from->note[0] != '\0' && (to->note[0] == '\0' || from->note_trial < to->note_trial)) {
+        memcpy(to->note, from->note, sizeof to->note);
+        to->note_trial = from->note_trial;
+    }
+}
+
+static void add_state(struct campaign_state *to, const struct campaign_state *from)
+{
+    struct report_end *end = &to->end;
+    end->trials += from->end.trials;
+    run_totals_add(&end->totals, &from->end.totals);
+    end->verdicts_omitted += from->end.verdicts_omitted;
+    end->trials_omitted += from->end.trials_omitted;
+    end->kept_count += from->end.kept_count;
+    end->kept_bytes += from->end.kept_bytes;
+    end->kept_omitted += from->end.kept_omitted;
+    end->certificates_checked += from->end.certificates_checked;
+    end->has_baseline = end->has_baseline && from->end.has_baseline;
+    end->elapsed_ns = from->end.elapsed_ns > end->elapsed_ns ? from->end.elapsed_ns
+                                                             : end->elapsed_ns;
+    end->is_interrupted = end->is_interrupted || !from->is_finished;
+    to->canary_trials += from->canary_trials;
+    to->is_canary_reported = to->is_canary_reported && from->is_canary_reported;
+    to->is_disputed = to->is_disputed || from->is_disputed;
+    to->is_finished = to->is_finished && from->is_finished;
+}
+
+/* --- findings --- */
+
+/* The first of both, and the shorter repro. */
+static void join_findings(struct finding *known, const struct finding *finding)
+{
+    const struct finding before = *known;
+    if (finding->base[0] != '\0' &&
+        (known->base[0] == '\0' ||
+         finding_repro_is_better(known, finding->op_count, finding->before_count,
+                                 finding->is_unrepeated != 0))) {
+        *known = *finding;
+    }
+    const bool is_earlier = finding->trial < before.trial ||
+                            (finding->trial == before.trial && finding->part < before.part);
+    const struct finding *first = is_earlier ? finding : &before;
+    known->part = first->part;
+    known->trial = first->trial;
+    known->seed = first->seed;
+    known->count = before.count + finding->count;
+    known->first_order = before.first_order;
+    known->seen_count = before.seen_count + finding->seen_count;
+    known->stayed_count = before.stayed_count + finding->stayed_count;
+    known->unrepeated_count = before.unrepeated_count + finding->unrepeated_count;
+    known->moved_count = before.moved_count + finding->moved_count;
+    known->is_known = before.is_known && finding->is_known;
+}
+
+static void add_finding(struct findings *findings, const struct finding *finding)
+{
+    struct finding *known = findings_find(findings, finding->signature);
+    if (known == NULL) {
+        known = findings_add(findings, finding);
+        known->first_order = findings->count; /* shard by shard */
+    } else {
+        join_findings(known, finding);
+    }
+}
+
+/* --- the whole --- */
+
+void campaign_join_begin(struct checkpoint *whole, size_t part_count)
+{
+    *whole = (struct checkpoint){.parts = calloc(part_count, sizeof *whole->parts)};
+    CHECK(whole->parts != NULL);
+    for (size_t i = 0; i < part_count; i++) {
+        whole->parts[i].progress.is_finished = true;
+    }
+    whole->state.is_finished = whole->state.is_canary_reported = true;
+    whole->state.end.has_baseline = true;
+}
+
+void campaign_join_add(struct checkpoint *whole, struct checkpoint *shard, size_t part_count)
+{
+    findings_settle(&shard->findings); /* a shard that did not end has not done it */
+    add_state(&whole->state, &shard->state);
+    for (size_t i = 0; i < part_count; i++) {
+        add_part(&whole->parts[i], &shard->parts[i]);
+    }
+    for (size_t i = 0; i < shard->findings.count; i++) {
+        add_finding(&whole->findings, &shard->findings.findings[i]);
+    }
 }

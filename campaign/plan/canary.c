@@ -1,4 +1,4 @@
-#include "campaign/plan/canary.h"
+#include "campaign/plan/widen.h"
 
 #include "harness/base/check.h"
 #include "scenarios/scenarios.h"

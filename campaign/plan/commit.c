@@ -1,4 +1,4 @@
-#include "campaign/plan/commit.h"
+#include "campaign/plan/plan.h"
 
 #include "harness/base/hash.h"
 #include "harness/base/random.h"

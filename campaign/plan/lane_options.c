@@ -1,4 +1,4 @@
-#include "campaign/plan/lane_options.h"
+#include "campaign/plan/run_options.h"
 
 #include "campaign/base/message.h"
 #include "explore/strategies/strategies.h"
@@ -58,17 +58,7 @@ static const char *complain_unknown(const char *name)
             names[count++] = strategies[i]->name;
         }
     }
-    const char *near = message_nearest(name, names, count);
-    if (near != NULL) {
-        snprintf(wrong, sizeof wrong, "is not a strategy; did you mean '%s'?", near);
-        return wrong;
-    }
-    snprintf(wrong, sizeof wrong, "is not a strategy; valid strategies:");
-    for (size_t i = 0; i < count; i++) {
-        const size_t used = strlen(wrong);
-        snprintf(wrong + used, sizeof wrong - used, "%s %s", i == 0 ? "" : ",", names[i]);
-    }
-    return wrong;
+    return option_words_unknown("is not a strategy", name, "valid strategies", names, count);
 }
 
 static const struct strategy_row *find_strategy_row(const struct strategy_kind *strategy)

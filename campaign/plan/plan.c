@@ -4,7 +4,6 @@
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
 #include "campaign/plan/job.h"
-#include "campaign/plan/job_files.h"
 #include "campaign/plan/lookup.h"
 #include "harness/base/check.h"
 #include "harness/generate/scenario_option.h"

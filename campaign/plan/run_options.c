@@ -1,6 +1,5 @@
 #include "campaign/plan/run_options.h"
 
-#include "campaign/plan/op_options.h"
 #include "harness/base/size.h"
 #include "harness/op/rounding.h"
 

@@ -1,4 +1,4 @@
-#include "campaign/plan/trace.h"
+#include "campaign/plan/plan.h"
 
 #include "campaign/base/file.h"
 #include "campaign/plan/lookup.h"

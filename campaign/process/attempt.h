@@ -4,6 +4,7 @@
 #define CAMPAIGN_PROCESS_ATTEMPT_H
 
 #include "harness/base/writing.h"
+#include "harness/lanes/lanes_search.h"
 #include "harness/oracle/signature.h"
 #include "harness/run/run.h"
 
@@ -54,5 +55,25 @@ void earlier_list_run(const struct earlier_list *list);
 /* certificate (NULL: not wanted) gets that of a premature or disputed OOM appended. */
 void attempt_run(const struct attempt *attempt, const struct op_list *ops,
                  struct writing *certificate, struct attempt_result *result);
+
+/* Tries to see a verdict again that was seen once, in lanes that nobody scheduled. */
+
+/* The verdict to repeat, and how: all searches run one after the other, each until its schedules
+ * are used up. */
+struct repeat {
+    const struct target *target;
+    const struct setup *setup;
+    const struct op_list *ops;
+    const char *signature;
+    const struct lanes_search *searches; /* search_count of them; schedule_count_max > 0 */
+    size_t search_count;
+    uint64_t duration_ns; /* wall time of all of them */
+};
+
+/* Searches in a process of its own.  True: a run had the same signature; *shown is then the list
+ * with the schedule that showed it, or empty where nobody decided.  True as well, with an empty
+ * list, when that cannot be decided: the target killed the process, ctrl-C came, or there was no
+ * process.  False: it did not show, in these schedules or in that time. */
+bool repeat_shows(const struct repeat *repeat, struct op_list *shown);
 
 #endif

@@ -3,8 +3,6 @@
 #include "campaign/base/clock.h"
 #include "campaign/base/interrupt.h"
 #include "campaign/process/guest.h"
-#include "campaign/process/shared_memory.h"
-#include "campaign/process/strays.h"
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
 
@@ -13,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -553,4 +552,18 @@ enum child_end child_run(void (*work)(void *context, int file), void *context, u
     }
     death_name(&how, death);
     return how.kind == DEATH_CHECK ? CHILD_FAULTY : CHILD_DIED;
+}
+
+void *shared_memory_create(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void shared_memory_destroy(void *memory, size_t bytes)
+{
+    if (memory != NULL) {
+        (void)munmap(memory, bytes);
+    }
 }

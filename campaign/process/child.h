@@ -6,6 +6,7 @@
 #include "harness/base/writing.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -126,5 +127,13 @@ enum child_end child_work(const struct child_job *job, struct writing *answer, s
 enum child_end child_run(void (*work)(void *context, int file), void *context, uint64_t duration_ns,
                          bool is_interruptible, struct writing *answer,
                          char death[CHILD_DEATH_BYTES]);
+
+/* Memory that a process of ours shares with the children that it forks afterwards. */
+
+/* Returns zeroed memory; bytes > 0.  A page costs nothing before it is written to.  NULL: there is
+ * none; errno says why. */
+void *shared_memory_create(size_t bytes);
+/* bytes: as many as it was created with.  memory NULL: does nothing. */
+void shared_memory_destroy(void *memory, size_t bytes);
 
 #endif

@@ -1,7 +1,6 @@
 #include "campaign/process/death.h"
 
 #include "campaign/process/guest.h"
-#include "campaign/process/symbols.h"
 #include "harness/base/check.h"
 #include "harness/trial/trial_run.h"
 

@@ -4,7 +4,6 @@
 #include "campaign/base/interrupt.h"
 #include "campaign/base/rest.h"
 #include "campaign/process/child.h"
-#include "campaign/process/shared_memory.h"
 #include "harness/base/check.h"
 #include "harness/call/driver.h"
 #include "harness/lanes/lanes.h"

@@ -1,4 +1,4 @@
-#include "campaign/process/strays.h"
+#include "campaign/process/guest.h"
 
 #include "campaign/base/clock.h"
 

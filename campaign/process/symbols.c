@@ -1,4 +1,4 @@
-#include "campaign/process/symbols.h"
+#include "campaign/process/death.h"
 
 #include <dlfcn.h>
 #include <elfutils/libdwfl.h>

@@ -4,8 +4,7 @@
 #include "campaign/base/message.h"
 #include "campaign/base/rest.h"
 #include "campaign/process/child.h"
-#include "campaign/process/shared_memory.h"
-#include "campaign/process/strays.h"
+#include "campaign/process/guest.h"
 #include "harness/base/check.h"
 #include "harness/trial/trial_run.h"
 

@@ -3,6 +3,8 @@
 #ifndef CAMPAIGN_SWEEP_SWEEP_CAMPAIGN_H
 #define CAMPAIGN_SWEEP_SWEEP_CAMPAIGN_H
 
+#include "campaign/base/message.h"
+#include "campaign/plan/run_options.h"
 #include "campaign/trials/trial_result.h"
 #include "harness/sweep/sweep.h"
 
@@ -51,5 +53,14 @@ bool sweep_campaign_turn(struct sweep_campaign *sweep_campaign, bool *is_failed)
 /* Ends those that still run; what they found until then is in their parts. */
 void sweep_campaign_stop(struct sweep_campaign *sweep_campaign);
 struct sweep_part sweep_campaign_part(const struct sweep_campaign *sweep_campaign, size_t part);
+
+/* Fails every device call of a list of each scenario (harness/sweep/sweep.h), prints what came of
+ * it, and keeps what broke. */
+
+/* Ops of a list when nothing is said, and the most: the work grows with their square. */
+enum { SWEEPING_OP_COUNT_DEFAULT = 400 };
+
+/* The exit codes of run; EXIT_UNKNOWN also when a call could not be failed. */
+enum exit_code sweeping_run(const struct run_options *options);
 
 #endif

@@ -1,4 +1,4 @@
-#include "campaign/sweep/sweeping.h"
+#include "campaign/sweep/sweep_campaign.h"
 
 #include "campaign/base/clock.h"
 #include "campaign/base/interrupt.h"

@@ -1,4 +1,4 @@
-#include "campaign/trials/repeated.h"
+#include "campaign/trials/earlier.h"
 
 #include "campaign/base/clock.h"
 #include "campaign/base/interrupt.h"

@@ -1,6 +1,6 @@
-#include "campaign/trials/trial_diagnosis.h"
+#include "campaign/trials/trial_result.h"
 
-#include "campaign/trials/rounds.h"
+#include "campaign/trials/trials.h"
 #include "diagnosis/cause.h"
 #include "harness/base/check.h"
 #include "harness/base/json.h"

@@ -3,7 +3,6 @@
 
 #include "campaign/base/certificates.h"
 #include "campaign/base/clock.h"
-#include "campaign/trials/trial_diagnosis.h"
 #include "diagnosis/hang.h"
 #include "harness/base/check.h"
 #include "harness/lanes/lanes.h"

@@ -6,12 +6,88 @@
 #include "campaign/base/file.h"
 #include "campaign/plan/plan.h"
 #include "campaign/process/child.h"
+#include "campaign/process/death.h"
 #include "campaign/process/fresh.h"
-#include "campaign/trials/earlier_tasks.h"
-#include "campaign/trials/last_words.h"
 #include "harness/base/writing.h"
+#include "harness/lanes/lanes_search.h"
+#include "harness/run/run.h"
+#include "harness/run/trial.h"
 #include "present/job_log.h"
 #include "present/memory_track.h"
+#include "present/report.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The trials that a worker's process ran before one: what its target keeps between trials comes
+ * from them. */
+
+/* One trial to run; a plain value. */
+struct task {
+    uint32_t part;      /* index into the plan */
+    bool is_sampled;    /* run twice, and compared */
+    bool is_kept;       /* its list is to be saved with its diagnosis, whatever it shows */
+    bool is_diagnosed;  /* lists of its first justified OOMs may be saved, with the reason */
+    bool is_compared;   /* compared with a fresh instance of the target */
+    bool has_list_kept; /* its list leaves the worker, whatever it shows */
+    uint64_t trial;     /* number within its part */
+    uint64_t op_count_max;
+};
+
+/* The last so many are known. */
+enum { EARLIER_TASK_COUNT_MAX = 1024 };
+
+struct earlier_task {
+    struct task task;
+    uint64_t elapsed_ns; /* what it took */
+};
+/* The tasks, in the order in which they ran; zero is a valid start. */
+struct earlier_tasks {
+    struct earlier_task *tasks; /* count of them */
+    size_t count, capacity;
+};
+void earlier_tasks_deinit(struct earlier_tasks *tasks);
+
+/* A new process: nothing ran yet. */
+void earlier_tasks_clear(struct earlier_tasks *tasks);
+void earlier_tasks_add(struct earlier_tasks *tasks, const struct task *task, uint64_t elapsed_ns);
+/* The last EARLIER_TASK_COUNT_MAX of them; *to is as zero. */
+void earlier_tasks_copy(struct earlier_tasks *to, const struct earlier_tasks *from);
+
+/* The state that a worker leaves behind when its target ends it: how it died, the ops chosen so
+ * far, and what they had shown by then. */
+
+/* It lies in memory that the parent shares. */
+enum { LAST_OP_COUNT_MAX = 1 << 20, LAST_SWITCH_COUNT_MAX = 1 << 18 };
+struct last_words {
+    struct death death;
+    struct setup setup;
+    bool has_begun;
+    uint32_t stray_count; /* processes that were still there at its end, and were killed */
+    uint64_t op_count;    /* beyond LAST_OP_COUNT_MAX they are only counted */
+    struct op ops[LAST_OP_COUNT_MAX];
+    struct run_findings findings; /* without lanes */
+    bool has_lanes;               /* a schedule of the ops was tried */
+    uint64_t switch_count;        /* of that schedule so far; the same */
+    struct schedule_switch switches[LAST_SWITCH_COUNT_MAX];
+};
+struct last_words *last_words_create(void); /* NULL: no memory */
+void last_words_destroy(struct last_words *words);
+
+/* Forgets all of it but the death. */
+void last_words_clear(struct last_words *words);
+/* Another list begins, with that setup; words is a struct last_words, as it is below. */
+void last_words_begin(void *words, const struct setup *setup);
+/* The list goes on with that op. */
+void last_words_note(void *words, const struct op *op);
+/* Notes what the ops have shown by now, unless they have lanes. */
+void last_words_note_findings(struct last_words *words, const struct run_findings *findings);
+/* Has every schedule noted in words, which is the context of what is returned. */
+struct lanes_witness last_words_witness(struct last_words *words);
+
+/* Appends the ops that were noted, with the schedule. */
+void last_words_take(const struct last_words *words, struct op_list *ops);
 
 enum { TRIAL_RESULT_HANG_BYTES = 512 };
 
@@ -151,5 +227,30 @@ size_t trial_result_pack(struct trial_result *trial_result,
 /* Unpacks from bytes.  The longest list stays where it is: trial_result takes over the memory of
  * *bytes, which is empty then.  False: these are not the bytes of a trial result; they stay. */
 bool trial_result_unpack(struct writing *bytes, struct trial_result *trial_result);
+
+/* Explains why a trial whose list is saved ran out of memory: while it runs, so that nothing is run
+ * twice; or, if nobody knew that it would be saved, by one more run of its list. */
+
+struct trial_diagnosis;
+
+/* place outlives it. */
+struct trial_diagnosis *trial_diagnosis_create(const struct report_place *place, uint64_t seed);
+void trial_diagnosis_destroy(struct trial_diagnosis *trial_diagnosis); /* NULL: nothing */
+
+/* To be called after each op, and after the last promises: takes in what the op did. */
+void trial_diagnosis_step(struct trial_diagnosis *trial_diagnosis, const struct run *run);
+
+/* To be called after that, if the op ran out of memory and its verdict is justified, premature or
+ * unknown.  Appends a JSON line of type "diagnosis". */
+void trial_diagnosis_explain(const struct trial_diagnosis *trial_diagnosis, const struct run *run,
+                             const struct verdict *verdict, struct writing *lines);
+
+/* Explains, of the saved OOMs of the trial that have no line, the first premature one of each
+ * mechanism and the first TRIAL_RESULT_UNKNOWN_COUNT_MAX unknown ones of each part, among those
+ * that this process explained and that count before it: the first of the whole campaign are among
+ * these, whichever process runs their trials.  Nothing where lanes were tried.  Not for two threads
+ * at once.  Cost: a run of the trial's list up to the last of them, if there is one. */
+void trial_diagnosis_again(const struct plan *plan, const struct trial *trial,
+                           struct trial_result *trial_result);
 
 #endif

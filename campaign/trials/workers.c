@@ -4,7 +4,6 @@
 #include "campaign/base/message.h"
 #include "campaign/process/child.h"
 #include "campaign/process/guest.h"
-#include "campaign/process/strays.h"
 #include "harness/base/check.h"
 
 #include <poll.h>

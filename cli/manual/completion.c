@@ -1,4 +1,4 @@
-#include "cli/manual/completion.h"
+#include "cli/manual/pages.h"
 
 #include "cli/subcommands.h"
 #include "formats/export/export.h"

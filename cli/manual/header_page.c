@@ -1,6 +1,4 @@
-#include "cli/manual/header_page.h"
-
-#include "cli/manual/mdoc.h"
+#include "cli/manual/pages.h"
 
 #include <ctype.h>
 #include <string.h>

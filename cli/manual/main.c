@@ -1,7 +1,5 @@
 /* hbmstress-manual DIRECTORY SOURCE: writes the manual pages and the completions there, those of
  * headers from the source tree.  It runs when hbmstress is built, and is not installed. */
-#include "cli/manual/completion.h"
-#include "cli/manual/header_page.h"
 #include "cli/manual/pages.h"
 #include "harness/base/size.h"
 

@@ -1,4 +1,4 @@
-#include "cli/manual/mdoc.h"
+#include "cli/manual/pages.h"
 
 #include <ctype.h>
 #include <string.h>

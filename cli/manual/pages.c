@@ -159,7 +159,7 @@ void page_subcommand(struct writing *text, const struct subcommand *subcommand, 
     mdoc_section(text, "DESCRIPTION");
     mdoc_paragraphs(text, subcommand->description);
     append_options(text, subcommand);
-    append_exits(text, subcommand->exits == NULL ? exit_meanings : subcommand->exits);
+    append_exits(text, subcommand->exits[EXIT_KEPT] == NULL ? exit_meanings : subcommand->exits);
     append_examples(text, subcommand->examples);
     append_see_also(text, subcommand);
 }

@@ -13,7 +13,6 @@
 #include "harness/lanes/lanes_list.h"
 #include "harness/run/run.h"
 #include "measure/headroom.h"
-#include "recording/device_name.h"
 #include "recording/occupancy.h"
 #include "recording/recording.h"
 

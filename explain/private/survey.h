@@ -5,7 +5,6 @@
 
 #include "harness/run/run.h"
 #include "present/memory_track.h"
-#include "recording/list_growth.h"
 #include "recording/step_axis.h"
 
 /* A timeline has one row for each step or, where there are more, for a share of them. */

@@ -7,9 +7,9 @@
  *     12 bytes  an edit, again and again: which struct, what is done, how far in, with what
  *
  * The edited files get the sizes and checksums that a stranger would give them. */
-#include "campaign/engine/baseline.h"
 #include "campaign/engine/campaign_view.h"
 #include "campaign/engine/checkpoint.h"
+#include "campaign/engine/findings.h"
 #include "campaign/engine/whole.h"
 #include "campaign/trials/trials.h"
 #include "fuzz/engine.h"

@@ -3,12 +3,12 @@
 #ifndef LADDER_BUDGET_BUDGET_H
 #define LADDER_BUDGET_BUDGET_H
 
-#include "campaign/base/exit_code.h"
+#include "campaign/base/message.h"
 #include "campaign/plan/run_options.h"
 #include "campaign/process/death.h"
 #include "present/annotation.h"
-#include "recording/list_growth.h"
 #include "recording/recording.h"
+#include "recording/step_axis.h"
 
 enum { BUDGET_TAG_PEAK_COUNT_MAX = 16 };
 /* Fragmentation counts while the host has at least 1 / so much of its device in use. */

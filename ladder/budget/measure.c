@@ -4,7 +4,7 @@
 #include "harness/trial/trial_run.h"
 #include "ladder/budget/budget.h"
 #include "measure/headroom.h"
-#include "recording/op_line.h"
+#include "recording/recording.h"
 #include "recording/target_child.h"
 
 #include <math.h>

@@ -6,8 +6,7 @@
 #include "present/table.h"
 #include "present/text_width.h"
 #include "present/wrap.h"
-#include "recording/device_name.h"
-#include "recording/repeat.h"
+#include "recording/recording.h"
 
 #include <inttypes.h>
 

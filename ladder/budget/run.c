@@ -1,5 +1,4 @@
 /* budget: all of it, from FILE and its limits to the exit code. */
-#include "campaign/engine/annotate.h"
 #include "campaign/engine/output.h"
 #include "harness/base/check.h"
 #include "ladder/budget/budget.h"

@@ -1,6 +1,6 @@
 /* A stored run of scale: read back line by line, and compared row by row. */
 #include "campaign/base/file.h"
-#include "campaign/engine/result_line.h"
+#include "campaign/engine/whole.h"
 #include "harness/base/array.h"
 #include "harness/base/json.h"
 #include "harness/base/size.h"

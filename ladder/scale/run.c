@@ -3,7 +3,6 @@
 #include "campaign/engine/output.h"
 #include "harness/base/check.h"
 #include "ladder/scale/scale.h"
-#include "recording/picture.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,5 @@
 /* The list that shows a regression: fewer ops that OLD serves, and of which NEW does not serve the
  * last. */
-#include "campaign/base/ops_output.h"
 #include "campaign/base/place.h"
 #include "campaign/base/repro.h"
 #include "campaign/base/target_path.h"

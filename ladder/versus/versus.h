@@ -5,7 +5,6 @@
 #define LADDER_VERSUS_VERSUS_H
 
 #include "campaign/base/message.h"
-#include "campaign/engine/annotate.h"
 #include "campaign/engine/output.h"
 #include "campaign/plan/run_options.h"
 #include "measure/cost.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENT_COUNT_MAX = 1 << 16 };
+enum { RIG_EVENT_COUNT_MAX = 1 << 16 };
 
 const char told_list[] =
     "hbmstress-ops 1\ncapacity 64K\ngranule 512\ntarget hbm\noption defrag=repack\ntag 1 \"we,ights\"\n"
@@ -22,7 +22,7 @@ const char told_list[] =
 static void told_take(void *context, const struct export_event *event)
 {
     struct told *told = context;
-    ck_assert_uint_lt(told->count, EVENT_COUNT_MAX);
+    ck_assert_uint_lt(told->count, RIG_EVENT_COUNT_MAX);
     told->events[told->count++] = *event;
 }
 
@@ -38,7 +38,7 @@ void told_judged(void *context, const struct run *run, const struct verdict *ver
 void told_init(struct told *told, const struct exporter *exporter, FILE *stream)
 {
     *told = (struct told){.count = 0};
-    told->events = calloc(EVENT_COUNT_MAX, sizeof *told->events);
+    told->events = calloc(RIG_EVENT_COUNT_MAX, sizeof *told->events);
     told->block_events = block_events_create(told_take, told);
     ck_assert_ptr_nonnull(told->events);
     ck_assert_ptr_nonnull(told->block_events);

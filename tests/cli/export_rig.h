@@ -3,7 +3,7 @@
 #ifndef TESTS_CLI_EXPORT_RIG_H
 #define TESTS_CLI_EXPORT_RIG_H
 
-#include "replay/export_feed.h"
+#include "replay/private/replay_parts.h"
 
 /* One run with everything that was told of it. */
 struct told {

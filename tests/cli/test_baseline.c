@@ -1,6 +1,6 @@
 /* Findings of a campaign, and the file of known ones: what is counted, what is read, what is
  * refused, and what is printed. */
-#include "campaign/engine/baseline.h"
+#include "campaign/engine/findings.h"
 #include "tests/helpers/messages.h"
 #include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"

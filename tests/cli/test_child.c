@@ -1,10 +1,9 @@
 /* Processes of ours: what they answer, how their end is told, and that nothing of them stays. */
 #include "campaign/base/interrupt.h"
+#include "campaign/process/attempt.h"
 #include "campaign/process/background.h"
 #include "campaign/process/child.h"
-#include "campaign/process/repeat.h"
-#include "campaign/process/shared_memory.h"
-#include "campaign/process/symbols.h"
+#include "campaign/process/death.h"
 #include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
 #include "harness/op/ops_file.h"

@@ -7,7 +7,6 @@
 #include "campaign/plan/lookup.h"
 #include "campaign/trials/trial_result.h"
 #include "campaign/trials/trials.h"
-#include "cli/arguments.h"
 #include "cli/subcommands.h"
 #include "harness/op/ops_file.h"
 #include "tests/helpers/scratch.h"

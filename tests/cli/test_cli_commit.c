@@ -1,6 +1,6 @@
 /* The commit of a checkout, read from git's own files: every layout is made up in a directory of
  * its own. */
-#include "campaign/plan/commit.h"
+#include "campaign/plan/plan.h"
 #include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"
 

@@ -2,7 +2,6 @@
  * the target's. */
 #include "campaign/process/attempt.h"
 #include "campaign/process/child.h"
-#include "campaign/process/shared_memory.h"
 #include "campaign/trials/trial_result.h"
 #include "harness/base/check.h"
 #include "harness/device/host_memory.h"

@@ -1,6 +1,6 @@
 /* The trials before one: which are known, how they are regenerated, and which of them bring a
  * finding back. */
-#include "campaign/trials/repeated.h"
+#include "campaign/trials/earlier.h"
 #include "harness/base/check.h"
 #include "targets/targets.h"
 #include "tests/cli/trial_player.h"

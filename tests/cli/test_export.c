@@ -1,5 +1,5 @@
 /* What a run did goes out whole: events that replay to the state at the end, and come in again. */
-#include "campaign/plan/op_options.h"
+#include "campaign/plan/run_options.h"
 #include "formats/export/private/stays.h"
 #include "formats/formats.h"
 #include "harness/generate/faulting.h"

@@ -1,5 +1,5 @@
 /* Lines of results.jsonl: their members are found, and copied byte for byte. */
-#include "campaign/engine/result_line.h"
+#include "campaign/engine/whole.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

@@ -3,7 +3,6 @@
 #include "campaign/base/allowance.h"
 #include "campaign/plan/job.h"
 #include "campaign/plan/lookup.h"
-#include "campaign/plan/op_options.h"
 #include "campaign/plan/run_options.h"
 #include "tests/helpers/messages.h"
 #include "tests/helpers/scratch.h"

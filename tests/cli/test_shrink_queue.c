@@ -1,7 +1,7 @@
 /* Verdicts that are to be shrunk: which enter the queue, whose turn it is, and how lists that are
  * gone come back; and the process that waits for the disk meanwhile. */
 #include "campaign/engine/shrink_queue.h"
-#include "campaign/process/syncer.h"
+#include "campaign/process/background.h"
 #include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"
 

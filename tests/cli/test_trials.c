@@ -1,6 +1,5 @@
 /* The order in which trials are run and counted: parts made up, results made up, each session
  * written down as one line. */
-#include "campaign/trials/rounds.h"
 #include "campaign/trials/trials.h"
 #include "tests/helpers/suite.h"
 

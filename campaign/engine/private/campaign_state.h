@@ -5,13 +5,12 @@
 
 #include "campaign/base/clock.h"
 #include "campaign/base/message.h"
-#include "campaign/engine/baseline.h"
 #include "campaign/engine/campaign.h"
 #include "campaign/engine/campaign_view.h"
+#include "campaign/engine/findings.h"
 #include "campaign/engine/output.h"
 #include "campaign/engine/repro_store.h"
 #include "campaign/process/background.h"
-#include "campaign/process/syncer.h"
 #include "campaign/trials/workers.h"
 #include "harness/base/writing.h"
 

@@ -1,17 +1,20 @@
-/* Converts what a run does with its device to the formats of other tools. */
+/* Converts what a run does with its device to the formats of other tools, and a field log or a
+ * trace to a list of ops. */
 #include "campaign/base/interrupt.h"
 #include "campaign/base/message.h"
-#include "campaign/base/partial.h"
 #include "campaign/base/place.h"
+#include "campaign/base/target_path.h"
 #include "campaign/engine/output.h"
+#include "campaign/plan/lookup.h"
 #include "campaign/process/child.h"
+#include "campaign/process/target_probe.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/base/standard.h"
 #include "harness/base/whole_file.h"
 #include "harness/trial/trial_run.h"
-#include "replay/convert.h"
-#include "replay/export_feed.h"
+#include "replay/private/replay_parts.h"
+#include "replay/replay.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -119,7 +122,6 @@ static void export_and_answer(void *context, int file)
 static enum exit_code print_written(const struct exporting *exporting)
 {
     const struct answer *answer = &exporting->answer;
-    struct output output;
     struct writing text;
     if (answer->reason[0] != '\0') {
         message_note("the run ended early, and so does the output: %s", answer->reason);
@@ -127,17 +129,13 @@ static enum exit_code print_written(const struct exporting *exporting)
     if (exporting->path == NULL) {
         return totals_exit_code(&answer->totals);
     }
-    output_init(&output, false);
     writing_init(&text);
     writing_append_visible(&text, exporting->path);
     writing_append_format(&text,
                           ": %" PRIu64 " events of %" PRIu64 " ops as %s, %" PRIu64 " OOMs\n",
                           answer->event_count, (answer->totals.ops + answer->totals.skipped),
                           exporting->exporter->name, answer->totals.ooms);
-    output_text(&output, &text);
-    output_flush(&output);
-    writing_deinit(&text);
-    return output.is_failed ? EXIT_HARNESS : totals_exit_code(&answer->totals);
+    return output_once(false, &text, totals_exit_code(&answer->totals));
 }
 
 /* Describes the output of a run that did not end. */
@@ -233,6 +231,67 @@ enum exit_code convert_to_trace(const struct convert_options *options,
     if (code == EXIT_KEPT) {
         code = export_recording(options, &exporting);
     }
+    recording_deinit(&recording);
+    return code;
+}
+
+/* --- a field log or a trace becomes a list of ops --- */
+
+static enum exit_code print_list_written(const char *path, const struct recording *recording)
+{
+    struct writing text;
+    char capacity[SIZE_TEXT_BYTES];
+    writing_init(&text);
+    size_print(recording->setup.capacity_bytes, capacity);
+    writing_append_visible(&text, path);
+    writing_append_format(&text, ": %zu ops, capacity %s, target ", recording->ops.count, capacity);
+    writing_append_visible(&text, recording->setup.target);
+    writing_append(&text, "\n");
+    return output_once(false, &text, EXIT_KEPT);
+}
+
+/* Checks that the list which is written can be replayed. */
+static enum exit_code check_target(const struct convert_options *options,
+                                   struct recording *recording)
+{
+    struct target_probe target_probe;
+    if (recording->setup.capacity_bytes == 0) {
+        return EXIT_KEPT; /* an .ops file may leave it to the command line of replay */
+    }
+    const enum exit_code code = lookup_target_of_list(
+        options->reading.run->target == NULL ? options->path : NULL, recording->setup.target,
+        &recording->target);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    return target_probe_run(recording->target, &recording->setup, options->path,
+                            options->reading.run->trial_timeout_ns, &target_probe);
+}
+
+enum exit_code convert_to_ops(const struct convert_options *options)
+{
+    struct recording recording = {0};
+    struct writing notes;
+    struct place place;
+    if (options->output != NULL &&
+        place_find(options->output, options->path, &place) != EXIT_KEPT) {
+        return EXIT_USAGE;
+    }
+    op_list_init(&recording.ops);
+    writing_init(&notes);
+    enum exit_code code = recording_import(options->path, options->reading, &recording, &notes);
+    if (code == EXIT_KEPT) {
+        code = check_target(options, &recording);
+    }
+    target_path_append_comment(&notes, recording.setup.target, options->output);
+    if (code == EXIT_KEPT) {
+        code = ops_output(options->output, &recording.setup, &recording.ops,
+                          notes.length == 0 ? NULL : writing_string(&notes));
+    }
+    if (code == EXIT_KEPT && options->output != NULL) {
+        code = print_list_written(options->output, &recording);
+    }
+    writing_deinit(&notes);
     recording_deinit(&recording);
     return code;
 }
