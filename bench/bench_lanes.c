@@ -21,7 +21,7 @@
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/trial.h"
-#include "measure/bare_services.h"
+#include "measure/cost.h"
 #include "targets/targets.h"
 
 #include <stdio.h>

@@ -1,6 +1,5 @@
 #include "fuzz/finding.h"
 
-#include "fuzz/finding_rules.h"
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
 #include "harness/base/shell.h"
@@ -13,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +56,51 @@ static bool replay_in_time(void *context, const struct setup *setup, struct op_l
     return clock() < timed->end && read_wall_ms() < timed->wall_end_ms &&
            shrink_replay(&timed->replaying, setup, ops, first);
 }
+
+/* --- ends --- */
+
+/* One function a rule, finding_premature and so on, and one a check.  Each notes a number of its
+ * own, so that no compiler takes two of them for one. */
+static volatile unsigned ended_in;
+
+#define END_FUNCTION(name, number)                                       \
+    __attribute__((noinline)) static _Noreturn void finding_##name(void) \
+    {                                                                    \
+        ended_in = (unsigned)(number);                                   \
+        abort();                                                         \
+    }
+#define RULE(enumerator, name, gravity, promise, judge, plant) END_FUNCTION(name, RULE_##enumerator)
+#include "harness/oracle/rule_list.h"
+RULE(NONE, none, HARM, "", "", "")
+#undef RULE
+#define FINDING(enumerator, name) END_FUNCTION(name, RULE_COUNT + FINDING_##enumerator)
+#include "fuzz/finding_list.h"
+#undef FINDING
+
+static void (*const ends[RULE_COUNT])(void) = {
+    [RULE_NONE] = finding_none,
+#define RULE(enumerator, name, gravity, promise, judge, plant) [RULE_##enumerator] = finding_##name,
+#include "harness/oracle/rule_list.h"
+#undef RULE
+};
+
+static const struct {
+    const char *name;
+    void (*end)(void);
+} checks[FINDING_CHECK_COUNT] = {
+#define FINDING(enumerator, name) {#name, finding_##name},
+#include "fuzz/finding_list.h"
+#undef FINDING
+};
+
+/* Ends the process in a function that no other rule shares. */
+static _Noreturn void end_in_rule(enum rule rule)
+{
+    ends[rule < RULE_COUNT ? rule : RULE_NONE]();
+    abort(); /* not reached: no end returns */
+}
+
+/* --- shrinking --- */
 
 /* The report for a list that is tried and does not end.  Made beforehand: all that can be done then
  * is to write it. */
@@ -270,4 +315,34 @@ _Noreturn void finding_end_within(const struct finding *finding, uint32_t shrink
 _Noreturn void finding_end(const struct finding *finding)
 {
     finding_end_within(finding, FINDING_SHRINK_MS_MAX);
+}
+
+/* --- checks --- */
+
+const char *finding_check_name(enum finding_check check)
+{
+    return checks[check].name;
+}
+
+_Noreturn void finding_end_check(const char *fuzz_target, enum finding_check check,
+                                 const char *reason, ...)
+{
+    va_list arguments;
+    (void)fprintf(stderr, "\nhbmstress: %s found: %s\nreason: ", fuzz_target, checks[check].name);
+    va_start(arguments, reason);
+    (void)vfprintf(stderr, reason, arguments);
+    va_end(arguments);
+    (void)fputc('\n', stderr);
+    (void)fflush(stderr);
+    checks[check].end();
+    abort(); /* not reached: no end returns */
+}
+
+void finding_print_ops(const char *target_name, const struct setup *setup,
+                       const struct op_list *ops)
+{
+    struct setup named = *setup;
+    (void)snprintf(named.target, sizeof named.target, "%s", target_name);
+    (void)fputc('\n', stderr);
+    ops_file_print(stderr, &named, ops, NULL);
 }

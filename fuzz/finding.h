@@ -6,6 +6,7 @@
 
 #include "harness/op/op.h"
 #include "harness/op/setup.h"
+#include "harness/oracle/rule.h"
 #include "harness/oracle/verdict.h"
 #include "harness/target.h"
 
@@ -35,5 +36,25 @@ _Noreturn void finding_end(const struct finding *finding);
  * is the last one. When one of them has not ended after ten times as long by the clock on the wall,
  * it is printed as it was found. */
 _Noreturn void finding_end_within(const struct finding *finding, uint32_t shrink_ms_max);
+
+/* The end of an input at which hbmstress contradicts itself: two answers that should agree do not.
+ * Like a broken rule, each check ends the process in a function of its own, so
+ * that engines tell one from another. */
+enum finding_check {
+#define FINDING(enumerator, name) FINDING_##enumerator,
+#include "fuzz/finding_list.h"
+#undef FINDING
+    FINDING_CHECK_COUNT
+};
+const char *finding_check_name(enum finding_check check); /* "judges_differ" */
+
+/* Prints what was found, and why, as one line each to standard error, and ends the process. Whoever
+ * has a list prints it before (finding_print_ops). */
+_Noreturn void finding_end_check(const char *fuzz_target, enum finding_check check,
+                                 const char *reason, ...) __attribute__((format(printf, 3, 4)));
+
+/* The list as .ops text, for the input that is about to end. */
+void finding_print_ops(const char *target_name, const struct setup *setup,
+                       const struct op_list *ops);
 
 #endif

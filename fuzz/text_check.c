@@ -1,10 +1,10 @@
 #include "fuzz/text_check.h"
 
 #include "fuzz/finding.h"
-#include "fuzz/finding_check.h"
 #include "fuzz/player.h"
 #include "fuzz/subject.h"
-#include "fuzz/text_stream.h"
+#include "harness/base/check.h"
+
 #include "harness/lanes/lanes_list.h"
 #include "harness/op/ops_file.h"
 
@@ -234,4 +234,25 @@ bool text_check_import(const char *fuzz_target, const struct format *format, con
         text_check_round_trip(fuzz_target, &import.setup, &import.ops);
     }
     return import.ops.count <= PLAYED_OPS_MAX && play_bytes(fuzz_target, &import, last);
+}
+
+FILE *text_stream_begin(struct text_stream *stream)
+{
+    if (stream->file == NULL) {
+        stream->file = open_memstream(&stream->text, &stream->length);
+        CHECK(stream->file != NULL);
+    }
+    rewind(stream->file);
+    return stream->file;
+}
+
+void text_stream_end(struct text_stream *stream)
+{
+    /* The NUL cuts off what an earlier text left behind the end; length counts up to where printing
+     * stopped. */
+    CHECK(fputc('\0', stream->file) == '\0');
+    CHECK(fflush(stream->file) == 0);
+    const long end = ftell(stream->file);
+    CHECK(end > 0);
+    stream->length = (size_t)end - 1;
 }

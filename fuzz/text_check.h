@@ -7,6 +7,9 @@
 #include "formats/formats.h"
 #include "harness/target.h"
 
+#include <stddef.h>
+#include <stdio.h>
+
 /* Longer texts only cost time. */
 enum { TEXT_CHECK_BYTES_MAX = 1 << 14 };
 
@@ -28,5 +31,18 @@ void text_check_round_trip(const char *fuzz_target, const struct setup *setup,
  * the allocator, every rule on. True: it was played, and *last is how its last op was answered. */
 bool text_check_import(const char *fuzz_target, const struct format *format, const uint8_t *bytes,
                        size_t length, enum target_result *last);
+
+/* A stream that prints into memory which is kept from one text to the next.
+ * Zero is a valid start; the memory stays until the process ends. */
+struct text_stream {
+    FILE *file; /* to print to between begin and end */
+    char *text; /* after end: length bytes, and one NUL behind */
+    size_t length;
+};
+
+/* Forgets what was printed before. */
+FILE *text_stream_begin(struct text_stream *stream);
+/* text and length are valid until the next begin. */
+void text_stream_end(struct text_stream *stream);
 
 #endif

@@ -1,7 +1,6 @@
 #include "fuzz/variant.h"
 
 #include "fuzz/finding.h"
-#include "fuzz/finding_check.h"
 #include "harness/base/check.h"
 #include "harness/oracle/exhaustive.h"
 #include "harness/run/run_state.h"

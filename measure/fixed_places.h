@@ -3,7 +3,7 @@
 #ifndef MEASURE_FIXED_PLACES_H
 #define MEASURE_FIXED_PLACES_H
 
-#include "measure/lives.h"
+#include "measure/needs.h"
 
 /* The work that the search may spend, in gaps and neighbours looked at: deterministic, about half a
  * second. */

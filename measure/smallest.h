@@ -2,6 +2,8 @@
 #ifndef MEASURE_SMALLEST_H
 #define MEASURE_SMALLEST_H
 
+#include "harness/op/op.h"
+#include "harness/op/setup.h"
 #include "harness/target.h"
 
 #include <stdbool.h>
@@ -32,5 +34,14 @@ void smallest_keep_limits(struct smallest_search *search, const struct target_li
  * placement do where more did not, so a smaller capacity than the one found may serve, too.  At
  * most 64 + 64 tries. */
 struct smallest smallest_find(const struct smallest_search *search);
+
+/* The smallest device on which a target serves an op list, found by running it.
+ * Runs the list on devices from from_bytes (a lower bound, at least 1) to 8 times that, and no more
+ * than one in 128 of it below the one that is found.  setup is that of the list; its capacity plays
+ * no part.  served_bytes: a capacity that is known to serve the list, so that no larger one is
+ * tried; 0 = none is known.  In this process: the target may take it along.  16 runs at most. */
+struct smallest least_capacity_find(const struct target *target, const struct setup *setup,
+                                    const struct op_list *ops, uint64_t from_bytes,
+                                    uint64_t served_bytes);
 
 #endif

@@ -1,7 +1,6 @@
 #include "scenarios/scenarios.h"
 
 #include "harness/generate/generate.h"
-#include "scenarios/private/op_queue.h"
 #include "scenarios/private/parts.h"
 
 #include <assert.h>

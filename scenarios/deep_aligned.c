@@ -1,7 +1,6 @@
 #include "scenarios/scenarios.h"
 
 #include "harness/generate/scenario_option.h"
-#include "scenarios/private/op_walk.h"
 #include "scenarios/private/parts.h"
 
 #include <assert.h>
@@ -82,13 +81,6 @@ static void aligned_begin(void *state, struct random *random, struct setup *setu
     }
 }
 
-/* A target that refuses is full: it would refuse all that is left. */
-static bool is_full(const struct aligned *aligned, const struct scenario_view *view)
-{
-    return view->op_number > aligned->first &&
-           model_last_result(view->hosts[0]) == TARGET_NO_MEMORY;
-}
-
 static void begin_round(struct aligned *aligned, struct random *random,
                         const struct scenario_view *view)
 {
@@ -101,29 +93,19 @@ static void begin_round(struct aligned *aligned, struct random *random,
     aligned->is_freeing = false;
 }
 
-static bool free_next(struct aligned *aligned, const struct scenario_view *view, struct op *op)
-{
-    uint32_t number = 0;
-    while (op_walk_next(&aligned->walk, &number)) {
-        if (has_made(view->hosts[0], number)) {
-            *op = build_on(OP_FREE, number);
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool aligned_next(void *state, struct random *random, const struct scenario_view *view,
                          struct op *op)
 {
     struct aligned *aligned = state;
-    if (aligned->is_freeing && free_next(aligned, view, op)) {
+    uint32_t number = 0;
+    if (aligned->is_freeing && op_walk_next_made(&aligned->walk, view->hosts[0], &number)) {
+        *op = build_on(OP_FREE, number);
         return true;
     }
     if (aligned->is_freeing || aligned->round_count == 0) {
         begin_round(aligned, random, view);
     }
-    if (aligned->left == 0 || is_full(aligned, view)) {
+    if (aligned->left == 0 || is_full(view, aligned->first)) {
         aligned->is_freeing = true;
         op_walk_begin(&aligned->walk, random, aligned->first, view->op_number,
                       (enum op_walk_order)aligned->order);

@@ -1,6 +1,5 @@
 #include "scenarios/scenarios.h"
 
-#include "scenarios/private/op_walk.h"
 #include "scenarios/private/parts.h"
 
 #include <assert.h>
@@ -18,11 +17,11 @@ enum {
     FREE_DELAY_NS = 1000
 };
 
-enum phase { FILL, CHURN, FREE, CLEAR };
+enum phase { CLEAR, FILL, CHURN, FREE };
 
 struct blocks {
     struct op_walk walk;
-    bool is_open, was_deep; /* was_deep: the last round went to INDEX_COUNT_MIN */
+    bool was_deep; /* the last round went to INDEX_COUNT_MIN */
     uint8_t phase;
     uint32_t round_count;
     uint32_t first; /* the first op of this round */
@@ -44,24 +43,19 @@ static void blocks_begin(void *state, struct random *random, struct setup *setup
 static void begin_round(struct blocks *blocks, struct random *random,
                         const struct scenario_view *view)
 {
-    const struct model *model = view->hosts[0];
-    const uint64_t granule = model_granule_bytes(model);
-    const uint64_t room_count = model_free_bytes(model) / (granule * GRANULES_PER_BLOCK);
-    const bool is_deep = blocks->is_open && !blocks->was_deep;
+    const bool is_deep = blocks->round_count > 0 && !blocks->was_deep;
     /* A target that walks through all of its blocks for each call takes long for these: the first
      * time is no deeper than it must be. */
     const bool may_go_on = blocks->round_count > FIRST_ROUND_COUNT && random_chance(random, 1, 2);
     const uint64_t most = may_go_on ? BLOCK_COUNT_MAX : INDEX_COUNT_MAX;
     const uint64_t count = is_deep ? random_between(random, INDEX_COUNT_MIN, most)
                                    : random_between(random, TABLE_COUNT_MIN, TABLE_COUNT_MAX);
-    blocks->left = (uint32_t)(count < room_count ? count : room_count + 1);
-    blocks->unit_bytes = whole_granules(model, model_free_bytes(model) /
-                                                   (GRANULES_PER_BLOCK * (uint64_t)blocks->left));
+    blocks->left = bound_count(view->hosts[0], count, GRANULES_PER_BLOCK);
+    blocks->unit_bytes = free_part(view->hosts[0], GRANULES_PER_BLOCK * (uint64_t)blocks->left);
     blocks->first = view->op_number;
     blocks->phase = FILL;
     blocks->was_deep = is_deep;
     blocks->round_count++;
-    blocks->is_open = true;
 }
 
 /* Gives blocks of one time one tag: what fills once is no leak of one kind of block. */
@@ -77,9 +71,7 @@ static struct op draw_block(const struct blocks *blocks, struct random *random,
 static bool fill_next(struct blocks *blocks, struct random *random,
                       const struct scenario_view *view, struct op *op)
 {
-    const bool is_refused = view->op_number > blocks->first &&
-                            model_last_result(view->hosts[0]) == TARGET_NO_MEMORY;
-    if (blocks->left == 0 || is_refused) {
+    if (blocks->left == 0 || is_full(view, blocks->first)) {
         blocks->phase = CHURN;
         blocks->left = (uint32_t)random_below(random, CHURN_COUNT_MAX);
         *op = op_make(OP_REPORT); /* once a round: it looks at every block */
@@ -98,8 +90,7 @@ static bool churn_next(struct blocks *blocks, struct random *random,
     const size_t count = model_live_count(model);
     if (blocks->left == 0 || count == 0) {
         blocks->phase = FREE;
-        op_walk_begin(&blocks->walk, random, blocks->first, view->op_number,
-                      (enum op_walk_order)random_below(random, OP_WALK_ORDER_COUNT));
+        op_walk_begin_any(&blocks->walk, random, blocks->first, view->op_number);
         return false;
     }
     blocks->left--;
@@ -118,34 +109,30 @@ static bool free_next(struct blocks *blocks, struct random *random,
         *op = build_advance(FREE_DELAY_NS);
         return true;
     }
-    while (op_walk_next(&blocks->walk, &number)) {
-        if (has_made(model, number)) {
-            *op = random_chance(random, 1, 16) ? build_delayed(OP_FREE_AFTER, number, FREE_DELAY_NS)
-                                               : build_on(OP_FREE, number);
-            return true;
-        }
+    if (op_walk_next_made(&blocks->walk, model, &number)) {
+        *op = random_chance(random, 1, 16) ? build_delayed(OP_FREE_AFTER, number, FREE_DELAY_NS)
+                                           : build_on(OP_FREE, number);
+        return true;
     }
     blocks->phase = CLEAR;
     return false;
 }
 
+static bool (*const phases[])(struct blocks *, struct random *, const struct scenario_view *,
+                              struct op *) = {
+    [FILL] = fill_next, [CHURN] = churn_next, [FREE] = free_next};
+
 static bool blocks_next(void *state, struct random *random, const struct scenario_view *view,
                         struct op *op)
 {
     struct blocks *blocks = state;
-    if (!blocks->is_open) {
-        begin_round(blocks, random, view);
-    }
-    for (;;) { /* a round passes through each phase once, and begins with a request */
-        if (blocks->phase == FILL) {
-            return fill_next(blocks, random, view, op);
-        }
-        if ((blocks->phase == CHURN && churn_next(blocks, random, view, op)) ||
-            (blocks->phase == FREE && free_next(blocks, random, view, op)) ||
-            (blocks->phase == CLEAR && clear_next(view, 0, false, op))) {
+    for (;;) { /* each phase goes on to another; a trial begins with CLEAR, on an empty device */
+        const bool clears = blocks->phase == CLEAR;
+        if (clears ? clear_next(view, 0, false, op)
+                   : phases[blocks->phase](blocks, random, view, op)) {
             return true;
         }
-        if (blocks->phase == CLEAR) {
+        if (clears) {
             begin_round(blocks, random, view);
         }
     }

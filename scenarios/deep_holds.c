@@ -1,6 +1,5 @@
 #include "scenarios/scenarios.h"
 
-#include "scenarios/private/op_walk.h"
 #include "scenarios/private/parts.h"
 
 #include <assert.h>
@@ -22,7 +21,7 @@ enum plot {
     PLOT_COUNT
 };
 
-enum phase { FILL, HOLD, FREE, REUSE, RELEASE, CLEAR };
+enum phase { CLEAR, FILL, HOLD, FREE, REUSE, RELEASE };
 
 struct holds {
     struct op_walk walk;
@@ -78,8 +77,7 @@ static struct op draw_block(const struct holds *holds, struct random *random)
 
 static void begin_walk(struct holds *holds, struct random *random, enum phase phase)
 {
-    op_walk_begin(&holds->walk, random, holds->first, holds->end,
-                  (enum op_walk_order)random_below(random, OP_WALK_ORDER_COUNT));
+    op_walk_begin_any(&holds->walk, random, holds->first, holds->end);
     holds->phase = (uint8_t)phase;
 }
 
@@ -101,23 +99,12 @@ static bool fill_next(struct holds *holds, struct random *random, const struct s
     return false;
 }
 
-/* The next block of the round that the client can still name.  False: there is none. */
-static bool next_block(struct holds *holds, const struct model *model, uint32_t *block)
-{
-    while (op_walk_next(&holds->walk, block)) {
-        if (has_made(model, *block)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool hold_next(struct holds *holds, struct random *random, const struct scenario_view *view,
                       struct op *op)
 {
     const struct model *model = view->hosts[0];
     uint32_t block = holds->block;
-    const bool goes_on = holds->plot == MANY ? next_block(holds, model, &block)
+    const bool goes_on = holds->plot == MANY ? op_walk_next_made(&holds->walk, model, &block)
                                              : holds->left > 0 && has_made(model, block);
     if (goes_on) {
         holds->left -= holds->left > 0;
@@ -134,7 +121,7 @@ static bool free_next(struct holds *holds, struct random *random, const struct s
 {
     const struct model *model = view->hosts[0];
     uint32_t block = holds->block;
-    const bool goes_on = holds->plot == MANY ? next_block(holds, model, &block)
+    const bool goes_on = holds->plot == MANY ? op_walk_next_made(&holds->walk, model, &block)
                                              : has_made(model, block);
     if (goes_on) {
         *op = build_on(OP_FREE, block);
@@ -226,23 +213,24 @@ static bool release_next(struct holds *holds, struct random *random,
     return false;
 }
 
+static bool (*const phases[])(struct holds *, struct random *, const struct scenario_view *,
+                              struct op *) = {[FILL] = fill_next,
+                                              [HOLD] = hold_next,
+                                              [FREE] = free_next,
+                                              [REUSE] = reuse_next,
+                                              [RELEASE] = release_next};
+
 static bool holds_next(void *state, struct random *random, const struct scenario_view *view,
                        struct op *op)
 {
     struct holds *holds = state;
-    if (!holds->is_open) {
-        begin_round(holds, random, view);
-    }
-    for (;;) { /* a round passes through each phase once, and begins with a request */
-        if ((holds->phase == FILL && fill_next(holds, random, view, op)) ||
-            (holds->phase == HOLD && hold_next(holds, random, view, op)) ||
-            (holds->phase == FREE && free_next(holds, random, view, op)) ||
-            (holds->phase == REUSE && reuse_next(holds, random, view, op)) ||
-            (holds->phase == RELEASE && release_next(holds, random, view, op)) ||
-            (holds->phase == CLEAR && clear_next(view, 0, false, op))) {
+    for (;;) { /* each phase goes on to another; a trial begins with CLEAR, on an empty device */
+        const bool clears = holds->phase == CLEAR;
+        if (clears ? clear_next(view, 0, false, op)
+                   : phases[holds->phase](holds, random, view, op)) {
             return true;
         }
-        if (holds->phase == CLEAR) {
+        if (clears) {
             begin_round(holds, random, view);
         }
     }

@@ -1,6 +1,5 @@
 #include "scenarios/scenarios.h"
 
-#include "scenarios/private/op_walk.h"
 #include "scenarios/private/parts.h"
 
 #include <assert.h>
@@ -12,7 +11,7 @@ enum {
     BUFFER_COUNT_MAX = 16     /* that programs are evicted for, in one round */
 };
 
-enum phase { LOAD, EXECUTE, PRESS, UNLOAD, CLEAR };
+enum phase { CLEAR, LOAD, EXECUTE, PRESS, UNLOAD };
 
 struct programs {
     struct op_walk walk;
@@ -40,11 +39,8 @@ static void begin_round(struct programs *programs, struct random *random,
     const uint64_t count = !programs->is_open || random_chance(random, 1, 2)
                                ? random_between(random, PROGRAM_COUNT_DEEP, PROGRAM_COUNT_MAX)
                                : random_log_uniform(random, 100, PROGRAM_COUNT_DEEP);
-    const uint64_t room_count = model_free_bytes(model) /
-                                (model_granule_bytes(model) * GRANULES_PER_PROGRAM);
-    programs->left = (uint32_t)(count < room_count ? count : room_count + 1);
-    programs->unit_bytes = whole_granules(
-        model, model_free_bytes(model) / (GRANULES_PER_PROGRAM * (uint64_t)programs->left));
+    programs->left = bound_count(model, count, GRANULES_PER_PROGRAM);
+    programs->unit_bytes = free_part(model, GRANULES_PER_PROGRAM * (uint64_t)programs->left);
     programs->tick_ns = random_log_uniform(random, 1, 100000);
     programs->first = view->op_number;
     programs->phase = LOAD;
@@ -53,18 +49,14 @@ static void begin_round(struct programs *programs, struct random *random,
 
 static void begin_walk(struct programs *programs, struct random *random, enum phase phase)
 {
-    op_walk_begin(&programs->walk, random, programs->first, programs->end,
-                  (enum op_walk_order)random_below(random, OP_WALK_ORDER_COUNT));
+    op_walk_begin_any(&programs->walk, random, programs->first, programs->end);
     programs->phase = (uint8_t)phase;
 }
 
-/* A target that refuses is full. */
 static bool load_next(struct programs *programs, struct random *random,
                       const struct scenario_view *view, struct op *op)
 {
-    const bool is_refused = view->op_number > programs->first &&
-                            model_last_result(view->hosts[0]) == TARGET_NO_MEMORY;
-    if (programs->left == 0 || is_refused) {
+    if (programs->left == 0 || is_full(view, programs->first)) {
         programs->end = view->op_number;
         begin_walk(programs, random, EXECUTE);
         return false;
@@ -75,22 +67,12 @@ static bool load_next(struct programs *programs, struct random *random,
     return true;
 }
 
-static bool next_program(struct programs *programs, const struct model *model, uint32_t *program)
-{
-    while (op_walk_next(&programs->walk, program)) {
-        if (has_made(model, *program)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Executes all of them at once: none ends before the last has begun. */
 static bool execute_next(struct programs *programs, struct random *random,
                          const struct scenario_view *view, struct op *op)
 {
     uint32_t program = 0;
-    if (next_program(programs, view->hosts[0], &program)) {
+    if (op_walk_next_made(&programs->walk, view->hosts[0], &program)) {
         const uint64_t ticks = random_between(random, 1, PROGRAM_COUNT_MAX);
         *op = build_delayed(OP_EXECUTE, program, programs->tick_ns * ticks);
         return true;
@@ -144,7 +126,7 @@ static bool unload_next(struct programs *programs, struct random *random,
         *op = build_advance(programs->tick_ns * random_between(random, 1, 16));
         return true;
     }
-    if (next_program(programs, view->hosts[0], &program)) {
+    if (op_walk_next_made(&programs->walk, view->hosts[0], &program)) {
         *op = build_on(OP_UNLOAD, program);
         return true;
     }
@@ -152,22 +134,21 @@ static bool unload_next(struct programs *programs, struct random *random,
     return false;
 }
 
+static bool (*const phases[])(struct programs *, struct random *, const struct scenario_view *,
+                              struct op *) = {
+    [LOAD] = load_next, [EXECUTE] = execute_next, [PRESS] = press_next, [UNLOAD] = unload_next};
+
 static bool programs_next(void *state, struct random *random, const struct scenario_view *view,
                           struct op *op)
 {
     struct programs *programs = state;
-    if (!programs->is_open) {
-        begin_round(programs, random, view);
-    }
-    for (;;) { /* a round passes through each phase once, and begins with a request */
-        if ((programs->phase == LOAD && load_next(programs, random, view, op)) ||
-            (programs->phase == EXECUTE && execute_next(programs, random, view, op)) ||
-            (programs->phase == PRESS && press_next(programs, random, view, op)) ||
-            (programs->phase == UNLOAD && unload_next(programs, random, view, op)) ||
-            (programs->phase == CLEAR && clear_next(view, 0, false, op))) {
+    for (;;) { /* each phase goes on to another; a trial begins with CLEAR, on an empty device */
+        const bool clears = programs->phase == CLEAR;
+        if (clears ? clear_next(view, 0, false, op)
+                   : phases[programs->phase](programs, random, view, op)) {
             return true;
         }
-        if (programs->phase == CLEAR) {
+        if (clears) {
             begin_round(programs, random, view);
         }
     }

@@ -1,6 +1,5 @@
 #include "scenarios/scenarios.h"
 
-#include "scenarios/private/op_walk.h"
 #include "scenarios/private/parts.h"
 
 #include <assert.h>
@@ -23,7 +22,7 @@ enum ending {
     ENDING_COUNT
 };
 
-enum phase { FILL, QUEUE, SLIDE, DRAIN, CLEAR };
+enum phase { CLEAR, FILL, QUEUE, SLIDE, DRAIN };
 
 struct queue {
     struct op_walk walk;
@@ -72,12 +71,8 @@ static void begin_round(struct queue *queue, struct random *random,
                         const struct scenario_view *view)
 {
     const struct model *model = view->hosts[0];
-    const uint32_t depth = draw_depth(queue, random);
-    const uint64_t room_count = model_free_bytes(model) /
-                                (model_granule_bytes(model) * GRANULES_PER_BLOCK);
-    queue->depth = depth < room_count ? depth : (uint32_t)room_count + 1;
-    queue->unit_bytes = whole_granules(model, model_free_bytes(model) /
-                                                  (GRANULES_PER_BLOCK * (uint64_t)queue->depth));
+    queue->depth = bound_count(model, draw_depth(queue, random), GRANULES_PER_BLOCK);
+    queue->unit_bytes = free_part(model, GRANULES_PER_BLOCK * (uint64_t)queue->depth);
     queue->tick_ns = random_log_uniform(random, 1, 1000000);
     queue->ending = (uint8_t)random_below(random, ENDING_COUNT);
     queue->lost_order = (uint8_t)random_below(random, OP_WALK_ORDER_COUNT);
@@ -94,15 +89,11 @@ static struct op draw_block(const struct queue *queue, struct random *random)
     return build_request(kind, queue->unit_bytes * random_between(random, 1, 3), 0);
 }
 
-/* A target that refuses is full. */
 static bool fill_next(struct queue *queue, struct random *random, const struct scenario_view *view,
                       struct op *op)
 {
-    const bool is_refused = view->op_number > queue->first &&
-                            model_last_result(view->hosts[0]) == TARGET_NO_MEMORY;
-    if (queue->left == 0 || is_refused) {
-        op_walk_begin(&queue->walk, random, queue->first, view->op_number,
-                      (enum op_walk_order)random_below(random, OP_WALK_ORDER_COUNT));
+    if (queue->left == 0 || is_full(view, queue->first)) {
+        op_walk_begin_any(&queue->walk, random, queue->first, view->op_number);
         begin_phase(queue, view, QUEUE, 0);
         return false;
     }
@@ -137,11 +128,9 @@ static bool queue_next_free(struct queue *queue, struct random *random,
                             const struct scenario_view *view, struct op *op)
 {
     uint32_t number = 0;
-    while (op_walk_next(&queue->walk, &number)) {
-        if (has_made(view->hosts[0], number)) {
-            *op = draw_free(queue, random, number);
-            return true;
-        }
+    if (op_walk_next_made(&queue->walk, view->hosts[0], &number)) {
+        *op = draw_free(queue, random, number);
+        return true;
     }
     begin_phase(queue, view, SLIDE, STEP_OPS * (uint32_t)random_below(random, queue->depth));
     return false;
@@ -233,22 +222,21 @@ static bool drain_next(struct queue *queue, struct random *random, const struct 
     return true;
 }
 
+static bool (*const phases[])(struct queue *, struct random *, const struct scenario_view *,
+                              struct op *) = {
+    [FILL] = fill_next, [QUEUE] = queue_next_free, [SLIDE] = slide_next, [DRAIN] = drain_next};
+
 static bool queue_next(void *state, struct random *random, const struct scenario_view *view,
                        struct op *op)
 {
     struct queue *queue = state;
-    if (!queue->is_open) {
-        begin_round(queue, random, view);
-    }
-    for (;;) { /* a round passes through each phase once, and begins with a request */
-        if ((queue->phase == FILL && fill_next(queue, random, view, op)) ||
-            (queue->phase == QUEUE && queue_next_free(queue, random, view, op)) ||
-            (queue->phase == SLIDE && slide_next(queue, random, view, op)) ||
-            (queue->phase == DRAIN && drain_next(queue, random, view, op)) ||
-            (queue->phase == CLEAR && clear_next(view, 0, false, op))) {
+    for (;;) { /* each phase goes on to another; a trial begins with CLEAR, on an empty device */
+        const bool clears = queue->phase == CLEAR;
+        if (clears ? clear_next(view, 0, false, op)
+                   : phases[queue->phase](queue, random, view, op)) {
             return true;
         }
-        if (queue->phase == CLEAR) {
+        if (clears) {
             begin_round(queue, random, view);
         }
     }

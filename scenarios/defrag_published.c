@@ -1,6 +1,5 @@
 #include "scenarios/scenarios.h"
 
-#include "scenarios/private/op_queue.h"
 #include "scenarios/private/parts.h"
 
 #include <assert.h>

@@ -14,7 +14,6 @@
 #include "scenarios/scenarios.h"
 
 #include "scenarios/private/launch.h"
-#include "scenarios/private/op_queue.h"
 #include "scenarios/private/parts.h"
 
 #include <assert.h>

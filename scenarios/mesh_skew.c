@@ -11,7 +11,6 @@
  * be answered alike, however far apart their times are.  All hosts of a group join before one of
  * them calls again, unless one is missing: what it lets the others wait for is a true hang. */
 #include "harness/base/check.h"
-#include "scenarios/private/op_queue.h"
 #include "scenarios/private/parts.h"
 #include "scenarios/scenarios.h"
 

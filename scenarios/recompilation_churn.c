@@ -2,7 +2,6 @@
 
 #include "harness/generate/generate.h"
 #include "scenarios/private/launch.h"
-#include "scenarios/private/op_queue.h"
 #include "scenarios/private/parts.h"
 
 #include <assert.h>

@@ -7,7 +7,6 @@
  * sleep for a whole turn, and the next one gets none.  Such a wake must fail, leave the target
  * asleep, and succeed once the other has slept.  A target that grows in regions never sleeps: all
  * are awake, and one gives way by freeing what it does not need for its next turn. */
-#include "scenarios/private/op_queue.h"
 #include "scenarios/private/parts.h"
 #include "scenarios/scenarios.h"
 

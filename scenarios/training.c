@@ -6,7 +6,7 @@
 #include "scenarios/scenarios.h"
 
 #include "scenarios/private/parts.h"
-#include "scenarios/private/training_ops.h"
+#include "scenarios/private/training.h"
 
 #include <assert.h>
 

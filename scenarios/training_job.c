@@ -1,4 +1,4 @@
-#include "scenarios/private/training_job.h"
+#include "scenarios/private/training.h"
 
 #include "harness/base/check.h"
 #include "scenarios/private/parts.h"

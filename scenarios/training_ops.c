@@ -1,4 +1,4 @@
-#include "scenarios/private/training_ops.h"
+#include "scenarios/private/training.h"
 
 #include "scenarios/private/parts.h"
 

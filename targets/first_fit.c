@@ -2,11 +2,9 @@
  * `none`.  The options defrag, drains and evicts change only what it declares, so that a harness
  * can be seen to catch a lie; so does placement, of which pages is the lie.  The options rounding
  * and headers change what it does and declares: its blocks then have size classes, or a granule
- * before each, which headers=undeclared does not tell.  So do the options of first_fit_ways.h,
+ * before each, which headers=undeclared does not tell.  So do the options of struct first_fit_ways,
  * unless declares=no. */
 #include "targets/private/first_fit_heap.h"
-#include "targets/private/first_fit_steps.h"
-#include "targets/private/first_fit_ways.h"
 #include "targets/private/option.h"
 #include "targets/targets.h"
 

@@ -1,5 +1,8 @@
 #include "targets/private/first_fit_heap.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static void host_free(struct first_fit_heap *heap, void *memory, size_t bytes)
 {
     heap->device.host_free(heap->device.context, memory, bytes);
@@ -205,4 +208,198 @@ uint64_t first_fit_in_granules(const struct first_fit_heap *heap, uint64_t bytes
 {
     const uint64_t granule = heap->granule_bytes;
     return (bytes + (granule - 1)) & ~(granule - 1);
+}
+
+void first_fit_begin_steps(struct first_fit_heap *heap)
+{
+    heap->call_count++;
+}
+
+/* --- queued frees --- */
+
+/* Returns the pending event that keeps the dying block where it is; NULL: waiting cannot end it. */
+static struct first_fit_wait *find_wait(const struct first_fit_heap *heap,
+                                        const struct first_fit_node *node)
+{
+    if (!node->is_dying || node->hold_count > 0) {
+        return NULL;
+    }
+    for (const struct first_fit_wait *wait = node->waits; wait != NULL; wait = wait->next) {
+        if (wait->vain_in_call == heap->call_count) {
+            return NULL;
+        }
+    }
+    return node->waits;
+}
+
+static bool drain_one(struct first_fit_heap *heap)
+{
+    for (struct first_fit_node *node = heap->highest; node != NULL; node = node->below) {
+        struct first_fit_wait *wait = find_wait(heap, node);
+        if (wait == NULL) {
+            continue;
+        }
+        if (heap->device.event_wait(heap->device.context, wait->event) == DEVICE_OK) {
+            return true;
+        }
+        wait->vain_in_call = heap->call_count;
+    }
+    return false;
+}
+
+/* --- programs --- */
+
+static bool is_evictable(const struct first_fit_heap *heap, const struct first_fit_node *node)
+{
+    return node->kind == BLOCK_PROGRAM && !node->is_dying && node->waits == NULL &&
+           node->vain_in_call != heap->call_count;
+}
+
+static bool evict_one(struct first_fit_heap *heap)
+{
+    for (struct first_fit_node *node = heap->highest; node != NULL; node = node->below) {
+        if (!is_evictable(heap, node)) {
+            continue;
+        }
+        if (heap->device.unload(heap->device.context, node->program) == DEVICE_OK) {
+            first_fit_unlink(heap, node);
+            node->above = NULL;
+            node->below = heap->evicted;
+            node->is_evicted = true;
+            heap->evicted = node;
+            return true;
+        }
+        node->vain_in_call = heap->call_count;
+    }
+    return false;
+}
+
+/* Any call of the device may take time, in which events complete. */
+bool first_fit_step(struct first_fit_heap *heap, bool may_evict)
+{
+    const uint64_t completed = heap->completed_count;
+    const bool has_stepped = drain_one(heap) || (may_evict && evict_one(heap));
+    first_fit_collect(heap);
+    return has_stepped || heap->completed_count != completed;
+}
+
+static void take_from_evicted(struct first_fit_heap *heap, struct first_fit_node *program)
+{
+    struct first_fit_node **link = &heap->evicted;
+    while (*link != program) {
+        link = &(*link)->below;
+    }
+    *link = program->below;
+    program->below = NULL;
+    program->is_evicted = false;
+}
+
+bool first_fit_bring_back(struct first_fit_heap *heap, struct first_fit_node *program,
+                          uint64_t event, uint64_t address, struct first_fit_node *above)
+{
+    if (!first_fit_add_wait(heap, program, event)) {
+        return false;
+    }
+    take_from_evicted(heap, program);
+    program->address = address;
+    first_fit_link(heap, program, above);
+    return true;
+}
+
+void first_fit_forget(struct first_fit_heap *heap, struct first_fit_node *program)
+{
+    take_from_evicted(heap, program);
+    first_fit_drop(heap, program);
+}
+
+/* Every so many looks the counters catch up, as those of allocators with caches of each thread. */
+enum { LOOKS_PER_UPDATE = 16 };
+/* Others of the process have a quarter of the device in one of so many microseconds. */
+enum { OTHERS_SHARE = 4, OTHERS_PERIOD_US = 4, NS_PER_US = 1000 };
+
+void first_fit_ways_init(struct first_fit_ways *ways)
+{
+    *ways = (struct first_fit_ways){.declares = true};
+}
+
+/* --- the contract --- */
+
+void first_fit_ways_declare(const struct first_fit_ways *ways, struct target_contract *contract)
+{
+    contract->drains = contract->drains || ways->steps;
+    contract->evicts = contract->evicts || ways->steps;
+    if (!ways->declares) {
+        return;
+    }
+    memset(contract->counting, (int)ways->counting, sizeof contract->counting);
+    contract->limit = ways->limit;
+    contract->counts_owners = ways->owners;
+    contract->cost = (struct target_cost){.calls = ways->cost, .accesses = ways->cost};
+    contract->order_binds = contract->evicts_until_fits = ways->steps;
+}
+
+/* --- the process --- */
+
+bool first_fit_is_taken(const struct first_fit_ways *ways, const struct first_fit_heap *heap,
+                        uint64_t size_bytes)
+{
+    if (ways->limit != TARGET_LIMIT_PROCESS) {
+        return false;
+    }
+    const uint64_t now_us = heap->device.clock_ns(heap->device.context) / NS_PER_US;
+    const uint64_t others = now_us % OTHERS_PERIOD_US == 0 ? heap->capacity_bytes / OTHERS_SHARE
+                                                           : 0;
+    const uint64_t free_bytes = first_fit_free_bytes(heap);
+    return others > 0 && (others >= free_bytes || size_bytes > free_bytes - others);
+}
+
+/* --- counters --- */
+
+static void count_owners(const struct first_fit_heap *heap, bool evicts, struct target_stats *stats)
+{
+    stats->free_bytes = first_fit_free_bytes(heap);
+    stats->held_bytes = heap->reserved_bytes;
+    for (const struct first_fit_node *node = heap->highest; node != NULL; node = node->below) {
+        const bool is_held = node->is_dying || node->hold_count > 0 || node->waits != NULL ||
+                             node->kind == BLOCK_RETIRED;
+        const bool may_go = evicts && node->kind == BLOCK_PROGRAM;
+        *(is_held  ? &stats->held_bytes
+          : may_go ? &stats->evictable_bytes
+                   : &stats->used_bytes) += node->size_bytes;
+    }
+}
+
+static void raise_to(uint64_t *shown, uint64_t value)
+{
+    *shown = value > *shown ? value : *shown;
+}
+
+/* Still counts the memory that was freed since the last update. */
+static void raise_shown(struct target_stats *shown, const struct target_stats *now)
+{
+    raise_to(&shown->num_allocs, now->num_allocs);
+    raise_to(&shown->bytes_in_use, now->bytes_in_use);
+    raise_to(&shown->peak_bytes_in_use, now->peak_bytes_in_use);
+    raise_to(&shown->largest_alloc_size, now->largest_alloc_size);
+    raise_to(&shown->bytes_reserved, now->bytes_reserved);
+    raise_to(&shown->peak_bytes_reserved, now->peak_bytes_reserved);
+    raise_to(&shown->largest_free_block_bytes, now->largest_free_block_bytes);
+}
+
+void first_fit_show(struct first_fit_ways *ways, const struct first_fit_heap *heap, bool evicts,
+                    struct target_stats *stats)
+{
+    if (ways->counting == TARGET_COUNT_ABSENT) {
+        *stats = (struct target_stats){.num_allocs = 0};
+    } else if (ways->counting != TARGET_COUNT_EXACT) {
+        if (ways->look_count++ % LOOKS_PER_UPDATE == 0) {
+            ways->shown = *stats;
+        } else if (ways->counting == TARGET_COUNT_AT_MOST) {
+            raise_shown(&ways->shown, stats);
+        }
+        *stats = ways->shown;
+    }
+    if (ways->owners) {
+        count_owners(heap, evicts, stats);
+    }
 }

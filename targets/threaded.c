@@ -3,8 +3,8 @@
  * one mutex, and gives it up only where threaded/room.c says so. */
 #include "targets/targets.h"
 
-#include "targets/threaded/open.h"
-#include "targets/threaded/room.h"
+#include "targets/threaded/heap.h"
+#include "targets/threaded/slide.h"
 
 enum { ALIGN_LOG2_MAX = 21 };
 

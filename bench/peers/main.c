@@ -4,7 +4,7 @@
 #include "bench/peers/subjects.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
-#include "measure/workload.h"
+#include "measure/per_op.h"
 
 #include <inttypes.h>
 #include <stdio.h>

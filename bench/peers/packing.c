@@ -3,7 +3,7 @@
 #include "bench/peers/subjects.h"
 #include "formats/formats.h"
 #include "harness/base/check.h"
-#include "measure/list_peak.h"
+#include "measure/needs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

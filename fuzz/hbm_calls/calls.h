@@ -14,7 +14,7 @@ enum {
     HBM_CALLS_MAX = 256 /* what is behind is not read */
 };
 
-/* NULL, or what does not hold (fuzz/hbm_calls/private/check.h), a text that stays.  *call is the
+/* NULL, or what does not hold (fuzz/hbm_calls/private/state.h), a text that stays.  *call is the
  * number of the last call that was made, from 0.  What a call means depends on what is live;
  * fuzz/hbm_calls/calls_play.c has every byte. */
 const char *hbm_calls_play(const uint8_t *bytes, size_t length, size_t *call);

@@ -1,6 +1,5 @@
 #include "fuzz/hbm_calls/calls.h"
 
-#include "fuzz/hbm_calls/private/check.h"
 #include "fuzz/hbm_calls/private/state.h"
 
 #include <string.h>

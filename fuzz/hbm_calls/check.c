@@ -1,4 +1,4 @@
-#include "fuzz/hbm_calls/private/check.h"
+#include "fuzz/hbm_calls/private/state.h"
 
 #include "fuzz/hbm_calls/calls.h"
 

@@ -1,4 +1,4 @@
-#include "fuzz/hbm_calls/private/device.h"
+#include "fuzz/hbm_calls/private/state.h"
 
 #include <stdlib.h>
 

@@ -23,9 +23,8 @@ struct mutator {
 /* The weights in the tables were compared by how many pairs of probes (harness/run/probe.h) 3000
  * executions from one request reach, and at what cost: without swarm blocks it is a quarter fewer,
  * with one edit at a time a fifth, and one mutation in ten by bytes changes nothing. */
-const struct edit *const edit_tables[] = {list_edits,  copy_edits,  size_edits, state_edits,
-                                          heap_edits,  swarm_edits, host_edits, mesh_edits,
-                                          setup_edits, NULL};
+const struct edit *const edit_tables[] = {list_edits, size_edits,  state_edits, swarm_edits,
+                                          host_edits, setup_edits, NULL};
 
 const struct edit *edit_find(const char *name)
 {

@@ -32,16 +32,12 @@ struct edit {
 
 /* One table for each file; each ends with a row without a name.  The weights are measured:
  * fuzz/mutate/mutate.c. */
-extern const struct edit list_edits[]; /* mutate_list.c: whatever the ops mean */
-extern const struct edit
-    copy_edits[]; /* mutate_copy.c: ops that are there already, or in the other input */
-extern const struct edit size_edits[];  /* mutate_size.c: what is asked for */
+extern const struct edit list_edits[]; /* mutate_list.c: whatever the ops mean, and copies of ops */
+extern const struct edit size_edits[]; /* mutate_size.c: what is asked for */
 extern const struct edit state_edits[]; /* mutate_state.c: events, holds, executions, faults */
-extern const struct edit heap_edits[];  /* mutate_heap.c: many ops that make one kind of heap */
-extern const struct edit swarm_edits[]; /* mutate_swarm.c: many ops of one character */
+extern const struct edit swarm_edits[]; /* mutate_swarm.c: many ops of one character or heap */
 extern const struct edit
-    host_edits[]; /* mutate_hosts.c: what several hosts do as one, or not quite */
-extern const struct edit mesh_edits[];  /* mutate_mesh.c: the hosts' time and groups */
+    host_edits[]; /* mutate_hosts.c: what several hosts do, their time, groups */
 extern const struct edit setup_edits[]; /* mutate_setup.c: the header, lanes and the schedule */
 
 /* Every edit; ends with NULL. */

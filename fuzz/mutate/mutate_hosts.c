@@ -1,5 +1,4 @@
 #include "fuzz/mutate/mutate_draw.h"
-#include "fuzz/mutate/mutate_mesh.h"
 
 #include "harness/base/check.h"
 
@@ -7,6 +6,157 @@
 
 enum { HOSTS_FEW = 2, HOSTS_MANY = 4, FACTOR_LOG10_MAX = 3 };
 #define LATEST_NS UINT64_C(5000000000000) /* what a short op can say */
+
+enum { NUMBER_MAX = 15, WIDTH_MAX = 4, DRIFT_FEW = 200 };
+#define AHEAD_MAX_NS UINT64_C(60000000000)
+#define BOUND_MAX_NS UINT64_C(600000000000)
+
+static bool has_hosts(const struct input *input)
+{
+    return input->setup.host_count > 1;
+}
+
+/* --- time --- */
+
+static struct setup_clock draw_clock(struct random *random)
+{
+    const int32_t most = random_chance(random, 1, 4) ? SETUP_DRIFT_MAX : DRIFT_FEW;
+    return (struct setup_clock){
+        .ahead_ns = draw_short_delay(random_log_uniform(random, 1, AHEAD_MAX_NS)),
+        .drift = (int32_t)random_below(random, 2 * (uint64_t)most + 1) - most};
+}
+
+/* Each host gets a time of its own, some of them another clock.  False: they have it already, there
+ * is one host, or there are lanes, which have one time. */
+static bool draw_time(const struct editing *editing)
+{
+    struct setup *setup = &editing->input->setup;
+    if (!has_hosts(editing->input) || editing->input->lane_count > 1 || setup->has_clocks) {
+        return false;
+    }
+    setup->has_clocks = true;
+    for (uint32_t i = 0; i < setup->host_count; i++) {
+        setup->clocks[i] = random_chance(editing->random, 1, 4) ? draw_clock(editing->random)
+                                                                : (struct setup_clock){0};
+    }
+    return true;
+}
+
+/* The hosts get a time of their own; those that have it get another clock, or one time again. */
+static bool change_time(struct editing *editing)
+{
+    struct setup *setup = &editing->input->setup;
+    struct random *random = editing->random;
+    if (draw_time(editing)) {
+        return true;
+    }
+    if (!has_hosts(editing->input) || !setup->has_clocks) {
+        return false;
+    }
+    if (random_chance(random, 1, 8)) {
+        input_share_time(editing->input);
+        return true;
+    }
+    setup->clocks[random_below(random, setup->host_count)] = random_chance(random, 1, 4)
+                                                                 ? (struct setup_clock){0}
+                                                                 : draw_clock(random);
+    return true;
+}
+
+/* The default, none, or any. */
+static bool change_bound(struct editing *editing)
+{
+    struct random *random = editing->random;
+    uint64_t *bound_ns = &editing->input->setup.collective_bound_ns;
+    if (!has_hosts(editing->input)) {
+        return false;
+    }
+    *bound_ns = *bound_ns != 0 && random_chance(random, 1, 4) ? 0
+                : random_chance(random, 1, 4)
+                    ? DELAY_NEVER
+                    : draw_short_delay(random_log_uniform(random, 1000, BOUND_MAX_NS));
+    return true;
+}
+
+/* --- groups --- */
+
+static bool has_group(const struct op *op)
+{
+    return (op->flags & (OP_SPMD | OP_COLLECTIVE)) != 0;
+}
+
+/* Members of a group among so many hosts (2 at least), a bit each: `with` and others, mostly one.
+ */
+static uint64_t draw_members(struct random *random, uint32_t host_count, uint32_t with)
+{
+    const uint64_t all = UINT64_MAX >> (OP_HOST_COUNT_MAX - host_count);
+    const uint64_t other = (with + 1 + random_below(random, host_count - 1)) % host_count;
+    const uint64_t pair = UINT64_C(1) << with | UINT64_C(1) << other;
+    return random_chance(random, 1, 2) ? pair : pair | (random_bits(random) & all);
+}
+
+/* A small number, so that edits meet in few groups. */
+static uint16_t draw_few(struct random *random)
+{
+    return (uint16_t)random_below(random, NUMBER_MAX + 1);
+}
+
+/* Declares a group in place of one that had the number. */
+static void declare_group(struct input *input, uint16_t number, uint64_t members)
+{
+    (void)setup_set_group(&input->setup, number, members, "");
+    input_settle_hosts(input);
+}
+
+/* Mostly one that an op has. */
+static uint16_t draw_number(const struct editing *editing)
+{
+    const struct op_list *ops = &editing->input->ops;
+    size_t at = 0;
+    if (random_chance(editing->random, 3, 4) &&
+        draw_op_where(editing, ops->count, has_group, &at)) {
+        return ops->ops[at].group;
+    }
+    return draw_few(editing->random);
+}
+
+/* A host joins the group or leaves it, or the group goes. */
+static void change_members(const struct editing *editing)
+{
+    struct setup *setup = &editing->input->setup;
+    uint64_t *members = &setup->groups[random_below(editing->random, setup->group_count)].members;
+    *members = random_chance(editing->random, 1, 2)
+                   ? 0
+                   : *members ^ UINT64_C(1) << random_below(editing->random, setup->host_count);
+    input_settle_hosts(editing->input);
+}
+
+static bool change_group(struct editing *editing)
+{
+    struct setup *setup = &editing->input->setup;
+    if (!has_hosts(editing->input)) {
+        return false;
+    }
+    if (setup->group_count == 0 || random_chance(editing->random, 1, 2)) {
+        const uint32_t with = (uint32_t)random_below(editing->random, setup->host_count);
+        declare_group(editing->input, draw_number(editing),
+                      draw_members(editing->random, setup->host_count, with));
+    } else {
+        change_members(editing);
+    }
+    return true;
+}
+
+/* Rows of hosts and, half of the time, columns, in place of the groups that there were. */
+static bool change_mesh(struct editing *editing)
+{
+    if (!has_hosts(editing->input)) {
+        return false;
+    }
+    input_set_mesh(editing->input, (unsigned)random_between(editing->random, 1, WIDTH_MAX),
+                   random_chance(editing->random, 1, 2));
+    return true;
+}
 
 /* --- the same on all hosts --- */
 
@@ -187,8 +337,8 @@ static void choose_hosts(const struct editing *editing, struct sharing *sharing)
     uint64_t members = UINT64_MAX;
     sharing->all_count = draw_host_count(editing);
     if (sharing->all_count > HOSTS_FEW && random_chance(editing->random, 1, 4)) {
-        sharing->group = mesh_draw_number(editing->random);
-        sharing->members = mesh_draw_members(editing->random, sharing->all_count, sharing->host);
+        sharing->group = draw_few(editing->random);
+        sharing->members = draw_members(editing->random, sharing->all_count, sharing->host);
         members = sharing->members;
     }
     for (uint32_t i = 0; i < sharing->all_count; i++) {
@@ -203,10 +353,10 @@ static void change_setup(const struct editing *editing, const struct sharing *sh
 {
     input_set_host_count(editing->input, sharing->all_count);
     if (sharing->members != 0) {
-        mesh_declare(editing->input, sharing->group, sharing->members);
+        declare_group(editing->input, sharing->group, sharing->members);
     }
     if (random_chance(editing->random, 1, 2)) {
-        (void)mesh_draw_time(editing);
+        (void)draw_time(editing);
     }
 }
 
@@ -274,4 +424,11 @@ static bool skew_host(struct editing *editing)
     return true;
 }
 
-const struct edit host_edits[] = {{"share", 4, share_ops}, {"skew", 3, skew_host}, {0}};
+/* Only share applies to a list of one host, as most are. */
+const struct edit host_edits[] = {{"share", 4, share_ops},
+                                  {"skew", 3, skew_host},
+                                  {"time", 2, change_time},
+                                  {"bound", 1, change_bound},
+                                  {"group", 2, change_group},
+                                  {"mesh", 1, change_mesh},
+                                  {0}};

@@ -1,4 +1,4 @@
-#include "fuzz/mutate/mutate_trim.h"
+#include "fuzz/mutate/mutate.h"
 
 #include "harness/base/check.h"
 

@@ -3,7 +3,6 @@
  */
 #include "fuzz/mutate/mutator_afl.h"
 #include "fuzz/mutate/mutate.h"
-#include "fuzz/mutate/mutate_trim.h"
 #include "harness/base/check.h"
 #include "harness/base/random.h"
 

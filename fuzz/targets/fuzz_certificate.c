@@ -2,15 +2,14 @@
  * claim.
  *
  * An input whose first byte is even is a text behind that byte.  The others are a small
- * out-of-memory and a few edits: how many, four bytes each (fuzz/certificate_edit.h), then the
+ * out-of-memory and a few edits: how many, four bytes each (fuzz/certificate_text.h), then the
  * state (fuzz/oom_input.h).  Its certificate must be accepted.  After the edits it may be accepted
  * only when its claim is true of the state that it has then, which the oracle and, where that is
  * small, trying everything decide.  A claim that nothing is known is never false. */
 #include "checker/certificate_check.h"
-#include "fuzz/certificate_edit.h"
-#include "fuzz/certificate_read.h"
+#include "fuzz/certificate_text.h"
 #include "fuzz/engine.h"
-#include "fuzz/finding_check.h"
+#include "fuzz/finding.h"
 #include "fuzz/oom_input.h"
 #include "fuzz/text_check.h"
 #include "harness/oracle/certificate.h"

@@ -13,7 +13,7 @@
 #include "campaign/engine/whole.h"
 #include "campaign/trials/trials.h"
 #include "fuzz/engine.h"
-#include "fuzz/finding_check.h"
+#include "fuzz/finding.h"
 #include "fuzz/text_check.h"
 #include "harness/base/check.h"
 #include "present/memory_chart.h"

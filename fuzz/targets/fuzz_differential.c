@@ -27,7 +27,7 @@
  * Not implied, and not checked: that a stronger contract meets more requests over a whole list
  * (what it met before may stand in the way), and anything about addresses. */
 #include "fuzz/engine.h"
-#include "fuzz/finding_check.h"
+#include "fuzz/finding.h"
 #include "fuzz/subject.h"
 #include "fuzz/variant.h"
 #include "harness/base/check.h"

@@ -2,7 +2,7 @@
  * that any text is a shape or a refusal.  An input whose first byte is odd is such a text, behind
  * that byte; the others are calls. */
 #include "fuzz/engine.h"
-#include "fuzz/finding_check.h"
+#include "fuzz/finding.h"
 #include "fuzz/hbm_calls/calls.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
  * are too large to try everything. */
 #include "checker/certificate_check.h"
 #include "fuzz/engine.h"
-#include "fuzz/finding_check.h"
+#include "fuzz/finding.h"
 #include "fuzz/oom_input.h"
 #include "harness/oracle/certificate.h"
 #include "harness/oracle/exhaustive.h"

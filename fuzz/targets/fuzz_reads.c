@@ -5,7 +5,7 @@
  * Compiled once for each row with READS in fuzz/CMakeLists.txt, which defines FUZZ_TARGET, its
  * name, and FUZZ_FORMATS, the formats that it gives the bytes to. */
 #include "fuzz/engine.h"
-#include "fuzz/finding_check.h"
+#include "fuzz/finding.h"
 #include "fuzz/subject.h"
 #include "fuzz/text_check.h"
 

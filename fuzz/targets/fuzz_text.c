@@ -3,7 +3,7 @@
  * text at each reading, and not a byte more than is allowed (formats/common/text.h). */
 #include "formats/common/text.h"
 #include "fuzz/engine.h"
-#include "fuzz/finding_check.h"
+#include "fuzz/finding.h"
 #include "fuzz/text_check.h"
 #include "harness/base/check.h"
 #include "harness/base/utf8.h"

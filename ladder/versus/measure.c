@@ -5,7 +5,7 @@
 #include "harness/run/run.h"
 #include "infer/inference.h"
 #include "ladder/versus/versus.h"
-#include "measure/room.h"
+#include "measure/judged.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,9 +8,8 @@
 #include "campaign/engine/output.h"
 #include "campaign/plan/run_options.h"
 #include "measure/cost.h"
-#include "measure/held.h"
 #include "measure/judged.h"
-#include "measure/list_peak.h"
+#include "measure/needs.h"
 #include "measure/smallest.h"
 #include "recording/target_child.h"
 
@@ -34,7 +33,7 @@ struct versus_list {
     const char *path; /* NULL: it was drawn */
     struct setup setup;
     struct op_list ops;
-    struct list_peak peak;
+    struct needs_peak peak;
 };
 
 /* A build.  A plug-in is loaded in children alone, and never two in one process: C++ plug-ins that

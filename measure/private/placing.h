@@ -2,7 +2,7 @@
 #ifndef MEASURE_PRIVATE_PLACING_H
 #define MEASURE_PRIVATE_PLACING_H
 
-#include "measure/lives.h"
+#include "measure/needs.h"
 
 /* The best plan so far.  work: what is left to spend. */
 struct placing {

@@ -7,7 +7,7 @@
 #define SCENARIOS_PRIVATE_EVICTION_CASES_H
 
 #include "harness/base/random.h"
-#include "scenarios/private/op_queue.h"
+#include "scenarios/private/parts.h"
 
 struct eviction_case {
     const char *name; /* the kernel test's, without its prefix */

@@ -1,5 +1,5 @@
-/* Every scenario is made of these: a device drawn anew, sizes as parts of it, one line per op, and
- * the way back to an empty device. */
+/* Every scenario is made of these: a device drawn anew, sizes as parts of it, one line per op, the
+ * way back to an empty device, and orders in which ops come. */
 #ifndef SCENARIOS_PRIVATE_PARTS_H
 #define SCENARIOS_PRIVATE_PARTS_H
 
@@ -66,6 +66,26 @@ enum { FEW_BLOCKS = 12 };
 static inline bool repacks(const struct model *model)
 {
     return model_contract(model)->defrag == DEFRAG_REPACK;
+}
+
+/* At most one more than there is room for, of so many granules each. */
+static inline uint32_t bound_count(const struct model *model, uint64_t count, uint64_t granules)
+{
+    const uint64_t room = model_free_bytes(model) / (model_granule_bytes(model) * granules);
+    return (uint32_t)(count < room ? count : room + 1);
+}
+
+/* The size of the free memory's parts; denominator at least 1. */
+static inline uint64_t free_part(const struct model *model, uint64_t denominator)
+{
+    return whole_granules(model, model_free_bytes(model) / denominator);
+}
+
+/* Returns true when a fill that began with op `first` was refused: the target would refuse all that
+ * is left. */
+static inline bool is_full(const struct scenario_view *view, uint32_t first)
+{
+    return view->op_number > first && model_last_result(view->hosts[0]) == TARGET_NO_MEMORY;
 }
 
 /* --- ops: op_make with the fields of that kind filled in; the host is set by whoever emits it ---
@@ -146,5 +166,75 @@ static inline struct op build_advance(uint64_t delay_ns)
 bool clear_next(const struct scenario_view *view, uint8_t host, bool keep_programs, struct op *op);
 /* Does the same for all hosts, one after the other; no program stays. */
 bool clear_hosts_next(const struct scenario_view *view, struct op *op);
+
+/* --- a queue of ops ---
+ *
+ * A short list of ops that a scenario has decided on and hands out one by one.  An entry may name
+ * what an earlier entry makes; an entry whose block, program or event never came to be is dropped,
+ * not emitted. */
+
+enum { OP_QUEUE_COUNT_MAX = 64 };
+
+/* Names what entry `index` makes, in ref and event of later entries.  Numbers of real ops stay
+ * below it: a list of two thousand million ops does not fit in memory. */
+#define OP_QUEUE_ENTRY(index) (UINT32_C(0x80000000) | (uint32_t)(index))
+
+/* Plain data; all zero is an empty queue.  next <= count <= OP_QUEUE_COUNT_MAX. */
+struct op_queue {
+    uint32_t count; /* entries since it was last empty */
+    uint32_t next;  /* entries before it are handed out or dropped */
+    struct op ops[OP_QUEUE_COUNT_MAX];
+    uint32_t numbers[OP_QUEUE_COUNT_MAX]; /* the op number that entry got; OP_NONE when dropped */
+};
+
+static inline bool op_queue_is_empty(const struct op_queue *queue)
+{
+    return queue->next == queue->count;
+}
+
+/* Forgets all entries, what they made included. */
+void op_queue_clear(struct op_queue *queue);
+
+/* Adds an op and gives back how later entries name what it makes; when the queue is full the op is
+ * dropped and the name is OP_NONE. */
+uint32_t op_queue_add(struct op_queue *queue, struct op op);
+
+/* Does the same for an op of that host. */
+uint32_t op_queue_add_on(struct op_queue *queue, uint8_t host, struct op op);
+
+/* Hands out the next entry that can act.  False: none is left. */
+bool op_queue_next(struct op_queue *queue, const struct scenario_view *view, struct op *op);
+
+/* --- a walk ---
+ *
+ * A way through a stretch of ops, each number once, in one of several orders: which of thousands of
+ * blocks goes next, with no list of them. */
+
+enum op_walk_order {
+    OP_WALK_FORWARD = 0, /* first in, first out */
+    OP_WALK_BACKWARD,    /* last in, first out */
+    OP_WALK_ALTERNATING, /* every second one, then the others */
+    OP_WALK_SHUFFLED,
+    OP_WALK_ORDER_COUNT
+};
+
+/* Plain data: the numbers first + (start + i * stride) % length for i from index to length - 1. */
+struct op_walk {
+    uint32_t first, length;
+    uint32_t index, start, stride; /* stride and length have no common factor */
+};
+
+/* From the ops [first, end) in that order; none when end <= first.  The walk may name one more
+ * number, end itself. */
+void op_walk_begin(struct op_walk *walk, struct random *random, uint32_t first, uint32_t end,
+                   enum op_walk_order order);
+
+/* The same in an order that is drawn. */
+void op_walk_begin_any(struct op_walk *walk, struct random *random, uint32_t first, uint32_t end);
+
+/* The next number.  False: none is left. */
+bool op_walk_next(struct op_walk *walk, uint32_t *number);
+/* The next one whose op made what the client can still name. */
+bool op_walk_next_made(struct op_walk *walk, const struct model *model, uint32_t *number);
 
 #endif

@@ -3,8 +3,8 @@
  * The adapter is a client of the pool as a framework is.  A block that is freed while its stream
  * still works on it is freed in the order of that stream.  One that another stream works on is kept
  * until that is done, because an order between streams would be one more that nobody asked for. */
+#include "targets/adapters/private/cuda.h"
 #include "targets/adapters/private/adapter.h"
-#include "targets/adapters/private/cuda_instance.h"
 #include "targets/private/option.h"
 
 #include "harness/base/size.h"

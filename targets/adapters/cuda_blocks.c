@@ -1,4 +1,4 @@
-#include "targets/adapters/private/cuda_instance.h"
+#include "targets/adapters/private/cuda.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
-#include "targets/adapters/private/cuda_device.h"
+#include "targets/adapters/private/cuda.h"
 
 #include "targets/adapters/private/adapter.h"
-#include "targets/adapters/private/ask_child.h"
+#include "targets/adapters/private/library.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* This file frees blocks and awaits the events that they wait for. */
-#include "targets/adapters/private/cuda_instance.h"
+#include "targets/adapters/private/cuda.h"
 
 /* True if the block must be kept until some of its uses have ended: another stream works on it, or
  * its own cannot wait.  *last: the last event of its own stream, 0 = none. */

@@ -1,4 +1,4 @@
-#include "targets/adapters/private/cuda_pool.h"
+#include "targets/adapters/private/cuda.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * The device's memory may be as large as it likes: the trial has `capacity` bytes of it.  The
  * driver is asked for each block, also for those that cannot fit, and what it gives beyond the
  * capacity it gets back at once.  So a refusal of what fits is the driver's own. */
+#include "targets/adapters/private/vulkan.h"
 #include "targets/adapters/private/adapter.h"
-#include "targets/adapters/private/vulkan_memory.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "targets/adapters/private/vulkan_memory.h"
+#include "targets/adapters/private/vulkan.h"
 
 #include <malloc.h>
 #include <stdio.h>

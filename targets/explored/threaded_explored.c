@@ -2,7 +2,7 @@
  * which of them. */
 #include "targets/private/option.h"
 #include "targets/targets.h"
-#include "targets/threaded/open.h"
+#include "targets/threaded/heap.h"
 
 #include <stdio.h>
 #include <string.h>

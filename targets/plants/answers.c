@@ -20,89 +20,75 @@ static bool has_live_block_at(struct plant *plant, uint64_t address)
 
 /* A hole's end rounded up on insertion: the block placed at its top laps over the neighbour above
  * by one unit (both first fixes of sebbbi/OffsetAllocator pull 11). */
-static enum target_result alloc_overlapping(struct plant *plant,
-                                            const struct target_request *request,
-                                            struct target_block *block)
+static void overlap(struct plant *plant, const struct target_request *request,
+                    struct target_block *block)
 {
-    const enum target_result result = plant_inner_alloc(plant, request, block);
-    if (result == TARGET_OK && has_live_block_at(plant, block->address + block->size_bytes) &&
-        block->address + block->size_bytes + find_align(plant, request) <= plant->capacity_bytes &&
+    const uint64_t align = find_align(plant, request), end = block->address + block->size_bytes;
+    if (has_live_block_at(plant, end) && end + align <= plant->capacity_bytes &&
         plant_strikes(plant, 7)) {
-        block->address += find_align(plant, request);
+        block->address += align;
     }
-    return result;
 }
 
 /* The end of the device is tested with <= where < was meant (mattconte/tlsf#9): one unit too far.
  */
-static enum target_result alloc_outside(struct plant *plant, const struct target_request *request,
-                                        struct target_block *block)
+static void leave_device(struct plant *plant, const struct target_request *request,
+                         struct target_block *block)
 {
-    const enum target_result result = plant_inner_alloc(plant, request, block);
-    if (result == TARGET_OK && plant_strikes(plant, 7)) {
+    (void)request;
+    if (plant_strikes(plant, 7)) {
         block->address = plant->capacity_bytes - block->size_bytes + plant->contract.granule_bytes;
     }
-    return result;
 }
 
 /* Alignments are dropped now and then (mattconte/tlsf#36: the slow path loses them); and where none
  * is asked for, the address is now and then that behind a header of half a granule (rapidsai/rmm
  * pull 2003). */
-static enum target_result alloc_misaligned(struct plant *plant,
-                                           const struct target_request *request,
-                                           struct target_block *block)
+static void drop_align(struct plant *plant, struct target_request *request)
 {
-    struct target_request bent = *request;
-    const uint64_t granule = plant->contract.granule_bytes;
     const uint64_t align = request->align_bytes;
-    if (align > granule && (align & (align - 1)) == 0 && plant_strikes(plant, 2)) {
-        bent.align_bytes = 0;
+    if (align > plant->contract.granule_bytes && (align & (align - 1)) == 0 &&
+        plant_strikes(plant, 2)) {
+        request->align_bytes = 0;
     }
-    const enum target_result result = plant_inner_alloc(plant, &bent, block);
-    if (result == TARGET_OK && align <= granule && block->address >= granule &&
-        plant_strikes(plant, 101)) {
+}
+
+static void add_half_header(struct plant *plant, const struct target_request *request,
+                            struct target_block *block)
+{
+    const uint64_t granule = plant->contract.granule_bytes;
+    if (request->align_bytes <= granule && block->address >= granule && plant_strikes(plant, 101)) {
         block->address -= granule / 2;
     }
-    return result;
 }
 
 /* Bytes become granules by rounding down (jemalloc#241: a smaller chunk is handed out). */
-static enum target_result alloc_too_small(struct plant *plant, const struct target_request *request,
-                                          struct target_block *block)
+static void round_down(struct plant *plant, const struct target_request *request,
+                       struct target_block *block)
 {
-    const enum target_result result = plant_inner_alloc(plant, request, block);
     const uint64_t granule = plant->contract.granule_bytes;
-    if (result == TARGET_OK && request->size_bytes > granule && plant_strikes(plant, 7)) {
+    if (request->size_bytes > granule && plant_strikes(plant, 7)) {
         block->size_bytes = (request->size_bytes - 1) / granule * granule;
     }
-    return result;
 }
 
 /* A hole is handed out whole (pytorch pull 44742: blocks above a limit are never split).  Later
  * requests are refused for it, and with blocks of that size each refusal is right. */
-static enum target_result alloc_whole_hole(struct plant *plant,
-                                           const struct target_request *request,
-                                           struct target_block *block)
+static void ask_for_hole(struct plant *plant, struct target_request *request)
 {
-    struct target_request bent = *request;
-    struct target_stats stats;
-    plant_inner_stats(plant, &stats);
-    const bool is_smaller = request->size_bytes > 0 &&
-                            request->size_bytes < stats.largest_free_block_bytes;
-    if (is_smaller && request->align_bytes <= plant->contract.granule_bytes) {
-        bent.size_bytes = stats.largest_free_block_bytes;
+    const struct target_stats stats = plant_inner_stats(plant);
+    if (request->size_bytes > 0 && request->size_bytes < stats.largest_free_block_bytes &&
+        request->align_bytes <= plant->contract.granule_bytes) {
+        request->size_bytes = stats.largest_free_block_bytes;
     }
-    return plant_inner_alloc(plant, &bent, block);
 }
 
 /* The place of a queued free is on the free list although the device still writes there
  * (pytorch#196258: the wait went to another queue). */
-static enum target_result alloc_reusing_early(struct plant *plant,
-                                              const struct target_request *request,
-                                              struct target_block *block)
+static void reuse_early(struct plant *plant, const struct target_request *request,
+                        struct target_block *block)
 {
-    const enum target_result result = plant_inner_alloc(plant, request, block);
-    for (size_t i = 0; result == TARGET_OK && i < plant->dying_count; i++) {
+    for (size_t i = 0; i < plant->dying_count; i++) {
         const struct plant_dying *dying = &plant->dying[i];
         if (plant_is_pending(plant, dying->event) && dying->size_bytes >= block->size_bytes &&
             dying->address % find_align(plant, request) == 0 && plant_strikes(plant, 3)) {
@@ -110,20 +96,15 @@ static enum target_result alloc_reusing_early(struct plant *plant,
             break;
         }
     }
-    return result;
 }
 
 /* Handles count from 0, which callers take for none: the table's first entry is one like any other.
  */
-static enum target_result alloc_without_handle(struct plant *plant,
-                                               const struct target_request *request,
-                                               struct target_block *block)
+static void drop_handle(struct plant *plant, const struct target_request *request,
+                        struct target_block *block)
 {
-    const enum target_result result = plant_inner_alloc(plant, request, block);
-    if (result == TARGET_OK && plant_strikes(plant, 7)) {
-        block->handle = 0;
-    }
-    return result;
+    (void)request;
+    block->handle = plant_strikes(plant, 7) ? 0 : block->handle;
 }
 
 /* A size that can never be is called out of memory: whoever retries on that retries for ever

@@ -1,5 +1,5 @@
 /* The harness calls these: they return libhbm's own answers, or what the defect makes of them. */
-#include "targets/plants/private/wrapper.h"
+#include "targets/plants/private/plant.h"
 
 #include "harness/base/check.h"
 #include "targets/targets.h"
@@ -87,7 +87,7 @@ enum target_result plant_open(const struct plant_defect *defect, const struct ta
     plant->hbm = find_hbm(plant);
     plant->contract.thread_safe = false;
     if (defect->declare != NULL) {
-        defect->declare(plant, &plant->contract);
+        defect->declare(plant);
     }
     *contract = plant->contract;
     *out = (struct target_instance *)plant;
@@ -109,13 +109,19 @@ static void plant_call_close(struct target_instance *instance)
 
 /* --- calls --- */
 
-static void begin_call(struct plant *plant, bool is_alloc)
+static struct plant *begin_call(struct target_instance *instance, bool is_alloc)
 {
+    struct plant *plant = plant_of(instance);
     plant->message[0] = '\0';
     plant->call = (struct plant_call){
         .is_alloc = is_alloc,
         .completed_before = plant->device.completed_count(plant->device.context)};
+    return plant;
 }
+
+/* The defect's own call, or that of what is wrapped. */
+#define BENT(plant, call) \
+    ((plant)->defect->call != NULL ? (plant)->defect->call : plant_inner_##call)
 
 static enum target_result end_call(struct plant *plant, enum target_result result)
 {
@@ -127,15 +133,33 @@ static enum target_result end_call(struct plant *plant, enum target_result resul
     return result;
 }
 
+static enum target_result alloc_bent(struct plant *plant, const struct target_request *request,
+                                     struct target_block *block)
+{
+    const struct plant_defect *defect = plant->defect;
+    struct target_request bent = *request;
+    if (defect->alloc != NULL) {
+        return defect->alloc(plant, request, block);
+    }
+    if (defect->asked != NULL) {
+        defect->asked(plant, &bent);
+    }
+    if (defect->refuses != NULL && defect->refuses(plant, request)) {
+        return plant_refuse(plant, request);
+    }
+    const enum target_result result = plant_inner_alloc(plant, &bent, block);
+    if (result == TARGET_OK && defect->placed != NULL) {
+        defect->placed(plant, request, block);
+    }
+    return result;
+}
+
 static enum target_result plant_call_alloc(struct target_instance *instance,
                                            const struct target_request *request,
                                            struct target_block *block)
 {
-    struct plant *plant = plant_of(instance);
-    begin_call(plant, true);
-    const enum target_result result = plant->defect->alloc != NULL
-                                          ? plant->defect->alloc(plant, request, block)
-                                          : plant_inner_alloc(plant, request, block);
+    struct plant *plant = begin_call(instance, true);
+    const enum target_result result = alloc_bent(plant, request, block);
     if (result == TARGET_OK) {
         plant_add_block(plant, &(struct plant_block){.handle = block->handle});
     }
@@ -159,12 +183,9 @@ static void note_free(struct plant *plant, uint64_t handle, uint64_t event)
 static enum target_result plant_call_free(struct target_instance *instance, uint64_t handle,
                                           uint64_t event)
 {
-    struct plant *plant = plant_of(instance);
-    begin_call(plant, false);
+    struct plant *plant = begin_call(instance, false);
     note_free(plant, handle, event);
-    const enum target_result result = plant->defect->free != NULL
-                                          ? plant->defect->free(plant, handle, event)
-                                          : plant_inner_free(plant, handle, event);
+    const enum target_result result = BENT(plant, free)(plant, handle, event);
     if (result == TARGET_OK) {
         plant_remove_block(plant, handle);
     }
@@ -174,38 +195,31 @@ static enum target_result plant_call_free(struct target_instance *instance, uint
 static enum target_result plant_call_use(struct target_instance *instance, uint64_t handle,
                                          uint64_t event)
 {
-    struct plant *plant = plant_of(instance);
+    struct plant *plant = begin_call(instance, false);
     struct plant_block *block = plant_find(plant, handle);
-    begin_call(plant, false);
     if (block != NULL) {
         block->event = event;
     }
-    return end_call(plant, plant->defect->use != NULL ? plant->defect->use(plant, handle, event)
-                                                      : plant_inner_use(plant, handle, event));
+    return end_call(plant, BENT(plant, use)(plant, handle, event));
 }
 
 static enum target_result plant_call_hold(struct target_instance *instance, uint64_t handle)
 {
-    struct plant *plant = plant_of(instance);
-    begin_call(plant, false);
-    return end_call(plant, plant->defect->hold != NULL ? plant->defect->hold(plant, handle)
-                                                       : plant_inner_hold(plant, handle));
+    struct plant *plant = begin_call(instance, false);
+    return end_call(plant, BENT(plant, hold)(plant, handle));
 }
 
 static enum target_result plant_call_release(struct target_instance *instance, uint64_t handle)
 {
-    struct plant *plant = plant_of(instance);
-    begin_call(plant, false);
-    return end_call(plant, plant->defect->release != NULL ? plant->defect->release(plant, handle)
-                                                          : plant_inner_release(plant, handle));
+    struct plant *plant = begin_call(instance, false);
+    return end_call(plant, BENT(plant, release)(plant, handle));
 }
 
 static enum target_result plant_call_donate(struct target_instance *instance, uint64_t handle,
                                             const struct target_request *request,
                                             struct target_block *block)
 {
-    struct plant *plant = plant_of(instance);
-    begin_call(plant, false);
+    struct plant *plant = begin_call(instance, false);
     const enum target_result result = plant->target->donate(plant->inner, handle, request, block);
     struct plant_block *known = plant_find(plant, handle);
     if (result == TARGET_OK && known != NULL) {
@@ -225,8 +239,7 @@ static enum target_result plant_call_load(struct target_instance *instance,
                                           const struct target_program *program,
                                           struct target_block *image)
 {
-    struct plant *plant = plant_of(instance);
-    begin_call(plant, false);
+    struct plant *plant = begin_call(instance, false);
     call_around_program(plant, true);
     const enum target_result result = plant->target->load(plant->inner, program, image);
     call_around_program(plant, false);
@@ -267,10 +280,9 @@ static enum target_result execute_loaded(struct plant *plant, struct plant_block
 static enum target_result plant_call_execute(struct target_instance *instance, uint64_t handle,
                                              uint64_t event, struct target_block *image)
 {
-    struct plant *plant = plant_of(instance);
+    struct plant *plant = begin_call(instance, false);
     struct plant_block *program = plant_find(plant, handle);
     CHECK(program != NULL);
-    begin_call(plant, false);
     call_around_program(plant, true);
     const enum target_result result = execute_loaded(plant, program, event, image);
     call_around_program(plant, false);
@@ -284,9 +296,8 @@ static enum target_result plant_call_execute(struct target_instance *instance, u
 
 static enum target_result plant_call_unload(struct target_instance *instance, uint64_t handle)
 {
-    struct plant *plant = plant_of(instance);
+    struct plant *plant = begin_call(instance, false);
     const uint64_t inner = plant_find_inner_handle(plant, handle);
-    begin_call(plant, false);
     note_free(plant, handle, 0);
     plant_remove_block(plant, handle);
     return end_call(plant, inner == 0 ? TARGET_OK : plant->target->unload(plant->inner, inner));
@@ -294,16 +305,14 @@ static enum target_result plant_call_unload(struct target_instance *instance, ui
 
 static enum target_result plant_call_defragment(struct target_instance *instance)
 {
-    struct plant *plant = plant_of(instance);
-    begin_call(plant, false);
+    struct plant *plant = begin_call(instance, false);
     return end_call(plant, plant->target->defragment(plant->inner));
 }
 
 static enum target_result plant_call_retire(struct target_instance *instance, uint64_t address,
                                             uint64_t size_bytes)
 {
-    struct plant *plant = plant_of(instance);
-    begin_call(plant, false);
+    struct plant *plant = begin_call(instance, false);
     return end_call(plant, plant->target->retire(plant->inner, address, size_bytes));
 }
 
@@ -314,7 +323,11 @@ static enum target_result plant_call_locate(struct target_instance *instance, ui
     if (plant->defect->locate != NULL) {
         return plant->defect->locate(plant, handle, block);
     }
-    return plant_inner_locate(plant, handle, block) ? TARGET_OK : TARGET_INVALID;
+    const bool is_there = plant_inner_locate(plant, handle, block);
+    if (is_there && plant->defect->located != NULL) {
+        plant->defect->located(plant, block);
+    }
+    return is_there ? TARGET_OK : TARGET_INVALID;
 }
 
 static void plant_call_stats(struct target_instance *instance, struct target_stats *stats)
@@ -348,18 +361,15 @@ static const char *plant_call_message(struct target_instance *instance)
 
 static enum target_result plant_call_sleep(struct target_instance *instance)
 {
-    struct plant *plant = plant_of(instance);
-    begin_call(plant, false);
+    struct plant *plant = begin_call(instance, false);
     return end_call(plant, plant->target->sleep(plant->inner));
 }
 
 static enum target_result plant_call_wake(struct target_instance *instance)
 {
-    struct plant *plant = plant_of(instance);
-    begin_call(plant, false);
+    struct plant *plant = begin_call(instance, false);
     plant->call.is_wake = true;
-    const enum target_result result = plant->defect->wake != NULL ? plant->defect->wake(plant)
-                                                                  : plant_inner_wake(plant);
+    const enum target_result result = BENT(plant, wake)(plant);
     plant->call.is_wake = false;
     return end_call(plant, result);
 }

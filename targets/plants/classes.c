@@ -39,24 +39,24 @@ static bool fits_at_once(const struct plant *plant, const struct target_request 
            request->align_bytes <= plant->contract.granule_bytes;
 }
 
+/* The largest hole, without what was lost. */
+static uint64_t find_usable_bytes(const struct plant *plant, const struct target_stats *stats)
+{
+    const uint64_t hole = stats->largest_free_block_bytes;
+    return hole > plant->amount ? hole - plant->amount : 0;
+}
+
 /* A hole is filed under its class, the search begins at the class of the request: of two that are
  * nearly equal the one does not see the other (sebbbi/OffsetAllocator pull 11).  What was lost is
  * no part of the largest hole. */
-static enum target_result alloc_by_class(struct plant *plant, const struct target_request *request,
-                                         struct target_block *block)
+static bool misses_class(struct plant *plant, const struct target_request *request)
 {
-    struct target_stats stats;
-    plant_inner_stats(plant, &stats);
-    if (!fits_at_once(plant, request, &stats)) {
-        return plant_inner_alloc(plant, request, block);
-    }
+    const struct target_stats stats = plant_inner_stats(plant);
     const uint64_t granule = plant->contract.granule_bytes;
-    const uint64_t hole = stats.largest_free_block_bytes;
-    const uint64_t usable = hole > plant->amount ? hole - plant->amount : 0;
-    const uint64_t wanted = (request->size_bytes + granule - 1) / granule;
-    return find_class_below(usable / granule) < find_class_above(wanted)
-               ? plant_refuse(plant, request)
-               : plant_inner_alloc(plant, request, block);
+    const uint64_t usable = find_usable_bytes(plant, &stats) / granule;
+    return fits_at_once(plant, request, &stats) &&
+           find_class_below(usable) <
+               find_class_above((request->size_bytes + granule - 1) / granule);
 }
 
 /* The node of a freed block is now and then not put back into its bin: the bytes are counted as
@@ -88,55 +88,36 @@ static enum target_result free_losing_on_one_host(struct plant *plant, uint64_t 
                                  : plant_inner_free(plant, handle, event);
 }
 
-static enum target_result alloc_beside_lost(struct plant *plant,
-                                            const struct target_request *request,
-                                            struct target_block *block)
+static bool misses_lost(struct plant *plant, const struct target_request *request)
 {
-    struct target_stats stats;
-    plant_inner_stats(plant, &stats);
-    if (!fits_at_once(plant, request, &stats)) {
-        return plant_inner_alloc(plant, request, block);
-    }
-    const uint64_t hole = stats.largest_free_block_bytes;
-    const uint64_t usable = hole > plant->amount ? hole - plant->amount : 0;
-    return usable < request->size_bytes ? plant_refuse(plant, request)
-                                        : plant_inner_alloc(plant, request, block);
+    const struct target_stats stats = plant_inner_stats(plant);
+    return fits_at_once(plant, request, &stats) &&
+           find_usable_bytes(plant, &stats) < request->size_bytes;
 }
 
 /* --- what an owner may accept --- */
 
 /* A block is as large as its class, and the contract says nothing of classes: what the owner of
  * rmm's pool or of a caching allocator accepts, because it is the price of speed. */
-static enum target_result alloc_whole_class(struct plant *plant,
-                                            const struct target_request *request,
-                                            struct target_block *block)
+static void ask_for_class(struct plant *plant, struct target_request *request)
 {
-    struct target_request bent = *request;
+    const struct target_stats stats = plant_inner_stats(plant);
     const uint64_t granule = plant->contract.granule_bytes;
-    struct target_stats stats;
-    plant_inner_stats(plant, &stats);
     if (fits_at_once(plant, request, &stats)) {
         const uint64_t wanted = (request->size_bytes + granule - 1) / granule;
         const uint64_t class_bytes = find_class_above(wanted) * granule;
-        bent.size_bytes = class_bytes > stats.largest_free_block_bytes ? request->size_bytes
-                                                                       : class_bytes;
+        request->size_bytes = class_bytes > stats.largest_free_block_bytes ? request->size_bytes
+                                                                           : class_bytes;
     }
-    return plant_inner_alloc(plant, &bent, block);
 }
 
 /* The last granule is kept for a day that never comes: a request that fits at once may not fill the
  * device (the watermarks of the kernel's page allocator). */
-static enum target_result alloc_with_reserve(struct plant *plant,
-                                             const struct target_request *request,
-                                             struct target_block *block)
+static bool keeps_reserve(struct plant *plant, const struct target_request *request)
 {
-    struct target_stats stats;
-    plant_inner_stats(plant, &stats);
-    const uint64_t free_bytes = plant_free_bytes(&stats);
-    const uint64_t granule = plant->contract.granule_bytes;
-    return fits_at_once(plant, request, &stats) && free_bytes - request->size_bytes < granule
-               ? plant_refuse(plant, request)
-               : plant_inner_alloc(plant, request, block);
+    const struct target_stats stats = plant_inner_stats(plant);
+    return fits_at_once(plant, request, &stats) &&
+           plant_free_bytes(&stats) - request->size_bytes < plant->contract.granule_bytes;
 }
 
 #define PLANT_IN_classes PLANT_HERE

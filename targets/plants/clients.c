@@ -33,9 +33,7 @@ static enum target_result alloc_for_last(struct plant *plant, const struct targe
 /* True if the request fits in the largest hole, but no longer without the bytes that were lost. */
 static bool is_lost(struct plant *plant, const struct target_request *request)
 {
-    struct target_stats stats;
-    plant_inner_stats(plant, &stats);
-    const uint64_t hole = stats.largest_free_block_bytes;
+    const uint64_t hole = plant_inner_stats(plant).largest_free_block_bytes;
     const uint64_t usable = hole > plant->amount ? hole - plant->amount : 0;
     return plant_is_valid_size(request) && request->align_bytes <= plant->contract.granule_bytes &&
            request->size_bytes <= hole && request->size_bytes > usable;

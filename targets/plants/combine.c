@@ -1,5 +1,5 @@
 /* One target with several defects: the option `with` of a plant. */
-#include "targets/plants/private/wrapper.h"
+#include "targets/plants/private/plant.h"
 
 #include "harness/base/check.h"
 #include "targets/targets.h"
@@ -62,7 +62,8 @@ static const char *find_shared_place(const struct plant_defect *a, const struct 
     } places[] = {
         {"use of blocks", a->use != NULL && b->use != NULL},
         {"hold of blocks", a->hold != NULL && b->hold != NULL},
-        {"addresses of blocks", a->locate != NULL && b->locate != NULL},
+        {"addresses of blocks",
+         (a->locate != NULL || a->located != NULL) && (b->locate != NULL || b->located != NULL)},
         {"report", a->report != NULL && b->report != NULL},
         {"copies", a->copy != NULL && b->copy != NULL},
         {"waits for events", a->event_wait != NULL && b->event_wait != NULL},

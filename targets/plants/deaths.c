@@ -43,14 +43,13 @@ static enum target_result free_exiting(struct plant *plant, uint64_t handle, uin
 }
 
 /* Memory of the host is never refused, until it is. */
-static enum target_result alloc_unchecked(struct plant *plant, const struct target_request *request,
-                                          struct target_block *block)
+static void write_note(struct plant *plant, struct target_request *request)
 {
     const size_t bytes = 128;
+    (void)request;
     void *note = plant->device.host_alloc(plant->device.context, bytes);
     write_through((uintptr_t)note);
     plant->device.host_free(plant->device.context, note, bytes);
-    return plant_inner_alloc(plant, request, block);
 }
 
 /* --- the process does not end --- */
@@ -69,17 +68,15 @@ static enum target_result free_spinning(struct plant *plant, uint64_t handle, ui
 /* --- memory of the host --- */
 
 /* A row for each of the blocks, and one more written than there is room for. */
-static enum target_result alloc_overrunning(struct plant *plant,
-                                            const struct target_request *request,
-                                            struct target_block *block)
+static void overrun_rows(struct plant *plant, struct target_request *request)
 {
     const size_t bytes = plant->block_count * sizeof(uint64_t);
     uint64_t *rows = bytes == 0 ? NULL : plant->device.host_alloc(plant->device.context, bytes);
+    (void)request;
     for (size_t i = 0; rows != NULL && i <= plant->block_count; i++) {
         ((volatile uint64_t *)rows)[i] = i;
     }
     plant->device.host_free(plant->device.context, rows, bytes);
-    return plant_inner_alloc(plant, request, block);
 }
 
 /* The way out of a failed request does not free its notes, which nobody counts. */
@@ -96,12 +93,10 @@ static void leak_notes(struct plant *plant, enum target_result result)
 /* Each request leaves a page of history; it is given back, in the end. */
 enum { PAGE_BYTES = 64 << 10 };
 
-static enum target_result alloc_with_history(struct plant *plant,
-                                             const struct target_request *request,
-                                             struct target_block *block)
+static void keep_history(struct plant *plant, struct target_request *request)
 {
+    (void)request;
     plant_keep_page(plant, PAGE_BYTES);
-    return plant_inner_alloc(plant, request, block);
 }
 
 static void close_history(struct plant *plant)
@@ -161,23 +156,20 @@ static bool find_half(struct plant *plant, struct target_block *image)
     return false;
 }
 
-static enum target_result alloc_in_half(struct plant *plant, const struct target_request *request,
-                                        struct target_block *block)
+static void place_in_half(struct plant *plant, const struct target_request *request,
+                          struct target_block *block)
 {
     struct target_block image = {0};
-    const enum target_result result = plant_inner_alloc(plant, request, block);
-    if (result != TARGET_OK || !find_half(plant, &image)) {
-        return result;
+    if (!find_half(plant, &image)) {
+        return;
     }
-    const uint64_t align = request->align_bytes > plant->contract.granule_bytes
-                               ? request->align_bytes
-                               : plant->contract.granule_bytes;
+    const uint64_t granule = plant->contract.granule_bytes;
+    const uint64_t align = request->align_bytes > granule ? request->align_bytes : granule;
     const uint64_t half = (image.address + image.size_bytes / 2 + align - 1) / align * align;
     if (half < image.address + image.size_bytes &&
         half + block->size_bytes <= plant->capacity_bytes) {
         block->address = half;
     }
-    return result;
 }
 
 #define PLANT_IN_deaths PLANT_HERE

@@ -82,15 +82,14 @@ static enum device_result wait_counting_twice(struct plant *plant, uint64_t even
 
 /* The table of handles grows, and its last entry is not copied into the new one: nobody knows how
  * large that block was when it is freed. */
-static enum target_result alloc_growing(struct plant *plant, const struct target_request *request,
-                                        struct target_block *block)
+static void grow_table(struct plant *plant, const struct target_request *request,
+                       struct target_block *block)
 {
-    const enum target_result result = plant_inner_alloc(plant, request, block);
-    if (result == TARGET_OK && !plant->latched && plant->block_count == TABLE_COUNT) {
+    (void)request, (void)block;
+    if (!plant->latched && plant->block_count == TABLE_COUNT) {
         plant->latched = true;
         plant->handle = plant->blocks[TABLE_COUNT - 1].handle;
     }
-    return result;
 }
 
 static enum target_result free_uncounted(struct plant *plant, uint64_t handle, uint64_t event)
@@ -130,12 +129,12 @@ static enum target_result free_recycling(struct plant *plant, uint64_t handle, u
     return result;
 }
 
-static enum target_result alloc_recycling(struct plant *plant, const struct target_request *request,
-                                          struct target_block *block)
+static void recycle(struct plant *plant, const struct target_request *request,
+                    struct target_block *block)
 {
-    const enum target_result result = plant_inner_alloc(plant, request, block);
-    if (result != TARGET_OK || plant->handle == 0 || plant->address != 0) {
-        return result;
+    (void)request;
+    if (plant->handle == 0 || plant->address != 0) {
+        return;
     }
     if (plant->pop_count > 0) {
         plant->pop_count--;
@@ -143,7 +142,6 @@ static enum target_result alloc_recycling(struct plant *plant, const struct targ
         plant->address = block->handle;
         plant->case_count++;
     }
-    return result;
 }
 
 static enum target_result hold_counted(struct plant *plant, uint64_t handle)
@@ -185,18 +183,16 @@ static enum target_result release_by_place(struct plant *plant, uint64_t handle)
 
 /* The index of a block has 16 bits: what belongs to one of the first is taken for what belongs to
  * the new one. */
-static enum target_result alloc_aliasing(struct plant *plant, const struct target_request *request,
-                                         struct target_block *block)
+static void take_alias(struct plant *plant, const struct target_request *request,
+                       struct target_block *block)
 {
     struct target_block other = {0};
-    const enum target_result result = plant_inner_alloc(plant, request, block);
-    if (result == TARGET_OK && plant->block_count >= INDEX_COUNT &&
+    if (plant->block_count >= INDEX_COUNT &&
         plant_inner_locate(plant, plant->blocks[plant->block_count % INDEX_COUNT].handle, &other) &&
         other.address % (request->align_bytes == 0 ? 1 : request->align_bytes) == 0 &&
         other.address + block->size_bytes <= plant->capacity_bytes) {
         block->address = other.address;
     }
-    return result;
 }
 
 /* Holds are counted in 8 bits, up to the most that these can say.  `handle` is a block that was

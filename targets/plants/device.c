@@ -1,5 +1,5 @@
 /* libhbm sees the device through these: each call passes the plant, which may bend it. */
-#include "targets/plants/private/wrapper.h"
+#include "targets/plants/private/plant.h"
 
 static enum device_result count_copy(struct plant *plant, enum device_result result)
 {

@@ -22,16 +22,11 @@ static void keep_new_size(struct plant *plant, enum target_result result)
     }
 }
 
-static enum target_result locate_grown(struct plant *plant, uint64_t handle,
-                                       struct target_block *block)
+static void show_new_size(struct plant *plant, struct target_block *block)
 {
-    if (!plant_inner_locate(plant, handle, block)) {
-        return TARGET_INVALID;
-    }
-    if (plant->latched && handle == plant->handle) {
+    if (plant->latched && block->handle == plant->handle) {
         block->size_bytes += plant->contract.granule_bytes;
     }
-    return TARGET_OK;
 }
 
 /* An evicted program is entered into the table again before there is room for it, and stays there.
@@ -106,13 +101,11 @@ static void report_with_row(struct plant *plant,
 /* --- mitigations that are not needed --- */
 
 /* The heap is tidied up before the request is looked at, which can never be right. */
-static enum target_result alloc_tidying(struct plant *plant, const struct target_request *request,
-                                        struct target_block *block)
+static void tidy_for_invalid(struct plant *plant, struct target_request *request)
 {
     if (!plant_is_valid_size(request)) {
         (void)plant_inner_defragment(plant);
     }
-    return plant_inner_alloc(plant, request, block);
 }
 
 /* A free takes a note; where there is no memory for it, the way out moves blocks together. */
@@ -147,14 +140,11 @@ static void keep_stage(struct plant *plant, enum target_result result)
 
 /* The peak is that of before the queued frees were taken in that made room, but only once a call
  * has failed. */
-static enum target_result alloc_at_peak(struct plant *plant, const struct target_request *request,
-                                        struct target_block *block)
+static void note_peak(struct plant *plant, const struct target_request *request,
+                      struct target_block *block)
 {
-    const enum target_result result = plant_inner_alloc(plant, request, block);
-    if (result == TARGET_OK) {
-        plant->amount = max_of(plant->amount, plant->address + block->size_bytes);
-    }
-    return result;
+    (void)request;
+    plant->amount = max_of(plant->amount, plant->address + block->size_bytes);
 }
 
 static void count_peak(struct plant *plant, enum target_result result)

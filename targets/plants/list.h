@@ -14,37 +14,37 @@ PLANT(refusals, premature_unretried, "premature",
       "waits for queued frees but does not search again",
       .alloc = alloc_without_retry, .event_wait = wait_in_vain, .hides_completions = true)
 PLANT(refusals, premature_moved_unretried, "premature", "moves blocks but does not search again",
-      .alloc = alloc_moved_without_retry)
+      .refuses = moves_in_vain)
 PLANT(refusals, premature_defragmented_once, "premature", "defragments for one request only",
       .alloc = alloc_or_refuse, .copy = copy_once, .refuses_stages = true)
 PLANT(refusals, premature_evicted_once, "premature", "evicts one program, then gives up",
       .alloc = alloc_or_refuse, .unload = unload_once)
 PLANT(refusals, premature_rounded, "premature",
       "rounds a request to a power of two before the fit test",
-      .alloc = alloc_rounded)
+      .refuses = misses_rounded)
 PLANT(refusals, premature_binned, "premature",
       "does not see a hole of the request's own size class",
-      .alloc = alloc_binned)
+      .refuses = misses_bin)
 PLANT(refusals, premature_last_hole, "premature", "sometimes skips the last hole",
-      .alloc = alloc_but_last)
+      .refuses = misses_last_hole)
 PLANT(refusals, retry, "retry",
       "refuses a request whose size class does not fit, and grants it when it is asked again",
       .declare = declare_doublings, .alloc = alloc_when_asked_again)
 PLANT(answers, overlap, "overlap", "sometimes places a block that overlaps the one above it",
-      .alloc = alloc_overlapping)
+      .placed = overlap)
 PLANT(answers, outside, "outside", "sometimes places a block that ends beyond the device",
-      .alloc = alloc_outside)
+      .placed = leave_device)
 PLANT(answers, misaligned, "misaligned",
       "sometimes ignores an alignment, or returns an address half a granule too low",
-      .alloc = alloc_misaligned)
+      .asked = drop_align, .placed = add_half_header)
 PLANT(answers, too_small, "too_small", "sometimes rounds a size down",
-      .alloc = alloc_too_small)
+      .placed = round_down)
 PLANT(answers, too_large, "too_large", "gives a request the whole of the largest hole",
-      .alloc = alloc_whole_hole)
+      .asked = ask_for_hole)
 PLANT(moves, contents, "contents", "sometimes a move leaves its last granule behind",
       .copy = copy_torn)
 PLANT(answers, reused_early, "reused_early", "sometimes places a block on a queued free",
-      .alloc = alloc_reusing_early)
+      .placed = reuse_early)
 PLANT(moves, held_moved, "held_moved", "forgets two of three holds and uses when it moves blocks",
       .forced = {"defrag", "repack"}, .hold = hold_forgotten, .release = release_forgotten,
       .use = use_forgotten, .free = free_remembering, .around_program = remember_for_program)
@@ -55,9 +55,9 @@ PLANT(moves, busy_evicted, "busy_evicted", "evicts a busy program when nothing e
 PLANT(moves, wrong_eviction, "wrong_eviction", "programs evict programs, against its contract",
       .forced = {"program_evicts_program", "yes"}, .declare = declare_no_rivalry)
 PLANT(moves, failed_changed, "failed_changed", "a failed request leaves a planned move behind",
-      .failed = keep_first_move, .locate = locate_planned)
+      .failed = keep_first_move, .located = show_planned)
 PLANT(failures, failed_size, "failed_changed", "a refused request leaves a block larger than it was",
-      .failed = keep_new_size, .locate = locate_grown)
+      .failed = keep_new_size, .located = show_new_size)
 PLANT(failures, failed_image, "failed_changed",
       "after a refused request an evicted program has an address",
       .failed = keep_image, .locate = locate_image)
@@ -66,7 +66,7 @@ PLANT(failures, failed_row, "failed_changed",
       .alloc = alloc_with_row, .report = report_with_row)
 PLANT(failures, failed_tidied, "failed_changed",
       "moves blocks together for a request that can never be right",
-      .alloc = alloc_tidying)
+      .asked = tidy_for_invalid)
 PLANT(failures, failed_free, "failed_changed",
       "moves blocks together when a free has failed",
       .free = free_tidying)
@@ -74,7 +74,7 @@ PLANT(failures, failed_stage, "failed_changed",
       "a refused request leaves a copy of a block in host memory",
       .failed = keep_stage)
 PLANT(failures, failed_peak, "counters", "after a failed call the peak is another one",
-      .alloc = alloc_at_peak, .failed = count_peak, .stats = stats_at_peak)
+      .placed = note_peak, .failed = count_peak, .stats = stats_at_peak)
 PLANT(failures, failed_hole, "counters",
       "after an impossible size the largest hole is counted too small once",
       .failed = note_invalid, .stats = stats_without_granule)
@@ -87,7 +87,7 @@ PLANT(numbers, report, "report", "a report of two or more blocks lacks the small
 PLANT(answers, status, "status", "reports some impossible sizes as out of memory",
       .alloc = alloc_without_judgement)
 PLANT(answers, handle, "handle", "sometimes returns the handle 0",
-      .alloc = alloc_without_handle)
+      .placed = drop_handle)
 PLANT(moves, hang, "hang", "sometimes repeats one move forever",
       .failed = move_for_ever)
 PLANT(numbers, not_coalesced, "not_coalesced", "reports the empty heap as two holes",
@@ -99,21 +99,21 @@ PLANT(numbers, spmd, "spmd", "does not drain on every second host",
 PLANT(numbers, spmd_one_host, "spmd", "does not drain on the fourth host of the job",
       .declare = declare_drains_but_on_fourth_host, .event_wait = wait_but_on_fourth_host)
 PLANT(numbers, replay, "replay", "answers depend on how many requests the process has had",
-      .alloc = alloc_by_mood)
+      .asked = wait_by_mood)
 PLANT(numbers, relation_names, "relation",
       "which requests wait for the newest queued free depends on the ids of their blocks",
-      .alloc = alloc_by_name)
+      .asked = wait_by_name)
 PLANT(numbers, relation_sizes, "relation",
       "awaits queued frees for requests of every second doubling of size",
       .declare = declare_no_drain, .alloc = alloc_noting_size, .event_wait = wait_by_size)
 PLANT(regrets, regret_evicts_first, "regret", "evicts idle programs before it waits or moves",
       .forced = {"order", "evict,drain,defragment"}, .declare = declare_documented_order)
 PLANT(regrets, regret_moves_first, "regret", "moves all blocks together although a hole fits",
-      .alloc = alloc_after_moving)
+      .asked = move_first)
 PLANT(regrets, regret_evicts_all, "regret", "evicts all idle programs where one is enough",
-      .alloc = alloc_evicting_all)
+      .placed = evict_all)
 PLANT(regrets, regret_moves_all, "regret", "moves all blocks together where a few are enough",
-      .alloc = alloc_moving_all)
+      .asked = move_all)
 PLANT(deaths, crash_segv, "crash",
       "the third copy of one call writes through an invalid pointer",
       .copy = copy_crashing)
@@ -122,11 +122,11 @@ PLANT(deaths, crash_abort, "crash", "an assertion of its own fails at the second
 PLANT(deaths, crash_exit, "crash", "ends the process in a queued free that waits behind others",
       .free = free_exiting)
 PLANT(deaths, crash_host_refused, "crash", "writes into host memory that it was refused",
-      .alloc = alloc_unchecked)
+      .asked = write_note)
 PLANT(deaths, hang_spin, "hang", "walks a ring of queued frees without end and makes no device call",
       .free = free_spinning)
 PLANT(deaths, overrun, "overrun", "writes one row more than its host memory holds",
-      .alloc = alloc_overrunning)
+      .asked = overrun_rows)
 PLANT(deaths, contents_scribble, "contents", "sometimes a copy is a granule too long",
       .copy = copy_scribbling)
 PLANT(deaths, contents_lost_copy, "contents", "treats a refused copy as done",
@@ -135,26 +135,26 @@ PLANT(deaths, host_memory_leak, "host_memory",
       "a failed call leaks memory that it allocated with malloc",
       .failed = leak_notes)
 PLANT(deaths, host_memory_grow, "host_memory", "keeps host memory for each request until close",
-      .alloc = alloc_with_history, .close = close_history)
+      .asked = keep_history, .close = close_history)
 PLANT(deaths, counters_failed, "counters", "counts a granule as used for each call that the device failed",
       .failed = keep_counted, .stats = plant_stats_with_amount)
 PLANT(deaths, overlap_half_unload, "overlap",
       "counts half of an image as free when its eviction was refused",
-      .alloc = alloc_in_half, .unload = unload_half)
+      .placed = place_in_half, .unload = unload_half)
 PLANT(classes, classes_rounding, "premature",
       "finds a hole by its size class, of which there are eight for each doubling",
-      .alloc = alloc_by_class)
+      .refuses = misses_class)
 PLANT(classes, classes_leaking, "premature",
       "the same, and the memory of each 50th free is never found again",
-      .alloc = alloc_by_class, .free = free_losing)
+      .refuses = misses_class, .free = free_losing)
 PLANT(classes, one_host_leaking, "premature",
       "on the second host of the job alone the memory of each 50th free is never found again",
-      .alloc = alloc_beside_lost, .free = free_losing_on_one_host)
+      .refuses = misses_lost, .free = free_losing_on_one_host)
 PLANT(classes, too_large_classes, "too_large",
       "gives a request the whole of its size class, which its contract does not declare",
-      .alloc = alloc_whole_class)
+      .asked = ask_for_class)
 PLANT(classes, premature_reserve, "premature", "never gives the last granule of the device",
-      .alloc = alloc_with_reserve)
+      .refuses = keeps_reserve)
 PLANT(clients, premature_starving, "premature",
       "of several refused clients it serves the one that came last, and the others never again",
       .alloc = alloc_for_last)
@@ -162,14 +162,14 @@ PLANT(clients, premature_aborted, "premature",
       "leaks blocks of a client that is aborted while memory is being reclaimed",
       .alloc = alloc_reclaiming, .free = free_into_list)
 PLANT(local, premature_at_address, "premature", "loses a hole that begins at the fifth granule",
-      .alloc = alloc_losing_address)
+      .refuses = loses_address)
 PLANT(local, premature_at_size, "premature", "loses a hole of exactly five granules",
-      .alloc = alloc_losing_size)
+      .refuses = loses_size)
 PLANT(local, premature_at_align, "premature",
       "loses a hole whose address is aligned to four granules and no more",
-      .alloc = alloc_losing_align)
+      .refuses = loses_align)
 PLANT(local, premature_at_count, "premature", "loses the highest hole while there are seven blocks",
-      .alloc = alloc_losing_count)
+      .refuses = loses_count)
 PLANT(local, contents_at_length, "contents", "a move of exactly three granules leaves the last behind",
       .copy = copy_short_at_length)
 PLANT(deep, counters_ring, "counters",
@@ -183,13 +183,13 @@ PLANT(deep, counters_count_late, "counters",
       .counts_late = true)
 PLANT(deep, counters_table, "counters",
       "a table of 4,096 handles loses the last one when it grows: its bytes stay counted",
-      .alloc = alloc_growing, .free = free_uncounted, .stats = plant_stats_with_amount)
+      .placed = grow_table, .free = free_uncounted, .stats = plant_stats_with_amount)
 PLANT(deep, counters_generation, "counters",
       "a stale handle names another block after 256 reuses of its place",
-      .alloc = alloc_recycling, .free = free_recycling, .hold = hold_counted,
+      .placed = recycle, .free = free_recycling, .hold = hold_counted,
       .release = release_by_place, .stats = stats_without_amount)
 PLANT(deep, overlap_index, "overlap", "an index of 16 bits names two blocks beyond 65,536 of them",
-      .alloc = alloc_aliasing)
+      .placed = take_alias)
 PLANT(deep, counters_holds, "counters",
       "a count of holds stays at 255, so that a freed block is counted as gone too soon",
       .hold = hold_saturating, .free = free_saturated, .release = release_saturated,
@@ -208,7 +208,7 @@ PLANT(sleeps, wake_loses, "contents",
       "after a wake that failed the next one takes its first block for restored",
       .forced = {"sleep", "keeps"}, .stage_copy = stage_copy_noted, .wake = wake_noting)
 PLANT(sleeps, wake_moves, "moved_unasked", "after a wake a block has another address",
-      .forced = {"sleep", "keeps"}, .wake = wake_elsewhere, .locate = locate_elsewhere)
+      .forced = {"sleep", "keeps"}, .wake = wake_elsewhere, .located = show_elsewhere)
 PLANT(sleeps, wake_refuses, "status", "some wakes are refused, although the device refuses nothing",
       .forced = {"sleep", "keeps"}, .wake = wake_without_cause)
 PLANT(sleeps, wake_grows, "wake_grows", "each wake leaves a page of host memory until close",
@@ -233,7 +233,7 @@ PLANT(promises, order_moves_first, "order",
       .forced = {"order", "defragment,drain,evict"}, .declare = declare_binding_order)
 PLANT(promises, order_evicts_another, "order",
       "declares that it evicts until a request fits, but evicts one program more",
-      .declare = declare_until_fits, .alloc = alloc_evicting_another)
+      .declare = declare_until_fits, .placed = evict_another)
 PLANT(promises, order_keeps_programs, "order",
       "declares that it evicts until a request fits, but keeps programs where that would not help",
       .declare = declare_until_fits)
@@ -242,19 +242,19 @@ PLANT(promises, ownership, "ownership", "counts what is held as used, too",
 PLANT(promises, ownership_forgets, "ownership", "counts idle programs as used",
       .forced = {"owners", "yes"}, .stats = stats_without_evictable)
 PLANT(promises, held_back, "held_back", "awaits every queued free before it looks for a hole",
-      .alloc = alloc_after_drain)
+      .asked = drain_all)
 PLANT(costs, cost_polls, "cost",
       "declares that device calls grow with the logarithm, but reads the clock for each block",
-      .declare = declare_calls, .alloc = alloc_by_age)
+      .declare = declare_calls, .asked = read_ages)
 PLANT(costs, cost_closes_up, "cost",
       "declares that moved bytes grow with the logarithm, but moves all blocks together at each free",
       .declare = declare_moves, .free = free_closing_up)
 PLANT(costs, cost_walks, "cost",
       "declares that memory accesses do not grow, but looks at each block in each alloc and free",
-      .declare = declare_accesses, .alloc = alloc_after_walk, .free = free_after_walk)
+      .declare = declare_accesses, .asked = walk, .free = free_after_walk)
 PLANT(costs, latency_spins, "latency",
       "declares at most 64 device calls for 990 ops of 1,000, and makes 100 in each 16th request",
-      .declare = declare_few_calls, .alloc = alloc_spinning)
+      .declare = declare_few_calls, .asked = spin)
 PLANT(costs, latency_moves, "latency",
       "declares that no op moves more than a 16th of the device, which libhbm does",
       .declare = declare_few_moves)

@@ -1,4 +1,3 @@
-#include "targets/plants/private/holes.h"
 #include "targets/plants/private/plant.h"
 
 #include <stdlib.h>
@@ -30,17 +29,19 @@ static bool is_searched(const struct target_request *request, const struct targe
            stats->num_allocs <= SMALL_BLOCK_COUNT_MAX;
 }
 
-/* The request fits, but only where the search sees no hole. */
+/* True if the request fits, but only where the search sees no hole. */
 static bool fits_in_lost_alone(struct plant *plant, const struct target_request *request,
-                               const struct target_stats *stats,
                                bool (*is_lost)(const struct looked_at *at))
 {
+    const struct target_stats stats = plant_inner_stats(plant);
+    if (!is_searched(request, &stats)) {
+        return false;
+    }
     size_t count = 0;
     struct plant_hole *holes = plant_list_holes(plant, &count);
-    bool fits = false;
-    bool is_found = false;
+    bool fits = false, is_found = false;
     for (size_t i = 0; i < count; i++) {
-        const struct looked_at at = {&holes[i], plant->contract.granule_bytes, stats->num_allocs,
+        const struct looked_at at = {&holes[i], plant->contract.granule_bytes, stats.num_allocs,
                                      i + 1 == count};
         const bool has_place = plant_hole_fits(plant, &holes[i], request);
         fits = fits || has_place;
@@ -50,18 +51,6 @@ static bool fits_in_lost_alone(struct plant *plant, const struct target_request 
     return fits && !is_found;
 }
 
-static enum target_result alloc_losing(struct plant *plant, const struct target_request *request,
-                                       struct target_block *block,
-                                       bool (*is_lost)(const struct looked_at *at))
-{
-    struct target_stats stats;
-    plant_inner_stats(plant, &stats);
-    if (is_searched(request, &stats) && fits_in_lost_alone(plant, request, &stats, is_lost)) {
-        return plant_refuse(plant, request);
-    }
-    return plant_inner_alloc(plant, request, block);
-}
-
 /* --- a hole is lost --- */
 
 static bool is_at_address(const struct looked_at *at)
@@ -69,11 +58,9 @@ static bool is_at_address(const struct looked_at *at)
     return at->hole->start == LOST_ADDRESS_GRANULES * at->granule_bytes;
 }
 
-static enum target_result alloc_losing_address(struct plant *plant,
-                                               const struct target_request *request,
-                                               struct target_block *block)
+static bool loses_address(struct plant *plant, const struct target_request *request)
 {
-    return alloc_losing(plant, request, block, is_at_address);
+    return fits_in_lost_alone(plant, request, is_at_address);
 }
 
 static bool is_of_size(const struct looked_at *at)
@@ -81,11 +68,9 @@ static bool is_of_size(const struct looked_at *at)
     return at->hole->end - at->hole->start == LOST_SIZE_GRANULES * at->granule_bytes;
 }
 
-static enum target_result alloc_losing_size(struct plant *plant,
-                                            const struct target_request *request,
-                                            struct target_block *block)
+static bool loses_size(struct plant *plant, const struct target_request *request)
 {
-    return alloc_losing(plant, request, block, is_of_size);
+    return fits_in_lost_alone(plant, request, is_of_size);
 }
 
 /* Holes are filed by the alignment of their first byte, and of one alignment none is found. */
@@ -95,11 +80,9 @@ static bool is_of_align(const struct looked_at *at)
     return (start & -start) == LOST_ALIGN_GRANULES * at->granule_bytes;
 }
 
-static enum target_result alloc_losing_align(struct plant *plant,
-                                             const struct target_request *request,
-                                             struct target_block *block)
+static bool loses_align(struct plant *plant, const struct target_request *request)
 {
-    return alloc_losing(plant, request, block, is_of_align);
+    return fits_in_lost_alone(plant, request, is_of_align);
 }
 
 /* The hole behind the last block of a full row of the table. */
@@ -108,11 +91,9 @@ static bool is_at_count(const struct looked_at *at)
     return at->block_count == LOST_BLOCK_COUNT && at->is_highest;
 }
 
-static enum target_result alloc_losing_count(struct plant *plant,
-                                             const struct target_request *request,
-                                             struct target_block *block)
+static bool loses_count(struct plant *plant, const struct target_request *request)
 {
-    return alloc_losing(plant, request, block, is_at_count);
+    return fits_in_lost_alone(plant, request, is_at_count);
 }
 
 /* --- a copy is wrong --- */

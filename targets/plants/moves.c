@@ -95,10 +95,9 @@ static void remember_for_program(struct plant *plant, bool begins)
 /* --- moves that nobody allowed --- */
 
 /* Blocks pass each other although the allocator says that it only slides them. */
-static void declare_slide(struct plant *plant, struct target_contract *contract)
+static void declare_slide(struct plant *plant)
 {
-    (void)plant;
-    contract->defrag = DEFRAG_SLIDE;
+    plant->contract.defrag = DEFRAG_SLIDE;
 }
 
 /* A request plans a compaction, fails, and does not undo the first entry of the plan: the block's
@@ -116,16 +115,11 @@ static void keep_first_move(struct plant *plant, enum target_result result)
     plant->address = at.address + plant->contract.granule_bytes;
 }
 
-static enum target_result locate_planned(struct plant *plant, uint64_t handle,
-                                         struct target_block *block)
+static void show_planned(struct plant *plant, struct target_block *block)
 {
-    if (!plant_inner_locate(plant, handle, block)) {
-        return TARGET_INVALID;
-    }
-    if (plant->latched && handle == plant->handle) {
+    if (plant->latched && block->handle == plant->handle) {
         block->address = plant->address;
     }
-    return TARGET_OK;
 }
 
 /* --- evictions --- */
@@ -149,10 +143,9 @@ static enum target_result alloc_evicting_busy(struct plant *plant,
 }
 
 /* Programs evict programs, against the contract. */
-static void declare_no_rivalry(struct plant *plant, struct target_contract *contract)
+static void declare_no_rivalry(struct plant *plant)
 {
-    (void)plant;
-    contract->program_evicts_program = false;
+    plant->contract.program_evicts_program = false;
 }
 
 /* --- never ending --- */

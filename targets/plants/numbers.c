@@ -104,9 +104,9 @@ static enum device_result wait_on_even_hosts(struct plant *plant, uint64_t event
     return is_odd_one(plant) ? DEVICE_LOST : plant->device.event_wait(plant->device.context, event);
 }
 
-static void declare_drains(struct plant *plant, struct target_contract *contract)
+static void declare_drains(struct plant *plant)
 {
-    contract->drains = contract->drains && !is_odd_one(plant);
+    plant->contract.drains = plant->contract.drains && !is_odd_one(plant);
 }
 
 /* One host of a group was set up so, and the other groups are right (a node with an older image).
@@ -122,9 +122,9 @@ static enum device_result wait_but_on_fourth_host(struct plant *plant, uint64_t 
                                  : plant->device.event_wait(plant->device.context, event);
 }
 
-static void declare_drains_but_on_fourth_host(struct plant *plant, struct target_contract *contract)
+static void declare_drains_but_on_fourth_host(struct plant *plant)
 {
-    contract->drains = contract->drains && !is_fourth_host(plant);
+    plant->contract.drains = plant->contract.drains && !is_fourth_host(plant);
 }
 
 /* Requests of the whole process, all instances together: what no instance should depend on. */
@@ -137,40 +137,40 @@ static uint64_t scramble_value(uint64_t value)
     return value ^ (value >> 29);
 }
 
-/* Now and then a request waits for the newest queued free first; when, depends on how many requests
- * other instances have seen (a static counter that outlives the allocator: rapidsai/rmm commit
- * 1d039ff). */
-static enum target_result alloc_by_mood(struct plant *plant, const struct target_request *request,
-                                        struct target_block *block)
+static void await_newest(struct plant *plant)
 {
-    const uint64_t count = atomic_fetch_add(&process_request_count, 1);
-    if (plant_is_valid_size(request) && scramble_value(count) % 3 == 0 && plant->dying_count > 0) {
+    if (plant->dying_count > 0) {
         (void)plant->device.event_wait(plant->device.context,
                                        plant->dying[plant->dying_count - 1].event);
     }
-    return plant_inner_alloc(plant, request, block);
+}
+
+/* Now and then a request waits for the newest queued free first; when, depends on how many requests
+ * other instances have seen (a static counter that outlives the allocator: rapidsai/rmm commit
+ * 1d039ff). */
+static void wait_by_mood(struct plant *plant, struct target_request *request)
+{
+    const uint64_t count = atomic_fetch_add(&process_request_count, 1);
+    if (plant_is_valid_size(request) && scramble_value(count) % 3 == 0) {
+        await_newest(plant);
+    }
 }
 
 /* --- what an allocator should not look at --- */
 
 /* The requests of one bucket of a table by id wait for the newest queued free first. */
-static enum target_result alloc_by_name(struct plant *plant, const struct target_request *request,
-                                        struct target_block *block)
+static void wait_by_name(struct plant *plant, struct target_request *request)
 {
-    if (plant_is_valid_size(request) && plant->contract.drains && request->id % 3 == 0 &&
-        plant->dying_count > 0) {
-        (void)plant->device.event_wait(plant->device.context,
-                                       plant->dying[plant->dying_count - 1].event);
+    if (plant_is_valid_size(request) && plant->contract.drains && request->id % 3 == 0) {
+        await_newest(plant);
     }
-    return plant_inner_alloc(plant, request, block);
 }
 
 /* It promises no wait, and awaits queued frees for requests of every second doubling: their pool
  * was given a queue of its own. */
-static void declare_no_drain(struct plant *plant, struct target_contract *contract)
+static void declare_no_drain(struct plant *plant)
 {
-    (void)plant;
-    contract->drains = false;
+    plant->contract.drains = false;
 }
 
 static enum target_result alloc_noting_size(struct plant *plant,

@@ -1,4 +1,4 @@
-#include "targets/plants/private/wrapper.h"
+#include "targets/plants/private/plant.h"
 
 #include "harness/base/size.h"
 #include "targets/targets.h"
@@ -83,9 +83,11 @@ bool plant_evict(struct plant *plant, struct plant_block *program)
     return true;
 }
 
-void plant_inner_stats(struct plant *plant, struct target_stats *stats)
+struct target_stats plant_inner_stats(struct plant *plant)
 {
-    target_hbm.stats(plant->hbm, stats);
+    struct target_stats stats;
+    target_hbm.stats(plant->hbm, &stats);
+    return stats;
 }
 
 void plant_stats_with_amount(struct plant *plant, struct target_stats *stats)
@@ -117,12 +119,11 @@ void plant_give_pages(struct plant *plant, size_t bytes)
 
 enum target_result plant_refuse(struct plant *plant, const struct target_request *request)
 {
-    struct target_stats stats;
     char requested_text[SIZE_TEXT_BYTES];
     char free_text[SIZE_TEXT_BYTES];
     char largest_text[SIZE_TEXT_BYTES];
     plant->call.is_alloc = false; /* nothing is hidden from here on */
-    plant_inner_stats(plant, &stats);
+    const struct target_stats stats = plant_inner_stats(plant);
     const uint64_t free_bytes = plant_free_bytes(&stats);
     size_print_field(request->size_bytes, requested_text);
     size_print_field(free_bytes, free_text);

@@ -4,16 +4,14 @@
 
 /* --- counters that promise less --- */
 
-static void declare_late(struct plant *plant, struct target_contract *contract)
+static void declare_late(struct plant *plant)
 {
-    (void)plant;
-    memset(contract->counting, TARGET_COUNT_LATE, sizeof contract->counting);
+    memset(plant->contract.counting, TARGET_COUNT_LATE, sizeof plant->contract.counting);
 }
 
-static void declare_at_most(struct plant *plant, struct target_contract *contract)
+static void declare_at_most(struct plant *plant)
 {
-    (void)plant;
-    memset(contract->counting, TARGET_COUNT_AT_MOST, sizeof contract->counting);
+    memset(plant->contract.counting, TARGET_COUNT_AT_MOST, sizeof plant->contract.counting);
 }
 
 /* Two threads publish the counters, and the slower one overwrites what the faster one wrote: for a
@@ -53,47 +51,40 @@ static void stats_below(struct plant *plant, struct target_stats *stats)
 
 /* --- the order of the mitigations --- */
 
-static void declare_binding_order(struct plant *plant, struct target_contract *contract)
+static void declare_binding_order(struct plant *plant)
 {
-    (void)plant;
-    contract->order[0] = MITIGATION_DRAIN;
-    contract->order[1] = MITIGATION_DEFRAGMENT;
-    contract->order[2] = MITIGATION_EVICT;
-    contract->order_binds = true;
+    plant->contract.order[0] = MITIGATION_DRAIN;
+    plant->contract.order[1] = MITIGATION_DEFRAGMENT;
+    plant->contract.order[2] = MITIGATION_EVICT;
+    plant->contract.order_binds = true;
 }
 
-static void declare_until_fits(struct plant *plant, struct target_contract *contract)
+static void declare_until_fits(struct plant *plant)
 {
-    (void)plant;
-    contract->evicts_until_fits = true;
+    plant->contract.evicts_until_fits = true;
 }
 
 /* The loop over the programs looks for the hole after it took the next one. */
-static enum target_result alloc_evicting_another(struct plant *plant,
-                                                 const struct target_request *request,
-                                                 struct target_block *block)
+static void evict_another(struct plant *plant, const struct target_request *request,
+                          struct target_block *block)
 {
-    const enum target_result result = plant_inner_alloc(plant, request, block);
-    bool is_done = result != TARGET_OK || plant->call.unload_count == 0;
+    bool is_done = plant->call.unload_count == 0;
+    (void)request, (void)block;
     for (size_t i = 0; i < plant->block_count && !is_done; i++) {
         is_done = plant->blocks[i].is_program && plant_evict(plant, &plant->blocks[i]);
     }
-    return result;
 }
 
 /* --- waits that nobody needs --- */
 
 /* The reclaim of what was freed runs before the search, not when the search has failed: where a
  * partner is late, the request is, too. */
-static enum target_result alloc_after_drain(struct plant *plant,
-                                            const struct target_request *request,
-                                            struct target_block *block)
+static void drain_all(struct plant *plant, struct target_request *request)
 {
     const bool is_valid = plant_is_valid_size(request);
     for (size_t i = 0; is_valid && plant->contract.drains && i < plant->dying_count; i++) {
         (void)plant->device.event_wait(plant->device.context, plant->dying[i].event);
     }
-    return plant_inner_alloc(plant, request, block);
 }
 
 /* --- owners --- */

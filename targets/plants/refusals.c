@@ -1,4 +1,3 @@
-#include "targets/plants/private/holes.h"
 #include "targets/plants/private/plant.h"
 
 #include <stdlib.h>
@@ -8,8 +7,7 @@
 /* A request does not wait for queued frees at all: it only takes what is done by now. */
 static enum device_result wait_never(struct plant *plant, uint64_t event)
 {
-    (void)plant;
-    (void)event;
+    (void)plant, (void)event;
     return DEVICE_LOST;
 }
 
@@ -43,32 +41,25 @@ static enum target_result alloc_without_retry(struct plant *plant,
 }
 
 /* Does the same after moving: the hole is there now, and nobody looks. */
-static enum target_result alloc_moved_without_retry(struct plant *plant,
-                                                    const struct target_request *request,
-                                                    struct target_block *block)
+static bool moves_in_vain(struct plant *plant, const struct target_request *request)
 {
-    struct target_stats stats;
-    plant_inner_stats(plant, &stats);
+    const struct target_stats before = plant_inner_stats(plant);
     if (!plant_is_valid_size(request) || plant->contract.defrag == DEFRAG_NONE ||
-        stats.largest_free_block_bytes >= request->size_bytes ||
-        plant_free_bytes(&stats) < request->size_bytes) {
-        return plant_inner_alloc(plant, request, block);
+        before.largest_free_block_bytes >= request->size_bytes ||
+        plant_free_bytes(&before) < request->size_bytes) {
+        return false;
     }
     (void)plant_inner_defragment(plant);
-    plant_inner_stats(plant, &stats);
-    if (plant->call.copy_count > 0 && stats.largest_free_block_bytes >= request->size_bytes) {
-        return plant_refuse(plant, request);
-    }
-    return plant_inner_alloc(plant, request, block);
+    const struct target_stats after = plant_inner_stats(plant);
+    return plant->call.copy_count > 0 && after.largest_free_block_bytes >= request->size_bytes;
 }
 
 /* --- asked again --- */
 
 /* The contract has a class for each doubling, so that it excuses what does not fit there. */
-static void declare_doublings(struct plant *plant, struct target_contract *contract)
+static void declare_doublings(struct plant *plant)
 {
-    (void)plant;
-    contract->rounding = (struct target_rounding){.kind = ROUNDING_CLASSES, .steps = 1};
+    plant->contract.rounding = (struct target_rounding){.kind = ROUNDING_CLASSES, .steps = 1};
 }
 
 /* The first search is for the whole class; where that fails it notes that the cache is to be
@@ -143,33 +134,22 @@ static uint64_t round_to_power_of_two(uint64_t size)
 
 /* The request is rounded to a power of two before the fit test (the xe driver's contiguous
  * requests). */
-static enum target_result alloc_rounded(struct plant *plant, const struct target_request *request,
-                                        struct target_block *block)
+static bool misses_rounded(struct plant *plant, const struct target_request *request)
 {
-    struct target_stats stats;
-    plant_inner_stats(plant, &stats);
-    if (plant_is_valid_size(request) && request->size_bytes <= plant_free_bytes(&stats) &&
-        round_to_power_of_two(request->size_bytes) > plant_free_bytes(&stats)) {
-        return plant_refuse(plant, request);
-    }
-    return plant_inner_alloc(plant, request, block);
+    const struct target_stats stats = plant_inner_stats(plant);
+    return plant_is_valid_size(request) && request->size_bytes <= plant_free_bytes(&stats) &&
+           round_to_power_of_two(request->size_bytes) > plant_free_bytes(&stats);
 }
 
 /* A hole is filed under its size rounded down, the search begins at the request rounded up: a hole
  * of nearly the right size is not seen (sebbbi/OffsetAllocator pull 11, eight bins per power of
  * two). */
-static enum target_result alloc_binned(struct plant *plant, const struct target_request *request,
-                                       struct target_block *block)
+static bool misses_bin(struct plant *plant, const struct target_request *request)
 {
-    struct target_stats stats;
-    plant_inner_stats(plant, &stats);
+    const struct target_stats stats = plant_inner_stats(plant);
     const uint64_t size = request->size_bytes;
-    const uint64_t next_bin = plant_is_valid_size(request) ? size + size / 8 : 0;
-    if (plant_is_valid_size(request) && stats.largest_free_block_bytes >= size &&
-        plant_free_bytes(&stats) < next_bin) {
-        return plant_refuse(plant, request);
-    }
-    return plant_inner_alloc(plant, request, block);
+    return plant_is_valid_size(request) && stats.largest_free_block_bytes >= size &&
+           plant_free_bytes(&stats) < size + size / 8;
 }
 
 /* --- the last hole --- */
@@ -192,19 +172,15 @@ static uint64_t find_second_hole_bytes(struct plant *plant)
 
 /* The search stops one short of the largest bin (jemalloc commit a4e83e8): the last hole is never
  * looked at. */
-static enum target_result alloc_but_last(struct plant *plant, const struct target_request *request,
-                                         struct target_block *block)
+static bool misses_last_hole(struct plant *plant, const struct target_request *request)
 {
-    struct target_stats stats;
-    plant_inner_stats(plant, &stats);
-    if (plant_is_valid_size(request) && stats.largest_free_block_bytes >= request->size_bytes &&
-        plant_strikes(plant, 5)) {
-        const uint64_t second = find_second_hole_bytes(plant);
-        if (second > 0 && second < request->size_bytes) {
-            return plant_refuse(plant, request);
-        }
+    const struct target_stats stats = plant_inner_stats(plant);
+    if (!plant_is_valid_size(request) || stats.largest_free_block_bytes < request->size_bytes ||
+        !plant_strikes(plant, 5)) {
+        return false;
     }
-    return plant_inner_alloc(plant, request, block);
+    const uint64_t second = find_second_hole_bytes(plant);
+    return second > 0 && second < request->size_bytes;
 }
 
 #define PLANT_IN_refusals PLANT_HERE

@@ -82,14 +82,11 @@ static enum target_result wake_elsewhere(struct plant *plant)
     return result;
 }
 
-static enum target_result locate_elsewhere(struct plant *plant, uint64_t handle,
-                                           struct target_block *block)
+static void show_elsewhere(struct plant *plant, struct target_block *block)
 {
-    if (!plant_inner_locate(plant, handle, block)) {
-        return TARGET_INVALID;
+    if (plant->latched && block->handle == plant->handle) {
+        block->address += plant->contract.granule_bytes;
     }
-    block->address += plant->latched && handle == plant->handle ? plant->contract.granule_bytes : 0;
-    return TARGET_OK;
 }
 
 /* --- answers --- */

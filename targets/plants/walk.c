@@ -1,4 +1,4 @@
-#include "targets/plants/private/walk.h"
+#include "targets/plants/private/plant.h"
 
 size_t walk_find_latest(const struct plant *plant, size_t count_max)
 {

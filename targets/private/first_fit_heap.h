@@ -9,9 +9,7 @@
 struct first_fit_wait {
     struct first_fit_wait *next;
     uint64_t event;
-    uint64_t
-        vain_in_call; /* number of the call in which the device did not end it: first_fit_steps.h
-                       */
+    uint64_t vain_in_call; /* number of the call in which the device did not end it */
 };
 
 /* One block; the blocks are linked by descending address and never overlap. */
@@ -40,7 +38,7 @@ struct first_fit_heap {
     uint64_t capacity_bytes, granule_bytes;
     struct first_fit_node *highest;
     struct first_fit_node *evicted; /* programs */
-    uint64_t call_count;            /* requests that took steps: first_fit_steps.h */
+    uint64_t call_count;            /* requests that took steps */
     uint64_t reserved_bytes;        /* the stack: the most that an unfinished execution needs */
     uint64_t completed_count;       /* of the device, when it was last polled */
     uint64_t wait_count;            /* of all blocks */
@@ -90,5 +88,46 @@ uint64_t first_fit_largest_hole_bytes(const struct first_fit_heap *heap); /* O(b
 /* Returns where the lowest block begins: as nothing moves, no stack can be larger.  O(blocks). */
 uint64_t first_fit_reservable_bytes(const struct first_fit_heap *heap);
 uint64_t first_fit_in_granules(const struct first_fit_heap *heap, uint64_t bytes); /* rounded up */
+
+/* --- steps before a request is refused: queued frees are awaited, idle programs evicted --- */
+
+/* A call begins: what the device refused or could not end in the last one may be asked for again.
+ */
+void first_fit_begin_steps(struct first_fit_heap *heap);
+/* Awaits a queued free or, when none is left that waiting can end, evicts a program; then takes in
+ * what the device has finished.  False: there is none either, and nothing was finished. */
+bool first_fit_step(struct first_fit_heap *heap, bool may_evict);
+
+/* Places an evicted program again, where first_fit_find_place() said; it waits for event.  False:
+ * host memory was refused, and nothing changed. */
+bool first_fit_bring_back(struct first_fit_heap *heap, struct first_fit_node *program,
+                          uint64_t event, uint64_t address, struct first_fit_node *above);
+/* The client does not need the evicted program any more. */
+void first_fit_forget(struct first_fit_heap *heap, struct first_fit_node *program);
+
+/* --- ways of real allocators, which first_fit can be told to have --- */
+
+/* Counters that are late, upper bounds or absent, memory that others of the process take from, and
+ * owners that are counted.  An open value; first_fit_ways_init() begins it. */
+struct first_fit_ways {
+    enum target_counting counting; /* of all counters */
+    enum target_limit limit;
+    bool owners;
+    bool steps;                /* it drains and evicts: first_fit_step() */
+    enum target_growth cost;   /* of device calls and memory accesses: changes nothing else */
+    bool declares;             /* that it is so; false: the contract is the usual one */
+    struct target_stats shown; /* the last time */
+    uint64_t look_count;       /* how often the counters were shown */
+};
+
+void first_fit_ways_init(struct first_fit_ways *ways);
+void first_fit_ways_declare(const struct first_fit_ways *ways, struct target_contract *contract);
+
+/* Returns true when others of the process leave no room for so many bytes now. */
+bool first_fit_is_taken(const struct first_fit_ways *ways, const struct first_fit_heap *heap,
+                        uint64_t size_bytes);
+/* Makes of the right counters those that are shown.  evicts: some request may evict. */
+void first_fit_show(struct first_fit_ways *ways, const struct first_fit_heap *heap, bool evicts,
+                    struct target_stats *stats);
 
 #endif

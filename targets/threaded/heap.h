@@ -10,6 +10,7 @@
 #define TARGETS_THREADED_HEAP_H
 
 #include "harness/target.h"
+#include "targets/private/option.h"
 
 #include <pthread.h>
 
@@ -135,5 +136,25 @@ static inline bool threaded_is_idle(const struct threaded_node *node)
     return node->state == NODE_LIVE && node->waits == NULL && !node->is_pinned &&
            !node->is_moving && !node->is_evicting;
 }
+
+/* --- an instance of the target threaded or of a race: open.c makes it --- */
+
+/* Kept in its contract. */
+#define THREADED_OPTION_ROWS                                              \
+    OPTION_WORDS("defrag", "none|slide", struct target_contract, defrag), \
+        OPTION_GRANULE(struct target_contract, granule_bytes),            \
+        OPTION_YES_NO("program_evicts_program", struct target_contract, program_evicts_program)
+extern const struct target_option_row threaded_option_rows[];
+
+struct target_instance {
+    struct threaded_heap heap;
+    pthread_key_t message; /* the text of the thread's last failure */
+};
+
+/* A target's open() of the variant. */
+enum target_result threaded_open(enum threaded_race race, const struct target_setup *setup,
+                                 const struct device_services *device, struct target_instance **out,
+                                 struct target_contract *contract, char *text, size_t text_bytes);
+void threaded_close(struct target_instance *instance); /* when no call is under way */
 
 #endif

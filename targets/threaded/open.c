@@ -1,4 +1,4 @@
-#include "targets/threaded/open.h"
+#include "targets/threaded/heap.h"
 
 #include <stdio.h>
 

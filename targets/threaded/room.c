@@ -1,4 +1,4 @@
-#include "targets/threaded/room.h"
+#include "targets/threaded/slide.h"
 
 #include <sched.h>
 

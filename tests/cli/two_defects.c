@@ -1,6 +1,6 @@
 #include "tests/cli/two_defects.h"
 
-#include "targets/plants/private/wrapper.h"
+#include "targets/plants/private/plant.h"
 
 #include <stdlib.h>
 

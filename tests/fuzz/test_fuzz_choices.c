@@ -1,5 +1,5 @@
 /* The strategy that bytes make: what they decide, and that every schedule is within their reach. */
-#include "fuzz/choices.h"
+#include "fuzz/lane_player.h"
 #include "tests/helpers/simulated_lanes.h"
 #include "tests/helpers/suite.h"
 

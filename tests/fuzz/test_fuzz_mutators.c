@@ -1,6 +1,6 @@
 /* The mutators as libFuzzer and as AFL++ call them. */
 #include "fuzz/engine.h"
-#include "fuzz/mutate/mutate_trim.h"
+#include "fuzz/mutate/mutate.h"
 #include "fuzz/mutate/mutator_afl.h"
 #include "tests/fuzz/fuzz_lists.h"
 #include "tests/helpers/suite.h"

@@ -1,6 +1,6 @@
 /* Who is held to kinds of regret, and to which. */
+#include "fuzz/play.h"
 #include "fuzz/player.h"
-#include "fuzz/regrets.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 #include "tests/helpers/suite.h"

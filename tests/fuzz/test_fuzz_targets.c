@@ -1,12 +1,10 @@
 /* The parts that fuzz targets are made of: states from bytes, certificates read back and edited,
  * texts in memory, places in a text. */
 #include "checker/certificate_check.h"
-#include "fuzz/certificate_edit.h"
-#include "fuzz/certificate_read.h"
-#include "fuzz/finding_check.h"
+#include "fuzz/certificate_text.h"
+#include "fuzz/finding.h"
 #include "fuzz/oom_input.h"
 #include "fuzz/text_check.h"
-#include "fuzz/text_stream.h"
 #include "harness/base/random.h"
 #include "harness/oracle/certificate.h"
 #include "harness/oracle/oracle.h"

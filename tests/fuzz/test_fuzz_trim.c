@@ -1,5 +1,5 @@
 /* Trimming makes lists shorter and numbers simpler, keeps what is told to be as good, and ends. */
-#include "fuzz/mutate/mutate_trim.h"
+#include "fuzz/mutate/mutate.h"
 #include "tests/fuzz/fuzz_lists.h"
 #include "tests/helpers/suite.h"
 

@@ -5,9 +5,8 @@
 #include "harness/run/run.h"
 #include "measure/headroom.h"
 #include "measure/judged.h"
-#include "measure/least.h"
 #include "measure/needs.h"
-#include "measure/room.h"
+#include "measure/smallest.h"
 #include "targets/targets.h"
 #include "tests/helpers/suite.h"
 

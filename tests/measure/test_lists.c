@@ -1,7 +1,7 @@
 /* Lists that ask the same of every target, and what they need. */
 #include "measure/drawn_list.h"
 #include "measure/judged.h"
-#include "measure/list_peak.h"
+#include "measure/needs.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/helpers/suite.h"
@@ -33,7 +33,7 @@ START_TEST(the_peak_is_what_is_asked_for_and_not_freed)
     append(&ops, OP_ALLOC, 2, OP_NONE);
     append(&ops, OP_FREE_AFTER, 0, 5);
     append(&ops, OP_ALLOC, 90, OP_NONE);
-    const struct list_peak peak = list_peak_find(&ops);
+    const struct needs_peak peak = list_peak_find(&ops);
     ck_assert_uint_eq(peak.bytes, 151);
     ck_assert_uint_eq(peak.op, 6);
     op_list_deinit(&ops);

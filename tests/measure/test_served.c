@@ -1,9 +1,7 @@
 /* What is counted of a list on a target, and by which contract. */
 #include "harness/op/ops_file.h"
 #include "measure/cost.h"
-#include "measure/held.h"
 #include "measure/judged.h"
-#include "measure/room.h"
 #include "targets/targets.h"
 #include "tests/helpers/suite.h"
 

@@ -1,7 +1,7 @@
 /* The deep scenarios: that they come to where tables, counts and rings are full, in every order,
  * and that what they do there acts. */
 #include "harness/run/run.h"
-#include "scenarios/private/op_walk.h"
+#include "scenarios/private/parts.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/helpers/suite.h"

@@ -1,5 +1,5 @@
 /* The job of the scenario `training`: its mesh of hosts as groups, and which hosts fail. */
-#include "scenarios/private/training_job.h"
+#include "scenarios/private/training.h"
 #include "scenarios/scenarios.h"
 #include "tests/helpers/suite.h"
 

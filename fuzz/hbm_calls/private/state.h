@@ -5,7 +5,53 @@
 
 #include "allocator/hbm.h"
 #include "allocator/hbm_shape.h"
-#include "fuzz/hbm_calls/private/device.h"
+
+/* --- device.c --- */
+
+/* The device below libhbm when its own interface is played: it has events, time, host memory that
+ * is counted, and calls that refuse or do their work in parts, but no contents. */
+enum { CALLS_EVENTS_MAX = 1024 };
+
+/* The services that can refuse, or do their work in parts. */
+enum calls_service {
+    CALLS_COPY = 0,
+    CALLS_STAGE_OUT,
+    CALLS_STAGE_IN,
+    CALLS_WAIT,
+    CALLS_UNLOAD,
+    CALLS_HOST_MEMORY,
+    CALLS_SERVICE_COUNT
+};
+
+/* After `after` more calls the next `count` go wrong: they refuse, or (copy, stage in, unload) are
+ * done in part. */
+struct calls_fault {
+    uint32_t after, count;
+    bool is_partial;
+};
+
+/* Invariant: host_bytes is what host_alloc gave and host_free did not get back. */
+struct calls_device {
+    struct calls_fault faults[CALLS_SERVICE_COUNT];
+    bool is_done[CALLS_EVENTS_MAX], is_lost[CALLS_EVENTS_MAX];
+    uint64_t completed_count;
+    uint64_t clock_ns;
+    uint64_t stage_count; /* of which the last one has this token */
+    size_t host_bytes;
+    uint64_t refusal_count;
+};
+
+/* Zero is a valid start. */
+struct hbm_services calls_device_services(struct calls_device *device);
+
+/* Event numbers are below CALLS_EVENTS_MAX. */
+void calls_device_complete(struct calls_device *device, uint64_t event);
+/* No wait will complete it; calls_device_complete still does. */
+void calls_device_lose(struct calls_device *device, uint64_t event);
+/* Every service works again, and every event is done. */
+void calls_device_calm(struct calls_device *device);
+
+/* --- state.c --- */
 
 enum { CALLS_BUFFERS_MAX = 640, CALLS_PROGRAMS_MAX = 16 };
 
@@ -55,5 +101,25 @@ size_t calls_pick_live(const struct calls_play *play, unsigned number);
 void calls_freed(struct calls_play *play, size_t i);
 /* Another one takes its number. */
 void calls_drop_buffer(struct calls_play *play, size_t i);
+
+/* --- check.c: what must hold of libhbm whatever is called ---
+ *
+ * Counters, reports, errors and shapes agree in all the ways that there are to ask.  Each function
+ * returns NULL, or what does not hold as a text that stays. */
+
+/* Checks one heap, at any time: its own invariants, its counters' sum, and that it holds
+ * *host_bytes of host memory, which asking may change: what completed is taken in. */
+const char *calls_check_heap(struct hbm *hbm, const size_t *host_bytes);
+
+/* After a call with this result: the last failure is of a form that the result can have, and has a
+ * text. */
+const char *calls_check_failure(const struct hbm *hbm, enum hbm_result result);
+
+/* The visited report and the printed one: sorted, in sum what the counters say, each line
+ * printable.  Sets *result to that of the visit; a refused one has visited nothing. */
+const char *calls_check_report(struct hbm *hbm, enum hbm_result *result);
+
+/* A valid shape prints as what is read as the same shape, and padding never makes it smaller. */
+const char *calls_check_shape(const struct hbm_shape *shape);
 
 #endif

@@ -42,4 +42,9 @@ bool library_find(void *handle, const struct library *library, const struct libr
 bool library_load(const struct library *library, const struct library_call *calls, size_t count,
                   char reason[LIBRARY_REASON_BYTES]);
 
+/* A question whose answer starts something in the process that answers it: so a child does.
+ * Returns what can(reason) returns in a child of this process. false: reason is one line that says
+ * why not. */
+bool ask_child(bool (*can)(char reason[LIBRARY_REASON_BYTES]), char reason[LIBRARY_REASON_BYTES]);
+
 #endif

@@ -83,10 +83,17 @@ struct plant {
 
 /* One defect: what it bends.  Every member may be NULL or zero: then nothing is bent there. */
 struct plant_defect {
-    struct target_option forced; /* given to libhbm after the user's options */
-    void (*declare)(struct plant *plant, struct target_contract *contract); /* after open */
+    struct target_option forced;          /* given to libhbm after the user's options */
+    void (*declare)(struct plant *plant); /* after open: changes plant->contract */
 
-    /* Calls of the harness.  Each calls plant_inner_… when it wants libhbm's answer. */
+    /* A request, step by step: what libhbm is asked instead, whether it is refused at once in the
+     * documented words, and what becomes of a block that libhbm has placed. */
+    void (*asked)(struct plant *plant, struct target_request *request);
+    bool (*refuses)(struct plant *plant, const struct target_request *request);
+    void (*placed)(struct plant *plant, const struct target_request *request,
+                   struct target_block *block);
+    /* Calls of the harness; alloc is in place of these three.  Each calls plant_inner_… when it
+     * wants libhbm's answer. */
     enum target_result (*alloc)(struct plant *plant, const struct target_request *request,
                                 struct target_block *block);
     enum target_result (*free)(struct plant *plant, uint64_t handle, uint64_t event);
@@ -95,6 +102,8 @@ struct plant_defect {
     enum target_result (*release)(struct plant *plant, uint64_t handle);
     void (*around_program)(struct plant *plant,
                            bool begins); /* before and after load and execute */
+    /* What becomes of a block that libhbm has found; or all of the call. */
+    void (*located)(struct plant *plant, struct target_block *block);
     enum target_result (*locate)(struct plant *plant, uint64_t handle, struct target_block *block);
     void (*stats)(struct plant *plant, struct target_stats *stats); /* bends what libhbm counted */
     void (*report)(struct plant *plant, void (*row)(void *context, const struct target_row *row),
@@ -145,7 +154,7 @@ enum target_result plant_inner_release(struct plant *plant, uint64_t handle);
 enum target_result plant_inner_wake(struct plant *plant);
 bool plant_inner_locate(struct plant *plant, uint64_t handle, struct target_block *block);
 /* Reads libhbm's own counters, whatever another plant makes of them. */
-void plant_inner_stats(struct plant *plant, struct target_stats *stats);
+struct target_stats plant_inner_stats(struct plant *plant);
 
 /* For defects of counters: amount is in use, too. */
 void plant_stats_with_amount(struct plant *plant, struct target_stats *stats);
@@ -174,5 +183,60 @@ bool plant_is_pending(const struct plant *plant, uint64_t event);
 void plant_forget_dead(struct plant *plant);
 /* Returns true when a dying block lies in [address, address + bytes). */
 bool plant_is_dying_in(struct plant *plant, uint64_t address, uint64_t bytes);
+
+/* Finds where the heap of a plant is free, for defects that lose a hole.
+ * [start, end), in bytes; start < end. */
+struct plant_hole {
+    uint64_t start, end;
+};
+
+/* The holes between the stack and the end of the device, the lowest first; count of them.  The
+ * caller frees the list.  O(blocks log blocks). */
+struct plant_hole *plant_list_holes(struct plant *plant, size_t *count);
+
+/* Returns true when the request fits there now. */
+bool plant_hole_fits(const struct plant *plant, const struct plant_hole *hole,
+                     const struct target_request *request);
+
+/* Work in memory that is counted: walk.c alone is compiled as explored targets are.  Returns the
+ * index of the one of the first count_max blocks that was used last; 0 where there is none.
+ * O(count_max), some reads for each. */
+size_t walk_find_latest(const struct plant *plant, size_t count_max);
+
+/* --- the wrapper itself: defects need none of these --- */
+
+/* A target's open() of what has the defect. */
+enum target_result plant_open(const struct plant_defect *defect, const struct target_setup *setup,
+                              const struct device_services *device, struct target_instance **out,
+                              struct target_contract *contract, char *reason, size_t reason_bytes);
+
+/* The device as libhbm sees it; plant outlives it. */
+struct device_services plant_make_services(struct plant *plant);
+
+/* A block or program that the client can name from now on, and no more. */
+void plant_add_block(struct plant *plant, const struct plant_block *block);
+void plant_remove_block(struct plant *plant, uint64_t handle);
+/* Renames the block: from now on the client names it by that handle. */
+void plant_rename_block(struct plant *plant, struct plant_block *block, uint64_t handle);
+/* A freed block, until its event is done. */
+void plant_add_dying(struct plant *plant, const struct plant_dying *dying);
+
+/* libhbm's name for what the client names; 0: libhbm does not know it. */
+uint64_t plant_find_inner_handle(struct plant *plant, uint64_t handle);
+
+/* The option with which a plant wraps others. */
+#define PLANT_WITH "with"
+
+/* The target that a plant wraps.  `rest` is for the option `with` of target; NULL: no option. */
+struct plant_inside {
+    const struct target *target;
+    const char *rest;
+};
+
+/* Reads the option `with` of a plant, which lists others, outermost first.  Without it a plant
+ * wraps hbm.  False, with one line in reason: it names no plant, one twice, or one that bends the
+ * same place as another. */
+bool plant_find_inside(const struct plant_defect *outer, const struct target_setup *setup,
+                       struct plant_inside *inside, char *reason, size_t reason_bytes);
 
 #endif

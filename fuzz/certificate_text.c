@@ -1,20 +1,211 @@
-#include "fuzz/certificate_read.h"
+#include "fuzz/certificate_text.h"
 
 #include "harness/base/check.h"
 
+#include <ctype.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A part of the text: [begin, end). */
+struct part {
+    size_t begin, end;
+};
+
+/* Replaces the part by length bytes, which are not in the text. */
+static void replace_member(struct edited_certificate *text, struct part part, const char *bytes,
+                           size_t length)
+{
+    if (text->length - (part.end - part.begin) + length >= CERTIFICATE_TEXT_BYTES) {
+        return;
+    }
+    memmove(text->bytes + part.begin + length, text->bytes + part.end, text->length - part.end);
+    memcpy(text->bytes + part.begin, bytes, length);
+    text->length = text->length - (part.end - part.begin) + length;
+}
+
+/* --- parts of a kind: each finder gives the first one at or behind *at, and false where there is
+ * none --- */
+
+typedef bool find_part(const struct edited_certificate *text, size_t at, struct part *part);
+
+static bool find_number(const struct edited_certificate *text, size_t at, struct part *part)
+{
+    while (at < text->length && !isdigit((unsigned char)text->bytes[at])) {
+        at++;
+    }
+    part->begin = part->end = at;
+    while (part->end < text->length && isdigit((unsigned char)text->bytes[part->end])) {
+        part->end++;
+    }
+    return at < text->length;
+}
+
+/* One character that may be changed where numbers and logs are: a digit, or a letter of a log. */
+static bool find_digit(const struct edited_certificate *text, size_t at, struct part *part)
+{
+    const bool is_found = find_number(text, at, part);
+    part->end = part->begin + 1;
+    return is_found;
+}
+
+static bool find_line(const struct edited_certificate *text, size_t at, struct part *part)
+{
+    const char *line_end = at < text->length ? memchr(text->bytes + at, '\n', text->length - at)
+                                             : NULL;
+    part->begin = at;
+    part->end = line_end == NULL ? text->length : (size_t)(line_end - text->bytes) + 1;
+    return at < text->length;
+}
+
+static const char *const words[] = {
+    "true",    "false", "none",     "slide",     "repack",    "buffer",  "program",  "output",
+    "retired", "live",  "dying",    "justified", "premature", "unknown", "rounding", "search",
+    "table",   "fills", "patterns", "spans",     "stack",     "kept"};
+enum { WORD_COUNT = sizeof words / sizeof words[0] };
+
+static bool find_word(const struct edited_certificate *text, size_t at, struct part *part)
+{
+    for (; at < text->length; at++) {
+        if (at > 0 && (isalpha((unsigned char)text->bytes[at - 1]) || text->bytes[at - 1] == '_')) {
+            continue;
+        }
+        for (size_t i = 0; i < WORD_COUNT; i++) {
+            const size_t length = strlen(words[i]);
+            if (text->bytes[at] == words[i][0] && length < text->length - at &&
+                memcmp(text->bytes + at, words[i], length) == 0 &&
+                !isalpha((unsigned char)text->bytes[at + length]) &&
+                text->bytes[at + length] != '_') {
+                *part = (struct part){at, at + length};
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool find_log_letter(const struct edited_certificate *text, size_t at, struct part *part)
+{
+    static const char key[] = "\"log\": \"";
+    const char *log = memmem(text->bytes, text->length, key, sizeof key - 1);
+    if (log == NULL) {
+        return false;
+    }
+    const size_t begin = (size_t)(log - text->bytes) + sizeof key - 1;
+    at = at < begin ? begin : at;
+    *part = (struct part){at, at + 1};
+    return at < text->length && text->bytes[at] != '"';
+}
+
+/* The n-th part of the kind, modulo how many there are.  False: there is none. */
+static bool choose_member(const struct edited_certificate *text, find_part *find, size_t n,
+                          struct part *part)
+{
+    size_t count = 0;
+    for (size_t at = 0; find(text, at, part); at = part->end) {
+        count++;
+    }
+    if (count == 0) {
+        return false;
+    }
+    n %= count;
+    size_t at = 0;
+    for (size_t i = 0; i <= n && find(text, at, part); i++) {
+        at = part->end;
+    }
+    return true;
+}
+
+/* --- the edits --- */
+
+/* The line and one that comes after it change places. */
+static void swap_lines(struct edited_certificate *text, struct part first, size_t distance)
+{
+    static char lines[CERTIFICATE_TEXT_BYTES];
+    struct part second = first;
+    for (size_t i = 0; i < distance && find_line(text, second.end, &second); i++) {
+    }
+    if (second.begin < first.end || second.end > text->length) {
+        return;
+    }
+    size_t length = 0;
+    const struct part order[] = {second, {first.end, second.begin}, first};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        memcpy(lines + length, text->bytes + order[i].begin, order[i].end - order[i].begin);
+        length += order[i].end - order[i].begin;
+    }
+    memcpy(text->bytes + first.begin, lines, length);
+}
+
+static void duplicate_line(struct edited_certificate *text, struct part line)
+{
+    static char copy[CERTIFICATE_TEXT_BYTES];
+    memcpy(copy, text->bytes + line.begin, line.end - line.begin);
+    replace_member(text, (struct part){line.end, line.end}, copy, line.end - line.begin);
+}
+
+static void edit_log(struct edited_certificate *text, struct part letter, uint8_t value)
+{
+    static const char letters[] = {'f', 'c', 'b'};
+    const char *to = &letters[value / 3 % sizeof letters];
+    const struct part before = {letter.begin, letter.begin};
+    replace_member(text,
+                   value % 3 == 0   ? letter
+                   : value % 3 == 1 ? before
+                                    : letter,
+                   to, value % 3 == 2 ? 0 : 1);
+}
+
+static void edit_number(struct edited_certificate *text, unsigned how, struct part part,
+                        uint8_t value)
+{
+    const char digit = (char)('0' + value % 10);
+    const struct part before = {part.begin, part.begin};
+    replace_member(text, how == 1 ? before : part, how == 3 ? "-1" : &digit,
+                   how == 2   ? 0
+                   : how == 3 ? 2
+                              : 1);
+}
+
+static void edit_line(struct edited_certificate *text, unsigned how, struct part line,
+                      uint8_t value)
+{
+    if (how == 0) {
+        swap_lines(text, line, 1 + value % 8u);
+    } else if (how == 1) {
+        replace_member(text, line, "", 0);
+    } else {
+        duplicate_line(text, line);
+    }
+}
+
+void certificate_edit(struct edited_certificate *text, const uint8_t edit[CERTIFICATE_EDIT_BYTES])
+{
+    const unsigned way = edit[0] % 9;
+    const size_t n = edit[1] | (size_t)edit[2] << 8;
+    struct part part;
+    if (way < 4 && choose_member(text, way == 3 ? find_number : find_digit, n, &part)) {
+        edit_number(text, way, part, edit[3]);
+    } else if (way >= 4 && way < 7 && choose_member(text, find_line, n, &part)) {
+        edit_line(text, way - 4, part, edit[3]);
+    } else if (way == 7 && choose_member(text, find_word, n, &part)) {
+        replace_member(text, part, words[edit[3] % WORD_COUNT],
+                       strlen(words[edit[3] % WORD_COUNT]));
+    } else if (way == 8 && choose_member(text, find_log_letter, n, &part)) {
+        edit_log(text, part, edit[3]);
+    }
+}
 
 #define ALIGN_BYTES_MAX (UINT64_C(1) << 30)
 #define CAPACITY_BYTES_MAX (UINT64_C(1) << 50)
 #define SIZE_BYTES_MAX (UINT64_C(1) << 62)
 
 /* The index of the word among the count words; false: it is none of them. */
-static bool find_word(const char *word, const char *const *words, unsigned count, unsigned *index)
+static bool find_index(const char *word, const char *const *known, unsigned count, unsigned *index)
 {
     for (*index = 0; *index < count; (*index)++) {
-        if (strcmp(word, words[*index]) == 0) {
+        if (strcmp(word, known[*index]) == 0) {
             return true;
         }
     }
@@ -64,7 +255,7 @@ static bool read_contract(const json_t *root, struct oom *oom)
                     &program_evicts, "refused", "copy", &refused[FAULT_COPY], "wait",
                     &refused[FAULT_WAIT], "unload", &refused[FAULT_UNLOAD], "host_memory",
                     &refused[FAULT_HOST_MEMORY]) != 0 ||
-        !find_word(word, defrags, 3, &defrag)) {
+        !find_index(word, defrags, 3, &defrag)) {
         return false;
     }
     oom->defrag = (enum defrag_contract)defrag;
@@ -85,7 +276,7 @@ static bool read_request(const json_t *root, struct oom *oom)
     json_int_t bytes, align, stack, program;
     if (json_unpack((json_t *)root, "{s:{s:s,s:I,s:I,s:I,s:I}}", "request", "class", &word, "bytes",
                     &bytes, "align", &align, "stack", &stack, "program", &program) != 0 ||
-        !find_word(word, classes, 2, &class)) {
+        !find_index(word, classes, 2, &class)) {
         return false;
     }
     const json_int_t block_count = (json_int_t)json_array_size(json_object_get(root, "blocks"));
@@ -119,7 +310,7 @@ static bool read_block(const json_t *json, struct oom_block *block)
                     "state", &state_word, "address", &address, "size", &size, "align", &align,
                     "stack", &stack, "holds", &holds, "used_until", &used_until, "freed_at",
                     &freed_at) != 0 ||
-        !find_word(kind_word, kinds, 4, &kind) || !find_word(state_word, states, 3, &state)) {
+        !find_index(kind_word, kinds, 4, &kind) || !find_index(state_word, states, 3, &state)) {
         return false;
     }
     block->address = (uint64_t)address;
@@ -273,7 +464,7 @@ static bool read_claim(const json_t *root, struct certificate_claim *claim)
     const char *word = NULL;
     unsigned index;
     if (json_unpack((json_t *)root, "{s:s}", "claim", &word) != 0 ||
-        !find_word(word, names, 3, &index)) {
+        !find_index(word, names, 3, &index)) {
         return false;
     }
     claim->kind = kinds[index];
