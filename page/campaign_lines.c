@@ -94,22 +94,14 @@ const char *campaign_lines_file(const char *path)
 
 /* --- lines into the record --- */
 
-/* The line `trial` has these; a sum of them is named as in the line `scenario`. */
-static const char *const counts[] = {"ops",       "skipped",         "ooms",
-                                     "justified", "premature",       "unknown",
-                                     "excused",   "broken",          "hangs",
-                                     "retries",   "unrepeated",      "not_modelled",
-                                     "late",      "standstills",     "points",
-                                     "shortages", "retries_granted", "hangs_after_oom",
-                                     "switches",  "schedules",       "hangs_without_word"};
-
+/* Adds what the line `trial` counts: the line `scenario` has sums of it under the same names. */
 static void add_counts(json_t *to, const json_t *trial)
 {
     member_add(to, "trials", 1);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        const uint64_t more = member_number(trial, counts[i]);
+    for (size_t i = 0; json_total_name(i) != NULL; i++) {
+        const uint64_t more = member_number(trial, json_total_name(i));
         if (more > 0) {
-            member_add(to, counts[i], more);
+            member_add(to, json_total_name(i), more);
         }
     }
 }

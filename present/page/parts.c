@@ -1,6 +1,7 @@
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "present/page/page.h"
+#include "present/say.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -66,60 +67,14 @@ static void append_cut(struct writing *html, const char *text, size_t length_max
     free(cut);
 }
 
-/* The values of a format, one after the other. */
-struct values {
-    va_list list;
-};
-
-/* Appends the value of the directive whose '%' stands before `at`; returns what follows it. */
-static const char *append_value(struct writing *html, const char *at, size_t text_bytes_max,
-                                struct values *values)
-{
-    const bool is_size = *at == 'z', is_long = *at == 'l';
-    if (*at == '.') {
-        char *end;
-        text_bytes_max = strtoul(at + 1, &end, 10);
-        at = end;
-    }
-    at += strspn(at, "zl");
-    if (*at == 's') {
-        append_cut(html, va_arg(values->list, const char *), text_bytes_max);
-    } else if (*at == '%') {
-        writing_append(html, "%");
-    } else {
-        CHECK(*at == 'u' || *at == 'x');
-        const uint64_t number = is_size   ? va_arg(values->list, size_t)
-                                : is_long ? va_arg(values->list, uint64_t)
-                                          : va_arg(values->list, unsigned);
-        writing_append_format(html, *at == 'x' ? "%" PRIx64 : "%" PRIu64, number);
-    }
-    return at + 1;
-}
-
-/* Appends the format up to `end` or its last byte; returns what is left of it. */
-static const char *append_format(struct writing *html, const char *format, char end,
-                                 size_t text_bytes_max, struct values *values)
-{
-    while (*format != end && *format != '\0') {
-        const char stops[] = {'%', end, '\0'};
-        const size_t length = strcspn(format, stops);
-        writing_append_bytes(html, format, length);
-        format += length;
-        if (*format == '%') {
-            format = append_value(html, format + 1, text_bytes_max, values);
-        }
-    }
-    return format;
-}
-
 /* Appends one element: what stands before and behind the format. */
 static void append_element(struct writing *html, const char *before, const char *format,
                            const char *behind, va_list list)
 {
-    struct values values;
+    struct say_values values;
     va_copy(values.list, list);
     writing_append(html, before);
-    (void)append_format(html, format, '\0', TEXT_BYTES_MAX, &values);
+    (void)say_until(html, format, '\0', append_cut, TEXT_BYTES_MAX, &values);
     writing_append(html, behind);
     va_end(values.list);
 }
@@ -181,15 +136,15 @@ void page_row_begin(struct writing *html, const char *name)
 
 void page_row(struct writing *html, const char *format, ...)
 {
-    struct values values;
+    struct say_values values;
     va_start(values.list, format);
     writing_append(html, "<tr><th scope=\"row\">");
-    const char *at = append_format(html, format, '|', NAME_BYTES_MAX, &values);
+    const char *at = say_until(html, format, '|', append_cut, NAME_BYTES_MAX, &values);
     writing_append(html, "</th>");
     while (*at == '|') {
         const bool is_number = at[1] == '#';
         writing_append(html, is_number ? "<td class=\"number\">" : "<td>");
-        at = append_format(html, at + 1 + is_number, '|', TEXT_BYTES_MAX, &values);
+        at = say_until(html, at + 1 + is_number, '|', append_cut, TEXT_BYTES_MAX, &values);
         writing_append(html, "</td>");
     }
     writing_append(html, "</tr>\n");
