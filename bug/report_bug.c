@@ -7,9 +7,7 @@
 #include "campaign/engine/output.h"
 #include "harness/base/check.h"
 #include "harness/op/ops_file.h"
-#include "present/bug_program.h"
-#include "present/bug_report.h"
-#include "present/bug_text.h"
+#include "present/bug.h"
 #include "present/version.h"
 #include "recording/recording.h"
 

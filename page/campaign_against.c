@@ -1,23 +1,41 @@
-#include "harness/oracle/signature.h"
-#include "page/campaign_sections.h"
-#include "present/page/page.h"
-#include "present/page/parts.h"
+#include "harness/base/size.h"
+#include "page/campaign_page.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-enum { BYTES = -1 };
+enum { BYTES = -1, SHOWN_COUNT_MAX = 200 };
 
 /* A number of a campaign that is compared with that of another one. */
 struct measure {
-    const char *name;
-    double (*take)(const struct campaign_lines *lines);
+    const char *name, *member;
+    /* the sum of the member over all jobs, or the member of the campaign */
+    enum { OF_JOBS, OF_CAMPAIGN, OF_FINDINGS, OF_REGRET, OF_CALLS } place;
+    /* of how many it is told: a share of 100, of OOMs or of refusals; per op, per 1000, a second */
+    enum { WHOLE, OF_OOMS, OF_REFUSALS, AN_OP, IN_1000_OPS, A_SECOND } per;
     int digits;   /* behind the point; BYTES: a size */
     int worse;    /* 1: more is worse, -1: less is, 0: neither */
     double slack; /* a change by so much of the earlier number says nothing */
     bool of_end;  /* only a campaign that ended knows it */
 };
+
+static const struct measure measures[] = {
+    {"findings that no baseline knows", NULL, OF_FINDINGS, WHOLE, 0, 1, 0, false},
+    {"other broken promises", "broken", OF_CAMPAIGN, WHOLE, 0, 1, 0, false},
+    {"premature share of refusals, %", "premature", OF_CAMPAIGN, OF_REFUSALS, 2, 1, 0.02, false},
+    {"unknown share of OOMs, %", "unknown", OF_CAMPAIGN, OF_OOMS, 2, 1, 0.02, false},
+    {"unrepeated verdicts", "unrepeated", OF_CAMPAIGN, WHOLE, 0, 1, 0, false},
+    {"trials", "trials", OF_JOBS, WHOLE, 0, 0, 0, false},
+    {"ops", "ops", OF_CAMPAIGN, WHOLE, 0, 0, 0, false},
+    {"ops a second", "ops", OF_CAMPAIGN, A_SECOND, 0, -1, 0.2, true},
+    {"OOMs in 1000 ops", "ooms", OF_CAMPAIGN, IN_1000_OPS, 3, 1, 0.05, false},
+    {"bytes moved an op", "moved_bytes", OF_JOBS, AN_OP, BYTES, 1, 0.05, true},
+    {"evictions in 1000 ops", "evictions", OF_JOBS, IN_1000_OPS, 3, 1, 0.05, true},
+    {"drains in 1000 ops", "drains", OF_JOBS, IN_1000_OPS, 3, 1, 0.05, true},
+    {"requests with regret in 1000 ops", "requests", OF_REGRET, IN_1000_OPS, 3, 1, 0.05, true},
+    {"device calls an op, 99th percentile", "p99", OF_CALLS, WHOLE, 0, 1, 0, true},
+};
+enum { MEASURE_COUNT = sizeof measures / sizeof *measures };
 
 static double divide(double part, double whole)
 {
@@ -29,109 +47,42 @@ static double take_total(const struct campaign_lines *lines, const char *member)
     return (double)member_number(lines->totals, member);
 }
 
-/* Sums a member over all jobs. */
-static double sum_jobs(const struct campaign_lines *lines, const char *member)
+static double take_part(const struct measure *measure, const struct campaign_lines *lines)
 {
-    const char *name;
-    const json_t *part;
-    double sum = 0;
-    json_object_foreach(lines->parts, name, part)
-    {
-        sum += (double)member_number(part, member);
+    const json_t *totals = lines->totals;
+    switch (measure->place) {
+    case OF_JOBS:
+        return (double)campaign_sum(lines, measure->member);
+    case OF_FINDINGS:
+        return (double)campaign_new_findings(lines);
+    case OF_REGRET:
+        return (double)member_number(json_object_get(totals, "regret"), measure->member);
+    case OF_CALLS:
+        totals = json_object_get(json_object_get(totals, "costs"), "calls");
+        return (double)member_number(totals, measure->member);
+    default:
+        return take_total(lines, measure->member);
     }
-    return sum;
 }
 
-static double take_new_findings(const struct campaign_lines *lines)
+static double take_measure(const struct measure *measure, const struct campaign_lines *lines)
 {
-    return (double)campaign_new_findings(lines);
+    const double part = take_part(measure, lines), ops = take_total(lines, "ops");
+    switch (measure->per) {
+    case OF_OOMS:
+        return 100 * divide(part, take_total(lines, "ooms"));
+    case OF_REFUSALS:
+        return 100 * divide(part, part + take_total(lines, "justified"));
+    case AN_OP:
+        return divide(part, ops);
+    case IN_1000_OPS:
+        return 1000 * divide(part, ops);
+    case A_SECOND:
+        return divide(part, member_real(lines->totals, "seconds"));
+    default:
+        return part;
+    }
 }
-
-static double take_ops(const struct campaign_lines *lines)
-{
-    return take_total(lines, "ops");
-}
-
-static double take_speed(const struct campaign_lines *lines)
-{
-    return divide(take_ops(lines), member_real(lines->totals, "seconds"));
-}
-
-static double take_ooms(const struct campaign_lines *lines)
-{
-    return 1000 * divide(take_total(lines, "ooms"), take_ops(lines));
-}
-
-static double take_premature_share(const struct campaign_lines *lines)
-{
-    const double premature = take_total(lines, "premature");
-    return 100 * divide(premature, premature + take_total(lines, "justified"));
-}
-
-static double take_unknown_share(const struct campaign_lines *lines)
-{
-    return 100 * divide(take_total(lines, "unknown"), take_total(lines, "ooms"));
-}
-
-static double take_broken(const struct campaign_lines *lines)
-{
-    return take_total(lines, "broken");
-}
-
-static double take_unrepeated(const struct campaign_lines *lines)
-{
-    return take_total(lines, "unrepeated");
-}
-
-static double take_trials(const struct campaign_lines *lines)
-{
-    return (double)campaign_trials(lines);
-}
-
-static double take_moved(const struct campaign_lines *lines)
-{
-    return divide(sum_jobs(lines, "moved_bytes"), take_ops(lines));
-}
-
-static double take_evictions(const struct campaign_lines *lines)
-{
-    return 1000 * divide(sum_jobs(lines, "evictions"), take_ops(lines));
-}
-
-static double take_drains(const struct campaign_lines *lines)
-{
-    return 1000 * divide(sum_jobs(lines, "drains"), take_ops(lines));
-}
-
-static double take_regret(const struct campaign_lines *lines)
-{
-    const json_t *regret = json_object_get(lines->totals, "regret");
-    return 1000 * divide((double)member_number(regret, "requests"), take_ops(lines));
-}
-
-static double take_calls(const struct campaign_lines *lines)
-{
-    const json_t *costs = json_object_get(lines->totals, "costs");
-    return (double)member_number(json_object_get(costs, "calls"), "p99");
-}
-
-static const struct measure measures[] = {
-    {"findings that no baseline knows", take_new_findings, 0, 1, 0, false},
-    {"other broken promises", take_broken, 0, 1, 0, false},
-    {"premature share of refusals, %", take_premature_share, 2, 1, 0.02, false},
-    {"unknown share of OOMs, %", take_unknown_share, 2, 1, 0.02, false},
-    {"unrepeated verdicts", take_unrepeated, 0, 1, 0, false},
-    {"trials", take_trials, 0, 0, 0, false},
-    {"ops", take_ops, 0, 0, 0, false},
-    {"ops a second", take_speed, 0, -1, 0.2, true},
-    {"OOMs in 1000 ops", take_ooms, 3, 1, 0.05, false},
-    {"bytes moved an op", take_moved, BYTES, 1, 0.05, true},
-    {"evictions in 1000 ops", take_evictions, 3, 1, 0.05, true},
-    {"drains in 1000 ops", take_drains, 3, 1, 0.05, true},
-    {"requests with regret in 1000 ops", take_regret, 3, 1, 0.05, true},
-    {"device calls an op, 99th percentile", take_calls, 0, 1, 0, true},
-};
-enum { MEASURE_COUNT = sizeof measures / sizeof *measures };
 
 /* 1 worse, -1 better, 0 neither. */
 static int judge_change(const struct measure *measure, double now, double before)
@@ -145,12 +96,14 @@ static int judge_change(const struct measure *measure, double now, double before
 
 static void append_number(struct writing *html, const struct measure *measure, double number)
 {
+    char text[64];
     if (measure->digits == BYTES) {
-        page_cell_size(html, (uint64_t)number);
+        page_cell(html, true, "%s", size_text_of((uint64_t)number).text);
     } else if (measure->digits == 0) {
-        page_cell_count(html, (uint64_t)(number + 0.5));
+        page_cell(html, true, "%s", page_count((uint64_t)(number + 0.5)).text);
     } else {
-        writing_append_format(html, "<td class=\"number\">%.*f</td>", measure->digits, number);
+        snprintf(text, sizeof text, "%.*f", measure->digits, number);
+        page_cell(html, true, "%s", text);
     }
 }
 
@@ -168,48 +121,39 @@ static void append_change(struct writing *html, const struct measure *measure, d
     writing_append(html, "</td>");
 }
 
-/* Appends a measure that both campaigns have.  True: it is worse. */
-static bool append_known(struct writing *html, const struct measure *measure,
-                         const struct campaign_lines *now, const struct campaign_lines *before)
+/* Appends what both campaigns have; one that does not know it yet is compared with nothing.  True:
+ * it is worse. */
+static bool append_measure(struct writing *html, const struct measure *measure,
+                           const struct campaign_lines *const both[2])
 {
-    const double after = measure->take(now), earlier = measure->take(before);
-    append_number(html, measure, after);
-    append_number(html, measure, earlier);
-    append_change(html, measure, after, earlier);
-    return judge_change(measure, after, earlier) > 0;
-}
-
-/* Appends a measure that one of them does not have yet: it is compared with nothing. */
-static void append_unknown(struct writing *html, const struct measure *measure,
-                           const struct campaign_lines *now, const struct campaign_lines *before)
-{
-    const struct campaign_lines *both[] = {now, before};
+    double numbers[2] = {0};
+    const bool is_known = !measure->of_end || (both[0]->end != NULL && both[1]->end != NULL);
+    page_row_begin(html, measure->name);
     for (size_t i = 0; i < 2; i++) {
-        if (both[i]->end != NULL) {
-            append_number(html, measure, measure->take(both[i]));
+        if (!measure->of_end || both[i]->end != NULL) {
+            numbers[i] = take_measure(measure, both[i]);
+            append_number(html, measure, numbers[i]);
         } else {
-            page_cell(html, "");
+            page_cell(html, false, "%s", "");
         }
     }
-    page_cell(html, "not known yet");
+    if (is_known) {
+        append_change(html, measure, numbers[0], numbers[1]);
+    } else {
+        page_cell(html, false, "not known yet");
+    }
+    writing_append(html, PAGE_ROW_END);
+    return is_known && judge_change(measure, numbers[0], numbers[1]) > 0;
 }
 
-static size_t append_measures(struct writing *html, const struct campaign_lines *now,
-                              const struct campaign_lines *before)
+static size_t append_measures(struct writing *html, const struct campaign_lines *const both[2])
 {
-    const bool have_ended = now->end != NULL && before->end != NULL;
     size_t worse_count = 0;
     page_table_begin(html, "Both campaigns", "|#now|#earlier|change");
     for (size_t i = 0; i < MEASURE_COUNT; i++) {
-        page_row_begin(html, measures[i].name);
-        if (measures[i].of_end && !have_ended) {
-            append_unknown(html, &measures[i], now, before);
-        } else {
-            worse_count += append_known(html, &measures[i], now, before);
-        }
-        page_row_end(html);
+        worse_count += append_measure(html, &measures[i], both);
     }
-    page_table_end(html);
+    writing_append(html, PAGE_TABLE_END);
     return worse_count;
 }
 
@@ -233,23 +177,19 @@ static size_t append_findings(struct writing *html, const struct campaign_lines 
                               const struct campaign_lines *other, bool in_both, const char *class,
                               const char *words)
 {
-    enum { SHOWN_COUNT_MAX = 200 };
     json_t *others = list_signatures(other);
     const json_t *finding;
     size_t i, count = 0;
     json_array_foreach(of->findings, i, finding)
     {
         const char *signature = member_text(finding, "signature");
-        if ((json_object_get(others, signature) != NULL) != in_both || count++ >= SHOWN_COUNT_MAX) {
-            continue;
+        if ((json_object_get(others, signature) != NULL) == in_both && count++ < SHOWN_COUNT_MAX) {
+            page_print(html, "<li><span class=\"%s\">%s</span> %s</li>\n", class, words, signature);
         }
-        writing_append_format(html, "<li><span class=\"%s\">%s</span> ", class, words);
-        page_append_cut(html, signature, SIGNATURE_BYTES);
-        writing_append(html, "</li>\n");
     }
     json_decref(others);
     if (count > SHOWN_COUNT_MAX) {
-        writing_append_format(html, "<li>%s and %zu more</li>\n", words, count - SHOWN_COUNT_MAX);
+        page_print(html, "<li>%s and %zu more</li>\n", words, count - SHOWN_COUNT_MAX);
     }
     return count;
 }
@@ -257,31 +197,26 @@ static size_t append_findings(struct writing *html, const struct campaign_lines 
 void campaign_against(struct writing *html, const struct campaign_lines *now,
                       const struct campaign_lines *before)
 {
-    struct writing rest;
-    writing_init(&rest);
+    const struct campaign_lines *const both[2] = {now, before};
+    struct writing rest = {0};
     page_section_begin(html, "against", "Compared with the earlier campaign");
-    writing_append(html, "<p>The earlier one: <code>");
-    page_append_text(html, before->directory);
-    writing_append(html, "</code></p>\n");
+    page_print(html, "<p>The earlier one: <code>%s</code></p>\n", before->directory);
     if (now->end == NULL || before->end == NULL) {
-        page_append_note(html, "One of the two has not ended: what it costs is not known yet.");
+        page_note(html, "One of the two has not ended: what it costs is not known yet.");
     }
     writing_append(&rest, "<ul>\n");
-    const size_t new_count = append_findings(&rest, now, before, false, "worse",
-                                             "\xe2\x96\xb2 new since:");
+    const size_t new = append_findings(&rest, now, before, false, "worse",
+                                       "\xe2\x96\xb2 new since:");
     (void)append_findings(&rest, now, before, true, "quiet", "stayed:");
-    const size_t gone_count = append_findings(&rest, before, now, false, "better",
-                                              "\xe2\x96\xbc gone:");
+    const size_t gone = append_findings(&rest, before, now, false, "better", "\xe2\x96\xbc gone:");
     writing_append(&rest, "</ul>\n");
-    const size_t worse_count = append_measures(&rest, now, before);
-    writing_append_format(html,
-                          "<p class=\"verdict %s\">%zu new finding%s, %zu gone; %zu number%s "
-                          "worse</p>\n",
-                          new_count > 0     ? "broken"
-                          : worse_count > 0 ? "warn"
-                                            : "kept",
-                          new_count, new_count == 1 ? "" : "s", gone_count, worse_count,
-                          worse_count == 1 ? "" : "s");
+    const size_t worse = append_measures(&rest, both);
+    page_print(html,
+               "<p class=\"verdict %s\">%zu new finding%s, %zu gone; %zu number%s worse</p>\n",
+               new > 0     ? "broken"
+               : worse > 0 ? "warn"
+                           : "kept",
+               new, plural(new, "", "s"), gone, worse, plural(worse, "", "s"));
     writing_append_bytes(html, rest.bytes, rest.length);
     writing_deinit(&rest);
     page_section_end(html);

@@ -1,16 +1,14 @@
 #include "campaign/base/below.h"
 #include "campaign/base/file.h"
+#include "campaign/process/child.h"
 #include "harness/base/check.h"
 #include "harness/base/shell.h"
+#include "harness/lanes/lanes.h"
 #include "harness/lanes/lanes_list.h"
 #include "harness/op/ops_file.h"
 #include "harness/oracle/rule.h"
-#include "page/campaign_sections.h"
-#include "page/finding_columns.h"
-#include "page/proof_words.h"
-#include "page/report_page.h"
-#include "present/page/page.h"
-#include "present/page/parts.h"
+#include "page/campaign_page.h"
+#include "recording/lane_columns.h"
 #include "targets/adapters/adapters.h"
 #include "targets/targets.h"
 
@@ -22,13 +20,16 @@ enum {
     CARD_COUNT_MAX = 100,
     MAP_COUNT_MAX = 12,
     LIST_BYTES_MAX = 64 << 20,
-    SHOWN_BYTES_MAX = 12 << 10, /* of a list */
-    WORDS_BYTES_MAX = 4000,     /* of a reason, a message */
+    SHOWN_BYTES_MAX = 12 << 10,  /* of a list */
+    COLUMN_BYTES_MAX = 32 << 10, /* of an interleaving */
     CERTIFICATE_BYTES_MAX = 64 << 20
 };
 /* The words of a card, each of the longest, escaped; its pictures and lists come where there is
  * room. */
 enum { CARD_BYTES_MAX = 360 << 10, COMMAND_BYTES_MAX = 8000 };
+#define COLUMN_DURATION_NS_MAX UINT64_C(10000000000)
+/* A reason, a message. */
+#define WORDS "%.4000s"
 
 /* One card, and what its files say. */
 struct card {
@@ -56,11 +57,7 @@ static bool read_named(struct writing *html, const struct card *card, const char
     if (name != NULL && below_read(card->directory, name, length_max, bytes, &why)) {
         return true;
     }
-    writing_append(html, "<p class=\"note\">");
-    page_append_cut(html, path, WORDS_BYTES_MAX);
-    writing_append(html, " is left out: ");
-    page_append_text(html, why);
-    writing_append(html, "</p>\n");
+    page_note(html, WORDS " is left out: %s", path, why);
     writing_clear(bytes);
     return false;
 }
@@ -108,67 +105,33 @@ static void append_part(struct writing *html, const struct card *card, const str
         writing_append_bytes(html, part->bytes, part->length);
         return;
     }
-    writing_append_format(html, "<p class=\"note\">%s left out: the page has no room for it.</p>\n",
-                          name);
+    page_note(html, "%s left out: the page has no room for it.", name);
 }
 
 /* A paragraph; nothing where there is no text. */
 static void append_named(struct writing *html, const char *name, const char *text)
 {
     if (text[0] != '\0') {
-        writing_append_format(html, "<p><strong>%s:</strong> ", name);
-        page_append_cut(html, text, WORDS_BYTES_MAX);
-        writing_append(html, "</p>\n");
+        page_print(html, "<p><strong>%s:</strong> " WORDS "</p>\n", name, text);
     }
 }
 
 static void append_head(struct writing *html, const struct card *card)
 {
-    const json_t *finding = card->finding;
-    const char *signature = member_text(finding, "signature");
-    const bool is_known = member_is_true(finding, "known");
-    writing_append_format(html, "<article class=\"finding\" id=\"finding-%u\">\n<h3>%u. ",
-                          card->number, card->number);
-    page_append_cut(html, signature, WORDS_BYTES_MAX);
-    writing_append_format(html, " <span class=\"%s\">%s</span></h3>\n",
-                          is_known ? "quiet" : "worse", is_known ? "known" : "new");
-}
-
-static void append_first_seen(struct writing *html, const json_t *finding)
-{
-    page_fact_begin(html, "First seen");
-    writing_append(html, "trial ");
-    page_append_count(html, member_number(finding, "trial"));
-    writing_append(html, " of ");
-    page_append_cut(html, member_text(finding, "job"), WORDS_BYTES_MAX);
-    if (json_object_get(finding, "op") != NULL) {
-        writing_append(html, ", at op ");
-        page_append_count(html, member_number(finding, "op"));
-    }
-    if (member_text(finding, "seed")[0] != '\0') {
-        writing_append(html, ", seed ");
-        page_append_cut(html, member_text(finding, "seed"), WORDS_BYTES_MAX);
-    }
-    page_fact_end(html);
-}
-
-static void append_times(struct writing *html, const json_t *finding)
-{
-    const uint64_t count = member_number(finding, "count");
-    page_fact_begin(html, "Seen");
-    if (count == 0) {
-        writing_append(html, "its list is still being shrunk");
-    } else {
-        page_append_count(html, count);
-        writing_append(html, count == 1 ? " time" : " times");
-    }
-    page_fact_end(html);
+    const bool is_known = member_is_true(card->finding, "known");
+    page_print(html,
+               "<article class=\"finding\" id=\"finding-%u\">\n<h3>%u. " WORDS
+               " <span class=\"%s\">%s</span></h3>\n",
+               card->number, card->number, member_text(card->finding, "signature"),
+               is_known ? "quiet" : "worse", is_known ? "known" : "new");
 }
 
 static void append_facts(struct writing *html, const json_t *finding)
 {
-    const char *name = member_text(finding, "rule");
+    const char *name = member_text(finding, "rule"), *seed = member_text(finding, "seed");
     const enum rule rule = rule_find(name);
+    const uint64_t count = member_number(finding, "count");
+    const bool has_op = json_object_get(finding, "op") != NULL;
     if (rule != RULE_NONE) {
         append_named(html, "The promise", rule_info(rule)->summary);
     }
@@ -178,13 +141,15 @@ static void append_facts(struct writing *html, const json_t *finding)
     if (member_is_true(finding, "unrepeated")) {
         append_named(html, "Unrepeated", "its list did not show it again");
     }
-    page_facts_begin(html);
-    page_fact_begin(html, "Rule");
-    page_append_cut(html, name, WORDS_BYTES_MAX);
-    page_fact_end(html);
-    append_first_seen(html, finding);
-    append_times(html, finding);
-    page_facts_end(html);
+    writing_append(html, PAGE_FACTS);
+    page_fact(html, "Rule", WORDS, name);
+    page_fact(html, "First seen", "trial %s of " WORDS "%s%s%s" WORDS,
+              member_count(finding, "trial").text, member_text(finding, "job"),
+              has_op ? ", at op " : "", has_op ? member_count(finding, "op").text : "",
+              seed[0] == '\0' ? "" : ", seed ", seed);
+    page_fact(html, "Seen", "%s%s", count == 0 ? "" : page_count(count).text,
+              count == 0 ? "its list is still being shrunk" : plural(count, " time", " times"));
+    writing_append(html, PAGE_FACTS_END);
 }
 
 /* "hbmstress replay PATH", as a shell reads it.  Words of the file itself never become a command.
@@ -194,23 +159,20 @@ static void append_command(struct writing *html, const char *words, const char *
 {
     char word[SHELL_WORD_BYTES(FILE_PATH_BYTES)], earlier[FILE_PATH_BYTES];
     const json_t *entry;
-    struct writing command;
+    struct writing command = {0};
     size_t i;
-    writing_init(&command);
-    writing_append(&command, words);
-    writing_append(&command, shell_word(path, word));
+    writing_append_format(&command, "%s%s", words, shell_word(path, word));
     json_array_foreach(json_object_get(card->finding, "after"), i, entry)
     {
         const char *name = json_string_value(entry);
         if (with_earlier && name != NULL && find_path(card, name, earlier)) {
-            writing_append(&command, " --after ");
-            writing_append(&command, shell_word(earlier, word));
+            writing_append_format(&command, " --after %s", shell_word(earlier, word));
         }
     }
     if (command.length <= COMMAND_BYTES_MAX) {
-        page_append_copy(html, writing_string(&command));
+        page_print(html, "<code class=\"copy\">%.8000s</code>\n", writing_string(&command));
     } else {
-        page_append_note(html, "A line that is too long is left out.");
+        page_note(html, "A line that is too long is left out.");
     }
     writing_deinit(&command);
 }
@@ -246,34 +208,72 @@ static void append_lines(struct writing *html, const struct card *card)
 static void append_list(struct writing *html, const struct card *card)
 {
     const bool is_long = card->list.length > SHOWN_BYTES_MAX;
-    struct writing part;
-    writing_init(&part);
-    writing_append_format(&part, "<details%s><summary>The list: ", is_long ? "" : " open");
-    if (member_number(card->finding, "ops") > 0) {
-        page_append_count(&part, member_number(card->finding, "ops"));
-        writing_append(&part, " ops");
-    } else {
-        writing_append(&part, "its ops");
-    }
-    writing_append(&part, "</summary>\n");
+    const bool has_count = member_number(card->finding, "ops") > 0;
+    struct writing part = {0};
+    page_print(&part, "<details%s><summary>The list: %s ops</summary>\n", is_long ? "" : " open",
+               has_count ? member_count(card->finding, "ops").text : "its");
     append_lines(&part, card);
     if (is_long) {
-        page_append_note(&part, "The rest is in the file.");
+        page_note(&part, "The rest is in the file.");
     }
     writing_append(&part, "</details>\n");
     append_part(html, card, &part, "The list is");
     writing_deinit(&part);
 }
 
+/* --- its interleaving --- */
+
+static void write_columns(void *context, int file)
+{
+    const struct recording *recording = context;
+    struct lane_columns *columns = lane_columns_create(&recording->ops);
+    const struct scheduler_trace trace = lane_columns_trace(columns);
+    const struct lanes_watch watch = lane_columns_watch(columns);
+    const struct lanes_plan told = {.trace = &trace, .watch = &watch};
+    struct trial trial;
+    struct writing text = {0};
+    char reason[RUN_REASON_BYTES];
+    if (lanes_replay_traced(recording->target, &recording->setup, &recording->ops, &told, NULL,
+                            &trial, reason)) {
+        lane_columns_print(columns, &trial.first, &text);
+        (void)file_write_all(file, writing_string(&text), text.length);
+        trial_deinit(&trial);
+    }
+    lane_columns_destroy(columns);
+    writing_deinit(&text);
+}
+
+/* Runs the list, which has lanes, in a process of its own: what every lane of it did, in columns.
+ * Nothing where it could not be run. */
+static void find_columns(const struct card *card, struct writing *columns)
+{
+    struct recording recording;
+    char death[CHILD_DEATH_BYTES];
+    const uint64_t asked_ns = card->options->reading.run->trial_timeout_ns;
+    if (recording_read(card->path, card->options->reading, false, &recording) == EXIT_KEPT) {
+        (void)child_run(write_columns, &recording,
+                        asked_ns < COLUMN_DURATION_NS_MAX ? asked_ns : COLUMN_DURATION_NS_MAX, true,
+                        columns, death);
+    }
+    recording_deinit(&recording);
+    if (columns->length > COLUMN_BYTES_MAX) { /* whole lines that fit */
+        columns->length = COLUMN_BYTES_MAX;
+        while (columns->length > 0 && columns->bytes[columns->length - 1] != '\n') {
+            columns->length--;
+        }
+        columns->bytes[columns->length] = '\0';
+        writing_append(columns, "(the rest is left out)\n");
+    }
+}
+
 static void append_columns(struct writing *html, const struct card *card)
 {
-    struct writing columns, part;
+    struct writing columns = {0}, part = {0};
     if (!card->has_lanes || !card->may_run || html->length > card->length_max) {
         return;
     }
-    writing_init(&columns);
-    writing_init(&part);
-    if (finding_columns(card->options, card->path, &columns)) {
+    find_columns(card, &columns);
+    if (columns.length > 0) {
         writing_append(&part, "<details open><summary>The interleaving, a column for each lane"
                               "</summary>\n<pre>");
         page_append_text(&part, writing_string(&columns));
@@ -284,15 +284,14 @@ static void append_columns(struct writing *html, const struct card *card)
     writing_deinit(&part);
 }
 
+/* --- its proof and its map --- */
+
 static void append_certificate(struct writing *html, const struct card *card)
 {
-    struct writing text, part;
-    json_error_t error;
-    writing_init(&text);
-    writing_init(&part);
+    struct writing text = {0}, part = {0};
     if (read_named(html, card, member_text(card->finding, "certificate"), CERTIFICATE_BYTES_MAX,
                    &text)) {
-        json_t *certificate = json_loadb(writing_string(&text), text.length, 0, &error);
+        json_t *certificate = json_loadb(writing_string(&text), text.length, 0, NULL);
         writing_append(&part, "<details open><summary>The proof, in words</summary>\n");
         proof_words(&part, certificate, card->number * 2);
         writing_append(&part, "</details>\n");
@@ -303,31 +302,19 @@ static void append_certificate(struct writing *html, const struct card *card)
     writing_deinit(&part);
 }
 
-static void append_no_map(struct writing *html, const struct card *card, const char *why)
-{
-    writing_append(html, "<p class=\"note\">The memory map is left out: ");
-    page_append_text(html, why);
-    writing_append(html, "</p>\n");
-    if (!card->may_run) {
-        append_command(html, "hbmstress report --target FILE.so ", card->path, card, false);
-    }
-}
-
 static void append_map(struct writing *html, const struct card *card)
 {
-    struct writing data, part;
+    struct writing data = {0}, part = {0};
     char why[REPORT_WHY_BYTES], id[16];
     snprintf(id, sizeof id, "run-%u", card->number);
-    writing_init(&data);
-    writing_init(&part);
     if (!card->may_run) {
-        append_no_map(html, card,
-                      "its target is no part of hbmstress, and such a one is loaded only "
-                      "when you name it");
+        page_note(html, "The memory map is left out: its target is no part of hbmstress, and such "
+                        "a one is loaded only when you name it");
+        append_command(html, "hbmstress report --target FILE.so ", card->path, card, false);
     } else if (!report_run_data(card->options, card->path, &data, why)) {
-        append_no_map(html, card, why);
+        page_note(html, "The memory map is left out: %s", why);
     } else {
-        writing_append_format(&part, "<div class=\"map\" data-run=\"%s\"></div>\n", id);
+        page_print(&part, "<div class=\"map\" data-run=\"%s\"></div>\n", id);
         page_append_data(&part, id, &data);
         append_part(html, card, &part, "The memory map is");
     }
@@ -365,7 +352,7 @@ void campaign_findings(struct writing *html, const struct campaign_lines *lines,
     size_t i, shown_count = 0;
     page_section_begin(html, "findings", "Findings");
     if (count == 0) {
-        page_append_note(html, "None.");
+        page_note(html, "None.");
     }
     json_array_foreach(lines->findings, i, finding)
     {
@@ -378,13 +365,11 @@ void campaign_findings(struct writing *html, const struct campaign_lines *lines,
             break;
         }
         shown_count++;
-        writing_init(&card.list);
         append_card(html, &card);
         writing_deinit(&card.list);
     }
     if (count > shown_count) {
-        writing_append_format(html, "<p class=\"note\">%zu more findings are left out.</p>\n",
-                              count - shown_count);
+        page_note(html, "%zu more findings are left out.", count - shown_count);
     }
     page_section_end(html);
 }

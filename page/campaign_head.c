@@ -1,15 +1,14 @@
 #include "harness/base/size.h"
 #include "harness/op/not_checked.h"
-#include "page/campaign_sections.h"
-#include "present/page/page.h"
-#include "present/page/parts.h"
+#include "page/campaign_page.h"
 #include "present/terminal.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* The limits of texts, and of what was not tried: enough for what we write. */
-enum { WORDS_BYTES_MAX = 1000, ENTRY_COUNT_MAX = 200, HEAD_BYTES_MAX = 256 << 10 };
+/* The limits of what was not tried, and of texts: enough for what we write. */
+enum { ENTRY_COUNT_MAX = 200, HEAD_BYTES_MAX = 256 << 10 };
+#define WORDS "%.1000s"
 
 /* --- the verdict --- */
 
@@ -47,27 +46,6 @@ static struct report_end read_end(const struct campaign_lines *lines)
     return end;
 }
 
-size_t campaign_new_findings(const struct campaign_lines *lines)
-{
-    const json_t *finding;
-    size_t i, count = 0;
-    json_array_foreach(lines->findings, i, finding)
-    {
-        count += !member_is_true(finding, "known");
-    }
-    return count;
-}
-
-static void append_findings(struct writing *text, const struct campaign_lines *lines)
-{
-    const size_t count = json_array_size(lines->findings);
-    const size_t new_count = campaign_new_findings(lines);
-    if (count > 0) {
-        writing_append_format(text, ": %zu finding%s, %zu new, %zu known", count,
-                              count == 1 ? "" : "s", new_count, count - new_count);
-    }
-}
-
 /* The class that colours it. */
 static const char *name_class(const struct campaign_lines *lines, int exit_code)
 {
@@ -81,8 +59,8 @@ static const char *name_class(const struct campaign_lines *lines, int exit_code)
 static void append_verdict(struct writing *html, const struct campaign_lines *lines)
 {
     const struct report_end end = read_end(lines);
-    struct writing text;
-    writing_init(&text);
+    const size_t count = json_array_size(lines->findings), new = campaign_new_findings(lines);
+    struct writing text = {0};
     if (lines->end == NULL) {
         writing_append(&text, lines->is_running ? "still running; so far "
                                                 : "it has no end, so it was killed; up to there ");
@@ -90,26 +68,16 @@ static void append_verdict(struct writing *html, const struct campaign_lines *li
         writing_append(&text, "interrupted; so far ");
     }
     terminal_meaning(&text, &end);
-    append_findings(&text, lines);
-    writing_append_format(html, "<p class=\"verdict %s\">", name_class(lines, end.exit_code));
-    page_append_text(html, writing_string(&text));
-    writing_append(html, "</p>\n");
+    if (count > 0) {
+        writing_append_format(&text, ": %zu finding%s, %zu new, %zu known", count,
+                              plural(count, "", "s"), new, count - new);
+    }
+    page_print(html, "<p class=\"verdict %s\">%s</p>\n", name_class(lines, end.exit_code),
+               writing_string(&text));
     writing_deinit(&text);
 }
 
 /* --- facts --- */
-
-uint64_t campaign_trials(const struct campaign_lines *lines)
-{
-    const char *name;
-    const json_t *part;
-    uint64_t count = 0;
-    json_object_foreach(lines->parts, name, part)
-    {
-        count += member_number(part, "trials");
-    }
-    return count;
-}
 
 /* Returns true if the word is an item of the list, whose items are separated by ", ". */
 static bool is_listed(const char *list, const char *word)
@@ -138,10 +106,9 @@ static void append_once(struct writing *text, const char *word)
 
 static void append_target(struct writing *text, const json_t *part)
 {
-    struct writing target;
+    struct writing target = {0};
     const char *key;
-    const json_t *value;
-    writing_init(&target);
+    json_t *value;
     writing_append(&target, member_text(part, "target"));
     json_object_foreach(json_object_get(part, "options"), key, value)
     {
@@ -154,19 +121,17 @@ static void append_target(struct writing *text, const json_t *part)
 
 static void append_device(struct writing *text, const json_t *part)
 {
-    char device[160], size[SIZE_TEXT_BYTES];
+    char device[160], hosts[48] = "";
     const char *chip = member_text(part, "chip");
-    const uint64_t hosts = member_number(part, "hosts");
     const uint64_t capacity = member_number(part, "capacity_bytes");
     if (capacity == 0) {
         return; /* each trial draws its own, or nothing was said */
     }
-    size_print_field(capacity, size);
-    snprintf(device, sizeof device, "%.60s%s%s", chip, chip[0] == '\0' ? "" : " of ", size);
-    if (hosts > 1) {
-        const size_t length = strlen(device);
-        snprintf(device + length, sizeof device - length, " on %" PRIu64 " hosts", hosts);
+    if (member_number(part, "hosts") > 1) {
+        snprintf(hosts, sizeof hosts, " on %" PRIu64 " hosts", member_number(part, "hosts"));
     }
+    snprintf(device, sizeof device, "%.60s%s%s%s", chip, chip[0] == '\0' ? "" : " of ",
+             size_text_of(capacity).text, hosts);
     append_once(text, device);
 }
 
@@ -174,11 +139,9 @@ static void append_device(struct writing *text, const json_t *part)
 static void add_of_parts(struct writing *html, const char *name, const struct campaign_lines *lines,
                          void (*append)(struct writing *text, const json_t *part))
 {
-    const json_t *parts = json_object_get(lines->start, "scenarios");
-    const json_t *part;
-    struct writing text;
+    const json_t *parts = json_object_get(lines->start, "scenarios"), *part;
+    struct writing text = {0};
     size_t i;
-    writing_init(&text);
     json_array_foreach(parts, i, part)
     {
         append(&text, part);
@@ -187,58 +150,33 @@ static void add_of_parts(struct writing *html, const char *name, const struct ca
         append(&text, lines->start);
     }
     if (text.length > 0) {
-        page_fact(html, name, writing_string(&text));
+        page_fact(html, name, "%s", writing_string(&text));
     }
     writing_deinit(&text);
 }
 
 static void add_ops(struct writing *html, const json_t *totals)
 {
-    const uint64_t ops = member_number(totals, "ops"), skipped = member_number(totals, "skipped");
-    page_fact_begin(html, "Ops");
-    page_append_count(html, ops);
-    if (skipped > 0) {
-        writing_append(html, ", ");
-        page_append_count(html, skipped);
-        writing_append(html, " more skipped");
-    }
-    page_fact_end(html);
+    const bool has_skipped = member_number(totals, "skipped") > 0;
+    page_fact(html, "Ops", "%s%s%s%s", member_count(totals, "ops").text, has_skipped ? ", " : "",
+              has_skipped ? member_count(totals, "skipped").text : "",
+              has_skipped ? " more skipped" : "");
 }
 
 static void add_ooms(struct writing *html, const json_t *totals)
 {
-    static const char *const verdicts[] = {"justified", "premature", "unknown", "excused"};
-    const uint64_t judged = member_number(totals, "justified") + member_number(totals, "premature");
-    const char *separator = " (";
-    page_fact_begin(html, "Out-of-memories");
-    page_append_count(html, member_number(totals, "ooms"));
-    for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
-        const uint64_t count = member_number(totals, verdicts[i]);
-        if (count > 0 || i < 3) {
-            writing_append(html, separator);
-            page_append_count(html, count);
-            writing_append_format(html, " %s", i < 3 ? verdicts[i] : "not judged");
-            separator = ", ";
-        }
-    }
-    writing_append(html, ")");
-    page_fact_end(html);
+    const uint64_t premature = member_number(totals, "premature");
+    const uint64_t judged = member_number(totals, "justified") + premature;
+    const bool has_excused = member_number(totals, "excused") > 0;
+    page_fact(html, "Out-of-memories", "%s (%s justified, %s premature, %s unknown%s%s%s)",
+              member_count(totals, "ooms").text, member_count(totals, "justified").text,
+              page_count(premature).text, member_count(totals, "unknown").text,
+              has_excused ? ", " : "", has_excused ? member_count(totals, "excused").text : "",
+              has_excused ? " not judged" : "");
     if (judged > 0) {
-        page_fact_begin(html, "Premature share of its refusals");
-        page_append_share(html, member_number(totals, "premature"), judged);
-        page_fact_end(html);
+        page_fact(html, "Premature share of its refusals", "%s",
+                  page_share(premature, judged).text);
     }
-}
-
-static void add_findings(struct writing *html, const struct campaign_lines *lines)
-{
-    const size_t new_count = campaign_new_findings(lines);
-    page_fact_begin(html, "Findings");
-    page_append_count(html, new_count);
-    writing_append(html, " new, ");
-    page_append_count(html, json_array_size(lines->findings) - new_count);
-    writing_append(html, " known");
-    page_fact_end(html);
 }
 
 /* Adds the counts that are not 0; the first is always added. */
@@ -258,9 +196,8 @@ static void add_counts(struct writing *html, const json_t *totals)
                   {"certificates_checked", "Certificates checked"},
                   {"verdicts_omitted", "Justified verdicts not listed"}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        const uint64_t count = member_number(totals, counts[i].member);
-        if (count > 0 || i == 0) {
-            page_fact_count(html, counts[i].name, count);
+        if (member_number(totals, counts[i].member) > 0 || i == 0) {
+            page_fact(html, counts[i].name, "%s", member_count(totals, counts[i].member).text);
         }
     }
 }
@@ -269,43 +206,32 @@ static void add_canary(struct writing *html, const struct campaign_lines *lines)
 {
     const json_t *canary = lines->canary;
     if (canary == NULL) {
-        page_fact(html, "Canary",
+        page_fact(html, "Canary", "%s",
                   lines->end == NULL && !lines->has_no_canary
                       ? "not run yet"
                       : "this run has none: only a job file asks for it");
         return;
     }
-    page_fact_begin(html, "Canary");
-    page_append_cut(html, member_text(canary, "target"), WORDS_BYTES_MAX);
-    writing_append(html, member_is_true(canary, "reported") ? " was seen after "
-                                                            : " was NOT seen after ");
-    page_append_count(html, member_number(canary, "trials"));
-    writing_append(html, member_number(canary, "trials") == 1 ? " trial" : " trials");
-    page_fact_end(html);
+    page_fact(html, "Canary", WORDS " %s after %s trial%s", member_text(canary, "target"),
+              member_is_true(canary, "reported") ? "was seen" : "was NOT seen",
+              member_count(canary, "trials").text,
+              plural(member_number(canary, "trials"), "", "s"));
 }
 
 static void add_seed(struct writing *html, const struct campaign_lines *lines)
 {
     const char *source = member_text(lines->start, "seed_source");
-    page_fact_begin(html, "Seed");
-    page_append_cut(html, member_text(lines->start, "seed"), WORDS_BYTES_MAX);
-    if (source[0] != '\0') {
-        writing_append(html, ", that ");
-        page_append_cut(html, source, WORDS_BYTES_MAX);
-    }
-    page_fact_end(html);
+    page_fact(html, "Seed", WORDS "%s" WORDS, member_text(lines->start, "seed"),
+              source[0] == '\0' ? "" : ", that ", source);
 }
 
 static void add_time(struct writing *html, const json_t *totals)
 {
     const double seconds = member_real(totals, "seconds");
     char text[64];
-    if (seconds >= 120) {
-        snprintf(text, sizeof text, "%.0f min", seconds / 60);
-    } else {
-        snprintf(text, sizeof text, "%.1f s", seconds);
-    }
-    page_fact(html, "Duration", text);
+    snprintf(text, sizeof text, seconds >= 120 ? "%.0f min" : "%.1f s",
+             seconds >= 120 ? seconds / 60 : seconds);
+    page_fact(html, "Duration", "%s", text);
 }
 
 /* Explains what was not checked, and why; an unknown name is returned as it is. */
@@ -322,47 +248,42 @@ static const char *explain_not_checked(const char *name)
 
 static void add_not_tried(struct writing *html, const struct campaign_lines *lines)
 {
-    const json_t *entry;
+    const json_t *not_tried = json_object_get(lines->totals, "not_tried"), *entry;
     size_t i;
-    json_array_foreach(json_object_get(lines->totals, "not_tried"), i, entry)
+    json_array_foreach(not_tried, i, entry)
     {
+        const char *how = member_text(entry, "how");
         if (i == ENTRY_COUNT_MAX || html->length > HEAD_BYTES_MAX) {
             break;
         }
-        if (i > 0 &&
-            json_equal(entry, json_array_get(json_object_get(lines->totals, "not_tried"), i - 1))) {
+        if (i > 0 && json_equal(entry, json_array_get(not_tried, i - 1))) {
             continue; /* another job, for the same reason */
         }
-        writing_append(html, "<p>Not tried: ");
-        page_append_cut(html, member_text(entry, "what"), WORDS_BYTES_MAX);
-        writing_append(html, ": ");
-        page_append_cut(html, member_text(entry, "why"), WORDS_BYTES_MAX);
-        if (member_text(entry, "how")[0] != '\0') {
-            writing_append(html, "; to try it: ");
-            page_append_cut(html, member_text(entry, "how"), WORDS_BYTES_MAX);
-        }
-        writing_append(html, "</p>\n");
+        page_print(html, "<p>Not tried: " WORDS ": " WORDS "%s" WORDS "</p>\n",
+                   member_text(entry, "what"), member_text(entry, "why"),
+                   how[0] == '\0' ? "" : "; to try it: ", how);
     }
     json_array_foreach(json_object_get(lines->totals, "not_checked"), i, entry)
     {
         if (i == ENTRY_COUNT_MAX || html->length > HEAD_BYTES_MAX) {
             break;
         }
-        writing_append(html, "<p>Not checked: ");
-        page_append_cut(html, explain_not_checked(json_string_value(entry)), WORDS_BYTES_MAX);
-        writing_append(html, "</p>\n");
+        page_print(html, "<p>Not checked: " WORDS "</p>\n",
+                   explain_not_checked(json_string_value(entry)));
     }
 }
 
 void campaign_head(struct writing *html, const struct campaign_lines *lines)
 {
+    const size_t count = json_array_size(lines->findings), new = campaign_new_findings(lines);
     page_section_begin(html, "verdict", "The verdict");
     append_verdict(html, lines);
-    page_facts_begin(html);
-    add_findings(html, lines);
+    writing_append(html, PAGE_FACTS);
+    page_fact(html, "Findings", "%s new, %s known", page_count(new).text,
+              page_count(count - new).text);
     add_ooms(html, lines->totals);
     if (json_array_size(lines->sweeps) == 0) {
-        page_fact_count(html, "Trials", campaign_trials(lines));
+        page_fact(html, "Trials", "%s", page_count(campaign_sum(lines, "trials")).text);
     }
     add_ops(html, lines->totals);
     if (lines->end != NULL) {
@@ -373,16 +294,16 @@ void campaign_head(struct writing *html, const struct campaign_lines *lines)
     add_seed(html, lines);
     add_counts(html, lines->totals);
     add_canary(html, lines);
-    page_facts_end(html);
+    writing_append(html, PAGE_FACTS_END);
     add_not_tried(html, lines);
     if (lines->trials_omitted > 0) {
-        writing_append(html, "<p class=\"note\">results.jsonl has no lines for ");
-        page_append_count(html, lines->trials_omitted);
-        writing_append(html, " trials (--results-limit). All numbers are those that the campaign "
-                             "saved last.</p>\n");
+        page_note(html,
+                  "results.jsonl has no lines for %s trials (--results-limit). All numbers are "
+                  "those that the campaign saved last.",
+                  page_count(lines->trials_omitted).text);
     }
     if (lines->is_cut) {
-        page_append_note(html, "The last line of results.jsonl is not whole; it is left out.");
+        page_note(html, "The last line of results.jsonl is not whole; it is left out.");
     }
     page_section_end(html);
 }

@@ -1,8 +1,10 @@
-#include "page/campaign_lines.h"
-
+/* What the folder of a campaign says. */
 #include "campaign/base/below.h"
+#include "campaign/engine/campaign_view.h"
 #include "harness/base/check.h"
 #include "harness/oracle/rule.h"
+#include "page/campaign_page.h"
+#include "present/json_lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@ enum { LINE_BYTES_MAX = 64 << 20, SUMMARY_BYTES_MAX = 256 << 20 };
 /* No campaign has more than this; the rest is left out. */
 enum { PART_COUNT_MAX = 1 << 12, FINDING_COUNT_MAX = 1 << 14, CAUSE_COUNT_MAX = 256 };
 enum { PROOF_COUNT_MAX = 3 };
+enum { SAVED_BYTES_MAX = 256 << 20 };
 
 /* --- members --- */
 
@@ -45,24 +48,28 @@ bool member_is_true(const json_t *object, const char *name)
     return json_is_true(json_object_get(object, name));
 }
 
-static void set_number(json_t *object, const char *name, uint64_t value)
+struct page_text member_count(const json_t *object, const char *name)
 {
-    const json_int_t most = (json_int_t)(UINT64_MAX >> 1);
-    (void)json_object_set_new(object, name,
-                              json_integer(value < (uint64_t)most ? (json_int_t)value : most));
+    return page_count(member_number(object, name));
 }
 
-static void add_number(json_t *object, const char *name, uint64_t more)
+void member_add(json_t *object, const char *name, uint64_t more)
 {
-    set_number(object, name, member_number(object, name) + more); /* both are below 2^63 */
+    const uint64_t sum = member_number(object, name) + more, most = UINT64_MAX >> 1;
+    (void)json_object_set_new(object, name, json_integer((json_int_t)(sum < most ? sum : most)));
 }
 
-/* Copies the member's value, if there is one. */
-static void copy_member(json_t *to, const char *name, const json_t *from, const char *from_name)
+/* Copies the members that there are; names are parted by blanks. */
+static void copy_members(json_t *to, const json_t *from, const char *names)
 {
-    json_t *value = json_object_get(from, from_name);
-    if (value != NULL) {
-        (void)json_object_set(to, name, value);
+    char name[32];
+    for (size_t length; *names != '\0'; names += length + (names[length] == ' ')) {
+        length = strcspn(names, " ");
+        snprintf(name, sizeof name, "%.*s", (int)length, names);
+        json_t *value = json_object_get(from, name);
+        if (value != NULL) {
+            (void)json_object_set(to, name, value);
+        }
     }
 }
 
@@ -87,38 +94,14 @@ const char *campaign_lines_file(const char *path)
 
 /* --- lines into the record --- */
 
-/* The line `trial` has these; a sum of them is named as in the line `scenario`. */
-static const char *const counts[] = {
-    "ops",
-    "skipped",
-    "ooms",
-    "justified",
-    "premature",
-    "unknown",
-    "excused",
-    "broken",
-    "unrepeated",
-    "not_modelled",
-    "retries",
-    "late",
-    "hangs",
-    "standstills",
-    "retries_granted",
-    "hangs_after_oom",
-    "hangs_without_word",
-    "shortages",
-    "points",
-    "schedules",
-    "switches",
-};
-
+/* Adds what the line `trial` counts: the line `scenario` has sums of it under the same names. */
 static void add_counts(json_t *to, const json_t *trial)
 {
-    add_number(to, "trials", 1);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        const uint64_t more = member_number(trial, counts[i]);
+    member_add(to, "trials", 1);
+    for (size_t i = 0; json_total_name(i) != NULL; i++) {
+        const uint64_t more = member_number(trial, json_total_name(i));
         if (more > 0) {
-            add_number(to, counts[i], more);
+            member_add(to, json_total_name(i), more);
         }
     }
 }
@@ -155,12 +138,11 @@ static void take_start(struct reading *reading, json_t *line)
     }
 }
 
-static void take_trial(struct reading *reading, const json_t *line)
+static void take_trial(struct reading *reading, json_t *line)
 {
     struct campaign_lines *lines = reading->lines;
     json_t *part = find_or_add(lines->parts, member_text(line, "scenario"), PART_COUNT_MAX);
     json_t *finding = json_object_get(reading->found, member_text(line, "signature"));
-    lines->trial_count++;
     add_counts(lines->totals, line);
     if (part != NULL) {
         add_counts(part, line);
@@ -168,7 +150,7 @@ static void take_trial(struct reading *reading, const json_t *line)
     if (finding != NULL && json_object_get(finding, "seed") == NULL &&
         member_number(finding, "trial") == member_number(line, "trial") &&
         strcmp(member_text(finding, "job"), member_text(line, "scenario")) == 0) {
-        copy_member(finding, "seed", line, "seed");
+        copy_members(finding, line, "seed");
     }
 }
 
@@ -183,14 +165,8 @@ static void take_part(struct reading *reading, json_t *line)
     }
 }
 
-static void take_words(json_t *finding, const json_t *line)
-{
-    static const char *const words[] = {"reason", "message", "repro",      "certificate",
-                                        "after",  "known",   "unrepeated", "hang"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        copy_member(finding, words[i], line, words[i]);
-    }
-}
+/* The members that a finding has of the line that tells it. */
+#define FINDING_WORDS "reason message repro certificate after known unrepeated hang"
 
 /* first: it is the line `found`, which counts nothing. */
 static void take_finding(struct reading *reading, const json_t *line, const char *rule, bool first)
@@ -201,18 +177,15 @@ static void take_finding(struct reading *reading, const json_t *line, const char
         return;
     }
     if (json_object_get(finding, "signature") == NULL) {
-        copy_member(finding, "signature", line, "signature");
+        copy_members(finding, line, "signature trial op " FINDING_WORDS);
         (void)json_object_set_new(finding, "rule", json_string(rule));
-        copy_member(finding, "job", line, "scenario");
-        copy_member(finding, "trial", line, "trial");
-        copy_member(finding, "op", line, "op");
-        take_words(finding, line);
+        (void)json_object_set_new(finding, "job", json_string(member_text(line, "scenario")));
     }
     if (!first) {
-        add_number(finding, "count", 1);
+        member_add(finding, "count", 1);
     }
     if (json_object_get(line, "repro") != NULL) {
-        take_words(finding, line);
+        copy_members(finding, line, FINDING_WORDS);
     }
 }
 
@@ -227,61 +200,70 @@ static void take_verdict(struct reading *reading, json_t *line)
     }
 }
 
-static void take_diagnosis(struct reading *reading, const json_t *line)
+static void take_diagnosis(struct reading *reading, json_t *line)
 {
     const json_t *first = json_array_get(json_object_get(line, "causes"), 0);
     if (first == NULL) {
         return;
     }
     const char *kind = member_text(first, "kind");
-    struct writing name;
-    writing_init(&name);
-    writing_append(&name, member_text(first, "cause"));
-    writing_append(&name, kind[0] == '\0' ? "" : ": ");
-    writing_append(&name, kind);
+    struct writing name = {0};
+    writing_append_format(&name, "%s%s%s", member_text(first, "cause"), kind[0] == '\0' ? "" : ": ",
+                          kind);
     json_t *cause = find_or_add(reading->lines->causes, writing_string(&name), CAUSE_COUNT_MAX);
     writing_deinit(&name);
     if (cause == NULL) {
         return;
     }
-    add_number(cause, "count", 1);
+    member_add(cause, "count", 1);
     if (member_number(cause, "count") == 1) {
-        copy_member(cause, "cause", first, "cause");
-        copy_member(cause, "kind", first, "kind");
-        copy_member(cause, "text", first, "text");
-        copy_member(cause, "scenario", line, "scenario");
-        copy_member(cause, "trial", line, "trial");
-        copy_member(cause, "op", line, "op");
+        copy_members(cause, first, "text");
+        copy_members(cause, line, "scenario trial op");
     }
-    add_number(cause, member_text(line, "verdict"), 1);
+    member_add(cause, member_text(line, "verdict"), 1);
+}
+
+/* A finding that a campaign reports: `found` or `broken`. */
+static void take_broken(struct reading *reading, json_t *line)
+{
+    const bool first = strcmp(member_text(line, "type"), "found") == 0;
+    take_finding(reading, line, member_text(line, "rule"), first);
+}
+
+static void take_sweep(struct reading *reading, json_t *line)
+{
+    if (json_array_size(reading->lines->sweeps) < PART_COUNT_MAX) {
+        (void)json_array_append(reading->lines->sweeps, line);
+    }
+}
+
+static void take_canary(struct reading *reading, json_t *line)
+{
+    struct campaign_lines *lines = reading->lines;
+    lines->canary = lines->canary == NULL ? json_incref(line) : lines->canary;
+}
+
+static void take_end(struct reading *reading, json_t *line)
+{
+    struct campaign_lines *lines = reading->lines;
+    lines->end = lines->end == NULL ? json_incref(line) : lines->end;
 }
 
 static void take_line(struct reading *reading, json_t *line)
 {
-    struct campaign_lines *lines = reading->lines;
+    static const struct {
+        const char *type;
+        void (*take)(struct reading *reading, json_t *line);
+    } types[] = {{"verdict", take_verdict},     {"trial", take_trial},
+                 {"broken", take_broken},       {"found", take_broken},
+                 {"start", take_start},         {"scenario", take_part},
+                 {"diagnosis", take_diagnosis}, {"sweep", take_sweep},
+                 {"canary", take_canary},       {"end", take_end}};
     const char *type = member_text(line, "type");
-    if (strcmp(type, "verdict") == 0) {
-        take_verdict(reading, line);
-    } else if (strcmp(type, "trial") == 0) {
-        take_trial(reading, line);
-    } else if (strcmp(type, "broken") == 0) {
-        take_finding(reading, line, member_text(line, "rule"), false);
-    } else if (strcmp(type, "found") == 0) {
-        take_finding(reading, line, member_text(line, "rule"), true);
-    } else if (strcmp(type, "diagnosis") == 0) {
-        take_diagnosis(reading, line);
-    } else if (strcmp(type, "scenario") == 0) {
-        take_part(reading, line);
-    } else if (strcmp(type, "sweep") == 0) {
-        if (json_array_size(lines->sweeps) < PART_COUNT_MAX) {
-            (void)json_array_append(lines->sweeps, line);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(types[i].type, type) == 0) {
+            types[i].take(reading, line);
         }
-    } else if (strcmp(type, "start") == 0) {
-        take_start(reading, line);
-    } else if (strcmp(type, "canary") == 0 && lines->canary == NULL) {
-        lines->canary = json_incref(line);
-    } else if (strcmp(type, "end") == 0 && lines->end == NULL) {
-        lines->end = json_incref(line);
     }
 }
 
@@ -345,12 +327,10 @@ static enum exit_code take_bytes(struct reading *reading, const char *bytes, siz
 static enum exit_code take_file(struct reading *reading, int file)
 {
     enum { PIECE_BYTES = 1 << 16 };
-    char *bytes = malloc(PIECE_BYTES);
-    struct writing line;
+    static char bytes[PIECE_BYTES];
+    struct writing line = {0};
     enum exit_code code = EXIT_KEPT;
     ssize_t got = 1;
-    CHECK(bytes != NULL);
-    writing_init(&line);
     while (got > 0 && code == EXIT_KEPT) {
         got = read(file, bytes, PIECE_BYTES);
         if (got < 0 && errno == EINTR) {
@@ -364,24 +344,13 @@ static enum exit_code take_file(struct reading *reading, int file)
     }
     reading->lines->is_cut = line.length > 0;
     writing_deinit(&line);
-    free(bytes);
     return code;
 }
 
 /* --- findings --- */
 
-/* Takes the summary's members: its count includes verdicts that were only counted. */
-static void take_summary_of(json_t *finding, const json_t *summary)
-{
-    static const char *const names[] = {"signature", "rule",  "count", "ops",
-                                        "job",       "trial", "seed"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        copy_member(finding, names[i], summary, names[i]);
-    }
-    take_words(finding, summary);
-}
-
-/* Takes the findings of the summary, in its order. */
+/* Takes the findings of the summary, in its order: its counts include verdicts that were only
+ * counted. */
 static void take_summary(struct reading *reading)
 {
     const json_t *summary;
@@ -390,7 +359,7 @@ static void take_summary(struct reading *reading)
     {
         json_t *known = json_object_get(reading->found, member_text(summary, "signature"));
         json_t *finding = known == NULL ? json_object() : json_incref(known);
-        take_summary_of(finding, summary);
+        copy_members(finding, summary, "signature rule count ops job trial seed " FINDING_WORDS);
         (void)json_array_append_new(reading->lines->findings, finding);
     }
 }
@@ -416,11 +385,10 @@ static void sort_findings(struct reading *reading)
 
 static enum exit_code read_summary(struct campaign_lines *lines)
 {
-    struct writing text;
+    struct writing text = {0};
     json_error_t error;
     const char *why;
     enum exit_code code = EXIT_KEPT;
-    writing_init(&text);
     if (below_read(lines->directory, "summary.json", SUMMARY_BYTES_MAX, &text, &why)) {
         lines->summary = campaign_lines_parse(writing_string(&text), text.length, &error);
         if (!json_is_object(lines->summary)) {
@@ -493,4 +461,103 @@ void campaign_lines_deinit(struct campaign_lines *lines)
         json_decref(all[i]);
     }
     *lines = (struct campaign_lines){0};
+}
+
+/* --- the saved state --- */
+
+const char *campaign_saved_load(const char *directory, struct campaign_saved *saved,
+                                char reason[CHECKPOINT_REASON_BYTES])
+{
+    struct writing bytes = {0};
+    const char *why = NULL;
+    *saved = (struct campaign_saved){0};
+    if (!below_read(directory, "campaign", SAVED_BYTES_MAX, &bytes, &why)) {
+        why = errno == ENOENT ? "" : why;
+    } else {
+        why = campaign_description_parse(&bytes, &saved->description, reason);
+    }
+    writing_clear(&bytes);
+    if (why == NULL && below_read(directory, "checkpoint", SAVED_BYTES_MAX, &bytes, &why)) {
+        why = checkpoint_parse(&bytes, &saved->description, &saved->checkpoint, reason);
+    }
+    writing_deinit(&bytes);
+    return why;
+}
+
+void campaign_saved_deinit(struct campaign_saved *saved)
+{
+    checkpoint_deinit(&saved->checkpoint);
+    campaign_description_deinit(&saved->description);
+}
+
+/* A line that json_lines.h printed. */
+static void take_saved_line(struct campaign_lines *lines, const char *text, size_t length)
+{
+    json_error_t error;
+    json_t *line = campaign_lines_parse(text, length, &error);
+    const char *type = member_text(line, "type");
+    if (strcmp(type, "scenario") == 0) {
+        (void)json_object_set(lines->parts, member_text(line, "name"), line);
+    } else if (strcmp(type, "end") == 0) {
+        (void)json_object_clear(lines->totals);
+        (void)json_object_update(lines->totals, line);
+    }
+    json_decref(line);
+}
+
+/* The lines that would end the campaign if it ended now. */
+static void take_saved_end(struct campaign_lines *lines, const struct campaign_saved *saved)
+{
+    struct campaign_view view;
+    struct writing text = {0};
+    campaign_view_init(&view, &saved->description, lines->directory);
+    const struct report_campaign campaign = campaign_view_report(&view, &saved->checkpoint);
+    json_line_campaign(&text, &campaign);
+    campaign_view_deinit(&view);
+    const char *line = writing_string(&text);
+    for (const char *end = strchr(line, '\n'); end != NULL; end = strchr(line, '\n')) {
+        take_saved_line(lines, line, (size_t)(end - line));
+        line = end + 1;
+    }
+    writing_deinit(&text);
+}
+
+void campaign_saved_take(struct campaign_lines *lines)
+{
+    struct campaign_saved saved;
+    char reason[CHECKPOINT_REASON_BYTES];
+    if (campaign_saved_load(lines->directory, &saved, reason) == NULL) {
+        lines->has_no_canary = saved.description.head.has_canary == 0;
+        lines->trials_omitted = saved.checkpoint.state.end.trials_omitted;
+        if (lines->trials_omitted > 0) {
+            take_saved_end(lines, &saved);
+        }
+    }
+    campaign_saved_deinit(&saved);
+}
+
+/* --- sums --- */
+
+uint64_t campaign_sum(const struct campaign_lines *lines, const char *member)
+{
+    const char *name;
+    json_t *part;
+    uint64_t sum = 0;
+    json_object_foreach(lines->parts, name, part)
+    {
+        sum += member_number(part, member) +
+               member_number(json_object_get(part, "by_kind"), member);
+    }
+    return sum;
+}
+
+size_t campaign_new_findings(const struct campaign_lines *lines)
+{
+    const json_t *finding;
+    size_t i, count = 0;
+    json_array_foreach(lines->findings, i, finding)
+    {
+        count += !member_is_true(finding, "known");
+    }
+    return count;
 }

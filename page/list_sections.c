@@ -1,8 +1,7 @@
-#include "page/list_sections.h"
-
+#include "harness/base/order.h"
 #include "harness/base/size.h"
+#include "page/list_page.h"
 #include "present/page/page.h"
-#include "present/page/parts.h"
 #include "recording/recording.h"
 
 #include <inttypes.h>
@@ -23,37 +22,27 @@ static uint64_t count_failures(const struct run_record *record, enum verdict_kin
     return count;
 }
 
-static void append_early_end(const struct list_run *run, struct writing *text)
-{
-    writing_append_format(text, "After %" PRIu32 " of %zu ops %s.", run->record->op_count,
-                          run->recording.ops.count,
-                          run->death[0] != '\0' ? run->death
-                          : run->is_stopped     ? "the run was stopped by --trial-timeout"
-                                                : "the run ended");
-}
-
-static void append_finding(const struct run_record *record, struct writing *text)
-{
-    const struct verdict *first = &record->first;
-    writing_append_format(text, "Op %" PRIu32 " %s: %s.", first->op,
-                          first->kind == VERDICT_PREMATURE  ? "ran out of memory too early"
-                          : first->kind == VERDICT_DISPUTED ? "is judged in two ways"
-                                                            : "broke a promise",
-                          first->reason);
-}
-
 /* The class of the verdict. */
 static const char *append_verdict(const struct list_run *run, struct writing *text)
 {
     const struct run_record *record = run->record;
     const struct run_totals *totals = &record->totals;
+    const struct verdict *first = &record->first;
     if (!record->is_done) {
-        append_early_end(run, text);
+        writing_append_format(text, "After %" PRIu32 " of %zu ops %s.", record->op_count,
+                              run->recording.ops.count,
+                              run->death[0] != '\0' ? run->death
+                              : run->is_stopped     ? "the run was stopped by --trial-timeout"
+                                                    : "the run ended");
         return "bad";
     }
-    if (record->first.kind != VERDICT_NONE && record->first.kind != VERDICT_JUSTIFIED &&
-        record->first.kind != VERDICT_UNKNOWN) {
-        append_finding(record, text);
+    if (first->kind != VERDICT_NONE && first->kind != VERDICT_JUSTIFIED &&
+        first->kind != VERDICT_UNKNOWN) {
+        writing_append_format(text, "Op %" PRIu32 " %s: %s.", first->op,
+                              first->kind == VERDICT_PREMATURE  ? "ran out of memory too early"
+                              : first->kind == VERDICT_DISPUTED ? "is judged in two ways"
+                                                                : "broke a promise",
+                              first->reason);
         return "bad";
     }
     if (totals->ooms == 0) {
@@ -64,48 +53,22 @@ static const char *append_verdict(const struct list_run *run, struct writing *te
         text,
         "%" PRIu64 " out-of-memor%s: %" PRIu64 " justified, %" PRIu64 " unknown, %" PRIu64
         " not judged. %s",
-        totals->ooms, totals->ooms == 1 ? "y" : "ies", totals->justified, totals->unknown,
+        totals->ooms, plural(totals->ooms, "y", "ies"), totals->justified, totals->unknown,
         totals->ooms - totals->justified - totals->unknown - totals->premature - totals->disputed,
         totals->unknown > 0 ? "No promise was broken for certain." : "Every promise was kept.");
     return totals->unknown > 0 ? "warn" : "good";
-}
-
-static void append_head_line(const struct list_run *run, struct writing *html)
-{
-    struct writing text;
-    writing_init(&text);
-    const char *class = append_verdict(run, &text);
-    writing_append_format(html, "<p class=\"verdict %s\">", class);
-    page_append_text(html, writing_string(&text));
-    writing_append(html, "</p>\n");
-    writing_deinit(&text);
 }
 
 /* --- facts --- */
 
 static void append_target(const struct setup *setup, struct writing *html)
 {
-    page_fact_begin(html, "Target");
-    page_append_text(html, setup->target);
+    struct writing options = {0};
     for (uint32_t i = 0; i < setup->option_count; i++) {
-        writing_append(html, " ");
-        page_append_text(html, setup->options[i].key);
-        writing_append(html, "=");
-        page_append_text(html, setup->options[i].value);
+        writing_append_format(&options, " %s=%s", setup->options[i].key, setup->options[i].value);
     }
-    page_fact_end(html);
-}
-
-static void append_device(const struct run_record *record, struct writing *html)
-{
-    page_fact_begin(html, "Device");
-    if (record->setup.chip[0] != '\0') {
-        page_append_text(html, record->setup.chip);
-        writing_append(html, ", ");
-    }
-    page_append_size(html, record->setup.capacity_bytes);
-    page_fact_end(html);
-    page_fact_count(html, "Hosts", record->setup.host_count);
+    page_fact(html, "Target", "%s%s", setup->target, writing_string(&options));
+    writing_deinit(&options);
 }
 
 static void append_ooms(const struct run_record *record, struct writing *html)
@@ -115,89 +78,87 @@ static void append_ooms(const struct run_record *record, struct writing *html)
     const struct run_totals *totals = &record->totals;
     const uint64_t counts[] = {totals->justified, totals->premature, totals->unknown,
                                totals->disputed};
-    page_fact_begin(html, "Out of memory");
-    if (record->is_done) {
-        page_append_count(html, totals->ooms);
-    } else {
-        page_append_count(html, record->failure_count + record->failure_left_out_count);
-    }
+    const uint64_t all = record->is_done ? totals->ooms
+                                         : record->failure_count + record->failure_left_out_count;
+    struct writing words = {0};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const uint64_t count = record->is_done ? counts[i] : count_failures(record, kinds[i], true);
         if (count > 0) {
-            writing_append_format(html, ", %" PRIu64 " %s", count, verdict_name(kinds[i]));
+            writing_append_format(&words, ", %" PRIu64 " %s", count, verdict_name(kinds[i]));
         }
     }
-    page_fact_end(html);
+    page_fact(html, "Out of memory", "%s%s", page_count(all).text, writing_string(&words));
+    writing_deinit(&words);
 }
 
 static void append_peak(const struct list_run *run, struct writing *html)
 {
-    char name[DEVICE_NAME_BYTES];
+    char name[DEVICE_NAME_BYTES] = "";
     if (run->peak == RECORD_NONE) {
         return;
     }
     const struct record_op *op = &run->record->ops[run->peak];
-    page_fact_begin(html, "Peak");
-    page_append_size(html, op->in_use_bytes);
-    writing_append_format(html, " at op %" PRIu32, op->op);
-    if (run->record->setup.host_count > 1) {
-        writing_append(html, " of ");
-        page_append_text(html, device_name(&run->recording, run->peak_host, name));
-    }
-    page_fact_end(html);
+    const bool has_hosts = run->record->setup.host_count > 1;
+    page_fact(html, "Peak", "%s at op %" PRIu32 "%s%s", page_size(op->in_use_bytes).text, op->op,
+              has_hosts ? " of " : "",
+              has_hosts ? device_name(&run->recording, run->peak_host, name) : "");
 }
 
-void list_sections_head(const struct list_run *run, struct writing *html)
+/* What the importer assumed, a line each; nothing if it assumed nothing. */
+static void append_assumed(const char *assumed, struct writing *html)
 {
-    const struct run_record *record = run->record;
-    const struct setup *setup = &record->setup;
-    append_head_line(run, html);
-    page_facts_begin(html);
-    page_fact(html, "File", run->path);
-    page_fact(html, "Format", run->recording.format == NULL ? "ops" : run->recording.format->name);
-    append_target(setup, html);
-    append_device(record, html);
-    if (setup->scenario[0] != '\0') {
-        page_fact(html, "Scenario", setup->scenario);
-    }
-    page_fact_begin(html, "Seed"); /* to be typed again: no commas */
-    writing_append_number(html, setup->seed);
-    page_fact_end(html);
-    page_fact_begin(html, "Ops");
-    page_append_count(html, record->op_count);
-    if (record->op_count < run->recording.ops.count && !record->has_lanes) {
-        writing_append(html, " of ");
-        page_append_count(html, run->recording.ops.count);
-    }
-    page_fact_end(html);
-    append_ooms(record, html);
-    append_peak(run, html);
-    if (run->signature[0] != '\0') {
-        page_fact(html, "How it ended", run->signature);
-    }
-    page_facts_end(html);
-    list_sections_assumed(run, html);
-}
-
-void list_sections_assumed(const struct list_run *run, struct writing *html)
-{
-    const char *fact = run->recording.assumed;
-    if (fact[0] == '\0') {
+    if (assumed[0] == '\0') {
         return;
     }
     writing_append(html,
                    "<details><summary>Assumed, as the file does not say it</summary>\n<ul>\n");
-    while (*fact != '\0') {
+    while (*assumed != '\0') {
         char line[IMPORT_NOTES_BYTES];
-        const size_t length = strcspn(fact, "\n");
-        memcpy(line, fact, length);
+        const size_t length = strcspn(assumed, "\n");
+        memcpy(line, assumed, length);
         line[length] = '\0';
-        writing_append(html, "<li>");
-        page_append_text(html, line);
-        writing_append(html, "</li>\n");
-        fact += length + (fact[length] == '\n');
+        page_print(html, "<li>%s</li>\n", line);
+        assumed += length + (assumed[length] == '\n');
     }
     writing_append(html, "</ul></details>\n");
+}
+
+static void append_facts(const struct list_run *run, struct writing *html)
+{
+    const struct run_record *record = run->record;
+    const struct setup *setup = &record->setup;
+    const size_t count = run->recording.ops.count;
+    const bool is_part = record->op_count < count && !record->has_lanes;
+    writing_append(html, PAGE_FACTS);
+    page_fact(html, "File", "%s", run->path);
+    page_fact(html, "Format", "%s",
+              run->recording.format == NULL ? "ops" : run->recording.format->name);
+    append_target(setup, html);
+    page_fact(html, "Device", "%s%s%s", setup->chip, setup->chip[0] == '\0' ? "" : ", ",
+              page_size(setup->capacity_bytes).text);
+    page_fact(html, "Hosts", "%s", page_count(setup->host_count).text);
+    if (setup->scenario[0] != '\0') {
+        page_fact(html, "Scenario", "%s", setup->scenario);
+    }
+    page_fact(html, "Seed", "%" PRIu64, setup->seed); /* to be typed again: no commas */
+    page_fact(html, "Ops", "%s%s%s", page_count(record->op_count).text, is_part ? " of " : "",
+              is_part ? page_count(count).text : "");
+    append_ooms(record, html);
+    append_peak(run, html);
+    if (run->signature[0] != '\0') {
+        page_fact(html, "How it ended", "%s", run->signature);
+    }
+    writing_append(html, PAGE_FACTS_END);
+}
+
+void list_sections_head(const struct list_run *run, struct writing *html)
+{
+    struct writing text = {0};
+    const char *class = append_verdict(run, &text);
+    page_print(html, "<p class=\"verdict %s\">%s</p>\n", class, writing_string(&text));
+    writing_deinit(&text);
+    append_facts(run, html);
+    append_assumed(run->recording.assumed, html);
 }
 
 /* --- pictures --- */
@@ -206,51 +167,31 @@ void list_sections_pictures(const struct list_run *run, const char *data, const 
                             struct writing *html)
 {
     page_section_begin(html, "map", "Memory map");
-    writing_append_format(html, "<div class=\"map\" data-run=\"%s\"></div>\n", data);
+    page_print(html, "<div class=\"map\" data-run=\"%s\"></div>\n", data);
     if (run->record->op_count == 0) {
-        page_append_note(html, "No op was run: there is no map.");
+        page_note(html, "No op was run: there is no map.");
     } else if (!run->record->has_places) {
-        page_append_note(html, "This target does not say where blocks lie: there is no map.");
+        page_note(html, "This target does not say where blocks lie: there is no map.");
     }
     writing_append(html, "<noscript><p class=\"note\">Scripts draw the map, the curves and who "
                          "holds memory; they are off.</p></noscript>\n");
     page_section_end(html);
     page_section_begin(html, "curves", "Memory over time");
-    writing_append_format(html, "<div class=\"curves\" data-run=\"%s\"", data);
+    page_print(html, "<div class=\"curves\" data-run=\"%s\"", data);
     if (against != NULL) {
-        writing_append_format(html, " data-against=\"%s\"", against);
+        page_print(html, " data-against=\"%s\"", against);
     }
     writing_append(html, "></div>\n");
     if (!page_has_curves()) {
-        page_append_note(html,
-                         "Curves are left out: this build has no uPlot (ci/setup fetches it).");
+        page_note(html, "Curves are left out: this build has no uPlot (ci/setup fetches it).");
     }
     page_section_end(html);
     page_section_begin(html, "holders", "Who holds memory at the peak");
-    writing_append_format(html, "<div class=\"flame\" data-run=\"%s\"></div>\n", data);
+    page_print(html, "<div class=\"flame\" data-run=\"%s\"></div>\n", data);
     page_section_end(html);
 }
 
 /* --- failures --- */
-
-static void append_failure(const struct list_run *run, const struct record_failure *failure,
-                           struct writing *html)
-{
-    const struct verdict *verdict = &failure->verdict;
-    const bool has_rule = verdict->kind == VERDICT_BROKEN;
-    char name[WRITING_DIGIT_COUNT_MAX + 1];
-    snprintf(name, sizeof name, "%" PRIu32, run->record->ops[failure->turn].op);
-    page_row_begin(html, name);
-    page_cell(html, !failure->is_judged ? "not judged"
-                    : has_rule          ? rule_info(verdict->rule)->name
-                                        : verdict_name(verdict->kind));
-    page_cell_size(html, failure->requested_bytes);
-    page_cell_size(html, failure->free_bytes);
-    page_cell_size(html, failure->largest_hole_bytes);
-    page_cell(html, failure->is_judged ? verdict->reason : "a block was in host memory");
-    page_cell(html, failure->message);
-    page_row_end(html);
-}
 
 static void append_failures(const struct list_run *run, size_t first, size_t end,
                             struct writing *html)
@@ -258,9 +199,18 @@ static void append_failures(const struct list_run *run, size_t first, size_t end
     page_table_begin(html, "Each out-of-memory and broken promise",
                      "#op|verdict|#requested|#free|#largest hole|reason|message");
     for (size_t i = first; i < end; i++) {
-        append_failure(run, &run->record->failures[i], html);
+        const struct record_failure *failure = &run->record->failures[i];
+        const struct verdict *verdict = &failure->verdict;
+        page_row(
+            html, "%" PRIu32 "|%s|#%s|#%s|#%s|%s|%s", run->record->ops[failure->turn].op,
+            !failure->is_judged               ? "not judged"
+            : verdict->kind == VERDICT_BROKEN ? rule_info(verdict->rule)->name
+                                              : verdict_name(verdict->kind),
+            size_text_of(failure->requested_bytes).text, size_text_of(failure->free_bytes).text,
+            size_text_of(failure->largest_hole_bytes).text,
+            failure->is_judged ? verdict->reason : "a block was in host memory", failure->message);
     }
-    page_table_end(html);
+    writing_append(html, PAGE_TABLE_END);
 }
 
 void list_sections_failures(const struct list_run *run, struct writing *html)
@@ -274,13 +224,12 @@ void list_sections_failures(const struct list_run *run, struct writing *html)
     page_section_begin(html, "failures", "Failures");
     append_failures(run, 0, first_count, html);
     if (count > first_count) {
-        writing_append_format(html, "<details><summary>%zu more</summary>\n", count - first_count);
+        page_print(html, "<details><summary>%zu more</summary>\n", count - first_count);
         append_failures(run, first_count, count, html);
         writing_append(html, "</details>\n");
     }
     if (record->failure_left_out_count > 0) {
-        writing_append_format(html, "<p class=\"note\">%" PRIu64 " more are only counted.</p>\n",
-                              record->failure_left_out_count);
+        page_note(html, "%" PRIu64 " more are only counted.", record->failure_left_out_count);
     }
     page_section_end(html);
 }
@@ -300,13 +249,11 @@ static void append_op_mix(const struct run_record *record, struct writing *html)
         if (counts[kind] == 0) {
             continue;
         }
-        page_row_begin(html, op_kind_info((enum op_kind)kind)->name);
-        page_cell_count(html, counts[kind]);
-        page_cell_count(html, skipped[kind]);
-        page_cell_share(html, skipped[kind], counts[kind]);
-        page_row_end(html);
+        page_row(html, "%s|#%s|#%s|#%s", op_kind_info((enum op_kind)kind)->name,
+                 page_count(counts[kind]).text, page_count(skipped[kind]).text,
+                 page_share(skipped[kind], counts[kind]).text);
     }
-    page_table_end(html);
+    writing_append(html, PAGE_TABLE_END);
 }
 
 static void append_mitigations(const struct run_record *record, struct writing *html)
@@ -319,21 +266,17 @@ static void append_mitigations(const struct run_record *record, struct writing *
         bytes[record->marks[i].kind] += record->marks[i].size_bytes;
     }
     if (record->mark_count == 0) {
-        page_append_note(html, "No request needed a mitigation.");
+        page_note(html, "No request needed a mitigation.");
         return;
     }
     page_table_begin(html, "Mitigations and what they moved", "mitigation|#times|#bytes");
     for (size_t kind = 0; kind < sizeof names / sizeof *names; kind++) {
-        page_row_begin(html, names[kind]);
-        page_cell_count(html, counts[kind]);
-        page_cell_size(html, bytes[kind]);
-        page_row_end(html);
+        page_row(html, "%s|#%s|#%s", names[kind], page_count(counts[kind]).text,
+                 size_text_of(bytes[kind]).text);
     }
-    page_table_end(html);
+    writing_append(html, PAGE_TABLE_END);
     if (record->mark_left_out_count > 0) {
-        writing_append_format(html,
-                              "<p class=\"note\">%" PRIu64 " more are not counted here.</p>\n",
-                              record->mark_left_out_count);
+        page_note(html, "%" PRIu64 " more are not counted here.", record->mark_left_out_count);
     }
 }
 
@@ -342,27 +285,20 @@ struct holder {
     unsigned tag;
 };
 
+/* Who holds most comes first. */
 static int compare_holders(const void *a, const void *b)
 {
-    const struct holder *x = a;
-    const struct holder *y = b;
-    if (x->bytes != y->bytes) {
-        return x->bytes > y->bytes ? -1 : 1;
-    }
-    return (x->tag > y->tag) - (x->tag < y->tag);
+    const struct holder *x = a, *y = b;
+    return compare_then(compare_numbers(y->bytes, x->bytes), compare_numbers(x->tag, y->tag));
 }
 
 static void append_holder(struct writing *html, const char *name, uint64_t count, uint64_t bytes,
                           uint64_t whole)
 {
-    if (bytes == 0) {
-        return;
+    if (bytes > 0) {
+        page_row(html, "%s|#%s|#%s|#%s", name, page_count(count).text, size_text_of(bytes).text,
+                 page_share(bytes, whole).text);
     }
-    page_row_begin(html, name);
-    page_cell_count(html, count);
-    page_cell_size(html, bytes);
-    page_cell_share(html, bytes, whole);
-    page_row_end(html);
 }
 
 static void append_holders(const struct list_run *run, struct writing *html)
@@ -384,7 +320,7 @@ static void append_holders(const struct list_run *run, struct writing *html)
     }
     append_holder(html, "stack", 1, holders->stack_bytes, whole);
     append_holder(html, "retired", holders->retired_count, holders->retired_bytes, whole);
-    page_table_end(html);
+    writing_append(html, PAGE_TABLE_END);
 }
 
 void list_sections_tables(const struct list_run *run, struct writing *html)

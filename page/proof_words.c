@@ -1,17 +1,14 @@
-#include "page/proof_words.h"
-
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 #include "harness/base/size.h"
-#include "page/campaign_lines.h"
-#include "present/page/page.h"
-#include "present/page/parts.h"
-#include "present/page/strip.h"
+#include "page/campaign_page.h"
+#include "present/page/pictures.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_COUNT_MAX = 1 << 20, MOVE_ROW_COUNT_MAX = 40, NAME_BYTES_MAX = 100 };
+enum { BLOCK_COUNT_MAX = 1 << 20, MOVE_ROW_COUNT_MAX = 40 };
 
 /* A block of the certificate, and what became of it by the plan. */
 struct piece {
@@ -23,7 +20,7 @@ struct piece {
 };
 
 /* The facts of a certificate, as far as it could be read; numbers are below 2^63. */
-struct facts {
+struct told_proof {
     const json_t *certificate, *request,
         *plan; /* plan: NULL, or the proof that shows a placement */
     uint64_t capacity, granule, need;
@@ -66,9 +63,9 @@ static enum strip_state name_state(const json_t *block)
     return is_used(block, 0) || member_number(block, "holds") > 0 ? STRIP_HELD : STRIP_MOVABLE;
 }
 
-static void read_piece(struct facts *facts, const json_t *block, uint64_t until)
+static void read_piece(struct told_proof *proof, const json_t *block, uint64_t until)
 {
-    struct piece *piece = &facts->pieces[facts->count++];
+    struct piece *piece = &proof->pieces[proof->count++];
     const json_int_t freed = signed_member(block, "freed_at");
     const uint64_t stack = member_number(block, "stack");
     piece->was_on_device = piece->is_on_device = signed_member(block, "address") >= 0;
@@ -76,70 +73,68 @@ static void read_piece(struct facts *facts, const json_t *block, uint64_t until)
     piece->to = piece->from + member_number(block, "size");
     piece->op = member_number(block, "op");
     piece->state = name_state(block);
-    piece->is_gone = facts->plan != NULL && piece->state == STRIP_DYING && freed >= 0 &&
+    piece->is_gone = proof->plan != NULL && piece->state == STRIP_DYING && freed >= 0 &&
                      (uint64_t)freed <= until && member_number(block, "holds") == 0;
-    if (is_used(block, 0) && stack > facts->reserved) {
-        facts->reserved = stack;
+    if (is_used(block, 0) && stack > proof->reserved) {
+        proof->reserved = stack;
     }
-    if (is_used(block, until) && stack > facts->bottom) {
-        facts->bottom = stack;
+    if (is_used(block, until) && stack > proof->bottom) {
+        proof->bottom = stack;
     }
 }
 
 /* The plan, as far as it names blocks that are there. */
-static void read_plan(struct facts *facts)
+static void read_plan(struct told_proof *proof)
 {
     const json_t *entry;
     size_t i;
-    json_array_foreach(json_object_get(facts->plan, "evict"), i, entry)
+    json_array_foreach(json_object_get(proof->plan, "evict"), i, entry)
     {
         const uint64_t block = (uint64_t)json_integer_value(entry);
-        if (block < facts->count) {
-            facts->pieces[block].is_gone = true;
+        if (block < proof->count) {
+            proof->pieces[block].is_gone = true;
         }
     }
-    json_array_foreach(json_object_get(facts->plan, "moves"), i, entry)
+    json_array_foreach(json_object_get(proof->plan, "moves"), i, entry)
     {
         const uint64_t block = (uint64_t)signed_member(entry, "block");
-        if (block < facts->count) {
-            facts->pieces[block].now = member_number(entry, "to");
-            facts->pieces[block].is_moved = true;
-            facts->pieces[block].is_on_device = signed_member(entry, "to") >= 0;
+        if (block < proof->count) {
+            proof->pieces[block].now = member_number(entry, "to");
+            proof->pieces[block].is_moved = true;
+            proof->pieces[block].is_on_device = signed_member(entry, "to") >= 0;
         }
     }
 }
 
-/* False: *why says what is wrong with it. */
-static bool read_facts(const json_t *certificate, struct facts *facts, const char **why)
+/* NULL, or what is wrong with it. */
+static const char *read_proof(const json_t *certificate, struct told_proof *proof)
 {
     const json_t *blocks = json_object_get(certificate, "blocks"), *block;
     const json_t *device = json_object_get(certificate, "device");
-    const json_t *proof = json_object_get(certificate, "proof");
+    const json_t *told = json_object_get(certificate, "proof");
     size_t i;
-    *facts = (struct facts){.certificate = certificate,
-                            .request = json_object_get(certificate, "request"),
-                            .capacity = member_number(device, "capacity"),
-                            .granule = member_number(device, "granule")};
+    *proof = (struct told_proof){.certificate = certificate,
+                                 .request = json_object_get(certificate, "request"),
+                                 .capacity = member_number(device, "capacity"),
+                                 .granule = member_number(device, "granule")};
     if (strcmp(member_text(certificate, "format"), "hbmstress-certificate") != 0) {
-        *why = "it is no certificate";
-        return false;
+        return "it is no certificate";
     }
-    if (facts->capacity == 0 || facts->capacity > UINT64_C(1) << 50 ||
+    if (proof->capacity == 0 || proof->capacity > UINT64_C(1) << 50 ||
         json_array_size(blocks) > BLOCK_COUNT_MAX) {
-        *why = "its device or its blocks are out of range";
-        return false;
+        return "its device or its blocks are out of range";
     }
-    facts->need = round_up(member_number(facts->request, "bytes"), facts->granule);
-    facts->plan = strcmp(member_text(proof, "kind"), "plan") == 0 ? proof : NULL;
-    facts->bottom = member_number(facts->request, "stack");
-    facts->pieces = calloc(json_array_size(blocks) + 1, sizeof *facts->pieces);
-    CHECK(facts->pieces != NULL);
+    proof->need = round_up(member_number(proof->request, "bytes"), proof->granule);
+    proof->plan = strcmp(member_text(told, "kind"), "plan") == 0 ? told : NULL;
+    proof->bottom = member_number(proof->request, "stack");
+    proof->pieces = calloc(json_array_size(blocks) + 1, sizeof *proof->pieces);
+    CHECK(proof->pieces != NULL);
     json_array_foreach(blocks, i, block)
     {
-        read_piece(facts, block, member_number(proof, "until"));
+        read_piece(proof, block, member_number(told, "until"));
     }
-    read_plan(facts);
-    return true;
+    read_plan(proof);
+    return NULL;
 }
 
 /* --- pictures --- */
@@ -147,7 +142,7 @@ static bool read_facts(const json_t *certificate, struct facts *facts, const cha
 static int compare_blocks(const void *a, const void *b)
 {
     const struct strip_block *left = a, *right = b;
-    return (left->from > right->from) - (left->from < right->from);
+    return compare_numbers(left->from, right->from);
 }
 
 static void add_block(struct strip_block *blocks, size_t *count, uint64_t from, uint64_t to,
@@ -159,12 +154,12 @@ static void add_block(struct strip_block *blocks, size_t *count, uint64_t from, 
 }
 
 /* Lists the blocks that lay there; with is_after, after the plan. */
-static size_t list_blocks(const struct facts *facts, bool is_after, struct strip_block *blocks)
+static size_t list_blocks(const struct told_proof *proof, bool is_after, struct strip_block *blocks)
 {
     size_t count = 0;
-    add_block(blocks, &count, 0, is_after ? facts->bottom : facts->reserved, STRIP_STACK);
-    for (size_t i = 0; i < facts->count; i++) {
-        const struct piece *piece = &facts->pieces[i];
+    add_block(blocks, &count, 0, is_after ? proof->bottom : proof->reserved, STRIP_STACK);
+    for (size_t i = 0; i < proof->count; i++) {
+        const struct piece *piece = &proof->pieces[i];
         const uint64_t size = piece->to - piece->from;
         if (!is_after && piece->was_on_device) {
             add_block(blocks, &count, piece->from, piece->to, piece->state);
@@ -173,9 +168,9 @@ static size_t list_blocks(const struct facts *facts, bool is_after, struct strip
                       piece->is_moved ? STRIP_MOVED : piece->state);
         }
     }
-    if (is_after && signed_member(facts->plan, "address") >= 0) {
-        const uint64_t address = member_number(facts->plan, "address");
-        add_block(blocks, &count, address, address + facts->need, STRIP_REQUEST);
+    if (is_after && signed_member(proof->plan, "address") >= 0) {
+        const uint64_t address = member_number(proof->plan, "address");
+        add_block(blocks, &count, address, address + proof->need, STRIP_REQUEST);
     }
     qsort(blocks, count, sizeof *blocks, compare_blocks);
     return count;
@@ -195,7 +190,7 @@ static void add_hole(struct holes *holes, uint64_t from, uint64_t to)
     }
 }
 
-static struct holes find_holes(const struct facts *facts, const struct strip_block *blocks,
+static struct holes find_holes(const struct told_proof *proof, const struct strip_block *blocks,
                                size_t count)
 {
     struct holes holes = {0};
@@ -204,16 +199,16 @@ static struct holes find_holes(const struct facts *facts, const struct strip_blo
         add_hole(&holes, end, blocks[i].from);
         end = blocks[i].to > end ? blocks[i].to : end;
     }
-    add_hole(&holes, end, facts->capacity);
+    add_hole(&holes, end, proof->capacity);
     return holes;
 }
 
 /* --- words --- */
 
 /* Explains what the contract lets a movable block do. */
-static const char *explain_contract(const struct facts *facts)
+static const char *explain_contract(const struct told_proof *proof)
 {
-    const char *defrag = member_text(json_object_get(facts->certificate, "contract"), "defrag");
+    const char *defrag = member_text(json_object_get(proof->certificate, "contract"), "defrag");
     if (strcmp(defrag, "slide") == 0) {
         return "Movable blocks slide between the unmovable ones, in their order (defrag=slide).";
     }
@@ -222,84 +217,63 @@ static const char *explain_contract(const struct facts *facts)
                : "No block ever moves, not even those drawn as movable (defrag=none).";
 }
 
-static void append_request(struct writing *html, const struct facts *facts)
+static void append_request(struct writing *html, const struct told_proof *proof)
 {
-    const uint64_t stack = member_number(facts->request, "stack");
-    writing_append(html, "<p>Claim: <strong>");
-    page_append_cut(html, member_text(facts->certificate, "claim"), NAME_BYTES_MAX);
-    writing_append(html, "</strong>. The device has ");
-    page_append_size(html, facts->capacity);
-    writing_append(html, " in granules of ");
-    page_append_size(html, facts->granule);
-    writing_append(html, ". Asked for: a ");
-    page_append_cut(html, member_text(facts->request, "class"), NAME_BYTES_MAX);
-    writing_append(html, " of ");
-    page_append_size(html, member_number(facts->request, "bytes"));
-    if (stack > 0) {
-        writing_append(html, " with a stack of ");
-        page_append_size(html, stack);
-    }
-    writing_append(html, ". ");
-    page_append_text(html, explain_contract(facts));
-    writing_append(html, "</p>\n");
+    const uint64_t stack = member_number(proof->request, "stack");
+    page_print(html,
+               "<p>Claim: <strong>%.100s</strong>. The device has %s in granules of %s. Asked for: "
+               "a %.100s of %s%s%s. %s</p>\n",
+               member_text(proof->certificate, "claim"), page_size(proof->capacity).text,
+               page_size(proof->granule).text, member_text(proof->request, "class"),
+               page_size(member_number(proof->request, "bytes")).text,
+               stack > 0 ? " with a stack of " : "", stack > 0 ? page_size(stack).text : "",
+               explain_contract(proof));
 }
 
 /* "On the device: 3 movable, 1 held; free 1.00G in 2 holes, the largest 512M." */
-static void append_census(struct writing *html, const struct facts *facts,
+static void append_census(struct writing *html, const struct told_proof *proof,
                           const struct holes *holes)
 {
     uint64_t counts[STRIP_STATE_COUNT] = {0};
     const char *separator = "";
-    for (size_t i = 0; i < facts->count; i++) {
-        counts[facts->pieces[i].state]++;
+    for (size_t i = 0; i < proof->count; i++) {
+        counts[proof->pieces[i].state]++;
     }
     writing_append(html, "<p>At that moment: ");
     for (unsigned state = 0; state < STRIP_STATE_COUNT; state++) {
         if (counts[state] > 0) {
-            writing_append(html, separator);
-            page_append_count(html, counts[state]);
-            writing_append_format(html, " %s", strip_state_name((enum strip_state)state));
+            page_print(html, "%s%s %s", separator, page_count(counts[state]).text,
+                       strip_state_name((enum strip_state)state));
             separator = ", ";
         }
     }
-    writing_append(html, facts->count == 0 ? "no blocks; free: " : "; free: ");
-    writing_append_size(html, holes->free_bytes);
-    writing_append(html, " in ");
-    page_append_count(html, holes->count);
-    writing_append(html, holes->count == 1 ? " hole, the largest " : " holes, the largest ");
-    writing_append_size(html, holes->largest);
-    writing_append(html, ".</p>\n");
+    page_print(html, "%s; free: %s in %s hole%s, the largest %s.</p>\n",
+               proof->count == 0 ? "no blocks" : "", size_text_of(holes->free_bytes).text,
+               page_count(holes->count).text, plural(holes->count, "", "s"),
+               size_text_of(holes->largest).text);
 }
 
-static void append_moves(struct writing *html, const struct facts *facts)
+static void append_moves(struct writing *html, const struct told_proof *proof)
 {
     size_t row_count = 0;
     page_table_begin(html, "The moves that make room", "block of op|#size|#from|#to");
-    for (size_t i = 0; i < facts->count; i++) {
-        const struct piece *piece = &facts->pieces[i];
-        char text[32];
-        if (!piece->is_moved || row_count++ >= MOVE_ROW_COUNT_MAX) {
-            continue;
+    for (size_t i = 0; i < proof->count; i++) {
+        const struct piece *piece = &proof->pieces[i];
+        if (piece->is_moved && row_count++ < MOVE_ROW_COUNT_MAX) {
+            page_row(html, "%" PRIu64 "|#%s|#0x%" PRIx64 "|#0x%" PRIx64, piece->op,
+                     size_text_of(piece->to - piece->from).text, piece->from, piece->now);
         }
-        snprintf(text, sizeof text, "%" PRIu64, piece->op);
-        page_row_begin(html, text);
-        page_cell_size(html, piece->to - piece->from);
-        writing_append_format(
-            html, "<td class=\"number\">0x%" PRIx64 "</td><td class=\"number\">0x%" PRIx64 "</td>",
-            piece->from, piece->now);
-        page_row_end(html);
     }
-    page_table_end(html);
+    writing_append(html, PAGE_TABLE_END);
     if (row_count > MOVE_ROW_COUNT_MAX) {
-        writing_append_format(html, "<p class=\"note\">%zu more moves are left out.</p>\n",
-                              row_count - MOVE_ROW_COUNT_MAX);
+        page_note(html, "%zu more moves are left out.", row_count - MOVE_ROW_COUNT_MAX);
     }
 }
 
 /* The steps of a plan, in its order. */
-enum step { STEP_AWAIT, STEP_EVICT, STEP_MOVE, STEP_COUNT };
+enum plan_step { STEP_AWAIT, STEP_EVICT, STEP_MOVE, STEP_COUNT };
 
-static bool is_of_step(const struct piece *piece, enum step step)
+static bool is_of_step(const struct piece *piece, enum plan_step step)
 {
     switch (step) {
     case STEP_AWAIT:
@@ -312,17 +286,16 @@ static bool is_of_step(const struct piece *piece, enum step step)
 }
 
 /* "await 2 queued frees, 4.00M, of the blocks of ops 3, 7"; false: the plan has no such step. */
-static bool append_step(struct writing *html, const struct facts *facts, enum step step)
+static bool append_step(struct writing *html, const struct told_proof *proof, enum plan_step step)
 {
     static const char *const words[STEP_COUNT][2] = {
         {"await", "queued free"}, {"unload", "idle program"}, {"move", "block"}};
     enum { SHOWN_COUNT_MAX = 12 };
-    struct writing ops;
+    struct writing ops = {0};
     uint64_t bytes = 0;
     size_t count = 0;
-    writing_init(&ops);
-    for (size_t i = 0; i < facts->count; i++) {
-        const struct piece *piece = &facts->pieces[i];
+    for (size_t i = 0; i < proof->count; i++) {
+        const struct piece *piece = &proof->pieces[i];
         if (!is_of_step(piece, step)) {
             continue;
         }
@@ -332,44 +305,39 @@ static bool append_step(struct writing *html, const struct facts *facts, enum st
         }
     }
     if (count > 0) {
-        writing_append_format(html, "<li>%s %zu %s%s, ", words[step][0], count, words[step][1],
-                              count == 1 ? "" : "s");
-        writing_append_size(html, bytes);
-        writing_append_format(html, ", of op%s %s%s</li>\n", count == 1 ? "" : "s",
-                              writing_string(&ops), count > SHOWN_COUNT_MAX ? " and others" : "");
+        page_print(html, "<li>%s %zu %s%s, %s, of op%s %s%s</li>\n", words[step][0], count,
+                   words[step][1], plural(count, "", "s"), size_text_of(bytes).text,
+                   plural(count, "", "s"), writing_string(&ops),
+                   count > SHOWN_COUNT_MAX ? " and others" : "");
     }
     writing_deinit(&ops);
     return count > 0;
 }
 
 /* Appends what the allocator had to do, and where the request is then placed. */
-static void append_plan(struct writing *html, const struct facts *facts)
+static void append_plan(struct writing *html, const struct told_proof *proof)
 {
-    const bool has_place = signed_member(facts->plan, "address") >= 0 && facts->need > 0;
-    struct writing steps;
+    struct writing steps = {0};
     bool has_step[STEP_COUNT];
-    writing_init(&steps);
     for (unsigned step = 0; step < STEP_COUNT; step++) {
-        has_step[step] = append_step(&steps, facts, (enum step)step);
-        if (step == STEP_AWAIT && !has_step[step] && member_number(facts->plan, "until") > 0) {
+        has_step[step] = append_step(&steps, proof, (enum plan_step)step);
+        if (step == STEP_AWAIT && !has_step[step] && member_number(proof->plan, "until") > 0) {
             writing_append(&steps,
                            "<li>await what is due, so that blocks are no longer in use</li>\n");
         }
     }
-    if (steps.length == 0) {
-        writing_append(html, "<p>The request fitted as things were, without any mitigation.");
-    } else {
-        writing_append(html, "<p>The request fitted after this:</p>\n<ol>\n");
-        writing_append_bytes(html, steps.bytes, steps.length);
-        writing_append(html, "</ol>\n<p>");
-    }
-    if (has_place) {
-        writing_append_format(html, " It lands at <strong>0x%" PRIx64 "</strong>.",
-                              member_number(facts->plan, "address"));
+    writing_append_format(html,
+                          steps.length == 0
+                              ? "<p>The request fitted as things were, without any mitigation.%s"
+                              : "<p>The request fitted after this:</p>\n<ol>\n%s</ol>\n<p>",
+                          writing_string(&steps));
+    if (signed_member(proof->plan, "address") >= 0 && proof->need > 0) {
+        page_print(html, " It lands at <strong>0x%" PRIx64 "</strong>.",
+                   member_number(proof->plan, "address"));
     }
     writing_append(html, "</p>\n");
     if (has_step[STEP_MOVE]) {
-        append_moves(html, facts);
+        append_moves(html, proof);
     }
     writing_deinit(&steps);
 }
@@ -405,84 +373,76 @@ static const char *explain_proof(const char *kind)
     return "The proof is of a kind that this page does not know.";
 }
 
-static void append_proof(struct writing *html, const struct facts *facts)
+static void append_proof(struct writing *html, const struct told_proof *proof)
 {
-    const json_t *proof = json_object_get(facts->certificate, "proof");
-    writing_append(html, "<p>");
-    page_append_text(html, explain_proof(member_text(proof, "kind")));
-    if (member_number(proof, "need") > 0 && member_number(proof, "unit") > 0) {
-        writing_append(html, " In units of ");
-        page_append_size(html, member_number(proof, "unit"));
-        writing_append(html, ": ");
-        page_append_count(html, member_number(proof, "need"));
-        writing_append(html, " are needed, and there are ");
-        page_append_count(html, member_number(proof, "have"));
-        writing_append(html, ".");
+    const json_t *told = json_object_get(proof->certificate, "proof");
+    page_print(html, "<p>%s", explain_proof(member_text(told, "kind")));
+    if (member_number(told, "need") > 0 && member_number(told, "unit") > 0) {
+        page_print(html, " In units of %s: %s are needed, and there are %s.",
+                   page_size(member_number(told, "unit")).text, member_count(told, "need").text,
+                   member_count(told, "have").text);
     }
     writing_append(html, "</p>\n");
 }
 
-static void draw(struct writing *html, const struct facts *facts, const char *title,
+static void draw(struct writing *html, const struct told_proof *proof, const char *title,
                  const struct strip_block *blocks, size_t count, const char *measure,
                  unsigned number)
 {
     const struct strip strip = {.title = title,
-                                .capacity = facts->capacity,
+                                .capacity = proof->capacity,
                                 .blocks = blocks,
                                 .count = count,
-                                .measure_bytes = measure == NULL ? 0 : facts->need,
+                                .measure_bytes = measure == NULL ? 0 : proof->need,
                                 .measure = measure};
-    writing_append(html, "<figure><figcaption>");
-    page_append_text(html, title);
-    writing_append(html, "</figcaption>\n");
+    page_print(html, "<figure><figcaption>%s</figcaption>\n", title);
     strip_draw(html, &strip, number);
     writing_append(html, "</figure>\n");
 }
 
-static bool has_addresses(const struct facts *facts)
+static bool has_addresses(const struct told_proof *proof)
 {
-    const char *placement = member_text(json_object_get(facts->certificate, "contract"),
+    const char *placement = member_text(json_object_get(proof->certificate, "contract"),
                                         "placement");
     return placement[0] == '\0' || strcmp(placement, "ranges") == 0;
 }
 
-static void append_all(struct writing *html, const struct facts *facts, struct strip_block *blocks,
-                       unsigned number)
+static void append_all(struct writing *html, const struct told_proof *proof,
+                       struct strip_block *blocks, unsigned number)
 {
     char measure[96];
-    size_t count = list_blocks(facts, false, blocks);
-    const struct holes holes = find_holes(facts, blocks, count);
-    snprintf(measure, sizeof measure, "the request, %s", size_text_of(facts->need).text);
-    append_request(html, facts);
-    append_census(html, facts, &holes);
-    if (has_addresses(facts)) {
-        draw(html, facts, "The address space when the request was refused", blocks, count, measure,
+    size_t count = list_blocks(proof, false, blocks);
+    const struct holes holes = find_holes(proof, blocks, count);
+    snprintf(measure, sizeof measure, "the request, %s", size_text_of(proof->need).text);
+    append_request(html, proof);
+    append_census(html, proof, &holes);
+    if (has_addresses(proof)) {
+        draw(html, proof, "The address space when the request was refused", blocks, count, measure,
              number);
     }
-    if (facts->plan == NULL) {
-        append_proof(html, facts);
+    if (proof->plan == NULL) {
+        append_proof(html, proof);
         return;
     }
-    append_plan(html, facts);
-    if (has_addresses(facts) && signed_member(facts->plan, "address") >= 0) {
-        count = list_blocks(facts, true, blocks);
-        draw(html, facts, "The same space with the request in its place", blocks, count, NULL,
+    append_plan(html, proof);
+    if (has_addresses(proof) && signed_member(proof->plan, "address") >= 0) {
+        count = list_blocks(proof, true, blocks);
+        draw(html, proof, "The same space with the request in its place", blocks, count, NULL,
              number + 1);
     }
 }
 
 void proof_words(struct writing *html, const json_t *certificate, unsigned number)
 {
-    struct facts facts;
-    const char *why = NULL;
-    if (!read_facts(certificate, &facts, &why)) {
-        writing_append_format(html, "<p class=\"note\">The certificate cannot be shown: %s.</p>\n",
-                              why);
+    struct told_proof proof;
+    const char *why = read_proof(certificate, &proof);
+    if (why != NULL) {
+        page_note(html, "The certificate cannot be shown: %s.", why);
         return;
     }
-    struct strip_block *blocks = calloc(facts.count + 2, sizeof *blocks);
+    struct strip_block *blocks = calloc(proof.count + 2, sizeof *blocks);
     CHECK(blocks != NULL);
-    append_all(html, &facts, blocks, number);
+    append_all(html, &proof, blocks, number);
     free(blocks);
-    free(facts.pieces);
+    free(proof.pieces);
 }

@@ -1,7 +1,4 @@
-#include "page/campaign_saved.h"
-#include "page/campaign_sections.h"
-#include "page/report_page.h"
-#include "present/page/page.h"
+#include "page/campaign_page.h"
 
 /* The limits of a page, whoever wrote the folder. */
 enum { PAGE_BYTES_MAX = 3000000, NOTE_BYTES = 4096 };
@@ -14,8 +11,7 @@ static const char *const part_names[PART_COUNT] = {
 /* Returns how many bytes of the page are left for its sections. */
 static size_t measure_room(const struct writing *html)
 {
-    struct writing end;
-    writing_init(&end);
+    struct writing end = {0};
     page_end(&end);
     const size_t length = html->length + end.length + NOTE_BYTES;
     writing_deinit(&end);
@@ -31,20 +27,18 @@ static void append_part(struct writing *html, const struct writing *part, const 
         *room -= part->length;
         return;
     }
-    writing_append_format(
-        html, "<p class=\"note\">%s: left out, the page has no room for it.</p>\n", name);
+    page_note(html, "%s: left out, the page has no room for it.", name);
 }
 
 /* Findings have what the other parts leave, and half of the page at least. */
 static void append_parts(struct writing *html, const struct campaign_lines *lines,
                          const struct page_options *options, struct writing parts[PART_COUNT])
 {
-    struct writing findings;
+    struct writing findings = {0};
     size_t length = 0, room = measure_room(html);
     for (unsigned i = 0; i < PART_COUNT; i++) {
         length += parts[i].length;
     }
-    writing_init(&findings);
     campaign_findings(&findings, lines, options, length < room / 2 ? room - length : room / 2);
     room -= findings.length < room ? findings.length : room;
     for (unsigned i = 0; i < PART_COUNT; i++) {

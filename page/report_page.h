@@ -27,7 +27,7 @@ enum exit_code report_campaign(const struct page_options *options, struct writin
 /* Like report_campaign(), for a list or field file; its own process runs it on the target. */
 enum exit_code report_list(const struct page_options *options, struct writing *html);
 
-/* Appends the data of one run (reports/page/README.md) of the file, for a page that shows more than
+/* Appends the data of one run (present/page/README.md) of the file, for a page that shows more than
  * one list.  False: it could not be run, and *why (a line) says why; nothing is appended. */
 enum { REPORT_WHY_BYTES = 256 };
 bool report_run_data(const struct page_options *options, const char *path, struct writing *json,

@@ -1,13 +1,14 @@
-#include "page/run_data.h"
-
+/* A record as data for the scripts of the page. */
 #include "harness/base/check.h"
-#include "page/run_holders.h"
-#include "page/run_stacks.h"
+#include "harness/base/json.h"
+#include "page/run_record.h"
 #include "present/page/page.h"
 #include "recording/recording.h"
+#include "recording/step_axis.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { BLOCK_COUNT_MAX = 1500000, POINT_COUNT_MAX = 4000 };
 /* The limits of blocks and ops together, before Base64: 28 MB on the page. */
@@ -156,27 +157,22 @@ static void write_fitting_blocks(struct run_record *record, uint64_t unit, size_
 
 static void append_streams(struct run_record *record, struct writing *json)
 {
-    struct writing ops;
-    struct writing blocks;
-    struct writing numbers;
-    struct writing marks;
+    struct writing ops = {0}, blocks = {0}, numbers = {0}, marks = {0};
     const uint64_t unit = find_unit(record);
     uint64_t of;
-    writing_init(&ops);
-    writing_init(&blocks);
-    writing_init(&marks);
     write_ops(record, unit, &ops);
     write_marks(record, unit, &marks);
     const size_t taken = ops.length + marks.length + BLOCK_BYTES_MIN;
     const size_t room = BLOCK_BYTES_MIN + (taken < STREAM_BYTES_MAX ? STREAM_BYTES_MAX - taken : 0);
     write_fitting_blocks(record, unit, room, &blocks, &of);
-    writing_append_format(json, ",\"unit\":%" PRIu64, unit);
-    writing_append_format(json, ",\"shown\":{\"blocks\":%" PRIu64 ",\"of\":%" PRIu64 "}",
-                          count_blocks(record), of);
+    json_add_number(json, "unit", unit);
+    json_nest(json, "shown", '{');
+    json_add_number(json, "blocks", count_blocks(record));
+    json_add_number(json, "of", of);
+    json_unnest(json, '}');
     append_stream(json, "blocks", &blocks);
     append_stream(json, "ops", &ops);
     if (record->has_lanes) {
-        writing_init(&numbers);
         write_numbers(record, &numbers);
         append_stream(json, "opNumbers", &numbers);
     }
@@ -189,21 +185,21 @@ static void append_names(struct writing *json)
 {
     static const char *const results[RECORD_RESULT_COUNT] = {"ok", "out of memory", "invalid",
                                                              "failed", "skipped"};
-    writing_append(json, ",\"kinds\":[");
+    json_nest(json, "kinds", '[');
     for (int i = 0; i < OP_KIND_COUNT; i++) {
-        writing_append_format(json, "%s\"%s\"", i == 0 ? "" : ",",
-                              op_kind_info((enum op_kind)i)->name);
+        json_add_string(json, NULL, op_kind_info((enum op_kind)i)->name);
     }
-    writing_append(json, "],\"results\":[");
+    json_unnest(json, ']');
+    json_nest(json, "results", '[');
     for (int i = 0; i < RECORD_RESULT_COUNT; i++) {
-        writing_append_format(json, "%s\"%s\"", i == 0 ? "" : ",", results[i]);
+        json_add_string(json, NULL, results[i]);
     }
-    writing_append(json, "],\"states\":[");
+    json_unnest(json, ']');
+    json_nest(json, "states", '[');
     for (int i = 0; i < RECORD_STATE_COUNT; i++) {
-        writing_append_format(json, "%s\"%s\"", i == 0 ? "" : ",",
-                              record_state_name((enum record_state)i));
+        json_add_string(json, NULL, record_state_name((enum record_state)i));
     }
-    writing_append(json, "]");
+    json_unnest(json, ']');
 }
 
 /* Appends the tags up to the last one that some op has. */
@@ -216,80 +212,81 @@ static void append_tags(const struct run_record *record, struct writing *json)
         is_used[record->ops[i].tag] = true;
         count = record->ops[i].tag >= count ? record->ops[i].tag + 1u : count;
     }
-    writing_append(json, ",\"tags\":[");
+    json_nest(json, "tags", '[');
     for (unsigned tag = 0; tag < count; tag++) {
         const bool is_none = !is_used[tag] || (tag == 0 && record->setup.tags[0][0] == '\0');
-        writing_append(json, tag == 0 ? "" : ",");
-        writing_append_json(json,
-                            is_none ? "" : setup_tag_name(&record->setup, (uint8_t)tag, name));
+        json_add_string(json, NULL,
+                        is_none ? "" : setup_tag_name(&record->setup, (uint8_t)tag, name));
     }
-    writing_append(json, "]");
+    json_unnest(json, ']');
 }
 
 static void append_hosts(const struct run_record *record, const struct recording *recording,
                          struct writing *json)
 {
     char name[DEVICE_NAME_BYTES];
-    writing_append(json, ",\"hosts\":[");
+    json_nest(json, "hosts", '[');
     for (uint32_t i = 0; i < record->setup.host_count; i++) {
-        const uint64_t bytes = record->capacity_bytes[i] > 0 ? record->capacity_bytes[i]
-                                                             : record->setup.capacity_bytes;
-        writing_append(json, i == 0 ? "{\"name\":" : ",{\"name\":");
-        writing_append_json(json, device_name(recording, i, name));
-        writing_append_format(json, ",\"capacity\":%" PRIu64 "}", bytes);
+        json_nest(json, NULL, '{');
+        json_add_string(json, "name", device_name(recording, i, name));
+        json_add_number(json, "capacity",
+                        record->capacity_bytes[i] > 0 ? record->capacity_bytes[i]
+                                                      : record->setup.capacity_bytes);
+        json_unnest(json, '}');
     }
-    writing_append(json, "]");
+    json_unnest(json, ']');
 }
 
 /* --- failures --- */
-
-static const char *name_verdict(const struct record_failure *failure)
-{
-    return failure->verdict.kind == VERDICT_NONE ? "not judged"
-                                                 : verdict_name(failure->verdict.kind);
-}
 
 static void append_failure(const struct record_failure *failure, struct writing *json)
 {
     const struct verdict *verdict = &failure->verdict;
     const bool has_rule = verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;
-    writing_append_format(json,
-                          "{\"op\":%" PRIu32 ",\"host\":%u,\"requested\":%" PRIu64
-                          ",\"align\":%" PRIu64 ",\"isOom\":%s,\"verdict\":\"%s\",\"rule\":\"%s\"",
-                          failure->turn, failure->host, failure->requested_bytes,
-                          failure->align_bytes, failure->is_oom ? "true" : "false",
-                          name_verdict(failure), has_rule ? rule_info(verdict->rule)->name : "");
-    writing_append(json, ",\"reason\":");
-    writing_append_json(json, failure->is_judged ? verdict->reason
-                                                 : "not judged: a block was in host memory");
-    writing_append(json, ",\"message\":");
-    writing_append_json(json, failure->message);
-    writing_append_format(json, ",\"free\":%" PRIu64 ",\"largestHole\":%" PRIu64 ",\"holes\":[",
-                          failure->free_bytes, failure->largest_hole_bytes);
+    json_nest(json, NULL, '{');
+    json_add_number(json, "op", failure->turn);
+    json_add_number(json, "host", failure->host);
+    json_add_number(json, "requested", failure->requested_bytes);
+    json_add_number(json, "align", failure->align_bytes);
+    json_add_boolean(json, "isOom", failure->is_oom);
+    json_add_string(json, "verdict",
+                    verdict->kind == VERDICT_NONE ? "not judged" : verdict_name(verdict->kind));
+    json_add_string(json, "rule", has_rule ? rule_info(verdict->rule)->name : "");
+    json_add_string(json, "reason",
+                    failure->is_judged ? verdict->reason
+                                       : "not judged: a block was in host memory");
+    json_add_string(json, "message", failure->message);
+    json_add_number(json, "free", failure->free_bytes);
+    json_add_number(json, "largestHole", failure->largest_hole_bytes);
+    json_nest(json, "holes", '[');
     for (size_t i = 0; i < failure->hole_count; i++) {
-        writing_append_format(json, "%s[%" PRIu64 ",%" PRIu64 "]", i == 0 ? "" : ",",
-                              failure->holes[i].address, failure->holes[i].size_bytes);
+        json_nest(json, NULL, '[');
+        json_add_number(json, NULL, failure->holes[i].address);
+        json_add_number(json, NULL, failure->holes[i].size_bytes);
+        json_unnest(json, ']');
     }
-    writing_append(json, "]}");
+    json_unnest(json, ']');
+    json_unnest(json, '}');
 }
 
 static void append_failures(const struct run_record *record, struct writing *json)
 {
-    writing_append_format(json, ",\"failureCount\":%" PRIu64 ",\"failures\":[",
-                          record->failure_count + record->failure_left_out_count);
+    json_add_number(json, "failureCount", record->failure_count + record->failure_left_out_count);
+    json_nest(json, "failures", '[');
     for (size_t i = 0; i < record->failure_count; i++) {
-        writing_append(json, i == 0 ? "" : ",");
         append_failure(&record->failures[i], json);
     }
-    writing_append(json, "]");
+    json_unnest(json, ']');
 }
 
 /* --- curves --- */
 
-/* One host's points: each stands for the turns since the point before. */
+/* One host's points, ascending by turn: each stands for the turns since the point before. */
+enum { CURVE_COUNT = 7 };
+static const char *const curve_names[CURVE_COUNT] = {"x",      "inUse", "reserved", "largestHole",
+                                                     "queued", "free",  "programs"};
 struct curve {
-    uint32_t *turns; /* count of them, ascending; and of what held then, by turn of the record */
-    uint64_t *in_use_bytes, *largest_hole_bytes;
+    uint64_t (*points)[CURVE_COUNT]; /* count of them */
     size_t count;
 };
 
@@ -333,133 +330,78 @@ static void choose_points(const struct run_record *record, uint32_t host, struct
         if (++waited < interval && seen < count && !is_near_failure(record, i)) {
             continue;
         }
-        curve->turns[curve->count] = i;
-        curve->in_use_bytes[curve->count] = most;
-        curve->largest_hole_bytes[curve->count++] = least;
+        const uint64_t point[CURVE_COUNT] = {i,
+                                             most,
+                                             op->reserved_bytes,
+                                             least,
+                                             op->queued_bytes,
+                                             op->free_bytes,
+                                             op->program_count};
+        memcpy(curve->points[curve->count++], point, sizeof point);
         waited = 0;
         most = 0;
         least = UINT64_MAX;
     }
 }
 
-static void append_array(struct writing *json, const char *name, const struct curve *curve,
-                         uint64_t (*value)(const struct run_record *record,
-                                           const struct curve *curve, size_t i),
-                         const struct run_record *record)
-{
-    writing_append_format(json, ",\"%s\":[", name);
-    for (size_t i = 0; i < curve->count; i++) {
-        writing_append(json, i == 0 ? "" : ",");
-        writing_append_number(json, value(record, curve, i));
-    }
-    writing_append(json, "]");
-}
-
-static uint64_t read_turn(const struct run_record *record, const struct curve *curve, size_t i)
-{
-    (void)record;
-    return curve->turns[i];
-}
-static uint64_t read_in_use(const struct run_record *record, const struct curve *curve, size_t i)
-{
-    (void)record;
-    return curve->in_use_bytes[i];
-}
-static uint64_t read_hole(const struct run_record *record, const struct curve *curve, size_t i)
-{
-    (void)record;
-    return curve->largest_hole_bytes[i];
-}
-static uint64_t read_reserved(const struct run_record *record, const struct curve *curve, size_t i)
-{
-    return record->ops[curve->turns[i]].reserved_bytes;
-}
-static uint64_t read_queued(const struct run_record *record, const struct curve *curve, size_t i)
-{
-    return record->ops[curve->turns[i]].queued_bytes;
-}
-static uint64_t read_free(const struct run_record *record, const struct curve *curve, size_t i)
-{
-    return record->ops[curve->turns[i]].free_bytes;
-}
-static uint64_t read_programs(const struct run_record *record, const struct curve *curve, size_t i)
-{
-    return record->ops[curve->turns[i]].program_count;
-}
-
-static void append_curve(const struct run_record *record, uint32_t host, struct writing *json)
-{
-    const size_t room = (size_t)count_turns(record, host) + 1;
-    struct curve curve = {.turns = malloc(room * sizeof *curve.turns),
-                          .in_use_bytes = malloc(room * sizeof *curve.in_use_bytes),
-                          .largest_hole_bytes = malloc(room * sizeof *curve.largest_hole_bytes)};
-    CHECK(curve.turns != NULL && curve.in_use_bytes != NULL);
-    CHECK(curve.largest_hole_bytes != NULL);
-    choose_points(record, host, &curve);
-    writing_append_format(json, "{\"host\":%" PRIu32, host);
-    append_array(json, "x", &curve, read_turn, record);
-    append_array(json, "inUse", &curve, read_in_use, record);
-    append_array(json, "reserved", &curve, read_reserved, record);
-    append_array(json, "largestHole", &curve, read_hole, record);
-    append_array(json, "queued", &curve, read_queued, record);
-    append_array(json, "free", &curve, read_free, record);
-    append_array(json, "programs", &curve, read_programs, record);
-    writing_append(json, "}");
-    free(curve.turns);
-    free(curve.in_use_bytes);
-    free(curve.largest_hole_bytes);
-}
-
 static void append_curves(const struct run_record *record, struct writing *json)
 {
-    writing_append(json, ",\"curves\":[");
+    json_nest(json, "curves", '[');
     for (uint32_t host = 0; host < record->setup.host_count; host++) {
-        writing_append(json, host == 0 ? "" : ",");
-        append_curve(record, host, json);
+        struct curve curve = {0};
+        curve.points = malloc((count_turns(record, host) + 1) * sizeof *curve.points);
+        CHECK(curve.points != NULL);
+        choose_points(record, host, &curve);
+        json_nest(json, NULL, '{');
+        json_add_number(json, "host", host);
+        for (unsigned kind = 0; kind < CURVE_COUNT; kind++) {
+            json_nest(json, curve_names[kind], '[');
+            for (size_t i = 0; i < curve.count; i++) {
+                json_add_number(json, NULL, curve.points[i][kind]);
+            }
+            json_unnest(json, ']');
+        }
+        json_unnest(json, '}');
+        free(curve.points);
     }
-    writing_append(json, "]");
+    json_unnest(json, ']');
 }
 
-/* --- growth --- */
+/* --- growth and steps --- */
 
-static void append_growth_of(const struct run_record *record, const struct record_growth *growth,
-                             struct writing *json)
+static void append_numbers(struct writing *json, const char *key, const uint64_t *numbers,
+                           size_t count)
 {
-    char name[SETUP_NAME_BYTES];
-    writing_append(json, "{\"tag\":");
-    writing_append_json(json, setup_tag_name(&record->setup, growth->tag, name));
-    writing_append_format(json, ",\"host\":%u,\"x\":[", growth->host);
-    for (uint32_t i = 0; i < growth->count; i++) {
-        writing_append(json, i == 0 ? "" : ",");
-        writing_append_number(json, growth->first_op[i]);
+    json_nest(json, key, '[');
+    for (size_t i = 0; i < count; i++) {
+        json_add_number(json, NULL, numbers[i]);
     }
-    writing_append(json, "],\"bytes\":[");
-    for (uint32_t i = 0; i < growth->count; i++) {
-        writing_append(json, i == 0 ? "" : ",");
-        writing_append_number(json, growth->floor_bytes[i]);
-    }
-    writing_append(json, "]");
-    if (growth->has_trend) {
-        writing_append_format(json,
-                              ",\"trend\":{\"slope\":%.3f,\"from\":%" PRIu64 ",\"to\":%" PRIu64
-                              ",\"at\":%" PRIu64 "}",
-                              growth->trend.slope_bytes, growth->trend.first_op,
-                              growth->trend.end_op, growth->trend.at_bytes);
-    }
-    writing_append(json, "}");
+    json_unnest(json, ']');
 }
 
 static void append_growth(const struct run_record *record, struct writing *json)
 {
-    writing_append(json, ",\"growth\":[");
+    char name[SETUP_NAME_BYTES];
+    json_nest(json, "growth", '[');
     for (size_t i = 0; i < record->growth_count; i++) {
-        writing_append(json, i == 0 ? "" : ",");
-        append_growth_of(record, &record->growth[i], json);
+        const struct record_growth *growth = &record->growth[i];
+        json_nest(json, NULL, '{');
+        json_add_string(json, "tag", setup_tag_name(&record->setup, growth->tag, name));
+        json_add_number(json, "host", growth->host);
+        append_numbers(json, "x", growth->first_op, growth->count);
+        append_numbers(json, "bytes", growth->floor_bytes, growth->count);
+        if (growth->has_trend) {
+            json_nest(json, "trend", '{');
+            writing_append_format(json, "\"slope\":%.3f", growth->trend.slope_bytes);
+            json_add_number(json, "from", growth->trend.first_op);
+            json_add_number(json, "to", growth->trend.end_op);
+            json_add_number(json, "at", growth->trend.at_bytes);
+            json_unnest(json, '}');
+        }
+        json_unnest(json, '}');
     }
-    writing_append(json, "]");
+    json_unnest(json, ']');
 }
-
-/* --- steps --- */
 
 /* Appends the steps.  In a list with lanes steps are not matched with turns. */
 static void append_steps(const struct run_record *record, const struct step_axis *steps,
@@ -469,17 +411,15 @@ static void append_steps(const struct run_record *record, const struct step_axis
     while (!record->has_lanes && count < steps->count && steps->ops[count] < record->op_count) {
         count++;
     }
-    writing_append(json, ",\"steps\":{\"ops\":[");
+    json_nest(json, "steps", '{');
+    json_nest(json, "ops", '[');
     for (size_t i = 0; i < count; i++) {
-        writing_append(json, i == 0 ? "" : ",");
-        writing_append_number(json, steps->ops[i]);
+        json_add_number(json, NULL, steps->ops[i]);
     }
-    writing_append(json, "],\"numbers\":[");
-    for (size_t i = 0; i < count; i++) {
-        writing_append(json, i == 0 ? "" : ",");
-        writing_append_number(json, steps->numbers[i]);
-    }
-    writing_append_format(json, "],\"isSaid\":%s}", steps->is_said ? "true" : "false");
+    json_unnest(json, ']');
+    append_numbers(json, "numbers", steps->numbers, count);
+    json_add_boolean(json, "isSaid", steps->is_said);
+    json_unnest(json, '}');
 }
 
 /* --- who holds memory --- */
@@ -491,24 +431,22 @@ static void append_holders(const struct run_record *record, const struct stacks 
     uint32_t host;
     const uint32_t peak = run_record_peak(record, &host);
     run_holders_take(record, peak, host, &holders);
-    writing_append_format(json, ",\"flameOp\":%" PRIu32 ",\"flameHost\":%" PRIu32 ",\"flame\":",
-                          peak == RECORD_NONE ? 0 : peak, host);
+    json_add_number(json, "flameOp", peak == RECORD_NONE ? 0 : peak);
+    json_add_number(json, "flameHost", host);
     run_holders_append_flame(&holders, &record->setup, json);
     if (stacks != NULL && stacks->op_count > 0) {
-        writing_append(json, ",\"flameStacks\":");
         run_stacks_append(record, stacks, peak, host, json);
-        writing_append(json, ",\"flameStacksNote\":");
-        writing_append_json(json, run_stacks_note(stacks));
+        json_add_string(json, "flameStacksNote", run_stacks_note(stacks));
     }
 }
 
 void run_data_append(struct run_record *record, const struct recording *recording,
                      const struct step_axis *steps, const char *title, struct writing *json)
 {
-    writing_append(json, "{\"title\":");
-    writing_append_json(json, title);
+    writing_append(json, "{");
+    json_add_string(json, "title", title);
     append_hosts(record, recording, json);
-    writing_append_format(json, ",\"opCount\":%" PRIu32, record->op_count);
+    json_add_number(json, "opCount", record->op_count);
     append_names(json);
     append_tags(record, json);
     append_holders(record, recording->stacks, json); /* of all blocks */

@@ -8,6 +8,7 @@
 #define PAGE_RUN_RECORD_H
 
 #include "diagnosis/tag_trend.h"
+#include "harness/base/writing.h"
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
 
@@ -136,5 +137,38 @@ uint32_t run_record_peak(const struct run_record *record, uint32_t *host);
 /* Leaves at most count blocks, the ones that lived longest and are largest; what is there within
  * 2,000 turns of a failure or of the peak stays whole, within fewer where that is too much. */
 void run_record_thin(struct run_record *record, size_t count);
+
+/* --- who holds memory at one turn --- */
+
+/* The memory that a tag held at one turn on one host; its stack and retired memory are separate. */
+struct run_holders {
+    uint64_t bytes[OP_TAG_COUNT], counts[OP_TAG_COUNT];
+    uint64_t stack_bytes, retired_bytes, retired_count;
+};
+/* Before the record is thinned. */
+void run_holders_take(const struct run_record *record, uint32_t turn, uint32_t host,
+                      struct run_holders *holders);
+/* Appends the member `flame`: the tree of their tags, whose names are paths between / or ;. */
+void run_holders_append_flame(const struct run_holders *holders, const struct setup *setup,
+                              struct writing *json);
+
+/* Appends the member `flameStacks`: what was there at that turn on that host by stack, the
+ * outermost frame first.  A tag that is none of the frames is a child of the innermost.  Blocks
+ * without a stack stand as in the tree by tag.  What has less than 1/2,000 of the whole is
+ * gathered.  Before the record is thinned.  O(blocks log blocks + nodes). */
+struct stacks;
+void run_stacks_append(const struct run_record *record, const struct stacks *stacks, uint32_t turn,
+                       uint32_t host, struct writing *json);
+/* Returns what that tree leaves out; "" = nothing. */
+const char *run_stacks_note(const struct stacks *stacks);
+
+/* --- for the scripts of the page --- */
+
+/* Appends the record as one object (present/page/README.md).  It is thinned where it is too large
+ * for a page; O(record). */
+struct recording;
+struct step_axis;
+void run_data_append(struct run_record *record, const struct recording *recording,
+                     const struct step_axis *steps, const char *title, struct writing *json);
 
 #endif

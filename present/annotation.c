@@ -5,7 +5,8 @@
 #include "harness/base/hash.h"
 #include "harness/base/json.h"
 #include "harness/oracle/rule.h"
-#include "present/bug_text.h"
+#include "present/bug.h"
+#include "present/say.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -85,14 +86,15 @@ void annotations_deinit(struct annotations *annotations)
     *annotations = (struct annotations){0};
 }
 
-/* Appends lines, each made visible, with separator between them. */
-static void append_lines(struct writing *text, const char *lines, const char *separator)
+/* Appends lines, each made harmless, with separator between them. */
+static void append_lines(struct writing *text, const char *lines, const char *separator,
+                         void (*append)(struct writing *text, const char *line))
 {
     while (*lines != '\0') {
         const size_t length = strcspn(lines, "\n");
         char *line = strndup(lines, length);
         CHECK(line != NULL);
-        writing_append_visible(text, line);
+        append(text, line);
         free(line);
         lines += length + (lines[length] == '\n');
         writing_append(text, *lines == '\0' ? "" : separator);
@@ -104,9 +106,8 @@ static void append_lines(struct writing *text, const char *lines, const char *se
 /* escaped: the bytes that the place of the string gives a meaning; the runner turns them back. */
 static void append_escaped(struct writing *text, const char *string, const char *escaped)
 {
-    struct writing visible;
-    writing_init(&visible);
-    append_lines(&visible, string, "\n");
+    struct writing visible = {0};
+    append_lines(&visible, string, "\n", writing_append_visible);
     for (const char *at = writing_string(&visible); *at != '\0'; at++) {
         if (strchr(escaped, *at) != NULL) {
             writing_append_format(text, "%%%02X", (unsigned)(unsigned char)*at);
@@ -117,25 +118,19 @@ static void append_escaped(struct writing *text, const char *string, const char 
     writing_deinit(&visible);
 }
 
-static void append_property(struct writing *text, const char *separator, const char *name,
-                            const char *value)
-{
-    writing_append_format(text, "%s%s=", separator, name);
-    append_escaped(text, value, "%\r\n:,");
-}
-
 static void append_command(struct writing *text, const struct annotation *annotation)
 {
-    const char *separator = " ";
-    writing_append_format(text, "::%s", level_names[annotation->level]);
+    writing_append_format(text, "::%s ", level_names[annotation->level]);
     if (annotation->file != NULL) {
-        append_property(text, " ", "file", annotation_path(annotation->file));
-        separator = ",";
+        writing_append(text, "file=");
+        append_escaped(text, annotation_path(annotation->file), "%\r\n:,");
+        if (annotation->line > 0) {
+            say(text, ",line=%" PRIu64, annotation->line);
+        }
+        writing_append(text, ",");
     }
-    if (annotation->file != NULL && annotation->line > 0) {
-        writing_append_format(text, ",line=%" PRIu64, annotation->line);
-    }
-    append_property(text, separator, "title", annotation->title);
+    writing_append(text, "title=");
+    append_escaped(text, annotation->title, "%\r\n:,");
     writing_append(text, "::");
     append_escaped(text, annotation->message, "%\r\n");
     writing_append(text, "\n");
@@ -204,17 +199,15 @@ static const char *severity_of(const struct annotation *annotation)
 /* As it is shown: control characters as text. */
 static void add_visible(struct writing *text, const char *key, const char *value)
 {
-    struct writing visible;
-    writing_init(&visible);
-    append_lines(&visible, value, "; ");
+    struct writing visible = {0};
+    append_lines(&visible, value, "; ", writing_append_visible);
     json_add_string(text, key, writing_string(&visible));
     writing_deinit(&visible);
 }
 
 static void append_issue(struct writing *text, const struct annotation *annotation)
 {
-    struct writing description;
-    writing_init(&description);
+    struct writing description = {0};
     writing_append_format(&description, "%s: %s", annotation->title, annotation->message);
     json_break(text, 0);
     json_nest(text, NULL, '{');
@@ -243,32 +236,19 @@ void annotations_print_gitlab(struct writing *text, const struct annotations *an
 
 /* --- Markdown --- */
 
-static void append_cell(struct writing *text, const char *lines)
-{
-    const char *separator = "";
-    while (*lines != '\0') {
-        const size_t length = strcspn(lines, "\n");
-        char *line = strndup(lines, length);
-        CHECK(line != NULL);
-        writing_append(text, separator);
-        bug_text_append_markdown(text, line);
-        free(line);
-        lines += length + (lines[length] == '\n');
-        separator = "<br>";
-    }
-}
-
 static void append_row(struct writing *text, const struct annotation *annotation)
 {
     writing_append_format(text, "| %s | ", level_names[annotation->level]);
-    append_cell(text, annotation->file == NULL ? "" : annotation_path(annotation->file));
+    if (annotation->file != NULL) {
+        append_lines(text, annotation_path(annotation->file), "<br>", bug_text_append_markdown);
+    }
     if (annotation->file != NULL && annotation->line > 0) {
         writing_append_format(text, ":%" PRIu64, annotation->line);
     }
     writing_append(text, " | **");
-    append_cell(text, annotation->title);
+    append_lines(text, annotation->title, "<br>", bug_text_append_markdown);
     writing_append(text, "**<br>");
-    append_cell(text, annotation->message);
+    append_lines(text, annotation->message, "<br>", bug_text_append_markdown);
     writing_append(text, " |\n");
 }
 

@@ -1,9 +1,10 @@
 /* A finding as a maintainer of the allocator needs it: the calls that lead to it, in the
- * allocator's own API, and what they show.  A program (bug_program.h) and a report in Markdown
- * (bug_report.h) are written from it. */
+ * allocator's own API, and what they show.  A program and a report in Markdown are written from it.
+ */
 #ifndef PRESENT_BUG_H
 #define PRESENT_BUG_H
 
+#include "harness/base/writing.h"
 #include "harness/oracle/verdict.h"
 #include "harness/target.h"
 
@@ -65,5 +66,69 @@ struct bug {
 const char *bug_sign_title(enum bug_sign sign);
 /* Whether the sign is seen from outside of the process. */
 bool bug_sign_is_death(enum bug_sign sign);
+
+/* --- the program --- */
+
+/* Appends the source: C or C++ of the allocator's own API alone, a statement for each call.  It
+ * prints "SHOWN: ..." and exits with 1 when the defect is seen, "NOT SHOWN: ..." and 0 otherwise;
+ * of a crash or a hang it shows the call before which it printed the last line.  What comes from an
+ * op list is written as numbers alone. */
+void bug_program_append(const struct bug *bug, struct writing *text);
+
+/* Why the calls cannot be written in the texts of the API: an alignment, a size or bytes that it
+ * has no text for.  NULL: they can. */
+const char *bug_program_flaw(const struct bug *bug);
+
+/* --- the report --- */
+
+/* What stands in it besides the finding; texts of any bytes, and lines where it says so. */
+struct bug_circumstances {
+    const char *hbmstress; /* its version */
+    const char *compiler;  /* a line; "" = not known */
+    const char *sources;   /* a line: which versions of them; "" = not known */
+    const char *system;    /* a line */
+    const char *program;   /* lines: the source */
+    const char *file;      /* its name */
+    const char *build;     /* the command that was run, with its names of variables */
+    const char *variables; /* lines: NAME=VALUE of those; "" = there are none */
+    const char *run;       /* the command */
+    const char *output;    /* lines: what it printed */
+    const char *end;       /* how it ended: "exit status 1", "signal 11 (Segmentation fault)" */
+    const char *repeat;    /* the line of hbmstress that repeats the finding */
+    const char *list;      /* lines: the ops */
+};
+
+/* Appends it, in Markdown. */
+void bug_report_append(const struct bug *bug, const struct bug_circumstances *circumstances,
+                       struct writing *text);
+
+/* Appends the picture of the heap right after the last call: a bar, and a row for each range. Lines
+ * of text without markup; nothing where blocks have no places. */
+void bug_picture_append(const struct bug *bug, struct writing *text);
+
+/* --- texts --- */
+
+/* In the texts of a target's own API (struct target_api): what stands for a value, without its '@',
+ * and the value. */
+struct bug_word {
+    const char *name;
+    const char *value;
+};
+
+/* Appends the template.  "@NAME" becomes the value of that word, where what follows NAME could not
+ * belong to a name; every other '@' stays.  Values are not looked into. */
+void bug_text_append(struct writing *text, const char *template, const struct bug_word *words,
+                     size_t word_count);
+
+/* The same, each line behind so many blanks, and the last one ended; nothing for NULL. */
+void bug_text_append_lines(struct writing *text, const char *template, const struct bug_word *words,
+                           size_t word_count, unsigned indent);
+
+/* Appends the text of one paragraph or heading: nothing in it is markup, breaks the line, or acts
+ * on a terminal. */
+void bug_text_append_markdown(struct writing *text, const char *string);
+
+/* Appends the lines as a code block that no line of them ends.  language may be "". */
+void bug_text_append_code(struct writing *text, const char *language, const char *lines);
 
 #endif

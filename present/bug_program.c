@@ -1,7 +1,6 @@
-#include "present/bug_program.h"
+#include "present/bug.h"
 
 #include "harness/base/check.h"
-#include "present/bug_text.h"
 
 #include <inttypes.h>
 #include <string.h>

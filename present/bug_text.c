@@ -1,4 +1,4 @@
-#include "present/bug_text.h"
+#include "present/bug.h"
 
 #include <string.h>
 

@@ -30,21 +30,18 @@ struct job_log *job_log_create(void)
 {
     struct job_log *log = calloc(1, sizeof *log);
     CHECK(log != NULL);
-    for (size_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
-        writing_init(&log->hosts[i].text);
-    }
-    writing_init(&log->launcher);
     return log;
 }
 
 void job_log_destroy(struct job_log *log)
 {
-    for (size_t i = 0; log != NULL && i < OP_HOST_COUNT_MAX; i++) {
+    if (log == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
         writing_deinit(&log->hosts[i].text);
     }
-    if (log != NULL) {
-        writing_deinit(&log->launcher);
-    }
+    writing_deinit(&log->launcher);
     free(log);
 }
 
@@ -140,7 +137,7 @@ static void note_execution(struct host_log *log, const struct job_writer *writer
     if (strcmp(name, "train_step") == 0) {
         log->steps++;
     } else if (strcmp(name, "evaluate") == 0) {
-        job_words_evaluated(writer, loss_of(log->steps) + 0.1);
+        job_words_line(writer, "evaluate.py:58", "eval loss: %.3f", loss_of(log->steps) + 0.1);
     }
 }
 
@@ -155,14 +152,18 @@ static void note_success(struct host_log *log, const struct job_writer *writer,
         }
         return;
     case OP_LOAD:
-        job_words_compiled(writer, tag_name(run, op));
+        job_words_line(writer, "compiler.py:88",
+                       writer->framework == JOB_JAX ? "Finished compilation of jit(%s)"
+                                                    : "Compiled the graph of %s",
+                       tag_name(run, op));
         return;
     case OP_EXECUTE:
         note_execution(log, writer, run, op);
         return;
     case OP_ALLOC:
         if (strcmp(tag_name(run, op), "checkpoint") == 0) {
-            job_words_saving(writer);
+            job_words_line(writer, "checkpointing.py:133",
+                           "Saving a checkpoint to gs://runs/checkpoints");
         }
         return;
     default:
@@ -213,7 +214,7 @@ static void finish_host(struct job_log *log, uint32_t host, const struct run *ru
     if (host_log->printed < host_log->steps) {
         print_step(host_log, &writer, run);
     }
-    job_words_finished(&writer);
+    job_words_line(&writer, "train.py:186", "Training finished");
     host_log->is_over = true;
 }
 

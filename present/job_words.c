@@ -108,15 +108,6 @@ void job_words_begin(const struct job_writer *writer, uint32_t host_count, const
     writing_append(writer->text, "\n");
 }
 
-void job_words_compiled(const struct job_writer *writer, const char *program)
-{
-    append_prefix(writer, "compiler.py:88");
-    writing_append_format(writer->text,
-                          writer->framework == JOB_JAX ? "Finished compilation of jit(%s)\n"
-                                                       : "Compiled the graph of %s\n",
-                          program);
-}
-
 void job_words_step(const struct job_writer *writer, uint64_t step, uint64_t step_count,
                     double seconds, double loss)
 {
@@ -131,105 +122,88 @@ void job_words_step(const struct job_writer *writer, uint64_t step, uint64_t ste
     }
 }
 
-void job_words_evaluated(const struct job_writer *writer, double loss)
+void job_words_line(const struct job_writer *writer, const char *where, const char *format, ...)
 {
-    append_prefix(writer, "evaluate.py:58");
-    writing_append_format(writer->text, "eval loss: %.3f\n", loss);
-}
-
-void job_words_saving(const struct job_writer *writer)
-{
-    append_prefix(writer, "checkpointing.py:133");
-    writing_append(writer->text, "Saving a checkpoint to gs://runs/checkpoints\n");
-}
-
-void job_words_finished(const struct job_writer *writer)
-{
-    append_prefix(writer, "train.py:186");
-    writing_append(writer->text, "Training finished\n");
+    char words[160];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    append_prefix(writer, where);
+    writing_append_format(writer->text, "%s\n", words);
 }
 
 /* --- its end --- */
 
 /* Where a user's program stands when it makes that request: function, file and line of each frame,
  * the innermost last.  The loop of the job calls them all. */
-struct frame {
-    const char *tag; /* of what is requested; NULL = of all others */
+struct job_frame {
+    const char *tags[2]; /* of what is requested */
     const char *file, *function;
-    const char *words[2]; /* in JAX, in PyTorch/XLA */
+    const char *jax, *torch_xla; /* the words of the line */
     int line, loop_line;
 };
-static const struct frame frames[] = {
-    {"batch",
+/* The last one is that of all other requests. */
+static const struct job_frame frames[] = {
+    {{"batch"},
      "input_pipeline.py",
      "put_on_device",
-     {"return jax.tree.map(lambda x: jax.device_put(x, sharding), batch)",
-      "return xm.send_cpu_data_to_device(batch, device)"},
+     "return jax.tree.map(lambda x: jax.device_put(x, sharding), batch)",
+     "return xm.send_cpu_data_to_device(batch, device)",
      74,
      158},
-    {"logged_metrics",
+    {{"logged_metrics"},
      "metric_logger.py",
      "log_step",
-     {"self.history.append(jax.tree.map(jnp.asarray, metrics))",
-      "self.history.append({k: v.clone() for k, v in metrics.items()})"},
+     "self.history.append(jax.tree.map(jnp.asarray, metrics))",
+     "self.history.append({k: v.clone() for k, v in metrics.items()})",
      203,
      166},
-    {"checkpoint",
+    {{"checkpoint"},
      "checkpointing.py",
      "save",
-     {"snapshot = jax.tree.map(jnp.copy, state)",
-      "snapshot = {k: v.clone() for k, v in state.items()}"},
+     "snapshot = jax.tree.map(jnp.copy, state)",
+     "snapshot = {k: v.clone() for k, v in state.items()}",
      121,
      174},
-    {"logits",
+    {{"logits", "evaluate"},
      "evaluate.py",
      "run_evaluation",
-     {"logits = eval_fn(state.params, batch)", "torch_xla.sync()"},
+     "logits = eval_fn(state.params, batch)",
+     "torch_xla.sync()",
      52,
      170},
-    {"evaluate",
-     "evaluate.py",
-     "run_evaluation",
-     {"logits = eval_fn(state.params, batch)", "torch_xla.sync()"},
-     52,
-     170},
-    {"gradient_bucket",
+    {{"gradient_bucket", "all_reduce"},
      "gradients.py",
      "reduce_bucket",
-     {"bucket = psum_fn(jnp.concatenate(parts))", "xm.all_reduce(xm.REDUCE_SUM, parts)"},
+     "bucket = psum_fn(jnp.concatenate(parts))",
+     "xm.all_reduce(xm.REDUCE_SUM, parts)",
      39,
      163},
-    {"all_reduce",
-     "gradients.py",
-     "reduce_bucket",
-     {"bucket = psum_fn(jnp.concatenate(parts))", "xm.all_reduce(xm.REDUCE_SUM, parts)"},
-     39,
-     163},
-    {"stage_exchange",
+    {{"stage_exchange", "send_stage"},
      "pipeline.py",
      "send_forward",
-     {"return permute_fn(hidden, stage)", "return xm.collective_permute(hidden, pairs)"},
+     "return permute_fn(hidden, stage)",
+     "return xm.collective_permute(hidden, pairs)",
      65,
      162},
-    {"send_stage",
-     "pipeline.py",
-     "send_forward",
-     {"return permute_fn(hidden, stage)", "return xm.collective_permute(hidden, pairs)"},
-     65,
-     162},
-    {NULL,
+    {{NULL},
      "train.py",
      "train_loop",
-     {"state, metrics = step_fn(state, batch)", "torch_xla.sync()"},
+     "state, metrics = step_fn(state, batch)",
+     "torch_xla.sync()",
      161,
-     161},
-};
+     161}};
 
-static const struct frame *find_frame(const char *tag)
+static const struct job_frame *find_frame(const char *tag)
 {
-    const struct frame *frame = frames;
-    while (frame->tag != NULL && strcmp(frame->tag, tag) != 0) {
-        frame++;
+    const struct job_frame *frame = frames;
+    for (; frame->tags[0] != NULL; frame++) {
+        for (size_t i = 0; i < 2 && frame->tags[i] != NULL; i++) {
+            if (strcmp(frame->tags[i], tag) == 0) {
+                return frame;
+            }
+        }
     }
     return frame;
 }
@@ -244,7 +218,7 @@ static void append_frame(const struct job_writer *writer, const char *path, int 
 }
 
 /* A traceback, up to the name of the exception and what the framework puts behind it. */
-static void append_traceback(const struct job_writer *writer, const struct frame *frame)
+static void append_traceback(const struct job_writer *writer, const struct job_frame *frame)
 {
     char path[80];
     const bool is_jax = writer->framework == JOB_JAX;
@@ -255,7 +229,8 @@ static void append_traceback(const struct job_writer *writer, const struct frame
         append_frame(writer, "/job/train.py", frame->loop_line, "train_loop", "step_hooks(step)");
     }
     (void)snprintf(path, sizeof path, "/job/%s", frame->file);
-    append_frame(writer, path, frame->line, frame->function, frame->words[writer->framework]);
+    append_frame(writer, path, frame->line, frame->function,
+                 is_jax ? frame->jax : frame->torch_xla);
     append_label(writer);
     writing_append(writer->text,
                    is_jax ? "jax.errors.JaxRuntimeError: " : "RuntimeError: Bad StatusOr access: ");

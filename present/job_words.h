@@ -24,13 +24,11 @@ struct job_writer {
 /* The first line: as many processes as there are hosts, which one this is, and the kind of its
  * device, as the framework names that of chip ("" = not said). */
 void job_words_begin(const struct job_writer *writer, uint32_t host_count, const char *chip);
-void job_words_compiled(const struct job_writer *writer, const char *program);
 void job_words_step(const struct job_writer *writer, uint64_t step, uint64_t step_count,
                     double seconds, double loss);
-void job_words_evaluated(const struct job_writer *writer, double loss);
-void job_words_saving(const struct job_writer *writer);
-/* The line of a job that has done all its steps. */
-void job_words_finished(const struct job_writer *writer);
+/* A line of the job's own, which that file and line of its program print; at most 159 bytes. */
+void job_words_line(const struct job_writer *writer, const char *where, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The traceback that ends a process, from where a user's program requests memory for that tag, with
  * the message of the allocator in one or more lines. */

@@ -1,5 +1,5 @@
-/* The report as JSON lines: one object a line, each with a "type".  The bytes are a function of
- * what is reported alone; only "seconds" of the last line depends on the clock. */
+/* The report as JSON: lines, one object a line, each with a "type", and a campaign as one document.
+ * The bytes are a function of what is reported alone; only "seconds" depend on the clock. */
 #ifndef PRESENT_JSON_LINES_H
 #define PRESENT_JSON_LINES_H
 
@@ -11,8 +11,6 @@ void json_line_start(struct writing *text, const struct report_start *start);
 void json_line_verdict(struct writing *text, const struct report_finding *finding);
 /* The paths of what was kept of a finding: the last members of its line. */
 void json_line_paths(struct writing *text, const char *repro, const char *certificate);
-/* "after" and "unrepeated", where there is something to say. */
-void json_add_repeats(struct writing *text, const struct report_repeats *repeats);
 /* An OOM on which our own judges disagree. */
 void json_line_dispute(struct writing *text, const struct report_finding *finding);
 /* A finding: a `verdict` line for a premature OOM, else a `broken` line. */
@@ -21,25 +19,8 @@ void json_line_finding(struct writing *text, const struct report_finding *findin
 void json_line_found(struct writing *text, const struct report_finding *finding);
 /* One trial, after the lines of its verdicts. */
 void json_line_trial(struct writing *text, const struct report_trial *trial);
-void json_line_canary(struct writing *text, const struct report_canary *canary);
 void json_line_result(struct writing *text, const struct report_result *result);
 void json_line_end(struct writing *text, const struct report_end *end);
-/* Members: how many out-of-memories were asked again, and how many of these were granted where time
- * was not pinned; nothing where there are none. */
-void json_add_retries(struct writing *text, const struct run_totals *totals);
-/* Where all clients waited, if they did: in all, those that one of them could have ended, those of
- * which that is not known. */
-void json_add_standstills(struct writing *text, const struct run_totals *totals);
-/* How often a shared device was short of what a host asked of it, as others had it; nothing where
- * it was not. */
-void json_add_shortages(struct writing *text, const struct run_totals *totals);
-/* Members: what stayed unknown, and what was allowed to; nothing without either. */
-void json_add_unknown(struct writing *text, const struct report_end *end);
-/* A member: what the campaign left out, why, and how to try it; nothing where it left out nothing.
- */
-void json_add_not_tried(struct writing *text, const struct report_campaign *campaign);
-/* A member: what the contract leaves open (not_checked.h); nothing where it leaves nothing. */
-void json_add_not_checked(struct writing *text, const struct run_totals *totals);
 /* The lines of the jobs, of the canary, and of the end. */
 void json_line_campaign(struct writing *text, const struct report_campaign *campaign);
 /* A file that was checked; result is "valid", "refuted" or "unreadable". */
@@ -54,5 +35,35 @@ struct report_entry {
     uint64_t capacity_bytes; /* a chip's; 0 = no chip */
 };
 void json_line_entry(struct writing *text, const struct report_entry *entry);
+
+/* A whole campaign as one object, for a program that wants to know how it went without reading
+ * every verdict.  Its members are always in the same order, one job, finding and probe a line. What
+ * there is not is left out: the note of a job, the repro of a finding that kept none, the canary of
+ * a campaign. */
+void summary_print(struct writing *text, const struct report_campaign *campaign);
+
+/* --- members that both have --- */
+
+/* A text, a count, true: nothing where it is NULL or "", 0, false. */
+void json_add_given(struct writing *text, const char *key, const char *value);
+void json_add_counted(struct writing *text, const char *key, uint64_t count);
+void json_add_true(struct writing *text, const char *key, bool is_true);
+/* The counts of a trial, a job, a whole run; with is_summary those alone that the summary has
+ * beside its own.  Nothing of what did not occur. */
+void json_add_totals(struct writing *text, const struct run_totals *totals, bool is_summary);
+/* The names of all of them, from 0 on; NULL: there are no more. */
+const char *json_total_name(size_t i);
+/* "after" and "unrepeated", where there is something to say. */
+void json_add_repeats(struct writing *text, const struct report_repeats *repeats);
+void json_add_canary(struct writing *text, const struct report_canary *canary);
+/* What ops cost: device calls and moved bytes of an op, all percentiles, and how both grow with the
+ * blocks.  Nothing where the target had the device do nothing. */
+void json_add_costs(struct writing *text, const struct run_totals *totals);
+/* What stayed unknown, and what was allowed to; nothing without either. */
+void json_add_unknown(struct writing *text, const struct report_end *end);
+/* What the campaign (NULL: there is none) left out, why, and how to try it; what the contract
+ * leaves open (not_checked.h).  Nothing where nothing is. */
+void json_add_open(struct writing *text, const struct report_campaign *campaign,
+                   const struct run_totals *totals);
 
 #endif

@@ -1,7 +1,7 @@
 #include "present/memory_chart.h"
 
 #include "harness/base/json.h"
-#include "present/screen_line.h"
+#include "present/screen.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,10 +2,7 @@
 
 #include "harness/base/check.h"
 #include "present/json_lines.h"
-#include "present/junit.h"
 #include "present/review.h"
-#include "present/sarif.h"
-#include "present/summary.h"
 #include "present/terminal.h"
 
 static const struct report_sink json_sink = {

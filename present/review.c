@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 #include "present/refusals.h"
+#include "present/say.h"
 #include "present/terminal.h"
 
 #include <inttypes.h>
@@ -44,8 +45,7 @@ static void add_annotation(const struct report_campaign *campaign,
                            const struct annotation *annotation, struct annotations *annotations)
 {
     struct annotation placed = *annotation;
-    struct writing path;
-    writing_init(&path);
+    struct writing path = {0};
     char hash[ANNOTATION_HASH_BYTES];
     if (annotation->file == NULL && campaign->directory != NULL) {
         writing_append_format(&path, "%s/results.jsonl", campaign->directory);
@@ -65,21 +65,17 @@ static void add_annotation(const struct report_campaign *campaign,
 static void append_named(struct writing *message, const char *name, const char *value)
 {
     if (value != NULL && value[0] != '\0') {
-        writing_append_format(message, "\n%s: ", name);
-        writing_append_visible(message, value);
+        say(message, "\n%s: %s", name, value);
     }
 }
 
 static void append_finding(struct writing *message, const struct report_known *finding)
 {
-    writing_append_visible(message, finding->reason == NULL ? "" : finding->reason);
-    if (finding->is_known) {
-        writing_append(message, "\nthe baseline knows it");
-    }
-    writing_append_format(message, "\nseen %" PRIu64 " time%s, first in trial %" PRIu64 " of ",
-                          finding->count, finding->count == 1 ? "" : "s", finding->first.trial);
-    writing_append_visible(message, finding->first.scenario);
-    writing_append_format(message, " (seed %" PRIu64 ")", finding->seed);
+    say(message, "%s", finding->reason == NULL ? "" : finding->reason);
+    writing_append(message, finding->is_known ? "\nthe baseline knows it" : "");
+    say(message, "\nseen %" PRIu64 " time%s, first in trial %" PRIu64 " of %s (seed %" PRIu64 ")",
+        finding->count, plural(finding->count, "", "s"), finding->first.trial,
+        finding->first.scenario, finding->seed);
     append_named(message, "the target's words", finding->message);
     if (finding->largest != NULL) {
         writing_append(message, "\nlargest request: ");
@@ -93,8 +89,7 @@ static void append_finding(struct writing *message, const struct report_known *f
 
 void review_add_findings(const struct report_campaign *campaign, struct annotations *annotations)
 {
-    struct writing message;
-    writing_init(&message);
+    struct writing message = {0};
     for (size_t i = 0; i < campaign->finding_count; i++) {
         const struct report_known *finding = &campaign->findings[i];
         const struct review_place place = review_find_place(campaign, finding);
@@ -128,67 +123,49 @@ const struct review_open_info *review_open_info(enum review_open open)
 
 static uint64_t count_open(const struct run_totals *totals, enum review_open open)
 {
-    switch (open) {
-    case REVIEW_UNKNOWN:
-        return totals->unknown;
-    case REVIEW_UNREPEATED:
-        return totals->unrepeated;
-    default:
-        return totals->not_modelled;
-    }
+    const uint64_t counts[REVIEW_OPEN_COUNT] = {[REVIEW_UNKNOWN] = totals->unknown,
+                                                [REVIEW_UNREPEATED] = totals->unrepeated,
+                                                [REVIEW_NOT_MODELLED] = totals->not_modelled};
+    return counts[open];
 }
 
 /* By the numbers of the whole campaign. */
 static bool is_allowed(const struct report_end *end, enum review_open open)
 {
-    switch (open) {
-    case REVIEW_UNKNOWN:
-        return !report_allowed_is_unknown(&end->allowed, &end->totals);
-    case REVIEW_UNREPEATED:
-        return end->totals.unrepeated <= end->allowed.unrepeated;
-    default:
-        return end->exit_code == 0;
-    }
-}
-
-static void append_open(struct writing *message, const struct report_result *result,
-                        enum review_open open)
-{
-    const uint64_t count = count_open(&result->totals, open);
-    switch (open) {
-    case REVIEW_UNKNOWN:
-        writing_append_format(message, "%" PRIu64 " of %" PRIu64 " verdicts stayed unknown", count,
-                              result->totals.ooms);
-        return;
-    case REVIEW_UNREPEATED:
-        writing_append_format(message, "%" PRIu64 " verdicts could not be repeated", count);
-        return;
-    default:
-        writing_append_format(message, "%" PRIu64 " of %" PRIu64 " trials could not be modelled",
-                              count, result->trials);
-    }
+    const bool allowed[REVIEW_OPEN_COUNT] = {
+        [REVIEW_UNKNOWN] = !report_allowed_is_unknown(&end->allowed, &end->totals),
+        [REVIEW_UNREPEATED] = end->totals.unrepeated <= end->allowed.unrepeated,
+        [REVIEW_NOT_MODELLED] = end->exit_code == 0};
+    return allowed[open];
 }
 
 static void add_open(const struct report_campaign *campaign, size_t job, enum review_open open,
                      struct annotations *annotations)
 {
+    static const char *const words[REVIEW_OPEN_COUNT] = {
+        [REVIEW_UNKNOWN] = "verdicts stayed unknown",
+        [REVIEW_UNREPEATED] = "verdicts could not be repeated",
+        [REVIEW_NOT_MODELLED] = "trials could not be modelled"};
     const struct report_result *result = &campaign->results[job];
     const struct review_place place = review_job_place(&campaign->start->parts[job]);
-    struct writing title, message;
-    writing_init(&title);
-    writing_init(&message);
-    writing_append_format(&title, "%s: ", review_open_info(open)->name);
-    writing_append_visible(&title, result->name);
-    append_open(&message, result, open);
-    writing_append_format(&message, "\n%s", review_open_info(open)->summary);
+    const char *name = review_open_info(open)->name;
+    struct writing title = {0}, message = {0};
+    say(&title, "%s: %s", name, result->name);
+    say(&message, "%" PRIu64 " ", count_open(&result->totals, open));
+    if (open != REVIEW_UNREPEATED) {
+        say(&message, "of %" PRIu64 " ",
+            open == REVIEW_UNKNOWN ? result->totals.ooms : result->trials);
+    }
+    writing_append_format(&message, "%s\n%s", words[open], review_open_info(open)->summary);
     const bool is_fine = is_allowed(campaign->end, open);
-    const struct annotation annotation = {.level = is_fine ? ANNOTATION_NOTICE : ANNOTATION_WARNING,
-                                          .file = place.file,
-                                          .line = place.line,
-                                          .title = writing_string(&title),
-                                          .message = writing_string(&message),
-                                          .rule = review_open_info(open)->name};
-    add_annotation(campaign, &annotation, annotations);
+    add_annotation(campaign,
+                   &(struct annotation){.level = is_fine ? ANNOTATION_NOTICE : ANNOTATION_WARNING,
+                                        .file = place.file,
+                                        .line = place.line,
+                                        .title = writing_string(&title),
+                                        .message = writing_string(&message),
+                                        .rule = name},
+                   annotations);
     writing_deinit(&title);
     writing_deinit(&message);
 }
@@ -218,21 +195,19 @@ static void add_failure(const struct report_campaign *campaign, enum annotation_
 
 static void add_missed(const struct report_campaign *campaign, struct annotations *annotations)
 {
-    struct writing message;
-    writing_init(&message);
+    struct writing message = {0};
     if (campaign->canary != NULL && !campaign->canary->is_reported) {
-        writing_append_format(&message, "%" PRIu64 " trials did not show the planted defect of ",
-                              campaign->canary->trials);
-        writing_append_visible(&message, campaign->canary->target);
-        writing_append(&message, ": that nothing else was found proves nothing");
+        say(&message,
+            "%" PRIu64 " trials did not show the planted defect of %s: that nothing else was found "
+            "proves nothing",
+            campaign->canary->trials, campaign->canary->target);
         add_failure(campaign, ANNOTATION_ERROR, "the canary was not reported",
                     writing_string(&message), annotations);
     }
     writing_clear(&message);
     for (size_t i = 0; i < campaign->probe_count; i++) {
         if (campaign->probes[i].count == 0) {
-            writing_append(&message, message.length == 0 ? "" : ", ");
-            writing_append_visible(&message, campaign->probes[i].name);
+            say(&message, "%s%s", message.length == 0 ? "" : ", ", campaign->probes[i].name);
         }
     }
     if (message.length > 0) {
@@ -270,31 +245,32 @@ static void collect(const struct report_campaign *campaign, struct annotations *
     review_add_open(campaign, annotations);
 }
 
-void review_print_github(struct writing *text, const struct report_campaign *campaign)
+static void print_form(struct writing *text, const struct report_campaign *campaign,
+                       enum annotation_form form,
+                       void (*print)(struct writing *text, const struct annotations *annotations))
 {
     struct annotations annotations = {0};
-    if (campaign->annotation == ANNOTATION_GITHUB) {
+    if (campaign->annotation == form) {
         collect(campaign, &annotations);
-        annotations_print_github(text, &annotations);
+        print(text, &annotations);
     }
     annotations_deinit(&annotations);
 }
 
+void review_print_github(struct writing *text, const struct report_campaign *campaign)
+{
+    print_form(text, campaign, ANNOTATION_GITHUB, annotations_print_github);
+}
+
 void review_print_gitlab(struct writing *text, const struct report_campaign *campaign)
 {
-    struct annotations annotations = {0};
-    if (campaign->annotation == ANNOTATION_GITLAB) {
-        collect(campaign, &annotations);
-        annotations_print_gitlab(text, &annotations);
-    }
-    annotations_deinit(&annotations);
+    print_form(text, campaign, ANNOTATION_GITLAB, annotations_print_gitlab);
 }
 
 /* The closing line of the terminal. */
 static void append_closing_line(struct writing *text, const struct report_end *end)
 {
-    struct writing lines;
-    writing_init(&lines);
+    struct writing lines = {0};
     terminal_closing(&lines, end);
     CHECK(lines.length > 0 && lines.bytes[lines.length - 1] == '\n');
     lines.bytes[lines.length - 1] = '\0';
@@ -306,11 +282,10 @@ static void append_closing_line(struct writing *text, const struct report_end *e
 void review_print_step(struct writing *text, const struct report_campaign *campaign)
 {
     struct annotations annotations = {0};
-    struct writing heading;
+    struct writing heading = {0};
     if (campaign->annotation != ANNOTATION_GITHUB) {
         return;
     }
-    writing_init(&heading);
     append_closing_line(&heading, campaign->end);
     collect(campaign, &annotations);
     annotations_print_markdown(text, writing_string(&heading), &annotations);

@@ -1,5 +1,6 @@
 /* A whole campaign for those who review a change: each finding, what was left open, and what the
- * campaign could not show, as annotations (present/annotation.h). */
+ * campaign could not show, as annotations (present/annotation.h), as JUnit XML and as SARIF.  The
+ * bytes are a function of the campaign; only the times of JUnit depend on the clock. */
 #ifndef PRESENT_REVIEW_H
 #define PRESENT_REVIEW_H
 
@@ -42,5 +43,31 @@ void review_add_failures(const struct report_campaign *campaign, struct annotati
 void review_print_github(struct writing *text, const struct report_campaign *campaign);
 void review_print_step(struct writing *text, const struct report_campaign *campaign);
 void review_print_gitlab(struct writing *text, const struct report_campaign *campaign);
+
+/* Appends one document of JUnit XML (tests/present/junit.xsd), the form in which continuous
+ * integration shows tests: a suite for each job, and one, "campaign", for what the campaign says of
+ * itself.  campaign->result_count equals
+ * campaign->start->part_count.
+ *
+ * The suite of a job has the cases "every promise is kept" and "every out-of-memory is judged",
+ * both skipped when the job did not run (the second also when all that was not judged is excused or
+ * allowed), and a failed one for each finding that was seen first in it, named by its signature.
+ * They name the job file and the line of its section, or the trace.  The suite "campaign" has the
+ * canary, the probes, whether the harness kept running, and findings of no listed job.
+ *
+ * A failure is the target's (or, of a probe, that nobody got there); an error is the harness's own.
+ */
+void junit_print(struct writing *text, const struct report_campaign *campaign);
+
+/* Appends one document of SARIF 2.1.0, the form in which services show what an analysis found: a
+ * run whose rules are the promises.
+ *
+ * A result is a finding, or what a job left open (present/review.h), at the place that
+ * review_find_place() names.  Its partialFingerprints has the hash of its signature.  baselineState
+ * is there only with campaign->end->has_baseline: "unchanged" for a finding that the baseline
+ * knows, else "new".  Why the campaign cannot be believed is a notification of its invocation.
+ * Source: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS, sections 3.13 to
+ * 3.58. */
+void sarif_print(struct writing *text, const struct report_campaign *campaign);
 
 #endif

@@ -1,9 +1,8 @@
-#include "present/sarif.h"
-
 #include "harness/base/check.h"
 #include "harness/base/json.h"
 #include "harness/oracle/rule.h"
 #include "present/review.h"
+#include "present/say.h"
 #include "present/version.h"
 
 #include <string.h>
@@ -13,13 +12,14 @@ static const char schema_uri[] =
 
 /* --- texts --- */
 
-/* Foreign text, on one line and without control characters. */
+/* Foreign text, on one line and without control characters; nothing for NULL. */
 static void add_visible(struct writing *text, const char *key, const char *value)
 {
-    struct writing visible;
-    writing_init(&visible);
-    writing_append_visible(&visible, value);
-    json_add_string(text, key, writing_string(&visible));
+    struct writing visible = {0};
+    if (value != NULL) {
+        writing_append_visible(&visible, value);
+        json_add_string(text, key, writing_string(&visible));
+    }
     writing_deinit(&visible);
 }
 
@@ -53,8 +53,7 @@ static void append_uri(struct writing *uri, const char *path)
 
 static void add_artifact(struct writing *text, const char *path)
 {
-    struct writing uri;
-    writing_init(&uri);
+    struct writing uri = {0};
     append_uri(&uri, path);
     json_nest(text, "artifactLocation", '{');
     json_add_string(text, "uri", writing_string(&uri));
@@ -109,30 +108,15 @@ static int find_rule_index(const char *name)
 
 /* --- results --- */
 
-static void add_region(struct writing *text, uint64_t line)
+static void add_place(struct writing *text, const char *file, uint64_t line)
 {
+    json_nest(text, "physicalLocation", '{');
+    add_artifact(text, file);
     if (line > 0) {
         json_nest(text, "region", '{');
         json_add_number(text, "startLine", line);
         json_unnest(text, '}');
     }
-}
-
-static void add_place(struct writing *text, const char *file, uint64_t line)
-{
-    json_nest(text, "physicalLocation", '{');
-    add_artifact(text, file);
-    add_region(text, line);
-    json_unnest(text, '}');
-}
-
-/* GitHub compares the second alone.  Without it, it makes one of the line where a result is: then
- * all findings of a section would be one. */
-static void add_fingerprints(struct writing *text, const char *fingerprint)
-{
-    json_nest(text, "partialFingerprints", '{');
-    json_add_string(text, "signature/v1", fingerprint);
-    json_add_string(text, "primaryLocationLineHash", fingerprint);
     json_unnest(text, '}');
 }
 
@@ -148,10 +132,9 @@ static void begin_result(struct writing *text, const struct annotation *annotati
         json_add_number(text, "ruleIndex", (uint64_t)rule);
     }
     json_add_string(text, "level", levels[annotation->level]);
-    struct writing words;
-    writing_init(&words);
-    writing_append_visible(&words, annotation->title);
-    writing_append_format(&words, "\n%s", annotation->message);
+    struct writing words = {0};
+    say(&words, "%s\n", annotation->title);
+    writing_append(&words, annotation->message);
     add_message(text, "message", writing_string(&words));
     writing_deinit(&words);
     if (annotation->file != NULL) {
@@ -161,11 +144,11 @@ static void begin_result(struct writing *text, const struct annotation *annotati
         json_unnest(text, '}');
         json_unnest(text, ']');
     }
-    add_fingerprints(text, annotation->fingerprint);
-}
-
-static void end_result(struct writing *text)
-{
+    /* GitHub compares the second alone.  Without it, it makes one of the line where a result is:
+     * then all findings of a section would be one. */
+    json_nest(text, "partialFingerprints", '{');
+    json_add_string(text, "signature/v1", annotation->fingerprint);
+    json_add_string(text, "primaryLocationLineHash", annotation->fingerprint);
     json_unnest(text, '}');
 }
 
@@ -213,13 +196,6 @@ static void add_attachments(struct writing *text, const struct report_known *fin
     json_unnest(text, ']');
 }
 
-static void add_optional(struct writing *text, const char *key, const char *value)
-{
-    if (value != NULL) {
-        add_visible(text, key, value);
-    }
-}
-
 static void add_finding(struct writing *text, const struct report_known *finding)
 {
     add_related_lists(text, finding);
@@ -232,15 +208,8 @@ static void add_finding(struct writing *text, const struct report_known *finding
     json_add_digits(text, "seed", finding->seed);
     json_add_number(text, "count", finding->count);
     json_add_number(text, "ops", finding->op_count);
-    add_optional(text, "replay", finding->replay);
+    add_visible(text, "replay", finding->replay);
     json_unnest(text, '}');
-}
-
-static void add_baseline_state(struct writing *text, const struct report_end *end, bool is_known)
-{
-    if (end->has_baseline) {
-        json_add_string(text, "baselineState", is_known ? "unchanged" : "new");
-    }
 }
 
 static void add_results(struct writing *text, const struct report_campaign *campaign)
@@ -254,11 +223,14 @@ static void add_results(struct writing *text, const struct report_campaign *camp
         const struct report_known *finding = i < campaign->finding_count ? &campaign->findings[i]
                                                                          : NULL;
         begin_result(text, &annotations.items[i]);
-        add_baseline_state(text, campaign->end, finding != NULL && finding->is_known);
+        if (campaign->end->has_baseline) {
+            json_add_string(text, "baselineState",
+                            finding != NULL && finding->is_known ? "unchanged" : "new");
+        }
         if (finding != NULL) {
             add_finding(text, finding);
         }
-        end_result(text);
+        json_unnest(text, '}');
     }
     json_unnest(text, ']');
     annotations_deinit(&annotations);
@@ -268,8 +240,7 @@ static void add_results(struct writing *text, const struct report_campaign *camp
 
 static void add_notification(struct writing *text, const struct annotation *annotation)
 {
-    struct writing words;
-    writing_init(&words);
+    struct writing words = {0};
     writing_append_format(&words, "%s: %s", annotation->title, annotation->message);
     json_nest(text, NULL, '{');
     json_add_string(text, "level", annotation->level == ANNOTATION_ERROR ? "error" : "warning");
@@ -297,14 +268,6 @@ static void add_invocation(struct writing *text, const struct report_campaign *c
     annotations_deinit(&failures);
 }
 
-static void add_properties(struct writing *text, const struct report_campaign *campaign)
-{
-    json_nest(text, "properties", '{');
-    add_visible(text, "target", campaign->start->setup->target);
-    json_add_digits(text, "seed", campaign->end->seed);
-    json_unnest(text, '}');
-}
-
 void sarif_print(struct writing *text, const struct report_campaign *campaign)
 {
     CHECK(campaign->start != NULL && campaign->start->setup != NULL && campaign->end != NULL);
@@ -320,7 +283,10 @@ void sarif_print(struct writing *text, const struct report_campaign *campaign)
     json_break(text, 0);
     add_results(text, campaign);
     json_break(text, 0);
-    add_properties(text, campaign);
+    json_nest(text, "properties", '{');
+    add_visible(text, "target", campaign->start->setup->target);
+    json_add_digits(text, "seed", campaign->end->seed);
+    json_unnest(text, '}');
     json_unnest(text, '}');
     json_unnest(text, ']');
     json_close(text);

@@ -1,20 +1,10 @@
-#include "present/summary.h"
-
 #include "harness/base/check.h"
 #include "harness/base/json.h"
-#include "present/costs.h"
 #include "present/json_lines.h"
 #include "present/refusals.h"
 #include "present/version.h"
 
 enum { SUMMARY_VERSION = 1 };
-
-static void append_optional(struct writing *text, const char *key, const char *value)
-{
-    if (value != NULL) {
-        json_add_string(text, key, value);
-    }
-}
 
 /* With the number of trials, what every sum counts. */
 static void append_counts(struct writing *text, uint64_t trials, const struct run_totals *totals)
@@ -40,25 +30,15 @@ static void append_head(struct writing *text, const struct report_campaign *camp
     json_add_digits(text, "seed", end->seed);
     json_add_string(text, "target", campaign->start->setup->target);
     json_add_number(text, "exit", (uint64_t)end->exit_code);
-    if (end->is_interrupted) {
-        json_add_boolean(text, "interrupted", true);
-    }
+    json_add_true(text, "interrupted", end->is_interrupted);
     json_add_seconds(text, "seconds", end->elapsed_ns);
     json_break(text, 0);
     append_counts(text, end->trials, &end->totals);
     json_add_number(text, "disputed", end->totals.disputed);
-    if (end->totals.excused > 0) {
-        json_add_number(text, "excused", end->totals.excused);
-    }
-    if (end->totals.unrepeated > 0) {
-        json_add_number(text, "unrepeated", end->totals.unrepeated);
-    }
-    json_add_retries(text, &end->totals);
-    json_add_standstills(text, &end->totals);
-    json_add_shortages(text, &end->totals);
-    if (end->totals.relations_checked > 0) {
-        json_add_number(text, "relations_checked", end->totals.relations_checked);
-    }
+    json_add_counted(text, "excused", end->totals.excused);
+    json_add_counted(text, "unrepeated", end->totals.unrepeated);
+    json_add_totals(text, &end->totals, true);
+    json_add_counted(text, "relations_checked", end->totals.relations_checked);
     json_add_unknown(text, end);
     json_break(text, 0);
 }
@@ -73,8 +53,8 @@ static void append_job(struct writing *text, const struct report_result *result)
     json_add_number(text, "findings", result->finding_count);
     json_add_seconds(text, "seconds", result->elapsed_ns);
     json_add_boolean(text, "finished", result->is_finished);
-    costs_add(text, &result->totals);
-    append_optional(text, "note", result->note);
+    json_add_costs(text, &result->totals);
+    json_add_given(text, "note", result->note);
     json_unnest(text, '}');
 }
 
@@ -83,22 +63,24 @@ static void append_finding(struct writing *text, const struct report_known *find
     json_break(text, 0);
     json_nest(text, NULL, '{');
     json_add_string(text, "signature", finding->signature);
-    append_optional(text, "rule", finding->rule);
+    json_add_given(text, "rule", finding->rule);
     json_add_number(text, "count", finding->count);
     json_add_number(text, "ops", finding->op_count);
-    append_optional(text, "job", finding->first.scenario);
+    json_add_given(text, "job", finding->first.scenario);
     json_add_number(text, "trial", finding->first.trial);
     json_add_digits(text, "seed", finding->seed);
-    append_optional(text, "repro", finding->repro);
-    append_optional(text, "replay", finding->replay);
-    append_optional(text, "certificate", finding->certificate);
+    json_add_given(text, "repro", finding->repro);
+    json_add_given(text, "replay", finding->replay);
+    json_add_given(text, "certificate", finding->certificate);
     json_add_repeats(text, &finding->repeats);
-    append_optional(text, "reason", finding->reason);
-    append_optional(text, "message", finding->message);
-    refusals_add_largest(text, finding->largest);
-    if (finding->is_known) {
-        json_add_boolean(text, "known", true);
+    if (finding->reason != NULL) { /* also without words */
+        json_add_string(text, "reason", finding->reason);
     }
+    if (finding->message != NULL) {
+        json_add_string(text, "message", finding->message);
+    }
+    refusals_add_largest(text, finding->largest);
+    json_add_true(text, "known", finding->is_known);
     json_unnest(text, '}');
 }
 
@@ -116,30 +98,7 @@ static void append_lists(struct writing *text, const struct report_campaign *cam
     }
     json_unnest(text, ']');
     json_break(text, 0);
-    json_add_not_tried(text, campaign);
-    json_add_not_checked(text, &campaign->end->totals);
-}
-
-static void append_probes(struct writing *text, const struct report_campaign *campaign)
-{
-    json_nest(text, "probes", '{');
-    for (size_t i = 0; i < campaign->probe_count; i++) {
-        json_break(text, 0);
-        json_add_number(text, campaign->probes[i].name, campaign->probes[i].count);
-    }
-    json_unnest(text, '}');
-}
-
-static void append_canary(struct writing *text, const struct report_canary *canary)
-{
-    json_break(text, 0);
-    json_nest(text, "canary", '{');
-    json_add_string(text, "target", canary->target);
-    json_add_string(text, "scenario", canary->scenario);
-    json_add_string(text, "breaks", canary->breaks);
-    json_add_number(text, "trials", canary->trials);
-    json_add_boolean(text, "reported", canary->is_reported);
-    json_unnest(text, '}');
+    json_add_open(text, campaign, &campaign->end->totals);
 }
 
 void summary_print(struct writing *text, const struct report_campaign *campaign)
@@ -147,9 +106,17 @@ void summary_print(struct writing *text, const struct report_campaign *campaign)
     CHECK(campaign->start != NULL && campaign->start->setup != NULL && campaign->end != NULL);
     append_head(text, campaign);
     append_lists(text, campaign);
-    append_probes(text, campaign);
+    json_nest(text, "probes", '{');
+    for (size_t i = 0; i < campaign->probe_count; i++) {
+        json_break(text, 0);
+        json_add_number(text, campaign->probes[i].name, campaign->probes[i].count);
+    }
+    json_unnest(text, '}');
     if (campaign->canary != NULL) {
-        append_canary(text, campaign->canary);
+        json_break(text, 0);
+        json_nest(text, "canary", '{');
+        json_add_canary(text, campaign->canary);
+        json_unnest(text, '}');
     }
     json_close(text);
 }

@@ -2,7 +2,6 @@
 
 #include "harness/base/check.h"
 #include "present/screen.h"
-#include "present/text_width.h"
 #include "present/wrap.h"
 
 #include <stdlib.h>

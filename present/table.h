@@ -10,7 +10,7 @@
 #define PRESENT_TABLE_H
 
 #include "harness/base/writing.h"
-#include "present/screen_line.h"
+#include "present/screen.h"
 
 enum { TABLE_COLUMN_COUNT_MAX = 16 };
 

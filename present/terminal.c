@@ -3,46 +3,35 @@
 #include "harness/base/size.h"
 #include "harness/op/rounding.h"
 #include "present/refusals.h"
+#include "present/say.h"
 #include "present/wrap.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-static void append_size(struct writing *text, uint64_t size_bytes)
-{
-    char size[SIZE_TEXT_BYTES];
-    size_print(size_bytes, size);
-    writing_append(text, size);
-}
-
 static void append_setup(struct writing *text, const struct setup *setup)
 {
-    writing_append(text, "target ");
-    writing_append_visible(text, setup->target);
+    char number[SIZE_TEXT_BYTES], rounding[ROUNDING_TEXT_BYTES];
+    say(text, "target %s", setup->target);
     for (uint32_t i = 0; i < setup->option_count; i++) {
-        writing_append(text, " ");
-        writing_append_visible(text, setup->options[i].key);
-        writing_append(text, "=");
-        writing_append_visible(text, setup->options[i].value);
+        say(text, " %s=%s", setup->options[i].key, setup->options[i].value);
     }
     if (setup->chip[0] != '\0') {
-        writing_append(text, ", chip ");
-        writing_append_visible(text, setup->chip);
+        say(text, ", chip %s", setup->chip);
     }
     if (setup->capacity_bytes > 0) {
-        writing_append(text, ", capacity ");
-        append_size(text, setup->capacity_bytes);
+        size_print(setup->capacity_bytes, number);
+        say(text, ", capacity %s", number);
     }
     if (setup->host_count > 1) {
-        writing_append_format(text, ", %u hosts", setup->host_count);
+        say(text, ", %u hosts", setup->host_count);
     }
     if (setup->has_regret_max) {
-        writing_append_format(text, ", %" PRIu64 " regrets allowed", setup->regret_max);
+        say(text, ", %" PRIu64 " regrets allowed", setup->regret_max);
     }
     if (setup->has_rounding) {
-        char rounding[ROUNDING_TEXT_BYTES];
         rounding_print(&setup->rounding, rounding);
-        writing_append_format(text, ", rounding %s", rounding);
+        say(text, ", rounding %s", rounding);
     }
 }
 
@@ -74,12 +63,11 @@ static void append_weights(struct writing *text, const struct setup *setup)
 {
     const char *separator = "; weights ";
     for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
-        if (setup->weights[kind] == 100) {
-            continue;
+        if (setup->weights[kind] != 100) {
+            say(text, "%s%s:%u", separator, op_kind_info((enum op_kind)kind)->name,
+                setup->weights[kind]);
+            separator = " ";
         }
-        writing_append_format(text, "%s%s:%u", separator, op_kind_info((enum op_kind)kind)->name,
-                              setup->weights[kind]);
-        separator = " ";
     }
 }
 
@@ -89,40 +77,35 @@ static void append_lanes(struct writing *text, const struct report_lanes *lanes)
         return;
     }
     if (lanes->lane_count != 0) {
-        writing_append_format(text, "; %" PRIu64 " lanes", lanes->lane_count);
+        say(text, "; %" PRIu64 " lanes", lanes->lane_count);
     }
     if (lanes->schedule_count == 0) {
         writing_append(text, "; all schedules");
     } else {
-        writing_append_format(text, "; %" PRIu64 " schedules", lanes->schedule_count);
+        say(text, "; %" PRIu64 " schedules", lanes->schedule_count);
     }
-    writing_append_format(text, " by %s, on %s%s", lanes->strategy, lanes->backend,
-                          lanes->checks_races ? ", races checked" : "");
+    say(text, " by %s, on %s%s", lanes->strategy, lanes->backend,
+        lanes->checks_races ? ", races checked" : "");
 }
 
 static void append_part(struct writing *text, const struct report_part *part,
                         const struct setup *common)
 {
     const size_t begin = text->length;
-    writing_append(text, "  ");
-    writing_append_visible(text, part->name);
-    if (strcmp(part->name, part->scenario) != 0) {
-        writing_append(text, " = ");
-        writing_append_visible(text, part->scenario);
-    }
+    const bool is_renamed = strcmp(part->name, part->scenario) != 0;
+    say(text, "  %s%s%s", part->name, is_renamed ? " = " : "", is_renamed ? part->scenario : "");
     if (!is_same_setup(part->setup, common)) {
-        writing_append_format(text, ": seed %" PRIu64 ", ", part->setup->seed);
+        say(text, ": seed %" PRIu64 ", ", part->setup->seed);
         append_setup(text, part->setup);
     }
     if (part->faults != NULL && part->faults[0] != '\0') {
-        writing_append_format(text, "; faults %s", part->faults);
+        say(text, "; faults %s", part->faults);
         if (part->fault_period > 1) {
-            writing_append_format(text, " in one trial of %" PRIu64, part->fault_period);
+            say(text, " in one trial of %" PRIu64, part->fault_period);
         }
     }
     if (part->trace != NULL && part->trace[0] != '\0') {
-        writing_append(text, "; from ");
-        writing_append_visible(text, part->trace);
+        say(text, "; from %s", part->trace);
     }
     append_lanes(text, &part->lanes);
     append_weights(text, part->setup);
@@ -130,33 +113,26 @@ static void append_part(struct writing *text, const struct report_part *part,
     wrap_since(text, begin);
 }
 
-static void append_bounds(struct writing *text, const struct report_start *start)
-{
-    char duration[SIZE_TEXT_BYTES];
-    if (start->duration_ns != UINT64_MAX) {
-        duration_print(start->duration_ns, duration);
-        writing_append_format(text, ", %s", duration);
-    }
-    if (start->part_count > 0 && start->parts[0].op_count_max != UINT64_MAX) {
-        writing_append_format(text, ", %" PRIu64 " ops a scenario", start->parts[0].op_count_max);
-    }
-}
-
 void terminal_start(struct writing *text, const struct report_start *start)
 {
     const size_t begin = text->length;
-    writing_append_format(text, "hbmstress %s: seed %" PRIu64 "%s%s, ", start->subcommand,
-                          start->setup->seed, start->seed_source == NULL ? "" : " ",
-                          start->seed_source == NULL ? "" : start->seed_source);
+    char duration[SIZE_TEXT_BYTES];
+    say(text, "hbmstress %s: seed %" PRIu64 "%s%s, ", start->subcommand, start->setup->seed,
+        start->seed_source == NULL ? "" : " ",
+        start->seed_source == NULL ? "" : start->seed_source);
     append_setup(text, start->setup);
-    append_bounds(text, start);
+    if (start->duration_ns != UINT64_MAX) {
+        duration_print(start->duration_ns, duration);
+        say(text, ", %s", duration);
+    }
+    if (start->part_count > 0 && start->parts[0].op_count_max != UINT64_MAX) {
+        say(text, ", %" PRIu64 " ops a scenario", start->parts[0].op_count_max);
+    }
     append_lanes(text, &start->lanes);
     writing_append(text, "\n");
     wrap_since(text, begin);
     if (start->file != NULL) {
-        writing_append(text, "  ");
-        writing_append_visible(text, start->file);
-        writing_append(text, "\n");
+        say(text, "  %s\n", start->file);
     }
     for (size_t i = 0; i < start->part_count; i++) {
         append_part(text, &start->parts[i], start->setup);
@@ -165,30 +141,25 @@ void terminal_start(struct writing *text, const struct report_start *start)
 
 static void append_field(struct writing *text, const char *name, const char *value)
 {
-    if (value == NULL || value[0] == '\0') {
-        return;
+    if (value != NULL && value[0] != '\0') {
+        writing_append_format(text, "  %-8s", name);
+        say(text, "%s\n", value);
     }
-    writing_append_format(text, "  %-8s", name);
-    writing_append_visible(text, value);
-    writing_append(text, "\n");
 }
 
-/* Words of ours, which a line may break. */
-static void append_words(struct writing *text, const char *name, const char *value)
+/* What was asked, in which words the target refused it, and what would have been served.  The words
+ * of ours may be broken. */
+static void append_reason(struct writing *text, const struct report_finding *finding)
 {
     const size_t begin = text->length;
-    append_field(text, name, value);
+    append_field(text, "reason", finding->verdict->reason);
     wrap_since(text, begin);
-}
-
-static void append_largest(struct writing *text, const struct oracle_largest *largest)
-{
-    if (largest == NULL) {
-        return;
+    append_field(text, "message", finding->message);
+    if (finding->largest != NULL) {
+        writing_append_format(text, "  %-8s", "largest");
+        refusals_append_largest(text, finding->largest);
+        writing_append(text, "\n");
     }
-    writing_append_format(text, "  %-8s", "largest");
-    refusals_append_largest(text, largest);
-    writing_append(text, "\n");
 }
 
 void terminal_finding(struct writing *text, const struct report_finding *finding)
@@ -197,32 +168,26 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
         return;
     }
     const struct verdict *verdict = finding->verdict;
-    const char *title = verdict->kind == VERDICT_UNKNOWN    ? "UNKNOWN"
-                        : verdict->kind == VERDICT_DISPUTED ? "DISPUTED"
-                        : finding->is_known                 ? "KNOWN "
-                                                            : "BROKEN ";
-    writing_append(text, title);
-    if (finding->rule != NULL) {
-        writing_append_visible(text, finding->rule);
-    }
-    writing_append_format(text, ": op %lu", (unsigned long)verdict->op);
+    say(text, "%s%s: op %" PRIu32,
+        verdict->kind == VERDICT_UNKNOWN    ? "UNKNOWN"
+        : verdict->kind == VERDICT_DISPUTED ? "DISPUTED"
+        : finding->is_known                 ? "KNOWN "
+                                            : "BROKEN ",
+        finding->rule == NULL ? "" : finding->rule, verdict->op);
     if (finding->place.scenario != NULL) {
-        writing_append_format(text, ", trial %" PRIu64 " of ", finding->place.trial);
-        writing_append_visible(text, finding->place.scenario);
-        writing_append_format(text, ", seed %" PRIu64, finding->seed);
+        say(text, ", trial %" PRIu64 " of %s, seed %" PRIu64, finding->place.trial,
+            finding->place.scenario, finding->seed);
     }
     writing_append(text, "\n");
     append_field(text, "finding", finding->signature);
-    append_words(text, "reason", verdict->reason);
-    append_field(text, "message", finding->message);
-    append_largest(text, finding->largest);
+    append_reason(text, finding);
     if (finding->repro != NULL) {
         append_field(text, "repro", finding->repro);
         writing_append_format(text, "  %-8s%" PRIu64, "ops",
-                              (finding->op_count - finding->switch_count));
+                              finding->op_count - finding->switch_count);
         if (finding->lane_count > 0) {
-            writing_append_format(text, " in %" PRIu64 " lanes, %" PRIu64 " switches",
-                                  finding->lane_count, finding->switch_count);
+            say(text, " in %" PRIu64 " lanes, %" PRIu64 " switches", finding->lane_count,
+                finding->switch_count);
         }
         writing_append(text, "\n");
     }
@@ -235,11 +200,8 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
 
 void terminal_found(struct writing *text, const struct report_finding *finding)
 {
-    writing_append(text, finding->is_known ? "found (known): " : "found: ");
-    writing_append_visible(text, finding->signature);
-    writing_append_format(text, ", in trial %" PRIu64 " of ", finding->place.trial);
-    writing_append_visible(text, finding->place.scenario);
-    writing_append(text, "\n");
+    say(text, "found%s: %s, in trial %" PRIu64 " of %s\n", finding->is_known ? " (known)" : "",
+        finding->signature, finding->place.trial, finding->place.scenario);
     append_field(text, "hang", finding->hang);
 }
 
@@ -247,16 +209,13 @@ void terminal_oom(struct writing *text, const struct report_finding *finding)
 {
     const size_t begin = text->length;
     const struct verdict *verdict = finding->verdict;
-    writing_append_format(text, "op %lu: out of memory, %s: requested ", (unsigned long)verdict->op,
-                          verdict_name(verdict->kind));
-    append_size(text, verdict->requested_bytes);
-    writing_append(text, ", free ");
-    append_size(text, verdict->free_bytes);
-    writing_append(text, "\n");
+    char requested[SIZE_TEXT_BYTES], free_bytes[SIZE_TEXT_BYTES];
+    size_print(verdict->requested_bytes, requested);
+    size_print(verdict->free_bytes, free_bytes);
+    say(text, "op %" PRIu32 ": out of memory, %s: requested %s, free %s\n", verdict->op,
+        verdict_name(verdict->kind), requested, free_bytes);
     wrap_since(text, begin);
-    append_words(text, "reason", verdict->reason);
-    append_field(text, "message", finding->message);
-    append_largest(text, finding->largest);
+    append_reason(text, finding);
     append_field(text, "proof", finding->certificate);
 }
 
@@ -281,18 +240,26 @@ void terminal_unknown(struct writing *text, const struct report_end *end)
     for (unsigned i = 0; i < OOM_CLASS_COUNT; i++) {
         const uint64_t unknown = end->totals.unknown_by_class[i];
         if (unknown > 0) {
-            writing_append_format(text, ", %" PRIu64 " unknown of %" PRIu64 " allowed (%s)",
-                                  unknown, end->allowed.unknown[i],
-                                  oom_class_name((enum oom_class)i));
+            say(text, ", %" PRIu64 " unknown of %" PRIu64 " allowed (%s)", unknown,
+                end->allowed.unknown[i], oom_class_name((enum oom_class)i));
         }
+    }
+}
+
+/* A count that is not 0, and its words. */
+static void append_counted(struct writing *text, const char *before, uint64_t count,
+                           const char *words)
+{
+    if (count > 0) {
+        say(text, "%s%" PRIu64 "%s", before, count, words);
     }
 }
 
 static void append_unrepeated(struct writing *text, const struct report_end *end)
 {
     if (end->totals.unrepeated > 0) {
-        writing_append_format(text, ", %" PRIu64 " unrepeated of %" PRIu64 " allowed",
-                              end->totals.unrepeated, end->allowed.unrepeated);
+        say(text, ", %" PRIu64 " unrepeated of %" PRIu64 " allowed", end->totals.unrepeated,
+            end->allowed.unrepeated);
     }
 }
 
@@ -306,10 +273,8 @@ static void append_kept(struct writing *text, const struct report_end *end)
         totals->excused + totals->unknown + totals->unrepeated + totals->not_modelled == 0) {
         writing_append(text, ", every OOM judged");
     }
-    if (totals->excused > 0) {
-        writing_append_format(text, ", %" PRIu64 " answer%s not judged", totals->excused,
-                              totals->excused == 1 ? "" : "s");
-    }
+    append_counted(text, ", ", totals->excused,
+                   plural(totals->excused, " answer not judged", " answers not judged"));
     terminal_unknown(text, end);
     append_unrepeated(text, end);
 }
@@ -352,72 +317,44 @@ void terminal_meaning(struct writing *text, const struct report_end *end)
 /* One line, or none when nothing was regretted. */
 static void append_regret(struct writing *text, const struct run_totals *totals)
 {
+    const char *separator = " (";
     if (totals->regretted == 0) {
         return;
     }
-    const char *separator = " (";
-    writing_append_format(text, "regret: %" PRIu64 " requests cost more than necessary",
-                          totals->regretted);
+    say(text, "regret: %" PRIu64 " requests cost more than necessary", totals->regretted);
     for (unsigned kind = 0; kind < REGRET_KIND_COUNT; kind++) {
-        if (totals->regrets[kind] == 0) {
-            continue;
+        if (totals->regrets[kind] > 0) {
+            say(text, "%s%" PRIu64 " %s", separator, totals->regrets[kind],
+                regret_info((enum regret_kind)kind)->name);
+            separator = ", ";
         }
-        writing_append_format(text, "%s%" PRIu64 " %s", separator, totals->regrets[kind],
-                              regret_info((enum regret_kind)kind)->name);
-        separator = ", ";
     }
-    writing_append_format(text, "): beyond the cheapest plans, %s evicted and %s moved",
-                          size_text_of(totals->regretted_evicted_bytes).text,
-                          size_text_of(totals->regretted_moved_bytes).text);
-    if (totals->regrets_unknown > 0) {
-        writing_append_format(text, "; for %" PRIu64 " more, no cheapest plan was found in time",
-                              totals->regrets_unknown);
-    }
+    say(text, "): beyond the cheapest plans, %s evicted and %s moved",
+        size_text_of(totals->regretted_evicted_bytes).text,
+        size_text_of(totals->regretted_moved_bytes).text);
+    append_counted(text, "; for ", totals->regrets_unknown,
+                   " more, no cheapest plan was found in time");
     writing_append(text, "\n");
 }
 
-/* A line for each thing that the contract leaves open. */
-static void append_not_checked(struct writing *text, const struct run_totals *totals)
-{
-    for (unsigned i = 0; i < NOT_CHECKED_COUNT; i++) {
-        if (totals->not_checked[i] > 0) {
-            writing_append_format(text, "not checked: %s\n",
-                                  not_checked_info((enum not_checked)i)->what);
-        }
-    }
-}
-
 /* Of the job, which break no promise: "3 hangs (1 after an out-of-memory, 2 without a word), ". */
-static void append_hangs(struct writing *text, const struct run_totals *totals)
+static void append_waits(struct writing *text, const struct run_totals *totals)
 {
-    if (totals->hangs == 0) {
-        return;
+    if (totals->hangs > 0) {
+        say(text,
+            "%" PRIu64 " hang%s of the job (%" PRIu64 " after an out-of-memory, %" PRIu64
+            " without a word), ",
+            totals->hangs, plural(totals->hangs, "", "s"), totals->hangs_of_oom,
+            totals->hangs_without_word);
     }
-    writing_append_format(text,
-                          "%" PRIu64 " hang%s of the job (%" PRIu64 " after an out-of-memory, "
-                          "%" PRIu64 " without a word), ",
-                          totals->hangs, totals->hangs == 1 ? "" : "s", totals->hangs_of_oom,
-                          totals->hangs_without_word);
-}
-
-/* Of the job, which break no promise. */
-static void append_standstills(struct writing *text, const struct run_totals *totals)
-{
     if (totals->standstills > 0) {
-        writing_append_format(
-            text,
+        say(text,
             "%" PRIu64 " standstill%s of the clients (%" PRIu64 " that one could have ended), ",
-            totals->standstills, totals->standstills == 1 ? "" : "s", totals->standstills_ordered);
+            totals->standstills, plural(totals->standstills, "", "s"), totals->standstills_ordered);
     }
-}
-
-/* Of the job, too. */
-static void append_shortages(struct writing *text, const struct run_totals *totals)
-{
-    if (totals->shortages > 0) {
-        writing_append_format(text, "%" PRIu64 " shortage%s of the shared device, ",
-                              totals->shortages, totals->shortages == 1 ? "" : "s");
-    }
+    append_counted(text, "", totals->shortages,
+                   plural(totals->shortages, " shortage of the shared device, ",
+                          " shortages of the shared device, "));
 }
 
 void terminal_end(struct writing *text, const struct report_end *end)
@@ -431,40 +368,30 @@ void terminal_end(struct writing *text, const struct report_end *end)
 void terminal_closing(struct writing *text, const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
-    append_not_checked(text, totals);
+    for (unsigned i = 0; i < NOT_CHECKED_COUNT; i++) {
+        if (totals->not_checked[i] > 0) {
+            say(text, "not checked: %s\n", not_checked_info((enum not_checked)i)->what);
+        }
+    }
     append_regret(text, totals);
     writing_append(text, end->is_interrupted ? "interrupted; so far " : "");
     terminal_meaning(text, end);
-    writing_append_format(text, ": %" PRIu64 " ops, ", totals->ops);
-    if (totals->skipped > 0) {
-        writing_append_format(text, "%" PRIu64 " skipped, ", totals->skipped);
-    }
-    writing_append_format(
-        text, "%" PRIu64 " OOMs (%" PRIu64 " justified, %" PRIu64 " premature, %" PRIu64 " unknown",
+    say(text, ": %" PRIu64 " ops, ", totals->ops);
+    append_counted(text, "", totals->skipped, " skipped, ");
+    say(text, "%" PRIu64 " OOMs (%" PRIu64 " justified, %" PRIu64 " premature, %" PRIu64 " unknown",
         totals->ooms, totals->justified, totals->premature, totals->unknown);
-    if (totals->excused > 0) {
-        writing_append_format(text, ", %" PRIu64 " not judged", totals->excused);
-    }
-    writing_append_format(text, "), %" PRIu64 " broken, ", totals->broken);
-    if (totals->late > 0) {
-        writing_append_format(text, "%" PRIu64 " granted late, ", totals->late);
-    }
-    append_hangs(text, totals);
-    append_standstills(text, totals);
-    append_shortages(text, totals);
-    if (end->known_count > 0) {
-        writing_append_format(text, "%" PRIu64 " known finding%s, ", end->known_count,
-                              end->known_count == 1 ? "" : "s");
-    }
+    append_counted(text, ", ", totals->excused, " not judged");
+    say(text, "), %" PRIu64 " broken, ", totals->broken);
+    append_counted(text, "", totals->late, " granted late, ");
+    append_waits(text, totals);
+    append_counted(text, "", end->known_count,
+                   plural(end->known_count, " known finding, ", " known findings, "));
     if (totals->schedules > 0) {
-        writing_append_format(text, "%" PRIu64 " schedules with %" PRIu64 " switches, ",
-                              totals->schedules, totals->switches);
+        say(text, "%" PRIu64 " schedules with %" PRIu64 " switches, ", totals->schedules,
+            totals->switches);
     }
-    if (totals->not_modelled > 0) {
-        writing_append_format(text, "%" PRIu64 " trials not modelled, ", totals->not_modelled);
-    }
+    append_counted(text, "", totals->not_modelled, " trials not modelled, ");
     terminal_seconds(text, end->elapsed_ns);
-    writing_append_format(text, "; seed %" PRIu64 "%s%s\n", end->seed,
-                          end->seed_source == NULL ? "" : " ",
-                          end->seed_source == NULL ? "" : end->seed_source);
+    say(text, "; seed %" PRIu64 "%s%s\n", end->seed, end->seed_source == NULL ? "" : " ",
+        end->seed_source == NULL ? "" : end->seed_source);
 }

@@ -2,8 +2,8 @@
 #include "harness/base/check.h"
 #include "harness/base/shell.h"
 #include "harness/base/size.h"
-#include "present/costs.h"
 #include "present/refusals.h"
+#include "present/say.h"
 #include "present/table.h"
 #include "present/terminal.h"
 #include "present/wrap.h"
@@ -14,96 +14,102 @@
 
 /* --- tables --- */
 
+enum result_table { VERDICTS, MITIGATIONS, COSTS, RESULT_TABLE_COUNT };
+/* The first of a table stands over the names of the jobs; NULL ends them. */
+static const char *const result_titles[RESULT_TABLE_COUNT][11] = {
+    {"scenario", "trials", "ops", "skipped %", "OOMs", "justified", "premature", "unknown",
+     "broken", "ops/s"},
+    {"mitigations", "drains", "moves", "moved", "stagings", "evictions"},
+    {"device calls an op", "p99", "max", "growth", "moved p99", "max", "growth"}};
+
 /* Skipped ops in tenths of a percent of all: integers, so that every machine prints the same. */
 static void put_percent(struct table *table, uint64_t part, uint64_t rest)
 {
     char percent[SIZE_TEXT_BYTES];
-    const uint64_t whole = part + rest;
-    const uint64_t tenths = whole == 0                 ? 0
-                            : part > UINT64_MAX / 1000 ? part / (whole / 1000)
-                                                       : part * 1000 / whole;
-    snprintf(percent, sizeof percent, "%" PRIu64 ".%" PRIu64, (tenths / 10), (tenths % 10));
+    const uint64_t tenths = share_of(part, part + rest, 1000);
+    snprintf(percent, sizeof percent, "%" PRIu64 ".%" PRIu64, tenths / 10, tenths % 10);
     table_put(table, percent);
 }
 
-static void put_verdict_row(struct table *table, const struct report_result *result)
+/* The median is that of the ops that need nothing. */
+static void put_spread(struct table *table, const struct op_costs *costs,
+                       const struct cost_spread *spread, enum cost_measure measure)
+{
+    const uint64_t p99 = cost_spread_percentile(spread, op_costs_op_count(costs), 99000);
+    if (measure == COST_MOVED_BYTES) {
+        table_put(table, size_text_of(p99).text);
+        table_put(table, size_text_of(spread->max).text);
+    } else {
+        table_put_number(table, p99);
+        table_put_number(table, spread->max);
+    }
+    table_put(table,
+              spread->max == 0 ? "-" : cost_fit_name(cost_classes_fit(costs->classes, measure)));
+}
+
+static void put_row(struct table *table, enum result_table which,
+                    const struct report_result *result)
 {
     const struct run_totals *totals = &result->totals;
     table_put(table, result->name);
-    table_put_number(table, result->trials);
-    table_put_number(table, totals->ops);
-    put_percent(table, totals->skipped, totals->ops);
-    table_put_number(table, totals->ooms);
-    table_put_number(table, totals->justified);
-    table_put_number(table, totals->premature);
-    table_put_number(table, totals->unknown);
-    table_put_number(table, totals->broken);
-    table_put_number(table, per_second(totals->ops, result->elapsed_ns));
+    switch (which) {
+    case VERDICTS:
+        table_put_number(table, result->trials);
+        table_put_number(table, totals->ops);
+        put_percent(table, totals->skipped, totals->ops);
+        table_put_number(table, totals->ooms);
+        table_put_number(table, totals->justified);
+        table_put_number(table, totals->premature);
+        table_put_number(table, totals->unknown);
+        table_put_number(table, totals->broken);
+        table_put_number(table, per_second(totals->ops, result->elapsed_ns));
+        return;
+    case MITIGATIONS:
+        table_put_number(table, totals->drains);
+        table_put_number(table, totals->moves);
+        table_put(table, size_text_of(totals->moved_bytes).text);
+        table_put_number(table, totals->stagings);
+        table_put_number(table, totals->evictions);
+        return;
+    default:
+        put_spread(table, &totals->costs, &totals->costs.calls, COST_CALLS);
+        put_spread(table, &totals->costs, &totals->costs.moved_bytes, COST_MOVED_BYTES);
+    }
 }
 
-static void put_mitigation_row(struct table *table, const struct report_result *result)
-{
-    table_put(table, result->name);
-    table_put_number(table, result->totals.drains);
-    table_put_number(table, result->totals.moves);
-    table_put(table, size_text_of(result->totals.moved_bytes).text);
-    table_put_number(table, result->totals.stagings);
-    table_put_number(table, result->totals.evictions);
-}
-
-static void put_cost_row(struct table *table, const struct report_result *result)
-{
-    table_put(table, result->name);
-    costs_put_row(table, &result->totals);
-}
-
-static bool was_mitigated(const struct report_result *result)
+/* Jobs of which a table would say nothing have no row. */
+static bool has_row(enum result_table which, const struct report_result *result)
 {
     const struct run_totals *totals = &result->totals;
-    return totals->drains + totals->moves + totals->moved_bytes + totals->stagings +
-               totals->evictions >
-           0;
+    switch (which) {
+    case VERDICTS:
+        return report_result_has_run(result);
+    case MITIGATIONS:
+        return totals->drains + totals->moves + totals->moved_bytes + totals->stagings +
+                   totals->evictions >
+               0;
+    default:
+        return totals->costs.calls.max > 0;
+    }
 }
-
-static bool has_costs(const struct report_result *result)
-{
-    return costs_are_seen(&result->totals);
-}
-
-/* A table of the terminal.  Jobs of which it would say nothing have no row. */
-struct table_form {
-    const char *const *titles; /* title_count of them */
-    size_t title_count;
-    bool (*has_row)(const struct report_result *result);
-    void (*put_row)(struct table *table, const struct report_result *result);
-};
-
-static const char *const verdict_titles[] = {"scenario", "trials",    "ops",       "skipped %",
-                                             "OOMs",     "justified", "premature", "unknown",
-                                             "broken",   "ops/s"};
-static const char *const mitigation_titles[] = {"mitigations", "drains",   "moves",
-                                                "moved",       "stagings", "evictions"};
-static const struct table_form table_forms[] = {
-    {verdict_titles, sizeof verdict_titles / sizeof *verdict_titles, report_result_has_run,
-     put_verdict_row},
-    {mitigation_titles, sizeof mitigation_titles / sizeof *mitigation_titles, was_mitigated,
-     put_mitigation_row},
-    {costs_titles, COSTS_COLUMN_COUNT, has_costs, put_cost_row}};
 
 /* The rows, their sum where there are several, and an empty line; nothing without a row. */
-static void print_table(struct writing *text, const struct table_form *form,
+static void print_table(struct writing *text, enum result_table which,
                         const struct report_result *results, size_t count)
 {
     struct table table;
     struct report_result sum = {.name = "all"};
-    size_t row_count = 0;
-    table_init(&table, form->title_count, 1);
-    for (size_t i = 0; i < form->title_count; i++) {
-        table_put(&table, form->titles[i]);
+    size_t row_count = 0, column_count = 0;
+    while (result_titles[which][column_count] != NULL) {
+        column_count++;
+    }
+    table_init(&table, column_count, 1);
+    for (size_t i = 0; i < column_count; i++) {
+        table_put(&table, result_titles[which][i]);
     }
     for (size_t i = 0; i < count; i++) {
-        if (form->has_row(&results[i])) {
-            form->put_row(&table, &results[i]);
+        if (has_row(which, &results[i])) {
+            put_row(&table, which, &results[i]);
             row_count++;
             sum.trials += results[i].trials;
             sum.elapsed_ns += results[i].elapsed_ns;
@@ -111,7 +117,7 @@ static void print_table(struct writing *text, const struct table_form *form,
         }
     }
     if (row_count > 1) {
-        form->put_row(&table, &sum);
+        put_row(&table, which, &sum);
     }
     if (row_count > 0) {
         table_print(&table, 0, text);
@@ -120,9 +126,9 @@ static void print_table(struct writing *text, const struct table_form *form,
     table_deinit(&table);
 }
 
-static bool has_note_of(const struct report_result *result, const struct report_result *other)
+static bool is_same_note(const char *note, const char *other)
 {
-    return other->note != NULL && strcmp(other->note, result->note) == 0;
+    return note != NULL && other != NULL && strcmp(note, other) == 0;
 }
 
 /* The note of results[i], with the names of all that have it, before the first of them. */
@@ -131,72 +137,53 @@ static void append_note(struct writing *text, const struct report_result *result
 {
     const struct report_result *result = &results[i];
     for (size_t k = 0; k < i; k++) {
-        if (result->note == NULL || has_note_of(result, &results[k])) {
+        if (is_same_note(result->note, results[k].note)) {
             return;
         }
     }
     if (result->note == NULL) {
         return;
     }
-    writing_append_visible(text, result->name);
+    say(text, "%s", result->name);
     for (size_t k = i + 1; k < count; k++) {
-        if (has_note_of(result, &results[k])) {
-            writing_append(text, ", ");
-            writing_append_visible(text, results[k].name);
+        if (is_same_note(result->note, results[k].note)) {
+            say(text, ", %s", results[k].name);
         }
     }
-    writing_append(text, ": ");
-    writing_append_visible(text, result->note);
-    if (result->how != NULL) {
-        writing_append(text, "; to try it: ");
-        writing_append_visible(text, result->how);
-    }
-    writing_append(text, "\n");
+    say(text, ": %s%s%s\n", result->note,
+        result->how == NULL ? "" : "; to try it: ", result->how == NULL ? "" : result->how);
 }
 
 static void append_notes(struct writing *text, const struct report_result *result)
 {
     if (result->findings_only_counted > 0) {
-        writing_append_visible(text, result->name);
-        writing_append_format(
-            text, ": %" PRIu64 " more findings with known signatures were counted but not saved\n",
-            result->findings_only_counted);
+        say(text,
+            "%s: %" PRIu64 " more findings with known signatures were counted but not saved\n",
+            result->name, result->findings_only_counted);
     }
-    if (result->growing_tag == NULL) {
-        return;
+    if (result->growing_tag != NULL) {
+        say(text, "%s: tag '%s' kept growing, from %s to %s in %" PRIu64 " blocks\n", result->name,
+            result->growing_tag, size_text_of(result->growth.first_bytes).text,
+            size_text_of(result->growth.last_bytes).text, result->growth.count);
     }
-    writing_append_visible(text, result->name);
-    writing_append(text, ": tag '");
-    writing_append_visible(text, result->growing_tag);
-    writing_append_format(text, "' kept growing, from %s to %s in %" PRIu64 " blocks\n",
-                          size_text_of(result->growth.first_bytes).text,
-                          size_text_of(result->growth.last_bytes).text, result->growth.count);
-}
-
-/* One line: how many of the states worth reaching were reached.  The line of JSON that ends the run
- * names them all. */
-static void append_probes(struct writing *text, const struct report_result *results, size_t count)
-{
-    struct run_totals sum = {0};
-    for (size_t i = 0; i < count; i++) {
-        run_totals_add(&sum, &results[i].totals);
-    }
-    writing_append_format(text, "probes: %" PRIu64 " of %d hit\n", probes_ever_hit(sum.probes),
-                          (int)PROBE_COUNT);
 }
 
 void terminal_results(struct writing *text, const struct report_result *results, size_t count)
 {
+    struct run_totals sum = {0};
     writing_append(text, "\n");
-    for (size_t i = 0; i < sizeof table_forms / sizeof *table_forms; i++) {
-        print_table(text, &table_forms[i], results, count);
+    for (unsigned which = 0; which < RESULT_TABLE_COUNT; which++) {
+        print_table(text, (enum result_table)which, results, count);
     }
     const size_t begin = text->length;
     for (size_t i = 0; i < count; i++) {
         append_note(text, results, count, i);
         append_notes(text, &results[i]);
+        run_totals_add(&sum, &results[i].totals);
     }
-    append_probes(text, results, count);
+    /* The line of JSON that ends the run names them all. */
+    say(text, "probes: %" PRIu64 " of %u hit\n", (uint64_t)probes_ever_hit(sum.probes),
+        (unsigned)PROBE_COUNT);
     wrap_since(text, begin);
 }
 
@@ -207,29 +194,22 @@ enum { EXIT_CODE_OPEN = 3 };
 
 /* A finding: how often it was seen, and where its shortest repro is.  The command is never broken.
  */
-static void append_findings(struct writing *text, const struct report_known *findings, size_t count)
+static void append_finding(struct writing *text, const struct report_known *finding, size_t number)
 {
-    for (size_t i = 0; i < count; i++) {
-        const size_t begin = text->length;
-        const struct report_known *finding = &findings[i];
-        writing_append_format(text, "%sfinding %zu: ", finding->is_known ? "known " : "", i + 1);
-        writing_append_visible(text, finding->signature);
-        const size_t whole = text->length;
-        writing_append_format(text, ": seen %" PRIu64 " times, first in trial %" PRIu64 " of ",
-                              finding->count, finding->first.trial);
-        writing_append_visible(text, finding->first.scenario);
-        if (finding->repeats.is_unrepeated) {
-            writing_append(text, ", unrepeated");
-        }
-        if (finding->replay != NULL) {
-            writing_append_format(text, "; %" PRIu64 " ops:", finding->op_count);
-        }
-        wrap_after(text, begin, whole);
-        if (finding->replay != NULL) {
-            wrap_whole(text, begin, finding->replay);
-        }
-        writing_append(text, "\n");
+    const size_t begin = text->length;
+    say(text, "%sfinding %zu: %s", finding->is_known ? "known " : "", number, finding->signature);
+    const size_t whole = text->length;
+    say(text, ": seen %" PRIu64 " times, first in trial %" PRIu64 " of %s%s", finding->count,
+        finding->first.trial, finding->first.scenario,
+        finding->repeats.is_unrepeated ? ", unrepeated" : "");
+    if (finding->replay != NULL) {
+        say(text, "; %" PRIu64 " ops:", finding->op_count);
     }
+    wrap_after(text, begin, whole);
+    if (finding->replay != NULL) {
+        wrap_whole(text, begin, finding->replay);
+    }
+    writing_append(text, "\n");
 }
 
 /* The rule that it breaks; RULE_NONE where that is none of ours. */
@@ -248,8 +228,7 @@ static void append_promise(struct writing *text, const struct report_known *find
         }
     }
     if (rule != RULE_NONE && !findings[i].is_known) {
-        writing_append_format(text, "promise broken: %s (%s)\n", rule_info(rule)->summary,
-                              rule_info(rule)->name);
+        say(text, "promise broken: %s (%s)\n", rule_info(rule)->summary, rule_info(rule)->name);
     }
 }
 
@@ -258,9 +237,7 @@ static void append_next(struct writing *text, const char *command, const char *p
 {
     char *word = malloc(SHELL_WORD_BYTES(strlen(path)));
     CHECK(word != NULL);
-    writing_append_format(text, "next: hbmstress %s ", command);
-    writing_append_visible(text, shell_word(path, word));
-    writing_append_format(text, "  # %s\n", what);
+    say(text, "next: hbmstress %s %s  # %s\n", command, shell_word(path, word), what);
     free(word);
 }
 
@@ -283,9 +260,7 @@ static void append_repeat(struct writing *text, const struct report_campaign *ca
     if (i == campaign->finding_count) {
         return;
     }
-    writing_append(text, "next: ");
-    writing_append_visible(text, campaign->findings[i].replay);
-    writing_append_format(text, "  # finding %zu again\n", i + 1);
+    say(text, "next: %s  # finding %zu again\n", campaign->findings[i].replay, i + 1);
     if (may_be_explained(&campaign->findings[i])) {
         append_next(text, "explain", campaign->findings[i].repro, "why");
     }
@@ -303,7 +278,9 @@ static bool has_new_finding(const struct report_campaign *campaign)
 /* What was found, what it means, and what to do next. */
 static void append_found(struct writing *text, const struct report_campaign *campaign)
 {
-    append_findings(text, campaign->findings, campaign->finding_count);
+    for (size_t i = 0; i < campaign->finding_count; i++) {
+        append_finding(text, &campaign->findings[i], i + 1);
+    }
     const size_t begin = text->length;
     for (size_t i = 0; i < campaign->finding_count; i++) {
         append_promise(text, campaign->findings, i);
@@ -320,60 +297,47 @@ static void append_found(struct writing *text, const struct report_campaign *cam
     }
 }
 
-static void append_canary(struct writing *text, const struct report_canary *canary)
+/* A file or a folder of the campaign, and what there is to say of it. */
+static void append_file(struct writing *text, const char *directory, const char *words)
 {
-    writing_append(text, "canary: ");
-    writing_append_visible(text, canary->target);
-    writing_append(text, " in ");
-    writing_append_visible(text, canary->scenario);
-    writing_append_format(text, " was %s after %" PRIu64 " trial%s\n",
-                          canary->is_reported ? "reported" : "NOT reported", canary->trials,
-                          canary->trials == 1 ? "" : "s");
-}
-
-static void append_kept_lists(struct writing *text, const struct report_campaign *campaign)
-{
-    const struct report_end *end = campaign->end;
-    if (end->kept_count + end->kept_omitted == 0) {
-        return;
-    }
     const size_t begin = text->length;
-    writing_append_visible(text, campaign->directory);
+    say(text, "%s", directory);
     const size_t whole = text->length;
-    writing_append_format(text, "/kept: the op lists of %" PRIu64 " trial%s", end->kept_count,
-                          end->kept_count == 1 ? "" : "s");
-    if (end->kept_omitted > 0) {
-        writing_append_format(text, "; %" PRIu64 " more are not kept, because of --results-limit",
-                              end->kept_omitted);
-    }
-    writing_append(text, "\n");
+    writing_append(text, words);
     wrap_after(text, begin, whole);
 }
 
 static void append_directory(struct writing *text, const struct report_campaign *campaign)
 {
     const struct report_end *end = campaign->end;
+    struct writing words = {0};
     if (end->verdicts_omitted + end->trials_omitted > 0) {
-        const size_t begin = text->length;
-        writing_append_visible(text, campaign->directory);
-        const size_t whole = text->length;
-        writing_append_format(text,
-                              "/results.jsonl: %" PRIu64 " justified verdicts and %" PRIu64
-                              " trials are not listed, because of --results-limit\n",
-                              end->verdicts_omitted, end->trials_omitted);
-        wrap_after(text, begin, whole);
+        say(&words,
+            "/results.jsonl: %" PRIu64 " justified verdicts and %" PRIu64
+            " trials are not listed, because of --results-limit\n",
+            end->verdicts_omitted, end->trials_omitted);
+        append_file(text, campaign->directory, writing_string(&words));
     }
-    append_kept_lists(text, campaign);
+    if (end->kept_count + end->kept_omitted > 0) {
+        writing_clear(&words);
+        say(&words, "/kept: the op lists of %" PRIu64 " trial%s", end->kept_count,
+            plural(end->kept_count, "", "s"));
+        if (end->kept_omitted > 0) {
+            say(&words, "; %" PRIu64 " more are not kept, because of --results-limit",
+                end->kept_omitted);
+        }
+        writing_append(&words, "\n");
+        append_file(text, campaign->directory, writing_string(&words));
+    }
     if (campaign->certificate_count > 0) {
-        const size_t begin = text->length;
-        writing_append_visible(text, campaign->directory);
-        const size_t whole = text->length;
-        writing_append_format(text,
-                              "/certificates: %" PRIu64 " for hbmstress check; %" PRIu64
-                              " were checked during the run\n",
-                              campaign->certificate_count, end->certificates_checked);
-        wrap_after(text, begin, whole);
+        writing_clear(&words);
+        say(&words,
+            "/certificates: %" PRIu64 " for hbmstress check; %" PRIu64
+            " were checked during the run\n",
+            campaign->certificate_count, end->certificates_checked);
+        append_file(text, campaign->directory, writing_string(&words));
     }
+    writing_deinit(&words);
 }
 
 void terminal_campaign(struct writing *text, const struct report_campaign *campaign)
@@ -390,8 +354,11 @@ void terminal_campaign(struct writing *text, const struct report_campaign *campa
         append_found(text, campaign);
     }
     append_directory(text, campaign);
-    if (campaign->canary != NULL) {
-        append_canary(text, campaign->canary);
+    const struct report_canary *canary = campaign->canary;
+    if (canary != NULL) {
+        say(text, "canary: %s in %s was %sreported after %" PRIu64 " trial%s\n", canary->target,
+            canary->scenario, canary->is_reported ? "" : "NOT ", canary->trials,
+            plural(canary->trials, "", "s"));
     }
     const size_t closing = text->length;
     terminal_closing(text, &end);

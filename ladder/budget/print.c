@@ -4,7 +4,6 @@
 #include "ladder/budget/private/holders.h"
 #include "present/screen.h"
 #include "present/table.h"
-#include "present/text_width.h"
 #include "present/wrap.h"
 #include "recording/recording.h"
 

@@ -1,5 +1,5 @@
 /* The scripts and the style of the page, as the build embedded them: the files of
- * reports/page/assets/, and uPlot where it was there. */
+ * present/page/assets/, and uPlot where it was there. */
 #ifndef PRESENT_PAGE_ASSETS_H
 #define PRESENT_PAGE_ASSETS_H
 

@@ -1,50 +1,29 @@
 #include "present/page/facts_html.h"
 
 #include "present/page/page.h"
-#include "present/page/parts.h"
 
-static void append_element(struct writing *html, const char *name, const char *text)
-{
-    writing_append_format(html, "<%s>", name);
-    page_append_text(html, text);
-    writing_append_format(html, "</%s>\n", name);
-}
-
-static void append_cell(const struct facts *facts, const struct fact *member, const char *title,
-                        struct writing *html)
-{
-    struct writing text = {0};
-    if (member != NULL && member->unit == FACT_COUNT) {
-        page_cell_count(html, member->number);
-        return;
-    }
-    if (member != NULL) {
-        fact_append_value(facts, member, &text);
-    }
-    if (title[0] == '#') {
-        writing_append(html, "<td class=\"number\">");
-        page_append_text(html, writing_string(&text));
-        writing_append(html, "</td>");
-    } else {
-        page_cell(html, writing_string(&text));
-    }
-    writing_deinit(&text);
-}
-
+/* The row of the record that begins there. */
 static void append_row(const struct facts *facts, size_t open, const struct fact *view,
                        struct writing *html)
 {
-    const struct fact *name = fact_find(facts, open, view->columns[0].name);
     struct writing text = {0};
-    if (name != NULL) {
-        fact_append_value(facts, name, &text);
+    for (size_t column = 0; column < view->number; column++) {
+        const struct fact *member = fact_find(facts, open, view->columns[column].name);
+        const bool is_number = view->columns[column].title[0] == '#' ||
+                               (member != NULL && member->unit == FACT_COUNT);
+        writing_clear(&text);
+        if (member != NULL && member->unit == FACT_COUNT && column > 0) {
+            writing_append(&text, page_count(member->number).text);
+        } else if (member != NULL) {
+            fact_append_value(facts, member, &text);
+        }
+        if (column == 0) {
+            page_row_begin(html, writing_string(&text));
+        } else {
+            page_cell(html, is_number, "%s", writing_string(&text));
+        }
     }
-    page_row_begin(html, writing_string(&text));
-    for (size_t column = 1; column < view->number; column++) {
-        append_cell(facts, fact_find(facts, open, view->columns[column].name),
-                    view->columns[column].title, html);
-    }
-    page_row_end(html);
+    writing_append(html, PAGE_ROW_END);
     writing_deinit(&text);
 }
 
@@ -55,8 +34,7 @@ static size_t append_table(const struct facts *facts, size_t at, const char *cap
     const struct fact *view = &facts->facts[at];
     struct writing titles = {0};
     for (size_t column = 0; column < view->number; column++) {
-        writing_append(&titles, column == 0 ? "" : "|");
-        writing_append(&titles, view->columns[column].title);
+        writing_append_format(&titles, "%s%s", column == 0 ? "" : "|", view->columns[column].title);
     }
     page_table_begin(html, caption, writing_string(&titles));
     for (at++; facts->facts[at].kind != FACT_TABLE_END; at++) {
@@ -64,7 +42,7 @@ static size_t append_table(const struct facts *facts, size_t at, const char *cap
             append_row(facts, at, view, html);
         }
     }
-    page_table_end(html);
+    writing_append(html, PAGE_TABLE_END);
     writing_deinit(&titles);
     return at;
 }
@@ -78,11 +56,11 @@ void facts_html(const struct facts *facts, struct writing *html)
             i = append_table(facts, i, heading, html);
         } else if (fact->kind == FACT_HEADING) {
             heading = fact_string(facts, fact);
-            append_element(html, "h3", heading);
+            page_print(html, "<h3>%s</h3>\n", heading);
         } else if (fact->kind == FACT_SAY) {
-            append_element(html, "p", fact_string(facts, fact));
+            page_print(html, "<p>%s</p>\n", fact_string(facts, fact));
         } else if (fact->kind == FACT_LINE) {
-            page_append_copy(html, fact_string(facts, fact));
+            page_print(html, PAGE_COPY, fact_string(facts, fact));
         }
     }
 }

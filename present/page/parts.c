@@ -1,54 +1,56 @@
-#include "present/page/parts.h"
-
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "present/page/page.h"
+#include "present/say.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a fact, of a cell: more is nothing that people read there. */
-enum { TEXT_BYTES_MAX = 4100 };
+/* Of a fact, of a cell, of the name of a row: more is nothing that people read there. */
+enum { TEXT_BYTES_MAX = 4100, NAME_BYTES_MAX = 400 };
 
-/* --- numbers --- */
+/* --- within a call --- */
 
-void page_append_count(struct writing *html, uint64_t count)
+struct page_text page_count(uint64_t count)
 {
     char digits[WRITING_DIGIT_COUNT_MAX];
+    struct page_text text;
     const size_t length = writing_print_digits(count, digits);
-    const char *first = digits + WRITING_DIGIT_COUNT_MAX - length;
-    for (size_t i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0) {
-            writing_append(html, ",");
+    char *to = text.text;
+    for (size_t left = length; left > 0; left--) {
+        if (left < length && left % 3 == 0) {
+            *to++ = ',';
         }
-        writing_append_bytes(html, &first[i], 1);
+        *to++ = digits[WRITING_DIGIT_COUNT_MAX - left];
     }
+    *to = '\0';
+    return text;
 }
 
-void page_append_size(struct writing *html, uint64_t size_bytes)
+struct page_text page_size(uint64_t size_bytes)
 {
+    struct page_text text;
     if (size_bytes < 1024) {
-        writing_append_format(html, "%" PRIu64 " bytes", size_bytes);
-        return;
+        snprintf(text.text, sizeof text.text, "%" PRIu64 " bytes", size_bytes);
+    } else {
+        snprintf(text.text, sizeof text.text, "%s (%.40s bytes)", size_text_of(size_bytes).text,
+                 page_count(size_bytes).text);
     }
-    writing_append_format(html, "%s (", size_text_of(size_bytes).text);
-    page_append_count(html, size_bytes);
-    writing_append(html, " bytes)");
+    return text;
 }
 
-void page_append_share(struct writing *html, uint64_t part, uint64_t whole)
+struct page_text page_share(uint64_t part, uint64_t whole)
 {
-    if (whole == 0) {
-        writing_append(html, "-");
-    } else {
-        writing_append_share(html, part, whole);
-    }
+    struct page_text text;
+    snprintf(text.text, sizeof text.text, "%s", whole == 0 ? "-" : share_text_of(part, whole).text);
+    return text;
 }
 
 /* --- texts --- */
 
-void page_append_cut(struct writing *html, const char *text, size_t length_max)
+static void append_cut(struct writing *html, const char *text, size_t length_max)
 {
     size_t length = strnlen(text, length_max + 1);
     const bool is_cut = length > length_max;
@@ -65,122 +67,86 @@ void page_append_cut(struct writing *html, const char *text, size_t length_max)
     free(cut);
 }
 
-void page_append_note(struct writing *html, const char *text)
+/* Appends one element: what stands before and behind the format. */
+static void append_element(struct writing *html, const char *before, const char *format,
+                           const char *behind, va_list list)
 {
-    writing_append(html, "<p class=\"note\">");
-    page_append_text(html, text);
-    writing_append(html, "</p>\n");
+    struct say_values values;
+    va_copy(values.list, list);
+    writing_append(html, before);
+    (void)say_until(html, format, '\0', append_cut, TEXT_BYTES_MAX, &values);
+    writing_append(html, behind);
+    va_end(values.list);
 }
 
-void page_append_copy(struct writing *html, const char *text)
+void page_print(struct writing *html, const char *format, ...)
 {
-    writing_append(html, "<code class=\"copy\">");
-    page_append_text(html, text);
-    writing_append(html, "</code>\n");
+    va_list list;
+    va_start(list, format);
+    append_element(html, "", format, "", list);
+    va_end(list);
 }
 
-/* --- facts --- */
-
-void page_facts_begin(struct writing *html)
+void page_note(struct writing *html, const char *format, ...)
 {
-    writing_append(html, "<dl class=\"facts\">\n");
+    va_list list;
+    va_start(list, format);
+    append_element(html, "<p class=\"note\">", format, "</p>\n", list);
+    va_end(list);
 }
 
-void page_facts_end(struct writing *html)
+void page_fact(struct writing *html, const char *name, const char *format, ...)
 {
-    writing_append(html, "</dl>\n");
+    va_list list;
+    va_start(list, format);
+    page_print(html, "<div><dt>%s", name);
+    append_element(html, "</dt><dd>", format, "</dd></div>\n", list);
+    va_end(list);
 }
 
-void page_fact_begin(struct writing *html, const char *name)
+void page_cell(struct writing *html, bool is_number, const char *format, ...)
 {
-    writing_append(html, "<div><dt>");
-    page_append_text(html, name);
-    writing_append(html, "</dt><dd>");
-}
-
-void page_fact_end(struct writing *html)
-{
-    writing_append(html, "</dd></div>\n");
-}
-
-void page_fact(struct writing *html, const char *name, const char *text)
-{
-    page_fact_begin(html, name);
-    page_append_cut(html, text, TEXT_BYTES_MAX);
-    page_fact_end(html);
-}
-
-void page_fact_count(struct writing *html, const char *name, uint64_t count)
-{
-    page_fact_begin(html, name);
-    page_append_count(html, count);
-    page_fact_end(html);
+    va_list list;
+    va_start(list, format);
+    append_element(html, is_number ? "<td class=\"number\">" : "<td>", format, "</td>", list);
+    va_end(list);
 }
 
 /* --- tables --- */
 
 void page_table_begin(struct writing *html, const char *caption, const char *columns)
 {
-    char name[64];
-    writing_append(html, "<table>\n<caption>");
-    page_append_text(html, caption);
-    writing_append(html, "</caption>\n<thead><tr>");
+    page_print(html, "<table>\n<caption>%s</caption>\n<thead><tr>", caption);
     for (size_t length; *columns != '\0'; columns += length + (columns[length] == '|')) {
         const bool is_number = *columns == '#';
         columns += is_number;
         length = strcspn(columns, "|");
-        (void)snprintf(name, sizeof name, "%.*s", (int)length, columns);
-        writing_append_format(html, "<th scope=\"col\"%s>", is_number ? " class=\"number\"" : "");
-        page_append_text(html, name);
-        writing_append(html, "</th>");
+        writing_append_format(html, "<th scope=\"col\"%s>%.*s</th>",
+                              is_number ? " class=\"number\"" : "", (int)length, columns);
     }
     writing_append(html, "</tr></thead>\n<tbody>\n");
 }
 
-void page_table_end(struct writing *html)
-{
-    writing_append(html, "</tbody>\n</table>\n");
-}
-
 void page_row_begin(struct writing *html, const char *name)
 {
-    enum { NAME_BYTES_MAX = 400 };
     writing_append(html, "<tr><th scope=\"row\">");
-    page_append_cut(html, name, NAME_BYTES_MAX);
+    append_cut(html, name, NAME_BYTES_MAX);
     writing_append(html, "</th>");
 }
 
-void page_row_end(struct writing *html)
+void page_row(struct writing *html, const char *format, ...)
 {
+    struct say_values values;
+    va_start(values.list, format);
+    writing_append(html, "<tr><th scope=\"row\">");
+    const char *at = say_until(html, format, '|', append_cut, NAME_BYTES_MAX, &values);
+    writing_append(html, "</th>");
+    while (*at == '|') {
+        const bool is_number = at[1] == '#';
+        writing_append(html, is_number ? "<td class=\"number\">" : "<td>");
+        at = say_until(html, at + 1 + is_number, '|', append_cut, TEXT_BYTES_MAX, &values);
+        writing_append(html, "</td>");
+    }
     writing_append(html, "</tr>\n");
-}
-
-void page_cell(struct writing *html, const char *text)
-{
-    writing_append(html, "<td>");
-    page_append_cut(html, text, TEXT_BYTES_MAX);
-    writing_append(html, "</td>");
-}
-
-static const char number_cell[] = "<td class=\"number\">";
-
-void page_cell_count(struct writing *html, uint64_t count)
-{
-    writing_append(html, number_cell);
-    page_append_count(html, count);
-    writing_append(html, "</td>");
-}
-
-void page_cell_size(struct writing *html, uint64_t size_bytes)
-{
-    writing_append(html, number_cell);
-    writing_append_size(html, size_bytes);
-    writing_append(html, "</td>");
-}
-
-void page_cell_share(struct writing *html, uint64_t part, uint64_t whole)
-{
-    writing_append(html, number_cell);
-    page_append_share(html, part, whole);
-    writing_append(html, "</td>");
+    va_end(values.list);
 }

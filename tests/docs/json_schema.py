@@ -124,7 +124,9 @@ def check_members(members):
         for path in sorted((SOURCE_TREE / folder).rglob('*.c')):
             if str(path.relative_to(SOURCE_TREE)).startswith(OTHER_DOCUMENTS):
                 continue
-            named = re.findall(r'json_(?:add_[a-z_]+|nest)\([^,;]+,\s*"([a-z_0-9]+)"', path.read_text())
+            text = path.read_text()
+            named = re.findall(r'json_(?:add_[a-z_]+|nest)\([^,;]+,\s*"([a-z_0-9]+)"', text)
+            named += re.findall(r'\{"([a-z_0-9]+)", TOTAL\(', text)
             for name in sorted(set(named) - members):
                 fault(f'{path.relative_to(SOURCE_TREE)} names the member {name}, and no schema does')
 

@@ -3,9 +3,7 @@
  * find in the first as NAME.counts.
  *
  *     report_files DIRECTORY */
-#include "present/junit.h"
 #include "present/review.h"
-#include "present/sarif.h"
 #include "tests/present/report_campaigns.h"
 
 #include <stdio.h>

@@ -1,8 +1,6 @@
 /* Texts of a target's API: values in place of words, and nothing of a hostile name is more than
  * text. */
-#include "present/bug_program.h"
-#include "present/bug_report.h"
-#include "present/bug_text.h"
+#include "present/bug.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

@@ -1,8 +1,8 @@
 /* What a report may never do: break a line, act on a terminal, or print what is not JSON. */
 #include "present/json_lines.h"
+#include "present/screen.h"
 #include "present/table.h"
 #include "present/terminal.h"
-#include "present/text_width.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

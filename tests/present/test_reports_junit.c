@@ -1,5 +1,5 @@
 /* JUnit XML of campaigns. */
-#include "present/junit.h"
+#include "present/review.h"
 #include "tests/helpers/suite.h"
 #include "tests/present/report_campaigns.h"
 

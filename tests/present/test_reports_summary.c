@@ -1,6 +1,5 @@
 /* The summary of a campaign as a program reads it. */
 #include "present/json_lines.h"
-#include "present/summary.h"
 #include "present/terminal.h"
 #include "present/version.h"
 #include "tests/helpers/suite.h"

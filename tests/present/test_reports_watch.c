@@ -2,7 +2,6 @@
  * pipe. */
 #include "present/amount.h"
 #include "present/screen.h"
-#include "present/text_width.h"
 #include "present/watch.h"
 #include "tests/helpers/suite.h"
 #include "tests/present/report_campaigns.h"

@@ -1,5 +1,4 @@
 /* A campaign beside the change that is reviewed. */
-#include "present/junit.h"
 #include "present/review.h"
 #include "tests/helpers/suite.h"
 #include "tests/present/report_campaigns.h"

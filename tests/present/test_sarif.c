@@ -1,7 +1,6 @@
 /* SARIF of campaigns, as a program reads it; reports_review.sh asks other readers. */
 #include "harness/oracle/rule.h"
 #include "present/review.h"
-#include "present/sarif.h"
 #include "tests/helpers/suite.h"
 #include "tests/present/report_campaigns.h"
 

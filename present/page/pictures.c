@@ -1,7 +1,9 @@
-#include "present/page/strip.h"
+#include "present/page/pictures.h"
 
 #include "harness/base/check.h"
 #include "present/page/page.h"
+
+#include <inttypes.h>
 
 /* Of the drawing, which is stretched to the width that there is; texts stand next to it. */
 enum { WIDTH = 1000, BAR_TOP = 2, BAR_HEIGHT = 40, MEASURE_HEIGHT = 14, SWATCH = 12 };
@@ -97,13 +99,12 @@ static void append_blocks(struct writing *html, const struct strip *strip, unsig
 /* A bar below, as long as what did not fit. */
 static void append_measure(struct writing *html, const struct strip *strip)
 {
-    const unsigned top = BAR_TOP + BAR_HEIGHT + 4;
-    const unsigned length = scale(strip, strip->measure_bytes);
-    writing_append_format(html,
-                          "<path class=\"request\" d=\"M1 %uV%uM1 %uH%uM%u %uV%u\" fill=\"none\" "
-                          "stroke=\"currentColor\" stroke-width=\"2\" "
-                          "vector-effect=\"non-scaling-stroke\"/>\n",
-                          top, top + 8, top + 4, length + 1, length + 1, top, top + 8);
+    const unsigned top = BAR_TOP + BAR_HEIGHT + 4, right = scale(strip, strip->measure_bytes) + 1;
+    page_print(html,
+               "<path class=\"request\" d=\"M1 %uV%uM1 %uH%uM%u %uV%u\" fill=\"none\" "
+               "stroke=\"currentColor\" stroke-width=\"2\" "
+               "vector-effect=\"non-scaling-stroke\"/>\n",
+               top, top + 8, top + 4, right, right, top, top + 8);
 }
 
 static void append_legend(struct writing *html, const struct strip *strip,
@@ -123,11 +124,8 @@ static void append_legend(struct writing *html, const struct strip *strip,
                           "<svg width=\"%u\" height=\"%u\" aria-hidden=\"true\"><rect width=\"%u\" "
                           "height=\"%u\" fill=\"none\" stroke=\"currentColor\"/></svg> free",
                           SWATCH, SWATCH, SWATCH, SWATCH);
-    if (strip->measure_bytes > 0) {
-        writing_append(html, "; below: ");
-        page_append_text(html, strip->measure);
-    }
-    writing_append(html, "</p>\n");
+    page_print(html, "%s%s</p>\n", strip->measure_bytes > 0 ? "; below: " : "",
+               strip->measure_bytes > 0 ? strip->measure : "");
 }
 
 static void append_patterns(struct writing *html, const bool used[STRIP_STATE_COUNT],
@@ -154,13 +152,11 @@ void strip_draw(struct writing *html, const struct strip *strip, unsigned number
     }
     const unsigned height = BAR_TOP + BAR_HEIGHT + 2 +
                             (strip->measure_bytes > 0 ? MEASURE_HEIGHT : 0);
-    writing_append_format(html,
-                          "<div class=\"strip\"><svg role=\"img\" width=\"100%%\" height=\"%u\" "
-                          "viewBox=\"-1 0 %u %u\" preserveAspectRatio=\"none\" "
-                          "aria-labelledby=\"strip-%u\">\n<title id=\"strip-%u\">",
-                          height, WIDTH + 3, height, number, number);
-    page_append_text(html, strip->title);
-    writing_append(html, "</title>\n");
+    page_print(html,
+               "<div class=\"strip\"><svg role=\"img\" width=\"100%%\" height=\"%u\" "
+               "viewBox=\"-1 0 %u %u\" preserveAspectRatio=\"none\" "
+               "aria-labelledby=\"strip-%u\">\n<title id=\"strip-%u\">%s</title>\n",
+               height, WIDTH + 3, height, number, number, strip->title);
     append_patterns(html, used, number);
     writing_append_format(html,
                           "<rect x=\"0\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"none\" "
@@ -173,4 +169,51 @@ void strip_draw(struct writing *html, const struct strip *strip, unsigned number
     writing_append(html, "</svg>\n");
     append_legend(html, strip, used, number);
     writing_append(html, "</div>\n");
+}
+
+/* --- memory in use --- */
+
+enum { SPARK_WIDTH = 240, SPARK_HEIGHT = 32, FULL = 10000 };
+
+static unsigned scale_op(const struct memory_track *track, uint64_t op_count)
+{
+    const uint64_t first = track->points[0].op_count;
+    const uint64_t last = track->points[track->point_count - 1].op_count;
+    if (last == first) {
+        return SPARK_WIDTH / 2;
+    }
+    const uint64_t at = op_count < first ? first : op_count > last ? last : op_count;
+    return (unsigned)((double)(at - first) / (double)(last - first) * SPARK_WIDTH);
+}
+
+static unsigned scale_share(const struct memory_point *point)
+{
+    const uint64_t share = memory_share(point);
+    return SPARK_HEIGHT - (unsigned)((share < FULL ? share : FULL) * SPARK_HEIGHT / FULL);
+}
+
+void sparkline_draw(struct writing *html, const struct memory_track *track)
+{
+    if (track->point_count == 0) {
+        return;
+    }
+    const uint64_t peak = memory_share(&track->peak);
+    writing_append_format(html,
+                          "<svg class=\"sparkline\" role=\"img\" width=\"%u\" height=\"%u\" "
+                          "viewBox=\"-3 -3 %u %u\"><title>in use over the ops of the job, %" PRIu64
+                          " points; the peak is %" PRIu64 " %% of the device</title>"
+                          "<path d=\"M0 0H%uM0 %uH%u\" stroke=\"currentColor\" "
+                          "stroke-opacity=\".3\"/><polyline fill=\"none\" stroke=\"currentColor\" "
+                          "points=\"",
+                          SPARK_WIDTH + 6, SPARK_HEIGHT + 6, SPARK_WIDTH + 6, SPARK_HEIGHT + 6,
+                          track->point_count, peak / (FULL / 100), SPARK_WIDTH, SPARK_HEIGHT,
+                          SPARK_WIDTH);
+    for (uint64_t i = 0; i < track->point_count; i++) {
+        writing_append_format(html, "%s%u,%u", i == 0 ? "" : " ",
+                              scale_op(track, track->points[i].op_count),
+                              scale_share(&track->points[i]));
+    }
+    writing_append_format(html,
+                          "\"/><circle cx=\"%u\" cy=\"%u\" r=\"3\" fill=\"currentColor\"/></svg>",
+                          scale_op(track, track->peak.op_count), scale_share(&track->peak));
 }

@@ -1,9 +1,13 @@
-/* One picture of an address space at one moment: what lies where, and where a request lands.  It is
- * drawn in SVG and reads without colour: each state has a pattern of its own, and a legend. */
-#ifndef PRESENT_PAGE_STRIP_H
-#define PRESENT_PAGE_STRIP_H
+/* The two pictures of the page, in SVG.
+ *
+ * A strip is an address space at one moment: what lies where, and where a request lands.  It reads
+ * without colour: each state has a pattern of its own, and a legend.  A sparkline is memory in use
+ * over a run: what `watch` prints as a line of blocks. */
+#ifndef PRESENT_PAGE_PICTURES_H
+#define PRESENT_PAGE_PICTURES_H
 
 #include "harness/base/writing.h"
+#include "present/memory_track.h"
 
 enum strip_state {
     STRIP_MOVABLE = 0,
@@ -39,5 +43,9 @@ struct strip {
  * picture is wide, however many blocks there are: what is narrower than one is widened, and
  * neighbours of one state become one. */
 void strip_draw(struct writing *html, const struct strip *strip, unsigned number);
+
+/* Appends it: the share of the device that was in use, by op; the top is a full device, and its
+ * peak is marked.  Nothing without points. */
+void sparkline_draw(struct writing *html, const struct memory_track *track);
 
 #endif
