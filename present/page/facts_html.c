@@ -79,7 +79,7 @@ void facts_html(const struct facts *facts, struct writing *html)
         } else if (fact->kind == FACT_HEADING) {
             heading = fact_string(facts, fact);
             append_element(html, "h3", heading);
-        } else if (fact->kind == FACT_SAY) {
+        } else if (fact->kind == FACT_SAY || fact->kind == FACT_ANSWER) {
             append_element(html, "p", fact_string(facts, fact));
         } else if (fact->kind == FACT_LINE) {
             page_append_copy(html, fact_string(facts, fact));
