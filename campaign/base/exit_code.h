@@ -20,4 +20,7 @@ enum exit_code totals_exit_code(const struct run_totals *totals);
 enum exit_code totals_exit_code_within(const struct run_totals *totals,
                                        const struct report_allowed *allowed);
 
+/* The graver of two: a broken promise counts before what is not known. */
+enum exit_code exit_code_worse(enum exit_code a, enum exit_code b);
+
 #endif
