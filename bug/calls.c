@@ -460,13 +460,12 @@ static enum exit_code run_child(const char *path, const struct run_options *run,
 {
     struct death death;
     struct work work = {recording, calls};
-    struct writing answer;
+    struct writing answer = {0};
     const struct child_job job = {.work = replay_in_child,
                                   .context = &work,
                                   .duration_ns = run->trial_timeout_ns,
                                   .is_interruptible = true};
     death_set_op_timeout(run->op_timeout_ns);
-    writing_init(&answer);
     const enum child_end end = child_work(&job, &answer, &death);
     writing_deinit(&answer);
     if (end == CHILD_NOT_BORN) {

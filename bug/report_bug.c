@@ -112,8 +112,7 @@ static const char *join(const struct report *report, const char *name, struct wr
 
 static void remove_file(const struct report *report, const char *name)
 {
-    struct writing path;
-    writing_init(&path);
+    struct writing path = {0};
     (void)unlink(join(report, name, &path));
     writing_deinit(&path);
 }
@@ -131,8 +130,7 @@ static void remove_folder(const struct report *report)
 static enum exit_code write_file(const struct report *report, const char *name,
                                  const struct writing *text)
 {
-    struct writing path;
-    writing_init(&path);
+    struct writing path = {0};
     FILE *stream = fopen(join(report, name, &path), "wex");
     bool is_written = stream != NULL && writing_print(text, stream);
     is_written = (stream == NULL || fclose(stream) == 0) && is_written;
@@ -165,10 +163,9 @@ static enum exit_code run_command(const struct report *report, const char *comma
 
 static enum exit_code build_program(const struct report *report)
 {
-    struct writing said;
+    struct writing said = {0};
     struct bug_end end;
     char how[BUG_END_TEXT_BYTES];
-    writing_init(&said);
     enum exit_code code = run_command(report, writing_string(&report->build), BUILD_DURATION_NS,
                                       &said, &end);
     if (code == EXIT_KEPT && (end.is_stopped || end.status != 0)) {
@@ -232,8 +229,7 @@ static void append_last_line(const struct writing *output, struct writing *line)
 
 static enum exit_code fail_not_shown(const struct report *report, const char *how)
 {
-    struct writing line;
-    writing_init(&line);
+    struct writing line = {0};
     append_last_line(&report->output, &line);
     const enum exit_code code = message_fail(
         EXIT_UNKNOWN,
@@ -281,12 +277,11 @@ static void append_list(const struct recording *recording, struct writing *text)
 static void append_compiler(const struct report *report, struct writing *line)
 {
     char word[BUG_WORD_BYTES], command[BUG_WORD_BYTES + 16];
-    struct writing said;
+    struct writing said = {0};
     struct bug_end end;
     bug_build_compiler(report->bug.api->build, word);
     snprintf(command, sizeof command, "%s --version", word);
     const char *const words[] = {"/bin/sh", "-c", command, NULL};
-    writing_init(&said);
     if (bug_build_run(words, report->partial, BUILD_DURATION_NS, &said, &end) && end.status == 0) {
         writing_append_bytes(line, writing_string(&said), strcspn(writing_string(&said), "\n"));
     }
@@ -305,8 +300,7 @@ static void append_commits(const struct report *report, const struct writing *va
                  "test -e \"$%.*s/.git\" && git -C \"$%.*s\" log -1 --format='%%h (%%cs)'", length,
                  at, length, at);
         const char *const words[] = {"/bin/sh", "-c", command, NULL};
-        struct writing said;
-        writing_init(&said);
+        struct writing said = {0};
         if (bug_build_run(words, report->partial, BUILD_DURATION_NS, &said, &end) &&
             end.status == 0) {
             writing_append_format(line, "%s%.*s is commit ", line->length > 0 ? ", " : "", length,
@@ -382,11 +376,9 @@ static void make_report_text(struct report *report)
 
 static enum exit_code print_result(const struct report *report)
 {
-    struct writing text, line;
+    struct writing text = {0}, line = {0};
     struct output output;
     char how[BUG_END_TEXT_BYTES];
-    writing_init(&text);
-    writing_init(&line);
     bug_end_print(&report->end, report->duration_ns, how);
     append_last_line(&report->output, &line);
     writing_append_format(&text, "shown: %s; the program ends with %s, after \"",
