@@ -38,7 +38,7 @@ void doctor_init(struct doctor *doctor, const char *root, const char *out, uint6
                               .driver_ns = duration_ns < DRIVER_NS_MAX ? duration_ns
                                                                        : DRIVER_NS_MAX,
                               .is_root = geteuid() == 0};
-    doctor->has_apt = find_program(doctor->path, "apt-get", place);
+    doctor->has_apt = program_find(doctor->path, "apt-get", place);
 }
 
 /* --- texts --- */

@@ -5,6 +5,7 @@
 
 #include "campaign/base/message.h"
 #include "campaign/plan/run_options.h"
+#include "campaign/process/program.h"
 #include "harness/base/writing.h"
 #include "present/facts.h"
 #include "targets/adapters/adapters.h"
@@ -33,12 +34,7 @@ struct doctor_finding {
     char remedy[DOCTOR_WORDS_BYTES];  /* the command that mends it */
 };
 
-/* --- programs in the folders of PATH, and what they print when they are asked --- */
-
-/* Finds the first of the names (blanks between them) that is a program: in a folder of path (colons
- * between them), or where it begins with '/' that file.  place has PATH_MAX bytes.  False: there is
- * none. */
-bool find_program(const char *path, const char *names, char *place);
+/* --- programs that are asked --- */
 
 enum ask_end {
     ASK_ANSWERED, /* it ended with status 0 */

@@ -1,9 +1,7 @@
 /* The program itself with the files that come with it; other programs, libraries to build with, and
  * modules of Python. */
 #include "campaign/plan/job_files.h"
-#include "campaign/process/child.h"
 #include "doctor/doctor.h"
-#include "harness/base/check.h"
 #include "present/page/page.h"
 #include "present/version.h"
 
@@ -11,13 +9,10 @@
 #include <glob.h>
 #include <libgen.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #ifdef __clang__
@@ -26,99 +21,7 @@
 #define COMPILER "gcc " __VERSION__
 #endif
 
-extern char **environ;
-
-enum { WORD_COUNT_MAX = 8 };
 #define DURATION_NS UINT64_C(2000000000)
-
-/* --- where it is --- */
-
-static bool is_program(const char *place)
-{
-    struct stat status;
-    return stat(place, &status) == 0 && S_ISREG(status.st_mode) && access(place, X_OK) == 0;
-}
-
-static bool find_name(const char *path, const char *name, int name_length, char *place)
-{
-    if (name[0] == '/') {
-        return snprintf(place, PATH_MAX, "%.*s", name_length, name) < PATH_MAX && is_program(place);
-    }
-    while (*path != '\0') {
-        const int length = (int)strcspn(path, ":");
-        const int used = snprintf(place, PATH_MAX, "%.*s%s%.*s", length, path,
-                                  length == 0 ? "./" : "/", name_length, name);
-        if (used < PATH_MAX && is_program(place)) {
-            return true;
-        }
-        path += length + (path[length] == ':');
-    }
-    return false;
-}
-
-bool find_program(const char *path, const char *names, char *place)
-{
-    while (*names != '\0') {
-        const int length = (int)strcspn(names, " ");
-        if (find_name(path, names, length, place)) {
-            return true;
-        }
-        names += length + (names[length] == ' ');
-    }
-    place[0] = '\0';
-    return false;
-}
-
-/* --- what it says --- */
-
-/* In a process of its own, which is killed with the program when that takes too long. */
-static void run_program(void *context, int file)
-{
-    const char *const *words = context;
-    char *copies[WORD_COUNT_MAX + 1] = {NULL};
-    pid_t process;
-    int status = -1;
-    for (size_t i = 0; words[i] != NULL; i++) {
-        CHECK(i < WORD_COUNT_MAX);
-        copies[i] = strdup(words[i]);
-        CHECK(copies[i] != NULL);
-    }
-    if (posix_spawn(&process, copies[0], NULL, NULL, copies, environ) == 0) {
-        while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
-        }
-    }
-    for (size_t i = 0; copies[i] != NULL; i++) {
-        free(copies[i]);
-    }
-    (void)file_write_all(file, &status, sizeof status);
-}
-
-enum ask_end ask_program(const char *const *words, struct writing *output)
-{
-    int status = -1;
-    struct writing answer = {0};
-    struct death death;
-    const struct child_job job = {.work = run_program,
-                                  .context = (void *)(uintptr_t)words,
-                                  .duration_ns = DURATION_NS,
-                                  .is_interruptible = true,
-                                  .output = output,
-                                  .is_quiet = true};
-    const enum child_end end = child_work(&job, &answer, &death);
-    const int error = errno;
-    if (answer.length == sizeof status) {
-        memcpy(&status, answer.bytes, sizeof status);
-    }
-    writing_deinit(&answer);
-    errno = error;
-    if (end == CHILD_NOT_BORN) {
-        return ASK_NOT_ASKED;
-    }
-    if (end == CHILD_STOPPED) {
-        return ASK_LATE;
-    }
-    return end == CHILD_DONE && status == 0 ? ASK_ANSWERED : ASK_FAILED;
-}
 
 /* --- the program itself --- */
 
@@ -171,7 +74,7 @@ void doctor_checker(const struct doctor_row *row, struct doctor *doctor,
             return;
         }
     }
-    if (find_program(doctor->path, row->what, place)) {
+    if (program_find(doctor->path, row->what, place)) {
         doctor_find(finding, DOCTOR_OK, "%.900s", place);
     } else {
         doctor_find(finding, DOCTOR_MISSING, "neither next to the program nor on PATH");
@@ -188,6 +91,15 @@ void doctor_curves(const struct doctor_row *row, struct doctor *doctor,
 }
 
 /* --- others --- */
+
+enum ask_end ask_program(const char *const *words, struct writing *output)
+{
+    struct program_end end;
+    if (!program_run(words, ".", DURATION_NS, output, &end)) {
+        return ASK_NOT_ASKED;
+    }
+    return end.is_stopped ? ASK_LATE : end.status == 0 ? ASK_ANSWERED : ASK_FAILED;
+}
 
 /* Sets broken or unknown; false: it answered. */
 static bool has_failed(enum ask_end end, const char *place, bool is_silent,
@@ -217,7 +129,7 @@ void doctor_program(const struct doctor_row *row, struct doctor *doctor,
 {
     char place[PATH_MAX], version[VERSION_BYTES];
     struct writing output = {0};
-    if (!find_program(doctor->path, row->what, place)) {
+    if (!program_find(doctor->path, row->what, place)) {
         doctor_find(finding, DOCTOR_MISSING, "%s", "");
         return;
     }
@@ -276,7 +188,7 @@ void doctor_fuzzer_runtime(const struct doctor_row *row, struct doctor *doctor,
 {
     char clang[PATH_MAX], resources[PATH_MAX], place[PATH_MAX];
     struct writing output = {0};
-    if (!find_program(doctor->path, row->what, clang)) {
+    if (!program_find(doctor->path, row->what, clang)) {
         doctor_find(finding, DOCTOR_MISSING, "clang is missing");
         return;
     }
@@ -301,7 +213,7 @@ void doctor_library(const struct doctor_row *row, struct doctor *doctor,
 {
     char place[PATH_MAX], version[VERSION_BYTES];
     struct writing output = {0};
-    if (!find_program(doctor->path, "pkg-config", place)) {
+    if (!program_find(doctor->path, "pkg-config", place)) {
         doctor_find(finding, DOCTOR_UNKNOWN, "pkg-config is missing");
         return;
     }
@@ -337,7 +249,7 @@ void doctor_module(const struct doctor_row *row, struct doctor *doctor,
                    struct doctor_finding *finding)
 {
     char place[PATH_MAX], word[DOCTOR_MODULES_BYTES];
-    if (!find_program(doctor->path, "python3", place)) {
+    if (!program_find(doctor->path, "python3", place)) {
         doctor_find(finding, DOCTOR_MISSING, "python3 is missing");
         return;
     }
