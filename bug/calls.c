@@ -5,8 +5,8 @@
 #include "harness/base/check.h"
 #include "harness/op/rounding.h"
 #include "harness/run/run.h"
+#include "recording/target_child.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,10 +88,10 @@ static void add_free(struct bug_calls *calls, uint32_t op, uint32_t block)
     }
 }
 
-static void add_request(struct bug_calls *calls, const struct target_contract *contract,
-                        const struct op *op, uint32_t number, enum bug_call_kind kind)
+static void add_request(struct bug_calls *calls, const struct op *op, uint32_t number,
+                        enum bug_call_kind kind)
 {
-    const uint64_t granule = contract->granule_bytes;
+    const uint64_t granule = calls->bug.granule_bytes;
     const uint64_t align = op->align_log2 == 0 ? 0 : UINT64_C(1) << op->align_log2;
     struct bug_call *call = add_call(calls, kind, number, calls->block_count++);
     call->asked_bytes = op->size_bytes;
@@ -181,11 +181,10 @@ static void take_request(struct bug_calls *calls, const struct run *run, const s
                          uint32_t number)
 {
     const struct observation *seen = run_observation(run);
-    const struct target_contract *contract = model_contract(run_model(run, 0));
     if (seen->result == TARGET_NO_MEMORY) {
-        add_request(calls, contract, op, number, BUG_REFUSED);
+        add_request(calls, op, number, BUG_REFUSED);
     } else if (seen->result == TARGET_OK) {
-        add_request(calls, contract, op, number, BUG_ALLOC);
+        add_request(calls, op, number, BUG_ALLOC);
         struct bug_call *call = &calls->calls[calls->call_count - 1];
         call->address = seen->address;
         call->taken_bytes = seen->size_bytes;
@@ -391,16 +390,13 @@ static void add_last_call(struct bug_calls *calls, const struct recording *recor
                           const struct death *death)
 {
     const uint32_t number = death->progress.op;
-    static const struct target_contract granules = {.granule_bytes = 1};
-    struct target_contract contract = granules;
-    contract.granule_bytes = calls->bug.granule_bytes;
     if (death->progress.phase != PROGRESS_OP || number >= recording->ops.count) {
         return;
     }
     const struct op *op = &recording->ops.ops[number];
     calls->call_count = calls->listed_count;
     if (op->kind == OP_ALLOC || op->kind == OP_OUTPUT) {
-        add_request(calls, &contract, op, number, BUG_ALLOC);
+        add_request(calls, op, number, BUG_ALLOC);
     } else if (op->kind == OP_FREE || op->kind == OP_FREE_AFTER) {
         const struct open_block *block = find_open(calls, op->ref);
         if (block != NULL) {
@@ -459,31 +455,19 @@ static enum exit_code run_child(const char *path, const struct run_options *run,
 {
     struct death death;
     struct work work = {recording, calls};
-    struct writing answer;
-    const struct child_job job = {.work = replay_in_child,
-                                  .context = &work,
-                                  .duration_ns = run->trial_timeout_ns,
-                                  .is_interruptible = true};
-    death_set_op_timeout(run->op_timeout_ns);
-    writing_init(&answer);
-    const enum child_end end = child_work(&job, &answer, &death);
+    struct writing answer = {0};
+    enum child_end end;
+    const enum exit_code code = target_child(run, &death, replay_in_child, &work, &answer, &end);
     writing_deinit(&answer);
-    if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
+    if (code != EXIT_KEPT) {
+        return code;
     }
-    if (end == CHILD_STOPPED && interrupt_is_requested()) {
-        return message_fail(EXIT_HARNESS, "interrupted: nothing was reported");
-    }
-    if (death.kind == DEATH_CHECK) {
-        char words[DEATH_WORDS_BYTES];
-        death_describe(&death, words);
-        return message_fail(EXIT_HARNESS, "%s: internal error: %s", path, words);
+    if (death.kind == DEATH_NONE && !calls->is_opened) {
+        return message_fail(EXIT_HARNESS,
+                            "%s: the target now refuses the setup that it accepted before", path);
     }
     if (death.kind != DEATH_NONE) {
         take_death(calls, recording, &death);
-    } else if (!calls->is_opened) {
-        return message_fail(EXIT_HARNESS,
-                            "%s: the target now refuses the setup that it accepted before", path);
     }
     return EXIT_KEPT;
 }

@@ -1,17 +1,20 @@
 #include "bug/report_bug.h"
 
-#include "bug/build.h"
 #include "bug/calls.h"
 #include "campaign/base/file.h"
 #include "campaign/base/interrupt.h"
 #include "campaign/engine/output.h"
+#include "campaign/process/program.h"
 #include "harness/base/check.h"
+#include "harness/base/shell.h"
+#include "harness/base/size.h"
 #include "harness/op/ops_file.h"
 #include "present/bug.h"
 #include "present/version.h"
 #include "recording/recording.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,7 +22,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OP_COUNT_SHRUNK = 50, NAME_BYTES = 256, COMMAND_NOT_FOUND = 127 };
+enum {
+    OP_COUNT_SHRUNK = 50,
+    NAME_BYTES = 256,
+    COMMAND_NOT_FOUND = 127,
+    VARIABLE_COUNT_MAX = 16,
+    WORD_BYTES = 256,
+    END_TEXT_BYTES = 96
+};
 #define BUILD_DURATION_NS (UINT64_C(600) * 1000000000)
 
 static const char program_name[] = "bug";
@@ -33,9 +43,104 @@ struct report {
     char folder[FILE_PATH_BYTES], partial[FILE_PATH_BYTES];
     const char *source_name;
     struct writing source, build, output, text;
-    struct bug_end end;
+    struct program_end end;
     uint64_t duration_ns; /* the program's */
 };
+
+/* --- the command that builds the program --- */
+
+static bool is_of_name(char letter)
+{
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+           (letter >= '0' && letter <= '9') || letter == '_';
+}
+
+/* The next $NAME or ${NAME} from *at on, which moves behind it.  False: there is none. */
+static bool next_variable(const char **at, char name[WORD_BYTES])
+{
+    const char *found = strchr(*at, '$');
+    size_t length = 0;
+    if (found == NULL) {
+        return false;
+    }
+    found += found[1] == '{' ? 2 : 1;
+    while (is_of_name(found[length]) && length + 1 < WORD_BYTES) {
+        length++;
+    }
+    memcpy(name, found, length);
+    name[length] = '\0';
+    *at = found + length;
+    return true;
+}
+
+/* The first word of the command. */
+static void find_compiler(const char *command, char word[WORD_BYTES])
+{
+    command += strspn(command, " \t\n");
+    snprintf(word, WORD_BYTES, "%.*s", (int)strcspn(command, " \t\n"), command);
+}
+
+/* Checks that the command can be run: each $NAME of it is set, and the compiler, its first word, is
+ * on the PATH. */
+static enum exit_code check_build(const char *target, const char *command)
+{
+    char name[WORD_BYTES], place[PATH_MAX];
+    for (const char *at = command; next_variable(&at, name);) {
+        const char *value = name[0] == '\0' ? NULL : getenv(name);
+        if (value == NULL || value[0] == '\0') {
+            return message_fail(EXIT_USAGE,
+                                "%s is not set in the environment; target %s builds its program "
+                                "with: %s",
+                                name, target, command);
+        }
+    }
+    find_compiler(command, name);
+    if (name[0] != '$' && !program_find(NULL, name, place)) {
+        return message_fail(EXIT_USAGE,
+                            "there is no %s on this machine; target %s builds its "
+                            "program with: %s",
+                            name, target, command);
+    }
+    return EXIT_KEPT;
+}
+
+/* Appends "NAME=VALUE\n" for each variable of the command, once, the value as a shell reads it. */
+static void append_variables(const char *command, struct writing *text)
+{
+    char names[VARIABLE_COUNT_MAX][WORD_BYTES], name[WORD_BYTES];
+    size_t count = 0;
+    for (const char *at = command; count < VARIABLE_COUNT_MAX && next_variable(&at, name);) {
+        size_t i = 0;
+        while (i < count && strcmp(names[i], name) != 0) {
+            i++;
+        }
+        if (i == count) {
+            const char *value = getenv(name);
+            char *word = malloc(SHELL_WORD_BYTES(value == NULL ? 0 : strlen(value)));
+            CHECK(word != NULL);
+            memcpy(names[count++], name, sizeof name);
+            writing_append_format(text, "%s=%s\n", name,
+                                  shell_word(value == NULL ? "" : value, word));
+            free(word);
+        }
+    }
+}
+
+/* "exit status 1", "signal 11 (Segmentation fault)", "no end within 20s" */
+static void print_end(const struct program_end *end, uint64_t duration_ns,
+                      char text[END_TEXT_BYTES])
+{
+    char duration[SIZE_TEXT_BYTES];
+    duration_print(duration_ns, duration);
+    if (end->is_stopped) {
+        snprintf(text, END_TEXT_BYTES, "no end within %s", duration);
+    } else if (WIFSIGNALED(end->status)) {
+        snprintf(text, END_TEXT_BYTES, "signal %d (%s)", WTERMSIG(end->status),
+                 strsignal(WTERMSIG(end->status)));
+    } else {
+        snprintf(text, END_TEXT_BYTES, "exit status %d", WEXITSTATUS(end->status));
+    }
+}
 
 /* --- what can be said before anything runs --- */
 
@@ -56,7 +161,7 @@ static enum exit_code check_api(const struct recording *recording)
                             "language is neither \"c\" nor \"c++\"",
                             recording->setup.target);
     }
-    return bug_build_check(recording->setup.target, api->build);
+    return check_build(recording->setup.target, api->build);
 }
 
 /* "report-NAME" for NAME.ops, in the working directory. */
@@ -101,19 +206,11 @@ static enum exit_code make_folder(struct report *report)
 
 /* --- files of the folder --- */
 
-static const char *join(const struct report *report, const char *name, struct writing *path)
-{
-    writing_clear(path);
-    writing_append_format(path, "%s/%s", report->partial, name);
-    return writing_string(path);
-}
-
 static void remove_file(const struct report *report, const char *name)
 {
-    struct writing path;
-    writing_init(&path);
-    (void)unlink(join(report, name, &path));
-    writing_deinit(&path);
+    char path[FILE_PATH_BYTES + NAME_BYTES];
+    snprintf(path, sizeof path, "%s/%s", report->partial, name);
+    (void)unlink(path);
 }
 
 static void remove_folder(const struct report *report)
@@ -129,51 +226,35 @@ static void remove_folder(const struct report *report)
 static enum exit_code write_file(const struct report *report, const char *name,
                                  const struct writing *text)
 {
-    struct writing path;
-    writing_init(&path);
-    FILE *stream = fopen(join(report, name, &path), "wex");
+    char path[FILE_PATH_BYTES + NAME_BYTES];
+    snprintf(path, sizeof path, "%s/%s", report->partial, name);
+    FILE *stream = fopen(path, "wex");
     bool is_written = stream != NULL && writing_print(text, stream);
     is_written = (stream == NULL || fclose(stream) == 0) && is_written;
-    const enum exit_code code = is_written ? EXIT_KEPT
-                                           : message_fail(EXIT_HARNESS, "%s: %s",
-                                                          writing_string(&path), strerror(errno));
-    writing_deinit(&path);
-    return code;
+    return is_written ? EXIT_KEPT : message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
 }
 
 /* --- the program --- */
 
-static void write_program_text(struct report *report)
+static enum exit_code fail_start(void)
 {
-    const struct bug_word words[] = {{"source", report->source_name}, {"program", program_name}};
-    bug_program_append(&report->bug, &report->source);
-    bug_text_append(&report->build, report->bug.api->build, words, sizeof words / sizeof *words);
-}
-
-/* EXIT_HARNESS: the command cannot be started. */
-static enum exit_code run_command(const struct report *report, const char *command,
-                                  uint64_t duration_ns, struct writing *output, struct bug_end *end)
-{
-    const char *const words[] = {"/bin/sh", "-c", command, NULL};
-    if (!bug_build_run(words, report->partial, duration_ns, output, end)) {
-        return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
-    }
-    return EXIT_KEPT;
+    return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
 }
 
 static enum exit_code build_program(const struct report *report)
 {
-    struct writing said;
-    struct bug_end end;
-    char how[BUG_END_TEXT_BYTES];
-    writing_init(&said);
-    enum exit_code code = run_command(report, writing_string(&report->build), BUILD_DURATION_NS,
-                                      &said, &end);
-    if (code == EXIT_KEPT && (end.is_stopped || end.status != 0)) {
-        bug_end_print(&end, BUILD_DURATION_NS, how);
+    const char *command = writing_string(&report->build);
+    struct writing said = {0};
+    struct program_end end;
+    char how[END_TEXT_BYTES];
+    enum exit_code code = EXIT_KEPT;
+    if (!program_run((const char *[]){"/bin/sh", "-c", command, NULL}, report->partial,
+                     BUILD_DURATION_NS, &said, &end)) {
+        code = fail_start();
+    } else if (end.is_stopped || end.status != 0) {
+        print_end(&end, BUILD_DURATION_NS, how);
         message_quote("build", &said);
-        code = message_fail(EXIT_USAGE, "the program cannot be built (%s): %s", how,
-                            writing_string(&report->build));
+        code = message_fail(EXIT_USAGE, "the program cannot be built (%s): %s", how, command);
     }
     writing_deinit(&said);
     return code;
@@ -202,7 +283,7 @@ static bool is_dead(const struct report *report)
 
 static bool is_shown(const struct report *report)
 {
-    const struct bug_end *end = &report->end;
+    const struct program_end *end = &report->end;
     if (end->is_stopped || report->bug.sign == BUG_SIGN_HANG) {
         return end->is_stopped && report->bug.sign == BUG_SIGN_HANG;
     }
@@ -230,8 +311,7 @@ static void append_last_line(const struct writing *output, struct writing *line)
 
 static enum exit_code fail_not_shown(const struct report *report, const char *how)
 {
-    struct writing line;
-    writing_init(&line);
+    struct writing line = {0};
     append_last_line(&report->output, &line);
     const enum exit_code code = message_fail(
         EXIT_UNKNOWN,
@@ -244,20 +324,19 @@ static enum exit_code fail_not_shown(const struct report *report, const char *ho
 
 static enum exit_code run_program(struct report *report)
 {
-    char how[BUG_END_TEXT_BYTES], command[sizeof program_name + 2];
+    char how[END_TEXT_BYTES], command[sizeof program_name + 2];
     snprintf(command, sizeof command, "./%s", program_name);
     const char *const words[] = {command, NULL};
     report->duration_ns = report->bug.sign == BUG_SIGN_HANG
                               ? report->options->reading.run->op_timeout_ns
                               : report->options->reading.run->trial_timeout_ns;
-    if (!bug_build_run(words, report->partial, report->duration_ns, &report->output,
-                       &report->end)) {
-        return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
+    if (!program_run(words, report->partial, report->duration_ns, &report->output, &report->end)) {
+        return fail_start();
     }
     if (interrupt_is_requested()) {
         return message_fail(EXIT_HARNESS, "interrupted: nothing was written");
     }
-    bug_end_print(&report->end, report->duration_ns, how);
+    print_end(&report->end, report->duration_ns, how);
     return is_shown(report) ? EXIT_KEPT : fail_not_shown(report, how);
 }
 
@@ -275,17 +354,16 @@ static void append_list(const struct recording *recording, struct writing *text)
     free(bytes);
 }
 
-/* The first line of `COMPILER --version`; nothing where there is none. */
-static void append_compiler(const struct report *report, struct writing *line)
+/* Appends before, and the first line that a shell command prints; nothing where it fails. */
+static void append_said(const struct report *report, const char *command, const char *before,
+                        struct writing *line)
 {
-    char word[BUG_WORD_BYTES], command[BUG_WORD_BYTES + 16];
-    struct writing said;
-    struct bug_end end;
-    bug_build_compiler(report->bug.api->build, word);
-    snprintf(command, sizeof command, "%s --version", word);
-    const char *const words[] = {"/bin/sh", "-c", command, NULL};
-    writing_init(&said);
-    if (bug_build_run(words, report->partial, BUILD_DURATION_NS, &said, &end) && end.status == 0) {
+    struct writing said = {0};
+    struct program_end end;
+    if (program_run((const char *[]){"/bin/sh", "-c", command, NULL}, report->partial,
+                    BUILD_DURATION_NS, &said, &end) &&
+        end.status == 0) {
+        writing_append(line, before);
         writing_append_bytes(line, writing_string(&said), strcspn(writing_string(&said), "\n"));
     }
     writing_deinit(&said);
@@ -296,22 +374,14 @@ static void append_commits(const struct report *report, const struct writing *va
                            struct writing *line)
 {
     for (const char *at = writing_string(variables); *at != '\0';) {
-        char command[2 * BUG_WORD_BYTES + 64];
+        char command[2 * WORD_BYTES + 64], before[WORD_BYTES + 16];
         const int length = (int)strcspn(at, "=");
-        struct bug_end end;
         snprintf(command, sizeof command,
                  "test -e \"$%.*s/.git\" && git -C \"$%.*s\" log -1 --format='%%h (%%cs)'", length,
                  at, length, at);
-        const char *const words[] = {"/bin/sh", "-c", command, NULL};
-        struct writing said;
-        writing_init(&said);
-        if (bug_build_run(words, report->partial, BUILD_DURATION_NS, &said, &end) &&
-            end.status == 0) {
-            writing_append_format(line, "%s%.*s is commit ", line->length > 0 ? ", " : "", length,
-                                  at);
-            writing_append_bytes(line, writing_string(&said), strcspn(writing_string(&said), "\n"));
-        }
-        writing_deinit(&said);
+        snprintf(before, sizeof before, "%s%.*s is commit ", line->length > 0 ? ", " : "", length,
+                 at);
+        append_said(report, command, before, line);
         at += strcspn(at, "\n");
         at += *at == '\n';
     }
@@ -325,81 +395,62 @@ static void append_system(struct writing *line)
     }
 }
 
-/* The texts of the circumstances. */
-struct circumstances {
-    struct writing compiler, system, variables, sources, repeat, list;
-};
-
-static void write_report_text(struct report *report, struct circumstances *texts)
+static void make_report_text(struct report *report)
 {
-    char how[BUG_END_TEXT_BYTES];
-    bug_end_print(&report->end, report->duration_ns, how);
-    append_compiler(report, &texts->compiler);
-    append_system(&texts->system);
-    bug_build_append_variables(report->bug.api->build, &texts->variables);
-    append_commits(report, &texts->variables, &texts->sources);
-    append_list(report->recording, &texts->list);
-    writing_append(&texts->repeat, "hbmstress replay");
-    repeat_word(&texts->repeat, report->options->path);
-    repeat_setup(&texts->repeat, report->options->reading.run);
+    struct writing compiler = {0}, system = {0}, variables = {0}, sources = {0}, repeat = {0},
+                   list = {0};
+    char how[END_TEXT_BYTES], word[WORD_BYTES], command[WORD_BYTES + 16];
+    print_end(&report->end, report->duration_ns, how);
+    find_compiler(report->bug.api->build, word);
+    snprintf(command, sizeof command, "%s --version", word);
+    append_said(report, command, "", &compiler);
+    append_system(&system);
+    append_variables(report->bug.api->build, &variables);
+    append_commits(report, &variables, &sources);
+    append_list(report->recording, &list);
+    writing_append(&repeat, "hbmstress replay");
+    repeat_word(&repeat, report->options->path);
+    repeat_setup(&repeat, report->options->reading.run);
     const struct bug_circumstances circumstances = {
         .hbmstress = version_text(),
-        .compiler = writing_string(&texts->compiler),
-        .system = writing_string(&texts->system),
-        .sources = writing_string(&texts->sources),
+        .compiler = writing_string(&compiler),
+        .system = writing_string(&system),
+        .sources = writing_string(&sources),
         .program = writing_string(&report->source),
         .file = report->source_name,
         .build = writing_string(&report->build),
-        .variables = writing_string(&texts->variables),
+        .variables = writing_string(&variables),
         .run = "./bug",
         .output = writing_string(&report->output),
         .end = how,
-        .repeat = writing_string(&texts->repeat),
-        .list = writing_string(&texts->list),
+        .repeat = writing_string(&repeat),
+        .list = writing_string(&list),
     };
     bug_report_append(&report->bug, &circumstances, &report->text);
-}
-
-static void make_report_text(struct report *report)
-{
-    struct circumstances texts = {0};
-    writing_init(&texts.compiler);
-    writing_init(&texts.system);
-    writing_init(&texts.variables);
-    writing_init(&texts.sources);
-    writing_init(&texts.repeat);
-    writing_init(&texts.list);
-    write_report_text(report, &texts);
-    writing_deinit(&texts.compiler);
-    writing_deinit(&texts.system);
-    writing_deinit(&texts.variables);
-    writing_deinit(&texts.sources);
-    writing_deinit(&texts.repeat);
-    writing_deinit(&texts.list);
+    writing_deinit(&compiler);
+    writing_deinit(&system);
+    writing_deinit(&variables);
+    writing_deinit(&sources);
+    writing_deinit(&repeat);
+    writing_deinit(&list);
 }
 
 static enum exit_code print_result(const struct report *report)
 {
-    struct writing text, line;
+    struct facts facts = {0};
+    struct writing line = {0};
     struct output output;
-    char how[BUG_END_TEXT_BYTES];
-    writing_init(&text);
-    writing_init(&line);
-    bug_end_print(&report->end, report->duration_ns, how);
+    char how[END_TEXT_BYTES];
+    print_end(&report->end, report->duration_ns, how);
     append_last_line(&report->output, &line);
-    writing_append_format(&text, "shown: %s; the program ends with %s, after \"",
-                          bug_sign_title(report->bug.sign), how);
-    writing_append_visible(&text, writing_string(&line));
-    writing_append(&text, "\"\nwrote ");
-    writing_append_visible(&text, report->folder);
-    writing_append_format(&text, "/%s\nwrote ", report_name);
-    writing_append_visible(&text, report->folder);
-    writing_append_format(&text, "/%s\n", report->source_name);
+    facts_line(&facts, "shown: %s; the program ends with %s, after \"%s\"",
+               bug_sign_title(report->bug.sign), how, writing_string(&line));
+    facts_line(&facts, "wrote %s/%s", report->folder, report_name);
+    facts_line(&facts, "wrote %s/%s", report->folder, report->source_name);
     output_init(&output, false);
-    output_text(&output, &text);
-    output_flush(&output);
+    output_facts(&output, &facts);
+    facts_deinit(&facts);
     writing_deinit(&line);
-    writing_deinit(&text);
     return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
 }
 
@@ -407,7 +458,9 @@ static enum exit_code print_result(const struct report *report)
 
 static enum exit_code make_files(struct report *report)
 {
-    write_program_text(report);
+    const struct bug_word words[] = {{"source", report->source_name}, {"program", program_name}};
+    bug_program_append(&report->bug, &report->source);
+    bug_text_append(&report->build, report->bug.api->build, words, sizeof words / sizeof *words);
     enum exit_code code = write_file(report, report->source_name, &report->source);
     code = code == EXIT_KEPT ? build_program(report) : code;
     code = code == EXIT_KEPT ? run_program(report) : code;
@@ -452,10 +505,6 @@ static enum exit_code report_recording(const struct bug_options *options,
     report.bug.api = recording->target->api;
     report.bug.target = recording->target->name;
     report.source_name = strcmp(report.bug.api->language, "c") == 0 ? "bug.c" : "bug.cpp";
-    writing_init(&report.source);
-    writing_init(&report.build);
-    writing_init(&report.output);
-    writing_init(&report.text);
     if (code == EXIT_KEPT && report.bug.call_count > OP_COUNT_SHRUNK) {
         message_note("%s: %zu calls lead to it; hbmstress replay --shrink may find fewer",
                      options->path, report.bug.call_count);

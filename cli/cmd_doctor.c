@@ -3,8 +3,7 @@
 #include "campaign/base/interrupt.h"
 #include "campaign/engine/output.h"
 #include "cli/subcommands.h"
-#include "doctor/inspect.h"
-#include "doctor/print.h"
+#include "doctor/doctor.h"
 
 #include <string.h>
 
@@ -14,6 +13,7 @@ static const char adapter_group[] = "adapters", default_out[] = "out";
 struct examination {
     struct doctor doctor;
     struct output output;
+    struct facts facts;
     struct doctor_summary summary;
     const char *group; /* of the row before */
 };
@@ -21,18 +21,14 @@ struct examination {
 static void put(struct examination *examination, const char *group, const char *name,
                 bool is_needed, const struct doctor_finding *finding)
 {
-    struct writing text;
     struct writing *broken = &examination->summary.broken;
-    writing_init(&text);
-    if (!examination->output.is_json &&
-        (examination->group == NULL || strcmp(group, examination->group) != 0)) {
-        writing_append_format(&text, "%s%s\n", examination->group == NULL ? "" : "\n", group);
+    if (examination->group == NULL) {
+        facts_line(&examination->facts, "%s", group);
+    } else if (strcmp(group, examination->group) != 0) {
+        facts_heading(&examination->facts, "%s", group);
     }
-    doctor_print(examination->output.is_json, group, name, finding, &text);
-    output_line(&examination->output, &text);
-    output_text(&examination->output, &text);
-    output_flush(&examination->output);
-    writing_deinit(&text);
+    doctor_tell(group, name, finding, &examination->facts);
+    output_facts(&examination->output, &examination->facts);
     examination->group = group;
     examination->summary.counts[finding->state]++;
     if (is_needed && finding->state != DOCTOR_OK && finding->state != DOCTOR_LIMITED) {
@@ -68,17 +64,12 @@ static void look_at_all(struct examination *examination)
 
 static enum exit_code conclude(struct examination *examination)
 {
-    struct writing text;
     if (interrupt_is_requested()) {
         return message_fail(EXIT_HARNESS, "interrupted");
     }
     const enum exit_code code = examination->summary.broken.length > 0 ? EXIT_HARNESS : EXIT_KEPT;
-    writing_init(&text);
-    doctor_print_summary(examination->output.is_json, &examination->summary, (int)code, &text);
-    output_line(&examination->output, &text);
-    output_text(&examination->output, &text);
-    output_flush(&examination->output);
-    writing_deinit(&text);
+    doctor_tell_summary(&examination->summary, code, &examination->facts);
+    output_facts(&examination->output, &examination->facts);
     return examination->output.is_failed ? EXIT_HARNESS : code;
 }
 
@@ -92,10 +83,10 @@ static enum exit_code doctor_subcommand(const struct arguments *arguments)
     doctor_init(&examination.doctor, "", options->out == NULL ? default_out : options->out,
                 options->trial_timeout_ns);
     output_init(&examination.output, options->is_json);
-    writing_init(&examination.summary.broken);
     look_at_all(&examination);
     const enum exit_code code = conclude(&examination);
     writing_deinit(&examination.summary.broken);
+    facts_deinit(&examination.facts);
     return code;
 }
 

@@ -3,8 +3,11 @@
 #ifndef DOCTOR_DOCTOR_H
 #define DOCTOR_DOCTOR_H
 
-#include "doctor/find_program.h"
+#include "campaign/base/message.h"
+#include "campaign/plan/run_options.h"
+#include "campaign/process/program.h"
 #include "harness/base/writing.h"
+#include "present/facts.h"
 #include "targets/adapters/adapters.h"
 
 #include <stdbool.h>
@@ -30,6 +33,20 @@ struct doctor_finding {
     char meaning[DOCTOR_WORDS_BYTES]; /* what does not work for that; "" where it is ok */
     char remedy[DOCTOR_WORDS_BYTES];  /* the command that mends it */
 };
+
+/* --- programs that are asked --- */
+
+enum ask_end {
+    ASK_ANSWERED, /* it ended with status 0 */
+    ASK_FAILED,   /* it ended otherwise, or cannot be run */
+    ASK_LATE,     /* it took too long */
+    ASK_NOT_ASKED /* no process can be started; errno says why */
+};
+/* Runs words[0] (its file) with these words, NULL at their end, for two seconds at most.  What it
+ * prints is appended to output; it reads nothing. */
+enum ask_end ask_program(const char *const *words, struct writing *output);
+
+/* --- rows --- */
 
 /* What was asked of an adapter's library; it is asked once. */
 struct doctor_answer {
@@ -80,6 +97,23 @@ void doctor_look(const struct doctor_row *row, struct doctor *doctor,
 /* The rows of the adapters: one for each of adapters[]. */
 void doctor_look_at_adapter(struct doctor *doctor, size_t index, struct doctor_finding *finding);
 
+/* One line, and below it, for people, what it means and what mends it. */
+void doctor_tell(const char *group, const char *name, const struct doctor_finding *finding,
+                 struct facts *facts);
+/* How many things are in each state; broken names the needed ones that do not work, "" where
+ * hbmstress can do its work. */
+struct doctor_summary {
+    uint64_t counts[DOCTOR_STATE_COUNT];
+    struct writing broken;
+};
+void doctor_tell_summary(const struct doctor_summary *summary, enum exit_code code,
+                         struct facts *facts);
+
+/* doctor --target: loads and opens options->target in a process of its own, and prints what it is.
+ * EXIT_USAGE after one message where it cannot be loaded or refuses, EXIT_BROKEN where it crashes
+ * or hangs in open, EXIT_HARNESS where there is no process for it. */
+enum exit_code doctor_inspect(const struct run_options *options);
+
 /* --- for the functions of the rows --- */
 
 /* Sets state and found. */
@@ -99,14 +133,45 @@ bool doctor_read(const struct doctor *doctor, const char *path, char text[DOCTOR
 /* A file that has one number.  False: errno says why; 0 = it has none. */
 bool doctor_read_number(const struct doctor *doctor, const char *path, uint64_t *number);
 
+/* Numbers and versions in texts that programs and the kernel print. */
+enum { VERSION_BYTES = 32 };
+
+/* The first version in a text, digits and dots: "14.0.6" of "Debian clang version 14.0.6-2".
+ * False: there is none, and version is "". */
+bool version_find(const char *text, char version[VERSION_BYTES]);
+/* Below 0, 0 or above: as the numbers between the dots compare, one after the other; what is absent
+ * is 0. */
+int version_compare(const char *a, const char *b);
+
+/* The number at the start of a text, blanks before it skipped.  False: there is none, or it is
+ * above 2^64 - 1. */
+bool number_find(const char *text, uint64_t *number);
+/* The number behind "NAME:" at the start of a line: of /proc/meminfo and the like. */
+bool number_find_named(const char *text, const char *name, uint64_t *number);
+
+/* "5.2 GiB" */
+enum { BYTES_TEXT_BYTES = 32 };
+const char *bytes_print(uint64_t bytes, char text[BYTES_TEXT_BYTES]);
+
+#define CGROUP_NO_LIMIT UINT64_MAX
+
+/* The tightest limits from its own group up to the root; CGROUP_NO_LIMIT where nothing limits. */
+struct cgroup_limits {
+    uint64_t memory_bytes;
+    uint64_t core_hundredths; /* processor time: 150 is one core and a half */
+    uint64_t process_count;
+};
+
+/* root stands before /proc and /sys. */
+void cgroup_read(const char *root, struct cgroup_limits *limits);
+
 typedef void doctor_function(const struct doctor_row *row, struct doctor *doctor,
                              struct doctor_finding *finding);
-doctor_function doctor_version, doctor_build, doctor_jobs, doctor_checker,
-    doctor_curves; /* program.c */
+doctor_function doctor_version, doctor_build, doctor_jobs, doctor_checker, doctor_curves,
+    doctor_program, doctor_fuzzer_runtime, doctor_library, doctor_module; /* programs.c */
 doctor_function doctor_processes, doctor_cores, doctor_memory, doctor_limit, doctor_randomisation,
-    doctor_overcommit, doctor_huge_pages, doctor_ptrace, doctor_core_files; /* machine.c */
-doctor_function doctor_output_folder, doctor_folder;                        /* folder.c */
-doctor_function doctor_program, doctor_fuzzer_runtime, doctor_library, doctor_module; /* tools.c */
+    doctor_overcommit, doctor_huge_pages, doctor_ptrace, doctor_core_files, doctor_output_folder,
+    doctor_folder;                                        /* machine.c */
 doctor_function doctor_driver, doctor_nvidia, doctor_tpu; /* drivers.c */
 
 #endif

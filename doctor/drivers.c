@@ -2,7 +2,6 @@
  * its own asks it. */
 #include "campaign/process/child.h"
 #include "doctor/doctor.h"
-#include "doctor/text.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 
@@ -57,9 +56,7 @@ static const struct doctor_answer *ask_adapter(struct doctor *doctor, size_t ind
     if (answer->is_asked) {
         return answer;
     }
-    struct writing bytes, output; /* a driver may print what it likes */
-    writing_init(&bytes);
-    writing_init(&output);
+    struct writing bytes = {0}, output = {0}; /* a driver may print what it likes */
     const struct child_job job = {.work = examine,
                                   .context = &index,
                                   .duration_ns = doctor->driver_ns,
@@ -209,8 +206,7 @@ static bool is_all_software(const struct adapter_findings *findings)
 
 static void tell_driver(const struct adapter_findings *findings, struct doctor_finding *finding)
 {
-    struct writing text;
-    writing_init(&text);
+    struct writing text = {0};
     if (findings->version_major != 0) {
         writing_append_format(&text, "version %u.%u, ", findings->version_major,
                               findings->version_minor);

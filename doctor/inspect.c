@@ -1,10 +1,9 @@
-#include "doctor/inspect.h"
+#include "doctor/doctor.h"
 
 #include "campaign/base/interrupt.h"
 #include "campaign/engine/output.h"
 #include "campaign/plan/lookup.h"
 #include "campaign/process/child.h"
-#include "doctor/print.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/base/target_option.h"
@@ -89,54 +88,45 @@ static const struct target *load(const char *name, struct writing *reason)
 
 /* --- what it is --- */
 
-static void put(const struct inspection *inspection, const char *group, const char *name,
-                const struct writing *found, struct writing *text)
+static void put(struct facts *facts, const char *group, const char *name, const char *found)
 {
-    struct doctor_finding finding = {.state = DOCTOR_OK};
-    doctor_find(&finding, DOCTOR_OK, "%s", writing_string(found));
-    doctor_print(inspection->options->is_json, group, name, &finding, text);
+    struct doctor_finding finding;
+    doctor_find(&finding, DOCTOR_OK, "%s", found);
+    finding.meaning[0] = finding.remedy[0] = '\0';
+    doctor_tell(group, name, &finding, facts);
 }
 
-static void put_string(const struct inspection *inspection, const char *group, const char *name,
-                       const char *found, struct writing *text)
+/* What is found, or the words for nothing. */
+static void put_found(struct facts *facts, const char *name, struct writing *found,
+                      const char *nothing)
 {
-    struct writing copy;
-    writing_init(&copy);
-    writing_append(&copy, found);
-    put(inspection, group, name, &copy, text);
-    writing_deinit(&copy);
+    put(facts, "target", name, found->length == 0 ? nothing : writing_string(found));
+    writing_deinit(found);
 }
 
-static void put_identity(const struct inspection *inspection, const struct target *target,
-                         struct writing *text)
+static void put_identity(const struct target *target, struct facts *facts)
 {
-    struct writing found;
-    writing_init(&found);
-    writing_append_format(&found, "%u", target->abi_version);
-    put_string(inspection, "target", "name", target->name, text);
-    put_string(inspection, "target", "summary", target->summary, text);
-    put(inspection, "target", "ABI version", &found, text);
+    char version[16];
+    (void)snprintf(version, sizeof version, "%u", target->abi_version);
+    put(facts, "target", "name", target->name);
+    put(facts, "target", "summary", target->summary);
+    put(facts, "target", "ABI version", version);
     if (target->breaks != NULL) {
-        put_string(inspection, "target", "breaks on purpose", target->breaks, text);
+        put(facts, "target", "breaks on purpose", target->breaks);
     }
-    writing_deinit(&found);
 }
 
 /* Its options, one after the other: in the table they stand one a line. */
-static void put_options(const struct inspection *inspection, const struct target *target,
-                        struct writing *text)
+static void put_options(const struct target *target, struct facts *facts)
 {
-    struct writing found;
+    struct writing found = {0};
     struct target_option_shown shown;
-    writing_init(&found);
     for (size_t at = 0; target_option_next(target, &at, &shown);) {
         writing_append_format(&found, "%s%.*s=%.*s", found.length == 0 ? "" : "; ",
                               (int)shown.key_length, shown.key, (int)shown.values_length,
                               shown.values);
     }
-    writing_append(&found, found.length == 0 ? "none" : "");
-    put(inspection, "target", "options", &found, text);
-    writing_deinit(&found);
+    put_found(facts, "options", &found, "none");
 }
 
 static void append_bound(struct writing *text, const char *words, uint64_t bytes)
@@ -148,24 +138,19 @@ static void append_bound(struct writing *text, const char *words, uint64_t bytes
     }
 }
 
-static void put_limits(const struct inspection *inspection, const struct target *target,
-                       struct writing *text)
+static void put_limits(const struct target *target, struct facts *facts)
 {
     const struct target_limits *limits = &target->limits;
-    struct writing found;
-    writing_init(&found);
+    struct writing found = {0};
     append_bound(&found, "at least ", limits->smallest_capacity_bytes);
     append_bound(&found, "at most ", limits->largest_capacity_bytes);
     append_bound(&found, "a multiple of ", limits->capacity_step_bytes);
     append_bound(&found, "requests of at most ", limits->largest_size_bytes);
     append_bound(&found, "alignments of at most ", limits->largest_align_bytes);
-    writing_append(&found, found.length == 0 ? "any" : "");
-    put(inspection, "target", "capacity", &found, text);
-    writing_deinit(&found);
+    put_found(facts, "capacity", &found, "any");
 }
 
-static void put_calls(const struct inspection *inspection, const struct target *target,
-                      struct writing *text)
+static void put_calls(const struct target *target, struct facts *facts)
 {
     const struct {
         const char *name;
@@ -181,44 +166,29 @@ static void put_calls(const struct inspection *inspection, const struct target *
                  {"read and write", target->read != NULL},
                  {"sleep and wake", target->sleep != NULL},
                  {"record_begin, record_end and record_drop", target->record_begin != NULL}};
-    struct writing found[2];
-    writing_init(&found[0]);
-    writing_init(&found[1]);
+    struct writing found[2] = {{0}, {0}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         struct writing *list = &found[calls[i].is_there];
-        writing_append(list, list->length == 0 ? "" : "; ");
-        writing_append(list, calls[i].name);
+        writing_append_format(list, "%s%s", list->length == 0 ? "" : "; ", calls[i].name);
     }
-    put(inspection, "target", "optional calls", &found[1], text);
-    put(inspection, "target", "calls it lacks", &found[0], text);
-    writing_deinit(&found[0]);
-    writing_deinit(&found[1]);
+    put_found(facts, "optional calls", &found[1], "");
+    put_found(facts, "calls it lacks", &found[0], "");
 }
 
 /* Each field that says anything. */
-static void put_contract(const struct inspection *inspection,
-                         const struct target_contract *contract, struct writing *text)
+static void put_contract(const struct target_contract *contract, struct facts *facts)
 {
-    static const char *const names[FIELD_COUNT] = {
-#define FLAG(name, experiment) #name,
-#define FIELD(name, experiment) #name,
-#define FACT(name, experiment) #name,
-#include "infer/field_list.h"
-#undef FLAG
-#undef FIELD
-#undef FACT
-    };
     static const struct target_contract nothing;
     for (int i = 0; i < FIELD_COUNT; i++) {
         char declared[INFERENCE_TEXT_BYTES] = "", of_nothing[INFERENCE_TEXT_BYTES] = "";
         inference_declared((enum inference_field)i, contract, declared);
         inference_declared((enum inference_field)i, &nothing, of_nothing);
         if (strcmp(declared, of_nothing) != 0) {
-            put_string(inspection, "contract", names[i], declared, text);
+            put(facts, "contract", inference_field_name((enum inference_field)i), declared);
         }
     }
     const char *why = lanes_why_not(contract);
-    put_string(inspection, "target", "lanes", why == NULL ? "it can be run with them" : why, text);
+    put(facts, "target", "lanes", why == NULL ? "it can be run with them" : why);
 }
 
 /* --- in the child --- */
@@ -239,17 +209,20 @@ static struct run *open_target(struct inspection *inspection, const struct targe
     return run;
 }
 
-static void describe(struct inspection *inspection, const struct target *target, struct run *run,
-                     struct writing *text)
+static void describe(const struct inspection *inspection, const struct target *target,
+                     const struct run *run, struct writing *text)
 {
     char size[SIZE_TEXT_BYTES];
-    put_identity(inspection, target, text);
-    put_options(inspection, target, text);
-    put_limits(inspection, target, text);
+    struct facts facts = {0};
+    put_identity(target, &facts);
+    put_options(target, &facts);
+    put_limits(target, &facts);
     size_print(inspection->setup.capacity_bytes, size);
-    put_string(inspection, "target", "opened with", size, text);
-    put_calls(inspection, target, text);
-    put_contract(inspection, model_contract(run_model(run, 0)), text);
+    put(&facts, "target", "opened with", size);
+    put_calls(target, &facts);
+    put_contract(model_contract(run_model(run, 0)), &facts);
+    facts_print(&facts, inspection->options->is_json ? FACTS_JSON : FACTS_WORDS, text);
+    facts_deinit(&facts);
 }
 
 static void write_answer(int file, enum exit_code code, const struct writing *text)
@@ -263,8 +236,7 @@ static void inspect(void *context, int file)
     struct inspection *inspection = context;
     const char *name = inspection->options->target;
     char reason[RUN_REASON_BYTES];
-    struct writing text;
-    writing_init(&text);
+    struct writing text = {0};
     const struct target *target = inspection->target != NULL ? inspection->target
                                                              : load(name, &text);
     (void)file_write_all(file, target == NULL ? &mark_failed : &mark_loaded, 1);
@@ -317,8 +289,7 @@ static enum exit_code take_answer(const struct run_options *options, struct writ
     if (code != EXIT_KEPT) {
         return message_fail(code, "%s", answer->bytes + 1 + sizeof code);
     }
-    struct writing rest;
-    writing_init(&rest);
+    struct writing rest = {0};
     writing_append_bytes(&rest, answer->bytes + 1, answer->length - 1);
     code = output_answer(options->is_json, &rest);
     writing_deinit(&rest);
@@ -338,8 +309,7 @@ enum exit_code doctor_inspect(const struct run_options *options)
     if (code != EXIT_KEPT) {
         return code;
     }
-    struct writing answer;
-    writing_init(&answer);
+    struct writing answer = {0};
     const enum child_end end = child_run(inspect, &inspection, options->trial_timeout_ns, true,
                                          &answer, death);
     code = end == CHILD_DONE

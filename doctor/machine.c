@@ -1,16 +1,155 @@
-/* Processor, memory, limits, and settings of the kernel. */
+/* Processor, memory, limits, settings of the kernel, control groups, and folders that are written
+ * to. */
 #include "campaign/process/child.h"
-#include "doctor/cgroup.h"
 #include "doctor/doctor.h"
-#include "doctor/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <linux/magic.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
+
+/* --- control groups --- */
+
+enum { LINE_BYTES = 512, GROUP_COUNT_MAX = 64 };
+/* Of version 1, "none" is a number near 2^63. */
+#define NEARLY_NONE (UINT64_C(1) << 60)
+
+/* The first line of a file; false: there is none. */
+static bool read_line(const char *folder, const char *name, char line[LINE_BYTES])
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= PATH_MAX) {
+        return false;
+    }
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    const bool is_read = fgets(line, LINE_BYTES, file) != NULL;
+    (void)fclose(file);
+    return is_read;
+}
+
+static void tighten(uint64_t *limit, uint64_t to)
+{
+    if (to < NEARLY_NONE && to < *limit) {
+        *limit = to;
+    }
+}
+
+static void read_bound(const char *folder, const char *name, uint64_t *limit)
+{
+    char line[LINE_BYTES];
+    uint64_t number;
+    if (read_line(folder, name, line) && number_find(line, &number)) {
+        tighten(limit, number);
+    }
+}
+
+/* quota of each period, both in microseconds. */
+static void tighten_cores(struct cgroup_limits *limits, uint64_t quota, uint64_t period)
+{
+    if (period > 0 && quota < UINT64_MAX / 100) {
+        tighten(&limits->core_hundredths, quota * 100 / period);
+    }
+}
+
+/* "200000 100000", or "max 100000". */
+static void read_cores(const char *folder, struct cgroup_limits *limits)
+{
+    char line[LINE_BYTES];
+    uint64_t quota, period;
+    if (read_line(folder, "cpu.max", line) && number_find(line, &quota) &&
+        number_find(line + strcspn(line, " "), &period)) {
+        tighten_cores(limits, quota, period);
+    }
+}
+
+static void read_group(const char *folder, struct cgroup_limits *limits)
+{
+    read_bound(folder, "memory.max", &limits->memory_bytes);
+    read_bound(folder, "pids.max", &limits->process_count);
+    read_cores(folder, limits);
+}
+
+static void read_old_group(const char *folder, struct cgroup_limits *limits)
+{
+    char line[LINE_BYTES];
+    uint64_t quota, period;
+    read_bound(folder, "memory.limit_in_bytes", &limits->memory_bytes);
+    read_bound(folder, "pids.max", &limits->process_count);
+    if (read_line(folder, "cpu.cfs_quota_us", line) && number_find(line, &quota) &&
+        read_line(folder, "cpu.cfs_period_us", line) && number_find(line, &period)) {
+        tighten_cores(limits, quota, period);
+    }
+}
+
+/* From the group up to the root; group begins with '/' and is changed.  In a container the upper
+ * groups may not be there, or the group itself. */
+static void read_chain(const char *folder, char *group, struct cgroup_limits *limits,
+                       void (*read)(const char *folder, struct cgroup_limits *limits))
+{
+    char path[PATH_MAX];
+    if (strstr(group, "..") != NULL) {
+        group[0] = '\0';
+    }
+    for (int i = 0; i < GROUP_COUNT_MAX; i++) {
+        if (snprintf(path, sizeof path, "%s%s", folder, group) < PATH_MAX) {
+            read(path, limits);
+        }
+        char *slash = strrchr(group, '/');
+        if (slash == NULL) {
+            return;
+        }
+        *slash = '\0';
+    }
+}
+
+/* "4:memory:/a/b", or of version 2 "0::/a/b". */
+static void read_entry(const char *root, char *line, struct cgroup_limits *limits)
+{
+    char folder[PATH_MAX];
+    char *controllers = strchr(line, ':');
+    char *group = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+    if (group == NULL) {
+        return;
+    }
+    *group++ = '\0';
+    controllers++;
+    group[strcspn(group, "\n")] = '\0';
+    const bool is_new = controllers[0] == '\0';
+    if (strchr(controllers, '/') == NULL &&
+        snprintf(folder, sizeof folder, "%s/sys/fs/cgroup%s%s", root, is_new ? "" : "/",
+                 controllers) < PATH_MAX) {
+        read_chain(folder, group, limits, is_new ? read_group : read_old_group);
+    }
+}
+
+void cgroup_read(const char *root, struct cgroup_limits *limits)
+{
+    char path[PATH_MAX], line[PATH_MAX];
+    *limits = (struct cgroup_limits){CGROUP_NO_LIMIT, CGROUP_NO_LIMIT, CGROUP_NO_LIMIT};
+    (void)snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return;
+    }
+    for (int i = 0; i < GROUP_COUNT_MAX && fgets(line, sizeof line, file) != NULL; i++) {
+        read_entry(root, line, limits);
+    }
+    (void)fclose(file);
+}
 
 /* --- processes and processors --- */
 
@@ -46,8 +185,7 @@ void doctor_processes(const struct doctor_row *row, struct doctor *doctor,
                       struct doctor_finding *finding)
 {
     char death[CHILD_DEATH_BYTES];
-    struct writing answer;
-    writing_init(&answer);
+    struct writing answer = {0};
     const enum child_end end = child_run(do_nothing, NULL, CHILD_DURATION_NS, true, &answer, death);
     const int error = errno;
     writing_deinit(&answer);
@@ -256,4 +394,86 @@ void doctor_core_files(const struct doctor_row *row, struct doctor *doctor,
     if (limit.rlim_cur != 0) {
         doctor_mend(finding, "ulimit -c 0");
     }
+}
+
+/* --- folders, and the room on their disks --- */
+
+/* Writes and syncs a small file and removes it.  NULL, or what failed; errno says why. */
+static const char *try_folder(const char *folder)
+{
+    char path[PATH_MAX];
+    static const char bytes[4096];
+    if (snprintf(path, sizeof path, "%s/.hbmstress-doctor-XXXXXX", folder) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return "it cannot be written to";
+    }
+    const int file = mkostemp(path, O_CLOEXEC);
+    if (file < 0) {
+        return "it cannot be written to";
+    }
+    const char *failed = write(file, bytes, sizeof bytes) != (ssize_t)sizeof bytes
+                             ? "a file in it cannot be written"
+                         : fsync(file) != 0 ? "a file in it cannot be forced to the disk"
+                                            : NULL;
+    const int error = errno;
+    (void)close(file);
+    (void)unlink(path);
+    errno = error;
+    return failed;
+}
+
+static void look_at_folder(const char *folder, uint64_t least, struct doctor_finding *finding)
+{
+    struct statfs disk;
+    char room[BYTES_TEXT_BYTES];
+    const char *failed = try_folder(folder);
+    if (failed != NULL || statfs(folder, &disk) != 0) {
+        doctor_find(finding, DOCTOR_BROKEN, "%.400s: %s: %s", folder,
+                    failed == NULL ? "its disk does not say its size" : failed, strerror(errno));
+        return;
+    }
+    const uint64_t block_bytes = (uint64_t)disk.f_bsize;
+    const uint64_t free_bytes = (uint64_t)disk.f_bavail > UINT64_MAX / block_bytes
+                                    ? UINT64_MAX
+                                    : (uint64_t)disk.f_bavail * block_bytes;
+    doctor_find(finding, free_bytes < least ? DOCTOR_LIMITED : DOCTOR_OK, "%.400s, %s free%s",
+                folder, bytes_print(free_bytes, room),
+                disk.f_type == TMPFS_MAGIC ? ", in memory (tmpfs)" : "");
+}
+
+/* The folder itself, or the one above it that is there: the others would be made. */
+static void find_parent(const char *folder, char parent[PATH_MAX])
+{
+    struct stat status;
+    (void)snprintf(parent, PATH_MAX, "%s", folder);
+    while (stat(parent, &status) != 0 && errno == ENOENT && strcmp(parent, ".") != 0 &&
+           strcmp(parent, "/") != 0) {
+        char copy[PATH_MAX];
+        (void)snprintf(copy, sizeof copy, "%s", parent);
+        (void)snprintf(parent, PATH_MAX, "%s", dirname(copy));
+    }
+}
+
+void doctor_output_folder(const struct doctor_row *row, struct doctor *doctor,
+                          struct doctor_finding *finding)
+{
+    char parent[PATH_MAX], place[PATH_MAX];
+    if (strlen(doctor->out) >= PATH_MAX) {
+        doctor_find(finding, DOCTOR_BROKEN, "its name is too long");
+        return;
+    }
+    find_parent(doctor->out, parent);
+    look_at_folder(realpath(parent, place) == NULL ? parent : place, row->least, finding);
+}
+
+void doctor_folder(const struct doctor_row *row, struct doctor *doctor,
+                   struct doctor_finding *finding)
+{
+    const bool is_variable = row->what[0] == '$';
+    const char *folder = is_variable ? getenv(row->what + 1) : row->what;
+    (void)doctor;
+    if (is_variable && (folder == NULL || folder[0] == '\0')) {
+        folder = "/tmp";
+    }
+    look_at_folder(folder, row->least, finding);
 }

@@ -1,4 +1,4 @@
-#include "infer/blame.h"
+#include "infer/inference.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* What survives a call that failed, and a device that refuses. */
-#include "infer/private/experiments.h"
+#include "infer/experiment.h"
 
 #include "harness/op/rounding.h"
 
@@ -38,7 +38,6 @@ static void free_every_second(struct lab *lab)
 
 void experiment_invalid_requests(struct lab *lab)
 {
-    lab_fill(lab);
     if (lab->trace->contract.defrag != DEFRAG_NONE) {
         free_every_second(lab); /* there is something to move */
     }
@@ -71,22 +70,15 @@ static void ask_under(struct lab *lab, enum fault_kind kind, uint64_t size_bytes
 
 void experiment_refused_copy(struct lab *lab)
 {
-    if (!lab_may_ask(lab, 2)) {
-        return;
-    }
-    lab_fill(lab);
     (void)lab_make_slide(lab);
     ask_under(lab, FAULT_COPY, 2 * lab->unit_bytes);
 }
 
 void experiment_refused_wait(struct lab *lab)
 {
-    lab_fill(lab);
     const size_t row = lab_find_row(lab, 0, 1);
-    if (!lab_is_over(lab)) {
-        (void)lab_until(lab, OP_FREE_AFTER, lab->blocks[row].op, EXPERIMENT_DELAY_NS);
-        ask_under(lab, FAULT_WAIT, lab->unit_bytes);
-    }
+    (void)lab_until(lab, OP_FREE_AFTER, lab_op(lab, row), EXPERIMENT_DELAY_NS);
+    ask_under(lab, FAULT_WAIT, lab->unit_bytes);
 }
 
 void experiment_refused_unload(struct lab *lab)
@@ -97,7 +89,6 @@ void experiment_refused_unload(struct lab *lab)
 
 void experiment_refused_host_memory(struct lab *lab)
 {
-    lab_fill(lab);
     if (lab->block_count < 6) {
         lab_give_up(lab, "fewer than six blocks fill the device");
         return;
@@ -125,10 +116,6 @@ void experiment_refused_host_memory(struct lab *lab)
 
 void experiment_partial_copy(struct lab *lab)
 {
-    if (!lab_may_ask(lab, 2)) {
-        return;
-    }
-    lab_fill(lab);
     (void)lab_make_slide(lab);
     lab_fault(lab, FAULT_COPY_HALF, false);
     (void)lab_ask(lab, 2 * lab->unit_bytes);

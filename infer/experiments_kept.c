@@ -1,27 +1,20 @@
-/* What is kept after a free: for the stream behind whose work it was freed, and for the recording
- * that writes to it. */
-#include "infer/private/experiments.h"
+/* What is kept after a free, for the stream behind whose work it was freed and for the recording
+ * that writes to it; and what an allocator gives back asleep, and has again awake. */
+#include "infer/experiment.h"
 
 enum { STREAM_OWN = 1, STREAM_OTHER = 2 };
 
-/* A full device in which all else is held, and a hole of one unit.  False: it gave up. */
-static bool make_hole(struct lab *lab)
+/* In a full device: a hole of one unit, all else held. */
+static void make_hole(struct lab *lab)
 {
-    lab_fill(lab);
     const size_t row = lab_find_row(lab, 0, 1);
-    if (lab_is_over(lab)) {
-        return false;
-    }
     lab_hold_others(lab, &row, 1);
-    (void)lab_name(lab, OP_FREE, lab->blocks[row].op);
-    return true;
+    (void)lab_name(lab, OP_FREE, lab_op(lab, row));
 }
 
 void experiment_streams(struct lab *lab)
 {
-    if (!make_hole(lab)) {
-        return;
-    }
+    make_hole(lab);
     const uint32_t block = lab_alloc_on(lab, lab->unit_bytes, STREAM_OWN);
     const uint32_t first = lab_until_on(lab, OP_FREE_AFTER, block, DELAY_NEVER, STREAM_OWN);
     (void)lab_alloc_on(lab, lab->unit_bytes, STREAM_OTHER);
@@ -35,9 +28,7 @@ void experiment_streams(struct lab *lab)
 
 void experiment_stream_uses(struct lab *lab)
 {
-    if (!make_hole(lab)) {
-        return;
-    }
+    make_hole(lab);
     const uint32_t block = lab_alloc_on(lab, lab->unit_bytes, STREAM_OWN);
     const uint32_t use = lab_until_on(lab, OP_USE, block, DELAY_NEVER, STREAM_OTHER);
     (void)lab_name(lab, OP_FREE, block);
@@ -50,15 +41,14 @@ void experiment_stream_uses(struct lab *lab)
  * and after the drop it is the hole again. */
 static void try_recording(struct lab *lab, bool frees_inside)
 {
-    const struct op begin = op_make(OP_RECORD), end = op_make(OP_RECORD_END);
-    const uint32_t recording = lab_step(lab, &begin);
+    const uint32_t recording = lab_name(lab, OP_RECORD, OP_NONE);
     uint32_t block = lab_alloc(lab, lab->unit_bytes);
     if (frees_inside) {
         (void)lab_name(lab, OP_FREE, block);
         block = lab_alloc(lab, lab->unit_bytes);
         (void)lab_name(lab, OP_FREE, block);
     }
-    (void)lab_step(lab, &end);
+    (void)lab_name(lab, OP_RECORD_END, OP_NONE);
     if (!frees_inside) {
         (void)lab_name(lab, OP_FREE, block);
     }
@@ -69,8 +59,72 @@ static void try_recording(struct lab *lab, bool frees_inside)
 
 void experiment_recordings(struct lab *lab)
 {
-    if (make_hole(lab)) {
-        try_recording(lab, true);
-        try_recording(lab, false);
+    make_hole(lab);
+    try_recording(lab, true);
+    try_recording(lab, false);
+}
+
+/* --- asleep --- */
+
+/* A full device but for one block, with a program where there are programs, and a held block. */
+static void fill_for_sleep(struct lab *lab)
+{
+    if (lab->trace->contract.programs) {
+        (void)lab_load(lab, lab->unit_bytes, 0);
+    }
+    lab_fill(lab);
+    const size_t row = lab_find_row(lab, 0, 2);
+    (void)lab_name(lab, OP_HOLD, lab_op(lab, row));
+    (void)lab_name(lab, OP_FREE, lab_op(lab, row + 1));
+}
+
+static void look_at_all(struct lab *lab)
+{
+    lab_touch_all(lab);
+    lab_report(lab);
+}
+
+/* Host memory is compared only between cycles that follow each other at once. */
+void experiment_sleep(struct lab *lab)
+{
+    enum { CYCLE_COUNT = 2 };
+    fill_for_sleep(lab);
+    for (size_t i = 0; i < CYCLE_COUNT; i++) {
+        (void)lab_name(lab, OP_SLEEP, OP_NONE);
+        lab->trace->asked = lab_name(lab, OP_WAKE, OP_NONE);
+    }
+    look_at_all(lab);
+    (void)lab_name(lab, OP_SLEEP, OP_NONE);
+    lab_report(lab);
+    (void)lab_name(lab, OP_WAKE, OP_NONE);
+    look_at_all(lab);
+    (void)lab_alloc(lab, lab->unit_bytes);
+}
+
+/* The fault strikes its nth call of a sleep or wake, which is made again without it. */
+static void step_under(struct lab *lab, enum op_kind kind, enum fault_kind fault, uint64_t nth)
+{
+    struct op arm = op_make(OP_FAULT);
+    arm.tag = (uint8_t)fault;
+    arm.size_bytes = nth;
+    (void)lab_step(lab, &arm);
+    lab->trace->asked = lab_name(lab, kind, OP_NONE);
+    lab_disarm(lab, fault);
+    (void)lab_name(lab, kind, OP_NONE);
+}
+
+void experiment_refused_sleep(struct lab *lab)
+{
+    enum { REFUSED_COUNT = 4 };
+    fill_for_sleep(lab);
+    step_under(lab, OP_SLEEP, FAULT_HOST_MEMORY, 1);
+    (void)lab_name(lab, OP_WAKE, OP_NONE);
+    step_under(lab, OP_SLEEP, FAULT_COPY, 1);
+    (void)lab_name(lab, OP_WAKE, OP_NONE);
+    look_at_all(lab);
+    for (uint64_t nth = 1; nth <= REFUSED_COUNT; nth++) {
+        (void)lab_name(lab, OP_SLEEP, OP_NONE);
+        step_under(lab, OP_WAKE, FAULT_COPY, nth);
+        look_at_all(lab);
     }
 }

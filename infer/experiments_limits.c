@@ -1,11 +1,11 @@
-/* How large and how small things may be, and how large blocks are for what was asked. */
-#include "infer/private/experiments.h"
+/* How large and how small things may be, how large blocks are for what was asked, and what ops cost
+ * with few blocks and with many. */
+#include "infer/experiment.h"
 
 #include "harness/base/align.h"
+#include "harness/base/order.h"
 #include "harness/device/device.h"
 #include "harness/model/model.h"
-
-#include <stdlib.h>
 
 /* More than any chip has: an allocator may need memory of its own in proportion. */
 #define CAPACITY_BYTES_MAX (UINT64_C(1) << 40)
@@ -27,13 +27,13 @@ static bool opens_with(const struct lab *lab, uint64_t capacity_bytes)
 
 void experiment_capacities(struct lab *lab)
 {
-    uint64_t *facts = lab->trace->facts;
+    uint64_t *measured = lab->trace->measured;
     for (uint64_t bytes = lab->granule_bytes; bytes <= CAPACITY_BYTES_MAX; bytes *= 2) {
         if (opens_with(lab, bytes)) {
-            facts[FACT_LARGEST_CAPACITY] = bytes;
-            facts[FACT_SMALLEST_CAPACITY] = facts[FACT_SMALLEST_CAPACITY] == 0
-                                                ? bytes
-                                                : facts[FACT_SMALLEST_CAPACITY];
+            measured[MEASURED_LARGEST_CAPACITY] = bytes;
+            measured[MEASURED_SMALLEST_CAPACITY] = measured[MEASURED_SMALLEST_CAPACITY] == 0
+                                                       ? bytes
+                                                       : measured[MEASURED_SMALLEST_CAPACITY];
         }
     }
 }
@@ -65,7 +65,7 @@ void experiment_largest_request(struct lab *lab)
             high = middle;
         }
     }
-    lab->trace->facts[FACT_LARGEST_REQUEST] = low;
+    lab->trace->measured[MEASURED_LARGEST_REQUEST] = low;
 }
 
 void experiment_largest_alignment(struct lab *lab)
@@ -80,18 +80,12 @@ void experiment_largest_alignment(struct lab *lab)
         if (!lab_was_granted(lab)) {
             break;
         }
-        lab->trace->facts[FACT_LARGEST_ALIGN] = UINT64_C(1) << log2;
+        lab->trace->measured[MEASURED_LARGEST_ALIGN] = UINT64_C(1) << log2;
         (void)lab_name(lab, OP_FREE, op);
     }
 }
 
 /* --- blocks --- */
-
-static int compare_sizes(const void *a, const void *b)
-{
-    const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
 
 static size_t add_around(uint64_t *sizes, size_t count, uint64_t bytes)
 {
@@ -125,7 +119,7 @@ void experiment_sizes(struct lab *lab)
         count = add_steps(sizes, count, bytes);
     }
     sizes[count++] = largest;
-    qsort(sizes, count, sizeof *sizes, compare_sizes);
+    sort_numbers(sizes, count);
     for (size_t i = 0; i < count; i++) {
         if (sizes[i] != last && sizes[i] <= largest) {
             last = sizes[i];
@@ -139,13 +133,89 @@ void experiment_sizes(struct lab *lab)
 void experiment_host_memory(struct lab *lab)
 {
     struct device *device = run_device(lab->run, 0);
-    uint64_t *facts = lab->trace->facts;
-    facts[FACT_HOST_OPEN] = device_host_bytes(device);
+    uint64_t *measured = lab->trace->measured;
+    measured[MEASURED_HOST_OPEN] = device_host_bytes(device);
     lab_fill(lab);
-    facts[FACT_HOST_FULL] = device_host_bytes(device);
-    facts[FACT_BLOCK_COUNT] = lab->block_count;
+    measured[MEASURED_HOST_FULL] = device_host_bytes(device);
+    measured[MEASURED_BLOCK_COUNT] = lab->block_count;
     for (size_t i = 0; i < lab->block_count; i++) {
         (void)lab_name(lab, OP_FREE, lab->blocks[i].op);
     }
-    facts[FACT_HOST_END] = device_host_bytes(device);
+    measured[MEASURED_HOST_END] = device_host_bytes(device);
+}
+
+/* --- costs --- */
+
+/* Up to the class of 255 to 510 blocks: where a walk over all of them costs more than what any op
+ * may cost. */
+enum { BLOCK_COUNT_FIRST = 8, BLOCK_COUNT_LAST = 512 };
+/* One request in so many blocks needs more than a hole of one. */
+enum { BLOCKS_PER_REQUEST = 8 };
+
+/* So many blocks that fill the device; how many were granted. */
+static size_t fill_with(struct lab *lab, size_t count, uint64_t size_bytes, uint32_t *ops)
+{
+    size_t granted = 0;
+    while (granted < count && !lab_is_over(lab)) {
+        ops[granted] = lab_alloc(lab, size_bytes);
+        if (!lab_was_granted(lab)) {
+            break;
+        }
+        granted++;
+    }
+    return granted;
+}
+
+/* Every second one, by turns with an event that waiting completes; events: those, or OP_NONE. */
+static void free_every_second(struct lab *lab, const uint32_t *ops, size_t count, uint32_t *events)
+{
+    for (size_t i = 0; i < count && !lab_is_over(lab); i += 2) {
+        const bool queues = i % 4 == 0 && lab->trace->contract.queues_frees;
+        events[i] = queues ? lab_until(lab, OP_FREE_AFTER, ops[i], EXPERIMENT_DELAY_NS) : OP_NONE;
+        if (!queues) {
+            (void)lab_name(lab, OP_FREE, ops[i]);
+        }
+    }
+}
+
+/* Each needs two blocks' room: drains and moves make it, where the target has them. */
+static void ask_for_pairs(struct lab *lab, size_t count, uint64_t size_bytes)
+{
+    for (size_t i = 0; i < count / BLOCKS_PER_REQUEST && !lab_is_over(lab); i++) {
+        const uint32_t pair = lab_ask(lab, size_bytes * 2);
+        if (!lab_was_granted(lab)) {
+            return;
+        }
+        (void)lab_name(lab, OP_FREE, pair);
+    }
+}
+
+static void free_rest(struct lab *lab, const uint32_t *ops, size_t count, const uint32_t *events)
+{
+    for (size_t i = 0; i < count && !lab_is_over(lab); i++) {
+        if (i % 2 != 0) {
+            (void)lab_name(lab, OP_FREE, ops[i]);
+        } else if (events[i] != OP_NONE) {
+            lab_complete(lab, events[i]);
+        }
+    }
+}
+
+void experiment_many_blocks(struct lab *lab)
+{
+    const uint64_t largest = lab->limits.largest_request_bytes;
+    uint32_t ops[BLOCK_COUNT_LAST], events[BLOCK_COUNT_LAST];
+    for (size_t count = BLOCK_COUNT_FIRST; count <= BLOCK_COUNT_LAST && !lab_is_over(lab);
+         count *= 2) {
+        const uint64_t share = lab->capacity_bytes / count;
+        const uint64_t size_bytes = share < lab->granule_bytes ? lab->granule_bytes
+                                                               : share - share % lab->granule_bytes;
+        if (largest != 0 && size_bytes * 2 > largest) {
+            continue;
+        }
+        const size_t granted = fill_with(lab, count, size_bytes, ops);
+        free_every_second(lab, ops, granted, events);
+        ask_for_pairs(lab, granted, size_bytes);
+        free_rest(lab, ops, granted, events);
+    }
 }

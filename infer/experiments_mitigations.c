@@ -1,5 +1,5 @@
 /* What an allocator does before an out-of-memory: it waits, moves, evicts, and in which order. */
-#include "infer/private/experiments.h"
+#include "infer/experiment.h"
 
 #include "harness/op/rounding.h"
 
@@ -10,7 +10,6 @@ enum { REPEAT_COUNT = 2 };
 
 void experiment_drain(struct lab *lab)
 {
-    lab_fill(lab);
     for (size_t i = 0; i < REPEAT_COUNT; i++) {
         const size_t row = lab_find_row(lab, 0, 1);
         if (lab_is_over(lab)) {
@@ -25,29 +24,18 @@ void experiment_drain(struct lab *lab)
 
 void experiment_drain_several(struct lab *lab)
 {
-    if (!lab_may_ask(lab, 3)) {
-        return;
-    }
-    lab_fill(lab);
     const size_t row = lab_find_row(lab, 0, 3);
-    if (lab_is_over(lab)) {
-        return;
-    }
     lab_hold_others(lab, (const size_t[]){row, row + 1, row + 2}, 3);
     for (size_t i = 0; i < 3; i++) {
-        (void)lab_until(lab, OP_FREE_AFTER, lab->blocks[row + i].op, EXPERIMENT_DELAY_NS * (i + 1));
+        (void)lab_until(lab, OP_FREE_AFTER, lab_op(lab, row + i), EXPERIMENT_DELAY_NS * (i + 1));
     }
     (void)lab_ask_elsewhere(lab, 3 * lab->unit_bytes);
 }
 
 void experiment_dying_blocks(struct lab *lab)
 {
-    lab_fill(lab);
     const size_t row = lab_find_row(lab, 0, 1);
-    if (lab_is_over(lab)) {
-        return;
-    }
-    const uint32_t event = lab_until(lab, OP_FREE_AFTER, lab->blocks[row].op, DELAY_NEVER);
+    const uint32_t event = lab_until(lab, OP_FREE_AFTER, lab_op(lab, row), DELAY_NEVER);
     (void)lab_ask_elsewhere(lab, lab->unit_bytes);
     lab_complete(lab, event);
     (void)lab_alloc(lab, lab->unit_bytes);
@@ -56,7 +44,6 @@ void experiment_dying_blocks(struct lab *lab)
 void experiment_other_holes(struct lab *lab)
 {
     size_t count = 0;
-    lab_fill(lab);
     if (lab_is_over(lab) || lab->block_count < 4) {
         lab_give_up(lab, "fewer than four blocks fill the device");
         return;
@@ -75,10 +62,6 @@ void experiment_other_holes(struct lab *lab)
 
 void experiment_slide(struct lab *lab)
 {
-    if (!lab_may_ask(lab, 2)) {
-        return;
-    }
-    lab_fill(lab);
     for (size_t i = 0; i < REPEAT_COUNT && !lab_is_over(lab); i++) {
         (void)lab_make_slide(lab);
         (void)lab_ask(lab, 2 * lab->unit_bytes);
@@ -91,17 +74,10 @@ void experiment_slide(struct lab *lab)
 
 void experiment_repack(struct lab *lab)
 {
-    if (!lab_may_ask(lab, 2)) {
-        return;
-    }
-    lab_fill(lab);
     const size_t row = lab_find_row(lab, 0, 2), other = lab_find_row(lab, row + 3, 1);
-    if (lab_is_over(lab)) {
-        return;
-    }
     lab_hold_others(lab, (const size_t[]){row, row + 1, other}, 3);
-    (void)lab_name(lab, OP_FREE, lab->blocks[row].op);
-    (void)lab_name(lab, OP_FREE, lab->blocks[other].op);
+    (void)lab_name(lab, OP_FREE, lab_op(lab, row));
+    (void)lab_name(lab, OP_FREE, lab_op(lab, other));
     (void)lab_ask(lab, 2 * lab->unit_bytes);
     lab_touch_all(lab);
 }
@@ -187,7 +163,6 @@ void experiment_aligned_repack(struct lab *lab)
 
 void experiment_compact(struct lab *lab)
 {
-    lab_fill(lab);
     const size_t half = lab->block_count / 2;
     if (!lab_may_ask(lab, half)) {
         return;
@@ -203,10 +178,6 @@ void experiment_compact(struct lab *lab)
 /* Every second block goes; the others may not move. */
 static void try_pinned(struct lab *lab, enum op_kind kind, uint64_t delay_ns)
 {
-    if (!lab_may_ask(lab, 2)) {
-        return;
-    }
-    lab_fill(lab);
     for (size_t i = 0; i < lab->block_count; i++) {
         if (i % 2 == 0) {
             (void)lab_name(lab, OP_FREE, lab->blocks[i].op);
@@ -241,9 +212,6 @@ void experiment_evict(struct lab *lab)
 
 void experiment_evict_several(struct lab *lab)
 {
-    if (!lab_may_ask(lab, 3)) {
-        return;
-    }
     lab_load_and_fill(lab, 3);
     (void)lab_ask(lab, 3 * lab->unit_bytes);
 }

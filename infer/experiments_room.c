@@ -1,5 +1,5 @@
 /* What an allocator finds by itself: holes, what becomes of free neighbours, and regions. */
-#include "infer/private/experiments.h"
+#include "infer/experiment.h"
 
 #include "harness/model/model.h"
 
@@ -21,7 +21,6 @@ static void ask_pinned(struct lab *lab)
 
 void experiment_fill(struct lab *lab)
 {
-    lab_fill(lab);
     (void)lab_ask(lab, lab->unit_bytes);
     ask_pinned(lab);
     lab_ask_again(lab, EXPERIMENT_REFUSAL_COUNT);
@@ -110,18 +109,11 @@ void experiment_small_holes(struct lab *lab)
 
 void experiment_two_holes(struct lab *lab)
 {
-    if (!lab_may_ask(lab, 2)) {
-        return;
-    }
-    lab_fill(lab);
     const size_t row = lab_find_row(lab, 0, 2), other = lab_find_row(lab, row + 3, 1);
-    if (lab_is_over(lab)) {
-        return;
-    }
     const size_t holes[] = {row, row + 1, other};
     lab_hold_others(lab, holes, 3);
     for (size_t i = 0; i < 3; i++) {
-        (void)lab_name(lab, OP_FREE, lab->blocks[holes[i]].op);
+        (void)lab_name(lab, OP_FREE, lab_op(lab, holes[i]));
     }
     for (size_t i = 0; i < EXPERIMENT_REFUSAL_COUNT && !lab_is_over(lab); i++) {
         (void)lab_name(lab, OP_FREE, lab_ask(lab, 2 * lab->unit_bytes));
@@ -141,28 +133,20 @@ static size_t find_aligned_row(struct lab *lab)
 /* Where the contract has no addresses, all are 0, and there is no such row. */
 void experiment_unaligned_hole(struct lab *lab)
 {
-    if (!lab_may_ask(lab, 2)) {
-        return;
-    }
-    lab_fill(lab);
     const size_t row = find_aligned_row(lab);
-    if (lab_is_over(lab)) {
-        return;
-    }
     const size_t blocks[] = {row, row + 1, row + 2};
     lab_hold_others(lab, blocks, 3);
-    (void)lab_name(lab, OP_FREE, lab->blocks[row + 1].op);
-    (void)lab_name(lab, OP_FREE, lab->blocks[row + 2].op);
+    (void)lab_name(lab, OP_FREE, lab_op(lab, row + 1));
+    (void)lab_name(lab, OP_FREE, lab_op(lab, row + 2));
     (void)lab_ask(lab, 2 * lab->unit_bytes);
     if (!lab_was_granted(lab)) {
-        (void)lab_name(lab, OP_FREE, lab->blocks[row].op);
+        (void)lab_name(lab, OP_FREE, lab_op(lab, row));
         (void)lab_alloc(lab, 2 * lab->unit_bytes);
     }
 }
 
 void experiment_coalesce(struct lab *lab)
 {
-    lab_fill(lab);
     if (largest_request(lab) <= lab->unit_bytes) {
         lab_give_up(lab, "no request is larger than one block");
     }
@@ -173,8 +157,7 @@ void experiment_coalesce(struct lab *lab)
     }
     (void)lab_ask(lab, largest_request(lab));
     if (!lab_was_granted(lab)) {
-        const struct op op = op_make(OP_DEFRAGMENT);
-        (void)lab_step(lab, &op);
+        (void)lab_name(lab, OP_DEFRAGMENT, OP_NONE);
         (void)lab_alloc(lab, largest_request(lab));
     }
 }

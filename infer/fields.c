@@ -1,8 +1,8 @@
 /* The lines of what is declared and inferred: one for each row of infer/field_list.h. */
 #include "infer/private/fields.h"
-#include "infer/blame.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +30,14 @@ const char *field_print_flag(bool value)
 void field_infer(struct inference_line *line, const char *text)
 {
     (void)snprintf(line->inferred, sizeof line->inferred, "%s", text);
+}
+
+void field_see(struct inference_line *line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line->seen, sizeof line->seen, format, arguments);
+    va_end(arguments);
 }
 
 void field_keep_declared(struct inference_line *line)
@@ -122,6 +130,40 @@ void field_print_rounding(const struct target_rounding *rounding, char text[INFE
     (void)snprintf(text + used, INFERENCE_TEXT_BYTES - used, "}");
 }
 
+void declare_placement(const struct target_contract *contract, char *text)
+{
+    static const char *const names[] = {"PLACEMENT_RANGES", "PLACEMENT_HIDDEN", "PLACEMENT_PAGES"};
+    (void)snprintf(text, INFERENCE_TEXT_BYTES, "%s", names[contract->placement]);
+}
+
+void declare_header_bytes(const struct target_contract *contract, char *text)
+{
+    (void)snprintf(text, INFERENCE_TEXT_BYTES, "%" PRIu64, contract->header_bytes);
+}
+
+void declare_sleeps(const struct target_contract *contract, char *text)
+{
+    static const char *const names[] = {"SLEEP_NONE", "SLEEP_KEEPS", "SLEEP_DISCARDS"};
+    (void)snprintf(text, INFERENCE_TEXT_BYTES, "%s", names[contract->sleeps]);
+}
+
+void declare_counting(const struct target_contract *contract, char *text)
+{
+    size_t used = (size_t)snprintf(text, INFERENCE_TEXT_BYTES, "{%u", contract->counting[0]);
+    for (unsigned i = 1; i < TARGET_COUNTER_COUNT; i++) {
+        used += (size_t)snprintf(text + used, INFERENCE_TEXT_BYTES - used, ", %u",
+                                 contract->counting[i]);
+    }
+    (void)snprintf(text + used, INFERENCE_TEXT_BYTES - used, "}");
+}
+
+void declare_limit(const struct target_contract *contract, char *text)
+{
+    (void)snprintf(text, INFERENCE_TEXT_BYTES, "%s",
+                   contract->limit == TARGET_LIMIT_DEVICE ? "TARGET_LIMIT_DEVICE"
+                                                          : "TARGET_LIMIT_PROCESS");
+}
+
 void declare_order(const struct target_contract *contract, char *text)
 {
     field_print_order(contract->order, text);
@@ -180,6 +222,11 @@ const struct target_contract *inference_contract(const struct inference *inferen
     return &inference->declared[i].contract;
 }
 
+const char *inference_field_name(enum inference_field field)
+{
+    return fields[field].name;
+}
+
 const char *inference_verdict_name(enum inference_verdict verdict)
 {
     static const char *const names[] = {"kept", "refuted", "undeclared", "open"};
@@ -225,8 +272,7 @@ static void refute(struct inference_line *line, enum experiment_number number,
     line->op = finding->verdict.op;
     (void)snprintf(line->expected, sizeof line->expected, "%s",
                    rule_info(finding->verdict.rule)->summary);
-    (void)snprintf(line->seen, sizeof line->seen, "%s: %s", rule_info(finding->verdict.rule)->name,
-                   finding->verdict.reason);
+    field_see(line, "%s: %s", rule_info(finding->verdict.rule)->name, finding->verdict.reason);
 }
 
 /* What is left of a promise that was refuted though the experiment made for it saw nothing wrong.
@@ -264,8 +310,7 @@ void inference_read(const struct inference *inference, enum inference_field fiel
     }
     if (line->verdict == INFERENCE_OPEN && line->seen[0] == '\0' &&
         line->experiment != EXPERIMENT_COUNT) {
-        (void)snprintf(line->seen, sizeof line->seen, "%s",
-                       inference->declared[line->experiment].why);
+        field_see(line, "%s", inference->declared[line->experiment].why);
     }
     const struct run_finding *finding = find_refutation(inference, field, RULE_NONE, &number);
     if (finding != NULL) {

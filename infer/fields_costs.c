@@ -113,9 +113,9 @@ void infer_cost(const struct inference *inference, struct inference_line *line)
     const struct target_cost *declared = &inference_contract(inference)->cost;
     if (!is_measured(trace)) {
         line->verdict = INFERENCE_OPEN;
-        (void)snprintf(line->seen, sizeof line->seen, "%s",
-                       trace->why[0] != '\0' ? trace->why
-                                             : "the device has too few blocks for a growth");
+        field_see(line, "%s",
+                  trace->why[0] != '\0' ? trace->why
+                                        : "the device has too few blocks for a growth");
         return;
     }
     const struct target_cost seen = {
@@ -153,14 +153,13 @@ void infer_latency(const struct inference *inference, struct inference_line *lin
         field_keep_declared(line);
     } else if (!is_measured(trace)) {
         line->verdict = INFERENCE_OPEN;
-        (void)snprintf(line->seen, sizeof line->seen, "%s",
-                       trace->why[0] != '\0' ? trace->why : "the device has too few blocks");
+        field_see(line, "%s", trace->why[0] != '\0' ? trace->why : "the device has too few blocks");
     } else if (many > few) {
         line->verdict = INFERENCE_OPEN;
-        (void)snprintf(line->seen, sizeof line->seen,
-                       "one op made %" PRIu64 " device calls with few blocks, %" PRIu64
-                       " with many: a bound would be that of one capacity",
-                       few, many);
+        field_see(line,
+                  "one op made %" PRIu64 " device calls with few blocks, %" PRIu64
+                  " with many: a bound would be that of one capacity",
+                  few, many);
     } else {
         line->verdict = INFERENCE_UNDECLARED;
         print_latency(&(const struct target_latency){.per_mille = 1000, .calls_max = few},

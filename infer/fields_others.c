@@ -1,4 +1,5 @@
-/* What the experiments show of sizes, words, failures and limits. */
+/* What the experiments show of sizes, words, failures and limits, and members that the rules of the
+ * harness alone judge. */
 #include "infer/private/fields.h"
 #include "infer/size_fit.h"
 
@@ -19,7 +20,7 @@ void infer_documented_messages(const struct inference *inference, struct inferen
         line->verdict = INFERENCE_OPEN;
         return;
     }
-    (void)snprintf(line->seen, sizeof line->seen, "\"%.400s\"", sight->message);
+    field_see(line, "\"%.400s\"", sight->message);
     field_compare(line, field_claim_is_kept(trace) ? ANSWER_YES : ANSWER_NO);
 }
 
@@ -27,8 +28,7 @@ void infer_thread_safe(const struct inference *inference, struct inference_line 
 {
     (void)inference;
     line->verdict = INFERENCE_OPEN;
-    (void)snprintf(line->seen, sizeof line->seen,
-                   "one client makes every call: hbmstress run --lanes interleaves several");
+    field_see(line, "one client makes every call: hbmstress run --lanes interleaves several");
 }
 
 /* Whether a call was done in part in the op that is asked about, and gone on with. */
@@ -53,8 +53,7 @@ void infer_resumes(const struct inference *inference, struct inference_line *lin
     }
     field_compare(line, field_join(copy, unload));
     if (line->verdict == INFERENCE_OPEN) {
-        (void)snprintf(line->seen, sizeof line->seen,
-                       "it made no copy and no unload that could be done in part");
+        field_see(line, "it made no copy and no unload that could be done in part");
     }
 }
 
@@ -80,8 +79,7 @@ void infer_granule_bytes(const struct inference *inference, struct inference_lin
         return;
     }
     (void)snprintf(line->inferred, sizeof line->inferred, "%" PRIu64, granule);
-    (void)snprintf(line->seen, sizeof line->seen,
-                   "every address and size is a multiple of %" PRIu64, granule);
+    field_see(line, "every address and size is a multiple of %" PRIu64, granule);
 }
 
 static bool is_placed(const struct trace *trace, size_t op)
@@ -160,9 +158,8 @@ void infer_rounding(const struct inference *inference, struct inference_line *li
     line->verdict = contract->rounding.kind == ROUNDING_ANY && fit.rounding.kind != ROUNDING_ANY
                         ? INFERENCE_UNDECLARED
                         : INFERENCE_KEPT;
-    (void)snprintf(line->seen, sizeof line->seen,
-                   "%zu blocks, each within %" PRIu64 " bytes of what it allows", count,
-                   fit.slack_bytes);
+    field_see(line, "%zu blocks, each within %" PRIu64 " bytes of what it allows", count,
+              fit.slack_bytes);
 }
 
 /* --- what the contract has no member for --- */
@@ -178,28 +175,28 @@ static void infer_size(struct inference_line *line, uint64_t bytes)
 void infer_largest_request(const struct inference *inference, struct inference_line *line)
 {
     const struct trace *trace = &inference->declared[EXPERIMENT_largest_request];
-    infer_size(line, trace->facts[FACT_LARGEST_REQUEST]);
-    (void)snprintf(line->seen, sizeof line->seen, "%s",
-                   trace->facts[FACT_LARGEST_REQUEST] == 0 ? "no request was granted" : "");
+    infer_size(line, trace->measured[MEASURED_LARGEST_REQUEST]);
+    field_see(line, "%s",
+              trace->measured[MEASURED_LARGEST_REQUEST] == 0 ? "no request was granted" : "");
 }
 
 void infer_largest_alignment(const struct inference *inference, struct inference_line *line)
 {
     const struct trace *trace = &inference->declared[EXPERIMENT_largest_alignment];
     const struct sight *asked = trace_asked(trace);
-    infer_size(line, trace->facts[FACT_LARGEST_ALIGN]);
+    infer_size(line, trace->measured[MEASURED_LARGEST_ALIGN]);
     if (asked != NULL && asked->verdict == VERDICT_JUSTIFIED) {
-        (void)snprintf(line->seen, sizeof line->seen, "the device has no place for more");
+        field_see(line, "the device has no place for more");
     }
 }
 
 void infer_capacities(const struct inference *inference, struct inference_line *line)
 {
-    const uint64_t *facts = inference->declared[EXPERIMENT_capacities].facts;
+    const uint64_t *measured = inference->declared[EXPERIMENT_capacities].measured;
     char low[SIZE_TEXT_BYTES], high[SIZE_TEXT_BYTES];
-    infer_size(line, facts[FACT_SMALLEST_CAPACITY]);
-    size_print(facts[FACT_SMALLEST_CAPACITY], low);
-    size_print(facts[FACT_LARGEST_CAPACITY], high);
+    infer_size(line, measured[MEASURED_SMALLEST_CAPACITY]);
+    size_print(measured[MEASURED_SMALLEST_CAPACITY], low);
+    size_print(measured[MEASURED_LARGEST_CAPACITY], high);
     if (line->verdict != INFERENCE_OPEN) {
         (void)snprintf(line->inferred, sizeof line->inferred, "%s to %s", low, high);
     }
@@ -237,39 +234,113 @@ void infer_survives_failures(const struct inference *inference, struct inference
     }
     line->verdict = count == 0 ? INFERENCE_OPEN : INFERENCE_KEPT;
     field_infer(line, count == 0 ? "" : "places, sizes, contents, counters, report");
-    (void)snprintf(line->seen, sizeof line->seen, "%zu calls failed", count);
+    field_see(line, "%zu calls failed", count);
 }
 
 static const uint64_t *host_facts(const struct inference *inference)
 {
     const struct trace *trace = &inference->declared[EXPERIMENT_host_memory];
-    return trace->why[0] == '\0' && trace->facts[FACT_BLOCK_COUNT] > 0 ? trace->facts : NULL;
+    return trace->why[0] == '\0' && trace->measured[MEASURED_BLOCK_COUNT] > 0 ? trace->measured
+                                                                              : NULL;
 }
 
 void infer_grows(const struct inference *inference, struct inference_line *line)
 {
-    const uint64_t *facts = host_facts(inference);
-    line->verdict = facts == NULL ? INFERENCE_OPEN : INFERENCE_UNDECLARED;
-    if (facts != NULL) {
-        field_infer(line, facts[FACT_HOST_FULL] > facts[FACT_HOST_OPEN] ? "its host memory" : "no");
-        (void)snprintf(line->seen, sizeof line->seen,
-                       "host memory of %" PRIu64 " bytes after open, %" PRIu64 " with %" PRIu64
-                       " blocks",
-                       facts[FACT_HOST_OPEN], facts[FACT_HOST_FULL], facts[FACT_BLOCK_COUNT]);
+    const uint64_t *measured = host_facts(inference);
+    line->verdict = measured == NULL ? INFERENCE_OPEN : INFERENCE_UNDECLARED;
+    if (measured != NULL) {
+        field_infer(line, measured[MEASURED_HOST_FULL] > measured[MEASURED_HOST_OPEN]
+                              ? "its host memory"
+                              : "no");
+        field_see(line,
+                  "host memory of %" PRIu64 " bytes after open, %" PRIu64 " with %" PRIu64
+                  " blocks",
+                  measured[MEASURED_HOST_OPEN], measured[MEASURED_HOST_FULL],
+                  measured[MEASURED_BLOCK_COUNT]);
     }
 }
 
 void infer_trims(const struct inference *inference, struct inference_line *line)
 {
-    const uint64_t *facts = host_facts(inference);
-    line->verdict = facts == NULL || facts[FACT_HOST_FULL] <= facts[FACT_HOST_OPEN]
+    const uint64_t *measured = host_facts(inference);
+    line->verdict = measured == NULL || measured[MEASURED_HOST_FULL] <= measured[MEASURED_HOST_OPEN]
                         ? INFERENCE_OPEN
                         : INFERENCE_UNDECLARED;
     if (line->verdict != INFERENCE_OPEN) {
-        field_infer(line, facts[FACT_HOST_END] < facts[FACT_HOST_FULL] ? "its host memory" : "no");
-        (void)snprintf(line->seen, sizeof line->seen,
-                       "host memory of %" PRIu64 " bytes with %" PRIu64 " blocks, %" PRIu64
-                       " after the last free",
-                       facts[FACT_HOST_FULL], facts[FACT_BLOCK_COUNT], facts[FACT_HOST_END]);
+        field_infer(line, measured[MEASURED_HOST_END] < measured[MEASURED_HOST_FULL]
+                              ? "its host memory"
+                              : "no");
+        field_see(line,
+                  "host memory of %" PRIu64 " bytes with %" PRIu64 " blocks, %" PRIu64
+                  " after the last free",
+                  measured[MEASURED_HOST_FULL], measured[MEASURED_BLOCK_COUNT],
+                  measured[MEASURED_HOST_END]);
+    }
+}
+
+/* --- what the rules of the harness alone judge --- */
+
+/* Kept as long as no experiment breaks its rule. */
+#define INFER_DECLARED(name)                                                          \
+    void infer_##name(const struct inference *inference, struct inference_line *line) \
+    {                                                                                 \
+        (void)inference;                                                              \
+        field_keep_declared(line);                                                    \
+    }
+INFER_DECLARED(placement)
+INFER_DECLARED(header_bytes)
+INFER_DECLARED(counting)
+INFER_DECLARED(limit)
+INFER_DECLARED(order_binds)
+INFER_DECLARED(evicts_until_fits)
+INFER_DECLARED(counts_owners)
+
+/* Every block that was granted lies at a multiple of what it has. */
+static bool is_aligned_throughout(const struct trace *trace)
+{
+    for (size_t i = 0; i < trace->ops.count; i++) {
+        const struct observation *seen = &trace->sights[i].seen;
+        const uint8_t kind = trace->ops.ops[i].kind;
+        if ((kind == OP_ALLOC || kind == OP_OUTPUT) && seen->skipped == 0 &&
+            seen->result == TARGET_OK && seen->size_bytes > 0 &&
+            seen->address % seen->size_bytes != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The hole that is no multiple of its size from the bottom is refused, and the next one is not.  It
+ * goes with size classes that are the powers of two alone. */
+void infer_aligns_naturally(const struct inference *inference, struct inference_line *line)
+{
+    const struct trace *trace = &inference->declared[EXPERIMENT_unaligned_hole];
+    const struct target_rounding *rounding = &inference_contract(inference)->rounding;
+    const struct sight *asked = trace_asked(trace);
+    const bool has_powers = rounding->kind == ROUNDING_CLASSES && rounding->steps == 1 &&
+                            rounding->overhead_bytes == 0;
+    if (!has_powers || (asked != NULL && asked->seen.result == TARGET_OK)) {
+        field_compare(line, ANSWER_NO);
+        return;
+    }
+    const struct sight *later = asked == NULL ? NULL : trace_sight(trace, trace->asked + 2);
+    const bool is_kept = later != NULL && later->seen.result == TARGET_OK &&
+                         is_aligned_throughout(trace) &&
+                         is_aligned_throughout(&inference->declared[EXPERIMENT_sizes]);
+    field_compare(line, is_kept ? ANSWER_YES : ANSWER_OPEN);
+}
+
+void infer_sleeps(const struct inference *inference, struct inference_line *line)
+{
+    const struct trace *trace = &inference->declared[EXPERIMENT_sleep];
+    const struct sight *asked = trace_asked(trace);
+    if (inference_contract(inference)->sleeps == SLEEP_NONE) {
+        field_keep_declared(line);
+        line->experiment = EXPERIMENT_COUNT;
+        field_see(line, "what never sleeps is not put to sleep");
+    } else if (asked == NULL || asked->seen.skipped != 0 || trace->why[0] != '\0') {
+        line->verdict = INFERENCE_OPEN;
+    } else {
+        field_keep_declared(line);
     }
 }

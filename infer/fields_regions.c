@@ -109,8 +109,7 @@ static void refute_size(const struct inference *inference, struct inference_line
         (void)snprintf(line->expected, sizeof line->expected,
                        "the region for a block of %" PRIu64 " bytes has %" PRIu64,
                        taken.block_bytes, promised_bytes(contract, taken.block_bytes));
-        (void)snprintf(line->seen, sizeof line->seen, "it took one of %" PRIu64,
-                       taken.region_bytes);
+        field_see(line, "it took one of %" PRIu64, taken.region_bytes);
     }
 }
 

@@ -9,7 +9,6 @@
 #include "campaign/process/target_probe.h"
 #include "harness/base/check.h"
 #include "harness/op/limits.h"
-#include "infer/print.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -48,13 +47,12 @@ static void make_experiments(void *context, int file)
 {
     struct work *work = context;
     struct target claiming = *work->target;
-    struct writing bytes;
+    struct writing bytes = {0};
     struct trace *traces = experiment_traces_create();
     bool is_heard = true;
     if (work->claim != CLAIM_NONE) {
         claim_make(work->claim, work->target, &claiming);
     }
-    writing_init(&bytes);
     for (size_t i = work->first; i < work->end && is_heard; i++) {
         if (work->first == 0 && i == EXPERIMENT_LIMIT_COUNT) {
             work->limits = experiment_limits(traces);
@@ -114,8 +112,7 @@ static bool run_work(struct infer *infer, struct work *work, struct writing *out
                                   .output = output,
                                   .is_quiet = true};
     struct death death;
-    struct writing answer;
-    writing_init(&answer);
+    struct writing answer = {0};
     const enum child_end end = child_work(&job, &answer, &death);
     if (end == CHILD_NOT_BORN) {
         infer->code = message_fail(EXIT_HARNESS, "cannot start another process: %s",
@@ -179,7 +176,7 @@ static bool make_claimed(struct infer *infer)
                         .journal = infer->journal,
                         .limits = experiment_limits(infer->inference.declared)};
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
-        work.claim = experiment_claim((enum experiment_number)i);
+        work.claim = experiments[i].claim;
         work.first = i;
         work.end = i + 1;
         if (work.claim != CLAIM_NONE &&
@@ -198,7 +195,7 @@ static bool measure_value(struct infer *infer, const char *key, const char *valu
                           struct effects *effects)
 {
     struct setup setup = infer->setup;
-    struct writing output;
+    struct writing output = {0};
     struct work work = {.target = infer->target,
                         .setup = &setup,
                         .journal = infer->journal,
@@ -208,7 +205,6 @@ static bool measure_value(struct infer *infer, const char *key, const char *valu
         return false;
     }
     struct trace *traces = experiment_traces_create();
-    writing_init(&output);
     const bool is_run = run_work(infer, &work, &output, traces);
     *is_refused = is_run && !traces[0].is_opened && !traces[0].is_dead;
     *effects = effects_read(traces, &output);
@@ -275,13 +271,12 @@ static enum exit_code save_list(const struct infer *infer, enum experiment_numbe
     const struct trace *trace = &infer->inference.declared[number];
     struct setup setup = infer->setup;
     char path[OUTPUT_PATH_BYTES];
-    struct writing comments;
+    struct writing comments = {0};
     setup.granule_bytes = inference_contract(&infer->inference)->granule_bytes;
     if ((size_t)snprintf(path, sizeof path, "%s/%s.ops", directory, experiments[number].name) >=
         sizeof path) {
         return message_fail(EXIT_HARNESS, "%.80s...: %s", path, strerror(ENAMETOOLONG));
     }
-    writing_init(&comments);
     comment_append(&comments, "experiment: ", experiments[number].question);
     comment_append(&comments, "tried: ", experiments[number].bounds);
     target_path_append_comment(&comments, setup.target, path);
@@ -334,22 +329,12 @@ static void tell_deaths(const struct infer *infer)
 
 static enum exit_code print_result(const struct infer *infer)
 {
-    struct writing text;
+    struct facts facts = {0};
     struct output output;
-    writing_init(&text);
-    if (infer->given->run->is_json) {
-        infer_print_json(&infer->result, &text);
-    } else {
-        infer_print_text(&infer->result, &text);
-    }
     output_init(&output, infer->given->run->is_json);
-    if (infer->given->run->is_json) {
-        output_line(&output, &text);
-    } else {
-        output_text(&output, &text);
-    }
-    output_flush(&output);
-    writing_deinit(&text);
+    infer_tell(&infer->result, &facts);
+    output_facts(&output, &facts);
+    facts_deinit(&facts);
     tell_deaths(infer);
     return output.is_failed ? EXIT_HARNESS : (enum exit_code)infer->result.exit_code;
 }

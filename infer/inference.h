@@ -63,6 +63,7 @@ bool inference_takes_regions(const struct inference *inference);
  * is untouched. */
 bool inference_rounding(const struct inference *inference, struct target_rounding *rounding);
 
+const char *inference_field_name(enum inference_field field); /* "granule_bytes" */
 /* What the contract says of the field, in C; text stays as it is where it has no member for it. */
 void inference_declared(enum inference_field field, const struct target_contract *contract,
                         char text[INFERENCE_TEXT_BYTES]);
@@ -75,5 +76,15 @@ void inference_read_rule(const struct inference *inference, enum rule rule,
 /* What to declare: what is kept, or what was inferred where that is more, or where a promise was
  * refuted. */
 const char *inference_value(const struct inference_line *line);
+
+/* Which line of a contract a finding refutes.  The field; FIELD_COUNT: the promise of the rule has
+ * no field of its own, every target makes it. The finding is one of the experiment, under the
+ * declared contract. */
+enum inference_field blame_find(const struct inference *inference, enum experiment_number number,
+                                const struct run_finding *finding);
+
+/* Whether the finding says that a promise is broken: the refusals of an experiment that looks for a
+ * limit do not. */
+bool blame_counts(enum experiment_number number, const struct run_finding *finding);
 
 #endif

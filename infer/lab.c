@@ -3,6 +3,7 @@
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
+#include "harness/base/order.h"
 #include "harness/device/device.h"
 #include "harness/model/model.h"
 
@@ -245,9 +246,8 @@ void lab_disarm(struct lab *lab, enum fault_kind kind)
 
 void lab_report(struct lab *lab)
 {
-    const struct op op = op_make(OP_REPORT);
     if (lab->target->report != NULL) {
-        (void)lab_step(lab, &op);
+        (void)lab_name(lab, OP_REPORT, OP_NONE);
     }
 }
 
@@ -261,8 +261,8 @@ bool lab_was_granted(const struct lab *lab)
 
 static int compare_blocks(const void *a, const void *b)
 {
-    const struct lab_block *left = a, *right = b;
-    return (left->address > right->address) - (left->address < right->address);
+    return compare_numbers(((const struct lab_block *)a)->address,
+                           ((const struct lab_block *)b)->address);
 }
 
 static void add_block(struct lab *lab, const struct block *block)
@@ -340,6 +340,11 @@ size_t lab_find_row(struct lab *lab, size_t from, size_t count)
     }
     lab_give_up(lab, "too few blocks lie side by side");
     return lab->block_count;
+}
+
+uint32_t lab_op(const struct lab *lab, size_t index)
+{
+    return index < lab->block_count ? lab->blocks[index].op : OP_NONE;
 }
 
 static bool is_among(size_t index, const size_t *indices, size_t count)

@@ -63,7 +63,8 @@ uint32_t lab_alloc_on(struct lab *lab, uint64_t size_bytes, unsigned stream);
 /* lab_ask() that may not have what was freed behind unfinished work of stream 0: on stream 1 where
  * the contract orders frees by streams. */
 uint32_t lab_ask_elsewhere(struct lab *lab, uint64_t size_bytes);
-/* OP_FREE, OP_HOLD, OP_RELEASE, OP_TOUCH, OP_UNLOAD, OP_RECORD_DROP of what op `ref` made. */
+/* OP_FREE, OP_HOLD, OP_RELEASE, OP_TOUCH, OP_UNLOAD, OP_RECORD_DROP of what op `ref` made; with
+ * OP_NONE one of nothing: OP_RECORD, OP_SLEEP, OP_WAKE ... */
 uint32_t lab_name(struct lab *lab, enum op_kind kind, uint32_t ref);
 /* OP_FREE_AFTER, OP_USE, OP_EXECUTE, until an event after delay_ns (DELAY_NEVER: a lost one). */
 uint32_t lab_until(struct lab *lab, enum op_kind kind, uint32_t ref, uint64_t delay_ns);
@@ -90,6 +91,8 @@ void lab_look(struct lab *lab);
 /* The index in blocks of the first of `count` units that touch each other, none of them below
  * index `from`; it gives up and returns block_count where there are none. */
 size_t lab_find_row(struct lab *lab, size_t from, size_t count);
+/* The op that made the block at that index; OP_NONE where there is none: it gave up. */
+uint32_t lab_op(const struct lab *lab, size_t index);
 /* Every block but those at indices free[count] gets an external reference: it may not move. */
 void lab_hold_others(struct lab *lab, const size_t *free, size_t count);
 /* In a full device: a block between two holes of its size, all else held.  The index of the block;

@@ -1,6 +1,5 @@
-#include "infer/print.h"
+#include "infer/infer.h"
 
-#include "harness/base/json.h"
 #include "harness/base/shell.h"
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"
@@ -71,8 +70,7 @@ static void append_comment(const struct infer_result *result, const struct infer
                            struct writing *text)
 {
     const int indent = line->is_member ? 2 * CODE_INDENT : CODE_INDENT;
-    struct writing words;
-    writing_init(&words);
+    struct writing words = {0};
     if (!line->is_member) {
         writing_append_format(&words, "%s: %s.  Experiment ", line->name, line->inferred);
     }
@@ -193,8 +191,7 @@ static void append_words(const struct inference_line *line, struct writing *text
 
 static void append_comparison(const struct infer_result *result, struct writing *text)
 {
-    struct writing words;
-    writing_init(&words);
+    struct writing words = {0};
     writing_append(text, "Declared and inferred\n\n");
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         writing_clear(&words);
@@ -304,20 +301,8 @@ static void append_options(const struct infer_result *result, struct writing *te
     writing_append(text, "\n");
 }
 
-void infer_print_text(const struct infer_result *result, struct writing *text)
+static void append_closing(const struct infer_result *result, struct writing *text)
 {
-    char capacity[SIZE_TEXT_BYTES];
-    size_print(result->setup->capacity_bytes, capacity);
-    writing_append(text, "infer ");
-    writing_append_visible(text, result->setup->target);
-    writing_append_format(text, ", capacity %s: %zu of %d experiments made, %zu ops\n\n", capacity,
-                          count_made(result), (int)EXPERIMENT_COUNT, count_ops(result));
-    append_contract(result, text);
-    const size_t begin = text->length;
-    append_comparison(result, text);
-    append_refutations(result, text);
-    append_sizes(result, text);
-    append_options(result, text);
     if (result->refuted_count == 0) {
         writing_append(text, "no promise is refuted");
     } else {
@@ -328,146 +313,159 @@ void infer_print_text(const struct infer_result *result, struct writing *text)
                               result->dead_count);
     }
     writing_append(text, "\n");
-    wrap_answer(text, begin);
 }
 
-/* --- JSON lines --- */
+/* --- records --- */
 
-static void append_pairs(const struct trace *trace, struct writing *text)
+static void add_sizes(const struct trace *trace, struct facts *facts)
 {
-    json_nest(text, "sizes", '[');
+    facts_nest(facts, "sizes", '[');
     for (size_t op = 0; op < trace->ops.count; op++) {
         if (trace->ops.ops[op].kind == OP_ALLOC && trace->sights[op].seen.result == TARGET_OK) {
-            json_nest(text, NULL, '[');
-            json_add_number(text, NULL, trace->ops.ops[op].size_bytes);
-            json_add_number(text, NULL, trace->sights[op].seen.size_bytes);
-            json_unnest(text, ']');
+            facts_nest(facts, NULL, '[');
+            facts_count(facts, NULL, trace->ops.ops[op].size_bytes);
+            facts_count(facts, NULL, trace->sights[op].seen.size_bytes);
+            facts_unnest(facts, ']');
         }
     }
-    json_unnest(text, ']');
+    facts_unnest(facts, ']');
 }
 
-static void append_calls(const struct sight *sight, struct writing *text)
+static void add_calls(const struct sight *sight, struct facts *facts)
 {
-    json_nest(text, "calls", '[');
+    facts_nest(facts, "calls", '[');
     for (const char *at = sight->calls; *at != '\0'; at++) {
-        json_add_string(text, NULL,
-                        *at == 'w'   ? "wait"
-                        : *at == 'm' ? "move"
-                        : *at == 'u' ? "unload"
-                        : *at == 't' ? "take"
-                                     : "give");
+        facts_text(facts, NULL,
+                   *at == 'w'   ? "wait"
+                   : *at == 'm' ? "move"
+                   : *at == 'u' ? "unload"
+                   : *at == 't' ? "take"
+                                : "give");
     }
-    json_unnest(text, ']');
+    facts_unnest(facts, ']');
 }
 
-static void append_experiment(const struct infer_result *result, enum experiment_number number,
-                              struct writing *text)
+static void tell_experiment(const struct infer_result *result, enum experiment_number number,
+                            struct facts *facts)
 {
     const struct trace *trace = find_trace(result, number);
     const struct sight *asked = trace_asked(trace);
-    json_open(text, "experiment");
-    json_add_string(text, "name", experiments[number].name);
-    json_add_string(text, "question", experiments[number].question);
-    json_add_string(text, "bounds", experiments[number].bounds);
-    json_add_boolean(text, "made", trace->why[0] == '\0');
+    facts_open(facts, "experiment");
+    facts_text(facts, "name", experiments[number].name);
+    facts_text(facts, "question", experiments[number].question);
+    facts_text(facts, "bounds", experiments[number].bounds);
+    facts_boolean(facts, "made", trace->why[0] == '\0');
     if (trace->why[0] != '\0') {
-        json_add_string(text, trace->is_dead ? "died" : "why", trace->why);
+        facts_text(facts, trace->is_dead ? "died" : "why", trace->why);
     }
-    json_add_number(text, "ops", trace->ops.count);
+    facts_count(facts, "ops", trace->ops.count);
     if (asked != NULL) {
-        json_add_number(text, "op", trace->asked);
-        json_add_string(text, "result", name_result(asked->seen.result));
-        append_calls(asked, text);
+        facts_count(facts, "op", trace->asked);
+        facts_text(facts, "result", name_result(asked->seen.result));
+        add_calls(asked, facts);
     }
     if (number == EXPERIMENT_sizes) {
-        append_pairs(trace, text);
+        add_sizes(trace, facts);
     }
-    json_close(text);
+    facts_close(facts);
 }
 
-static void append_line(const struct infer_result *result, const struct inference_line *line,
-                        struct writing *text)
+static void add_text_or_null(struct facts *facts, const char *name, const char *text)
 {
-    json_open(text, "field");
-    json_add_string(text, "field", line->name);
-    json_add_boolean(text, "member", line->is_member);
-    if (line->declared[0] == '\0') {
-        json_add_null(text, "declared");
+    if (text[0] == '\0') {
+        facts_null(facts, name);
     } else {
-        json_add_string(text, "declared", line->declared);
+        facts_text(facts, name, text);
     }
-    if (line->inferred[0] == '\0') {
-        json_add_null(text, "inferred");
-    } else {
-        json_add_string(text, "inferred", line->inferred);
-    }
-    json_add_string(text, "verdict", inference_verdict_name(line->verdict));
+}
+
+static void tell_line(const struct infer_result *result, const struct inference_line *line,
+                      struct facts *facts)
+{
+    facts_open(facts, "field");
+    facts_text(facts, "field", line->name);
+    facts_boolean(facts, "member", line->is_member);
+    add_text_or_null(facts, "declared", line->declared);
+    add_text_or_null(facts, "inferred", line->inferred);
+    facts_text(facts, "verdict", inference_verdict_name(line->verdict));
     if (line->experiment != EXPERIMENT_COUNT) {
-        json_add_string(text, "experiment", experiments[line->experiment].name);
+        facts_text(facts, "experiment", experiments[line->experiment].name);
     }
     if (line->experiment != EXPERIMENT_COUNT &&
         line->op < find_trace(result, line->experiment)->ops.count) {
-        json_add_number(text, "op", line->op);
+        facts_count(facts, "op", line->op);
     }
-    if (line->expected[0] != '\0') {
-        json_add_string(text, "expected", line->expected);
-    }
-    if (line->seen[0] != '\0') {
-        json_add_string(text, "seen", line->seen);
-    }
-    json_close(text);
+    facts_text_if(facts, "expected", line->expected);
+    facts_text_if(facts, "seen", line->seen);
+    facts_close(facts);
 }
 
-static void append_option(const struct infer_option *option, struct writing *text)
+static void tell_option(const struct infer_option *option, struct facts *facts)
 {
-    json_open(text, "option");
-    json_add_string(text, "key", option->values.key);
-    json_nest(text, "values", '[');
+    facts_open(facts, "option");
+    facts_text(facts, "key", option->values.key);
+    facts_nest(facts, "values", '[');
     for (size_t i = 0; i < option->values.count; i++) {
         if (!option->is_refused[i]) {
-            json_add_string(text, NULL, option->values.values[i]);
+            facts_text(facts, NULL, option->values.values[i]);
         }
     }
-    json_unnest(text, ']');
-    json_nest(text, "changes", '[');
+    facts_unnest(facts, ']');
+    facts_nest(facts, "changes", '[');
     for (size_t i = 0; i < EFFECT_COUNT; i++) {
         if (option->is_changed[i]) {
-            json_add_string(text, NULL, effect_name((enum effect)i));
+            facts_text(facts, NULL, effect_name((enum effect)i));
         }
     }
-    json_unnest(text, ']');
-    json_add_boolean(text, "other_values", option->values.is_open);
-    json_close(text);
+    facts_unnest(facts, ']');
+    facts_boolean(facts, "other_values", option->values.is_open);
+    facts_close(facts);
 }
 
-void infer_print_json(const struct infer_result *result, struct writing *text)
+void infer_tell(const struct infer_result *result, struct facts *facts)
 {
-    json_open(text, "start");
-    json_add_string(text, "subcommand", "infer");
-    json_add_string(text, "hbmstress", version_text());
-    setup_add_target_json(result->setup, text);
-    json_add_number(text, "capacity_bytes", result->setup->capacity_bytes);
-    json_close(text);
+    char capacity[SIZE_TEXT_BYTES];
+    struct writing words = {0};
+    size_print(result->setup->capacity_bytes, capacity);
+    facts_line(facts, "infer %s, capacity %s: %zu of %d experiments made, %zu ops",
+               result->setup->target, capacity, count_made(result), (int)EXPERIMENT_COUNT,
+               count_ops(result));
+    facts_line(facts, "%s", "");
+    append_contract(result, &words);
+    facts_lines(facts, &words);
+    writing_clear(&words);
+    append_comparison(result, &words);
+    append_refutations(result, &words);
+    append_sizes(result, &words);
+    append_options(result, &words);
+    append_closing(result, &words);
+    facts_answers(facts, &words);
+    writing_deinit(&words);
+    facts_open(facts, "start");
+    facts_text(facts, "subcommand", "infer");
+    facts_text(facts, "hbmstress", version_text());
+    facts_target(facts, result->setup);
+    facts_count(facts, "capacity_bytes", result->setup->capacity_bytes);
+    facts_close(facts);
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
-        append_experiment(result, (enum experiment_number)i, text);
+        tell_experiment(result, (enum experiment_number)i, facts);
     }
     for (size_t i = 0; i < FIELD_COUNT; i++) {
-        append_line(result, &result->lines[i], text);
+        tell_line(result, &result->lines[i], facts);
     }
     for (size_t i = RULE_NONE + 1; i < RULE_COUNT; i++) {
         if (result->rules[i].verdict == INFERENCE_REFUTED) {
-            append_line(result, &result->rules[i], text);
+            tell_line(result, &result->rules[i], facts);
         }
     }
     for (size_t i = 0; i < result->option_count; i++) {
-        append_option(&result->options[i], text);
+        tell_option(&result->options[i], facts);
     }
-    json_open(text, "end");
-    json_add_number(text, "experiments", count_made(result));
-    json_add_number(text, "ops", count_ops(result));
-    json_add_number(text, "refuted", result->refuted_count);
-    json_add_number(text, "died", result->dead_count);
-    json_add_number(text, "exit", (uint64_t)result->exit_code);
-    json_close(text);
+    facts_open(facts, "end");
+    facts_count(facts, "experiments", count_made(result));
+    facts_count(facts, "ops", count_ops(result));
+    facts_count(facts, "refuted", result->refuted_count);
+    facts_count(facts, "died", result->dead_count);
+    facts_count(facts, "exit", (uint64_t)result->exit_code);
+    facts_close(facts);
 }

@@ -29,22 +29,22 @@ struct sight {
 };
 
 /* Numbers that an experiment measures; 0 = it did not. */
-enum fact {
-    FACT_LARGEST_REQUEST, /* bytes granted on an empty device */
-    FACT_LARGEST_ALIGN,   /* bytes */
-    FACT_SMALLEST_CAPACITY,
-    FACT_LARGEST_CAPACITY,
-    FACT_HOST_OPEN, /* bytes of host memory: after open */
-    FACT_HOST_FULL, /* with every block there */
-    FACT_HOST_END,  /* after the last free */
-    FACT_BLOCK_COUNT,
-    FACT_COUNT
+enum measured {
+    MEASURED_LARGEST_REQUEST, /* bytes granted on an empty device */
+    MEASURED_LARGEST_ALIGN,   /* bytes */
+    MEASURED_SMALLEST_CAPACITY,
+    MEASURED_LARGEST_CAPACITY,
+    MEASURED_HOST_OPEN, /* bytes of host memory: after open */
+    MEASURED_HOST_FULL, /* with every block there */
+    MEASURED_HOST_END,  /* after the last free */
+    MEASURED_BLOCK_COUNT,
+    MEASURED_COUNT
 };
 
 /* An open value; trace_init makes it empty. */
 struct trace {
     struct target_contract contract; /* as the target declared it, or as it was claimed */
-    uint64_t facts[FACT_COUNT];
+    uint64_t measured[MEASURED_COUNT];
     struct op_costs costs; /* of its ops, as the rule `cost` counts them */
     uint32_t is_opened;    /* 0: the target refused the setup; why says so */
     uint32_t is_dead;      /* the target took the process with it, or hung; why says how */

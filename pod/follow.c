@@ -26,12 +26,7 @@ struct following {
 
 static void take_worse(struct following *following, enum exit_code code)
 {
-    static const int gravity[] = {[EXIT_KEPT] = 0,
-                                  [EXIT_UNKNOWN] = 1,
-                                  [EXIT_BROKEN] = 2,
-                                  [EXIT_USAGE] = 3,
-                                  [EXIT_HARNESS] = 4};
-    following->code = gravity[code] > gravity[following->code] ? code : following->code;
+    following->code = exit_code_worse(following->code, code);
 }
 
 static void note_frame(struct following *following, const struct frame *frame)

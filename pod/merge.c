@@ -68,8 +68,7 @@ static enum exit_code read_part(struct merging *merging, uint32_t rank)
     static struct setup setup;
     struct part *part = &merging->parts[rank];
     struct ops_file_error error = {0};
-    struct writing text;
-    writing_init(&text);
+    struct writing text = {0};
     if (!rank_path(merging->directory, rank, path) || !file_read(path, FILE_BYTES_MAX, &text)) {
         const int why = errno;
         writing_deinit(&text);
@@ -172,8 +171,7 @@ static bool take_line(struct merging *merging, const char *line)
 static enum exit_code merge_arrivals(struct merging *merging)
 {
     char path[FILE_PATH_BYTES];
-    struct writing text;
-    writing_init(&text);
+    struct writing text = {0};
     (void)snprintf(path, sizeof path, "%s/arrivals", merging->directory);
     enum exit_code code = EXIT_KEPT;
     if (!file_read(path, FILE_BYTES_MAX, &text)) {

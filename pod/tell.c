@@ -1,13 +1,10 @@
 /* Reports how a pod went, in words and in JSON lines. */
 #include "campaign/base/interrupt.h"
 #include "campaign/engine/output.h"
-#include "harness/base/json.h"
 #include "harness/oracle/rule.h"
 #include "pod/pod.h"
-#include "present/wrap.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* If others waited for a rank for less than this, that is not worth a line. */
 #define AWAITED_NS_MIN UINT64_C(100000000)
@@ -36,7 +33,7 @@ static const char *state_name(const struct keeper_rank *rank)
                                                                      : state_names[rank->state];
 }
 
-/* --- in words --- */
+/* --- pieces of words --- */
 
 static void append_place(struct writing *text, uint32_t op, uint64_t step)
 {
@@ -45,69 +42,72 @@ static void append_place(struct writing *text, uint32_t op, uint64_t step)
 
 static void append_end(struct writing *text, const struct keeper_rank *rank)
 {
-    const char *name = state_name(rank);
+    static const char *const ends[] = {[RANK_STOPPED] = "stopped by a signal, and ended here",
+                                       [RANK_IDLE] = "made no progress, and was ended here",
+                                       [RANK_INTERRUPTED] = "interrupted by the user"};
+    const uint64_t how = rank->death.kind != FRAME_NONE ? rank->death.numbers[0] : RANK_DEATH_NONE;
     if (rank->failed.kind != FRAME_NONE) {
         writing_append(text, "failed: ");
         writing_append_visible(text, rank->failed.text);
-    } else if (strcmp(name, "killed") == 0) {
+    } else if (how == RANK_KILLED) {
         writing_append_format(text, "killed by signal %" PRIu64 " (%s)", rank->death.numbers[1],
                               rank->death.text);
-    } else if (strcmp(name, "stopped") == 0) {
-        writing_append(text, "stopped by a signal, and ended here");
-    } else if (strcmp(name, "interrupted") == 0) {
-        writing_append(text, "interrupted by the user");
-    } else if (strcmp(name, "idle") == 0) {
-        writing_append(text, "made no progress, and was ended here");
+    } else if (how <= RANK_INTERRUPTED && ends[how] != NULL) {
+        writing_append(text, ends[how]);
     } else if (rank->death.kind != FRAME_NONE) {
-        writing_append_format(text, "%s: ", name);
+        writing_append_format(text, "%s: ", state_name(rank));
         writing_append_visible(text, rank->death.text);
     } else {
-        writing_append(text, name);
+        writing_append(text, state_name(rank));
     }
     writing_append(text, rank->state == RANK_ENDED ? " at " : "; its last op was ");
     append_place(text, rank->op, rank->step);
 }
 
-static void append_oom(struct writing *text, const struct keeper_rank *rank)
+static void tell_rank(uint32_t number, const struct keeper_rank *rank, struct facts *facts)
 {
-    if (rank->oom_count == 0) {
-        return;
+    const struct frame *oom = &rank->first_oom;
+    const char *verdict = verdict_name((enum verdict_kind)oom->numbers[0]);
+    struct writing words = {0};
+    append_end(&words, rank);
+    facts_open(facts, "rank");
+    facts_count(facts, "rank", number);
+    facts_text(facts, "state", state_name(rank));
+    if (rank->death.numbers[0] == RANK_KILLED) {
+        facts_count(facts, "signal", rank->death.numbers[1]);
     }
-    writing_append_format(text, "; out of memory %" PRIu64 " time%s, first at ", rank->oom_count,
-                          rank->oom_count == 1 ? "" : "s");
-    append_place(text, rank->first_oom.op, rank->first_oom.numbers[2]);
-    writing_append_format(text, " (%s)",
-                          verdict_name((enum verdict_kind)rank->first_oom.numbers[0]));
-}
-
-static void append_rank(struct writing *text, uint32_t number, const struct keeper_rank *rank)
-{
-    writing_append_format(text, "rank %-2" PRIu32 "  ", number);
-    append_end(text, rank);
-    append_oom(text, rank);
+    facts_text_if(facts, "reason",
+                  rank->failed.kind != FRAME_NONE ? rank->failed.text : rank->death.text);
+    facts_count(facts, "op", rank->op);
+    facts_count(facts, "step", rank->step);
+    facts_count(facts, "ooms", rank->oom_count);
+    if (rank->oom_count > 0) {
+        facts_count(facts, "first_oom_op", oom->op);
+        facts_count(facts, "first_oom_step", oom->numbers[2]);
+        facts_text(facts, "verdict", verdict);
+        writing_append_format(&words, "; out of memory %" PRIu64 " time%s, first at ",
+                              rank->oom_count, plural(rank->oom_count, "", "s"));
+        append_place(&words, oom->op, oom->numbers[2]);
+        writing_append_format(&words, " (%s)", verdict);
+    }
+    if (rank->first_missed.kind != FRAME_NONE) {
+        facts_count(facts, "missed_op", rank->first_missed.op);
+        facts_count(facts, "missed_group", rank->first_missed.numbers[0]);
+    }
+    facts_count(facts, "broken", rank->finding_count);
+    facts_seconds(facts, "awaited_seconds", rank->awaited_ns);
+    facts_close(facts);
     if (rank->awaited_ns >= AWAITED_NS_MIN) {
-        writing_append(text, "; came last to its collectives, others waited for it for ");
-        writing_append_seconds(text, rank->awaited_ns);
-        writing_append(text, " s");
+        writing_append(&words, "; came last to its collectives, others waited for it for ");
+        writing_append_seconds(&words, rank->awaited_ns);
+        writing_append(&words, " s");
     }
-    writing_append(text, "\n");
+    facts_answer(facts, "rank %-2" PRIu32 "  %s", number, writing_string(&words));
     if (rank->finding_count > 0) {
-        writing_append_format(text, "         a promise was broken at op %" PRIu32 ": ",
-                              rank->first_finding.op);
-        writing_append_visible(text, rank->first_finding.text);
-        writing_append(text, "\n");
+        facts_answer(facts, "         a promise was broken at op %" PRIu32 ": %s",
+                     rank->first_finding.op, rank->first_finding.text);
     }
-}
-
-static void append_ranks(struct writing *text, uint64_t ranks)
-{
-    const char *between = "";
-    for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
-        if ((ranks >> i & 1) != 0) {
-            writing_append_format(text, "%s%" PRIu32, between, i);
-            between = ", ";
-        }
-    }
+    writing_deinit(&words);
 }
 
 /* Appends which awaited ranks were refused, and so did not join a collective of this group. */
@@ -125,28 +125,61 @@ static void append_missed(struct writing *text, struct keeper *keeper,
     }
 }
 
-static void append_wait(struct writing *text, struct keeper *keeper, const struct setup *setup,
-                        const struct keeper_wait *wait)
+/* Begins the words of a wait or a difference: in which group. */
+static void append_group(struct writing *words, const char *before, const struct setup *setup,
+                         uint16_t group)
 {
-    const char *name = setup_group_name(setup, wait->group);
-    writing_append_format(text, "rank %-2" PRIu32 "  waited in vain for rank ", wait->rank);
-    append_ranks(text, wait->missing);
-    writing_append_format(text, " (%s), in group %u%s", cause_names[wait->cause], wait->group,
-                          name[0] == '\0' ? "" : " ");
+    const char *name = setup_group_name(setup, group);
+    writing_append_format(words, "%s in group %u", before, group);
     if (name[0] != '\0') {
-        writing_append_format(text, "\"%s\"", name);
+        writing_append_format(words, " \"%s\"", name);
     }
-    writing_append(text, ", since ");
-    append_place(text, wait->op, wait->step);
-    writing_append(text, ", ");
-    writing_append_seconds(text, wait->since_ns);
-    writing_append(text, " s after the start");
-    if (wait->count > 1) {
-        writing_append_format(text, "; again %" PRIu64 " time%s", wait->count - 1,
-                              wait->count == 2 ? "" : "s");
+}
+
+static void append_again(struct writing *words, uint64_t count)
+{
+    if (count > 1) {
+        writing_append_format(words, "; again %" PRIu64 " time%s", count - 1,
+                              plural(count - 1, "", "s"));
     }
-    append_missed(text, keeper, wait);
-    writing_append(text, "\n");
+}
+
+static void tell_wait(struct keeper *keeper, const struct setup *setup,
+                      const struct keeper_wait *wait, struct facts *facts)
+{
+    const char *between = "";
+    struct writing words = {0};
+    facts_open(facts, "waited");
+    facts_count(facts, "rank", wait->rank);
+    facts_count(facts, "group", wait->group);
+    facts_text(facts, "group_name", setup_group_name(setup, wait->group));
+    facts_nest(facts, "missing", '[');
+    for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
+        if ((wait->missing >> i & 1) != 0) {
+            facts_count(facts, NULL, i);
+            writing_append_format(&words, "%s%" PRIu32, between, i);
+            between = ", ";
+        }
+    }
+    facts_unnest(facts, ']');
+    facts_text(facts, "cause", cause_names[wait->cause]);
+    facts_count(facts, "op", wait->op);
+    facts_count(facts, "step", wait->step);
+    facts_seconds(facts, "since_seconds", wait->since_ns);
+    facts_count(facts, "times", wait->count);
+    facts_close(facts);
+    writing_append_format(&words, " (%s),", cause_names[wait->cause]);
+    append_group(&words, "", setup, wait->group);
+    writing_append(&words, ", since ");
+    append_place(&words, wait->op, wait->step);
+    writing_append(&words, ", ");
+    writing_append_seconds(&words, wait->since_ns);
+    writing_append(&words, " s after the start");
+    append_again(&words, wait->count);
+    append_missed(&words, keeper, wait);
+    facts_answer(facts, "rank %-2" PRIu32 "  waited in vain for rank %s", wait->rank,
+                 writing_string(&words));
+    writing_deinit(&words);
 }
 
 static const char *answer_name(const struct answer_place *place)
@@ -156,32 +189,40 @@ static const char *answer_name(const struct answer_place *place)
                                                : "refused";
 }
 
-static void append_answer(struct writing *text, const struct answer_place *place)
+static void tell_answer(const char *name, const char *before, const struct answer_place *place,
+                        struct writing *words, struct facts *facts)
 {
-    writing_append_format(text, "%s at ", answer_name(place));
-    append_place(text, place->op, place->step);
+    facts_nest(facts, name, '{');
+    facts_count(facts, "rank", place->rank);
+    facts_count(facts, "op", place->op);
+    facts_count(facts, "step", place->step);
+    facts_text(facts, "answer", answer_name(place));
+    facts_unnest(facts, '}');
+    writing_append_format(words, "%s%s at ", before, answer_name(place));
+    append_place(words, place->op, place->step);
 }
 
-static void append_difference(struct writing *text, const struct setup *setup,
-                              const struct answer_difference *difference)
+static void tell_difference(const struct setup *setup, const struct answer_difference *difference,
+                            struct facts *facts)
 {
-    const char *name = setup_group_name(setup, difference->group);
-    writing_append_format(text,
-                          "rank %-2" PRIu32 "  got another answer than rank %" PRIu32
-                          " to the same request, in group %u",
-                          difference->other.rank, difference->first.rank, difference->group);
-    if (name[0] != '\0') {
-        writing_append_format(text, " \"%s\"", name);
-    }
-    writing_append(text, ": ");
-    append_answer(text, &difference->other);
-    writing_append(text, ", not ");
-    append_answer(text, &difference->first);
-    if (difference->count > 1) {
-        writing_append_format(text, "; again %" PRIu64 " time%s", difference->count - 1,
-                              difference->count == 2 ? "" : "s");
-    }
-    writing_append(text, " (rule spmd)\n");
+    struct writing words = {0}, first = {0};
+    facts_open(facts, "differs");
+    facts_text(facts, "rule", rule_info(RULE_SPMD)->name);
+    facts_count(facts, "group", difference->group);
+    facts_text(facts, "group_name", setup_group_name(setup, difference->group));
+    append_group(&words, ",", setup, difference->group);
+    tell_answer("first", ", not ", &difference->first, &first, facts);
+    tell_answer("other", ": ", &difference->other, &words, facts);
+    facts_count(facts, "times", difference->count);
+    facts_close(facts);
+    writing_append(&words, writing_string(&first));
+    append_again(&words, difference->count);
+    facts_answer(facts,
+                 "rank %-2" PRIu32 "  got another answer than rank %" PRIu32
+                 " to the same request%s (rule spmd)",
+                 difference->other.rank, difference->first.rank, writing_string(&words));
+    writing_deinit(&words);
+    writing_deinit(&first);
 }
 
 /* --- all of them --- */
@@ -234,146 +275,52 @@ static enum exit_code find_code(const struct sums *sums)
                                                                          : EXIT_KEPT;
 }
 
-static void append_all(struct writing *text, const struct pod_plan *plan, struct keeper *keeper,
-                       const struct sums *sums)
+static void tell_all(const struct pod_plan *plan, const struct keeper *keeper,
+                     const struct sums *sums, struct facts *facts)
 {
-    writing_append_format(text,
-                          "%s: %" PRIu32 " ranks, %" PRIu64 " ended, %" PRIu64 " dead, %" PRIu64
-                          " without progress; %" PRIu64 " OOMs (%" PRIu64 " justified, %" PRIu64
-                          " premature, %" PRIu64 " unknown), %" PRIu64 " waits in vain\n",
-                          is_broken(sums) ? "a promise was broken" : "every promise kept",
-                          keeper_rank_count(keeper), sums->ended, sums->dead, sums->silent,
-                          sums->ooms, sums->justified, sums->premature, sums->unknown, sums->waits);
-    writing_append(text, "in lock step: hbmstress pod --merge ");
-    writing_append_visible(text, plan->directory);
-    writing_append(text, " -o FILE.ops\n");
-}
-
-/* --- as JSON --- */
-
-static void add_rank_json(struct writing *text, uint32_t number, const struct keeper_rank *rank)
-{
-    json_open(text, "rank");
-    json_add_number(text, "rank", number);
-    json_add_string(text, "state", state_name(rank));
-    if (rank->death.numbers[0] == RANK_KILLED) {
-        json_add_number(text, "signal", rank->death.numbers[1]);
-    }
-    const char *why = rank->failed.kind != FRAME_NONE ? rank->failed.text : rank->death.text;
-    if (why[0] != '\0') {
-        json_add_string(text, "reason", why);
-    }
-    json_add_number(text, "op", rank->op);
-    json_add_number(text, "step", rank->step);
-    json_add_number(text, "ooms", rank->oom_count);
-    if (rank->oom_count > 0) {
-        json_add_number(text, "first_oom_op", rank->first_oom.op);
-        json_add_number(text, "first_oom_step", rank->first_oom.numbers[2]);
-        json_add_string(text, "verdict",
-                        verdict_name((enum verdict_kind)rank->first_oom.numbers[0]));
-    }
-    if (rank->first_missed.kind != FRAME_NONE) {
-        json_add_number(text, "missed_op", rank->first_missed.op);
-        json_add_number(text, "missed_group", rank->first_missed.numbers[0]);
-    }
-    json_add_number(text, "broken", rank->finding_count);
-    json_add_seconds(text, "awaited_seconds", rank->awaited_ns);
-    json_close(text);
-}
-
-static void add_wait_json(struct writing *text, const struct setup *setup,
-                          const struct keeper_wait *wait)
-{
-    json_open(text, "waited");
-    json_add_number(text, "rank", wait->rank);
-    json_add_number(text, "group", wait->group);
-    json_add_string(text, "group_name", setup_group_name(setup, wait->group));
-    json_nest(text, "missing", '[');
-    for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
-        if ((wait->missing >> i & 1) != 0) {
-            json_add_number(text, NULL, i);
-        }
-    }
-    json_unnest(text, ']');
-    json_add_string(text, "cause", cause_names[wait->cause]);
-    json_add_number(text, "op", wait->op);
-    json_add_number(text, "step", wait->step);
-    json_add_seconds(text, "since_seconds", wait->since_ns);
-    json_add_number(text, "times", wait->count);
-    json_close(text);
-}
-
-static void add_answer_json(struct writing *text, const char *name,
-                            const struct answer_place *place)
-{
-    json_nest(text, name, '{');
-    json_add_number(text, "rank", place->rank);
-    json_add_number(text, "op", place->op);
-    json_add_number(text, "step", place->step);
-    json_add_string(text, "answer", answer_name(place));
-    json_unnest(text, '}');
-}
-
-static void add_difference_json(struct writing *text, const struct setup *setup,
-                                const struct answer_difference *difference)
-{
-    json_open(text, "differs");
-    json_add_string(text, "rule", rule_info(RULE_SPMD)->name);
-    json_add_number(text, "group", difference->group);
-    json_add_string(text, "group_name", setup_group_name(setup, difference->group));
-    add_answer_json(text, "first", &difference->first);
-    add_answer_json(text, "other", &difference->other);
-    json_add_number(text, "times", difference->count);
-    json_close(text);
-}
-
-static void add_all_json(struct writing *text, struct keeper *keeper, const struct sums *sums)
-{
-    json_open(text, "pod");
-    json_add_number(text, "ranks", keeper_rank_count(keeper));
-    json_add_number(text, "ended", sums->ended);
-    json_add_number(text, "dead", sums->dead);
-    json_add_number(text, "without_progress", sums->silent);
-    json_add_number(text, "ooms", sums->ooms);
-    json_add_number(text, "justified", sums->justified);
-    json_add_number(text, "premature", sums->premature);
-    json_add_number(text, "unknown", sums->unknown);
-    json_add_number(text, "broken", sums->findings + sums->crashed + sums->differences);
-    json_add_number(text, "waits", sums->waits);
-    json_add_number(text, "late_arrivals", keeper_late_count(keeper));
-    json_close(text);
+    facts_answer(facts,
+                 "%s: %" PRIu32 " ranks, %" PRIu64 " ended, %" PRIu64 " dead, %" PRIu64
+                 " without progress; %" PRIu64 " OOMs (%" PRIu64 " justified, %" PRIu64
+                 " premature, %" PRIu64 " unknown), %" PRIu64 " waits in vain",
+                 is_broken(sums) ? "a promise was broken" : "every promise kept",
+                 keeper_rank_count(keeper), sums->ended, sums->dead, sums->silent, sums->ooms,
+                 sums->justified, sums->premature, sums->unknown, sums->waits);
+    facts_answer(facts, "in lock step: hbmstress pod --merge %s -o FILE.ops", plan->directory);
+    facts_open(facts, "pod");
+    facts_count(facts, "ranks", keeper_rank_count(keeper));
+    facts_count(facts, "ended", sums->ended);
+    facts_count(facts, "dead", sums->dead);
+    facts_count(facts, "without_progress", sums->silent);
+    facts_count(facts, "ooms", sums->ooms);
+    facts_count(facts, "justified", sums->justified);
+    facts_count(facts, "premature", sums->premature);
+    facts_count(facts, "unknown", sums->unknown);
+    facts_count(facts, "broken", sums->findings + sums->crashed + sums->differences);
+    facts_count(facts, "waits", sums->waits);
+    facts_count(facts, "late_arrivals", keeper_late_count(keeper));
+    facts_close(facts);
 }
 
 enum exit_code pod_tell(const struct pod_plan *plan, struct keeper *keeper)
 {
     const struct setup *setup = &plan->recording->setup;
+    const struct answers *answers = keeper_answers(keeper);
     const struct sums sums = sum_up(keeper);
-    struct writing text, lines;
+    struct facts facts = {0};
     struct output output;
-    writing_init(&text);
-    writing_init(&lines);
     output_init(&output, plan->is_json);
     for (uint32_t i = 0; i < keeper_rank_count(keeper); i++) {
-        append_rank(&text, i, keeper_rank(keeper, i));
-        add_rank_json(&lines, i, keeper_rank(keeper, i));
+        tell_rank(i, keeper_rank(keeper, i), &facts);
     }
     for (size_t i = 0; i < keeper_wait_count(keeper); i++) {
-        append_wait(&text, keeper, setup, keeper_wait_at(keeper, i));
-        add_wait_json(&lines, setup, keeper_wait_at(keeper, i));
+        tell_wait(keeper, setup, keeper_wait_at(keeper, i), &facts);
     }
-    const struct answers *answers = keeper_answers(keeper);
     for (size_t i = 0; i < answers_difference_count(answers); i++) {
-        append_difference(&text, setup, answers_difference_at(answers, i));
-        add_difference_json(&lines, setup, answers_difference_at(answers, i));
+        tell_difference(setup, answers_difference_at(answers, i), &facts);
     }
-    append_all(&text, plan, keeper, &sums);
-    add_all_json(&lines, keeper, &sums);
-    wrap_answer(&text, 0);
-    output_text(&output, &text);
-    output_line(&output, &lines);
-    output_flush(&output);
-    writing_deinit(&text);
-    writing_deinit(&lines);
+    tell_all(plan, keeper, &sums, &facts);
+    output_facts(&output, &facts);
+    facts_deinit(&facts);
     if (keeper_is_failed(keeper)) {
         return message_fail(EXIT_HARNESS, "%s/arrivals cannot be written", plan->directory);
     }

@@ -120,10 +120,36 @@ void facts_null(struct facts *facts, const char *name)
     (void)add_member(facts, name, FACT_NULL, 0);
 }
 
+void facts_count_or_null(struct facts *facts, const char *name, bool is_known, uint64_t count)
+{
+    (void)add_member(facts, name, is_known ? FACT_COUNT : FACT_NULL, count);
+}
+
+void facts_target(struct facts *facts, const struct setup *setup)
+{
+    facts_text(facts, "target", setup->target);
+    facts_nest(facts, "options", '{');
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        facts_text(facts, setup->options[i].key, setup->options[i].value);
+    }
+    facts_unnest(facts, '}');
+}
+
 void facts_cell(struct facts *facts, const char *name, const char *text)
 {
     facts_text(facts, name, text);
     facts->facts[facts->count - 1].is_cell = true;
+}
+
+void facts_cell_format(struct facts *facts, const char *name, const char *format, ...)
+{
+    va_list arguments;
+    char *text = NULL;
+    va_start(arguments, format);
+    CHECK(vasprintf(&text, format, arguments) >= 0);
+    va_end(arguments);
+    facts_cell(facts, name, text);
+    free(text);
 }
 
 void facts_cell_size(struct facts *facts, const char *name, uint64_t size_bytes)
@@ -183,6 +209,15 @@ void facts_say(struct facts *facts, const char *lead, size_t indent, const char 
     (void)add(facts, (struct fact){.kind = FACT_SAY, .name = lead, .number = indent, .text = text});
 }
 
+void facts_answer(struct facts *facts, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t text = keep_format(facts, format, arguments);
+    va_end(arguments);
+    (void)add(facts, (struct fact){.kind = FACT_ANSWER, .text = text});
+}
+
 void facts_line(struct facts *facts, const char *format, ...)
 {
     va_list arguments;
@@ -190,6 +225,27 @@ void facts_line(struct facts *facts, const char *format, ...)
     const size_t text = keep_format(facts, format, arguments);
     va_end(arguments);
     (void)add(facts, (struct fact){.kind = FACT_LINE, .text = text});
+}
+
+static void add_lines(struct facts *facts, enum fact_kind kind, const struct writing *lines)
+{
+    for (const char *line = writing_string(lines); *line != '\0';) {
+        const size_t length = strcspn(line, "\n"), start = facts->texts.length;
+        writing_append_bytes(&facts->texts, line, length);
+        writing_append_bytes(&facts->texts, "", 1);
+        (void)add(facts, (struct fact){.kind = kind, .text = start});
+        line += length + (line[length] == '\n');
+    }
+}
+
+void facts_answers(struct facts *facts, const struct writing *lines)
+{
+    add_lines(facts, FACT_ANSWER, lines);
+}
+
+void facts_lines(struct facts *facts, const struct writing *lines)
+{
+    add_lines(facts, FACT_LINE, lines);
 }
 
 /* --- for the renderers --- */
@@ -343,8 +399,12 @@ static void print_words(const struct facts *facts, struct writing *text)
             writing_append(text, fact->name);
             wrap_append(text, fact_string(facts, fact), fact->number, screen_columns());
             writing_append(text, "\n");
-        } else if (fact->kind == FACT_LINE) {
+        } else if (fact->kind == FACT_LINE || fact->kind == FACT_ANSWER) {
+            const size_t begin = text->length;
             writing_append_format(text, "%s\n", fact_string(facts, fact));
+            if (fact->kind == FACT_ANSWER) {
+                wrap_answer(text, begin);
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 #define PRESENT_FACTS_H
 
 #include "harness/base/writing.h"
+#include "harness/op/setup.h"
 
 enum facts_form { FACTS_JSON, FACTS_WORDS };
 
@@ -40,6 +41,7 @@ enum fact_kind {
     FACT_TABLE_END,
     FACT_HEADING,
     FACT_SAY,
+    FACT_ANSWER,
     FACT_LINE
 };
 
@@ -82,8 +84,14 @@ void facts_digits(struct facts *facts, const char *name, uint64_t number);
 void facts_seconds(struct facts *facts, const char *name, uint64_t duration_ns);
 void facts_boolean(struct facts *facts, const char *name, bool is_true);
 void facts_null(struct facts *facts, const char *name);
+/* The number where it is known, and null otherwise. */
+void facts_count_or_null(struct facts *facts, const char *name, bool is_known, uint64_t count);
+/* The target of a setup and its options; the setup is there until facts_clear(). */
+void facts_target(struct facts *facts, const struct setup *setup);
 /* A member for the tables alone: JSON does not have it. */
 void facts_cell(struct facts *facts, const char *name, const char *text);
+void facts_cell_format(struct facts *facts, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void facts_cell_size(struct facts *facts, const char *name, uint64_t size_bytes);
 void facts_cell_count(struct facts *facts, const char *name, uint64_t count);
 void facts_cell_share(struct facts *facts, const char *name, uint64_t part, uint64_t whole);
@@ -101,8 +109,15 @@ void facts_heading(struct facts *facts, const char *format, ...)
  * columns wide before it begins, each further line begins with as many blanks. */
 void facts_say(struct facts *facts, const char *lead, size_t indent, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* A line of any form, broken as wrap_answer() breaks it. */
+void facts_answer(struct facts *facts, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same of several lines, in which foreign text is visible already. */
+void facts_answers(struct facts *facts, const struct writing *lines);
 /* A line that is never broken: a path, or a command to copy; "" is an empty line. */
 void facts_line(struct facts *facts, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same of several lines, in which foreign text is visible already. */
+void facts_lines(struct facts *facts, const struct writing *lines);
 
 /* Appends all of it in that form. */
 void facts_print(const struct facts *facts, enum facts_form form, struct writing *text);

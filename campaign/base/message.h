@@ -46,4 +46,7 @@ const char *message_nearest(const char *name, const char *const *names, size_t c
  * messages. */
 void message_quote(const char *who, const struct writing *text);
 
+/* The graver of two: a broken promise counts before what is not known. */
+enum exit_code exit_code_worse(enum exit_code a, enum exit_code b);
+
 #endif

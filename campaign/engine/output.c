@@ -212,6 +212,20 @@ void output_flush(struct output *output)
     }
 }
 
+void output_facts(struct output *output, struct facts *facts)
+{
+    struct writing text = {0};
+    facts_print(facts, output->is_json ? FACTS_JSON : FACTS_WORDS, &text);
+    if (output->is_json) {
+        output_line(output, &text);
+    } else {
+        output_text(output, &text);
+    }
+    output_flush(output);
+    writing_deinit(&text);
+    facts_clear(facts);
+}
+
 void output_close(struct output *output)
 {
     output_flush(output);

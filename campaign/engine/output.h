@@ -9,6 +9,7 @@
 #include "harness/base/shell.h"
 #include "harness/base/writing.h"
 #include "present/annotation.h"
+#include "present/facts.h"
 #include "present/reporter.h"
 
 #include <stdbool.h>
@@ -49,6 +50,8 @@ void output_line_to_results(struct output *output, const struct writing *line);
 void output_line_to_standard(struct output *output, const struct writing *line);
 /* Text for people: dropped with is_json. */
 void output_text(struct output *output, const struct writing *text);
+/* Facts, in the form of the output; flushes, and clears them. */
+void output_facts(struct output *output, struct facts *facts);
 
 /* Lines that a CI system reads: to standard output, or to standard error where that has JSON. */
 void output_commands(struct output *output, const struct writing *text);

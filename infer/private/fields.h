@@ -38,6 +38,9 @@ enum answer field_join(enum answer first, enum answer second);
 
 /* Sets what was inferred, in C. */
 void field_infer(struct inference_line *line, const char *text);
+/* Sets what was seen, or why nothing was. */
+void field_see(struct inference_line *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* What is declared: a finding against it is looked for with those of all fields. */
 void field_keep_declared(struct inference_line *line);
 /* Sets what was inferred of a flag, and compares it with what is declared. */

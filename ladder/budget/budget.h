@@ -6,7 +6,9 @@
 #include "campaign/base/message.h"
 #include "campaign/plan/run_options.h"
 #include "campaign/process/death.h"
+#include "harness/base/size.h"
 #include "present/annotation.h"
+#include "present/facts.h"
 #include "recording/recording.h"
 #include "recording/step_axis.h"
 
@@ -64,7 +66,7 @@ struct budget_run {
     struct budget_moment oom; /* the first refusal beyond the limit */
     uint32_t oom_host;
     uint64_t oom_bytes; /* that it asked for */
-    uint64_t ops, ooms, justified, premature, unknown, excused, broken;
+    struct run_totals totals;
     enum exit_code code; /* of its promises alone */
     uint32_t first_op;   /* of the gravest verdict, where code is not KEPT */
     char first_reason[VERDICT_REASON_BYTES];
@@ -148,17 +150,37 @@ size_t budget_line_of(const struct budget *budget, uint32_t op);
 /* "peak", "growth_per_step" ...: the option without its dashes. */
 const char *budget_limit_name(enum budget_kind kind);
 size_t budget_count_exceeded(const struct budget *budget);
+/* A number of a row, and its limit, as people read them. */
+struct size_text budget_value_text(const struct budget_row *row, uint64_t value);
+struct size_text budget_limit_text(const struct budget_row *row);
+
+/* The moment of a row; NULL: it is one of growth, or not measured. */
+const struct budget_moment *budget_moment_of(const struct budget *budget,
+                                             const struct budget_row *row);
+/* Which tags hold the most at that moment, or of growth those whose floors rose, by so much: the
+ * most first, the smaller tag of equals. */
+enum { BUDGET_HOLDER_COUNT_MAX = 5 };
+struct budget_holders {
+    struct {
+        uint8_t tag;
+        uint64_t bytes;               /* > 0 */
+    } items[BUDGET_HOLDER_COUNT_MAX]; /* count of them */
+    size_t count;
+};
+void budget_find_holders(const struct budget *budget, const struct budget_row *row,
+                         struct budget_holders *holders);
 /* The words of a row that is exceeded, on one line without its end: what, where, by how much, who
  * holds it.  Text of FILE in it is as it is. */
 void budget_describe(const struct budget *budget, const struct budget_row *row,
                      struct writing *words);
 
-/* JSON lines: start, one for each row, end; with died the end says so. */
-void budget_lines(const struct budget *budget, bool died, int exit_code, struct writing *text);
-/* The same for people. */
-void budget_text(const struct budget *budget, bool died, struct writing *text);
+/* All of it as facts, but for the JSON line of the start.  death: how the target died; NULL: it did
+ * not. */
+void budget_tell(const struct budget *budget, const char *death, enum exit_code code,
+                 struct facts *facts);
 /* Each exceeded limit, a broken promise, and a target that died, at the line of FILE where it was.
  */
-void budget_annotate(const struct budget *budget, bool died, struct annotations *annotations);
+void budget_annotate(const struct budget *budget, const char *death,
+                     struct annotations *annotations);
 
 #endif

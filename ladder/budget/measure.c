@@ -181,16 +181,9 @@ static void hear(void *context, const struct run *run, const struct verdict *ver
 
 static void note_totals(const struct trial *trial, struct budget_run *run)
 {
-    const struct run_totals *totals = &trial->totals;
     run->is_whole = 1;
-    run->ops = totals->ops + totals->skipped;
-    run->ooms = totals->ooms;
-    run->justified = totals->justified;
-    run->premature = totals->premature;
-    run->unknown = totals->unknown;
-    run->excused = totals->excused;
-    run->broken = totals->broken;
-    run->code = totals_exit_code(totals);
+    run->totals = trial->totals;
+    run->code = totals_exit_code(&trial->totals);
     run->first_op = trial->first.op;
     snprintf(run->first_reason, sizeof run->first_reason, "%s", trial->first.reason);
 }

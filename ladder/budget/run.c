@@ -2,6 +2,7 @@
 #include "campaign/engine/output.h"
 #include "harness/base/check.h"
 #include "ladder/budget/budget.h"
+#include "present/json_lines.h"
 
 #include <stdlib.h>
 
@@ -12,14 +13,14 @@ static enum exit_code find_exit_code(const struct budget *budget, bool died)
     return code != EXIT_HARNESS && budget_count_exceeded(budget) > 0 ? EXIT_BROKEN : code;
 }
 
-static enum exit_code put_annotations(const struct budget *budget, bool died, struct output *output)
+static enum exit_code put_annotations(const struct budget *budget, const char *death,
+                                      struct output *output)
 {
     struct annotations annotations = {0};
-    struct writing heading;
-    writing_init(&heading);
+    struct writing heading = {0};
     writing_append(&heading, "budget of ");
     writing_append_visible(&heading, budget->options->path);
-    budget_annotate(budget, died, &annotations);
+    budget_annotate(budget, death, &annotations);
     const enum exit_code code = annotate_put(budget->options->reading.run, output,
                                              writing_string(&heading), &annotations);
     annotations_deinit(&annotations);
@@ -27,34 +28,44 @@ static enum exit_code put_annotations(const struct budget *budget, bool died, st
     return code;
 }
 
-static enum exit_code print_budget(const struct budget *budget, bool died)
+static void print_start(const struct budget *budget, struct output *output)
 {
-    const bool is_json = budget->options->reading.run->is_json;
-    const enum exit_code code = find_exit_code(budget, died);
+    const struct report_start start = {.subcommand = "budget",
+                                       .setup = &budget->recording.setup,
+                                       .file = budget->options->path,
+                                       .duration_ns = UINT64_MAX};
+    struct writing line = {0};
+    json_line_start(&line, &start);
+    output_line(output, &line);
+    writing_deinit(&line);
+}
+
+static enum exit_code print_budget(const struct budget *budget, const char *death)
+{
+    const struct run_options *run = budget->options->reading.run;
+    const enum exit_code code = find_exit_code(budget, death != NULL);
     struct output output;
-    struct writing text;
-    output_init(&output, is_json);
-    output.is_of_github = budget->options->reading.run->annotation == ANNOTATION_GITHUB;
-    writing_init(&text);
-    if (is_json) {
-        budget_lines(budget, died, (int)code, &text);
-        output_line(&output, &text);
-    } else {
-        budget_text(budget, died, &text);
-        output_text(&output, &text);
-    }
-    output_flush(&output);
-    writing_deinit(&text);
+    struct facts facts = {0};
+    output_init(&output, run->is_json);
+    output.is_of_github = run->annotation == ANNOTATION_GITHUB;
+    print_start(budget, &output);
+    budget_tell(budget, death, code, &facts);
+    output_facts(&output, &facts);
+    facts_deinit(&facts);
     const enum exit_code put = output.is_failed ? EXIT_HARNESS
-                                                : put_annotations(budget, died, &output);
+                                                : put_annotations(budget, death, &output);
     return put == EXIT_KEPT ? code : put;
 }
 
 static enum exit_code run_budget(struct budget *budget)
 {
     bool died = false;
+    char death[DEATH_WORDS_BYTES];
     const enum exit_code code = budget_measure(budget, &died);
-    return code == EXIT_KEPT ? print_budget(budget, died) : code;
+    if (died) {
+        death_describe(&budget->death, death);
+    }
+    return code == EXIT_KEPT ? print_budget(budget, died ? death : NULL) : code;
 }
 
 enum exit_code budget_run(const struct budget_options *options)

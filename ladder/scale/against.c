@@ -2,7 +2,6 @@
 #include "campaign/base/file.h"
 #include "campaign/engine/whole.h"
 #include "harness/base/array.h"
-#include "harness/base/json.h"
 #include "harness/base/size.h"
 #include "ladder/scale/scale.h"
 
@@ -210,9 +209,8 @@ static enum exit_code check_common(const struct reading *reading)
 enum exit_code stored_read(const char *path, const struct scale *scale, struct stored *stored)
 {
     struct reading reading = {.path = path, .scale = scale, .stored = stored};
-    struct writing bytes;
+    struct writing bytes = {0};
     *stored = (struct stored){0};
-    writing_init(&bytes);
     enum exit_code code = EXIT_KEPT;
     if (!file_read(path, STORED_BYTES_MAX, &bytes)) {
         code = message_fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
@@ -229,31 +227,21 @@ enum exit_code stored_read(const char *path, const struct scale *scale, struct s
 
 /* --- what changed --- */
 
-/* One change, as words and for a JSON line: what, of which row, from what to what. */
-struct change {
-    const char *row, *what, *words;
-    bool is_alarm;
-};
-
-static void tell(struct scale *scale, const struct change *change)
+/* One change: what, of which row, from what to what. */
+static void tell(struct scale *scale, const char *row, const char *what, bool is_alarm,
+                 const char *words)
 {
-    struct writing *text = &scale->changes;
+    struct facts *facts = &scale->changes;
     scale->change_count++;
-    scale->alarm_count += change->is_alarm;
-    if (scale->options->run->is_json) {
-        json_open(text, "scale_change");
-        json_add_string(text, "row", change->row);
-        json_add_string(text, "what", change->what);
-        json_add_boolean(text, "alarm", change->is_alarm);
-        json_add_string(text, "words", change->words);
-        json_close(text);
-        return;
-    }
-    writing_append_format(text, "%s  ", change->is_alarm ? "ALARM" : "     ");
-    writing_append_visible(text, change->row);
-    writing_append(text, change->row[0] == '\0' ? "" : ": ");
-    writing_append_visible(text, change->words);
-    writing_append(text, "\n");
+    scale->alarm_count += is_alarm;
+    facts_open(facts, "scale_change");
+    facts_text(facts, "row", row);
+    facts_text(facts, "what", what);
+    facts_boolean(facts, "alarm", is_alarm);
+    facts_text(facts, "words", words);
+    facts_close(facts);
+    facts_line(facts, "%s  %s%s%s", is_alarm ? "ALARM" : "     ", row, row[0] == '\0' ? "" : ": ",
+               words);
 }
 
 /* Beyond the threshold; 0 was not measured. */
@@ -274,7 +262,7 @@ static void compare_bytes(struct scale *scale, const char *row, const char *what
                    after > before ? "grew" : "shrank",
                    size_text_of(after > before ? after - before : before - after).text,
                    size_text_of(before).text, size_text_of(after).text);
-    tell(scale, &(struct change){row, what, words, has_grown(scale, before, after)});
+    tell(scale, row, what, has_grown(scale, before, after), words);
 }
 
 static void print_end(const struct scale_result *result, char words[SETUP_NAME_BYTES])
@@ -305,7 +293,7 @@ static void compare_row(struct scale *scale, const char *row, const struct scale
     print_end(after, new_end);
     if (strcmp(old_end, new_end) != 0) {
         (void)snprintf(words, sizeof words, "%s, before: %s", new_end, old_end);
-        tell(scale, &(struct change){row, "result", words, is_worse(before, after)});
+        tell(scale, row, "result", is_worse(before, after), words);
     }
     if (!scale_has_run(before) || !scale_has_run(after)) {
         return;
@@ -316,7 +304,7 @@ static void compare_row(struct scale *scale, const char *row, const struct scale
     if (strcmp(before->limit, after->limit) != 0) {
         (void)snprintf(words, sizeof words, "limited by %s, before by %s", after->limit,
                        before->limit);
-        tell(scale, &(struct change){row, "limit", words, false});
+        tell(scale, row, "limit", false, words);
     }
 }
 
@@ -343,7 +331,7 @@ static void compare_edge(struct scale *scale, const struct stored_edge *before,
                    before->is_smallest ? "smallest" : "largest", before->axis,
                    after->edge.holds == 0 ? "none" : new_value,
                    before->edge.holds == 0 ? "none" : old_value);
-    tell(scale, &(struct change){before->name, "edge", words, is_edge_worse(before, after)});
+    tell(scale, before->name, "edge", is_edge_worse(before, after), words);
 }
 
 static void compare_edges(struct scale *scale, const struct stored *stored)
@@ -372,12 +360,12 @@ void stored_compare(const struct stored *stored, struct scale *scale)
         if (before != NULL) {
             compare_row(scale, name, &before->result, &scale->rows[i].result);
         } else {
-            tell(scale, &(struct change){name, "new", "new row", false});
+            tell(scale, name, "new", false, "new row");
         }
     }
     for (size_t i = 0; i < stored->row_count; i++) {
         if (find_row(scale, stored->rows[i].name) == NULL) {
-            tell(scale, &(struct change){stored->rows[i].name, "gone", "not run now", false});
+            tell(scale, stored->rows[i].name, "gone", false, "not run now");
         }
     }
     compare_edges(scale, stored);

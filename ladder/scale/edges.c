@@ -145,7 +145,6 @@ static uint64_t find_step(uint64_t most_bytes)
 
 static void search_capacity(struct search *search, const struct known *known)
 {
-    struct edge *edge = &search->edge->edge;
     const uint64_t most = known->most_fits > known->most_fails ? known->most_fits
                                                                : known->most_fails;
     const uint64_t step = find_step(most);
@@ -158,17 +157,12 @@ static void search_capacity(struct search *search, const struct known *known)
         .precision_bytes = step,
         .serves = serves,
         .context = search};
-    edge->holds = known->least_fits;
-    edge->fails = known->most_fails;
-    if (may_try(search)) {
-        const struct smallest found = smallest_find(&smallest_search);
-        edge->holds = found.bytes > 0 ? found.bytes : edge->holds;
-    }
+    const struct smallest found = smallest_find(&smallest_search);
+    search->edge->edge.holds = found.bytes > 0 ? found.bytes : search->edge->edge.holds;
 }
 
-static void search_option(struct search *search, const struct known *known)
+static void search_option(struct search *search)
 {
-    struct edge *edge = &search->edge->edge;
     const struct scale_axis *axis = &search->scale->axes[search->edge->axis];
     const bool is_batch = axis->kind == SCALE_BATCH;
     const struct edge_search edge_search = {
@@ -177,19 +171,7 @@ static void search_option(struct search *search, const struct known *known)
         .may_try = may_try,
         .holds = fits,
         .context = search};
-    edge->holds = known->most_fits;
-    edge->fails = known->least_fails;
-    if (may_try(search)) {
-        edge_find(&edge_search, edge->holds, edge);
-    }
-}
-
-/* What the rows alone say. */
-static void take_known(struct scale_edge *edge, const struct known *known)
-{
-    edge->edge = edge->is_smallest
-                     ? (struct edge){.holds = known->least_fits, .fails = known->most_fails}
-                     : (struct edge){.holds = known->most_fits, .fails = known->least_fails};
+    edge_find(&edge_search, search->edge->edge.holds, &search->edge->edge);
 }
 
 /* Which side of the axis fits decides what is looked for. */
@@ -207,19 +189,16 @@ static enum exit_code find_edge(struct scale *scale, struct scale_edge *edge)
     if (edge->is_mixed) {
         return EXIT_KEPT;
     }
-    if (is_capacity) {
+    edge->edge = edge->is_smallest
+                     ? (struct edge){.holds = known.least_fits, .fails = known.most_fails}
+                     : (struct edge){.holds = known.most_fits, .fails = known.least_fails};
+    if (is_capacity && may_try(&search)) {
         search_capacity(&search, &known);
-    } else if (edge->is_smallest || scale->axes[edge->axis].kind == SCALE_HOSTS) {
-        take_known(edge, &known);
-    } else {
-        search_option(&search, &known);
+    } else if (!edge->is_smallest && scale->axes[edge->axis].kind != SCALE_HOSTS &&
+               may_try(&search)) {
+        search_option(&search);
     }
     return search.code;
-}
-
-static bool is_first_of_axis(const struct scale *scale, const struct scale_row *row, size_t axis)
-{
-    return strcmp(row->point.values[axis], scale->axes[axis].values[0]) == 0;
 }
 
 /* Rows that differ from this one in the axis alone. */
@@ -247,7 +226,8 @@ enum exit_code scale_find_edges(struct scale *scale)
     for (size_t axis = 0; axis < scale->axis_count; axis++) {
         for (size_t i = 0; code == EXIT_KEPT && i < scale->row_count; i++) {
             const struct scale_row *row = &scale->rows[i];
-            if (is_searchable(&scale->axes[axis]) && is_first_of_axis(scale, row, axis) &&
+            if (is_searchable(&scale->axes[axis]) &&
+                strcmp(row->point.values[axis], scale->axes[axis].values[0]) == 0 &&
                 count_beside(scale, row, axis) > 1) {
                 struct scale_edge *edge = &scale->edges[scale->edge_count++];
                 *edge = (struct scale_edge){.axis = axis, .point = row->point};

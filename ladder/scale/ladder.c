@@ -489,7 +489,7 @@ enum exit_code scale_plan(struct scale *scale)
 void scale_deinit(struct scale *scale)
 {
     recording_deinit(&scale->recording);
-    writing_deinit(&scale->changes);
+    facts_deinit(&scale->changes);
     free(scale->rows);
     free(scale->edges);
 }

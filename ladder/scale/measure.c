@@ -1,6 +1,10 @@
-/* One row of scale, in a process of its own: the job runs to its end and is judged, and the child
- * answers with what it saw. */
+/* The rows of scale: each runs in a process of its own, to its end, and is judged; the child
+ * answers with what it saw.  Several run at once, and are told in their order, whichever ends
+ * first. */
+#include "campaign/base/interrupt.h"
 #include "campaign/plan/plan.h"
+#include "campaign/process/background.h"
+#include "campaign/trials/workers.h"
 #include "diagnosis/largest_batch.h"
 #include "harness/base/check.h"
 #include "harness/run/hangs.h"
@@ -8,10 +12,11 @@
 #include "ladder/scale/scale.h"
 #include "recording/target_child.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT_CAUSE_COUNT_MAX = 2 };
+enum { LIMIT_CAUSE_COUNT_MAX = 2, WAIT_MS = 5 };
 
 /* What the child knows; its history is large, and elsewhere. */
 struct watch {
@@ -23,7 +28,7 @@ struct watch {
     uint8_t peak_tag;
 };
 
-struct task {
+struct row_task {
     const struct scale *scale;
     const struct setup *setup;
     uint64_t percent; /* of the batch of a list; 0: as it is */
@@ -154,15 +159,8 @@ static void hear(void *context, const struct run *run, const struct verdict *ver
 
 static void note_totals(const struct trial *trial, struct scale_result *result)
 {
-    const struct run_totals *totals = &trial->totals;
-    result->ops = totals->ops + totals->skipped;
-    result->ooms = totals->ooms;
-    result->justified = totals->justified;
-    result->premature = totals->premature;
-    result->unknown = totals->unknown;
-    result->excused = totals->excused;
-    result->broken = totals->broken;
-    result->code = totals_exit_code(totals);
+    result->totals = trial->totals;
+    result->code = totals_exit_code(&trial->totals);
     if (result->code == EXIT_BROKEN || result->code == EXIT_HARNESS) {
         (void)snprintf(result->why, sizeof result->why, "%s", trial->first.reason);
     }
@@ -195,7 +193,7 @@ static void begin(void *context, const struct setup *setup)
     watch->filler_tag = setup_filler_tag(setup);
 }
 
-static bool run_scenario(const struct task *task, struct watch *watch, struct trial *trial,
+static bool run_scenario(const struct row_task *task, struct watch *watch, struct trial *trial,
                          char reason[RUN_REASON_BYTES])
 {
     const uint64_t op_count_max = task->scale->options->run->op_count_max;
@@ -212,7 +210,7 @@ static bool run_scenario(const struct task *task, struct watch *watch, struct tr
     return trial_run(&plan, &listener, trial, reason);
 }
 
-static bool run_list(const struct task *task, struct watch *watch, struct trial *trial,
+static bool run_list(const struct row_task *task, struct watch *watch, struct trial *trial,
                      char reason[RUN_REASON_BYTES])
 {
     const struct run_listener listener = {.context = watch, .judged = hear};
@@ -238,7 +236,7 @@ static bool run_list(const struct task *task, struct watch *watch, struct trial 
 /* In the child. */
 static void run_point(void *context, int file)
 {
-    const struct task *task = context;
+    const struct row_task *task = context;
     struct scale_result result = {
         .op = OP_NONE, .step = SCALE_NO_STEP, .steps = SCALE_NO_STEP, .headroom_bytes = UINT64_MAX};
     struct watch watch = {.history = malloc(sizeof *watch.history), .result = &result};
@@ -265,7 +263,7 @@ enum exit_code scale_measure(struct scale *scale, const struct scale_point *poin
                              struct scale_result *result)
 {
     struct setup setup;
-    const struct task task = {scale, &setup, scale_batch_percent(scale, point)};
+    const struct row_task task = {scale, &setup, scale_batch_percent(scale, point)};
     *result = (struct scale_result){
         .end = SCALE_REFUSED, .op = OP_NONE, .step = SCALE_NO_STEP, .steps = SCALE_NO_STEP};
     const bool is_job = scale_make_setup(scale, point, &setup, result->why);
@@ -284,4 +282,121 @@ enum exit_code scale_measure(struct scale *scale, const struct scale_point *poin
         (void)snprintf(result->why, sizeof result->why, "%s", reply.words);
     }
     return reply.code;
+}
+
+/* --- several at once --- */
+
+/* A process, while it has a row; row_count: it has none. */
+struct worker {
+    struct background background;
+    struct scale *scale;
+    size_t row;
+};
+
+struct row_answer {
+    enum exit_code code;
+    struct scale_result result;
+};
+
+struct crew {
+    struct scale *scale;
+    struct worker *workers; /* count of them */
+    size_t count;
+    size_t next;   /* row that nobody has yet */
+    bool *is_done; /* by row */
+};
+
+/* In the process of the worker. */
+static void measure_row(void *context, int file)
+{
+    struct worker *worker = context;
+    struct row_answer answer = {0};
+    answer.code = scale_measure(worker->scale, &worker->scale->rows[worker->row].point,
+                                &answer.result);
+    (void)file_write_all(file, &answer, sizeof answer);
+}
+
+static enum exit_code start_row(struct crew *crew, struct worker *worker)
+{
+    worker->row = crew->next;
+    if (!background_start(&worker->background, measure_row, worker)) {
+        worker->row = crew->scale->row_count;
+        return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
+    }
+    crew->next++;
+    return EXIT_KEPT;
+}
+
+static enum exit_code take_answer(struct crew *crew, struct worker *worker, bool is_good)
+{
+    struct row_answer answer;
+    const size_t row = worker->row;
+    worker->row = crew->scale->row_count;
+    if (!is_good || worker->background.answer.length != sizeof answer) {
+        return message_fail(EXIT_HARNESS, "a process of hbmstress itself ended early");
+    }
+    memcpy(&answer, worker->background.answer.bytes, sizeof answer);
+    crew->scale->rows[row].result = answer.result;
+    crew->is_done[row] = true;
+    return answer.code;
+}
+
+/* Gives the worker a row if it has none, or takes what it has done. */
+static enum exit_code look_at(struct crew *crew, struct worker *worker)
+{
+    bool is_good = false;
+    if (interrupt_is_requested()) {
+        return message_fail(EXIT_HARNESS, "interrupted");
+    }
+    if (worker->row == crew->scale->row_count) {
+        return crew->next < crew->scale->row_count ? start_row(crew, worker) : EXIT_KEPT;
+    }
+    return background_is_done(&worker->background, WAIT_MS, &is_good)
+               ? take_answer(crew, worker, is_good)
+               : EXIT_KEPT;
+}
+
+static enum exit_code run_crew(struct crew *crew,
+                               void (*tell)(void *context, const struct scale_row *row),
+                               void *context)
+{
+    enum exit_code code = EXIT_KEPT;
+    for (size_t told = 0; code == EXIT_KEPT && told < crew->scale->row_count;) {
+        for (size_t i = 0; code == EXIT_KEPT && i < crew->count; i++) {
+            code = look_at(crew, &crew->workers[i]);
+        }
+        for (; told < crew->scale->row_count && crew->is_done[told]; told++) {
+            tell(context, &crew->scale->rows[told]);
+        }
+    }
+    return code;
+}
+
+static void dismiss(struct crew *crew)
+{
+    for (size_t i = 0; i < crew->count; i++) {
+        struct worker *worker = &crew->workers[i];
+        background_stop(&worker->background);
+        writing_deinit(&worker->background.answer);
+    }
+    free(crew->workers);
+    free(crew->is_done);
+}
+
+enum exit_code scale_measure_rows(struct scale *scale,
+                                  void (*tell)(void *context, const struct scale_row *row),
+                                  void *context)
+{
+    const size_t wanted = workers_wanted(scale->options->run);
+    struct crew crew = {.scale = scale,
+                        .count = wanted < scale->row_count ? wanted : scale->row_count};
+    crew.workers = calloc(crew.count, sizeof *crew.workers);
+    crew.is_done = calloc(scale->row_count, sizeof *crew.is_done);
+    CHECK(crew.workers != NULL && crew.is_done != NULL);
+    for (size_t i = 0; i < crew.count; i++) {
+        crew.workers[i] = (struct worker){.scale = scale, .row = scale->row_count};
+    }
+    const enum exit_code code = run_crew(&crew, tell, context);
+    dismiss(&crew);
+    return code;
 }

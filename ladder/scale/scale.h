@@ -7,6 +7,7 @@
 #include "campaign/process/death.h"
 #include "diagnosis/cause.h"
 #include "harness/base/edge.h"
+#include "present/facts.h"
 #include "recording/recording.h"
 
 enum {
@@ -59,7 +60,7 @@ struct scale_result {
     uint32_t peak_host;                /* which */
     uint64_t headroom_bytes;           /* the least that a host had besides */
     uint64_t image_bytes, stack_bytes; /* of the largest programs that were loaded */
-    uint64_t ops, ooms, justified, premature, unknown, excused, broken;
+    struct run_totals totals;
     char limit[SCALE_LIMIT_BYTES]; /* what limits it: the surest causes and their tags; where it
                                       fits, the tag that holds most at the peak; "" = not known */
     char
@@ -98,7 +99,7 @@ struct scale_options {
 /* All that the options ask for; prints it.  The usual codes. */
 enum exit_code scale_run(const struct scale_options *options);
 
-/* writing_init(&changes) comes first; the rest is zero. */
+/* Zero but for options is a valid start. */
 struct scale {
     const struct scale_options *options;
     const struct scenario *scenario; /* NULL: a list is run */
@@ -111,9 +112,11 @@ struct scale {
     size_t row_count;
     struct scale_edge *edges; /* edge_count of them */
     size_t edge_count;
-    struct death death;     /* of the child that ran last */
-    struct writing changes; /* since the stored run, as words or JSON lines */
+    struct death death;   /* of the child that ran last */
+    struct facts changes; /* since the stored run */
     size_t alarm_count, change_count;
+    /* Of the tables: by the axis that is left out, axis_count = none. */
+    struct facts_column columns[SCALE_AXIS_COUNT_MAX + 1][2 * SCALE_AXIS_COUNT_MAX];
 };
 
 /* Reads the job and the axes from the command line, checks all of it, and makes the rows without
@@ -151,16 +154,13 @@ void scale_print_value(const struct scale *scale, size_t axis, uint64_t number,
 
 /* It came to its end, or to a refusal: the result has sizes. */
 bool scale_has_run(const struct scale_result *result);
-size_t scale_count_fits(const struct scale *scale);
 
-/* JSON lines. */
-void scale_line_start(const struct scale *scale, struct writing *text);
-void scale_line_row(const struct scale *scale, const struct scale_row *row, struct writing *text);
-void scale_line_edge(const struct scale *scale, const struct scale_edge *edge,
-                     struct writing *text);
-void scale_line_end(const struct scale *scale, int exit_code, struct writing *text);
-/* All of it for people, but for what changed. */
-void scale_text(const struct scale *scale, struct writing *text);
+/* All of it as facts, in this order: the start, each row, the edges, the end.  JSON may be printed
+ * after each; words are of all together, with the changes before the end. */
+void scale_tell_start(struct scale *scale, struct facts *facts);
+void scale_tell_row(const struct scale *scale, const struct scale_row *row, struct facts *facts);
+void scale_tell_edges(struct scale *scale, struct facts *facts);
+void scale_tell_end(const struct scale *scale, enum exit_code code, struct facts *facts);
 
 /* A stored run: what is read of its lines. */
 struct stored_row {

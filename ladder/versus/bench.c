@@ -2,24 +2,14 @@
 #include "campaign/base/interrupt.h"
 #include "campaign/plan/lookup.h"
 #include "harness/base/check.h"
-#include "harness/base/json.h"
 #include "harness/op/limits.h"
 #include "ladder/versus/versus.h"
 #include "measure/per_op.h"
-#include "present/wrap.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-enum {
-    STEP_COUNT = 250000,
-    SEED = 1,
-    REPEAT_COUNT = 5,
-    ROW_COUNT_MAX = 64,
-    WIDTH = 80,
-    NOTE_INDENT = 10
-};
+enum { STEP_COUNT = 250000, SEED = 1, REPEAT_COUNT = 5, ROW_COUNT_MAX = 64, NOTE_INDENT = 10 };
 #define RUN_SECONDS 30.0
 
 /* The targets that come with the program and are measured where none is named, in this process.
@@ -95,12 +85,12 @@ static void choose_rows(struct bench *bench)
 
 /* --- one row --- */
 
-struct answer {
+struct bench_answer {
     enum exit_code code;
     struct measurement measurement;
 };
 
-struct task {
+struct bench_task {
     const struct bench *bench;
     const struct bench_row *row;
 };
@@ -126,7 +116,7 @@ static void make_bench_setup(const struct bench *bench, const struct bench_row *
     limits_keep_setup(limits, setup);
 }
 
-static void measure_row(const struct task *task, struct answer *answer)
+static void measure_row(const struct bench_task *task, struct bench_answer *answer)
 {
     const struct versus_options *options = task->bench->versus->options;
     const uint32_t step_count = options->step_count != 0 ? (uint32_t)options->step_count
@@ -134,7 +124,7 @@ static void measure_row(const struct task *task, struct answer *answer)
     struct measured_target measured;
     struct workload workload;
     struct setup setup;
-    *answer = (struct answer){.code = lookup_target(task->row->target, &measured.target)};
+    *answer = (struct bench_answer){.code = lookup_target(task->row->target, &measured.target)};
     if (answer->code != EXIT_KEPT) {
         return;
     }
@@ -151,15 +141,15 @@ static void measure_row(const struct task *task, struct answer *answer)
 
 static void answer_row(void *context, int file)
 {
-    struct answer answer;
+    struct bench_answer answer;
     measure_row(context, &answer);
     (void)file_write_all(file, &answer, sizeof answer);
 }
 
 /* A target that is not our own may end its process. */
-static enum exit_code ask_row(struct task *task, struct measurement *measurement)
+static enum exit_code ask_row(struct bench_task *task, struct measurement *measurement)
 {
-    struct answer answer = {0};
+    struct bench_answer answer = {0};
     if (find_own(task->row->target) != NULL) {
         measure_row(task, &answer);
     } else {
@@ -186,82 +176,52 @@ static int find_name_width(const struct versus *versus)
     return (int)width;
 }
 
-static void tell_head(const struct bench *bench, struct writing *text)
+static void tell_head(const struct bench *bench, struct facts *facts)
 {
-    struct writing words;
     char most[64] = "";
     if (isfinite(bench->limits.second_count_max)) {
         (void)snprintf(most, sizeof most, " of at most %.2g s", bench->limits.second_count_max);
     }
-    writing_init(&words);
-    writing_append_format(
-        &words,
-        "ns of processor time per op (an alloc or a free): the median and the least of up to %d repeats%s",
-        REPEAT_COUNT, most);
-    wrap_append(text, writing_string(&words), 0, WIDTH);
-    writing_append_format(text,
-                          "\na random block is freed and one of a new size is allocated, from 512B "
-                          "to 1.00M;\nseed %d\n"
-                          "raw: the calls alone.  checked: device, model and every rule.\n\n"
-                          "%8s %6s  %-*s  %-8s %10s %10s %9s\n",
-                          SEED, "live", "full", find_name_width(bench->versus), "target", "what",
-                          "median", "least", "refused");
-    writing_deinit(&words);
+    facts_say(facts, "", 0,
+              "ns of processor time per op (an alloc or a free): the median and the least of up to "
+              "%d repeats%s",
+              REPEAT_COUNT, most);
+    facts_say(
+        facts, "", 0,
+        "a random block is freed and one of a new size is allocated, from 512B to 1.00M; seed "
+        "%d",
+        SEED);
+    facts_line(facts, "raw: the calls alone.  checked: device, model and every rule.");
+    facts_heading(facts, "%8s %6s  %-*s  %-8s %10s %10s %9s", "live", "full",
+                  find_name_width(bench->versus), "target", "what", "median", "least", "refused");
 }
 
 static void tell_row(const struct bench *bench, const struct bench_row *row,
-                     const struct measurement *result, struct writing *text)
+                     const struct measurement *result, struct facts *facts)
 {
-    writing_append_format(text, "%8u %5u%%  %-*s  %-8s", row->live_count, row->full_percent,
-                          find_name_width(bench->versus), row->target, what_names[row->what]);
-    if (result->op_count == 0) {
-        writing_append_format(text, " %10s %10s %9s\n", "-", "-", "-");
-    } else {
-        writing_append_format(text, " %10.1f %10.1f %8.2f%%\n", result->ns_per_op, result->ns_least,
-                              200.0 * (double)result->refused_count / (double)result->op_count);
+    char numbers[64];
+    (void)snprintf(numbers, sizeof numbers, " %10s %10s %9s", "-", "-", "-");
+    if (result->op_count != 0) {
+        (void)snprintf(numbers, sizeof numbers, " %10.1f %10.1f %8.2f%%", result->ns_per_op,
+                       result->ns_least,
+                       200.0 * (double)result->refused_count / (double)result->op_count);
     }
+    facts_line(facts, "%8u %5u%%  %-*s  %-8s%s", row->live_count, row->full_percent,
+               find_name_width(bench->versus), row->target, what_names[row->what], numbers);
     if (result->note[0] != '\0') {
-        writing_append(text, "          ");
-        wrap_append(text, result->note, NOTE_INDENT, WIDTH);
-        writing_append(text, "\n");
+        facts_say(facts, "          ", NOTE_INDENT, "%s", result->note);
     }
-}
-
-static void tell_json(const struct bench_row *row, const struct measurement *result,
-                      struct writing *text)
-{
-    json_open(text, "bench");
-    json_add_number(text, "live", row->live_count);
-    json_add_number(text, "full_percent", row->full_percent);
-    json_add_string(text, "target", row->target);
-    json_add_string(text, "what", what_names[row->what]);
-    json_add_number(text, "ops", result->op_count);
-    json_add_number(text, "refused", result->refused_count);
-    json_add_number(text, "picoseconds_per_op", (uint64_t)(result->ns_per_op * 1e3));
-    json_add_number(text, "picoseconds_per_op_least", (uint64_t)(result->ns_least * 1e3));
-    json_add_string(text, "note", result->note);
-    json_close(text);
-}
-
-static void put_row(const struct bench *bench, const struct bench_row *row,
-                    const struct measurement *result, struct output *output)
-{
-    struct writing text;
-    writing_init(&text);
-    if (row == bench->rows) {
-        tell_head(bench, &text);
-        output_text(output, &text);
-        writing_clear(&text);
-    }
-    if (output->is_json) {
-        tell_json(row, result, &text);
-        output_line_to_standard(output, &text);
-    } else {
-        tell_row(bench, row, result, &text);
-        output_text(output, &text);
-    }
-    output_flush(output);
-    writing_deinit(&text);
+    facts_open(facts, "bench");
+    facts_count(facts, "live", row->live_count);
+    facts_count(facts, "full_percent", row->full_percent);
+    facts_text(facts, "target", row->target);
+    facts_text(facts, "what", what_names[row->what]);
+    facts_count(facts, "ops", result->op_count);
+    facts_count(facts, "refused", result->refused_count);
+    facts_count(facts, "picoseconds_per_op", (uint64_t)(result->ns_per_op * 1e3));
+    facts_count(facts, "picoseconds_per_op_least", (uint64_t)(result->ns_least * 1e3));
+    facts_text(facts, "note", result->note);
+    facts_close(facts);
 }
 
 /* --- all --- */
@@ -280,15 +240,17 @@ static struct measure_limits share_time(const struct versus_options *options, si
         .is_stopped = interrupt_is_requested};
 }
 
-static enum exit_code measure_rows(const struct bench *bench, struct output *output)
+static enum exit_code measure_rows(const struct bench *bench, struct output *output,
+                                   struct facts *facts)
 {
     struct measurement result;
     for (size_t i = 0; i < bench->row_count && !output->is_failed && !output->is_pipe_closed; i++) {
-        const enum exit_code code = ask_row(&(struct task){bench, &bench->rows[i]}, &result);
+        const enum exit_code code = ask_row(&(struct bench_task){bench, &bench->rows[i]}, &result);
         if (code != EXIT_KEPT || interrupt_is_requested()) {
             return code != EXIT_KEPT ? code : EXIT_HARNESS;
         }
-        put_row(bench, &bench->rows[i], &result, output);
+        tell_row(bench, &bench->rows[i], &result, facts);
+        output_facts(output, facts);
     }
     return output->is_failed ? EXIT_HARNESS : EXIT_KEPT;
 }
@@ -297,6 +259,7 @@ enum exit_code versus_bench(struct versus *versus)
 {
     struct bench bench = {.versus = versus};
     struct output output;
+    struct facts facts = {0};
     for (size_t i = 0; versus->side_count == 0 && i < VERSUS_SIDE_COUNT_MAX; i++) {
         versus->sides[i].name = own_targets[i].name;
     }
@@ -308,5 +271,8 @@ enum exit_code versus_bench(struct versus *versus)
     }
     bench.limits = share_time(versus->options, bench.row_count);
     output_init(&output, versus->options->run->is_json);
-    return measure_rows(&bench, &output);
+    tell_head(&bench, &facts);
+    const enum exit_code code = measure_rows(&bench, &output, &facts);
+    facts_deinit(&facts);
+    return code;
 }

@@ -56,11 +56,10 @@ static enum exit_code draw_list(struct versus *versus, const char *name, struct 
 {
     struct setup setup;
     struct drawing drawing = {.scenario = scenario_find(name), .setup = &setup};
-    struct writing answer;
+    struct writing answer = {0};
     enum child_end end;
     CHECK(drawing.scenario != NULL);
     init_drawn_setup(versus->options, &setup);
-    writing_init(&answer);
     enum exit_code code = target_child(versus->options->run, &versus->death, draw_ops, &drawing,
                                        &answer, &end);
     if (code == EXIT_KEPT && (end != CHILD_DONE || answer.length < sizeof(struct op))) {

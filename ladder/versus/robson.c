@@ -2,7 +2,6 @@
  * moves nothing. */
 #include "measure/robson.h"
 #include "harness/base/check.h"
-#include "harness/base/json.h"
 #include "harness/base/size.h"
 #include "harness/generate/scenario_option.h"
 #include "harness/op/limits.h"
@@ -133,67 +132,52 @@ static void append_times(struct writing *text, const char *what, uint64_t bytes,
     }
 }
 
-static void tell_game(const struct robson_game *game, struct writing *text)
-{
-    char live[SIZE_TEXT_BYTES], smallest[SIZE_TEXT_BYTES], largest[SIZE_TEXT_BYTES];
-    size_print(game->live_bytes, live);
-    size_print(game->smallest_bytes, smallest);
-    size_print(game->largest_bytes, largest);
-    writing_append_format(text, "Robson's adversary: %s live, in blocks of %s to %s\n", live,
-                          smallest, largest);
-}
-
-static void tell_duel(const struct duel *duel, struct writing *text)
+static void say_duel(const struct duel *duel, const char *name, struct facts *facts)
 {
     const struct robson_play *play = &duel->play;
-    writing_append_visible(text, duel->versus->sides[duel->side].name);
-    writing_append(text, ": Robson: ");
+    const uint64_t bound_bytes = robson_bound_bytes(&duel->game, play->granule_bytes);
+    struct writing times = {0};
     if (play->end == ROBSON_NOT || play->end == ROBSON_BROKEN) {
-        writing_append(text, play->end == ROBSON_NOT ? "not measured: " : "a promise was broken: ");
-        writing_append_visible(text, play->why);
-        writing_append(text, "\n");
+        facts_line(facts, "%s: Robson: %s: %s", name,
+                   play->end == ROBSON_NOT ? "not measured" : "a promise was broken", play->why);
         return;
     }
-    append_times(text, "used", play->end == ROBSON_WHOLE ? play->used_bytes : 0, duel);
-    append_times(text, ", smallest device", duel->smallest.bytes, duel);
-    const char *note = !play->has_addresses ? " (where its blocks lie is not told)"
-                       : play->may_move     ? " (its blocks may move)"
-                                            : "";
-    writing_append_format(text, "%s, the bound for any allocator that moves nothing is %.2f x\n",
-                          note,
-                          find_times(robson_bound_bytes(&duel->game, play->granule_bytes), duel));
+    append_times(&times, "used", play->end == ROBSON_WHOLE ? play->used_bytes : 0, duel);
+    append_times(&times, ", smallest device", duel->smallest.bytes, duel);
+    facts_line(facts, "%s: Robson: %s%s, the bound for any allocator that moves nothing is %.2f x",
+               name, writing_string(&times),
+               !play->has_addresses ? " (where its blocks lie is not told)"
+               : play->may_move     ? " (its blocks may move)"
+                                    : "",
+               find_times(bound_bytes, duel));
+    writing_deinit(&times);
 }
 
-static void add_number_if(struct writing *text, const char *key, uint64_t value)
-{
-    if (value > 0) {
-        json_add_number(text, key, value);
-    } else {
-        json_add_null(text, key);
-    }
-}
-
-static void print_json(const struct duel *duel, struct writing *text)
+static void tell_duel(const struct duel *duel, struct facts *facts)
 {
     static const char *const ends[] = {[ROBSON_WHOLE] = "whole",
                                        [ROBSON_REFUSED] = "refused",
                                        [ROBSON_BROKEN] = "broken",
                                        [ROBSON_NOT] = "not measured"};
     const struct robson_play *play = &duel->play;
-    json_open(text, "robson");
-    json_add_string(text, "target", duel->versus->sides[duel->side].name);
-    json_add_string(text, "run", ends[play->end]);
-    json_add_string(text, "why", play->why);
-    json_add_number(text, "live_bytes", duel->game.live_bytes);
-    json_add_number(text, "smallest_block_bytes", duel->game.smallest_bytes);
-    json_add_number(text, "largest_block_bytes", duel->game.largest_bytes);
-    json_add_number(text, "bound_bytes", robson_bound_bytes(&duel->game, play->granule_bytes));
-    json_add_boolean(text, "has_addresses", play->has_addresses);
-    json_add_boolean(text, "may_move", play->may_move);
-    json_add_number(text, "ops", play->op_count);
-    add_number_if(text, "used_bytes", play->end == ROBSON_WHOLE ? play->used_bytes : 0);
-    add_number_if(text, "smallest_capacity_bytes", duel->smallest.bytes);
-    json_close(text);
+    const char *name = duel->versus->sides[duel->side].name;
+    say_duel(duel, name, facts);
+    facts_open(facts, "robson");
+    facts_text(facts, "target", name);
+    facts_text(facts, "run", ends[play->end]);
+    facts_text(facts, "why", play->why);
+    facts_count(facts, "live_bytes", duel->game.live_bytes);
+    facts_count(facts, "smallest_block_bytes", duel->game.smallest_bytes);
+    facts_count(facts, "largest_block_bytes", duel->game.largest_bytes);
+    facts_count(facts, "bound_bytes", robson_bound_bytes(&duel->game, play->granule_bytes));
+    facts_boolean(facts, "has_addresses", play->has_addresses);
+    facts_boolean(facts, "may_move", play->may_move);
+    facts_count(facts, "ops", play->op_count);
+    facts_count_or_null(facts, "used_bytes", play->end == ROBSON_WHOLE && play->used_bytes > 0,
+                        play->used_bytes);
+    facts_count_or_null(facts, "smallest_capacity_bytes", duel->smallest.bytes > 0,
+                        duel->smallest.bytes);
+    facts_close(facts);
 }
 
 /* --- all --- */
@@ -213,7 +197,7 @@ static void make_device(struct versus *versus, const struct robson_game *game)
 }
 
 static enum exit_code measure_side(struct versus *versus, const struct robson_game *game,
-                                   size_t side, struct output *output)
+                                   size_t side, struct facts *facts)
 {
     struct duel *duel = calloc(1, sizeof *duel);
     CHECK(duel != NULL);
@@ -221,17 +205,7 @@ static enum exit_code measure_side(struct versus *versus, const struct robson_ga
     enum exit_code code = versus_ask_contract(versus, side);
     code = code == EXIT_KEPT ? measure_duel(duel) : code;
     if (code == EXIT_KEPT) {
-        struct writing text;
-        writing_init(&text);
-        if (output->is_json) {
-            print_json(duel, &text);
-            output_line(output, &text);
-        } else {
-            tell_duel(duel, &text);
-            output_text(output, &text);
-        }
-        output_flush(output);
-        writing_deinit(&text);
+        tell_duel(duel, facts);
     }
     free(duel);
     return code;
@@ -240,20 +214,24 @@ static enum exit_code measure_side(struct versus *versus, const struct robson_ga
 enum exit_code versus_robson(struct versus *versus)
 {
     struct robson_game game = robson_published;
+    char sizes[3][SIZE_TEXT_BYTES];
     struct output output;
-    struct writing text;
+    struct facts facts = {0};
     enum exit_code code = choose_game(versus->options->run, &game);
     if (code != EXIT_KEPT) {
         return code;
     }
     make_device(versus, &game);
     output_init(&output, versus->options->run->is_json);
-    writing_init(&text);
-    tell_game(&game, &text);
-    output_text(&output, &text);
+    size_print(game.live_bytes, sizes[0]);
+    size_print(game.smallest_bytes, sizes[1]);
+    size_print(game.largest_bytes, sizes[2]);
+    facts_line(&facts, "Robson's adversary: %s live, in blocks of %s to %s", sizes[0], sizes[1],
+               sizes[2]);
     for (size_t side = 0; code == EXIT_KEPT && side < versus->side_count; side++) {
-        code = measure_side(versus, &game, side, &output);
+        code = measure_side(versus, &game, side, &facts);
+        output_facts(&output, &facts);
     }
-    writing_deinit(&text);
+    facts_deinit(&facts);
     return code == EXIT_KEPT && output.is_failed ? EXIT_HARNESS : code;
 }

@@ -69,28 +69,18 @@ static enum exit_code read_words(struct versus *versus)
 
 /* --- contracts --- */
 
-static const char *const field_names[FIELD_COUNT] = {
-#define FLAG(name, experiment) #name,
-#define FIELD(name, experiment) #name,
-#define FACT(name, experiment) #name,
-#include "infer/field_list.h"
-#undef FLAG
-#undef FIELD
-#undef FACT
-};
-
 static enum exit_code check_same(const struct versus *versus)
 {
-    struct writing words;
+    struct writing words = {0};
     size_t count = 0;
-    writing_init(&words);
     for (size_t i = 0; versus->side_count > 1 && i < FIELD_COUNT; i++) {
         char texts[VERSUS_SIDE_COUNT_MAX][INFERENCE_TEXT_BYTES] = {"", ""};
         inference_declared((enum inference_field)i, &versus->sides[0].contract, texts[0]);
         inference_declared((enum inference_field)i, &versus->sides[1].contract, texts[1]);
         if (strcmp(texts[0], texts[1]) != 0) {
             writing_append_format(&words, "%s%s = %s against %s", count++ == 0 ? "" : ", ",
-                                  field_names[i], texts[0], texts[1]);
+                                  inference_field_name((enum inference_field)i), texts[0],
+                                  texts[1]);
         }
     }
     const enum exit_code code =
@@ -144,34 +134,27 @@ static enum exit_code read_contracts(struct versus *versus)
 
 /* --- measuring --- */
 
-static void print_line(struct output *output, const struct versus *versus, size_t list, size_t side)
-{
-    struct writing text;
-    writing_init(&text);
-    if (side < versus->side_count) {
-        versus_json_measure(versus, list, side, &text);
-    } else {
-        versus_json_result(versus, list, &text);
-    }
-    output_line(output, &text);
-    output_flush(output);
-    writing_deinit(&text);
-}
-
-static enum exit_code measure_list(struct versus *versus, size_t list, struct output *output)
+static enum exit_code measure_list(struct versus *versus, size_t list, struct output *output,
+                                   struct facts *facts)
 {
     for (size_t side = 0; side < versus->side_count; side++) {
         const enum exit_code code = versus_measure(versus, list, side);
         if (code != EXIT_KEPT) {
             return code;
         }
-        print_line(output, versus, list, side);
+        if (output->is_json) {
+            versus_tell_row(versus, list, side, facts);
+            output_facts(output, facts);
+        }
     }
     if (versus->side_count > 1) {
         const struct versus_row *rows = &versus->rows[list * versus->side_count];
         versus_judge(versus->options, &rows[0], &rows[1], versus->lists[list].ops.count,
                      &versus->results[list]);
-        print_line(output, versus, list, versus->side_count);
+    }
+    if (output->is_json) {
+        versus_tell_result(versus, list, facts);
+        output_facts(output, facts);
     }
     return EXIT_KEPT;
 }
@@ -204,19 +187,18 @@ static enum exit_code find_exit_code(struct versus *versus)
     return code == EXIT_KEPT ? EXIT_BROKEN : code;
 }
 
-static enum exit_code print_end(struct versus *versus, enum exit_code code, struct output *output)
+/* JSON has all but the end already. */
+static enum exit_code print_end(const struct versus *versus, enum exit_code code,
+                                struct output *output, struct facts *facts)
 {
-    struct writing text;
-    writing_init(&text);
-    if (versus->options->run->is_json) {
-        versus_json_end(versus, (int)code, &text);
-        output_line(output, &text);
-    } else {
-        versus_text(versus, &text);
-        output_text(output, &text);
+    if (!output->is_json) {
+        versus_tell_table(versus, facts);
+        for (size_t list = 0; list < versus->list_count; list++) {
+            versus_tell_result(versus, list, facts);
+        }
     }
-    output_flush(output);
-    writing_deinit(&text);
+    versus_tell_end(versus, code, facts);
+    output_facts(output, facts);
     return output->is_failed ? EXIT_HARNESS : code;
 }
 
@@ -225,8 +207,7 @@ static enum exit_code put_annotations(const struct versus *versus, enum exit_cod
                                       struct output *output)
 {
     struct annotations annotations = {0};
-    struct writing heading;
-    writing_init(&heading);
+    struct writing heading = {0};
     versus_closing_line(versus, &heading);
     versus_annotate(versus, &annotations);
     const enum exit_code put = annotate_put(versus->options->run, output, writing_string(&heading),
@@ -239,6 +220,7 @@ static enum exit_code put_annotations(const struct versus *versus, enum exit_cod
 static enum exit_code measure_all(struct versus *versus)
 {
     struct output output;
+    struct facts facts = {0};
     output_init(&output, versus->options->run->is_json);
     output.is_of_github = versus->options->run->annotation == ANNOTATION_GITHUB;
     versus->rows = calloc(versus->list_count * versus->side_count, sizeof *versus->rows);
@@ -246,13 +228,13 @@ static enum exit_code measure_all(struct versus *versus)
     CHECK(versus->rows != NULL && versus->results != NULL);
     enum exit_code code = EXIT_KEPT;
     for (size_t i = 0; code == EXIT_KEPT && i < versus->list_count; i++) {
-        code = measure_list(versus, i, &output);
+        code = measure_list(versus, i, &output, &facts);
     }
     if (code == EXIT_KEPT) {
         code = find_exit_code(versus);
     }
     if (code == EXIT_KEPT || code == EXIT_BROKEN) {
-        code = print_end(versus, code, &output);
+        code = print_end(versus, code, &output, &facts);
     }
     if (code == EXIT_KEPT || code == EXIT_BROKEN) {
         code = put_annotations(versus, code, &output);
@@ -262,6 +244,7 @@ static enum exit_code measure_all(struct versus *versus)
     }
     free(versus->rows);
     free(versus->results);
+    facts_deinit(&facts);
     return code;
 }
 

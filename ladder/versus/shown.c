@@ -151,8 +151,7 @@ static bool begin_showing(struct showing *showing, struct setup *setup, struct o
 static enum exit_code write_list(struct versus *versus, const struct setup *setup,
                                  const struct op_list *ops, const char *note)
 {
-    struct writing comments;
-    writing_init(&comments);
+    struct writing comments = {0};
     comment_append(&comments, "old: ", versus->sides[0].name);
     comment_append(&comments, "new: ", versus->sides[1].name);
     comment_append(&comments, "shows: ", note);

@@ -141,18 +141,14 @@ enum exit_code versus_bench(struct versus *versus);
 /* All that the options ask for.  The usual codes: EXIT_BROKEN where NEW is worse. */
 enum exit_code versus_run(const struct versus_options *options);
 
-/* JSON lines. */
-void versus_json_measure(const struct versus *versus, size_t list, size_t side,
-                         struct writing *text);
-void versus_json_result(const struct versus *versus, size_t list, struct writing *text);
-void versus_json_end(const struct versus *versus, int exit_code, struct writing *text);
-/* All of it for people. */
-void versus_text(const struct versus *versus, struct writing *text);
+/* All of it as facts, in this order; JSON may be printed after each.  The table is of all rows. */
+void versus_tell_row(const struct versus *versus, size_t list, size_t side, struct facts *facts);
+void versus_tell_table(const struct versus *versus, struct facts *facts);
+void versus_tell_result(const struct versus *versus, size_t list, struct facts *facts);
+void versus_tell_end(const struct versus *versus, enum exit_code code, struct facts *facts);
 /* "regressions on 2 of 5 lists", without the line end. */
 void versus_closing_line(const struct versus *versus, struct writing *text);
 /* One error for each regression of each list. */
 void versus_annotate(const struct versus *versus, struct annotations *annotations);
-/* The line that repeats the shown list. */
-void versus_replay_line(const struct versus *versus, struct writing *text);
 
 #endif

@@ -57,7 +57,7 @@ void facts_html(const struct facts *facts, struct writing *html)
         } else if (fact->kind == FACT_HEADING) {
             heading = fact_string(facts, fact);
             page_print(html, "<h3>%s</h3>\n", heading);
-        } else if (fact->kind == FACT_SAY) {
+        } else if (fact->kind == FACT_SAY || fact->kind == FACT_ANSWER) {
             page_print(html, "<p>%s</p>\n", fact_string(facts, fact));
         } else if (fact->kind == FACT_LINE) {
             page_print(html, PAGE_COPY, fact_string(facts, fact));

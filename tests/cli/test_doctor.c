@@ -1,9 +1,6 @@
 /* What doctor reads of a machine: made-up trees of /proc and /sys, and texts of programs. */
 #include "campaign/base/file.h"
-#include "doctor/cgroup.h"
 #include "doctor/doctor.h"
-#include "doctor/print.h"
-#include "doctor/text.h"
 #include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"
 
@@ -324,22 +321,24 @@ END_TEST
 START_TEST(hostile_texts_break_no_line)
 {
     struct doctor_finding finding = {.state = DOCTOR_BROKEN};
-    struct writing text;
-    writing_init(&text);
+    struct facts facts = {0};
+    struct writing text = {0};
     doctor_find(&finding, DOCTOR_BROKEN, "a\n\033[2Jb\"");
     doctor_mean(&finding, "c\r");
     doctor_mend(&finding, "d\n");
-    doctor_print(false, "group", "name", &finding, &text);
+    doctor_tell("group", "name", &finding, &facts);
+    facts_print(&facts, FACTS_WORDS, &text);
     ck_assert_ptr_null(strchr(writing_string(&text), '\033'));
     ck_assert_ptr_nonnull(strstr(writing_string(&text), "a\\x0a\\x1b[2Jb\"\n"));
     ck_assert_ptr_nonnull(strstr(writing_string(&text), "to mend it: d\\x0a\n"));
     writing_clear(&text);
-    doctor_print(true, "group", "name", &finding, &text);
+    facts_print(&facts, FACTS_JSON, &text);
     ck_assert_str_eq(writing_string(&text),
                      "{\"type\":\"doctor\",\"group\":\"group\",\"name\":\"name\",\"state\":"
                      "\"broken\",\"found\":\"a\\n\\u001b[2Jb\\\"\",\"meaning\":\"c\\u000d\","
                      "\"remedy\":\"d\\n\"}\n");
     writing_deinit(&text);
+    facts_deinit(&facts);
 }
 END_TEST
 

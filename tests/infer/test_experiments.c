@@ -1,8 +1,8 @@
 /* The table of experiments, and that each is made on a sound target, repeats, and replays like any
  * list. */
 #include "harness/trial/trial_run.h"
-#include "infer/effect.h"
 #include "infer/experiment.h"
+#include "infer/options.h"
 #include "targets/targets.h"
 #include "tests/helpers/suite.h"
 

@@ -17,7 +17,7 @@ static void make_claimed(struct studied *studied, const struct setup *setup,
                          const struct limits *limits, int number)
 {
     struct inference *inference = &studied->inference;
-    const enum claim claim = experiment_claim((enum experiment_number)number);
+    const enum claim claim = experiments[number].claim;
     struct target claiming;
     if (claim != CLAIM_NONE && !claim_is_declared(claim, inference_contract(inference))) {
         claim_make(claim, inference->target, &claiming);

@@ -1,5 +1,5 @@
 /* Each form in which option_help lists values gives the values that can be tried. */
-#include "infer/option_values.h"
+#include "infer/options.h"
 #include "tests/helpers/suite.h"
 
 #include <stdio.h>

@@ -10,6 +10,7 @@ static const struct facts_column columns[] = {
 
 static void fill(struct facts *facts)
 {
+    struct writing lines = {0};
     facts_heading(facts, "Who holds %s", "it");
     facts_table(facts, columns, sizeof columns / sizeof *columns);
     facts_open(facts, "holder");
@@ -23,15 +24,22 @@ static void fill(struct facts *facts)
     facts_cell_count(facts, "age", 12);
     facts_close(facts);
     facts_open(facts, NULL);
-    facts_cell(facts, "tag", "rest");
+    facts_cell_format(facts, "tag", "re%s", "st");
     facts_close(facts);
     facts_table_end(facts);
     facts_say(facts, "  - ", 4, "%s", "words & words");
     facts_line(facts, "hbmstress replay %s", "list.ops");
+    facts_answer(facts, "rank 1  %s", "ended");
+    writing_append(&lines, "rank 2  ended\nall ended\n");
+    facts_answers(facts, &lines);
+    facts_lines(facts, &lines);
+    writing_deinit(&lines);
     facts_open(facts, "next");
     facts_digits(facts, "seed", 7);
     facts_boolean(facts, "fits", true);
     facts_null(facts, "op");
+    facts_count_or_null(facts, "step", false, 5);
+    facts_count_or_null(facts, "host", true, 2);
     facts_text_if(facts, "why", "");
     facts_close(facts);
 }
@@ -45,7 +53,7 @@ START_TEST(json_has_records_and_no_words)
     ck_assert_str_eq(
         writing_string(&text),
         "{\"type\":\"holder\",\"tag\":\"a\\u001b\",\"bytes\":8388608,\"share\":0.250000,\"ops\":[3,4]}\n"
-        "{\"type\":\"next\",\"seed\":\"7\",\"fits\":true,\"op\":null}\n");
+        "{\"type\":\"next\",\"seed\":\"7\",\"fits\":true,\"op\":null,\"step\":null,\"host\":2}\n");
     writing_deinit(&text);
     facts_deinit(&facts);
 }
@@ -62,7 +70,12 @@ START_TEST(people_read_tables_and_words)
                                             "a\\x1b  8.00M  25.00 %       12\n"
                                             "rest\n"
                                             "  - words & words\n"
-                                            "hbmstress replay list.ops\n");
+                                            "hbmstress replay list.ops\n"
+                                            "rank 1  ended\n"
+                                            "rank 2  ended\n"
+                                            "all ended\n"
+                                            "rank 2  ended\n"
+                                            "all ended\n");
     writing_deinit(&text);
     facts_deinit(&facts);
 }

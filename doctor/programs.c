@@ -1,15 +1,105 @@
-/* Programs, libraries to build with, and modules of Python. */
+/* The program itself with the files that come with it; other programs, libraries to build with, and
+ * modules of Python. */
+#include "campaign/plan/job_files.h"
 #include "doctor/doctor.h"
-#include "doctor/find_program.h"
-#include "doctor/text.h"
+#include "present/page/page.h"
+#include "present/version.h"
 
 #include <errno.h>
 #include <glob.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+#define DURATION_NS UINT64_C(2000000000)
+
+/* --- the program itself --- */
+
+void doctor_version(const struct doctor_row *row, struct doctor *doctor,
+                    struct doctor_finding *finding)
+{
+    (void)row;
+    (void)doctor;
+    doctor_find(finding, DOCTOR_OK, "%s", version_text());
+}
+
+void doctor_build(const struct doctor_row *row, struct doctor *doctor,
+                  struct doctor_finding *finding)
+{
+    (void)row;
+    (void)doctor;
+    doctor_find(finding, DOCTOR_OK, "%s", HBMSTRESS_BUILD ", " COMPILER);
+}
+
+void doctor_jobs(const struct doctor_row *row, struct doctor *doctor,
+                 struct doctor_finding *finding)
+{
+    struct job_names jobs;
+    char path[FILE_PATH_BYTES];
+    (void)row;
+    (void)doctor;
+    job_names_init(&jobs);
+    if (jobs.count == 0 || !job_names_path(jobs.names[0], path)) {
+        doctor_find(finding, DOCTOR_MISSING, "none comes with this program");
+    } else {
+        doctor_find(finding, DOCTOR_OK, "%zu in %.900s", jobs.count, dirname(path));
+    }
+    job_names_deinit(&jobs);
+}
+
+/* Next to the program as it is installed, and as it is built. */
+void doctor_checker(const struct doctor_row *row, struct doctor *doctor,
+                    struct doctor_finding *finding)
+{
+    static const char *const places[] = {"", "../checker/"};
+    char program[PATH_MAX], place[2 * PATH_MAX], whole[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length < 0 ? 0 : length] = '\0';
+    char *slash = strrchr(program, '/');
+    for (size_t i = 0; slash != NULL && i < sizeof places / sizeof *places; i++) {
+        slash[1] = '\0';
+        (void)snprintf(place, sizeof place, "%s%s%s", program, places[i], row->what);
+        if (access(place, X_OK) == 0 && realpath(place, whole) != NULL) {
+            doctor_find(finding, DOCTOR_OK, "%.900s", whole);
+            return;
+        }
+    }
+    if (program_find(doctor->path, row->what, place)) {
+        doctor_find(finding, DOCTOR_OK, "%.900s", place);
+    } else {
+        doctor_find(finding, DOCTOR_MISSING, "neither next to the program nor on PATH");
+    }
+}
+
+void doctor_curves(const struct doctor_row *row, struct doctor *doctor,
+                   struct doctor_finding *finding)
+{
+    (void)row;
+    (void)doctor;
+    doctor_find(finding, page_has_curves() ? DOCTOR_OK : DOCTOR_MISSING, "%s",
+                page_has_curves() ? "uPlot is built in" : "this build has no uPlot");
+}
+
+/* --- others --- */
+
+enum ask_end ask_program(const char *const *words, struct writing *output)
+{
+    struct program_end end;
+    if (!program_run(words, ".", DURATION_NS, output, &end)) {
+        return ASK_NOT_ASKED;
+    }
+    return end.is_stopped ? ASK_LATE : end.status == 0 ? ASK_ANSWERED : ASK_FAILED;
+}
 
 /* Sets broken or unknown; false: it answered. */
 static bool has_failed(enum ask_end end, const char *place, bool is_silent,
@@ -38,8 +128,8 @@ void doctor_program(const struct doctor_row *row, struct doctor *doctor,
                     struct doctor_finding *finding)
 {
     char place[PATH_MAX], version[VERSION_BYTES];
-    struct writing output;
-    if (!find_program(doctor->path, row->what, place)) {
+    struct writing output = {0};
+    if (!program_find(doctor->path, row->what, place)) {
         doctor_find(finding, DOCTOR_MISSING, "%s", "");
         return;
     }
@@ -47,7 +137,6 @@ void doctor_program(const struct doctor_row *row, struct doctor *doctor,
     if (row->version == NULL) {
         return;
     }
-    writing_init(&output);
     const enum ask_end end = ask_program((const char *[]){place, row->version, NULL}, &output);
     if (!has_failed(end, place, output.length == 0, finding) &&
         version_find(writing_string(&output), version)) {
@@ -98,12 +187,11 @@ void doctor_fuzzer_runtime(const struct doctor_row *row, struct doctor *doctor,
                            struct doctor_finding *finding)
 {
     char clang[PATH_MAX], resources[PATH_MAX], place[PATH_MAX];
-    struct writing output;
-    if (!find_program(doctor->path, row->what, clang)) {
+    struct writing output = {0};
+    if (!program_find(doctor->path, row->what, clang)) {
         doctor_find(finding, DOCTOR_MISSING, "clang is missing");
         return;
     }
-    writing_init(&output);
     const enum ask_end end = ask_program((const char *[]){clang, row->version, NULL}, &output);
     if (!has_failed(end, clang, output.length == 0, finding)) {
         const char *line = writing_string(&output);
@@ -124,12 +212,11 @@ void doctor_library(const struct doctor_row *row, struct doctor *doctor,
                     struct doctor_finding *finding)
 {
     char place[PATH_MAX], version[VERSION_BYTES];
-    struct writing output;
-    if (!find_program(doctor->path, "pkg-config", place)) {
+    struct writing output = {0};
+    if (!program_find(doctor->path, "pkg-config", place)) {
         doctor_find(finding, DOCTOR_UNKNOWN, "pkg-config is missing");
         return;
     }
-    writing_init(&output);
     const enum ask_end end = ask_program((const char *[]){place, "--modversion", row->what, NULL},
                                          &output);
     if (end == ASK_FAILED) {
@@ -149,8 +236,7 @@ static const char list_modules[] =
 
 static enum ask_end ask_modules(struct doctor *doctor, const char *python)
 {
-    struct writing output;
-    writing_init(&output);
+    struct writing output = {0};
     const enum ask_end end = ask_program(
         (const char *[]){python, "-c", list_modules, "jsonschema", "junitparser", "selenium", NULL},
         &output);
@@ -163,7 +249,7 @@ void doctor_module(const struct doctor_row *row, struct doctor *doctor,
                    struct doctor_finding *finding)
 {
     char place[PATH_MAX], word[DOCTOR_MODULES_BYTES];
-    if (!find_program(doctor->path, "python3", place)) {
+    if (!program_find(doctor->path, "python3", place)) {
         doctor_find(finding, DOCTOR_MISSING, "python3 is missing");
         return;
     }
