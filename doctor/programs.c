@@ -1,6 +1,6 @@
 /* The program itself with the files that come with it; other programs, libraries to build with, and
  * modules of Python. */
-#include "campaign/plan/job_files.h"
+#include "campaign/plan/job.h"
 #include "doctor/doctor.h"
 #include "present/page/page.h"
 #include "present/version.h"

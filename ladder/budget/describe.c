@@ -1,7 +1,7 @@
 /* The words of a limit that is exceeded: what, where, by how much, who holds it; and the
  * annotations beside the change that is reviewed, which are made of them. */
 #include "ladder/budget/budget.h"
-#include "recording/device_name.h"
+#include "recording/recording.h"
 
 #include <inttypes.h>
 

@@ -2,8 +2,7 @@
 #include "harness/op/ops_file.h"
 #include "ladder/budget/budget.h"
 #include "present/screen.h"
-#include "present/text_width.h"
-#include "recording/repeat.h"
+#include "recording/recording.h"
 
 #include <inttypes.h>
 
