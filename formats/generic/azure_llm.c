@@ -275,12 +275,11 @@ static enum import_result make_ops(struct reader *reader, const struct import_in
     const uint64_t granule_bytes = input->fixed->granule_bytes;
     const size_t excess = lifetimes_replay(lifetimes, granule_bytes == 0 ? 0 : granule_bytes - 1,
                                            &import->ops);
-    size_t line, column;
     if (excess == lifetimes->count) {
         return IMPORT_OK;
     }
-    import_position(input->text, lifetimes->all[excess].offset, &line, &column);
-    return IMPORT_REFUSE(reader->error, line, "with this request, more than 2^50 bytes are live");
+    return IMPORT_REFUSE(reader->error, import_line(input->text, lifetimes->all[excess].offset),
+                         "with this request, more than 2^50 bytes are live");
 }
 
 static enum import_result import_azure_llm(const struct import_input *input, struct import *import,

@@ -140,13 +140,6 @@ static unsigned recognise_static_planning(const char *text, size_t length)
     return read_columns(&row, &header, &column) == NULL ? 90 : 0;
 }
 
-static size_t find_line(const struct instance *instance, const char *row)
-{
-    size_t line, column;
-    import_position(instance->text, (size_t)(row - instance->text), &line, &column);
-    return line;
-}
-
 /* --- rows, whatever they look like --- */
 
 static const struct csv_field *find_field(const struct instance *instance,
@@ -350,7 +343,8 @@ static enum import_result read_rows(struct instance *instance)
             break;
         }
         if (instance->lifetimes.count == BUFFER_COUNT_MAX) {
-            return IMPORT_REFUSE(instance->error, find_line(instance, buffer.row),
+            return IMPORT_REFUSE(instance->error,
+                                 import_line(instance->text, (size_t)(buffer.row - instance->text)),
                                  "more than %d buffers", BUFFER_COUNT_MAX);
         }
         add_buffer(instance, &buffer);
@@ -409,7 +403,8 @@ static enum import_result refuse_doubles(struct instance *instance)
         return IMPORT_OK;
     }
     const struct buffer twice = read_buffer_again(instance, number);
-    return IMPORT_REFUSE(instance->error, find_line(instance, twice.row),
+    return IMPORT_REFUSE(instance->error,
+                         import_line(instance->text, (size_t)(twice.row - instance->text)),
                          "the id '%.*s' is used twice",
                          (int)(twice.id.length > 40 ? 40 : twice.id.length), twice.id.text);
 }
@@ -429,9 +424,9 @@ static enum import_result make_ops(struct instance *instance, const struct impor
         return IMPORT_OK;
     }
     const struct buffer buffer = read_buffer_again(instance, excess);
-    return IMPORT_REFUSE(instance->error, find_line(instance, buffer.row),
-                         "with this buffer, more than 2^50 bytes are live at time %" PRId64,
-                         buffer.lower);
+    return IMPORT_REFUSE(
+        instance->error, import_line(instance->text, (size_t)(buffer.row - instance->text)),
+        "with this buffer, more than 2^50 bytes are live at time %" PRId64, buffer.lower);
 }
 
 static void add_notes(const struct instance *instance, struct import *import)

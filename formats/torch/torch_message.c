@@ -89,18 +89,15 @@ static enum import_result import_torch_message(const struct import_input *input,
                                                struct import *import, struct import_error *error)
 {
     struct survey survey;
-    size_t line = 0;
-    size_t column = 0;
     survey_messages(input->text, input->length, &survey);
     if (survey.first.form == TORCH_MESSAGE_NONE) {
         return refuse_without_numbers(input, &survey, error);
     }
-    import_position(input->text, survey.first.begin, &line, &column);
-    *error = (struct import_error){.line = line, .column = column};
+    import_position(input->text, survey.first.begin, &error->line, &error->column);
     char sentence[IMPORT_MESSAGE_BYTES];
     phrase_print(input->text + survey.first.begin, survey.first.end - survey.first.begin, sentence,
                  sizeof sentence);
-    import_quote(import, sentence, strlen(sentence), line);
+    import_quote(import, sentence, strlen(sentence), error->line);
     note_others(&survey, import);
     return torch_message_build(&survey.first, input, import, error);
 }

@@ -5,6 +5,7 @@
 #include "formats/common/tags.h"
 #include "formats/xla/private/hbm_allocations.h"
 #include "formats/xla/private/tpu_message.h"
+#include "harness/base/align.h"
 #include "harness/base/order.h"
 
 #include <inttypes.h>
@@ -82,7 +83,6 @@ static uint64_t choose_unpadded(const struct hbm_row *row)
 static bool choose_capacity(struct building *building)
 {
     const struct hbm_allocations *said = building->allocations;
-    const uint64_t mask = IMPORT_GRANULE_BYTES - 1;
     uint64_t low = said->used_bytes + said->reserved.low + said->free.low;
     uint64_t high = said->used_bytes + said->reserved.high + said->free.high;
     low = said->limit.low > low ? said->limit.low : low;
@@ -100,10 +100,9 @@ static bool choose_capacity(struct building *building)
     const uint64_t wish = said->limit.nominal < low    ? low
                           : said->limit.nominal > high ? high
                                                        : said->limit.nominal;
-    const uint64_t rounded = (wish + mask) & ~mask;
-    building->capacity_bytes = rounded <= high         ? rounded
-                               : (high & ~mask) >= low ? high & ~mask
-                                                       : wish;
+    const uint64_t above = align_up(wish, IMPORT_GRANULE_BYTES);
+    const uint64_t below = align_down(high, IMPORT_GRANULE_BYTES);
+    building->capacity_bytes = above <= high ? above : below >= low ? below : wish;
     return true;
 }
 
@@ -265,8 +264,7 @@ static void append_request(struct building *building)
         import_note(import,
                     "the message does not give the size of the image: one granule is assumed");
     }
-    op_list_append(&import->ops, &op);
-    import_say(import, (uint32_t)import->ops.count - 1, SAID_FAILED, 0);
+    import_say(import, import_append(import, &op), SAID_FAILED, 0);
     import_note(
         import,
         "the request comes from the runtime message in the log: %" PRIu64 " bytes as printed%s",
