@@ -278,7 +278,7 @@ static enum import_result make_ops(struct reader *reader, const struct import_in
     if (excess == lifetimes->count) {
         return IMPORT_OK;
     }
-    return IMPORT_REFUSE(reader->error, import_line(input->text, lifetimes->all[excess].offset),
+    return IMPORT_REFUSE(reader->error, import_line_at(input->text, lifetimes->all[excess].offset),
                          "with this request, more than 2^50 bytes are live");
 }
 

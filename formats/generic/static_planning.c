@@ -343,9 +343,10 @@ static enum import_result read_rows(struct instance *instance)
             break;
         }
         if (instance->lifetimes.count == BUFFER_COUNT_MAX) {
-            return IMPORT_REFUSE(instance->error,
-                                 import_line(instance->text, (size_t)(buffer.row - instance->text)),
-                                 "more than %d buffers", BUFFER_COUNT_MAX);
+            return IMPORT_REFUSE(
+                instance->error,
+                import_line_at(instance->text, (size_t)(buffer.row - instance->text)),
+                "more than %d buffers", BUFFER_COUNT_MAX);
         }
         add_buffer(instance, &buffer);
     }
@@ -404,7 +405,7 @@ static enum import_result refuse_doubles(struct instance *instance)
     }
     const struct buffer twice = read_buffer_again(instance, number);
     return IMPORT_REFUSE(instance->error,
-                         import_line(instance->text, (size_t)(twice.row - instance->text)),
+                         import_line_at(instance->text, (size_t)(twice.row - instance->text)),
                          "the id '%.*s' is used twice",
                          (int)(twice.id.length > 40 ? 40 : twice.id.length), twice.id.text);
 }
@@ -425,7 +426,7 @@ static enum import_result make_ops(struct instance *instance, const struct impor
     }
     const struct buffer buffer = read_buffer_again(instance, excess);
     return IMPORT_REFUSE(
-        instance->error, import_line(instance->text, (size_t)(buffer.row - instance->text)),
+        instance->error, import_line_at(instance->text, (size_t)(buffer.row - instance->text)),
         "with this buffer, more than 2^50 bytes are live at time %" PRId64, buffer.lower);
 }
 

@@ -152,7 +152,7 @@ static void quote_report(const struct import_input *input, const struct hbm_repo
     while (length > 0 && quoted[length - 1] == ' ') {
         length--;
     }
-    import_quote(import, quoted, length, import_line(input->text, report->sentence.at));
+    import_quote(import, quoted, length, import_line_at(input->text, report->sentence.at));
 }
 
 void hbm_report_assume_message(const struct import_input *input, size_t at, struct import *import)
@@ -165,7 +165,7 @@ void hbm_report_assume_message(const struct import_input *input, size_t at, stru
                 import,
                 "the failure is the message of the runtime in line %zu, not the report of "
                 "the compiler in line %zu, which is earlier",
-                import_line(input->text, at), import_line(input->text, report.begin));
+                import_line_at(input->text, at), import_line_at(input->text, report.begin));
             return;
         }
     }
@@ -189,7 +189,7 @@ static void fix_named_chip(const struct import_input *input, struct survey *surv
     snprintf(fixed->chip, sizeof fixed->chip, "%s", chip->name);
     import_assume(import,
                   "the capacity is that of chip %s, which the log names in line %zu: \"%.*s\"",
-                  chip->name, import_line(input->text, at), (int)length, input->text + at);
+                  chip->name, import_line_at(input->text, at), (int)length, input->text + at);
 }
 
 /* Tells the report, and makes a list of it where that can be done. */
@@ -213,7 +213,7 @@ static enum import_result import_survey(const struct import_input *input, struct
         import_assume(import,
                       "the failure is the report of the compiler in line %zu, not the message of "
                       "the runtime in line %zu, which is earlier",
-                      error->line, import_line(input->text, at));
+                      error->line, import_line_at(input->text, at));
     }
     const enum import_result result = hbm_report_build(report, input, import, error);
     if (result == IMPORT_OK) {
