@@ -441,19 +441,11 @@ static enum import_result import_kineto(const struct import_input *input, struct
 static unsigned recognise_kineto(const char *text, size_t length)
 {
     static const char *const signs[] = {"\"deviceProperties\"", "\"baseTimeNanoseconds\"",
-                                        "\"cpu_op\""};
+                                        "\"cpu_op\"", NULL};
     if (!chrome_trace_is_likely(text, length)) {
         return 0;
     }
-    if (text_has(text, length, words[0]) || text_has(text, length, words[1])) {
-        return 84;
-    }
-    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
-        if (text_has(text, length, signs[i])) {
-            return 30;
-        }
-    }
-    return 0;
+    return text_has_any(text, length, words) ? 84 : text_has_any(text, length, signs) ? 30 : 0;
 }
 
 const struct format format_kineto = {

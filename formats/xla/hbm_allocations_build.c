@@ -217,23 +217,20 @@ static void make_programs(struct building *building)
     }
 }
 
-/* True if the message is of the report's failure: then both print the same free bytes. */
-static bool is_of_report(const struct building *building, const struct tpu_message *message)
-{
-    const struct size_range *free = &building->allocations->free;
-    return message->has_free && message->free.low <= free->high && message->free.high >= free->low;
-}
-
 /* The first complete message behind the report, else the last one before it.  must_agree: of those
  * only that are of the report, since a log may have more failures. */
 static bool find_message(const struct building *building, bool must_agree,
                          struct tpu_message *found)
 {
     const struct import_input *input = building->input;
+    const struct size_range *free = &building->allocations->free;
     struct tpu_message message;
     bool is_found = false;
     for (size_t offset = 0; tpu_message_next(input->text, input->length, &offset, &message);) {
-        if (message.missing != NULL || (must_agree && !is_of_report(building, &message))) {
+        /* Of the report's failure: then both print the same free bytes. */
+        const bool agrees = message.has_free && message.free.low <= free->high &&
+                            message.free.high >= free->low;
+        if (message.missing != NULL || (must_agree && !agrees)) {
             continue;
         }
         *found = message;

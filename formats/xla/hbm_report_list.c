@@ -58,14 +58,9 @@ static size_t find_value_end(const struct phrase_cursor *cursor)
  * with a log prefix before them. */
 static bool is_filler(const char *line, size_t length)
 {
-    static const char *const words[] = {"Largest",  "Size:",   "Total ",
-                                        "Program ", "Ran out", "Used "};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (text_has(line, length, words[i])) {
-            return false;
-        }
-    }
-    return true;
+    static const char *const words[] = {"Largest", "Size:", "Total ", "Program ",
+                                        "Ran out", "Used ", NULL};
+    return !text_has_any(line, length, words);
 }
 
 /* Labels and names of ops may have raw line breaks: the value goes on to the line before the next
