@@ -96,14 +96,15 @@ static enum import_result check_request(struct bfc_dump *dump, struct import_err
     return IMPORT_OK;
 }
 
-/* Draws the map that the chunks of a dump would give, to compare it with the printed one.  Each
- * character stands for a hundredth of all regions, from the lowest address up.  It is no '_' where
- * a chunk in use has a byte, whatever else is there.  No other line says how much of a chunk was
- * asked for, which 'x' tells from '*'.  Source: BFCAllocator::RenderOccupancy of TensorFlow. */
-static void draw_map(const struct bfc_dump *dump, bool is_in_use[BFC_MAP_LENGTH])
+/* Compares the map with the one that the chunks would give.  Each character stands for a hundredth
+ * of all regions, from the lowest address up.  It is no '_' where a chunk in use has a byte,
+ * whatever else is there.  No other line says how much of a chunk was asked for, which 'x' tells
+ * from '*'.  Source: BFCAllocator::RenderOccupancy of TensorFlow. */
+static enum import_result check_map(const struct bfc_dump *dump, struct import_error *error)
 {
+    bool is_in_use[BFC_MAP_LENGTH] = {false};
     uint64_t begin_bytes = 0; /* below 2^50: times 100 it fits */
-    for (size_t i = 0; i < dump->chunk_count; i++) {
+    for (size_t i = 0; dump->map_line != 0 && i < dump->chunk_count; i++) {
         const uint64_t end_bytes = begin_bytes + dump->chunks[i].size_bytes;
         const uint64_t last = (end_bytes - 1) * BFC_MAP_LENGTH / dump->region_bytes;
         for (uint64_t column = begin_bytes * BFC_MAP_LENGTH / dump->region_bytes; column <= last;
@@ -112,16 +113,7 @@ static void draw_map(const struct bfc_dump *dump, bool is_in_use[BFC_MAP_LENGTH]
         }
         begin_bytes = end_bytes;
     }
-}
-
-static enum import_result check_map(const struct bfc_dump *dump, struct import_error *error)
-{
-    bool is_in_use[BFC_MAP_LENGTH] = {false};
-    if (dump->map_line == 0) {
-        return IMPORT_OK;
-    }
-    draw_map(dump, is_in_use);
-    for (size_t i = 0; i < BFC_MAP_LENGTH; i++) {
+    for (size_t i = 0; dump->map_line != 0 && i < BFC_MAP_LENGTH; i++) {
         if ((dump->map[i] != '_') != is_in_use[i]) {
             return IMPORT_REFUSE(
                 error, dump->map_line,
@@ -327,52 +319,24 @@ struct bin_sums {
     uint64_t count, bytes, in_use_count, in_use_bytes;
 };
 
-static size_t find_bin(uint64_t size_bytes)
-{
-    size_t index = 0;
-    while (index + 1 < BFC_BIN_COUNT && size_bytes >= (uint64_t)BFC_GRANULE_BYTES << (index + 1)) {
-        index++;
-    }
-    return index;
-}
-
-static void sum_bins(const struct bfc_dump *dump, struct bin_sums sums[BFC_BIN_COUNT])
-{
-    for (size_t i = 0; i < dump->chunk_count; i++) {
-        const struct bfc_chunk *chunk = &dump->chunks[i];
-        struct bin_sums *sum = &sums[find_bin(chunk->size_bytes)];
-        sum->count++;
-        sum->bytes += chunk->size_bytes;
-        sum->in_use_count += chunk->is_in_use;
-        sum->in_use_bytes += chunk->is_in_use ? chunk->size_bytes : 0;
-    }
-}
-
 /* Without regions, only the bins tell that a line is missing. */
-static enum import_result check_bin_counts(const struct bfc_dump *dump, const struct bfc_bin *bin,
-                                           const struct bin_sums *sums, struct import_error *error)
-{
-    const uint64_t count = bin->counts_free_only ? sums->count - sums->in_use_count : sums->count;
-    const uint64_t in_use_count = bin->counts_free_only ? 0 : sums->in_use_count;
-    if (bin->count == count && bin->in_use_count == in_use_count) {
-        return IMPORT_OK;
-    }
-    const bool is_cut = dump->region_count == 0 && bin->count >= count &&
-                        bin->in_use_count >= in_use_count;
-    return import_fail(error, is_cut ? IMPORT_INCOMPLETE : IMPORT_INVALID, bin->line, 0,
-                       "%sthe bin has %" PRIu64 " chunks, %" PRIu64
-                       " in use, but the list has %" PRIu64 " and %" PRIu64,
-                       is_cut ? "lines are missing: " : "", bin->count, bin->in_use_count, count,
-                       in_use_count);
-}
-
 static enum import_result check_bin(const struct bfc_dump *dump, const struct bfc_bin *bin,
                                     const struct bin_sums *sums, struct import_error *error)
 {
-    IMPORT_TRY(check_bin_counts(dump, bin, sums, error));
-    const uint64_t bytes[] = {bin->counts_free_only ? sums->bytes - sums->in_use_bytes
-                                                    : sums->bytes,
-                              bin->counts_free_only ? 0 : sums->in_use_bytes};
+    const bool is_free_only = bin->counts_free_only;
+    const uint64_t count = is_free_only ? sums->count - sums->in_use_count : sums->count;
+    const uint64_t in_use_count = is_free_only ? 0 : sums->in_use_count;
+    const uint64_t bytes[] = {is_free_only ? sums->bytes - sums->in_use_bytes : sums->bytes,
+                              is_free_only ? 0 : sums->in_use_bytes};
+    if (bin->count != count || bin->in_use_count != in_use_count) {
+        const bool is_cut = dump->region_count == 0 && bin->count >= count &&
+                            bin->in_use_count >= in_use_count;
+        return import_fail(error, is_cut ? IMPORT_INCOMPLETE : IMPORT_INVALID, bin->line, 0,
+                           "%sthe bin has %" PRIu64 " chunks, %" PRIu64
+                           " in use, but the list has %" PRIu64 " and %" PRIu64,
+                           is_cut ? "lines are missing: " : "", bin->count, bin->in_use_count,
+                           count, in_use_count);
+    }
     for (size_t i = 0; i < 2; i++) {
         if (!bfc_prints_as(bytes[i], &bin->sizes[i])) {
             return IMPORT_REFUSE(error, bin->line,
@@ -388,7 +352,18 @@ static enum import_result check_bins(const struct bfc_dump *dump, struct import_
 {
     struct bin_sums sums[BFC_BIN_COUNT] = {{0}};
     bool are_all_there = true;
-    sum_bins(dump, sums);
+    for (size_t i = 0; i < dump->chunk_count; i++) {
+        const struct bfc_chunk *chunk = &dump->chunks[i];
+        size_t bin = 0;
+        while (bin + 1 < BFC_BIN_COUNT && chunk->size_bytes >= (uint64_t)BFC_GRANULE_BYTES
+                                                                   << (bin + 1)) {
+            bin++;
+        }
+        sums[bin].count++;
+        sums[bin].bytes += chunk->size_bytes;
+        sums[bin].in_use_count += chunk->is_in_use;
+        sums[bin].in_use_bytes += chunk->is_in_use ? chunk->size_bytes : 0;
+    }
     for (size_t i = 0; i < BFC_BIN_COUNT; i++) {
         are_all_there = are_all_there && dump->bins[i].line != 0;
         if (dump->bins[i].line != 0) {

@@ -24,6 +24,15 @@ static inline bool text_has(const char *text, size_t length, const char *word)
     return memmem(text, length, word, strlen(word)) != NULL;
 }
 
+/* words: with NULL behind the last. */
+static inline bool text_has_any(const char *text, size_t length, const char *const *words)
+{
+    while (*words != NULL && !text_has(text, length, *words)) {
+        words++;
+    }
+    return *words != NULL;
+}
+
 /* Returns the index of the name that the text is; count: none. */
 static inline size_t text_find_name(const char *const *names, size_t count, const char *text,
                                     size_t length)

@@ -373,6 +373,13 @@ void import_position(const char *text, size_t offset, size_t *line, size_t *colu
     *column = offset - line_start + 1;
 }
 
+size_t import_line_at(const char *text, size_t offset)
+{
+    size_t line, column;
+    import_position(text, offset, &line, &column);
+    return line;
+}
+
 const char *import_error_print(const char *path, const struct import_error *error, char *text,
                                size_t size)
 {

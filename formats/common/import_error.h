@@ -44,6 +44,7 @@ enum import_result import_fail(struct import_error *error, enum import_result re
 
 /* Line and column of a byte of the text.  O(offset). */
 void import_position(const char *text, size_t offset, size_t *line, size_t *column);
+size_t import_line_at(const char *text, size_t offset);
 
 /* "path:line:column: reason", without what is unknown.  Writes at most size bytes with the NUL;
  * returns text. */

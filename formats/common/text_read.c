@@ -182,6 +182,7 @@ struct source {
     struct text_store store;
     char *chunk;         /* READ_BYTES: what was read and is not yet decompressed */
     size_t chunk_length; /* 0 after the end of the file */
+    size_t chunk_at;     /* what is taken of it by what unpacks */
 };
 
 static enum import_result fail_unreadable(const struct source *source, const char *reason)
@@ -192,6 +193,7 @@ static enum import_result fail_unreadable(const struct source *source, const cha
 /* Reads the next chunk; at the end of the file it is empty. */
 static enum import_result read_chunk(struct source *source)
 {
+    source->chunk_at = 0;
     source->chunk_length = fread(source->chunk, 1, READ_BYTES, source->stream);
     return source->chunk_length == 0 && ferror(source->stream)
                ? fail_unreadable(source, strerror(errno))
@@ -301,96 +303,105 @@ static enum import_result convert_all(struct source *source, bool is_big)
     return IMPORT_OK;
 }
 
-/* --- gzip --- */
+/* --- what is packed --- */
 
-/* Reads more input.  Only the end of the file tells that the text is over: *is_done. */
-static enum import_result inflate_more(struct source *source, z_stream *stream, bool *is_done)
-{
-    if (stream->avail_in > 0) {
-        return IMPORT_OK;
-    }
-    const enum import_result result = read_chunk(source);
-    stream->next_in = (Bytef *)source->chunk;
-    stream->avail_in = (uInt)source->chunk_length;
-    *is_done = result == IMPORT_OK && source->chunk_length == 0;
-    return result;
-}
-
-static enum import_result fail_gzip(const struct source *source, const char *what)
+static enum import_result fail_packed(const struct source *source, const char *packing,
+                                      const char *what)
 {
     return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0,
-                       "the gzip stream is %s after %zu bytes of text", what, source->store.length);
+                       "the %s stream is %s after %zu bytes of text", packing, what,
+                       source->store.length);
 }
 
-/* One step; *is_between: a member is complete. */
-static enum import_result inflate_step(struct source *source, z_stream *stream, bool *is_between)
+/* One step.  *is_between: a member or frame is complete; *is_full: there may be more of the text.
+ */
+typedef enum import_result unpack_step(struct source *source, void *stream, bool *is_between,
+                                       bool *is_full);
+
+/* Only the end of the file tells that the text is over.  A full output is emptied before more input
+ * is read. */
+static enum import_result unpack_all(struct source *source, unpack_step *step, void *stream,
+                                     const char *packing)
 {
+    enum import_result result = IMPORT_OK;
+    bool is_between = false;
+    while (result == IMPORT_OK && source->chunk_length > 0) {
+        bool is_full = false;
+        result = step(source, stream, &is_between, &is_full);
+        if (result == IMPORT_OK && source->chunk_at == source->chunk_length &&
+            (is_between || !is_full)) {
+            result = read_chunk(source);
+        }
+    }
+    return result == IMPORT_OK && !is_between ? fail_packed(source, packing, "cut off") : result;
+}
+
+/* --- gzip --- */
+
+static enum import_result inflate_step(struct source *source, void *context, bool *is_between,
+                                       bool *is_full)
+{
+    z_stream *stream = context;
     char *at = NULL;
     size_t room = 0;
     IMPORT_TRY(text_store_room(&source->store, &at, &room));
-    if (*is_between && *stream->next_in != GZIP_FIRST_BYTE) {
-        return fail_gzip(source, "followed by something that is not gzip");
+    if (*is_between && source->chunk[source->chunk_at] != GZIP_FIRST_BYTE) {
+        return fail_packed(source, "gzip", "followed by something that is not gzip");
     }
     if (*is_between && inflateReset(stream) != Z_OK) {
-        return fail_gzip(source, "damaged");
+        return fail_packed(source, "gzip", "damaged");
     }
     const uInt room_before = room > 1u << 30 ? 1u << 30 : (uInt)room;
+    stream->next_in = (Bytef *)source->chunk + source->chunk_at;
+    stream->avail_in = (uInt)(source->chunk_length - source->chunk_at);
     stream->next_out = (Bytef *)at;
     stream->avail_out = room_before;
     const int code = inflate(stream, Z_NO_FLUSH);
+    source->chunk_at = source->chunk_length - stream->avail_in;
     *is_between = code == Z_STREAM_END;
+    *is_full = stream->avail_out == 0;
     IMPORT_TRY(text_store_add(&source->store, room_before - stream->avail_out));
     return code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR
                ? IMPORT_OK
-               : fail_gzip(source, "damaged");
+               : fail_packed(source, "gzip", "damaged");
 }
 
 static enum import_result inflate_all(struct source *source)
 {
-    z_stream stream = {.next_in = (Bytef *)source->chunk, .avail_in = (uInt)source->chunk_length};
+    z_stream stream = {0};
     if (inflateInit2(&stream, 15 + 16) != Z_OK) { /* 15: largest window; + 16: a gzip header */
         return fail_unreadable(source, "no host memory for zlib");
     }
-    enum import_result result = IMPORT_OK;
-    bool is_done = false;
-    bool is_between = false;
-    while (result == IMPORT_OK && !is_done) {
-        result = inflate_step(source, &stream, &is_between);
-        /* A full output is emptied before more input is read. */
-        if (result == IMPORT_OK && (is_between || stream.avail_out > 0)) {
-            result = inflate_more(source, &stream, &is_done);
-        }
-    }
+    const enum import_result result = unpack_all(source, inflate_step, &stream, "gzip");
     (void)inflateEnd(&stream);
-    return result == IMPORT_OK && !is_between ? fail_gzip(source, "cut off") : result;
+    return result;
 }
 
 /* --- zstd --- */
 
-static enum import_result fail_zstd(const struct source *source, size_t code)
-{
-    if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge) {
-        return fail_unreadable(
-            source,
-            "the zstd stream needs a window above 128 MiB (zstd --long): decompress it first");
-    }
-    return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0,
-                       "the zstd stream is damaged after %zu bytes of text: %s",
-                       source->store.length, ZSTD_getErrorName(code));
-}
-
-static enum import_result decompress_step(struct source *source, ZSTD_DStream *stream,
-                                          ZSTD_inBuffer *in, bool *is_between, bool *is_full)
+static enum import_result decompress_step(struct source *source, void *stream, bool *is_between,
+                                          bool *is_full)
 {
     char *at = NULL;
     size_t room = 0;
     IMPORT_TRY(text_store_room(&source->store, &at, &room));
+    ZSTD_inBuffer in = {source->chunk, source->chunk_length, source->chunk_at};
     ZSTD_outBuffer to = {.dst = at, .size = room};
-    const size_t left = ZSTD_decompressStream(stream, &to, in);
+    const size_t left = ZSTD_decompressStream(stream, &to, &in);
+    source->chunk_at = in.pos;
     *is_between = left == 0;
     *is_full = to.pos == to.size;
-    const enum import_result added = text_store_add(&source->store, to.pos);
-    return added == IMPORT_OK && ZSTD_isError(left) ? fail_zstd(source, left) : added;
+    IMPORT_TRY(text_store_add(&source->store, to.pos));
+    if (ZSTD_getErrorCode(left) == ZSTD_error_frameParameter_windowTooLarge) {
+        return fail_unreadable(
+            source,
+            "the zstd stream needs a window above 128 MiB (zstd --long): decompress it first");
+    }
+    return !ZSTD_isError(left)
+               ? IMPORT_OK
+               : import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0,
+                             "the zstd stream is damaged after %zu bytes of text: %s",
+                             source->store.length, ZSTD_getErrorName(left));
 }
 
 static enum import_result decompress_all(struct source *source)
@@ -399,25 +410,8 @@ static enum import_result decompress_all(struct source *source)
     if (stream == NULL) {
         return fail_unreadable(source, "no host memory for zstd");
     }
-    ZSTD_inBuffer in = {.src = source->chunk, .size = source->chunk_length};
-    enum import_result result = IMPORT_OK;
-    bool is_done = false;
-    bool is_between = false;
-    while (result == IMPORT_OK && !is_done) {
-        bool is_full = false;
-        result = decompress_step(source, stream, &in, &is_between, &is_full);
-        if (result == IMPORT_OK && in.pos == in.size && (is_between || !is_full)) {
-            result = read_chunk(source);
-            in = (ZSTD_inBuffer){.src = source->chunk, .size = source->chunk_length};
-            is_done = source->chunk_length == 0;
-        }
-    }
+    const enum import_result result = unpack_all(source, decompress_step, stream, "zstd");
     (void)ZSTD_freeDStream(stream);
-    if (result == IMPORT_OK && !is_between) {
-        return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0,
-                           "the zstd stream is cut off after %zu bytes of text",
-                           source->store.length);
-    }
     return result;
 }
 

@@ -94,15 +94,6 @@ static void keep_alive(struct op_list *ops)
     }
 }
 
-static size_t count_changes(const struct op_list *ops, size_t count)
-{
-    size_t changes = 0;
-    for (size_t i = 1; i < count; i++) {
-        changes += ops->ops[i].lane != ops->ops[i - 1].lane;
-    }
-    return changes;
-}
-
 /* Appends, to a list whose ops have lanes, ops that keep each lane alive until the last one, and
  * the schedule under which a replay executes the ops in the order of the list. */
 static void append_schedule(struct op_list *ops)
@@ -110,7 +101,10 @@ static void append_schedule(struct op_list *ops)
     const size_t count = ops->count; /* without the pauses at the end, which are run in any order */
     uint32_t next[LANES_CLIENT_COUNT_MAX];
     memset(next, 0xFF, sizeof next);
-    size_t left = count_changes(ops, count);
+    size_t left = 0;
+    for (size_t i = 1; i < count; i++) {
+        left += ops->ops[i].lane != ops->ops[i - 1].lane;
+    }
     const size_t change_count = left;
     keep_alive(ops);
     struct schedule_switch *switches = malloc((change_count + 1) * sizeof *switches);

@@ -190,15 +190,6 @@ static enum import_result check_device(const struct import_input *input,
                        has_limit ? "'bytes_in_use'" : "'bytes_limit'; give --capacity or --chip");
 }
 
-static void set_system(const struct stats *stats, struct import *import)
-{
-    const struct device *device = &stats->devices[0];
-    const char *name = has(device, FACT_POOL)         ? "xla_gpu"
-                       : has(device, FACT_RESERVABLE) ? "xla_tpu"
-                                                      : "";
-    snprintf(import->setup.system, sizeof import->setup.system, "%s", name);
-}
-
 static enum import_result import_device_stats(const struct import_input *input,
                                               struct import *import, struct import_error *error)
 {
@@ -228,7 +219,10 @@ static enum import_result import_device_stats(const struct import_input *input,
         import_note(import, "counters below 0 or above 2^49, taken as absent: %" PRIu64,
                     stats.unusable_count);
     }
-    set_system(&stats, import);
+    snprintf(import->setup.system, sizeof import->setup.system, "%s",
+             has(&stats.devices[0], FACT_POOL)         ? "xla_gpu"
+             : has(&stats.devices[0], FACT_RESERVABLE) ? "xla_tpu"
+                                                       : "");
     return IMPORT_OK;
 }
 

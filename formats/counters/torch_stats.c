@@ -119,17 +119,6 @@ static bool find_behind(const char *text, size_t length, const char *words,
     return at != NULL;
 }
 
-static void take_row(const char *text, size_t length, enum torch_metric metric,
-                     struct torch_counters *counters)
-{
-    struct phrase_cursor cursor;
-    bool is_there = find_behind(text, length, row_names[metric], &cursor);
-    for (unsigned kind = 0; is_there && kind < TORCH_KIND_COUNT; kind++) {
-        is_there = phrase_scan(&cursor, "| %U", &counters->bytes[metric][kind]);
-        counters->known[metric] |= is_there ? 1u << kind : 0;
-    }
-}
-
 static void take_number(const char *text, size_t length, const char *label,
                         enum torch_number number, struct torch_counters *counters)
 {
@@ -144,6 +133,7 @@ static void torch_counters_read_table(const char *text, size_t length,
                                       struct torch_counters *counters)
 {
     static const char title[] = "memory summary";
+    struct phrase_cursor cursor;
     *counters = (struct torch_counters){.is_cut_down = true};
     const char *begin = memmem(text, length, title, sizeof title - 1);
     if (begin == NULL) {
@@ -156,7 +146,11 @@ static void torch_counters_read_table(const char *text, size_t length,
         length = second == NULL ? length : (size_t)(second - begin);
     }
     for (unsigned metric = 0; metric < TORCH_METRIC_COUNT; metric++) {
-        take_row(begin, length, (enum torch_metric)metric, counters);
+        bool is_there = find_behind(begin, length, row_names[metric], &cursor);
+        for (unsigned kind = 0; is_there && kind < TORCH_KIND_COUNT; kind++) {
+            is_there = phrase_scan(&cursor, "| %U", &counters->bytes[metric][kind]);
+            counters->known[metric] |= is_there ? 1u << kind : 0;
+        }
     }
     take_number(begin, length, "CUDA OOMs:", TORCH_OOMS, counters);
     take_number(begin, length, "cudaMalloc retries:", TORCH_RETRIES, counters);

@@ -28,18 +28,6 @@ static const struct svg_failure *find_subject(const struct svg_record *record)
     return record->failure_count > 0 ? &record->failures[0] : NULL;
 }
 
-static void choose_hosts(const struct svg_record *record, struct svg_choice *choice)
-{
-    const uint32_t count = record->setup->host_count;
-    choice->host_count = count < SVG_HOST_COUNT_MAX ? count : SVG_HOST_COUNT_MAX;
-    for (uint32_t i = 0; i < choice->host_count; i++) {
-        choice->hosts[i] = i;
-    }
-    if (choice->about != NULL && choice->about->host >= SVG_HOST_COUNT_MAX) {
-        choice->hosts[SVG_HOST_COUNT_MAX - 1] = choice->about->host;
-    }
-}
-
 static bool is_drawn(const struct svg_choice *choice, uint32_t host)
 {
     for (uint32_t i = 0; i < choice->host_count; i++) {
@@ -119,7 +107,14 @@ static void choose_moves(struct svg_record *record, struct svg_choice *choice)
 struct svg_choice svg_choose(struct svg_record *record)
 {
     struct svg_choice choice = {.about = find_subject(record)};
-    choose_hosts(record, &choice);
+    const uint32_t count = record->setup->host_count;
+    choice.host_count = count < SVG_HOST_COUNT_MAX ? count : SVG_HOST_COUNT_MAX;
+    for (uint32_t i = 0; i < choice.host_count; i++) {
+        choice.hosts[i] = i;
+    }
+    if (choice.about != NULL && choice.about->host >= SVG_HOST_COUNT_MAX) {
+        choice.hosts[SVG_HOST_COUNT_MAX - 1] = choice.about->host;
+    }
     choose_rects(record, &choice);
     choose_moves(record, &choice);
     return choice;
@@ -146,26 +141,6 @@ static void add_rect(struct svg_record *record, const struct stay *stay)
               record->rect_room) = (struct svg_rect){.stay = *stay, .end = record->time};
 }
 
-static void begin_move(struct svg_record *record, const struct export_event *event)
-{
-    number_map_set(&record->under_way, event->block, (uint32_t)record->move_count);
-    ARRAY_ADD(record->moves, record->move_count,
-              record->move_room) = (struct svg_move){.time = record->time,
-                                                     .from = event->address,
-                                                     .size_bytes = event->size_bytes,
-                                                     .host = event->host};
-}
-
-static void end_move(struct svg_record *record, const struct export_event *event)
-{
-    const uint32_t place = number_map_find(&record->under_way, event->block);
-    if (place != NUMBER_NONE) {
-        record->moves[place].to = event->address;
-        record->moves[place].is_whole = true;
-        number_map_remove(&record->under_way, event->block);
-    }
-}
-
 static uint64_t measure_queued(const struct stay *stay)
 {
     return stay->state == STAY_QUEUED ? stay->size_bytes : 0;
@@ -185,9 +160,21 @@ static void take_svg_event(struct export *export, const struct export_event *eve
         record->curves[change.begun.host].queued_bytes += measure_queued(&change.begun);
     }
     if (event->action == EXPORT_MOVED_OUT) {
-        begin_move(record, event);
-    } else if (event->action == EXPORT_MOVED_IN) {
-        end_move(record, event);
+        number_map_set(&record->under_way, event->block, (uint32_t)record->move_count);
+        ARRAY_ADD(record->moves, record->move_count,
+                  record->move_room) = (struct svg_move){.time = record->time,
+                                                         .from = event->address,
+                                                         .size_bytes = event->size_bytes,
+                                                         .host = event->host};
+        return;
+    }
+    const uint32_t place = event->action == EXPORT_MOVED_IN
+                               ? number_map_find(&record->under_way, event->block)
+                               : NUMBER_NONE;
+    if (place != NUMBER_NONE) {
+        record->moves[place].to = event->address;
+        record->moves[place].is_whole = true;
+        number_map_remove(&record->under_way, event->block);
     }
 }
 

@@ -267,22 +267,6 @@ static void add_notes(const struct reader *reader, const struct import_input *in
     }
 }
 
-/* Makes the ops in the order of time. */
-static enum import_result make_ops(struct reader *reader, const struct import_input *input,
-                                   struct import *import)
-{
-    struct lifetimes *lifetimes = &reader->lifetimes;
-    const uint64_t granule_bytes = input->fixed->granule_bytes;
-    const size_t excess = lifetimes_replay(lifetimes, granule_bytes == 0 ? 0 : granule_bytes - 1,
-                                           &import->ops);
-    size_t line, column;
-    if (excess == lifetimes->count) {
-        return IMPORT_OK;
-    }
-    import_position(input->text, lifetimes->all[excess].offset, &line, &column);
-    return IMPORT_REFUSE(reader->error, line, "with this request, more than 2^50 bytes are live");
-}
-
 static enum import_result import_azure_llm(const struct import_input *input, struct import *import,
                                            struct import_error *error)
 {
@@ -302,8 +286,15 @@ static enum import_result import_azure_llm(const struct import_input *input, str
     }
     lifetimes_init(&reader.lifetimes, room);
     enum import_result result = read_rows(&reader);
-    if (result == IMPORT_OK) {
-        result = make_ops(&reader, input, import);
+    if (result == IMPORT_OK) { /* the ops in the order of time */
+        const uint64_t granule_bytes = input->fixed->granule_bytes;
+        const size_t excess = lifetimes_replay(
+            &reader.lifetimes, granule_bytes == 0 ? 0 : granule_bytes - 1, &import->ops);
+        if (excess < reader.lifetimes.count) {
+            result = IMPORT_REFUSE(error,
+                                   import_line_at(input->text, reader.lifetimes.all[excess].offset),
+                                   "with this request, more than 2^50 bytes are live");
+        }
     }
     if (result == IMPORT_OK) {
         add_notes(&reader, input, import);

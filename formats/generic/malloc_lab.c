@@ -92,12 +92,6 @@ static unsigned recognise_malloc_lab(const char *text, size_t length)
 
 /* --- ops --- */
 
-static enum import_result fail_at_line(const struct reader *reader, size_t line, const char *what,
-                                       uint64_t id)
-{
-    return IMPORT_REFUSE(reader->error, line, "%s: %" PRIu64, what, id);
-}
-
 static enum import_result make_block(struct reader *reader, size_t line, uint64_t number,
                                      uint64_t size_bytes)
 {
@@ -109,8 +103,9 @@ static enum import_result make_block(struct reader *reader, size_t line, uint64_
     }
     const uint64_t rounded = (size_bytes + reader->granule_mask) & ~reader->granule_mask;
     if (size_bytes > IMPORT_CAPACITY_MAX || reader->live_rounded + rounded > IMPORT_CAPACITY_MAX) {
-        return fail_at_line(reader, line,
-                            "with this block, more than 2^50 bytes are live; its size", size_bytes);
+        return IMPORT_REFUSE(reader->error, line,
+                             "with this block, more than 2^50 bytes are live; its size: %" PRIu64,
+                             size_bytes);
     }
     *id = (struct id){
         .size_bytes = size_bytes, .op = (uint32_t)reader->ops->count, .state = ID_LIVE};
@@ -208,14 +203,16 @@ CURSOR_INLINE enum import_result run_call(struct reader *reader, const struct ca
     }
     if (call->kind == 'f') {
         if (id->state == ID_FREE) {
-            return fail_at_line(reader, line, "a free of an id that is not live", call->id);
+            return IMPORT_REFUSE(reader->error, line, "a free of an id that is not live: %" PRIu64,
+                                 call->id);
         }
         free_block(reader, id);
         id->state = ID_FREE;
         return IMPORT_OK;
     }
     return id->state != ID_FREE
-               ? fail_at_line(reader, line, "an allocation of an id that is live", call->id)
+               ? IMPORT_REFUSE(reader->error, line, "an allocation of an id that is live: %" PRIu64,
+                               call->id)
                : make_block(reader, line, call->id, call->size_bytes);
 }
 

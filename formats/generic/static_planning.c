@@ -140,13 +140,6 @@ static unsigned recognise_static_planning(const char *text, size_t length)
     return read_columns(&row, &header, &column) == NULL ? 90 : 0;
 }
 
-static size_t find_line(const struct instance *instance, const char *row)
-{
-    size_t line, column;
-    import_position(instance->text, (size_t)(row - instance->text), &line, &column);
-    return line;
-}
-
 /* --- rows, whatever they look like --- */
 
 static const struct csv_field *find_field(const struct instance *instance,
@@ -184,39 +177,6 @@ static enum import_result read_lifetime(struct instance *instance, const struct 
                : IMPORT_OK;
 }
 
-static enum import_result read_size(struct instance *instance, const struct csv_row *row,
-                                    struct buffer *buffer)
-{
-    const struct csv_field *field = find_field(instance, row, COLUMN_SIZE);
-    int64_t size = 0;
-    if (!csv_field_integer(field, &size) || size < 0 || (uint64_t)size > IMPORT_CAPACITY_MAX) {
-        return fail_field(instance, row, field,
-                          "the size is not a whole number of bytes up to 2^50");
-    }
-    if (size == 0) {
-        return fail_field(instance, row, field, "a buffer of size 0");
-    }
-    buffer->size_bytes = (uint64_t)size;
-    return IMPORT_OK;
-}
-
-/* An empty field, 0 and 1 ask for nothing. */
-static enum import_result read_alignment(struct instance *instance, const struct csv_row *row,
-                                         struct buffer *buffer)
-{
-    const struct csv_field *field = find_field(instance, row, COLUMN_ALIGNMENT);
-    int64_t align = 0;
-    if (field == NULL || field->length == 0) {
-        return IMPORT_OK;
-    }
-    if (!csv_field_integer(field, &align) || align < 0 || (align & (align - 1)) != 0 ||
-        align > (int64_t)1 << OP_ALIGN_LOG2_MAX) {
-        return fail_field(instance, row, field, "the alignment is not a power of two up to 2^21");
-    }
-    buffer->align_log2 = align == 0 ? 0 : (uint8_t)__builtin_ctzll((uint64_t)align);
-    return IMPORT_OK;
-}
-
 static enum import_result read_buffer(struct instance *instance, const struct csv_row *row,
                                       struct buffer *buffer)
 {
@@ -234,16 +194,27 @@ static enum import_result read_buffer(struct instance *instance, const struct cs
         return fail_field(instance, row, id, "the id is empty");
     }
     IMPORT_TRY(read_lifetime(instance, row, buffer));
-    IMPORT_TRY(read_size(instance, row, buffer));
-    return read_alignment(instance, row, buffer);
+    const struct csv_field *field = find_field(instance, row, COLUMN_SIZE);
+    int64_t size = 0, align = 0;
+    if (!csv_field_integer(field, &size) || size < 0 || (uint64_t)size > IMPORT_CAPACITY_MAX) {
+        return fail_field(instance, row, field,
+                          "the size is not a whole number of bytes up to 2^50");
+    }
+    if (size == 0) {
+        return fail_field(instance, row, field, "a buffer of size 0");
+    }
+    field = find_field(instance, row, COLUMN_ALIGNMENT);
+    if (field != NULL && field->length > 0 &&
+        (!csv_field_integer(field, &align) || align < 0 || (align & (align - 1)) != 0 ||
+         align > (int64_t)1 << OP_ALIGN_LOG2_MAX)) {
+        return fail_field(instance, row, field, "the alignment is not a power of two up to 2^21");
+    }
+    buffer->size_bytes = (uint64_t)size;
+    buffer->align_log2 = align == 0 ? 0 : (uint8_t)__builtin_ctzll((uint64_t)align);
+    return IMPORT_OK;
 }
 
 /* --- rows as they are usually --- */
-
-CURSOR_INLINE bool is_number_column(enum column column)
-{
-    return column >= COLUMN_LOWER && column <= COLUMN_ALIGNMENT;
-}
 
 /* Text without quotes or blanks, up to the next comma or line end. */
 CURSOR_INLINE struct double_name take_word(struct cursor *cursor)
@@ -268,7 +239,7 @@ CURSOR_INLINE bool take_plain_buffer(struct cursor *cursor, const struct header 
         if (i > 0 && !cursor_take(cursor, ',')) {
             return false;
         }
-        if (is_number_column(column)) {
+        if (column >= COLUMN_LOWER && column <= COLUMN_ALIGNMENT) { /* a number */
             if (!cursor_take_number(cursor, &numbers[column])) {
                 return false;
             }
@@ -350,8 +321,10 @@ static enum import_result read_rows(struct instance *instance)
             break;
         }
         if (instance->lifetimes.count == BUFFER_COUNT_MAX) {
-            return IMPORT_REFUSE(instance->error, find_line(instance, buffer.row),
-                                 "more than %d buffers", BUFFER_COUNT_MAX);
+            return IMPORT_REFUSE(
+                instance->error,
+                import_line_at(instance->text, (size_t)(buffer.row - instance->text)),
+                "more than %d buffers", BUFFER_COUNT_MAX);
         }
         add_buffer(instance, &buffer);
     }
@@ -409,7 +382,8 @@ static enum import_result refuse_doubles(struct instance *instance)
         return IMPORT_OK;
     }
     const struct buffer twice = read_buffer_again(instance, number);
-    return IMPORT_REFUSE(instance->error, find_line(instance, twice.row),
+    return IMPORT_REFUSE(instance->error,
+                         import_line_at(instance->text, (size_t)(twice.row - instance->text)),
                          "the id '%.*s' is used twice",
                          (int)(twice.id.length > 40 ? 40 : twice.id.length), twice.id.text);
 }
@@ -429,9 +403,9 @@ static enum import_result make_ops(struct instance *instance, const struct impor
         return IMPORT_OK;
     }
     const struct buffer buffer = read_buffer_again(instance, excess);
-    return IMPORT_REFUSE(instance->error, find_line(instance, buffer.row),
-                         "with this buffer, more than 2^50 bytes are live at time %" PRId64,
-                         buffer.lower);
+    return IMPORT_REFUSE(
+        instance->error, import_line_at(instance->text, (size_t)(buffer.row - instance->text)),
+        "with this buffer, more than 2^50 bytes are live at time %" PRId64, buffer.lower);
 }
 
 static void add_notes(const struct instance *instance, struct import *import)

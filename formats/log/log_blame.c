@@ -24,17 +24,6 @@ static bool find_value(const struct log_here *here, const char *key, struct curs
     return true;
 }
 
-static void read_exit_code(const struct cursor *value, struct log_blame *blame)
-{
-    uint64_t code;
-    const bool is_signal = cursor_is_at(value, '-');
-    if (log_number_behind(value->at, cursor_left(value), is_signal ? "-" : "", &code) &&
-        code < 1024) {
-        blame->has_exit_code = true;
-        blame->exit_code = is_signal ? -(int64_t)code : (int64_t)code;
-    }
-}
-
 /* "2031-04-02_08:00:04" as a number that compares as times do. */
 static uint64_t read_digits(const struct cursor *value)
 {
@@ -68,7 +57,7 @@ static void read_time(const struct log_here *here, struct log_source_state *stat
 static bool read_blame(struct log_blame *blame, const struct log_here *here)
 {
     struct cursor value;
-    uint64_t rank;
+    uint64_t rank, code;
     if (find_value(here, "host", &value)) {
         phrase_print(value.at, cursor_left(&value), blame->host, sizeof blame->host);
         utf8_make_printable(blame->host);
@@ -80,7 +69,13 @@ static bool read_blame(struct log_blame *blame, const struct log_here *here)
         return false;
     }
     if (find_value(here, "exitcode", &value) && !blame->has_exit_code) {
-        read_exit_code(&value, blame);
+        const bool is_signal = cursor_is_at(&value, '-');
+        blame->has_exit_code = log_number_behind(value.at, cursor_left(&value),
+                                                 is_signal ? "-" : "", &code) &&
+                               code < 1024;
+        if (blame->has_exit_code) {
+            blame->exit_code = is_signal ? -(int64_t)code : (int64_t)code;
+        }
         return blame->has_exit_code;
     }
     return false;
@@ -105,19 +100,6 @@ static bool is_within(const struct log_here *here)
     return here->words[0] != '\0' && strchr(" [-=<", here->words[0]) != NULL;
 }
 
-static void begin_blame(struct log_reading *reading, const struct log_here *here)
-{
-    struct log_source_state *state = &reading->states[here->source];
-    struct log_blame *blame = &reading->story->blame;
-    state->is_in_report = state->is_in_blame = true;
-    state->is_kept_blame = !blame->is_said;
-    state->blame_line = here->file_line;
-    if (!blame->is_said) {
-        *blame = (struct log_blame){
-            .is_said = true, .rank = LOG_RANK_NONE, .file = here->file, .line = here->file_line};
-    }
-}
-
 bool log_take_blame(struct log_reading *reading, const struct log_here *here,
                     struct log_words *words)
 {
@@ -129,7 +111,15 @@ bool log_take_blame(struct log_reading *reading, const struct log_here *here,
     }
     if (words->may_be_blame &&
         log_has_words(here->words, here->length, "Root Cause (first observed failure)")) {
-        begin_blame(reading, here);
+        state->is_in_report = state->is_in_blame = true;
+        state->is_kept_blame = !blame->is_said;
+        state->blame_line = here->file_line;
+        if (!blame->is_said) {
+            *blame = (struct log_blame){.is_said = true,
+                                        .rank = LOG_RANK_NONE,
+                                        .file = here->file,
+                                        .line = here->file_line};
+        }
         return true;
     }
     if (!state->is_in_report) {

@@ -110,17 +110,6 @@ static void count_printer(struct log_event *event, uint32_t source)
     }
 }
 
-/* A sentence that is broken is joined with the next line of its source. */
-static void open_text(struct log_reading *reading, const struct log_here *here,
-                      const struct log_event *event)
-{
-    const size_t length = strlen(event->text);
-    const bool is_broken = event->form == LOG_FORM_TPU_RUNTIME && event->count == 1 &&
-                           length < LOG_TEXT_BYTES / 2 && strstr(event->text, " free") == NULL;
-    reading->states[here->source].open_event = is_broken ? (int)(event - reading->story->events)
-                                                         : LOG_EVENT_UNKNOWN;
-}
-
 static void join_text(struct log_reading *reading, const struct log_here *here)
 {
     struct log_source_state *state = &reading->states[here->source];
@@ -185,17 +174,6 @@ static bool is_of_retry(const struct log_source_state *state, const struct log_w
 {
     return words->high_bytes > 0 && words->low_bytes <= state->retry_high_bytes &&
            state->retry_low_bytes <= words->high_bytes;
-}
-
-static void count_retry(struct log_reading *reading, const struct log_here *here,
-                        const struct log_event *event, const struct log_words *words)
-{
-    struct log_source_state *state = &reading->states[here->source];
-    const bool is_same = state->retry_run > 0 && is_of_retry(state, words);
-    state->retry_run = is_same ? state->retry_run + 1 : 1;
-    state->retry_event = (int)(event - reading->story->events);
-    state->retry_low_bytes = words->low_bytes;
-    state->retry_high_bytes = words->high_bytes;
 }
 
 /* The warnings right before a failure of the same request are its own. */
@@ -405,7 +383,12 @@ static void take_event(struct log_reading *reading, const struct log_here *here,
         memcpy(event->where, state->where, sizeof event->where);
     }
     state->where[0] = '\0';
-    open_text(reading, here, event);
+    /* A sentence that is broken is joined with the next line of its source. */
+    const bool is_broken = event->form == LOG_FORM_TPU_RUNTIME && event->count == 1 &&
+                           strlen(event->text) < LOG_TEXT_BYTES / 2 &&
+                           strstr(event->text, " free") == NULL;
+    const int number = (int)(event - reading->story->events);
+    state->open_event = is_broken ? number : LOG_EVENT_UNKNOWN;
     if (words->kind == LOG_EVENT_HOST_OOM) {
         (void)read_victim(here, &event->victim_pid);
     }
@@ -413,7 +396,11 @@ static void take_event(struct log_reading *reading, const struct log_here *here,
         event->has_victim = event->has_victim || read_victim_rank(here, &event->victim_rank);
     }
     if (words->kind == LOG_EVENT_RETRY) {
-        count_retry(reading, here, event, words);
+        const bool is_same = state->retry_run > 0 && is_of_retry(state, words);
+        state->retry_run = is_same ? state->retry_run + 1 : 1;
+        state->retry_event = number;
+        state->retry_low_bytes = words->low_bytes;
+        state->retry_high_bytes = words->high_bytes;
     } else if (words->kind == LOG_EVENT_TIMEOUT) {
         read_timeout(reading, here, event);
     }

@@ -56,12 +56,6 @@ static void leave_out(struct walk *walk, const char *name, const char *reason)
 
 /* --- one file --- */
 
-static bool is_packed(const unsigned char *bytes, size_t length)
-{
-    return length >= 4 &&
-           ((bytes[0] == 0x1F && bytes[1] == 0x8B) || memcmp(bytes, "\x28\xB5\x2F\xFD", 4) == 0);
-}
-
 /* A dump of memory may be as large as it: its beginning says that it is no log. */
 static bool begins_as_data(const char *path)
 {
@@ -71,18 +65,9 @@ static bool begins_as_data(const char *path)
     if (file >= 0) {
         (void)close(file);
     }
-    return length > 0 && !is_packed(bytes, (size_t)length) &&
-           memchr(bytes, '\0', (size_t)length) != NULL;
-}
-
-static bool is_seen(struct walk *walk, const struct stat *status)
-{
-    for (size_t i = 0; i < walk->seen_count; i++) {
-        if (walk->seen[i].number == status->st_ino && walk->seen[i].device == status->st_dev) {
-            return true;
-        }
-    }
-    return false;
+    const bool is_packed = length >= 4 && ((bytes[0] == 0x1F && bytes[1] == 0x8B) ||
+                                           memcmp(bytes, "\x28\xB5\x2F\xFD", 4) == 0);
+    return length > 0 && !is_packed && memchr(bytes, '\0', (size_t)length) != NULL;
 }
 
 /* Keeps the text, or lets it go when it is none. */
@@ -98,10 +83,10 @@ static void keep_text(struct walk *walk, const char *name, struct text *text)
         text_deinit(text);
         return;
     }
-    files->files = array_grown(files->files, files->count, &files->room, sizeof *files->files);
-    struct log_file *file = &files->files[files->count++];
-    *file = (struct log_file){.name = strdup(name), .text = *text, .rank = LOG_RANK_NONE};
-    CHECK(file->name != NULL);
+    char *copy = strdup(name);
+    CHECK(copy != NULL);
+    ARRAY_ADD(files->files, files->count,
+              files->room) = (struct log_file){.name = copy, .text = *text, .rank = LOG_RANK_NONE};
 }
 
 static enum import_result read_file(struct walk *walk, const char *path, const char *name,
@@ -109,8 +94,10 @@ static enum import_result read_file(struct walk *walk, const char *path, const c
 {
     struct text text;
     char reason[64];
-    if (is_seen(walk, status)) {
-        return IMPORT_OK;
+    for (size_t i = 0; i < walk->seen_count; i++) {
+        if (walk->seen[i].number == status->st_ino && walk->seen[i].device == status->st_dev) {
+            return IMPORT_OK;
+        }
     }
     if (walk->seen_count == LOG_FILE_COUNT_MAX) {
         snprintf(reason, sizeof reason, "more than %d files", LOG_FILE_COUNT_MAX);
@@ -199,14 +186,6 @@ static enum import_result read_folder(struct walk *walk, const char *name, int d
     return result;
 }
 
-static enum import_result fail_empty(const struct log_files *files, struct import_error *error)
-{
-    return files->left_out_count == 0
-               ? IMPORT_LACKS(error,
-                              "the directory has no log: it is empty, or all of its files are")
-               : IMPORT_LACKS(error, "the directory has no log; left out: %s", files->left_out);
-}
-
 static int compare_names(const void *a, const void *b)
 {
     const struct log_file *x = a;
@@ -220,9 +199,7 @@ enum import_result log_files_read(const char *directory, struct log_files *files
     struct walk *walk = calloc(1, sizeof *walk);
     CHECK(walk != NULL);
     *files = (struct log_files){0};
-    walk->directory = directory;
-    walk->files = files;
-    walk->error = error;
+    *walk = (struct walk){.directory = directory, .files = files, .error = error};
     enum import_result result = read_folder(walk, "", 0);
     walk->is_for_links = true;
     if (result == IMPORT_OK) {
@@ -230,7 +207,11 @@ enum import_result log_files_read(const char *directory, struct log_files *files
     }
     free(walk);
     if (result == IMPORT_OK && files->count == 0) {
-        result = fail_empty(files, error);
+        result = files->left_out_count == 0
+                     ? IMPORT_LACKS(
+                           error, "the directory has no log: it is empty, or all of its files are")
+                     : IMPORT_LACKS(error, "the directory has no log; left out: %s",
+                                    files->left_out);
     }
     if (result != IMPORT_OK) {
         log_files_deinit(files);
@@ -269,28 +250,17 @@ struct label {
     enum says { NO_NUMBER, SURE, WITH_SIBLINGS } says;
 };
 
-static bool is_ending(const char *ending)
-{
-    static const char *const endings[] = {".gz",  ".zst",    ".log",    ".txt",  ".out",
-                                          ".err", ".stdout", ".stderr", ".json", ".jsonl"};
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        if (strcasecmp(ending, endings[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
+static const char *const endings[] = {".gz",     ".zst",    ".log",  ".txt",   ".out", ".err",
+                                      ".stdout", ".stderr", ".json", ".jsonl", NULL};
 /* Names that say which stream it is, and nothing else. */
-static bool is_stream(const char *name)
+static const char *const streams[] = {"stdout", "stderr", "out", "err", "log", "output", "", NULL};
+
+static bool is_one_of(const char *text, const char *const *names)
 {
-    static const char *const names[] = {"stdout", "stderr", "out", "err", "log", "output", ""};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcasecmp(name, names[i]) == 0) {
-            return true;
-        }
+    while (*names != NULL && strcasecmp(text, *names) != 0) {
+        names++;
     }
-    return false;
+    return *names != NULL;
 }
 
 static char *last_part(char *path)
@@ -334,14 +304,14 @@ static void set_key(const char *name, struct label *label)
 {
     snprintf(label->key, sizeof label->key, "%s", name);
     char *part = last_part(label->key);
-    for (char *dot = strrchr(part, '.'); dot != NULL && dot > part && is_ending(dot);
+    for (char *dot = strrchr(part, '.'); dot != NULL && dot > part && is_one_of(dot, endings);
          dot = strrchr(part, '.')) {
         *dot = '\0';
     }
     if (has_only_digits(part) && read_pod_folder(label->key)) {
         return;
     }
-    if (is_stream(part) && part > label->key) {
+    if (is_one_of(part, streams) && part > label->key) {
         part[-1] = '\0';
     }
 }
@@ -407,12 +377,6 @@ static void find_last_number(struct label *label, const char *part)
     set_number(label, at, is_whole || is_slurm || pod_tail != NULL ? SURE : WITH_SIBLINGS);
 }
 
-static bool are_siblings(const struct label *a, const struct label *b)
-{
-    return b->says != NO_NUMBER && a->prefix_length == b->prefix_length && a->number != b->number &&
-           memcmp(a->key, b->key, a->prefix_length) == 0;
-}
-
 static uint32_t choose_rank(const struct label *labels, size_t count, size_t index)
 {
     const struct label *label = &labels[index];
@@ -422,21 +386,12 @@ static uint32_t choose_rank(const struct label *labels, size_t count, size_t ind
         return LOG_RANK_NONE;
     }
     for (size_t i = 0; i < count && label->says == WITH_SIBLINGS && !is_rank; i++) {
-        is_rank = are_siblings(label, &labels[i]);
+        const struct label *other = &labels[i];
+        is_rank = other->says != NO_NUMBER && label->prefix_length == other->prefix_length &&
+                  label->number != other->number &&
+                  memcmp(label->key, other->key, label->prefix_length) == 0;
     }
     return is_rank ? (uint32_t)label->number : LOG_RANK_NONE;
-}
-
-/* Two processes that say to be one rank: each counts from 0 on its own host, or one came back. */
-static bool is_ambiguous(const struct log_files *files, const struct label *labels,
-                         const uint32_t *ranks, size_t index)
-{
-    for (size_t i = 0; i < files->count; i++) {
-        if (ranks[i] == ranks[index] && strcmp(labels[i].key, labels[index].key) != 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* "[rank8]:" in front of the lines of one process says more than a name, which may count from 0 on
@@ -488,7 +443,12 @@ void log_files_name(struct log_files *files)
     }
     for (size_t i = 0; i < files->count; i++) {
         struct log_file *file = &files->files[i];
-        const bool has_rank = ranks[i] != LOG_RANK_NONE && !is_ambiguous(files, labels, ranks, i);
+        bool has_rank = ranks[i] != LOG_RANK_NONE;
+        for (size_t j = 0; j < files->count && has_rank; j++) {
+            /* Two processes that say to be one: each counts from 0 on its own host, or one came
+             * back. */
+            has_rank = ranks[j] != ranks[i] || strcmp(labels[j].key, labels[i].key) == 0;
+        }
         file->rank = has_rank ? ranks[i] : LOG_RANK_NONE;
         if (has_rank) {
             snprintf(file->source, sizeof file->source, "rank %" PRIu32, ranks[i]);

@@ -27,12 +27,6 @@ static bool begins_with(const char *bytes, size_t length, const char *word)
     return length >= strlen(word) && memcmp(bytes, word, strlen(word)) == 0;
 }
 
-static bool is_described(const char *bytes, size_t length)
-{
-    return begins_with(bytes, length, "Name:") && log_has_words(bytes, length, "\nNamespace:") &&
-           log_has_words(bytes, length, "\nNode:");
-}
-
 bool log_is_pods(const char *bytes, size_t length)
 {
     const size_t looked_at = length < LOOKED_AT_BYTES ? length : LOOKED_AT_BYTES;
@@ -43,7 +37,10 @@ bool log_is_pods(const char *bytes, size_t length)
     const bool is_yaml = begins_with(bytes, length, "apiVersion:") &&
                          (log_has_words(bytes, looked_at, "kind: Pod") ||
                           log_has_words(bytes, looked_at, "\nitems:"));
-    return is_json || is_yaml || is_described(bytes, looked_at);
+    const bool is_described = begins_with(bytes, looked_at, "Name:") &&
+                              log_has_words(bytes, looked_at, "\nNamespace:") &&
+                              log_has_words(bytes, looked_at, "\nNode:");
+    return is_json || is_yaml || is_described;
 }
 
 /* --- sentences --- */
@@ -117,11 +114,6 @@ static void say_pod(struct log_pod_ends *ends, const struct pod *pod, const char
 
 /* --- JSON and YAML --- */
 
-static const char *get_string(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
 /* A string, or a number of JSON, as text; "" = there is none. */
 static void copy_field(const json_t *object, const char *key, char *field, size_t size)
 {
@@ -143,7 +135,7 @@ static uint32_t read_index(const json_t *metadata, const char *name)
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
         const json_t *map = json_object_get(metadata, maps[i]);
         for (size_t j = 0; j < sizeof keys / sizeof keys[0]; j++) {
-            const char *text = get_string(map, keys[j]);
+            const char *text = log_json_string(map, keys[j]);
             char *end;
             const unsigned long index = text == NULL ? 0 : strtoul(text, &end, 10);
             if (text != NULL && end > text && *end == '\0' && index < 65536) {
@@ -184,20 +176,7 @@ static void read_pod(struct log_pod_ends *ends, const json_t *object, size_t lin
             read_status(ends, &pod, json_array_get(list, j));
         }
     }
-    say_pod(ends, &pod, get_string(status, "reason"), get_string(status, "message"));
-}
-
-/* Returns the line where the next pod's name stands, from *at on. */
-static size_t find_line(const char **at, const char *end, const json_t *pod, size_t line)
-{
-    const char *name = get_string(json_object_get(pod, "metadata"), "name");
-    const char *found = name == NULL || name[0] == '\0'
-                            ? NULL
-                            : memmem(*at, (size_t)(end - *at), name, strlen(name));
-    for (; found != NULL && *at < found; (*at)++) {
-        line += **at == '\n';
-    }
-    return line;
+    say_pod(ends, &pod, log_json_string(status, "reason"), log_json_string(status, "message"));
 }
 
 static void read_document(const json_t *root, const char *bytes, size_t length,
@@ -209,7 +188,14 @@ static void read_document(const json_t *root, const char *bytes, size_t length,
     size_t line = 1;
     for (size_t i = 0; i < count && i < LOG_POD_COUNT_MAX; i++) {
         const json_t *pod = json_is_array(items) ? json_array_get(items, i) : root;
-        line = find_line(&at, bytes + length, pod, line);
+        /* The line where its name stands. */
+        const char *name = log_json_string(json_object_get(pod, "metadata"), "name");
+        const char *found = name == NULL || name[0] == '\0'
+                                ? NULL
+                                : memmem(at, (size_t)(bytes + length - at), name, strlen(name));
+        for (; found != NULL && at < found; at++) {
+            line += *at == '\n';
+        }
         read_pod(ends, pod, line);
     }
 }

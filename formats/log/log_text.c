@@ -51,17 +51,7 @@ static const char *find_object_end(const char *at, const char *end, size_t *line
     return NULL;
 }
 
-/* Goes to the next object; false: there is none. */
-static bool skip_to_object(struct reader *reader)
-{
-    while (reader->at < reader->end && *reader->at != '{') {
-        reader->line += *reader->at == '\n';
-        reader->at++;
-    }
-    return reader->at < reader->end;
-}
-
-static const char *read_string(const json_t *object, const char *key)
+const char *log_json_string(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
 }
@@ -81,11 +71,11 @@ static const json_t *find_text(const json_t *object)
 static const char *find_pod(const json_t *object)
 {
     const json_t *labels = json_object_get(json_object_get(object, "resource"), "labels");
-    const char *pod = read_string(labels, "pod_name");
+    const char *pod = log_json_string(labels, "pod_name");
     if (pod == NULL) {
-        pod = read_string(json_object_get(object, "labels"), "pod_name");
+        pod = log_json_string(json_object_get(object, "labels"), "pod_name");
     }
-    return pod != NULL ? pod : read_string(labels, "instance_id");
+    return pod != NULL ? pod : log_json_string(labels, "instance_id");
 }
 
 /* The name of a source, one copy of each; beyond SOURCE_COUNT_MAX none. */
@@ -111,34 +101,27 @@ static const char *keep_source(struct log_text *text, const char *pod)
     return copy;
 }
 
-static void read_time(const json_t *object, struct wrapped *wrapped)
-{
-    const char *time = read_string(object, "timestamp");
-    time = time != NULL ? time : read_string(object, "time");
-    if (time != NULL && log_time_parse(time, strlen(time), &wrapped->entry.time)) {
-        wrapped->year = (unsigned)strtoul(time, NULL, 10);
-    }
-}
-
 static bool read_entry(struct reader *reader, const json_t *object)
 {
     const json_t *text = find_text(object);
-    const char *id = read_string(object, "insertId");
+    const char *id = log_json_string(object, "insertId");
+    const char *time = log_json_string(object, "timestamp");
+    time = time != NULL ? time : log_json_string(object, "time");
     if (text == NULL) {
         return false;
     }
-    reader->wrapped = array_grown(reader->wrapped, reader->count, &reader->room,
-                                  sizeof *reader->wrapped);
-    struct wrapped *wrapped = &reader->wrapped[reader->count];
-    *wrapped = (struct wrapped){.order = reader->count++,
-                                .begin = reader->texts->length,
-                                .entry = {.line = reader->line,
-                                          .rank = LOG_RANK_NONE,
-                                          .source = keep_source(reader->text, find_pod(object))}};
-    read_time(object, wrapped);
-    snprintf(wrapped->id, sizeof wrapped->id, "%s", id == NULL ? "" : id);
-    wrapped->entry.length = json_string_length(text);
-    writing_append_bytes(reader->texts, json_string_value(text), wrapped->entry.length);
+    struct wrapped wrapped = {.order = reader->count,
+                              .begin = reader->texts->length,
+                              .entry = {.line = reader->line,
+                                        .length = json_string_length(text),
+                                        .rank = LOG_RANK_NONE,
+                                        .source = keep_source(reader->text, find_pod(object))}};
+    if (time != NULL && log_time_parse(time, strlen(time), &wrapped.entry.time)) {
+        wrapped.year = (unsigned)strtoul(time, NULL, 10);
+    }
+    snprintf(wrapped.id, sizeof wrapped.id, "%s", id == NULL ? "" : id);
+    writing_append_bytes(reader->texts, json_string_value(text), wrapped.entry.length);
+    ARRAY_ADD(reader->wrapped, reader->count, reader->room) = wrapped;
     return true;
 }
 
@@ -174,19 +157,6 @@ static int compare_wrapped(const void *a, const void *b)
         compare_then(strcmp(x->id, y->id), compare_numbers(x->order, y->order)));
 }
 
-static bool is_twice(const struct wrapped *a, const struct wrapped *b)
-{
-    return a->id[0] != '\0' && strcmp(a->id, b->id) == 0 && a->year == b->year &&
-           a->entry.time.time_ns == b->entry.time.time_ns && a->entry.source == b->entry.source;
-}
-
-static struct log_entry *add_entry(struct log_text *text)
-{
-    text->entries = array_grown(text->entries, text->entry_count, &text->entry_room,
-                                sizeof *text->entries);
-    return &text->entries[text->entry_count++];
-}
-
 /* Entries without a time stay in the order of the file, before the others. */
 static void join_entries(struct reader *reader, const struct log_part *part, uint32_t file)
 {
@@ -198,18 +168,21 @@ static void join_entries(struct reader *reader, const struct log_part *part, uin
     qsort(reader->wrapped, reader->count, sizeof *reader->wrapped, compare_wrapped);
     for (size_t i = 0; i < reader->count; i++) {
         const struct wrapped *wrapped = &reader->wrapped[i];
-        if (i > 0 && is_twice(wrapped, wrapped - 1)) {
-            text->left_out_count++;
+        if (i > 0 && wrapped->id[0] != '\0' && strcmp(wrapped->id, wrapped[-1].id) == 0 &&
+            wrapped->year == wrapped[-1].year &&
+            wrapped->entry.time.time_ns == wrapped[-1].entry.time.time_ns &&
+            wrapped->entry.source == wrapped[-1].entry.source) {
+            text->left_out_count++; /* it came twice */
             continue;
         }
-        struct log_entry *entry = add_entry(text);
-        *entry = wrapped->entry;
-        entry->bytes = texts + wrapped->begin;
-        entry->file = file;
-        if (entry->source[0] == '\0' && part->source != NULL) {
-            entry->source = part->source;
-            entry->rank = part->rank;
+        struct log_entry entry = wrapped->entry;
+        entry.bytes = texts + wrapped->begin;
+        entry.file = file;
+        if (entry.source[0] == '\0' && part->source != NULL) {
+            entry.source = part->source;
+            entry.rank = part->rank;
         }
+        ARRAY_ADD(text->entries, text->entry_count, text->entry_room) = entry;
     }
 }
 
@@ -263,8 +236,12 @@ static void read_objects(struct log_text *text, const struct log_part *part, uin
                             .texts = &text->unwrapped[file],
                             .text = text};
     text->is_structured = true;
-    while (skip_to_object(&reader)) {
-        read_object(&reader);
+    while (reader.at < reader.end) {
+        if (*reader.at == '{') {
+            read_object(&reader);
+        } else {
+            reader.line += *reader.at++ == '\n';
+        }
     }
     join_entries(&reader, part, file);
     free(reader.wrapped);
@@ -297,14 +274,14 @@ static void read_pods(struct log_text *text, const struct log_part *parts, size_
     for (size_t i = 0; i < pods.count; i++) {
         const struct log_pod_end *end = &pods.ends[i];
         const struct log_part *log = find_file_of(parts, count, end->pod);
-        *add_entry(text) = (struct log_entry){.bytes = texts + end->begin,
-                                              .length = end->length,
-                                              .line = end->line,
-                                              .source = log != NULL ? log->source
-                                                                    : keep_source(text, end->pod),
-                                              .rank = log != NULL ? log->rank : end->rank,
-                                              .file = file,
-                                              .time = end->time};
+        ARRAY_ADD(text->entries, text->entry_count, text->entry_room) = (struct log_entry){
+            .bytes = texts + end->begin,
+            .length = end->length,
+            .line = end->line,
+            .source = log != NULL ? log->source : keep_source(text, end->pod),
+            .rank = log != NULL ? log->rank : end->rank,
+            .file = file,
+            .time = end->time};
     }
     text->is_structured = true;
     log_pod_ends_deinit(&pods);
@@ -326,13 +303,14 @@ void log_text_init(struct log_text *text, const struct log_part *parts, size_t c
             read_objects(text, part, (uint32_t)i);
             continue;
         }
-        *add_entry(text) = (struct log_entry){.bytes = part->bytes,
-                                              .length = part->length,
-                                              .line = 1,
-                                              .counts_lines = true,
-                                              .source = part->source == NULL ? "" : part->source,
-                                              .rank = part->rank,
-                                              .file = (uint32_t)i};
+        ARRAY_ADD(text->entries, text->entry_count, text->entry_room) = (struct log_entry){
+            .bytes = part->bytes,
+            .length = part->length,
+            .line = 1,
+            .counts_lines = true,
+            .source = part->source == NULL ? "" : part->source,
+            .rank = part->rank,
+            .file = (uint32_t)i};
     }
     for (size_t i = 0; i < count; i++) {
         if (log_is_pods(parts[i].bytes, parts[i].length)) {
@@ -437,8 +415,7 @@ static void remove_colours(struct log_walk *walk, struct log_fragment *fragment)
     fragment->length = walk->clean.length;
 }
 
-/* The entry that has more; NULL: there is none. */
-static const struct log_entry *find_entry(struct log_walk *walk)
+bool log_walk_next(struct log_walk *walk, struct log_fragment *fragment)
 {
     const struct log_text *text = walk->text;
     while (walk->entry < text->entry_count && walk->at >= text->entries[walk->entry].length) {
@@ -446,19 +423,10 @@ static const struct log_entry *find_entry(struct log_walk *walk)
         walk->at = 0;
     }
     if (walk->entry == text->entry_count) {
-        return NULL;
+        return false;
     }
     const struct log_entry *entry = &text->entries[walk->entry];
     walk->line = walk->at == 0 ? entry->line : walk->line;
-    return entry;
-}
-
-bool log_walk_next(struct log_walk *walk, struct log_fragment *fragment)
-{
-    const struct log_entry *entry = find_entry(walk);
-    if (entry == NULL) {
-        return false;
-    }
     const char *at = entry->bytes + walk->at;
     const size_t left = entry->length - walk->at;
     *fragment = (struct log_fragment){.at = at,

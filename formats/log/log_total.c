@@ -40,15 +40,6 @@ static bool read_value(struct cursor cursor, uint64_t *total)
     return take_count(&cursor, total);
 }
 
-/* "steps=80000" that no other word qualifies: not "warmup steps=10", nor "save_steps=500". */
-static bool is_alone(const char *text, size_t at)
-{
-    while (at > 0 && text[at - 1] == ' ') {
-        at--;
-    }
-    return at == 0 || !is_letter(text[at - 1]);
-}
-
 static bool read_named(const char *text, size_t length, uint64_t *total)
 {
     static const char *const names[] = {"max_steps",          "total_steps", "train_steps",
@@ -56,9 +47,15 @@ static bool read_named(const char *text, size_t length, uint64_t *total)
                                         "optimization steps", "steps"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const size_t name_length = strlen(names[i]);
+        const bool is_bare = strcmp(names[i], "steps") == 0;
         for (size_t at = 0; at + name_length < length; at++) {
-            if (memcmp(text + at, names[i], name_length) == 0 &&
-                (strcmp(names[i], "steps") != 0 || is_alone(text, at)) &&
+            size_t before = memcmp(text + at, names[i], name_length) == 0 ? at : SIZE_MAX;
+            while (before != SIZE_MAX && before > 0 && text[before - 1] == ' ') {
+                before--;
+            }
+            /* "steps=80000" that no other word qualifies: not "warmup steps=10", "save_steps=500".
+             */
+            if (before != SIZE_MAX && (!is_bare || before == 0 || !is_letter(text[before - 1])) &&
                 read_value(cursor_make(text + at + name_length, length - at - name_length),
                            total)) {
                 return true;

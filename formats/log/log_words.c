@@ -227,15 +227,6 @@ static void read_size(const char *at, const char *end, struct log_words *words)
     }
 }
 
-static void read_asked(const char *text, size_t length, const char *asked_behind,
-                       struct log_words *words)
-{
-    const char *at = asked_behind == NULL ? NULL : find_words(text, length, asked_behind);
-    if (at != NULL) {
-        read_size(at + strlen(asked_behind), text + length, words);
-    }
-}
-
 /* --- sentences --- */
 
 static bool read_sentences(const char *text, size_t length, const struct sentence *sentences,
@@ -248,7 +239,11 @@ static bool read_sentences(const char *text, size_t length, const struct sentenc
             words->kind = sentence->kind;
             words->form = sentence->form;
             words->at = (size_t)(at - text);
-            read_asked(text, length, sentence->asked_behind, words);
+            const char *asked = sentence->asked_behind;
+            const char *behind = asked == NULL ? NULL : find_words(text, length, asked);
+            if (behind != NULL) {
+                read_size(behind + strlen(asked), text + length, words);
+            }
             return true;
         }
     }

@@ -64,49 +64,33 @@ static bool take_integer(const json_t *arguments, const char *name, int64_t *num
     return json_is_integer(value);
 }
 
-/* Events come in the order of the file, so that each byte is looked at once. */
-static size_t count_lines(struct kineto *kineto, const struct chrome_trace *trace, size_t at)
-{
-    for (; kineto->counted_at < at; kineto->counted_at++) {
-        kineto->counted_line += trace->text[kineto->counted_at] == '\n';
-    }
-    return kineto->counted_line + 1;
-}
-
-/* OP_HOST_COUNT_MAX: there are too many. */
-static size_t find_device(struct kineto *kineto, int64_t type, int64_t id)
-{
-    const int64_t key = type * DEVICE_KEY_FACTOR + id;
-    size_t i = 0;
-    while (i < kineto->device_count && kineto->devices[i].key != key) {
-        i++;
-    }
-    if (i == kineto->device_count && i < OP_HOST_COUNT_MAX) {
-        kineto->device_count++;
-        kineto->devices[i] = (struct device){.key = key};
-    }
-    return i;
-}
-
 static enum import_result keep_event(struct kineto *kineto, struct chrome_trace *trace,
                                      const struct event *event, int64_t type, int64_t id)
 {
-    const size_t device = find_device(kineto, type, id);
+    const int64_t key = type * DEVICE_KEY_FACTOR + id;
+    size_t device = 0;
+    while (device < kineto->device_count && kineto->devices[device].key != key) {
+        device++;
+    }
     if (device == OP_HOST_COUNT_MAX) {
         return chrome_trace_fail(trace, event->at, "more than 64 devices");
     }
-    kineto->events = array_grown(kineto->events, kineto->count, &kineto->room,
-                                 sizeof *kineto->events);
-    kineto->events[kineto->count] = *event;
-    kineto->events[kineto->count++].host = (uint8_t)device;
+    if (device == kineto->device_count) {
+        kineto->devices[kineto->device_count++] = (struct device){.key = key};
+    }
+    ARRAY_ADD(kineto->events, kineto->count, kineto->room) = *event;
+    kineto->events[kineto->count - 1].host = (uint8_t)device;
     return IMPORT_OK;
 }
 
 static enum import_result take_event(struct chrome_trace *trace, size_t at, const json_t *value)
 {
     struct kineto *kineto = trace->context;
-    struct event event = {
-        .at = at, .length = trace->offset - at, .line = count_lines(kineto, trace, at)};
+    /* Events come in the order of the file, so that each byte is looked at once. */
+    for (; kineto->counted_at < at; kineto->counted_at++) {
+        kineto->counted_line += trace->text[kineto->counted_at] == '\n';
+    }
+    struct event event = {.at = at, .length = trace->offset - at, .line = kineto->counted_line + 1};
     const char *name = json_string_value(json_object_get(value, "name"));
     const json_t *arguments = json_object_get(value, "args");
     int64_t type = 0, id = 0, address = 0, allocated = 0, reserved = 0;
@@ -179,11 +163,6 @@ static int compare_times(const void *a, const void *b)
                         compare_numbers(left->at, right->at));
 }
 
-static int compare_addresses(const void *a, const void *b)
-{
-    return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b);
-}
-
 /* Two addresses in a row for what no event tells apart. */
 static void find_unused(struct kineto *kineto)
 {
@@ -193,7 +172,7 @@ static void find_unused(struct kineto *kineto)
     for (size_t i = 0; i < kineto->count; i++) {
         addresses[i] = kineto->events[i].address;
     }
-    qsort(addresses, kineto->count, sizeof *addresses, compare_addresses);
+    sort_numbers(addresses, kineto->count);
     for (size_t i = 0; i < kineto->count; i++) {
         unused = addresses[i] - unused <= 1 ? addresses[i] + 1 : unused;
     }
@@ -428,17 +407,6 @@ static enum import_result build(struct kineto *kineto, const struct import_input
     return trace_end(feed.trace, NULL);
 }
 
-static enum import_result refuse_without_events(const struct kineto *kineto,
-                                                struct import_error *error)
-{
-    if (kineto->host_count > 0) {
-        return IMPORT_LACKS(error,
-                            "all %" PRIu64 " memory events of the trace are of host memory (CPU)",
-                            kineto->host_count);
-    }
-    return IMPORT_LACKS(error, "the trace has no memory event: profile with profile_memory=True");
-}
-
 static enum import_result import_kineto(const struct import_input *input, struct import *import,
                                         struct import_error *error)
 {
@@ -453,9 +421,17 @@ static enum import_result import_kineto(const struct import_input *input, struct
                                  .context = kineto,
                                  .may_end_with_comma = true};
     enum import_result result = chrome_trace_read(&trace);
-    if (result == IMPORT_OK) {
-        result = kineto->count == 0 ? refuse_without_events(kineto, error)
-                                    : build(kineto, input, import, error);
+    if (result == IMPORT_OK && kineto->count > 0) {
+        result = build(kineto, input, import, error);
+    } else if (result == IMPORT_OK) {
+        result = kineto->host_count > 0
+                     ? IMPORT_LACKS(error,
+                                    "all %" PRIu64
+                                    " memory events of the trace are of host memory (CPU)",
+                                    kineto->host_count)
+                     : IMPORT_LACKS(
+                           error,
+                           "the trace has no memory event: profile with profile_memory=True");
     }
     free(kineto->events);
     free(kineto);
@@ -465,19 +441,11 @@ static enum import_result import_kineto(const struct import_input *input, struct
 static unsigned recognise_kineto(const char *text, size_t length)
 {
     static const char *const signs[] = {"\"deviceProperties\"", "\"baseTimeNanoseconds\"",
-                                        "\"cpu_op\""};
+                                        "\"cpu_op\"", NULL};
     if (!chrome_trace_is_likely(text, length)) {
         return 0;
     }
-    if (text_has(text, length, words[0]) || text_has(text, length, words[1])) {
-        return 84;
-    }
-    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
-        if (text_has(text, length, signs[i])) {
-            return 30;
-        }
-    }
-    return 0;
+    return text_has_any(text, length, words) ? 84 : text_has_any(text, length, signs) ? 30 : 0;
 }
 
 const struct format format_kineto = {

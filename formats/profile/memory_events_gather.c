@@ -205,22 +205,19 @@ enum import_result memory_events_add(struct memory_events *events, const struct 
             return IMPORT_OK;
         }
     }
-    events->events = array_grown(events->events, events->count, &events->room,
-                                 sizeof *events->events);
-    struct kept_event *kept = &events->events[events->count++];
-    *kept = (struct kept_event){.time_ns = event->time_ns,
-                                .at = event->at,
-                                .size_bytes = size_bytes,
-                                .time_ps = (uint16_t)event->time_ps,
-                                .host = (uint8_t)host,
-                                .known = (uint8_t)event->known,
-                                .is_allocation = event->is_allocation,
-                                .tag = event->is_allocation ? name_event(events, event)
-                                                            : UINT32_MAX};
-    memcpy(kept->facts, event->facts, sizeof kept->facts);
-    if (event->is_allocation && kept->tag != UINT32_MAX) {
-        name_table_weigh(&events->tags, kept->tag, size_bytes);
+    struct kept_event kept = {.time_ns = event->time_ns,
+                              .at = event->at,
+                              .size_bytes = size_bytes,
+                              .time_ps = (uint16_t)event->time_ps,
+                              .host = (uint8_t)host,
+                              .known = (uint8_t)event->known,
+                              .is_allocation = event->is_allocation,
+                              .tag = event->is_allocation ? name_event(events, event) : UINT32_MAX};
+    memcpy(kept.facts, event->facts, sizeof kept.facts);
+    if (kept.tag != UINT32_MAX) {
+        name_table_weigh(&events->tags, kept.tag, size_bytes);
     }
+    ARRAY_ADD(events->events, events->count, events->room) = kept;
     return IMPORT_OK;
 }
 
@@ -230,22 +227,9 @@ static int compare_addresses(const void *a, const void *b)
 {
     const struct kept_event *left = *(struct kept_event *const *)a;
     const struct kept_event *right = *(struct kept_event *const *)b;
-    const int order = compare_places(left->host, left->facts[MEMORY_ADDR], right->host,
-                                     right->facts[MEMORY_ADDR]);
-    return order != 0 ? order : left < right ? -1 : left > right; /* they lie in order of time */
-}
-
-static enum import_result free_live(const struct memory_events *events, struct kept_event *event,
-                                    const struct kept_event *live, struct import_error *error)
-{
-    if (event->size_bytes != 0 && event->size_bytes != live->size_bytes) {
-        return memory_fail(events, event->at, error,
-                           "address %" PRIu64 " is freed with %" PRIu64
-                           " bytes, but was allocated with %" PRIu64,
-                           event->facts[MEMORY_ADDR], event->size_bytes, live->size_bytes);
-    }
-    event->size_bytes = live->size_bytes;
-    return IMPORT_OK;
+    return compare_then(compare_places(left->host, left->facts[MEMORY_ADDR], right->host,
+                                       right->facts[MEMORY_ADDR]),
+                        left < right ? -1 : left > right); /* they lie in order of time */
 }
 
 /* *live: what the event before left at its address.  was_seen: there was one. */
@@ -263,8 +247,15 @@ static enum import_result link_one(struct memory_events *events, struct kept_eve
                                  "address %" PRIu64 " is allocated, but the block there is live",
                                  event->facts[MEMORY_ADDR]);
     }
+    if (before != NULL && event->size_bytes != 0 && event->size_bytes != before->size_bytes) {
+        return memory_fail(events, event->at, error,
+                           "address %" PRIu64 " is freed with %" PRIu64
+                           " bytes, but was allocated with %" PRIu64,
+                           event->facts[MEMORY_ADDR], event->size_bytes, before->size_bytes);
+    }
     if (before != NULL) {
-        return free_live(events, event, before, error);
+        event->size_bytes = before->size_bytes;
+        return IMPORT_OK;
     }
     if (was_seen && (event->size_bytes != 0 || events->empty_count == 0)) {
         return memory_fail(events, event->at, error, "address %" PRIu64 " is freed a second time",
@@ -273,14 +264,6 @@ static enum import_result link_one(struct memory_events *events, struct kept_eve
     event->was_there = !was_seen;
     event->is_left_out = was_seen; /* an empty block, whose allocation was left out, too */
     return IMPORT_OK;
-}
-
-static void find_unused(struct memory_events *events, struct kept_event *const *order)
-{
-    for (size_t i = 0; i < events->count; i++) {
-        uint64_t *unused = &events->allocators[order[i]->host].unused_address;
-        *unused += order[i]->facts[MEMORY_ADDR] == *unused; /* addresses ascend */
-    }
 }
 
 enum import_result memory_events_link(struct memory_events *events, struct import_error *error)
@@ -299,7 +282,10 @@ enum import_result memory_events_link(struct memory_events *events, struct impor
         live = was_seen ? live : NULL;
         result = link_one(events, order[i], was_seen, &live, error);
     }
-    find_unused(events, order);
+    for (size_t i = 0; i < events->count; i++) {
+        uint64_t *unused = &events->allocators[order[i]->host].unused_address;
+        *unused += order[i]->facts[MEMORY_ADDR] == *unused; /* addresses ascend */
+    }
     free(order);
     return result;
 }

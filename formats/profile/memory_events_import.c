@@ -185,13 +185,13 @@ static void note_hosts(const struct feed *feed, const uint8_t *hosts, size_t hos
     char list[400];
     size_t used = 0;
     list[0] = '\0';
-    for (size_t host = 0; host < host_count && used < sizeof list; host++) {
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%zu = %s",
-                                 host == 0 ? "" : ", ", host,
-                                 feed->events->devices.names[hosts[host]].text);
-    }
     for (size_t host = 0; host < host_count; host++) {
-        import_name_device(feed->import, host, "%s", feed->events->devices.names[hosts[host]].text);
+        const char *name = feed->events->devices.names[hosts[host]].text;
+        import_name_device(feed->import, host, "%s", name);
+        if (used < sizeof list) {
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%zu = %s",
+                                     host == 0 ? "" : ", ", host, name);
+        }
     }
     if (used >= sizeof list) {
         memcpy(list + sizeof list - sizeof "...", "...", sizeof "...");

@@ -76,15 +76,6 @@ static enum plain_result convert_value(struct plain_tree *tree, struct stack *st
     return result;
 }
 
-/* Returns where a number of digits ends. */
-static char *skip_digits(char *at, const char *end)
-{
-    while (at < end && *at >= '0' && *at <= '9') {
-        at++;
-    }
-    return at;
-}
-
 /* Numbers beyond 2^63 - 1, which jansson refuses, become that one: snapshots have lines and sizes
  * of 2^64 - 1. */
 static void clamp_numbers(char *text, size_t length)
@@ -99,7 +90,10 @@ static void clamp_numbers(char *text, size_t length)
         } else if (*at == '"') {
             is_in_text = !is_in_text;
         } else if (!is_in_text && *at >= '0' && *at <= '9') {
-            char *behind = skip_digits(at, end);
+            char *behind = at;
+            while (behind < end && *behind >= '0' && *behind <= '9') {
+                behind++;
+            }
             const size_t count = (size_t)(behind - at);
             if (count > digits || (count == digits && memcmp(at, largest, digits) > 0)) {
                 memset(at, ' ', count);

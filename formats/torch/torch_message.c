@@ -16,12 +16,6 @@ static bool has_numbers(const struct torch_message *message)
     return message->form != TORCH_MESSAGE_BARE && message->form != TORCH_MESSAGE_RETRY;
 }
 
-static bool is_same(const struct torch_message *a, const struct torch_message *b)
-{
-    return a->form == b->form && a->known == b->known &&
-           memcmp(a->facts, b->facts, sizeof a->facts) == 0;
-}
-
 /* Surveys the messages of a log.  A message that is cut gives way to a whole one. */
 static void survey_messages(const char *text, size_t length, struct survey *survey)
 {
@@ -37,7 +31,8 @@ static void survey_messages(const char *text, size_t length, struct survey *surv
         } else if (first->form == TORCH_MESSAGE_NONE ||
                    (first->missing != NULL && message.missing == NULL)) {
             *first = message;
-        } else if (is_same(first, &message)) {
+        } else if (first->form == message.form && first->known == message.known &&
+                   memcmp(first->facts, message.facts, sizeof first->facts) == 0) {
             survey->again_count++;
         } else {
             survey->other_count += message.missing == NULL;
@@ -89,18 +84,15 @@ static enum import_result import_torch_message(const struct import_input *input,
                                                struct import *import, struct import_error *error)
 {
     struct survey survey;
-    size_t line = 0;
-    size_t column = 0;
     survey_messages(input->text, input->length, &survey);
     if (survey.first.form == TORCH_MESSAGE_NONE) {
         return refuse_without_numbers(input, &survey, error);
     }
-    import_position(input->text, survey.first.begin, &line, &column);
-    *error = (struct import_error){.line = line, .column = column};
+    import_position(input->text, survey.first.begin, &error->line, &error->column);
     char sentence[IMPORT_MESSAGE_BYTES];
     phrase_print(input->text + survey.first.begin, survey.first.end - survey.first.begin, sentence,
                  sizeof sentence);
-    import_quote(import, sentence, strlen(sentence), line);
+    import_quote(import, sentence, strlen(sentence), error->line);
     note_others(&survey, import);
     return torch_message_build(&survey.first, input, import, error);
 }
@@ -307,14 +299,6 @@ static bool parse_async(struct phrase_cursor *cursor, struct torch_message *mess
     return true;
 }
 
-/* "CUDA error: out of memory": the words before say that it is one. */
-static bool is_behind_error(const struct phrase_cursor *cursor)
-{
-    static const char before[] = "error: o";
-    const size_t length = sizeof before - 1;
-    return cursor->at >= length && memcmp(cursor->text + cursor->at - length, before, length) == 0;
-}
-
 static bool parse_here(struct phrase_cursor *cursor, struct torch_message *message)
 {
     if (parse_caching(cursor, message) || parse_mps(cursor, message) ||
@@ -325,7 +309,9 @@ static bool parse_here(struct phrase_cursor *cursor, struct torch_message *messa
         message->form = TORCH_MESSAGE_RETRY;
         return true;
     }
-    if (is_behind_error(cursor) && phrase_take(cursor, "ut of memory")) {
+    /* "CUDA error: out of memory": the words before say that it is one. */
+    if (cursor->at >= 8 && memcmp(cursor->text + cursor->at - 8, "error: o", 8) == 0 &&
+        phrase_take(cursor, "ut of memory")) {
         message->form = TORCH_MESSAGE_BARE;
         return true;
     }

@@ -169,23 +169,15 @@ static void choose_pieces(struct plan *plan)
     plan->unusable = subtract(plan->unallocated, plan->piece_count * plan->piece);
 }
 
-static bool says_own(const struct torch_message *message)
-{
-    for (size_t i = 0; i < message->process_count; i++) {
-        if (message->processes[i].is_own) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* In a container the failing process may stand among the others.  It does where all of them leave
  * no room for it, and then it is the smallest that holds what PyTorch has. */
 static size_t find_own(const struct torch_message *message, const struct plan *plan)
 {
     size_t own = message->process_count;
     uint64_t sum = 0;
+    bool is_said = false;
     for (size_t i = 0; i < message->process_count; i++) {
+        is_said = is_said || message->processes[i].is_own;
         const uint64_t bytes = message->processes[i].in_use.bytes;
         sum += bytes < IMPORT_CAPACITY_MAX ? bytes : IMPORT_CAPACITY_MAX;
         if (bytes + slack(message, UINT32_MAX) >= plan->reserved &&
@@ -194,7 +186,7 @@ static size_t find_own(const struct torch_message *message, const struct plan *p
         }
     }
     const bool is_room = sum <= plan->outside + slack(message, UINT32_MAX);
-    return is_room || says_own(message) ? message->process_count : own;
+    return is_room || is_said ? message->process_count : own;
 }
 
 static enum import_result choose_numbers(const struct torch_message *message, struct plan *plan,
@@ -300,12 +292,6 @@ static enum import_result build_heap(const struct torch_message *message, const 
                                                        error);
     heap_parts_deinit(&building.parts);
     return result;
-}
-
-static void append_request(const struct plan *plan, struct import *import)
-{
-    import_say(import, import_append(import, &OP_TO_MAKE(OP_ALLOC, .size_bytes = plan->requested)),
-               SAID_FAILED, 0);
 }
 
 /* --- what is said of it --- */
@@ -448,7 +434,8 @@ enum import_result torch_message_build(const struct torch_message *message,
     IMPORT_TRY(choose_numbers(message, &plan, error));
     IMPORT_TRY(build_heap(message, &plan, input, import, error));
     snprintf(import->setup.system, sizeof import->setup.system, "pytorch");
-    append_request(&plan, import);
+    import_say(import, import_append(import, &OP_TO_MAKE(OP_ALLOC, .size_bytes = plan.requested)),
+               SAID_FAILED, 0);
     tell_result(&plan, import);
     tell_limits(message, &plan, import);
     assume_cache(&plan, import);

@@ -39,6 +39,12 @@ static struct text_part get_text(const struct plain_tree *tree, struct plain_val
     return text != NULL ? (struct text_part){text->at, text->length} : (struct text_part){"", 0};
 }
 
+/* Bytes of it that are looked at. */
+static size_t count_seen(const struct text_part *text)
+{
+    return text->length < TEXT_BYTES_MAX ? text->length : TEXT_BYTES_MAX;
+}
+
 static bool has_prefix(const struct text_part *text, const char *begin)
 {
     return text->length >= strlen(begin) && memcmp(text->at, begin, strlen(begin)) == 0;
@@ -69,7 +75,7 @@ static bool is_separator(char letter)
 static bool is_torch(const struct text_part *file)
 {
     static const char *const folders[] = {"site-packages", "dist-packages", "pytorch"};
-    const char *end = file->at + (file->length < TEXT_BYTES_MAX ? file->length : TEXT_BYTES_MAX);
+    const char *end = file->at + count_seen(file);
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         const size_t length = strlen(folders[i]);
         for (const char *at = file->at;
@@ -134,7 +140,7 @@ static void print_frame(const struct plain_tree *tree, struct plain_value frame,
     }
     const struct text_part file = get_text(tree, frame, "filename");
     const struct text_part function = get_text(tree, frame, "name");
-    const size_t looked_at = file.length < TEXT_BYTES_MAX ? file.length : TEXT_BYTES_MAX;
+    const size_t looked_at = count_seen(&file);
     const char *end = file.at + file.length;
     const char *name = end;
     while (name > end - looked_at && !is_separator(name[-1])) {
@@ -153,17 +159,6 @@ static void print_frame(const struct plain_tree *tree, struct plain_value frame,
     snprintf(whole, sizeof whole, "%.*s%s %.*s", first_bytes((size_t)(end - name)), name, line,
              first_bytes(function.length), function.at);
     snprintf(text, SETUP_NAME_BYTES, "%.*s", SETUP_NAME_BYTES - 1, whole);
-}
-
-static bool has_any(const struct text_part *text, const char *const *words)
-{
-    const size_t length = text->length < TEXT_BYTES_MAX ? text->length : TEXT_BYTES_MAX;
-    for (size_t i = 0; words[i] != NULL; i++) {
-        if (text_has(text->at, length, words[i])) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* True for CPython's C interface: "PyMethod_New", "_PyEval_Vector".  Names of C++ have arguments or
@@ -199,8 +194,9 @@ static bool is_plumbing(const struct plain_tree *tree, struct plain_value frame)
                                         NULL};
     const struct text_part file = get_text(tree, frame, "filename");
     const struct text_part function = get_text(tree, frame, "name");
-    return !is_python(&file) &&
-           (is_interpreter(&function) || has_any(&function, functions) || has_any(&file, files));
+    return !is_python(&file) && (is_interpreter(&function) ||
+                                 text_has_any(function.at, count_seen(&function), functions) ||
+                                 text_has_any(file.at, count_seen(&file), files));
 }
 
 uint32_t torch_name_of(struct torch_names *names, const struct plain_tree *tree,

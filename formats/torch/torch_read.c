@@ -117,18 +117,10 @@ static void lay_out(struct reader *reader, struct layout *layout, struct plain_v
     }
 }
 
-static void count_unknown(struct reader *reader, const struct plain_text *key)
-{
-    struct torch_snapshot *snapshot = reader->snapshot;
-    if (snapshot->unknown_keys++ == 0) {
-        snprintf(snapshot->unknown_key, sizeof snapshot->unknown_key, "%.*s",
-                 key->length < SETUP_NAME_BYTES ? (int)key->length : SETUP_NAME_BYTES, key->at);
-    }
-}
-
 /* Spreads the values of a dict over the record. */
 static void spread_dict(struct reader *reader, struct plain_value dict)
 {
+    struct torch_snapshot *snapshot = reader->snapshot;
     struct layout *layout = &reader->layouts[reader->place];
     memset(reader->record, 0, sizeof reader->record);
     if (plain_count(reader->tree, dict) == 0) {
@@ -138,10 +130,12 @@ static void spread_dict(struct reader *reader, struct plain_value dict)
         lay_out(reader, layout, dict);
     }
     for (size_t i = 0; i < layout->count; i++) {
-        if (layout->fields[i] == FIELD_COUNT) {
-            count_unknown(reader, plain_key_at(reader->tree, dict, i));
-        } else {
+        if (layout->fields[i] != FIELD_COUNT) {
             reader->record[layout->fields[i]] = plain_at(reader->tree, dict, i);
+        } else if (snapshot->unknown_keys++ == 0) {
+            const struct plain_text *key = plain_key_at(reader->tree, dict, i);
+            snprintf(snapshot->unknown_key, sizeof snapshot->unknown_key, "%.*s",
+                     key->length < SETUP_NAME_BYTES ? (int)key->length : SETUP_NAME_BYTES, key->at);
         }
     }
 }
@@ -460,33 +454,12 @@ static enum import_result read_place(struct reader *reader, struct torch_event *
     return IMPORT_OK;
 }
 
-static enum import_result read_event(struct reader *reader, struct plain_value object,
-                                     struct torch_event *event)
-{
-    IMPORT_TRY(enter_place(reader, object, PLACE_EVENT));
-    IMPORT_TRY(read_action(reader, event));
-    if (event->action == TORCH_OTHER) {
-        return IMPORT_OK;
-    }
-    IMPORT_TRY(read_place(reader, event));
-    return read_times(reader, event);
-}
-
-static void add_event(struct reader *reader, struct torch_event *event)
-{
-    struct torch_snapshot *snapshot = reader->snapshot;
-    if (event->action == TORCH_ALLOC || event->action == TORCH_OOM) {
-        name_user(reader, reader->record[FIELD_FRAMES], event->size_bytes, &event->name,
-                  &event->stack);
-    }
-    ARRAY_ADD(snapshot->events, snapshot->event_count, snapshot->event_room) = *event;
-}
-
 static enum import_result read_trace(struct reader *reader, struct plain_value events)
 {
     if (events.kind != PLAIN_LIST) {
         return fail_at_place(reader, "it is not a list");
     }
+    struct torch_snapshot *snapshot = reader->snapshot;
     const size_t count = plain_count(reader->tree, events);
     for (size_t i = 0; i < count; i++) {
         struct torch_event event = {.host = (uint8_t)reader->outer,
@@ -495,10 +468,18 @@ static enum import_result read_trace(struct reader *reader, struct plain_value e
                                     .name = TORCH_NO_NAME,
                                     .stack = STACKS_NONE};
         reader->inner = i;
-        IMPORT_TRY(read_event(reader, plain_at(reader->tree, events, i), &event));
-        if (event.action != TORCH_OTHER) {
-            add_event(reader, &event);
+        IMPORT_TRY(enter_place(reader, plain_at(reader->tree, events, i), PLACE_EVENT));
+        IMPORT_TRY(read_action(reader, &event));
+        if (event.action == TORCH_OTHER) {
+            continue;
         }
+        IMPORT_TRY(read_place(reader, &event));
+        IMPORT_TRY(read_times(reader, &event));
+        if (event.action == TORCH_ALLOC || event.action == TORCH_OOM) {
+            name_user(reader, reader->record[FIELD_FRAMES], event.size_bytes, &event.name,
+                      &event.stack);
+        }
+        ARRAY_ADD(snapshot->events, snapshot->event_count, snapshot->event_room) = event;
     }
     return IMPORT_OK;
 }

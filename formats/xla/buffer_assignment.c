@@ -219,16 +219,6 @@ static enum import_result read_line(struct assignment *assignment)
     return IMPORT_OK;
 }
 
-/* Up to the total: what follows it says of each value where it is used. */
-static enum import_result read_lines(struct assignment *assignment)
-{
-    struct cursor lines = cursor_make(assignment->input->text, assignment->input->length);
-    while (!assignment->has_total && cursor_next_line(&lines, &assignment->line)) {
-        IMPORT_TRY(read_line(assignment));
-    }
-    return IMPORT_OK;
-}
-
 /* --- for people --- */
 
 static void tell_number(struct compile_report *report, enum compile_number number, uint64_t bytes)
@@ -315,7 +305,13 @@ static enum import_result import_buffer_assignment(const struct import_input *in
     for (int i = 0; i < PART_COUNT; i++) {
         setup_set_tag(setup, (uint8_t)(i + 1), part_kinds[i].name);
     }
-    const enum import_result result = read_lines(&assignment);
+    enum import_result result = IMPORT_OK;
+    struct cursor lines = cursor_make(input->text, input->length);
+    /* Up to the total: what follows it says of each value where it is used. */
+    while (result == IMPORT_OK && !assignment.has_total &&
+           cursor_next_line(&lines, &assignment.line)) {
+        result = read_line(&assignment);
+    }
     if (result != IMPORT_OK || import->ops.count == 0) {
         return result; /* nothing to replay is refused by import_text() */
     }

@@ -17,31 +17,17 @@ static const char *const state_names[HBM_ROW_STATE_COUNT] = {
 
 bool hbm_allocations_find(const char *text, size_t length, size_t *offset)
 {
-    const char *at = text;
-    const char *end = text + length;
-    for (; (at = memchr(at, header_words[0], (size_t)(end - at))) != NULL; at++) {
-        if ((size_t)(end - at) < sizeof header_words - 1) {
-            return false;
-        }
-        if (memcmp(at, header_words, sizeof header_words - 1) == 0) {
-            *offset = (size_t)(at - text);
-            return true;
-        }
-    }
-    return false;
+    const char *at = memmem(text, length, header_words, sizeof header_words - 1);
+    *offset = at == NULL ? *offset : (size_t)(at - text);
+    return at != NULL;
 }
 
 /* --- lines --- */
 
-static size_t measure(const struct cursor *line)
-{
-    return (size_t)(line->end - line->at);
-}
-
 /* "HBM allocations: N blocks, S in use (N bytes), S of it padding, S reserved, S free, S limit" */
 static bool parse_header(const struct cursor *line, struct hbm_allocations *allocations)
 {
-    struct phrase_cursor cursor = {.text = line->at, .length = measure(line)};
+    struct phrase_cursor cursor = {.text = line->at, .length = cursor_left(line)};
     struct size_range used;
     return phrase_scan(&cursor,
                        "HBM allocations: %N blocks, %S in use ( %N bytes), %S of it padding, "
@@ -56,15 +42,15 @@ static bool parse_state(const struct cursor *line, struct hbm_allocations *alloc
 {
     for (int i = 0; i < HBM_ROW_STATE_COUNT; i++) {
         const size_t name_length = strlen(state_names[i]);
-        const char *at = memmem(line->at,
-                                measure(line) < PREFIX_BYTES_MAX ? measure(line) : PREFIX_BYTES_MAX,
-                                state_names[i], name_length);
-        if (at == NULL || (size_t)(at - line->at) + name_length >= measure(line) ||
+        const char *at = memmem(
+            line->at, cursor_left(line) < PREFIX_BYTES_MAX ? cursor_left(line) : PREFIX_BYTES_MAX,
+            state_names[i], name_length);
+        if (at == NULL || (size_t)(at - line->at) + name_length >= cursor_left(line) ||
             at[name_length] != ':') {
             continue;
         }
         struct phrase_cursor cursor = {.text = line->at,
-                                       .length = measure(line),
+                                       .length = cursor_left(line),
                                        .at = (size_t)(at - line->at) + name_length + 1};
         struct size_range size;
         uint64_t count = 0, bytes = 0;
@@ -167,16 +153,16 @@ static bool parse_row_middle(struct phrase_cursor *cursor, size_t end, struct hb
 static bool parse_row(const struct cursor *line, struct hbm_row *row)
 {
     const char *begin = line->at;
-    const char *stop = line->at +
-                       (measure(line) < PREFIX_BYTES_MAX ? measure(line) : PREFIX_BYTES_MAX);
+    const char *stop = line->at + (cursor_left(line) < PREFIX_BYTES_MAX ? cursor_left(line)
+                                                                        : PREFIX_BYTES_MAX);
     const char *at = memmem(begin, (size_t)(stop - begin), " at ", 4);
     size_t end = 0;
-    if (at == NULL || !parse_row_end(line->at, measure(line), row, &end)) {
+    if (at == NULL || !parse_row_end(line->at, cursor_left(line), row, &end)) {
         return false;
     }
     for (; at != NULL; at = memmem(at + 1, (size_t)(stop - at - 1), " at ", 4)) {
         struct phrase_cursor cursor = {
-            .text = line->at, .length = measure(line), .at = (size_t)(at - line->at) + 4};
+            .text = line->at, .length = cursor_left(line), .at = (size_t)(at - line->at) + 4};
         if (cursor.at < end && take_address(&cursor, &row->address) &&
             parse_row_middle(&cursor, end, row)) {
             row->line = line->line;
@@ -188,14 +174,30 @@ static bool parse_row(const struct cursor *line, struct hbm_row *row)
 
 /* --- the whole report --- */
 
-static enum import_result check_states(const struct hbm_allocations *allocations,
-                                       struct import_error *error)
+static enum import_result check_sums(const struct hbm_allocations *allocations,
+                                     struct import_error *error)
 {
     uint64_t counts[HBM_ROW_STATE_COUNT] = {0};
     uint64_t bytes[HBM_ROW_STATE_COUNT] = {0};
+    uint64_t sum_bytes = 0;
+    if (allocations->row_count < allocations->block_count) {
+        return import_fail(error, IMPORT_INCOMPLETE, allocations->line, 0,
+                           "the report is cut off: of its %" PRIu64 " blocks, only %zu are listed",
+                           allocations->block_count, allocations->row_count);
+    }
     for (size_t i = 0; i < allocations->row_count; i++) {
-        counts[allocations->rows[i].state]++;
-        bytes[allocations->rows[i].state] += allocations->rows[i].size_bytes;
+        const struct hbm_row *row = &allocations->rows[i];
+        counts[row->state]++;
+        bytes[row->state] += row->size_bytes;
+        if (__builtin_add_overflow(sum_bytes, row->size_bytes, &sum_bytes)) {
+            return IMPORT_REFUSE(error, row->line, "the blocks' sizes overflow");
+        }
+    }
+    if (sum_bytes != allocations->used_bytes) {
+        return IMPORT_REFUSE(error, allocations->line,
+                             "the report gives %" PRIu64
+                             " bytes in use, but its blocks sum to %" PRIu64,
+                             allocations->used_bytes, sum_bytes);
     }
     for (int i = 0; i < HBM_ROW_STATE_COUNT; i++) {
         if (allocations->states[i].is_said && (counts[i] != allocations->states[i].count ||
@@ -208,29 +210,6 @@ static enum import_result check_states(const struct hbm_allocations *allocations
         }
     }
     return IMPORT_OK;
-}
-
-static enum import_result check_sums(const struct hbm_allocations *allocations,
-                                     struct import_error *error)
-{
-    uint64_t sum_bytes = 0;
-    if (allocations->row_count < allocations->block_count) {
-        return import_fail(error, IMPORT_INCOMPLETE, allocations->line, 0,
-                           "the report is cut off: of its %" PRIu64 " blocks, only %zu are listed",
-                           allocations->block_count, allocations->row_count);
-    }
-    for (size_t i = 0; i < allocations->row_count; i++) {
-        if (__builtin_add_overflow(sum_bytes, allocations->rows[i].size_bytes, &sum_bytes)) {
-            return IMPORT_REFUSE(error, allocations->rows[i].line, "the blocks' sizes overflow");
-        }
-    }
-    if (sum_bytes != allocations->used_bytes) {
-        return IMPORT_REFUSE(error, allocations->line,
-                             "the report gives %" PRIu64
-                             " bytes in use, but its blocks sum to %" PRIu64,
-                             allocations->used_bytes, sum_bytes);
-    }
-    return check_states(allocations, error);
 }
 
 enum import_result hbm_allocations_parse(const struct import_input *input,

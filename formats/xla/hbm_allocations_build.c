@@ -5,6 +5,7 @@
 #include "formats/common/tags.h"
 #include "formats/xla/private/hbm_allocations.h"
 #include "formats/xla/private/tpu_message.h"
+#include "harness/base/align.h"
 #include "harness/base/order.h"
 
 #include <inttypes.h>
@@ -82,7 +83,6 @@ static uint64_t choose_unpadded(const struct hbm_row *row)
 static bool choose_capacity(struct building *building)
 {
     const struct hbm_allocations *said = building->allocations;
-    const uint64_t mask = IMPORT_GRANULE_BYTES - 1;
     uint64_t low = said->used_bytes + said->reserved.low + said->free.low;
     uint64_t high = said->used_bytes + said->reserved.high + said->free.high;
     low = said->limit.low > low ? said->limit.low : low;
@@ -100,10 +100,9 @@ static bool choose_capacity(struct building *building)
     const uint64_t wish = said->limit.nominal < low    ? low
                           : said->limit.nominal > high ? high
                                                        : said->limit.nominal;
-    const uint64_t rounded = (wish + mask) & ~mask;
-    building->capacity_bytes = rounded <= high         ? rounded
-                               : (high & ~mask) >= low ? high & ~mask
-                                                       : wish;
+    const uint64_t above = align_up(wish, IMPORT_GRANULE_BYTES);
+    const uint64_t below = align_down(high, IMPORT_GRANULE_BYTES);
+    building->capacity_bytes = above <= high ? above : below >= low ? below : wish;
     return true;
 }
 
@@ -218,23 +217,20 @@ static void make_programs(struct building *building)
     }
 }
 
-/* True if the message is of the report's failure: then both print the same free bytes. */
-static bool is_of_report(const struct building *building, const struct tpu_message *message)
-{
-    const struct size_range *free = &building->allocations->free;
-    return message->has_free && message->free.low <= free->high && message->free.high >= free->low;
-}
-
 /* The first complete message behind the report, else the last one before it.  must_agree: of those
  * only that are of the report, since a log may have more failures. */
 static bool find_message(const struct building *building, bool must_agree,
                          struct tpu_message *found)
 {
     const struct import_input *input = building->input;
+    const struct size_range *free = &building->allocations->free;
     struct tpu_message message;
     bool is_found = false;
     for (size_t offset = 0; tpu_message_next(input->text, input->length, &offset, &message);) {
-        if (message.missing != NULL || (must_agree && !is_of_report(building, &message))) {
+        /* Of the report's failure: then both print the same free bytes. */
+        const bool agrees = message.has_free && message.free.low <= free->high &&
+                            message.free.high >= free->low;
+        if (message.missing != NULL || (must_agree && !agrees)) {
             continue;
         }
         *found = message;
@@ -265,8 +261,7 @@ static void append_request(struct building *building)
         import_note(import,
                     "the message does not give the size of the image: one granule is assumed");
     }
-    op_list_append(&import->ops, &op);
-    import_say(import, (uint32_t)import->ops.count - 1, SAID_FAILED, 0);
+    import_say(import, import_append(import, &op), SAID_FAILED, 0);
     import_note(
         import,
         "the request comes from the runtime message in the log: %" PRIu64 " bytes as printed%s",

@@ -109,23 +109,17 @@ static void survey_log(const struct import_input *input, struct survey *survey)
     }
 }
 
-/* The length of the first line of the report, or of what is said before its rows. */
-static size_t measure_first_line(const char *text, size_t length)
-{
-    size_t i = 0;
-    while (i < length && text[i] != '\n' && text[i] != '\\') {
-        i++;
-    }
-    return i;
-}
-
 static void note_report(const struct import_input *input, const struct survey *survey, size_t line,
                         struct import *import)
 {
     char quoted[QUOTE_BYTES];
     const char *text = input->text + survey->first.begin;
-    phrase_print(text, measure_first_line(text, survey->first.end - survey->first.begin), quoted,
-                 sizeof quoted);
+    size_t length = 0; /* of its first line, or of what is said before its rows */
+    while (length < survey->first.end - survey->first.begin && text[length] != '\n' &&
+           text[length] != '\\') {
+        length++;
+    }
+    phrase_print(text, length, quoted, sizeof quoted);
     import_note(import, "line %zu: %s", line, quoted);
     if (survey->count > 1) {
         import_note(
@@ -153,43 +147,25 @@ static void quote_report(const struct import_input *input, const struct hbm_repo
                          struct import *import)
 {
     char quoted[IMPORT_MESSAGE_BYTES];
-    size_t line = 0, column = 0;
-    import_position(input->text, report->sentence.at, &line, &column);
     phrase_print(input->text + report->sentence.at, report->sentence.length, quoted, sizeof quoted);
     size_t length = strlen(quoted);
     while (length > 0 && quoted[length - 1] == ' ') {
         length--;
     }
-    import_quote(import, quoted, length, line);
-}
-
-/* A log may have failures of both kinds: which is told is an assumption. */
-static void assume_last(const struct import_input *input, const struct hbm_report *report,
-                        size_t line, struct import *import)
-{
-    size_t at = 0, message_line = 0, column = 0;
-    if (find_message(input->text, report->begin, 0, &at)) {
-        import_position(input->text, at, &message_line, &column);
-        import_assume(import,
-                      "the failure is the report of the compiler in line %zu, not the message of "
-                      "the runtime in line %zu, which is earlier",
-                      line, message_line);
-    }
+    import_quote(import, quoted, length, import_line_at(input->text, report->sentence.at));
 }
 
 void hbm_report_assume_message(const struct import_input *input, size_t at, struct import *import)
 {
     struct hbm_report report;
-    size_t offset = 0, line = 0, report_line = 0, column = 0;
+    size_t offset = 0;
     while (offset < at && hbm_report_next(input->text, at, &offset, &report)) {
         if (score_report(&report) == SCORE_MAX) {
-            import_position(input->text, at, &line, &column);
-            import_position(input->text, report.begin, &report_line, &column);
             import_assume(
                 import,
                 "the failure is the message of the runtime in line %zu, not the report of "
                 "the compiler in line %zu, which is earlier",
-                line, report_line);
+                import_line_at(input->text, at), import_line_at(input->text, report.begin));
             return;
         }
     }
@@ -199,7 +175,7 @@ void hbm_report_assume_message(const struct import_input *input, size_t at, stru
 static void fix_named_chip(const struct import_input *input, struct survey *survey,
                            struct setup *fixed, struct import *import)
 {
-    size_t at = 0, length = 0, line = 0, column = 0;
+    size_t at = 0, length = 0;
     if (survey->complete_count > 0 || survey->first.form == COMPILE_FORM_GPU ||
         !hbm_report_may_be_told(&survey->first) || import_fixed_capacity(input->fixed, 0) != 0) {
         return;
@@ -211,16 +187,16 @@ static void fix_named_chip(const struct import_input *input, struct survey *surv
     survey->is_chip_named = true;
     *fixed = *input->fixed;
     snprintf(fixed->chip, sizeof fixed->chip, "%s", chip->name);
-    import_position(input->text, at, &line, &column);
     import_assume(import,
                   "the capacity is that of chip %s, which the log names in line %zu: \"%.*s\"",
-                  chip->name, line, (int)length, input->text + at);
+                  chip->name, import_line_at(input->text, at), (int)length, input->text + at);
 }
 
 /* Tells the report, and makes a list of it where that can be done. */
 static enum import_result import_survey(const struct import_input *input, struct survey *survey,
                                         struct import *import, struct import_error *error)
 {
+    size_t at = 0;
     const struct hbm_report *report = &survey->first;
     const char *missing = survey->complete_count == 0 ? find_missing(input, survey, report) : NULL;
     if (missing != NULL) {
@@ -232,7 +208,13 @@ static enum import_result import_survey(const struct import_input *input, struct
     }
     note_report(input, survey, error->line, import);
     quote_report(input, report, import);
-    assume_last(input, report, error->line, import);
+    if (find_message(input->text, report->begin, 0, &at)) {
+        /* A log may have failures of both kinds: which is told is an assumption. */
+        import_assume(import,
+                      "the failure is the report of the compiler in line %zu, not the message of "
+                      "the runtime in line %zu, which is earlier",
+                      error->line, import_line_at(input->text, at));
+    }
     const enum import_result result = hbm_report_build(report, input, import, error);
     if (result == IMPORT_OK) {
         import->compile_report = hbm_report_tell(report, input);

@@ -10,7 +10,7 @@
 
 #include "formats/common/import.h"
 #include "formats/common/tags.h"
-#include "harness/base/check.h"
+#include "harness/base/align.h"
 #include "harness/base/size.h"
 
 #include <inttypes.h>
@@ -47,25 +47,15 @@ static const char *find_missing_gpu(const struct hbm_report *report, bool capaci
                : "the statistics do not give the size of the device's memory: give --capacity";
 }
 
-static const char *find_missing_space(const struct hbm_report *report)
+static const char *find_missing_space(const char *space)
 {
-    static const struct {
-        const char *space;
-        const char *reason;
-    } spaces[] = {
-        {"hbm", NULL},
-        {"", "the report is cut off: it does not name the memory space"},
-        {"vmem",
-         "the report is on memory space vmem, a core's scratchpad, which no device-memory allocator manages"},
-        {"smem",
-         "the report is on memory space smem, a core's scratchpad, which no device-memory allocator manages"},
-    };
-    for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
-        if (strcmp(report->space, spaces[i].space) == 0) {
-            return spaces[i].reason;
-        }
-    }
-    return "the report is on a memory space other than hbm, which no device-memory allocator manages";
+    return strcmp(space, "hbm") == 0 ? NULL
+           : space[0] == '\0'        ? "the report is cut off: it does not name the memory space"
+           : strcmp(space, "vmem") == 0
+               ? "the report is on memory space vmem, a core's scratchpad, which no device-memory allocator manages"
+           : strcmp(space, "smem") == 0
+               ? "the report is on memory space smem, a core's scratchpad, which no device-memory allocator manages"
+               : "the report is on a memory space other than hbm, which no device-memory allocator manages";
 }
 
 const char *hbm_report_missing(const struct hbm_report *report, bool capacity_is_fixed)
@@ -82,7 +72,7 @@ const char *hbm_report_missing(const struct hbm_report *report, bool capacity_is
     }
     if (report->form != COMPILE_FORM_SECTIONS || numbers[COMPILE_USED].is_said ||
         report->space[0] != '\0') {
-        const char *reason = find_missing_space(report);
+        const char *reason = find_missing_space(report->space);
         if (reason != NULL) {
             return reason;
         }
@@ -129,10 +119,9 @@ static bool can_fit(const struct building *building, uint64_t size_bytes)
 static uint32_t append_block(struct building *building, uint64_t size_bytes,
                              uint64_t unpadded_bytes, const char *name)
 {
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = size_bytes;
-    op.unpadded_bytes = unpadded_bytes < size_bytes ? unpadded_bytes : 0;
-    op.tag = make_tag(building, name);
+    const struct op op = OP_TO_MAKE(
+        OP_ALLOC, .size_bytes = size_bytes, .tag = make_tag(building, name),
+        .unpadded_bytes = unpadded_bytes < size_bytes ? unpadded_bytes : 0);
     const uint32_t index = import_append(building->import, &op);
     if (can_fit(building, size_bytes)) {
         building->taken_bytes += size_bytes;
@@ -141,18 +130,6 @@ static uint32_t append_block(struct building *building, uint64_t size_bytes,
         import_say(building->import, index, SAID_FAILED, 0);
     }
     return index;
-}
-
-static void append_reserved(struct building *building)
-{
-    if (building->plan.reserved_bytes == 0) {
-        return;
-    }
-    struct op op = op_make(OP_HOLD);
-    op.ref = append_block(building, building->plan.reserved_bytes, 0, SETUP_RESERVED_NAME);
-    if (!building->is_over) {
-        (void)import_append(building->import, &op);
-    }
 }
 
 /* --- entries --- */
@@ -166,14 +143,14 @@ static uint64_t choose_entry_unpadded(const struct hbm_report_entry *entry)
 /* Returns the entry's size: the shape's if nothing is padded, else as printed, in granules. */
 static uint64_t round_entry(const struct hbm_report_entry *entry, uint64_t granule_bytes)
 {
-    const uint64_t mask = granule_bytes - 1;
     struct size_range range = entry->size;
-    const uint64_t exact_bytes = (entry->shape_bytes + mask) & ~mask;
+    const uint64_t exact_bytes = align_up(entry->shape_bytes, granule_bytes);
     if (!entry->padding.is_said && entry->shape_bytes != 0 && exact_bytes >= range.low &&
         exact_bytes <= range.high) {
         return exact_bytes;
     }
-    return printed_size_align(&range, granule_bytes) ? range.nominal : (range.high + mask) & ~mask;
+    return printed_size_align(&range, granule_bytes) ? range.nominal
+                                                     : align_up(range.high, granule_bytes);
 }
 
 /* Finds a contradiction in an entry: dimensions times element size must be the unpadded size, and
@@ -227,25 +204,17 @@ static bool is_in_stack(const struct hbm_report_entry *entry)
             strcmp(entry->type, "scoped") == 0);
 }
 
-/* True if all temporaries of the list can be there at once, as they are at the peak that the report
- * is about. */
-static bool is_list_of_peak(const struct building *building)
-{
-    const struct hbm_report *report = building->report;
-    uint64_t sum_bytes = 0;
-    for (size_t i = 0; i < report->entry_count; i++) {
-        if (is_in_stack(&report->entries[i])) {
-            sum_bytes += report->entries[i].size.low; /* 64 entries of up to 2^50 */
-        }
-    }
-    return sum_bytes <= building->plan.stack_bytes;
-}
-
+/* The listed temporaries, if all can be there at once, as they are at the peak that the report is
+ * about. */
 static void append_parts(struct building *building)
 {
     const struct hbm_report *report = building->report;
     struct hbm_report_plan *plan = &building->plan;
-    building->is_of_peak = is_list_of_peak(building);
+    uint64_t sum_bytes = 0;
+    for (size_t i = 0; i < report->entry_count; i++) { /* 64 entries of up to 2^50 */
+        sum_bytes += is_in_stack(&report->entries[i]) ? report->entries[i].size.low : 0;
+    }
+    building->is_of_peak = sum_bytes <= plan->stack_bytes;
     for (size_t i = 0; i < report->entry_count && !building->is_over && building->is_of_peak; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
         const uint64_t size_bytes = round_entry(entry, plan->granule_bytes);
@@ -258,31 +227,31 @@ static void append_parts(struct building *building)
     }
 }
 
-static void append_program(struct building *building)
-{
-    struct op op = op_make(OP_LOAD);
-    op.size_bytes = building->plan.image_bytes;
-    op.stack_bytes = building->plan.stack_bytes;
-    op.tag = make_tag(building, building->report->form == COMPILE_FORM_CORES ? "SparseCore"
-                                : building->part_count > 0 ? "the rest of the program"
-                                                           : "the program");
-    if (op.size_bytes > 0 && !building->is_over) {
-        import_say(building->import, import_append(building->import, &op), SAID_FAILED, 0);
-        building->is_over = true;
-    }
-}
-
 static void append_ops(struct building *building)
 {
-    append_reserved(building);
+    const struct hbm_report_plan *plan = &building->plan;
+    if (plan->reserved_bytes > 0) {
+        const uint32_t block = append_block(building, plan->reserved_bytes, 0, SETUP_RESERVED_NAME);
+        if (!building->is_over) {
+            (void)import_append(building->import, &OP_ON(OP_HOLD, block, .host = 0));
+        }
+    }
     if (!building->is_over) {
         append_arguments(building);
     }
-    if (building->plan.other_bytes > 0 && !building->is_over) {
-        (void)append_block(building, building->plan.other_bytes, 0, "other");
+    if (plan->other_bytes > 0 && !building->is_over) {
+        (void)append_block(building, plan->other_bytes, 0, "other");
     }
     append_parts(building);
-    append_program(building);
+    const struct op program = OP_TO_MAKE(
+        OP_LOAD, .size_bytes = plan->image_bytes, .stack_bytes = plan->stack_bytes,
+        .tag = make_tag(building, building->report->form == COMPILE_FORM_CORES ? "SparseCore"
+                                  : building->part_count > 0 ? "the rest of the program"
+                                                             : "the program"));
+    if (program.size_bytes > 0 && !building->is_over) {
+        import_say(building->import, import_append(building->import, &program), SAID_FAILED, 0);
+        building->is_over = true;
+    }
 }
 
 /* --- notes --- */
@@ -389,14 +358,6 @@ static void fill_setup(const struct building *building, const struct setup *fixe
 
 /* --- forms --- */
 
-/* One buffer that is larger than the memory. */
-static void append_allocation(struct building *building)
-{
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = building->report->numbers[COMPILE_USED].range.nominal;
-    import_say(building->import, import_append(building->import, &op), SAID_FAILED, 0);
-}
-
 /* Returns the name of what found no place: the temporaries, one block, or a result, which then is
  * not there yet. */
 static const char *choose_gpu_request_name(struct building *building, uint64_t *live_out_bytes)
@@ -431,7 +392,6 @@ static const char *choose_gpu_request_name(struct building *building, uint64_t *
 static const char *build_gpu(struct building *building, const struct setup *fixed)
 {
     const struct compile_size *numbers = building->report->numbers;
-    const uint64_t mask = building->plan.granule_bytes - 1;
     const uint64_t request_bytes =
         numbers[numbers[COMPILE_GPU_REQUEST].is_said ? COMPILE_GPU_REQUEST : COMPILE_GPU_TEMP]
             .range.nominal;
@@ -459,7 +419,7 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
     const size_t block_count = sizeof blocks / sizeof blocks[0];
     uint64_t need_bytes = 0;
     for (size_t i = 0; i < block_count; i++) {
-        need_bytes += (blocks[i].bytes + mask) & ~mask;
+        need_bytes += align_up(blocks[i].bytes, building->plan.granule_bytes);
     }
     if (!can_fit(building, need_bytes)) {
         snprintf(building->refusal, sizeof building->refusal,
@@ -470,13 +430,12 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
     }
     for (size_t i = 0; i < block_count; i++) {
         if (blocks[i].bytes > 0) {
-            (void)append_block(building, (blocks[i].bytes + mask) & ~mask, blocks[i].bytes,
-                               blocks[i].name);
+            (void)append_block(building, align_up(blocks[i].bytes, building->plan.granule_bytes),
+                               blocks[i].bytes, blocks[i].name);
         }
     }
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = request_bytes;
-    op.tag = make_tag(building, request_name);
+    const struct op op = OP_TO_MAKE(OP_ALLOC, .size_bytes = request_bytes,
+                                    .tag = make_tag(building, request_name));
     if (numbers[COMPILE_GPU_REQUEST].range.low != numbers[COMPILE_GPU_REQUEST].range.high) {
         import_assume(building->import, "the printed request is rounded; chosen: %" PRIu64 " bytes",
                       request_bytes);
@@ -495,18 +454,6 @@ static enum import_result fail_invalid(const struct import_input *input, struct 
     size_t column = 0;
     import_position(input->text, at < input->length ? at : input->length, &line, &column);
     return import_fail(error, IMPORT_INVALID, line, column, "%s", reason);
-}
-
-static const char *check_gpu(const struct building *building, size_t *at)
-{
-    for (int i = COMPILE_GPU_REQUEST; i <= COMPILE_GPU_TOTAL; i++) {
-        *at = building->report->numbers[i].at;
-        if (building->report->numbers[i].range.high > IMPORT_CAPACITY_MAX) {
-            return "a size is above 1P";
-        }
-    }
-    *at = building->report->begin;
-    return NULL;
 }
 
 static const char *check_entries(const struct hbm_report *report, size_t *at)
@@ -528,15 +475,17 @@ static enum import_result build_gpu_report(struct building *building,
                                            const struct import_input *input,
                                            struct import_error *error)
 {
-    size_t at = building->report->begin;
     building->plan.granule_bytes = input->fixed->granule_bytes != 0 ? input->fixed->granule_bytes
                                                                     : 256; /* BFC's */
-    const char *reason = check_gpu(building, &at);
-    if (reason == NULL) {
-        reason = build_gpu(building, input->fixed);
+    for (int i = COMPILE_GPU_REQUEST; i <= COMPILE_GPU_TOTAL; i++) {
+        const struct compile_size *number = &building->report->numbers[i];
+        if (number->range.high > IMPORT_CAPACITY_MAX) {
+            return fail_invalid(input, error, number->at, "a size is above 1P");
+        }
     }
+    const char *reason = build_gpu(building, input->fixed);
     if (reason != NULL) {
-        return fail_invalid(input, error, at, reason);
+        return fail_invalid(input, error, building->report->begin, reason);
     }
     fill_setup(building, input->fixed);
     return IMPORT_OK;
@@ -559,11 +508,12 @@ enum import_result hbm_report_build(const struct hbm_report *report,
         return fail_invalid(input, error, at, reason);
     }
     if (report->form == COMPILE_FORM_ALLOCATION) {
-        append_allocation(&building);
+        const struct op buffer = OP_TO_MAKE(
+            OP_ALLOC, .size_bytes = report->numbers[COMPILE_USED].range.nominal);
+        import_say(import, import_append(import, &buffer), SAID_FAILED, 0);
     } else {
         append_ops(&building);
     }
-    CHECK(import->ops.count > 0);
     fill_setup(&building, input->fixed);
     note_capacity(&building, input->fixed);
     if (report->form != COMPILE_FORM_ALLOCATION) {

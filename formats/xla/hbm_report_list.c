@@ -40,9 +40,8 @@ static size_t find_value_end(const struct phrase_cursor *cursor)
     for (; !phrase_is_at_end(&ahead) && phrase_peek(&ahead) != '\n' &&
            ahead.at - cursor->at < LINE_BYTES_MAX;
          ahead.at++) {
-        const bool is_break = phrase_peek(&ahead) == '\\' && ahead.at + 1 < ahead.length &&
-                              ahead.text[ahead.at + 1] == 'n';
-        if (!is_break) {
+        if (phrase_peek(&ahead) != '\\' || ahead.at + 1 >= ahead.length ||
+            ahead.text[ahead.at + 1] != 'n') {
             continue;
         }
         struct phrase_cursor gap = ahead;
@@ -55,7 +54,14 @@ static size_t find_value_end(const struct phrase_cursor *cursor)
     return ahead.at;
 }
 
-static bool is_filler(const char *line, size_t length);
+/* True if a line says nothing of a report.  Such lines stand between a heading and its entries,
+ * with a log prefix before them. */
+static bool is_filler(const char *line, size_t length)
+{
+    static const char *const words[] = {"Largest", "Size:", "Total ", "Program ",
+                                        "Ran out", "Used ", NULL};
+    return !text_has_any(line, length, words);
+}
 
 /* Labels and names of ops may have raw line breaks: the value goes on to the line before the next
  * field.  Moves *end, which is at the end of a line, there; leaves it where no field follows before
@@ -83,25 +89,20 @@ static void find_last_line(const struct phrase_cursor *cursor, size_t *end)
     }
 }
 
-struct value {
-    const char *text;
-    size_t length;
-};
-
 /* The rest of the line, or of several, without blanks around it. */
-static struct value take_value(struct phrase_cursor *cursor, bool has_lines)
+static struct text_part take_value(struct phrase_cursor *cursor, bool has_lines)
 {
     size_t end = find_value_end(cursor);
     if (has_lines) {
         find_last_line(cursor, &end);
     }
-    struct value value = {cursor->text + cursor->at, end - cursor->at};
+    struct text_part value = {cursor->text + cursor->at, end - cursor->at};
     cursor->at = end;
-    while (value.length > 0 && (*value.text == ' ' || *value.text == '\t')) {
-        value.text++;
+    while (value.length > 0 && (*value.at == ' ' || *value.at == '\t')) {
+        value.at++;
         value.length--;
     }
-    while (value.length > 0 && strchr(" \t\r", value.text[value.length - 1]) != NULL) {
+    while (value.length > 0 && strchr(" \t\r", value.at[value.length - 1]) != NULL) {
         value.length--; /* a NUL, too */
     }
     return value;
@@ -115,40 +116,38 @@ static void copy_name(char *to, size_t room, const char *from, size_t length)
 }
 
 /* The text in quotes behind key in value; false when it is not there. */
-static bool find_quoted(const struct value *value, const char *key, struct value *found)
+static bool find_quoted(const struct text_part *value, const char *key, struct text_part *found)
 {
-    const size_t key_length = strlen(key);
-    for (size_t i = 0; i + key_length < value->length; i++) {
-        if (memcmp(value->text + i, key, key_length) == 0) {
-            const char *begin = value->text + i + key_length;
-            const char *end = memchr(begin, '"', value->length - i - key_length);
-            *found = (struct value){begin, end == NULL ? 0 : (size_t)(end - begin)};
-            return found->length > 0;
-        }
+    const char *begin = memmem(value->at, value->length, key, strlen(key));
+    if (begin == NULL) {
+        return false;
     }
-    return false;
+    begin += strlen(key);
+    const char *end = memchr(begin, '"', (size_t)(value->at + value->length - begin));
+    *found = (struct text_part){begin, end == NULL ? 0 : (size_t)(end - begin)};
+    return found->length > 0;
 }
 
 /* The op's name; in JSON its quotes are escaped. */
-static void name_by_operator(struct hbm_report_entry *entry, const struct value *value)
+static void name_by_operator(struct hbm_report_entry *entry, const struct text_part *value)
 {
     static const char *const keys[] = {"op_name=\"", "op_name=\\\"", "op_type=\"", "op_type=\\\""};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        struct value name;
+        struct text_part name;
         if (find_quoted(value, keys[i], &name)) {
-            name.length -= name.text[name.length - 1] == '\\' ? 1 : 0;
-            copy_name(entry->name, sizeof entry->name, name.text, name.length);
+            name.length -= name.at[name.length - 1] == '\\' ? 1 : 0;
+            copy_name(entry->name, sizeof entry->name, name.at, name.length);
             return;
         }
     }
 }
 
 /* "%fusion.11 = f32[...] fusion(...)" is fusion.11; "constant literal" is itself. */
-static void name_by_label(struct hbm_report_entry *entry, const struct value *value)
+static void name_by_label(struct hbm_report_entry *entry, const struct text_part *value)
 {
-    const char *equals = memchr(value->text, '=', value->length);
-    size_t length = equals == NULL ? value->length : (size_t)(equals - value->text);
-    const char *begin = value->text;
+    const char *equals = memchr(value->at, '=', value->length);
+    size_t length = equals == NULL ? value->length : (size_t)(equals - value->at);
+    const char *begin = value->at;
     if (length > 0 && *begin == '%') {
         begin++;
         length--;
@@ -194,19 +193,20 @@ static bool take_field(struct phrase_cursor *cursor, enum field field,
         entry->is_whole = true;
         return true;
     }
-    const struct value value = take_value(cursor, field == FIELD_OPERATOR || field == FIELD_LABEL);
-    const struct hbm_report_span span = {(size_t)(value.text - cursor->text), value.length};
+    const struct text_part value = take_value(cursor,
+                                              field == FIELD_OPERATOR || field == FIELD_LABEL);
+    const struct hbm_report_span span = {(size_t)(value.at - cursor->text), value.length};
     if (field == FIELD_OPERATOR) {
         entry->operator= span;
         name_by_operator(entry, &value);
     } else if (field == FIELD_SHAPE) {
         entry->shape = span;
-        entry->shape_bytes = hbm_report_shape_bytes(value.text, value.length);
+        entry->shape_bytes = hbm_report_parse_shape(value.at, value.length).bytes;
     } else if (field == FIELD_LABEL) {
         entry->label = span;
         name_by_label(entry, &value);
     } else if (field == FIELD_TYPE) {
-        copy_name(entry->type, sizeof entry->type, value.text, value.length);
+        copy_name(entry->type, sizeof entry->type, value.at, value.length);
         entry->is_whole = !phrase_is_at_end(cursor); /* at the very end it may be cut */
     }
     return true;
@@ -246,26 +246,6 @@ static void take_entry(struct phrase_cursor *cursor, struct hbm_report_entry *en
             return;
         }
     }
-}
-
-static bool is_list_of_arguments(struct phrase_cursor *cursor, bool *is_argument)
-{
-    *is_argument = phrase_take(cursor, "arguments and outputs in");
-    return *is_argument || phrase_take(cursor, "allocations in");
-}
-
-/* True if a line says nothing of a report.  Such lines stand between a heading and its entries,
- * with a log prefix before them. */
-static bool is_filler(const char *line, size_t length)
-{
-    static const char *const words[] = {"Largest",  "Size:",   "Total ",
-                                        "Program ", "Ran out", "Used "};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (text_has(line, length, words[i])) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* The beginning of an entry, here or behind a few lines of nothing.  The cursor stands at the end
@@ -315,8 +295,11 @@ static void take_entries(struct phrase_cursor *cursor, struct hbm_report *report
 
 bool hbm_report_parse_list(struct phrase_cursor *cursor, struct hbm_report *report)
 {
-    bool is_argument = false;
-    if (!phrase_take(cursor, "Largest program") || !is_list_of_arguments(cursor, &is_argument)) {
+    if (!phrase_take(cursor, "Largest program")) {
+        return false;
+    }
+    const bool is_argument = phrase_take(cursor, "arguments and outputs in");
+    if (!is_argument && !phrase_take(cursor, "allocations in")) {
         return false;
     }
     struct phrase_cursor ahead = *cursor;
@@ -352,21 +335,13 @@ bool hbm_report_parse_entry_end(struct phrase_cursor *cursor, struct hbm_report 
 
 /* --- XLA:GPU --- */
 
-/* The fields of a buffer, as far as they come; each is of one line. */
-static void take_buffer_fields(struct phrase_cursor *cursor, struct hbm_report_entry *entry)
+/* "Buffer N:", "Size: 38.10GiB" and its fields, as far as they come; each is of one line. */
+static bool take_buffer(struct phrase_cursor *cursor, struct hbm_report_entry *entry)
 {
     static const char *const names[] = {
         "Operator:", "XLA Label:", "Shape:", "Entry Parameter Subshape:"};
     static const enum field fields[] = {FIELD_OPERATOR, FIELD_LABEL, FIELD_SHAPE, FIELD_SHAPE};
     const size_t count = sizeof names / sizeof names[0];
-    for (size_t i; (i = phrase_take_one(cursor, names, count)) < count;) {
-        (void)take_field(cursor, fields[i], entry);
-    }
-}
-
-/* "Buffer N:", "Size: 38.10GiB" and its fields. */
-static bool take_buffer(struct phrase_cursor *cursor, struct hbm_report_entry *entry)
-{
     struct phrase_cursor ahead = *cursor;
     struct compile_size size = {0};
     uint64_t number = 0;
@@ -376,7 +351,9 @@ static bool take_buffer(struct phrase_cursor *cursor, struct hbm_report_entry *e
     }
     *entry = (struct hbm_report_entry){
         .begin = cursor->at, .size = size.range, .number = number, .is_whole = true};
-    take_buffer_fields(&ahead, entry);
+    for (size_t i; (i = phrase_take_one(&ahead, names, count)) < count;) {
+        (void)take_field(&ahead, fields[i], entry);
+    }
     (void)phrase_take(&ahead, "==========");
     while (phrase_take_character(&ahead, '=')) {
         continue;
@@ -510,9 +487,4 @@ struct hbm_report_shape hbm_report_parse_shape(const char *text, size_t length)
     shape.bytes = bytes;
     parse_layout(&cursor, &dimensions, element_bytes_of[element], &shape);
     return shape;
-}
-
-uint64_t hbm_report_shape_bytes(const char *text, size_t length)
-{
-    return hbm_report_parse_shape(text, length).bytes;
 }

@@ -20,7 +20,7 @@ struct parsing {
     enum hbm_report_section section; /* the last one taken */
 };
 
-static bool is_beginning_here(const struct phrase_cursor *cursor);
+static const struct beginning *find_beginning(const struct phrase_cursor *cursor);
 
 /* --- sections --- */
 
@@ -60,11 +60,6 @@ static bool parse_ran_out(struct phrase_cursor *cursor, struct hbm_report *repor
     }
     return true;
 }
-
-struct row {
-    const char *name;
-    enum compile_number number;
-};
 
 /* "35.7%" and any gap before it. */
 static bool take_share(struct phrase_cursor *cursor, struct compile_share *share)
@@ -110,7 +105,7 @@ static void parse_utilization(struct phrase_cursor ahead, struct hbm_report *rep
 /* "reserved S", "program unknown size": rows of these names, as long as they come; others are
  * passed over. */
 static bool take_row(struct phrase_cursor *cursor, struct hbm_report *report,
-                     const struct row *rows, size_t row_count)
+                     const struct hbm_report_row *rows, size_t row_count)
 {
     for (size_t i = 0; i < row_count; i++) {
         struct phrase_cursor ahead = *cursor;
@@ -134,7 +129,7 @@ static bool skip_row(struct phrase_cursor *cursor)
 {
     struct phrase_cursor ahead = *cursor;
     struct size_range range;
-    if (!phrase_skip_gap(&ahead) || is_beginning_here(&ahead)) {
+    if (!phrase_skip_gap(&ahead) || find_beginning(&ahead) != NULL) {
         return false;
     }
     const size_t begin = ahead.at;
@@ -151,7 +146,7 @@ static bool skip_row(struct phrase_cursor *cursor)
 }
 
 static void parse_rows(struct phrase_cursor *cursor, struct hbm_report *report,
-                       const struct row *rows, size_t row_count)
+                       const struct hbm_report_row *rows, size_t row_count)
 {
     while (take_row(cursor, report, rows, row_count) || skip_row(cursor)) {
         hbm_report_skip_parentheses(cursor);
@@ -160,9 +155,9 @@ static void parse_rows(struct phrase_cursor *cursor, struct hbm_report *report,
 
 static bool parse_total(struct phrase_cursor *cursor, struct hbm_report *report)
 {
-    static const struct row rows[] = {{"reserved", COMPILE_RESERVED},
-                                      {"program", COMPILE_PROGRAM},
-                                      {"arguments", COMPILE_ARGUMENTS}};
+    static const struct hbm_report_row rows[] = {{"reserved", COMPILE_RESERVED},
+                                                 {"program", COMPILE_PROGRAM},
+                                                 {"arguments", COMPILE_ARGUMENTS}};
     char space[HBM_REPORT_SPACE_BYTES];
     if (hbm_report_parse_estimate(cursor, report)) {
         return true;
@@ -191,11 +186,11 @@ static bool parse_output(struct phrase_cursor *cursor, struct hbm_report *report
 
 static bool parse_requirement(struct phrase_cursor *cursor, struct hbm_report *report)
 {
-    static const struct row rows[] = {{"reserved", COMPILE_ROW_RESERVED},
-                                      {"global", COMPILE_ROW_GLOBAL},
-                                      {"scoped", COMPILE_ROW_SCOPED},
-                                      {"HLO temp", COMPILE_ROW_TEMP},
-                                      {"overlays", COMPILE_ROW_OVERLAYS}};
+    static const struct hbm_report_row rows[] = {{"reserved", COMPILE_ROW_RESERVED},
+                                                 {"global", COMPILE_ROW_GLOBAL},
+                                                 {"scoped", COMPILE_ROW_SCOPED},
+                                                 {"HLO temp", COMPILE_ROW_TEMP},
+                                                 {"overlays", COMPILE_ROW_OVERLAYS}};
     char space[HBM_REPORT_SPACE_BYTES];
     if (!phrase_take(cursor, "Program") || !hbm_report_take_space(cursor, space) ||
         !phrase_scan(cursor, "requirement %C", &report->numbers[COMPILE_REQUIREMENT])) {
@@ -234,33 +229,23 @@ enum {
     BEGINNING_BYTES_MIN = 3 /* "Ran" */
 };
 
-/* True if a word begins here: not in the middle of one, but behind a line break as text
- * ("\nTotal"), too. */
-static bool is_word_start(const struct phrase_cursor *cursor)
-{
-    return cursor->at == 0 || !phrase_is_word(cursor->text[cursor->at - 1]) ||
-           (cursor->at > 1 && cursor->text[cursor->at - 2] == '\\');
-}
-
+/* The section that begins here: not in the middle of a word, but behind a line break as text
+ * ("\nTotal"), too.  NULL: none. */
 static const struct beginning *find_beginning(const struct phrase_cursor *cursor)
 {
-    if (cursor->length - cursor->at < BEGINNING_BYTES_MIN) {
+    const char *here = cursor->text + cursor->at;
+    if (cursor->length - cursor->at < BEGINNING_BYTES_MIN ||
+        (cursor->at > 0 && phrase_is_word(here[-1]) && (cursor->at == 1 || here[-2] != '\\'))) {
         return NULL;
     }
-    const char *here = cursor->text + cursor->at;
     for (int i = 0; i < BEGINNING_COUNT; i++) {
         const char *word = beginnings[i].word;
         if (here[0] == word[0] && here[1] == word[1] &&
-            phrase_word_is_here(cursor, word, strlen(word)) && is_word_start(cursor)) {
+            phrase_word_is_here(cursor, word, strlen(word))) {
             return &beginnings[i];
         }
     }
     return NULL;
-}
-
-static bool is_beginning_here(const struct phrase_cursor *cursor)
-{
-    return find_beginning(cursor) != NULL;
 }
 
 /* Another memory space in a later section is another report. */

@@ -1,6 +1,7 @@
 #include "formats/xla/private/hbm_report.h"
 
 #include "formats/common/import.h"
+#include "harness/base/align.h"
 #include "harness/base/check.h"
 
 /* Returns the bounds of a size: any size if nothing is said. */
@@ -24,12 +25,6 @@ static bool find_nearest(uint64_t wish, struct size_range bounds, uint64_t granu
 static uint64_t get_nominal(const struct hbm_report *report, enum compile_number number)
 {
     return report->numbers[number].range.nominal;
-}
-
-static bool is_printed_alike(const struct compile_size *a, const struct compile_size *b)
-{
-    return a->is_said && b->is_said && a->range.low == b->range.low &&
-           a->range.high == b->range.high;
 }
 
 /* --- capacity and use --- */
@@ -59,7 +54,7 @@ static bool choose_said_capacity(const struct hbm_report *report, struct hbm_rep
     const struct size_range *range = &report->numbers[COMPILE_CAPACITY].range;
     const uint64_t wishes[] = {range->nominal, range->low, range->high};
     for (size_t i = 0; chips[i] != NULL && chips[i]->kind == CHIP_TPU; i++) {
-        plan->capacity_bytes = chips[i]->capacity_bytes / plan->granule_bytes * plan->granule_bytes;
+        plan->capacity_bytes = align_down(chips[i]->capacity_bytes, plan->granule_bytes);
         plan->chip = chips[i]->name;
         if (plan->capacity_bytes >= range->low && plan->capacity_bytes <= range->high &&
             choose_used(report, plan)) {
@@ -126,7 +121,7 @@ static bool is_reserved_counted(const struct hbm_report *report, struct hbm_repo
     if (!total->is_said || !used->is_said || !reserved->is_said) {
         return false;
     }
-    if (is_printed_alike(total, used)) {
+    if (total->range.low == used->range.low && total->range.high == used->range.high) {
         return true;
     }
     plan->has_other_total = total->range.high < used->range.low + reserved->range.low ||
@@ -144,12 +139,6 @@ static const struct compile_size *get_program(const struct hbm_report *report)
     return program->is_said ? program : &report->numbers[COMPILE_REQUIREMENT];
 }
 
-static struct size_range get_argument_bounds(const struct hbm_report *report)
-{
-    const struct compile_size *arguments = &report->numbers[COMPILE_ARGUMENTS];
-    return arguments->is_said ? get_bounds(arguments) : (struct size_range){0};
-}
-
 /* bytes - a - b, or 0. */
 static uint64_t subtract_both(uint64_t bytes, uint64_t a, uint64_t b)
 {
@@ -163,8 +152,10 @@ static const char *choose_parts(const struct hbm_report *report, struct hbm_repo
 {
     const uint64_t granule_bytes = plan->granule_bytes;
     const struct size_range program = get_bounds(get_program(report));
-    const struct size_range arguments = get_argument_bounds(report);
     const struct size_range none = {0};
+    const struct size_range arguments = report->numbers[COMPILE_ARGUMENTS].is_said
+                                            ? report->numbers[COMPILE_ARGUMENTS].range
+                                            : none;
     const struct size_range reserved = is_reserved_counted(report, plan)
                                            ? get_bounds(&report->numbers[COMPILE_RESERVED])
                                            : none;
@@ -197,7 +188,6 @@ static void choose_stack(const struct hbm_report *report, uint64_t program_bytes
 {
     static const enum compile_number rows[] = {COMPILE_ROW_TEMP, COMPILE_ROW_GLOBAL,
                                                COMPILE_ROW_SCOPED};
-    const uint64_t mask = plan->granule_bytes - 1;
     struct size_range stack = {0};
     if (program_bytes == 0) {
         return;
@@ -211,7 +201,7 @@ static void choose_stack(const struct hbm_report *report, uint64_t program_bytes
     const uint64_t most_bytes = program_bytes - plan->granule_bytes;
     plan->stack_bytes = most_bytes;
     if (report->numbers[COMPILE_ROW_TEMP].is_said && most_bytes > stack.high) {
-        plan->stack_bytes = stack.nominal & ~mask;
+        plan->stack_bytes = align_down(stack.nominal, plan->granule_bytes);
     }
     plan->rows_disagree = report->numbers[COMPILE_ROW_TEMP].is_said && stack.low > program_bytes;
     plan->image_bytes = program_bytes - plan->stack_bytes;
@@ -255,27 +245,6 @@ static const char *choose_numbers(const struct hbm_report *report, const struct 
     return reason;
 }
 
-/* True if each number is one that a device can have. */
-static bool is_each_size_possible(const struct hbm_report *report, size_t *at)
-{
-    for (int i = 0; i < COMPILE_NUMBER_COUNT; i++) {
-        if (report->numbers[i].range.high > IMPORT_CAPACITY_MAX) {
-            *at = report->numbers[i].at;
-            return false;
-        }
-    }
-    return true;
-}
-
-/* A chip's capacity is without what it keeps to itself. */
-static void leave_reserved_out(const struct setup *fixed, struct hbm_report_plan *plan)
-{
-    if (fixed->chip[0] != '\0') {
-        plan->used_bytes -= plan->reserved_bytes;
-        plan->reserved_bytes = 0;
-    }
-}
-
 const char *hbm_report_choose(const struct hbm_report *said, const struct setup *fixed,
                               struct hbm_report_plan *plan, size_t *at)
 {
@@ -283,8 +252,11 @@ const char *hbm_report_choose(const struct hbm_report *said, const struct setup 
     const uint64_t last = fixed->granule_bytes != 0 ? fixed->granule_bytes : 1;
     const char *first_reason = NULL;
     struct hbm_report report = *said;
-    if (!is_each_size_possible(said, at)) {
-        return "a size is above 1P";
+    for (int i = 0; i < COMPILE_NUMBER_COUNT; i++) {
+        if (said->numbers[i].range.high > IMPORT_CAPACITY_MAX) {
+            *at = said->numbers[i].at;
+            return "a size is above 1P";
+        }
     }
     complete_report(&report);
     for (uint64_t granule_bytes = first; granule_bytes >= last; granule_bytes /= 2) {
@@ -292,7 +264,10 @@ const char *hbm_report_choose(const struct hbm_report *said, const struct setup 
         *plan = (struct hbm_report_plan){.granule_bytes = granule_bytes};
         const char *reason = choose_numbers(&report, fixed, plan, &where);
         if (reason == NULL) {
-            leave_reserved_out(fixed, plan);
+            if (fixed->chip[0] != '\0') { /* whose capacity is without what it keeps to itself */
+                plan->used_bytes -= plan->reserved_bytes;
+                plan->reserved_bytes = 0;
+            }
             return NULL;
         }
         *at = first_reason == NULL ? where : *at;

@@ -8,25 +8,17 @@ enum {
     TENTHS_MAX = 10000000 /* 1000 TiB in tenths of a GiB */
 };
 
-struct row {
-    const char *name;
-    enum compile_number number;
-};
-
 bool hbm_report_take_space(struct phrase_cursor *cursor, char space[HBM_REPORT_SPACE_BYTES])
 {
     struct phrase_cursor ahead = *cursor;
     phrase_skip_gap(&ahead);
-    const size_t begin = ahead.at;
-    while (phrase_is_word(phrase_peek(&ahead))) {
-        ahead.at++;
-    }
-    const size_t length = ahead.at - begin;
+    const size_t length = phrase_word_length(&ahead);
     if (length == 0 || length >= HBM_REPORT_SPACE_BYTES) {
         return false;
     }
-    memcpy(space, ahead.text + begin, length);
+    memcpy(space, ahead.text + ahead.at, length);
     space[length] = '\0';
+    ahead.at += length;
     *cursor = ahead;
     return true;
 }
@@ -111,29 +103,13 @@ static bool take_estimate(struct phrase_cursor *cursor, struct compile_size *siz
     return true;
 }
 
-/* The total counts outputs that are arguments once. */
-static void set_alias(struct hbm_report *report)
-{
-    const struct compile_size *numbers = report->numbers;
-    const uint64_t sum = numbers[COMPILE_OUTPUT].range.nominal +
-                         numbers[COMPILE_ROW_TEMP].range.nominal +
-                         numbers[COMPILE_ARGUMENTS].range.nominal;
-    const uint64_t total = numbers[COMPILE_USED].range.nominal;
-    if (numbers[COMPILE_OUTPUT].is_said && numbers[COMPILE_ARGUMENTS].is_said && sum >= total) {
-        report->numbers[COMPILE_SHARED] = (struct compile_size){
-            .is_said = true,
-            .at = numbers[COMPILE_OUTPUT].at,
-            .range = printed_size_exact(sum - total)};
-    }
-}
-
 /* "Total estimated memory size: N GB, estimated output size: N GB, estimated temp size: N GB,
  * estimated argument size: N GB, ...": what the compiler expects of a program that it takes. */
 bool hbm_report_parse_estimate(struct phrase_cursor *cursor, struct hbm_report *report)
 {
-    static const struct row rows[] = {{", estimated output size:", COMPILE_OUTPUT},
-                                      {", estimated temp size:", COMPILE_ROW_TEMP},
-                                      {", estimated argument size:", COMPILE_ARGUMENTS}};
+    static const struct hbm_report_row rows[] = {{", estimated output size:", COMPILE_OUTPUT},
+                                                 {", estimated temp size:", COMPILE_ROW_TEMP},
+                                                 {", estimated argument size:", COMPILE_ARGUMENTS}};
     struct phrase_cursor ahead = *cursor;
     if (!phrase_take(&ahead, "Total estimated memory size:") ||
         !take_estimate(&ahead, &report->numbers[COMPILE_USED])) {
@@ -148,7 +124,18 @@ bool hbm_report_parse_estimate(struct phrase_cursor *cursor, struct hbm_report *
             *cursor = ahead;
         }
     }
-    set_alias(report);
+    const struct compile_size *numbers = report->numbers;
+    const uint64_t sum = numbers[COMPILE_OUTPUT].range.nominal +
+                         numbers[COMPILE_ROW_TEMP].range.nominal +
+                         numbers[COMPILE_ARGUMENTS].range.nominal;
+    const uint64_t total = numbers[COMPILE_USED].range.nominal;
+    if (numbers[COMPILE_OUTPUT].is_said && numbers[COMPILE_ARGUMENTS].is_said && sum >= total) {
+        /* The total counts outputs that are arguments once. */
+        report->numbers[COMPILE_SHARED] = (struct compile_size){
+            .is_said = true,
+            .at = numbers[COMPILE_OUTPUT].at,
+            .range = printed_size_exact(sum - total)};
+    }
     return true;
 }
 
@@ -242,7 +229,7 @@ bool hbm_report_take_binary_size(struct phrase_cursor *cursor, struct compile_si
 
 bool hbm_report_parse_gpu(struct phrase_cursor *cursor, struct hbm_report *report)
 {
-    static const struct row rows[] = {
+    static const struct hbm_report_row rows[] = {
         {"parameter allocation:", COMPILE_GPU_PARAMETERS},
         {"constant allocation:", COMPILE_GPU_CONSTANTS},
         {"maybe_live_out allocation:", COMPILE_GPU_LIVE_OUT},

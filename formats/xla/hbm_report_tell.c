@@ -1,5 +1,6 @@
 /* A report for people: the whole list with its texts, and remarks on what is missing from it or
  * does not agree. */
+#include "formats/common/cursor.h"
 #include "formats/xla/private/hbm_report.h"
 
 #include "harness/base/check.h"
@@ -10,11 +11,6 @@
 #include <string.h>
 
 enum { SOURCE_BYTES = 512 };
-
-struct part {
-    const char *text;
-    size_t length;
-};
 
 bool hbm_report_may_be_told(const struct hbm_report *report)
 {
@@ -29,26 +25,26 @@ bool hbm_report_may_be_told(const struct hbm_report *report)
 
 /* Finds what stands behind key, up to a closing quote or, where the key has none, a blank.  In JSON
  * quotes are escaped. */
-static bool find_part(const struct part *in, const char *key, struct part *found)
+static bool find_part(const struct text_part *in, const char *key, struct text_part *found)
 {
     const size_t key_length = strlen(key);
     const bool is_quoted = key[key_length - 1] == '"';
-    const char *begin = memmem(in->text, in->length, key, key_length);
+    const char *begin = memmem(in->at, in->length, key, key_length);
     if (begin == NULL) {
         return false;
     }
     begin += key_length;
-    const char *stop = in->text + in->length;
+    const char *stop = in->at + in->length;
     const char *end = begin;
     while (end < stop && (is_quoted ? *end != '"' : (*end >= '0' && *end <= '9'))) {
         end++;
     }
     end -= is_quoted && end > begin && end[-1] == '\\' ? 1 : 0;
-    *found = (struct part){begin, (size_t)(end - begin)};
+    *found = (struct text_part){begin, (size_t)(end - begin)};
     return found->length > 0;
 }
 
-static bool find_quoted_part(const struct part *in, const char *name, struct part *found)
+static bool find_quoted_part(const struct text_part *in, const char *name, struct text_part *found)
 {
     char key[64];
     snprintf(key, sizeof key, " %s=\"", name);
@@ -59,55 +55,45 @@ static bool find_quoted_part(const struct part *in, const char *name, struct par
 }
 
 /* Tells where in the user's program it comes from: file and line, or a stack frame's number. */
-static void tell_source(const struct part *operator, struct compile_allocation * allocation)
+static void tell_source(const struct text_part *operator, struct compile_allocation * allocation)
 {
-    struct part file, number;
+    struct text_part file, number;
     char source[SOURCE_BYTES];
     if (find_quoted_part(operator, "source_file", &file)) {
         const bool has_line = find_part(operator, "source_line=", &number);
         const size_t kept = file.length < sizeof source - 32 ? file.length : sizeof source - 32;
-        const int length = snprintf(source, sizeof source, "%.*s%s%.*s", (int)kept, file.text,
+        const int length = snprintf(source, sizeof source, "%.*s%s%.*s", (int)kept, file.at,
                                     has_line ? ":" : "", has_line ? (int)number.length : 0,
-                                    has_line ? number.text : "");
+                                    has_line ? number.at : "");
         compile_report_set(&allocation->source, source, (size_t)length);
     } else if (find_part(operator, "stack_frame_id=", &number)) {
         const int length = snprintf(source, sizeof source, "stack frame %.*s", (int)number.length,
-                                    number.text);
+                                    number.at);
         compile_report_set(&allocation->source, source, (size_t)length);
     }
 }
 
-static void tell_operator(const struct part *operator, struct compile_allocation * allocation)
-{
-    struct part name;
-    if (find_quoted_part(operator, "op_name", &name) ||
-        find_quoted_part(operator, "op_type", &name)) {
-        compile_report_set(&allocation->op, name.text, name.length);
-    }
-    tell_source(operator, allocation);
-}
-
 /* "%fusion.11 = f32[...] fusion(...)" is fusion.11. */
-static void tell_label(const struct part *label, struct compile_allocation *allocation)
+static void tell_label(const struct text_part *label, struct compile_allocation *allocation)
 {
-    const char *equals = memmem(label->text, label->length, " = ", 3);
-    const size_t length = equals == NULL ? label->length : (size_t)(equals - label->text);
-    const size_t skipped = length > 0 && label->text[0] == '%' ? 1 : 0;
-    compile_report_set(&allocation->label, label->text + skipped, length - skipped);
+    const char *equals = memmem(label->at, label->length, " = ", 3);
+    const size_t length = equals == NULL ? label->length : (size_t)(equals - label->at);
+    const size_t skipped = length > 0 && label->at[0] == '%' ? 1 : 0;
+    compile_report_set(&allocation->label, label->at + skipped, length - skipped);
 }
 
-static struct part get_part(const struct import_input *input, struct hbm_report_span span)
+static struct text_part get_part(const struct import_input *input, struct hbm_report_span span)
 {
-    return (struct part){input->text + span.at, span.length};
+    return (struct text_part){input->text + span.at, span.length};
 }
 
 static void tell_entry(const struct hbm_report_entry *entry, const struct import_input *input,
                        struct compile_allocation *allocation)
 {
-    const struct part operator= get_part(input, entry->operator);
-    const struct part shape = get_part(input, entry->shape);
-    const struct part label = get_part(input, entry->label);
-    const struct hbm_report_shape parsed = hbm_report_parse_shape(shape.text, shape.length);
+    const struct text_part operator= get_part(input, entry->operator);
+    const struct text_part shape = get_part(input, entry->shape);
+    const struct text_part label = get_part(input, entry->label);
+    const struct hbm_report_shape parsed = hbm_report_parse_shape(shape.at, shape.length);
     allocation->size = entry->size;
     allocation->unpadded = entry->unpadded;
     allocation->padding = entry->padding;
@@ -117,27 +103,25 @@ static void tell_entry(const struct hbm_report_entry *entry, const struct import
     allocation->tiled_bytes = parsed.tiled_bytes;
     allocation->innermost = parsed.innermost;
     allocation->innermost_tiled = parsed.innermost_tiled;
-    compile_report_set(&allocation->shape, shape.text, shape.length);
+    compile_report_set(&allocation->shape, shape.at, shape.length);
     compile_report_set(&allocation->type, entry->type, strlen(entry->type));
-    tell_operator(&operator, allocation);
+    struct text_part name;
+    if (find_quoted_part(&operator, "op_name", &name) ||
+        find_quoted_part(&operator, "op_type", &name)) {
+        compile_report_set(&allocation->op, name.at, name.length);
+    }
+    tell_source(&operator, allocation);
     tell_label(&label, allocation);
 }
 
 /* --- whether it agrees with itself --- */
 
-/* Entries of its lists that are not whole. */
-static size_t count_shown_cuts(const struct hbm_report *report)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < report->entry_count; i++) {
-        count += report->entries[i].is_whole ? 0 : 1;
-    }
-    return count;
-}
-
 static void remark_lost(const struct hbm_report *report, struct compile_report *told)
 {
-    const size_t shown = count_shown_cuts(report);
+    size_t shown = 0; /* of the entries of its lists */
+    for (size_t i = 0; i < report->entry_count; i++) {
+        shown += report->entries[i].is_whole ? 0 : 1;
+    }
     const size_t lost = report->cut_count > shown ? report->cut_count - shown : 0;
     if (shown > 0) {
         compile_report_remark(told, "%zu allocation%s cut off: what is there of %s is listed",
@@ -202,17 +186,6 @@ static void remark_sum(const struct listed *sum, const struct compile_size *tota
             gaps->is_said ? size_text_of(gaps->range.nominal).text : "",
             gaps->is_said ? " fragmentation" : "");
     }
-}
-
-static void remark_sums(const struct hbm_report *report, struct compile_report *told)
-{
-    const struct listed temporaries = sum_entries(report, "HLO temp");
-    const struct listed arguments = sum_entries(report, NULL);
-    const struct compile_size none = {0};
-    remark_sum(&temporaries, &report->numbers[COMPILE_ROW_TEMP], "temporaries (HLO temp)",
-               &report->numbers[COMPILE_FRAGMENTATION], told);
-    remark_sum(&arguments, &report->numbers[COMPILE_ARGUMENTS], "arguments and outputs", &none,
-               told);
 }
 
 /* "Total" is "Used", or that and what is reserved. */
@@ -286,7 +259,12 @@ struct compile_report *hbm_report_tell(const struct hbm_report *report,
         tell_entry(&report->entries[i], input, compile_report_add(told));
     }
     remark_lost(report, told);
-    remark_sums(report, told);
+    const struct listed temporaries = sum_entries(report, "HLO temp");
+    const struct listed arguments = sum_entries(report, NULL);
+    remark_sum(&temporaries, &report->numbers[COMPILE_ROW_TEMP], "temporaries (HLO temp)",
+               &report->numbers[COMPILE_FRAGMENTATION], told);
+    remark_sum(&arguments, &report->numbers[COMPILE_ARGUMENTS], "arguments and outputs",
+               &(struct compile_size){0}, told);
     remark_total(report, told);
     remark_parts(report, told);
     remark_tiles(told);

@@ -129,17 +129,6 @@ static bool take_table_row(struct phrase_cursor *cursor, const char *label,
     return false;
 }
 
-/* Returns where the table at the cursor ends at the latest: the next message may have one, too. */
-static size_t find_table_end(const struct phrase_cursor *cursor)
-{
-    static const char next[] = "Attempting";
-    const size_t left = cursor->length - cursor->at;
-    const size_t length = left < TABLE_BYTES_MAX ? left : TABLE_BYTES_MAX;
-    const char *begin = cursor->text + cursor->at;
-    const char *end = memmem(begin, length, next, sizeof next - 1);
-    return end == NULL ? cursor->at + length : (size_t)(end - cursor->text);
-}
-
 /* "HBM capacity 8.00G:" and the exact counts of old runtimes, when they follow. */
 static void parse_table(struct phrase_cursor *cursor, struct tpu_message *message)
 {
@@ -149,7 +138,13 @@ static void parse_table(struct phrase_cursor *cursor, struct tpu_message *messag
     }
     message->has_capacity = true;
     *cursor = table;
-    table.length = find_table_end(&table);
+    /* Up to the next message, which may have a table, too. */
+    const size_t left = table.length - table.at;
+    const char *next = memmem(table.text + table.at,
+                              left < TABLE_BYTES_MAX ? left : TABLE_BYTES_MAX, "Attempting", 10);
+    table.length = next != NULL             ? (size_t)(next - table.text)
+                   : left < TABLE_BYTES_MAX ? table.length
+                                            : table.at + TABLE_BYTES_MAX;
     struct size_range printed;
     uint64_t count = 0;
     if (take_table_row(&table, "Currently allocated", &printed, &count) &&
@@ -234,16 +229,11 @@ static void parse_program_name(struct phrase_cursor *cursor, struct tpu_message 
 static bool parse_program(struct phrase_cursor *cursor, struct tpu_message *message)
 {
     message->form = TPU_MESSAGE_PROGRAM_IMAGE;
+    (void)phrase_take(cursor, "RuntimeProgramAllocationFailure:");
     if (phrase_take(cursor, "Error loading program")) {
         parse_program_name(cursor, message);
     }
     return parse_attempt(cursor, message);
-}
-
-static bool parse_code(struct phrase_cursor *cursor, struct tpu_message *message)
-{
-    return phrase_take(cursor, "RuntimeProgramAllocationFailure:") &&
-           parse_program(cursor, message);
 }
 
 /* tpu_driver: "Could not allocate N bytes in memory 0x0x0_HBM0; N bytes allocatable, N bytes
@@ -277,7 +267,7 @@ static const struct {
 } beginnings[] = {
     {"Attempting", parse_attempt},
     {"Error", parse_program},
-    {"RuntimeProgramAllocationFailure", parse_code},
+    {"RuntimeProgramAllocationFailure", parse_program},
     {"Could", parse_driver},
 };
 
@@ -362,20 +352,11 @@ static void note_message(const struct import_input *input, const struct survey *
     }
 }
 
-/* Names the chip as jobs print the kind of their devices when they start. */
-static void name_chip(const struct import_input *input, struct tpu_message *message)
-{
-    size_t at = 0, length = 0;
-    message->chip = chip_named(input->text, input->length, &at, &length);
-    if (message->chip != NULL) {
-        phrase_print(input->text + at, length, message->chip_words, sizeof message->chip_words);
-    }
-}
-
 static enum import_result import_tpu_message(const struct import_input *input,
                                              struct import *import, struct import_error *error)
 {
     struct survey survey;
+    size_t at = 0, length = 0;
     survey_log(input->text, input->length, &survey);
     if (survey.complete_count + survey.cut_count == 0) {
         return IMPORT_LACKS(error, "no runtime out-of-memory message in this text");
@@ -384,7 +365,11 @@ static enum import_result import_tpu_message(const struct import_input *input,
     if (survey.complete_count > 0) {
         note_message(input, &survey, error->line, import);
         hbm_report_assume_message(input, survey.first.begin, import);
-        name_chip(input, &survey.first);
+        struct tpu_message *message = &survey.first;
+        message->chip = chip_named(input->text, input->length, &at, &length);
+        if (message->chip != NULL) { /* as jobs print the kind of their devices when they start */
+            phrase_print(input->text + at, length, message->chip_words, sizeof message->chip_words);
+        }
     }
     return tpu_message_build(&survey.first, input->fixed, import, error);
 }

@@ -217,18 +217,9 @@ static const char *choose_reserve(const struct tpu_message *message, struct tpu_
     return "the free, reserved and reservable bytes contradict each other or the request";
 }
 
-/* Bytes that must be in use beside what is free and reserved: the image of the busy program, the
- * one that is loaded first, and the separators. */
-static uint64_t find_in_use_min(const struct tpu_plan *plan)
-{
-    const uint64_t granules = (plan->reserved_bytes > 0) + (plan->is_loaded_first ? 1u : 0) +
-                              (plan->piece_bytes > 0 ? count_pieces(plan) : 0);
-    return granules * plan->granule_bytes;
-}
-
 static uint64_t find_usable(const struct chip *chip, const struct tpu_plan *plan)
 {
-    return chip->capacity_bytes / plan->granule_bytes * plan->granule_bytes;
+    return align_down(chip->capacity_bytes, plan->granule_bytes);
 }
 
 /* The one that the log names, or else the smallest that holds so much; without one, what holds it.
@@ -259,7 +250,11 @@ static void choose_chip(const struct tpu_message *message, uint64_t need_bytes,
 static const char *choose_capacity(const struct tpu_message *message, const struct setup *fixed,
                                    struct tpu_plan *plan)
 {
-    uint64_t need_bytes = plan->free_bytes + plan->reserved_bytes + find_in_use_min(plan);
+    /* In use beside what is free and reserved: the image of the busy program, the one that is
+     * loaded first, and the separators. */
+    const uint64_t granules = (plan->reserved_bytes > 0) + (plan->is_loaded_first ? 1u : 0) +
+                              (plan->piece_bytes > 0 ? count_pieces(plan) : 0);
+    uint64_t need_bytes = plan->free_bytes + plan->reserved_bytes + granules * plan->granule_bytes;
     if (plan->is_loaded_first && need_bytes < plan->requested_bytes + plan->granule_bytes) {
         need_bytes = align_up(plan->requested_bytes + plan->granule_bytes, plan->granule_bytes);
     }
@@ -481,22 +476,6 @@ static void assume_capacity(const struct building *building)
     }
 }
 
-/* What is assumed of a request that is larger than what is free, whatever may move. */
-static void assume_no_more_room(const struct building *building)
-{
-    const struct tpu_plan *plan = &building->plan;
-    const enum tpu_message_form form = building->message->form;
-    const uint64_t need_bytes = plan->requested_bytes + (form == TPU_MESSAGE_PROGRAM_STACK
-                                                             ? plan->image_bytes
-                                                             : plan->reserved_bytes);
-    import_assume(building->import,
-                  "none of what was in use was %san unfinished free: with %" PRIu64
-                  " bytes of those the refusal would be premature",
-                  form == TPU_MESSAGE_BUFFER ? "an idle program or " : "",
-                  align_up(need_bytes, plan->granule_bytes) - plan->free_bytes -
-                      plan->reserved_bytes);
-}
-
 static void assume_heap(const struct building *building, const char *name_of_assumed)
 {
     const struct tpu_message *message = building->message;
@@ -523,8 +502,17 @@ static void assume_heap(const struct building *building, const char *name_of_ass
         import_assume(import,
                       "the message does not give the size of the image: it took one granule");
     }
-    if (!is_open(building)) {
-        assume_no_more_room(building);
+    if (!is_open(building)) { /* the request is larger than what is free, whatever may move */
+        const uint64_t need_bytes = plan->requested_bytes +
+                                    (message->form == TPU_MESSAGE_PROGRAM_STACK
+                                         ? plan->image_bytes
+                                         : plan->reserved_bytes);
+        import_assume(import,
+                      "none of what was in use was %san unfinished free: with %" PRIu64
+                      " bytes of those the refusal would be premature",
+                      message->form == TPU_MESSAGE_BUFFER ? "an idle program or " : "",
+                      align_up(need_bytes, plan->granule_bytes) - plan->free_bytes -
+                          plan->reserved_bytes);
     }
     if (message->has_largest && plan->piece_bytes == 0) {
         import_note(

@@ -275,7 +275,7 @@ START_TEST(bytes_of_a_shape_are_its_dimensions_times_its_element)
                   {"f32", 0},
                   {"f32[4294967296,4294967296]", 0}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        ck_assert_msg(hbm_report_shape_bytes(shapes[i].shape, strlen(shapes[i].shape)) ==
+        ck_assert_msg(hbm_report_parse_shape(shapes[i].shape, strlen(shapes[i].shape)).bytes ==
                           shapes[i].bytes,
                       "%s", shapes[i].shape);
     }

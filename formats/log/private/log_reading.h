@@ -183,5 +183,7 @@ void log_pod_ends_deinit(struct log_pod_ends *ends);
  * the result, of type json_t; never NULL.  Linear. */
 struct json_t;
 struct json_t *log_yaml_read(const char *bytes, size_t length);
+/* The string of that key; NULL: there is none. */
+const char *log_json_string(const struct json_t *object, const char *key);
 
 #endif

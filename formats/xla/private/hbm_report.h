@@ -104,8 +104,6 @@ struct hbm_report_shape {
     uint64_t innermost, innermost_tiled; /* the dimension of stride 1, and what it is padded to */
 };
 struct hbm_report_shape hbm_report_parse_shape(const char *text, size_t length);
-/* ->bytes of it. */
-uint64_t hbm_report_shape_bytes(const char *text, size_t length);
 
 /* --- the numbers of a run that is built --- */
 
@@ -132,6 +130,12 @@ const char *hbm_report_choose(const struct hbm_report *report, const struct setu
 
 /* --- the parts of a report: each parser takes what begins at the cursor, and what it set is
  * unspecified where it answers false --- */
+
+/* The words before a number. */
+struct hbm_report_row {
+    const char *name;
+    enum compile_number number;
+};
 
 /* The name of a memory space: a word of letters. */
 bool hbm_report_take_space(struct phrase_cursor *cursor, char space[HBM_REPORT_SPACE_BYTES]);
