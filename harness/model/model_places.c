@@ -1,5 +1,6 @@
 #include "harness/model/private/model_counting.h"
 
+#include "harness/base/array.h"
 #include "harness/base/order.h"
 
 #include <stdlib.h>
@@ -102,8 +103,7 @@ static int compare_spans(const void *a, const void *b)
 /* Returns where the blocks will be, in ascending order; the caller frees it. */
 static struct span *make_moved_spans(const struct model *model, const uint64_t *addresses)
 {
-    struct span *spans = malloc((model->map.count + 1) * sizeof *spans);
-    CHECK(spans != NULL);
+    struct span *spans = array_resized(NULL, (model->map.count + 1) * sizeof *spans);
     struct span span;
     size_t i = 0;
     EACH_SPAN(&model->map, &span) {

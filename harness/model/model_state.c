@@ -1,4 +1,5 @@
 #include "harness/model/private/model_state.h"
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 
 #include "harness/device/timeline.h"
@@ -10,8 +11,7 @@ struct model *model_create(uint64_t capacity_bytes, const struct target_contract
 {
     CHECK(timeline != NULL);
     CHECK(capacity_bytes > 0);
-    struct model *model = calloc(1, sizeof *model);
-    CHECK(model != NULL);
+    struct model *model = array_zeroed(1, sizeof *model);
     model->counters.capacity_bytes = capacity_bytes;
     model->contract = *contract;
     model->timeline = timeline;

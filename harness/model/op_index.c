@@ -1,5 +1,6 @@
 #include "harness/model/private/op_index.h"
 
+#include "harness/base/array.h"
 #include "harness/base/often.h"
 
 #include <stdlib.h>
@@ -20,8 +21,7 @@ SELDOM void op_index_grow(struct op_index *index, struct block *blocks)
     index->shift = before.heads == NULL ? SHIFT_MAX : before.shift - 1;
     index->chain_count = count;
     index->count = 0;
-    index->heads = malloc(count * sizeof *index->heads);
-    CHECK(index->heads != NULL);
+    index->heads = array_resized(NULL, count * sizeof *index->heads);
     memset(index->heads, 0xFF, count * sizeof *index->heads);
     for (size_t i = 0; i < before.chain_count; i++) {
         uint32_t slot = before.heads[i];

@@ -20,8 +20,7 @@ struct assumed {
 
 struct assumed *assumed_create(void)
 {
-    struct assumed *assumed = calloc(1, sizeof *assumed);
-    CHECK(assumed != NULL);
+    struct assumed *assumed = array_zeroed(1, sizeof *assumed);
     return assumed;
 }
 

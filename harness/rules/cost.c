@@ -1,10 +1,10 @@
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/rules/cost_class.h"
 #include "harness/rules/private/families.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* --- classes --- */
 
@@ -280,8 +280,7 @@ static bool is_counted(const struct judge *judge, const struct host *host, const
 static struct cost_history *find_costs(struct judge *judge, const struct host *host)
 {
     if (judge->costs == NULL) {
-        judge->costs = calloc(judge->host_count, sizeof *judge->costs);
-        CHECK(judge->costs != NULL);
+        judge->costs = array_zeroed(judge->host_count, sizeof *judge->costs);
     }
     return &judge->costs[host->index];
 }

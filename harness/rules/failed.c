@@ -215,11 +215,6 @@ static bool check_report(const struct evidence *failure)
 /* 2^32 divided by the golden ratio: it scatters numbers, for lists that repeat themselves. */
 #define SCATTER UINT32_C(0x9E3779B1)
 
-static bool is_looked_at_in_full(const struct call *call)
-{
-    return call->result != TARGET_NO_MEMORY || call->number * SCATTER >> 29 == 0;
-}
-
 bool judge_failed(struct judge *judge, const struct host *host, const struct call *call)
 {
     if (call->result == TARGET_OK) {
@@ -229,7 +224,7 @@ bool judge_failed(struct judge *judge, const struct host *host, const struct cal
     if (!check_effort(judge, host, call) || !check_stages(judge, host, call)) {
         return false;
     }
-    if (is_looked_at_in_full(call)) {
+    if (call->result != TARGET_NO_MEMORY || call->number * SCATTER >> 29 == 0) {
         return check_images(&failure) && (judge->is_overlapping || check_report(&failure));
     }
     return call->op.kind != OP_EXECUTE || call->slot == SLOT_NONE ||

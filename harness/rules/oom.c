@@ -445,12 +445,6 @@ static void restore_state(struct pass *pass, uint32_t number)
     memcpy(judge->verdict->reason, pending->verdict.reason, sizeof judge->verdict->reason);
 }
 
-/* An instant at which it could not be judged may have been the one that excuses it. */
-static bool is_judged(const struct pending *pending)
-{
-    return pending->has_oom && (!pending->was_blind || pending->is_excused);
-}
-
 bool overlap_oom_finish(struct pass *pass, uint32_t number)
 {
     struct judge *judge = pass->judge;
@@ -460,7 +454,9 @@ bool overlap_oom_finish(struct pass *pass, uint32_t number)
     }
     const struct oom_request request = judge_request(over->host, &over->call);
     judge->verdict->requested_bytes = sum_request(&request);
-    if (is_judged(&pass->pending[number])) {
+    /* An instant at which it could not be judged may have been the one that excuses it. */
+    const struct pending *pending = &pass->pending[number];
+    if (pending->has_oom && (!pending->was_blind || pending->is_excused)) {
         restore_state(pass, number);
         judge->oom_kind = judge->verdict->kind;
     }

@@ -153,12 +153,6 @@ static bool check_address(const struct placing *placing, uint32_t slot, uint64_t
     return rule_judge(RULE_MOVED_UNASKED, &place);
 }
 
-static bool check_stranding(const struct placing *placing, uint32_t slot)
-{
-    const struct evidence stranded = seen_block(placing, slot, SIGHT_STRANDED);
-    return rule_judge(RULE_MOVED_UNASKED, &stranded) && rule_judge(RULE_HELD_MOVED, &stranded);
-}
-
 /* No call makes a block larger or smaller; what a failed one did to it is told of that call. */
 static bool check_size(const struct placing *placing, uint32_t slot, const struct target_block *at)
 {
@@ -177,14 +171,14 @@ static bool place_block(struct placing *placing, uint32_t slot)
     const struct host *host = placing->host;
     uint64_t *address = &placing->addresses[placing->count];
     struct target_block at;
-    switch (judge_find_place(placing->judge, host, placing->call, slot, &at)) {
-    case PLACE_HOST:
+    const enum place place = judge_find_place(placing->judge, host, placing->call, slot, &at);
+    if (place == PLACE_HOST) {
+        const struct evidence stranded = seen_block(placing, slot, SIGHT_STRANDED);
         placing->stranded[placing->stranded_count++] = slot;
-        return check_stranding(placing, slot);
-    case PLACE_NONE:
+        return rule_judge(RULE_MOVED_UNASKED, &stranded) && rule_judge(RULE_HELD_MOVED, &stranded);
+    }
+    if (place == PLACE_NONE) {
         return judge_lost(placing->judge, host, slot);
-    default:
-        break;
     }
     const uint64_t below_address = placing->count > 0 ? *(address - 1) : 0;
     *address = at.address;

@@ -1,3 +1,4 @@
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/order.h"
 #include "harness/rules/private/families.h"
@@ -143,8 +144,7 @@ static bool judge_distinct_handles(const struct evidence *evidence)
     const struct model *model = evidence->host->model;
     const size_t live = model_live_count(model);
     const size_t count = live + model_program_count(model);
-    uint64_t *handles = malloc((count + 1) * sizeof *handles);
-    CHECK(handles != NULL);
+    uint64_t *handles = array_resized(NULL, (count + 1) * sizeof *handles);
     for (size_t i = 0; i < count; i++) {
         handles[i] = i < live ? model_live(model, i)->handle
                               : model_program(model, i - live)->handle;

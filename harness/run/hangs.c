@@ -1,5 +1,6 @@
 #include "harness/run/hangs.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/often.h"
 #include "harness/call/call.h"
@@ -47,8 +48,7 @@ const char *hang_cause_name(enum hang_cause cause)
 
 struct hang_watch *hang_watch_create(const struct setup *setup)
 {
-    struct hang_watch *watch = calloc(1, sizeof *watch);
-    CHECK(watch != NULL);
+    struct hang_watch *watch = array_zeroed(1, sizeof *watch);
     watch->setup = setup;
     watch->step_tag = setup_tag_named(setup, HANG_STEP_PROGRAM);
     for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {

@@ -119,12 +119,6 @@ const struct run_finding *run_findings_gravest(const struct run_findings *findin
     return gravest;
 }
 
-static bool is_sign_of_harm(const struct run_finding *finding, unsigned gravest)
-{
-    return gravest >= GRAVITY_HARM && finding->verdict.kind == VERDICT_BROKEN &&
-           finding->verdict.rule == RULE_COUNTERS;
-}
-
 void run_findings_settle(struct run_findings *findings)
 {
     const struct run_finding *found = run_findings_gravest(findings);
@@ -136,8 +130,10 @@ void run_findings_settle(struct run_findings *findings)
     size_t count = 1;
     memmove(findings->findings + 1, findings->findings, index * sizeof gravest);
     findings->findings[0] = gravest;
+    const bool is_harm = weigh_verdict(&gravest.verdict) >= GRAVITY_HARM;
     for (size_t i = 1; i < findings->count; i++) {
-        if (!is_sign_of_harm(&findings->findings[i], weigh_verdict(&gravest.verdict))) {
+        const struct verdict *verdict = &findings->findings[i].verdict;
+        if (!is_harm || verdict->kind != VERDICT_BROKEN || verdict->rule != RULE_COUNTERS) {
             findings->findings[count++] = findings->findings[i];
         }
     }

@@ -1,5 +1,6 @@
 #include "harness/sweep/sweep.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/call/driver.h"
 #include "harness/device/timeline.h"
@@ -284,8 +285,7 @@ static void run_all(const struct sweep *sweep, struct sweep_result *result,
 
 static void list_without_faults(struct op_list *list, const struct op_list *ops)
 {
-    bool *keep = malloc(ops->count + 1);
-    CHECK(keep != NULL);
+    bool *keep = array_resized(NULL, ops->count + 1);
     op_list_init(list);
     op_list_copy(list, ops);
     for (size_t i = 0; i < ops->count; i++) {

@@ -1,5 +1,6 @@
 #include "harness/trial/lane_trial.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/lanes/deal.h"
 #include "harness/trial/trial_run.h"
@@ -32,8 +33,7 @@ static void put_drawn_first(struct trial *trial, const struct trial *drawn)
     if (drawn->findings.count == 0) {
         return;
     }
-    struct trial *searched = malloc(sizeof *searched); /* large for a stack */
-    CHECK(searched != NULL);
+    struct trial *searched = array_resized(NULL, sizeof *searched); /* large for a stack */
     *searched = *trial;
     memset(trial->lists, 0, sizeof trial->lists);
     trial->findings.count = 0;

@@ -13,19 +13,13 @@
 #include <stddef.h>
 #include <string.h>
 
-static void tell_listener(const struct run_listener *listener, const struct run *run,
-                          const struct verdict *verdict)
-{
-    if (listener != NULL && listener->judged != NULL) {
-        listener->judged(listener->context, run, verdict);
-    }
-}
-
 /* Tells of the verdict; false when the trial is over because a promise is broken. */
 static bool take_verdict(const struct run *run, const struct verdict *verdict,
                          const struct run_listener *listener)
 {
-    tell_listener(listener, run, verdict);
+    if (listener != NULL && listener->judged != NULL) {
+        listener->judged(listener->context, run, verdict);
+    }
     return !run_is_broken(run);
 }
 
@@ -122,13 +116,6 @@ static bool source_next(struct source *source, const struct run *run, struct op 
     return true;
 }
 
-static void tell_chosen(const struct trial_plan *plan, const struct op *op)
-{
-    if (plan->chosen != NULL) {
-        plan->chosen(plan->context, op);
-    }
-}
-
 bool trial_run(const struct trial_plan *plan, const struct run_listener *listener,
                struct trial *trial, char reason[RUN_REASON_BYTES])
 {
@@ -154,7 +141,9 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
         goes_on = source_next(&source, run, &op);
         if (goes_on) {
             limits_keep_op(&plan->target->limits, &op);
-            tell_chosen(plan, &op);
+            if (plan->chosen != NULL) {
+                plan->chosen(plan->context, &op);
+            }
             goes_on = take_verdict(run, run_step(run, &op), listener);
         }
     }
