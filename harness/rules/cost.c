@@ -130,8 +130,6 @@ const char *cost_fit_name(enum cost_fit fit)
     return names[fit];
 }
 
-/* --- histories --- */
-
 enum { LOOK_OPS_MIN = 64, LOOK_BLOCKS_PER_OP = 8 };
 /* The first 1000 ops may have all that 1000 ops may. */
 enum { LATENCY_OPS = 1000 };
@@ -191,8 +189,6 @@ bool cost_history_find_growth(struct cost_history *costs, const struct target_co
     }
     return false;
 }
-
-/* --- single ops --- */
 
 uint64_t cost_history_beyond_max(const struct cost_history *costs,
                                  const struct target_latency *latency)

@@ -50,7 +50,7 @@ static bool check_effort(struct judge *judge, const struct host *host, const str
     }
     for (size_t i = 0; i < count; i++) {
         const uint64_t after = i + 1 < count ? calls[i + 1].completed_before
-                                             : judge_absorbed_count(judge, host);
+                                             : judge->absorbed_counts[host->clock];
         effort.made = &calls[i];
         if (has_effect(judge, host, &calls[i], after) && !is_step_of_sleep(call, &calls[i]) &&
             !rule_judge(RULE_FAILED_CHANGED, &effort)) {

@@ -285,7 +285,7 @@ static bool look_at_blocks(struct pass *pass, struct host *host, const struct ca
     overlap_stages_strand_refused(&pass->moves.stages, host);
     if (!judge_host_memory(pass->judge, host) ||
         !judge_places(pass->judge, host, last, pass->moves.has_moved) ||
-        !overlap_sequence_judge(&pass->moves.sequence, pass->judge, host)) {
+        !overlap_moves_judge_order(&pass->moves, pass->judge, host)) {
         return false;
     }
     overlap_moves_stamp(&pass->moves, host);

@@ -38,8 +38,6 @@ uint64_t probes_ever_hit(const uint64_t counts[PROBE_COUNT])
     return hit;
 }
 
-/* --- recognising them --- */
-
 /* The bit of a probe, or nothing. */
 static uint64_t bit_if(bool is_hit, enum probe probe)
 {
