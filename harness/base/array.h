@@ -33,4 +33,12 @@ static inline void *array_resized(void *array, size_t bytes)
     return array;
 }
 
+/* An array of count elements of `size` bytes, all of them 0. */
+static inline void *array_zeroed(size_t count, size_t size)
+{
+    void *array = calloc(count, size);
+    CHECK(array != NULL);
+    return array;
+}
+
 #endif

@@ -11,7 +11,8 @@
 #include "harness/device/host_memory.h"
 #include "harness/device/span_map.h"
 #include "harness/device/timeline.h"
-#include "harness/model/fit_bytes.h"
+#include "harness/model/model.h"
+#include "harness/op/fit.h"
 #include "harness/op/limits.h"
 
 #include <stdio.h>

@@ -3,7 +3,8 @@
 #include "harness/base/align.h"
 #include "harness/call/driver.h"
 #include "harness/device/timeline.h"
-#include "harness/model/fit_bytes.h"
+#include "harness/model/model.h"
+#include "harness/op/fit.h"
 
 static uint32_t resolve_ref(const struct model *model, const struct op_kind_info *info,
                             uint32_t ref)

@@ -1,7 +1,8 @@
 #include "harness/generate/generate.h"
 
 #include "harness/base/check.h"
-#include "harness/model/fit_bytes.h"
+#include "harness/model/model.h"
+#include "harness/op/fit.h"
 
 static_assert(sizeof(struct generate) <= 512, "a generator fits in a scenario's state");
 

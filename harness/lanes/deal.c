@@ -1,5 +1,6 @@
 #include "harness/lanes/deal.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 
 #include <stdlib.h>
@@ -13,8 +14,7 @@ bool deal_is_for_one(enum op_kind kind)
 
 static void drop_what_is_for_one(struct op_list *ops)
 {
-    bool *keep = malloc((ops->count + 1) * sizeof *keep);
-    CHECK(keep != NULL);
+    bool *keep = array_resized(NULL, (ops->count + 1) * sizeof *keep);
     for (size_t i = 0; i < ops->count; i++) {
         keep[i] = !deal_is_for_one((enum op_kind)ops->ops[i].kind);
     }
@@ -60,8 +60,7 @@ void deal_by_client(struct op_list *ops, size_t first, const struct setup *setup
 {
     CHECK(lane_count >= 2);
     CHECK(first <= ops->count);
-    uint16_t *owners = calloc(ops->count + 1, sizeof *owners);
-    CHECK(owners != NULL);
+    uint16_t *owners = array_zeroed(ops->count + 1, sizeof *owners);
     for (size_t i = 0; i < ops->count; i++) {
         owners[i] = find_owner(&ops->ops[i], owners, i);
         if (i >= first && owners[i] < OP_TAG_COUNT && setup_is_client(setup, (uint8_t)owners[i])) {

@@ -1,5 +1,6 @@
 #include "harness/lanes/private/lane_calls.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/device/timeline.h"
 #include "harness/rules/overlap.h"
@@ -11,8 +12,7 @@ void lane_calls_init(struct lane_calls *calls, size_t op_count)
     CHECK(calls->clients == NULL);
     CHECK(calls->undone == NULL);
     calls->clients = clients_create(op_count);
-    calls->undone = malloc((op_count + 1) * sizeof *calls->undone);
-    CHECK(calls->undone != NULL);
+    calls->undone = array_resized(NULL, (op_count + 1) * sizeof *calls->undone);
 }
 
 void lane_calls_deinit(struct lane_calls *calls)

@@ -4,6 +4,7 @@
 #include "explore/pthreads/pthreads.h"
 #include "explore/pthreads/pthreads_imports.h"
 #include "explore/strategies/strategies.h"
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/lanes/private/lanes_state.h"
 #include "harness/run/trial.h"
@@ -112,8 +113,7 @@ static void run_body(void *context)
 
 struct lanes *lanes_create(enum scheduler_backend backend)
 {
-    struct lanes *lanes = calloc(1, sizeof *lanes);
-    CHECK(lanes != NULL);
+    struct lanes *lanes = array_zeroed(1, sizeof *lanes);
     pthreads_link();
     lanes->scheduler = scheduler_create(backend);
     CHECK(lanes->scheduler != NULL);
@@ -144,14 +144,6 @@ void lanes_destroy(struct lanes *lanes)
     free(lanes);
 }
 
-/* Makes anew what runs of another list cannot use. */
-static void make_for_list(struct lanes *lanes, size_t count)
-{
-    forget_list(lanes);
-    lane_calls_init(&lanes->calls, count);
-    lanes_device_make(lanes, count);
-}
-
 /* --- a run under the scheduler --- */
 
 static void begin_lanes(struct lanes *lanes, const struct lanes_plan *plan)
@@ -160,8 +152,10 @@ static void begin_lanes(struct lanes *lanes, const struct lanes_plan *plan)
     CHECK(plan->strategy != NULL);
     lanes->plan = plan;
     lanes->is_refused = lanes->is_collected = false;
-    if (!plan->is_again) {
-        make_for_list(lanes, plan->ops->count);
+    if (!plan->is_again) { /* makes anew what runs of another list cannot use */
+        forget_list(lanes);
+        lane_calls_init(&lanes->calls, plan->ops->count);
+        lanes_device_make(lanes, plan->ops->count);
     }
     CHECK(lanes->calls.undone != NULL);
     lanes->calls.ops = plan->ops;
@@ -204,13 +198,6 @@ static void begin_empty_trial(struct trial *trial, const struct setup *setup)
     op_list_init(&trial->ops);
 }
 
-static void take_outcome_of_open(struct trial *trial, const struct setup *setup)
-{
-    CHECK(trial->first.kind == VERDICT_BROKEN);
-    begin_empty_trial(trial, setup);
-    trial->totals.broken = 1;
-}
-
 /* Nobody broke anything: what the run showed up to there counts, and no more is known. */
 static void take_not_modelled(struct trial *trial, const struct scheduler_report *report)
 {
@@ -234,7 +221,8 @@ static void take_outcome(struct lanes *lanes, const struct scheduler_report *rep
     CHECK(verdict.rule != RULE_NONE);
     lanes->calls.trial->first = verdict;
     if (run == NULL) {
-        take_outcome_of_open(lanes->calls.trial, lanes->plan->setup);
+        begin_empty_trial(lanes->calls.trial, lanes->plan->setup);
+        lanes->calls.trial->totals.broken = 1;
         return;
     }
     run->verdict = verdict;
@@ -341,8 +329,7 @@ bool lanes_replay_traced(const struct target *target, const struct setup *setup,
     struct schedule_switch *switches = NULL;
     op_list_init(&plain);
     const size_t count = lanes_take_schedule(ops, &plain, &switches);
-    void *state = calloc(1, strategy_replay.state_bytes);
-    CHECK(state != NULL);
+    void *state = array_zeroed(1, strategy_replay.state_bytes);
     strategy_replay.init(state, 0, 0);
     strategy_replay_set(state, switches, count);
     const struct lanes_plan plan = {.target = target,

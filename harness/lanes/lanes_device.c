@@ -1,6 +1,7 @@
 #include "harness/lanes/private/lanes_state.h"
 
 #include "explore/order.h"
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/device/timeline.h"
 #include "harness/lanes/lanes.h"
@@ -136,8 +137,7 @@ void lanes_device_attach(struct lanes *lanes)
 void lanes_device_init(struct lanes *lanes)
 {
     CHECK(lanes->unfinished == NULL);
-    lanes->awaited = calloc(LANE_COUNT_MAX, sizeof *lanes->awaited);
-    CHECK(lanes->awaited != NULL);
+    lanes->awaited = array_zeroed(LANE_COUNT_MAX, sizeof *lanes->awaited);
     lanes->waiter = (struct device_waiter){lanes, await_event, note_look, gave_back};
 }
 
@@ -153,8 +153,7 @@ void lanes_device_make(struct lanes *lanes, size_t op_count)
 {
     CHECK(lanes->calls.run == NULL);
     free(lanes->unfinished);
-    lanes->unfinished = malloc((op_count + 2) * sizeof *lanes->unfinished);
-    CHECK(lanes->unfinished != NULL);
+    lanes->unfinished = array_resized(NULL, (op_count + 2) * sizeof *lanes->unfinished);
 }
 
 void lanes_device_reset(struct lanes *lanes)

@@ -1,5 +1,6 @@
 #include "harness/lanes/lanes_free.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/random.h"
 #include "harness/call/driver.h"
@@ -466,8 +467,7 @@ bool lanes_run_free(const struct lanes_plan *plan, uint64_t seed,
                     const struct run_listener *listener, struct trial *trial,
                     struct lanes_free_found *found, char reason[RUN_REASON_BYTES])
 {
-    struct free_lanes *lanes = calloc(1, sizeof *lanes);
-    CHECK(lanes != NULL);
+    struct free_lanes *lanes = array_zeroed(1, sizeof *lanes);
     CHECK(scheduler_current() == NULL);
     memset(trial, 0, sizeof *trial);
     *found = (struct lanes_free_found){0};

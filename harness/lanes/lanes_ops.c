@@ -62,14 +62,6 @@ static void judge_calls(struct lanes *lanes)
     scheduler_alone(lanes->scheduler, false);
 }
 
-/* Counters and the report are read in the call's own time; what they say is compared when no other
- * call is under way. */
-static void read_report(struct host *host)
-{
-    struct target_stats stats;
-    host->target->stats(host->instance, &stats);
-}
-
 /* The call itself, between its begin and its return. */
 static void make_call(struct lanes *lanes, struct host *host, const struct op *op,
                       struct call *call)
@@ -86,7 +78,8 @@ static void make_call(struct lanes *lanes, struct host *host, const struct op *o
         driver_call(host, &run->setup, op, call->number, call);
     }
     if (op->kind == OP_REPORT) {
-        read_report(host);
+        struct target_stats stats; /* compared when no call is under way */
+        host->target->stats(host->instance, &stats);
     }
     progress_end();
 }

@@ -31,8 +31,7 @@ void free_map_deinit(struct free_map *map)
 
 static struct free_level *create_level(uint32_t shift, uint64_t capacity_bytes)
 {
-    struct free_level *level = calloc(1, sizeof *level);
-    CHECK(level != NULL);
+    struct free_level *level = array_zeroed(1, sizeof *level);
     level->shift = shift;
     level->stretch_count = (size_t)((capacity_bytes - 1) >> shift) + 1;
     level->free_bytes = array_resized(NULL, (level->stretch_count + FREE_MAP_SPAN - 1) *

@@ -7,6 +7,7 @@
 #include "harness/op/op.h"
 #include "harness/target.h"
 
+struct fit; /* harness/op/fit.h */
 struct span_map;
 
 #define SLOT_NONE UINT32_MAX /* no slot */
@@ -216,6 +217,9 @@ uint64_t model_slack_bytes(const struct model *model);
 /* The lowest range at or above address that no block and no stack takes, searched on from the
  * bottom when there is none above.  False: nothing is free. */
 bool model_free_range(const struct model *model, uint64_t address, uint64_t *start, uint64_t *end);
+/* Returns the size that the fit names now, at least 1: a granule if there is no such block, and it
+ * subtracts nothing if nothing would be left.  O(1), or O(blocks) after a change for FIT_HOLE. */
+uint64_t fit_bytes(const struct fit *fit, const struct model *model);
 /* Slow and complete, for tests. */
 bool model_invariants_hold(const struct model *model);
 

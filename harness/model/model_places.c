@@ -1,5 +1,6 @@
 #include "harness/model/private/model_counting.h"
 
+#include "harness/base/array.h"
 #include "harness/base/order.h"
 
 #include <stdlib.h>
@@ -102,8 +103,7 @@ static int compare_spans(const void *a, const void *b)
 /* Returns where the blocks will be, in ascending order; the caller frees it. */
 static struct span *make_moved_spans(const struct model *model, const uint64_t *addresses)
 {
-    struct span *spans = malloc((model->map.count + 1) * sizeof *spans);
-    CHECK(spans != NULL);
+    struct span *spans = array_resized(NULL, (model->map.count + 1) * sizeof *spans);
     struct span span;
     size_t i = 0;
     EACH_SPAN(&model->map, &span) {
@@ -156,13 +156,6 @@ bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *sl
     return true;
 }
 
-static void take_range(struct model *model, uint32_t slot, uint64_t address)
-{
-    struct block *block = &model->blocks[slot];
-    const struct span span = {address, address + block->size_bytes, slot, 0};
-    block->place = insert_apart(&model->map, &span);
-}
-
 static void leave_range(struct model *model, uint32_t slot, uint64_t address)
 {
     span_map_erase(&model->map, address, address + model->blocks[slot].size_bytes);
@@ -209,7 +202,10 @@ bool model_relocate_some(struct model *model, const uint32_t *slots, const uint6
             leave_range(model, slots[placed], addresses[placed]);
         }
         for (size_t i = 0; i < count; i++) {
-            take_range(model, slots[i], model->blocks[slots[i]].address);
+            struct block *block = &model->blocks[slots[i]];
+            const struct span span = {block->address, block->address + block->size_bytes, slots[i],
+                                      0};
+            block->place = insert_apart(&model->map, &span);
         }
         return false;
     }

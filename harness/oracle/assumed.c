@@ -13,38 +13,29 @@
 struct assumed {
     struct proof proof, as_it_is, other;
     char *log;       /* of as_it_is */
-    struct oom heap; /* the other one: its blocks are its own, all else is borrowed */
-    struct oom_block *blocks;
-    size_t block_capacity;
+    struct oom heap; /* the other one */
 };
 
 struct assumed *assumed_create(void)
 {
-    struct assumed *assumed = calloc(1, sizeof *assumed);
-    CHECK(assumed != NULL);
+    struct assumed *assumed = array_zeroed(1, sizeof *assumed);
     return assumed;
 }
 
 void assumed_destroy(struct assumed *assumed)
 {
     free(assumed->log);
-    free(assumed->blocks);
+    oom_deinit(&assumed->heap);
     free(assumed);
 }
 
 static const struct oom *take_other(struct assumed *assumed, const struct oom *oom)
 {
-    if (oom->block_count > assumed->block_capacity) {
-        assumed->block_capacity = oom->block_count * 2;
-        assumed->blocks = array_resized(assumed->blocks,
-                                        assumed->block_capacity * sizeof *assumed->blocks);
-    }
-    assumed->heap = *oom;
-    assumed->heap.blocks = assumed->blocks;
+    oom_copy(&assumed->heap, oom);
     assumed->heap.request.size_bytes = oom->request.other_bytes;
     for (size_t i = 0; i < oom->block_count; i++) {
-        assumed->blocks[i] = oom->blocks[i];
-        assumed->blocks[i].hold_count = oom->blocks[i].is_assumed ? 0 : oom->blocks[i].hold_count;
+        struct oom_block *block = &assumed->heap.blocks[i];
+        block->hold_count = block->is_assumed ? 0 : block->hold_count;
     }
     oom_place_others(&assumed->heap);
     return &assumed->heap;

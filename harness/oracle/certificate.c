@@ -10,6 +10,18 @@
 /* Later times keep their order alone, so that every number of a document has 63 bits. */
 #define TIME_NS_MAX (UINT64_C(1) << 62)
 
+const char *proof_kind_name(enum proof_kind kind)
+{
+    static const char *const names[PROOF_KIND_COUNT] = {
+        [PROOF_NONE] = "none",         [PROOF_STACK] = "stack",   [PROOF_SPANS] = "spans",
+        [PROOF_ROUNDING] = "rounding", [PROOF_SEARCH] = "search", [PROOF_TABLE] = "table",
+        [PROOF_SUM] = "sum",           [PROOF_FILLS] = "fills",   [PROOF_PATTERNS] = "patterns",
+        [PROOF_PLAN] = "plan",         [PROOF_BUDGET] = "budget", [PROOF_ASSUMED] = "assumed",
+    };
+    CHECK(kind < PROOF_KIND_COUNT);
+    return names[kind];
+}
+
 static void append_size(struct writing *text, const char *name, uint64_t bytes)
 {
     json_add_number(text, name, bytes < SIZE_BYTES_MAX ? bytes : SIZE_BYTES_MAX);
@@ -105,16 +117,21 @@ static void append_contract(struct writing *text, const struct oom *oom)
     json_unnest(text, '}');
 }
 
+static void append_range(struct writing *text, const char *name, uint64_t low, uint64_t high)
+{
+    json_nest(text, name, '[');
+    append_size(text, NULL, low);
+    append_size(text, NULL, high);
+    json_unnest(text, ']');
+}
+
 static void append_regions(struct writing *text, const struct oom *oom)
 {
     append_size(text, "region_align", oom->region_align_bytes);
     json_nest(text, "regions", '[');
     for (size_t i = 0; i < oom->region_count; i++) {
         const struct device_region *region = &oom->regions[i];
-        json_nest(text, NULL, '[');
-        json_add_number(text, NULL, region->address);
-        json_add_number(text, NULL, region->address + region->size_bytes);
-        json_unnest(text, ']');
+        append_range(text, NULL, region->address, region->address + region->size_bytes);
     }
     json_unnest(text, ']');
 }
@@ -253,14 +270,6 @@ static void append_effort(struct writing *text, const struct oom *oom,
     json_unnest(text, '}');
 }
 
-static void append_range(struct writing *text, const char *name, uint64_t low, uint64_t high)
-{
-    json_nest(text, name, '[');
-    append_size(text, NULL, low);
-    append_size(text, NULL, high);
-    json_unnest(text, ']');
-}
-
 static void append_reported(struct writing *text, const struct setup_reported *reported)
 {
     if (!reported->is_there) {
@@ -272,15 +281,6 @@ static void append_reported(struct writing *text, const struct setup_reported *r
     append_range(text, "free", reported->free_low, reported->free_high);
     append_size(text, "image", reported->image_least);
     json_unnest(text, '}');
-}
-
-static void append_condition(struct writing *text, const struct premature_unless *unless)
-{
-    if (unless->bytes == 0) {
-        json_add_null(text, "premature_unless");
-        return;
-    }
-    premature_unless_add_json(unless, text);
 }
 
 static void append_assumed(struct writing *text, const struct oom *oom)
@@ -310,7 +310,10 @@ static void append_heaps(struct writing *text, const struct oom *oom, const stru
 {
     append_reported(text, &oom->reported);
     append_assumed(text, oom);
-    append_condition(text, &proof->premature_unless);
+    if (proof->premature_unless.bytes == 0) {
+        json_add_null(text, "premature_unless");
+    }
+    premature_unless_add_json(&proof->premature_unless, text);
     append_proof(text, "as_it_is", oom, proof->as_it_is);
     append_proof(text, "other", oom, proof->other);
 }

@@ -104,11 +104,6 @@ static struct place place_above(const struct state *state, struct place from,
     return (struct place){state->span_count, 0};
 }
 
-static bool is_lower(struct place a, struct place b)
-{
-    return a.span < b.span || (a.span == b.span && a.address < b.address);
-}
-
 /* Items of any placement can be taken in the order of their addresses and put down one after the
  * other, each as low as it can be above the one before: none ends higher than it was.  So every
  * order is tried.  Of all orders of the same items only the one that ends lowest matters to those
@@ -128,7 +123,10 @@ static bool placement_exists(const struct state *state)
                 continue;
             }
             const struct place place = place_above(state, lowest[before], item);
-            lowest[set] = is_lower(place, lowest[set]) ? place : lowest[set];
+            const struct place least = lowest[set];
+            const bool is_lower = place.span < least.span ||
+                                  (place.span == least.span && place.address < least.address);
+            lowest[set] = is_lower ? place : least;
         }
     }
     return lowest[all].span < state->span_count;
@@ -223,11 +221,6 @@ static bool placement_exists_at(const struct oom *oom, uint64_t now_ns, size_t i
 
 /* --- regions --- */
 
-static bool ends_above(const struct device_region *region, uint64_t address)
-{
-    return region->address + region->size_bytes > address;
-}
-
 /* True if a block lies there at now_ns. */
 static bool is_occupied(const struct oom *oom, uint64_t now_ns, uint64_t start, uint64_t end)
 {
@@ -281,7 +274,7 @@ static bool may_take_region(const struct oom *oom, uint64_t now_ns, uint64_t add
     for (size_t i = 0; i < oom->region_count; i++) {
         const struct device_region *region = &oom->regions[i];
         const uint64_t region_end = region->address + region->size_bytes;
-        if (region->address < end && ends_above(region, address) &&
+        if (region->address < end && region_end > address &&
             (!oom->promised.trims || is_occupied(oom, now_ns, region->address, region_end))) {
             return false;
         }

@@ -63,6 +63,14 @@ static void take_blocks(struct oom *oom, const struct model *model)
     oom->block_count = count;
 }
 
+static void reserve_regions(struct oom *oom, size_t count)
+{
+    if (count > oom->region_capacity) {
+        oom->region_capacity = count * 2;
+        oom->regions = array_resized(oom->regions, oom->region_capacity * sizeof *oom->regions);
+    }
+}
+
 static void take_regions(struct oom *oom, const struct model *model)
 {
     const struct target_contract *contract = model_contract(model);
@@ -73,10 +81,7 @@ static void take_regions(struct oom *oom, const struct model *model)
     if (oom->promised.step_bytes == 0) {
         oom->promised.step_bytes = contract->granule_bytes;
     }
-    if (oom->region_count > oom->region_capacity) {
-        oom->region_capacity = oom->region_count * 2;
-        oom->regions = array_resized(oom->regions, oom->region_capacity * sizeof *oom->regions);
-    }
+    reserve_regions(oom, oom->region_count);
     if (oom->region_count > 0) {
         memcpy(oom->regions, regions, oom->region_count * sizeof *regions);
     }
@@ -130,6 +135,30 @@ void oom_add_absent(struct oom *oom, const struct model *model)
         *block = make_block(model_block(model, slot), oom->due_times_ns[slot],
                             oom->due_times_ns[oom->due_time_capacity + slot]);
         block->address = OOM_IN_HOST_MEMORY;
+    }
+}
+
+void oom_copy(struct oom *to, const struct oom *from)
+{
+    if (to->blocks == NULL || from->block_count > to->block_capacity) {
+        to->block_capacity = from->block_count * 2 + 1;
+        to->blocks = array_resized(to->blocks, to->block_capacity * sizeof *to->blocks);
+    }
+    reserve_regions(to, from->region_count);
+    const struct oom own = *to;
+    *to = *from;
+    to->blocks = own.blocks;
+    to->block_capacity = own.block_capacity;
+    to->regions = own.regions;
+    to->region_capacity = own.region_capacity;
+    to->due_times_ns = NULL;
+    to->kept = NULL;
+    to->due_time_capacity = to->kept_capacity = 0;
+    if (from->region_count > 0) {
+        memcpy(to->regions, from->regions, from->region_count * sizeof *to->regions);
+    }
+    if (from->block_count > 0) {
+        memcpy(to->blocks, from->blocks, from->block_count * sizeof *to->blocks);
     }
 }
 

@@ -110,6 +110,9 @@ void oom_place_others(struct oom *oom);
 bool oom_has_placed(const struct oom *oom);
 /* False: both heaps are the same. */
 bool oom_has_other(const struct oom *oom);
+/* *to becomes *from, with blocks and regions of its own, for which it keeps its memory; it has no
+ * scratch. */
+void oom_copy(struct oom *to, const struct oom *from);
 void oom_deinit(struct oom *oom);
 
 static inline bool oom_block_is_absent(const struct oom_block *block)

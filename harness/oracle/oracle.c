@@ -1,5 +1,6 @@
 #include "harness/oracle/oracle.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/oracle/plan.h"
@@ -24,8 +25,7 @@ struct oracle {
 
 struct oracle *oracle_create(void)
 {
-    struct oracle *oracle = calloc(1, sizeof *oracle);
-    CHECK(oracle != NULL);
+    struct oracle *oracle = array_zeroed(1, sizeof *oracle);
     oracle->planner = planner_create();
     oracle_reset(oracle, ORACLE_NODES_DEFAULT, ORACLE_NODES_SPARE);
     return oracle;

@@ -251,8 +251,6 @@ static enum plan_result find_by_packing(struct layout *layout, const struct reac
     return PLAN_FOUND;
 }
 
-/* --- no addresses --- */
-
 static enum plan_result find_by_sums(struct layout *layout, const struct reach *reach)
 {
     reserve_layout(layout, reach->range_count + 1);

@@ -1,7 +1,6 @@
 #include "harness/oracle/plan.h"
 
 #include "harness/base/array.h"
-#include "harness/base/check.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/oracle/private/layout.h"
@@ -39,8 +38,7 @@ struct planner {
 
 struct planner *planner_create(void)
 {
-    struct planner *planner = calloc(1, sizeof *planner);
-    CHECK(planner != NULL);
+    struct planner *planner = array_zeroed(1, sizeof *planner);
     return planner;
 }
 

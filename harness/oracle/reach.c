@@ -25,13 +25,6 @@ static bool was_refused(const struct oom *oom, enum fault_kind fault)
     return (oom->faults_fired & (1u << fault | 1u << FAULT_HOST_MEMORY)) != 0;
 }
 
-static bool may_evict_at_all(const struct oom *oom)
-{
-    const bool evicts = oom->request.class == REQUEST_BUFFER ? oom->evicts
-                                                             : oom->program_evicts_program;
-    return evicts && !was_refused(oom, FAULT_UNLOAD);
-}
-
 uint64_t reach_drain_ns(const struct oom *oom)
 {
     uint64_t until = 0;
@@ -49,9 +42,11 @@ uint64_t reach_drain_ns(const struct oom *oom)
 
 bool reach_may_evict(const struct oom *oom, const struct oom_block *block, uint64_t until_ns)
 {
+    const bool evicts = oom->request.class == REQUEST_BUFFER ? oom->evicts
+                                                             : oom->program_evicts_program;
     return block->kind == BLOCK_PROGRAM && block->state == BLOCK_LIVE &&
            !oom_block_is_absent(block) && block->used_until_ns <= until_ns &&
-           block->op != oom->request.own_op && may_evict_at_all(oom);
+           block->op != oom->request.own_op && evicts && !was_refused(oom, FAULT_UNLOAD);
 }
 
 /* --- regions: fences between the places where a block may lie --- */

@@ -61,8 +61,6 @@ struct regret regret_judge(struct planner *planner, const struct oom *before,
     return compare_plans(&plan, spent);
 }
 
-/* --- none for certain --- */
-
 /* More holes than that are not asked about. */
 enum { HOLE_COUNT_MAX = 8 };
 

@@ -1,10 +1,6 @@
 #include "harness/oracle/relations.h"
 
-#include "harness/base/array.h"
 #include "harness/base/check.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* A tenth of a second: a question that took little may be harder in another order. */
 static const uint64_t nodes_least = UINT64_C(1) << 18;
@@ -28,37 +24,10 @@ void relations_deinit(struct relations *relations)
     reach_deinit(&relations->reach);
 }
 
-/* relations->other becomes *oom, with blocks and regions of its own. */
 static struct oom *copy_state(struct relations *relations, const struct oom *oom)
 {
-    struct oom *other = &relations->other;
-    struct oom_block *blocks = other->blocks;
-    struct device_region *regions = other->regions;
-    size_t capacity = other->block_capacity;
-    size_t region_capacity = other->region_capacity;
-    if (blocks == NULL || oom->block_count > capacity) {
-        capacity = oom->block_count * 2 + 1;
-        blocks = array_resized(blocks, capacity * sizeof *blocks);
-    }
-    if (oom->region_count > region_capacity) {
-        region_capacity = oom->region_count * 2;
-        regions = array_resized(regions, region_capacity * sizeof *regions);
-    }
-    *other = *oom;
-    other->blocks = blocks;
-    other->block_capacity = capacity;
-    other->regions = regions;
-    other->region_capacity = region_capacity;
-    other->due_times_ns = NULL;
-    other->kept = NULL;
-    other->due_time_capacity = 0;
-    if (oom->region_count > 0) {
-        memcpy(regions, oom->regions, oom->region_count * sizeof *regions);
-    }
-    if (oom->block_count > 0) {
-        memcpy(blocks, oom->blocks, oom->block_count * sizeof *blocks);
-    }
-    return other;
+    oom_copy(&relations->other, oom);
+    return &relations->other;
 }
 
 /* Returns how many blocks have a place; the others come after them. */

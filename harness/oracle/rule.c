@@ -24,8 +24,7 @@ const struct rule_info *rule_info(enum rule rule)
 
 enum rule_gravity rule_gravity(enum rule rule)
 {
-    CHECK(rule < RULE_COUNT);
-    return rules[rule].gravity;
+    return rule_info(rule)->gravity;
 }
 
 enum rule rule_find(const char *name)

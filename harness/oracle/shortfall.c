@@ -211,13 +211,6 @@ static uint64_t find_spare_bytes(const struct oom *oom, struct reach *reach)
     return largest - reach->need;
 }
 
-static enum slack find_slack(uint64_t spare_bytes, uint64_t need_bytes)
-{
-    return spare_bytes < need_bytes / 8 ? SLACK_SMALL
-           : spare_bytes < need_bytes   ? SLACK_MEDIUM
-                                        : SLACK_LARGE;
-}
-
 void shortfall_name(struct oracle *oracle, const struct oom *oom, struct reach *reach,
                     unsigned done, char mechanism[VERDICT_MECHANISM_BYTES])
 {
@@ -231,7 +224,9 @@ void shortfall_name(struct oracle *oracle, const struct oom *oom, struct reach *
     };
     if (shortfall.missing == 0 && shortfall.done == 0 && shortfall.subject != SUBJECT_STACK) {
         const uint64_t spare_bytes = find_spare_bytes(oom, reach);
-        shortfall.slack = find_slack(spare_bytes, reach->need);
+        shortfall.slack = spare_bytes < reach->need / 8 ? SLACK_SMALL
+                          : spare_bytes < reach->need   ? SLACK_MEDIUM
+                                                        : SLACK_LARGE;
         shortfall.is_aligned = oom->placement != PLACEMENT_PAGES &&
                                spare_bytes < request->align_bytes - oom->granule_bytes;
     }

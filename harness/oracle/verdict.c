@@ -2,7 +2,6 @@
 
 #include "harness/base/check.h"
 #include "harness/base/json.h"
-#include "harness/oracle/proof.h"
 
 const char *verdict_name(enum verdict_kind kind)
 {
@@ -21,18 +20,6 @@ const char *oom_class_name(enum oom_class class)
         [OOM_PLAIN] = "plain", [OOM_ALIGNED] = "aligned", [OOM_HELD] = "held"};
     CHECK(class < sizeof names / sizeof names[0]);
     return names[class];
-}
-
-const char *proof_kind_name(enum proof_kind kind)
-{
-    static const char *const names[PROOF_KIND_COUNT] = {
-        [PROOF_NONE] = "none",         [PROOF_STACK] = "stack",   [PROOF_SPANS] = "spans",
-        [PROOF_ROUNDING] = "rounding", [PROOF_SEARCH] = "search", [PROOF_TABLE] = "table",
-        [PROOF_SUM] = "sum",           [PROOF_FILLS] = "fills",   [PROOF_PATTERNS] = "patterns",
-        [PROOF_PLAN] = "plan",         [PROOF_BUDGET] = "budget", [PROOF_ASSUMED] = "assumed",
-    };
-    CHECK(kind < PROOF_KIND_COUNT);
-    return names[kind];
 }
 
 void premature_unless_add_json(const struct premature_unless *unless, struct writing *text)

@@ -4,15 +4,7 @@
 #include "harness/rules/judge.h"
 #include "harness/rules/private/families.h"
 
-/* --- what is plain --- */
-
-/* Nothing is to be taken in before the answer is. */
-static bool is_taken_in(const struct judge *judge, const struct host *host)
-{
-    return judge->absorbed_counts[host->clock] == timeline_completed_count(host->timeline);
-}
-
-/* --- its answer --- */
+/* --- the answer of a plain call --- */
 
 /* Asks what the rules on a granted range ask: those that take_block() has judged one by one. */
 static bool is_sound_block(const struct host *host, const struct call *call, uint64_t align_bytes,
@@ -65,7 +57,9 @@ static bool take_end(struct host *host, const struct call *call)
  */
 static bool take_answer(const struct judge *judge, struct host *host, const struct call *call)
 {
-    if (!is_taken_in(judge, host) || !judge_keeps_host_memory(host)) {
+    /* What completed is taken in before the answer is. */
+    if (judge->absorbed_counts[host->clock] != timeline_completed_count(host->timeline) ||
+        !judge_keeps_host_memory(host)) {
         return false;
     }
     return call->op.kind == OP_ALLOC ? take_block(host, call) : take_end(host, call);
@@ -168,15 +162,6 @@ static void check_polls(struct judge *judge, const struct host *host)
     (void)rule_judge(RULE_HANG, &later);
 }
 
-/* The target writes into what is the call's alone: between lanes nothing that it can see orders
- * what belongs to the host. */
-static void judge_ask_stats(struct host *host)
-{
-    struct target_stats stats = {0};
-    host->target->stats(host->instance, &stats);
-    host->stats = stats;
-}
-
 /* The last things asked of the target on an op: what it says of itself. */
 static void judge_reports(struct judge *judge, struct host *host, const struct call *call)
 {
@@ -216,11 +201,14 @@ static void judge_whole_call(struct judge *judge, struct host *host, const struc
     }
     judge_look_back(judge, host, call);
     judge_absorb_all(judge);
-    if (!judge_absent(judge, host, call)) {
-        return;
+    if (judge_absent(judge, host, call)) {
+        /* The target writes into what is the call's alone: between lanes nothing that it can see
+         * orders what belongs to the host. */
+        struct target_stats stats = {0};
+        host->target->stats(host->instance, &stats);
+        host->stats = stats;
+        judge_reports(judge, host, call);
     }
-    judge_ask_stats(host);
-    judge_reports(judge, host, call);
 }
 
 void judge_call(struct judge *judge, struct host *host, const struct call *call,

@@ -1,10 +1,10 @@
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/rules/cost_class.h"
 #include "harness/rules/private/families.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* --- classes --- */
 
@@ -130,8 +130,6 @@ const char *cost_fit_name(enum cost_fit fit)
     return names[fit];
 }
 
-/* --- histories --- */
-
 enum { LOOK_OPS_MIN = 64, LOOK_BLOCKS_PER_OP = 8 };
 /* The first 1000 ops may have all that 1000 ops may. */
 enum { LATENCY_OPS = 1000 };
@@ -191,8 +189,6 @@ bool cost_history_find_growth(struct cost_history *costs, const struct target_co
     }
     return false;
 }
-
-/* --- single ops --- */
 
 uint64_t cost_history_beyond_max(const struct cost_history *costs,
                                  const struct target_latency *latency)
@@ -280,8 +276,7 @@ static bool is_counted(const struct judge *judge, const struct host *host, const
 static struct cost_history *find_costs(struct judge *judge, const struct host *host)
 {
     if (judge->costs == NULL) {
-        judge->costs = calloc(judge->host_count, sizeof *judge->costs);
-        CHECK(judge->costs != NULL);
+        judge->costs = array_zeroed(judge->host_count, sizeof *judge->costs);
     }
     return &judge->costs[host->index];
 }

@@ -1,10 +1,10 @@
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/rules/private/families.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- what the counters should be, now and after the last ops: some may be late --- */
@@ -46,17 +46,20 @@ static struct counter_bounds find_bounds(const struct host *host, bool without_h
 {
     const struct model *model = host->model;
     const struct model_counters *is = model_counters(model);
-    const uint64_t capacity = model_capacity_bytes(model);
+    const struct {
+        enum target_counter counter;
+        uint64_t value;
+    } exact[] = {{TARGET_COUNTER_NUM_ALLOCS, is->block_count},
+                 {TARGET_COUNTER_BYTES_IN_USE, is->in_use_bytes},
+                 {TARGET_COUNTER_LARGEST_ALLOC_SIZE, is->largest_block_bytes},
+                 {TARGET_COUNTER_BYTES_LIMIT, is->capacity_bytes},
+                 {TARGET_COUNTER_BYTES_RESERVED, is->reserved_bytes},
+                 {TARGET_COUNTER_PEAK_BYTES_RESERVED, is->peak_reserved_bytes}};
     struct counter_bounds bounds = open_bounds();
-    set_bounds(&bounds, TARGET_COUNTER_NUM_ALLOCS, is->block_count, is->block_count);
-    set_bounds(&bounds, TARGET_COUNTER_BYTES_IN_USE, is->in_use_bytes, is->in_use_bytes);
+    for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++) {
+        set_bounds(&bounds, exact[i].counter, exact[i].value, exact[i].value);
+    }
     set_bounds(&bounds, TARGET_COUNTER_PEAK_BYTES_IN_USE, is->peak_low_bytes, is->peak_high_bytes);
-    set_bounds(&bounds, TARGET_COUNTER_LARGEST_ALLOC_SIZE, is->largest_block_bytes,
-               is->largest_block_bytes);
-    set_bounds(&bounds, TARGET_COUNTER_BYTES_LIMIT, capacity, capacity);
-    set_bounds(&bounds, TARGET_COUNTER_BYTES_RESERVED, is->reserved_bytes, is->reserved_bytes);
-    set_bounds(&bounds, TARGET_COUNTER_PEAK_BYTES_RESERVED, is->peak_reserved_bytes,
-               is->peak_reserved_bytes);
     /* Room that is kept for an absent block is no hole, and nobody can see where it is; nor where
      * blocks are whose places are hidden. */
     const bool has_places = host->contract.placement != PLACEMENT_HIDDEN || is->block_count == 0;
@@ -120,8 +123,7 @@ static bool takes_value(struct counter_history *history, enum target_counter cou
 static struct counter_history *find_history(struct judge *judge, const struct host *host)
 {
     if (judge->histories == NULL) {
-        judge->histories = calloc(judge->host_count, sizeof *judge->histories);
-        CHECK(judge->histories != NULL);
+        judge->histories = array_zeroed(judge->host_count, sizeof *judge->histories);
     }
     struct counter_history *history = &judge->histories[host->index];
     if (history->op_count == 0) {
@@ -158,55 +160,43 @@ bool judge_counters(struct judge *judge, const struct host *host, const struct t
 /* These rules judge a target's own reports: counters, holes, the allocations report, handles. */
 
 /* The counters that are compared, in the order in which they are named when several are wrong. */
-static const enum target_counter compared[] = {
-    TARGET_COUNTER_BYTES_IN_USE,        TARGET_COUNTER_NUM_ALLOCS,
-    TARGET_COUNTER_BYTES_LIMIT,         TARGET_COUNTER_BYTES_RESERVED,
-    TARGET_COUNTER_PEAK_BYTES_RESERVED, TARGET_COUNTER_PEAK_BYTES_IN_USE,
-    TARGET_COUNTER_LARGEST_ALLOC_SIZE,  TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES,
+static const struct compared {
+    enum target_counter counter;
+    const char *name;
+} compared[] = {
+    {TARGET_COUNTER_BYTES_IN_USE, "bytes_in_use"},
+    {TARGET_COUNTER_NUM_ALLOCS, "num_allocs"},
+    {TARGET_COUNTER_BYTES_LIMIT, "bytes_limit"},
+    {TARGET_COUNTER_BYTES_RESERVED, "bytes_reserved"},
+    {TARGET_COUNTER_PEAK_BYTES_RESERVED, "peak_bytes_reserved"},
+    {TARGET_COUNTER_PEAK_BYTES_IN_USE, "peak_bytes_in_use"},
+    {TARGET_COUNTER_LARGEST_ALLOC_SIZE, "largest_alloc_size"},
+    {TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES, "largest_free_block_bytes"},
 };
 
-static const char *const counter_names[TARGET_COUNTER_COUNT] = {
-    [TARGET_COUNTER_NUM_ALLOCS] = "num_allocs",
-    [TARGET_COUNTER_BYTES_IN_USE] = "bytes_in_use",
-    [TARGET_COUNTER_PEAK_BYTES_IN_USE] = "peak_bytes_in_use",
-    [TARGET_COUNTER_LARGEST_ALLOC_SIZE] = "largest_alloc_size",
-    [TARGET_COUNTER_BYTES_LIMIT] = "bytes_limit",
-    [TARGET_COUNTER_BYTES_RESERVED] = "bytes_reserved",
-    [TARGET_COUNTER_PEAK_BYTES_RESERVED] = "peak_bytes_reserved",
-    [TARGET_COUNTER_BYTES_RESERVABLE_LIMIT] = "bytes_reservable_limit",
-    [TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES] = "largest_free_block_bytes",
-};
-
-static bool check_late(const struct evidence *evidence, enum target_counter counter, uint64_t has,
-                       uint64_t should)
+static bool check_counter(const struct evidence *evidence, const struct compared *is, uint64_t has,
+                          const struct counter_bounds *bounds)
 {
-    struct counter_history *history = &evidence->judge->histories[evidence->host->index];
-    return takes_value(history, counter, has) ||
-           evidence_break_as(evidence, RULE_COUNTERS, counter_names[counter],
-                             "%s is %" PRIu64
-                             ", which was not right after any of the last %d ops, or "
-                             "only before what it showed last; it should be %" PRIu64 " now",
-                             counter_names[counter], has, COUNTER_HISTORY_COUNT, should);
-}
-
-static bool check_counter(const struct evidence *evidence, enum target_counter counter,
-                          uint64_t has, const struct counter_bounds *bounds)
-{
-    const uint64_t low = bounds->low[counter];
-    switch ((enum target_counting)evidence->host->contract.counting[counter]) {
+    const uint64_t low = bounds->low[is->counter];
+    switch ((enum target_counting)evidence->host->contract.counting[is->counter]) {
     case TARGET_COUNT_ABSENT:
         return true;
     case TARGET_COUNT_LATE:
-        return check_late(evidence, counter, has, low);
+        return takes_value(&evidence->judge->histories[evidence->host->index], is->counter, has) ||
+               evidence_break_as(
+                   evidence, RULE_COUNTERS, is->name,
+                   "%s is %" PRIu64
+                   ", which was not right after any of the last %d ops, or only before what it showed last; it should be %" PRIu64
+                   " now",
+                   is->name, has, COUNTER_HISTORY_COUNT, low);
     case TARGET_COUNT_AT_MOST:
-        return has >= low || evidence_break_as(evidence, RULE_COUNTERS, counter_names[counter],
+        return has >= low || evidence_break_as(evidence, RULE_COUNTERS, is->name,
                                                "%s is %" PRIu64 " but should be at least %" PRIu64,
-                                               counter_names[counter], has, low);
+                                               is->name, has, low);
     default:
-        return (has >= low && has <= bounds->high[counter]) ||
-               evidence_break_as(evidence, RULE_COUNTERS, counter_names[counter],
-                                 "%s is %" PRIu64 " but should be %" PRIu64, counter_names[counter],
-                                 has, low);
+        return (has >= low && has <= bounds->high[is->counter]) ||
+               evidence_break_as(evidence, RULE_COUNTERS, is->name,
+                                 "%s is %" PRIu64 " but should be %" PRIu64, is->name, has, low);
     }
 }
 
@@ -245,7 +235,7 @@ bool rules_judge_counters(const struct evidence *evidence)
                   "enum target_counter has the order of struct target_stats");
     memcpy(values, evidence->stats, sizeof values);
     for (size_t i = 0; i < sizeof compared / sizeof compared[0]; i++) {
-        if (!check_counter(evidence, compared[i], values[compared[i]], &bounds)) {
+        if (!check_counter(evidence, &compared[i], values[compared[i].counter], &bounds)) {
             return false;
         }
     }
@@ -272,10 +262,6 @@ bool rules_judge_not_coalesced(const struct evidence *evidence)
 enum owner { OWNER_FREE, OWNER_USED, OWNER_EVICTABLE, OWNER_HELD };
 enum { OWNER_COUNT = OWNER_HELD + 1 };
 
-struct owners {
-    uint64_t bytes[OWNER_COUNT]; /* by enum owner */
-};
-
 static enum owner owner_of(const struct target_contract *contract, const struct block *block)
 {
     if (block->state == BLOCK_DYING || block->kind == BLOCK_RETIRED || block->hold_count > 0 ||
@@ -286,20 +272,18 @@ static enum owner owner_of(const struct target_contract *contract, const struct 
     return block->kind == BLOCK_PROGRAM && may_go ? OWNER_EVICTABLE : OWNER_USED;
 }
 
-/* O(blocks). */
-static struct owners sum_owners(const struct host *host)
+/* By owner.  O(blocks). */
+static void sum_owners(const struct host *host, uint64_t bytes[OWNER_COUNT])
 {
     const struct model *model = host->model;
-    struct owners owners = {
-        .bytes = {
-            [OWNER_FREE] = model_free_bytes(model), [OWNER_HELD] = model_reserved_bytes(model)}};
+    bytes[OWNER_FREE] = model_free_bytes(model);
+    bytes[OWNER_HELD] = model_reserved_bytes(model);
     for (size_t i = 0; i < model_slot_count(model); i++) {
         const struct block *block = model_block(model, (uint32_t)i);
         if (block->state != BLOCK_GONE) {
-            owners.bytes[owner_of(&host->contract, block)] += block->size_bytes;
+            bytes[owner_of(&host->contract, block)] += block->size_bytes;
         }
     }
-    return owners;
 }
 
 static bool check_owner(const struct evidence *evidence, const char *name, uint64_t has,
@@ -339,10 +323,10 @@ bool rules_judge_ownership(const struct evidence *evidence)
     if (!evidence->with_holes) {
         return true;
     }
-    const struct owners is = sum_owners(evidence->host);
-    return check_owner(evidence, "free_bytes", stats->free_bytes, is.bytes[OWNER_FREE]) &&
-           check_owner(evidence, "used_bytes", stats->used_bytes, is.bytes[OWNER_USED]) &&
-           check_owner(evidence, "evictable_bytes", stats->evictable_bytes,
-                       is.bytes[OWNER_EVICTABLE]) &&
-           check_owner(evidence, "held_bytes", stats->held_bytes, is.bytes[OWNER_HELD]);
+    uint64_t is[OWNER_COUNT] = {0};
+    sum_owners(evidence->host, is);
+    return check_owner(evidence, "free_bytes", stats->free_bytes, is[OWNER_FREE]) &&
+           check_owner(evidence, "used_bytes", stats->used_bytes, is[OWNER_USED]) &&
+           check_owner(evidence, "evictable_bytes", stats->evictable_bytes, is[OWNER_EVICTABLE]) &&
+           check_owner(evidence, "held_bytes", stats->held_bytes, is[OWNER_HELD]);
 }

@@ -28,28 +28,28 @@ static bool has_new_range(const struct host *host, const struct call *call)
            (slot != SLOT_NONE && model_block(host->model, slot)->state == BLOCK_GONE);
 }
 
+/* The block lies in the device, above the stack. */
+static bool is_in_heap(const struct host *host, const struct target_block *block)
+{
+    const uint64_t capacity = model_capacity_bytes(host->model);
+    return block->size_bytes > 0 && block->size_bytes <= capacity &&
+           block->address <= capacity - block->size_bytes &&
+           block->address >= model_reserved_bytes(host->model);
+}
+
 static bool is_range_free(const struct host *host, const struct target_block *block)
 {
     struct span span;
-    const uint64_t capacity = model_capacity_bytes(host->model);
-    if (block->size_bytes == 0 || block->size_bytes > capacity ||
-        block->address > capacity - block->size_bytes) {
-        return false;
-    }
-    return !span_map_intersects(model_map(host->model), block->address,
-                                block->address + block->size_bytes, &span) &&
-           block->address >= model_reserved_bytes(host->model);
+    return is_in_heap(host, block) &&
+           !span_map_intersects(model_map(host->model), block->address,
+                                block->address + block->size_bytes, &span);
 }
 
 bool overlap_effects_is_taking(const struct pass *pass, uint32_t number)
 {
     const struct overlap_call *over = call_at(pass, number);
-    const struct target_block *block = &over->call.block;
-    const uint64_t capacity = model_capacity_bytes(over->host->model);
     return is_taking_memory(&over->call) && has_new_range(over->host, &over->call) &&
-           block->size_bytes > 0 && block->size_bytes <= capacity &&
-           block->address <= capacity - block->size_bytes &&
-           block->address >= model_reserved_bytes(over->host->model);
+           is_in_heap(over->host, &over->call.block);
 }
 
 /* --- one effect --- */
@@ -154,7 +154,7 @@ static void give_back_range(struct pass *pass, const struct host *host, const st
     EACH_SPAN_IN(model_map(host->model), range->start, end, &span) {
         if (copy == NULL ||
             !(is_source(pass, host, copy, &span) ||
-              overlap_stages_hold(&pass->moves.stages, host, (uint32_t)span.owner))) {
+              overlap_stages_hold(&pass->moves.stages, host, (uint32_t)span.owner, false))) {
             give_back_block(pass, model_block(host->model, (uint32_t)span.owner)->op);
         }
     }

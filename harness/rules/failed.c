@@ -50,7 +50,7 @@ static bool check_effort(struct judge *judge, const struct host *host, const str
     }
     for (size_t i = 0; i < count; i++) {
         const uint64_t after = i + 1 < count ? calls[i + 1].completed_before
-                                             : judge_absorbed_count(judge, host);
+                                             : judge->absorbed_counts[host->clock];
         effort.made = &calls[i];
         if (has_effect(judge, host, &calls[i], after) && !is_step_of_sleep(call, &calls[i]) &&
             !rule_judge(RULE_FAILED_CHANGED, &effort)) {
@@ -122,36 +122,30 @@ struct asked_row {
 static bool make_asked_row(const struct host *host, const struct call *call,
                            struct asked_row *asked)
 {
+    static const struct {
+        bool is_in_report;
+        enum block_kind kind;
+    } rows[OP_KIND_COUNT] = {
+        [OP_ALLOC] = {true, BLOCK_BUFFER},   [OP_OUTPUT] = {true, BLOCK_OUTPUT},
+        [OP_LOAD] = {true, BLOCK_PROGRAM},   [OP_EXECUTE] = {true, BLOCK_PROGRAM},
+        [OP_RETIRE] = {true, BLOCK_RETIRED}, [OP_DONATE] = {true, BLOCK_OUTPUT}};
     const struct op *op = &call->op;
     const struct target_contract *contract = &host->contract;
-    *asked = (struct asked_row){.model = host->model, .low_bytes = op->size_bytes, .tag = op->tag};
-    switch ((enum op_kind)op->kind) {
-    case OP_ALLOC:
-        asked->kind = BLOCK_BUFFER;
-        break;
-    case OP_OUTPUT:
-        asked->kind = BLOCK_OUTPUT;
-        break;
-    case OP_LOAD:
-        asked->kind = BLOCK_PROGRAM;
-        break;
-    case OP_EXECUTE:
-        asked->kind = BLOCK_PROGRAM;
-        asked->low_bytes = model_block(host->model, call->slot)->requested_bytes;
-        break;
-    case OP_RETIRE:
-        asked->kind = BLOCK_RETIRED;
-        asked->high_bytes = op->size_bytes;
-        return true;
-    case OP_DONATE:
-        asked->kind = BLOCK_OUTPUT;
-        asked->high_bytes = model_block(host->model, call->slot)->size_bytes;
-        return true;
-    default:
+    if (!rows[op->kind].is_in_report) {
         return false;
     }
-    asked->high_bytes = rounding_bytes_max(&contract->rounding, contract->granule_bytes,
-                                           asked->low_bytes);
+    *asked = (struct asked_row){.model = host->model,
+                                .kind = rows[op->kind].kind,
+                                .low_bytes = op->size_bytes,
+                                .tag = op->tag};
+    if (op->kind == OP_EXECUTE) {
+        asked->low_bytes = model_block(host->model, call->slot)->requested_bytes;
+    }
+    asked->high_bytes = op->kind == OP_RETIRE ? op->size_bytes
+                        : op->kind == OP_DONATE
+                            ? model_block(host->model, call->slot)->size_bytes
+                            : rounding_bytes_max(&contract->rounding, contract->granule_bytes,
+                                                 asked->low_bytes);
     return true;
 }
 
@@ -215,11 +209,6 @@ static bool check_report(const struct evidence *failure)
 /* 2^32 divided by the golden ratio: it scatters numbers, for lists that repeat themselves. */
 #define SCATTER UINT32_C(0x9E3779B1)
 
-static bool is_looked_at_in_full(const struct call *call)
-{
-    return call->result != TARGET_NO_MEMORY || call->number * SCATTER >> 29 == 0;
-}
-
 bool judge_failed(struct judge *judge, const struct host *host, const struct call *call)
 {
     if (call->result == TARGET_OK) {
@@ -229,7 +218,7 @@ bool judge_failed(struct judge *judge, const struct host *host, const struct cal
     if (!check_effort(judge, host, call) || !check_stages(judge, host, call)) {
         return false;
     }
-    if (is_looked_at_in_full(call)) {
+    if (call->result != TARGET_NO_MEMORY || call->number * SCATTER >> 29 == 0) {
         return check_images(&failure) && (judge->is_overlapping || check_report(&failure));
     }
     return call->op.kind != OP_EXECUTE || call->slot == SLOT_NONE ||

@@ -204,7 +204,5 @@ void judge_absorb_until(struct judge *judge, const struct host *host, uint64_t c
 void judge_absorb(struct judge *judge, const struct host *host);
 /* Absorbs all events of all hosts. */
 void judge_absorb_all(struct judge *judge);
-/* Returns how many events the models know. */
-uint64_t judge_absorbed_count(const struct judge *judge, const struct host *host);
 
 #endif

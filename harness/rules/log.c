@@ -2,11 +2,6 @@
 #include "harness/rules/private/families.h"
 #include "harness/rules/private/pass.h"
 
-uint64_t judge_absorbed_count(const struct judge *judge, const struct host *host)
-{
-    return judge->absorbed_counts[host->clock];
-}
-
 void judge_absorb_until(struct judge *judge, const struct host *host, uint64_t completed_count)
 {
     uint64_t *absorbed_count = &judge->absorbed_counts[host->clock];
@@ -86,7 +81,7 @@ bool judge_written(const struct evidence *copy, const struct overlap_stages *sta
     EACH_SPAN_IN(model_map(copy->host->model), copy->made->to, end, &span) {
         evidence.slot = (uint32_t)span.owner;
         evidence.may_be_absent = stages != NULL &&
-                                 overlap_stages_may_hold_alone(stages, copy->host, evidence.slot);
+                                 overlap_stages_hold(stages, copy->host, evidence.slot, true);
         if (!rule_judge(RULE_CONTENTS, &evidence) || !rule_judge(RULE_REUSED_EARLY, &evidence)) {
             return false;
         }
@@ -122,8 +117,6 @@ bool rules_judge_eviction(const struct evidence *evidence)
            evidence_break(evidence, RULE_WRONG_EVICTION,
                           "evicted program {number} for a request that may not evict");
 }
-
-/* --- returning --- */
 
 /* A target may also hang in what it is asked after the op. */
 bool rules_judge_hang(const struct evidence *evidence)
@@ -166,8 +159,6 @@ static bool check_source(const struct evidence *copy)
     }
     return true;
 }
-
-/* --- evictions --- */
 
 static bool take_unload(struct judge *judge, struct host *host, const struct call *call,
                         const struct device_call *unload)

@@ -123,112 +123,96 @@ bool rules_judge_moved_unasked(const struct evidence *evidence)
     }
 }
 
+/* --- blocks while calls overlap --- */
+
 static_assert(OP_HOST_COUNT_MAX <= 64, "a bit for each host");
 
-void overlap_sequence_deinit(struct overlap_sequence *sequence)
+static void add_slot(struct overlap_slots *to, const struct host *host, uint32_t slot)
 {
-    free(sequence->members);
-    *sequence = (struct overlap_sequence){0};
-}
-
-bool overlap_sequence_note(struct overlap_sequence *sequence, const struct host *host)
-{
-    const uint64_t bit = UINT64_C(1) << host->index;
-    const struct span_map *map = model_map(host->model);
-    struct span span;
-    if (host->contract.defrag != DEFRAG_SLIDE || (sequence->noted_hosts & bit) != 0) {
-        return false;
-    }
-    sequence->noted_hosts |= bit;
-    EACH_SPAN(map, &span) {
-        const uint32_t slot = (uint32_t)span.owner;
-        sequence->members = array_grown(sequence->members, sequence->count, &sequence->capacity,
-                                        sizeof *sequence->members);
-        sequence->members[sequence->count++] = (struct sequence_member){host, slot};
-    }
-    return true;
-}
-
-void overlap_sequence_drop(const struct overlap_sequence *sequence, const struct host *host,
-                           uint32_t slot)
-{
-    for (size_t i = 0; i < sequence->count; i++) {
-        struct sequence_member *member = &sequence->members[i];
-        if (member->host == host && member->slot == slot) {
-            member->slot = SLOT_NONE;
-        }
-    }
-}
-
-static bool is_there(const struct sequence_member *member, const struct host *host)
-{
-    return member->host == host && member->slot != SLOT_NONE &&
-           model_block(host->model, member->slot)->state != BLOCK_GONE;
-}
-
-bool overlap_sequence_judge(const struct overlap_sequence *sequence, struct judge *judge,
-                            const struct host *host)
-{
-    struct evidence evidence = evidence_of(judge, host, NULL, SIGHT_PASSED);
-    evidence.other = SLOT_NONE;
-    for (size_t i = 0; i < sequence->count; i++) {
-        if (is_there(&sequence->members[i], host)) {
-            evidence.slot = sequence->members[i].slot;
-            if (evidence.other != SLOT_NONE && !rule_judge(RULE_MOVED_UNASKED, &evidence)) {
-                return false;
-            }
-            evidence.other = evidence.slot;
-        }
-    }
-    return true;
-}
-
-void overlap_moves_deinit(struct overlap_moves *moves)
-{
-    free(moves->young);
-    free(moves->copied);
-    overlap_stages_deinit(&moves->stages);
-    overlap_sequence_deinit(&moves->sequence);
-    *moves = (struct overlap_moves){0};
-}
-
-void overlap_moves_add_young(struct overlap_moves *moves, const struct host *host, uint32_t slot)
-{
-    moves->young = array_grown(moves->young, moves->young_count, &moves->young_capacity,
-                               sizeof *moves->young);
-    moves->young[moves->young_count++] = (struct young){host, slot};
-    overlap_sequence_drop(&moves->sequence, host, slot);
+    to->slots = array_grown(to->slots, to->count, &to->capacity, sizeof *to->slots);
+    to->slots[to->count].host = host;
+    to->slots[to->count++].slot = slot;
 }
 
 /* True if the slot's block came into being meanwhile.  It has not been written yet: the bytes of
  * its slot are those of the block before it. */
 static bool is_young(const struct overlap_moves *moves, const struct host *host, uint32_t slot)
 {
-    for (size_t i = 0; i < moves->young_count; i++) {
-        if (moves->young[i].host == host && moves->young[i].slot == slot) {
-            return true;
-        }
+    size_t i = 0;
+    while (i < moves->young.count &&
+           (moves->young.slots[i].host != host || moves->young.slots[i].slot != slot)) {
+        i++;
     }
-    return false;
+    return i < moves->young.count;
+}
+
+/* Something is about to move on the host.  O(blocks) once. */
+static void note_sequence(struct overlap_moves *moves, const struct host *host)
+{
+    const uint64_t bit = UINT64_C(1) << host->index;
+    struct span span;
+    if (host->contract.defrag != DEFRAG_SLIDE || (moves->noted_hosts & bit) != 0) {
+        return;
+    }
+    moves->noted_hosts |= bit;
+    EACH_SPAN(model_map(host->model), &span) {
+        add_slot(&moves->sequence, host, (uint32_t)span.owner);
+    }
+}
+
+/* Where a block was placed meanwhile says nothing of who lay there before. */
+bool overlap_moves_judge_order(const struct overlap_moves *moves, struct judge *judge,
+                               const struct host *host)
+{
+    struct evidence evidence = evidence_of(judge, host, NULL, SIGHT_PASSED);
+    evidence.other = SLOT_NONE;
+    for (size_t i = 0; i < moves->sequence.count; i++) {
+        evidence.slot = moves->sequence.slots[i].slot;
+        if (moves->sequence.slots[i].host != host || is_young(moves, host, evidence.slot) ||
+            evidence_block(&evidence)->state == BLOCK_GONE) {
+            continue;
+        }
+        if (evidence.other != SLOT_NONE && !rule_judge(RULE_MOVED_UNASKED, &evidence)) {
+            return false;
+        }
+        evidence.other = evidence.slot;
+    }
+    return true;
+}
+
+void overlap_moves_deinit(struct overlap_moves *moves)
+{
+    free(moves->young.slots);
+    free(moves->sequence.slots);
+    free(moves->copied);
+    overlap_stages_deinit(&moves->stages);
+    *moves = (struct overlap_moves){0};
+}
+
+void overlap_moves_add_young(struct overlap_moves *moves, const struct host *host, uint32_t slot)
+{
+    add_slot(&moves->young, host, slot);
 }
 
 void overlap_moves_stamp(const struct overlap_moves *moves, const struct host *host)
 {
-    for (size_t i = 0; i < moves->young_count; i++) {
-        const struct young *young = &moves->young[i];
-        if (young->host == host && model_block(host->model, young->slot)->state != BLOCK_GONE &&
-            !model_block(host->model, young->slot)->is_absent) {
-            judge_stamp(host, young->slot);
+    for (size_t i = 0; i < moves->young.count; i++) {
+        const uint32_t slot = moves->young.slots[i].slot;
+        if (moves->young.slots[i].host == host &&
+            model_block(host->model, slot)->state != BLOCK_GONE &&
+            !model_block(host->model, slot)->is_absent) {
+            judge_stamp(host, slot);
         }
     }
 }
 
 void overlap_moves_stamp_staged(const struct overlap_moves *moves, const struct host *host)
 {
-    for (size_t i = 0; i < moves->young_count; i++) {
-        const struct young *young = &moves->young[i];
-        if (young->host == host && model_block(host->model, young->slot)->state != BLOCK_GONE) {
-            overlap_stages_stamp(&moves->stages, host, young->slot);
+    for (size_t i = 0; i < moves->young.count; i++) {
+        const uint32_t slot = moves->young.slots[i].slot;
+        if (moves->young.slots[i].host == host &&
+            model_block(host->model, slot)->state != BLOCK_GONE) {
+            overlap_stages_stamp(&moves->stages, host, slot);
         }
     }
 }
@@ -293,12 +277,6 @@ static bool find_final(const struct host *host, uint32_t op, uint64_t *address)
     return true;
 }
 
-bool overlap_moves_ends_elsewhere(const struct host *host, uint32_t op, uint64_t address)
-{
-    uint64_t final = 0;
-    return find_final(host, op, &final) && final != address;
-}
-
 bool overlap_moves_ends_at(const struct host *host, uint32_t op, uint64_t address)
 {
     uint64_t final = 0;
@@ -331,8 +309,9 @@ static void make_room(const struct overlap_moves *moves, struct host *host,
     struct span span;
     EACH_SPAN_IN(model_map(host->model), range->start, end, &span) {
         const struct block *block = model_block(host->model, (uint32_t)span.owner);
-        if (overlap_moves_ends_elsewhere(host, block->op, block->address) ||
-            overlap_stages_hold(&moves->stages, host, (uint32_t)span.owner)) {
+        uint64_t final = 0;
+        if ((find_final(host, block->op, &final) && final != block->address) ||
+            overlap_stages_hold(&moves->stages, host, (uint32_t)span.owner, false)) {
             overlap_stages_strand(&moves->stages, host, (uint32_t)span.owner);
         }
     }
@@ -438,16 +417,6 @@ static bool take_copy(const struct taking *taking)
         }
     }
     return true;
-}
-
-/* Before the first move; where a block was placed meanwhile says nothing of who lay there before.
- */
-static void note_sequence(struct overlap_moves *moves, const struct host *host)
-{
-    const bool is_first = overlap_sequence_note(&moves->sequence, host);
-    for (size_t i = 0; is_first && i < moves->young_count; i++) {
-        overlap_sequence_drop(&moves->sequence, moves->young[i].host, moves->young[i].slot);
-    }
 }
 
 bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct host *host,

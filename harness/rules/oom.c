@@ -222,29 +222,17 @@ static bool is_oom(const struct overlap_call *over)
 /* The image of a program that was evicted may be back already. */
 static void blur_reload(const struct pass *pass, const struct overlap_call *over, struct oom *oom)
 {
-    const struct call *call = &over->call;
-    const uint32_t slot = slot_named(over->host, call);
-    CHECK(slot != SLOT_NONE); /* no client unloads what it executes */
-    const uint64_t promised = model_block(over->host->model, slot)->promised_bytes;
-    const uint64_t size = call->block.size_bytes < promised ? call->block.size_bytes : promised;
-    const uint64_t start = call->block.address;
-    const uint64_t end = start + size;
+    const struct oom_block block = overlap_orders_make(pass, over);
     size_t at = 0;
-    while (at < oom->block_count && oom->blocks[at].address + oom->blocks[at].size_bytes <= start) {
+    while (at < oom->block_count &&
+           oom->blocks[at].address + oom->blocks[at].size_bytes <= block.address) {
         at++;
     }
-    if (call->block.size_bytes == 0 || (at < oom->block_count && oom->blocks[at].address < end)) {
+    if (block.size_bytes == 0 ||
+        (at < oom->block_count && oom->blocks[at].address < block.address + block.size_bytes)) {
         return; /* it was never away, or is not back yet */
     }
-    overlap_orders_put(oom, &(struct oom_block){.address = start,
-                                                .size_bytes = size,
-                                                .surplus_bytes = call->block.size_bytes - size,
-                                                .align_bytes = oom->granule_bytes,
-                                                .stack_bytes = stack_of(pass, over),
-                                                .used_until_ns = DELAY_NEVER,
-                                                .op = call->op.ref,
-                                                .kind = BLOCK_PROGRAM,
-                                                .state = BLOCK_LIVE});
+    overlap_orders_put(oom, &block);
 }
 
 /* Makes the block as the op may leave it: held or used, it does not move; freed, it may be stuck
@@ -284,26 +272,22 @@ static bool may_be_felt(const struct pass *pass, uint32_t number, uint32_t i)
            !call->skipped && (call->result == TARGET_OK || call->op.kind == OP_EXECUTE);
 }
 
-/* Effects that calls under way may have had already, and that leave less room. */
-static void blur_state(const struct pass *pass, uint32_t number, struct oom *oom)
+/* Effects that calls under way may have had already, and that leave less room; false: there are
+ * none. oom: the state that gets them; NULL: that is only asked. */
+static bool blur_state(const struct pass *pass, uint32_t number, struct oom *oom)
 {
-    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
-        if (may_be_felt(pass, number, i)) {
-            blur_call(pass, call_at(pass, i), oom);
-        }
-    }
-}
-
-static bool may_be_blurred(const struct pass *pass, uint32_t number)
-{
+    bool is_blurred = false;
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
         const uint8_t kind = call_at(pass, i)->call.op.kind;
         if (may_be_felt(pass, number, i) &&
             (kind == OP_HOLD || kind == OP_USE || kind == OP_EXECUTE || kind == OP_FREE_AFTER)) {
-            return true;
+            is_blurred = true;
+            if (oom != NULL) {
+                blur_call(pass, call_at(pass, i), oom);
+            }
         }
     }
-    return false;
+    return is_blurred;
 }
 
 /* --- one instant --- */
@@ -374,7 +358,7 @@ static void hold_against(struct pass *pass, uint32_t number, const struct overla
     const struct judge *judge = pass->judge;
     const struct overlap_call *over = call_at(pass, number);
     const struct oom_request request = judge_request(over->host, &over->call);
-    const int last = may_be_blurred(pass, number);
+    const int last = blur_state(pass, number, NULL);
     for (int with_blur = 0; with_blur <= last && !pass->pending[number].is_excused; with_blur++) {
         struct verdict verdict = {.op = over->call.number};
         oom_take(&pass->oom, over->host->model, &request, device_faults_fired(over->host->device));
@@ -384,7 +368,7 @@ static void hold_against(struct pass *pass, uint32_t number, const struct overla
         }
         verdict.free_bytes = model_free_bytes(over->host->model) + before - sum_blocks(&pass->oom);
         if (with_blur != 0) {
-            blur_state(pass, number, &pass->oom);
+            (void)blur_state(pass, number, &pass->oom);
         }
         oracle_judge(judge->oracle, &pass->oom, judge->nodes_max, &verdict);
         if (is_possible(&pass->oom)) {
@@ -445,12 +429,6 @@ static void restore_state(struct pass *pass, uint32_t number)
     memcpy(judge->verdict->reason, pending->verdict.reason, sizeof judge->verdict->reason);
 }
 
-/* An instant at which it could not be judged may have been the one that excuses it. */
-static bool is_judged(const struct pending *pending)
-{
-    return pending->has_oom && (!pending->was_blind || pending->is_excused);
-}
-
 bool overlap_oom_finish(struct pass *pass, uint32_t number)
 {
     struct judge *judge = pass->judge;
@@ -460,7 +438,9 @@ bool overlap_oom_finish(struct pass *pass, uint32_t number)
     }
     const struct oom_request request = judge_request(over->host, &over->call);
     judge->verdict->requested_bytes = sum_request(&request);
-    if (is_judged(&pass->pending[number])) {
+    /* An instant at which it could not be judged may have been the one that excuses it. */
+    const struct pending *pending = &pass->pending[number];
+    if (pending->has_oom && (!pending->was_blind || pending->is_excused)) {
         restore_state(pass, number);
         judge->oom_kind = judge->verdict->kind;
     }

@@ -110,7 +110,7 @@ static uint64_t find_promised_bytes(const struct overlap_call *over)
     return model_block(over->host->model, slot)->promised_bytes;
 }
 
-static struct oom_block make_block(const struct pass *pass, const struct overlap_call *over)
+struct oom_block overlap_orders_make(const struct pass *pass, const struct overlap_call *over)
 {
     const struct op *op = &over->call.op;
     const bool is_execution = op->kind == OP_EXECUTE;
@@ -143,7 +143,7 @@ bool overlap_orders_apply(const struct pass *pass, const struct overlap_orders *
     size_t count = 0;
     for (uint32_t i = 0; i < orders->taker_count; i++) {
         const struct overlap_call *over = call_at(pass, orders->takers[i]);
-        const struct oom_block block = make_block(pass, over);
+        const struct oom_block block = overlap_orders_make(pass, over);
         const uint64_t end = find_end(&block);
         if ((set >> i & 1) == 0) {
             continue;

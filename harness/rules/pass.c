@@ -223,27 +223,16 @@ static void begin_verdict(struct judge *judge, const struct overlap_call *over)
     judge->message = over->message;
 }
 
-/* Takes the verdict on what the call's effect broke, now or before its return. */
-static void take_noted(const struct pass *pass, uint32_t number)
-{
-    const struct pending *pending = &pass->pending[number];
-    if (pending->is_noted) {
-        *pass->judge->verdict = pending->noted;
-    }
-}
-
-static bool is_finding(const struct verdict *verdict)
-{
-    return verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;
-}
-
 /* Finishes a call whose status is judged.  False: a promise is broken, and the run is over. */
 static bool finish_answered(struct pass *pass, uint32_t number)
 {
     if (!overlap_effects_finish(pass, number)) {
         return false;
     }
-    take_noted(pass, number);
+    /* What the call's effect broke, now or before its return. */
+    if (pass->pending[number].is_noted) {
+        *pass->judge->verdict = pass->pending[number].noted;
+    }
     return overlap_oom_finish(pass, number);
 }
 
@@ -257,7 +246,8 @@ static bool finish_call(struct pass *pass, uint32_t number)
     const bool is_good = over->call.skipped ||
                          (judge_status(pass->judge, over->host, &over->call) &&
                           finish_answered(pass, number));
-    if (is_finding(pass->judge->verdict)) {
+    const enum verdict_kind kind = pass->judge->verdict->kind;
+    if (kind == VERDICT_BROKEN || kind == VERDICT_PREMATURE) {
         name_other(pass, number);
     }
     pass->pending[number].is_under_way = false;
@@ -295,7 +285,7 @@ static bool look_at_blocks(struct pass *pass, struct host *host, const struct ca
     overlap_stages_strand_refused(&pass->moves.stages, host);
     if (!judge_host_memory(pass->judge, host) ||
         !judge_places(pass->judge, host, last, pass->moves.has_moved) ||
-        !overlap_sequence_judge(&pass->moves.sequence, pass->judge, host)) {
+        !overlap_moves_judge_order(&pass->moves, pass->judge, host)) {
         return false;
     }
     overlap_moves_stamp(&pass->moves, host);
@@ -339,11 +329,6 @@ static bool look_at_hosts(struct pass *pass)
 
 /* --- the pass --- */
 
-static bool take_return(struct pass *pass, uint32_t number, bool is_last)
-{
-    return finish_call(pass, number) && update_calls(pass) && (!is_last || look_at_hosts(pass));
-}
-
 static bool take_mark(struct pass *pass, const struct overlap_mark *mark, bool is_last)
 {
     pass->current = mark->call;
@@ -351,7 +336,8 @@ static bool take_mark(struct pass *pass, const struct overlap_mark *mark, bool i
         return false;
     }
     if (mark->is_return) {
-        return take_return(pass, mark->call, is_last);
+        return finish_call(pass, mark->call) && update_calls(pass) &&
+               (!is_last || look_at_hosts(pass));
     }
     pass->pending[mark->call].is_under_way = true;
     return update_calls(pass);
@@ -381,8 +367,7 @@ static bool run_pass(struct pass *pass, const struct overlap_teller *teller)
 
 static void begin_pass(struct pass *pass)
 {
-    pass->pending = malloc(pass->overlap->call_count * sizeof *pass->pending);
-    CHECK(pass->pending != NULL);
+    pass->pending = array_resized(NULL, pass->overlap->call_count * sizeof *pass->pending);
     for (size_t i = 0; i < pass->overlap->call_count; i++) {
         memset(&pass->pending[i], 0, offsetof(struct pending, verdict));
     }

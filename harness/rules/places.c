@@ -75,8 +75,6 @@ enum place judge_find_place(const struct judge *judge, const struct host *host,
     return PLACE_DEVICE;
 }
 
-/* --- nothing was moved --- */
-
 bool judge_touched(struct judge *judge, const struct host *host, const struct call *call)
 {
     struct evidence evidence = evidence_on(judge, host, call, SIGHT_TOUCH, call->slot);
@@ -101,11 +99,10 @@ struct placing {
     bool moved;   /* something was copied or staged */
     bool is_late; /* not all blocks were looked at after the ops before: this need not have moved
                      them */
-    uint64_t *addresses; /* of the blocks that stay in the map, in its order; count of them */
-    size_t count;
-    bool has_changes;   /* of address */
-    uint32_t *stranded; /* slots of those that left it; stranded_count */
-    size_t stranded_count;
+    struct judge_places *scratch; /* the judge's */
+    size_t count;                 /* of addresses: the blocks that stay in the map, in its order */
+    bool has_changes;             /* of address */
+    size_t stranded_count;        /* of slots of those that left it */
 };
 
 static struct evidence seen_block(const struct placing *placing, uint32_t slot, enum sight sight)
@@ -153,12 +150,6 @@ static bool check_address(const struct placing *placing, uint32_t slot, uint64_t
     return rule_judge(RULE_MOVED_UNASKED, &place);
 }
 
-static bool check_stranding(const struct placing *placing, uint32_t slot)
-{
-    const struct evidence stranded = seen_block(placing, slot, SIGHT_STRANDED);
-    return rule_judge(RULE_MOVED_UNASKED, &stranded) && rule_judge(RULE_HELD_MOVED, &stranded);
-}
-
 /* No call makes a block larger or smaller; what a failed one did to it is told of that call. */
 static bool check_size(const struct placing *placing, uint32_t slot, const struct target_block *at)
 {
@@ -175,16 +166,16 @@ static bool check_size(const struct placing *placing, uint32_t slot, const struc
 static bool place_block(struct placing *placing, uint32_t slot)
 {
     const struct host *host = placing->host;
-    uint64_t *address = &placing->addresses[placing->count];
+    uint64_t *address = &placing->scratch->addresses[placing->count];
     struct target_block at;
-    switch (judge_find_place(placing->judge, host, placing->call, slot, &at)) {
-    case PLACE_HOST:
-        placing->stranded[placing->stranded_count++] = slot;
-        return check_stranding(placing, slot);
-    case PLACE_NONE:
+    const enum place place = judge_find_place(placing->judge, host, placing->call, slot, &at);
+    if (place == PLACE_HOST) {
+        const struct evidence stranded = seen_block(placing, slot, SIGHT_STRANDED);
+        placing->scratch->stranded[placing->stranded_count++] = slot;
+        return rule_judge(RULE_MOVED_UNASKED, &stranded) && rule_judge(RULE_HELD_MOVED, &stranded);
+    }
+    if (place == PLACE_NONE) {
         return judge_lost(placing->judge, host, slot);
-    default:
-        break;
     }
     const uint64_t below_address = placing->count > 0 ? *(address - 1) : 0;
     *address = at.address;
@@ -233,10 +224,10 @@ static bool place_all(struct placing *placing)
         return false;
     }
     for (size_t i = 0; i < placing->stranded_count; i++) {
-        model_strand(model, placing->stranded[i]);
+        model_strand(model, placing->scratch->stranded[i]);
     }
     uint32_t slot = 0;
-    if (placing->has_changes && !model_relocate(model, placing->addresses, &slot)) {
+    if (placing->has_changes && !model_relocate(model, placing->scratch->addresses, &slot)) {
         const struct evidence taken = seen_block(placing, slot, SIGHT_TAKEN);
         return rule_judge(RULE_OVERLAP, &taken);
     }
@@ -267,8 +258,7 @@ bool judge_places(struct judge *judge, struct host *host, const struct call *cal
                               .call = call,
                               .moved = moved,
                               .is_late = is_late,
-                              .addresses = scratch->addresses,
-                              .stranded = scratch->stranded};
+                              .scratch = scratch};
     return place_all(&placing);
 }
 

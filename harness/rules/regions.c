@@ -17,13 +17,10 @@ bool judge_region_given(struct judge *judge, const struct host *host, const stru
     struct evidence evidence = evidence_of(judge, host, call, SIGHT_REGION);
     evidence.address = given->from;
     evidence.size_bytes = given->bytes;
-    const uint64_t end = given->from + given->bytes;
-    if (!host->contract.regions.grows) {
-        return true;
-    }
-    EACH_SPAN_IN(model_map(host->model), given->from, end, &span) {
+    EACH_SPAN_IN(model_map(host->model), given->from, given->from + given->bytes, &span) {
         evidence.slot = (uint32_t)span.owner;
-        if (!is_ended_by(call, evidence.slot) && !rule_judge(RULE_REGION, &evidence)) {
+        if (host->contract.regions.grows && !is_ended_by(call, evidence.slot) &&
+            !rule_judge(RULE_REGION, &evidence)) {
             return false;
         }
     }
@@ -34,10 +31,9 @@ static bool judge_each_block(struct judge *judge, const struct host *host, const
                              bool *is_one_ended)
 {
     struct span span;
-    const struct span_map *map = model_map(host->model);
-    EACH_SPAN(map, &span) {
-        struct evidence evidence = evidence_on(judge, host, call, SIGHT_PLACE,
-                                               (uint32_t)span.owner);
+    struct evidence evidence = evidence_of(judge, host, call, SIGHT_PLACE);
+    EACH_SPAN(model_map(host->model), &span) {
+        evidence.slot = (uint32_t)span.owner;
         evidence.address = span.start;
         evidence.size_bytes = span.end - span.start;
         if (is_ended_by(call, evidence.slot)) {

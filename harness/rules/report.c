@@ -1,3 +1,4 @@
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/order.h"
 #include "harness/rules/private/families.h"
@@ -41,8 +42,43 @@ static bool check_absent_row(struct report_check *check, const struct target_row
                              row->size_bytes);
 }
 
-static void count_row(struct report_check *check, const struct target_row *row)
+/* Where blocks have places, the row names one of them. */
+static bool check_row(struct report_check *check, const struct target_row *row)
 {
+    struct span span = {0};
+    const struct model *model = check->host->model;
+    if (row->address == TARGET_ADDRESS_NONE) {
+        return check_absent_row(check, row);
+    }
+    const uint64_t start = row->address - check->host->contract.header_bytes;
+    const bool found = span_map_intersects(model_map(model), start, start + 1, &span);
+    const struct block *block = found ? model_block(model, (uint32_t)span.owner) : NULL;
+    bool is_good = true;
+    if (block == NULL || block->address != start) {
+        is_good = evidence_break_as(check->evidence, RULE_REPORT, "row without a block",
+                                    "a row names 0x%" PRIx64 ", where no block begins",
+                                    row->address);
+    } else if (!reported_row_is_of(row, block)) {
+        is_good = evidence_break_as(check->evidence, RULE_REPORT, "wrong row",
+                                    "block %" PRIu32 " is reported with size %" PRIu64
+                                    ", kind %u, tag %" PRIu32 ", but has %" PRIu64 ", %u, %u",
+                                    block->op, row->size_bytes, (unsigned)row->kind, row->tag,
+                                    block->size_bytes, block->kind, block->tag);
+    }
+    if (is_good && check->address_count < model_counters(model)->block_count) {
+        check->addresses[check->address_count++] = row->address;
+    }
+    return is_good;
+}
+
+static void take_row(void *context, const struct target_row *row)
+{
+    struct report_check *check = context;
+    if (!check->is_good) {
+        return;
+    }
+    /* Without places sums alone tell. */
+    check->is_good = check->host->contract.placement != PLACEMENT_RANGES || check_row(check, row);
     if (check->is_good && check->count > 0 && row->size_bytes > check->last_size_bytes) {
         check->is_good = evidence_break_as(check->evidence, RULE_REPORT, "order of the rows",
                                            "the rows do not begin with the largest");
@@ -50,44 +86,6 @@ static void count_row(struct report_check *check, const struct target_row *row)
     check->count++;
     check->sum_bytes += row->size_bytes;
     check->last_size_bytes = row->size_bytes;
-}
-
-static void check_row(void *context, const struct target_row *row)
-{
-    struct report_check *check = context;
-    struct span span = {0};
-    if (!check->is_good) {
-        return;
-    }
-    if (check->host->contract.placement != PLACEMENT_RANGES) { /* sums alone tell */
-        count_row(check, row);
-        return;
-    }
-    if (row->address == TARGET_ADDRESS_NONE) {
-        check->is_good = check_absent_row(check, row);
-        count_row(check, row);
-        return;
-    }
-    const uint64_t start = row->address - check->host->contract.header_bytes;
-    const bool found = span_map_intersects(model_map(check->host->model), start, start + 1, &span);
-    const struct block *block = found ? model_block(check->host->model, (uint32_t)span.owner)
-                                      : NULL;
-    if (block == NULL || block->address != start) {
-        check->is_good = evidence_break_as(check->evidence, RULE_REPORT, "row without a block",
-                                           "a row names 0x%" PRIx64 ", where no block begins",
-                                           row->address);
-    } else if (!reported_row_is_of(row, block)) {
-        check->is_good = evidence_break_as(check->evidence, RULE_REPORT, "wrong row",
-                                           "block %" PRIu32 " is reported with size %" PRIu64
-                                           ", kind %u, tag %" PRIu32 ", but has %" PRIu64
-                                           ", %u, %u",
-                                           block->op, row->size_bytes, (unsigned)row->kind,
-                                           row->tag, block->size_bytes, block->kind, block->tag);
-    }
-    if (check->is_good && check->address_count < model_counters(check->host->model)->block_count) {
-        check->addresses[check->address_count++] = row->address;
-    }
-    count_row(check, row);
 }
 
 /* Each row named a block: as many different rows as there are blocks name each one once. */
@@ -125,7 +123,7 @@ bool rules_judge_report(const struct evidence *evidence)
     check.is_reported = calloc(model_absent_count(host->model) + 1, sizeof *check.is_reported);
     CHECK(check.addresses != NULL);
     CHECK(check.is_reported != NULL);
-    host->target->report(host->instance, check_row, &check);
+    host->target->report(host->instance, take_row, &check);
     /* A report that could not be sorted may be left out. */
     const bool is_excused = (device_faults_fired(host->device) & 1u << FAULT_HOST_MEMORY) != 0 &&
                             check.count == 0;
@@ -143,8 +141,7 @@ static bool judge_distinct_handles(const struct evidence *evidence)
     const struct model *model = evidence->host->model;
     const size_t live = model_live_count(model);
     const size_t count = live + model_program_count(model);
-    uint64_t *handles = malloc((count + 1) * sizeof *handles);
-    CHECK(handles != NULL);
+    uint64_t *handles = array_resized(NULL, (count + 1) * sizeof *handles);
     for (size_t i = 0; i < count; i++) {
         handles[i] = i < live ? model_live(model, i)->handle
                               : model_program(model, i - live)->handle;

@@ -55,10 +55,7 @@ bool judge_after_sleep(struct judge *judge, struct host *host, const struct call
         judge_stamp_all(host); /* the client writes them again */
     }
     stamp_retired(host);
-    if (!judge_contents(judge, host)) {
-        return false;
-    }
-    if (has_woken && !rule_judge(RULE_WAKE_GROWS, &left)) {
+    if (!judge_contents(judge, host) || (has_woken && !rule_judge(RULE_WAKE_GROWS, &left))) {
         return false;
     }
     judge->woken_bytes[host->index] = ends_series(host, call) ? 0

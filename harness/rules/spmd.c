@@ -1,8 +1,8 @@
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/rules/private/families.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 /* Holds the answers of the hosts of an SPMD job against each other. */
 
@@ -14,19 +14,14 @@ enum { GROUP_COUNT = UINT16_MAX + 1 };
  * after all mitigations nothing is left that may not move, and only granules align.  What a host
  * promises is what the first one does: a host that was set up otherwise is the very defect. */
 
-static bool is_own(const struct call *call, const struct oom_request *request,
-                   const struct oom_block *block)
-{
-    return block->op == call->number || block->op == request->own_op;
-}
-
 /* Adds up what stays on the host.  False: sums do not decide. */
 static bool add_sizes(const struct reach *reach, const struct call *call, uint64_t *sum_bytes)
 {
     const struct oom *oom = reach->oom;
     for (size_t i = 0; i < reach->range_count; i++) {
         const struct reach_range *range = &reach->ranges[i];
-        if (is_own(call, &oom->request, &oom->blocks[range->block])) {
+        const uint32_t op = oom->blocks[range->block].op;
+        if (op == call->number || op == oom->request.own_op) {
             continue;
         }
         if (!range->is_movable || range->align_bytes > oom->granule_bytes) {
@@ -77,8 +72,7 @@ static enum judge_sums find_sums(struct judge *judge, const struct host *host,
 static struct judge_group *find_group(struct judge *judge, uint16_t number)
 {
     if (judge->groups == NULL) {
-        judge->groups = calloc(GROUP_COUNT, sizeof *judge->groups);
-        CHECK(judge->groups != NULL);
+        judge->groups = array_zeroed(GROUP_COUNT, sizeof *judge->groups);
     }
     struct judge_group *group = &judge->groups[number];
     if (group->run != judge->run) {

@@ -40,25 +40,14 @@ struct staged *overlap_stages_find(const struct overlap_stages *stages, const st
 }
 
 bool overlap_stages_hold(const struct overlap_stages *stages, const struct host *host,
-                         uint32_t slot)
+                         uint32_t slot, bool is_alone)
 {
-    for (size_t i = 0; i < stages->count; i++) {
-        if (is_stage_of(&stages->staged[i], host, slot)) {
-            return true;
-        }
+    size_t i = 0;
+    while (i < stages->count && ((is_alone && !stages->staged[i].may_stay) ||
+                                 !is_stage_of(&stages->staged[i], host, slot))) {
+        i++;
     }
-    return false;
-}
-
-bool overlap_stages_may_hold_alone(const struct overlap_stages *stages, const struct host *host,
-                                   uint32_t slot)
-{
-    for (size_t i = 0; i < stages->count; i++) {
-        if (stages->staged[i].may_stay && is_stage_of(&stages->staged[i], host, slot)) {
-            return true;
-        }
-    }
-    return false;
+    return i < stages->count;
 }
 
 /* --- the log --- */
@@ -130,7 +119,7 @@ void overlap_stages_strand_in(const struct overlap_stages *stages, struct host *
 {
     struct span span;
     EACH_SPAN_IN(model_map(host->model), start, end, &span) {
-        if (overlap_stages_hold(stages, host, (uint32_t)span.owner)) {
+        if (overlap_stages_hold(stages, host, (uint32_t)span.owner, false)) {
             overlap_stages_strand(stages, host, (uint32_t)span.owner);
         }
     }

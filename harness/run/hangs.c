@@ -1,5 +1,6 @@
 #include "harness/run/hangs.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/often.h"
 #include "harness/call/call.h"
@@ -47,8 +48,7 @@ const char *hang_cause_name(enum hang_cause cause)
 
 struct hang_watch *hang_watch_create(const struct setup *setup)
 {
-    struct hang_watch *watch = calloc(1, sizeof *watch);
-    CHECK(watch != NULL);
+    struct hang_watch *watch = array_zeroed(1, sizeof *watch);
     watch->setup = setup;
     watch->step_tag = setup_tag_named(setup, HANG_STEP_PROGRAM);
     for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
@@ -373,15 +373,6 @@ void waits_note_end(struct waits *waits, const struct wait_place *place)
 
 /* --- what is told --- */
 
-/* The host did nothing from then on: it is gone if others waited as long as they wait, or if it
- * never was as long in coming. */
-static bool is_gone(const struct hang_watch *watch, const struct hang *hang, size_t op_count)
-{
-    const struct hang_host *host = &watch->hosts[hang->missing];
-    const uint64_t since = host->last_op == OP_NONE ? 0 : host->last_op;
-    return hang->until != OP_NONE || op_count - 1 - since > 2 * (uint64_t)host->gap_max;
-}
-
 static void settle(const struct hang_watch *watch, const struct hang_entry *entry, size_t op_count,
                    struct hang *hang)
 {
@@ -392,7 +383,12 @@ static void settle(const struct hang_watch *watch, const struct hang_entry *entr
         hang->cause = HANG_BEHIND;
     }
     if (hang->cause == HANG_BEHIND && hang->came == OP_NONE && missing->last_op == entry->last_op) {
-        hang->cause = is_gone(watch, hang, op_count) ? HANG_GONE : HANG_LIST_ENDS;
+        /* The host did nothing from then on: it is gone if others waited as long as they wait, or
+         * if it never was as long in coming. */
+        const uint64_t since = missing->last_op == OP_NONE ? 0 : missing->last_op;
+        const bool is_gone = hang->until != OP_NONE ||
+                             op_count - 1 - since > 2 * (uint64_t)missing->gap_max;
+        hang->cause = is_gone ? HANG_GONE : HANG_LIST_ENDS;
     }
     if (!watch->has_steps) {
         hang->since_step = hang->cause_step = hang->step = HANG_NO_STEP;

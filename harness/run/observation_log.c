@@ -35,8 +35,7 @@ struct observation_log {
 
 struct observation_log *observation_log_create(void)
 {
-    struct observation_log *log = calloc(1, sizeof *log);
-    CHECK(log != NULL);
+    struct observation_log *log = array_zeroed(1, sizeof *log);
     return log;
 }
 

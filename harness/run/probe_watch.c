@@ -38,8 +38,6 @@ uint64_t probes_ever_hit(const uint64_t counts[PROBE_COUNT])
     return hit;
 }
 
-/* --- recognising them --- */
-
 /* The bit of a probe, or nothing. */
 static uint64_t bit_if(bool is_hit, enum probe probe)
 {
@@ -278,12 +276,6 @@ static bool fills_its_hole(const struct model *model, const struct block *block)
 
 /* --- requests --- */
 
-static bool used_all_three(const struct observation *seen)
-{
-    return seen->wait_count > 0 && seen->copy_count + seen->stage_count > 0 &&
-           seen->unload_count > 0;
-}
-
 /* Placed, and not without mitigation. */
 static uint64_t mitigated_hit(const struct probe_watch *watch, const struct probe_sight *sight)
 {
@@ -291,18 +283,16 @@ static uint64_t mitigated_hit(const struct probe_watch *watch, const struct prob
     const struct call *call = sight->call;
     const struct model *model = sight->host->model;
     const bool is_program = call->op.kind == OP_LOAD || call->op.kind == OP_EXECUTE;
-    const bool is_mitigated = seen->wait_count + seen->copy_count + seen->stage_count +
-                                  seen->unload_count >
-                              0;
+    const bool drained = seen->wait_count > 0, evicted = seen->unload_count > 0;
+    const bool moved = seen->copy_count + seen->stage_count > 0;
     const bool has_new_block = call->op.kind != OP_EXECUTE || watch->was_evicted;
     const uint32_t slot = call->op.kind == OP_EXECUTE ? call->slot
                                                       : model_slot_of_op(model, call->number);
-    return bit_if(seen->wait_count > 0, PROBE_DRAINED_FOR_A_REQUEST) |
-           bit_if(seen->copy_count + seen->stage_count > 0, PROBE_MOVED_FOR_A_REQUEST) |
-           bit_if(seen->unload_count > 0,
-                  is_program ? PROBE_EVICTED_FOR_A_PROGRAM : PROBE_EVICTED_FOR_A_BUFFER) |
-           bit_if(used_all_three(seen), PROBE_PLACED_AFTER_ALL_THREE) |
-           bit_if(is_mitigated && has_new_block && fills_its_hole(model, model_block(model, slot)),
+    return bit_if(drained, PROBE_DRAINED_FOR_A_REQUEST) | bit_if(moved, PROBE_MOVED_FOR_A_REQUEST) |
+           bit_if(evicted, is_program ? PROBE_EVICTED_FOR_A_PROGRAM : PROBE_EVICTED_FOR_A_BUFFER) |
+           bit_if(drained && moved && evicted, PROBE_PLACED_AFTER_ALL_THREE) |
+           bit_if((drained || moved || evicted) && has_new_block &&
+                      fills_its_hole(model, model_block(model, slot)),
                   PROBE_HOLE_EXACTLY_THE_REQUEST);
 }
 

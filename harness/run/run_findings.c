@@ -1,9 +1,16 @@
-#include "harness/run/run_findings.h"
+#include "harness/run/run.h"
 
 #include "harness/base/check.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* A dispute is no finding, and comes before all of them. */
+static unsigned weigh_verdict(const struct verdict *verdict)
+{
+    return verdict->kind == VERDICT_DISPUTED ? GRAVITY_HARM + 1u
+                                             : (unsigned)rule_gravity(verdict->rule);
+}
 
 /* The one of exactly that signature. */
 static struct run_finding *find_signature(struct run_findings *findings, const char *signature)
@@ -16,50 +23,7 @@ static struct run_finding *find_signature(struct run_findings *findings, const c
     return NULL;
 }
 
-/* A dispute is no finding, and comes before all of them. */
-static unsigned weigh_verdict(const struct verdict *verdict)
-{
-    return verdict->kind == VERDICT_DISPUTED ? GRAVITY_HARM + 1u
-                                             : (unsigned)rule_gravity(verdict->rule);
-}
-
-/* Makes room: if there are too many, the last one goes for a graver one. */
-static bool make_room(struct run_findings *findings, const struct verdict *verdict)
-{
-    if (findings->count < RUN_FINDING_COUNT_MAX) {
-        return true;
-    }
-    const struct verdict *last = &findings->findings[findings->count - 1].verdict;
-    if (weigh_verdict(verdict) <= weigh_verdict(last)) {
-        return false;
-    }
-    findings->count--;
-    return true;
-}
-
-void run_findings_add(struct run_findings *findings, const struct verdict *verdict,
-                      const struct op_list *ops, const char *message)
-{
-    char signature[SIGNATURE_BYTES];
-    CHECK(verdict->kind == VERDICT_PREMATURE || verdict->kind == VERDICT_BROKEN ||
-          verdict->kind == VERDICT_DISPUTED);
-    signature_print(verdict, ops, signature);
-    struct run_finding *known = find_signature(findings, signature);
-    if (known != NULL) {
-        known->count++;
-        return;
-    }
-    if (!make_room(findings, verdict)) {
-        return;
-    }
-    struct run_finding *finding = &findings->findings[findings->count++];
-    finding->verdict = *verdict;
-    finding->list = 0;
-    finding->count = 1;
-    memcpy(finding->signature, signature, sizeof signature);
-    (void)snprintf(finding->message, sizeof finding->message, "%s", message);
-}
-
+/* If there are too many, the last one goes for a graver one. */
 bool run_findings_take(struct run_findings *findings, const struct run_finding *finding)
 {
     struct run_finding *known = find_signature(findings, finding->signature);
@@ -67,12 +31,30 @@ bool run_findings_take(struct run_findings *findings, const struct run_finding *
         known->count += finding->count;
         return false;
     }
-    if (!make_room(findings, &finding->verdict)) {
-        return false;
+    if (findings->count == RUN_FINDING_COUNT_MAX) {
+        const struct verdict *last = &findings->findings[findings->count - 1].verdict;
+        if (weigh_verdict(&finding->verdict) <= weigh_verdict(last)) {
+            return false;
+        }
+        findings->count--;
     }
     findings->findings[findings->count] = *finding;
     findings->findings[findings->count++].list = 0;
     return true;
+}
+
+void run_findings_add(struct run_findings *findings, const struct verdict *verdict,
+                      const struct op_list *ops, const char *message)
+{
+    struct run_finding finding;
+    CHECK(verdict->kind == VERDICT_PREMATURE || verdict->kind == VERDICT_BROKEN ||
+          verdict->kind == VERDICT_DISPUTED);
+    finding.verdict = *verdict;
+    finding.list = 0;
+    finding.count = 1;
+    signature_print(verdict, ops, finding.signature);
+    (void)snprintf(finding.message, sizeof finding.message, "%s", message);
+    (void)run_findings_take(findings, &finding);
 }
 
 void run_findings_set(struct run_findings *findings, const struct verdict *verdict,
@@ -119,12 +101,6 @@ const struct run_finding *run_findings_gravest(const struct run_findings *findin
     return gravest;
 }
 
-static bool is_sign_of_harm(const struct run_finding *finding, unsigned gravest)
-{
-    return gravest >= GRAVITY_HARM && finding->verdict.kind == VERDICT_BROKEN &&
-           finding->verdict.rule == RULE_COUNTERS;
-}
-
 void run_findings_settle(struct run_findings *findings)
 {
     const struct run_finding *found = run_findings_gravest(findings);
@@ -136,8 +112,10 @@ void run_findings_settle(struct run_findings *findings)
     size_t count = 1;
     memmove(findings->findings + 1, findings->findings, index * sizeof gravest);
     findings->findings[0] = gravest;
+    const bool is_harm = weigh_verdict(&gravest.verdict) >= GRAVITY_HARM;
     for (size_t i = 1; i < findings->count; i++) {
-        if (!is_sign_of_harm(&findings->findings[i], weigh_verdict(&gravest.verdict))) {
+        const struct verdict *verdict = &findings->findings[i].verdict;
+        if (!is_harm || verdict->kind != VERDICT_BROKEN || verdict->rule != RULE_COUNTERS) {
             findings->findings[count++] = findings->findings[i];
         }
     }

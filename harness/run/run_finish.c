@@ -53,11 +53,6 @@ static bool free_all(struct run *run, struct host *host)
     return true;
 }
 
-static bool wake_up(struct run *run, struct host *host)
-{
-    return !model_is_asleep(host->model) || finish_step(run, host, OP_WAKE, OP_NONE);
-}
-
 static bool drop_recordings(struct run *run, struct host *host)
 {
     if (model_open_recording(host->model) != OP_NONE &&
@@ -89,8 +84,9 @@ static void finish_host(struct run *run, struct host *host)
 {
     CHECK_COSTLY(!run->is_broken);
     CHECK_COSTLY(host->index < run->setup.host_count);
-    if (!look_again(run, host) || !wake_up(run, host) || !release_all(run, host) ||
-        !free_all(run, host) || !drop_recordings(run, host)) {
+    if (!look_again(run, host) ||
+        (model_is_asleep(host->model) && !finish_step(run, host, OP_WAKE, OP_NONE)) ||
+        !release_all(run, host) || !free_all(run, host) || !drop_recordings(run, host)) {
         return;
     }
     run_begin_verdict(run, (uint32_t)run->ops.count);

@@ -1,6 +1,7 @@
 /* Opens and closes a run. */
 #include "harness/run/run_state.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
 #include "harness/device/collectives.h"
@@ -10,11 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_sharing(const struct run *run, uint32_t host)
-{
-    return (run->setup.shared_hosts >> host & 1) != 0;
-}
 
 /* Each has opened and sleeps before the next one is opened. */
 static bool open_pool(struct run *run, char reason[RUN_REASON_BYTES])
@@ -47,7 +43,8 @@ static bool open_hosts(struct run *run, const struct target *target, struct devi
                        run->timelines[run->setup.has_clocks ? i : 0], reason, RUN_REASON_BYTES)) {
             return false;
         }
-        if (is_sharing(run, i) && !host_share(host, &run->pool, reason, RUN_REASON_BYTES)) {
+        if ((run->setup.shared_hosts >> i & 1) != 0 &&
+            !host_share(host, &run->pool, reason, RUN_REASON_BYTES)) {
             return false;
         }
         host->clock = (uint8_t)(run->setup.has_clocks ? i : 0);
@@ -79,8 +76,7 @@ static void take_setup(struct run *run, const struct setup *setup)
     CHECK(setup->host_count <= OP_HOST_COUNT_MAX);
     if (setup->host_count > run->growth_count) {
         free(run->growth);
-        run->growth = malloc(setup->host_count * sizeof *run->growth);
-        CHECK(run->growth != NULL);
+        run->growth = array_resized(NULL, setup->host_count * sizeof *run->growth);
         run->growth_count = setup->host_count;
     }
     setup_copy(&run->setup, setup);
@@ -90,8 +86,7 @@ static void take_setup(struct run *run, const struct setup *setup)
 
 static struct run *make_run(const struct setup *setup)
 {
-    struct run *run = calloc(1, sizeof *run);
-    CHECK(run != NULL);
+    struct run *run = array_zeroed(1, sizeof *run);
     take_setup(run, setup);
     op_list_init(&run->ops);
     judge_init(&run->judge);

@@ -218,13 +218,6 @@ static void count_op(struct run *run, const struct call *call)
     CHECK_COSTLY(run->totals.by_kind[kind] <= run->totals.ops);
 }
 
-/* The device did nothing for it, but may have been asked how things stand. */
-static void count_plain_cost(struct run *run, const struct host *host, const struct call *call)
-{
-    plain_costs_add(&run->plain, &run->totals.costs, model_counters(host->model)->block_count,
-                    run->judge.cost.calls, call->op.kind == OP_ALLOC ? call->op.size_bytes : 0);
-}
-
 static void count_whole_cost(struct run *run, const struct host *host)
 {
     if (run->judge.is_cost_counted && !run->promises_only) {
@@ -347,7 +340,9 @@ static void take_plain_call(struct run *run, struct host *host, const struct cal
         count_call(run, host, call);
     }
     if (!run->promises_only) {
-        count_plain_cost(run, host, call);
+        /* The device did nothing for it, but may have been asked how things stand. */
+        plain_costs_add(&run->plain, &run->totals.costs, model_counters(host->model)->block_count,
+                        run->judge.cost.calls, call->op.kind == OP_ALLOC ? call->op.size_bytes : 0);
     }
     model_end_op(host->model, TARGET_OK, false);
     sample_growth(run, host, call);

@@ -1,6 +1,6 @@
 #include "harness/run/standstills.h"
 
-#include "harness/base/check.h"
+#include "harness/base/array.h"
 #include "harness/call/call.h"
 #include "harness/call/host.h"
 #include "harness/device/device_pool.h"
@@ -38,8 +38,7 @@ struct standstill_watch *standstill_watch_create(const struct setup *setup)
     if (count < 2 || count > STANDSTILL_CLIENT_MAX) {
         return NULL;
     }
-    struct standstill_watch *watch = calloc(1, sizeof *watch);
-    CHECK(watch != NULL);
+    struct standstill_watch *watch = array_zeroed(1, sizeof *watch);
     memset(watch->clients, (int)count, sizeof watch->clients);
     for (unsigned tag = 0; tag < OP_TAG_COUNT; tag++) {
         if (setup_is_client(setup, (uint8_t)tag)) {
@@ -47,8 +46,7 @@ struct standstill_watch *standstill_watch_create(const struct setup *setup)
             watch->tags[watch->client_count++] = (uint8_t)tag;
         }
     }
-    watch->waiters = calloc((size_t)setup->host_count * count, sizeof *watch->waiters);
-    CHECK(watch->waiters != NULL);
+    watch->waiters = array_zeroed((size_t)setup->host_count * count, sizeof *watch->waiters);
     return watch;
 }
 

@@ -1,5 +1,6 @@
 #include "harness/sweep/private/sweep_replay.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/device/device.h"
 #include "harness/model/model.h"
@@ -322,8 +323,7 @@ bool sweep_replay(const struct sweep *sweep, struct sweep_result *result, const 
         sweep_tell_open(sweep, result, setup, &verdict, reason);
         return false;
     }
-    replay.numbers = malloc((ops->count + 1) * sizeof *replay.numbers);
-    CHECK(replay.numbers != NULL);
+    replay.numbers = array_resized(NULL, (ops->count + 1) * sizeof *replay.numbers);
     replay_all(&replay);
     free(replay.numbers);
     run_destroy(replay.run);

@@ -1,5 +1,6 @@
 #include "harness/sweep/sweep.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/call/driver.h"
 #include "harness/device/timeline.h"
@@ -49,34 +50,21 @@ static uint64_t calls_here(const struct sweep_result *result, enum fault_kind ki
     return count;
 }
 
-/* The next host and kind with a call that could be struck. */
-static void settle_place(struct sweep_result *result)
+/* Goes to the first call of that host and kind, or of the next that has a call that could be
+ * struck.
+ */
+static void begin_kind(struct sweep_result *result, unsigned kind, uint32_t host)
 {
-    struct sweep_place *place = &result->place;
-    while (place->kind < FAULT_KIND_COUNT) {
-        if (place->host == result->host_count) {
-            place->host = 0;
-            place->kind++;
-        } else if (calls_here(result, place->kind, place->host) == 0) {
-            place->host++;
-        } else {
-            return;
+    for (; kind < FAULT_KIND_COUNT; kind++, host = 0) {
+        for (; host < result->host_count; host++) {
+            if (calls_here(result, (enum fault_kind)kind, host) > 0) {
+                result->place = (struct sweep_place){
+                    .phase = SWEEP_LIST, .kind = (enum fault_kind)kind, .host = host, .call = 1};
+                return;
+            }
         }
     }
-    *place = (struct sweep_place){.phase = SWEEP_DONE};
-}
-
-static void begin_list(struct sweep_result *result)
-{
-    result->place = (struct sweep_place){.phase = SWEEP_LIST, .call = 1};
-    settle_place(result);
-}
-
-static void next_kind(struct sweep_result *result)
-{
-    struct sweep_place *place = &result->place;
-    *place = (struct sweep_place){SWEEP_LIST, place->kind, place->host + 1, 0, 1};
-    settle_place(result);
+    result->place = (struct sweep_place){.phase = SWEEP_DONE};
 }
 
 static void next_mode(struct sweep_result *result)
@@ -87,9 +75,9 @@ static void next_mode(struct sweep_result *result)
         return;
     }
     if (place->phase == SWEEP_OPEN) {
-        begin_list(result);
+        begin_kind(result, 0, 0);
     } else {
-        next_kind(result);
+        begin_kind(result, place->kind, place->host + 1);
     }
 }
 
@@ -98,7 +86,7 @@ static void next_in_list(struct sweep_result *result, bool has_struck)
     struct sweep_place *place = &result->place;
     const uint64_t calls = calls_here(result, place->kind, place->host);
     if (!has_struck && place->mode == SWEEP_FOR_EVER && place->call == 1) {
-        next_kind(result);
+        begin_kind(result, place->kind, place->host + 1);
     } else if (place->call < calls || (has_struck && place->call < calls + CALLS_BEYOND_MAX)) {
         place->call++;
     } else {
@@ -125,21 +113,16 @@ static void next_place(struct sweep_result *result, bool has_struck)
     }
 }
 
-static uint64_t count_unended(struct sweep_result *result, enum rule rule)
-{
-    CHECK(rule < RULE_COUNT);
-    if (result->place.phase != SWEEP_PLAIN) {
-        sweep_count_here(result)->findings++;
-    }
-    return ++result->found[rule];
-}
-
 uint64_t sweep_skip(struct sweep_result *result, enum rule rule, bool leaves_mode)
 {
-    const uint64_t count = count_unended(result, rule);
+    CHECK(rule < RULE_COUNT);
+    const uint64_t count = ++result->found[rule];
     if (result->place.phase == SWEEP_PLAIN) {
         result->place = (struct sweep_place){.phase = SWEEP_DONE};
-    } else if (leaves_mode) {
+        return count;
+    }
+    sweep_count_here(result)->findings++;
+    if (leaves_mode) {
         next_mode(result);
     } else {
         next_place(result, true);
@@ -284,8 +267,7 @@ static void run_all(const struct sweep *sweep, struct sweep_result *result,
 
 static void list_without_faults(struct op_list *list, const struct op_list *ops)
 {
-    bool *keep = malloc(ops->count + 1);
-    CHECK(keep != NULL);
+    bool *keep = array_resized(NULL, ops->count + 1);
     op_list_init(list);
     op_list_copy(list, ops);
     for (size_t i = 0; i < ops->count; i++) {

@@ -1,7 +1,7 @@
 #include "harness/trial/again.h"
 
 #include "explore/strategies/strategies.h"
-#include "harness/base/check.h"
+#include "harness/base/array.h"
 #include "harness/device/host_memory.h"
 #include "harness/lanes/lanes.h"
 #include "harness/trial/process_memory.h"
@@ -80,12 +80,6 @@ struct leftovers {
     uint64_t least_bytes; /* that one of them left behind */
 };
 
-static void leftovers_begin(struct leftovers *leftovers, uint32_t thread_count)
-{
-    *leftovers = (struct leftovers){.thread_count = thread_count, .least_bytes = UINT64_MAX};
-    leftovers->is_known = process_memory_look(thread_count, &leftovers->last);
-}
-
 static void leftovers_take_run(struct leftovers *leftovers)
 {
     struct process_memory now;
@@ -108,8 +102,8 @@ static void leftovers_take_run(struct leftovers *leftovers)
 /* Runs until one leaves nothing behind, or enough of them did. */
 static bool breaks_again(struct replaying *replaying, uint32_t thread_count)
 {
-    struct leftovers leftovers;
-    leftovers_begin(&leftovers, thread_count);
+    struct leftovers leftovers = {.thread_count = thread_count, .least_bytes = UINT64_MAX};
+    leftovers.is_known = process_memory_look(thread_count, &leftovers.last);
     for (unsigned i = 0; i < REPLAY_COUNT_MAX && leftovers.run_count < REPLAY_COUNT; i++) {
         replay_in_thread(replaying);
         if (replaying->broken->kind != VERDICT_NONE) {
@@ -170,8 +164,7 @@ bool again_breaks_soon(const struct target *target, const struct trial *trial,
 static bool run_drawn(const struct target *target, const struct trial *trial, struct trial *one)
 {
     char reason[RUN_REASON_BYTES];
-    void *state = calloc(1, strategy_random.state_bytes);
-    CHECK(state != NULL);
+    void *state = array_zeroed(1, strategy_random.state_bytes);
     strategy_random.init(state, trial->setup.seed, 0);
     const struct lanes_plan plan = {.target = target,
                                     .setup = &trial->setup,
@@ -186,14 +179,6 @@ static bool run_drawn(const struct target *target, const struct trial *trial, st
     return was_run;
 }
 
-/* Counts what broke in one run more; that breaks nothing of the comparison. */
-static void count_broken(struct trial *trial, const struct run_totals *one)
-{
-    trial->totals.ooms += one->premature;
-    trial->totals.premature += one->premature;
-    trial->totals.broken += one->broken;
-}
-
 bool again_breaks_lanes(const struct target *target, struct trial *trial, struct verdict *broken)
 {
     struct trial one;
@@ -204,8 +189,10 @@ bool again_breaks_lanes(const struct target *target, struct trial *trial, struct
     } else if (was_run && one.totals.not_modelled == 0 && again_breaks(target, &one, broken)) {
         run_findings_set(&one.findings, broken, &trial->searched);
     }
-    if (broken->kind == VERDICT_NONE) {
-        count_broken(trial, &one.totals);
+    if (broken->kind == VERDICT_NONE) { /* what broke in one run more breaks no comparison */
+        trial->totals.ooms += one.totals.premature;
+        trial->totals.premature += one.totals.premature;
+        trial->totals.broken += one.totals.broken;
     }
     trial_take_findings(trial, &one);
     trial_lead(trial);

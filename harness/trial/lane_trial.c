@@ -1,5 +1,6 @@
 #include "harness/trial/lane_trial.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/lanes/deal.h"
 #include "harness/trial/trial_run.h"
@@ -12,19 +13,6 @@
 enum { DRAWN_COUNT_MIN = 24, DRAWN_COUNT_MAX = 400 };
 #define DEAL_STREAM UINT64_C(0xDEA1)
 
-/* Draws the list; false: the target refused, or a broken promise ended the drawing. */
-static bool draw_ops(const struct lane_trial_plan *plan, struct random *random,
-                     const struct run_listener *listener, struct trial *trial,
-                     char reason[RUN_REASON_BYTES], bool *was_run)
-{
-    struct trial_plan drawing = plan->draw;
-    drawing.is_for_lanes = true;
-    const uint64_t most = random_log_uniform(random, DRAWN_COUNT_MIN, DRAWN_COUNT_MAX);
-    drawing.op_count_max = most < drawing.op_count_max ? most : drawing.op_count_max;
-    *was_run = trial_run(&drawing, listener, trial, reason);
-    return *was_run && !trial_is_ended(trial);
-}
-
 /* Puts the drawing's findings first.  They show in the list before it was dealt, which has no
  * schedule: if both found one, that is the simpler list. */
 static void put_drawn_first(struct trial *trial, const struct trial *drawn)
@@ -32,8 +20,7 @@ static void put_drawn_first(struct trial *trial, const struct trial *drawn)
     if (drawn->findings.count == 0) {
         return;
     }
-    struct trial *searched = malloc(sizeof *searched); /* large for a stack */
-    CHECK(searched != NULL);
+    struct trial *searched = array_resized(NULL, sizeof *searched); /* large for a stack */
     *searched = *trial;
     memset(trial->lists, 0, sizeof trial->lists);
     trial->findings.count = 0;
@@ -51,11 +38,15 @@ bool lane_trial_run(const struct lane_trial_plan *plan, const struct run_listene
 {
     struct random random;
     struct trial *drawn = malloc(sizeof *drawn); /* large for a stack */
-    bool was_run = false;
     CHECK(drawn != NULL);
     random_init(&random, plan->draw.setup->seed ^ DEAL_STREAM);
     *found = (struct lanes_found){0};
-    if (!draw_ops(plan, &random, listener, drawn, reason, &was_run)) {
+    struct trial_plan drawing = plan->draw;
+    const uint64_t most = random_log_uniform(&random, DRAWN_COUNT_MIN, DRAWN_COUNT_MAX);
+    drawing.is_for_lanes = true;
+    drawing.op_count_max = most < drawing.op_count_max ? most : drawing.op_count_max;
+    bool was_run = trial_run(&drawing, listener, drawn, reason);
+    if (!was_run || trial_is_ended(drawn)) {
         *trial = *drawn;
         free(drawn);
         return was_run;

@@ -1,5 +1,6 @@
 #include "harness/trial/process_memory.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 
 #include <malloc.h>
@@ -101,8 +102,7 @@ enum { SMALL_STEP_BYTES = 16, SMALL_SIZE_COUNT = 64, SMALL_PIECE_COUNT = 64 };
 
 static void *take_small(unsigned size, uint64_t *taken_bytes)
 {
-    void *piece = malloc(sizeof(size_t) + (size_t)(size + 1) * SMALL_STEP_BYTES);
-    CHECK(piece != NULL);
+    void *piece = array_resized(NULL, sizeof(size_t) + (size_t)(size + 1) * SMALL_STEP_BYTES);
     /* malloc counts the piece with the size before it. */
     *taken_bytes += malloc_usable_size(piece) + sizeof(size_t);
     return piece;

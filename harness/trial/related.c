@@ -1,6 +1,6 @@
 #include "harness/trial/related.h"
 
-#include "harness/base/check.h"
+#include "harness/base/array.h"
 #include "harness/base/hash.h"
 #include "harness/device/device.h"
 #include "harness/device/span_map.h"
@@ -184,16 +184,12 @@ static void break_by_place(struct pair *pair, size_t op, const struct observatio
 
 /* --- comparing --- */
 
-/* True for rules on cost: its bounds are in bytes, and ops at twice the size move twice as many. */
-static bool is_cost(enum rule rule)
-{
-    return rule == RULE_REGRET || rule == RULE_COST || rule == RULE_LATENCY;
-}
-
+/* Not for rules on cost: its bounds are in bytes, and ops at twice the size move twice as many. */
 static bool is_finding(const struct verdict *verdict)
 {
-    return (verdict->kind == VERDICT_BROKEN && !is_cost(verdict->rule)) ||
-           verdict->kind == VERDICT_PREMATURE;
+    const enum rule rule = verdict->rule;
+    const bool is_cost = rule == RULE_REGRET || rule == RULE_COST || rule == RULE_LATENCY;
+    return (verdict->kind == VERDICT_BROKEN && !is_cost) || verdict->kind == VERDICT_PREMATURE;
 }
 
 /* Digests where every block of the host is; scale: addresses are multiplied by it. */
@@ -298,11 +294,9 @@ static bool record_plain(const struct target *target, const struct trial *trial,
     if (run == NULL) {
         return false;
     }
-    plain->steps = calloc(trial->ops.count + 1, sizeof *plain->steps);
-    CHECK(plain->steps != NULL);
+    plain->steps = array_zeroed(trial->ops.count + 1, sizeof *plain->steps);
     if (related == RELATED_NAMES) {
-        plain->seen = calloc(trial->ops.count + 1, sizeof *plain->seen);
-        CHECK(plain->seen != NULL);
+        plain->seen = array_zeroed(trial->ops.count + 1, sizeof *plain->seen);
     }
     run_expect(run, &trial->ops);
     plain->contract = *model_contract(run_model(run, 0));

@@ -13,19 +13,13 @@
 #include <stddef.h>
 #include <string.h>
 
-static void tell_listener(const struct run_listener *listener, const struct run *run,
-                          const struct verdict *verdict)
-{
-    if (listener != NULL && listener->judged != NULL) {
-        listener->judged(listener->context, run, verdict);
-    }
-}
-
 /* Tells of the verdict; false when the trial is over because a promise is broken. */
 static bool take_verdict(const struct run *run, const struct verdict *verdict,
                          const struct run_listener *listener)
 {
-    tell_listener(listener, run, verdict);
+    if (listener != NULL && listener->judged != NULL) {
+        listener->judged(listener->context, run, verdict);
+    }
     return !run_is_broken(run);
 }
 
@@ -122,13 +116,6 @@ static bool source_next(struct source *source, const struct run *run, struct op 
     return true;
 }
 
-static void tell_chosen(const struct trial_plan *plan, const struct op *op)
-{
-    if (plan->chosen != NULL) {
-        plan->chosen(plan->context, op);
-    }
-}
-
 bool trial_run(const struct trial_plan *plan, const struct run_listener *listener,
                struct trial *trial, char reason[RUN_REASON_BYTES])
 {
@@ -154,7 +141,9 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
         goes_on = source_next(&source, run, &op);
         if (goes_on) {
             limits_keep_op(&plan->target->limits, &op);
-            tell_chosen(plan, &op);
+            if (plan->chosen != NULL) {
+                plan->chosen(plan->context, &op);
+            }
             goes_on = take_verdict(run, run_step(run, &op), listener);
         }
     }
@@ -163,59 +152,60 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
     return true;
 }
 
-/* NULL: the target refused. */
-static struct run *open_given(const struct target *target, const struct setup *setup,
-                              const struct op_list *ops, char reason[RUN_REASON_BYTES])
-{
-    struct run *run = run_create(target, setup, reason);
-    if (run != NULL) {
-        run_expect(run, ops);
-        run_go_on(run);
-    }
-    return run;
-}
+/* How a list is run again. */
+enum { RENAMED = 1, PROMISES_ONLY = 2, OPS_WANTED = 4 };
 
-/* Runs the first *count of a list without lanes; trial->ops is empty where they are what was
- * recorded. */
-static bool run_given(struct run *run, const struct op_list *ops,
-                      const struct run_listener *listener, struct trial *trial, size_t *count)
+/* Unless OPS_WANTED, trial->ops is empty where the list is what was recorded; lists with lanes are
+ * replayed whatever `how` says. */
+static bool run_again(const struct target *target, const struct setup *setup,
+                      const struct op_list *ops, unsigned how, const struct run_listener *listener,
+                      struct trial *trial, char reason[RUN_REASON_BYTES])
 {
+    if (lanes_are_in(ops)) {
+        return lanes_replay(target, setup, ops, listener, trial, reason);
+    }
+    struct run *run = run_create(target, setup, reason);
     memset(trial, 0, sizeof *trial);
     if (run == NULL) {
         return false;
     }
+    run_expect(run, ops);
+    run_go_on(run);
+    if ((how & RENAMED) != 0) {
+        run_rename(run);
+    }
+    if ((how & PROMISES_ONLY) != 0) {
+        run_judge_promises_only(run);
+    }
     for (size_t i = 0; i < ops->count && take_verdict(run, run_step(run, &ops->ops[i]), listener);
          i++) {
     }
-    *count = run_ops(run)->count;
+    const size_t count = run_ops(run)->count;
     end_trial(trial, run, listener);
+    if ((how & OPS_WANTED) != 0 && trial->ops.count == 0) {
+        op_list_copy(&trial->ops, &(const struct op_list){.ops = ops->ops, .count = count});
+    }
     return true;
+}
+
+bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
+                  const struct run_listener *listener, struct trial *trial,
+                  char reason[RUN_REASON_BYTES])
+{
+    return run_again(target, setup, ops, OPS_WANTED, listener, trial, reason);
 }
 
 bool trial_repeat(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial,
                   char reason[RUN_REASON_BYTES])
 {
-    size_t count = 0;
-    return lanes_are_in(ops)
-               ? lanes_replay(target, setup, ops, listener, trial, reason)
-               : run_given(open_given(target, setup, ops, reason), ops, listener, trial, &count);
-}
-
-static bool confirm_list(struct run *run, const struct op_list *ops, struct trial *trial)
-{
-    size_t count = 0;
-    if (run != NULL) {
-        run_judge_promises_only(run);
-    }
-    return run_given(run, ops, NULL, trial, &count);
+    return run_again(target, setup, ops, 0, listener, trial, reason);
 }
 
 bool trial_confirm(const struct target *target, const struct setup *setup,
                    const struct op_list *ops, struct trial *trial, char reason[RUN_REASON_BYTES])
 {
-    return lanes_are_in(ops) ? lanes_replay(target, setup, ops, NULL, trial, reason)
-                             : confirm_list(open_given(target, setup, ops, reason), ops, trial);
+    return run_again(target, setup, ops, PROMISES_ONLY, NULL, trial, reason);
 }
 
 bool trial_confirm_renamed(const struct target *target, const struct setup *setup,
@@ -223,26 +213,5 @@ bool trial_confirm_renamed(const struct target *target, const struct setup *setu
                            char reason[RUN_REASON_BYTES])
 {
     CHECK(!lanes_are_in(ops));
-    struct run *run = open_given(target, setup, ops, reason);
-    if (run != NULL) {
-        run_rename(run);
-    }
-    return confirm_list(run, ops, trial);
-}
-
-bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
-                  const struct run_listener *listener, struct trial *trial,
-                  char reason[RUN_REASON_BYTES])
-{
-    if (lanes_are_in(ops)) {
-        return lanes_replay(target, setup, ops, listener, trial, reason);
-    }
-    size_t count = 0;
-    if (!run_given(open_given(target, setup, ops, reason), ops, listener, trial, &count)) {
-        return false;
-    }
-    if (trial->ops.count == 0) {
-        op_list_copy(&trial->ops, &(const struct op_list){.ops = ops->ops, .count = count});
-    }
-    return true;
+    return run_again(target, setup, ops, PROMISES_ONLY | RENAMED, NULL, trial, reason);
 }

@@ -91,12 +91,6 @@ static void take_item(struct bins_search *search, struct bins_node *node)
     }
 }
 
-static void close_bin(struct bins_search *search, struct bins_node *node)
-{
-    remember_bin(search, node, search->item_count);
-    *node = begin_bin(search, node->bin - 1, node->slack - node->room);
-}
-
 /* Goes back to the last item taken and on without it; false when there is none. */
 static bool leave_last_item(struct bins_search *search, struct bins_node *node)
 {
@@ -147,7 +141,8 @@ static enum packing_result search_run(struct bins_search *search)
         if (letter == 'b') {
             take_item(search, &node);
         } else if (letter == 'c') {
-            close_bin(search, &node);
+            remember_bin(search, &node, search->item_count);
+            node = begin_bin(search, node.bin - 1, node.slack - node.room);
         } else if (!leave_last_item(search, &node)) {
             return PACKING_NONE;
         }
@@ -196,17 +191,13 @@ enum packing_result packing_search_largest(struct packing *packing, size_t count
     return result;
 }
 
-/* The rest of a packing of the largest is put down in so many steps. */
-static uint64_t count_steps(const struct packing *packing, size_t used_count)
-{
-    return packing_node_steps((packing->sizes.item_count - used_count) * packing->sizes.bin_count);
-}
-
 static bool completes(struct packing *packing, uint64_t nodes_end, size_t used_count)
 {
     uint64_t left = nodes_end > packing->nodes ? nodes_end - packing->nodes : 0;
-    return packing_step(packing, count_steps(packing, used_count), &left) &&
-           packing_greedy_rest(packing, used_count);
+    /* The rest of a packing of the largest is put down in so many steps. */
+    const uint64_t steps = packing_node_steps((packing->sizes.item_count - used_count) *
+                                              packing->sizes.bin_count);
+    return packing_step(packing, steps, &left) && packing_greedy_rest(packing, used_count);
 }
 
 enum packing_result packing_try_largest(struct packing *packing, uint64_t limit, size_t *used_count)

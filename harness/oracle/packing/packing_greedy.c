@@ -20,14 +20,6 @@ static void fill_places(const struct packing_sizes *sizes, struct place *places)
     }
 }
 
-/* The first place with room for size; count when there is none. */
-static size_t first_with_room(const struct place *places, size_t count, uint64_t size)
-{
-    size_t first;
-    SEARCH_FIRST(first, 0, count, places[first].room >= size);
-    return first;
-}
-
 /* Moves place i, which has lost room, down to where it belongs. */
 static void restore_order(struct place *places, size_t i)
 {
@@ -45,7 +37,8 @@ static bool best_fit(const struct packing_sizes *sizes, struct place *places, si
         const uint64_t size = sizes->items[i];
         const size_t end = packing_run_end(sizes->items, sizes->item_count, i);
         while (i < end) {
-            const size_t at = first_with_room(places, sizes->bin_count, size);
+            size_t at;
+            SEARCH_FIRST(at, 0, sizes->bin_count, places[at].room >= size);
             if (at == sizes->bin_count) {
                 return false;
             }

@@ -9,24 +9,18 @@ struct packing_piece {
     alignas(max_align_t) char bytes[];
 };
 
-static size_t rounded_up(size_t bytes)
-{
-    return (bytes + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
-}
-
 void *packing_take(struct packing *packing, size_t count, size_t size_bytes)
 {
     struct packing_memory *memory = &packing->memory;
     CHECK(count < SIZE_MAX / 2 / size_bytes);
-    const size_t bytes = rounded_up(count * size_bytes +
-                                    1); /* never 0: the place of nothing is a place, too */
+    /* Rounded up, and never 0: the place of nothing is a place, too. */
+    const size_t bytes = (count * size_bytes / alignof(max_align_t) + 1) * alignof(max_align_t);
     if (bytes <= memory->capacity_bytes - memory->used_bytes) {
         void *taken = memory->first + memory->used_bytes;
         memory->used_bytes += bytes;
         return taken;
     }
-    struct packing_piece *piece = malloc(sizeof *piece + bytes);
-    CHECK(piece != NULL);
+    struct packing_piece *piece = array_resized(NULL, sizeof *piece + bytes);
     piece->next = memory->pieces;
     memory->pieces = piece;
     memory->beyond_bytes += bytes;
@@ -50,8 +44,7 @@ void packing_take_back(struct packing *packing)
         memory->capacity_bytes += memory->beyond_bytes;
         memory->beyond_bytes = 0;
         free(memory->first);
-        memory->first = malloc(memory->capacity_bytes);
-        CHECK(memory->first != NULL);
+        memory->first = array_resized(NULL, memory->capacity_bytes);
     }
     memory->used_bytes = 0;
 }

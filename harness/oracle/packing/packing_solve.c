@@ -1,5 +1,6 @@
 #include "harness/oracle/packing/private/packing_search.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 
 #include <assert.h>
@@ -35,8 +36,7 @@ const char *packing_effort_name(enum packing_effort effort)
 
 struct packing *packing_create(void)
 {
-    struct packing *packing = calloc(1, sizeof *packing);
-    CHECK(packing != NULL);
+    struct packing *packing = array_zeroed(1, sizeof *packing);
     packing->table_rows_max = PACKING_TABLE_ROWS_MAX;
     return packing;
 }

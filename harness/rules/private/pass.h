@@ -48,13 +48,10 @@ void overlap_stages_take_refused(const struct overlap_stages *stages, const stru
 struct staged *overlap_stages_find(const struct overlap_stages *stages, const struct host *host,
                                    uint64_t stage);
 /* True if a stage of the block was taken out: once its place is overwritten it is in host memory
- * alone. */
+ * alone.  is_alone: it may be there alone already, because device work on it had its place back
+ * then; an event that it is freed with later keeps no place. */
 bool overlap_stages_hold(const struct overlap_stages *stages, const struct host *host,
-                         uint32_t slot);
-/* True if the block may be there alone: device work on it had its place back then, and an event
- * that it is freed with later keeps no place. */
-bool overlap_stages_may_hold_alone(const struct overlap_stages *stages, const struct host *host,
-                                   uint32_t slot);
+                         uint32_t slot, bool is_alone);
 
 /* Something else lies where the block was. */
 void overlap_stages_strand(const struct overlap_stages *stages, struct host *host, uint32_t slot);
@@ -70,43 +67,18 @@ void overlap_stages_strand_refused(const struct overlap_stages *stages, struct h
 void overlap_stages_stamp(const struct overlap_stages *stages, const struct host *host,
                           uint32_t slot);
 
-/* --- moves.c: the order of blocks --- */
-
-/* Judges the order of blocks while calls overlap, if by the contract none moves past another: those
- * that are there from the first move to the end keep it, whatever happens in between. */
-
-struct sequence_member {
-    const struct host *host;
-    uint32_t slot; /* SLOT_NONE: it is no member any more */
-};
-
-/* Zero is a valid start. */
-struct overlap_sequence {
-    struct sequence_member *members; /* of each host in the order in which they lay */
-    size_t count, capacity;
-    uint64_t noted_hosts; /* bit for each */
-};
-void overlap_sequence_deinit(struct overlap_sequence *sequence);
-
-/* Something is about to move on the host: where everything was until then.  O(blocks) once; false:
- * it was known. */
-bool overlap_sequence_note(struct overlap_sequence *sequence, const struct host *host);
-/* Drops the slot: its content came into being meanwhile, or anew, and shows no order. */
-void overlap_sequence_drop(const struct overlap_sequence *sequence, const struct host *host,
-                           uint32_t slot);
-/* Every block has its place.  False: a promise is broken. */
-bool overlap_sequence_judge(const struct overlap_sequence *sequence, struct judge *judge,
-                            const struct host *host);
-
 /* --- moves.c: moves --- */
 
 /* Follows blocks while calls overlap.  A copy alone does not say that its block moved: the target
  * may have thought better of it.  Afterwards it says where each block is, and the copies that lead
  * there are the moves. */
 
-struct young {
-    const struct host *host;
-    uint32_t slot;
+struct overlap_slots {
+    struct {
+        const struct host *host;
+        uint32_t slot;
+    } * slots; /* count of them */
+    size_t count, capacity;
 };
 
 /* A thing that an op made, at an address; so many of its bytes keep their contents. */
@@ -120,13 +92,15 @@ struct overlap_moves {
     /* a held block moves: it was released before if it could be */
     void (*let_go)(void *context, const struct host *host, uint32_t slot);
     void *context;
-    bool has_moved;      /* something was copied or staged */
-    struct young *young; /* blocks that came into being meanwhile; young_count of them */
-    size_t young_count, young_capacity;
+    bool has_moved;             /* something was copied or staged */
+    struct overlap_slots young; /* blocks that came into being meanwhile, or anew */
+    /* where by the contract no block moves past another: those of each host, in the order in which
+     * they lay before the first move; a bit for each such host */
+    struct overlap_slots sequence;
+    uint64_t noted_hosts;
     uint32_t *copied; /* the slots of the copy that is taken in */
     size_t copied_capacity;
     struct overlap_stages stages;
-    struct overlap_sequence sequence;
 };
 void overlap_moves_deinit(struct overlap_moves *moves);
 
@@ -135,10 +109,13 @@ void overlap_moves_add_young(struct overlap_moves *moves, const struct host *hos
  */
 bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct host *host,
                         const struct device_call *made);
-/* True if what the op made is somewhere else than at address in the end, as far as that can be
- * asked. */
-bool overlap_moves_ends_elsewhere(const struct host *host, uint32_t op, uint64_t address);
-/* True if it is there in the end, as far as that can be asked. */
+/* Every block has its place: those that are there from the first move to the end, and may not move
+ * past each other, are in the same order, whatever happened in between.  False: a promise is
+ * broken.
+ */
+bool overlap_moves_judge_order(const struct overlap_moves *moves, struct judge *judge,
+                               const struct host *host);
+/* True if what the op made is at the address in the end, as far as that can be asked. */
 bool overlap_moves_ends_at(const struct host *host, uint32_t op, uint64_t address);
 /* True if the copy or stage of the log, which begins with the thing's address, can have taken it to
  * where it is in the end, or if that cannot be asked. */
@@ -288,6 +265,10 @@ struct overlap_orders overlap_orders_find(const struct pass *pass, uint32_t numb
  * *oom is of no use. */
 bool overlap_orders_apply(const struct pass *pass, const struct overlap_orders *orders,
                           uint32_t set, struct oom *oom);
+
+/* Returns what a call that takes memory got, no larger than the contract allows; the rest is
+ * surplus. Of an execution it is the image, and in use. */
+struct oom_block overlap_orders_make(const struct pass *pass, const struct overlap_call *over);
 
 /* Puts the block into *oom, where nothing lies in its range: at its place among the others. */
 void overlap_orders_put(struct oom *oom, const struct oom_block *block);

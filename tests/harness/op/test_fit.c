@@ -1,6 +1,7 @@
 /* Sizes that are named by what fits, and lists that grow in the middle. */
 #include "harness/base/random.h"
-#include "harness/model/fit_bytes.h"
+#include "harness/model/model.h"
+#include "harness/op/fit.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/run.h"
 #include "targets/targets.h"
