@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 _Noreturn void hbm_check_failed(const char *condition, const char *file, int line)
@@ -24,6 +25,12 @@ void *hbm_host_array(struct hbm_host *host, size_t count, size_t element_bytes)
         HBM_CHECK(host->bytes >= bytes);
     }
     return memory;
+}
+
+void *hbm_host_zeroed(struct hbm_host *host, size_t count, size_t element_bytes)
+{
+    void *memory = hbm_host_array(host, count, element_bytes);
+    return memory == NULL ? NULL : memset(memory, 0, count * element_bytes);
 }
 
 void hbm_host_free(struct hbm_host *host, void *memory, size_t count, size_t element_bytes)

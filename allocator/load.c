@@ -214,21 +214,14 @@ enum hbm_result hbm_program_prepare(struct hbm *hbm, struct hbm_program *program
     return hbm_fail_unavailable(hbm, "no host memory to remember an event");
 }
 
-static enum hbm_result execute_with_lock(struct hbm *hbm, struct hbm_program *program,
-                                         uint64_t event)
-{
-    const enum hbm_result result = hbm_program_prepare(hbm, program, 1);
-    if (result == HBM_OK) {
-        hbm_program_start(hbm, program, event);
-    }
-    return result;
-}
-
 enum hbm_result hbm_execute(struct hbm *hbm, struct hbm_program *program, uint64_t event)
 {
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    const enum hbm_result result = execute_with_lock(hbm, program, event);
+    const enum hbm_result result = hbm_program_prepare(hbm, program, 1);
+    if (result == HBM_OK) {
+        hbm_program_start(hbm, program, event);
+    }
     hbm_lock_give(&hbm->lock);
     return result;
 }

@@ -1,7 +1,5 @@
 #include "allocator/private/state.h"
 
-#include <string.h>
-
 #define BUCKETS_FIRST 64u
 #define SLAB_SHIFT 8u
 
@@ -15,12 +13,11 @@ static bool make_event_buckets(struct hbm_pending *pending, uint32_t count)
     HBM_CHECK(count != 0);
     HBM_CHECK((count & (count - 1)) == 0);
     struct hbm_host *host = pending->events.host;
-    uint32_t *buckets = hbm_host_array(host, count, sizeof *buckets);
+    uint32_t *buckets = hbm_host_zeroed(host, count, sizeof *buckets);
     if (buckets == NULL) {
         return false;
     }
     hbm_host_free(host, pending->buckets, pending->bucket_count, sizeof *buckets);
-    memset(buckets, 0, count * sizeof *buckets);
     pending->buckets = buckets;
     pending->bucket_count = count;
     for (uint32_t number = pending->first; number != HBM_POOL_NONE;) {

@@ -109,10 +109,7 @@ static void start_seen_keys(struct state *state)
     HBM_CHECK(!state->seen_asked);
     HBM_CHECK(state->seen == NULL);
     state->seen_asked = true;
-    state->seen = hbm_host_array(state->search->host, SEEN_COUNT, sizeof *state->seen);
-    if (state->seen != NULL) {
-        memset(state->seen, 0, SEEN_COUNT * sizeof *state->seen);
-    }
+    state->seen = hbm_host_zeroed(state->search->host, SEEN_COUNT, sizeof *state->seen);
 }
 
 /* ---- steps ---- */

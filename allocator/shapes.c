@@ -26,11 +26,10 @@ static bool make_shape_buckets(struct hbm_shapes *shapes, uint32_t count)
 {
     HBM_CHECK(count != 0);
     HBM_CHECK((count & (count - 1)) == 0);
-    uint32_t *buckets = hbm_host_array(shapes->pool.host, count, sizeof *buckets);
+    uint32_t *buckets = hbm_host_zeroed(shapes->pool.host, count, sizeof *buckets);
     if (buckets == NULL) {
         return false;
     }
-    memset(buckets, 0, count * sizeof *buckets);
     const struct hbm_shapes old = *shapes;
     shapes->buckets = buckets;
     shapes->bucket_count = count;

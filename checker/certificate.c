@@ -1,13 +1,12 @@
 #include "checker/private/check.h"
+#include "checker/private/history.h"
+#include "checker/private/text.h"
+#include "checker/private/within.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "checker/private/history.h"
-#include "checker/private/text.h"
-#include "checker/private/within.h"
 
 bool check_require(struct check *check, bool is_true, const char *format, ...)
 {

@@ -2,6 +2,7 @@
 #include "checker/private/history.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 static const char kind_names[] = "alloc|output|free|free_after|use|hold|release|donate|load|unload|"
                                  "execute|defragment|complete|advance|touch|report|fault|retire|"
@@ -10,8 +11,8 @@ static const char fault_names[] = "copy|wait|unload|host_memory|any|copy_half|co
                                   "wait_timeout|event_lost|event_late|event_early|event_doubled|"
                                   "event_order|event_others|unload_busy|unload_half|clock_jump|"
                                   "poll_jump|region|region_short";
-static const uint64_t op_align_max = 1 << 21, lane_max = 63, stream_max = 63,
-                      group_max = UINT16_MAX;
+enum { LANE_MAX = 63, STREAM_MAX = 63 };
+static const uint64_t op_align_max = 1 << 21;
 
 enum field_bit {
     BLOCK = 1 << 0,
@@ -74,9 +75,22 @@ static const struct {
 struct op_line {
     struct op op;
     const struct list *list;
-    uint64_t host, stream, lane, other; /* other: what changes nothing */
+    const struct field *field;               /* that is read */
+    uint64_t host, stream, lane, tag, other; /* other: what changes nothing */
     unsigned fields;
 };
+
+struct field {
+    const char *key;
+    bool (*read)(struct op_line *line, struct word value);
+    size_t offset; /* of a number in struct op_line */
+    uint64_t most; /* of a number */
+};
+
+static uint64_t *find_number(struct op_line *line)
+{
+    return (uint64_t *)((char *)line + line->field->offset);
+}
 
 /* Reads a reference to one of the ops above. */
 static bool read_reference(struct op_line *line, struct word value, uint32_t *reference)
@@ -105,39 +119,20 @@ static bool read_delay(struct op_line *line, struct word value)
     return word_duration(value, &line->op.delay);
 }
 
-static bool read_size(struct op_line *line, struct word value)
+static bool read_bytes(struct op_line *line, struct word value)
 {
-    return word_size(value, &line->op.size);
+    return word_size(value, find_number(line));
 }
 
-static bool read_address(struct op_line *line, struct word value)
+static bool read_number(struct op_line *line, struct word value)
 {
-    return word_size(value, &line->op.address);
-}
-
-static bool read_stack(struct op_line *line, struct word value)
-{
-    return word_size(value, &line->op.stack);
-}
-
-static bool read_unpadded(struct op_line *line, struct word value)
-{
-    return word_size(value, &line->other);
+    return word_number(value, line->field->most, find_number(line));
 }
 
 static bool read_align(struct op_line *line, struct word value)
 {
     return word_size(value, &line->op.align) && line->op.align >= 2 &&
            line->op.align <= op_align_max && (line->op.align & (line->op.align - 1)) == 0;
-}
-
-static bool read_tag(struct op_line *line, struct word value)
-{
-    if (!word_number(value, UINT8_MAX, &line->other)) {
-        return false;
-    }
-    line->op.tag = (uint8_t)line->other;
-    return true;
 }
 
 static bool read_yes(struct op_line *line, struct word value)
@@ -152,29 +147,9 @@ static bool read_call(struct op_line *line, struct word value)
     return word_find(value, fault_names) >= 0;
 }
 
-static bool read_count(struct op_line *line, struct word value)
-{
-    return word_number(value, UINT32_MAX, &line->other);
-}
-
-static bool read_group(struct op_line *line, struct word value)
-{
-    return word_number(value, group_max, &line->other);
-}
-
-static bool read_to(struct op_line *line, struct word value)
-{
-    return word_number(value, lane_max, &line->other);
-}
-
-static bool read_lane(struct op_line *line, struct word value)
-{
-    return word_number(value, lane_max, &line->lane);
-}
-
 static bool read_stream(struct op_line *line, struct word value)
 {
-    return word_number(value, stream_max, &line->stream) && line->stream > 0;
+    return read_number(line, value) && line->stream > 0;
 }
 
 static bool read_host(struct op_line *line, struct word value)
@@ -183,22 +158,31 @@ static bool read_host(struct op_line *line, struct word value)
 }
 
 /* The fields stand in the order of their bits. */
-static const struct {
-    const char *key;
-    bool (*read)(struct op_line *line, struct word value);
-} fields[] = {
-    {"block", read_ref},     {"program", read_ref},
-    {"event", read_event},   {"delay", read_delay},
-    {"size", read_size},     {"address", read_address},
-    {"stack", read_stack},   {"unpadded", read_unpadded},
-    {"align", read_align},   {"tag", read_tag},
-    {"retry", read_yes},     {"call", read_call},
-    {"nth", read_count},     {"for_ever", read_yes},
-    {"op", read_ref},        {"point", read_count},
-    {"to", read_to},         {"collective", read_group},
-    {"lane", read_lane},     {"host", read_host},
-    {"spmd", read_group},    {"stream", read_stream},
-    {"recording", read_ref},
+#define AT(member) offsetof(struct op_line, member)
+static const struct field fields[] = {
+    {"block", read_ref, 0, 0},
+    {"program", read_ref, 0, 0},
+    {"event", read_event, 0, 0},
+    {"delay", read_delay, 0, 0},
+    {"size", read_bytes, AT(op.size), 0},
+    {"address", read_bytes, AT(op.address), 0},
+    {"stack", read_bytes, AT(op.stack), 0},
+    {"unpadded", read_bytes, AT(other), 0},
+    {"align", read_align, 0, 0},
+    {"tag", read_number, AT(tag), UINT8_MAX},
+    {"retry", read_yes, 0, 0},
+    {"call", read_call, 0, 0},
+    {"nth", read_number, AT(other), UINT32_MAX},
+    {"for_ever", read_yes, 0, 0},
+    {"op", read_ref, 0, 0},
+    {"point", read_number, AT(other), UINT32_MAX},
+    {"to", read_number, AT(other), LANE_MAX},
+    {"collective", read_number, AT(other), UINT16_MAX},
+    {"lane", read_number, AT(lane), LANE_MAX},
+    {"host", read_host, 0, 0},
+    {"spmd", read_number, AT(other), UINT16_MAX},
+    {"stream", read_stream, AT(stream), STREAM_MAX},
+    {"recording", read_ref, 0, 0},
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 static_assert(1 << (FIELD_COUNT - 1) == RECORDING, "a bit for each field");
@@ -217,6 +201,7 @@ static bool read_field(struct op_line *line, struct lines *lines, struct word wo
             return lines_fail(lines, "%s= is given twice", fields[i].key);
         }
         line->fields |= 1u << i;
+        line->field = &fields[i];
         return (has_value && fields[i].read(line, word)) ||
                lines_fail(lines, "the value of %s= is wrong", fields[i].key);
     }
@@ -281,6 +266,7 @@ bool list_read_op(struct list *list, struct lines *lines)
     line.op.line_end = (size_t)(lines->at - list->text.bytes);
     line.op.host = (uint8_t)line.host;
     line.op.stream = (uint8_t)line.stream;
+    line.op.tag = (uint8_t)line.tag;
     line.op.is_collective = (line.fields & COLLECTIVE) != 0;
     list->has_lanes = list->has_lanes || (line.fields & LANE) != 0 || line.op.kind == OP_SWITCH;
     list->ops = ops;

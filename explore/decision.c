@@ -1,9 +1,9 @@
 #include "explore/private/check.h"
+#include "explore/private/participants.h"
+#include "explore/strategy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "explore/strategy.h"
 
 const char *step_kind_name(enum step_kind kind)
 {
@@ -28,32 +28,39 @@ const char *step_kind_name(enum step_kind kind)
     return names[kind];
 }
 
-/* The first lane of the mask after `lane`, round and round. */
-static uint8_t find_next_lane(uint64_t lanes, uint8_t lane)
-{
-    const uint64_t above = lanes & ~((UINT64_C(2) << lane) - 1);
-    return (uint8_t)__builtin_ctzll(above != 0 ? above : lanes);
-}
-
 struct decision decision_default(const struct choice *choice)
 {
     if ((choice->lanes >> choice->at.lane & 1) != 0) {
         return (struct decision){.lane = choice->at.lane};
     }
     if (choice->lanes != 0) {
-        return (struct decision){.lane = find_next_lane(choice->lanes, choice->at.lane)};
+        return (struct decision){.lane = participant_after(choice->lanes, choice->at.lane)};
     }
     if (choice->event_count > 0) {
         return (struct decision){.completes = true, .event = choice->events[0]};
     }
     EXPLORE_CHECK(choice->sleepers != 0);
-    return (struct decision){.lane = find_next_lane(choice->sleepers, choice->at.lane)};
+    return (struct decision){.lane = participant_after(choice->sleepers, choice->at.lane)};
 }
 
 bool decision_equal(const struct decision *a, const struct decision *b)
 {
     return a->completes == b->completes &&
            (a->completes ? a->event == b->event : a->lane == b->lane);
+}
+
+bool decision_is_offered(const struct decision *decision, const struct choice *choice)
+{
+    if (!decision->completes) {
+        return decision->lane < LANE_COUNT_MAX &&
+               ((choice->lanes | choice->sleepers) >> decision->lane & 1) != 0;
+    }
+    for (uint32_t i = 0; i < choice->event_count; i++) {
+        if (choice->events[i] == decision->event) {
+            return true;
+        }
+    }
+    return false;
 }
 
 _Noreturn void explore_check_failed(const char *file, int line, const char *condition)

@@ -27,6 +27,10 @@ void order_acquire(struct order *order, uint8_t lane, const void *object);
 /* Memory that was given back: the next user has nothing to do with the last. */
 void order_forget(struct order *order, const void *address, size_t size_bytes);
 
+/* Every word and every object is found from its address, each remembered access is in one list, and
+ * no lane has seen more of another than that did: slow and complete, for tests. */
+bool order_invariants_hold(const struct order *order);
+
 /* One side of a race. */
 struct access {
     uint8_t lane;

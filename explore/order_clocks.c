@@ -121,21 +121,24 @@ static void advance_lane(struct lane_order *lane, uint8_t number)
     lane->seen.at[number]++;
 }
 
+/* What the lane did until now comes before what `to` does next; what it does next is not ordered.
+ */
+static void join_lane(struct order *order, uint8_t to, uint8_t lane)
+{
+    EXPLORE_CHECK(to != lane);
+    struct lane_order *from = find_lane(order, lane);
+    join_clocks(&find_lane(order, to)->seen, &from->seen);
+    advance_lane(from, lane);
+}
+
 void order_start(struct order *order, uint8_t parent, uint8_t child)
 {
-    EXPLORE_CHECK(parent != child);
-    struct lane_order *from = find_lane(order, parent);
-    join_clocks(&find_lane(order, child)->seen, &from->seen);
-    advance_lane(from, parent);
+    join_lane(order, child, parent);
 }
 
 void order_join(struct order *order, uint8_t lane, uint8_t joined)
 {
-    EXPLORE_CHECK(lane != joined);
-    struct lane_order *from = find_lane(order, joined);
-    join_clocks(&find_lane(order, lane)->seen, &from->seen);
-    /* Should it not be over, what it does next is not ordered. */
-    advance_lane(from, joined);
+    join_lane(order, lane, joined);
 }
 
 /* --- meetings --- */
@@ -299,17 +302,13 @@ void order_forget(struct order *order, const void *address, size_t size_bytes)
     forget_meetings(order, (uintptr_t)address, size_bytes);
 }
 
-/* A block of bytes that one access touches. */
-struct block {
-    uintptr_t start, end;
-};
-
-static bool touch_block(struct order *order, const struct shadow_access *touch, struct block block,
-                        struct race *race)
+static bool touch_bytes(struct order *order, const struct access *access, bool is_atomic,
+                        const void *address, size_t size_bytes, struct race *race)
 {
-    for (uintptr_t at = block.start & ~(uintptr_t)7; at < block.end; at += 8) {
-        if (shadow_touch(&order->shadow, at, shadow_mask(at, block.start, block.end), touch,
-                         race)) {
+    const struct shadow_access touch = {access, is_atomic, find_lane(order, access->lane)->seen.at};
+    const uintptr_t start = (uintptr_t)address, end = start + size_bytes;
+    for (uintptr_t at = start & ~(uintptr_t)7; at < end; at += 8) {
+        if (shadow_touch(&order->shadow, at, shadow_mask(at, start, end), &touch, race)) {
             return true;
         }
     }
@@ -319,15 +318,47 @@ static bool touch_block(struct order *order, const struct shadow_access *touch, 
 bool order_access(struct order *order, const struct access *access, const void *address,
                   size_t size_bytes, struct race *race)
 {
-    const struct shadow_access touch = {access, false, find_lane(order, access->lane)->seen.at};
-    return touch_block(order, &touch,
-                       (struct block){(uintptr_t)address, (uintptr_t)address + size_bytes}, race);
+    return touch_bytes(order, access, false, address, size_bytes, race);
 }
 
 bool order_atomic_access(struct order *order, const struct access *access, const void *address,
                          size_t size_bytes, struct race *race)
 {
-    const struct shadow_access touch = {access, true, find_lane(order, access->lane)->seen.at};
-    return touch_block(order, &touch,
-                       (struct block){(uintptr_t)address, (uintptr_t)address + size_bytes}, race);
+    return touch_bytes(order, access, true, address, size_bytes, race);
+}
+
+/* --- invariants --- */
+
+/* No clock is ahead of its lane. */
+static bool are_clocks_past(const struct order *order, const struct clocks *clocks)
+{
+    for (uint32_t i = 0; i < clocks->count; i++) {
+        if (clocks->at[i] > (i < order->lane_count ? order->lanes[i].seen.at[i] : 0)) {
+            return false;
+        }
+    }
+    return clocks->count <= LANE_COUNT_MAX;
+}
+
+bool order_invariants_hold(const struct order *order)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < order->lane_count; i++) {
+        const struct lane_order *lane = &order->lanes[i];
+        if (!are_clocks_past(order, &lane->seen) || !are_clocks_past(order, &lane->awaited) ||
+            !are_clocks_past(order, &lane->fenced)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < order->meeting_capacity; i++) {
+        const struct meeting *meeting = &order->meetings[i];
+        if (meeting->generation == order->generation) {
+            count++;
+            if (find_meeting_place(order, meeting->address) != meeting ||
+                !are_clocks_past(order, &meeting->released)) {
+                return false;
+            }
+        }
+    }
+    return count == order->meeting_count && shadow_invariants_hold(&order->shadow);
 }

@@ -254,3 +254,36 @@ void shadow_forget(struct shadow *shadow, uintptr_t address, size_t size_bytes)
         }
     }
 }
+
+/* --- invariants --- */
+
+/* Adds the cells of a list to *count; false: it goes on and on, or a cell in use has no byte. */
+static bool count_cells(const struct shadow *shadow, uint32_t first, bool is_used, uint32_t *count)
+{
+    for (uint32_t i = first; i != 0; i = shadow->cells[i].next) {
+        const struct shadow_cell *cell = &shadow->cells[i];
+        if (i >= shadow->cell_count || ++*count >= shadow->cell_count ||
+            (is_used && (cell->mask == 0 || cell->lane >= LANE_COUNT_MAX))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool shadow_invariants_hold(const struct shadow *shadow)
+{
+    uint32_t word_count = 0, cell_count = 0;
+    for (uint32_t i = 0; i < shadow->word_capacity; i++) {
+        const struct shadow_word *word = &shadow->words[i];
+        if (word->generation == shadow->generation) {
+            word_count++;
+            if (word->address % 8 != 0 || find_word_place(shadow, word->address) != word ||
+                !count_cells(shadow, word->cells, true, &cell_count)) {
+                return false;
+            }
+        }
+    }
+    return word_count == shadow->word_count && word_count <= shadow->word_capacity / 2 &&
+           count_cells(shadow, shadow->unused, false, &cell_count) &&
+           cell_count + 1 == shadow->cell_count;
+}

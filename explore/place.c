@@ -92,18 +92,6 @@ static bool find_image(const struct image *image, uintptr_t at, struct function 
     return false;
 }
 
-struct words {
-    const char *name; /* "": no symbol */
-    size_t offset;    /* from there */
-    const char *file;
-};
-
-static void print_words(const struct words *words, char text[PLACE_TEXT_BYTES])
-{
-    (void)snprintf(text, PLACE_TEXT_BYTES, "%.80s+0x%zx (%.60s)", words->name, words->offset,
-                   words->file);
-}
-
 const char *place_print(const void *place, char text[PLACE_TEXT_BYTES])
 {
     Dl_info info;
@@ -117,19 +105,19 @@ const char *place_print(const void *place, char text[PLACE_TEXT_BYTES])
     }
     const char *slash = strrchr(info.dli_fname, '/');
     const void *base = info.dli_sname != NULL ? info.dli_saddr : info.dli_fbase;
-    struct words words = {info.dli_sname != NULL ? info.dli_sname : "",
-                          (size_t)((const char *)place - (const char *)base),
-                          slash == NULL ? info.dli_fname : slash + 1};
-    if (!open_image(&image, map->l_name[0] == '\0' ? "/proc/self/exe" : map->l_name)) {
-        print_words(&words, text);
-        return text;
-    }
+    const char *name = info.dli_sname != NULL ? info.dli_sname : "";
+    size_t offset = (size_t)((const char *)place - (const char *)base);
     const uintptr_t at = (uintptr_t)place - map->l_addr;
-    if (find_image(&image, at, &function)) {
-        words.name = function.name;
-        words.offset = at - function.start;
+    const bool is_open = open_image(&image,
+                                    map->l_name[0] == '\0' ? "/proc/self/exe" : map->l_name);
+    if (is_open && find_image(&image, at, &function)) {
+        name = function.name;
+        offset = at - function.start;
     }
-    print_words(&words, text);
-    close_image(&image);
+    (void)snprintf(text, PLACE_TEXT_BYTES, "%.80s+0x%zx (%.60s)", name, offset,
+                   slash == NULL ? info.dli_fname : slash + 1);
+    if (is_open) {
+        close_image(&image);
+    }
     return text;
 }

@@ -131,20 +131,6 @@ static void record_switch(struct scheduler *scheduler, const struct point *at,
         .event = decision->event};
 }
 
-static bool is_decision_allowed(const struct choice *choice, const struct decision *decision)
-{
-    if (!decision->completes) {
-        return decision->lane < LANE_COUNT_MAX &&
-               ((choice->lanes | choice->sleepers) >> decision->lane & 1) != 0;
-    }
-    for (uint32_t i = 0; i < choice->event_count; i++) {
-        if (choice->events[i] == decision->event) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static struct decision ask_strategy(struct scheduler *scheduler, const struct choice *choice)
 {
     EXPLORE_CHECK(choice->event_count <= EVENT_COUNT_MAX);
@@ -156,7 +142,7 @@ static struct decision ask_strategy(struct scheduler *scheduler, const struct ch
     if (!scheduler->is_alone && is_choice) {
         scheduler->decision_count++;
         decision = scheduler->plan->strategy->choose(scheduler->plan->strategy_state, choice);
-        EXPLORE_CHECK(is_decision_allowed(choice, &decision));
+        EXPLORE_CHECK(decision_is_offered(&decision, choice));
     }
     if (!decision_equal(&decision, &otherwise)) {
         record_switch(scheduler, &choice->at, &decision);

@@ -100,5 +100,7 @@ struct strategy_kind {
  * the first time-out. */
 struct decision decision_default(const struct choice *choice);
 bool decision_equal(const struct decision *a, const struct decision *b);
+/* True if the lane can go on or may time out, or the event may complete. */
+bool decision_is_offered(const struct decision *decision, const struct choice *choice);
 
 #endif

@@ -93,22 +93,27 @@ bool task_is_asleep(int task, struct sleep_call *call)
     return true;
 }
 
+/* The row of the call in named; NAMED_COUNT: none. */
+static size_t find_named(const struct sleep_call *call)
+{
+    size_t i = 0;
+    while (i < NAMED_COUNT && named[i].number != call->number) {
+        i++;
+    }
+    return i;
+}
+
 bool sleep_call_is_output(const struct sleep_call *call)
 {
-    for (size_t i = 0; i < NAMED_COUNT; i++) {
-        if (named[i].number == call->number) {
-            return named[i].is_output;
-        }
-    }
-    return false;
+    const size_t i = find_named(call);
+    return i < NAMED_COUNT && named[i].is_output;
 }
 
 const char *sleep_call_print(const struct sleep_call *call, char text[SLEEP_CALL_TEXT_BYTES])
 {
-    for (size_t i = 0; i < NAMED_COUNT; i++) {
-        if (named[i].number == call->number) {
-            return named[i].name;
-        }
+    const size_t i = find_named(call);
+    if (i < NAMED_COUNT) {
+        return named[i].name;
     }
     if (call->number < 0) {
         return "the kernel";

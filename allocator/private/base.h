@@ -93,6 +93,9 @@ struct hbm_host {
 /* NULL when the service refuses or the product overflows.  Not cleared. */
 void *hbm_host_array(struct hbm_host *host, size_t count, size_t element_bytes);
 
+/* Does the same, and clears it. */
+void *hbm_host_zeroed(struct hbm_host *host, size_t count, size_t element_bytes);
+
 /* Gives an array back; NULL is ignored. */
 void hbm_host_free(struct hbm_host *host, void *memory, size_t count, size_t element_bytes);
 

@@ -48,6 +48,9 @@ bool shadow_touch(struct shadow *shadow, uintptr_t address, uint8_t mask,
 /* O(the smaller of size_bytes and what is remembered). */
 void shadow_forget(struct shadow *shadow, uintptr_t address, size_t size_bytes);
 
+/* Every word is found, and every cell is in one list, with a byte. */
+bool shadow_invariants_hold(const struct shadow *shadow);
+
 /* Calls that walk over the words of a range: the next one, and which of its bytes are in [*address,
  * end). */
 static inline uint8_t shadow_mask(uintptr_t word, uintptr_t address, uintptr_t end)

@@ -28,6 +28,9 @@ struct decision participant_decision(const struct choice *choice, uint8_t partic
 bool participants_time_out(const struct choice *choice, struct chance *chance,
                            struct decision *decision);
 
+/* The end of a run for a strategy that learns nothing from it. */
+bool strategy_goes_on(void *state, const struct run_summary *summary);
+
 /* The length of runs, as far as it is known: change points are drawn from it. */
 struct run_length {
     uint64_t longest; /* decisions of the longest run that has ended */

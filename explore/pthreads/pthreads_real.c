@@ -1,12 +1,11 @@
+#include "explore/private/check.h"
 #include "explore/pthreads/private/pthreads_run.h"
+#include "explore/pthreads/pthreads.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
-
-#include "explore/private/check.h"
-#include "explore/pthreads/pthreads.h"
 
 static const char *const names[REAL_COUNT] = {
 #define FUNCTION(name) #name,

@@ -1,7 +1,6 @@
 /* Two objects: the lock at its address, with the writer as holder and a gate that is open while
  * nobody holds it; and its readers one byte on.  What a reader did comes before the next writer,
  * not before the next reader. */
-
 #include "explore/pthreads/private/pthreads_run.h"
 
 #include <errno.h>

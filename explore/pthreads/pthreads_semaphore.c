@@ -1,12 +1,10 @@
 /* The value of a semaphore is what its memory says: the real functions count, and only waiting is
  * the model's. */
-
+#include "explore/private/check.h"
 #include "explore/pthreads/private/pthreads_run.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include "explore/private/check.h"
 
 const char pthreads_link_semaphore = 1;
 

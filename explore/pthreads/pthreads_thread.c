@@ -1,12 +1,11 @@
+#include "explore/order.h"
+#include "explore/private/check.h"
 #include "explore/pthreads/private/pthreads_run.h"
+#include "explore/pthreads/pthreads.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "explore/order.h"
-#include "explore/private/check.h"
-#include "explore/pthreads/pthreads.h"
 
 const char pthreads_link_thread = 1;
 

@@ -148,10 +148,10 @@ static bool is_point_equal(const struct point *a, const struct point *b)
     return a->lane == b->lane && a->kind == b->kind && a->op == b->op && a->number == b->number;
 }
 
-static const struct option *get_current_node(const struct exhaustive *search,
-                                             const struct node *node)
+static const struct option *get_option(const struct exhaustive *search, const struct node *node,
+                                       uint32_t i)
 {
-    return &search->options[node->option_first + node->current];
+    return &search->options[node->option_first + i];
 }
 
 /* The option of the node that is the same as this one; option_count: there is none. */
@@ -159,8 +159,7 @@ static uint32_t find_node(const struct exhaustive *search, const struct node *no
                           const struct option *option)
 {
     uint32_t i = 0;
-    while (i < node->option_count &&
-           !is_option_equal(&search->options[node->option_first + i], option)) {
+    while (i < node->option_count && !is_option_equal(get_option(search, node, i), option)) {
         i++;
     }
     return i;
@@ -172,7 +171,7 @@ static uint64_t find_costly_lanes(const struct exhaustive *search, const struct 
     const bool could_go_on = (choice->lanes >> choice->at.lane & 1) != 0;
     uint64_t costly = 0;
     for (uint32_t i = 0; i < node->option_count; i++) {
-        const struct decision *decision = &search->options[node->option_first + i].decision;
+        const struct decision *decision = &get_option(search, node, i)->decision;
         const bool is_other = decision->completes || decision->lane != choice->at.lane;
         if ((could_go_on && is_other) || (decision->completes && choice->lanes != 0)) {
             costly |= UINT64_C(1) << i;
@@ -188,8 +187,8 @@ static uint64_t find_sleeping_options(const struct exhaustive *search, const str
     uint64_t sleepers = 0;
     for (uint64_t rest = node->asleep | node->whole; rest != 0; rest &= rest - 1) {
         const uint32_t i = (uint32_t)__builtin_ctzll(rest);
-        if (is_option_independent(&search->options[node->option_first + i],
-                                  get_current_node(search, node))) {
+        if (is_option_independent(get_option(search, node, i),
+                                  get_option(search, node, node->current))) {
             sleepers |= UINT64_C(1) << i;
         }
     }
@@ -206,8 +205,7 @@ static uint64_t inherit_sleepers(struct exhaustive *search, const struct node *p
     const bool was_left_behind = node->step_count != parent->step_count + 1;
     uint64_t asleep = 0;
     for (uint64_t rest = sleepers; rest != 0; rest &= rest - 1) {
-        const struct option
-            *option = &search->options[parent->option_first + (uint32_t)__builtin_ctzll(rest)];
+        const struct option *option = get_option(search, parent, (uint32_t)__builtin_ctzll(rest));
         const uint32_t found = find_node(search, node, option);
         const bool has_gone_on = !option->decision.completes &&
                                  option->decision.lane == node->at.lane;
@@ -227,7 +225,7 @@ static void take_first_option(struct exhaustive *search, struct node *node,
     const struct decision first = decision_default(choice);
     node->current = (uint32_t)__builtin_ctzll(node->left);
     for (uint32_t i = 0; i < node->option_count; i++) {
-        const struct decision *decision = &search->options[node->option_first + i].decision;
+        const struct decision *decision = &get_option(search, node, i)->decision;
         if ((node->left >> i & 1) != 0 && decision_equal(decision, &first)) {
             node->current = i;
         }
@@ -293,7 +291,7 @@ static bool is_node_met_again(struct exhaustive *search, const struct node *node
         return false;
     }
     for (uint32_t i = 0; i < node->option_count; i++) {
-        if (!is_option_equal(&search->options[node->option_first + i],
+        if (!is_option_equal(get_option(search, node, i),
                              &search->options[search->option_count + i])) {
             return false;
         }
@@ -315,7 +313,8 @@ static struct decision exhaustive_choose(void *state, const struct choice *choic
     if (search->has_diverged) {
         return decision_default(choice);
     }
-    return get_current_node(search, &search->nodes[search->depth++])->decision;
+    const struct node *node = &search->nodes[search->depth++];
+    return get_option(search, node, node->current)->decision;
 }
 
 /* Counts the run.  An option that sleeps after the last decision could still go on, so it did: then

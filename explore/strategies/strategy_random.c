@@ -30,13 +30,6 @@ static struct decision random_choose(void *state, const struct choice *choice)
                                 &walk->chance);
 }
 
-static bool random_end(void *state, const struct run_summary *summary)
-{
-    (void)state;
-    (void)summary;
-    return true;
-}
-
 const struct strategy_kind strategy_random = {
     .name = "random",
     .summary = "At each decision all participants are equally likely.",
@@ -44,5 +37,5 @@ const struct strategy_kind strategy_random = {
     .init = random_init,
     .begin = random_begin,
     .choose = random_choose,
-    .end = random_end,
+    .end = strategy_goes_on,
 };

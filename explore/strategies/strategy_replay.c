@@ -3,6 +3,7 @@
 #include "explore/strategies/strategies.h"
 
 #include "explore/private/check.h"
+#include "explore/private/participants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,20 +110,6 @@ uint64_t strategy_replay_dropped(const void *state)
     return ((const struct replay *)state)->dropped;
 }
 
-static bool is_switch_offered(const struct choice *choice, const struct schedule_switch *entry)
-{
-    if (!entry->completes) {
-        return entry->to < LANE_COUNT_MAX &&
-               ((choice->lanes | choice->sleepers) >> entry->to & 1) != 0;
-    }
-    for (uint32_t i = 0; i < choice->event_count; i++) {
-        if (choice->events[i] == entry->event) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* When no lane can go on, an event completes and the point is asked again: the lane of the switch
  * may be able then. */
 static bool can_switch_wait(const struct choice *choice, const struct schedule_switch *entry)
@@ -139,25 +126,19 @@ static struct decision replay_choose(void *state, const struct choice *choice)
     struct chain *chain = replay_chain(replay, &choice->at);
     while (chain->next != NO_ENTRY) {
         const struct schedule_switch *entry = &replay->switches[chain->next];
-        const bool is_offered = is_switch_offered(choice, entry);
+        const struct decision decision = {
+            .completes = entry->completes, .lane = entry->to, .event = entry->event};
+        const bool is_offered = decision_is_offered(&decision, choice);
         if (!is_offered && can_switch_wait(choice, entry)) {
             break;
         }
         chain->next = replay->after[chain->next];
         if (is_offered) {
-            return (struct decision){
-                .completes = entry->completes, .lane = entry->to, .event = entry->event};
+            return decision;
         }
         replay->dropped++;
     }
     return decision_default(choice);
-}
-
-static bool replay_end(void *state, const struct run_summary *summary)
-{
-    (void)state;
-    (void)summary;
-    return true;
 }
 
 const struct strategy_kind strategy_replay = {
@@ -169,5 +150,5 @@ const struct strategy_kind strategy_replay = {
     .deinit = replay_deinit,
     .begin = replay_begin,
     .choose = replay_choose,
-    .end = replay_end,
+    .end = strategy_goes_on,
 };

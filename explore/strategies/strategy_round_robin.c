@@ -42,13 +42,6 @@ static struct decision round_robin_choose(void *state, const struct choice *choi
     return participant_decision(choice, next, NULL);
 }
 
-static bool round_robin_end(void *state, const struct run_summary *summary)
-{
-    (void)state;
-    (void)summary;
-    return true;
-}
-
 const struct strategy_kind strategy_round_robin = {
     .name = "round_robin",
     .summary = "At each decision the next participant runs, in the order of their numbers.",
@@ -56,5 +49,5 @@ const struct strategy_kind strategy_round_robin = {
     .init = round_robin_init,
     .begin = round_robin_begin,
     .choose = round_robin_choose,
-    .end = round_robin_end,
+    .end = strategy_goes_on,
 };

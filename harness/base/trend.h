@@ -1,12 +1,65 @@
-/* The one judge of growth: does a series keep growing, since when, and by how much?  Takes neither
- * first fillings, warm-up, phases, single steps nor cycles for growth. */
+/* The one judge of growth: does a series keep growing, since when, and by how much?  Takes neither first fillings, warm-up, phases, single steps nor cycles for growth. */
 #ifndef HARNESS_BASE_TREND_H
 #define HARNESS_BASE_TREND_H
 
-#include "harness/base/series.h"
-
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Memory in use over any number of units, each an op or a step of a job, in bounded memory. */
+
+enum { SERIES_SLOT_COUNT_MAX = 4096 }; /* even */
+
+/* The least and the most that was in use, and which of them came first. */
+struct series_slot {
+    uint64_t floor_bytes, top_bytes;
+    bool is_floor_first;
+};
+
+/* A plain value of 96 KiB; all zero = nothing was added.  When the slots are full every two become
+ * one, and from then on a slot stands for twice as many units; the last one may not be full. */
+struct series {
+    size_t count;
+    uint64_t unit_count, slot_units; /* slot_units: of a slot; 0 as long as count is */
+    struct series_slot slots[SERIES_SLOT_COUNT_MAX];
+};
+
+/* Another unit, with that many bytes in use.  O(1) on the average. */
+void series_add(struct series *series, uint64_t bytes);
+/* Adds a value to the last unit: a step has many ops.  The series has at least one unit. */
+void series_widen(struct series *series, uint64_t bytes);
+
+/* Finds where a curve falls back to: each lowest place between two rises ends a cycle.  The steps
+ * of a job show like that without a mark: each takes memory and returns it. */
+
+/* A cycle is a rise and a fall by at least half of the largest fall of the curve.  A step has such
+ * rises and falls within itself, too, one for each layer or tensor, but smaller ones.  So where
+ * the large ones are few, cycles may be SWINGS_LEVEL_FACTOR times smaller, and then
+ * SWINGS_PER_STEP of them count for one step; so on for each level. */
+enum { SWINGS_LEVEL_COUNT = 4, SWINGS_LEVEL_FACTOR = 4, SWINGS_PER_STEP = 8 };
+
+struct swings {
+    uint32_t *ends; /* count of them, ascending: the place of the least value after a fall */
+    size_t count;
+    unsigned level;       /* that gives the most steps; the lowest of equal ones */
+    uint64_t swing_bytes; /* by which a cycle rises and falls, at least */
+    /* So many steps in a row left behind less than half of what a cycle swings, each: the job was
+     * past its first filling, and its steps repeat.  The layers of one step, or what is made at the
+     * beginning, leave more. */
+    uint64_t settled_count;
+    size_t settled_first; /* the first cycle of them; at least 1 where there are any */
+};
+
+/* bytes[count], below 2^63, may be NULL if count is 0.  The caller ends it with swings_deinit().
+ * O(count). */
+void swings_init(struct swings *swings, const int64_t *bytes, size_t count);
+void swings_deinit(struct swings *swings);
+
+/* Returns how many steps so many cycles are: a cautious count, never more than the cycles. */
+uint64_t swings_count_steps(const struct swings *swings, size_t cycle_count);
+
+/* The one judge of growth: does a series keep growing, since when, and by how much?  Takes neither
+ * first fillings, warm-up, phases, single steps nor cycles for growth. */
 
 enum trend_answer {
     TREND_GROWS = 0,

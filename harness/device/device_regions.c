@@ -1,10 +1,12 @@
 /* Regions of the device that the target holds: each is the lowest one that was free. */
+
 #include "harness/base/align.h"
+
+#include <string.h>
+
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/device/private/device_state.h"
-
-#include <string.h>
 
 /* A short region ends at a multiple of it, if it has as much: no granule of a list is larger. */
 #define SHORT_UNIT_BYTES (UINT64_C(1) << 16)
@@ -128,4 +130,142 @@ bool device_gave_wrongly(const struct device *device, uint64_t *address)
 {
     *address = device->wrong_address;
     return device->gave_wrongly;
+}
+
+/* Tracks which addresses have memory behind them: a target that sleeps gives it back. */
+
+/* Returns how many bytes of [start, end) are unmapped. */
+static uint64_t find_unmapped_bytes(const struct device *device, uint64_t start, uint64_t end)
+{
+    uint64_t unmapped_bytes = 0;
+    struct span span;
+    if (device->unmapped.count == 0) {
+        return 0;
+    }
+    EACH_SPAN_BETWEEN(&device->unmapped, start, end, &span) {
+        const uint64_t first = span.start > start ? span.start : start;
+        const uint64_t last = span.end < end ? span.end : end;
+        unmapped_bytes += last - first;
+    }
+    CHECK_COSTLY(unmapped_bytes <= end - start);
+    return unmapped_bytes;
+}
+
+uint64_t device_mapped_bytes(const struct device *device)
+{
+    return device->capacity_bytes - find_unmapped_bytes(device, 0, device->capacity_bytes);
+}
+
+void device_unmap(void *context, uint64_t address, uint64_t bytes)
+{
+    struct device *device = context;
+    if (bytes == 0 || !is_in_range(device, address, bytes)) {
+        return;
+    }
+    pool_give(device, bytes - find_unmapped_bytes(device, address, address + bytes));
+    contents_erase(&device->contents, address, address + bytes);
+    span_map_erase(&device->unmapped, address, address + bytes);
+    span_map_insert(&device->unmapped, &(struct span){.start = address, .end = address + bytes});
+    /* The part of a copy that had arrived is lost with the rest. */
+    device->begun.is_open = false;
+}
+
+enum device_result device_map(void *context, uint64_t address, uint64_t bytes)
+{
+    struct device *device = context;
+    struct device_call call = begin_call(device, DEVICE_CALL_MAP);
+    call.to = address;
+    call.bytes = bytes;
+    if (is_over_bound(device) || faults_refuse(&device->faults, FAULT_COPY) ||
+        !is_in_range(device, address, bytes)) {
+        return end_call(device, &call, DEVICE_REFUSED);
+    }
+    const uint64_t more_bytes = find_unmapped_bytes(device, address, address + bytes);
+    if (!pool_take(device, more_bytes)) {
+        device->faults.fired |= 1u << FAULT_COPY;
+        return end_call(device, &call, DEVICE_REFUSED);
+    }
+    span_map_erase(&device->unmapped, address, address + bytes);
+    return end_call(device, &call, DEVICE_OK);
+}
+
+/* The part that a device has of the memory that it shares with others. */
+
+static uint64_t sum_regions(const struct device *device)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < device->region_count; i++) {
+        bytes += device->regions[i].size_bytes;
+    }
+    return bytes;
+}
+
+void device_join_pool(struct device *device, struct device_pool *pool, bool by_regions)
+{
+    CHECK(device->pool == NULL);
+    device->pool = pool;
+    device->is_pooled_by_regions = by_regions;
+    pool->used_bytes += device_pool_bytes(device);
+}
+
+void device_leave_pool(struct device *device)
+{
+    if (device->pool != NULL) {
+        CHECK(device->pool->used_bytes >= device_pool_bytes(device));
+        device->pool->used_bytes -= device_pool_bytes(device);
+        device->pool = NULL;
+    }
+}
+
+static void note_refused(struct device *device, uint64_t bytes)
+{
+    if (device->pool_refusal.asked_bytes == 0) {
+        device->pool_refusal = (struct device_pool_refusal){
+            .asked_bytes = bytes, .left_bytes = device_pool_left_bytes(device->pool)};
+    }
+}
+
+void device_pool_refuse_region(struct device *device, uint64_t bytes)
+{
+    CHECK(device->is_pooled_by_regions);
+    device->faults.fired |= 1u << FAULT_REGION;
+    note_refused(device, bytes);
+}
+
+const struct device_pool *device_pool_of(const struct device *device)
+{
+    return device->pool;
+}
+
+uint64_t device_pool_bytes(const struct device *device)
+{
+    return device->pool == NULL           ? 0
+           : device->is_pooled_by_regions ? sum_regions(device)
+                                          : device_mapped_bytes(device);
+}
+
+struct device_pool_refusal device_pool_refusal(const struct device *device)
+{
+    return device->pool_refusal;
+}
+
+bool pool_take(struct device *device, uint64_t bytes)
+{
+    if (device->pool == NULL) {
+        return true;
+    }
+    if (bytes > device_pool_left_bytes(device->pool)) {
+        note_refused(device, bytes);
+        return false;
+    }
+    device->pool->used_bytes += bytes;
+    return true;
+}
+
+void pool_give(struct device *device, uint64_t bytes)
+{
+    if (device->pool != NULL) {
+        CHECK(bytes <= device->pool->used_bytes);
+        device->pool->used_bytes -= bytes;
+    }
 }

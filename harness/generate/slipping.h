@@ -1,11 +1,14 @@
-/* Slips ops into those of any scenario: retries, sleeps, recordings and streams.  Each has a source
- * of chance of its own, so that the scenario's draws are the same with and without it. */
+/* Other sources of ops: what is slipped into those of any scenario, retries, sleeps, recordings and streams, and a list that was made before the trial. */
 #ifndef HARNESS_GENERATE_SLIPPING_H
 #define HARNESS_GENERATE_SLIPPING_H
 
 #include "harness/base/random.h"
 #include "harness/generate/faulting.h"
 #include "harness/generate/scenario.h"
+#include "harness/op/op.h"
+
+/* Slips ops into those of any scenario: retries, sleeps, recordings and streams.  Each has a source
+ * of chance of its own, so that the scenario's draws are the same with and without it. */
 
 /* --- retrying --- */
 
@@ -105,5 +108,24 @@ void streaming_init(struct streaming *streaming, uint64_t seed);
 /* To be asked for each op that the scenario chose.  Requests stay on one stream for a while; events
  * are mostly on the stream of their block, and now and then on another. */
 void streaming_place(struct streaming *streaming, const struct scenario_view *view, struct op *op);
+
+/* A list that was made before the trial, as the source of its ops.  What is slipped in between
+ * gives its ops other numbers: references follow. */
+
+/* ops outlives it; next <= ops->count.  numbers: of each op that was handed out, the number that it
+ * got in the run; owned. */
+struct given {
+    const struct op_list *ops;
+    size_t next;
+    uint32_t *numbers;
+};
+
+/* ops NULL: an empty one. */
+void given_init(struct given *given, const struct op_list *ops);
+void given_deinit(struct given *given);
+
+/* Hands out the next op, which gets the number op_number in the run.  False: there is none left.  A
+ * reference to an op that comes later names nothing (OP_NONE); relative ones stay. */
+bool given_next(struct given *given, uint32_t op_number, struct op *op);
 
 #endif

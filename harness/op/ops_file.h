@@ -60,4 +60,13 @@ enum ops_file_result ops_file_write(const char *path, const struct setup *setup,
                                     const struct op_list *list, const char *comments,
                                     struct ops_file_error *error);
 
+/* The hash by which a certificate names its list: docs/certificate.md, "The list". */
+
+enum { OPS_HASH_BYTES = 65 };
+
+/* SHA-256, in lower-case hexadecimal, of what ops_file_print() prints of the head and of the first
+ * op_count ops (at most list->count), without the empty line and without switches.  O(op_count). */
+void ops_hash(const struct setup *setup, const struct op_list *list, size_t op_count,
+              char hash[OPS_HASH_BYTES]);
+
 #endif

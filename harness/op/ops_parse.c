@@ -1,10 +1,112 @@
-/* Reads the text of an .ops file line by line; the printer is its neighbour ops_file.c. */
 #include "harness/op/private/ops_parse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "harness/base/array.h"
 #include "harness/base/search.h"
+#include "harness/base/size.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
+bool word_split(struct word word, struct word *key, struct word *value)
+{
+    const char *equals = word.length > 0 ? memchr(word.text, '=', word.length) : NULL;
+    if (equals == NULL) {
+        return false;
+    }
+    *key = (struct word){word.text, (size_t)(equals - word.text)};
+    *value = (struct word){equals + 1, word.length - key->length - 1};
+    return true;
+}
+
+void names_append(char *names, size_t names_bytes, const char *name)
+{
+    const size_t used = strlen(names);
+    snprintf(names + used, names_bytes - used, "%s%s", used == 0 ? "" : ", ", name);
+}
+
+bool parser_fail(struct parser *parser, const char *at, const char *format, ...)
+{
+    parser->error->line = parser->json_add_number;
+    parser->error->column = (size_t)(at - parser->line) + 1;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(parser->error->reason, sizeof parser->error->reason, format, arguments);
+    va_end(arguments);
+    for (char *c = parser->error->reason; *c != '\0'; c++) {
+        *c = is_control(*c) ? '?' : *c;
+    }
+    return false;
+}
+
+void parser_skip_blanks(struct parser *parser)
+{
+    while (parser->at < parser->line_end && is_space(*parser->at)) {
+        parser->at++;
+    }
+}
+
+struct word parser_next_word(struct parser *parser)
+{
+    parser_skip_blanks(parser);
+    struct word word = {parser->at, 0};
+    while (parser->at < parser->line_end && !is_space(*parser->at)) {
+        parser->at++;
+    }
+    word.length = (size_t)(parser->at - word.text);
+    return word;
+}
+
+struct word parser_rest(const struct parser *parser, const char *from)
+{
+    struct word rest = {from, (size_t)(parser->line_end - from)};
+    while (rest.length > 0 && is_space(rest.text[rest.length - 1])) {
+        rest.length--;
+    }
+    return rest;
+}
+
+bool parser_copy(struct parser *parser, struct word word, char *to, size_t to_bytes)
+{
+    if (word.length == 0) {
+        return parser_fail(parser, word.text, "a value is missing");
+    }
+    if (word.length >= to_bytes) {
+        return parser_fail(parser, word.text, "longer than %zu characters", to_bytes - 1);
+    }
+    for (size_t i = 0; i < word.length; i++) {
+        if (is_control(word.text[i])) {
+            return parser_fail(parser, word.text + i, "a control character");
+        }
+    }
+    memcpy(to, word.text, word.length);
+    to[word.length] = '\0';
+    return true;
+}
+
+bool parser_size(struct parser *parser, struct word word, uint64_t *size_bytes)
+{
+    return size_parse(word.text, word.length, size_bytes) ||
+           parser_fail(parser, word.text, "'%.*s' is not a size such as 512, 4K or 16G",
+                       shown(word), word.text);
+}
+
+bool parser_number(struct parser *parser, struct word word, uint64_t max, uint64_t *number)
+{
+    uint64_t value = 0;
+    if (!number_parse(word.text, word.length, &value) || value > max) {
+        return parser_fail(parser, word.text, "'%.*s' is not a number from 0 to %" PRIu64,
+                           shown(word), word.text, max);
+    }
+    *number = value;
+    return true;
+}
 
 /* --- the numbers of ops --- */
 
@@ -185,4 +287,90 @@ enum ops_file_result ops_file_parse(const char *text, size_t length, struct setu
     const bool is_good = parser_lines(&parser, text, length, true, &parsed);
     parser_end(&parser);
     return is_good ? OPS_FILE_OK : OPS_FILE_INVALID;
+}
+
+/* Reads an .ops file part by part: its text, several times as long as the list, is never whole in
+ * memory. */
+
+/* So that a list has no more ops than there are numbers: a line of an op has 8 bytes or more. */
+#define FILE_BYTES_MAX ((uint64_t)1 << 34)
+enum { PART_BYTES = 1 << 20 };
+
+static enum ops_file_result fail_to_read(struct ops_file_error *error, const char *reason)
+{
+    *error = (struct ops_file_error){0};
+    snprintf(error->reason, sizeof error->reason, "%s", reason);
+    return OPS_FILE_UNREADABLE;
+}
+
+/* The part of a text that is in memory: whole lines are parsed and go, the rest of one stays. */
+struct part {
+    char *text;
+    size_t length, capacity;
+    uint64_t read_bytes;
+};
+
+static void drop_parsed(struct part *part, size_t parsed)
+{
+    memmove(part->text, part->text + parsed, part->length - parsed);
+    part->length -= parsed;
+    if (part->length == part->capacity) { /* of one line */
+        part->capacity *= 2;
+        part->text = array_resized(part->text, part->capacity);
+    }
+}
+
+static enum ops_file_result read_lines(FILE *stream, struct parser *parser, struct part *part,
+                                       struct ops_file_error *error)
+{
+    size_t got = 0, parsed = 0;
+    while ((got = fread(part->text + part->length, 1, part->capacity - part->length, stream)) > 0) {
+        part->length += got;
+        part->read_bytes += got;
+        if (part->read_bytes > FILE_BYTES_MAX) {
+            return fail_to_read(error, "is larger than 16G");
+        }
+        if (!parser_lines(parser, part->text, part->length, false, &parsed)) {
+            return OPS_FILE_INVALID;
+        }
+        drop_parsed(part, parsed);
+    }
+    if (ferror(stream)) {
+        return fail_to_read(error, strerror(errno));
+    }
+    return parser_lines(parser, part->text, part->length, true, &parsed) ? OPS_FILE_OK
+                                                                         : OPS_FILE_INVALID;
+}
+
+static enum ops_file_result read_stream(FILE *stream, struct setup *setup, struct op_list *list,
+                                        struct ops_file_error *error)
+{
+    struct stat status;
+    if (fstat(fileno(stream), &status) != 0) {
+        return fail_to_read(error, strerror(errno));
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return fail_to_read(error, "is a directory, not a file");
+    }
+    struct parser parser;
+    struct part part = {.text = array_resized(NULL, PART_BYTES), .capacity = PART_BYTES};
+    parser_begin(&parser, setup, list, error);
+    const enum ops_file_result result = read_lines(stream, &parser, &part, error);
+    parser_end(&parser);
+    free(part.text);
+    return result;
+}
+
+enum ops_file_result ops_file_read(const char *path, struct setup *setup, struct op_list *list,
+                                   struct ops_file_error *error)
+{
+    const bool is_standard = strcmp(path, "-") == 0;
+    FILE *stream = is_standard ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb")
+                               : fopen(path, "rb");
+    if (stream == NULL) {
+        return fail_to_read(error, strerror(errno));
+    }
+    const enum ops_file_result result = read_stream(stream, setup, list, error);
+    fclose(stream);
+    return result;
 }

@@ -18,6 +18,7 @@ static void set_up_order(void)
 
 static void tear_down_order(void)
 {
+    ck_assert(order_invariants_hold(order));
     order_destroy(order);
 }
 
@@ -321,6 +322,7 @@ static bool compare_access(struct definition *all, struct chance *chance, uint8_
         return true;
     }
     const bool found = order_access(order, &access, &memory[from], size_bytes, &race);
+    ck_assert(order_invariants_hold(order));
     ck_assert_int_eq(found, expected != 0);
     if (found) {
         ck_assert((expected >> race.earlier.op & 1) != 0);
