@@ -17,19 +17,13 @@
 /* Of the words on a page: it is read in a browser, wherever it is made. */
 enum { PAGE_COLUMNS = 118 };
 
-static bool is_directory(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 /* A directory of logs is a field file. */
 static bool is_campaign(const char *path)
 {
     char results[FILE_PATH_BYTES];
     struct stat status;
     snprintf(results, sizeof results, "%.3800s/results.jsonl", path);
-    return is_directory(path) && lstat(results, &status) == 0;
+    return file_is_directory(path) && lstat(results, &status) == 0;
 }
 
 static enum exit_code print_written(const char *path, size_t length)

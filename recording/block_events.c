@@ -2,6 +2,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 #include "harness/model/model.h"
 
 #include <stdlib.h>
@@ -260,9 +261,7 @@ struct ended {
 
 static int compare_ended(const void *a, const void *b)
 {
-    const size_t x = ((const struct ended *)a)->index;
-    const size_t y = ((const struct ended *)b)->index;
-    return (x > y) - (x < y);
+    return compare_numbers(((const struct ended *)a)->index, ((const struct ended *)b)->index);
 }
 
 static size_t find_ended(struct block_events *block_events, uint32_t host)
@@ -331,17 +330,22 @@ static void begin_place(struct block_events *block_events, const struct op *op,
     send_event(block_events, EXPORT_ALLOC, place, place->address);
 }
 
-/* The place that an op names, when it is there. */
+/* The place that an op names, or NULL. */
 static struct place *find_named_place(struct block_events *block_events, const struct op *op)
 {
-    struct place *place = op->ref < block_events->place_count ? &block_events->places[op->ref]
-                                                              : NULL;
+    return op->ref < block_events->place_count ? &block_events->places[op->ref] : NULL;
+}
+
+/* The same, when it is there. */
+static struct place *find_live_place(struct block_events *block_events, const struct op *op)
+{
+    struct place *place = find_named_place(block_events, op);
     return place != NULL && place->state == PLACE_LIVE ? place : NULL;
 }
 
 static void process_free(struct block_events *block_events, const struct op *op)
 {
-    struct place *place = find_named_place(block_events, op);
+    struct place *place = find_live_place(block_events, op);
     if (place == NULL) {
         return;
     }
@@ -353,7 +357,7 @@ static void process_free(struct block_events *block_events, const struct op *op)
 static void process_donation(struct block_events *block_events, const struct op *op,
                              const struct observation *seen, uint32_t number)
 {
-    struct place *place = find_named_place(block_events, op);
+    struct place *place = find_live_place(block_events, op);
     if (place != NULL) {
         begin_dying(block_events, place);
         send_event(block_events, EXPORT_FREE_REQUESTED, place, place->address);
@@ -365,8 +369,7 @@ static void process_donation(struct block_events *block_events, const struct op 
 /* The program that an execution loads again, or NULL. */
 static struct place *find_reloaded_place(struct block_events *block_events, const struct op *op)
 {
-    struct place *place = op->ref < block_events->place_count ? &block_events->places[op->ref]
-                                                              : NULL;
+    struct place *place = find_named_place(block_events, op);
     return place != NULL && place->is_program && place->state == PLACE_NONE ? place : NULL;
 }
 
@@ -542,12 +545,8 @@ bool block_events_take(struct block_events *block_events, const struct run *run,
 
 static int compare_blocks(const void *a, const void *b)
 {
-    const struct export_block *x = a;
-    const struct export_block *y = b;
-    if (x->host != y->host) {
-        return x->host < y->host ? -1 : 1;
-    }
-    return (x->address > y->address) - (x->address < y->address);
+    const struct export_block *left = a, *right = b;
+    return compare_places(left->host, left->address, right->host, right->address);
 }
 
 const struct export_block *block_events_blocks(struct block_events *block_events, size_t *count)

@@ -1,5 +1,6 @@
 #include "recording/lane_columns.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/op/ops_file.h"
 #include "harness/oracle/rule.h"
@@ -62,11 +63,8 @@ static void add_entry(struct lane_columns *columns, const struct entry *entry)
         columns->untold_count++;
         return;
     }
-    if (columns->count == columns->capacity) {
-        columns->capacity = columns->capacity * 2 + 256;
-        columns->entries = realloc(columns->entries, columns->capacity * sizeof *columns->entries);
-        CHECK(columns->entries != NULL);
-    }
+    columns->entries = array_grown(columns->entries, columns->count, &columns->capacity,
+                                   sizeof *columns->entries);
     columns->entries[columns->count++] = *entry;
 }
 

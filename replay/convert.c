@@ -1,18 +1,17 @@
 /* Converts what a run does with its device to the formats of other tools, and a field log or a
  * trace to a list of ops. */
-#include "campaign/base/interrupt.h"
 #include "campaign/base/message.h"
 #include "campaign/base/place.h"
 #include "campaign/base/target_path.h"
 #include "campaign/engine/output.h"
 #include "campaign/plan/lookup.h"
-#include "campaign/process/child.h"
 #include "campaign/process/target_probe.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/base/standard.h"
 #include "harness/base/whole_file.h"
 #include "harness/trial/trial_run.h"
+#include "recording/target_child.h"
 #include "replay/private/replay_parts.h"
 #include "replay/replay.h"
 
@@ -146,26 +145,20 @@ static const char *describe_output(const struct exporting *exporting)
 }
 
 static enum exit_code print_end(const struct exporting *exporting, const char *file,
-                                enum child_end end, const char *death)
+                                enum child_end end, const struct death *death)
 {
     const struct answer *answer = &exporting->answer;
-    if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
-    }
-    if (end == CHILD_STOPPED && interrupt_is_requested()) {
-        return message_fail(EXIT_HARNESS, "interrupted");
-    }
+    char name[SIGNATURE_BYTES] = "it ended early";
     if (end == CHILD_STOPPED) {
         return message_fail(EXIT_BROKEN, "%s: target %s hangs; %s", file,
                             exporting->recording->setup.target, describe_output(exporting));
     }
-    if (end == CHILD_FAULTY) {
-        return message_fail(EXIT_HARNESS, "%s: internal error: %s; %s", file, death,
-                            describe_output(exporting));
-    }
     if (end == CHILD_DIED) {
+        if (death->kind != DEATH_NONE) {
+            death_name(death, name);
+        }
         return message_fail(EXIT_BROKEN, "%s: target %s ended its process: %s; %s", file,
-                            exporting->recording->setup.target, death, describe_output(exporting));
+                            exporting->recording->setup.target, name, describe_output(exporting));
     }
     if (answer->is_refused) {
         return message_fail(EXIT_HARNESS,
@@ -187,25 +180,24 @@ static enum exit_code export_recording(const struct convert_options *options,
                                        struct exporting *exporting)
 {
     struct writing bytes;
-    char death[CHILD_DEATH_BYTES] = "";
+    struct death death;
+    enum child_end end;
     if (exporting->path != NULL && !exporting->place.is_special &&
         !partial_create(exporting->place.path, exporting->partial)) {
         return message_fail(EXIT_HARNESS, "%s: %s", exporting->path, strerror(errno));
     }
-    death_set_op_timeout(options->reading.run->op_timeout_ns);
     writing_init(&bytes);
-    enum child_end end = child_run(export_and_answer, exporting,
-                                   options->reading.run->trial_timeout_ns, true, &bytes, death);
-    if (end == CHILD_DONE && bytes.length != sizeof exporting->answer) {
-        snprintf(death, sizeof death, "it ended early");
+    enum exit_code code = target_child(options->reading.run, &death, export_and_answer, exporting,
+                                       &bytes, &end);
+    if (code == EXIT_KEPT && end == CHILD_DONE && bytes.length != sizeof exporting->answer) {
         end = CHILD_DIED;
     }
-    if (end == CHILD_DONE) {
+    if (code == EXIT_KEPT && end == CHILD_DONE) {
         memcpy(&exporting->answer, bytes.bytes, sizeof exporting->answer);
     }
     writing_deinit(&bytes);
     partial_remove(exporting->partial);
-    return print_end(exporting, options->path, end, death);
+    return code == EXIT_KEPT ? print_end(exporting, options->path, end, &death) : code;
 }
 
 enum exit_code convert_to_trace(const struct convert_options *options,

@@ -63,10 +63,12 @@ struct replaying {
 };
 
 static void print_finding(struct replaying *replaying, const struct verdict *verdict,
-                          const char *rule, const char *message)
+                          const char *message)
 {
-    const struct report_finding finding = {
-        .verdict = verdict, .rule = rule, .message = message, .signature = replaying->signature};
+    const struct report_finding finding = {.verdict = verdict,
+                                           .rule = rule_info(verdict->rule)->name,
+                                           .message = message,
+                                           .signature = replaying->signature};
     (void)reporter_finding(&replaying->reporter, REPORT_FINDING, &finding);
 }
 
@@ -171,7 +173,7 @@ static void print_verdict(void *context, const struct run *run, const struct ver
         return;
     case VERDICT_BROKEN:
         print_hidden_oom(replaying, run);
-        print_finding(replaying, verdict, rule_info(verdict->rule)->name, run_message(run));
+        print_finding(replaying, verdict, run_message(run));
         return;
     default:
         process_oom(replaying, run, verdict);
@@ -190,7 +192,7 @@ static void compare_again(struct replaying *replaying, const struct trial *trial
     }
     replaying->state->totals.broken++;
     signature_print(&verdict, &trial->ops, replaying->signature);
-    print_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
+    print_finding(replaying, &verdict, "");
 }
 
 static bool is_same_trial(const struct trial *a, const struct trial *b)
@@ -232,7 +234,7 @@ static void print_difference(struct replaying *replaying)
              "replay %" PRIu64 " gave different observations from the first", state->replays);
     snprintf(replaying->signature, sizeof replaying->signature, "%s", rule_info(RULE_REPLAY)->name);
     replaying->state->totals.broken++;
-    print_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
+    print_finding(replaying, &verdict, "");
 }
 
 static void print_times(struct replaying *replaying)
@@ -244,52 +246,36 @@ static void print_times(struct replaying *replaying)
     if (state->same_replays != state->replays) {
         print_difference(replaying);
     }
-    writing_clear(&replaying->text);
     json_open(&replaying->text, "times");
     json_add_number(&replaying->text, "replays", state->replays);
     json_add_number(&replaying->text, "same", state->same_replays);
     json_close(&replaying->text);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
+    output_take_line(&replaying->output, &replaying->text);
     writing_append_format(&replaying->text,
                           "%" PRIu64 " of %" PRIu64 " replays gave the same result\n",
                           state->same_replays, state->replays);
-    output_text(&replaying->output, &replaying->text);
+    output_take_text(&replaying->output, &replaying->text);
 }
 
-/* Prints who waited in vain for another host: that is no broken promise of the target. */
-static void print_hangs(struct replaying *replaying)
+/* Prints who waited in vain for another host, where all clients waited, and who had the memory of a
+ * shared device when another host asked for it: that is no broken promise of the target. */
+static void print_waits(struct replaying *replaying)
 {
     const struct setup *setup = &replaying->recording->setup;
-    writing_clear(&replaying->text);
-    hangs_append_json(setup, &replaying->hangs, &replaying->text);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
-    hangs_append(setup, &replaying->hangs, &replaying->text);
-    output_text(&replaying->output, &replaying->text);
-}
-
-/* Prints where all clients waited: that is no broken promise of the target. */
-static void print_standstills(struct replaying *replaying)
-{
-    const struct setup *setup = &replaying->recording->setup;
-    writing_clear(&replaying->text);
-    standstills_append_json(setup, &replaying->standstills, &replaying->text);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
-    standstills_append(setup, &replaying->standstills, &replaying->text);
-    output_text(&replaying->output, &replaying->text);
-}
-
-/* Prints who had the memory of a shared device when another host asked for it. */
-static void print_shortages(struct replaying *replaying)
-{
-    writing_clear(&replaying->text);
-    shortages_append_json(&replaying->shortages, &replaying->text);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
-    shortages_append(&replaying->shortages, &replaying->text);
-    output_text(&replaying->output, &replaying->text);
+    struct output *output = &replaying->output;
+    struct writing *text = &replaying->text;
+    hangs_append_json(setup, &replaying->hangs, text);
+    output_take_line(output, text);
+    hangs_append(setup, &replaying->hangs, text);
+    output_take_text(output, text);
+    standstills_append_json(setup, &replaying->standstills, text);
+    output_take_line(output, text);
+    standstills_append(setup, &replaying->standstills, text);
+    output_take_text(output, text);
+    shortages_append_json(&replaying->shortages, text);
+    output_take_line(output, text);
+    shortages_append(&replaying->shortages, text);
+    output_take_text(output, text);
 }
 
 /* Runs the lists of --after, so that the target is in the same state.  Nothing of them is
@@ -331,9 +317,7 @@ static void replay_list(void *context, int file)
             message_note("the replay ended: it met what is not modelled: %s",
                          trial.why_not_modelled);
         }
-        print_hangs(replaying);
-        print_standstills(replaying);
-        print_shortages(replaying);
+        print_waits(replaying);
         if (replaying->options->replay_count != 0) {
             repeat_list(replaying, &trial);
         } else {
@@ -369,7 +353,7 @@ static void print_death(struct replaying *replaying, const struct death *death)
     death_signature(death, replaying->signature);
     snprintf(verdict.reason, sizeof verdict.reason, "%s", words);
     replaying->state->totals.broken++;
-    print_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
+    print_finding(replaying, &verdict, "");
 }
 
 static void print_compare(struct replaying *replaying)
@@ -379,12 +363,10 @@ static void print_compare(struct replaying *replaying)
         return;
     }
     compare_end(compare);
-    writing_clear(&replaying->text);
     compare_json(compare, &replaying->text);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
+    output_take_line(&replaying->output, &replaying->text);
     compare_text(compare, &replaying->text);
-    output_text(&replaying->output, &replaying->text);
+    output_take_text(&replaying->output, &replaying->text);
 }
 
 static enum exit_code print_end(struct replaying *replaying, bool is_interrupted)

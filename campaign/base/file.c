@@ -19,6 +19,18 @@ bool file_is_same(const char *a, const char *b)
            of_a.st_ino == of_b.st_ino;
 }
 
+bool file_is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool file_name_ends_in(const char *name, const char *ending)
+{
+    const size_t length = strlen(name), ending_length = strlen(ending);
+    return length > ending_length && strcmp(name + length - ending_length, ending) == 0;
+}
+
 void file_name_clean(char *name)
 {
     for (; *name != '\0'; name++) {

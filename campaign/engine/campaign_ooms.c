@@ -53,18 +53,14 @@ static bool is_wanted(struct part_state *part, enum verdict_kind kind)
 void campaign_note_unsynced(struct campaign *campaign, const char *folder, const char *base,
                             const char *extension)
 {
-    struct writing *unsynced = &campaign->unsynced;
-    writing_append_format(unsynced, "%.3800s/%s/%s%s", campaign->repro_store.directory, folder,
-                          base, extension);
-    writing_append_bytes(unsynced, "", 1);
+    writing_append_format(&campaign->unsynced, "%.3800s/%s/%s%s%c", campaign->repro_store.directory,
+                          folder, base, extension, 0);
 }
 
 void campaign_note_saved(struct campaign *campaign, const char *folder, const char *base,
                          const char *extension)
 {
-    struct writing *saved = &campaign->at->saved_files;
-    writing_append_format(saved, "%s/%s%s", folder, base, extension);
-    writing_append_bytes(saved, "", 1);
+    writing_append_format(&campaign->at->saved_files, "%s/%s%s%c", folder, base, extension, 0);
     /* Certificates and what breaks nothing need not be forced: other lists give them again. */
     if (strcmp(folder, "certificates") != 0 && strcmp(folder, "kept") != 0) {
         campaign_note_unsynced(campaign, folder, base, extension);

@@ -176,12 +176,6 @@ static void add_numbers(struct whole *whole)
 
 /* --- files --- */
 
-static bool has_extension(const char *name, const char *extension)
-{
-    const size_t length = strlen(name), extension_length = strlen(extension);
-    return length > extension_length && strcmp(name + length - extension_length, extension) == 0;
-}
-
 static bool has_folder(const char *name, const char *folder)
 {
     return strncmp(name, folder, strlen(folder)) == 0;
@@ -245,7 +239,7 @@ static enum exit_code copy_file(struct whole *whole, const struct whole_shard *s
     if (!*is_there && errno != ENOENT) {
         code = message_fail(EXIT_USAGE, "%s/%s: %s", shard->directory, name, why);
     }
-    if (*is_there && has_extension(name, ".ops")) {
+    if (*is_there && file_name_ends_in(name, ".ops")) {
         snprintf(from, sizeof from, "%.3800s/%s", shard->directory, name);
         move_comments(whole, finding, from, to, &bytes);
     }
@@ -278,7 +272,7 @@ static enum exit_code copy_saved(void *context, const char *name, const struct f
     }
     const enum exit_code code = copy_file(whole, copying->shard, name, finding, &is_there);
     /* The lists of justified ones lie beside their certificates. */
-    whole->at.state.certificate_count += is_there && has_extension(name, ".json") &&
+    whole->at.state.certificate_count += is_there && file_name_ends_in(name, ".json") &&
                                          has_folder(name, "certificates/");
     return code;
 }

@@ -291,7 +291,7 @@ static enum repro_store_result save_finding(struct saving *saving, const struct 
     return is_written ? REPRO_STORE_SAVED : REPRO_STORE_FAILED;
 }
 
-/* Returns true if nobody scheduled the lanes: then no list repeats them (campaign_unrepeated.c). */
+/* Returns true if nobody scheduled the lanes: then no list repeats them (campaign_findings.c). */
 static bool has_free_lanes(const struct part *part, const struct op_list *ops)
 {
     return part->lanes.lane_count != 0 && part->lanes.backend == LANE_BACKEND_FREE &&
@@ -455,12 +455,6 @@ void repro_store_forget(const struct repro_store *repro_store, const char *base,
     before_forget(repro_store->directory, base, before_count);
 }
 
-static bool is_partial(const char *name)
-{
-    const size_t length = strlen(name), ending = strlen(".partial");
-    return length > ending && strcmp(name + length - ending, ".partial") == 0;
-}
-
 static void clean_folder(const char *directory, const char *name)
 {
     char path[FILE_PATH_BYTES];
@@ -471,7 +465,7 @@ static void clean_folder(const char *directory, const char *name)
         return;
     }
     for (const struct dirent *found = readdir(folder); found != NULL; found = readdir(folder)) {
-        if (is_partial(found->d_name)) {
+        if (file_name_ends_in(found->d_name, ".partial")) {
             (void)unlinkat(file, found->d_name, 0);
         }
     }

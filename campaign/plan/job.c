@@ -1,6 +1,7 @@
 #include "campaign/plan/job.h"
 
 #include "campaign/base/message.h"
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 
 #include <dirent.h>
@@ -63,8 +64,7 @@ static struct job_section *add_section(struct reading *reading, const char *name
         fail_reading(reading, "a section name has at most %d bytes", SECTION_NAME_BYTES - 1);
         return NULL;
     }
-    job->sections = realloc(job->sections, (job->count + 1) * sizeof *job->sections);
-    CHECK(job->sections != NULL);
+    job->sections = array_resized(job->sections, (job->count + 1) * sizeof *job->sections);
     struct job_section *section = &job->sections[job->count++];
     *section = (struct job_section){.line = reading->line};
     strcpy(section->name, name);
@@ -108,9 +108,9 @@ static char *read_line(char *line, int size, void *context)
 
 static const char *save_text(struct job *job, const char *text)
 {
-    job->texts = realloc(job->texts, (job->text_count + 1) * sizeof *job->texts);
+    job->texts = array_resized(job->texts, (job->text_count + 1) * sizeof *job->texts);
     char *copy = strdup(text);
-    CHECK(job->texts != NULL && copy != NULL);
+    CHECK(copy != NULL);
     job->texts[job->text_count++] = copy;
     return copy;
 }
@@ -322,12 +322,6 @@ static const char job_suffix[] = ".ini";
  * The program's bytes do not depend on where it was built, so it knows no build folder. */
 static const char *const job_places[] = {HBMSTRESS_JOBS_FROM_PROGRAM, "../../../scenarios/jobs"};
 
-static bool has_suffix(const char *name)
-{
-    const size_t length = strlen(name), suffix_length = sizeof job_suffix - 1;
-    return length > suffix_length && strcmp(name + length - suffix_length, job_suffix) == 0;
-}
-
 /* The first place that is there; else that of a tree that one stands in. */
 static void find_folder(char folder[PATH_MAX])
 {
@@ -350,12 +344,12 @@ bool job_names_path(const char *name, char path[FILE_PATH_BYTES])
     char folder[PATH_MAX];
     find_folder(folder);
     return snprintf(path, FILE_PATH_BYTES, "%s/%s%s", folder, name,
-                    has_suffix(name) ? "" : job_suffix) < FILE_PATH_BYTES;
+                    file_name_ends_in(name, job_suffix) ? "" : job_suffix) < FILE_PATH_BYTES;
 }
 
 static int is_job(const struct dirent *entry)
 {
-    return has_suffix(entry->d_name);
+    return file_name_ends_in(entry->d_name, job_suffix);
 }
 
 void job_names_init(struct job_names *jobs)

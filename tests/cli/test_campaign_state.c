@@ -308,7 +308,7 @@ START_TEST(lanes_that_cannot_be_modelled_end_all_of_them_and_are_no_failure)
     ck_assert_uint_eq(checkpoint.state.end.totals.not_modelled, 0);
     checkpoint.state.is_finished = true;
     ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_KEPT);
-    (void)trials_save(campaign.trials, progress);
+    (void)trials_save(campaign.trials, progress, sizeof *progress);
     ck_assert(progress[0].is_finished && progress[1].is_finished);
     const struct report_campaign report = campaign_view_report(&campaign.view, &checkpoint);
     ck_assert_ptr_null(report.results[0].not_tried);
@@ -357,7 +357,7 @@ static struct trial_result make_canary_result(uint64_t trial, enum rule rule)
 static bool canary_is_settled(void)
 {
     struct trials_progress progress[PART_COUNT];
-    (void)trials_save(campaign.trials, progress);
+    (void)trials_save(campaign.trials, progress, sizeof *progress);
     return progress[1].is_finished;
 }
 
@@ -382,7 +382,7 @@ START_TEST(a_canary_is_settled_when_its_defect_is_reported)
     ck_assert_uint_eq(checkpoint.state.end.trials, 0); /* it is no job of the user's */
     ck_assert_uint_eq(checkpoint.findings.count, 0);
     struct trials_progress progress[PART_COUNT];
-    (void)trials_save(campaign.trials, progress);
+    (void)trials_save(campaign.trials, progress, sizeof *progress);
     ck_assert(progress[1].is_finished && !progress[0].is_finished);
     /* A job that was cut short has not shown what it was to show. */
     checkpoint.state.is_finished = false;
@@ -399,7 +399,7 @@ START_TEST(a_canary_that_shows_nothing_is_settled_in_the_end)
         ck_assert(!canary_is_settled());
         struct trial_result result = make_canary_result(i, RULE_NONE);
         accept_result(&result);
-        (void)trials_save(campaign.trials, progress);
+        (void)trials_save(campaign.trials, progress, sizeof *progress);
         ck_assert_int_eq(progress[1].is_finished, i + 1 == CANARY_TRIAL_COUNT_MAX);
     }
     ck_assert(canary_is_settled());
