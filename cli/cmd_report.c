@@ -63,9 +63,7 @@ static enum exit_code print_known(const char *path)
     struct campaign_description description;
     struct checkpoint checkpoint;
     enum exit_code code = checkpoint_load(path, &description, &checkpoint);
-    if (code == EXIT_KEPT) {
-        code = print_baseline(&description, &checkpoint);
-    }
+    code = code == EXIT_KEPT ? print_baseline(&description, &checkpoint) : code;
     checkpoint_deinit(&checkpoint);
     campaign_description_deinit(&description);
     return code;
@@ -100,12 +98,8 @@ static enum exit_code report_subcommand(const struct arguments *arguments)
     screen_keep_columns(PAGE_COLUMNS);
     writing_init(&html);
     code = has_campaign ? report_campaign(&given, &html) : report_list(&given, &html);
-    if (code == EXIT_KEPT) {
-        code = picture_write(out, html.bytes, html.length);
-    }
-    if (code == EXIT_KEPT) {
-        code = print_written(out, html.length);
-    }
+    code = code == EXIT_KEPT ? picture_write(out, html.bytes, html.length) : code;
+    code = code == EXIT_KEPT ? print_written(out, html.length) : code;
     writing_deinit(&html);
     return code;
 }

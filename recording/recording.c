@@ -197,10 +197,7 @@ enum exit_code recording_import(const char *path, struct recording_options optio
     import.stacks = NULL;
     import_deinit(&import);
     code = check_tokens(path, &options, recording->format);
-    if (code != EXIT_KEPT) {
-        return code;
-    }
-    return override_setup(path, named_target, &options, recording);
+    return code != EXIT_KEPT ? code : override_setup(path, named_target, &options, recording);
 }
 
 /* Fails; a user who gave a log instead of a list reads which commands accept one. */
@@ -264,9 +261,7 @@ static enum exit_code read_recording(const char *path, const struct recording_op
     if (code == EXIT_KEPT && recording->why_no_list[0] != '\0') {
         return EXIT_KEPT;
     }
-    if (code == EXIT_KEPT) {
-        code = choose_capacity(path, &recording->setup);
-    }
+    code = code == EXIT_KEPT ? choose_capacity(path, &recording->setup) : code;
     if (code == EXIT_KEPT && lanes_are_in(&recording->ops) &&
         lanes_why_not_list(&recording->ops) != NULL) {
         code = fail_in_file(path, 0, 0, lanes_why_not_list(&recording->ops));
@@ -276,9 +271,7 @@ static enum exit_code read_recording(const char *path, const struct recording_op
         code = lookup_target_of_list(options->run->target == NULL ? path : NULL,
                                      recording->setup.target, &recording->target);
     }
-    if (code == EXIT_KEPT) {
-        code = check_lanes(path, options, recording);
-    }
+    code = code == EXIT_KEPT ? check_lanes(path, options, recording) : code;
     if (code != EXIT_KEPT) {
         return code;
     }

@@ -43,7 +43,7 @@ static size_t find_logged(const struct recording *recording, uint32_t op)
 }
 
 /* Returns the log's answer to a request: granted, unless the log says that it failed. */
-static enum compare_answer find_logged_answer(const struct recording *recording, uint32_t op)
+static enum log_answer find_logged_answer(const struct recording *recording, uint32_t op)
 {
     for (size_t i = find_logged(recording, op);
          i < recording->said_count && recording->said[i].op == op; i++) {
@@ -60,7 +60,7 @@ static bool is_request(const struct op *op)
     return info->makes_block || info->makes_program || op->kind == OP_EXECUTE;
 }
 
-static enum compare_answer find_seen_answer(const struct observation *seen)
+static enum log_answer find_seen_answer(const struct observation *seen)
 {
     if (seen->skipped != 0) {
         return COMPARE_SKIPPED;
@@ -71,9 +71,9 @@ static enum compare_answer find_seen_answer(const struct observation *seen)
 }
 
 static void compare_request(struct compare *compare, const struct op *op, uint32_t number,
-                            enum compare_answer run)
+                            enum log_answer run)
 {
-    const enum compare_answer log = find_logged_answer(compare->recording, number);
+    const enum log_answer log = find_logged_answer(compare->recording, number);
     if (!is_request(op)) {
         return;
     }

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 /* The answer of the child. */
-struct answer {
+struct convert_answer {
     bool is_written, is_refused, has_missed; /* the moment that --at names */
     int error;                               /* errno of a write that failed; 0 = none */
     uint64_t event_count;
@@ -37,10 +37,10 @@ struct exporting {
     const char *source;            /* what is run, as the user names it */
     const char *at;                /* of --at; NULL: not given */
     const char *path;              /* the same of the output; NULL: standard output */
-    struct place place;            /* of path */
+    struct output_place place;     /* of path */
     char partial[FILE_PATH_BYTES]; /* where it is written until it is whole; "" = at once */
     struct export_feed feed;
-    struct answer answer;
+    struct convert_answer answer;
 };
 
 /* Runs the ops and writes the whole stream.  False: *answer says why not. */
@@ -48,7 +48,7 @@ static bool run_and_write(struct exporting *exporting)
 {
     const struct run_listener listener = {&exporting->feed, export_feed_judged};
     const struct recording *recording = exporting->recording;
-    struct answer *answer = &exporting->answer;
+    struct convert_answer *answer = &exporting->answer;
     struct trial trial;
     char reason[RUN_REASON_BYTES];
     answer->is_refused = !trial_replay(recording->target, &recording->setup, &recording->ops,
@@ -100,7 +100,7 @@ static void set_moment(struct export *export, const char *at)
 static void export_and_answer(void *context, int file)
 {
     struct exporting *exporting = context;
-    struct answer *answer = &exporting->answer;
+    struct convert_answer *answer = &exporting->answer;
     struct export_feed *feed = &exporting->feed;
     const bool is_fed = export_feed_init(feed, exporting->exporter);
     feed->export.source = exporting->source;
@@ -120,7 +120,7 @@ static void export_and_answer(void *context, int file)
 
 static enum exit_code print_written(const struct exporting *exporting)
 {
-    const struct answer *answer = &exporting->answer;
+    const struct convert_answer *answer = &exporting->answer;
     struct writing text;
     if (answer->reason[0] != '\0') {
         message_note("the run ended early, and so does the output: %s", answer->reason);
@@ -147,7 +147,7 @@ static const char *describe_output(const struct exporting *exporting)
 static enum exit_code print_end(const struct exporting *exporting, const char *file,
                                 enum child_end end, const struct death *death)
 {
-    const struct answer *answer = &exporting->answer;
+    const struct convert_answer *answer = &exporting->answer;
     char name[SIGNATURE_BYTES] = "it ended early";
     if (end == CHILD_STOPPED) {
         return message_fail(EXIT_BROKEN, "%s: target %s hangs; %s", file,
@@ -220,9 +220,7 @@ enum exit_code convert_to_trace(const struct convert_options *options,
         return code;
     }
     code = recording_read(options->path, options->reading, true, &recording);
-    if (code == EXIT_KEPT) {
-        code = export_recording(options, &exporting);
-    }
+    code = code == EXIT_KEPT ? export_recording(options, &exporting) : code;
     recording_deinit(&recording);
     return code;
 }
@@ -253,18 +251,17 @@ static enum exit_code check_target(const struct convert_options *options,
     const enum exit_code code = lookup_target_of_list(
         options->reading.run->target == NULL ? options->path : NULL, recording->setup.target,
         &recording->target);
-    if (code != EXIT_KEPT) {
-        return code;
-    }
-    return target_probe_run(recording->target, &recording->setup, options->path,
-                            options->reading.run->trial_timeout_ns, &target_probe);
+    return code != EXIT_KEPT
+               ? code
+               : target_probe_run(recording->target, &recording->setup, options->path,
+                                  options->reading.run->trial_timeout_ns, &target_probe);
 }
 
 enum exit_code convert_to_ops(const struct convert_options *options)
 {
     struct recording recording = {0};
     struct writing notes;
-    struct place place;
+    struct output_place place;
     if (options->output != NULL &&
         place_find(options->output, options->path, &place) != EXIT_KEPT) {
         return EXIT_USAGE;
@@ -272,9 +269,7 @@ enum exit_code convert_to_ops(const struct convert_options *options)
     op_list_init(&recording.ops);
     writing_init(&notes);
     enum exit_code code = recording_import(options->path, options->reading, &recording, &notes);
-    if (code == EXIT_KEPT) {
-        code = check_target(options, &recording);
-    }
+    code = code == EXIT_KEPT ? check_target(options, &recording) : code;
     target_path_append_comment(&notes, recording.setup.target, options->output);
     if (code == EXIT_KEPT) {
         code = ops_output(options->output, &recording.setup, &recording.ops,

@@ -1,8 +1,12 @@
 #include "campaign/base/file.h"
 
+#include "harness/base/check.h"
+#include "harness/base/shell.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +27,14 @@ bool file_is_directory(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+void file_append_word(struct writing *text, const char *path)
+{
+    char *word = malloc(SHELL_WORD_BYTES(strlen(path)));
+    CHECK(word != NULL);
+    writing_append(text, shell_word(path, word));
+    free(word);
 }
 
 bool file_name_ends_in(const char *name, const char *ending)

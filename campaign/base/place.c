@@ -61,7 +61,7 @@ static bool has_directory(const char *path)
     return S_ISDIR(status.st_mode);
 }
 
-enum exit_code place_find(const char *path, const char *input, struct place *place)
+enum exit_code place_find(const char *path, const char *input, struct output_place *place)
 {
     struct stat status;
     const bool is_there = stat(path, &status) == 0;
@@ -80,10 +80,9 @@ enum exit_code place_find(const char *path, const char *input, struct place *pla
         return message_fail(EXIT_USAGE, "%s: this is the input file; choose another output file",
                             path);
     }
-    if (!follow_links(place->path) || !has_directory(place->path)) {
-        return message_fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
-    }
-    return EXIT_KEPT;
+    return !follow_links(place->path) || !has_directory(place->path)
+               ? message_fail(EXIT_USAGE, "%s: %s", path, strerror(errno))
+               : EXIT_KEPT;
 }
 
 bool place_write(const char *path, const void *bytes, size_t length)
@@ -211,7 +210,7 @@ static bool print_whole(const char *partial, const char *path, const struct prin
 static enum exit_code put_printed(const char *path, const char *partial,
                                   const struct printed *printed)
 {
-    struct place place;
+    struct output_place place;
     char own[FILE_PATH_BYTES] = "";
     const enum exit_code code = place_find(path, NULL, &place);
     if (code != EXIT_KEPT) {

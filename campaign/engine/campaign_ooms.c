@@ -11,13 +11,13 @@
 /* --- those that break no promise --- */
 
 /* The lines of a trial's OOMs while the paths of what was saved are put in. */
-struct lines {
+struct oom_text {
     const struct writing *from;
     size_t done;
     struct writing to;
 };
 
-static void lines_add_paths(struct lines *lines, size_t line_end,
+static void lines_add_paths(struct oom_text *lines, size_t line_end,
                             const struct report_finding *finding)
 {
     if (line_end == 0) {
@@ -31,7 +31,7 @@ static void lines_add_paths(struct lines *lines, size_t line_end,
     lines->done = line_end;
 }
 
-static void lines_end(struct lines *lines)
+static void lines_end(struct oom_text *lines)
 {
     writing_append_bytes(&lines->to, lines->from->bytes + lines->done,
                          lines->from->length - lines->done);
@@ -91,7 +91,7 @@ void campaign_report_premature(struct campaign *campaign, const struct trial_res
 
 /* The texts that are written together with the lines of a trial's OOMs. */
 struct oom_lines {
-    struct lines all, notable;
+    struct oom_text all, notable;
     struct writing diagnoses;
 };
 

@@ -218,9 +218,7 @@ static enum exit_code run_prepared(struct campaign *campaign)
         trials_destroy(campaign->trials);
     }
     output_close(&campaign->output);
-    if (code == EXIT_KEPT) {
-        code = campaign_exit_code(campaign);
-    }
+    code = code == EXIT_KEPT ? campaign_exit_code(campaign) : code;
     baseline_deinit(&campaign->baseline);
     campaign_view_deinit(&campaign->view);
     reporter_deinit(&campaign->reporter);

@@ -4,7 +4,6 @@
 #include "campaign/base/repro.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
-#include "harness/base/shell.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -229,23 +228,17 @@ void before_path(const char *directory, const char *base, uint64_t number,
              number);
 }
 
-static void append_word(struct writing *text, const char *path)
-{
-    char word[SHELL_WORD_BYTES(FILE_PATH_BYTES)];
-    writing_append(text, shell_word(path, word));
-}
-
 void before_append_replay(struct writing *text, const char *directory, const char *base,
                           uint64_t count)
 {
     char path[FILE_PATH_BYTES];
     snprintf(path, sizeof path, "%.3800s/repros/%.256s.ops", directory, base);
     writing_append(text, "hbmstress replay ");
-    append_word(text, path);
+    file_append_word(text, path);
     for (uint64_t i = 1; i <= count; i++) {
         before_path(directory, base, i, path);
         writing_append(text, " --after ");
-        append_word(text, path);
+        file_append_word(text, path);
     }
 }
 

@@ -19,7 +19,7 @@
 enum { REASON_BYTES = 384, SECTION_NAME_BYTES = 50, KEY_COUNT_MAX = 64 };
 
 /* One reading of a file.  inih hands over no line numbers, so its reader counts them. */
-struct reading {
+struct job_reading {
     struct job *job;
     const char *path;
     FILE *stream;
@@ -33,9 +33,9 @@ static const char key_scenario[] = "scenario", key_probes[] = "probes";
 /* This key belongs in a section, as key_scenario does. */
 static const char key_trace[] = "trace";
 
-static void fail_reading(struct reading *reading, const char *format, ...)
+static void fail_reading(struct job_reading *reading, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void fail_reading(struct reading *reading, const char *format, ...)
+static void fail_reading(struct job_reading *reading, const char *format, ...)
 {
     if (reading->failed_line != 0) {
         return;
@@ -57,7 +57,7 @@ static struct job_section *find_section(struct job *job, const char *name)
     return NULL;
 }
 
-static struct job_section *add_section(struct reading *reading, const char *name)
+static struct job_section *add_section(struct job_reading *reading, const char *name)
 {
     struct job *job = reading->job;
     if (strlen(name) >= SECTION_NAME_BYTES) {
@@ -73,7 +73,7 @@ static struct job_section *add_section(struct reading *reading, const char *name
 
 /* A section without keys never reaches the handler, and one that comes twice looks like one: so
  * the head of a section is taken when its line is read. */
-static void parse_head(struct reading *reading, const char *line)
+static void parse_head(struct job_reading *reading, const char *line)
 {
     const char *end = line[0] == '[' ? strchr(line, ']') : NULL;
     if (end == NULL) {
@@ -93,7 +93,7 @@ static void parse_head(struct reading *reading, const char *line)
 
 static char *read_line(char *line, int size, void *context)
 {
-    struct reading *reading = context;
+    struct job_reading *reading = context;
     char *got = fgets(line, size, reading->stream);
     if (got == NULL) {
         return NULL;
@@ -142,7 +142,7 @@ static void print_keys(char text[REASON_BYTES])
     append_key(text, " and ", key_probes);
 }
 
-static void fail_unknown_key(struct reading *reading, const char *key)
+static void fail_unknown_key(struct job_reading *reading, const char *key)
 {
     const char *names[KEY_COUNT_MAX];
     size_t count = 0;
@@ -165,7 +165,7 @@ static void fail_unknown_key(struct reading *reading, const char *key)
 }
 
 /* row: --target-option or --scenario-option; prefix: of the key, "option". */
-static void set_option(struct reading *reading, struct run_options *options, const char *row,
+static void set_option(struct job_reading *reading, struct run_options *options, const char *row,
                        const char *prefix, const char *key, const char *value)
 {
     char text[2 * SETUP_NAME_BYTES];
@@ -179,7 +179,7 @@ static void set_option(struct reading *reading, struct run_options *options, con
     }
 }
 
-static void set_key(struct reading *reading, struct run_options *options,
+static void set_key(struct job_reading *reading, struct run_options *options,
                     const struct option_row *row, const char *value)
 {
     if (option_is_given(row, options)) {
@@ -194,7 +194,8 @@ static void set_key(struct reading *reading, struct run_options *options,
     }
 }
 
-static void set_scenario(struct reading *reading, struct job_section *section, const char *value)
+static void set_scenario(struct job_reading *reading, struct job_section *section,
+                         const char *value)
 {
     if (section->scenario != NULL) {
         fail_reading(reading, "key 'scenario' appears twice in its section");
@@ -203,7 +204,7 @@ static void set_scenario(struct reading *reading, struct job_section *section, c
     }
 }
 
-static void set_probes(struct reading *reading, const char *value)
+static void set_probes(struct job_reading *reading, const char *value)
 {
     if (reading->job->has_required_probes) {
         fail_reading(reading, "key 'probes' appears twice in its section");
@@ -214,8 +215,8 @@ static void set_probes(struct reading *reading, const char *value)
 }
 
 /* section: NULL in [global]. */
-static void set_known_key(struct reading *reading, const struct option_row *row, const char *key,
-                          struct job_section *section, const char *value)
+static void set_known_key(struct job_reading *reading, const struct option_row *row,
+                          const char *key, struct job_section *section, const char *value)
 {
     const bool is_of_section = strcmp(key, key_scenario) == 0 || strcmp(key, key_trace) == 0;
     const bool is_global = row == NULL ? strcmp(key, key_probes) == 0 : row->is_global;
@@ -235,7 +236,7 @@ static void set_known_key(struct reading *reading, const struct option_row *row,
 /* inih's handler: never 0, because failures are kept with their line. */
 static int handle_key(void *context, const char *section_name, const char *key, const char *value)
 {
-    struct reading *reading = context;
+    struct job_reading *reading = context;
     struct job *job = reading->job;
     if (reading->failed_line != 0) {
         return 1;
@@ -271,7 +272,7 @@ static int handle_key(void *context, const char *section_name, const char *key, 
     return 1;
 }
 
-static enum exit_code end_reading(const struct reading *reading, int syntax_line)
+static enum exit_code end_reading(const struct job_reading *reading, int syntax_line)
 {
     const bool syntax_first = syntax_line > 0 && (reading->failed_line == 0 ||
                                                   (size_t)syntax_line < reading->failed_line);
@@ -286,17 +287,16 @@ static enum exit_code end_reading(const struct reading *reading, int syntax_line
         return message_fail(EXIT_USAGE, "%s:%zu: %s", reading->path, reading->failed_line,
                             reading->reason);
     }
-    if (reading->job->count == 0) {
-        return message_fail(EXIT_USAGE, "%s: no section, so there is nothing to run",
-                            reading->path);
-    }
-    return EXIT_KEPT;
+    return reading->job->count == 0
+               ? message_fail(EXIT_USAGE, "%s: no section, so there is nothing to run",
+                              reading->path)
+               : EXIT_KEPT;
 }
 
 enum exit_code job_read(const char *path, struct job *job)
 {
     *job = (struct job){0};
-    struct reading reading = {.job = job, .path = path, .stream = fopen(path, "re")};
+    struct job_reading reading = {.job = job, .path = path, .stream = fopen(path, "re")};
     if (reading.stream == NULL) {
         return message_fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
     }

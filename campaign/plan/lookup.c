@@ -263,8 +263,6 @@ enum exit_code fail_in_file(const char *path, size_t line, size_t column, const 
     if (line == 0) {
         return message_fail(EXIT_USAGE, "%s: %s", path, reason);
     }
-    if (column == 0) {
-        return message_fail(EXIT_USAGE, "%s:%zu: %s", path, line, reason);
-    }
-    return message_fail(EXIT_USAGE, "%s:%zu:%zu: %s", path, line, column, reason);
+    return column == 0 ? message_fail(EXIT_USAGE, "%s:%zu: %s", path, line, reason)
+                       : message_fail(EXIT_USAGE, "%s:%zu:%zu: %s", path, line, column, reason);
 }

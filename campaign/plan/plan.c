@@ -120,10 +120,9 @@ struct section_plan {
 
 static enum exit_code fail_in_section(const struct section_plan *section_plan, const char *reason)
 {
-    if (section_plan->section == NULL) {
-        return message_fail(EXIT_USAGE, "%s", reason);
-    }
-    return fail_in_file(section_plan->options->job, section_plan->section->line, 0, reason);
+    return section_plan->section == NULL
+               ? message_fail(EXIT_USAGE, "%s", reason)
+               : fail_in_file(section_plan->options->job, section_plan->section->line, 0, reason);
 }
 
 static enum exit_code fail_unknown_scenario(const struct section_plan *section_plan,
@@ -430,9 +429,7 @@ enum exit_code plan_make(const struct run_options *options, uint64_t seed, struc
     struct job job = {0};
     struct run_options found = *options;
     enum exit_code code = find_job(&found, plan);
-    if (code == EXIT_KEPT) {
-        code = fill_plan(&found, seed, &job, plan);
-    }
+    code = code == EXIT_KEPT ? fill_plan(&found, seed, &job, plan) : code;
     job_deinit(&job);
     return code;
 }

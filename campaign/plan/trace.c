@@ -20,7 +20,7 @@ const struct scenario scenario_trace = {
 };
 
 /* One file, as a list. */
-struct workload {
+struct trace_workload {
     struct setup setup;
     struct op_list ops;
     uint64_t hash; /* of the file */
@@ -28,7 +28,7 @@ struct workload {
 
 /* second is its own workload, or that of the other file. */
 struct trace {
-    struct workload own, other;
+    struct trace_workload own, other;
     bool has_other;
     char path[TRACE_PATH_BYTES];
     struct variation_bounds bounds;
@@ -146,7 +146,7 @@ static void drop_judgement(struct setup *setup)
 }
 
 static bool take_import(const char *path, const struct run_options *options,
-                        const struct import *import, struct workload *workload,
+                        const struct import *import, struct trace_workload *workload,
                         char reason[TRACE_REASON_BYTES])
 {
     const char *why = why_no_workload(import);
@@ -171,7 +171,7 @@ static bool take_import(const char *path, const struct run_options *options,
 }
 
 static bool import_workload(const char *path, const struct run_options *options,
-                            struct workload *workload, char reason[TRACE_REASON_BYTES])
+                            struct trace_workload *workload, char reason[TRACE_REASON_BYTES])
 {
     struct run_options device = *options;
     struct setup fixed = {0};
@@ -196,7 +196,7 @@ static bool import_workload(const char *path, const struct run_options *options,
 }
 
 static bool read_workload(const char *path, const struct run_options *options,
-                          struct workload *workload, char reason[TRACE_REASON_BYTES])
+                          struct trace_workload *workload, char reason[TRACE_REASON_BYTES])
 {
     if (strcmp(path, "-") == 0) {
         fail_reading(reason, path, "a workload is a file: it is read again when the run goes on");
@@ -208,12 +208,12 @@ static bool read_workload(const char *path, const struct run_options *options,
 
 /* --- what trials may make of it --- */
 
-static const struct workload *second_of(const struct trace *trace)
+static const struct trace_workload *second_of(const struct trace *trace)
 {
     return trace->has_other ? &trace->other : &trace->own;
 }
 
-static struct variation_source source_of(const struct workload *workload)
+static struct variation_source source_of(const struct trace_workload *workload)
 {
     return (struct variation_source){.setup = &workload->setup, .ops = &workload->ops};
 }

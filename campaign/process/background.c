@@ -16,14 +16,14 @@
 /* About a tenth of what a process gets that looks for findings, where both want one processor. */
 enum { BACKGROUND_NICE = 10 };
 
-struct beginning {
+struct background_beginning {
     void (*work)(void *context, int file);
     void *context;
 };
 
 static void work_and_flush(void *context, int tasks, int answers)
 {
-    const struct beginning *beginning = context;
+    const struct background_beginning *beginning = context;
     (void)tasks;
     (void)setpriority(PRIO_PROCESS, 0, BACKGROUND_NICE);
     interrupt_take_one(SIGTERM);
@@ -34,7 +34,7 @@ static void work_and_flush(void *context, int tasks, int answers)
 bool background_start(struct background *background, void (*work)(void *context, int file),
                       void *context)
 {
-    struct beginning beginning = {work, context};
+    struct background_beginning beginning = {work, context};
     if (!child_start(&background->child, work_and_flush, &beginning, CHILD_PRINTS)) {
         return false;
     }

@@ -28,7 +28,7 @@ enum { PROOF_COUNT = 3 };
 #define STUCK_NS UINT64_C(2000000000)
 
 /* The context of the child. */
-struct work {
+struct shrink_work {
     const struct shrink_process *shrink_process;
     char signature[SIGNATURE_BYTES]; /* of the finding that is kept */
     uint64_t replay_count_max;
@@ -39,7 +39,7 @@ struct work {
 };
 /* The head of an answer; the ops follow.  The child answers with each list that counts: the last
  * one is the result. */
-struct answer {
+struct shrink_answer {
     struct setup setup;
     struct verdict first;
     char signature[SIGNATURE_BYTES]; /* of the finding that is kept; "" = still the one of before */
@@ -173,8 +173,9 @@ static void resolve_references(const struct attempt *attempt, const struct op_li
 /* --- in the child --- */
 
 /* Runs the list; signature as in struct attempt. */
-static void try_list(const struct work *work, const struct setup *setup, const char *signature,
-                     const struct op_list *ops, struct attempt_result *result)
+static void try_list(const struct shrink_work *work, const struct setup *setup,
+                     const char *signature, const struct op_list *ops,
+                     struct attempt_result *result)
 {
     struct attempt attempt = work->attempt;
     attempt.setup = setup;
@@ -185,7 +186,7 @@ static void try_list(const struct work *work, const struct setup *setup, const c
 static bool attempt_is_same(void *context, const struct setup *setup, struct op_list *ops,
                             struct verdict *first)
 {
-    const struct work *work = context;
+    const struct shrink_work *work = context;
     struct attempt_result result;
     try_list(work, setup, work->signature, ops, &result);
     if (result.signature[0] == '\0' || !signature_stands_for(result.signature, work->signature)) {
@@ -200,7 +201,7 @@ static bool attempt_is_same(void *context, const struct setup *setup, struct op_
 static bool attempt_explains(void *context, const struct setup *setup, struct op_list *ops,
                              struct verdict *first)
 {
-    struct work *work = context;
+    struct shrink_work *work = context;
     struct attempt_result result;
     if (lanes_are_in(ops)) {
         return false;
@@ -225,7 +226,7 @@ struct answering {
 static void send_answer(void *context, const struct shrink_result *result)
 {
     const struct answering *answering = context;
-    struct answer answer;
+    struct shrink_answer answer;
     memset(&answer, 0, sizeof answer);
     memcpy(answer.signature, answering->signature, sizeof answer.signature);
     answer.setup = result->setup;
@@ -241,7 +242,7 @@ static void send_answer(void *context, const struct shrink_result *result)
 /* Answers with nothing when the list does not show the finding. */
 static void shrink_and_answer(void *context, int file)
 {
-    struct work *work = context;
+    struct shrink_work *work = context;
     const struct shrink_process *shrink_process = work->shrink_process;
     struct shrink_replaying replaying = {.target = shrink_process->target};
     snprintf(replaying.signature, sizeof replaying.signature, "%s", work->signature);
@@ -286,7 +287,7 @@ static void shrink_and_answer(void *context, int file)
 static size_t answer_length(const struct writing *bytes, size_t start)
 {
     struct rest rest = {bytes->bytes + start, bytes->length - start};
-    struct answer answer;
+    struct shrink_answer answer;
     return !rest_take(&rest, &answer, sizeof answer) ||
                    rest.length / sizeof(struct op) < answer.op_count
                ? 0
@@ -312,7 +313,7 @@ static void forget_older(struct writing *bytes)
 static bool take_answer(const struct writing *bytes, struct op_list *ops, struct shrunk *shrunk)
 {
     struct rest rest = rest_of(bytes);
-    struct answer answer;
+    struct shrink_answer answer;
     if (answer_length(bytes, 0) == 0) {
         return false;
     }
@@ -402,14 +403,14 @@ static enum shrink_process_end prove_shrunk(const struct shrink_process *shrink_
 }
 
 /* Returns how much time is left for a child. */
-static uint64_t time_left_ns(const struct work *work)
+static uint64_t time_left_ns(const struct shrink_work *work)
 {
     const uint64_t now_ns = clock_now_ns();
     return work->end_ns > now_ns ? work->end_ns - now_ns : 0;
 }
 
 /* Shrinks from the whole list to the shrunk one, in one child. */
-static enum shrink_process_end shrink_in_child(struct work *work, struct op_list *ops,
+static enum shrink_process_end shrink_in_child(struct shrink_work *work, struct op_list *ops,
                                                struct shrunk *shrunk, bool *has_died)
 {
     const struct child_job job = {.work = shrink_and_answer,
@@ -444,7 +445,7 @@ static enum shrink_process_end shrink_in_child(struct work *work, struct op_list
 }
 
 /* Shrinks with one process for each list. */
-static enum shrink_process_end shrink_in_attempts(struct work *work, struct op_list *ops,
+static enum shrink_process_end shrink_in_attempts(struct shrink_work *work, struct op_list *ops,
                                                   struct shrunk *shrunk)
 {
     const struct shrink_process *shrink_process = work->shrink_process;
@@ -467,7 +468,7 @@ static enum shrink_process_end shrink_in_attempts(struct work *work, struct op_l
 static enum shrink_process_end shrink_both_ways(const struct shrink_process *shrink_process,
                                                 struct op_list *ops, struct shrunk *shrunk)
 {
-    struct work work = {
+    struct shrink_work work = {
         .shrink_process = shrink_process,
         .replay_count_max = count_affordable_replays(shrink_process, shrunk->signature, true),
         .is_in_process = is_tried_in_process(shrunk->signature),

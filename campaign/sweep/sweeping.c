@@ -551,11 +551,10 @@ static enum exit_code check_part(const char *job, struct part *part)
             "%s: %s has faults, but --sweep arms every fault itself; --faults none leaves them out",
             job, part->name);
     }
-    if (part->op_count_max > LAST_OP_COUNT_MAX) {
-        return message_fail(EXIT_USAGE, "%s: %s: ops: a sweep accepts at most %d", job, part->name,
-                            LAST_OP_COUNT_MAX);
-    }
-    return EXIT_KEPT;
+    return part->op_count_max > LAST_OP_COUNT_MAX
+               ? message_fail(EXIT_USAGE, "%s: %s: ops: a sweep accepts at most %d", job,
+                              part->name, LAST_OP_COUNT_MAX)
+               : EXIT_KEPT;
 }
 
 enum exit_code sweeping_run(const struct run_options *options)
@@ -566,9 +565,7 @@ enum exit_code sweeping_run(const struct run_options *options)
     for (size_t i = 0; code == EXIT_KEPT && i < plan.count; i++) {
         code = check_part(options->job, &plan.parts[i]);
     }
-    if (code == EXIT_KEPT) {
-        code = sweep_plan(options, &plan);
-    }
+    code = code == EXIT_KEPT ? sweep_plan(options, &plan) : code;
     plan_deinit(&plan);
     return code;
 }

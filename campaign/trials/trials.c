@@ -78,10 +78,9 @@ bool trials_invariants_hold(const struct trials *trials)
 /* A shard's share of the part's ops, rounded up. */
 static uint64_t share_op_count(const struct plan *plan, const struct part *part)
 {
-    if (part->op_count_max == UINT64_MAX) {
-        return UINT64_MAX;
-    }
-    return part->op_count_max / plan->shard_count + (part->op_count_max % plan->shard_count != 0);
+    return part->op_count_max == UINT64_MAX ? UINT64_MAX
+                                            : part->op_count_max / plan->shard_count +
+                                                  (part->op_count_max % plan->shard_count != 0);
 }
 
 /* The bound of the part's next trial; 0: it depends on trials that are not taken yet. */

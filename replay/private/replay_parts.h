@@ -32,9 +32,9 @@ enum { COMPARE_SHOWN_MAX = 20 };
 struct compare_difference {
     uint32_t op;
     enum said_kind kind;
-    uint64_t log, run; /* bytes; SAID_FAILED: enum compare_answer */
+    uint64_t log, run; /* bytes; SAID_FAILED: enum log_answer */
 };
-enum compare_answer {
+enum log_answer {
     COMPARE_GRANTED = 0,
     COMPARE_FAILED,  /* out of memory */
     COMPARE_REFUSED, /* another answer than either */

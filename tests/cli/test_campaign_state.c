@@ -412,6 +412,7 @@ START_TEST(a_canary_that_shows_nothing_is_settled_in_the_end)
                            "nothing.\n");
     ck_assert_int_eq(checkpoint.state.end.exit_code, EXIT_HARNESS);
     plan.has_canary = false;
+    description.head.has_canary = 0;
     ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_KEPT);
     end_campaign();
 }
@@ -974,7 +975,8 @@ START_TEST(the_end_is_saved_with_its_reports)
     struct campaign_description read;
     struct checkpoint at;
     begin_campaign(UNDRAINED, false);
-    plan.setup.seed = 6;
+    plan.setup.seed = description.head.setup.seed = 6;
+    ck_assert(campaign_description_save(&description, directory));
     accept_trial(0, 0);
     campaign_report_end(&campaign);
     ck_assert(checkpoint.state.is_finished);
