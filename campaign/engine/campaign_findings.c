@@ -309,7 +309,8 @@ static void shrink_first(void *context, int file)
         if (shown.count > 0) {
             op_list_copy(&trial_result->ops, &shown);
         }
-        saved = repro_store_take(&campaign->repro_store, trial_result, &campaign->at->findings);
+        saved = repro_store_take(&campaign->repro_store, trial_result, &campaign->at->findings,
+                                 true);
     }
     op_list_deinit(&shown);
     (void)file_write_all(file, &saved, sizeof saved);
@@ -406,9 +407,9 @@ static void take_saved(struct campaign *campaign, struct shrink_entry *entry,
 /* The list as it was found, of what could not be shrunk. */
 static void save_whole(struct campaign *campaign, struct shrink_entry *entry)
 {
-    const struct saved_repro saved = repro_store_take_whole(
+    const struct saved_repro saved = repro_store_take(
         &campaign->repro_store, shrink_queue_list(&campaign->at->queue, entry),
-        &campaign->at->findings);
+        &campaign->at->findings, false);
     take_saved(campaign, entry, &saved);
 }
 

@@ -90,13 +90,6 @@ static char *text_replay(const char *directory, const struct finding *finding)
     return text;
 }
 
-static char *text_format(const char *format, const char *directory, const char *base)
-{
-    char *text = NULL;
-    CHECK(asprintf(&text, format, directory, base) >= 0);
-    return text;
-}
-
 bool finding_is_to_shrink(const struct finding *finding, uint64_t number)
 {
     return number <= FINDING_SHRUNK_COUNT_MAX ||
@@ -182,12 +175,13 @@ static void fill_known(struct report_known *known, const struct finding *finding
     if (finding->base[0] == '\0') {
         return;
     }
-    known->repro = text_format("%s/repros/%s.ops", directory, finding->base);
+    CHECK(asprintf((char **)&known->repro, "%s/repros/%s.ops", directory, finding->base) >= 0);
     known->replay = text_replay(directory, finding);
     known->repeats = before_report(directory, finding->base, finding->before_count,
                                    finding->is_unrepeated != 0);
     if (finding->has_certificate) {
-        known->certificate = text_format("%s/certificates/%s.json", directory, finding->base);
+        CHECK(asprintf((char **)&known->certificate, "%s/certificates/%s.json", directory,
+                       finding->base) >= 0);
     }
 }
 

@@ -350,7 +350,7 @@ void repro_store_name(const struct repro_store *repro_store,
     print_base(&saving, saving.rule, saving.named_op, base);
 }
 
-static struct saved_repro save_list(const struct repro_store *repro_store,
+struct saved_repro repro_store_take(const struct repro_store *repro_store,
                                     const struct trial_result *trial_result,
                                     const struct findings *known, bool is_to_shrink)
 {
@@ -379,20 +379,6 @@ static struct saved_repro save_list(const struct repro_store *repro_store,
     return saving.saved.result == REPRO_STORE_UNREPEATED
                ? repro_store_take_unrepeated(repro_store, trial_result)
                : saving.saved;
-}
-
-struct saved_repro repro_store_take(const struct repro_store *repro_store,
-                                    const struct trial_result *trial_result,
-                                    const struct findings *known)
-{
-    return save_list(repro_store, trial_result, known, true);
-}
-
-struct saved_repro repro_store_take_whole(const struct repro_store *repro_store,
-                                          const struct trial_result *trial_result,
-                                          const struct findings *known)
-{
-    return save_list(repro_store, trial_result, known, false);
 }
 
 struct saved_repro repro_store_take_unrepeated(const struct repro_store *repro_store,

@@ -255,20 +255,16 @@ static int handle_key(void *context, const char *section_name, const char *key, 
         return 1;
     }
     struct run_options *options = global ? &job->global : &section->options;
+    const struct option_row *row = run_option_keyed(key);
     if (strncmp(key, "option.", 7) == 0) {
         set_option(reading, options, "--target-option", "option", key + 7, value);
-        return 1;
-    }
-    if (strncmp(key, "scenario.", 9) == 0) {
+    } else if (strncmp(key, "scenario.", 9) == 0) {
         set_option(reading, options, "--scenario-option", "scenario", key + 9, value);
-        return 1;
-    }
-    const struct option_row *row = run_option_keyed(key);
-    if (row != NULL || strcmp(key, key_scenario) == 0 || strcmp(key, key_probes) == 0) {
+    } else if (row != NULL || strcmp(key, key_scenario) == 0 || strcmp(key, key_probes) == 0) {
         set_known_key(reading, row, key, section, value);
-        return 1;
+    } else {
+        fail_unknown_key(reading, key);
     }
-    fail_unknown_key(reading, key);
     return 1;
 }
 

@@ -35,9 +35,10 @@ struct trace {
     uint64_t digest;
 };
 
-static void fail_reading(char reason[TRACE_REASON_BYTES], const char *path, const char *why)
+static bool fail_reading(char reason[TRACE_REASON_BYTES], const char *path, const char *why)
 {
     (void)snprintf(reason, TRACE_REASON_BYTES, "%.700s: %.300s", path, why);
+    return false;
 }
 
 static bool hash_file(const char *path, uint64_t *hash, char reason[TRACE_REASON_BYTES])
@@ -46,8 +47,7 @@ static bool hash_file(const char *path, uint64_t *hash, char reason[TRACE_REASON
     unsigned char bytes[1 << 14];
     size_t got;
     if (file == NULL) {
-        fail_reading(reason, path, strerror(errno));
-        return false;
+        return fail_reading(reason, path, strerror(errno));
     }
     *hash = HASH_START;
     while ((got = fread(bytes, 1, sizeof bytes, file)) > 0) {
@@ -55,7 +55,7 @@ static bool hash_file(const char *path, uint64_t *hash, char reason[TRACE_REASON
     }
     const bool is_read = ferror(file) == 0;
     if (!is_read) {
-        fail_reading(reason, path, strerror(errno));
+        (void)fail_reading(reason, path, strerror(errno));
     }
     (void)fclose(file);
     return is_read;
@@ -152,8 +152,7 @@ static bool take_import(const char *path, const struct run_options *options,
     const char *why = why_no_workload(import);
     const struct chip *chip = chip_find(import->setup.chip);
     if (why != NULL) {
-        fail_reading(reason, path, why);
-        return false;
+        return fail_reading(reason, path, why);
     }
     setup_copy(&workload->setup, &import->setup);
     op_list_copy(&workload->ops, &import->ops);
@@ -199,8 +198,8 @@ static bool read_workload(const char *path, const struct run_options *options,
                           struct trace_workload *workload, char reason[TRACE_REASON_BYTES])
 {
     if (strcmp(path, "-") == 0) {
-        fail_reading(reason, path, "a workload is a file: it is read again when the run goes on");
-        return false;
+        return fail_reading(reason, path,
+                            "a workload is a file: it is read again when the run goes on");
     }
     return hash_file(path, &workload->hash, reason) &&
            import_workload(path, options, workload, reason);

@@ -179,6 +179,13 @@ void child_kill(const struct child *child)
     (void)kill(child->process, SIGKILL);
 }
 
+int child_stop(struct child *child)
+{
+    child_kill(child);
+    child_close(child);
+    return child_wait(child);
+}
+
 int child_wait(struct child *child)
 {
     int status = 0;

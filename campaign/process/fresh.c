@@ -165,9 +165,7 @@ void fresh_destroy(struct fresh *fresh)
     if (fresh == NULL) {
         return;
     }
-    child_kill(&fresh->child);
-    child_close(&fresh->child);
-    (void)child_wait(&fresh->child);
+    (void)child_stop(&fresh->child);
     free(fresh);
 }
 

@@ -751,11 +751,11 @@ START_TEST(what_was_interrupted_replaces_no_repro)
     finding->op_count = 1000;
     finding->before_count = 2;
     struct trial_result result = run_trial(0, 3);
-    struct saved_repro saved = repro_store_take_whole(&campaign.repro_store, &result,
-                                                      &checkpoint.findings);
+    struct saved_repro saved = repro_store_take(&campaign.repro_store, &result,
+                                                &checkpoint.findings, false);
     ck_assert_int_eq(saved.result, REPRO_STORE_LONGER);
     finding->base[0] = '\0';
-    saved = repro_store_take_whole(&campaign.repro_store, &result, &checkpoint.findings);
+    saved = repro_store_take(&campaign.repro_store, &result, &checkpoint.findings, false);
     ck_assert_int_eq(saved.result, REPRO_STORE_SAVED);
     trial_result_deinit(&result);
     end_campaign();
