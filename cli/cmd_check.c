@@ -146,9 +146,7 @@ static enum exit_code check_subcommand(const struct arguments *arguments)
     writing_init(&evidence.list);
     writing_init(&evidence.observations);
     enum exit_code code = read_evidence(arguments, &evidence);
-    if (code == EXIT_KEPT) {
-        code = check_files(arguments, evidence.history);
-    }
+    code = code == EXIT_KEPT ? check_files(arguments, evidence.history) : code;
     certificate_history_destroy(evidence.history);
     writing_deinit(&evidence.list);
     writing_deinit(&evidence.observations);

@@ -1,4 +1,5 @@
 /* convert: a field log or a trace becomes an op list; what a list does, a trace for other tools. */
+#include "campaign/base/file.h"
 #include "cli/subcommands.h"
 #include "harness/base/check.h"
 #include "replay/replay.h"
@@ -7,12 +8,6 @@
 #include <string.h>
 
 enum { KIND_COUNT_MAX = 16 };
-
-static bool ends_in(const char *path, const char *suffix)
-{
-    const size_t length = strlen(path), size = strlen(suffix);
-    return length > size && strcmp(path + length - size, suffix) == 0;
-}
 
 static enum exit_code fail_unknown(const char *path, const char *kind)
 {
@@ -39,7 +34,8 @@ static enum exit_code find_kind(const struct arguments *arguments, const struct 
     *exporter = NULL;
     if (kind == NULL && path != NULL) {
         *exporter = exporter_of_path(path);
-        return *exporter != NULL || ends_in(path, ".ops") ? EXIT_KEPT : fail_unknown(path, NULL);
+        return *exporter != NULL || file_name_ends_in(path, ".ops") ? EXIT_KEPT
+                                                                    : fail_unknown(path, NULL);
     }
     if (kind == NULL || strcmp(kind, "ops") == 0) {
         return EXIT_KEPT;

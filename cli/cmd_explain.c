@@ -6,10 +6,9 @@
 static enum exit_code explain_subcommand(const struct arguments *arguments)
 {
     const struct explain_options given = arguments_explaining(arguments);
-    if (given.alarm_percent > 0 && !given.has_timeline) {
-        return message_fail(EXIT_USAGE, "--alarm applies to --timeline");
-    }
-    return explain_run(&given);
+    return given.alarm_percent > 0 && !given.has_timeline
+               ? message_fail(EXIT_USAGE, "--alarm applies to --timeline")
+               : explain_run(&given);
 }
 
 const struct subcommand subcommand_explain = {

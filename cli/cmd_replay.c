@@ -63,10 +63,9 @@ static enum exit_code check_shrink(const struct arguments *arguments)
         return message_fail(EXIT_USAGE, "%s applies to a search for fewer ops; also give --shrink",
                             only);
     }
-    if (arguments->has_shrink && besides != NULL) {
-        return message_fail(EXIT_USAGE, "%s has no meaning with --shrink", besides);
-    }
-    return EXIT_KEPT;
+    return arguments->has_shrink && besides != NULL
+               ? message_fail(EXIT_USAGE, "%s has no meaning with --shrink", besides)
+               : EXIT_KEPT;
 }
 
 static enum exit_code shrink_given(const struct arguments *arguments)

@@ -17,19 +17,13 @@
 /* Of the words on a page: it is read in a browser, wherever it is made. */
 enum { PAGE_COLUMNS = 118 };
 
-static bool is_directory(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 /* A directory of logs is a field file. */
 static bool is_campaign(const char *path)
 {
     char results[FILE_PATH_BYTES];
     struct stat status;
     snprintf(results, sizeof results, "%.3800s/results.jsonl", path);
-    return is_directory(path) && lstat(results, &status) == 0;
+    return file_is_directory(path) && lstat(results, &status) == 0;
 }
 
 static enum exit_code print_written(const char *path, size_t length)
@@ -69,9 +63,7 @@ static enum exit_code print_known(const char *path)
     struct campaign_description description;
     struct checkpoint checkpoint;
     enum exit_code code = checkpoint_load(path, &description, &checkpoint);
-    if (code == EXIT_KEPT) {
-        code = print_baseline(&description, &checkpoint);
-    }
+    code = code == EXIT_KEPT ? print_baseline(&description, &checkpoint) : code;
     checkpoint_deinit(&checkpoint);
     campaign_description_deinit(&description);
     return code;
@@ -106,12 +98,8 @@ static enum exit_code report_subcommand(const struct arguments *arguments)
     screen_keep_columns(PAGE_COLUMNS);
     writing_init(&html);
     code = has_campaign ? report_campaign(&given, &html) : report_list(&given, &html);
-    if (code == EXIT_KEPT) {
-        code = picture_write(out, html.bytes, html.length);
-    }
-    if (code == EXIT_KEPT) {
-        code = print_written(out, html.length);
-    }
+    code = code == EXIT_KEPT ? picture_write(out, html.bytes, html.length) : code;
+    code = code == EXIT_KEPT ? print_written(out, html.length) : code;
     writing_deinit(&html);
     return code;
 }

@@ -69,9 +69,7 @@ static enum exit_code run_anew(const struct arguments *given)
         return code;
     }
     code = make_plan(&arguments, arguments.run.has_seed ? arguments.run.seed : clock_seed(), &plan);
-    if (code == EXIT_KEPT) {
-        code = campaign_run(&arguments.run, &plan);
-    }
+    code = code == EXIT_KEPT ? campaign_run(&arguments.run, &plan) : code;
     plan_deinit(&plan);
     return code;
 }
@@ -133,9 +131,7 @@ static enum exit_code resume_campaign(const struct arguments *arguments)
             arguments->resume);
     }
     enum exit_code code = checkpoint_load(arguments->resume, &description, &checkpoint);
-    if (code == EXIT_KEPT) {
-        code = campaign_folder_check(arguments->resume, &checkpoint);
-    }
+    code = code == EXIT_KEPT ? campaign_folder_check(arguments->resume, &checkpoint) : code;
     const uint64_t word_count = code == EXIT_KEPT ? description.head.argument_count
                                                   : 0; /* as many as there are texts */
     char **raw = code == EXIT_KEPT ? split_words(&description) : NULL;
@@ -194,10 +190,9 @@ static enum exit_code check_options(const struct arguments *arguments)
         return message_fail(EXIT_USAGE, "%s applies to a campaign; --sweep does not accept it",
                             other);
     }
-    if (arguments->run.op_count_max > LAST_OP_COUNT_MAX) {
-        return message_fail(EXIT_USAGE, "--ops: a sweep accepts at most %d", LAST_OP_COUNT_MAX);
-    }
-    return EXIT_KEPT;
+    return arguments->run.op_count_max > LAST_OP_COUNT_MAX
+               ? message_fail(EXIT_USAGE, "--ops: a sweep accepts at most %d", LAST_OP_COUNT_MAX)
+               : EXIT_KEPT;
 }
 
 /* The exit codes of run; EXIT_UNKNOWN also when a call could not be failed. */

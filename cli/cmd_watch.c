@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct watching {
@@ -55,29 +54,16 @@ static void watching_init(struct watching *watching, const struct arguments *arg
     look_at_screen(watching);
 }
 
-static void watching_deinit(struct watching *watching)
-{
-    writing_deinit(&watching->text);
-}
-
-static size_t count_lines(const struct writing *text)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < text->length; i++) {
-        count += text->bytes[i] == '\n';
-    }
-    return count;
-}
-
 /* No cursor moves above the first line of the screen: lines beyond it would be drawn again and
- * again. */
-static void cut_lines(struct writing *text, size_t count_max)
+ * again.  Returns how many stay. */
+static size_t cut_lines(struct writing *text, size_t count_max)
 {
     size_t count = 0, length = 0;
     while (length < text->length && count < count_max) {
         count += text->bytes[length++] == '\n';
     }
     text->length = length;
+    return count;
 }
 
 /* Shows count devices: on a terminal over what was shown before, else below it. */
@@ -108,8 +94,7 @@ static void watching_show(struct watching *watching, const struct memory_device 
     for (size_t i = 0; i < count; i++) {
         (void)memory_chart_draw(&watching->chart, &devices[i], text);
     }
-    cut_lines(text, watching->line_count_max);
-    watching->lines_drawn = count_lines(text);
+    watching->lines_drawn = cut_lines(text, watching->line_count_max);
     output_text(&watching->output, text);
     output_flush(&watching->output);
 }
@@ -208,16 +193,10 @@ static enum exit_code watch_campaign(struct watching *watching)
 
 /* --- the subcommand --- */
 
-static bool is_directory(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 static enum exit_code watch_subcommand(const struct arguments *arguments)
 {
     struct watching watching;
-    if (!is_directory(arguments->words[0])) {
+    if (!file_is_directory(arguments->words[0])) {
         return message_fail(EXIT_USAGE,
                             "%s: watch shows the DIR of a campaign; for the memory of a file: "
                             "hbmstress explain FILE --timeline",
@@ -231,7 +210,7 @@ static enum exit_code watch_subcommand(const struct arguments *arguments)
     if (watching.output.is_failed) {
         code = EXIT_HARNESS;
     }
-    watching_deinit(&watching);
+    writing_deinit(&watching.text);
     return code;
 }
 

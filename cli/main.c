@@ -73,16 +73,15 @@ static enum exit_code print_subcommand_help(const struct subcommand *subcommand)
 /* A file in the place of a subcommand: what reads it.  NULL: it is no file. */
 static const char *find_use_of_file(const char *name)
 {
+    static const char *const uses[][2] = {{".so", "run --target FILE.so"},
+                                          {".ops", "replay FILE.ops"},
+                                          {".ini", "run --job FILE.ini"}};
     const char *dot = strrchr(name, '.');
     struct stat status;
-    if (dot != NULL && strcmp(dot, ".so") == 0) {
-        return "run --target FILE.so";
-    }
-    if (dot != NULL && strcmp(dot, ".ops") == 0) {
-        return "replay FILE.ops";
-    }
-    if (dot != NULL && strcmp(dot, ".ini") == 0) {
-        return "run --job FILE.ini";
+    for (size_t i = 0; dot != NULL && i < sizeof uses / sizeof *uses; i++) {
+        if (strcmp(dot, uses[i][0]) == 0) {
+            return uses[i][1];
+        }
     }
     return stat(name, &status) == 0 ? "explain FILE" : NULL;
 }

@@ -141,7 +141,7 @@ static enum exit_code explain_log_only(const struct explain_options *options,
 enum exit_code explain_run(const struct explain_options *options)
 {
     struct recording recording;
-    struct place place;
+    struct output_place place;
     screen_keep_columns(screen_columns());
     if (options->paths[1] != NULL) {
         return explain_compare(options);

@@ -2,6 +2,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 #include "harness/model/model.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 enum place_state { PLACE_NONE = 0, PLACE_LIVE, PLACE_DYING, PLACE_RETIRED };
 
 /* The block or the image that an op made. */
-struct place {
+struct block_place {
     uint64_t address, size_bytes, requested_bytes;
     uint64_t seen_address; /* in the model, when stamp is that of the look */
     uint64_t stamp;
@@ -26,7 +27,7 @@ struct place {
 struct block_events {
     void (*event)(void *context, const struct export_event *event);
     void *context;
-    struct place *places; /* by op */
+    struct block_place *places; /* by op */
     size_t place_count, place_room;
     struct present {
         uint32_t *ops; /* whose blocks are there, retired ones left out */
@@ -38,7 +39,7 @@ struct block_events {
     } present[OP_HOST_COUNT_MAX];
     struct export_block *blocks;
     size_t block_room;
-    struct ended *ended; /* scratch */
+    struct ended_free *ended; /* scratch */
     size_t ended_room;
     uint64_t reserved_bytes[OP_HOST_COUNT_MAX];
     uint64_t stamp, now_ns;
@@ -83,7 +84,7 @@ void block_events_destroy(struct block_events *block_events)
 }
 
 static void send_event(struct block_events *block_events, enum export_action action,
-                       const struct place *place, uint64_t address)
+                       const struct block_place *place, uint64_t address)
 {
     const struct model *model = run_model(block_events->run, place->host);
     const struct export_event event = {
@@ -107,12 +108,12 @@ static void send_event(struct block_events *block_events, enum export_action act
 
 /* --- places --- */
 
-static struct place *place_of(struct block_events *block_events, uint32_t op)
+static struct block_place *place_of(struct block_events *block_events, uint32_t op)
 {
     while (block_events->place_count <= op) {
         block_events->places = array_grown(block_events->places, block_events->place_count,
                                            &block_events->place_room, sizeof *block_events->places);
-        block_events->places[block_events->place_count] = (struct place){
+        block_events->places[block_events->place_count] = (struct block_place){
             .op = (uint32_t)block_events->place_count};
         block_events->place_count++;
     }
@@ -121,7 +122,7 @@ static struct place *place_of(struct block_events *block_events, uint32_t op)
 
 static void enter_place(struct block_events *block_events, uint32_t op, enum place_state state)
 {
-    struct place *place = place_of(block_events, op);
+    struct block_place *place = place_of(block_events, op);
     struct present *present = &block_events->present[place->host];
     place->state = (uint8_t)state;
     present->bytes += place->size_bytes;
@@ -133,7 +134,7 @@ static void enter_place(struct block_events *block_events, uint32_t op, enum pla
     present->ops[present->count++] = op;
 }
 
-static void begin_dying(struct block_events *block_events, struct place *place)
+static void begin_dying(struct block_events *block_events, struct block_place *place)
 {
     struct present *present = &block_events->present[place->host];
     CHECK(place->state == PLACE_LIVE);
@@ -144,7 +145,7 @@ static void begin_dying(struct block_events *block_events, struct place *place)
     present->dying[present->dying_count++] = place->op;
 }
 
-static void end_dying(struct block_events *block_events, const struct place *place)
+static void end_dying(struct block_events *block_events, const struct block_place *place)
 {
     struct present *present = &block_events->present[place->host];
     const uint32_t last = present->dying[--present->dying_count];
@@ -152,7 +153,7 @@ static void end_dying(struct block_events *block_events, const struct place *pla
     block_events->places[last].dying_index = place->dying_index;
 }
 
-static void leave_place(struct block_events *block_events, struct place *place)
+static void leave_place(struct block_events *block_events, struct block_place *place)
 {
     struct present *present = &block_events->present[place->host];
     CHECK(place->state == PLACE_LIVE || place->state == PLACE_DYING);
@@ -173,7 +174,7 @@ static void note_block(struct block_events *block_events, const struct block *bl
     if (block->op >= block_events->place_count) {
         return; /* of a call that is not told yet */
     }
-    struct place *place = &block_events->places[block->op];
+    struct block_place *place = &block_events->places[block->op];
     place->stamp = block_events->stamp;
     place->seen_address = block->address;
     place->is_seen_absent = block->is_absent;
@@ -197,9 +198,9 @@ static void note_all_blocks(struct block_events *block_events, const struct mode
 }
 
 /* It is not there any more: its free is complete, or it was evicted. */
-static void end_place(struct block_events *block_events, struct place *place)
+static void end_place(struct block_events *block_events, struct block_place *place)
 {
-    const struct place was = *place;
+    const struct block_place was = *place;
     leave_place(block_events, place);
     if (was.state == PLACE_LIVE && was.is_program) {
         send_event(block_events, EXPORT_EVICTED, &was, was.address);
@@ -213,7 +214,7 @@ static void end_place(struct block_events *block_events, struct place *place)
     }
 }
 
-static bool has_left(const struct place *place)
+static bool has_left(const struct block_place *place)
 {
     return !place->is_absent && (place->is_seen_absent || place->seen_address != place->address);
 }
@@ -222,7 +223,7 @@ static void process_ends(struct block_events *block_events, uint32_t host)
 {
     const struct present *present = &block_events->present[host];
     for (size_t i = 0; i < present->count;) {
-        struct place *place = &block_events->places[present->ops[i]];
+        struct block_place *place = &block_events->places[present->ops[i]];
         if (place->stamp != block_events->stamp) {
             end_place(block_events, place); /* another one takes its index */
         } else {
@@ -235,13 +236,13 @@ static void process_moves(struct block_events *block_events, uint32_t host)
 {
     const struct present *present = &block_events->present[host];
     for (size_t i = 0; i < present->count; i++) {
-        const struct place *place = &block_events->places[present->ops[i]];
+        const struct block_place *place = &block_events->places[present->ops[i]];
         if (has_left(place)) {
             send_event(block_events, EXPORT_MOVED_OUT, place, place->address);
         }
     }
     for (size_t i = 0; i < present->count; i++) {
-        struct place *place = &block_events->places[present->ops[i]];
+        struct block_place *place = &block_events->places[present->ops[i]];
         const bool comes = !place->is_seen_absent &&
                            (place->is_absent || place->seen_address != place->address);
         place->is_absent = place->is_seen_absent;
@@ -253,16 +254,15 @@ static void process_moves(struct block_events *block_events, uint32_t host)
 }
 
 /* A queued free that ended, and where its block stands in present. */
-struct ended {
+struct ended_free {
     size_t index;
     uint32_t op;
 };
 
 static int compare_ended(const void *a, const void *b)
 {
-    const size_t x = ((const struct ended *)a)->index;
-    const size_t y = ((const struct ended *)b)->index;
-    return (x > y) - (x < y);
+    return compare_numbers(((const struct ended_free *)a)->index,
+                           ((const struct ended_free *)b)->index);
 }
 
 static size_t find_ended(struct block_events *block_events, uint32_t host)
@@ -271,12 +271,12 @@ static size_t find_ended(struct block_events *block_events, uint32_t host)
     const struct model *model = run_model(block_events->run, host);
     size_t count = 0;
     for (size_t i = 0; i < present->dying_count; i++) {
-        const struct place *place = &block_events->places[present->dying[i]];
+        const struct block_place *place = &block_events->places[present->dying[i]];
         const uint32_t slot = model_slot_of_op(model, place->op);
         if (slot == SLOT_NONE || model_block(model, slot)->state != BLOCK_DYING) {
             block_events->ended = array_grown(block_events->ended, count, &block_events->ended_room,
                                               sizeof *block_events->ended);
-            block_events->ended[count++] = (struct ended){place->present_index, place->op};
+            block_events->ended[count++] = (struct ended_free){place->present_index, place->op};
         }
     }
     return count;
@@ -287,7 +287,7 @@ static size_t find_ended(struct block_events *block_events, uint32_t host)
 static void process_queued_ends(struct block_events *block_events, uint32_t host)
 {
     size_t end = find_ended(block_events, host);
-    struct ended *ended = block_events->ended;
+    struct ended_free *ended = block_events->ended;
     if (end > 1) {
         qsort(ended, end, sizeof *ended, compare_ended);
     }
@@ -316,32 +316,37 @@ static void compare_with_model(struct block_events *block_events, uint32_t host)
 static void begin_place(struct block_events *block_events, const struct op *op,
                         const struct observation *seen, uint32_t number)
 {
-    struct place *place = place_of(block_events, number);
+    struct block_place *place = place_of(block_events, number);
     const bool is_told = place->is_told;
-    *place = (struct place){.address = seen->address,
-                            .size_bytes = seen->size_bytes,
-                            .requested_bytes = op->size_bytes,
-                            .host = op->host,
-                            .lane = op->lane,
-                            .tag = op->tag,
-                            .op = number,
-                            .is_told = is_told,
-                            .is_program = op->kind == OP_LOAD};
+    *place = (struct block_place){.address = seen->address,
+                                  .size_bytes = seen->size_bytes,
+                                  .requested_bytes = op->size_bytes,
+                                  .host = op->host,
+                                  .lane = op->lane,
+                                  .tag = op->tag,
+                                  .op = number,
+                                  .is_told = is_told,
+                                  .is_program = op->kind == OP_LOAD};
     enter_place(block_events, number, PLACE_LIVE);
     send_event(block_events, EXPORT_ALLOC, place, place->address);
 }
 
-/* The place that an op names, when it is there. */
-static struct place *find_named_place(struct block_events *block_events, const struct op *op)
+/* The place that an op names, or NULL. */
+static struct block_place *find_named_place(struct block_events *block_events, const struct op *op)
 {
-    struct place *place = op->ref < block_events->place_count ? &block_events->places[op->ref]
-                                                              : NULL;
+    return op->ref < block_events->place_count ? &block_events->places[op->ref] : NULL;
+}
+
+/* The same, when it is there. */
+static struct block_place *find_live_place(struct block_events *block_events, const struct op *op)
+{
+    struct block_place *place = find_named_place(block_events, op);
     return place != NULL && place->state == PLACE_LIVE ? place : NULL;
 }
 
 static void process_free(struct block_events *block_events, const struct op *op)
 {
-    struct place *place = find_named_place(block_events, op);
+    struct block_place *place = find_live_place(block_events, op);
     if (place == NULL) {
         return;
     }
@@ -353,7 +358,7 @@ static void process_free(struct block_events *block_events, const struct op *op)
 static void process_donation(struct block_events *block_events, const struct op *op,
                              const struct observation *seen, uint32_t number)
 {
-    struct place *place = find_named_place(block_events, op);
+    struct block_place *place = find_live_place(block_events, op);
     if (place != NULL) {
         begin_dying(block_events, place);
         send_event(block_events, EXPORT_FREE_REQUESTED, place, place->address);
@@ -363,10 +368,10 @@ static void process_donation(struct block_events *block_events, const struct op 
 }
 
 /* The program that an execution loads again, or NULL. */
-static struct place *find_reloaded_place(struct block_events *block_events, const struct op *op)
+static struct block_place *find_reloaded_place(struct block_events *block_events,
+                                               const struct op *op)
 {
-    struct place *place = op->ref < block_events->place_count ? &block_events->places[op->ref]
-                                                              : NULL;
+    struct block_place *place = find_named_place(block_events, op);
     return place != NULL && place->is_program && place->state == PLACE_NONE ? place : NULL;
 }
 
@@ -374,7 +379,7 @@ static struct place *find_reloaded_place(struct block_events *block_events, cons
 static void process_execution(struct block_events *block_events, const struct op *op,
                               const struct observation *seen)
 {
-    struct place *place = find_reloaded_place(block_events, op);
+    struct block_place *place = find_reloaded_place(block_events, op);
     if (place == NULL) {
         return;
     }
@@ -387,7 +392,7 @@ static void process_execution(struct block_events *block_events, const struct op
 static void process_retirement(struct block_events *block_events, const struct op *op,
                                uint32_t number)
 {
-    struct place *place = place_of(block_events, number);
+    struct block_place *place = place_of(block_events, number);
     place->address = op->address;
     place->size_bytes = place->requested_bytes = op->size_bytes;
     place->host = op->host;
@@ -399,17 +404,19 @@ static void process_failure(struct block_events *block_events, const struct op *
                             const struct verdict *verdict)
 {
     const bool is_judged = verdict->requested_bytes != 0;
-    const struct place *program = op->kind == OP_EXECUTE ? find_reloaded_place(block_events, op)
-                                                         : NULL;
+    const struct block_place *program = op->kind == OP_EXECUTE
+                                            ? find_reloaded_place(block_events, op)
+                                            : NULL;
     const uint64_t own_bytes = program == NULL ? op->size_bytes : program->requested_bytes;
     const uint64_t bytes = own_bytes + (op->kind == OP_LOAD ? op->stack_bytes : 0);
-    const struct place place = {.size_bytes = is_judged ? verdict->requested_bytes : bytes,
-                                .requested_bytes = is_judged ? verdict->requested_bytes : bytes,
-                                .host = op->host,
-                                .lane = op->lane,
-                                .op = block_events->op,
-                                .is_program = program != NULL || op->kind == OP_LOAD,
-                                .tag = program == NULL ? op->tag : program->tag};
+    const struct block_place place = {.size_bytes = is_judged ? verdict->requested_bytes : bytes,
+                                      .requested_bytes = is_judged ? verdict->requested_bytes
+                                                                   : bytes,
+                                      .host = op->host,
+                                      .lane = op->lane,
+                                      .op = block_events->op,
+                                      .is_program = program != NULL || op->kind == OP_LOAD,
+                                      .tag = program == NULL ? op->tag : program->tag};
     send_event(block_events, EXPORT_FAILED, &place, 0);
 }
 
@@ -453,7 +460,7 @@ static uint64_t count_new_bytes(struct block_events *block_events, const struct 
         return op->size_bytes;
     }
     if (op->kind == OP_EXECUTE) {
-        const struct place *place = find_reloaded_place(block_events, op);
+        const struct block_place *place = find_reloaded_place(block_events, op);
         return place == NULL ? 0 : place->size_bytes;
     }
     return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ? seen->size_bytes
@@ -542,19 +549,15 @@ bool block_events_take(struct block_events *block_events, const struct run *run,
 
 static int compare_blocks(const void *a, const void *b)
 {
-    const struct export_block *x = a;
-    const struct export_block *y = b;
-    if (x->host != y->host) {
-        return x->host < y->host ? -1 : 1;
-    }
-    return (x->address > y->address) - (x->address < y->address);
+    const struct export_block *left = a, *right = b;
+    return compare_places(left->host, left->address, right->host, right->address);
 }
 
 const struct export_block *block_events_blocks(struct block_events *block_events, size_t *count)
 {
     *count = 0;
     for (size_t i = 0; i < block_events->place_count; i++) {
-        const struct place *place = &block_events->places[i];
+        const struct block_place *place = &block_events->places[i];
         if (place->state == PLACE_NONE || place->is_absent) {
             continue;
         }

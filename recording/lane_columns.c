@@ -1,5 +1,6 @@
 #include "recording/lane_columns.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/op/ops_file.h"
 #include "harness/oracle/rule.h"
@@ -62,11 +63,8 @@ static void add_entry(struct lane_columns *columns, const struct entry *entry)
         columns->untold_count++;
         return;
     }
-    if (columns->count == columns->capacity) {
-        columns->capacity = columns->capacity * 2 + 256;
-        columns->entries = realloc(columns->entries, columns->capacity * sizeof *columns->entries);
-        CHECK(columns->entries != NULL);
-    }
+    columns->entries = array_grown(columns->entries, columns->count, &columns->capacity,
+                                   sizeof *columns->entries);
     columns->entries[columns->count++] = *entry;
 }
 
@@ -182,13 +180,13 @@ static void put_stop(struct printing *printing, uint8_t lane, size_t from)
 }
 
 /* The part of an op, or several whole ops, that a lane did in one turn. */
-struct piece {
+struct lane_piece {
     uint32_t first, last;
     uint32_t count;
     bool has_begin, has_return;
 };
 
-static void put_piece(struct printing *printing, uint8_t lane, const struct piece *piece)
+static void put_piece(struct printing *printing, uint8_t lane, const struct lane_piece *piece)
 {
     char cell[CELL_BYTES], op[OP_TEXT_BYTES];
     if (piece->count > 1) {
@@ -209,14 +207,14 @@ static void put_piece(struct printing *printing, uint8_t lane, const struct piec
 }
 
 /* A whole op behind a whole op is told with it, but for the one that broke. */
-static bool may_join_piece(const struct printing *printing, const struct piece *piece,
-                           const struct piece *next)
+static bool may_join_piece(const struct printing *printing, const struct lane_piece *piece,
+                           const struct lane_piece *next)
 {
     return piece->count > 0 && piece->has_begin && piece->has_return && next->has_begin &&
            next->has_return && !(printing->broken != NULL && next->first == printing->broken_op);
 }
 
-static void flush_piece(struct printing *printing, uint8_t lane, struct piece *piece)
+static void flush_piece(struct printing *printing, uint8_t lane, struct lane_piece *piece)
 {
     if (piece->count > 0) {
         put_piece(printing, lane, piece);
@@ -229,14 +227,14 @@ static void put_client_turn(struct printing *printing, size_t first, size_t end)
 {
     const struct lane_columns *columns = printing->columns;
     const uint8_t lane = columns->entries[first].lane;
-    struct piece told = {0}, open = {0};
+    struct lane_piece told = {0}, open = {0};
     for (size_t i = first; i < end; i++) {
         const struct entry *entry = &columns->entries[i];
         if (entry->op == STEP_OP_NONE || printing->has_returned[entry->op]) {
             continue; /* between two ops it waits for what others do */
         }
         if (open.count == 0) {
-            open = (struct piece){.first = entry->op, .last = entry->op, .count = 1};
+            open = (struct lane_piece){.first = entry->op, .last = entry->op, .count = 1};
         }
         open.has_begin |= entry->kind == ENTRY_STEP && entry->step == STEP_OP;
         if (entry->kind != ENTRY_RETURN) {

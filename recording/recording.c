@@ -21,13 +21,6 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Makes the setup that the command line fixes, as importers need it: everything else is empty. */
-static enum exit_code init_fixed(struct setup *fixed, const struct recording_options *options)
-{
-    *fixed = (struct setup){0};
-    return setup_override(fixed, options->run);
-}
-
 static bool is_option_given(const struct recording_options *options, const char *key)
 {
     for (uint32_t i = 0; i < options->run->option_count; i++) {
@@ -145,12 +138,6 @@ static enum exit_code fail_in_log(const char *path, const struct import_error *e
     return fail_in_file(file, error->line, error->column, error->reason);
 }
 
-static bool is_directory(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 /* Accepts a file without a list if it can be explained and the caller allows that; else fails. */
 static enum exit_code accept_without_list(const char *path, enum import_result result,
                                           const struct import_error *error, struct import *import,
@@ -171,9 +158,9 @@ static enum exit_code accept_without_list(const char *path, enum import_result r
 enum exit_code recording_import(const char *path, struct recording_options options,
                                 struct recording *recording, struct writing *notes)
 {
-    struct setup fixed;
+    struct setup fixed = {0}; /* what the command line fixes; importers want nothing else in it */
     char named_target[SETUP_VALUE_BYTES];
-    enum exit_code code = init_fixed(&fixed, &options);
+    enum exit_code code = setup_override(&fixed, options.run);
     if (code != EXIT_KEPT) {
         return code;
     }
@@ -184,7 +171,7 @@ enum exit_code recording_import(const char *path, struct recording_options optio
     struct import import;
     struct import_error error = {0};
     import_init(&import);
-    const enum import_result result = (recording->accepts_no_list && is_directory(path)
+    const enum import_result result = (recording->accepts_no_list && file_is_directory(path)
                                            ? import_directory_and_log
                                            : import_file_and_log)(
         path, options.format, &imported, &import, &recording->story, &error);
@@ -199,11 +186,8 @@ enum exit_code recording_import(const char *path, struct recording_options optio
     import_print_comments(&import, notes);
     recording->format = import.format;
     recording->view = import.view;
-    memcpy(recording->assumed, import.assumed, sizeof import.assumed);
     memcpy(recording->told, import.told, sizeof import.told);
-    memcpy(recording->message, import.message, sizeof import.message);
     memcpy(recording->settings, import.settings, sizeof import.settings);
-    recording->message_line = import.message_line;
     memcpy(recording->devices, import.devices, sizeof import.devices);
     take_report(&import, recording);
     recording->said = import.said;
@@ -213,10 +197,7 @@ enum exit_code recording_import(const char *path, struct recording_options optio
     import.stacks = NULL;
     import_deinit(&import);
     code = check_tokens(path, &options, recording->format);
-    if (code != EXIT_KEPT) {
-        return code;
-    }
-    return override_setup(path, named_target, &options, recording);
+    return code != EXIT_KEPT ? code : override_setup(path, named_target, &options, recording);
 }
 
 /* Fails; a user who gave a log instead of a list reads which commands accept one. */
@@ -254,14 +235,6 @@ static enum exit_code choose_capacity(const char *path, struct setup *setup)
     return EXIT_KEPT;
 }
 
-/* Finds the target.  Its path is relative to the user's folder, or in a list to the list's. */
-static enum exit_code find_target(const char *path, const struct recording_options *options,
-                                  struct recording *recording)
-{
-    return lookup_target_of_list(options->run->target == NULL ? path : NULL,
-                                 recording->setup.target, &recording->target);
-}
-
 /* A list with lanes needs a target that a scheduler can run, unless they run freely. */
 static enum exit_code check_lanes(const char *path, const struct recording_options *options,
                                   const struct recording *recording)
@@ -288,19 +261,17 @@ static enum exit_code read_recording(const char *path, const struct recording_op
     if (code == EXIT_KEPT && recording->why_no_list[0] != '\0') {
         return EXIT_KEPT;
     }
-    if (code == EXIT_KEPT) {
-        code = choose_capacity(path, &recording->setup);
-    }
+    code = code == EXIT_KEPT ? choose_capacity(path, &recording->setup) : code;
     if (code == EXIT_KEPT && lanes_are_in(&recording->ops) &&
         lanes_why_not_list(&recording->ops) != NULL) {
         code = fail_in_file(path, 0, 0, lanes_why_not_list(&recording->ops));
     }
     if (code == EXIT_KEPT) {
-        code = find_target(path, options, recording);
+        /* Its path is relative to the user's folder, or in a list to the list's. */
+        code = lookup_target_of_list(options->run->target == NULL ? path : NULL,
+                                     recording->setup.target, &recording->target);
     }
-    if (code == EXIT_KEPT) {
-        code = check_lanes(path, options, recording);
-    }
+    code = code == EXIT_KEPT ? check_lanes(path, options, recording) : code;
     if (code != EXIT_KEPT) {
         return code;
     }

@@ -3,6 +3,7 @@
 #include "diagnosis/remedy_steps.h"
 #include "harness/base/check.h"
 #include "harness/base/json.h"
+#include "harness/base/search.h"
 #include "harness/base/swings.h"
 
 #include <inttypes.h>
@@ -96,16 +97,9 @@ void step_axis_deinit(struct step_axis *axis)
 
 size_t step_axis_place(const struct step_axis *axis, uint32_t op)
 {
-    size_t low = 0, high = axis->count; /* the first that begins after op lies in [low, high] */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (axis->ops[middle] <= op) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low == 0 ? axis->count : low - 1;
+    size_t after;
+    SEARCH_FIRST(after, 0, axis->count, axis->ops[after] > op);
+    return after == 0 ? axis->count : after - 1;
 }
 
 bool step_axis_number(const struct step_axis *axis, uint32_t op, uint64_t *number)

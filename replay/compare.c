@@ -1,6 +1,7 @@
 #include "replay/private/replay_parts.h"
 
 #include "harness/base/json.h"
+#include "harness/base/search.h"
 #include "harness/model/model.h"
 #include "harness/op/ops_file.h"
 
@@ -36,20 +37,13 @@ static void add_difference(struct compare *compare, uint32_t op, enum said_kind 
 /* The first of what is said of that op, or of a later one. */
 static size_t find_logged(const struct recording *recording, uint32_t op)
 {
-    size_t low = 0, high = recording->said_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (recording->said[middle].op < op) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    size_t first;
+    SEARCH_FIRST(first, 0, recording->said_count, recording->said[first].op >= op);
+    return first;
 }
 
 /* Returns the log's answer to a request: granted, unless the log says that it failed. */
-static enum compare_answer find_logged_answer(const struct recording *recording, uint32_t op)
+static enum log_answer find_logged_answer(const struct recording *recording, uint32_t op)
 {
     for (size_t i = find_logged(recording, op);
          i < recording->said_count && recording->said[i].op == op; i++) {
@@ -66,7 +60,7 @@ static bool is_request(const struct op *op)
     return info->makes_block || info->makes_program || op->kind == OP_EXECUTE;
 }
 
-static enum compare_answer find_seen_answer(const struct observation *seen)
+static enum log_answer find_seen_answer(const struct observation *seen)
 {
     if (seen->skipped != 0) {
         return COMPARE_SKIPPED;
@@ -77,9 +71,9 @@ static enum compare_answer find_seen_answer(const struct observation *seen)
 }
 
 static void compare_request(struct compare *compare, const struct op *op, uint32_t number,
-                            enum compare_answer run)
+                            enum log_answer run)
 {
-    const enum compare_answer log = find_logged_answer(compare->recording, number);
+    const enum log_answer log = find_logged_answer(compare->recording, number);
     if (!is_request(op)) {
         return;
     }
@@ -90,13 +84,6 @@ static void compare_request(struct compare *compare, const struct op *op, uint32
     }
 }
 
-/* Returns the bytes in use that the job's allocator can know of.  Memory that an import retired was
- * never its own. */
-static uint64_t count_in_use_bytes(const struct model *model)
-{
-    return model_in_use_without(model, OP_TAG_COUNT);
-}
-
 /* Finds the run's value for a byte count of the log. */
 static uint64_t find_seen_value(const struct compare *compare, const struct run *run, uint8_t host,
                                 enum said_kind kind)
@@ -104,7 +91,7 @@ static uint64_t find_seen_value(const struct compare *compare, const struct run 
     const struct model *model = run_model(run, host);
     switch (kind) {
     case SAID_IN_USE_BYTES:
-        return count_in_use_bytes(model);
+        return model_in_use_without(model, OP_TAG_COUNT);
     case SAID_FREE_BYTES:
         return model_free_bytes(model);
     case SAID_PEAK_BYTES:
@@ -145,7 +132,9 @@ void compare_take(struct compare *compare, const struct run *run)
         return;
     }
     const struct op *op = &compare->recording->ops.ops[seen->op];
-    const uint64_t in_use_bytes = count_in_use_bytes(run_model(run, op->host));
+    /* Those that the job's allocator can know of: memory that an import retired was never its own.
+     */
+    const uint64_t in_use_bytes = model_in_use_without(run_model(run, op->host), OP_TAG_COUNT);
     compare->last_op = seen->op;
     compare->ops++;
     if (in_use_bytes > compare->peak_bytes[op->host]) {

@@ -1,18 +1,17 @@
 /* Converts what a run does with its device to the formats of other tools, and a field log or a
  * trace to a list of ops. */
-#include "campaign/base/interrupt.h"
 #include "campaign/base/message.h"
 #include "campaign/base/place.h"
 #include "campaign/base/target_path.h"
 #include "campaign/engine/output.h"
 #include "campaign/plan/lookup.h"
-#include "campaign/process/child.h"
 #include "campaign/process/target_probe.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/base/standard.h"
 #include "harness/base/whole_file.h"
 #include "harness/trial/trial_run.h"
+#include "recording/target_child.h"
 #include "replay/private/replay_parts.h"
 #include "replay/replay.h"
 
@@ -23,7 +22,7 @@
 #include <unistd.h>
 
 /* The answer of the child. */
-struct answer {
+struct convert_answer {
     bool is_written, is_refused, has_missed; /* the moment that --at names */
     int error;                               /* errno of a write that failed; 0 = none */
     uint64_t event_count;
@@ -38,10 +37,10 @@ struct exporting {
     const char *source;            /* what is run, as the user names it */
     const char *at;                /* of --at; NULL: not given */
     const char *path;              /* the same of the output; NULL: standard output */
-    struct place place;            /* of path */
+    struct output_place place;     /* of path */
     char partial[FILE_PATH_BYTES]; /* where it is written until it is whole; "" = at once */
     struct export_feed feed;
-    struct answer answer;
+    struct convert_answer answer;
 };
 
 /* Runs the ops and writes the whole stream.  False: *answer says why not. */
@@ -49,7 +48,7 @@ static bool run_and_write(struct exporting *exporting)
 {
     const struct run_listener listener = {&exporting->feed, export_feed_judged};
     const struct recording *recording = exporting->recording;
-    struct answer *answer = &exporting->answer;
+    struct convert_answer *answer = &exporting->answer;
     struct trial trial;
     char reason[RUN_REASON_BYTES];
     answer->is_refused = !trial_replay(recording->target, &recording->setup, &recording->ops,
@@ -101,7 +100,7 @@ static void set_moment(struct export *export, const char *at)
 static void export_and_answer(void *context, int file)
 {
     struct exporting *exporting = context;
-    struct answer *answer = &exporting->answer;
+    struct convert_answer *answer = &exporting->answer;
     struct export_feed *feed = &exporting->feed;
     const bool is_fed = export_feed_init(feed, exporting->exporter);
     feed->export.source = exporting->source;
@@ -121,7 +120,7 @@ static void export_and_answer(void *context, int file)
 
 static enum exit_code print_written(const struct exporting *exporting)
 {
-    const struct answer *answer = &exporting->answer;
+    const struct convert_answer *answer = &exporting->answer;
     struct writing text;
     if (answer->reason[0] != '\0') {
         message_note("the run ended early, and so does the output: %s", answer->reason);
@@ -146,26 +145,20 @@ static const char *describe_output(const struct exporting *exporting)
 }
 
 static enum exit_code print_end(const struct exporting *exporting, const char *file,
-                                enum child_end end, const char *death)
+                                enum child_end end, const struct death *death)
 {
-    const struct answer *answer = &exporting->answer;
-    if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
-    }
-    if (end == CHILD_STOPPED && interrupt_is_requested()) {
-        return message_fail(EXIT_HARNESS, "interrupted");
-    }
+    const struct convert_answer *answer = &exporting->answer;
+    char name[SIGNATURE_BYTES] = "it ended early";
     if (end == CHILD_STOPPED) {
         return message_fail(EXIT_BROKEN, "%s: target %s hangs; %s", file,
                             exporting->recording->setup.target, describe_output(exporting));
     }
-    if (end == CHILD_FAULTY) {
-        return message_fail(EXIT_HARNESS, "%s: internal error: %s; %s", file, death,
-                            describe_output(exporting));
-    }
     if (end == CHILD_DIED) {
+        if (death->kind != DEATH_NONE) {
+            death_name(death, name);
+        }
         return message_fail(EXIT_BROKEN, "%s: target %s ended its process: %s; %s", file,
-                            exporting->recording->setup.target, death, describe_output(exporting));
+                            exporting->recording->setup.target, name, describe_output(exporting));
     }
     if (answer->is_refused) {
         return message_fail(EXIT_HARNESS,
@@ -187,25 +180,24 @@ static enum exit_code export_recording(const struct convert_options *options,
                                        struct exporting *exporting)
 {
     struct writing bytes;
-    char death[CHILD_DEATH_BYTES] = "";
+    struct death death;
+    enum child_end end;
     if (exporting->path != NULL && !exporting->place.is_special &&
         !partial_create(exporting->place.path, exporting->partial)) {
         return message_fail(EXIT_HARNESS, "%s: %s", exporting->path, strerror(errno));
     }
-    death_set_op_timeout(options->reading.run->op_timeout_ns);
     writing_init(&bytes);
-    enum child_end end = child_run(export_and_answer, exporting,
-                                   options->reading.run->trial_timeout_ns, true, &bytes, death);
-    if (end == CHILD_DONE && bytes.length != sizeof exporting->answer) {
-        snprintf(death, sizeof death, "it ended early");
+    enum exit_code code = target_child(options->reading.run, &death, export_and_answer, exporting,
+                                       &bytes, &end);
+    if (code == EXIT_KEPT && end == CHILD_DONE && bytes.length != sizeof exporting->answer) {
         end = CHILD_DIED;
     }
-    if (end == CHILD_DONE) {
+    if (code == EXIT_KEPT && end == CHILD_DONE) {
         memcpy(&exporting->answer, bytes.bytes, sizeof exporting->answer);
     }
     writing_deinit(&bytes);
     partial_remove(exporting->partial);
-    return print_end(exporting, options->path, end, death);
+    return code == EXIT_KEPT ? print_end(exporting, options->path, end, &death) : code;
 }
 
 enum exit_code convert_to_trace(const struct convert_options *options,
@@ -228,9 +220,7 @@ enum exit_code convert_to_trace(const struct convert_options *options,
         return code;
     }
     code = recording_read(options->path, options->reading, true, &recording);
-    if (code == EXIT_KEPT) {
-        code = export_recording(options, &exporting);
-    }
+    code = code == EXIT_KEPT ? export_recording(options, &exporting) : code;
     recording_deinit(&recording);
     return code;
 }
@@ -261,18 +251,17 @@ static enum exit_code check_target(const struct convert_options *options,
     const enum exit_code code = lookup_target_of_list(
         options->reading.run->target == NULL ? options->path : NULL, recording->setup.target,
         &recording->target);
-    if (code != EXIT_KEPT) {
-        return code;
-    }
-    return target_probe_run(recording->target, &recording->setup, options->path,
-                            options->reading.run->trial_timeout_ns, &target_probe);
+    return code != EXIT_KEPT
+               ? code
+               : target_probe_run(recording->target, &recording->setup, options->path,
+                                  options->reading.run->trial_timeout_ns, &target_probe);
 }
 
 enum exit_code convert_to_ops(const struct convert_options *options)
 {
     struct recording recording = {0};
     struct writing notes;
-    struct place place;
+    struct output_place place;
     if (options->output != NULL &&
         place_find(options->output, options->path, &place) != EXIT_KEPT) {
         return EXIT_USAGE;
@@ -280,9 +269,7 @@ enum exit_code convert_to_ops(const struct convert_options *options)
     op_list_init(&recording.ops);
     writing_init(&notes);
     enum exit_code code = recording_import(options->path, options->reading, &recording, &notes);
-    if (code == EXIT_KEPT) {
-        code = check_target(options, &recording);
-    }
+    code = code == EXIT_KEPT ? check_target(options, &recording) : code;
     target_path_append_comment(&notes, recording.setup.target, options->output);
     if (code == EXIT_KEPT) {
         code = ops_output(options->output, &recording.setup, &recording.ops,

@@ -43,7 +43,7 @@ struct replay_state {
     bool is_alarmed;      /* the same */
 };
 
-struct replaying {
+struct list_replay {
     const struct replay_options *options;
     const struct recording *recording;
     const struct recording *after; /* of --after: options->after_count of them */
@@ -62,21 +62,23 @@ struct replaying {
     struct oracle_largest largest;  /* of the last out-of-memory */
 };
 
-static void print_finding(struct replaying *replaying, const struct verdict *verdict,
-                          const char *rule, const char *message)
+static void print_finding(struct list_replay *replaying, const struct verdict *verdict,
+                          const char *message)
 {
-    const struct report_finding finding = {
-        .verdict = verdict, .rule = rule, .message = message, .signature = replaying->signature};
+    const struct report_finding finding = {.verdict = verdict,
+                                           .rule = rule_info(verdict->rule)->name,
+                                           .message = message,
+                                           .signature = replaying->signature};
     (void)reporter_finding(&replaying->reporter, REPORT_FINDING, &finding);
 }
 
-static void print_oom(struct replaying *replaying, const struct report_finding *finding)
+static void print_oom(struct list_replay *replaying, const struct report_finding *finding)
 {
     (void)reporter_finding(&replaying->reporter, REPORT_OOM, finding); /* a later op may crash */
 }
 
 /* Our own judges disagree; the first time it is told on standard error, too. */
-static void print_dispute(struct replaying *replaying, const struct report_finding *finding)
+static void print_dispute(struct list_replay *replaying, const struct report_finding *finding)
 {
     (void)reporter_finding(&replaying->reporter, REPORT_DISPUTE, finding);
     if (!replaying->state->is_alarmed) {
@@ -89,7 +91,8 @@ static void print_dispute(struct replaying *replaying, const struct report_findi
 }
 
 /* Returns the largest request that could have been served; NULL: the limit of work is reached. */
-static const struct oracle_largest *find_largest(struct replaying *replaying, const struct run *run,
+static const struct oracle_largest *find_largest(struct list_replay *replaying,
+                                                 const struct run *run,
                                                  const struct verdict *verdict)
 {
     if (verdict->kind == VERDICT_JUSTIFIED && replaying->largest_work > LARGEST_WORK_MAX) {
@@ -102,7 +105,7 @@ static const struct oracle_largest *find_largest(struct replaying *replaying, co
 }
 
 /* An OOM: its certificate is checked if it is kept or one of the sample. */
-static void process_oom(struct replaying *replaying, const struct run *run,
+static void process_oom(struct list_replay *replaying, const struct run *run,
                         const struct verdict *verdict)
 {
     struct replay_state *state = replaying->state;
@@ -139,7 +142,7 @@ static void process_oom(struct replaying *replaying, const struct run *run,
 }
 
 /* An OOM beside which the op broke a rule: its verdict comes first. */
-static void print_hidden_oom(struct replaying *replaying, const struct run *run)
+static void print_hidden_oom(struct list_replay *replaying, const struct run *run)
 {
     const struct verdict *hidden = run_hidden_oom(run);
     if (hidden != NULL) {
@@ -151,7 +154,7 @@ static void print_hidden_oom(struct replaying *replaying, const struct run *run)
 
 static void print_verdict(void *context, const struct run *run, const struct verdict *verdict)
 {
-    struct replaying *replaying = context;
+    struct list_replay *replaying = context;
     replaying->state->op_count = (uint32_t)run_ops(run)->count;
     replaying->state->totals = *run_totals(run);
     replay_proofs_take(&replaying->proofs, run, &replaying->recording->ops);
@@ -171,7 +174,7 @@ static void print_verdict(void *context, const struct run *run, const struct ver
         return;
     case VERDICT_BROKEN:
         print_hidden_oom(replaying, run);
-        print_finding(replaying, verdict, rule_info(verdict->rule)->name, run_message(run));
+        print_finding(replaying, verdict, run_message(run));
         return;
     default:
         process_oom(replaying, run, verdict);
@@ -179,7 +182,7 @@ static void print_verdict(void *context, const struct run *run, const struct ver
 }
 
 /* The second time, and with the related lists, in silence. */
-static void compare_again(struct replaying *replaying, const struct trial *trial)
+static void compare_again(struct list_replay *replaying, const struct trial *trial)
 {
     const struct target *target = replaying->recording->target;
     struct verdict verdict;
@@ -190,7 +193,7 @@ static void compare_again(struct replaying *replaying, const struct trial *trial
     }
     replaying->state->totals.broken++;
     signature_print(&verdict, &trial->ops, replaying->signature);
-    print_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
+    print_finding(replaying, &verdict, "");
 }
 
 static bool is_same_trial(const struct trial *a, const struct trial *b)
@@ -201,7 +204,7 @@ static bool is_same_trial(const struct trial *a, const struct trial *b)
 }
 
 /* --times: again and again in silence, up to the first that differs. */
-static void repeat_list(struct replaying *replaying, const struct trial *trial)
+static void repeat_list(struct list_replay *replaying, const struct trial *trial)
 {
     const struct recording *recording = replaying->recording;
     struct replay_state *state = replaying->state;
@@ -222,7 +225,7 @@ static void repeat_list(struct replaying *replaying, const struct trial *trial)
 }
 
 /* The target, or the schedule, is not what it was before. */
-static void print_difference(struct replaying *replaying)
+static void print_difference(struct list_replay *replaying)
 {
     const struct replay_state *state = replaying->state;
     struct verdict verdict = {.kind = VERDICT_BROKEN,
@@ -232,10 +235,10 @@ static void print_difference(struct replaying *replaying)
              "replay %" PRIu64 " gave different observations from the first", state->replays);
     snprintf(replaying->signature, sizeof replaying->signature, "%s", rule_info(RULE_REPLAY)->name);
     replaying->state->totals.broken++;
-    print_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
+    print_finding(replaying, &verdict, "");
 }
 
-static void print_times(struct replaying *replaying)
+static void print_times(struct list_replay *replaying)
 {
     const struct replay_state *state = replaying->state;
     if (state->replays == 0) {
@@ -244,57 +247,41 @@ static void print_times(struct replaying *replaying)
     if (state->same_replays != state->replays) {
         print_difference(replaying);
     }
-    writing_clear(&replaying->text);
     json_open(&replaying->text, "times");
     json_add_number(&replaying->text, "replays", state->replays);
     json_add_number(&replaying->text, "same", state->same_replays);
     json_close(&replaying->text);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
+    output_take_line(&replaying->output, &replaying->text);
     writing_append_format(&replaying->text,
                           "%" PRIu64 " of %" PRIu64 " replays gave the same result\n",
                           state->same_replays, state->replays);
-    output_text(&replaying->output, &replaying->text);
+    output_take_text(&replaying->output, &replaying->text);
 }
 
-/* Prints who waited in vain for another host: that is no broken promise of the target. */
-static void print_hangs(struct replaying *replaying)
+/* Prints who waited in vain for another host, where all clients waited, and who had the memory of a
+ * shared device when another host asked for it: that is no broken promise of the target. */
+static void print_waits(struct list_replay *replaying)
 {
     const struct setup *setup = &replaying->recording->setup;
-    writing_clear(&replaying->text);
-    hangs_append_json(setup, &replaying->hangs, &replaying->text);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
-    hangs_append(setup, &replaying->hangs, &replaying->text);
-    output_text(&replaying->output, &replaying->text);
-}
-
-/* Prints where all clients waited: that is no broken promise of the target. */
-static void print_standstills(struct replaying *replaying)
-{
-    const struct setup *setup = &replaying->recording->setup;
-    writing_clear(&replaying->text);
-    standstills_append_json(setup, &replaying->standstills, &replaying->text);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
-    standstills_append(setup, &replaying->standstills, &replaying->text);
-    output_text(&replaying->output, &replaying->text);
-}
-
-/* Prints who had the memory of a shared device when another host asked for it. */
-static void print_shortages(struct replaying *replaying)
-{
-    writing_clear(&replaying->text);
-    shortages_append_json(&replaying->shortages, &replaying->text);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
-    shortages_append(&replaying->shortages, &replaying->text);
-    output_text(&replaying->output, &replaying->text);
+    struct output *output = &replaying->output;
+    struct writing *text = &replaying->text;
+    hangs_append_json(setup, &replaying->hangs, text);
+    output_take_line(output, text);
+    hangs_append(setup, &replaying->hangs, text);
+    output_take_text(output, text);
+    standstills_append_json(setup, &replaying->standstills, text);
+    output_take_line(output, text);
+    standstills_append(setup, &replaying->standstills, text);
+    output_take_text(output, text);
+    shortages_append_json(&replaying->shortages, text);
+    output_take_line(output, text);
+    shortages_append(&replaying->shortages, text);
+    output_take_text(output, text);
 }
 
 /* Runs the lists of --after, so that the target is in the same state.  Nothing of them is
  * judged. */
-static void replay_after(struct replaying *replaying)
+static void replay_after(struct list_replay *replaying)
 {
     const struct replay_options *options = replaying->options;
     struct replay_state *state = replaying->state;
@@ -311,7 +298,7 @@ static void replay_after(struct replaying *replaying)
 /* The child's part: all of the replay. */
 static void replay_list(void *context, int file)
 {
-    struct replaying *replaying = context;
+    struct list_replay *replaying = context;
     (void)file;
     replay_after(replaying);
     const struct recording *recording = replaying->recording;
@@ -331,9 +318,7 @@ static void replay_list(void *context, int file)
             message_note("the replay ended: it met what is not modelled: %s",
                          trial.why_not_modelled);
         }
-        print_hangs(replaying);
-        print_standstills(replaying);
-        print_shortages(replaying);
+        print_waits(replaying);
         if (replaying->options->replay_count != 0) {
             repeat_list(replaying, &trial);
         } else {
@@ -349,7 +334,7 @@ static void replay_list(void *context, int file)
     replaying->state->is_output_failed = replaying->output.is_failed;
 }
 
-static void print_start(struct replaying *replaying)
+static void print_start(struct list_replay *replaying)
 {
     const struct report_start start = {.subcommand = "replay",
                                        .setup = &replaying->recording->setup,
@@ -360,7 +345,7 @@ static void print_start(struct replaying *replaying)
 }
 
 /* The target never came back from a call. */
-static void print_death(struct replaying *replaying, const struct death *death)
+static void print_death(struct list_replay *replaying, const struct death *death)
 {
     char words[DEATH_WORDS_BYTES];
     struct verdict verdict = {
@@ -369,25 +354,23 @@ static void print_death(struct replaying *replaying, const struct death *death)
     death_signature(death, replaying->signature);
     snprintf(verdict.reason, sizeof verdict.reason, "%s", words);
     replaying->state->totals.broken++;
-    print_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
+    print_finding(replaying, &verdict, "");
 }
 
-static void print_compare(struct replaying *replaying)
+static void print_compare(struct list_replay *replaying)
 {
     struct compare *compare = &replaying->state->compare;
     if (!replaying->options->has_compare) {
         return;
     }
     compare_end(compare);
-    writing_clear(&replaying->text);
     compare_json(compare, &replaying->text);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
+    output_take_line(&replaying->output, &replaying->text);
     compare_text(compare, &replaying->text);
-    output_text(&replaying->output, &replaying->text);
+    output_take_text(&replaying->output, &replaying->text);
 }
 
-static enum exit_code print_end(struct replaying *replaying, bool is_interrupted)
+static enum exit_code print_end(struct list_replay *replaying, bool is_interrupted)
 {
     print_times(replaying);
     print_compare(replaying);
@@ -411,7 +394,7 @@ static enum exit_code print_end(struct replaying *replaying, bool is_interrupted
 }
 
 /* A CHECK of ours: no finding, whatever the target did before. */
-static enum exit_code fail_check(const struct replaying *replaying, const struct death *death)
+static enum exit_code fail_check(const struct list_replay *replaying, const struct death *death)
 {
     char words[DEATH_WORDS_BYTES];
     death_describe(death, words);
@@ -419,7 +402,7 @@ static enum exit_code fail_check(const struct replaying *replaying, const struct
 }
 
 /* The process did not come to what is judged. */
-static enum exit_code fail_after(const struct replaying *replaying, const struct death *death)
+static enum exit_code fail_after(const struct list_replay *replaying, const struct death *death)
 {
     char words[DEATH_WORDS_BYTES] = "interrupted";
     if (death->kind != DEATH_NONE) {
@@ -429,7 +412,7 @@ static enum exit_code fail_after(const struct replaying *replaying, const struct
                         replaying->options->after[replaying->state->after_count], words);
 }
 
-static enum exit_code run_replay(struct replaying *replaying)
+static enum exit_code run_replay(struct list_replay *replaying)
 {
     struct death death;
     struct writing answer, printed;
@@ -472,7 +455,7 @@ static enum exit_code replay_recording(const struct replay_options *options,
                                        const struct recording *recording,
                                        const struct recording *after)
 {
-    struct replaying replaying = {
+    struct list_replay replaying = {
         .options = options, .recording = recording, .after = after, .start_ns = clock_now_ns()};
     replaying.state = shared_memory_create(sizeof *replaying.state);
     if (replaying.state == NULL) {
@@ -483,9 +466,7 @@ static enum exit_code replay_recording(const struct replay_options *options,
     reporter_init(&replaying.reporter, output_report, &replaying.output);
     death_set_op_timeout(options->reading.run->op_timeout_ns);
     enum exit_code code = replay_proofs_init(&replaying.proofs, options->certificates);
-    if (code == EXIT_KEPT) {
-        code = run_replay(&replaying);
-    }
+    code = code == EXIT_KEPT ? run_replay(&replaying) : code;
     writing_deinit(&replaying.text);
     reporter_deinit(&replaying.reporter);
     writing_deinit(&replaying.certificate);
@@ -519,9 +500,7 @@ static enum exit_code replay_behind(const struct replay_options *options,
                               &after[read_count]);
         read_count++;
     }
-    if (code == EXIT_KEPT) {
-        code = replay_recording(options, recording, after);
-    }
+    code = code == EXIT_KEPT ? replay_recording(options, recording, after) : code;
     for (size_t i = 0; i < read_count; i++) {
         recording_deinit(&after[i]);
     }
@@ -540,9 +519,7 @@ enum exit_code replay_run(const struct replay_options *options)
             "%s: an op list does not say what happened; give --compare the log that it is from",
             options->path);
     }
-    if (code == EXIT_KEPT) {
-        code = check_races(options, &recording);
-    }
+    code = code == EXIT_KEPT ? check_races(options, &recording) : code;
     if (code == EXIT_KEPT && options->reading.run->lanes.strategy != NULL) {
         code = schedule_search_run(options->path, options->reading.run, &recording);
     } else if (code == EXIT_KEPT) {

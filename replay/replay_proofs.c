@@ -28,10 +28,9 @@ enum exit_code replay_proofs_init(struct replay_proofs *proofs, const char *dire
         return code;
     }
     snprintf(beside, sizeof beside, "%s/", directory);
-    if (partial_create(beside, proofs->partial)) {
-        return EXIT_KEPT;
-    }
-    return message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
+    return partial_create(beside, proofs->partial)
+               ? EXIT_KEPT
+               : message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
 }
 
 void replay_proofs_deinit(struct replay_proofs *proofs)

@@ -11,10 +11,9 @@
 /* Returns what the shorter list shows. */
 static const char *name_effect(const struct shrunk *shrunk)
 {
-    if (shrunk->first.kind == VERDICT_DISPUTED) {
-        return "no promise, but the judges of hbmstress disagree";
-    }
-    return shrunk->signature;
+    return shrunk->first.kind == VERDICT_DISPUTED
+               ? "no promise, but the judges of hbmstress disagree"
+               : shrunk->signature;
 }
 
 static enum exit_code save_shrunk(const struct shrink_options *options,
@@ -89,15 +88,13 @@ static enum exit_code shrink_recording(const struct shrink_options *options,
 enum exit_code replay_shrink(const struct shrink_options *options)
 {
     struct recording recording;
-    struct place place;
+    struct output_place place;
     if (options->output != NULL &&
         place_find(options->output, options->path, &place) != EXIT_KEPT) {
         return EXIT_USAGE;
     }
     enum exit_code code = recording_read(options->path, options->reading, false, &recording);
-    if (code == EXIT_KEPT) {
-        code = shrink_recording(options, &recording);
-    }
+    code = code == EXIT_KEPT ? shrink_recording(options, &recording) : code;
     recording_deinit(&recording);
     return code;
 }

@@ -23,10 +23,7 @@ static const char *explain_failure(int folder, const char *name)
     if (is_there && S_ISLNK(status.st_mode)) {
         return is_link;
     }
-    if (is_there && S_ISSOCK(status.st_mode)) {
-        return is_special;
-    }
-    return strerror(reason);
+    return is_there && S_ISSOCK(status.st_mode) ? is_special : strerror(reason);
 }
 
 /* Opens one step down the path.  -1: *why. */

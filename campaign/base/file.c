@@ -1,8 +1,12 @@
 #include "campaign/base/file.h"
 
+#include "harness/base/check.h"
+#include "harness/base/shell.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +21,26 @@ bool file_is_same(const char *a, const char *b)
     struct stat of_a, of_b;
     return find_status(a, &of_a) && find_status(b, &of_b) && of_a.st_dev == of_b.st_dev &&
            of_a.st_ino == of_b.st_ino;
+}
+
+bool file_is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+void file_append_word(struct writing *text, const char *path)
+{
+    char *word = malloc(SHELL_WORD_BYTES(strlen(path)));
+    CHECK(word != NULL);
+    writing_append(text, shell_word(path, word));
+    free(word);
+}
+
+bool file_name_ends_in(const char *name, const char *ending)
+{
+    const size_t length = strlen(name), ending_length = strlen(ending);
+    return length > ending_length && strcmp(name + length - ending_length, ending) == 0;
 }
 
 void file_name_clean(char *name)

@@ -13,6 +13,12 @@ enum { FILE_PATH_BYTES = 4096 };
  * is standard input. */
 bool file_is_same(const char *a, const char *b);
 
+bool file_is_directory(const char *path);
+/* Appends the path as one word of a shell. */
+void file_append_word(struct writing *text, const char *path);
+/* True if the name has that ending (".ops"), and something before it. */
+bool file_name_ends_in(const char *name, const char *ending);
+
 /* Makes of any text what a file can be called: '/', ':', blanks and control characters become '_'.
  */
 void file_name_clean(char *name);

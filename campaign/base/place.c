@@ -61,7 +61,7 @@ static bool has_directory(const char *path)
     return S_ISDIR(status.st_mode);
 }
 
-enum exit_code place_find(const char *path, const char *input, struct place *place)
+enum exit_code place_find(const char *path, const char *input, struct output_place *place)
 {
     struct stat status;
     const bool is_there = stat(path, &status) == 0;
@@ -80,10 +80,9 @@ enum exit_code place_find(const char *path, const char *input, struct place *pla
         return message_fail(EXIT_USAGE, "%s: this is the input file; choose another output file",
                             path);
     }
-    if (!follow_links(place->path) || !has_directory(place->path)) {
-        return message_fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
-    }
-    return EXIT_KEPT;
+    return !follow_links(place->path) || !has_directory(place->path)
+               ? message_fail(EXIT_USAGE, "%s: %s", path, strerror(errno))
+               : EXIT_KEPT;
 }
 
 bool place_write(const char *path, const void *bytes, size_t length)
@@ -111,78 +110,7 @@ enum exit_code place_make_folder(const char *path)
                         "%.80s%s: %s", path, strlen(path) > 80 ? "..." : "", strerror(errno));
 }
 
-static enum exit_code print_to(FILE *stream, const char *name, const struct setup *setup,
-                               const struct op_list *ops, const char *comments)
-{
-    ops_file_print(stream, setup, ops, comments);
-    if (fflush(stream) == 0 && !ferror(stream)) {
-        return EXIT_KEPT;
-    }
-    return errno == EPIPE ? EXIT_KEPT : message_fail(EXIT_HARNESS, "%s: %s", name, strerror(errno));
-}
-
-static enum exit_code print_to_special(const char *path, const struct setup *setup,
-                                       const struct op_list *ops, const char *comments)
-{
-    FILE *stream = fopen(path, "we");
-    if (stream == NULL) {
-        return message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
-    }
-    enum exit_code code = print_to(stream, path, setup, ops, comments);
-    if (fclose(stream) != 0 && code == EXIT_KEPT && errno != EPIPE) {
-        code = message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
-    }
-    return code;
-}
-
-/* Writes to partial, and then gives it the name of path. */
-static enum exit_code print_whole(const char *partial, const char *path, const struct setup *setup,
-                                  const struct op_list *ops, const char *comments)
-{
-    FILE *stream = fopen(partial, "we");
-    if (stream != NULL) {
-        ops_file_print(stream, setup, ops, comments);
-        if (whole_file_end(stream, partial, path, true)) {
-            return EXIT_KEPT;
-        }
-    }
-    return message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
-}
-
-enum exit_code ops_output(const char *path, const struct setup *setup, const struct op_list *ops,
-                          const char *comments)
-{
-    struct place place;
-    char partial[FILE_PATH_BYTES];
-    if (path == NULL) {
-        return print_to(stdout, "standard output", setup, ops, comments);
-    }
-    enum exit_code code = place_find(path, NULL, &place);
-    if (code != EXIT_KEPT) {
-        return code;
-    }
-    if (place.is_special) {
-        return print_to_special(path, setup, ops, comments);
-    }
-    if (!partial_create(place.path, partial)) {
-        return message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
-    }
-    code = print_whole(partial, place.path, setup, ops, comments);
-    partial_remove(partial);
-    return code;
-}
-
-enum exit_code ops_output_through(const char *partial, const char *path, const struct setup *setup,
-                                  const struct op_list *ops, const char *comments)
-{
-    struct place place;
-    const enum exit_code code = place_find(path, NULL, &place);
-    if (code != EXIT_KEPT) {
-        return code;
-    }
-    return place.is_special ? print_to_special(path, setup, ops, comments)
-                            : print_whole(partial, path, setup, ops, comments);
-}
+/* --- a file until it is whole --- */
 
 /* A process with our number may have left its file behind; so many times is no accident. */
 enum { TRY_COUNT_MAX = 1000 };
@@ -233,40 +161,91 @@ void partial_remove(char partial[FILE_PATH_BYTES])
     partial[0] = '\0';
 }
 
-static bool write_special(const char *path, const char *bytes, size_t length)
+/* --- what an option names a file for --- */
+
+/* An op list; or with ops NULL some bytes. */
+struct printed {
+    const struct setup *setup;
+    const struct op_list *ops;
+    const char *text; /* the bytes; of a list its comments */
+    size_t length;
+};
+
+static bool print_to(FILE *stream, const struct printed *printed)
+{
+    if (printed->ops != NULL) {
+        ops_file_print(stream, printed->setup, printed->ops, printed->text);
+    } else {
+        (void)fwrite(printed->text, 1, printed->length,
+                     stream); /* the stream remembers a failure */
+    }
+    return fflush(stream) == 0 && !ferror(stream);
+}
+
+static bool print_to_special(const char *path, const struct printed *printed)
 {
     FILE *stream = fopen(path, "we");
     if (stream == NULL) {
         return false;
     }
-    const bool is_written = fwrite(bytes, 1, length, stream) == length;
-    return fclose(stream) == 0 && is_written;
+    const bool is_printed = print_to(stream, printed);
+    const int reason = errno;
+    const bool is_closed = fclose(stream) == 0;
+    errno = is_printed ? errno : reason;
+    return is_printed && is_closed;
 }
 
-static bool write_whole(const char *path, const char *bytes, size_t length)
+/* Writes to partial, and then gives it the name of path. */
+static bool print_whole(const char *partial, const char *path, const struct printed *printed)
 {
-    char partial[FILE_PATH_BYTES];
-    if (!partial_create(path, partial)) {
+    FILE *stream = fopen(partial, "we");
+    if (stream == NULL) {
         return false;
     }
-    FILE *stream = fopen(partial, "we");
-    bool is_written = false;
-    if (stream != NULL) {
-        (void)fwrite(bytes, 1, length, stream); /* the stream remembers a failure */
-        is_written = whole_file_end(stream, partial, path, true);
-    }
-    partial_remove(partial);
-    return is_written;
+    (void)print_to(stream, printed);
+    return whole_file_end(stream, partial, path, true);
 }
 
-enum exit_code picture_write(const char *path, const char *bytes, size_t length)
+/* partial NULL: one is made and removed.  The reader of a list may leave before its end. */
+static enum exit_code put_printed(const char *path, const char *partial,
+                                  const struct printed *printed)
 {
-    struct place place;
+    struct output_place place;
+    char own[FILE_PATH_BYTES] = "";
     const enum exit_code code = place_find(path, NULL, &place);
     if (code != EXIT_KEPT) {
         return code;
     }
-    const bool is_written = place.is_special ? write_special(path, bytes, length)
-                                             : write_whole(place.path, bytes, length);
-    return is_written ? EXIT_KEPT : message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
+    const bool is_put = place.is_special  ? print_to_special(path, printed)
+                        : partial != NULL ? print_whole(partial, path, printed)
+                                          : partial_create(place.path, own) &&
+                                                print_whole(own, place.path, printed);
+    const int reason = errno;
+    partial_remove(own);
+    return is_put || (place.is_special && printed->ops != NULL && reason == EPIPE)
+               ? EXIT_KEPT
+               : message_fail(EXIT_HARNESS, "%s: %s", path, strerror(reason));
+}
+
+enum exit_code ops_output(const char *path, const struct setup *setup, const struct op_list *ops,
+                          const char *comments)
+{
+    const struct printed printed = {setup, ops, comments, 0};
+    if (path != NULL) {
+        return put_printed(path, NULL, &printed);
+    }
+    return print_to(stdout, &printed) || errno == EPIPE
+               ? EXIT_KEPT
+               : message_fail(EXIT_HARNESS, "standard output: %s", strerror(errno));
+}
+
+enum exit_code ops_output_through(const char *partial, const char *path, const struct setup *setup,
+                                  const struct op_list *ops, const char *comments)
+{
+    return put_printed(path, partial, &(const struct printed){setup, ops, comments, 0});
+}
+
+enum exit_code picture_write(const char *path, const char *bytes, size_t length)
+{
+    return put_printed(path, NULL, &(const struct printed){.text = bytes, .length = length});
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct place {
+struct output_place {
     char path[FILE_PATH_BYTES]; /* of the file: what a symbolic link names, whether it is there yet
                                    or not */
     bool is_special; /* no regular file (a device, a pipe): it is written to and never replaced */
@@ -19,7 +19,7 @@ struct place {
 
 /* Finds the place of that path.  input (NULL: none) is what will be read.  EXIT_KEPT; or EXIT_USAGE
  * after one message for a directory, a path in none, and a place where the input lies. */
-enum exit_code place_find(const char *path, const char *input, struct place *place);
+enum exit_code place_find(const char *path, const char *input, struct output_place *place);
 
 /* Makes the folder that an option names, and those above it.  EXIT_KEPT; or after one message
  * EXIT_USAGE where none can be, EXIT_HARNESS where the world does not let us. */

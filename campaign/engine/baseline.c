@@ -32,14 +32,14 @@ bool baseline_has(const struct baseline *baseline, const char *signature)
 /* --- reading --- */
 
 /* One reading of a file. */
-struct reading {
+struct baseline_reading {
     struct baseline *baseline;
     const char *path;
     size_t line;
     bool has_head, needs_reason; /* of the last finding */
 };
 
-static enum exit_code fail_line(const struct reading *reading, const char *reason)
+static enum exit_code fail_line(const struct baseline_reading *reading, const char *reason)
 {
     return message_fail(EXIT_USAGE, "%s:%zu: %s", reading->path, reading->line, reason);
 }
@@ -51,7 +51,7 @@ static const char *skip_key(const char *line, const char *key)
     return strncmp(line, key, length) == 0 ? line + length : NULL;
 }
 
-static enum exit_code add_signature(struct reading *reading, const char *signature)
+static enum exit_code add_signature(struct baseline_reading *reading, const char *signature)
 {
     struct baseline *baseline = reading->baseline;
     if (reading->needs_reason) {
@@ -70,7 +70,7 @@ static enum exit_code add_signature(struct reading *reading, const char *signatu
     return EXIT_KEPT;
 }
 
-static enum exit_code take_reason(struct reading *reading, const char *reason)
+static enum exit_code take_reason(struct baseline_reading *reading, const char *reason)
 {
     if (!reading->needs_reason) {
         return fail_line(reading, "a reason follows its finding, and each finding has one");
@@ -82,7 +82,7 @@ static enum exit_code take_reason(struct reading *reading, const char *reason)
     return EXIT_KEPT;
 }
 
-static enum exit_code read_line(struct reading *reading, const char *line)
+static enum exit_code read_line(struct baseline_reading *reading, const char *line)
 {
     const char *signature = skip_key(line, finding_key);
     const char *reason = skip_key(line, reason_key);
@@ -101,7 +101,7 @@ static enum exit_code read_line(struct reading *reading, const char *line)
                                                    "comment with '#'");
 }
 
-static enum exit_code read_lines(struct reading *reading, char *text)
+static enum exit_code read_lines(struct baseline_reading *reading, char *text)
 {
     enum exit_code code = EXIT_KEPT;
     for (char *line = text; line != NULL && code == EXIT_KEPT;) {
@@ -123,7 +123,7 @@ static enum exit_code read_lines(struct reading *reading, char *text)
 
 enum exit_code baseline_read(const char *path, struct baseline *baseline)
 {
-    struct reading reading = {.baseline = baseline, .path = path};
+    struct baseline_reading reading = {.baseline = baseline, .path = path};
     struct writing bytes;
     *baseline = (struct baseline){0};
     writing_init(&bytes);

@@ -11,13 +11,13 @@
 /* --- those that break no promise --- */
 
 /* The lines of a trial's OOMs while the paths of what was saved are put in. */
-struct lines {
+struct oom_text {
     const struct writing *from;
     size_t done;
     struct writing to;
 };
 
-static void lines_add_paths(struct lines *lines, size_t line_end,
+static void lines_add_paths(struct oom_text *lines, size_t line_end,
                             const struct report_finding *finding)
 {
     if (line_end == 0) {
@@ -31,7 +31,7 @@ static void lines_add_paths(struct lines *lines, size_t line_end,
     lines->done = line_end;
 }
 
-static void lines_end(struct lines *lines)
+static void lines_end(struct oom_text *lines)
 {
     writing_append_bytes(&lines->to, lines->from->bytes + lines->done,
                          lines->from->length - lines->done);
@@ -53,18 +53,14 @@ static bool is_wanted(struct part_state *part, enum verdict_kind kind)
 void campaign_note_unsynced(struct campaign *campaign, const char *folder, const char *base,
                             const char *extension)
 {
-    struct writing *unsynced = &campaign->unsynced;
-    writing_append_format(unsynced, "%.3800s/%s/%s%s", campaign->repro_store.directory, folder,
-                          base, extension);
-    writing_append_bytes(unsynced, "", 1);
+    writing_append_format(&campaign->unsynced, "%.3800s/%s/%s%s%c", campaign->repro_store.directory,
+                          folder, base, extension, 0);
 }
 
 void campaign_note_saved(struct campaign *campaign, const char *folder, const char *base,
                          const char *extension)
 {
-    struct writing *saved = &campaign->at->saved_files;
-    writing_append_format(saved, "%s/%s%s", folder, base, extension);
-    writing_append_bytes(saved, "", 1);
+    writing_append_format(&campaign->at->saved_files, "%s/%s%s%c", folder, base, extension, 0);
     /* Certificates and what breaks nothing need not be forced: other lists give them again. */
     if (strcmp(folder, "certificates") != 0 && strcmp(folder, "kept") != 0) {
         campaign_note_unsynced(campaign, folder, base, extension);
@@ -95,7 +91,7 @@ void campaign_report_premature(struct campaign *campaign, const struct trial_res
 
 /* The texts that are written together with the lines of a trial's OOMs. */
 struct oom_lines {
-    struct lines all, notable;
+    struct oom_text all, notable;
     struct writing diagnoses;
 };
 

@@ -100,42 +100,10 @@ void campaign_add_repeats(const struct campaign *campaign, struct report_finding
                                      entry->is_unrepeated);
 }
 
-/* The time was over before any trial was. */
-static bool has_shown_nothing(const struct campaign *campaign)
-{
-    const struct report_end *end = &campaign->at->state.end;
-    return campaign->at->state.is_finished && campaign->plan->duration_ns != UINT64_MAX &&
-           end->trials == 0;
-}
-
 enum exit_code campaign_exit_code(struct campaign *campaign)
 {
-    const struct report_end *end = &campaign->at->state.end;
-    if (!campaign_is_sound(campaign)) {
-        return EXIT_HARNESS;
-    }
-    if (campaign->at->state.is_finished && !campaign->at->state.is_canary_reported &&
-        campaign->plan->has_canary) {
-        return EXIT_HARNESS;
-    }
-    if (campaign->at->state.is_finished &&
-        campaign_view_missed_probes(&campaign->view, campaign->at) != NULL) {
-        return EXIT_HARNESS;
-    }
-    if (campaign->at->state.is_disputed || has_shown_nothing(campaign)) {
-        return EXIT_HARNESS;
-    }
-    struct run_totals totals = end->totals;
-    if (findings_new_count(&campaign->at->findings) == 0) {
-        totals.broken = totals.premature = 0;
-    } else if (totals.broken + totals.premature == 0) {
-        totals.broken = 1; /* what is reported as a finding is never green */
-    }
-    const struct report_allowed allowed = allowance_of_run(&campaign->plan->allowance,
-                                                           end->totals.ooms);
-    const enum exit_code code = totals_exit_code_within(&totals, &allowed);
-    /* A campaign that was cut short has not shown everything: it does not pass. */
-    return code != EXIT_BROKEN && !campaign->at->state.is_finished ? EXIT_HARNESS : code;
+    return campaign_is_sound(campaign) ? campaign_view_exit_code(&campaign->view, campaign->at)
+                                       : EXIT_HARNESS;
 }
 
 static void report_what_is_missing(struct campaign *campaign)
@@ -152,7 +120,7 @@ static void report_what_is_missing(struct campaign *campaign)
                            canary_of(campaign->plan)->setup.target,
                            campaign->at->state.canary_trials);
     }
-    if (has_shown_nothing(campaign)) {
+    if (campaign_view_shows_nothing(&campaign->view, campaign->at)) {
         (void)message_fail(EXIT_HARNESS, "no trial ended within the time of the run: it shows "
                                          "nothing. Give it more time.");
     }
@@ -190,13 +158,9 @@ static void end_and_save(struct campaign *campaign)
 
 void campaign_report_end(struct campaign *campaign)
 {
-    struct campaign_state *state = &campaign->at->state;
     end_and_save(campaign);
-    state->end.seed = campaign->plan->setup.seed;
-    state->end.known_count = findings_shown_count(&campaign->at->findings) -
-                             findings_new_count(&campaign->at->findings);
-    state->end.allowed = allowance_of_run(&campaign->plan->allowance, state->end.totals.ooms);
-    state->end.exit_code = (int)campaign_exit_code(campaign);
+    campaign_view_conclude(&campaign->view, campaign->at);
+    campaign->at->state.end.exit_code = (int)campaign_exit_code(campaign);
     campaign_view_clear(&campaign->view);
     report_what_is_missing(campaign);
     const struct report_campaign report = campaign_view_report(&campaign->view, campaign->at);

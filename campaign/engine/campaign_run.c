@@ -187,23 +187,20 @@ static enum exit_code run_trials(struct campaign *campaign)
     return code;
 }
 
-/* Reads the known findings, before anything is written. */
-static enum exit_code read_baseline(struct campaign *campaign)
-{
-    const char *path = campaign->options->baseline;
-    return path == NULL ? EXIT_KEPT : baseline_read(path, &campaign->baseline);
-}
-
 static enum exit_code run_prepared(struct campaign *campaign)
 {
     const bool is_resumed = campaign->is_resumed;
     const struct run_options *options = campaign->options;
     const char *directory = campaign->repro_store.directory;
-    enum exit_code code = read_baseline(campaign);
-    campaign->at->state.end.has_baseline = options->baseline != NULL;
+    struct checkpoint *at = campaign->at;
+    /* Before anything is written. */
+    enum exit_code code = options->baseline == NULL
+                              ? EXIT_KEPT
+                              : baseline_read(options->baseline, &campaign->baseline);
+    at->state.end.has_baseline = options->baseline != NULL;
     campaign->view.annotation = options->annotation;
     if (code == EXIT_KEPT) {
-        code = output_open_results(&campaign->output, directory, campaign->at->state.results_bytes);
+        code = output_open_results(&campaign->output, directory, at->state.results_bytes);
     }
     if (code == EXIT_KEPT && !is_resumed &&
         !campaign_description_save(campaign->description, directory)) {
@@ -214,15 +211,14 @@ static enum exit_code run_prepared(struct campaign *campaign)
                                          TRIALS_AHEAD_PER_WORKER);
         campaign_clean(campaign);
         if (is_resumed) {
-            campaign_restore(campaign);
+            trials_restore(campaign->trials, &at->state.mark, &at->parts->progress,
+                           sizeof *at->parts);
         }
         code = run_trials(campaign);
         trials_destroy(campaign->trials);
     }
     output_close(&campaign->output);
-    if (code == EXIT_KEPT) {
-        code = campaign_exit_code(campaign);
-    }
+    code = code == EXIT_KEPT ? campaign_exit_code(campaign) : code;
     baseline_deinit(&campaign->baseline);
     campaign_view_deinit(&campaign->view);
     reporter_deinit(&campaign->reporter);

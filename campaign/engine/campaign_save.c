@@ -15,27 +15,6 @@ enum { CHECKPOINT_MS = 1000, WAIT_SYNCER_MS = 20 };
 /* The time after which a run that ends early waits no longer for the disk. */
 #define SYNCER_END_NS UINT64_C(1500000000)
 
-/* Copies the progress of each part; the caller frees it. */
-static struct trials_progress *copy_progress(const struct plan *plan, const struct checkpoint *at)
-{
-    struct trials_progress *progress = calloc(plan->count, sizeof *progress);
-    CHECK(progress != NULL);
-    for (size_t i = 0; i < plan->count; i++) {
-        progress[i] = at->parts[i].progress;
-    }
-    return progress;
-}
-
-static void take_progress(struct campaign *campaign)
-{
-    struct trials_progress *progress = copy_progress(campaign->plan, campaign->at);
-    campaign->at->state.mark = trials_save(campaign->trials, progress);
-    for (size_t i = 0; i < campaign->plan->count; i++) {
-        campaign->at->parts[i].progress = progress[i];
-    }
-    free(progress);
-}
-
 static void fail_save(struct campaign *campaign, int error)
 {
     (void)message_fail(EXIT_HARNESS, "%s/checkpoint: %s", campaign->repro_store.directory,
@@ -78,15 +57,11 @@ static void ask_syncer(struct campaign *campaign)
 {
     struct writing *paths = &campaign->unsynced;
     if (!campaign->is_described) {
-        writing_append_format(paths, "%.3800s/campaign", campaign->repro_store.directory);
-        writing_append_bytes(paths, "", 1);
+        writing_append_format(paths, "%.3800s/campaign%c", campaign->repro_store.directory, 0);
         campaign->is_described = true;
     }
-    writing_append_format(paths, "%s", campaign->output.path);
-    writing_append_bytes(paths, "", 1);
-    writing_append_format(paths, "%.3800s/" CHECKPOINT_STAGED_NAME,
-                          campaign->repro_store.directory);
-    writing_append_bytes(paths, "", 1);
+    writing_append_format(paths, "%s%c%.3800s/" CHECKPOINT_STAGED_NAME "%c", campaign->output.path,
+                          0, campaign->repro_store.directory, 0);
     syncer_ask(&campaign->syncer, paths);
     writing_clear(paths);
 }
@@ -97,7 +72,7 @@ static bool stage_state(struct campaign *campaign)
     campaign->checkpoint_ns = clock_now_ns();
     campaign->is_save_due = false;
     output_flush(&campaign->output);
-    take_progress(campaign);
+    at->state.mark = trials_save(campaign->trials, &at->parts->progress, sizeof *at->parts);
     at->state.end.elapsed_ns = campaign_elapsed_ns(campaign);
     at->state.results_bytes = campaign->output.results_bytes;
     if (!campaign_is_sound(campaign)) {
@@ -206,9 +181,8 @@ void campaign_sync_reports(struct campaign *campaign)
     writing_init(&paths);
     for (size_t i = 0; report_sinks[i] != NULL; i++) {
         if (report_sinks[i]->form == REPORT_DOCUMENT) {
-            writing_append_format(&paths, "%.3800s/%s", campaign->repro_store.directory,
-                                  report_sinks[i]->name);
-            writing_append_bytes(&paths, "", 1);
+            writing_append_format(&paths, "%.3800s/%s%c", campaign->repro_store.directory,
+                                  report_sinks[i]->name, 0);
         }
     }
     syncer_ask(&campaign->syncer, &paths);
@@ -242,15 +216,5 @@ void campaign_clean(struct campaign *campaign)
 
 bool campaign_can_go_on(const struct plan *plan, const struct checkpoint *at)
 {
-    struct trials_progress *progress = copy_progress(plan, at);
-    const bool can_go_on = trials_can_restore(plan, &at->state.mark, progress);
-    free(progress);
-    return can_go_on;
-}
-
-void campaign_restore(struct campaign *campaign)
-{
-    struct trials_progress *progress = copy_progress(campaign->plan, campaign->at);
-    trials_restore(campaign->trials, &campaign->at->state.mark, progress);
-    free(progress);
+    return trials_can_restore(plan, &at->state.mark, &at->parts->progress, sizeof *at->parts);
 }

@@ -278,3 +278,40 @@ const char *campaign_view_missed_probes(struct campaign_view *view, const struct
     }
     return view->missed.length == 0 ? NULL : writing_string(&view->missed);
 }
+
+bool campaign_view_shows_nothing(const struct campaign_view *view, const struct checkpoint *at)
+{
+    return at->state.is_finished && view->description->head.duration_ns != UINT64_MAX &&
+           at->state.end.trials == 0;
+}
+
+enum exit_code campaign_view_exit_code(struct campaign_view *view, const struct checkpoint *at)
+{
+    const struct campaign_state *state = &at->state;
+    const struct campaign_head *head = &view->description->head;
+    const bool is_silent = head->has_canary && !state->is_canary_reported;
+    if (state->is_disputed || campaign_view_shows_nothing(view, at) ||
+        (state->is_finished && (is_silent || campaign_view_missed_probes(view, at) != NULL))) {
+        return EXIT_HARNESS;
+    }
+    struct run_totals totals = state->end.totals;
+    if (findings_new_count(&at->findings) == 0) {
+        totals.broken = totals.premature = 0;
+    } else if (totals.broken + totals.premature == 0) {
+        totals.broken = 1; /* what is reported as a finding is never green */
+    }
+    const struct report_allowed allowed = allowance_of_run(&head->allowance, totals.ooms);
+    const enum exit_code code = totals_exit_code_within(&totals, &allowed);
+    /* A campaign that was cut short has not shown everything: it does not pass. */
+    return code != EXIT_BROKEN && !state->is_finished ? EXIT_HARNESS : code;
+}
+
+void campaign_view_conclude(struct campaign_view *view, struct checkpoint *at)
+{
+    const struct campaign_head *head = &view->description->head;
+    struct report_end *end = &at->state.end;
+    end->seed = head->setup.seed;
+    end->known_count = findings_shown_count(&at->findings) - findings_new_count(&at->findings);
+    end->allowed = allowance_of_run(&head->allowance, end->totals.ooms);
+    end->exit_code = (int)campaign_view_exit_code(view, at);
+}

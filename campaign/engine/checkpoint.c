@@ -185,10 +185,9 @@ static const char *read_head(const char magic[16], uint64_t size_bytes, const st
     if (memcmp(head.magic, magic, sizeof head.magic) != 0 || head.size_bytes != size_bytes) {
         return "another build of hbmstress wrote it; use that build";
     }
-    if (head.rest_bytes != rest->length || head.crc != crc_of(rest->bytes, rest->length)) {
-        return "the file is damaged";
-    }
-    return NULL;
+    return head.rest_bytes != rest->length || head.crc != crc_of(rest->bytes, rest->length)
+               ? "the file is damaged"
+               : NULL;
 }
 
 /* The rest is texts, each with its NUL. */

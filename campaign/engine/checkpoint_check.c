@@ -24,12 +24,12 @@ enum field_kind {
 };
 
 /* A member of a struct, or each element of one that is an array.  A table ends without a name. */
-struct field {
+struct checked_field {
     const char *name;
     enum field_kind kind;
     size_t offset, bytes, each_bytes;
     uint64_t least, most;
-    const struct field *inner;
+    const struct checked_field *inner;
 };
 #define SIZE(type, member) sizeof(((struct type *)0)->member)
 #define ROW(type, member, kind, each, least, most, inner)                                          \
@@ -53,12 +53,12 @@ struct field {
         .name = NULL \
     }
 
-static const struct field option_fields[] = {
+static const struct checked_field option_fields[] = {
     WORD(setup_option, key),
     WORD(setup_option, value),
     END,
 };
-static const struct field setup_fields[] = {
+static const struct checked_field setup_fields[] = {
     WORD(setup, chip),
     NUMBER(setup, capacity_bytes, DEVICE_BYTES_MAX),
     NUMBER(setup, granule_bytes, DEVICE_BYTES_MAX),
@@ -82,7 +82,7 @@ static const struct field setup_fields[] = {
     STRUCTS(setup, scenario_options, setup_option, option_fields),
     END,
 };
-static const struct field head_fields[] = {
+static const struct checked_field head_fields[] = {
     NUMBER(campaign_head, shard_count, SHARD_COUNT_MAX),
     FLAG(campaign_head, has_canary),
     FLAG(campaign_head, requires_probes),
@@ -91,7 +91,7 @@ static const struct field head_fields[] = {
     STRUCTS(campaign_head, setup, setup, setup_fields),
     END,
 };
-static const struct field part_fields[] = {
+static const struct checked_field part_fields[] = {
     WORD(campaign_part, name),
     TEXT(campaign_part, note),
     TEXT(campaign_part, how),
@@ -111,11 +111,11 @@ static const struct field part_fields[] = {
     END,
 };
 /* All members of run_totals are counts. */
-static const struct field totals_fields[] = {
+static const struct checked_field totals_fields[] = {
     {"totals", FIELD_NUMBER, 0, sizeof(struct run_totals), sizeof(uint64_t), 0, COUNT_MAX, NULL},
     END,
 };
-static const struct field state_fields[] = {
+static const struct checked_field state_fields[] = {
     COUNT(campaign_state, end.trials),
     COUNT(campaign_state, end.elapsed_ns),
     COUNT(campaign_state, end.verdicts_omitted),
@@ -143,7 +143,7 @@ static const struct field state_fields[] = {
     STRUCTS(campaign_state, end.totals, run_totals, totals_fields),
     END,
 };
-static const struct field part_state_fields[] = {
+static const struct checked_field part_state_fields[] = {
     COUNT(part_state, progress.taken),
     COUNT(part_state, progress.op_count),
     COUNT(part_state, progress.elapsed_ns),
@@ -169,7 +169,7 @@ static const struct field part_state_fields[] = {
     STRUCTS(part_state, totals, run_totals, totals_fields),
     END,
 };
-static const struct field finding_fields[] = {
+static const struct checked_field finding_fields[] = {
     TEXT(finding, signature),
     WORD(finding, rule),
     TEXT(finding, reason),
@@ -193,7 +193,7 @@ static const struct field finding_fields[] = {
     FLAG(finding, largest.is_exact),
     END,
 };
-static const struct field entry_fields[] = {
+static const struct checked_field entry_fields[] = {
     FLAG(shrink_entry, task.is_sampled),
     FLAG(shrink_entry, task.is_kept),
     FLAG(shrink_entry, task.is_diagnosed),
@@ -260,10 +260,10 @@ static uint64_t read_number(const void *at, size_t bytes)
     }
 }
 
-static const char *find_wrong(const void *values, const struct field *fields);
+static const char *find_wrong(const void *values, const struct checked_field *fields);
 
 /* The field that cannot be, which may be one inside; NULL: all can. */
-static const char *find_wrong_in(const struct field *field, const char *at)
+static const char *find_wrong_in(const struct checked_field *field, const char *at)
 {
     bool is_good = false;
     if (field->kind == FIELD_STRUCT) {
@@ -280,7 +280,7 @@ static const char *find_wrong_in(const struct field *field, const char *at)
 }
 
 /* The first of the fields of *values that cannot be. */
-static const char *find_wrong(const void *values, const struct field *fields)
+static const char *find_wrong(const void *values, const struct checked_field *fields)
 {
     const char *wrong = NULL;
     for (; fields->name != NULL && wrong == NULL; fields++) {
@@ -417,10 +417,7 @@ static const char *check_finding(const struct finding *finding, uint64_t part_co
     if (finding->base[0] != '\0' && !is_base(finding->base)) {
         return "base";
     }
-    if (finding->part >= part_count) {
-        return "part";
-    }
-    return finding_find_wrong(finding);
+    return finding->part >= part_count ? "part" : finding_find_wrong(finding);
 }
 
 /* Checks that no finding is there twice, and that verdicts moved to a finding that is there. */

@@ -4,7 +4,6 @@
 #include "campaign/base/repro.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
-#include "harness/base/shell.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,13 +87,6 @@ static char *text_replay(const char *directory, const struct finding *finding)
     char *text = strdup(writing_string(&line));
     CHECK(text != NULL);
     writing_deinit(&line);
-    return text;
-}
-
-static char *text_format(const char *format, const char *directory, const char *base)
-{
-    char *text = NULL;
-    CHECK(asprintf(&text, format, directory, base) >= 0);
     return text;
 }
 
@@ -183,12 +175,13 @@ static void fill_known(struct report_known *known, const struct finding *finding
     if (finding->base[0] == '\0') {
         return;
     }
-    known->repro = text_format("%s/repros/%s.ops", directory, finding->base);
+    CHECK(asprintf((char **)&known->repro, "%s/repros/%s.ops", directory, finding->base) >= 0);
     known->replay = text_replay(directory, finding);
     known->repeats = before_report(directory, finding->base, finding->before_count,
                                    finding->is_unrepeated != 0);
     if (finding->has_certificate) {
-        known->certificate = text_format("%s/certificates/%s.json", directory, finding->base);
+        CHECK(asprintf((char **)&known->certificate, "%s/certificates/%s.json", directory,
+                       finding->base) >= 0);
     }
 }
 
@@ -229,23 +222,17 @@ void before_path(const char *directory, const char *base, uint64_t number,
              number);
 }
 
-static void append_word(struct writing *text, const char *path)
-{
-    char word[SHELL_WORD_BYTES(FILE_PATH_BYTES)];
-    writing_append(text, shell_word(path, word));
-}
-
 void before_append_replay(struct writing *text, const char *directory, const char *base,
                           uint64_t count)
 {
     char path[FILE_PATH_BYTES];
     snprintf(path, sizeof path, "%.3800s/repros/%.256s.ops", directory, base);
     writing_append(text, "hbmstress replay ");
-    append_word(text, path);
+    file_append_word(text, path);
     for (uint64_t i = 1; i <= count; i++) {
         before_path(directory, base, i, path);
         writing_append(text, " --after ");
-        append_word(text, path);
+        file_append_word(text, path);
     }
 }
 

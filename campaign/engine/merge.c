@@ -12,7 +12,6 @@
 #include "campaign/plan/widen.h"
 #include "harness/base/check.h"
 #include "harness/base/order.h"
-#include "harness/base/shell.h"
 #include "harness/base/whole_file.h"
 
 #include <ctype.h>
@@ -96,15 +95,9 @@ static enum exit_code load_shards(struct whole *whole, const struct merge_option
                                 shard->directory);
         }
         enum exit_code code = checkpoint_load(shard->directory, &shard->description, &shard->at);
-        if (code == EXIT_KEPT) {
-            code = check_shard(whole, i);
-        }
-        if (code == EXIT_KEPT) {
-            code = campaign_folder_check(shard->directory, &shard->at);
-        }
-        if (code == EXIT_KEPT) {
-            code = read_lines(shard);
-        }
+        code = code == EXIT_KEPT ? check_shard(whole, i) : code;
+        code = code == EXIT_KEPT ? campaign_folder_check(shard->directory, &shard->at) : code;
+        code = code == EXIT_KEPT ? read_lines(shard) : code;
         if (code != EXIT_KEPT) {
             return code;
         }
@@ -120,11 +113,12 @@ static enum exit_code load_shards(struct whole *whole, const struct merge_option
 
 static void note_unfinished(const char *directory)
 {
-    char *word = malloc(SHELL_WORD_BYTES(strlen(directory)));
-    CHECK(word != NULL);
+    struct writing word;
+    writing_init(&word);
+    file_append_word(&word, directory);
     message_note("%s: this shard did not end; hbmstress run --resume %s continues it", directory,
-                 shell_word(directory, word));
-    free(word);
+                 writing_string(&word));
+    writing_deinit(&word);
 }
 
 static void note_missing(const struct whole *whole)
@@ -169,18 +163,9 @@ static void add_numbers(struct whole *whole)
     if (canary_trials < whole->at.state.canary_trials) {
         whole->at.state.canary_trials = canary_trials;
     }
-    whole->at.state.end.seed = whole->description.head.setup.seed;
-    whole->at.state.end.allowed = allowance_of_run(&whole->description.head.allowance,
-                                                   whole->at.state.end.totals.ooms);
 }
 
 /* --- files --- */
-
-static bool has_extension(const char *name, const char *extension)
-{
-    const size_t length = strlen(name), extension_length = strlen(extension);
-    return length > extension_length && strcmp(name + length - extension_length, extension) == 0;
-}
 
 static bool has_folder(const char *name, const char *folder)
 {
@@ -216,18 +201,16 @@ static void move_comments(const struct whole *whole, const struct finding *findi
                           const char *from, const char *to, struct writing *bytes)
 {
     struct writing replay;
-    char *word = malloc(SHELL_WORD_BYTES(strlen(to)));
-    CHECK(word != NULL);
     writing_init(&replay);
     if (finding != NULL) {
         before_append_replay(&replay, whole->directory, finding->base, finding->before_count);
     } else {
-        writing_append_format(&replay, "hbmstress replay %s", shell_word(to, word));
+        writing_append(&replay, "hbmstress replay ");
+        file_append_word(&replay, to);
     }
     move_replay(bytes, writing_string(&replay));
     target_path_move_comment(bytes, from, to);
     writing_deinit(&replay);
-    free(word);
 }
 
 /* A file of a shard goes to the same name.  finding: that it is of, or NULL.  *is_there: it was not
@@ -245,7 +228,7 @@ static enum exit_code copy_file(struct whole *whole, const struct whole_shard *s
     if (!*is_there && errno != ENOENT) {
         code = message_fail(EXIT_USAGE, "%s/%s: %s", shard->directory, name, why);
     }
-    if (*is_there && has_extension(name, ".ops")) {
+    if (*is_there && file_name_ends_in(name, ".ops")) {
         snprintf(from, sizeof from, "%.3800s/%s", shard->directory, name);
         move_comments(whole, finding, from, to, &bytes);
     }
@@ -278,7 +261,7 @@ static enum exit_code copy_saved(void *context, const char *name, const struct f
     }
     const enum exit_code code = copy_file(whole, copying->shard, name, finding, &is_there);
     /* The lists of justified ones lie beside their certificates. */
-    whole->at.state.certificate_count += is_there && has_extension(name, ".json") &&
+    whole->at.state.certificate_count += is_there && file_name_ends_in(name, ".json") &&
                                          has_folder(name, "certificates/");
     return code;
 }
@@ -360,24 +343,6 @@ static enum exit_code copy_files(struct whole *whole)
 
 /* --- the whole --- */
 
-static enum exit_code merged_exit_code(const struct whole *whole, struct campaign_view *view)
-{
-    const struct campaign_state *state = &whole->at.state;
-    const bool is_silent = whole->description.head.has_canary && !state->is_canary_reported;
-    if (whole->output.is_failed ||
-        (state->is_finished &&
-         (is_silent || campaign_view_missed_probes(view, &whole->at) != NULL))) {
-        return EXIT_HARNESS;
-    }
-    struct run_totals totals = state->end.totals;
-    if (findings_new_count(&whole->at.findings) == 0) {
-        totals.broken = totals.premature = 0;
-    }
-    const enum exit_code code = totals_exit_code_within(&totals, &state->end.allowed);
-    /* A merge of campaigns that were interrupted has not shown everything: it does not pass. */
-    return code != EXIT_BROKEN && state->end.is_interrupted ? EXIT_HARNESS : code;
-}
-
 /* The report of a merge; documents are written when everything else is. */
 struct merged_report {
     struct whole *whole;
@@ -403,9 +368,8 @@ static enum exit_code merge_reports(struct whole *whole, enum annotation_form an
     reporter_init(&reporter, write_merged, &merged);
     campaign_view_init(&view, &whole->description, whole->directory);
     view.annotation = annotation;
-    end->known_count = findings_shown_count(&whole->at.findings) -
-                       findings_new_count(&whole->at.findings);
-    end->exit_code = (int)merged_exit_code(whole, &view);
+    campaign_view_conclude(&view, &whole->at);
+    end->exit_code = whole->output.is_failed ? EXIT_HARNESS : end->exit_code;
     const struct report_campaign report = campaign_view_report(&view, &whole->at);
     const bool is_written = reporter_campaign(&reporter, &report);
     output_close(&whole->output);
@@ -455,9 +419,7 @@ enum exit_code campaign_merge(const struct merge_options *options)
     output_init(&whole.output, options->is_json);
     whole.output.is_of_github = options->annotation == ANNOTATION_GITHUB;
     enum exit_code code = load_shards(&whole, options);
-    if (code == EXIT_KEPT) {
-        code = merge_all(&whole, options->annotation);
-    }
+    code = code == EXIT_KEPT ? merge_all(&whole, options->annotation) : code;
     whole_deinit(&whole);
     return code;
 }

@@ -140,6 +140,18 @@ void output_text(struct output *output, const struct writing *text)
     }
 }
 
+void output_take_line(struct output *output, struct writing *line)
+{
+    output_line(output, line);
+    writing_clear(line);
+}
+
+void output_take_text(struct output *output, struct writing *text)
+{
+    output_text(output, text);
+    writing_clear(text);
+}
+
 void output_commands(struct output *output, const struct writing *text)
 {
     if (output->is_json) {

@@ -52,6 +52,9 @@ void output_line_to_standard(struct output *output, const struct writing *line);
 void output_text(struct output *output, const struct writing *text);
 /* Facts, in the form of the output; flushes, and clears them. */
 void output_facts(struct output *output, struct facts *facts);
+/* The same as output_line() and output_text(); then the text is clear for the next. */
+void output_take_line(struct output *output, struct writing *line);
+void output_take_text(struct output *output, struct writing *text);
 
 /* Lines that a CI system reads: to standard output, or to standard error where that has JSON. */
 void output_commands(struct output *output, const struct writing *text);

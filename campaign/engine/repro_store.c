@@ -31,7 +31,7 @@ void repro_store_paths_init(struct repro_store_paths *paths, const struct repro_
 }
 
 /* Why a list is saved, and where. */
-struct saving {
+struct repro_saving {
     const struct repro_store *repro_store;
     const struct trial_result *trial_result;
     const char *rule, *part;
@@ -45,7 +45,7 @@ struct saving {
 
 /* Prints the base name of a file: rule or verdict ("" = neither), part, seed; op unless
  * OP_NONE. */
-static void print_base(const struct saving *saving, const char *rule, uint32_t op,
+static void print_base(const struct repro_saving *saving, const char *rule, uint32_t op,
                        char base[FINDING_BASE_BYTES])
 {
     char name[SETUP_NAME_BYTES], suffix[24] = "", twin[16] = "";
@@ -77,32 +77,33 @@ static unsigned count_twins(const struct trial_result_head *head)
 }
 
 /* Makes the saving of the selected finding, if there is one. */
-static struct saving make_saving(const struct repro_store *repro_store,
-                                 const struct trial_result *trial_result)
+static struct repro_saving make_saving(const struct repro_store *repro_store,
+                                       const struct trial_result *trial_result)
 {
     const struct trial_result_head *head = &trial_result->head;
     const struct part *part = &repro_store->plan->parts[head->task.part];
     const bool is_leading = strcmp(head->findings.findings[0].signature, head->signature) == 0;
-    struct saving saving = {.repro_store = repro_store,
-                            .trial_result = trial_result,
-                            .rule = trial_result_rule(trial_result),
-                            .part = part->name,
-                            .seed = plan_trial_seed(part, head->task.trial),
-                            .named_op = is_leading ? OP_NONE : head->first.op,
-                            .twin_count = is_leading ? 0 : count_twins(head)};
+    struct repro_saving saving = {.repro_store = repro_store,
+                                  .trial_result = trial_result,
+                                  .rule = trial_result_rule(trial_result),
+                                  .part = part->name,
+                                  .seed = plan_trial_seed(part, head->task.trial),
+                                  .named_op = is_leading ? OP_NONE : head->first.op,
+                                  .twin_count = is_leading ? 0 : count_twins(head)};
     memcpy(saving.saved.signature, head->signature, sizeof saving.saved.signature);
     saving.saved.shown = head->first;
     return saving;
 }
 
-static void saving_begin(struct saving *saving, const char *folder, const char *rule, uint32_t op)
+static void saving_begin(struct repro_saving *saving, const char *folder, const char *rule,
+                         uint32_t op)
 {
     print_base(saving, rule, op, saving->saved.base);
     repro_store_paths_init(&saving->paths, saving->repro_store, folder, saving->saved.base);
 }
 
 /* The campaign forces it to the disk before its state names it. */
-static bool write_repro(const struct saving *saving, const struct repro *repro)
+static bool write_repro(const struct repro_saving *saving, const struct repro *repro)
 {
     struct repro unforced = *repro;
     unforced.is_unforced = true;
@@ -110,7 +111,7 @@ static bool write_repro(const struct saving *saving, const struct repro *repro)
 }
 
 /* The bytes are not forced to the disk: the list of ops gives them again. */
-static bool write_certificate(struct saving *saving, const char *text, size_t length)
+static bool write_certificate(struct repro_saving *saving, const char *text, size_t length)
 {
     saving->saved.has_certificate = place_write(saving->paths.certificate, text, length);
     return saving->saved.has_certificate;
@@ -140,7 +141,7 @@ static void copy_whole(const struct trial_result *trial_result, struct shrunk *s
 
 /* The list to keep: shrunk when it can be, else with *shrunk->why.  False: nobody knows whether it
  * shows the finding again. */
-static bool shrink_or_copy(struct saving *saving, const struct target *target,
+static bool shrink_or_copy(struct repro_saving *saving, const struct target *target,
                            struct shrunk *shrunk)
 {
     const struct trial_result *trial_result = saving->trial_result;
@@ -168,7 +169,7 @@ static bool shrink_or_copy(struct saving *saving, const struct target *target,
 }
 
 /* The list up to an OOM, whole, with what there is to say about it. */
-static bool write_until(const struct saving *saving, const struct saved_oom *oom)
+static bool write_until(const struct repro_saving *saving, const struct saved_oom *oom)
 {
     const struct trial_result *trial_result = saving->trial_result;
     const bool is_disputed = oom->verdict.kind == VERDICT_DISPUTED;
@@ -191,8 +192,8 @@ static bool write_until(const struct saving *saving, const struct saved_oom *oom
 }
 
 /* A shrunk list with a certificate that the checker does not accept. */
-static enum repro_store_result save_dispute(struct saving *saving, const struct shrunk *shrunk,
-                                            const char *reason)
+static enum repro_store_result save_dispute(struct repro_saving *saving,
+                                            const struct shrunk *shrunk, const char *reason)
 {
     char headline[VERDICT_REASON_BYTES + 48];
     saving->saved.dispute = shrunk->first;
@@ -211,7 +212,7 @@ static enum repro_store_result save_dispute(struct saving *saving, const struct 
 }
 
 /* False: a message was given. */
-static bool write_shrunk(const struct saving *saving, const struct shrunk *shrunk,
+static bool write_shrunk(const struct repro_saving *saving, const struct shrunk *shrunk,
                          const char *replay)
 {
     char headline[512], shrunk_from[64] = "", before[64];
@@ -247,7 +248,7 @@ static bool write_shrunk(const struct saving *saving, const struct shrunk *shrun
 }
 
 /* The list, and those that run before it. */
-static bool write_lists(const struct saving *saving, const struct shrunk *shrunk,
+static bool write_lists(const struct repro_saving *saving, const struct shrunk *shrunk,
                         const struct earlier *earlier)
 {
     const char *directory = saving->repro_store->directory;
@@ -261,7 +262,8 @@ static bool write_lists(const struct saving *saving, const struct shrunk *shrunk
 }
 
 /* The list of a finding, and the certificate of a premature OOM. */
-static enum repro_store_result save_finding(struct saving *saving, const struct shrunk *shrunk,
+static enum repro_store_result save_finding(struct repro_saving *saving,
+                                            const struct shrunk *shrunk,
                                             const struct earlier *earlier,
                                             const struct findings *known)
 {
@@ -291,7 +293,7 @@ static enum repro_store_result save_finding(struct saving *saving, const struct 
     return is_written ? REPRO_STORE_SAVED : REPRO_STORE_FAILED;
 }
 
-/* Returns true if nobody scheduled the lanes: then no list repeats them (campaign_unrepeated.c). */
+/* Returns true if nobody scheduled the lanes: then no list repeats them (campaign_findings.c). */
 static bool has_free_lanes(const struct part *part, const struct op_list *ops)
 {
     return part->lanes.lane_count != 0 && part->lanes.backend == LANE_BACKEND_FREE &&
@@ -310,7 +312,7 @@ static bool has_repro(const struct findings *known, const char *signature)
 }
 
 /* A list that may not show the finding again.  Where another one does, it has to do so alone. */
-static enum repro_store_result save_doubtful(struct saving *saving, struct shrunk *shrunk,
+static enum repro_store_result save_doubtful(struct repro_saving *saving, struct shrunk *shrunk,
                                              const struct findings *known)
 {
     const struct plan *plan = saving->repro_store->plan;
@@ -344,16 +346,16 @@ static enum repro_store_result save_doubtful(struct saving *saving, struct shrun
 void repro_store_name(const struct repro_store *repro_store,
                       const struct trial_result *trial_result, char base[FINDING_BASE_BYTES])
 {
-    const struct saving saving = make_saving(repro_store, trial_result);
+    const struct repro_saving saving = make_saving(repro_store, trial_result);
     print_base(&saving, saving.rule, saving.named_op, base);
 }
 
-static struct saved_repro save_list(const struct repro_store *repro_store,
+struct saved_repro repro_store_take(const struct repro_store *repro_store,
                                     const struct trial_result *trial_result,
                                     const struct findings *known, bool is_to_shrink)
 {
     const struct part *part = &repro_store->plan->parts[trial_result->head.task.part];
-    struct saving saving = make_saving(repro_store, trial_result);
+    struct repro_saving saving = make_saving(repro_store, trial_result);
     CHECK(saving.rule != NULL && trial_result->head.has_list);
     struct shrunk shrunk = {0};
     const struct earlier none = {0};
@@ -379,26 +381,12 @@ static struct saved_repro save_list(const struct repro_store *repro_store,
                : saving.saved;
 }
 
-struct saved_repro repro_store_take(const struct repro_store *repro_store,
-                                    const struct trial_result *trial_result,
-                                    const struct findings *known)
-{
-    return save_list(repro_store, trial_result, known, true);
-}
-
-struct saved_repro repro_store_take_whole(const struct repro_store *repro_store,
-                                          const struct trial_result *trial_result,
-                                          const struct findings *known)
-{
-    return save_list(repro_store, trial_result, known, false);
-}
-
 struct saved_repro repro_store_take_unrepeated(const struct repro_store *repro_store,
                                                const struct trial_result *trial_result)
 {
     char headline[512];
     const struct trial_result_head *head = &trial_result->head;
-    struct saving saving = make_saving(repro_store, trial_result);
+    struct repro_saving saving = make_saving(repro_store, trial_result);
     CHECK(saving.rule != NULL && head->has_list);
     saving_begin(&saving, "unrepeated", saving.rule, saving.named_op);
     snprintf(headline, sizeof headline,
@@ -429,7 +417,7 @@ struct saved_repro repro_store_take_oom(const struct repro_store *repro_store,
     const enum verdict_kind kind = oom->verdict.kind;
     const bool is_disputed = kind == VERDICT_DISPUTED;
     CHECK(is_disputed || kind == VERDICT_JUSTIFIED || kind == VERDICT_UNKNOWN);
-    struct saving saving = make_saving(repro_store, trial_result);
+    struct repro_saving saving = make_saving(repro_store, trial_result);
     saving.twin_count = 0;
     if (is_disputed) {
         saving_begin(&saving, "disputes", "", OP_NONE);
@@ -455,12 +443,6 @@ void repro_store_forget(const struct repro_store *repro_store, const char *base,
     before_forget(repro_store->directory, base, before_count);
 }
 
-static bool is_partial(const char *name)
-{
-    const size_t length = strlen(name), ending = strlen(".partial");
-    return length > ending && strcmp(name + length - ending, ".partial") == 0;
-}
-
 static void clean_folder(const char *directory, const char *name)
 {
     char path[FILE_PATH_BYTES];
@@ -471,7 +453,7 @@ static void clean_folder(const char *directory, const char *name)
         return;
     }
     for (const struct dirent *found = readdir(folder); found != NULL; found = readdir(folder)) {
-        if (is_partial(found->d_name)) {
+        if (file_name_ends_in(found->d_name, ".partial")) {
             (void)unlinkat(file, found->d_name, 0);
         }
     }

@@ -47,15 +47,11 @@ struct saved_repro {
  * Shrinks in processes of its own, because a shorter list may make the target crash.  A list that
  * does not show the finding again is tried behind the trials before it (repeated.h); without
  * success the verdict is unrepeated, but for a death or an overrun, which was seen.  known: what is
- * saved already. */
+ * saved already.  Not is_to_shrink: at once, the list as it is. */
 struct saved_repro repro_store_take(const struct repro_store *repro_store,
                                     const struct trial_result *trial_result,
-                                    const struct findings *known);
-/* Like repro_store_take(), at once and without shrinking. */
-struct saved_repro repro_store_take_whole(const struct repro_store *repro_store,
-                                          const struct trial_result *trial_result,
-                                          const struct findings *known);
-/* Like repro_store_take_whole(), for a verdict that could not be repeated. */
+                                    const struct findings *known, bool is_to_shrink);
+/* Saves the whole list of a verdict that could not be repeated. */
 struct saved_repro repro_store_take_unrepeated(const struct repro_store *repro_store,
                                                const struct trial_result *trial_result);
 

@@ -1,6 +1,7 @@
 #include "campaign/plan/job.h"
 
 #include "campaign/base/message.h"
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 
 #include <dirent.h>
@@ -18,7 +19,7 @@
 enum { REASON_BYTES = 384, SECTION_NAME_BYTES = 50, KEY_COUNT_MAX = 64 };
 
 /* One reading of a file.  inih hands over no line numbers, so its reader counts them. */
-struct reading {
+struct job_reading {
     struct job *job;
     const char *path;
     FILE *stream;
@@ -32,9 +33,9 @@ static const char key_scenario[] = "scenario", key_probes[] = "probes";
 /* This key belongs in a section, as key_scenario does. */
 static const char key_trace[] = "trace";
 
-static void fail_reading(struct reading *reading, const char *format, ...)
+static void fail_reading(struct job_reading *reading, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void fail_reading(struct reading *reading, const char *format, ...)
+static void fail_reading(struct job_reading *reading, const char *format, ...)
 {
     if (reading->failed_line != 0) {
         return;
@@ -56,15 +57,14 @@ static struct job_section *find_section(struct job *job, const char *name)
     return NULL;
 }
 
-static struct job_section *add_section(struct reading *reading, const char *name)
+static struct job_section *add_section(struct job_reading *reading, const char *name)
 {
     struct job *job = reading->job;
     if (strlen(name) >= SECTION_NAME_BYTES) {
         fail_reading(reading, "a section name has at most %d bytes", SECTION_NAME_BYTES - 1);
         return NULL;
     }
-    job->sections = realloc(job->sections, (job->count + 1) * sizeof *job->sections);
-    CHECK(job->sections != NULL);
+    job->sections = array_resized(job->sections, (job->count + 1) * sizeof *job->sections);
     struct job_section *section = &job->sections[job->count++];
     *section = (struct job_section){.line = reading->line};
     strcpy(section->name, name);
@@ -73,7 +73,7 @@ static struct job_section *add_section(struct reading *reading, const char *name
 
 /* A section without keys never reaches the handler, and one that comes twice looks like one: so
  * the head of a section is taken when its line is read. */
-static void parse_head(struct reading *reading, const char *line)
+static void parse_head(struct job_reading *reading, const char *line)
 {
     const char *end = line[0] == '[' ? strchr(line, ']') : NULL;
     if (end == NULL) {
@@ -93,7 +93,7 @@ static void parse_head(struct reading *reading, const char *line)
 
 static char *read_line(char *line, int size, void *context)
 {
-    struct reading *reading = context;
+    struct job_reading *reading = context;
     char *got = fgets(line, size, reading->stream);
     if (got == NULL) {
         return NULL;
@@ -108,9 +108,9 @@ static char *read_line(char *line, int size, void *context)
 
 static const char *save_text(struct job *job, const char *text)
 {
-    job->texts = realloc(job->texts, (job->text_count + 1) * sizeof *job->texts);
+    job->texts = array_resized(job->texts, (job->text_count + 1) * sizeof *job->texts);
     char *copy = strdup(text);
-    CHECK(job->texts != NULL && copy != NULL);
+    CHECK(copy != NULL);
     job->texts[job->text_count++] = copy;
     return copy;
 }
@@ -142,7 +142,7 @@ static void print_keys(char text[REASON_BYTES])
     append_key(text, " and ", key_probes);
 }
 
-static void fail_unknown_key(struct reading *reading, const char *key)
+static void fail_unknown_key(struct job_reading *reading, const char *key)
 {
     const char *names[KEY_COUNT_MAX];
     size_t count = 0;
@@ -165,7 +165,7 @@ static void fail_unknown_key(struct reading *reading, const char *key)
 }
 
 /* row: --target-option or --scenario-option; prefix: of the key, "option". */
-static void set_option(struct reading *reading, struct run_options *options, const char *row,
+static void set_option(struct job_reading *reading, struct run_options *options, const char *row,
                        const char *prefix, const char *key, const char *value)
 {
     char text[2 * SETUP_NAME_BYTES];
@@ -179,7 +179,7 @@ static void set_option(struct reading *reading, struct run_options *options, con
     }
 }
 
-static void set_key(struct reading *reading, struct run_options *options,
+static void set_key(struct job_reading *reading, struct run_options *options,
                     const struct option_row *row, const char *value)
 {
     if (option_is_given(row, options)) {
@@ -194,7 +194,8 @@ static void set_key(struct reading *reading, struct run_options *options,
     }
 }
 
-static void set_scenario(struct reading *reading, struct job_section *section, const char *value)
+static void set_scenario(struct job_reading *reading, struct job_section *section,
+                         const char *value)
 {
     if (section->scenario != NULL) {
         fail_reading(reading, "key 'scenario' appears twice in its section");
@@ -203,7 +204,7 @@ static void set_scenario(struct reading *reading, struct job_section *section, c
     }
 }
 
-static void set_probes(struct reading *reading, const char *value)
+static void set_probes(struct job_reading *reading, const char *value)
 {
     if (reading->job->has_required_probes) {
         fail_reading(reading, "key 'probes' appears twice in its section");
@@ -214,8 +215,8 @@ static void set_probes(struct reading *reading, const char *value)
 }
 
 /* section: NULL in [global]. */
-static void set_known_key(struct reading *reading, const struct option_row *row, const char *key,
-                          struct job_section *section, const char *value)
+static void set_known_key(struct job_reading *reading, const struct option_row *row,
+                          const char *key, struct job_section *section, const char *value)
 {
     const bool is_of_section = strcmp(key, key_scenario) == 0 || strcmp(key, key_trace) == 0;
     const bool is_global = row == NULL ? strcmp(key, key_probes) == 0 : row->is_global;
@@ -235,7 +236,7 @@ static void set_known_key(struct reading *reading, const struct option_row *row,
 /* inih's handler: never 0, because failures are kept with their line. */
 static int handle_key(void *context, const char *section_name, const char *key, const char *value)
 {
-    struct reading *reading = context;
+    struct job_reading *reading = context;
     struct job *job = reading->job;
     if (reading->failed_line != 0) {
         return 1;
@@ -254,24 +255,20 @@ static int handle_key(void *context, const char *section_name, const char *key, 
         return 1;
     }
     struct run_options *options = global ? &job->global : &section->options;
+    const struct option_row *row = run_option_keyed(key);
     if (strncmp(key, "option.", 7) == 0) {
         set_option(reading, options, "--target-option", "option", key + 7, value);
-        return 1;
-    }
-    if (strncmp(key, "scenario.", 9) == 0) {
+    } else if (strncmp(key, "scenario.", 9) == 0) {
         set_option(reading, options, "--scenario-option", "scenario", key + 9, value);
-        return 1;
-    }
-    const struct option_row *row = run_option_keyed(key);
-    if (row != NULL || strcmp(key, key_scenario) == 0 || strcmp(key, key_probes) == 0) {
+    } else if (row != NULL || strcmp(key, key_scenario) == 0 || strcmp(key, key_probes) == 0) {
         set_known_key(reading, row, key, section, value);
-        return 1;
+    } else {
+        fail_unknown_key(reading, key);
     }
-    fail_unknown_key(reading, key);
     return 1;
 }
 
-static enum exit_code end_reading(const struct reading *reading, int syntax_line)
+static enum exit_code end_reading(const struct job_reading *reading, int syntax_line)
 {
     const bool syntax_first = syntax_line > 0 && (reading->failed_line == 0 ||
                                                   (size_t)syntax_line < reading->failed_line);
@@ -286,17 +283,16 @@ static enum exit_code end_reading(const struct reading *reading, int syntax_line
         return message_fail(EXIT_USAGE, "%s:%zu: %s", reading->path, reading->failed_line,
                             reading->reason);
     }
-    if (reading->job->count == 0) {
-        return message_fail(EXIT_USAGE, "%s: no section, so there is nothing to run",
-                            reading->path);
-    }
-    return EXIT_KEPT;
+    return reading->job->count == 0
+               ? message_fail(EXIT_USAGE, "%s: no section, so there is nothing to run",
+                              reading->path)
+               : EXIT_KEPT;
 }
 
 enum exit_code job_read(const char *path, struct job *job)
 {
     *job = (struct job){0};
-    struct reading reading = {.job = job, .path = path, .stream = fopen(path, "re")};
+    struct job_reading reading = {.job = job, .path = path, .stream = fopen(path, "re")};
     if (reading.stream == NULL) {
         return message_fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
     }
@@ -322,12 +318,6 @@ static const char job_suffix[] = ".ini";
  * The program's bytes do not depend on where it was built, so it knows no build folder. */
 static const char *const job_places[] = {HBMSTRESS_JOBS_FROM_PROGRAM, "../../../scenarios/jobs"};
 
-static bool has_suffix(const char *name)
-{
-    const size_t length = strlen(name), suffix_length = sizeof job_suffix - 1;
-    return length > suffix_length && strcmp(name + length - suffix_length, job_suffix) == 0;
-}
-
 /* The first place that is there; else that of a tree that one stands in. */
 static void find_folder(char folder[PATH_MAX])
 {
@@ -350,12 +340,12 @@ bool job_names_path(const char *name, char path[FILE_PATH_BYTES])
     char folder[PATH_MAX];
     find_folder(folder);
     return snprintf(path, FILE_PATH_BYTES, "%s/%s%s", folder, name,
-                    has_suffix(name) ? "" : job_suffix) < FILE_PATH_BYTES;
+                    file_name_ends_in(name, job_suffix) ? "" : job_suffix) < FILE_PATH_BYTES;
 }
 
 static int is_job(const struct dirent *entry)
 {
-    return has_suffix(entry->d_name);
+    return file_name_ends_in(entry->d_name, job_suffix);
 }
 
 void job_names_init(struct job_names *jobs)

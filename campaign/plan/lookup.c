@@ -1,5 +1,6 @@
 #include "campaign/plan/lookup.h"
 
+#include "campaign/base/file.h"
 #include "campaign/base/message.h"
 #include "campaign/base/target_path.h"
 #include "harness/base/size.h"
@@ -91,15 +92,10 @@ static const char *find_nearest_target(const char *name)
     return message_nearest(name, names, count);
 }
 
-static bool has_ending(const char *name, const char *ending)
-{
-    const size_t length = strlen(name), ending_length = strlen(ending);
-    return length > ending_length && strcmp(name + length - ending_length, ending) == 0;
-}
-
 static bool is_source(const char *name)
 {
-    return has_ending(name, ".c") || has_ending(name, ".cc") || has_ending(name, ".cpp");
+    return file_name_ends_in(name, ".c") || file_name_ends_in(name, ".cc") ||
+           file_name_ends_in(name, ".cpp");
 }
 
 /* Returns true if a plug-in of that name lies here; no target has the name. */
@@ -168,7 +164,7 @@ static const char *find_use_of_file(const char *name)
                 {".ini", "a job file is run with --job FILE.ini"},
                 {".ops", "an op list is run with hbmstress replay FILE.ops"}};
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
-        if (has_ending(name, uses[i].ending)) {
+        if (file_name_ends_in(name, uses[i].ending)) {
             return uses[i].use;
         }
     }
@@ -267,8 +263,6 @@ enum exit_code fail_in_file(const char *path, size_t line, size_t column, const 
     if (line == 0) {
         return message_fail(EXIT_USAGE, "%s: %s", path, reason);
     }
-    if (column == 0) {
-        return message_fail(EXIT_USAGE, "%s:%zu: %s", path, line, reason);
-    }
-    return message_fail(EXIT_USAGE, "%s:%zu:%zu: %s", path, line, column, reason);
+    return column == 0 ? message_fail(EXIT_USAGE, "%s:%zu: %s", path, line, reason)
+                       : message_fail(EXIT_USAGE, "%s:%zu:%zu: %s", path, line, column, reason);
 }

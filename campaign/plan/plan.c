@@ -5,6 +5,7 @@
 #include "campaign/base/message.h"
 #include "campaign/plan/job.h"
 #include "campaign/plan/lookup.h"
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/generate/scenario_option.h"
 #include "scenarios/scenarios.h"
@@ -54,8 +55,7 @@ static bool is_wanted(const struct run_options *options, const char *name, const
 
 struct part *plan_add_part(struct plan *plan)
 {
-    plan->parts = realloc(plan->parts, (plan->count + 1) * sizeof *plan->parts);
-    CHECK(plan->parts != NULL);
+    plan->parts = array_resized(plan->parts, (plan->count + 1) * sizeof *plan->parts);
     return &plan->parts[plan->count++];
 }
 
@@ -68,8 +68,7 @@ static const struct trace *add_trace(struct plan *plan, const struct run_options
     if (trace == NULL) {
         return NULL;
     }
-    plan->traces = realloc(plan->traces, (plan->trace_count + 1) * sizeof *plan->traces);
-    CHECK(plan->traces != NULL);
+    plan->traces = array_resized(plan->traces, (plan->trace_count + 1) * sizeof *plan->traces);
     plan->traces[plan->trace_count++] = trace;
     return trace;
 }
@@ -109,59 +108,11 @@ static enum exit_code plan_trace(const struct run_options *options, uint64_t see
     return code;
 }
 
-static enum exit_code plan_scenarios(const struct run_options *options, uint64_t seed,
-                                     struct plan *plan)
-{
-    const struct scenario *found;
-    const char *how = lane_options_how(&options->lanes);
-    if (options->lanes.lane_count == 0 && how != NULL) {
-        return message_fail(EXIT_USAGE,
-                            "%s applies to lanes, and there are none; also give --lanes N", how);
-    }
-    const char *wrong = lane_options_wrong(&options->lanes);
-    if (wrong != NULL) {
-        return message_fail(EXIT_USAGE, "--schedules: %s", wrong);
-    }
-    if (options->trace != NULL) {
-        return plan_trace(options, seed, plan);
-    }
-    if (options->has_vary) {
-        return message_fail(EXIT_USAGE, "--vary applies to a trace; also give --trace FILE");
-    }
-    for (size_t i = 0; i < options->name_count; i++) {
-        const enum exit_code code = lookup_scenario(options->names[i], &found);
-        if (code != EXIT_KEPT) {
-            return code;
-        }
-    }
-    for (size_t i = 0; scenarios[i] != NULL; i++) {
-        const char *name = scenarios[i]->name;
-        if (!is_wanted(options, name, name)) {
-            continue;
-        }
-        char reason[RUN_REASON_BYTES];
-        if (!part_check_weights(scenarios[i], options, reason)) {
-            return message_fail(EXIT_USAGE, "--weights: %s", reason);
-        }
-        struct part *part = plan_add_part(plan);
-        const struct part_wish wish = {.scenario = scenarios[i], .options = options, .seed = seed};
-        const enum exit_code code = part_init(part, name, &wish);
-        if (code != EXIT_KEPT) {
-            return code;
-        }
-        if (!scenario_options_check(part->scenario, &part->setup, reason)) {
-            return message_fail(EXIT_USAGE, "%s", reason);
-        }
-        part_bound(part, options);
-    }
-    return EXIT_KEPT;
-}
-
 /* A section of a job file, and what is said for it: global, then the section, then the command
  * line. */
 struct section_plan {
     const struct run_options *options;
-    const struct job_section *section;
+    const struct job_section *section; /* NULL: of the command line, which says what options say */
     struct run_options merged;
     const struct trace *trace; /* NULL: it runs a scenario */
     uint64_t seed;
@@ -169,7 +120,9 @@ struct section_plan {
 
 static enum exit_code fail_in_section(const struct section_plan *section_plan, const char *reason)
 {
-    return fail_in_file(section_plan->options->job, section_plan->section->line, 0, reason);
+    return section_plan->section == NULL
+               ? message_fail(EXIT_USAGE, "%s", reason)
+               : fail_in_file(section_plan->options->job, section_plan->section->line, 0, reason);
 }
 
 static enum exit_code fail_unknown_scenario(const struct section_plan *section_plan,
@@ -216,12 +169,14 @@ static enum exit_code plan_one(const struct section_plan *section_plan, const ch
                                const struct scenario *scenario, struct plan *plan)
 {
     char reason[RUN_REASON_BYTES];
+    const struct job_section *section = section_plan->section;
     if (!is_wanted(section_plan->options, name, scenario->name) &&
-        !is_wanted(section_plan->options, section_plan->section->name, scenario->name)) {
+        (section == NULL || !is_wanted(section_plan->options, section->name, scenario->name))) {
         return EXIT_KEPT;
     }
     if (!part_check_weights(scenario, &section_plan->merged, reason)) {
-        return fail_in_section(section_plan, reason);
+        return section == NULL ? message_fail(EXIT_USAGE, "--weights: %s", reason)
+                               : fail_in_section(section_plan, reason);
     }
     if (section_plan->merged.lanes.lane_count != 0 &&
         lane_options_wrong(&section_plan->merged.lanes) != NULL) {
@@ -238,12 +193,45 @@ static enum exit_code plan_one(const struct section_plan *section_plan, const ch
     struct part *part = plan_add_part(plan);
     code = part_init(part, name, &wish);
     part->job = section_plan->options->job;
-    part->job_line = section_plan->section->line;
+    part->job_line = section == NULL ? 0 : section->line;
     if (code == EXIT_KEPT && !scenario_options_check(scenario, &part->setup, reason)) {
         return fail_in_section(section_plan, reason);
     }
     if (code == EXIT_KEPT) {
         part_bound(part, &section_plan->merged);
+    }
+    return code;
+}
+
+static enum exit_code plan_scenarios(const struct run_options *options, uint64_t seed,
+                                     struct plan *plan)
+{
+    const struct scenario *found;
+    const char *how = lane_options_how(&options->lanes);
+    if (options->lanes.lane_count == 0 && how != NULL) {
+        return message_fail(EXIT_USAGE,
+                            "%s applies to lanes, and there are none; also give --lanes N", how);
+    }
+    const char *wrong = lane_options_wrong(&options->lanes);
+    if (wrong != NULL) {
+        return message_fail(EXIT_USAGE, "--schedules: %s", wrong);
+    }
+    if (options->trace != NULL) {
+        return plan_trace(options, seed, plan);
+    }
+    if (options->has_vary) {
+        return message_fail(EXIT_USAGE, "--vary applies to a trace; also give --trace FILE");
+    }
+    for (size_t i = 0; i < options->name_count; i++) {
+        const enum exit_code code = lookup_scenario(options->names[i], &found);
+        if (code != EXIT_KEPT) {
+            return code;
+        }
+    }
+    const struct section_plan section_plan = {.options = options, .merged = *options, .seed = seed};
+    enum exit_code code = EXIT_KEPT;
+    for (size_t i = 0; scenarios[i] != NULL && code == EXIT_KEPT; i++) {
+        code = plan_one(&section_plan, scenarios[i]->name, scenarios[i], plan);
     }
     return code;
 }
@@ -441,9 +429,7 @@ enum exit_code plan_make(const struct run_options *options, uint64_t seed, struc
     struct job job = {0};
     struct run_options found = *options;
     enum exit_code code = find_job(&found, plan);
-    if (code == EXIT_KEPT) {
-        code = fill_plan(&found, seed, &job, plan);
-    }
+    code = code == EXIT_KEPT ? fill_plan(&found, seed, &job, plan) : code;
     job_deinit(&job);
     return code;
 }

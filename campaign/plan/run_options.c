@@ -160,20 +160,23 @@ const struct option_row *run_option_keyed(const char *key)
     return NULL;
 }
 
-static bool merge_option(struct setup_option *options, uint32_t *count, uint32_t count_max,
-                         const struct setup_option *option)
+/* Puts over_count options over *count of at most count_max, key by key.  False: too many. */
+static bool merge_options(struct setup_option *options, uint32_t *count, uint32_t count_max,
+                          const struct setup_option *over, uint32_t over_count)
 {
-    for (uint32_t i = 0; i < *count; i++) {
-        if (strcmp(options[i].key, option->key) == 0) {
-            options[i] = *option;
-            return true;
+    bool fits = true;
+    for (uint32_t i = 0; i < over_count; i++) {
+        uint32_t at = 0;
+        while (at < *count && strcmp(options[at].key, over[i].key) != 0) {
+            at++;
+        }
+        fits = fits && at < count_max;
+        if (at < count_max) {
+            options[at] = over[i];
+            *count += at == *count;
         }
     }
-    if (*count == count_max) {
-        return false;
-    }
-    options[(*count)++] = *option;
-    return true;
+    return fits;
 }
 
 bool run_options_merge(struct run_options *base, const struct run_options *over)
@@ -191,16 +194,10 @@ bool run_options_merge(struct run_options *base, const struct run_options *over)
     if (over->lanes.strategy != NULL) {
         base->lanes.argument = over->lanes.argument;
     }
-    bool fits = true;
-    for (uint32_t i = 0; i < over->option_count; i++) {
-        fits = merge_option(base->options, &base->option_count, SETUP_OPTION_COUNT_MAX,
-                            &over->options[i]) &&
-               fits;
-    }
-    for (uint32_t i = 0; i < over->scenario_option_count; i++) {
-        fits = merge_option(base->scenario_options, &base->scenario_option_count,
-                            SETUP_SCENARIO_OPTION_COUNT_MAX, &over->scenario_options[i]) &&
-               fits;
-    }
-    return fits;
+    const bool fits = merge_options(base->options, &base->option_count, SETUP_OPTION_COUNT_MAX,
+                                    over->options, over->option_count);
+    return merge_options(base->scenario_options, &base->scenario_option_count,
+                         SETUP_SCENARIO_OPTION_COUNT_MAX, over->scenario_options,
+                         over->scenario_option_count) &&
+           fits;
 }

@@ -20,7 +20,7 @@ const struct scenario scenario_trace = {
 };
 
 /* One file, as a list. */
-struct workload {
+struct trace_workload {
     struct setup setup;
     struct op_list ops;
     uint64_t hash; /* of the file */
@@ -28,16 +28,17 @@ struct workload {
 
 /* second is its own workload, or that of the other file. */
 struct trace {
-    struct workload own, other;
+    struct trace_workload own, other;
     bool has_other;
     char path[TRACE_PATH_BYTES];
     struct variation_bounds bounds;
     uint64_t digest;
 };
 
-static void fail_reading(char reason[TRACE_REASON_BYTES], const char *path, const char *why)
+static bool fail_reading(char reason[TRACE_REASON_BYTES], const char *path, const char *why)
 {
     (void)snprintf(reason, TRACE_REASON_BYTES, "%.700s: %.300s", path, why);
+    return false;
 }
 
 static bool hash_file(const char *path, uint64_t *hash, char reason[TRACE_REASON_BYTES])
@@ -46,8 +47,7 @@ static bool hash_file(const char *path, uint64_t *hash, char reason[TRACE_REASON
     unsigned char bytes[1 << 14];
     size_t got;
     if (file == NULL) {
-        fail_reading(reason, path, strerror(errno));
-        return false;
+        return fail_reading(reason, path, strerror(errno));
     }
     *hash = HASH_START;
     while ((got = fread(bytes, 1, sizeof bytes, file)) > 0) {
@@ -55,7 +55,7 @@ static bool hash_file(const char *path, uint64_t *hash, char reason[TRACE_REASON
     }
     const bool is_read = ferror(file) == 0;
     if (!is_read) {
-        fail_reading(reason, path, strerror(errno));
+        (void)fail_reading(reason, path, strerror(errno));
     }
     (void)fclose(file);
     return is_read;
@@ -146,14 +146,13 @@ static void drop_judgement(struct setup *setup)
 }
 
 static bool take_import(const char *path, const struct run_options *options,
-                        const struct import *import, struct workload *workload,
+                        const struct import *import, struct trace_workload *workload,
                         char reason[TRACE_REASON_BYTES])
 {
     const char *why = why_no_workload(import);
     const struct chip *chip = chip_find(import->setup.chip);
     if (why != NULL) {
-        fail_reading(reason, path, why);
-        return false;
+        return fail_reading(reason, path, why);
     }
     setup_copy(&workload->setup, &import->setup);
     op_list_copy(&workload->ops, &import->ops);
@@ -171,7 +170,7 @@ static bool take_import(const char *path, const struct run_options *options,
 }
 
 static bool import_workload(const char *path, const struct run_options *options,
-                            struct workload *workload, char reason[TRACE_REASON_BYTES])
+                            struct trace_workload *workload, char reason[TRACE_REASON_BYTES])
 {
     struct run_options device = *options;
     struct setup fixed = {0};
@@ -196,11 +195,11 @@ static bool import_workload(const char *path, const struct run_options *options,
 }
 
 static bool read_workload(const char *path, const struct run_options *options,
-                          struct workload *workload, char reason[TRACE_REASON_BYTES])
+                          struct trace_workload *workload, char reason[TRACE_REASON_BYTES])
 {
     if (strcmp(path, "-") == 0) {
-        fail_reading(reason, path, "a workload is a file: it is read again when the run goes on");
-        return false;
+        return fail_reading(reason, path,
+                            "a workload is a file: it is read again when the run goes on");
     }
     return hash_file(path, &workload->hash, reason) &&
            import_workload(path, options, workload, reason);
@@ -208,12 +207,12 @@ static bool read_workload(const char *path, const struct run_options *options,
 
 /* --- what trials may make of it --- */
 
-static const struct workload *second_of(const struct trace *trace)
+static const struct trace_workload *second_of(const struct trace *trace)
 {
     return trace->has_other ? &trace->other : &trace->own;
 }
 
-static struct variation_source source_of(const struct workload *workload)
+static struct variation_source source_of(const struct trace_workload *workload)
 {
     return (struct variation_source){.setup = &workload->setup, .ops = &workload->ops};
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* The context of the child. */
-struct work {
+struct attempt_work {
     const struct attempt *attempt;
     const struct op_list *ops;
     bool is_certificate_wanted;
@@ -22,7 +22,7 @@ struct work {
 /* The answer begins with this byte when the lists before it have run. */
 enum { MARK = '+' };
 /* The head of the rest; the certificate follows. */
-struct answer {
+struct attempt_answer {
     struct verdict first;
     char signature[SIGNATURE_BYTES];
 };
@@ -101,10 +101,10 @@ static bool run_before(const struct attempt *attempt, int file)
 /* Answers with no more than the mark when the target refuses. */
 static void run_and_answer(void *context, int file)
 {
-    const struct work *work = context;
+    const struct attempt_work *work = context;
     struct fresh *fresh = seeks_difference(work->attempt) ? fresh_create() : NULL;
     struct trial trial;
-    struct answer answer;
+    struct attempt_answer answer;
     struct certifying certifying = {.signature = work->attempt->signature};
     char reason[RUN_REASON_BYTES];
     writing_init(&certifying.certificate);
@@ -138,7 +138,7 @@ static void take_answer(const struct writing *bytes, struct writing *certificate
                         struct attempt_result *result)
 {
     struct rest rest = rest_of(bytes);
-    struct answer answer;
+    struct attempt_answer answer;
     char mark;
     if (!rest_take(&rest, &mark, sizeof mark) || !rest_take(&rest, &answer, sizeof answer)) {
         result->end = ATTEMPT_REFUSED;
@@ -166,7 +166,7 @@ static void take_death(const struct death *death, struct attempt_result *result)
 void attempt_run(const struct attempt *attempt, const struct op_list *ops,
                  struct writing *certificate, struct attempt_result *result)
 {
-    struct work work = {attempt, ops, certificate != NULL};
+    struct attempt_work work = {attempt, ops, certificate != NULL};
     const struct child_job job = {.work = run_and_answer,
                                   .context = &work,
                                   .duration_ns = attempt->duration_ns,

@@ -16,14 +16,14 @@
 /* About a tenth of what a process gets that looks for findings, where both want one processor. */
 enum { BACKGROUND_NICE = 10 };
 
-struct beginning {
+struct background_beginning {
     void (*work)(void *context, int file);
     void *context;
 };
 
 static void work_and_flush(void *context, int tasks, int answers)
 {
-    const struct beginning *beginning = context;
+    const struct background_beginning *beginning = context;
     (void)tasks;
     (void)setpriority(PRIO_PROCESS, 0, BACKGROUND_NICE);
     interrupt_take_one(SIGTERM);
@@ -34,19 +34,12 @@ static void work_and_flush(void *context, int tasks, int answers)
 bool background_start(struct background *background, void (*work)(void *context, int file),
                       void *context)
 {
-    struct beginning beginning = {work, context};
+    struct background_beginning beginning = {work, context};
     if (!child_start(&background->child, work_and_flush, &beginning, CHILD_PRINTS)) {
         return false;
     }
     writing_clear(&background->answer);
     return true;
-}
-
-static bool reap_process(struct background *background)
-{
-    child_close(&background->child);
-    const int status = child_wait(&background->child);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 bool background_is_done(struct background *background, int wait_ms, bool *is_good)
@@ -59,7 +52,9 @@ bool background_is_done(struct background *background, int wait_ms, bool *is_goo
             return false;
         }
         if (sound == CHILD_CLOSED) {
-            *is_good = reap_process(background);
+            child_close(&background->child);
+            const int status = child_wait(&background->child);
+            *is_good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
             return true;
         }
     }
@@ -74,11 +69,9 @@ void background_ask_to_end(const struct background *background)
 
 void background_stop(struct background *background)
 {
-    if (background->child.process == 0) {
-        return;
+    if (background->child.process != 0) {
+        (void)child_stop(&background->child);
     }
-    child_kill(&background->child);
-    (void)reap_process(background);
 }
 
 /* --- in the child --- */
@@ -137,9 +130,7 @@ bool syncer_start(struct syncer *syncer)
 void syncer_stop(struct syncer *syncer)
 {
     if (syncer->child.process != 0) {
-        child_kill(&syncer->child);
-        child_close(&syncer->child);
-        (void)child_wait(&syncer->child);
+        (void)child_stop(&syncer->child);
     }
     writing_deinit(&syncer->answer);
     syncer->is_busy = false;

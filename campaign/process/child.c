@@ -179,6 +179,13 @@ void child_kill(const struct child *child)
     (void)kill(child->process, SIGKILL);
 }
 
+int child_stop(struct child *child)
+{
+    child_kill(child);
+    child_close(child);
+    return child_wait(child);
+}
+
 int child_wait(struct child *child)
 {
     int status = 0;
@@ -385,14 +392,14 @@ enum child_state child_look(const struct child *child, const struct call_progres
 /* --- one piece of work --- */
 
 /* The state of the parent while it waits. */
-struct hearing {
+struct child_hearing {
     const struct child_job *job;
     struct death *death;
     struct child_watch watch;
     uint64_t op_timeout_ns, stuck_ns, end_ns;
 };
 
-static bool is_stuck(struct hearing *hearing, const struct child *child)
+static bool is_stuck(struct child_hearing *hearing, const struct child *child)
 {
     const enum child_state state = child_look(child, &hearing->death->progress,
                                               hearing->op_timeout_ns, hearing->stuck_ns,
@@ -405,7 +412,7 @@ static bool is_stuck(struct hearing *hearing, const struct child *child)
 enum { LISTEN_MS = 50 };
 
 /* Takes what the child writes until it closes its end.  False: time is over. */
-static bool listen_to(struct child *child, struct hearing *hearing, struct writing *answer)
+static bool listen_to(struct child *child, struct child_hearing *hearing, struct writing *answer)
 {
     for (;;) {
         const uint64_t now_ns = clock_now_ns();
@@ -427,14 +434,14 @@ static bool listen_to(struct child *child, struct hearing *hearing, struct writi
 }
 
 /* The context with which the process of a piece of work begins. */
-struct beginning {
+struct work_beginning {
     const struct child_job *job;
     struct death *death;
 };
 
 static void work_and_answer(void *context, int tasks, int answers)
 {
-    const struct beginning *beginning = context;
+    const struct work_beginning *beginning = context;
     (void)tasks;
     if (beginning->job->op_timeout_ns != 0) {
         death_set_op_timeout(beginning->job->op_timeout_ns);
@@ -487,10 +494,10 @@ static enum child_end conclude_work(struct child *child, bool has_heard_all,
 }
 
 /* A call may wait for as long as it may use processor time. */
-static struct hearing begin_hearing(const struct child_job *job, struct death *death)
+static struct child_hearing begin_hearing(const struct child_job *job, struct death *death)
 {
     const uint64_t now_ns = clock_now_ns();
-    struct hearing hearing = {.job = job, .death = death, .watch.look_ns = now_ns};
+    struct child_hearing hearing = {.job = job, .death = death, .watch.look_ns = now_ns};
     hearing.watch.call_ns = now_ns;
     hearing.op_timeout_ns = job->op_timeout_ns == 0 ? death_op_timeout() : job->op_timeout_ns;
     hearing.stuck_ns = job->stuck_ns == 0 ? death_op_timeout() : job->stuck_ns;
@@ -503,14 +510,14 @@ static struct hearing begin_hearing(const struct child_job *job, struct death *d
 static enum child_end work_in_child(const struct child_job *job, struct writing *answer,
                                     struct death *death)
 {
-    struct beginning beginning = {job, death};
+    struct work_beginning beginning = {job, death};
     struct child child = {0};
     const unsigned flags = (job->output == NULL ? 0U : CHILD_IS_HEARD) |
                            (job->is_quiet ? 0U : CHILD_PRINTS);
     if (!child_start(&child, work_and_answer, &beginning, flags)) {
         return CHILD_NOT_BORN;
     }
-    struct hearing hearing = begin_hearing(job, death);
+    struct child_hearing hearing = begin_hearing(job, death);
     const bool has_heard_all = listen_to(&child, &hearing, answer);
     const enum child_end end = conclude_work(&child, has_heard_all, job, answer, death);
     if (child.output >= 0) {

@@ -39,6 +39,8 @@ bool child_start(struct child *child, void (*main)(void *context, int tasks, int
 /* Closes our ends of the pipes, for one that has ended. */
 void child_close(const struct child *child);
 void child_kill(const struct child *child);
+/* Kills it, closes our ends and waits for its end; returns its status. */
+int child_stop(struct child *child);
 /* Waits for its end; returns its status, and child->process is 0.  What it forked ends, too. */
 int child_wait(struct child *child);
 /* Like child_wait(), for a child that should have ended by itself.  *was_alive: it had not ended

@@ -298,37 +298,28 @@ void death_conclude(struct death *death, int status)
                                         : -1;
 }
 
-static bool has_any_prefix(const char *text, const char *const *prefixes)
+/* True if the text is one of the words, or with is_prefix begins with one. */
+static bool is_among(const char *text, const char *words, bool is_prefix)
 {
-    for (size_t i = 0; prefixes[i] != NULL; i++) {
-        if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0) {
-            return true;
-        }
+    bool is = false;
+    for (size_t length; *words != '\0' && !is; words += strspn(words, " ")) {
+        length = strcspn(words, " ");
+        is = strncmp(text, words, length) == 0 && (is_prefix || text[length] == '\0');
+        words += length;
     }
-    return false;
+    return is;
 }
 
 /* Neither the target's nor between it and the driver: the system's, the sanitizers', and what notes
  * the death. */
 static bool is_passed_over(const struct symbol *symbol)
 {
-    static const char *const objects[] = {"libc.so",  "libc-",      "ld-linux",   "ld-musl",
-                                          "libasan",  "libubsan",   "libtsan",    "liblsan",
-                                          "libgcc_s", "libpthread", "linux-vdso", NULL};
-    static const char *const names[] = {"__asan",
-                                        "__ubsan",
-                                        "__sanitizer",
-                                        "__tsan",
-                                        "__lsan",
-                                        "__interceptor",
-                                        "_ZN6__asan",
-                                        "_ZN7__ubsan",
-                                        "_ZN11__sanitizer",
-                                        "_ZN11__interception",
-                                        NULL};
-    static const char *const own[] = {"death_", NULL};
-    return has_any_prefix(symbol->object, objects) || has_any_prefix(symbol->name, names) ||
-           (symbol->is_of_program && has_any_prefix(symbol->name, own));
+    static const char objects[] = "libc.so libc- ld-linux ld-musl libasan libubsan libtsan liblsan "
+                                  "libgcc_s libpthread linux-vdso";
+    static const char names[] = "__asan __ubsan __sanitizer __tsan __lsan __interceptor _ZN6__asan "
+                                "_ZN7__ubsan _ZN11__sanitizer _ZN11__interception";
+    return is_among(symbol->object, objects, true) || is_among(symbol->name, names, true) ||
+           (symbol->is_of_program && is_among(symbol->name, "death_", true));
 }
 
 /* The harness: whatever calls into the target, and what a compiler may inline that into.  A
@@ -336,28 +327,16 @@ static bool is_passed_over(const struct symbol *symbol)
  * target. */
 static bool is_driver(const struct symbol *symbol)
 {
-    static const char *const names[] = {
-        "driver_call",      "driver_call_target", "dispatch_call",
-        "call_alloc",       "call_donate",        "call_load",
-        "call_retire",      "call_on_time",       "call_target",
-        "read_report",      "host_open",          "host_open_target",
-        "host_close",       "open_hosts",         "close_hosts",
-        "begin_run",        "run_create",         "run_create_guarded",
-        "run_destroy",      "run_step",           "run_finish",
-        "execute_op",       "finish_step",        "finish_host",
-        "free_all",         "release_all",        "observe_call",
-        "observe_counters", "rules_judge_report", "overlap_message",
-        "look_at_counters", "find_final",         "may_have_no_address",
-        "trial_run",        "trial_replay",       "trial_repeat",
-        "trial_confirm",    "run_given",          "end_trial",
-        "child_work",       "fork_worker",        NULL};
-    static const char *const prefixes[] = {"judge_", "model_", NULL};
-    for (size_t i = 0; symbol->is_of_program && names[i] != NULL; i++) {
-        if (strcmp(symbol->name, names[i]) == 0) {
-            return true;
-        }
-    }
-    return symbol->is_of_program && has_any_prefix(symbol->name, prefixes);
+    static const char names[] =
+        "driver_call driver_call_target dispatch_call call_alloc call_donate call_load call_retire "
+        "call_on_time call_target read_report host_open host_open_target host_close open_hosts "
+        "close_hosts begin_run run_create run_create_guarded run_destroy run_step run_finish "
+        "execute_op finish_step finish_host free_all release_all observe_call observe_counters "
+        "rules_judge_report overlap_message look_at_counters find_final may_have_no_address "
+        "trial_run trial_replay trial_repeat trial_confirm run_given end_trial child_work "
+        "fork_worker";
+    return symbol->is_of_program &&
+           (is_among(symbol->name, names, false) || is_among(symbol->name, "judge_ model_", true));
 }
 
 /* A frame is named by its function alone, or by its line, too.  A signature has names alone: it

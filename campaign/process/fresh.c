@@ -32,19 +32,19 @@ struct question {
 };
 /* The head of what it says; the observations follow.  Their number is not known when there are no
  * bytes: the target refused, or took the process with it. */
-struct answer {
+struct fresh_answer {
     uint64_t digest, finding_count, observation_count;
 };
 
 /* The outcome of each op that ran. */
-struct seen {
+struct fresh_seen {
     struct observation *observations; /* count of them */
     size_t count, capacity;
 };
 
 static void see_op(void *context, const struct run *run, const struct verdict *verdict)
 {
-    struct seen *seen = context;
+    struct fresh_seen *seen = context;
     (void)verdict;
     if (run_ops(run)->count <= seen->count || seen->count == seen->capacity) {
         return; /* the last promises are no op */
@@ -52,9 +52,9 @@ static void see_op(void *context, const struct run *run, const struct verdict *v
     seen->observations[seen->count++] = *run_observation(run);
 }
 
-static void seen_init(struct seen *seen, size_t op_count)
+static void seen_init(struct fresh_seen *seen, size_t op_count)
 {
-    *seen = (struct seen){.capacity = op_count};
+    *seen = (struct fresh_seen){.capacity = op_count};
     seen->observations = calloc(op_count + 1, sizeof *seen->observations);
     CHECK(seen->observations != NULL);
 }
@@ -62,7 +62,8 @@ static void seen_init(struct seen *seen, size_t op_count)
 /* False: the target refused the setup.  Where nobody asks for each op, regrets are not looked for:
  * the digest is the same. */
 static bool run_list(const struct target *target, const struct setup *setup,
-                     const struct op_list *ops, struct seen *seen, struct answer *answer)
+                     const struct op_list *ops, struct fresh_seen *seen,
+                     struct fresh_answer *answer)
 {
     char reason[RUN_REASON_BYTES];
     struct trial trial;
@@ -72,14 +73,14 @@ static bool run_list(const struct target *target, const struct setup *setup,
     if (!has_run) {
         return false;
     }
-    *answer = (struct answer){.digest = trial.digest, .finding_count = trial.findings.count};
+    *answer = (struct fresh_answer){.digest = trial.digest, .finding_count = trial.findings.count};
     trial_deinit(&trial);
     return true;
 }
 
 /* --- the fresh process, and its children --- */
 
-struct asked {
+struct fresh_asked {
     struct question question;
     struct setup setup;
     struct op_list ops;
@@ -87,9 +88,9 @@ struct asked {
 
 static void run_and_answer(void *context, int file)
 {
-    const struct asked *asked = context;
-    struct answer answer;
-    struct seen seen;
+    const struct fresh_asked *asked = context;
+    struct fresh_answer answer;
+    struct fresh_seen seen;
     seen_init(&seen, asked->question.wants_answers ? asked->ops.count : 0);
     if (run_list(asked->question.target, &asked->setup, &asked->ops,
                  asked->question.wants_answers ? &seen : NULL, &answer)) {
@@ -100,7 +101,7 @@ static void run_and_answer(void *context, int file)
     free(seen.observations);
 }
 
-static bool read_question(int tasks, struct asked *asked)
+static bool read_question(int tasks, struct fresh_asked *asked)
 {
     op_list_init(&asked->ops);
     if (!file_read_all(tasks, &asked->question, sizeof asked->question) ||
@@ -119,7 +120,7 @@ static bool read_question(int tasks, struct asked *asked)
 }
 
 /* Whatever the child dies of, nothing is said then: a trial of its own finds that. */
-static bool ask_child(struct asked *asked, int answers)
+static bool ask_child(struct fresh_asked *asked, int answers)
 {
     const struct child_job job = {
         .work = run_and_answer, .context = asked, .duration_ns = FRESH_DURATION_NS};
@@ -137,7 +138,7 @@ static bool ask_child(struct asked *asked, int answers)
 /* No target ever runs here, only in its children. */
 static void stay_fresh(void *context, int tasks, int answers)
 {
-    struct asked asked;
+    struct fresh_asked asked;
     (void)context;
     bool goes_on = true;
     while (goes_on) {
@@ -164,9 +165,7 @@ void fresh_destroy(struct fresh *fresh)
     if (fresh == NULL) {
         return;
     }
-    child_kill(&fresh->child);
-    child_close(&fresh->child);
-    (void)child_wait(&fresh->child);
+    (void)child_stop(&fresh->child);
     free(fresh);
 }
 
@@ -183,7 +182,8 @@ static bool send_question(int file, const struct target *target, const struct tr
 }
 
 /* seen NULL: no observations were asked for. */
-static bool read_answer(int file, uint64_t length, struct seen *seen, struct answer *answer)
+static bool read_answer(int file, uint64_t length, struct fresh_seen *seen,
+                        struct fresh_answer *answer)
 {
     const size_t most = seen == NULL ? 0 : seen->capacity;
     if (length < sizeof *answer || !file_read_all(file, answer, sizeof *answer) ||
@@ -197,7 +197,7 @@ static bool read_answer(int file, uint64_t length, struct seen *seen, struct ans
 
 /* False: the process is gone, or its child did not answer. */
 static bool ask(struct fresh *fresh, const struct target *target, const struct trial *trial,
-                struct seen *seen, struct answer *answer)
+                struct fresh_seen *seen, struct fresh_answer *answer)
 {
     struct pollfd file = {.fd = fresh->child.answers, .events = POLLIN};
     uint64_t length = 0;
@@ -278,8 +278,8 @@ static void explain(const struct observation *here, const struct observation *fr
 static void find_first_difference(struct fresh *fresh, const struct target *target,
                                   const struct trial *trial, struct verdict *broken)
 {
-    struct answer answer, answer_here;
-    struct seen seen, here;
+    struct fresh_answer answer, answer_here;
+    struct fresh_seen seen, here;
     seen_init(&seen, trial->ops.count);
     seen_init(&here, trial->ops.count);
     broken->op = trial->ops.count == 0 ? 0 : (uint32_t)(trial->ops.count - 1);
@@ -305,7 +305,7 @@ static void find_first_difference(struct fresh *fresh, const struct target *targ
 bool fresh_breaks(struct fresh *fresh, const struct target *target, const struct trial *trial,
                   struct verdict *broken)
 {
-    struct answer answer;
+    struct fresh_answer answer;
     broken->kind = VERDICT_NONE;
     if (!ask(fresh, target, trial, NULL, &answer) ||
         (answer.digest == trial->digest && answer.finding_count == trial->findings.count)) {

@@ -28,7 +28,7 @@ enum { PROOF_COUNT = 3 };
 #define STUCK_NS UINT64_C(2000000000)
 
 /* The context of the child. */
-struct work {
+struct shrink_work {
     const struct shrink_process *shrink_process;
     char signature[SIGNATURE_BYTES]; /* of the finding that is kept */
     uint64_t replay_count_max;
@@ -39,7 +39,7 @@ struct work {
 };
 /* The head of an answer; the ops follow.  The child answers with each list that counts: the last
  * one is the result. */
-struct answer {
+struct shrink_answer {
     struct setup setup;
     struct verdict first;
     char signature[SIGNATURE_BYTES]; /* of the finding that is kept; "" = still the one of before */
@@ -48,31 +48,36 @@ struct answer {
     bool is_minimal;
 };
 
-static bool has_prefix(const char *text, const char *prefix)
+/* rules: a bit each. */
+static bool is_of_any(const char *signature, uint64_t rules)
 {
-    return strncmp(text, prefix, strlen(prefix)) == 0;
+    bool is = false;
+    for (unsigned rule = 0; rule < RULE_COUNT && !is; rule++) {
+        const char *name = rule_info((enum rule)rule)->name;
+        is = (rules >> rule & 1) != 0 && strncmp(signature, name, strlen(name)) == 0;
+    }
+    return is;
 }
+static_assert(RULE_COUNT <= 64, "each rule has a bit");
+#define RULE_BIT(rule) (UINT64_C(1) << (rule))
 
 static bool is_hang(const char *signature)
 {
-    return has_prefix(signature, rule_info(RULE_HANG)->name);
+    return is_of_any(signature, RULE_BIT(RULE_HANG));
 }
 
 /* Returns true if one process can try one list after the other. */
 static bool is_tried_in_process(const char *signature)
 {
-    return !is_hang(signature) && !has_prefix(signature, rule_info(RULE_CRASH)->name) &&
-           !has_prefix(signature, rule_info(RULE_REPLAY)->name) &&
-           !has_prefix(signature, rule_info(RULE_RELATION)->name);
+    return !is_of_any(signature, RULE_BIT(RULE_HANG) | RULE_BIT(RULE_CRASH) |
+                                     RULE_BIT(RULE_REPLAY) | RULE_BIT(RULE_RELATION));
 }
 
 /* Returns true if the finding may show only when the list is run again: see again.h. */
 static bool may_take_two_runs(const char *signature)
 {
-    return has_prefix(signature, rule_info(RULE_REPLAY)->name) ||
-           has_prefix(signature, rule_info(RULE_RELATION)->name) ||
-           has_prefix(signature, rule_info(RULE_CRASH)->name) ||
-           has_prefix(signature, rule_info(RULE_HOST_MEMORY)->name);
+    return is_of_any(signature, RULE_BIT(RULE_REPLAY) | RULE_BIT(RULE_RELATION) |
+                                    RULE_BIT(RULE_CRASH) | RULE_BIT(RULE_HOST_MEMORY));
 }
 
 static uint64_t choose_smaller(uint64_t a, uint64_t b)
@@ -167,15 +172,23 @@ static void resolve_references(const struct attempt *attempt, const struct op_li
 
 /* --- in the child --- */
 
+/* Runs the list; signature as in struct attempt. */
+static void try_list(const struct shrink_work *work, const struct setup *setup,
+                     const char *signature, const struct op_list *ops,
+                     struct attempt_result *result)
+{
+    struct attempt attempt = work->attempt;
+    attempt.setup = setup;
+    attempt.signature = signature;
+    attempt_run(&attempt, ops, NULL, result);
+}
+
 static bool attempt_is_same(void *context, const struct setup *setup, struct op_list *ops,
                             struct verdict *first)
 {
-    const struct work *work = context;
-    struct attempt attempt = work->attempt;
+    const struct shrink_work *work = context;
     struct attempt_result result;
-    attempt.setup = setup;
-    attempt.signature = work->signature;
-    attempt_run(&attempt, ops, NULL, &result);
+    try_list(work, setup, work->signature, ops, &result);
     if (result.signature[0] == '\0' || !signature_stands_for(result.signature, work->signature)) {
         return false;
     }
@@ -188,15 +201,12 @@ static bool attempt_is_same(void *context, const struct setup *setup, struct op_
 static bool attempt_explains(void *context, const struct setup *setup, struct op_list *ops,
                              struct verdict *first)
 {
-    struct work *work = context;
-    struct attempt attempt = work->attempt;
+    struct shrink_work *work = context;
     struct attempt_result result;
-    attempt.setup = setup;
-    attempt.signature = NULL;
     if (lanes_are_in(ops)) {
         return false;
     }
-    attempt_run(&attempt, ops, NULL, &result);
+    try_list(work, setup, NULL, ops, &result);
     if (result.first.op + (size_t)1 != ops->count ||
         !signature_explains(result.signature, work->signature)) {
         return false;
@@ -216,7 +226,7 @@ struct answering {
 static void send_answer(void *context, const struct shrink_result *result)
 {
     const struct answering *answering = context;
-    struct answer answer;
+    struct shrink_answer answer;
     memset(&answer, 0, sizeof answer);
     memcpy(answer.signature, answering->signature, sizeof answer.signature);
     answer.setup = result->setup;
@@ -232,7 +242,7 @@ static void send_answer(void *context, const struct shrink_result *result)
 /* Answers with nothing when the list does not show the finding. */
 static void shrink_and_answer(void *context, int file)
 {
-    struct work *work = context;
+    struct shrink_work *work = context;
     const struct shrink_process *shrink_process = work->shrink_process;
     struct shrink_replaying replaying = {.target = shrink_process->target};
     snprintf(replaying.signature, sizeof replaying.signature, "%s", work->signature);
@@ -277,7 +287,7 @@ static void shrink_and_answer(void *context, int file)
 static size_t answer_length(const struct writing *bytes, size_t start)
 {
     struct rest rest = {bytes->bytes + start, bytes->length - start};
-    struct answer answer;
+    struct shrink_answer answer;
     return !rest_take(&rest, &answer, sizeof answer) ||
                    rest.length / sizeof(struct op) < answer.op_count
                ? 0
@@ -303,7 +313,7 @@ static void forget_older(struct writing *bytes)
 static bool take_answer(const struct writing *bytes, struct op_list *ops, struct shrunk *shrunk)
 {
     struct rest rest = rest_of(bytes);
-    struct answer answer;
+    struct shrink_answer answer;
     if (answer_length(bytes, 0) == 0) {
         return false;
     }
@@ -336,6 +346,13 @@ static enum shrink_process_end end_with_reason(struct shrunk *shrunk, enum shrin
     return end;
 }
 
+static enum shrink_process_end end_without_process(struct shrunk *shrunk)
+{
+    char why[RUN_REASON_BYTES];
+    snprintf(why, sizeof why, "cannot start another process: %s", strerror(errno));
+    return end_with_reason(shrunk, SHRINK_PROCESS_FAILED, why);
+}
+
 static enum shrink_process_end end_not_broken(struct shrunk *shrunk)
 {
     return end_with_reason(shrunk, SHRINK_PROCESS_NOT_BROKEN,
@@ -353,7 +370,6 @@ static enum shrink_process_end prove_list(const struct shrink_process *shrink_pr
     attempt.signature = wanted;
     attempt.is_uninterruptible = is_shrunk; /* what was found until then is the result */
     struct attempt_result result;
-    char why[RUN_REASON_BYTES];
     writing_clear(&shrunk->certificate);
     attempt_run(&attempt, ops, is_certificate_wanted ? &shrunk->certificate : NULL, &result);
     switch (result.end) {
@@ -362,8 +378,7 @@ static enum shrink_process_end prove_list(const struct shrink_process *shrink_pr
     case ATTEMPT_FAULTY:
         return end_with_reason(shrunk, SHRINK_PROCESS_FAULTY, result.first.reason);
     case ATTEMPT_FAILED:
-        snprintf(why, sizeof why, "cannot start another process: %s", strerror(errno));
-        return end_with_reason(shrunk, SHRINK_PROCESS_FAILED, why);
+        return end_without_process(shrunk);
     default:
         break;
     }
@@ -388,14 +403,14 @@ static enum shrink_process_end prove_shrunk(const struct shrink_process *shrink_
 }
 
 /* Returns how much time is left for a child. */
-static uint64_t time_left_ns(const struct work *work)
+static uint64_t time_left_ns(const struct shrink_work *work)
 {
     const uint64_t now_ns = clock_now_ns();
     return work->end_ns > now_ns ? work->end_ns - now_ns : 0;
 }
 
 /* Shrinks from the whole list to the shrunk one, in one child. */
-static enum shrink_process_end shrink_in_child(struct work *work, struct op_list *ops,
+static enum shrink_process_end shrink_in_child(struct shrink_work *work, struct op_list *ops,
                                                struct shrunk *shrunk, bool *has_died)
 {
     const struct child_job job = {.work = shrink_and_answer,
@@ -412,8 +427,7 @@ static enum shrink_process_end shrink_in_child(struct work *work, struct op_list
     enum shrink_process_end result = SHRINK_PROCESS_DONE;
     *has_died = end == CHILD_DIED && death.kind != DEATH_CHECK;
     if (end == CHILD_NOT_BORN) {
-        snprintf(why, sizeof why, "cannot start another process: %s", strerror(errno));
-        result = end_with_reason(shrunk, SHRINK_PROCESS_FAILED, why);
+        result = end_without_process(shrunk);
     } else if (end == CHILD_DIED) {
         death_describe(&death, why);
         result = end_with_reason(shrunk, SHRINK_PROCESS_FAULTY, why);
@@ -431,7 +445,7 @@ static enum shrink_process_end shrink_in_child(struct work *work, struct op_list
 }
 
 /* Shrinks with one process for each list. */
-static enum shrink_process_end shrink_in_attempts(struct work *work, struct op_list *ops,
+static enum shrink_process_end shrink_in_attempts(struct shrink_work *work, struct op_list *ops,
                                                   struct shrunk *shrunk)
 {
     const struct shrink_process *shrink_process = work->shrink_process;
@@ -454,7 +468,7 @@ static enum shrink_process_end shrink_in_attempts(struct work *work, struct op_l
 static enum shrink_process_end shrink_both_ways(const struct shrink_process *shrink_process,
                                                 struct op_list *ops, struct shrunk *shrunk)
 {
-    struct work work = {
+    struct shrink_work work = {
         .shrink_process = shrink_process,
         .replay_count_max = count_affordable_replays(shrink_process, shrunk->signature, true),
         .is_in_process = is_tried_in_process(shrunk->signature),

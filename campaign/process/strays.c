@@ -129,10 +129,7 @@ static bool has_children(void)
 static bool end_one(pid_t process)
 {
     int status;
-    if (waitpid(process, &status, WNOHANG | __WALL) == process) {
-        return false;
-    }
-    return kill(process, SIGKILL) == 0;
+    return waitpid(process, &status, WNOHANG | __WALL) != process && kill(process, SIGKILL) == 0;
 }
 
 uint32_t strays_end(void)

@@ -10,30 +10,31 @@
 #include <string.h>
 
 /* The context of the child, and what it answers. */
-struct work {
+struct probe_work {
     const struct target *target;
     const struct setup *setup;
 };
-struct answer {
-    bool is_taken, has_programs, has_regions, sleeps;
-    char why_no_lanes[RUN_REASON_BYTES];
+struct probe_answer {
+    bool is_taken;
+    struct target_probe opened;
     char reason[RUN_REASON_BYTES];
 };
 
 static void open_and_answer(void *context, int file)
 {
-    const struct work *work = context;
-    struct answer answer;
+    const struct probe_work *work = context;
+    struct probe_answer answer;
     memset(&answer, 0, sizeof answer);
     struct run *run = run_create(work->target, work->setup, answer.reason);
     if (run != NULL) {
         answer.is_taken = true;
         const struct target_contract *contract = model_contract(run_model(run, 0));
         const char *why = lanes_why_not(contract);
-        answer.has_programs = contract->programs;
-        answer.has_regions = contract->regions.grows;
-        answer.sleeps = contract->sleeps != SLEEP_NONE;
-        snprintf(answer.why_no_lanes, sizeof answer.why_no_lanes, "%s", why == NULL ? "" : why);
+        answer.opened.has_programs = contract->programs;
+        answer.opened.has_regions = contract->regions.grows;
+        answer.opened.sleeps = contract->sleeps != SLEEP_NONE;
+        snprintf(answer.opened.why_no_lanes, sizeof answer.opened.why_no_lanes, "%s",
+                 why == NULL ? "" : why);
         run_destroy(run);
     }
     (void)file_write_all(file, &answer, sizeof answer);
@@ -71,9 +72,9 @@ enum exit_code target_probe_run(const struct target *target, const struct setup 
                                 const char *where, uint64_t duration_ns,
                                 struct target_probe *target_probe)
 {
-    struct work work = {target, setup};
+    struct probe_work work = {target, setup};
     struct writing bytes;
-    struct answer answer;
+    struct probe_answer answer;
     char prefix[SETUP_VALUE_BYTES] = "", death[CHILD_DEATH_BYTES];
     if (where != NULL) {
         snprintf(prefix, sizeof prefix, "%.250s: ", where);
@@ -94,9 +95,6 @@ enum exit_code target_probe_run(const struct target *target, const struct setup 
                             answer.reason,
                             is_unusable(setup->target) ? "; see hbmstress doctor" : "");
     }
-    target_probe->has_programs = answer.has_programs;
-    target_probe->has_regions = answer.has_regions;
-    target_probe->sleeps = answer.sleeps;
-    memcpy(target_probe->why_no_lanes, answer.why_no_lanes, sizeof target_probe->why_no_lanes);
+    *target_probe = answer.opened;
     return EXIT_KEPT;
 }

@@ -5,6 +5,7 @@
 #include "campaign/base/rest.h"
 #include "campaign/process/child.h"
 #include "campaign/process/guest.h"
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/trial/trial_run.h"
 
@@ -199,8 +200,8 @@ static void sweeper_work(struct sweeper *sweeper, int file)
 
 static struct sweep_note *sweeper_add_note(struct sweeper *sweeper)
 {
-    sweeper->notes = realloc(sweeper->notes, (sweeper->note_count + 1) * sizeof *sweeper->notes);
-    CHECK(sweeper->notes != NULL);
+    sweeper->notes = array_resized(sweeper->notes,
+                                   (sweeper->note_count + 1) * sizeof *sweeper->notes);
     struct sweep_note *note = &sweeper->notes[sweeper->note_count++];
     memset(note, 0, sizeof *note);
     return note;

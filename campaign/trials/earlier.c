@@ -26,13 +26,13 @@ void earlier_deinit(struct earlier *earlier)
 /* --- in the child --- */
 
 /* The context of the child. */
-struct work {
+struct earlier_work {
     const struct plan *plan;
     const struct earlier_task *tasks; /* count of them */
     size_t count;
 };
 /* The child's answer for each task; setup and ops follow. */
-struct answer {
+struct earlier_answer {
     uint64_t task; /* its number */
     uint64_t run_count, op_count;
 };
@@ -67,7 +67,8 @@ static bool run_task(const struct plan *plan, const struct task *task, uint64_t 
     trial_result_init(&trial_result);
     counted.open_count = 0;
     trial_result_make(plan, task, words, &trial_result);
-    const struct answer answer = {number, count_runs(&trial_result.setup), trial_result.ops.count};
+    const struct earlier_answer answer = {number, count_runs(&trial_result.setup),
+                                          trial_result.ops.count};
     const bool is_told = !trial_result.head.has_list ||
                          (file_write_all(file, &answer, sizeof answer) &&
                           file_write_all(file, &trial_result.setup, sizeof trial_result.setup) &&
@@ -79,7 +80,7 @@ static bool run_task(const struct plan *plan, const struct task *task, uint64_t 
 
 static void run_tasks(void *context, int file)
 {
-    const struct work *work = context;
+    const struct earlier_work *work = context;
     struct last_words *words = last_words_create();
     bool goes_on = words != NULL;
     for (size_t i = 0; i < work->count && goes_on; i++) {
@@ -101,8 +102,8 @@ static void run_tasks(void *context, int file)
 /* --- in the parent --- */
 
 /* The last ones that fit into the time and the memory. */
-static struct work choose_tasks(const struct plan *plan, const struct earlier_tasks *tasks,
-                                uint64_t max_ns)
+static struct earlier_work choose_tasks(const struct plan *plan, const struct earlier_tasks *tasks,
+                                        uint64_t max_ns)
 {
     size_t first = tasks->count;
     uint64_t elapsed_ns = 0, op_count = 0;
@@ -115,14 +116,14 @@ static struct work choose_tasks(const struct plan *plan, const struct earlier_ta
         }
         first--;
     }
-    return (struct work){plan, tasks->tasks + first, tasks->count - first};
+    return (struct earlier_work){plan, tasks->tasks + first, tasks->count - first};
 }
 
 /* False: the answer is not whole. */
-static bool take_list(struct rest *rest, const struct work *work, struct earlier_list *list,
+static bool take_list(struct rest *rest, const struct earlier_work *work, struct earlier_list *list,
                       uint64_t *run_count)
 {
-    struct answer answer;
+    struct earlier_answer answer;
     if (!rest_take(rest, &answer, sizeof answer) ||
         !rest_take(rest, &list->setup, sizeof list->setup) || answer.task >= work->count ||
         !rest_take_ops(rest, answer.op_count, &list->ops)) {
@@ -151,7 +152,7 @@ static void lay_out(struct earlier *earlier, const uint64_t *run_counts)
     }
 }
 
-static void take_lists(const struct writing *bytes, const struct work *work,
+static void take_lists(const struct writing *bytes, const struct earlier_work *work,
                        struct earlier *earlier)
 {
     uint64_t *run_counts = calloc(work->count, sizeof *run_counts);
@@ -172,7 +173,7 @@ static void take_lists(const struct writing *bytes, const struct work *work,
 bool earlier_collect(const struct plan *plan, const struct earlier_tasks *tasks, uint64_t max_ns,
                      struct earlier *earlier)
 {
-    struct work work = choose_tasks(plan, tasks, max_ns);
+    struct earlier_work work = choose_tasks(plan, tasks, max_ns);
     const struct child_job job = {
         .work = run_tasks, .context = &work, .duration_ns = 2 * max_ns, .is_interruptible = true};
     struct death death;

@@ -14,7 +14,7 @@ enum { ALONE_COUNT = 3, PROOF_COUNT = 2, TRY_COUNT_MAX = 400 };
 #define SEARCH_NS UINT64_C(30000000000)
 
 /* A list that is tried behind others. */
-struct search {
+struct repeat_search {
     struct attempt attempt;
     const char *signature;
     const struct op_list *ops;
@@ -32,13 +32,14 @@ void repeated_deinit(struct repeated *repeated)
 }
 
 /* Returns true if the time or the tries are used up, or the user asked to stop. */
-static bool is_over(const struct search *search)
+static bool is_over(const struct repeat_search *search)
 {
     return search->is_stopped || search->tries_left == 0 || clock_now_ns() >= search->end_ns ||
            interrupt_is_requested();
 }
 
-static bool shows(struct search *search, const struct earlier_list *const *lists, size_t count)
+static bool shows(struct repeat_search *search, const struct earlier_list *const *lists,
+                  size_t count)
 {
     struct attempt attempt = search->attempt;
     struct attempt_result result;
@@ -56,7 +57,7 @@ static bool shows(struct search *search, const struct earlier_list *const *lists
     return is_shown;
 }
 
-static bool shows_last(struct search *search, const struct earlier *earlier, size_t count)
+static bool shows_last(struct repeat_search *search, const struct earlier *earlier, size_t count)
 {
     const struct earlier_list **last = earlier->lists + (earlier->count - count);
     if (!shows(search, last, count)) {
@@ -68,7 +69,7 @@ static bool shows_last(struct search *search, const struct earlier *earlier, siz
 }
 
 /* The last 1, 2, 4 ... of them, up to all.  Returns how many were not enough. */
-static size_t find_last(struct search *search, const struct earlier *earlier)
+static size_t find_last(struct repeat_search *search, const struct earlier *earlier)
 {
     size_t count = 1, too_few = 0;
     while (too_few < earlier->count && !is_over(search) && !shows_last(search, earlier, count)) {
@@ -79,7 +80,8 @@ static size_t find_last(struct search *search, const struct earlier *earlier)
 }
 
 /* Finds the fewest last lists that show it, more than too_few and at most as many as are known. */
-static void find_fewest_last(struct search *search, const struct earlier *earlier, size_t too_few)
+static void find_fewest_last(struct repeat_search *search, const struct earlier *earlier,
+                             size_t too_few)
 {
     while (search->count - too_few > 1 && !is_over(search)) {
         const size_t middle = too_few + (search->count - too_few) / 2;
@@ -90,7 +92,7 @@ static void find_fewest_last(struct search *search, const struct earlier *earlie
 }
 
 /* The first ops of each list may do: whoever counts trials does not ask for more. */
-static bool cuts(struct search *search, struct earlier *earlier, size_t op_count)
+static bool cuts(struct repeat_search *search, struct earlier *earlier, size_t op_count)
 {
     size_t *counts = calloc(earlier->owned_count, sizeof *counts);
     CHECK(counts != NULL);
@@ -109,7 +111,7 @@ static bool cuts(struct search *search, struct earlier *earlier, size_t op_count
     return is_shown;
 }
 
-static void cut_lists(struct search *search, struct earlier *earlier)
+static void cut_lists(struct repeat_search *search, struct earlier *earlier)
 {
     static const size_t op_counts[] = {1, 8, 64, 512};
     bool is_cut = false;
@@ -119,7 +121,7 @@ static void cut_lists(struct search *search, struct earlier *earlier)
 }
 
 /* Returns true if it shows without the lists from start to end; then these are dropped. */
-static bool drops(struct search *search, size_t start, size_t end)
+static bool drops(struct repeat_search *search, size_t start, size_t end)
 {
     const size_t count = search->count - (end - start);
     const struct earlier_list **rest = calloc(count + 1, sizeof *rest);
@@ -137,7 +139,7 @@ static bool drops(struct search *search, size_t start, size_t end)
 
 /* Shorter and shorter pieces go, from the front, until no single one can.  One stays: alone the
  * list shows nothing. */
-static void drop_all(struct search *search)
+static void drop_all(struct repeat_search *search)
 {
     size_t piece = search->count / 2;
     while (piece > 0 && search->count > 1 && !is_over(search)) {
@@ -159,7 +161,7 @@ static void drop_all(struct search *search)
 }
 
 /* A few times more, so that what is told repeats. */
-static bool is_proved(struct search *search)
+static bool is_proved(struct repeat_search *search)
 {
     bool is_shown = true;
     for (int i = 0; i < PROOF_COUNT && is_shown; i++) {
@@ -169,7 +171,7 @@ static bool is_proved(struct search *search)
 }
 
 /* Like is_proved(), without the ops behind the one that broke, if that shows it, too. */
-static bool is_proved_short(struct search *search)
+static bool is_proved_short(struct repeat_search *search)
 {
     const struct op_list *whole = search->ops;
     struct op_list cut = *whole; /* not owned */
@@ -183,7 +185,7 @@ static bool is_proved_short(struct search *search)
     return !search->is_stopped && is_proved(search);
 }
 
-static void search_earlier(struct search *search, const struct plan *plan,
+static void search_earlier(struct repeat_search *search, const struct plan *plan,
                            const struct trial_result *trial_result, struct repeated *repeated)
 {
     struct earlier *earlier = &repeated->earlier;
@@ -208,21 +210,21 @@ static void search_earlier(struct search *search, const struct plan *plan,
     free(search->lists);
 }
 
-static void search_begin(struct search *search, const struct plan *plan,
+static void search_begin(struct repeat_search *search, const struct plan *plan,
                          const struct trial_result *trial_result, const struct op_list *ops)
 {
     const struct trial_result_head *head = &trial_result->head;
-    *search = (struct search){.attempt = shrink_process_attempt(plan->parts[head->task.part].target,
-                                                                &trial_result->setup,
-                                                                head->signature),
-                              .signature = head->signature,
-                              .ops = ops,
-                              .tries_left = TRY_COUNT_MAX};
+    *search = (struct repeat_search){
+        .attempt = shrink_process_attempt(plan->parts[head->task.part].target, &trial_result->setup,
+                                          head->signature),
+        .signature = head->signature,
+        .ops = ops,
+        .tries_left = TRY_COUNT_MAX};
     search->attempt.signature = head->signature;
     search->attempt.duration_ns = EARLIER_NS + SEARCH_NS;
 }
 
-static enum repeated_end search_alone(struct search *search)
+static enum repeated_end search_alone(struct repeat_search *search)
 {
     bool is_shown = false;
     for (int i = 0; i < ALONE_COUNT && !is_shown && !search->is_stopped; i++) {
@@ -234,7 +236,7 @@ static enum repeated_end search_alone(struct search *search)
 enum repeated_end repeated_alone(const struct plan *plan, const struct trial_result *trial_result,
                                  const struct op_list *ops)
 {
-    struct search search;
+    struct repeat_search search;
     search_begin(&search, plan, trial_result, ops);
     return search_alone(&search);
 }
@@ -242,7 +244,7 @@ enum repeated_end repeated_alone(const struct plan *plan, const struct trial_res
 void repeated_find(const struct plan *plan, const struct trial_result *trial_result,
                    const struct op_list *ops, struct repeated *repeated)
 {
-    struct search search;
+    struct repeat_search search;
     search_begin(&search, plan, trial_result, ops);
     *repeated = (struct repeated){.end = search_alone(&search)};
     if (repeated->end == REPEATED_NOT) {

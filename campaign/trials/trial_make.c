@@ -28,7 +28,7 @@ void trial_result_compare_with(struct fresh *fresh)
     current.fresh = fresh;
 }
 
-struct listening {
+struct trial_listening {
     struct trial_result *trial_result;
     struct report_place place;
     uint64_t first_number; /* of the trial's first OOM, for the sample that is checked */
@@ -148,7 +148,7 @@ static void check_certificate(struct trial_result *trial_result, struct saved_oo
 
 /* Takes the certificate of an OOM if it is to be saved or checked, and saves it if it is wanted, or
  * disputed. */
-static void add_certificate(struct listening *listening, const struct run *run,
+static void add_certificate(struct trial_listening *listening, const struct run *run,
                             const struct verdict *verdict)
 {
     struct trial_result *trial_result = listening->trial_result;
@@ -185,7 +185,7 @@ static void add_certificate(struct listening *listening, const struct run *run,
 }
 
 /* The line of an OOM that is no finding of its own. */
-static void append_verdict_line(struct listening *listening, const struct run *run,
+static void append_verdict_line(struct trial_listening *listening, const struct run *run,
                                 const struct verdict *verdict)
 {
     struct trial_result *trial_result = listening->trial_result;
@@ -208,7 +208,7 @@ static bool is_diagnosing(const struct trial_result_head *head)
 
 /* Says why the OOM came, if it was saved just now, or if it is the first of its kind in a list that
  * is to be kept.  saved_count: before it. */
-static void diagnose(struct listening *listening, const struct run *run,
+static void diagnose(struct trial_listening *listening, const struct run *run,
                      const struct verdict *verdict, uint64_t saved_count)
 {
     struct trial_result *trial_result = listening->trial_result;
@@ -234,7 +234,7 @@ static void diagnose(struct listening *listening, const struct run *run,
 
 static void note_verdict(void *context, const struct run *run, const struct verdict *verdict)
 {
-    struct listening *listening = context;
+    struct trial_listening *listening = context;
     struct trial_result *trial_result = listening->trial_result;
     last_words_note_findings(current.words, run_findings(run)); /* for whoever survives this */
     look_for_growth(&trial_result->head, run);
@@ -434,10 +434,10 @@ void trial_result_make(const struct plan *plan, const struct task *task, struct 
     CHECK(task->part < plan->count);
     const struct part *part = &plan->parts[task->part];
     const uint64_t seed = plan_trial_seed(part, task->trial);
-    struct listening listening = {.trial_result = trial_result,
-                                  .place = {part->name, task->trial},
-                                  .first_number = seed % CERTIFICATE_CHECK_PERIOD,
-                                  .will_be_dealt = part->lanes.lane_count != 0};
+    struct trial_listening listening = {.trial_result = trial_result,
+                                        .place = {part->name, task->trial},
+                                        .first_number = seed % CERTIFICATE_CHECK_PERIOD,
+                                        .will_be_dealt = part->lanes.lane_count != 0};
     const struct run_listener listener = {&listening, note_verdict};
     current.words = words;
     last_words_clear(words);

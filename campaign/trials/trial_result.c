@@ -13,16 +13,12 @@ void trial_result_init(struct trial_result *trial_result)
 
 void trial_result_deinit(struct trial_result *trial_result)
 {
-    op_list_deinit(&trial_result->ops);
-    op_list_deinit(&trial_result->oom_ops);
-    for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
-        op_list_deinit(&trial_result->lists[i]);
+    for (size_t i = 0; i < TRIAL_RESULT_LIST_COUNT; i++) {
+        op_list_deinit(&trial_result->op_lists[i]);
     }
-    writing_deinit(&trial_result->all);
-    writing_deinit(&trial_result->notable);
-    writing_deinit(&trial_result->certificates);
-    writing_deinit(&trial_result->diagnoses);
-    writing_deinit(&trial_result->logs);
+    for (size_t i = 0; i < TRIAL_RESULT_TEXT_COUNT; i++) {
+        writing_deinit(&trial_result->texts[i]);
+    }
     writing_deinit(&trial_result->output);
     earlier_tasks_deinit(&trial_result->earlier);
 }
@@ -86,28 +82,6 @@ const struct saved_oom *trial_result_premature(const struct trial_result *trial_
 
 /* --- as bytes: a worker sends it to its parent --- */
 
-/* Fills texts, indexed by enum trial_result_text. */
-static void find_texts(struct trial_result *trial_result,
-                       struct writing *texts[TRIAL_RESULT_TEXT_COUNT])
-{
-    struct writing *const all[] = {&trial_result->all, &trial_result->notable,
-                                   &trial_result->certificates, &trial_result->diagnoses,
-                                   &trial_result->logs};
-    static_assert(sizeof all / sizeof *all == TRIAL_RESULT_TEXT_COUNT, "each has a length");
-    memcpy(texts, all, sizeof all);
-}
-
-/* The longest comes first. */
-static void find_lists(struct trial_result *trial_result,
-                       struct op_list *lists[TRIAL_RESULT_LIST_COUNT])
-{
-    lists[0] = &trial_result->ops;
-    lists[1] = &trial_result->oom_ops;
-    for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
-        lists[2 + i] = &trial_result->lists[i];
-    }
-}
-
 /* The head as it travels: all that lies before its findings, these, and the saved OOMs. */
 enum { HEAD_FIXED_BYTES = offsetof(struct trial_result_head, findings) };
 
@@ -116,8 +90,8 @@ size_t trial_result_pack(struct trial_result *trial_result,
 {
     struct trial_result_head *head = &trial_result->head;
     const struct run_finding *findings = head->findings.findings;
-    struct writing *texts[TRIAL_RESULT_TEXT_COUNT];
-    struct op_list *lists[TRIAL_RESULT_LIST_COUNT];
+    const struct writing *texts = trial_result->texts;
+    const struct op_list *lists = trial_result->op_lists;
     size_t count = 0;
     head->finding_count = head->findings.count;
     pieces[count++] = (struct child_piece){head, HEAD_FIXED_BYTES};
@@ -126,15 +100,13 @@ size_t trial_result_pack(struct trial_result *trial_result,
     if (head->has_list) {
         pieces[count++] = (struct child_piece){&trial_result->setup, sizeof trial_result->setup};
     }
-    find_lists(trial_result, lists);
     for (size_t i = 0; i < TRIAL_RESULT_LIST_COUNT; i++) {
-        head->list_op_counts[i] = lists[i]->count;
-        pieces[count++] = (struct child_piece){lists[i]->ops, lists[i]->count * sizeof(struct op)};
+        head->list_op_counts[i] = lists[i].count;
+        pieces[count++] = (struct child_piece){lists[i].ops, lists[i].count * sizeof(struct op)};
     }
-    find_texts(trial_result, texts);
     for (size_t i = 0; i < TRIAL_RESULT_TEXT_COUNT; i++) {
-        head->text_bytes[i] = texts[i]->length;
-        pieces[count++] = (struct child_piece){texts[i]->bytes, texts[i]->length};
+        head->text_bytes[i] = texts[i].length;
+        pieces[count++] = (struct child_piece){texts[i].bytes, texts[i].length};
     }
     CHECK(count <= TRIAL_RESULT_PIECE_COUNT_MAX);
     return count;
@@ -229,8 +201,6 @@ static void take_over(struct writing *bytes, const char *from, uint64_t count, s
 bool trial_result_unpack(struct writing *bytes, struct trial_result *trial_result)
 {
     struct trial_result_head *head = &trial_result->head;
-    struct writing *texts[TRIAL_RESULT_TEXT_COUNT];
-    struct op_list *lists[TRIAL_RESULT_LIST_COUNT];
     struct rest rest = rest_of(bytes);
     if (!unpack_head(&rest, head) || !has_length(head, rest.length) ||
         !are_lists_there(&head->findings) || !are_logs_whole(head) || !are_ooms_inside(head)) {
@@ -241,15 +211,13 @@ bool trial_result_unpack(struct writing *bytes, struct trial_result *trial_resul
     }
     const char *longest = rest.bytes;
     rest_skip(&rest, head->list_op_counts[0] * sizeof(struct op));
-    find_lists(trial_result, lists);
     for (size_t i = 1; i < TRIAL_RESULT_LIST_COUNT; i++) {
-        (void)rest_take_ops(&rest, head->list_op_counts[i], lists[i]);
+        (void)rest_take_ops(&rest, head->list_op_counts[i], &trial_result->op_lists[i]);
     }
-    find_texts(trial_result, texts);
     for (size_t i = 0; i < TRIAL_RESULT_TEXT_COUNT; i++) {
-        (void)rest_take_text(&rest, head->text_bytes[i], texts[i]);
+        (void)rest_take_text(&rest, head->text_bytes[i], &trial_result->texts[i]);
     }
-    take_over(bytes, longest, head->list_op_counts[0], lists[0]);
+    take_over(bytes, longest, head->list_op_counts[0], &trial_result->ops);
     writing_deinit(bytes);
     return true;
 }

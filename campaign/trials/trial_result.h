@@ -121,7 +121,7 @@ struct saved_oom {
     uint64_t diagnosis_start, diagnosis_bytes;     /* in diagnoses; the same */
 };
 
-/* The texts that travel with it. */
+/* The texts that travel with it, in this order, and the lists. */
 enum trial_result_text {
     TRIAL_RESULT_ALL,
     TRIAL_RESULT_NOTABLE,
@@ -167,21 +167,31 @@ struct trial_result_head {
 struct trial_result {
     struct trial_result_head head;
     struct setup setup;
-    struct op_list ops; /* of the finding that is selected, else of the trial */
-    struct op_list lists[RUN_FINDING_COUNT_MAX]; /* as in struct trial */
-    /* The list of a trial that met such an OOM before its list was dealt to lanes.  Otherwise
-     * empty: ops begins with it (trial_result_until_oom). */
-    struct op_list oom_ops;
-    struct writing all;          /* a JSON line for each OOM but a premature one */
-    struct writing notable;      /* those of them that are not justified */
-    struct writing certificates; /* of the saved OOMs, one after the other */
-    /* A JSON line each: of the OOMs that are saved up to the last justified one, when it is
-     * diagnosed; of premature and unknown ones that may be the first of their kind
-     * (trial_diagnosis_again); of all that are saved, and of the first with each verdict, when
-     * it is kept. */
-    struct writing diagnoses;
-    struct writing logs; /* of the first trial that counts steps: those of its hosts and of their
-                            launcher, one after the other (present/job_log.h) */
+    union { /* the longest comes first */
+        struct op_list op_lists[TRIAL_RESULT_LIST_COUNT];
+        struct {
+            struct op_list ops; /* of the finding that is selected, else of the trial */
+            /* The list of a trial that met such an OOM before its list was dealt to lanes.
+             * Otherwise empty: ops begins with it (trial_result_until_oom). */
+            struct op_list oom_ops;
+            struct op_list lists[RUN_FINDING_COUNT_MAX]; /* as in struct trial */
+        };
+    };
+    union {
+        struct writing texts[TRIAL_RESULT_TEXT_COUNT];
+        struct {
+            struct writing all;          /* a JSON line for each OOM but a premature one */
+            struct writing notable;      /* those of them that are not justified */
+            struct writing certificates; /* of the saved OOMs, one after the other */
+            /* A JSON line each: of the OOMs that are saved up to the last justified one, when it is
+             * diagnosed; of premature and unknown ones that may be the first of their kind
+             * (trial_diagnosis_again); of all that are saved, and of the first with each verdict,
+             * when it is kept. */
+            struct writing diagnoses;
+            struct writing logs; /* of the first trial that counts steps: those of its hosts and of
+                                    their launcher, one after the other (present/job_log.h) */
+        };
+    };
     char kept[FILE_PATH_BYTES]; /* where its list was kept; "" = it was not.  It does not travel */
     struct writing output;      /* what the target printed; the parent adds it */
     /* of a trial with findings: what its worker's process ran before.  It does not travel: the

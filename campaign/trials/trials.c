@@ -7,19 +7,17 @@
 /* The progress of a part.  Its trials below `taken` count; those from there to `started` run or
  * wait to be taken.  With shards a part's i-th trial here is trial number i * shard_count +
  * shard_index of the whole campaign. */
-struct progress {
-    uint64_t started, taken;
+struct part_progress {
+    uint64_t started;
     uint64_t waiting_op_max;  /* the most ops that those in between can have */
-    uint64_t op_count;        /* of those taken */
-    uint64_t elapsed_ns;      /* of those taken */
-    uint64_t justified_count; /* lists of justified OOMs that they brought */
-    bool is_finished;
+    uint64_t justified_count; /* lists of justified OOMs that those taken brought */
+    struct trials_progress counted;
 };
 
 /* The next trial result that counts is (round, part); waiting ones are in no order. */
 struct trials {
     const struct plan *plan;
-    struct progress *parts;        /* as in the plan */
+    struct part_progress *parts;   /* as in the plan */
     struct trial_result **waiting; /* waiting_count of them */
     size_t waiting_count;
     uint64_t replay_sample, window;
@@ -45,8 +43,9 @@ struct trials *trials_create(const struct plan *plan, uint64_t replay_sample, ui
     trials->parts = calloc(plan->count, sizeof *trials->parts);
     CHECK(trials->parts != NULL);
     for (size_t i = 0; i < plan->count; i++) {
-        trials->parts[i].is_finished = plan->parts[i].note[0] != '\0' ||
-                                       number_trial(plan, 0) >= plan->parts[i].trial_count_max;
+        trials->parts[i].counted.is_finished = plan->parts[i].note[0] != '\0' ||
+                                               number_trial(plan, 0) >=
+                                                   plan->parts[i].trial_count_max;
     }
     return trials;
 }
@@ -67,11 +66,11 @@ bool trials_invariants_hold(const struct trials *trials)
     uint64_t started = 0, taken = 0;
     bool hold = trials->part < trials->plan->count;
     for (size_t i = 0; i < trials->plan->count; i++) {
-        const struct progress *progress = &trials->parts[i];
-        hold &= progress->taken <= progress->started &&
-                (!progress->is_finished || progress->taken == progress->started);
+        const struct part_progress *progress = &trials->parts[i];
+        hold &= progress->counted.taken <= progress->started &&
+                (!progress->counted.is_finished || progress->counted.taken == progress->started);
         started += progress->started;
-        taken += progress->taken;
+        taken += progress->counted.taken;
     }
     return hold && started == trials->started && taken == trials->taken;
 }
@@ -79,29 +78,28 @@ bool trials_invariants_hold(const struct trials *trials)
 /* A shard's share of the part's ops, rounded up. */
 static uint64_t share_op_count(const struct plan *plan, const struct part *part)
 {
-    if (part->op_count_max == UINT64_MAX) {
-        return UINT64_MAX;
-    }
-    return part->op_count_max / plan->shard_count + (part->op_count_max % plan->shard_count != 0);
+    return part->op_count_max == UINT64_MAX ? UINT64_MAX
+                                            : part->op_count_max / plan->shard_count +
+                                                  (part->op_count_max % plan->shard_count != 0);
 }
 
 /* The bound of the part's next trial; 0: it depends on trials that are not taken yet. */
 static uint64_t bound_next_trial(const struct plan *plan, const struct part *part,
-                                 const struct progress *progress)
+                                 const struct part_progress *progress)
 {
     const uint64_t most = rounds_op_count(part);
     if (part->op_count_max == UINT64_MAX) {
         return most;
     }
-    const uint64_t left = share_op_count(plan, part) - progress->op_count;
-    if (progress->started == progress->taken) {
+    const uint64_t left = share_op_count(plan, part) - progress->counted.op_count;
+    if (progress->started == progress->counted.taken) {
         return left < most ? left : most;
     }
     return left >= progress->waiting_op_max && left - progress->waiting_op_max >= most ? most : 0;
 }
 
 static bool is_window_full(const struct trials *trials, size_t part,
-                           const struct progress *progress)
+                           const struct part_progress *progress)
 {
     const bool is_next_to_count = part == trials->part &&
                                   rounds_of(trials->plan, part, progress->started) == trials->round;
@@ -150,8 +148,8 @@ bool trials_next(struct trials *trials, struct task *task)
     size_t i = rounds_first_part(trials->plan);
     for (size_t n = 0; n < trials->plan->count && !trials->is_stopped;
          n++, i = rounds_next_part(trials->plan, i)) {
-        const struct progress *progress = &trials->parts[i];
-        if (progress->is_finished || is_window_full(trials, i, progress) ||
+        const struct part_progress *progress = &trials->parts[i];
+        if (progress->counted.is_finished || is_window_full(trials, i, progress) ||
             number_trial(trials->plan, progress->started) >=
                 trials->plan->parts[i].trial_count_max) {
             continue;
@@ -171,7 +169,7 @@ bool trials_next(struct trials *trials, struct task *task)
     if (best == SIZE_MAX) {
         return false;
     }
-    struct progress *progress = &trials->parts[best];
+    struct part_progress *progress = &trials->parts[best];
     *task = (struct task){.part = (uint32_t)best,
                           .trial = number_trial(trials->plan, progress->started),
                           .op_count_max = best_op_count};
@@ -189,16 +187,16 @@ bool trials_next(struct trials *trials, struct task *task)
 }
 
 /* Finishes a part, and forgets what was started of it beyond the trials that count. */
-static void finish_part(struct trials *trials, struct progress *progress)
+static void finish_part(struct trials *trials, struct part_progress *progress)
 {
-    trials->started -= progress->started - progress->taken;
-    progress->started = progress->taken;
-    progress->is_finished = true;
+    trials->started -= progress->started - progress->counted.taken;
+    progress->started = progress->counted.taken;
+    progress->counted.is_finished = true;
 }
 
 void trials_put(struct trials *trials, struct trial_result *trial_result)
 {
-    if (trials->parts[trial_result->head.task.part].is_finished) {
+    if (trials->parts[trial_result->head.task.part].counted.is_finished) {
         trial_result_deinit(trial_result);
         trial_result_init(trial_result);
         return;
@@ -229,11 +227,11 @@ static bool find_next_to_count(struct trials *trials)
     }
     /* After this many rounds without a part to go on with, all parts are done. */
     for (uint64_t i = 0; i <= (stride_max + ROUNDS_LONG_WAIT + 1) * trials->plan->count; i++) {
-        const struct progress *progress = &trials->parts[trials->part];
-        const bool is_its_round = rounds_of(trials->plan, trials->part, progress->taken) ==
+        const struct part_progress *progress = &trials->parts[trials->part];
+        const bool is_its_round = rounds_of(trials->plan, trials->part, progress->counted.taken) ==
                                   trials->round;
-        if (is_its_round && !progress->is_finished) {
-            return progress->taken < progress->started;
+        if (is_its_round && !progress->counted.is_finished) {
+            return progress->counted.taken < progress->started;
         }
         step_part(trials);
     }
@@ -245,7 +243,7 @@ static struct trial_result **find_waiting(struct trials *trials)
     for (size_t i = 0; i < trials->waiting_count; i++) {
         const struct task *task = &trials->waiting[i]->head.task;
         if (task->part == trials->part &&
-            task->trial / trials->plan->shard_count == trials->parts[task->part].taken) {
+            task->trial / trials->plan->shard_count == trials->parts[task->part].counted.taken) {
             return &trials->waiting[i];
         }
     }
@@ -255,13 +253,14 @@ static struct trial_result **find_waiting(struct trials *trials)
 static void count_trial(struct trials *trials, const struct trial_result_head *head)
 {
     const struct part *part = &trials->plan->parts[head->task.part];
-    struct progress *progress = &trials->parts[head->task.part];
+    struct part_progress *progress = &trials->parts[head->task.part];
     const uint64_t op_count = head->totals.ops + head->totals.skipped;
-    progress->taken++;
+    progress->counted.taken++;
     trials->taken++;
     progress->waiting_op_max -= head->task.op_count_max;
-    progress->op_count += op_count < head->task.op_count_max ? op_count : head->task.op_count_max;
-    progress->elapsed_ns += head->elapsed_ns;
+    progress->counted.op_count += op_count < head->task.op_count_max ? op_count
+                                                                     : head->task.op_count_max;
+    progress->counted.elapsed_ns += head->elapsed_ns;
     for (size_t i = 0; i < head->saved_count; i++) {
         progress->justified_count += head->saved[i].verdict.kind == VERDICT_JUSTIFIED;
     }
@@ -269,9 +268,9 @@ static void count_trial(struct trials *trials, const struct trial_result_head *h
      * is small: those between have another one. */
     const bool is_empty = head->end == TRIAL_RESULT_REFUSED || op_count == 0;
     if ((is_empty && !plan_trial_is_small(part, head->task.trial)) ||
-        progress->op_count >= share_op_count(trials->plan, part) ||
-        number_trial(trials->plan, progress->taken) >= part->trial_count_max ||
-        progress->elapsed_ns >= part->duration_ns) {
+        progress->counted.op_count >= share_op_count(trials->plan, part) ||
+        number_trial(trials->plan, progress->counted.taken) >= part->trial_count_max ||
+        progress->counted.elapsed_ns >= part->duration_ns) {
         finish_part(trials, progress);
     }
 }
@@ -289,9 +288,9 @@ bool trials_take(struct trials *trials, struct trial_result *trial_result)
     free(*found);
     *found = trials->waiting[--trials->waiting_count];
     count_trial(trials, &trial_result->head);
-    const struct progress *progress = &trials->parts[trials->part];
-    if (progress->is_finished ||
-        rounds_of(trials->plan, trials->part, progress->taken) != trials->round) {
+    const struct part_progress *progress = &trials->parts[trials->part];
+    if (progress->counted.is_finished ||
+        rounds_of(trials->plan, trials->part, progress->counted.taken) != trials->round) {
         step_part(trials);
     }
     return true;
@@ -308,14 +307,18 @@ void trials_finish(struct trials *trials, size_t part)
     finish_part(trials, &trials->parts[part]);
 }
 
-struct trials_mark trials_save(const struct trials *trials, struct trials_progress *parts)
+/* The progress of part i, where each is a member of something of stride bytes. */
+static struct trials_progress *progress_at(const struct trials_progress *first, size_t stride,
+                                           size_t i)
+{
+    return (struct trials_progress *)((char *)first + i * stride);
+}
+
+struct trials_mark trials_save(const struct trials *trials, struct trials_progress *first,
+                               size_t stride)
 {
     for (size_t i = 0; i < trials->plan->count; i++) {
-        const struct progress *progress = &trials->parts[i];
-        parts[i] = (struct trials_progress){.taken = progress->taken,
-                                            .op_count = progress->op_count,
-                                            .elapsed_ns = progress->elapsed_ns,
-                                            .is_finished = progress->is_finished};
+        *progress_at(first, stride, i) = trials->parts[i].counted;
     }
     return (struct trials_mark){trials->round, trials->part, trials->taken};
 }
@@ -356,25 +359,22 @@ static bool can_restore_part(const struct plan *plan, size_t i, const struct tri
 }
 
 bool trials_can_restore(const struct plan *plan, const struct trials_mark *mark,
-                        const struct trials_progress *parts)
+                        const struct trials_progress *first, size_t stride)
 {
     bool can_restore = mark->part < plan->count;
     for (size_t i = 0; i < plan->count && can_restore; i++) {
-        can_restore = can_restore_part(plan, i, mark, &parts[i]);
+        can_restore = can_restore_part(plan, i, mark, progress_at(first, stride, i));
     }
     return can_restore;
 }
 
 void trials_restore(struct trials *trials, const struct trials_mark *mark,
-                    const struct trials_progress *parts)
+                    const struct trials_progress *first, size_t stride)
 {
     CHECK(trials->started == 0 && mark->part < trials->plan->count);
     for (size_t i = 0; i < trials->plan->count; i++) {
-        trials->parts[i] = (struct progress){.started = parts[i].taken,
-                                             .taken = parts[i].taken,
-                                             .op_count = parts[i].op_count,
-                                             .elapsed_ns = parts[i].elapsed_ns,
-                                             .is_finished = parts[i].is_finished};
+        const struct trials_progress *counted = progress_at(first, stride, i);
+        trials->parts[i] = (struct part_progress){.started = counted->taken, .counted = *counted};
     }
     trials->started = trials->taken = mark->taken;
     trials->round = mark->round;

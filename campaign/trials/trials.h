@@ -40,14 +40,15 @@ struct trials_progress {
 struct trials_mark {
     uint64_t round, part, taken;
 };
-/* parts: one per part of the plan. */
-struct trials_mark trials_save(const struct trials *trials, struct trials_progress *parts);
+/* The progress of each part of the plan lies stride bytes behind that of the one before. */
+struct trials_mark trials_save(const struct trials *trials, struct trials_progress *first,
+                               size_t stride);
 /* True if trials of that plan can have come there: a file may say anything. */
 bool trials_can_restore(const struct plan *plan, const struct trials_mark *mark,
-                        const struct trials_progress *parts);
+                        const struct trials_progress *first, size_t stride);
 /* trials is as created, and trials_can_restore. */
 void trials_restore(struct trials *trials, const struct trials_mark *mark,
-                    const struct trials_progress *parts);
+                    const struct trials_progress *first, size_t stride);
 
 /* The rounds of a plan: to which of them each trial belongs, and in which order the parts take
  * their turns. */

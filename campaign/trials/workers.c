@@ -60,7 +60,7 @@ uint32_t workers_wanted(const struct run_options *options)
 }
 
 /* The context with which the process of a worker begins. */
-struct beginning {
+struct worker_beginning {
     const struct workers *workers;
     struct last_words *words;
 };
@@ -119,7 +119,7 @@ static bool run_and_answer(const struct plan *plan, const struct task *task,
 /* A worker's life: tasks in, results out, until the parent closes its end. */
 static void run_trials(void *context, int tasks, int answers)
 {
-    const struct beginning *beginning = context;
+    const struct worker_beginning *beginning = context;
     struct last_words *words = beginning->words;
     (void)madvise(words, sizeof *words, MADV_DONTFORK);
     trial_result_compare_with(fresh_create());
@@ -137,7 +137,7 @@ static void run_trials(void *context, int tasks, int answers)
 
 static bool fork_worker(const struct workers *workers, struct worker *worker)
 {
-    struct beginning beginning = {workers, worker->words};
+    struct worker_beginning beginning = {workers, worker->words};
     worker->is_busy = false;
     earlier_tasks_clear(&worker->earlier);
     return child_start(&worker->child, run_trials, &beginning, CHILD_TAKES_TASKS | CHILD_IS_HEARD);

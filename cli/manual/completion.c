@@ -7,10 +7,10 @@
 
 /* A shell's offers for an argument of that name: words, "@KIND" of hbmstress list, "@files" and
  * "@directories".  A comma first: several of them with commas between. */
-struct source {
+struct completion_source {
     const char *argument, *words;
 };
-static const struct source sources[] = {
+static const struct completion_source sources[] = {
     {"CHIP", "@chips"},
     {"DIR", "@directories"},
     {"DIR|FILE", "@files"},

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* The members of one structure or enumeration, under way. */
-struct members {
+struct header_members {
     struct writing code, comment; /* of the member that is not yet printed */
     struct writing next;          /* the comment above the one that comes */
     bool is_whole;                /* code ended */
@@ -71,7 +71,7 @@ static void append_words(struct writing *text, const struct writing *comment)
     mdoc_paragraphs(text, writing_string(comment));
 }
 
-static void flush_member(struct members *members, struct writing *text)
+static void flush_member(struct header_members *members, struct writing *text)
 {
     if (members->code.length > 0) {
         writing_append(text, members->has_list ? "" : ".Bl -tag -width Ds\n");
@@ -85,7 +85,7 @@ static void flush_member(struct members *members, struct writing *text)
 }
 
 /* A comment inside of the braces: of the member on its line, or of the next one. */
-static void take_comment(struct members *members, const char *from, const char *end,
+static void take_comment(struct header_members *members, const char *from, const char *end,
                          struct writing *text)
 {
     const char *line = from;
@@ -101,7 +101,7 @@ static void take_comment(struct members *members, const char *from, const char *
     append_comment(&members->comment, from, end);
 }
 
-static void take_character(struct members *members, char c, struct writing *text)
+static void take_character(struct header_members *members, char c, struct writing *text)
 {
     if (isspace((unsigned char)c) && (members->is_whole || members->code.length == 0)) {
         return;
@@ -119,7 +119,7 @@ static void take_character(struct members *members, char c, struct writing *text
 /* The members between two braces, each up to a `last`; from is behind the first brace. */
 static void append_members(struct writing *text, const char *from, const char *end, char last)
 {
-    struct members members = {0};
+    struct header_members members = {0};
     int depth = 0;
     while (from < end) {
         if (strncmp(from, "/*", 2) == 0) {

@@ -358,11 +358,11 @@ static void go_on(const struct plan *plan, const struct campaign_description *de
     for (size_t i = 0; i < plan->count; i++) {
         progress[i] = at->parts[i].progress;
     }
-    if (!trials_can_restore(plan, &at->state.mark, progress)) {
+    if (!trials_can_restore(plan, &at->state.mark, progress, sizeof *progress)) {
         return;
     }
     struct trials *trials = trials_create(plan, 1, TRIAL_COUNT);
-    trials_restore(trials, &at->state.mark, progress);
+    trials_restore(trials, &at->state.mark, progress, sizeof *progress);
     for (size_t i = 0; i < TRIAL_COUNT && trials_next(trials, &task); i++) {
         trial_result_init(&result);
         result.head.task = task;
@@ -373,7 +373,7 @@ static void go_on(const struct plan *plan, const struct campaign_description *de
     while (trials_take(trials, &result)) {
         trial_result_deinit(&result);
     }
-    (void)trials_save(trials, progress);
+    (void)trials_save(trials, progress, sizeof *progress);
     trials_destroy(trials);
 }
 

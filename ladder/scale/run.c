@@ -89,7 +89,7 @@ static enum exit_code plan_session(struct session *session)
 {
     struct scale *scale = &session->scale;
     const struct scale_options *options = scale->options;
-    struct place place;
+    struct output_place place;
     if (options->against == NULL && options->has_grew_max) {
         return message_fail(EXIT_USAGE, "--grew applies to --against FILE");
     }

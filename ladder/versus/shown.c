@@ -175,7 +175,7 @@ static enum exit_code name_file(struct versus *versus, size_t list)
         versus->shown_path[0] = '\0';
         return message_fail(EXIT_USAGE, "--out: the path is too long");
     }
-    struct place place;
+    struct output_place place;
     for (size_t i = 0; i < versus->list_count; i++) {
         if (place_find(versus->shown_path, versus->lists[i].path, &place) != EXIT_KEPT) {
             versus->shown_path[0] = '\0';

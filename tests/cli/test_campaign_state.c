@@ -308,7 +308,7 @@ START_TEST(lanes_that_cannot_be_modelled_end_all_of_them_and_are_no_failure)
     ck_assert_uint_eq(checkpoint.state.end.totals.not_modelled, 0);
     checkpoint.state.is_finished = true;
     ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_KEPT);
-    (void)trials_save(campaign.trials, progress);
+    (void)trials_save(campaign.trials, progress, sizeof *progress);
     ck_assert(progress[0].is_finished && progress[1].is_finished);
     const struct report_campaign report = campaign_view_report(&campaign.view, &checkpoint);
     ck_assert_ptr_null(report.results[0].not_tried);
@@ -357,7 +357,7 @@ static struct trial_result make_canary_result(uint64_t trial, enum rule rule)
 static bool canary_is_settled(void)
 {
     struct trials_progress progress[PART_COUNT];
-    (void)trials_save(campaign.trials, progress);
+    (void)trials_save(campaign.trials, progress, sizeof *progress);
     return progress[1].is_finished;
 }
 
@@ -382,7 +382,7 @@ START_TEST(a_canary_is_settled_when_its_defect_is_reported)
     ck_assert_uint_eq(checkpoint.state.end.trials, 0); /* it is no job of the user's */
     ck_assert_uint_eq(checkpoint.findings.count, 0);
     struct trials_progress progress[PART_COUNT];
-    (void)trials_save(campaign.trials, progress);
+    (void)trials_save(campaign.trials, progress, sizeof *progress);
     ck_assert(progress[1].is_finished && !progress[0].is_finished);
     /* A job that was cut short has not shown what it was to show. */
     checkpoint.state.is_finished = false;
@@ -399,7 +399,7 @@ START_TEST(a_canary_that_shows_nothing_is_settled_in_the_end)
         ck_assert(!canary_is_settled());
         struct trial_result result = make_canary_result(i, RULE_NONE);
         accept_result(&result);
-        (void)trials_save(campaign.trials, progress);
+        (void)trials_save(campaign.trials, progress, sizeof *progress);
         ck_assert_int_eq(progress[1].is_finished, i + 1 == CANARY_TRIAL_COUNT_MAX);
     }
     ck_assert(canary_is_settled());
@@ -412,6 +412,7 @@ START_TEST(a_canary_that_shows_nothing_is_settled_in_the_end)
                            "nothing.\n");
     ck_assert_int_eq(checkpoint.state.end.exit_code, EXIT_HARNESS);
     plan.has_canary = false;
+    description.head.has_canary = 0;
     ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_KEPT);
     end_campaign();
 }
@@ -750,11 +751,11 @@ START_TEST(what_was_interrupted_replaces_no_repro)
     finding->op_count = 1000;
     finding->before_count = 2;
     struct trial_result result = run_trial(0, 3);
-    struct saved_repro saved = repro_store_take_whole(&campaign.repro_store, &result,
-                                                      &checkpoint.findings);
+    struct saved_repro saved = repro_store_take(&campaign.repro_store, &result,
+                                                &checkpoint.findings, false);
     ck_assert_int_eq(saved.result, REPRO_STORE_LONGER);
     finding->base[0] = '\0';
-    saved = repro_store_take_whole(&campaign.repro_store, &result, &checkpoint.findings);
+    saved = repro_store_take(&campaign.repro_store, &result, &checkpoint.findings, false);
     ck_assert_int_eq(saved.result, REPRO_STORE_SAVED);
     trial_result_deinit(&result);
     end_campaign();
@@ -974,7 +975,8 @@ START_TEST(the_end_is_saved_with_its_reports)
     struct campaign_description read;
     struct checkpoint at;
     begin_campaign(UNDRAINED, false);
-    plan.setup.seed = 6;
+    plan.setup.seed = description.head.setup.seed = 6;
+    ck_assert(campaign_description_save(&description, directory));
     accept_trial(0, 0);
     campaign_report_end(&campaign);
     ck_assert(checkpoint.state.is_finished);

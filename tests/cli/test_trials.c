@@ -458,7 +458,7 @@ START_TEST(a_part_ends_at_each_of_its_bounds)
         put_with(0, 0, 2000, rows[i].ops, rows[i].elapsed_ns, rows[i].end);
         ck_assert(trials_take(trials, &result));
         trial_result_deinit(&result);
-        (void)trials_save(trials, progress);
+        (void)trials_save(trials, progress, sizeof *progress);
         ck_assert_msg(progress[0].is_finished == !rows[i].goes_on, "row %zu", i);
         trials_destroy(trials);
     }
@@ -521,7 +521,7 @@ START_TEST(another_process_goes_on_where_the_first_one_stood)
     put(0, 1, 2000, 2000);
     take_all();
     start_all(1);
-    const struct trials_mark mark = trials_save(trials, progress);
+    const struct trials_mark mark = trials_save(trials, progress, sizeof *progress);
     trials_destroy(trials);
     ck_assert_uint_eq(mark.round, 2);
     ck_assert_uint_eq(mark.part, 0);
@@ -531,15 +531,15 @@ START_TEST(another_process_goes_on_where_the_first_one_stood)
     ck_assert_uint_eq(progress[1].elapsed_ns, 6);
     ck_assert(!progress[0].is_finished && !progress[1].is_finished);
 
-    ck_assert(trials_can_restore(&plan, &mark, progress));
+    ck_assert(trials_can_restore(&plan, &mark, progress, sizeof *progress));
     begin_trials(2, 3);
-    trials_restore(trials, &mark, progress);
+    trials_restore(trials, &mark, progress, sizeof *progress);
     start_all(4);
     put(0, 2, 2000, 2000);
     put_with(1, 1, 4000, 4000, 4, TRIAL_RESULT_DONE);
     take_all();
     start_all(1);
-    (void)trials_save(trials, progress);
+    (void)trials_save(trials, progress, sizeof *progress);
     ck_assert(progress[0].is_finished && progress[1].is_finished);
     end_trials("a0:2000* b0:4000 a1:2000 a0 b0 a1 . a2:2000 a2:2000 b1:4000* b2:4000* - a2 b1 . -");
 }
@@ -568,8 +568,8 @@ START_TEST(where_no_campaign_comes_to_is_refused)
     parts[0].op_count_max = 5000;
     parts[0].trial_count_max = 5;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        ck_assert_msg(trials_can_restore(&plan, &rows[i].mark, rows[i].progress) ==
-                          rows[i].can_restore,
+        ck_assert_msg(trials_can_restore(&plan, &rows[i].mark, rows[i].progress,
+                                         sizeof *rows[i].progress) == rows[i].can_restore,
                       "row %zu", i);
     }
 }
@@ -616,11 +616,11 @@ START_TEST(a_small_device_that_is_refused_does_not_end_its_part)
     put(0, 1, 2000, 2000);
     put_with(0, 2, 2000, 0, 1, TRIAL_RESULT_REFUSED);
     take_all();
-    (void)trials_save(trials, progress);
+    (void)trials_save(trials, progress, sizeof *progress);
     ck_assert(!progress[0].is_finished);
     put_with(0, 3, 2000, 0, 1, TRIAL_RESULT_REFUSED); /* its device is not small */
     take_all();
-    (void)trials_save(trials, progress);
+    (void)trials_save(trials, progress, sizeof *progress);
     ck_assert(progress[0].is_finished);
     end_trials("a0:2000 a1:2000 a2:2000 a3:2000 a0 a1 a2 . a3 .");
 }

@@ -107,39 +107,8 @@ void campaign_cut_shrinking(struct campaign *campaign);
 /* The lines of all that were in the queue. */
 void campaign_report_entries(struct campaign *campaign);
 
-/* --- campaign_unrepeated.c --- */
-
-/* True if the verdict of the trial counts only if it can be repeated: nobody scheduled the lanes,
- * and it is no crash, hang or overrun. */
-bool campaign_may_be_unrepeated(const struct campaign *campaign,
-                                const struct trial_result *trial_result);
-/* Looks for it again, for a minute at most.  *shown: the list with the schedule that shows it, or
- * empty. */
-bool campaign_repeats(const struct campaign *campaign, const struct trial_result *trial_result,
-                      struct op_list *shown);
-/* Returns how many verdicts of that signature the trial has. */
-uint64_t campaign_verdict_count(const struct trial_result *trial_result, const char *signature);
-/* The verdict, counted as a finding, is none after all: it counts as unrepeated. */
-void campaign_end_unrepeated(struct campaign *campaign, const struct shrink_entry *entry,
-                             const struct saved_repro *saved);
-
 /* At the end: the counted verdicts of a finding that nobody could repeat are unrepeated, too. */
 void campaign_settle_unrepeated(struct campaign *campaign);
-
-/* --- campaign_kept.c --- */
-
-/* The list of a trial that is to be kept: saves it, as far as --results-limit allows, and reports
- * why it ran out of memory. */
-void campaign_keep_trial(struct campaign *campaign, struct trial_result *trial_result);
-
-/* Saves what the target printed in that trial, if it is one of the first or has a finding that is
- * one of the first.  Returns path; NULL: nothing is saved. */
-const char *campaign_save_output(struct campaign *campaign, const struct trial_result *trial_result,
-                                 char path[FILE_PATH_BYTES]);
-
-/* Saves the logs of the hosts of a trial that has some as DIR/logs/host-N.log, in the place of
- * those of a trial before.  The bytes are not forced to the disk: the trial gives them again. */
-void campaign_save_logs(struct campaign *campaign, const struct trial_result *trial_result);
 
 /* --- campaign_trials.c --- */
 
@@ -162,8 +131,6 @@ void campaign_save_last(struct campaign *campaign);
 void campaign_sync_reports(struct campaign *campaign);
 /* Removes what another process left half done, and files that no state names. */
 void campaign_clean(struct campaign *campaign);
-/* Brings back which trials come next; the reverse of it. */
-void campaign_restore(struct campaign *campaign);
 
 /* --- campaign_report.c --- */
 
@@ -185,8 +152,6 @@ void campaign_add_files(struct report_finding *finding, const struct repro_store
 /* Adds its repeats, and appends its replay line to *replay.  The caller frees finding->repeats. */
 void campaign_add_repeats(const struct campaign *campaign, struct report_finding *finding,
                           const struct shrink_entry *entry, struct writing *replay);
-
-/* --- campaign_end.c --- */
 
 void campaign_report_start(struct campaign *campaign);
 void campaign_report_end(struct campaign *campaign);
