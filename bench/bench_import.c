@@ -3,13 +3,14 @@
 #include "formats/formats.h"
 #include "harness/base/check.h"
 #include "harness/base/random.h"
+#include "measure/clock.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { LIVE_COUNT = 20000, ROUND_COUNT = 5, LINE_BYTES_MAX = 128 };
 
@@ -147,28 +148,20 @@ static const struct {
 
 /* --- measuring --- */
 
-/* Processor time of this process, the kernel's work for it included. */
-static uint64_t read_processor_ns(void)
-{
-    struct timespec now;
-    CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* The fastest of some rounds: others run on this machine, too. */
 static void measure_format(const char *format, const struct drawing *drawing)
 {
-    uint64_t best_ns = UINT64_MAX;
+    double best_ns = INFINITY;
     size_t ops = 0;
     for (int round = 0; round < ROUND_COUNT; round++) {
         struct import import;
         struct import_error error = {0};
         char text[512];
         import_init(&import);
-        const uint64_t before_ns = read_processor_ns();
+        const double before_ns = read_cpu_ns();
         const enum import_result result = import_text(drawing->text, drawing->length, format, NULL,
                                                       &import, &error);
-        const uint64_t elapsed_ns = read_processor_ns() - before_ns;
+        const double elapsed_ns = read_cpu_ns() - before_ns;
         if (result != IMPORT_OK) {
             (void)fprintf(stderr, "%s\n", import_error_print(format, &error, text, sizeof text));
             exit(EXIT_FAILURE);
@@ -178,8 +171,8 @@ static void measure_format(const char *format, const struct drawing *drawing)
         import_deinit(&import);
     }
     printf("%-16s %6zu MB  %9zu ops  %6.0f MB/s  %5.1f ns per op\n", format,
-           drawing->length / 1000000, ops, (double)drawing->length * 1000.0 / (double)best_ns,
-           (double)best_ns / (double)ops);
+           drawing->length / 1000000, ops, (double)drawing->length * 1000.0 / best_ns,
+           best_ns / (double)ops);
     (void)fflush(stdout);
 }
 

@@ -21,13 +21,13 @@
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/trial.h"
+#include "measure/clock.h"
 #include "measure/cost.h"
 #include "targets/targets.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { LANE_COUNT = 4, REPEAT_COUNT_MAX = 7, SEED = 1 };
 
@@ -91,13 +91,6 @@ static const struct {
                                 "19: alloc size=512 lane=3\n"},
 };
 static const char *const target_names[] = {"hbm", "threaded"};
-
-static double read_clock_ns(void)
-{
-    struct timespec now;
-    CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
 
 /* --- the scheduler alone --- */
 
@@ -163,11 +156,11 @@ static double walk_time(struct walk *walk, enum scheduler_backend backend, uint6
     walk->scheduler = scheduler_create(backend);
     walk_run(walk, 0);
     walk->switch_count = 0;
-    const double start_ns = read_clock_ns();
+    const double start_ns = read_cpu_ns();
     for (uint64_t run = 1; run <= run_count; run++) {
         walk_run(walk, run);
     }
-    const double elapsed_ns = read_clock_ns() - start_ns;
+    const double elapsed_ns = read_cpu_ns() - start_ns;
     scheduler_destroy(walk->scheduler);
     return elapsed_ns;
 }
@@ -209,10 +202,10 @@ static double measure_schedule(const struct subject *subject, const struct op_li
                                         .seed = SEED,
                                         .schedule_count_max = count,
                                         .backend = subject->backend};
-    const double start_ns = read_clock_ns();
+    const double start_ns = read_cpu_ns();
     CHECK(
         lanes_search(subject->target, &subject->setup, ops, &search, NULL, &trial, found, reason));
-    const double elapsed_ns = read_clock_ns() - start_ns;
+    const double elapsed_ns = read_cpu_ns() - start_ns;
     CHECK(trial.first.kind == VERDICT_NONE);
     CHECK(found->schedule_count == count);
     trial_deinit(&trial);
@@ -248,23 +241,17 @@ static void bare_call(const struct target *target, struct bare *bare, const stru
                                                                          : BLOCK_BUFFER,
                                            .tag_name = ""};
     const uint64_t handle = op->ref == OP_NONE ? 0 : bare->handles[op->ref];
-    switch ((enum op_kind)op->kind) {
-    case OP_ALLOC:
+    if (op->kind == OP_ALLOC) {
         (void)target->alloc(bare->instance, &request, &block);
-        break;
-    case OP_DONATE:
+    } else if (op->kind == OP_DONATE) {
         (void)target->donate(bare->instance, handle, &request, &block);
-        break;
-    case OP_USE:
+    } else if (op->kind == OP_USE) {
         (void)target->use(bare->instance, handle, number + 1);
-        break;
-    case OP_HOLD:
+    } else if (op->kind == OP_HOLD) {
         (void)target->hold(bare->instance, handle);
-        break;
-    case OP_RELEASE:
+    } else if (op->kind == OP_RELEASE) {
         (void)target->release(bare->instance, handle);
-        break;
-    default:
+    } else {
         (void)target->free(bare->instance, handle, op->kind == OP_FREE_AFTER ? number + 1 : 0);
     }
     bare->handles[number] = block.handle;
@@ -275,21 +262,17 @@ static void bare_call(const struct target *target, struct bare *bare, const stru
 static double measure_target(const struct subject *subject, uint64_t count)
 {
     const struct target *target = subject->target;
-    const struct target_setup setup = {.capacity_bytes = subject->setup.capacity_bytes,
-                                       .granule_bytes = subject->setup.granule_bytes};
     char reason[RUN_REASON_BYTES];
-    const double start_ns = read_clock_ns();
+    const double start_ns = read_cpu_ns();
     for (uint64_t i = 0; i < count; i++) {
         struct bare bare = {0};
-        struct target_contract contract = {0};
-        CHECK(target->open(&setup, &bare_services, &bare.instance, &contract, reason,
-                           sizeof reason) == TARGET_OK);
+        CHECK(bare_open(target, &subject->setup, &bare.instance, reason, sizeof reason));
         for (uint32_t number = 0; number < subject->ops.count; number++) {
             bare_call(target, &bare, &subject->ops.ops[number], number);
         }
         target->close(bare.instance);
     }
-    return (read_clock_ns() - start_ns) / (double)count;
+    return (read_cpu_ns() - start_ns) / (double)count;
 }
 
 static void measure_parts(const struct subject *subject, const struct amount *amount,

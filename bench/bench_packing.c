@@ -5,13 +5,13 @@
 #include "harness/base/order.h"
 #include "harness/base/random.h"
 #include "harness/oracle/packing/packing.h"
+#include "measure/clock.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { FIXED_COUNT_MAX = 16, ITEM_COUNT_MAX = 100001, GRANULE_BYTES = 512 };
 static const uint64_t capacity_granules = (UINT64_C(16) << 30) / GRANULE_BYTES;
@@ -65,21 +65,11 @@ static void draw_weights(struct random *random, enum distribution distribution, 
         few[i] = random_log_uniform(random, 64, 1 << 16);
     }
     for (size_t i = 0; i < count; i++) {
-        switch (distribution) {
-        case SIZES_LOG_UNIFORM:
-            weights[i] = random_log_uniform(random, 16, 1 << 20);
-            break;
-        case SIZES_FEW:
-            weights[i] = few[random_below(random, few_count)];
-            break;
-        case SIZES_POWERS_OF_TWO:
-            weights[i] = UINT64_C(1) << random_between(random, 0, 12);
-            break;
-        case SIZES_UNIFORM:
-        default:
-            weights[i] = random_between(random, 1, 1 << 20);
-            break;
-        }
+        weights[i] = distribution == SIZES_LOG_UNIFORM ? random_log_uniform(random, 16, 1 << 20)
+                     : distribution == SIZES_FEW       ? few[random_below(random, few_count)]
+                     : distribution == SIZES_POWERS_OF_TWO
+                         ? UINT64_C(1) << random_between(random, 0, 12)
+                         : random_between(random, 1, 1 << 20);
     }
 }
 
@@ -149,13 +139,6 @@ static void draw_state(struct random *random, const struct cell *cell, struct st
 
 /* --- measuring --- */
 
-static uint64_t read_clock_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 static void measure_cell(struct packing *packing, const struct options *options,
                          const struct cell *cell, uint64_t index, struct tally *tally)
 {
@@ -172,9 +155,9 @@ static void measure_cell(struct packing *packing, const struct options *options,
                                                 .nodes_max = options->nodes_max,
                                                 .wants_proof = options->wants_proof};
         struct packing_answer answer;
-        const uint64_t start = read_clock_ns();
+        const uint64_t start = read_clock_ns(CLOCK_MONOTONIC);
         packing_solve(packing, &problem, &answer);
-        tally->times_ns[tally->count++] = read_clock_ns() - start;
+        tally->times_ns[tally->count++] = read_clock_ns(CLOCK_MONOTONIC) - start;
         tally->results[answer.result]++;
         tally->methods[answer.method]++;
         tally->nodes += answer.nodes;
@@ -241,12 +224,6 @@ static struct cell make_cell(const struct options *options, uint32_t index)
                          counts[index / FILL_KINDS % MOVABLE_KINDS], fills[index % FILL_KINDS]};
 }
 
-static void print_cell(const struct cell *cell)
-{
-    printf("%9u %7u  %3u.%02u", cell->fixed_count, cell->movable_count, cell->fill / 100,
-           cell->fill % 100);
-}
-
 /* The hardest cell has the most unknown states, then the longest p99. */
 static bool is_harder(const struct tally *one, const struct tally *other)
 {
@@ -303,7 +280,8 @@ static void run_grid(const struct options *options)
         tallies[i] = tally_create(options->states);
         measure_cell(packing, options, &cell, i, &tallies[i]);
         hardest = is_harder(&tallies[i], &tallies[hardest]) ? i : hardest;
-        print_cell(&cell);
+        printf("%9u %7u  %3u.%02u", cell.fixed_count, cell.movable_count, cell.fill / 100,
+               cell.fill % 100);
         print_tally(&tallies[i]);
         fflush(stdout);
     }
@@ -317,12 +295,11 @@ static void run_grid(const struct options *options)
 static bool read_options(int argument_count, char **arguments, struct options *options)
 {
     for (int i = 1; i < argument_count; i++) {
-        if (strcmp(arguments[i], "--proof") == 0) {
-            options->wants_proof = true;
-            continue;
-        }
-        if (strcmp(arguments[i], "--large") == 0) {
-            options->is_large = true;
+        bool *const is_wanted = strcmp(arguments[i], "--proof") == 0   ? &options->wants_proof
+                                : strcmp(arguments[i], "--large") == 0 ? &options->is_large
+                                                                       : NULL;
+        if (is_wanted != NULL) {
+            *is_wanted = true;
             continue;
         }
         uint64_t *value = strcmp(arguments[i], "--states") == 0  ? &options->states

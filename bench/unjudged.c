@@ -21,8 +21,7 @@ void oom_take(struct oom *oom, const struct model *model, const struct oom_reque
 
 void oom_add_absent(struct oom *oom, const struct model *model)
 {
-    (void)oom;
-    (void)model;
+    (void)oom, (void)model;
 }
 
 void oom_deinit(struct oom *oom)
@@ -45,9 +44,7 @@ uint64_t oom_region_bytes(const struct oom *oom, uint64_t block_bytes)
 
 bool oom_has_region(const struct oom *oom, uint64_t address, uint64_t size_bytes)
 {
-    (void)oom;
-    (void)address;
-    (void)size_bytes;
+    (void)oom, (void)address, (void)size_bytes;
     return true;
 }
 
@@ -74,23 +71,18 @@ void oracle_destroy(struct oracle *oracle)
 
 void oracle_reset(struct oracle *oracle, uint64_t nodes_each, uint64_t nodes_spare)
 {
-    (void)oracle;
-    (void)nodes_each;
-    (void)nodes_spare;
+    (void)oracle, (void)nodes_each, (void)nodes_spare;
 }
 
 void oracle_set_terse(struct oracle *oracle, bool is_terse)
 {
-    (void)oracle;
-    (void)is_terse;
+    (void)oracle, (void)is_terse;
 }
 
 void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                   struct verdict *verdict)
 {
-    (void)oracle;
-    (void)oom;
-    (void)nodes_max;
+    (void)oracle, (void)oom, (void)nodes_max;
     verdict->kind = VERDICT_JUSTIFIED;
     verdict->rule = RULE_NONE;
 }
@@ -99,9 +91,7 @@ void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_m
 void oracle_judge_stack(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                         struct verdict *verdict)
 {
-    (void)oracle;
-    (void)oom;
-    (void)nodes_max;
+    (void)oracle, (void)oom, (void)nodes_max;
     verdict->kind = VERDICT_NONE;
     verdict->rule = RULE_NONE;
 }
@@ -124,10 +114,7 @@ enum relation relations_find_broken(struct relations *relations, const struct oo
                                     const struct relation_judge *judge, uint32_t *asked_count,
                                     enum verdict_kind *answer)
 {
-    (void)relations;
-    (void)oom;
-    (void)verdict;
-    (void)judge;
+    (void)relations, (void)oom, (void)verdict, (void)judge;
     *asked_count = 0;
     *answer = VERDICT_NONE;
     return RELATION_NONE;
@@ -148,18 +135,14 @@ void relations_deinit(struct relations *relations)
 struct regret regret_judge(struct planner *planner, const struct oom *before,
                            const struct regret_spent *spent)
 {
-    (void)planner;
-    (void)before;
-    (void)spent;
+    (void)planner, (void)before, (void)spent;
     return (struct regret){0};
 }
 
 bool regret_has_none(const struct model *model, const struct oom_request *request,
                      uint64_t moved_bytes)
 {
-    (void)model;
-    (void)request;
-    (void)moved_bytes;
+    (void)model, (void)request, (void)moved_bytes;
     return false;
 }
 
@@ -181,18 +164,13 @@ void certificate_print(const struct oom *oom, const struct proof *proof,
                        const struct verdict *verdict, const struct certificate_list *list,
                        struct writing *text)
 {
-    (void)oom;
-    (void)proof;
-    (void)verdict;
-    (void)list;
-    (void)text;
+    (void)oom, (void)proof, (void)verdict, (void)list, (void)text;
 }
 
 enum certificate_result certificate_check(const char *text, size_t length,
                                           char reason[CERTIFICATE_REASON_BYTES])
 {
-    (void)text;
-    (void)length;
+    (void)text, (void)length;
     reason[0] = '\0';
     return CERTIFICATE_VALID;
 }

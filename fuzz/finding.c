@@ -135,7 +135,8 @@ static void set_alarm(uint64_t ms)
     (void)setitimer(ITIMER_REAL, &alarm, NULL);
 }
 
-static void shrink_list(const struct finding *finding, uint32_t ms_max, struct written *written)
+static void shrink_list(const struct play_finding *finding, uint32_t ms_max,
+                        struct written *written)
 {
     struct timed_replaying timed = {
         .replaying = {.target = finding->target},
@@ -174,7 +175,8 @@ static bool can_shrink(const struct verdict *verdict)
 }
 
 /* FOLDER/fuzz_ops-premature__fits_after_drain-0123456789abcdef */
-static void name_files(const char *folder, const struct finding *finding, struct written *written)
+static void name_files(const char *folder, const struct play_finding *finding,
+                       struct written *written)
 {
     char slug[SLUG_BYTES];
     (void)snprintf(slug, sizeof slug, "%.*s", SLUG_BYTES - 1, written->signature);
@@ -199,7 +201,7 @@ static void print_proof(void *context, const struct run *run, const struct verdi
     }
 }
 
-static void write_certificate(const struct finding *finding, const struct written *written)
+static void write_certificate(const struct play_finding *finding, const struct written *written)
 {
     char path[PATH_BYTES + 8];
     char reason[RUN_REASON_BYTES];
@@ -240,7 +242,7 @@ static void print_repeat(FILE *stream, const struct written *written)
     (void)fprintf(stream, "repeat: hbmstress replay %s\n", shell_word(path, word));
 }
 
-static bool write_files(const struct finding *finding, const struct written *written)
+static bool write_files(const struct play_finding *finding, const struct written *written)
 {
     if (!write_list(written)) {
         return false;
@@ -253,7 +255,7 @@ static bool write_files(const struct finding *finding, const struct written *wri
     return true;
 }
 
-static void print_finding(FILE *stream, const struct finding *finding,
+static void print_finding(FILE *stream, const struct play_finding *finding,
                           const struct written *written)
 {
     (void)fprintf(stream, "\nhbmstress: %s found: %s (rule %s, op %" PRIu32 ")\nreason: %s\n",
@@ -263,7 +265,7 @@ static void print_finding(FILE *stream, const struct finding *finding,
 }
 
 /* The list as it was found stays if that takes too long, or does not return at all. */
-static void shrink_in_time(const struct finding *finding, const char *folder, uint32_t ms_max,
+static void shrink_in_time(const struct play_finding *finding, const char *folder, uint32_t ms_max,
                            struct written *written)
 {
     name_files(folder, finding, written);
@@ -286,7 +288,7 @@ static void shrink_in_time(const struct finding *finding, const char *folder, ui
     (void)remove(found);
 }
 
-_Noreturn void finding_end_within(const struct finding *finding, uint32_t shrink_ms_max)
+_Noreturn void finding_end_within(const struct play_finding *finding, uint32_t shrink_ms_max)
 {
     const char *folder = getenv("HBMSTRESS_FUZZ_OUT");
     struct written written = {.setup = *finding->setup, .verdict = *finding->verdict};
@@ -312,7 +314,7 @@ _Noreturn void finding_end_within(const struct finding *finding, uint32_t shrink
     end_in_rule(written.verdict.rule);
 }
 
-_Noreturn void finding_end(const struct finding *finding)
+_Noreturn void finding_end(const struct play_finding *finding)
 {
     finding_end_within(finding, FINDING_SHRINK_MS_MAX);
 }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* A finding of the fuzzer. */
-struct finding {
+struct play_finding {
     const char *fuzz_target;     /* "fuzz_ops" */
     const struct target *target; /* that was run, and */
     const char *target_name;     /* what a command line calls it */
@@ -30,12 +30,12 @@ enum { FINDING_SHRINK_MS_MAX = 60 * 1000 };
  * standard error. Where the environment names a folder in HBMSTRESS_FUZZ_OUT, the list is shrunk
  * and it and, of a premature verdict, the certificate go to files there.  The list as it was found
  * lies there meanwhile, in case this process is ended. */
-_Noreturn void finding_end(const struct finding *finding);
+_Noreturn void finding_end(const struct play_finding *finding);
 
 /* The same; shrinking may take so much processor time (at least 1), whatever list is under way then
  * is the last one. When one of them has not ended after ten times as long by the clock on the wall,
  * it is printed as it was found. */
-_Noreturn void finding_end_within(const struct finding *finding, uint32_t shrink_ms_max);
+_Noreturn void finding_end_within(const struct play_finding *finding, uint32_t shrink_ms_max);
 
 /* The end of an input at which hbmstress contradicts itself: two answers that should agree do not.
  * Like a broken rule, each check ends the process in a function of its own, so

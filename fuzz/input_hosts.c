@@ -81,19 +81,14 @@ static void decode_record(const uint8_t record[INPUT_RECORD_BYTES], struct setup
 {
     const uint64_t number = read_number(record + 8, 8);
     const int32_t drift = (int32_t)read_number(record + 4, 4) % (SETUP_DRIFT_MAX + 1);
-    switch (record[0] % RECORD_KIND_COUNT) {
-    case RECORD_GROUP:
+    const unsigned kind = record[0] % RECORD_KIND_COUNT;
+    if (kind == RECORD_GROUP) {
         add_group(setup, (unsigned)read_number(record + 2, 2), number);
-        return;
-    case RECORD_CLOCK:
-        if (setup->has_clocks && record[1] < setup->host_count) {
-            setup->clocks[record[1]] = (struct setup_clock){.ahead_ns = number & TIME_MASK,
-                                                            .drift = drift};
-        }
-        return;
-    default:
+    } else if (kind != RECORD_CLOCK) {
         setup->collective_bound_ns = number == DELAY_NEVER ? DELAY_NEVER : number & TIME_MASK;
-        return;
+    } else if (setup->has_clocks && record[1] < setup->host_count) {
+        setup->clocks[record[1]] = (struct setup_clock){.ahead_ns = number & TIME_MASK,
+                                                        .drift = drift};
     }
 }
 

@@ -1,5 +1,6 @@
 #include "fuzz/private/input_parts.h"
 
+#include "harness/base/search.h"
 #include "harness/op/fit.h"
 
 #include <string.h>
@@ -87,16 +88,8 @@ static uint64_t encode_delay(uint64_t delay_ns)
     if (delay_ns == 0 || delay_ns == DELAY_NEVER) {
         return delay_ns == 0 ? 0 : 1;
     }
-    uint64_t first = 2; /* from here on they ascend */
-    uint64_t last = DELAY_CODES - 1;
-    while (first < last) {
-        const uint64_t middle = (first + last) / 2;
-        if (delays_ns[middle] < delay_ns) {
-            first = middle + 1;
-        } else {
-            last = middle;
-        }
-    }
+    uint64_t first; /* from 2 on they ascend */
+    SEARCH_FIRST(first, 2, DELAY_CODES - 1, delays_ns[first] >= delay_ns);
     return first;
 }
 

@@ -287,8 +287,7 @@ void choices_set(struct choices *choices, const uint8_t *bytes, size_t count)
 
 static void choices_init(void *state, uint64_t seed, uint64_t argument)
 {
-    (void)seed;
-    (void)argument;
+    (void)seed, (void)argument;
     choices_set(state, NULL, 0);
 }
 
@@ -313,8 +312,7 @@ static struct decision choices_choose(void *state, const struct choice *choice)
 
 static bool choices_end(void *state, const struct run_summary *summary)
 {
-    (void)state;
-    (void)summary;
+    (void)state, (void)summary;
     return true;
 }
 

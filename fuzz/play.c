@@ -39,8 +39,8 @@ static bool is_sampled(const uint8_t *bytes, size_t length)
 static _Noreturn void end_trial(const char *fuzz_target, const struct trial *trial,
                                 const struct verdict *verdict)
 {
-    finding_end(&(struct finding){fuzz_target, subject(), subject_name(), &trial->setup,
-                                  &trial->ops, verdict});
+    finding_end(&(struct play_finding){fuzz_target, subject(), subject_name(), &trial->setup,
+                                       &trial->ops, verdict});
 }
 
 /* Ends the trial when a list that broke nothing breaks something on another run. */
@@ -92,8 +92,8 @@ void play_input(const char *fuzz_target, const uint8_t *bytes, size_t length, bo
     struct verdict verdict;
     const struct run *run = player_play(player, &input, NULL, &verdict);
     if (run != NULL && run_is_broken(run)) {
-        finding_end(&(struct finding){fuzz_target, subject(), subject_name(), run_setup(run),
-                                      run_ops(run), &verdict});
+        finding_end(&(struct play_finding){fuzz_target, subject(), subject_name(), run_setup(run),
+                                           run_ops(run), &verdict});
     }
     if (run == NULL) {
         return;

@@ -63,8 +63,7 @@ const struct target *subject(void)
 
 int LLVMFuzzerInitialize(int *argument_count, char ***arguments)
 {
-    (void)argument_count;
-    (void)arguments;
+    (void)argument_count, (void)arguments;
     (void)subject();
     return 0;
 }

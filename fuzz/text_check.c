@@ -185,8 +185,8 @@ static bool play_bytes(const char *fuzz_target, const struct import *import,
     const struct run_listener listener = {.context = last, .judged = note_last};
     const struct run *run = player_play(player, &input, &listener, &verdict);
     if (run != NULL && run_is_broken(run)) {
-        finding_end(&(struct finding){fuzz_target, subject(), subject_name(), run_setup(run),
-                                      run_ops(run), &verdict});
+        finding_end(&(struct play_finding){fuzz_target, subject(), subject_name(), run_setup(run),
+                                           run_ops(run), &verdict});
     }
     return run != NULL;
 }

@@ -136,8 +136,9 @@ const struct run *variant_play(struct variant *variant, const struct input *inpu
         end_disputed(variant, run, verdict.reason);
     }
     if (run != NULL && run_is_broken(run)) {
-        finding_end(&(struct finding){variant->fuzz_target, variant->target, variant->target_name,
-                                      run_setup(run), run_ops(run), &verdict});
+        finding_end(&(struct play_finding){variant->fuzz_target, variant->target,
+                                           variant->target_name, run_setup(run), run_ops(run),
+                                           &verdict});
     }
     return run;
 }

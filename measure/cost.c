@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/base/order.h"
+#include "measure/clock.h"
 
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { REASON_BYTES = 256 };
@@ -21,13 +21,6 @@ struct bare_run {
     uint64_t *handles; /* by op; 0 = no block */
     uint64_t op_count;
 };
-
-static uint64_t read_clock_ns(void)
-{
-    struct timespec now;
-    CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* A counter of the instructions of this process in user mode; -1: the machine has none for us. */
 static int open_counter(void)
@@ -72,11 +65,11 @@ static void run_ops_once(struct bare_run *bare, int counter, struct cost *cost)
         (void)ioctl(counter, PERF_EVENT_IOC_RESET, 0);
         (void)ioctl(counter, PERF_EVENT_IOC_ENABLE, 0);
     }
-    const uint64_t start_ns = read_clock_ns();
+    const uint64_t start_ns = read_clock_ns(CLOCK_MONOTONIC);
     for (uint32_t i = 0; i < bare->ops->count; i++) {
         call_op(bare, i);
     }
-    cost->ns = read_clock_ns() - start_ns;
+    cost->ns = read_clock_ns(CLOCK_MONOTONIC) - start_ns;
     cost->instructions = 0;
     if (counter >= 0) {
         (void)ioctl(counter, PERF_EVENT_IOC_DISABLE, 0);
@@ -143,7 +136,7 @@ static void bare_stage_drop(void *context, uint64_t stage)
     (void)context, (void)stage;
 }
 
-static uint64_t bare_completed_count(void *context)
+static uint64_t bare_zero(void *context)
 {
     (void)context;
     return 0;
@@ -155,22 +148,10 @@ static bool bare_event_done(void *context, uint64_t event)
     return true;
 }
 
-static enum device_result bare_event_wait(void *context, uint64_t event)
+static enum device_result bare_agree(void *context, uint64_t event_or_program)
 {
-    (void)context, (void)event;
+    (void)context, (void)event_or_program;
     return DEVICE_OK;
-}
-
-static enum device_result bare_unload(void *context, uint64_t program)
-{
-    (void)context, (void)program;
-    return DEVICE_OK;
-}
-
-static uint64_t bare_clock_ns(void *context)
-{
-    (void)context;
-    return 0;
 }
 
 static void *bare_host_alloc(void *context, size_t bytes)
@@ -197,17 +178,17 @@ static void bare_region_give(void *context, uint64_t address)
     (void)context, (void)address;
 }
 
-const struct device_services bare_services = {
+static const struct device_services bare_services = {
     .size_bytes = sizeof(struct device_services),
     .copy = bare_copy,
     .stage_out = bare_stage_out,
     .stage_in = bare_stage_in,
     .stage_drop = bare_stage_drop,
-    .completed_count = bare_completed_count,
+    .completed_count = bare_zero,
     .event_done = bare_event_done,
-    .event_wait = bare_event_wait,
-    .unload = bare_unload,
-    .clock_ns = bare_clock_ns,
+    .event_wait = bare_agree,
+    .unload = bare_agree,
+    .clock_ns = bare_zero,
     .host_alloc = bare_host_alloc,
     .host_free = bare_host_free,
     .region_take = bare_region_take,

@@ -3,13 +3,13 @@
 #include "harness/base/check.h"
 #include "harness/base/random.h"
 #include "harness/run/run.h"
+#include "measure/clock.h"
 #include "measure/cost.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     REPEAT_COUNT_MAX = 64,
@@ -145,13 +145,6 @@ static const struct subject_kind checked_kind = {checked_begin, checked_run, che
 
 /* --- one loop for all three --- */
 
-static double read_clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    CHECK(clock_gettime(clock, &now) == 0);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 /* A function of its own, never at the end of another one: callgrind counts what is done in here
  * (ci/instructions). */
 __attribute__((noinline)) static bool run_steady_ops(const struct subject_kind *kind,
@@ -197,18 +190,18 @@ static bool time_ops(const struct subject_kind *kind, struct subject *subject,
         return false;
     }
     subject->refused_count = 0;
-    const double start_ns = read_clock_ns(CLOCK_MONOTONIC);
-    const double start_cpu_ns = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    const uint64_t start_ns = read_clock_ns(CLOCK_MONOTONIC);
+    const double start_cpu_ns = read_cpu_ns();
     double elapsed_ns = 0;
     size_t i = from;
     for (bool goes_on = true;
          goes_on && i < count && elapsed_ns < limits->second_count_max * 1e9;) {
         const size_t to = find_chunk_end(i, count);
         goes_on = run_steady_ops(kind, subject, i, to) && !is_stopped(limits);
-        elapsed_ns = read_clock_ns(CLOCK_MONOTONIC) - start_ns;
+        elapsed_ns = (double)(read_clock_ns(CLOCK_MONOTONIC) - start_ns);
         i = to;
     }
-    const double cpu_ns = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_cpu_ns;
+    const double cpu_ns = read_cpu_ns() - start_cpu_ns;
     repeat->op_count = i - from;
     repeat->ns_per_op = cpu_ns / (double)repeat->op_count;
     repeat->refused_count = subject->refused_count;
@@ -233,11 +226,12 @@ static void measure_target(const struct subject_kind *kind, const struct measure
     const size_t handle_bytes = workload->ops.count * sizeof(uint64_t);
     uint64_t *handles = malloc(handle_bytes);
     CHECK(handles != NULL);
-    const double end_ns = limits->second_count_total > 0
-                              ? read_clock_ns(CLOCK_MONOTONIC) + limits->second_count_total * 1e9
-                              : INFINITY;
-    for (uint32_t i = 0; i < limits->repeat_count &&
-                         (i == 0 || read_clock_ns(CLOCK_MONOTONIC) < end_ns) && !is_stopped(limits);
+    const double end_ns = limits->second_count_total > 0 ? (double)read_clock_ns(CLOCK_MONOTONIC) +
+                                                               limits->second_count_total * 1e9
+                                                         : INFINITY;
+    for (uint32_t i = 0;
+         i < limits->repeat_count && (i == 0 || (double)read_clock_ns(CLOCK_MONOTONIC) < end_ns) &&
+         !is_stopped(limits);
          i++) {
         struct subject subject = {.measured = target,
                                   .target = target != NULL ? target->target : NULL,

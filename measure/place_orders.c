@@ -164,16 +164,10 @@ static int compare_ranks(const void *a, const void *b)
 static __uint128_t weigh(const struct life *life, int way)
 {
     const __uint128_t ops = life->to - life->from;
-    switch (way) {
-    case 0:
-        return life->bytes;
-    case 1:
-        return ops * life->bytes;
-    case 2:
-        return ops;
-    default:
-        return UINT32_MAX - life->from;
-    }
+    return way == 0   ? life->bytes
+           : way == 1 ? ops * life->bytes
+           : way == 2 ? ops
+                      : UINT32_MAX - life->from;
 }
 
 static void sort_order(struct orders *orders)

@@ -105,26 +105,20 @@ static uint8_t draw_align(struct random *random, const struct model *model)
 static void queue_way(struct crowded *crowded, struct random *random, enum way way, uint32_t middle)
 {
     struct op_queue *queue = &crowded->queue;
-    switch (way) {
-    case QUEUED:
-        op_queue_add(queue, build_delayed(OP_FREE_AFTER, middle, random_between(random, 1, 100)));
-        break;
-    case DONATED:
+    if (way == QUEUED || way == LOADED) {
+        op_queue_add(queue, build_delayed(way == QUEUED ? OP_FREE_AFTER : OP_EXECUTE, middle,
+                                          random_between(random, 1, 100)));
+        return;
+    }
+    if (way == DONATED) {
         middle = op_queue_add(queue, build_donate(middle, crowded->unit_bytes, 1));
-        op_queue_add(queue, build_on(OP_FREE, middle));
-        break;
-    case HELD:
+    } else if (way == HELD) {
         op_queue_add(queue, build_on(OP_HOLD, middle));
-        op_queue_add(queue, build_on(OP_FREE, middle));
+    }
+    op_queue_add(queue, build_on(OP_FREE, middle));
+    if (way == HELD) {
         op_queue_add(queue, build_request(OP_ALLOC, crowded->unit_bytes, 2));
         op_queue_add(queue, build_on(OP_RELEASE, middle));
-        break;
-    case LOADED:
-        op_queue_add(queue, build_delayed(OP_EXECUTE, middle, random_between(random, 1, 100)));
-        break;
-    default:
-        op_queue_add(queue, build_on(OP_FREE, middle));
-        break;
     }
 }
 
@@ -224,19 +218,14 @@ static const struct block *find_at(const struct model *model, uint64_t address)
 
 static void queue_free(struct crowded *crowded, struct random *random, const struct block *block)
 {
-    struct op op = build_on(OP_FREE, block->op);
-    switch (random_below(random, 8)) {
-    case 0:
-        op = build_delayed(OP_FREE_AFTER, block->op, random_between(random, 1, 1000));
-        break;
-    case 1:
-        op_queue_add(&crowded->queue,
-                     build_delayed(OP_USE, block->op, random_between(random, 1, 1000)));
-        break;
-    default:
-        break;
+    const uint64_t way = random_below(random, 8);
+    if (way < 2) {
+        op_queue_add(&crowded->queue, build_delayed(way == 0 ? OP_FREE_AFTER : OP_USE, block->op,
+                                                    random_between(random, 1, 1000)));
     }
-    op_queue_add(&crowded->queue, op);
+    if (way > 0) {
+        op_queue_add(&crowded->queue, build_on(OP_FREE, block->op));
+    }
 }
 
 /* Frees one to three neighbours, the last or the first of them first.  Returns their bytes. */
@@ -266,24 +255,17 @@ static void queue_requests(struct crowded *crowded, struct random *random,
 {
     const uint64_t granule = model_granule_bytes(model);
     const uint64_t part = granule * random_between(random, 1, size_bytes / granule + 1);
-    switch (random_below(random, 8)) {
-    case 0:
+    const uint64_t way = random_below(random, 8);
+    if (way == 0) {
         (void)queue_request(crowded, part < size_bytes ? part : granule, 0);
         (void)queue_request(crowded, part < size_bytes ? size_bytes - part : 0, 0);
-        break;
-    case 1:
-        (void)queue_request(crowded, size_bytes + crowded->unit_bytes, 0);
-        break;
-    case 2:
-        (void)queue_request(crowded, size_bytes, draw_align(random, model));
-        break;
-    case 3:
-        (void)queue_request(crowded, generate_interesting_size(random, model), 0);
-        break;
-    default:
-        (void)queue_request(crowded, size_bytes, 0);
-        break;
+        return;
     }
+    (void)queue_request(crowded,
+                        way == 1   ? size_bytes + crowded->unit_bytes
+                        : way == 3 ? generate_interesting_size(random, model)
+                                   : size_bytes,
+                        way == 2 ? draw_align(random, model) : 0);
 }
 
 static void queue_refill(struct crowded *crowded, struct random *random, const struct model *model)
@@ -302,26 +284,13 @@ static void queue_refill(struct crowded *crowded, struct random *random, const s
 
 static void begin_pattern(struct crowded *crowded, struct random *random)
 {
-    switch (random_below(random, 8)) {
-    case 0:
-        crowded->phase = MIX;
-        crowded->left = (uint32_t)random_between(random, 16, 64);
-        break;
-    case 1:
-    case 2:
-    case 3:
+    const uint64_t way = random_below(random, 8);
+    if (way >= 1 && way <= 3) {
         begin_fill(crowded, random);
-        break;
-    default:
-        crowded->phase = PAIRS;
-        crowded->left = 1;
-        break;
+    } else {
+        crowded->phase = way == 0 ? MIX : PAIRS;
+        crowded->left = way == 0 ? (uint32_t)random_between(random, 16, 64) : 1;
     }
-}
-
-static void begin_clear(struct crowded *crowded)
-{
-    crowded->phase = CLEAR;
 }
 
 /* The queue is empty.  True: *op is the next one. */
@@ -329,20 +298,18 @@ static bool phase_next(struct crowded *crowded, struct random *random,
                        const struct scenario_view *view, struct op *op)
 {
     const struct model *model = view->hosts[0];
-    switch ((enum phase)crowded->phase) {
-    case FILL:
+    if (crowded->phase == FILL) {
         return fill_next(crowded, random, view, op);
-    case CLEAR:
+    }
+    if (crowded->phase == CLEAR) {
         if (clear_next(view, 0, false, op)) {
             return true;
         }
         begin_pattern(crowded, random);
         return false;
-    default:
-        break;
     }
     if (crowded->left == 0) {
-        begin_clear(crowded);
+        crowded->phase = CLEAR;
         return false;
     }
     crowded->left--;

@@ -1,6 +1,5 @@
 #include "scenarios/scenarios.h"
 
-#include "harness/generate/scenario_option.h"
 #include "scenarios/private/parts.h"
 
 #include <assert.h>
@@ -34,27 +33,12 @@ static const enum op_walk_order orders[] = {OP_WALK_BACKWARD, OP_WALK_FORWARD, O
                                             OP_WALK_SHUFFLED};
 
 static const struct scenario_option options[] = {
-    {.name = "count",
-     .summary = "blocks at once (default 4000)",
-     .low = 1,
-     .high = COUNT_MAX,
-     .value = COUNT_DEFAULT},
-    {.name = "size",
-     .summary = "of a block, in KiB (default 8)",
-     .low = 1,
-     .high = SIZE_KIB_MAX,
-     .value = SIZE_KIB_DEFAULT},
-    {.name = "align",
-     .summary = "of a block, in KiB, rounded down to a power of two (default 256)",
-     .low = 1,
-     .high = ALIGN_KIB_MAX,
-     .value = ALIGN_KIB_DEFAULT},
-    {.name = "order",
-     .summary = "in which they are freed (default reverse)",
-     .words = order_words,
-     .value = SCENARIO_WORD(0)},
-    {0},
-};
+    OPTION_NUMBER("count", 1, COUNT_MAX, COUNT_DEFAULT, "blocks at once (default 4000)"),
+    OPTION_NUMBER("size", 1, SIZE_KIB_MAX, SIZE_KIB_DEFAULT, "of a block, in KiB (default 8)"),
+    OPTION_NUMBER("align", 1, ALIGN_KIB_MAX, ALIGN_KIB_DEFAULT,
+                  "of a block, in KiB, rounded down to a power of two (default 256)"),
+    OPTION_WORDS("order", order_words, "in which they are freed (default reverse)"),
+    {0}};
 
 static uint64_t option_of(const struct setup *setup, const char *name)
 {

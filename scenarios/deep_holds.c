@@ -176,20 +176,11 @@ static bool reuse_next(struct holds *holds, struct random *random, const struct 
 /* Now and then somebody looks: what is held must be where it was, and not be used again. */
 static bool look(const struct holds *holds, struct random *random, struct op *op)
 {
-    switch (random_below(random, 64)) {
-    case 0:
-        *op = op_make(OP_DEFRAGMENT);
-        return true;
-    case 1:
-        *op = op_make(OP_REPORT);
-        return true;
-    case 2:
-    case 3:
-        *op = draw_block(holds, random);
-        return true;
-    default:
-        return false;
+    const uint64_t way = random_below(random, 64);
+    if (way < 4) {
+        *op = way < 2 ? op_make(way == 0 ? OP_DEFRAGMENT : OP_REPORT) : draw_block(holds, random);
     }
+    return way < 4;
 }
 
 static bool release_next(struct holds *holds, struct random *random,

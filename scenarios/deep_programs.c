@@ -93,27 +93,20 @@ static bool press_next(struct programs *programs, struct random *random,
         begin_walk(programs, random, UNLOAD);
         return false;
     }
-    switch (random_below(random, 4)) {
-    case 0:
+    const uint64_t way = random_below(random, 4);
+    if (way == 0) {
         programs->left--;
         *op = build_request(
             OP_ALLOC,
             whole_granules(model, model_free_bytes(model) / 2 +
                                       programs->unit_bytes * random_below(random, 64)),
             0);
-        return true;
-    case 1:
-        if (count > 0) {
-            const uint32_t program = model_program(model, random_below(random, count))->op;
-            *op = build_delayed(OP_EXECUTE, program,
-                                programs->tick_ns * random_between(random, 1, 64));
-            return true;
-        }
-        break;
-    default:
-        break;
+    } else if (way == 1 && count > 0) {
+        const uint32_t program = model_program(model, random_below(random, count))->op;
+        *op = build_delayed(OP_EXECUTE, program, programs->tick_ns * random_between(random, 1, 64));
+    } else {
+        *op = build_advance(programs->tick_ns * random_between(random, 1, 64));
     }
-    *op = build_advance(programs->tick_ns * random_between(random, 1, 64));
     return true;
 }
 

@@ -104,18 +104,12 @@ static bool fill_next(struct queue *queue, struct random *random, const struct s
 
 static uint64_t draw_delay(const struct queue *queue, struct random *random, uint32_t index)
 {
-    switch ((enum ending)queue->ending) {
-    case FIRST_FIRST:
-        return queue->tick_ns * (index + 1);
-    case LAST_FIRST:
-        return queue->tick_ns * (index < DEPTH_MAX ? DEPTH_MAX + 1 - index : 1);
-    case SHUFFLED:
-        return queue->tick_ns * random_between(random, 1, queue->depth);
-    case TOGETHER:
-        return queue->tick_ns * DEPTH_MAX;
-    default:
-        return DELAY_NEVER;
-    }
+    const enum ending ending = (enum ending)queue->ending;
+    return ending == FIRST_FIRST  ? queue->tick_ns * (index + 1)
+           : ending == LAST_FIRST ? queue->tick_ns * (index < DEPTH_MAX ? DEPTH_MAX + 1 - index : 1)
+           : ending == SHUFFLED   ? queue->tick_ns * random_between(random, 1, queue->depth)
+           : ending == TOGETHER   ? queue->tick_ns * DEPTH_MAX
+                                  : DELAY_NEVER;
 }
 
 static struct op draw_free(struct queue *queue, struct random *random, uint32_t block)
@@ -202,17 +196,10 @@ static bool drain_next(struct queue *queue, struct random *random, const struct 
         begin_phase(queue, view, CLEAR, 0);
         return false;
     }
-    switch (random_below(random, 512)) {
-    case 0:
-        *op = op_make(OP_REPORT);
-        return true;
-    case 1:
-        *op = build_waiting(random, model);
-        return true;
-    default:
-        break;
-    }
-    if (random_chance(random, 1, 8)) {
+    const uint64_t way = random_below(random, 512);
+    if (way < 2) {
+        *op = way == 0 ? op_make(OP_REPORT) : build_waiting(random, model);
+    } else if (random_chance(random, 1, 8)) {
         *op = draw_block(queue, random);
     } else if (queue->ending != LOST) {
         *op = build_advance(queue->tick_ns * random_between(random, 1, 8));

@@ -147,19 +147,14 @@ static void queue_next_test(struct published *published, struct random *random,
         (test == PROGRAM_LOADING || test == PROGRAM_LOADING_FRAGMENTED)) {
         test = test == PROGRAM_LOADING ? BUFFER_ALLOCATION : BUFFER_ALLOCATION_SHUFFLED;
     }
-    switch (test) {
-    case BUFFER_ALLOCATION:
+    if (test == BUFFER_ALLOCATION) {
         queue_buffer_allocation(&published->queue, model);
-        break;
-    case PROGRAM_LOADING:
+    } else if (test == PROGRAM_LOADING) {
         queue_program_loading(&published->queue, model);
-        break;
-    case PROGRAM_LOADING_FRAGMENTED:
+    } else if (test == PROGRAM_LOADING_FRAGMENTED) {
         queue_program_loading_fragmented(&published->queue, random, model);
-        break;
-    default:
+    } else {
         queue_buffer_allocation_shuffled(&published->queue, random, model);
-        break;
     }
     published->test += published->test < 2;
     published->clears = true;

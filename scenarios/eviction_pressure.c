@@ -131,56 +131,39 @@ static void queue_completions(struct pressure *pressure, struct random *random,
                  build_advance(random_log_uniform(random, 1000, UINT64_C(20000000))));
 }
 
-static void queue_pressure(struct pressure *pressure, struct random *random,
-                           const struct model *model)
+static void queue_program(struct pressure *pressure, struct random *random,
+                          const struct model *model)
 {
-    const uint32_t weights[] = {4, 5, 3, 3, 3};
-    switch (random_weighted(random, weights, 5)) {
-    case 0:
-        queue_burst(pressure, random, model);
-        break;
-    case 1:
-        queue_executions(pressure, random, model);
-        break;
-    case 2:
-        queue_frees(pressure, random, model);
-        break;
-    case 3:
-        queue_completions(pressure, random, model);
-        break;
-    default:
-        op_queue_add(&pressure->queue, draw_load(pressure, random, model));
-        if (model_program_count(model) > pressure->program_count) {
-            op_queue_add(&pressure->queue, build_on(OP_UNLOAD, draw_program(random, model)->op));
-        }
-        break;
+    op_queue_add(&pressure->queue, draw_load(pressure, random, model));
+    if (model_program_count(model) > pressure->program_count) {
+        op_queue_add(&pressure->queue, build_on(OP_UNLOAD, draw_program(random, model)->op));
     }
 }
+
+static void (*const ways[])(struct pressure *, struct random *, const struct model *) = {
+    queue_burst, queue_executions, queue_frees, queue_completions, queue_program};
+static const uint32_t weights[] = {4, 5, 3, 3, 3}; /* of ways */
 
 /* The queue is empty and so is, after CLEAR, the device. */
 static void queue_next_phase(struct pressure *pressure, struct random *random,
                              const struct model *model)
 {
-    switch ((enum phase)pressure->phase) {
-    case CASE:
+    if (pressure->phase == CASE) {
         eviction_cases[pressure->case_index].queue(
             &pressure->queue, random, model, (uint8_t)(CASE_TAG_FIRST + pressure->case_index));
         pressure->phase = CLEAR;
-        break;
-    case LOAD:
+    } else if (pressure->phase == LOAD) {
         op_queue_add(&pressure->queue, draw_load(pressure, random, model));
         if (--pressure->left == 0) {
             pressure->phase = PRESSURE;
             pressure->left = (uint32_t)random_between(random, 4, 40);
         }
-        break;
-    default:
-        queue_pressure(pressure, random, model);
+    } else {
+        ways[random_weighted(random, weights, 5)](pressure, random, model);
         if (--pressure->left == 0) {
             op_queue_add(&pressure->queue, op_make(OP_REPORT));
             pressure->phase = CLEAR;
         }
-        break;
     }
 }
 

@@ -117,25 +117,19 @@ static void queue_on_block(struct edge *edge, struct random *random, const struc
     const uint64_t granule = model_granule_bytes(model);
     const uint64_t sizes[] = {1, block->size_bytes, block->size_bytes - granule + 1,
                               block->requested_bytes};
-    switch (random_below(random, 4)) {
-    case 0: /* delays at the edges: an event that is done before it is queued, and one just after */
+    const uint64_t way = random_below(random, 4);
+    if (way == 0) { /* at the edges: an event that is done before it is queued, one just after */
         op_queue_add(&edge->queue,
                      build_delayed(OP_FREE_AFTER, block->op, random_below(random, 2)));
-        break;
-    case 1:
-        if (block->hold_count == 0) {
-            op_queue_add(&edge->queue, build_donate(block->op, sizes[random_below(random, 4)], 1));
-        }
-        break;
-    case 2:
+    } else if (way == 1 && block->hold_count == 0) {
+        op_queue_add(&edge->queue, build_donate(block->op, sizes[random_below(random, 4)], 1));
+    } else if (way == 2) {
         op_queue_add(&edge->queue, build_on(OP_HOLD, block->op));
         queue_request(edge, random, model);
         op_queue_add(&edge->queue, build_on(OP_RELEASE, block->op));
-        break;
-    default:
+    } else if (way == 3) {
         op_queue_add(&edge->queue,
                      build_on(random_chance(random, 1, 8) ? OP_TOUCH : OP_FREE, block->op));
-        break;
     }
 }
 
@@ -162,20 +156,9 @@ static void queue_next_ops(struct edge *edge, struct random *random, const struc
         return;
     }
     const uint32_t weights[] = {6, model_contract(model)->programs ? 2 : 0, 4, 1};
-    switch (random_weighted(random, weights, 4)) {
-    case 0:
-        queue_request(edge, random, model);
-        break;
-    case 1:
-        queue_program(edge, random, model);
-        break;
-    case 2:
-        queue_on_block(edge, random, model);
-        break;
-    default:
-        queue_whole(edge, random, model);
-        break;
-    }
+    static void (*const ways[])(struct edge *, struct random *, const struct model *) = {
+        queue_request, queue_program, queue_on_block, queue_whole};
+    ways[random_weighted(random, weights, 4)](edge, random, model);
 }
 
 static bool edge_next(void *state, struct random *random, const struct scenario_view *view,

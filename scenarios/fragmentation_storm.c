@@ -73,19 +73,14 @@ static uint64_t fill_size(const struct storm *storm, struct random *random,
                           const struct model *model)
 {
     const bool is_odd = (storm->count + storm->parity) % 2 == 1;
-    switch ((enum pattern)storm->pattern) {
-    case COMB:
-    case SCALARS:
-        return is_odd ? storm->small_bytes : 2 * storm->large_bytes;
-    case SAWTOOTH:
-        return whole_granules(model, storm->large_bytes * 2 * (1 + storm->count % storm->teeth) /
-                                         storm->teeth);
-    case SCATTER:
-        return random_log_uniform(random, whole_granules(model, storm->large_bytes / 8),
-                                  storm->large_bytes * 4);
-    default:
-        return storm->large_bytes;
-    }
+    const enum pattern pattern = (enum pattern)storm->pattern;
+    const uint64_t large = storm->large_bytes;
+    return pattern == COMB || pattern == SCALARS ? (is_odd ? storm->small_bytes : 2 * large)
+           : pattern == SAWTOOTH
+               ? whole_granules(model, large * 2 * (1 + storm->count % storm->teeth) / storm->teeth)
+           : pattern == SCATTER
+               ? random_log_uniform(random, whole_granules(model, large / 8), large * 4)
+               : large;
 }
 
 /* True if the block of the fill goes. */

@@ -160,22 +160,12 @@ static void draw_sizes(struct skew *skew, struct random *random, const struct mo
     const uint64_t program = random_chance(random, 2, 3) ? skew->image_bytes + skew->stack_bytes
                                                          : 0;
     uint64_t room = capacity > fixed + program ? capacity - fixed - program : granule;
-    switch (random_below(random, 6)) {
-    case 0:
-        room += granule;
-        break;
-    case 1:
-        room += device_part(model, 1, 32);
-        break;
-    case 2:
-        room -= room / 8;
-        break;
-    case 3:
-        room -= room / 2;
-        break;
-    default:
-        break;
-    }
+    const uint64_t way = random_below(random, 6);
+    room = way == 0   ? room + granule
+           : way == 1 ? room + device_part(model, 1, 32)
+           : way == 2 ? room - room / 8
+           : way == 3 ? room - room / 2
+                      : room;
     skew->loss_bytes = random_chance(random, 1, 2) ? granule
                                                    : random_between(random, 1, 2 * granule);
     const uint64_t losses_bytes = 3 * granule; /* the losses of this step and of the one before */
@@ -350,51 +340,38 @@ static void begin_job(struct skew *skew, struct random *random, const struct sce
 static bool phase_next(struct skew *skew, struct random *random, const struct scenario_view *view,
                        struct op *op)
 {
-    switch ((enum phase)skew->phase) {
-    case OPEN:
-        queue_job(skew, host_of_turn(skew, view));
+    const uint8_t host = host_of_turn(skew, view);
+    const enum phase phase = (enum phase)skew->phase;
+    if (phase == OPEN) {
+        queue_job(skew, host);
         end_turn(skew, view, OPEN, BEGIN);
-        return false;
-    case BEGIN:
+    } else if (phase == BEGIN) {
         begin_step(skew, random, view);
-        return false;
-    case RECOMPILE:
+    } else if (phase == RECOMPILE) {
         queue_recompilation(skew, view);
-        return false;
-    case BATCH:
+    } else if (phase == BATCH) {
         batch_next(skew, view, op);
         return true;
-    case ENQUEUE: {
-        const uint8_t host = host_of_turn(skew, view);
-        if (has_made(view->hosts[host], skew->made[host].batch)) {
-            begin_launch(skew, random, view);
-            return false;
-        }
+    } else if (phase == ENQUEUE && has_made(view->hosts[host], skew->made[host].batch)) {
+        begin_launch(skew, random, view);
+    } else if (phase == ENQUEUE) {
         skew->failed_hosts |= UINT64_C(1) << host;
         skew->phase = NEXT_HOST;
-        return false;
-    }
-    case LAUNCH:
-        if (launch_next(&skew->launch, view, op)) {
-            return true;
-        }
-        end_launch(skew, random);
-        return false;
-    case NEXT_HOST:
+    } else if (phase == NEXT_HOST) {
         end_turn(skew, view, RECOMPILE, END);
-        return false;
-    case END:
+    } else if (phase == END) {
         end_host(skew, random, view);
         end_turn(skew, view, END, skew->steps_left == 0 ? CLEAR : BEGIN);
         skew->steps_left -= skew->phase == BEGIN;
-        return false;
-    default:
-        if (clear_hosts_next(view, op)) {
-            return true;
-        }
+    } else if (phase == LAUNCH ? launch_next(&skew->launch, view, op)
+                               : clear_hosts_next(view, op)) {
+        return true;
+    } else if (phase == LAUNCH) {
+        end_launch(skew, random);
+    } else {
         begin_job(skew, random, view);
-        return false;
     }
+    return false;
 }
 
 static bool skew_next(void *state, struct random *random, const struct scenario_view *view,

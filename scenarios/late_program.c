@@ -159,6 +159,9 @@ static void queue_requests(struct late *late, struct random *random, const struc
     late->phase = CLEAR;
 }
 
+static void (*const phases[])(struct late *, struct random *, const struct model *) = {
+    [FILL] = queue_fill, [QUEUE] = queue_frees, [LOAD] = queue_program, [AFTER] = queue_requests};
+
 static bool late_next(void *state, struct random *random, const struct scenario_view *view,
                       struct op *op)
 {
@@ -172,25 +175,12 @@ static bool late_next(void *state, struct random *random, const struct scenario_
         late->is_open = true;
     }
     while (!op_queue_next(&late->queue, view, op)) { /* a round passes through each phase once */
-        switch ((enum phase)late->phase) {
-        case FILL:
-            queue_fill(late, random, model);
-            break;
-        case QUEUE:
-            queue_frees(late, random, model);
-            break;
-        case LOAD:
-            queue_program(late, random, model);
-            break;
-        case AFTER:
-            queue_requests(late, random, model);
-            break;
-        default:
-            if (clear_next(view, 0, false, op)) {
-                return true;
-            }
+        if (late->phase != CLEAR) {
+            phases[late->phase](late, random, model);
+        } else if (clear_next(view, 0, false, op)) {
+            return true;
+        } else {
             begin_round(late, random, model);
-            break;
         }
     }
     return true;

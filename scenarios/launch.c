@@ -3,6 +3,7 @@
 #include "harness/base/check.h"
 #include "scenarios/private/parts.h"
 
+/* In this order. */
 enum phase { HOLD, OUTPUT, DONATE, EXECUTE, EXECUTED, USE_INPUT, USE_OUTPUT, RELEASE, DROP, OVER };
 
 void launch_add_output(struct launch *launch, uint64_t size_bytes, uint8_t tag, uint8_t donor)
@@ -55,57 +56,82 @@ static bool was_refused(struct launch *launch, const struct model *model)
     return true;
 }
 
-static bool hold_next(struct launch *launch, const struct model *model, struct op *op)
+/* --- the phases with an op for some inputs or outputs: true when item i has one --- */
+
+static bool hold_input(struct launch *launch, uint8_t i, const struct scenario_view *view,
+                       struct op *op)
 {
-    while (launch->index < launch->input_count) {
-        const uint8_t i = launch->index++;
-        if (!is_donated(launch, i) && has_made(model, launch->inputs[i])) {
-            *op = build_on(OP_HOLD, launch->inputs[i]);
-            return true;
-        }
-    }
-    enter_phase(launch, OUTPUT);
-    return false;
+    *op = build_on(OP_HOLD, launch->inputs[i]);
+    return !is_donated(launch, i) && has_made(view->hosts[launch->host], launch->inputs[i]);
 }
 
-static bool output_next(struct launch *launch, const struct scenario_view *view, struct op *op)
+static bool make_output(struct launch *launch, uint8_t i, const struct scenario_view *view,
+                        struct op *op)
 {
-    const struct model *model = view->hosts[launch->host];
-    while (!was_refused(launch, model) && launch->index < launch->output_count) {
-        struct launch_output *output = &launch->outputs[launch->index++];
-        if (output->donor == LAUNCH_NOT_DONATED) {
-            output->op = view->op_number;
-            *op = build_request(OP_OUTPUT, output->size_bytes, output->tag);
-            op->flags = launch->flags & OP_SPMD;
-            op->group = op->flags == 0 ? 0 : (uint16_t)(launch->group + launch->index);
-            return true;
-        }
+    struct launch_output *output = &launch->outputs[i];
+    if (output->donor != LAUNCH_NOT_DONATED) {
+        return false;
     }
-    if (!launch->has_failed) {
-        enter_phase(launch, DONATE);
-    }
-    return false;
+    output->op = view->op_number;
+    *op = build_request(OP_OUTPUT, output->size_bytes, output->tag);
+    op->flags = launch->flags & OP_SPMD;
+    op->group = op->flags == 0 ? 0 : (uint16_t)(launch->group + launch->index);
+    return true;
 }
 
-static bool donate_next(struct launch *launch, const struct scenario_view *view, struct op *op)
+static bool donate_input(struct launch *launch, uint8_t i, const struct scenario_view *view,
+                         struct op *op)
 {
     const struct model *model = view->hosts[launch->host];
-    while (launch->index < launch->output_count) {
-        struct launch_output *output = &launch->outputs[launch->index++];
-        if (output->donor >= launch->input_count ||
-            !has_made(model, launch->inputs[output->donor])) {
-            continue;
-        }
-        const struct block *donor = model_find(model, launch->inputs[output->donor]);
-        if (donor->hold_count == 0 && output->size_bytes <= donor->size_bytes) {
-            output->op = view->op_number;
-            *op = build_donate(donor->op, output->size_bytes, output->tag);
-            return true;
-        }
+    struct launch_output *output = &launch->outputs[i];
+    if (output->donor >= launch->input_count || !has_made(model, launch->inputs[output->donor])) {
+        return false;
     }
-    enter_phase(launch, EXECUTE);
-    return false;
+    const struct block *donor = model_find(model, launch->inputs[output->donor]);
+    if (donor->hold_count > 0 || output->size_bytes > donor->size_bytes) {
+        return false;
+    }
+    output->op = view->op_number;
+    *op = build_donate(donor->op, output->size_bytes, output->tag);
+    return true;
 }
+
+static bool use_input(struct launch *launch, uint8_t i, const struct scenario_view *view,
+                      struct op *op)
+{
+    *op = build_awaiting(OP_USE, launch->inputs[i], launch->event);
+    return has_made(view->hosts[launch->host], op->ref);
+}
+
+static bool use_output(struct launch *launch, uint8_t i, const struct scenario_view *view,
+                       struct op *op)
+{
+    *op = build_awaiting(OP_USE, launch->outputs[i].op, launch->event);
+    return has_made(view->hosts[launch->host], op->ref);
+}
+
+static bool release_input(struct launch *launch, uint8_t i, const struct scenario_view *view,
+                          struct op *op)
+{
+    const struct block *block = model_find(view->hosts[launch->host], launch->inputs[i]);
+    *op = build_on(OP_RELEASE, launch->inputs[i]);
+    return launch->holds_inputs && !is_donated(launch, i) && block != NULL && block->hold_count > 0;
+}
+
+static bool drop_output(struct launch *launch, uint8_t i, const struct scenario_view *view,
+                        struct op *op)
+{
+    struct launch_output *output = &launch->outputs[i];
+    if (!launch->has_failed || output->donor != LAUNCH_NOT_DONATED ||
+        !has_made(view->hosts[launch->host], output->op)) {
+        return false;
+    }
+    *op = build_on(OP_FREE, output->op);
+    output->op = OP_NONE;
+    return true;
+}
+
+/* --- the execution --- */
 
 static bool execute_next(struct launch *launch, const struct scenario_view *view, struct op *op)
 {
@@ -133,88 +159,38 @@ static void note_execution(struct launch *launch, const struct model *model)
     enter_phase(launch, executes ? USE_INPUT : RELEASE);
 }
 
-static bool use_input_next(struct launch *launch, const struct model *model, struct op *op)
-{
-    while (launch->index < launch->input_count) {
-        const uint8_t i = launch->index++;
-        if (has_made(model, launch->inputs[i])) {
-            *op = build_awaiting(OP_USE, launch->inputs[i], launch->event);
-            return true;
-        }
-    }
-    enter_phase(launch, USE_OUTPUT);
-    return false;
-}
-
-static bool use_output_next(struct launch *launch, const struct model *model, struct op *op)
-{
-    while (launch->index < launch->output_count) {
-        const uint8_t i = launch->index++;
-        if (has_made(model, launch->outputs[i].op)) {
-            *op = build_awaiting(OP_USE, launch->outputs[i].op, launch->event);
-            return true;
-        }
-    }
-    enter_phase(launch, RELEASE);
-    return false;
-}
-
-static bool release_next(struct launch *launch, const struct model *model, struct op *op)
-{
-    while (launch->holds_inputs && launch->index < launch->input_count) {
-        const uint8_t i = launch->index++;
-        const struct block *block = is_donated(launch, i) ? NULL
-                                                          : model_find(model, launch->inputs[i]);
-        if (block != NULL && block->hold_count > 0) {
-            *op = build_on(OP_RELEASE, launch->inputs[i]);
-            return true;
-        }
-    }
-    enter_phase(launch, launch->has_failed ? DROP : OVER);
-    return false;
-}
-
-static bool drop_next(struct launch *launch, const struct model *model, struct op *op)
-{
-    while (launch->index < launch->output_count) {
-        struct launch_output *output = &launch->outputs[launch->index++];
-        if (output->donor == LAUNCH_NOT_DONATED && has_made(model, output->op)) {
-            *op = build_on(OP_FREE, output->op);
-            output->op = OP_NONE;
-            return true;
-        }
-    }
-    enter_phase(launch, OVER);
-    return false;
-}
+static const struct {
+    bool (*next)(struct launch *launch, uint8_t i, const struct scenario_view *view, struct op *op);
+    bool is_of_outputs;
+} items[OVER] = {
+    [HOLD] = {hold_input},       [OUTPUT] = {make_output, true},    [DONATE] = {donate_input, true},
+    [USE_INPUT] = {use_input},   [USE_OUTPUT] = {use_output, true}, [RELEASE] = {release_input},
+    [DROP] = {drop_output, true}};
 
 /* One phase: true when it made an op, false when it went on to another phase. */
 static bool phase_next(struct launch *launch, const struct scenario_view *view, struct op *op)
 {
     const struct model *model = view->hosts[launch->host];
-    switch ((enum phase)launch->phase) {
-    case HOLD:
-        return hold_next(launch, model, op);
-    case OUTPUT:
-        return output_next(launch, view, op);
-    case DONATE:
-        return donate_next(launch, view, op);
-    case EXECUTE:
+    const enum phase phase = (enum phase)launch->phase;
+    if (phase == EXECUTE) {
         return execute_next(launch, view, op);
-    case EXECUTED:
+    }
+    if (phase == EXECUTED) {
         note_execution(launch, model);
         return false;
-    case USE_INPUT:
-        return use_input_next(launch, model, op);
-    case USE_OUTPUT:
-        return use_output_next(launch, model, op);
-    case RELEASE:
-        return release_next(launch, model, op);
-    case DROP:
-        return drop_next(launch, model, op);
-    default:
+    }
+    if (phase == OUTPUT && was_refused(launch, model)) {
         return false;
     }
+    while (launch->index <
+           (items[phase].is_of_outputs ? launch->output_count : launch->input_count)) {
+        launch->index++;
+        if (items[phase].next(launch, (uint8_t)(launch->index - 1), view, op)) {
+            return true;
+        }
+    }
+    enter_phase(launch, phase + 1);
+    return false;
 }
 
 bool launch_next(struct launch *launch, const struct scenario_view *view, struct op *op)

@@ -94,15 +94,10 @@ static void draw_clocks(struct random *random, struct setup *setup)
             setup->clocks[i].drift = (int32_t)random_between(random, 0, 200) - 100;
         }
     }
-    switch (random_below(random, 4)) {
-    case 0:
-        setup->collective_bound_ns = random_log_uniform(random, 1000000, 600 * NS_PER_S);
-        break;
-    case 1:
-        setup->collective_bound_ns = DELAY_NEVER;
-        break;
-    default:
-        break;
+    const uint64_t way = random_below(random, 4);
+    if (way < 2) {
+        setup->collective_bound_ns = way == 1 ? DELAY_NEVER
+                                              : random_log_uniform(random, 1000000, 600 * NS_PER_S);
     }
 }
 
@@ -240,22 +235,17 @@ static void draw_misfortune(struct mesh *mesh, struct random *random,
     if (mesh->steps_after_loss > 0 || !random_chance(random, 1, 6)) {
         return;
     }
-    switch (random_below(random, 4)) {
-    case 0: /* it leaves without a word */
+    const uint64_t way = random_below(random, 4);
+    if (way == 0) { /* it leaves without a word */
         one->is_lost = true;
         mesh->steps_after_loss = (uint32_t)random_between(random, 1, 3);
-        break;
-    case 1: /* it is stopped, and comes back */
+    } else if (way == 1) { /* it is stopped, and comes back */
         one->paused = (uint32_t)random_between(random, 1, 3);
-        break;
-    default: /* it carries more than the others, and may run out of memory alone */
-        if (one->extra == OP_NONE) {
-            one->extra = view->op_number;
-            queue_add(mesh, host,
-                      build_request(OP_ALLOC, device_part(model, random_between(random, 1, 24), 64),
-                                    TAG_EXTRA));
-        }
-        break;
+    } else if (one->extra == OP_NONE) { /* it carries more, and may run out of memory alone */
+        one->extra = view->op_number;
+        queue_add(mesh, host,
+                  build_request(OP_ALLOC, device_part(model, random_between(random, 1, 24), 64),
+                                TAG_EXTRA));
     }
 }
 
@@ -481,17 +471,10 @@ static void queue_turn(struct mesh *mesh, struct random *random, const struct sc
  * before one of them goes on. */
 static uint32_t count_items(const struct mesh *mesh)
 {
-    switch ((enum phase)mesh->phase) {
-    case OPEN:
-        return 1u + mesh->parameter_count;
-    case REQUEST:
-        return 3;
-    case EXECUTE:
-    case SEND:
-        return 2;
-    default:
-        return 1;
-    }
+    return mesh->phase == OPEN                             ? 1u + mesh->parameter_count
+           : mesh->phase == REQUEST                        ? 3
+           : mesh->phase == EXECUTE || mesh->phase == SEND ? 2
+                                                           : 1;
 }
 
 /* Goes on to the next item: all hosts have had their turn. */

@@ -23,21 +23,11 @@ static uint64_t draw_capacity(struct random *random, const struct device_options
     const struct chip *chip = chip_find(options->chip);
     CHECK(chip != NULL);
     const uint64_t low = options->granules_min == 0 ? 1 : options->granules_min;
-    uint64_t capacity = 0;
-    switch (random_below(random, 16)) {
-    case 0:
-        capacity = random_between(random, low, low + 64) * granule_bytes;
-        break;
-    case 1:
-    case 2:
-    case 3:
-    case 4:
-        capacity = chip->capacity_bytes;
-        break;
-    default:
-        capacity = random_log_uniform(random, UINT64_C(64) << 10, UINT64_C(96) << 30);
-        break;
-    }
+    const uint64_t way = random_below(random, 16);
+    uint64_t capacity = way == 0 ? random_between(random, low, low + 64) * granule_bytes
+                        : way <= 4
+                            ? chip->capacity_bytes
+                            : random_log_uniform(random, UINT64_C(64) << 10, UINT64_C(96) << 30);
     const uint64_t unit = capacity >= GRANULE_LARGEST_BYTES ? GRANULE_LARGEST_BYTES : granule_bytes;
     capacity -= capacity % unit;
     return capacity < low * granule_bytes ? low * granule_bytes : capacity;
@@ -250,20 +240,13 @@ void op_walk_begin(struct op_walk *walk, struct random *random, uint32_t first, 
     if (count == 0) {
         return;
     }
-    switch (order) {
-    case OP_WALK_BACKWARD:
-        walk->start = walk->length - 1;
-        walk->stride = walk->length - 1;
-        break;
-    case OP_WALK_ALTERNATING:
+    if (order == OP_WALK_BACKWARD) {
+        walk->start = walk->stride = walk->length - 1;
+    } else if (order == OP_WALK_ALTERNATING) {
         walk->stride = 2;
-        break;
-    case OP_WALK_SHUFFLED:
+    } else if (order == OP_WALK_SHUFFLED) {
         walk->stride = draw_stride(random, walk->length);
         walk->start = (uint32_t)random_below(random, walk->length);
-        break;
-    default:
-        break;
     }
 }
 

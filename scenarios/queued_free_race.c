@@ -99,18 +99,11 @@ static bool fill_next(struct race *race, struct random *random, const struct sce
 
 static uint64_t draw_delay(const struct race *race, struct random *random, uint32_t index)
 {
-    switch ((enum order)race->order) {
-    case EARLY:
-        return 1 + random_below(random, 100);
-    case LATE:
-        return race->delay_ns * 1000 + index;
-    case REVERSED:
-        return race->delay_ns * (QUEUED_COUNT_MAX + 1 - index);
-    case LOST:
-        return DELAY_NEVER;
-    default:
-        return random_log_uniform(random, 1, race->delay_ns);
-    }
+    return race->order == EARLY      ? 1 + random_below(random, 100)
+           : race->order == LATE     ? race->delay_ns * 1000 + index
+           : race->order == REVERSED ? race->delay_ns * (QUEUED_COUNT_MAX + 1 - index)
+           : race->order == LOST     ? DELAY_NEVER
+                                     : random_log_uniform(random, 1, race->delay_ns);
 }
 
 /* Returns this round's shared event; OP_NONE for orders without one. */
@@ -192,26 +185,15 @@ static uint64_t draw_request_size(const struct race *race, struct random *random
                                   const struct model *model)
 {
     const uint64_t granule = model_granule_bytes(model);
-    switch (random_below(random, 7)) {
-    case 0:
-        return whole_granules(model, race->queued_bytes);
-    case 1:
-        return race->queued_bytes + granule;
-    case 2:
-        return whole_granules(model, model_free_bytes(model) + race->queued_bytes);
-    case 3:
-        return model_free_bytes(model) + race->queued_bytes + granule;
-    case 4:
-        return generate_interesting_size(random, model);
-    default:
-        return race->unit_bytes * random_between(random, 1, 6);
-    }
-}
-
-static uint64_t choose_request_size(const struct race *race, struct random *random,
-                                    const struct model *model)
-{
-    return limit_request_size(race, model, draw_request_size(race, random, model));
+    const uint64_t free_bytes = model_free_bytes(model), queued_bytes = race->queued_bytes;
+    const uint64_t way = random_below(random, 7);
+    return limit_request_size(race, model,
+                              way == 0   ? whole_granules(model, queued_bytes)
+                              : way == 1 ? queued_bytes + granule
+                              : way == 2 ? whole_granules(model, free_bytes + queued_bytes)
+                              : way == 3 ? free_bytes + queued_bytes + granule
+                              : way == 4 ? generate_interesting_size(random, model)
+                                         : race->unit_bytes * random_between(random, 1, 6));
 }
 
 static void queue_requests(struct race *race, struct random *random, const struct model *model)
@@ -219,8 +201,7 @@ static void queue_requests(struct race *race, struct random *random, const struc
     const uint64_t count = random_between(random, 1, 10);
     for (uint64_t i = 0; i < count; i++) {
         const enum op_kind kind = random_chance(random, 1, 3) ? OP_OUTPUT : OP_ALLOC;
-        op_queue_add(&race->queue,
-                     build_request(kind, choose_request_size(race, random, model), 1));
+        op_queue_add(&race->queue, build_request(kind, draw_request_size(race, random, model), 1));
         if (random_chance(random, 1, 3)) {
             op_queue_add(&race->queue,
                          build_advance(random_log_uniform(random, 1, race->delay_ns)));
@@ -239,7 +220,7 @@ static void queue_completions(struct race *race, struct random *random, const st
         op_queue_add(&race->queue, build_on(OP_RELEASE, race->held[--race->held_count]));
         if (random_chance(random, 1, 2)) {
             op_queue_add(&race->queue,
-                         build_request(OP_ALLOC, choose_request_size(race, random, model), 1));
+                         build_request(OP_ALLOC, draw_request_size(race, random, model), 1));
         }
     }
     const size_t pending = model_event_count(model);
@@ -248,7 +229,7 @@ static void queue_completions(struct race *race, struct random *random, const st
         op_queue_add(&race->queue, build_complete(event));
         if (random_chance(random, 1, 3)) {
             op_queue_add(&race->queue,
-                         build_request(OP_ALLOC, choose_request_size(race, random, model), 1));
+                         build_request(OP_ALLOC, draw_request_size(race, random, model), 1));
         }
     }
 }
@@ -256,31 +237,21 @@ static void queue_completions(struct race *race, struct random *random, const st
 /* The queue is empty: decides on the next part of the round. */
 static void queue_next_phase(struct race *race, struct random *random, const struct model *model)
 {
-    switch ((enum phase)race->phase) {
-    case QUEUE:
+    if (race->phase == QUEUE) {
         queue_frees(race, random, model);
         race->phase = REQUEST;
-        break;
-    case REQUEST:
+    } else if (race->phase == REQUEST) {
         queue_requests(race, random, model);
         race->phase = COMPLETE;
-        break;
-    case COMPLETE:
+    } else if (race->phase == COMPLETE) {
         queue_completions(race, random, model);
         race->phase = MIX;
         race->left = random_chance(random, 1, 4) ? (uint32_t)random_below(random, 120) : 0;
-        break;
-    default:
+    } else {
         race->phase = random_chance(random, 1, 2) ? CLEAR : QUEUE;
         race->queued_bytes = 0;
         race->order = draw_order(random, model, race->count);
-        break;
     }
-}
-
-static void note_program(struct race *race, const struct model *model)
-{
-    race->program = model_program_count(model) == 0 ? OP_NONE : model_program(model, 0)->op;
 }
 
 static bool race_next(void *state, struct random *random, const struct scenario_view *view,
@@ -295,7 +266,7 @@ static bool race_next(void *state, struct random *random, const struct scenario_
         begin_fill(race, random, model);
         race->is_open = true;
     }
-    note_program(race, model);
+    race->program = model_program_count(model) == 0 ? OP_NONE : model_program(model, 0)->op;
     for (;;) { /* a round passes through each phase once: fill makes an op, or the device is full */
         if (op_queue_next(&race->queue, view, op)) {
             return true;

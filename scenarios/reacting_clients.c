@@ -236,29 +236,27 @@ static void queue_abort(const struct client *client, struct client *other, struc
 static void queue_reaction(struct client *client, enum reaction reaction, struct client *other,
                            struct op_queue *queue, struct random *random, const struct model *model)
 {
-    switch (reaction) {
-    case REACTION_AGAIN:
+    if (reaction == REACTION_AGAIN) {
         op_queue_add(queue, build_again(client, model));
         return;
-    case REACTION_SPLIT:
+    }
+    if (reaction == REACTION_SPLIT) {
         queue_split(client, queue, model);
         return;
-    case REACTION_ROLL_BACK:
+    }
+    if (reaction == REACTION_ROLL_BACK) {
         queue_everything(client, queue, model);
         client->refused = 0;
         return;
-    case REACTION_SPILL:
+    }
+    if (reaction == REACTION_SPILL) {
         queue_spill(client, CLIENT_BLOCKS_MAX, queue, random, model);
-        break;
-    case REACTION_EVICT:
+    } else if (reaction == REACTION_EVICT) {
         queue_evict(client, queue, model);
-        break;
-    case REACTION_ABORT:
+    } else if (reaction == REACTION_ABORT) {
         queue_abort(client, other, queue, random, model);
-        break;
-    default:
+    } else {
         queue_wait(queue, random, model);
-        break;
     }
     op_queue_add(queue, build_batch(client, model));
 }

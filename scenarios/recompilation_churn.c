@@ -75,20 +75,17 @@ static void queue_retreat(struct churn *churn, struct random *random, const stru
     const size_t programs = model_program_count(model);
     const size_t buffers = model_live_count(model);
     const uint32_t weights[] = {programs > 0 ? 3 : 0, buffers > 0 ? 3 : 0, 2};
-    switch (random_weighted(random, weights, 3)) {
-    case 0:
+    const size_t way = random_weighted(random, weights, 3);
+    if (way == 0) {
         op_queue_add(
             &churn->queue,
             build_on(OP_UNLOAD, model_program(model, (size_t)random_below(random, programs))->op));
-        break;
-    case 1:
+    } else if (way == 1) {
         op_queue_add(
             &churn->queue,
             build_on(OP_FREE, model_live(model, (size_t)random_below(random, buffers))->op));
-        break;
-    default:
+    } else {
         op_queue_add(&churn->queue, build_advance(random_between(random, 1, 4 * churn->delay_ns)));
-        break;
     }
 }
 
@@ -143,25 +140,20 @@ static void queue_next_ops(struct churn *churn, struct random *random, const str
     }
     const uint32_t weights[] = {4, model_program_count(model) > 0 ? 5 : 0,
                                 buffers > churn->input_count ? 4 : 0, 2, 1};
-    switch (random_weighted(random, weights, 5)) {
-    case 0:
+    const size_t way = random_weighted(random, weights, 5);
+    if (way == 0) {
         queue_compilation(churn, random, model);
-        break;
-    case 1:
+    } else if (way == 1) {
         begin_launch(churn, random, model);
-        break;
-    case 2:
+    } else if (way == 2) {
         op_queue_add(
             &churn->queue,
             build_on(OP_FREE, model_live(model, (size_t)random_below(random, buffers))->op));
-        break;
-    case 3:
+    } else if (way == 3) {
         op_queue_add(&churn->queue, build_advance(random_between(random, 1, 2 * churn->delay_ns)));
-        break;
-    default:
+    } else {
         op_queue_add(&churn->queue,
                      build_request(OP_ALLOC, generate_interesting_size(random, model), TAG_INPUT));
-        break;
     }
 }
 

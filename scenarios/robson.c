@@ -1,6 +1,5 @@
 #include "scenarios/scenarios.h"
 
-#include "harness/generate/scenario_option.h"
 #include "scenarios/private/parts.h"
 
 #include <assert.h>
@@ -34,23 +33,15 @@ struct robson {
 static_assert(sizeof(struct robson) <= SCENARIO_STATE_BYTES, "the state fits");
 
 static const struct scenario_option robson_options[] = {
-    {.name = "live",
-     .summary = "smallest blocks that are live at most; drawn",
-     .low = LIVE_MIN,
-     .high = LIVE_MAX},
-    {.name = "largest",
-     .summary = "the largest block, in smallest ones: a power of two, at most half of live; drawn",
-     .low = 2,
-     .high = LIVE_MAX / 2},
-    {.name = "smallest",
-     .summary = "bytes of the smallest block, rounded up to granules; as filled has it",
-     .low = 1,
-     .high = SMALLEST_BYTES_MAX},
-    {.name = "filled",
-     .summary = "percent of the device that is live at most, where smallest is not given; drawn",
-     .low = 1,
-     .high = 100},
-    {.name = NULL}};
+    OPTION_NUMBER("live", LIVE_MIN, LIVE_MAX, 0, "smallest blocks that are live at most; drawn"),
+    OPTION_NUMBER(
+        "largest", 2, LIVE_MAX / 2, 0,
+        "the largest block, in smallest ones: a power of two, at most half of live; drawn"),
+    OPTION_NUMBER("smallest", 1, SMALLEST_BYTES_MAX, 0,
+                  "bytes of the smallest block, rounded up to granules; as filled has it"),
+    OPTION_NUMBER("filled", 1, 100, 0,
+                  "percent of the device that is live at most, where smallest is not given; drawn"),
+    {0}};
 
 static uint64_t choose_value(const struct setup *setup, const char *name, uint64_t drawn)
 {

@@ -286,16 +286,12 @@ static bool work_next(struct serving *serving, struct random *random,
 static bool phase_next(struct serving *serving, struct random *random,
                        const struct scenario_view *view, struct op *op)
 {
-    switch ((enum phase)serving->phase) {
-    case EARLY:
-        return wake_next(serving, view->hosts[serving->next], 1, op);
-    case REST:
-        return !serving->forgets && rest_next(serving, view->hosts[serving->worked], op);
-    case WAKE:
-        return wake_next(serving, view->hosts[serving->next], TRY_COUNT_MAX, op);
-    default:
-        return work_next(serving, random, view, op);
-    }
+    const struct model *next = view->hosts[serving->next];
+    const struct model *worked = view->hosts[serving->worked];
+    return serving->phase == EARLY  ? wake_next(serving, next, 1, op)
+           : serving->phase == REST ? !serving->forgets && rest_next(serving, worked, op)
+           : serving->phase == WAKE ? wake_next(serving, next, TRY_COUNT_MAX, op)
+                                    : work_next(serving, random, view, op);
 }
 
 static bool serving_next(void *state, struct random *random, const struct scenario_view *view,

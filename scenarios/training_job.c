@@ -45,66 +45,56 @@ static const char *const killer_words[] = {"host_memory", "signal", NULL};
 static const char *const launcher_words[] = {"srun", "mpirun", NULL};
 static const char *const device_words[] = {"device", NULL};
 
-#define NUMBER(key, low_value, high_value, default_value, text)                            \
-    {                                                                                      \
-        .name = (key), .low = (low_value), .high = (high_value), .value = (default_value), \
-        .summary = (text)                                                                  \
-    }
-#define WORD(key, of, text)                                                        \
-    {                                                                              \
-        .name = (key), .words = (of), .value = SCENARIO_WORD(0), .summary = (text) \
-    }
-#define EITHER(key, of, low_value, high_value, text)                            \
-    {                                                                           \
-        .name = (key), .words = (of), .low = (low_value), .high = (high_value), \
-        .value = SCENARIO_WORD(0), .summary = (text)                            \
-    }
 const struct scenario_option training_options[] = {
-    NUMBER("batch", 1, 4096, BATCH_DEFAULT, "sequences of a host in a step (default 8)"),
-    NUMBER("sequence", 16, 1048576, SEQUENCE_DEFAULT, "tokens of a sequence (default 2048)"),
-    EITHER("model", auto_words, 1, 10000,
-           "size of the model, percent of what fills one host (default auto: fills the mesh)"),
-    NUMBER("tensor", 1, 64, 1, "hosts that share each layer (default 1); the rest is data"),
-    NUMBER("pipeline", 1, 64, 1, "hosts that have a stage each (default 1)"),
-    WORD(
+    OPTION_NUMBER("batch", 1, 4096, BATCH_DEFAULT, "sequences of a host in a step (default 8)"),
+    OPTION_NUMBER("sequence", 16, 1048576, SEQUENCE_DEFAULT, "tokens of a sequence (default 2048)"),
+    OPTION_EITHER(
+        "model", auto_words, 1, 10000,
+        "size of the model, percent of what fills one host (default auto: fills the mesh)"),
+    OPTION_NUMBER("tensor", 1, 64, 1, "hosts that share each layer (default 1); the rest is data"),
+    OPTION_NUMBER("pipeline", 1, 64, 1, "hosts that have a stage each (default 1)"),
+    OPTION_WORDS(
         "sharding", sharding_words,
         "what the hosts of a data group share out: nothing, optimizer state, or all (default none)"),
-    WORD("donation", yes_no, "a step takes over the buffers of the last one (default yes)"),
-    NUMBER("accumulation", 1, 64, 1, "micro-batches of a step (default 1)"),
-    WORD("remat", ((const char *const[]){"no", "yes", NULL}),
-         "activation checkpointing: keep a quarter, compute the rest again (default no)"),
-    NUMBER("prefetch", 1, TRAINING_PREFETCH_COUNT_MAX, PREFETCH_DEFAULT,
-           "batches on the device at once (default 2)"),
-    NUMBER("held", 0, TRAINING_HELD_COUNT_MAX, 4,
-           "metrics of so many steps stay referenced (default 4)"),
-    NUMBER("cache", 1, TRAINING_CACHE_COUNT_MAX, 4,
-           "compiled programs that stay loaded (default 4)"),
-    NUMBER("shapes", 1, 16, 2, "lengths of sequences, each compiled anew (default 2)"),
-    NUMBER("reduce_every", 1, 10000000, 1,
-           "steps between two reductions of the data groups; above 1 each goes its own way"),
-    EITHER("evaluate_every", never_words, 1, 10000000,
-           "steps between evaluations (default a tenth of all)"),
-    EITHER("checkpoint_every", never_words, 1, 10000000,
-           "steps between checkpoints (default an eighth of all)"),
-    WORD("checkpoint", checkpoint_words,
-         "what is staged on the device: everything, weights only, a shard each (default all)"),
-    EITHER("log_every", auto_words, 1, 10000000, "steps between logs (default 1/400 of all)"),
-    EITHER("leak", leak_words, 0, OP_HOST_COUNT_MAX - 1,
-           "the host whose logger keeps each tensor that it logs (default drawn)"),
-    EITHER("silent", none_words, 0, OP_HOST_COUNT_MAX - 1,
-           "a host that leaves without a word (default none)"),
-    EITHER("killed", none_words, 0, OP_HOST_COUNT_MAX - 1,
-           "a host that is killed: only the launcher says so (default none)"),
-    WORD("killed_by", killer_words,
-         "what ends that host: the memory of the machine, or SIGKILL (default host_memory)"),
-    NUMBER("silent_at", 0, 100, LEAVING_PERCENT,
-           "when a silent or killed host leaves, percent of all steps (default 60)"),
-    EITHER("timeout", never_words, 1, 1440,
-           "minutes that a collective waits for a host (default 10)"),
-    WORD("framework", framework_words, "in whose words the logs are (default jax)"),
-    WORD("launcher", launcher_words, "in whose words the hosts' ends are (default srun)"),
-    EITHER("sized_for", device_words, 1, 1073741824,
-           "KiB of the device whose parts the sizes are (default: those of this one)"),
+    OPTION_WORDS("donation", yes_no, "a step takes over the buffers of the last one (default yes)"),
+    OPTION_NUMBER("accumulation", 1, 64, 1, "micro-batches of a step (default 1)"),
+    OPTION_WORDS("remat", ((const char *const[]){"no", "yes", NULL}),
+                 "activation checkpointing: keep a quarter, compute the rest again (default no)"),
+    OPTION_NUMBER("prefetch", 1, TRAINING_PREFETCH_COUNT_MAX, PREFETCH_DEFAULT,
+                  "batches on the device at once (default 2)"),
+    OPTION_NUMBER("held", 0, TRAINING_HELD_COUNT_MAX, 4,
+                  "metrics of so many steps stay referenced (default 4)"),
+    OPTION_NUMBER("cache", 1, TRAINING_CACHE_COUNT_MAX, 4,
+                  "compiled programs that stay loaded (default 4)"),
+    OPTION_NUMBER("shapes", 1, 16, 2, "lengths of sequences, each compiled anew (default 2)"),
+    OPTION_NUMBER("reduce_every", 1, 10000000, 1,
+                  "steps between two reductions of the data groups; above 1 each goes its own way"),
+    OPTION_EITHER("evaluate_every", never_words, 1, 10000000,
+                  "steps between evaluations (default a tenth of all)"),
+    OPTION_EITHER("checkpoint_every", never_words, 1, 10000000,
+                  "steps between checkpoints (default an eighth of all)"),
+    OPTION_WORDS(
+        "checkpoint", checkpoint_words,
+        "what is staged on the device: everything, weights only, a shard each (default all)"),
+    OPTION_EITHER("log_every", auto_words, 1, 10000000,
+                  "steps between logs (default 1/400 of all)"),
+    OPTION_EITHER("leak", leak_words, 0, OP_HOST_COUNT_MAX - 1,
+                  "the host whose logger keeps each tensor that it logs (default drawn)"),
+    OPTION_EITHER("silent", none_words, 0, OP_HOST_COUNT_MAX - 1,
+                  "a host that leaves without a word (default none)"),
+    OPTION_EITHER("killed", none_words, 0, OP_HOST_COUNT_MAX - 1,
+                  "a host that is killed: only the launcher says so (default none)"),
+    OPTION_WORDS(
+        "killed_by", killer_words,
+        "what ends that host: the memory of the machine, or SIGKILL (default host_memory)"),
+    OPTION_NUMBER("silent_at", 0, 100, LEAVING_PERCENT,
+                  "when a silent or killed host leaves, percent of all steps (default 60)"),
+    OPTION_EITHER("timeout", never_words, 1, 1440,
+                  "minutes that a collective waits for a host (default 10)"),
+    OPTION_WORDS("framework", framework_words, "in whose words the logs are (default jax)"),
+    OPTION_WORDS("launcher", launcher_words, "in whose words the hosts' ends are (default srun)"),
+    OPTION_EITHER("sized_for", device_words, 1, 1073741824,
+                  "KiB of the device whose parts the sizes are (default: those of this one)"),
     {0}};
 
 static uint64_t value_of(const struct setup *setup, const char *name)

@@ -272,32 +272,24 @@ static bool phase_next(struct training *training, struct random *random,
                        const struct scenario_view *view, struct op *op)
 {
     const struct model *model = view->hosts[0];
-    switch ((enum phase)training->phase) {
-    case RESTORE:
-        return restore_next(training, random, view, op);
-    case LOAD:
-        return load_next(training, view, op);
-    case BATCH:
-        return batch_next(training, view, op);
-    case ENQUEUE:
-        begin_launch(training, random, model);
-        return false;
-    case LAUNCH:
-        if (launch_next(&training->launch, view, op)) {
-            return true;
-        }
-        end_step(training, random, model);
-        return false;
-    case AFTER:
-        after_step(training, random, model);
-        return false;
-    default:
-        if (clear_next(view, 0, false, op)) {
-            return true;
-        }
-        begin_job(training, random, model);
-        return false;
+    const enum phase phase = (enum phase)training->phase;
+    if (phase == RESTORE  ? restore_next(training, random, view, op)
+        : phase == LOAD   ? load_next(training, view, op)
+        : phase == BATCH  ? batch_next(training, view, op)
+        : phase == LAUNCH ? launch_next(&training->launch, view, op)
+                          : phase == CLEAR && clear_next(view, 0, false, op)) {
+        return true;
     }
+    if (phase == ENQUEUE) {
+        begin_launch(training, random, model);
+    } else if (phase == LAUNCH) {
+        end_step(training, random, model);
+    } else if (phase == AFTER) {
+        after_step(training, random, model);
+    } else if (phase == CLEAR) {
+        begin_job(training, random, model);
+    }
+    return false;
 }
 
 static bool training_next(void *state, struct random *random, const struct scenario_view *view,

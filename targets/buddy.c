@@ -284,8 +284,7 @@ static void free_block(void *state, uint64_t offset, uint64_t size_bytes)
 
 static uint64_t block_bytes(void *state, uint64_t offset, uint64_t size_bytes)
 {
-    (void)state;
-    (void)offset;
+    (void)state, (void)offset;
     return round_to_power(size_bytes);
 }
 

@@ -101,15 +101,13 @@ static void give_range(void *context, struct cache_range range)
 /* Every byte of the range is there. */
 static bool map_part(void *context, struct cache_range part)
 {
-    (void)context;
-    (void)part;
+    (void)context, (void)part;
     return true;
 }
 
 static void unmap_part(void *context, struct cache_range part)
 {
-    (void)context;
-    (void)part;
+    (void)context, (void)part;
 }
 
 static void *host_alloc(void *context, size_t bytes)

@@ -131,23 +131,10 @@ static enum target_result open_instance(const struct target_setup *setup,
     return TARGET_OK;
 }
 
-static enum target_result target_open(const struct target_setup *setup,
-                                      const struct device_services *device,
-                                      struct target_instance **out,
-                                      struct target_contract *contract, char *text,
-                                      size_t text_bytes)
-{
-    return open_instance(setup, device, false, out, contract, text, text_bytes);
-}
-
-static enum target_result open_aligning_start(const struct target_setup *setup,
-                                              const struct device_services *device,
-                                              struct target_instance **out,
-                                              struct target_contract *contract, char *text,
-                                              size_t text_bytes)
-{
-    return open_instance(setup, device, true, out, contract, text, text_bytes);
-}
+DEFINE_OPEN(target_open,
+            open_instance(setup, device, false, instance, contract, reason, reason_bytes))
+DEFINE_OPEN(open_aligning_start,
+            open_instance(setup, device, true, instance, contract, reason, reason_bytes))
 
 static void target_close(struct target_instance *instance)
 {

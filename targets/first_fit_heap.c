@@ -1,4 +1,5 @@
 #include "targets/private/first_fit_heap.h"
+#include "targets/private/option.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,15 +22,13 @@ void first_fit_drop(struct first_fit_heap *heap, struct first_fit_node *node)
 
 void first_fit_clear(struct first_fit_heap *heap)
 {
-    while (heap->highest != NULL) {
-        struct first_fit_node *node = heap->highest;
-        heap->highest = node->below;
-        first_fit_drop(heap, node);
-    }
-    while (heap->evicted != NULL) {
-        struct first_fit_node *node = heap->evicted;
-        heap->evicted = node->below;
-        first_fit_drop(heap, node);
+    struct first_fit_node **const lists[] = {&heap->highest, &heap->evicted};
+    for (size_t i = 0; i < 2; i++) {
+        while (*lists[i] != NULL) {
+            struct first_fit_node *node = *lists[i];
+            *lists[i] = node->below;
+            first_fit_drop(heap, node);
+        }
     }
 }
 
@@ -155,21 +154,13 @@ bool first_fit_find_place(const struct first_fit_heap *heap, const struct first_
 void first_fit_link(struct first_fit_heap *heap, struct first_fit_node *node,
                     struct first_fit_node *above)
 {
-    struct target_stats *stats = &heap->stats;
     node->above = above;
     node->below = above != NULL ? above->below : heap->highest;
     *(above != NULL ? &above->below : &heap->highest) = node;
     if (node->below != NULL) {
         node->below->above = node;
     }
-    stats->num_allocs++;
-    stats->bytes_in_use += node->size_bytes;
-    stats->peak_bytes_in_use = stats->bytes_in_use > stats->peak_bytes_in_use
-                                   ? stats->bytes_in_use
-                                   : stats->peak_bytes_in_use;
-    stats->largest_alloc_size = node->size_bytes > stats->largest_alloc_size
-                                    ? node->size_bytes
-                                    : stats->largest_alloc_size;
+    count_block(&heap->stats, node->size_bytes);
 }
 
 struct first_fit_node *first_fit_add(struct first_fit_heap *heap, const struct first_fit_node *like,
@@ -196,18 +187,13 @@ enum target_result first_fit_place(struct first_fit_heap *heap,
     }
     struct first_fit_node like = wanted->like;
     like.size_bytes = wanted->size_bytes;
-    struct first_fit_node *node = first_fit_add(heap, &like, address, above);
-    if (node == NULL) {
-        return TARGET_FAILED;
-    }
-    *out = node;
-    return TARGET_OK;
+    *out = first_fit_add(heap, &like, address, above);
+    return *out == NULL ? TARGET_FAILED : TARGET_OK;
 }
 
 uint64_t first_fit_in_granules(const struct first_fit_heap *heap, uint64_t bytes)
 {
-    const uint64_t granule = heap->granule_bytes;
-    return (bytes + (granule - 1)) & ~(granule - 1);
+    return (bytes + (heap->granule_bytes - 1)) & ~(heap->granule_bytes - 1);
 }
 
 void first_fit_begin_steps(struct first_fit_heap *heap)

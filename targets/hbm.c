@@ -21,16 +21,10 @@ struct target_instance {
 
 static enum hbm_service_result convert_device_result(enum device_result result)
 {
-    switch (result) {
-    case DEVICE_OK:
-        return HBM_SERVICE_OK;
-    case DEVICE_LOST:
-        return HBM_SERVICE_LOST;
-    case DEVICE_PARTIAL:
-        return HBM_SERVICE_PARTIAL;
-    default:
-        return HBM_SERVICE_REFUSED;
-    }
+    return result == DEVICE_OK        ? HBM_SERVICE_OK
+           : result == DEVICE_LOST    ? HBM_SERVICE_LOST
+           : result == DEVICE_PARTIAL ? HBM_SERVICE_PARTIAL
+                                      : HBM_SERVICE_REFUSED;
 }
 
 /* Defines a service of libhbm: the device's of that name, with its result in the other's words. */
@@ -100,83 +94,32 @@ static void print_line(void *context, const char *text)
     (void)fprintf(context, "%s\n", text);
 }
 
-/* The values of the options, in the harness's words. */
+/* The values of the options: those that are promises stand in the contract. */
 struct hbm_target_options {
-    uint64_t granule_bytes;
-    enum defrag_contract defrag;
-    enum mitigation order[MITIGATION_ORDER_COUNT];
-    bool drains, evicts, program_evicts_program, log_allocations_on_oom, message_code;
-    bool order_binds, owners;  /* change only what is declared and counted */
+    struct target_contract contract;
+    bool log_allocations_on_oom, message_code;
     uint64_t search_nodes_max; /* 0 = libhbm's own */
-    enum sleep_contract sleeps;
-    enum target_growth cost;    /* that is declared of device calls and memory accesses */
-    uint64_t latency_calls_max; /* that is declared of each op; 0 = nothing */
+    enum target_growth cost;   /* that is declared of device calls and memory accesses */
 };
 
 #define AT struct hbm_target_options
 static const struct target_option_row option_rows[] = {
-    OPTION_WORDS("defrag", "none|slide|repack", AT, defrag),
-    OPTION_GRANULE(AT, granule_bytes),
+    OPTION_WORDS("defrag", "none|slide|repack", AT, contract.defrag),
+    OPTION_GRANULE(AT, contract.granule_bytes),
     {"order", TARGET_OPTION_ORDER, "drain,defragment,evict", MITIGATION_DRAIN,
-     OPTION_AT(AT, order)},
-    OPTION_YES_NO("drains", AT, drains),
-    OPTION_YES_NO("evicts", AT, evicts),
-    OPTION_YES_NO("program_evicts_program", AT, program_evicts_program),
+     OPTION_AT(AT, contract.order)},
+    OPTION_YES_NO("drains", AT, contract.drains),
+    OPTION_YES_NO("evicts", AT, contract.evicts),
+    OPTION_YES_NO("program_evicts_program", AT, contract.program_evicts_program),
     OPTION_YES_NO("log_allocations_on_oom", AT, log_allocations_on_oom),
     OPTION_YES_NO("message_code", AT, message_code),
     {"search_nodes", TARGET_OPTION_SIZE, "N", 1, OPTION_AT(AT, search_nodes_max)},
-    OPTION_WORDS("sleep", "none|keeps|discards", AT, sleeps),
-    OPTION_YES_NO("order_binds", AT, order_binds),
-    OPTION_YES_NO("owners", AT, owners),
+    OPTION_WORDS("sleep", "none|keeps|discards", AT, contract.sleeps),
+    OPTION_YES_NO("order_binds", AT, contract.order_binds),
+    OPTION_YES_NO("owners", AT, contract.counts_owners),
     OPTION_WORDS("cost", OPTION_GROWTHS, AT, cost),
-    {"latency", TARGET_OPTION_SIZE, "CALLS", 1, OPTION_AT(AT, latency_calls_max)},
+    {"latency", TARGET_OPTION_SIZE, "CALLS", 1, OPTION_AT(AT, contract.latency.calls_max)},
     {.key = NULL}};
-
-static bool read_options(struct hbm_target_options *hbm_target_options,
-                         const struct target_setup *setup, const struct option_reason *reason)
-{
-    *hbm_target_options = (struct hbm_target_options){
-        .granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512,
-        .defrag = DEFRAG_REPACK,
-        .order = {MITIGATION_DRAIN, MITIGATION_DEFRAGMENT, MITIGATION_EVICT},
-        .drains = true,
-        .evicts = true,
-    };
-    return target_options_read(option_rows, setup, hbm_target_options, reason->text,
-                               reason->bytes) &&
-           option_check_device(setup->capacity_bytes, hbm_target_options->granule_bytes, reason);
-}
-
-static struct hbm_options make_options(const struct hbm_target_options *hbm_target_options,
-                                       const struct target_setup *setup)
-{
-    static const enum hbm_defrag defrags[] = {[DEFRAG_NONE] = HBM_DEFRAG_NONE,
-                                              [DEFRAG_SLIDE] = HBM_DEFRAG_SLIDE,
-                                              [DEFRAG_REPACK] = HBM_DEFRAG_REPACK};
-    static const enum hbm_mitigation mitigations[] = {[MITIGATION_DRAIN] = HBM_DRAIN,
-                                                      [MITIGATION_DEFRAGMENT] = HBM_DEFRAGMENT,
-                                                      [MITIGATION_EVICT] = HBM_EVICT};
-    struct hbm_options options;
-    hbm_options_init(&options);
-    options.capacity_bytes = setup->capacity_bytes;
-    options.granule_bytes = (uint32_t)hbm_target_options->granule_bytes;
-    options.defrag = defrags[hbm_target_options->defrag];
-    for (unsigned i = 0; i < HBM_MITIGATION_COUNT; i++) {
-        options.order[i] = mitigations[hbm_target_options->order[i]];
-    }
-    options.drains = hbm_target_options->drains;
-    options.evicts = hbm_target_options->evicts;
-    options.program_evicts_program = hbm_target_options->program_evicts_program;
-    options.search_nodes_max = hbm_target_options->search_nodes_max != 0
-                                   ? hbm_target_options->search_nodes_max
-                                   : options.search_nodes_max;
-    options.log_allocations_on_oom = hbm_target_options->log_allocations_on_oom;
-    options.sink = (struct hbm_sink){print_line, stderr};
-    options.code_shown = hbm_target_options->message_code;
-    options.coordinate = (struct hbm_coordinate){true, setup->coordinate[0], setup->coordinate[1],
-                                                 setup->coordinate[2], setup->coordinate[3]};
-    return options;
-}
 
 /* Evictions move blocks as they go, so only what comes before them is in order. */
 static bool has_documented_order(const enum mitigation order[MITIGATION_ORDER_COUNT])
@@ -185,29 +128,60 @@ static bool has_documented_order(const enum mitigation order[MITIGATION_ORDER_CO
            order[2] == MITIGATION_EVICT;
 }
 
-static struct target_contract make_contract(const struct hbm_target_options *hbm_target_options)
+static bool read_options(struct hbm_target_options *options, const struct target_setup *setup,
+                         const struct option_reason *reason)
 {
-    return (struct target_contract){
-        .granule_bytes = hbm_target_options->granule_bytes,
-        .defrag = hbm_target_options->defrag,
-        .queues_frees = true,
-        .drains = hbm_target_options->drains,
-        .programs = true,
-        .evicts = hbm_target_options->evicts,
-        .program_evicts_program = hbm_target_options->program_evicts_program,
-        .documented_messages = true,
-        .thread_safe = true,
-        .resumes = true,
-        .order = {hbm_target_options->order[0], hbm_target_options->order[1],
-                  hbm_target_options->order[2]},
-        .sleeps = hbm_target_options->sleeps,
-        .order_binds = hbm_target_options->order_binds &&
-                       has_documented_order(hbm_target_options->order),
-        .counts_owners = hbm_target_options->owners,
-        .cost = {.calls = hbm_target_options->cost, .accesses = hbm_target_options->cost},
-        .latency = {.per_mille = hbm_target_options->latency_calls_max > 0 ? 1000 : 0,
-                    .calls_max = hbm_target_options->latency_calls_max},
-    };
+    struct target_contract *contract = &options->contract;
+    *options = (struct hbm_target_options){
+        .contract = {.granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512,
+                     .defrag = DEFRAG_REPACK,
+                     .queues_frees = true,
+                     .drains = true,
+                     .programs = true,
+                     .evicts = true,
+                     .documented_messages = true,
+                     .thread_safe = true,
+                     .resumes = true,
+                     .order = {MITIGATION_DRAIN, MITIGATION_DEFRAGMENT, MITIGATION_EVICT}}};
+    if (!target_options_read(option_rows, setup, options, reason->text, reason->bytes) ||
+        !option_check_device(setup->capacity_bytes, contract->granule_bytes, reason)) {
+        return false;
+    }
+    contract->order_binds = contract->order_binds && has_documented_order(contract->order);
+    contract->cost = (struct target_cost){.calls = options->cost, .accesses = options->cost};
+    contract->latency.per_mille = contract->latency.calls_max > 0 ? 1000 : 0;
+    return true;
+}
+
+static struct hbm_options make_options(const struct hbm_target_options *given,
+                                       const struct target_setup *setup)
+{
+    static const enum hbm_defrag defrags[] = {[DEFRAG_NONE] = HBM_DEFRAG_NONE,
+                                              [DEFRAG_SLIDE] = HBM_DEFRAG_SLIDE,
+                                              [DEFRAG_REPACK] = HBM_DEFRAG_REPACK};
+    static const enum hbm_mitigation mitigations[] = {[MITIGATION_DRAIN] = HBM_DRAIN,
+                                                      [MITIGATION_DEFRAGMENT] = HBM_DEFRAGMENT,
+                                                      [MITIGATION_EVICT] = HBM_EVICT};
+    const struct target_contract *contract = &given->contract;
+    struct hbm_options options;
+    hbm_options_init(&options);
+    options.capacity_bytes = setup->capacity_bytes;
+    options.granule_bytes = (uint32_t)contract->granule_bytes;
+    options.defrag = defrags[contract->defrag];
+    for (unsigned i = 0; i < HBM_MITIGATION_COUNT; i++) {
+        options.order[i] = mitigations[contract->order[i]];
+    }
+    options.drains = contract->drains;
+    options.evicts = contract->evicts;
+    options.program_evicts_program = contract->program_evicts_program;
+    options.search_nodes_max = given->search_nodes_max != 0 ? given->search_nodes_max
+                                                            : options.search_nodes_max;
+    options.log_allocations_on_oom = given->log_allocations_on_oom;
+    options.sink = (struct hbm_sink){print_line, stderr};
+    options.code_shown = given->message_code;
+    options.coordinate = (struct hbm_coordinate){true, setup->coordinate[0], setup->coordinate[1],
+                                                 setup->coordinate[2], setup->coordinate[3]};
+    return options;
 }
 
 /* --- life --- */
@@ -219,8 +193,8 @@ static enum target_result target_open(const struct target_setup *setup,
                                       size_t text_bytes)
 {
     const struct option_reason reason = {text, text_bytes};
-    struct hbm_target_options hbm_target_options;
-    if (!read_options(&hbm_target_options, setup, &reason)) {
+    struct hbm_target_options given;
+    if (!read_options(&given, setup, &reason)) {
         return TARGET_INVALID;
     }
     struct target_instance *instance = device->host_alloc(device->context, sizeof *instance);
@@ -229,20 +203,20 @@ static enum target_result target_open(const struct target_setup *setup,
         return TARGET_FAILED;
     }
     *instance = (struct target_instance){.device = *device,
-                                         .sleeps = hbm_target_options.sleeps,
-                                         .counts_owners = hbm_target_options.owners,
-                                         .evicts = hbm_target_options.evicts ||
-                                                   hbm_target_options.program_evicts_program};
+                                         .sleeps = given.contract.sleeps,
+                                         .counts_owners = given.contract.counts_owners,
+                                         .evicts = given.contract.evicts ||
+                                                   given.contract.program_evicts_program};
     sleeper_init(&instance->sleeper, device, setup->capacity_bytes);
     const struct hbm_services services = make_services(instance);
-    const struct hbm_options options = make_options(&hbm_target_options, setup);
+    const struct hbm_options options = make_options(&given, setup);
     const enum hbm_result result = hbm_create(&services, &options, &instance->hbm);
     if (result != HBM_OK) {
         (void)snprintf(text, text_bytes, "libhbm did not open: %s", hbm_result_name(result));
         device->host_free(device->context, instance, sizeof *instance);
         return result == HBM_INVALID ? TARGET_INVALID : TARGET_FAILED;
     }
-    *contract = make_contract(&hbm_target_options);
+    *contract = given.contract;
     *out = instance;
     return TARGET_OK;
 }
@@ -255,27 +229,16 @@ static void target_close(struct target_instance *instance)
     device.host_free(device.context, instance, sizeof *instance);
 }
 
-static enum target_result convert_result(enum hbm_result result)
-{
-    switch (result) {
-    case HBM_OK:
-        return TARGET_OK;
-    case HBM_NO_MEMORY:
-        return TARGET_NO_MEMORY;
-    case HBM_INVALID:
-        return TARGET_INVALID;
-    default:
-        return TARGET_FAILED;
-    }
-}
-
 /* Returns libhbm's answer to the call that is the last from now on. */
 static enum target_result answer(struct target_instance *instance, enum hbm_result result)
 {
     if (instance->text != NULL) {
         instance->text = NULL;
     }
-    return convert_result(result);
+    return result == HBM_OK          ? TARGET_OK
+           : result == HBM_NO_MEMORY ? TARGET_NO_MEMORY
+           : result == HBM_INVALID   ? TARGET_INVALID
+                                     : TARGET_FAILED;
 }
 
 /* --- handles --- */

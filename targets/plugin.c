@@ -21,77 +21,68 @@ bool plugin_is_named(const char *name)
 
 /* --- the table --- */
 
-/* A field that may not be NULL, or one of a group that is there as a whole or not at all. */
-struct field {
+/* A member that may not be NULL (group 0), or one of a group that is there as a whole or not at
+ * all. */
+struct member {
     const char *name;
+    unsigned group;
     bool is_set;
 };
 
-static enum plugin_result check_required(const struct target *target,
-                                         char reason[PLUGIN_REASON_BYTES])
+/* Requires the members of group 0, and of each other group all or none. */
+static enum plugin_result check_groups(const struct member *members, size_t count,
+                                       char reason[PLUGIN_REASON_BYTES])
 {
-    const struct field fields[] = {
-        {"name", target->name != NULL},     {"summary", target->summary != NULL},
-        {"open()", target->open != NULL},   {"close()", target->close != NULL},
-        {"alloc()", target->alloc != NULL}, {"free()", target->free != NULL},
-        {"stats()", target->stats != NULL}, {"message()", target->message != NULL},
-    };
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        if (!fields[i].is_set) {
+    for (size_t i = 0; i < count; i++) {
+        if (members[i].group == 0 && !members[i].is_set) {
             (void)snprintf(reason, PLUGIN_REASON_BYTES,
-                           "hbmstress_target lacks %s, which is required", fields[i].name);
+                           "hbmstress_target lacks %s, which is required", members[i].name);
             return PLUGIN_LACKS_CALL;
+        }
+    }
+    for (size_t first = 0, next = 0; first < count; first = next) {
+        const char *present = NULL, *absent = NULL;
+        for (; next < count && members[next].group == members[first].group; next++) {
+            *(members[next].is_set ? &present : &absent) = members[next].name;
+        }
+        if (present != NULL && absent != NULL) {
+            (void)snprintf(reason, PLUGIN_REASON_BYTES,
+                           "hbmstress_target has %s but not %s; they belong together", present,
+                           absent);
+            return PLUGIN_INCONSISTENT;
         }
     }
     return PLUGIN_OK;
 }
 
-/* Requires all fields of the group, or none. */
-static enum plugin_result check_group(const struct field *fields, size_t count,
-                                      char reason[PLUGIN_REASON_BYTES])
+static enum plugin_result check_members(const struct target *target,
+                                        char reason[PLUGIN_REASON_BYTES])
 {
-    const char *present = NULL;
-    const char *absent = NULL;
-    for (size_t i = 0; i < count; i++) {
-        *(fields[i].is_set ? &present : &absent) = fields[i].name;
+#define MEMBER(group, name)                \
+    {                                      \
+#name, group, target->name != NULL \
     }
-    if (present == NULL || absent == NULL) {
-        return PLUGIN_OK;
+#define CALL(group, name)                       \
+    {                                           \
+#name "()", group, target->name != NULL \
     }
-    (void)snprintf(reason, PLUGIN_REASON_BYTES,
-                   "hbmstress_target has %s but not %s; they belong together", present, absent);
-    return PLUGIN_INCONSISTENT;
-}
-
-static enum plugin_result check_groups(const struct target *target,
-                                       char reason[PLUGIN_REASON_BYTES])
-{
-    const struct field holds[] = {{"hold()", target->hold != NULL},
-                                  {"release()", target->release != NULL}};
-    const struct field programs[] = {{"load()", target->load != NULL},
-                                     {"execute()", target->execute != NULL},
-                                     {"unload()", target->unload != NULL}};
-    const struct field contents[] = {{"read()", target->read != NULL},
-                                     {"write()", target->write != NULL}};
-    const struct field sleeps[] = {{"sleep()", target->sleep != NULL},
-                                   {"wake()", target->wake != NULL}};
-    const struct field recordings[] = {{"record_begin()", target->record_begin != NULL},
-                                       {"record_end()", target->record_end != NULL},
-                                       {"record_drop()", target->record_drop != NULL}};
-    if (check_group(holds, 2, reason) != PLUGIN_OK ||
-        check_group(programs, 3, reason) != PLUGIN_OK ||
-        check_group(contents, 2, reason) != PLUGIN_OK ||
-        check_group(sleeps, 2, reason) != PLUGIN_OK ||
-        check_group(recordings, 3, reason) != PLUGIN_OK) {
-        return PLUGIN_INCONSISTENT;
-    }
-    if (target->defragment != NULL && target->locate == NULL) {
+    const struct member members[] = {
+        MEMBER(0, name), MEMBER(0, summary),    CALL(0, open),       CALL(0, close),
+        CALL(0, alloc),  CALL(0, free),         CALL(0, stats),      CALL(0, message),
+        CALL(1, hold),   CALL(1, release),      CALL(2, load),       CALL(2, execute),
+        CALL(2, unload), CALL(3, read),         CALL(3, write),      CALL(4, sleep),
+        CALL(4, wake),   CALL(5, record_begin), CALL(5, record_end), CALL(5, record_drop)};
+#undef MEMBER
+#undef CALL
+    const enum plugin_result result = check_groups(members, sizeof members / sizeof members[0],
+                                                   reason);
+    if (result == PLUGIN_OK && target->defragment != NULL && target->locate == NULL) {
         (void)snprintf(
             reason, PLUGIN_REASON_BYTES,
             "hbmstress_target has defragment() but not locate(), which reports where blocks went");
         return PLUGIN_INCONSISTENT;
     }
-    return PLUGIN_OK;
+    return result;
 }
 
 enum plugin_result plugin_check_table(const struct target *target, char reason[PLUGIN_REASON_BYTES])
@@ -113,8 +104,7 @@ enum plugin_result plugin_check_table(const struct target *target, char reason[P
             target->size_bytes, target->abi_version, sizeof *target);
         return PLUGIN_TOO_SMALL;
     }
-    const enum plugin_result result = check_required(target, reason);
-    return result != PLUGIN_OK ? result : check_groups(target, reason);
+    return check_members(target, reason);
 }
 
 /* --- the file --- */

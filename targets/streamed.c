@@ -417,32 +417,27 @@ static const char *target_message(struct target_instance *instance)
 /* --- the targets --- */
 
 /* The table target_`name_` or plant_`name_`. */
-#define STREAMED_TARGET(table_, defect_, options_, name_, summary_, breaks_)                    \
-    static enum target_result open_##table_(                                                    \
-        const struct target_setup *setup, const struct device_services *device,                 \
-        struct target_instance **instance, struct target_contract *contract, char *reason,      \
-        size_t reason_bytes)                                                                    \
-    {                                                                                           \
-        return open_instance(setup, device, defect_, instance, contract, reason, reason_bytes); \
-    }                                                                                           \
-    const struct target table_ = {.abi_version = TARGET_ABI_VERSION,                            \
-                                  .size_bytes = sizeof(struct target),                          \
-                                  .name = name_,                                                \
-                                  .summary = summary_,                                          \
-                                  .breaks = breaks_,                                            \
-                                  .options = options_,                                          \
-                                  .open = open_##table_,                                        \
-                                  .close = target_close,                                        \
-                                  .alloc = target_alloc,                                        \
-                                  .free = target_free,                                          \
-                                  .use = target_use,                                            \
-                                  .hold = target_hold,                                          \
-                                  .release = target_release,                                    \
-                                  .donate = target_donate,                                      \
-                                  .stats = target_stats,                                        \
-                                  .record_begin = target_record_begin,                          \
-                                  .record_end = target_record_end,                              \
-                                  .record_drop = target_record_drop,                            \
+#define STREAMED_TARGET(table_, defect_, options_, name_, summary_, breaks_)                     \
+    DEFINE_OPEN(open_##table_,                                                                   \
+                open_instance(setup, device, defect_, instance, contract, reason, reason_bytes)) \
+    const struct target table_ = {.abi_version = TARGET_ABI_VERSION,                             \
+                                  .size_bytes = sizeof(struct target),                           \
+                                  .name = name_,                                                 \
+                                  .summary = summary_,                                           \
+                                  .breaks = breaks_,                                             \
+                                  .options = options_,                                           \
+                                  .open = open_##table_,                                         \
+                                  .close = target_close,                                         \
+                                  .alloc = target_alloc,                                         \
+                                  .free = target_free,                                           \
+                                  .use = target_use,                                             \
+                                  .hold = target_hold,                                           \
+                                  .release = target_release,                                     \
+                                  .donate = target_donate,                                       \
+                                  .stats = target_stats,                                         \
+                                  .record_begin = target_record_begin,                           \
+                                  .record_end = target_record_end,                               \
+                                  .record_drop = target_record_drop,                             \
                                   .message = target_message}
 
 STREAMED_TARGET(

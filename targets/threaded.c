@@ -4,7 +4,8 @@
 #include "targets/targets.h"
 
 #include "targets/threaded/heap.h"
-#include "targets/threaded/slide.h"
+
+#include <stdio.h>
 
 enum { ALIGN_LOG2_MAX = 21 };
 
@@ -66,6 +67,13 @@ static void settle_when_full(struct threaded_heap *heap, uint64_t size_bytes)
     }
 }
 
+static void note_stack(struct threaded_heap *heap, uint64_t stack_bytes)
+{
+    if (stack_bytes > heap->stats.peak_bytes_reserved) {
+        heap->stats.peak_bytes_reserved = stack_bytes;
+    }
+}
+
 /* Makes room, and a block like that in it. */
 static enum target_result place_block(struct target_instance *instance, struct threaded_want *want,
                                       struct threaded_node *like, struct target_block *block)
@@ -79,9 +87,7 @@ static enum target_result place_block(struct target_instance *instance, struct t
     }
     if (result == TARGET_OK) {
         *block = block_of(node);
-        if (want->stack_bytes > heap->stats.peak_bytes_reserved) {
-            heap->stats.peak_bytes_reserved = want->stack_bytes;
-        }
+        note_stack(heap, want->stack_bytes);
     }
     threaded_leave(heap);
     return result == TARGET_OK ? result : fail_request(instance, result);
@@ -241,9 +247,7 @@ static bool start_program(struct threaded_heap *heap, const struct threaded_want
     if (node->waits != NULL && node->stack_bytes > heap->reserved_bytes) {
         heap->reserved_bytes = node->stack_bytes;
     }
-    if (node->stack_bytes > heap->stats.peak_bytes_reserved) {
-        heap->stats.peak_bytes_reserved = node->stack_bytes;
-    }
+    note_stack(heap, node->stack_bytes);
     return true;
 }
 
@@ -343,38 +347,122 @@ static void threaded_call_report(struct target_instance *instance,
     threaded_leave(heap);
 }
 
+/* --- life --- */
+
+static const struct target_option_row option_rows[] = {
+    THREADED_OPTION_ROWS,
+    {.key = NULL},
+};
+
+static bool read_contract(const struct target_setup *setup, struct target_contract *contract,
+                          const struct option_reason *reason)
+{
+    *contract = (struct target_contract){
+        .granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512,
+        .defrag = DEFRAG_SLIDE,
+        .queues_frees = true,
+        .drains = true,
+        .programs = true,
+        .evicts = true,
+        .thread_safe = true,
+    };
+    if (!target_options_read(option_rows, setup, contract, reason->text, reason->bytes)) {
+        return false;
+    }
+    unsigned count = 0;
+    contract->order[count++] = MITIGATION_DRAIN;
+    if (contract->defrag != DEFRAG_NONE) {
+        contract->order[count++] = MITIGATION_DEFRAGMENT;
+    }
+    contract->order[count++] = MITIGATION_EVICT;
+    return option_check_device(setup->capacity_bytes, contract->granule_bytes, reason);
+}
+
+static void init_heap(struct threaded_heap *heap, const struct target_setup *setup,
+                      const struct target_contract *contract, const struct device_services *device)
+{
+    *heap = (struct threaded_heap){
+        .device = *device,
+        .capacity_bytes = setup->capacity_bytes,
+        .granule_bytes = contract->granule_bytes,
+        .moves = contract->defrag != DEFRAG_NONE,
+        .evicts = contract->evicts,
+        .program_evicts_program = contract->program_evicts_program,
+        .stats = {.bytes_limit = setup->capacity_bytes,
+                  .bytes_reservable_limit = setup->capacity_bytes},
+    };
+    (void)pthread_mutex_init(&heap->lock, NULL);
+    (void)pthread_mutex_init(&heap->queue_lock, NULL);
+    (void)pthread_cond_init(&heap->settled, NULL);
+    (void)pthread_cond_init(&heap->finished, NULL);
+}
+
+static enum target_result open_race(enum threaded_race race, const struct target_setup *setup,
+                                    const struct device_services *device,
+                                    struct target_instance **out, struct target_contract *contract,
+                                    char *text, size_t text_bytes)
+{
+    const struct option_reason reason = {text, text_bytes};
+    struct target_contract declared;
+    if (!read_contract(setup, &declared, &reason)) {
+        return TARGET_INVALID;
+    }
+    struct target_instance *instance = device->host_alloc(device->context, sizeof *instance);
+    if (instance == NULL) {
+        (void)snprintf(text, text_bytes, "the host memory for the allocator was refused");
+        return TARGET_FAILED;
+    }
+    if (pthread_key_create(&instance->message, NULL) != 0) {
+        (void)snprintf(text, text_bytes, "the process has no key left for a thread's messages");
+        device->host_free(device->context, instance, sizeof *instance);
+        return TARGET_FAILED;
+    }
+    init_heap(&instance->heap, setup, &declared, device);
+    instance->heap.race = race;
+    *contract = declared;
+    *out = instance;
+    return TARGET_OK;
+}
+
+static void threaded_close(struct target_instance *instance)
+{
+    struct threaded_heap *heap = &instance->heap;
+    const struct device_services device = heap->device;
+    threaded_clear(heap);
+    (void)pthread_cond_destroy(&heap->finished);
+    (void)pthread_cond_destroy(&heap->settled);
+    (void)pthread_mutex_destroy(&heap->queue_lock);
+    (void)pthread_mutex_destroy(&heap->lock);
+    (void)pthread_key_delete(instance->message);
+    device.host_free(device.context, instance, sizeof *instance);
+}
+
 /* --- the tables --- */
 
-/* open() is not told which target it opens, so each has one of its own. */
-#define DEFINE_TARGET(storage, variable, name_, variant, rule, text)                       \
-    static enum target_result open_##variable(                                             \
-        const struct target_setup *setup, const struct device_services *device,            \
-        struct target_instance **out, struct target_contract *contract, char *reason,      \
-        size_t reason_bytes)                                                               \
-    {                                                                                      \
-        return threaded_open(variant, setup, device, out, contract, reason, reason_bytes); \
-    }                                                                                      \
-    storage const struct target variable = {.abi_version = TARGET_ABI_VERSION,             \
-                                            .size_bytes = sizeof(struct target),           \
-                                            .name = name_,                                 \
-                                            .summary = text,                               \
-                                            .breaks = rule,                                \
-                                            .options = threaded_option_rows,               \
-                                            .open = open_##variable,                       \
-                                            .close = threaded_close,                       \
-                                            .alloc = threaded_call_alloc,                  \
-                                            .free = threaded_call_free,                    \
-                                            .use = threaded_call_use,                      \
-                                            .hold = threaded_call_hold,                    \
-                                            .release = threaded_call_release,              \
-                                            .donate = threaded_call_donate,                \
-                                            .load = threaded_call_load,                    \
-                                            .execute = threaded_call_execute,              \
-                                            .unload = threaded_call_unload,                \
-                                            .defragment = threaded_call_defragment,        \
-                                            .locate = threaded_call_locate,                \
-                                            .stats = threaded_call_stats,                  \
-                                            .report = threaded_call_report,                \
+#define DEFINE_TARGET(storage, variable, name_, variant, rule, text)                         \
+    DEFINE_OPEN(open_##variable,                                                             \
+                open_race(variant, setup, device, instance, contract, reason, reason_bytes)) \
+    storage const struct target variable = {.abi_version = TARGET_ABI_VERSION,               \
+                                            .size_bytes = sizeof(struct target),             \
+                                            .name = name_,                                   \
+                                            .summary = text,                                 \
+                                            .breaks = rule,                                  \
+                                            .options = option_rows,                          \
+                                            .open = open_##variable,                         \
+                                            .close = threaded_close,                         \
+                                            .alloc = threaded_call_alloc,                    \
+                                            .free = threaded_call_free,                      \
+                                            .use = threaded_call_use,                        \
+                                            .hold = threaded_call_hold,                      \
+                                            .release = threaded_call_release,                \
+                                            .donate = threaded_call_donate,                  \
+                                            .load = threaded_call_load,                      \
+                                            .execute = threaded_call_execute,                \
+                                            .unload = threaded_call_unload,                  \
+                                            .defragment = threaded_call_defragment,          \
+                                            .locate = threaded_call_locate,                  \
+                                            .stats = threaded_call_stats,                    \
+                                            .report = threaded_call_report,                  \
                                             .message = threaded_call_message};
 
 DEFINE_TARGET(

@@ -48,11 +48,8 @@ static struct peer_list convert_workload(const struct workload *workload, uint32
     uint64_t live_bytes = 0;
     for (size_t i = 0; i < workload->ops.count; i++) {
         const struct op *op = &workload->ops.ops[i];
-        ops[i] = (struct peer_op){.ref = op->ref};
-        if (op->kind == OP_ALLOC) {
-            ops[i] = (struct peer_op){.size_bytes = (op->size_bytes + PEER_GRANULE_BYTES - 1) /
-                                                    PEER_GRANULE_BYTES * PEER_GRANULE_BYTES};
-        }
+        ops[i] = op->kind == OP_ALLOC ? (struct peer_op){peer_round_up(op->size_bytes), 0}
+                                      : (struct peer_op){0, op->ref};
         live_bytes += i < live_count ? ops[i].size_bytes : 0;
     }
     return (struct peer_list){.ops = ops,

@@ -29,11 +29,6 @@ struct need {
 
 /* --- lists --- */
 
-static uint64_t round_up(uint64_t bytes)
-{
-    return (bytes + PEER_GRANULE_BYTES - 1) / PEER_GRANULE_BYTES * PEER_GRANULE_BYTES;
-}
-
 /* Allocs and frees, sizes in whole granules. */
 static void convert_list(const struct op_list *ops, struct packing_list *list)
 {
@@ -46,7 +41,7 @@ static void convert_list(const struct op_list *ops, struct packing_list *list)
         const struct op *op = &ops->ops[i];
         struct peer_op *made = &list->ops[list->count];
         if (list_op_is_request(op)) {
-            *made = (struct peer_op){.size_bytes = round_up(op->size_bytes)};
+            *made = (struct peer_op){.size_bytes = peer_round_up(op->size_bytes)};
             places[i] = (uint32_t)list->count++;
             live_bytes += made->size_bytes;
             live_count++;
@@ -96,7 +91,7 @@ static bool find_need(const struct subject *subject, const struct packing_list *
         const struct peer_list list = {
             .ops = packing->ops,
             .count = packing->count,
-            .capacity_bytes = round_up(packing->peak_bytes + above_bytes),
+            .capacity_bytes = peer_round_up(packing->peak_bytes + above_bytes),
             .live_count_max = packing->live_count_max};
         struct played played;
         if (!subject->play(subject, &list, &played)) {

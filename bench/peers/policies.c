@@ -66,18 +66,12 @@ static bool is_low(const struct heap *heap, uint64_t bytes)
 {
     const double size = (double)bytes, threshold = heap->policy->threshold;
     const double count = (double)heap->request_count;
-    switch (heap->policy->side) {
-    case SIDE_CAPACITY:
-        return size >= threshold * (double)heap->capacity_bytes;
-    case SIDE_MEAN:
-        return size * count >= threshold * heap->sum_bytes;
-    case SIDE_LOG_MEAN:
-        return log2(size) >= heap->sum_log / count + log2(threshold);
-    case SIDE_LARGEST:
-        return size >= threshold * (double)heap->largest_bytes;
-    default:
-        return true;
-    }
+    const enum side_rule side = heap->policy->side;
+    return side == SIDE_CAPACITY   ? size >= threshold * (double)heap->capacity_bytes
+           : side == SIDE_MEAN     ? size * count >= threshold * heap->sum_bytes
+           : side == SIDE_LOG_MEAN ? log2(size) >= heap->sum_log / count + log2(threshold)
+           : side == SIDE_LARGEST  ? size >= threshold * (double)heap->largest_bytes
+                                   : true;
 }
 
 static uint64_t find_class(uint64_t bytes, unsigned bits)
@@ -93,16 +87,10 @@ static uint64_t find_class(uint64_t bytes, unsigned bits)
 /* The smaller, the better. */
 static uint64_t rank_hole(const struct policy *policy, const struct span *hole)
 {
-    switch (policy->hole) {
-    case HOLE_SMALLEST:
-        return hole->bytes;
-    case HOLE_LARGEST:
-        return UINT64_MAX - hole->bytes;
-    case HOLE_CLASS:
-        return find_class(hole->bytes, policy->bits);
-    default:
-        return 0;
-    }
+    return policy->hole == HOLE_SMALLEST  ? hole->bytes
+           : policy->hole == HOLE_LARGEST ? UINT64_MAX - hole->bytes
+           : policy->hole == HOLE_CLASS   ? find_class(hole->bytes, policy->bits)
+                                          : 0;
 }
 
 static uint32_t choose_hole(const struct heap *heap, uint64_t bytes, bool from_low)
@@ -129,14 +117,11 @@ static bool goes_to_low_end(const struct heap *heap, uint32_t hole, bool from_lo
     if (below == NULL && heap->policy->keeps_bottom) {
         return false;
     }
-    switch (heap->policy->end) {
-    case END_OLDER:
-        return below == NULL || (above != NULL && below->op <= above->op);
-    case END_LARGER:
-        return above == NULL || (below != NULL && below->bytes >= above->bytes);
-    default:
-        return from_low;
-    }
+    return heap->policy->end == END_OLDER
+               ? below == NULL || (above != NULL && below->op <= above->op)
+           : heap->policy->end == END_LARGER
+               ? above == NULL || (below != NULL && below->bytes >= above->bytes)
+               : from_low;
 }
 
 /* --- the heap --- */

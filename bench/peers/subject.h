@@ -5,10 +5,11 @@
 #ifndef BENCH_PEERS_SUBJECT_H
 #define BENCH_PEERS_SUBJECT_H
 
+#include "measure/clock.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,6 +17,10 @@ extern "C" {
 
 /* Every size is a multiple of it, and every block is aligned to it. */
 enum { PEER_GRANULE_BYTES = 512 };
+static inline uint64_t peer_round_up(uint64_t bytes)
+{
+    return (bytes + PEER_GRANULE_BYTES - 1) / PEER_GRANULE_BYTES * PEER_GRANULE_BYTES;
+}
 
 struct workload;
 
@@ -45,14 +50,6 @@ struct subject {
                  struct played *played);
     const void *context; /* for play */
 };
-
-/* Reads this process's own time, so that other programs of the machine count little. */
-static inline double read_cpu_ns(void)
-{
-    struct timespec now = {0, 0};
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
 
 #ifdef __cplusplus
 }

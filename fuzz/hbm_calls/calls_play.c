@@ -68,14 +68,10 @@ static enum hbm_result call_allocate_many(struct calls_play *play, const struct 
     return HBM_OK;
 }
 
-static enum hbm_result call_free(struct calls_play *play, const struct call *call)
+static enum hbm_result free_buffer(struct calls_play *play, size_t i, bool is_queued)
 {
-    const size_t i = calls_pick_live(play, call->a + 256u * call->b);
-    if (i == play->buffer_count) {
-        return HBM_OK;
-    }
     enum hbm_result result = HBM_OK;
-    if ((call->c & 1) != 0) {
+    if (is_queued) {
         result = hbm_free_after(play->hbm, play->buffers[i].handle, calls_next_event(play));
     } else {
         hbm_free(play->hbm, play->buffers[i].handle);
@@ -86,23 +82,20 @@ static enum hbm_result call_free(struct calls_play *play, const struct call *cal
     return result;
 }
 
+static enum hbm_result call_free(struct calls_play *play, const struct call *call)
+{
+    const size_t i = calls_pick_live(play, call->a + 256u * call->b);
+    return i == play->buffer_count ? HBM_OK : free_buffer(play, i, (call->c & 1) != 0);
+}
+
 /* Every (1 + a mod 8)-th, at once or, with an event for each, later. */
 static enum hbm_result call_free_many(struct calls_play *play, const struct call *call)
 {
     const size_t step = 1 + call->a % 8;
     enum hbm_result result = HBM_OK;
     for (size_t i = play->buffer_count; i > 0 && result == HBM_OK; i -= i < step ? i : step) {
-        const struct calls_buffer *buffer = &play->buffers[i - 1];
-        if (buffer->is_freed) {
-            continue;
-        }
-        if ((call->b & 1) != 0) {
-            result = hbm_free_after(play->hbm, buffer->handle, calls_next_event(play));
-        } else {
-            hbm_free(play->hbm, buffer->handle);
-        }
-        if (result == HBM_OK) {
-            calls_freed(play, i - 1);
+        if (!play->buffers[i - 1].is_freed) {
+            result = free_buffer(play, i - 1, (call->b & 1) != 0);
         }
     }
     return result;
@@ -301,47 +294,29 @@ static enum hbm_result call_wrong(struct calls_play *play, const struct call *ca
 {
     struct hbm_shape shape = {.rank = HBM_SHAPE_RANK_MAX + 1};
     char name[600];
-    struct hbm_request request = {.size_bytes = 1};
-    struct hbm_program_request program = {.image_bytes = 1};
+    struct hbm_request request = {0};
+    struct hbm_program_request program = {0};
     struct hbm_program *loaded;
     memset(name, 'x', sizeof name);
     name[sizeof name - 1] = '\0';
-    switch (call->a % 10) {
-    case 0:
-        request.size_bytes = 0;
-        return allocate_buffer(play, &request);
-    case 1:
-        request.size_bytes = HBM_SIZE_BYTES_MAX + 1;
-        return allocate_buffer(play, &request);
-    case 2:
-        request.align_bytes = 3;
-        return allocate_buffer(play, &request);
-    case 3:
-        request.align_bytes = 2 * HBM_ALIGN_BYTES_MAX;
-        return allocate_buffer(play, &request);
-    case 4:
-        request.kind = HBM_KIND_PROGRAM;
-        return allocate_buffer(play, &request);
-    case 5:
+    const unsigned way = call->a % 10;
+    if (way == 5) {
         shape = (struct hbm_shape){
             .rank = call->b % 9, .tile_rank = call->c % 5, .element_type = call->b};
         shape.minor_to_major[0] = call->c;
-        request.shape = &shape;
-        return hbm_shape_is_valid(&shape) ? HBM_INVALID : allocate_buffer(play, &request);
-    case 6:
-        program.image_bytes = 0;
-        break;
-    case 7:
-        program.stack_bytes = HBM_SIZE_BYTES_MAX + 1;
-        break;
-    case 8:
-        program.name = name;
-        break;
-    default:
-        request.shape = &shape;
-        return allocate_buffer(play, &request);
+        if (hbm_shape_is_valid(&shape)) {
+            return HBM_INVALID;
+        }
     }
-    return hbm_program_load(play->hbm, &program, &loaded);
+    request.size_bytes = way == 0 ? 0 : way == 1 ? HBM_SIZE_BYTES_MAX + 1 : 1;
+    request.align_bytes = way == 2 ? 3 : way == 3 ? 2 * HBM_ALIGN_BYTES_MAX : 0;
+    request.kind = way == 4 ? HBM_KIND_PROGRAM : request.kind;
+    request.shape = way == 5 || way == 9 ? &shape : NULL;
+    program.image_bytes = way != 6;
+    program.stack_bytes = way == 7 ? HBM_SIZE_BYTES_MAX + 1 : 0;
+    program.name = way == 8 ? name : NULL;
+    return way >= 6 && way <= 8 ? hbm_program_load(play->hbm, &program, &loaded)
+                                : allocate_buffer(play, &request);
 }
 
 static enum hbm_result call_wrong_changes_nothing(struct calls_play *play, const struct call *call)
@@ -403,8 +378,7 @@ static void free_everything(struct calls_play *play)
         if (play->buffers[last].hold_count > 0) {
             (void)release_buffer(play, last);
         } else {
-            hbm_free(play->hbm, play->buffers[last].handle);
-            calls_freed(play, last);
+            (void)free_buffer(play, last, false);
         }
     }
     while (play->program_count > 0) {

@@ -24,9 +24,7 @@ static enum hbm_service_result answer_call(struct calls_device *device, enum cal
 static enum hbm_service_result service_copy(void *context, uint64_t from, uint64_t to,
                                             uint64_t bytes)
 {
-    (void)from;
-    (void)to;
-    (void)bytes;
+    (void)from, (void)to, (void)bytes;
     return answer_call(context, CALLS_COPY);
 }
 
@@ -34,8 +32,7 @@ static enum hbm_service_result service_stage_out(void *context, uint64_t from, u
                                                  uint64_t *token)
 {
     struct calls_device *device = context;
-    (void)from;
-    (void)bytes;
+    (void)from, (void)bytes;
     const enum hbm_service_result result = answer_call(device, CALLS_STAGE_OUT);
     if (result == HBM_SERVICE_OK) {
         *token = ++device->stage_count;
@@ -46,16 +43,13 @@ static enum hbm_service_result service_stage_out(void *context, uint64_t from, u
 static enum hbm_service_result service_stage_in(void *context, uint64_t token, uint64_t to,
                                                 uint64_t bytes)
 {
-    (void)token;
-    (void)to;
-    (void)bytes;
+    (void)token, (void)to, (void)bytes;
     return answer_call(context, CALLS_STAGE_IN);
 }
 
 static void service_stage_drop(void *context, uint64_t token)
 {
-    (void)context;
-    (void)token;
+    (void)context, (void)token;
 }
 
 static uint64_t service_completed_count(void *context)

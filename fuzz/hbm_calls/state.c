@@ -51,44 +51,27 @@ static void read_options(const uint8_t *header, struct calls_play *play)
 /* Options that must be refused.  False: they are left as they are. */
 static bool spoil_options(unsigned how, struct hbm_services *services, struct hbm_options *options)
 {
-    switch (how % 12) {
-    case 1:
+    how %= 12;
+    if (how == 1) {
         services->event_wait = NULL;
-        return true;
-    case 2:
+    } else if (how == 2) {
         options->order[1] = options->order[0];
-        return true;
-    case 3:
+    } else if (how == 3) {
         options->order[2] = (enum hbm_mitigation)HBM_MITIGATION_COUNT;
-        return true;
-    case 4:
-        options->granule_bytes = 3;
-        return true;
-    case 5:
-        options->granule_bytes = 2 * HBM_GRANULE_BYTES_MAX;
-        return true;
-    case 6:
-        options->chip = HBM_CHIP_NONE;
-        options->capacity_bytes = 0;
-        return true;
-    case 7:
-        options->chip = HBM_CHIP_V4;
-        options->capacity_bytes = 1 << 20;
-        return true;
-    case 8:
+    } else if (how == 4 || how == 5) {
+        options->granule_bytes = how == 4 ? 3 : 2 * HBM_GRANULE_BYTES_MAX;
+    } else if (how == 8) {
         options->chip = (enum hbm_chip)HBM_CHIP_COUNT;
-        return true;
-    case 9:
-        options->chip = HBM_CHIP_NONE;
-        options->capacity_bytes = HBM_SIZE_BYTES_MAX + options->granule_bytes;
-        return true;
-    case 10:
+    } else if (how == 6 || how == 7 || how == 9) {
+        options->chip = how == 7 ? HBM_CHIP_V4 : HBM_CHIP_NONE;
+        options->capacity_bytes = how == 6   ? 0
+                                  : how == 7 ? 1 << 20
+                                             : HBM_SIZE_BYTES_MAX + options->granule_bytes;
+    } else if (how == 10) {
         options->log_allocations_on_oom = true;
         options->sink.line = NULL;
-        return true;
-    default:
-        return false;
     }
+    return how > 0 && how < 11;
 }
 
 bool calls_open(struct calls_play *play, const uint8_t *header)

@@ -94,13 +94,14 @@ uint64_t draw_delay(struct random *random)
                : draw_short_delay(random_log_uniform(random, DELAY_LOW_NS, DELAY_HIGH_NS));
 }
 
-struct fit draw_fit(struct random *random)
+void draw_fit(struct random *random, struct op *op)
 {
     struct fit fit = {.kind = (uint8_t)random_below(random, FIT_KIND_COUNT)};
     fit.index = fit_has_index((enum fit_kind)fit.kind) ? (uint32_t)random_below(random, UINT8_MAX)
                                                        : 0;
     fit.granules = (int32_t)random_below(random, 3) - 1;
-    return fit;
+    op->flags |= OP_FITTED;
+    op->size_bytes = fit_pack(&fit);
 }
 
 size_t draw_count(struct random *random, size_t bound)
@@ -130,9 +131,7 @@ static void draw_request(const struct editing *editing, struct op *op)
     op->size_bytes = random_chance(random, 1, EDGE_ONE_IN) ? draw_edge_size(editing)
                                                            : draw_size(editing);
     if (random_chance(random, 1, 4)) {
-        const struct fit fit = draw_fit(random);
-        op->flags |= OP_FITTED;
-        op->size_bytes = fit_pack(&fit);
+        draw_fit(random, op);
     }
     op->align_log2 = info->has_align && random_chance(random, 1, 12)
                          ? (uint8_t)random_between(random, 6, 14)

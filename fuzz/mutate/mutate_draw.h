@@ -23,7 +23,8 @@ uint64_t draw_size(const struct editing *editing);
 uint64_t draw_edge_size(const struct editing *editing);
 /* Log-uniform from 1 us to 1 s; one in sixteen never comes. */
 uint64_t draw_delay(struct random *random);
-struct fit draw_fit(struct random *random);
+/* The op asks for what just fits, or just does not. */
+void draw_fit(struct random *random, struct op *op);
 
 /* An op of the kind whose references are relative, its size now and then a fit, all else drawn. */
 struct op draw_op(const struct editing *editing, enum op_kind kind);

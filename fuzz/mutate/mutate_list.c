@@ -144,54 +144,39 @@ static bool loosen_ops(struct editing *editing)
 static uint8_t draw_sibling_kind(enum op_kind kind, struct random *random)
 {
     static const uint8_t naming_blocks[] = {OP_FREE, OP_HOLD, OP_RELEASE, OP_TOUCH};
-    switch (kind) {
-    case OP_ALLOC:
-        return OP_OUTPUT;
-    case OP_OUTPUT:
-        return OP_ALLOC;
-    case OP_FREE_AFTER:
-        return OP_USE;
-    case OP_USE:
-        return OP_FREE_AFTER;
-    case OP_FREE:
-    case OP_HOLD:
-    case OP_RELEASE:
-    case OP_TOUCH:
-        return naming_blocks[random_below(random, sizeof naming_blocks)];
-    default:
-        return (uint8_t)kind;
-    }
+    const bool names_block = kind == OP_FREE || kind == OP_HOLD || kind == OP_RELEASE ||
+                             kind == OP_TOUCH;
+    return names_block             ? naming_blocks[random_below(random, sizeof naming_blocks)]
+           : kind == OP_ALLOC      ? OP_OUTPUT
+           : kind == OP_OUTPUT     ? OP_ALLOC
+           : kind == OP_FREE_AFTER ? OP_USE
+           : kind == OP_USE        ? OP_FREE_AFTER
+                                   : (uint8_t)kind;
 }
 
 /* One field of the op as a newly drawn one has it. */
 static void take_field(const struct editing *editing, struct op *op)
 {
     const struct op drawn = draw_op(editing, (enum op_kind)op->kind);
-    switch (random_below(editing->random, 6)) {
-    case 0: /* what it names */
+    const uint64_t way = random_below(editing->random, 6);
+    if (way == 0) { /* what it names */
         op->ref = drawn.ref;
         op->event = drawn.event;
         op->flags = (uint8_t)((op->flags & ~OP_RELATIVE) | (drawn.flags & OP_RELATIVE));
         op->delay_ns = drawn.delay_ns;
-        return;
-    case 1: /* how much */
+    } else if (way == 1) { /* how much */
         op->size_bytes = drawn.size_bytes;
         op->flags = (uint8_t)((op->flags & ~OP_FITTED) | (drawn.flags & OP_FITTED));
-        return;
-    case 2: /* how long, or the second amount */
+    } else if (way == 2) { /* how long, or the second amount */
         op->delay_ns = op->event == OP_NONE ? drawn.delay_ns : 0;
-        return;
-    case 3:
+    } else if (way == 3) {
         op->align_log2 = drawn.align_log2;
-        return;
-    case 4:
+    } else if (way == 4) {
         op->kind = draw_sibling_kind((enum op_kind)op->kind, editing->random);
-        return;
-    default:
+    } else {
         op->tag = drawn.tag;
         op->lane = drawn.lane;
         op->host = drawn.host;
-        return;
     }
 }
 

@@ -15,9 +15,7 @@ static bool fit_size(struct editing *editing)
     if (op == NULL) {
         return false;
     }
-    const struct fit fit = draw_fit(editing->random);
-    op->flags |= OP_FITTED;
-    op->size_bytes = fit_pack(&fit);
+    draw_fit(editing->random, op);
     op->unpadded_bytes = op_kind_info((enum op_kind)op->kind)->has_unpadded ? 0
                                                                             : op->unpadded_bytes;
     return true;
@@ -85,9 +83,7 @@ static bool set_fit(struct editing *editing)
 {
     struct op *op = block_draw(editing,
                                random_chance(editing->random, 1, 4) ? OP_OUTPUT : OP_ALLOC);
-    const struct fit fit = draw_fit(editing->random);
-    op->flags |= OP_FITTED;
-    op->size_bytes = fit_pack(&fit);
+    draw_fit(editing->random, op);
     op->align_log2 = random_chance(editing->random, 1, 8) ? op->align_log2 : 0;
     return block_insert(editing, draw_place(editing));
 }

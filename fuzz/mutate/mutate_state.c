@@ -46,24 +46,25 @@ static void name_block(const struct editing *editing, size_t at, struct op *op)
 
 /* --- events --- */
 
-static bool add_complete(struct editing *editing, size_t behind)
+/* An op of that kind, before a request or so many ops behind that. */
+static bool add_near_request(struct editing *editing, enum op_kind kind, size_t behind)
 {
     size_t at = 0;
     if (!draw_request(editing, &at)) {
         return false;
     }
-    (void)block_draw(editing, OP_COMPLETE);
+    (void)block_draw(editing, kind);
     return block_insert(editing, at + behind);
 }
 
 static bool complete_before(struct editing *editing)
 {
-    return add_complete(editing, 0);
+    return add_near_request(editing, OP_COMPLETE, 0);
 }
 
 static bool complete_after(struct editing *editing)
 {
-    return add_complete(editing, 1);
+    return add_near_request(editing, OP_COMPLETE, 1);
 }
 
 /* Just before a request a block is freed behind an event that is due while the request waits for
@@ -113,8 +114,7 @@ static bool has_delay(const struct op *op)
 static bool copy_delay(struct editing *editing)
 {
     struct op_list *ops = &editing->input->ops;
-    size_t to = 0;
-    size_t from = 0;
+    size_t to = 0, from = 0;
     if (!draw_op_where(editing, ops->count, has_delay, &to) ||
         !draw_op_where(editing, ops->count, has_delay, &from) ||
         ops->ops[to].delay_ns == ops->ops[from].delay_ns) {
@@ -155,8 +155,7 @@ static bool is_load(const struct op *op)
 /* Just before a request a program starts that runs for long; where none is loaded, one is. */
 static bool make_busy(struct editing *editing)
 {
-    size_t at = 0;
-    size_t load = 0;
+    size_t at = 0, load = 0;
     if (!draw_request(editing, &at)) {
         return false;
     }
@@ -189,12 +188,7 @@ static bool make_used(struct editing *editing)
 
 static bool add_fault(struct editing *editing)
 {
-    size_t at = 0;
-    if (!draw_request(editing, &at)) {
-        return false;
-    }
-    (void)block_draw(editing, OP_FAULT);
-    return block_insert(editing, at);
+    return add_near_request(editing, OP_FAULT, 0);
 }
 
 static bool retire_range(struct editing *editing)

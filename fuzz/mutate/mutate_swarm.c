@@ -66,9 +66,10 @@ static void set_sizes(const struct editing *editing, const struct swarm *swarm, 
     op->align_log2 = random_chance(random, generate->align_percent, 100) ? op->align_log2 : 0;
     op->tag = (uint8_t)(op->tag % generate->tag_count);
     if (is_fit != ((op->flags & OP_FITTED) != 0)) {
-        const struct fit fit = draw_fit(random);
+        struct op fitted = *op;
+        draw_fit(random, &fitted);
         op->flags ^= OP_FITTED;
-        op->size_bytes = is_fit ? fit_pack(&fit) : op->size_bytes;
+        op->size_bytes = is_fit ? fitted.size_bytes : op->size_bytes;
     }
     if (!is_fit) {
         const bool is_edge = swarm->has_edge_sizes && random_chance(random, 1, EDGE_ONE_IN);

@@ -88,23 +88,17 @@ static struct op simplify_op(const struct op *op, unsigned field)
 {
     struct op next = *op;
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
-    switch (field) {
-    case 0:
+    if (field == 0) {
         next.align_log2 = 0;
         next.tag = op->kind == OP_FAULT || op->kind == OP_SWITCH ? op->tag : 0;
-        return next;
-    case 1:
-        next.unpadded_bytes = info->has_unpadded || info->has_stack ? 0 : next.unpadded_bytes;
-        return next;
-    case 2:
-        if (info->has_size && (op->flags & OP_FITTED) == 0) {
-            next.size_bytes = round_down_to_power(op->size_bytes);
-        }
-        return next;
-    default:
-        next.delay_ns = info->has_delay && op->delay_ns != DELAY_NEVER ? 0 : next.delay_ns;
-        return next;
+    } else if (field == 1 && (info->has_unpadded || info->has_stack)) {
+        next.unpadded_bytes = 0;
+    } else if (field == 2 && info->has_size && (op->flags & OP_FITTED) == 0) {
+        next.size_bytes = round_down_to_power(op->size_bytes);
+    } else if (field == 3 && info->has_delay && op->delay_ns != DELAY_NEVER) {
+        next.delay_ns = 0;
     }
+    return next;
 }
 
 static const struct input *simplify_number(struct trim *trim)

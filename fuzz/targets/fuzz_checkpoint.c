@@ -152,31 +152,29 @@ static size_t find_regions(struct files *files, const struct sound *sound,
                            struct region regions[REGION_COUNT_MAX])
 {
     const size_t part_count = sound->description.head.part_count;
+    const struct { /* count structs of so many bytes; 0: whatever is left of the file */
+        struct writing *file;
+        size_t count, bytes;
+    } rows[] = {{&files->campaign, 1, sizeof(struct campaign_head)},
+                {&files->campaign, part_count, sizeof(struct campaign_part)},
+                {&files->campaign, 1, 0},
+                {&files->checkpoint, 1, sizeof(struct campaign_state)},
+                {&files->checkpoint, part_count, sizeof(struct part_state)},
+                {&files->checkpoint, 1, sizeof(uint64_t)},
+                {&files->checkpoint, sound->at.findings.count, sizeof(struct finding)},
+                {&files->checkpoint, 1, sizeof(uint64_t)},
+                {&files->checkpoint, sound->at.queue.count, sizeof(struct shrink_entry)},
+                {&files->checkpoint, 1, 0}};
     size_t count = 0, at = HEAD_BYTES;
-    regions[count++] = (struct region){&files->campaign, at, sizeof(struct campaign_head)};
-    at += sizeof(struct campaign_head);
-    for (size_t i = 0; i < part_count; i++, at += sizeof(struct campaign_part)) {
-        regions[count++] = (struct region){&files->campaign, at, sizeof(struct campaign_part)};
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        for (size_t i = 0; i < rows[row].count; i++, at += rows[row].bytes) {
+            CHECK(count < REGION_COUNT_MAX);
+            regions[count++] = (struct region){rows[row].file, at,
+                                               rows[row].bytes != 0 ? rows[row].bytes
+                                                                    : rows[row].file->length - at};
+        }
+        at = row == 2 ? HEAD_BYTES + sizeof(struct campaign_head) : at;
     }
-    regions[count++] = (struct region){&files->campaign, at, files->campaign.length - at};
-    at = HEAD_BYTES + sizeof(struct campaign_head);
-    regions[count++] = (struct region){&files->checkpoint, at, sizeof(struct campaign_state)};
-    at += sizeof(struct campaign_state);
-    for (size_t i = 0; i < part_count; i++, at += sizeof(struct part_state)) {
-        regions[count++] = (struct region){&files->checkpoint, at, sizeof(struct part_state)};
-    }
-    regions[count++] = (struct region){&files->checkpoint, at, sizeof(uint64_t)};
-    at += sizeof(uint64_t);
-    for (size_t i = 0; i < sound->at.findings.count; i++, at += sizeof(struct finding)) {
-        regions[count++] = (struct region){&files->checkpoint, at, sizeof(struct finding)};
-    }
-    regions[count++] = (struct region){&files->checkpoint, at, sizeof(uint64_t)};
-    at += sizeof(uint64_t);
-    for (size_t i = 0; i < sound->at.queue.count; i++, at += sizeof(struct shrink_entry)) {
-        regions[count++] = (struct region){&files->checkpoint, at, sizeof(struct shrink_entry)};
-    }
-    regions[count++] = (struct region){&files->checkpoint, at, files->checkpoint.length - at};
-    CHECK(count <= REGION_COUNT_MAX);
     return count;
 }
 
@@ -207,22 +205,17 @@ enum edit_kind {
     EDIT_KIND_COUNT
 };
 
-static void write_number(const struct region *region, size_t offset, uint64_t number)
-{
-    const size_t at = offset / sizeof number * sizeof number;
-    if (at + sizeof number <= region->bytes) {
-        memcpy(region->file->bytes + region->start + at, &number, sizeof number);
-    }
-}
-
-static uint64_t read_number(const struct region *region, size_t offset)
+/* Makes the number that is there `factor` (0 or 1) times itself and so much more. */
+static void write_number(const struct region *region, size_t offset, uint64_t factor, uint64_t more)
 {
     uint64_t number = 0;
     const size_t at = offset / sizeof number * sizeof number;
     if (at + sizeof number <= region->bytes) {
-        memcpy(&number, region->file->bytes + region->start + at, sizeof number);
+        char *const place = region->file->bytes + region->start + at;
+        memcpy(&number, place, sizeof number);
+        number = factor * number + more;
+        memcpy(place, &number, sizeof number);
     }
-    return number;
 }
 
 static void edit(const struct region *region, const uint8_t bytes[EDIT_BYTES])
@@ -234,30 +227,26 @@ static void edit(const struct region *region, const uint8_t bytes[EDIT_BYTES])
         return; /* it was cut */
     }
     const size_t offset = choose_offset(region, place), left = region->bytes - offset;
-    const size_t length = bytes[2] < left ? bytes[2] : left;
+    const size_t length = bytes[2] < left ? bytes[2] : left, from = value % region->bytes;
     char *at = region->file->bytes + region->start + offset;
-    switch ((enum edit_kind)(bytes[1] % EDIT_KIND_COUNT)) {
+    const enum edit_kind kind = (enum edit_kind)(bytes[1] % EDIT_KIND_COUNT);
+    switch (kind) {
     case EDIT_BYTE:
         *at = (char)value;
         break;
     case EDIT_NUMBER:
-        write_number(region, offset, (uint64_t)(int64_t)(int32_t)value);
+    case EDIT_ADD:
+        write_number(region, offset, kind == EDIT_ADD, (uint64_t)(int64_t)(int32_t)value);
         break;
     case EDIT_POWER:
-        write_number(region, offset, (UINT64_C(1) << value % 64) - (value >> 8 & 1));
-        break;
-    case EDIT_ADD:
-        write_number(region, offset,
-                     read_number(region, offset) + (uint64_t)(int64_t)(int32_t)value);
+        write_number(region, offset, 0, (UINT64_C(1) << value % 64) - (value >> 8 & 1));
         break;
     case EDIT_FILL:
         memset(at, (int)(value & 255), length);
         break;
     case EDIT_COPY:
-        memmove(at, region->file->bytes + region->start + value % region->bytes,
-                length < region->bytes - value % region->bytes
-                    ? length
-                    : region->bytes - value % region->bytes);
+        memmove(at, region->file->bytes + region->start + from,
+                length < region->bytes - from ? length : region->bytes - from);
         break;
     case EDIT_CUT:
         region->file->length = region->start + offset;
@@ -285,8 +274,7 @@ static void edit_files(struct files *files, const struct sound *sound, const uin
 static bool look_at_text(void *context, const struct report_sink *sink, enum report_kind kind,
                          const struct writing *text)
 {
-    (void)context;
-    (void)kind;
+    (void)context, (void)kind;
     for (size_t i = 0; i < text->length; i++) {
         if ((unsigned char)text->bytes[i] < ' ' && text->bytes[i] != '\n') {
             finding_end_check(name, FINDING_REASON_UNPRINTABLE, "%s prints byte %u", sink->name,
@@ -314,11 +302,13 @@ static void report(const struct campaign_description *description, const struct 
     reporter_deinit(&reporter);
 }
 
-static void draw_memory(const struct campaign_description *description, struct checkpoint *at)
+/* Prints the baseline and draws the memory of each part. */
+static void print_rest(const struct campaign_description *description, struct checkpoint *at)
 {
     const struct memory_chart chart = {.alarm_percent = ALARM_PERCENT, .width = CHART_WIDTH};
     struct writing text;
     writing_init(&text);
+    baseline_print(&at->findings, "hbm", &text);
     for (uint64_t i = 0; i < description->head.part_count; i++) {
         struct part_state *state = &at->parts[i];
         const struct memory_device device = {description->parts[i].name, &state->memory, NULL};
@@ -377,14 +367,6 @@ static void go_on(const struct plan *plan, const struct campaign_description *de
     trials_destroy(trials);
 }
 
-static void print_baseline(const struct checkpoint *at)
-{
-    struct writing text;
-    writing_init(&text);
-    baseline_print(&at->findings, "hbm", &text);
-    writing_deinit(&text);
-}
-
 /* Writes what was accepted, and requires that it is read as the same. */
 static void check_round_trip(const struct campaign_description *description,
                              const struct checkpoint *at)
@@ -418,41 +400,26 @@ static void check_round_trip(const struct campaign_description *description,
     writing_deinit(&second);
 }
 
-static void check_refusal(const char *refused)
-{
-    if (refused != NULL) {
-        text_check_ascii(name, refused, strlen(refused) + 1);
-    }
-}
-
 static void play(const struct files *files, const struct plan *plan)
 {
     struct campaign_description description;
     struct checkpoint at = {0};
     char reason[CHECKPOINT_REASON_BYTES];
     const char *refused = campaign_description_parse(&files->campaign, &description, reason);
-    check_refusal(refused);
     if (refused == NULL) {
         refused = checkpoint_parse(&files->checkpoint, &description, &at, reason);
-        check_refusal(refused);
     }
-    if (refused == NULL) {
+    if (refused != NULL) {
+        text_check_ascii(name, refused, strlen(refused) + 1);
+    } else {
         check_round_trip(&description, &at);
         report(&description, &at);
         merge(&description, &at);
         go_on(plan, &description, &at);
-        print_baseline(&at);
-        draw_memory(&description, &at);
+        print_rest(&description, &at);
     }
     campaign_description_deinit(&description);
     checkpoint_deinit(&at);
-}
-
-static void seal(struct writing *file)
-{
-    if (file->length >= HEAD_BYTES) {
-        checkpoint_seal(file);
-    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
@@ -472,8 +439,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         memcpy(files.checkpoint.bytes + HEAD_BYTES, files.campaign.bytes + HEAD_BYTES,
                sizeof(struct campaign_head));
     }
-    seal(&files.campaign);
-    seal(&files.checkpoint);
+    struct writing *const both[] = {&files.campaign, &files.checkpoint};
+    for (size_t i = 0; i < 2; i++) {
+        if (both[i]->length >= HEAD_BYTES) {
+            checkpoint_seal(both[i]);
+        }
+    }
     play(&files, &sound.plan);
     writing_deinit(&files.campaign);
     writing_deinit(&files.checkpoint);

@@ -34,8 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     const enum lane_player_result result = lane_player_play(player, &input, &feedback_listener,
                                                             &trial);
     if (result == LANE_PLAYER_BROKEN) {
-        finding_end(&(struct finding){"fuzz_schedule", subject(), subject_name(), &trial.setup,
-                                      &trial.ops, &trial.first});
+        finding_end(&(struct play_finding){"fuzz_schedule", subject(), subject_name(), &trial.setup,
+                                           &trial.ops, &trial.first});
     }
     if (result == LANE_PLAYER_CANNOT) {
         refuse_input();

@@ -5,9 +5,27 @@
 
 #include "harness/base/random.h"
 #include "harness/generate/scenario.h"
+#include "harness/generate/scenario_option.h"
 #include "harness/model/model.h"
 #include "harness/op/op.h"
 #include "harness/op/setup.h"
+
+/* --- rows of options: a number, one of some words, or a number or word --- */
+
+#define OPTION_NUMBER(key, low_value, high_value, default_value, text)                     \
+    {                                                                                      \
+        .name = (key), .low = (low_value), .high = (high_value), .value = (default_value), \
+        .summary = (text)                                                                  \
+    }
+#define OPTION_WORDS(key, of, text)                                                \
+    {                                                                              \
+        .name = (key), .words = (of), .value = SCENARIO_WORD(0), .summary = (text) \
+    }
+#define OPTION_EITHER(key, of, low_value, high_value, text)                     \
+    {                                                                           \
+        .name = (key), .words = (of), .low = (low_value), .high = (high_value), \
+        .value = SCENARIO_WORD(0), .summary = (text)                            \
+    }
 
 /* --- the device ---
  *

@@ -90,7 +90,6 @@ enum training_tag {
     TRAINING_TAG_SEND,
     TRAINING_TAG_COUNT
 };
-extern const char *const training_tag_names[TRAINING_TAG_COUNT];
 
 /* The things that a host can name: each by the op that made it. */
 enum training_slot {
@@ -165,15 +164,5 @@ enum training_phase {
     PHASE_CHECKPOINT,
     TRAINING_PHASE_COUNT
 };
-
-/* Queues what the host whose turn it is does in this phase, which may be nothing. */
-void training_queue_phase(struct training *training, struct random *random,
-                          const struct scenario_view *view);
-/* The axis of the collective of the phase, data or tensor; TRAINING_AXIS_COUNT: it has none. */
-enum training_axis training_phase_axis(const struct training *training);
-/* Return true when the stages of a pipeline exchange something in the phase, and when the host
- * lacks a neighbour so far. */
-bool training_phase_has_pairs(const struct training *training);
-bool training_lacks_neighbour(const struct training *training, uint32_t host);
 
 #endif

@@ -14,11 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct library library_cuda = {.file = "libcuda.so.1",
-                                     .package = "libcuda1",
-                                     .is_usable = cuda_device_is_usable,
-                                     .examine = cuda_device_examine};
-
 /* Blocks lie at multiples of it.  The pool counts no more than what it was asked for, so it is
  * asked for multiples. */
 #define GRANULE_BYTES UINT64_C(512)

@@ -19,31 +19,31 @@ static void *context;
 static pid_t loader;                       /* which process loaded the driver; 0: none has */
 static char failure[LIBRARY_REASON_BYTES]; /* "" where it was started */
 
-const char *cuda_error_name(const struct cuda_calls *calls, int error)
+const char *cuda_error_name(const struct cuda_calls *cuda, int error)
 {
     const char *name = NULL;
-    return calls->error_name(error, &name) == CUDA_OK && name != NULL ? name
-                                                                      : "an error without a name";
+    return cuda->error_name(error, &name) == CUDA_OK && name != NULL ? name
+                                                                     : "an error without a name";
 }
 
-static bool load_calls(char reason[LIBRARY_REASON_BYTES])
-{
-    struct cuda_calls *const calls = &device.calls;
-    const struct library_call wanted[] = {
-#define CUDA_CALL(symbol, name, parameters) {symbol, &calls->name},
-        CUDA_CALLS
+static const struct library_call calls[] = {
+#define CUDA_CALL(symbol, name, parameters) {symbol, &device.calls.name},
+    CUDA_CALLS
 #undef CUDA_CALL
-    };
-    return library_load(&library_cuda, wanted, sizeof wanted / sizeof *wanted, reason);
-}
+    {NULL}};
+const struct library library_cuda = {.file = "libcuda.so.1",
+                                     .package = "libcuda1",
+                                     .calls = calls,
+                                     .is_usable = cuda_device_is_usable,
+                                     .examine = cuda_device_examine};
 
 static bool make_streams(uint64_t shared_address, int *error)
 {
-    const struct cuda_calls *const calls = &device.calls;
-    *error = calls->stream_create(&device.idle, CUDA_STREAM_NON_BLOCKING);
+    const struct cuda_calls *const cuda = &device.calls;
+    *error = cuda->stream_create(&device.idle, CUDA_STREAM_NON_BLOCKING);
     for (size_t i = 0; i < CUDA_STREAM_COUNT_MAX && *error == CUDA_OK; i++) {
         struct cuda_stream *const stream = &device.streams[i];
-        *error = calls->stream_create(&stream->stream, CUDA_STREAM_NON_BLOCKING);
+        *error = cuda->stream_create(&stream->stream, CUDA_STREAM_NON_BLOCKING);
         stream->flag = &device.shared->flags[i];
         stream->flag_address = shared_address + i * sizeof *device.shared->flags;
     }
@@ -53,29 +53,29 @@ static bool make_streams(uint64_t shared_address, int *error)
 /* NULL, or the step that failed. */
 static const char *start_steps(int *error)
 {
-    const struct cuda_calls *const calls = &device.calls;
+    const struct cuda_calls *const cuda = &device.calls;
     void *memory = NULL;
     uint64_t address = 0;
     int has_pools = 0;
     (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
-    if ((*error = calls->init(0)) != CUDA_OK) {
+    if ((*error = cuda->init(0)) != CUDA_OK) {
         return "the driver cannot be initialised";
     }
-    if ((*error = calls->device_get(&device.number, 0)) != CUDA_OK ||
-        (*error = calls->device_attribute(&has_pools, ATTRIBUTE_HAS_POOLS, device.number)) !=
+    if ((*error = cuda->device_get(&device.number, 0)) != CUDA_OK ||
+        (*error = cuda->device_attribute(&has_pools, ATTRIBUTE_HAS_POOLS, device.number)) !=
             CUDA_OK) {
         return "there is no device";
     }
     if (has_pools == 0) {
         return "the device has no stream-ordered pools";
     }
-    if ((*error = calls->context_retain(&context, device.number)) != CUDA_OK ||
-        (*error = calls->context_set(context)) != CUDA_OK) {
+    if ((*error = cuda->context_retain(&context, device.number)) != CUDA_OK ||
+        (*error = cuda->context_set(context)) != CUDA_OK) {
         return "the device has no context for this process";
     }
-    if ((*error = calls->host_allocate(&memory, sizeof *device.shared, CUDA_HOST_MAPPED)) !=
+    if ((*error = cuda->host_allocate(&memory, sizeof *device.shared, CUDA_HOST_MAPPED)) !=
             CUDA_OK ||
-        (*error = calls->host_device_address(&address, memory, 0)) != CUDA_OK) {
+        (*error = cuda->host_device_address(&address, memory, 0)) != CUDA_OK) {
         return "there is no host memory that the device sees";
     }
     memset(memory, 0, sizeof *device.shared);
@@ -97,7 +97,9 @@ static void start(void)
 struct cuda_device *cuda_device_start(char reason[LIBRARY_REASON_BYTES])
 {
     if (loader == 0) {
-        if (!load_calls(reason)) {
+        const char *missing = library_load(&library_cuda);
+        if (missing != NULL) {
+            (void)snprintf(reason, LIBRARY_REASON_BYTES, "%s", missing);
             return NULL;
         }
         start();
@@ -148,7 +150,7 @@ struct listing_calls {
     int (*device_memory)(size_t *bytes, int device);
 };
 
-static void describe_device(const struct listing_calls *calls, int index,
+static void describe_device(const struct listing_calls *listing, int index,
                             struct adapter_device *described)
 {
     int number;
@@ -156,43 +158,43 @@ static void describe_device(const struct listing_calls *calls, int index,
     if (device.calls.device_get(&number, index) != CUDA_OK) {
         return;
     }
-    if (calls->device_name(described->name, ADAPTER_DEVICE_NAME_BYTES, number) != CUDA_OK) {
+    if (listing->device_name(described->name, ADAPTER_DEVICE_NAME_BYTES, number) != CUDA_OK) {
         described->name[0] = '\0';
     }
     described->name[ADAPTER_DEVICE_NAME_BYTES - 1] = '\0';
-    if (calls->device_memory(&bytes, number) == CUDA_OK) {
+    if (listing->device_memory(&bytes, number) == CUDA_OK) {
         described->memory_bytes = bytes;
     }
 }
 
-static void list_devices(const struct listing_calls *calls, struct adapter_findings *findings)
+static void list_devices(const struct listing_calls *listing, struct adapter_findings *findings)
 {
     int count = 0, version = 0;
-    if (calls->driver_version(&version) == CUDA_OK && version > 0) {
+    if (listing->driver_version(&version) == CUDA_OK && version > 0) {
         findings->version_major = (uint32_t)version / 1000;
         findings->version_minor = (uint32_t)version % 1000 / 10;
     }
-    if (calls->device_count(&count) != CUDA_OK || count <= 0) {
+    if (listing->device_count(&count) != CUDA_OK || count <= 0) {
         return;
     }
     findings->device_count = (uint32_t)count;
     for (int i = 0; i < count && i < ADAPTER_DEVICE_COUNT_MAX; i++) {
-        describe_device(calls, i, &findings->devices[i]);
+        describe_device(listing, i, &findings->devices[i]);
     }
 }
 
 void cuda_device_examine(struct adapter_findings *findings)
 {
-    struct listing_calls calls;
-    const struct library_call wanted[] = {{"cuDriverGetVersion", &calls.driver_version},
-                                          {"cuDeviceGetCount", &calls.device_count},
-                                          {"cuDeviceGetName", &calls.device_name},
-                                          {"cuDeviceTotalMem_v2", &calls.device_memory}};
+    struct listing_calls listing;
+    const struct library_call wanted[] = {{"cuDriverGetVersion", &listing.driver_version},
+                                          {"cuDeviceGetCount", &listing.device_count},
+                                          {"cuDeviceGetName", &listing.device_name},
+                                          {"cuDeviceTotalMem_v2", &listing.device_memory},
+                                          {NULL}};
     char reason[LIBRARY_REASON_BYTES];
     findings->is_usable = start_device(findings->reason);
     void *handle = loader == 0 ? NULL : library_open(&library_cuda, reason);
-    if (handle != NULL &&
-        library_find(handle, &library_cuda, wanted, sizeof wanted / sizeof *wanted, reason)) {
-        list_devices(&calls, findings);
+    if (handle != NULL && library_find(handle, &library_cuda, wanted, reason)) {
+        list_devices(&listing, findings);
     }
 }

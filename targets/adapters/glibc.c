@@ -2,22 +2,15 @@
  * of the harness. */
 #include "targets/adapters/private/calls.h"
 
-const struct library library_glibc = {.file = "libc.so.6", .package = "libc6"};
+static struct malloc_calls its;
+static const struct library_call calls[] = {
+    {"malloc", &its.malloc}, {"free", &its.free}, {"posix_memalign", &its.posix_memalign}, {NULL}};
+const struct library library_glibc = {.file = "libc.so.6", .package = "libc6", .calls = calls};
 
 static const char *open_glibc(void *state, const struct kit_setup *setup)
 {
-    static char reason[LIBRARY_REASON_BYTES];
-    static struct malloc_calls calls;
-    static const struct library_call wanted[] = {
-        {"malloc", &calls.malloc},
-        {"free", &calls.free},
-        {"posix_memalign", &calls.posix_memalign},
-    };
-    if (!library_load(&library_glibc, wanted, sizeof wanted / sizeof *wanted, reason)) {
-        return reason;
-    }
-    malloc_open(state, &calls, setup);
-    return NULL;
+    malloc_open(state, &its, setup);
+    return library_load(&library_glibc);
 }
 
 const struct kit_allocator allocator_glibc = {MALLOC_ALLOCATOR, .open = open_glibc};

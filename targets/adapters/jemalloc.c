@@ -53,6 +53,19 @@ enum { SMALL_BYTES_MAX = 14336, PAGE_BYTES = 4096 };
 /* Pages are of one size class each, so that a smaller region is full at once. */
 #define CAPACITY_BYTES_MIN (UINT64_C(2) << 20)
 
+static struct {
+    int (*mallctl)(const char *name, void *old, size_t *old_bytes, void *new, size_t new_bytes);
+    void *(*mallocx)(size_t bytes, int flags);
+    void (*dallocx)(void *memory, int flags);
+    size_t (*sallocx)(const void *memory, int flags);
+} je;
+
+static const struct library_call calls[] = {{"mallctl", &je.mallctl},
+                                            {"mallocx", &je.mallocx},
+                                            {"dallocx", &je.dallocx},
+                                            {"sallocx", &je.sallocx},
+                                            {NULL}};
+
 /* Freed memory waits for a clock unless it decays at once: addresses would differ from run to
  * run. */
 const struct library library_jemalloc = {
@@ -61,14 +74,8 @@ const struct library library_jemalloc = {
     .wants = "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=8192",
     .variable = "MALLOC_CONF",
     .value = "background_thread:false,dirty_decay_ms:0,muzzy_decay_ms:0",
+    .calls = calls,
 };
-
-static struct {
-    int (*mallctl)(const char *name, void *old, size_t *old_bytes, void *new, size_t new_bytes);
-    void *(*mallocx)(size_t bytes, int flags);
-    void (*dallocx)(void *memory, int flags);
-    size_t (*sallocx)(const void *memory, int flags);
-} je;
 
 struct jemalloc {
     struct extent_hooks hooks; /* first: a hook gets its address */
@@ -76,17 +83,6 @@ struct jemalloc {
     uint64_t capacity_bytes, given_bytes; /* [0, given_bytes) of the region is jemalloc's */
     unsigned arena;
 };
-
-static const char *load_once(void)
-{
-    static char reason[LIBRARY_REASON_BYTES];
-    static const struct library_call calls[] = {{"mallctl", &je.mallctl},
-                                                {"mallocx", &je.mallocx},
-                                                {"dallocx", &je.dallocx},
-                                                {"sallocx", &je.sallocx}};
-    return library_load(&library_jemalloc, calls, sizeof calls / sizeof *calls, reason) ? NULL
-                                                                                        : reason;
-}
 
 /* --- hooks --- */
 
@@ -168,7 +164,7 @@ static const char *open_arena(void *state, const struct kit_setup *setup)
     if (setup->capacity_bytes < CAPACITY_BYTES_MIN || setup->capacity_bytes % PAGE_BYTES != 0) {
         return "a capacity of malloc:jemalloc is a multiple of 4K and at least 2M";
     }
-    const char *reason = load_once();
+    const char *reason = library_load(&library_jemalloc);
     if (reason != NULL) {
         return reason;
     }

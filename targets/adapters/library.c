@@ -53,9 +53,9 @@ void library_place(void *handle, char file[ADAPTER_FILE_BYTES])
 }
 
 bool library_find(void *handle, const struct library *library, const struct library_call *calls,
-                  size_t count, char reason[LIBRARY_REASON_BYTES])
+                  char reason[LIBRARY_REASON_BYTES])
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; calls[i].name != NULL; i++) {
         if (dlsym(handle, calls[i].name) == NULL) {
             (void)snprintf(reason, LIBRARY_REASON_BYTES,
                            "%s has no function %s: another version is installed than that of the "
@@ -64,7 +64,7 @@ bool library_find(void *handle, const struct library *library, const struct libr
             return false;
         }
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; calls[i].name != NULL; i++) {
         /* C has no conversion from an object's address to a function's. */
         void *const found = dlsym(handle, calls[i].name);
         memcpy(calls[i].place, &found, sizeof found);
@@ -72,18 +72,13 @@ bool library_find(void *handle, const struct library *library, const struct libr
     return true;
 }
 
-static bool is_loaded(const struct library_call *call)
+const char *library_load(const struct library *library)
 {
+    static char reason[LIBRARY_REASON_BYTES];
     void *found;
-    memcpy(&found, call->place, sizeof found);
-    return found != NULL;
-}
-
-bool library_load(const struct library *library, const struct library_call *calls, size_t count,
-                  char reason[LIBRARY_REASON_BYTES])
-{
-    if (is_loaded(&calls[0])) {
-        return true;
+    memcpy(&found, library->calls[0].place, sizeof found);
+    if (found != NULL) {
+        return NULL;
     }
     if (library->variable != NULL) {
         (void)setenv(library->variable, library->value, 1);
@@ -92,11 +87,13 @@ bool library_load(const struct library *library, const struct library_call *call
     if (library->variable != NULL) {
         (void)unsetenv(library->variable);
     }
-    const bool is_found = handle != NULL && library_find(handle, library, calls, count, reason);
-    if (handle != NULL && !is_found) {
+    if (handle != NULL && library_find(handle, library, library->calls, reason)) {
+        return NULL;
+    }
+    if (handle != NULL) {
         library_close(handle);
     }
-    return is_found;
+    return reason;
 }
 
 static void answer(bool (*can)(char reason[LIBRARY_REASON_BYTES]), int to)

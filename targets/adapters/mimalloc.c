@@ -10,8 +10,6 @@
 #define SEGMENT_BYTES (UINT64_C(32) << 20)
 enum { REGION_COUNT_MAX = 64 };
 
-const struct library library_mimalloc = {.file = "libmimalloc.so.2", .package = "libmimalloc2.0"};
-
 static struct {
     bool (*manage_os_memory_ex)(void *start, size_t bytes, bool is_committed, bool is_large,
                                 bool is_zero, int numa_node, bool exclusive, int *arena);
@@ -23,6 +21,18 @@ static struct {
     size_t (*usable_size)(const void *memory);
     void (*collect)(bool force);
 } mi;
+
+static const struct library_call calls[] = {{"mi_manage_os_memory_ex", &mi.manage_os_memory_ex},
+                                            {"mi_heap_new_in_arena", &mi.heap_new_in_arena},
+                                            {"mi_heap_destroy", &mi.heap_destroy},
+                                            {"mi_heap_malloc", &mi.heap_malloc},
+                                            {"mi_heap_malloc_aligned", &mi.heap_malloc_aligned},
+                                            {"mi_free", &mi.free},
+                                            {"mi_usable_size", &mi.usable_size},
+                                            {"mi_collect", &mi.collect},
+                                            {NULL}};
+const struct library library_mimalloc = {
+    .file = "libmimalloc.so.2", .package = "libmimalloc2.0", .calls = calls};
 
 struct region {
     char *start;
@@ -37,21 +47,6 @@ struct mimalloc {
     struct region *region;
     void *heap;
 };
-
-static const char *load_once(void)
-{
-    static char reason[LIBRARY_REASON_BYTES];
-    static const struct library_call calls[] = {{"mi_manage_os_memory_ex", &mi.manage_os_memory_ex},
-                                                {"mi_heap_new_in_arena", &mi.heap_new_in_arena},
-                                                {"mi_heap_destroy", &mi.heap_destroy},
-                                                {"mi_heap_malloc", &mi.heap_malloc},
-                                                {"mi_heap_malloc_aligned", &mi.heap_malloc_aligned},
-                                                {"mi_free", &mi.free},
-                                                {"mi_usable_size", &mi.usable_size},
-                                                {"mi_collect", &mi.collect}};
-    return library_load(&library_mimalloc, calls, sizeof calls / sizeof *calls, reason) ? NULL
-                                                                                        : reason;
-}
 
 /* bytes at a multiple of a segment; NULL: the system refused. */
 static char *map_region(uint64_t bytes)
@@ -107,7 +102,7 @@ static const char *open_heap(void *state, const struct kit_setup *setup)
     if (bytes % SEGMENT_BYTES != 0) {
         return "a capacity of malloc:mimalloc is a multiple of 32M, the size of its segments";
     }
-    const char *reason = load_once();
+    const char *reason = library_load(&library_mimalloc);
     if (reason == NULL && find_region(bytes) == NULL) {
         reason = add_region(bytes);
     }

@@ -132,7 +132,8 @@ static const char *load_once(struct ort_env **env)
     const struct library library = find_library();
     void *handle = open_library(reason);
     if (handle == NULL ||
-        !library_find(handle, &library, &(struct library_call){"OrtGetApiBase", &get_base}, 1,
+        !library_find(handle, &library,
+                      (const struct library_call[]){{"OrtGetApiBase", &get_base}, {NULL}},
                       reason)) {
         return reason;
     }

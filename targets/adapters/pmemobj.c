@@ -29,12 +29,6 @@ enum { HEADER_BYTES = 16, CHUNK_BYTES = 256 << 10, SMALLEST_BYTES = 128 };
 #define CAPACITY_BYTES_MIN (UINT64_C(8) << 20)
 #define CAPACITY_BYTES_MAX (UINT64_C(1) << 30)
 
-/* Without the variable each write to memory that is not persistent is synchronised with a file. */
-const struct library library_pmemobj = {.file = "libpmemobj.so.1",
-                                        .package = "libpmemobj1",
-                                        .variable = "PMEM_IS_PMEM_FORCE",
-                                        .value = "1"};
-
 static struct {
     void *(*create)(const char *path, const char *layout, size_t bytes, unsigned mode);
     void (*close)(void *pool);
@@ -45,18 +39,20 @@ static struct {
     int (*defragment)(void *pool, struct oid **oids, size_t count, struct defrag_result *result);
 } pmem;
 
-static const char *load_once(void)
-{
-    static char reason[LIBRARY_REASON_BYTES];
-    static const struct library_call calls[] = {{"pmemobj_create", &pmem.create},
-                                                {"pmemobj_close", &pmem.close},
-                                                {"pmemobj_alloc", &pmem.allocate},
-                                                {"pmemobj_free", &pmem.free},
-                                                {"pmemobj_alloc_usable_size", &pmem.usable},
-                                                {"pmemobj_defrag", &pmem.defragment}};
-    return library_load(&library_pmemobj, calls, sizeof calls / sizeof *calls, reason) ? NULL
-                                                                                       : reason;
-}
+static const struct library_call calls[] = {{"pmemobj_create", &pmem.create},
+                                            {"pmemobj_close", &pmem.close},
+                                            {"pmemobj_alloc", &pmem.allocate},
+                                            {"pmemobj_free", &pmem.free},
+                                            {"pmemobj_alloc_usable_size", &pmem.usable},
+                                            {"pmemobj_defrag", &pmem.defragment},
+                                            {NULL}};
+
+/* Without the variable each write to memory that is not persistent is synchronised with a file. */
+const struct library library_pmemobj = {.file = "libpmemobj.so.1",
+                                        .package = "libpmemobj1",
+                                        .variable = "PMEM_IS_PMEM_FORCE",
+                                        .value = "1",
+                                        .calls = calls};
 
 /* --- an instance --- */
 
@@ -106,7 +102,7 @@ static bool check_layout(struct pmemobj *pmemobj, uint64_t capacity_bytes)
 static const char *open_pool(void *state, const struct kit_setup *setup)
 {
     struct pmemobj *const pmemobj = state;
-    const char *reason = load_once();
+    const char *reason = library_load(&library_pmemobj);
     if (reason != NULL) {
         return reason;
     }

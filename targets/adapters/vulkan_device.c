@@ -107,8 +107,10 @@ static struct {
                          void **made);
 } vulkan;
 
+static const struct library_call entry[] = {{"vkGetInstanceProcAddr", &vulkan.find}, {NULL}};
 const struct library library_vulkan = {.file = "libvulkan.so.1",
                                        .package = "libvulkan1",
+                                       .calls = entry,
                                        .is_usable = vulkan_device_is_usable,
                                        .examine = vulkan_device_examine};
 
@@ -261,9 +263,10 @@ const struct vulkan_device *vulkan_device_start(enum vulkan_kind kind,
                    "without it");
     return NULL;
 #endif
-    static const struct library_call first[] = {{"vkGetInstanceProcAddr", &vulkan.find}};
     if (starter == 0) {
-        if (!library_load(&library_vulkan, first, 1, reason)) {
+        const char *missing = library_load(&library_vulkan);
+        if (missing != NULL) {
+            (void)snprintf(reason, LIBRARY_REASON_BYTES, "%s", missing);
             return NULL;
         }
         start(kind);

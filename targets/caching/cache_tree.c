@@ -62,37 +62,37 @@ void cache_tree_remove(struct cache_tree *tree, struct cache_block *block)
     *link = low != NULL ? low : high;
 }
 
-struct cache_block *cache_tree_find(const struct cache_tree *tree, const struct cache_block *key)
+/* The neighbours of the place between those before key, with is_after those up to key, and the
+ * others; NULL: there is none. */
+struct neighbours {
+    struct cache_block *low, *high;
+};
+
+static struct neighbours find_place(const struct cache_tree *tree, const struct cache_block *key,
+                                    bool is_after)
 {
-    struct cache_block *found = NULL;
+    struct neighbours found = {NULL, NULL};
     for (struct cache_block *block = tree->root; block != NULL;) {
-        const bool is_low = is_before(tree, block, key);
-        found = is_low ? found : block;
+        const bool is_low = is_after ? !is_before(tree, key, block) : is_before(tree, block, key);
+        *(is_low ? &found.low : &found.high) = block;
         block = is_low ? block->right : block->left;
     }
     return found;
+}
+
+struct cache_block *cache_tree_find(const struct cache_tree *tree, const struct cache_block *key)
+{
+    return find_place(tree, key, false).high;
 }
 
 struct cache_block *cache_tree_after(const struct cache_tree *tree, const struct cache_block *key)
 {
-    struct cache_block *found = NULL;
-    for (struct cache_block *block = tree->root; block != NULL;) {
-        const bool is_high = is_before(tree, key, block);
-        found = is_high ? block : found;
-        block = is_high ? block->left : block->right;
-    }
-    return found;
+    return find_place(tree, key, true).high;
 }
 
 struct cache_block *cache_tree_before(const struct cache_tree *tree, const struct cache_block *key)
 {
-    struct cache_block *found = NULL;
-    for (struct cache_block *block = tree->root; block != NULL;) {
-        const bool is_low = is_before(tree, block, key);
-        found = is_low ? block : found;
-        block = is_low ? block->right : block->left;
-    }
-    return found;
+    return find_place(tree, key, false).low;
 }
 
 struct cache_block *cache_tree_first(const struct cache_tree *tree)

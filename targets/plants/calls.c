@@ -2,6 +2,7 @@
 #include "targets/plants/private/plant.h"
 
 #include "harness/base/check.h"
+#include "targets/private/option.h"
 #include "targets/targets.h"
 
 #include <stdio.h>
@@ -133,14 +134,11 @@ static enum target_result end_call(struct plant *plant, enum target_result resul
     return result;
 }
 
-static enum target_result alloc_bent(struct plant *plant, const struct target_request *request,
-                                     struct target_block *block)
+static enum target_result alloc_in_steps(struct plant *plant, const struct target_request *request,
+                                         struct target_block *block)
 {
     const struct plant_defect *defect = plant->defect;
     struct target_request bent = *request;
-    if (defect->alloc != NULL) {
-        return defect->alloc(plant, request, block);
-    }
     if (defect->asked != NULL) {
         defect->asked(plant, &bent);
     }
@@ -159,7 +157,9 @@ static enum target_result plant_call_alloc(struct target_instance *instance,
                                            struct target_block *block)
 {
     struct plant *plant = begin_call(instance, true);
-    const enum target_result result = alloc_bent(plant, request, block);
+    const enum target_result result = plant->defect->alloc != NULL
+                                          ? plant->defect->alloc(plant, request, block)
+                                          : alloc_in_steps(plant, request, block);
     if (result == TARGET_OK) {
         plant_add_block(plant, &(struct plant_block){.handle = block->handle});
     }
@@ -381,42 +381,35 @@ static enum target_result plant_call_wake(struct target_instance *instance)
     "defrag=none|slide|repack\ngranule=N\norder=drain,defragment,evict\nprogram_evicts_program=yes|no\n" \
     "log_allocations_on_oom=yes|no\nmessage_code=yes|no\nsearch_nodes=N\nwith=PLANT,...\n"
 
-/* open() is not told which target it opens, so each row has one of its own. */
-#define PLANT(file, noun, rule, text, ...)                                            \
-    extern const struct plant_defect plant_defect_##noun;                             \
-    static enum target_result open_##noun(                                            \
-        const struct target_setup *setup, const struct device_services *device,       \
-        struct target_instance **out, struct target_contract *contract, char *reason, \
-        size_t reason_bytes)                                                          \
-    {                                                                                 \
-        return plant_open(&plant_defect_##noun, setup, device, out, contract, reason, \
-                          reason_bytes);                                              \
-    }                                                                                 \
-    extern const struct target plant_##noun;                                          \
-    const struct target plant_##noun = {.abi_version = TARGET_ABI_VERSION,            \
-                                        .size_bytes = sizeof(struct target),          \
-                                        .name = "plant_" #noun,                       \
-                                        .summary = text,                              \
-                                        .breaks = rule,                               \
-                                        .option_help = OPTION_HELP,                   \
-                                        .open = open_##noun,                          \
-                                        .close = plant_call_close,                    \
-                                        .alloc = plant_call_alloc,                    \
-                                        .free = plant_call_free,                      \
-                                        .use = plant_call_use,                        \
-                                        .hold = plant_call_hold,                      \
-                                        .release = plant_call_release,                \
-                                        .donate = plant_call_donate,                  \
-                                        .load = plant_call_load,                      \
-                                        .execute = plant_call_execute,                \
-                                        .unload = plant_call_unload,                  \
-                                        .defragment = plant_call_defragment,          \
-                                        .retire = plant_call_retire,                  \
-                                        .locate = plant_call_locate,                  \
-                                        .stats = plant_call_stats,                    \
-                                        .report = plant_call_report,                  \
-                                        .message = plant_call_message,                \
-                                        .sleep = plant_call_sleep,                    \
+#define PLANT(file, noun, rule, text, ...)                                                       \
+    extern const struct plant_defect plant_defect_##noun;                                        \
+    DEFINE_OPEN(open_##noun, plant_open(&plant_defect_##noun, setup, device, instance, contract, \
+                                        reason, reason_bytes))                                   \
+    extern const struct target plant_##noun;                                                     \
+    const struct target plant_##noun = {.abi_version = TARGET_ABI_VERSION,                       \
+                                        .size_bytes = sizeof(struct target),                     \
+                                        .name = "plant_" #noun,                                  \
+                                        .summary = text,                                         \
+                                        .breaks = rule,                                          \
+                                        .option_help = OPTION_HELP,                              \
+                                        .open = open_##noun,                                     \
+                                        .close = plant_call_close,                               \
+                                        .alloc = plant_call_alloc,                               \
+                                        .free = plant_call_free,                                 \
+                                        .use = plant_call_use,                                   \
+                                        .hold = plant_call_hold,                                 \
+                                        .release = plant_call_release,                           \
+                                        .donate = plant_call_donate,                             \
+                                        .load = plant_call_load,                                 \
+                                        .execute = plant_call_execute,                           \
+                                        .unload = plant_call_unload,                             \
+                                        .defragment = plant_call_defragment,                     \
+                                        .retire = plant_call_retire,                             \
+                                        .locate = plant_call_locate,                             \
+                                        .stats = plant_call_stats,                               \
+                                        .report = plant_call_report,                             \
+                                        .message = plant_call_message,                           \
+                                        .sleep = plant_call_sleep,                               \
                                         .wake = plant_call_wake};
 #include "targets/plants/list.h"
 #undef PLANT

@@ -43,7 +43,7 @@ static enum target_result free_exiting(struct plant *plant, uint64_t handle, uin
 }
 
 /* Memory of the host is never refused, until it is. */
-static void write_note(struct plant *plant, struct target_request *request)
+static void alloc_unchecked(struct plant *plant, struct target_request *request)
 {
     const size_t bytes = 128;
     (void)request;
@@ -68,7 +68,7 @@ static enum target_result free_spinning(struct plant *plant, uint64_t handle, ui
 /* --- memory of the host --- */
 
 /* A row for each of the blocks, and one more written than there is room for. */
-static void overrun_rows(struct plant *plant, struct target_request *request)
+static void alloc_overrunning(struct plant *plant, struct target_request *request)
 {
     const size_t bytes = plant->block_count * sizeof(uint64_t);
     uint64_t *rows = bytes == 0 ? NULL : plant->device.host_alloc(plant->device.context, bytes);

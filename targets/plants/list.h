@@ -122,11 +122,11 @@ PLANT(deaths, crash_abort, "crash", "an assertion of its own fails at the second
 PLANT(deaths, crash_exit, "crash", "ends the process in a queued free that waits behind others",
       .free = free_exiting)
 PLANT(deaths, crash_host_refused, "crash", "writes into host memory that it was refused",
-      .asked = write_note)
+      .asked = alloc_unchecked)
 PLANT(deaths, hang_spin, "hang", "walks a ring of queued frees without end and makes no device call",
       .free = free_spinning)
 PLANT(deaths, overrun, "overrun", "writes one row more than its host memory holds",
-      .asked = overrun_rows)
+      .asked = alloc_overrunning)
 PLANT(deaths, contents_scribble, "contents", "sometimes a copy is a granule too long",
       .copy = copy_scribbling)
 PLANT(deaths, contents_lost_copy, "contents", "treats a refused copy as done",

@@ -116,18 +116,6 @@ static void unlink_node(struct threaded_heap *heap, struct threaded_node *node)
     node->below = node->above = NULL;
 }
 
-static void count_taken(struct threaded_heap *heap, uint64_t size_bytes)
-{
-    struct target_stats *stats = &heap->stats;
-    stats->num_allocs++;
-    stats->bytes_in_use += size_bytes;
-    stats->peak_bytes_in_use = stats->bytes_in_use > stats->peak_bytes_in_use
-                                   ? stats->bytes_in_use
-                                   : stats->peak_bytes_in_use;
-    stats->largest_alloc_size = size_bytes > stats->largest_alloc_size ? size_bytes
-                                                                       : stats->largest_alloc_size;
-}
-
 void threaded_count_released(struct threaded_heap *heap, uint64_t size_bytes)
 {
     heap->stats.num_allocs--;
@@ -156,7 +144,7 @@ enum target_result threaded_place(struct threaded_heap *heap, const struct threa
         link_node(heap, node);
     }
     node->state = NODE_LIVE;
-    count_taken(heap, node->size_bytes);
+    count_block(&heap->stats, node->size_bytes);
     *out = node;
     return TARGET_OK;
 }
@@ -177,7 +165,7 @@ void threaded_reload(struct threaded_heap *heap, struct threaded_node *node, uin
     node->address = node->to_address = address;
     node->state = NODE_LIVE;
     link_node(heap, node);
-    count_taken(heap, node->size_bytes);
+    count_block(&heap->stats, node->size_bytes);
 }
 
 void threaded_evict(struct threaded_heap *heap, struct threaded_node *node)

@@ -54,7 +54,7 @@ struct threaded_node {
     bool is_pinned; /* it is held */
     bool is_moving,
         is_evicting; /* marked: the device works on it and nobody has the mutex for that */
-    bool is_passed;  /* scratch of slide.c, with the two below */
+    bool is_passed;  /* scratch of room.c, with the two below */
     uint64_t up_address, down_address;
 };
 
@@ -137,24 +137,43 @@ static inline bool threaded_is_idle(const struct threaded_node *node)
            !node->is_moving && !node->is_evicting;
 }
 
-/* --- an instance of the target threaded or of a race: open.c makes it --- */
+/* --- room.c --- */
+
+/* The needs of a request: a block, a stack below all blocks, or both. */
+struct threaded_want {
+    uint64_t size_bytes;  /* in granules; 0 = no block */
+    uint64_t align_bytes; /* at least the granule */
+    uint64_t stack_bytes;
+    uint64_t floor_bytes; /* the larger of that and of the stack that is reserved: no block may lie
+                             below it */
+    struct threaded_node *program; /* that is executed, and not evicted for itself; NULL */
+    bool may_evict;
+    bool has_drained; /* of RACE_DRAIN_UNLOCKED alone */
+};
+
+/* Makes room for a request of the target threaded: awaits queued frees, copies blocks, evicts
+ * programs, each with the mutex given up, and searches again after each.
+ * Holds the mutex before and after, but gives it up meanwhile.  OK: there is room at this moment,
+ * and *address is the place for want->size_bytes; when want->program is set, size_bytes was set to
+ * what it needs at this moment: nothing while its image is there.  NO_MEMORY: at this moment
+ * nothing is left to await, to copy or to evict for it. FAILED: the device refused something. */
+enum target_result threaded_make_room(struct threaded_heap *heap, struct threaded_want *want,
+                                      uint64_t *address);
+
+/* Copies blocks together; the mutex as above.  FAILED: a copy was refused. */
+enum target_result threaded_defragment(struct threaded_heap *heap);
+
+/* --- an instance of the target threaded or of a race --- */
 
 /* Kept in its contract. */
 #define THREADED_OPTION_ROWS                                              \
     OPTION_WORDS("defrag", "none|slide", struct target_contract, defrag), \
         OPTION_GRANULE(struct target_contract, granule_bytes),            \
         OPTION_YES_NO("program_evicts_program", struct target_contract, program_evicts_program)
-extern const struct target_option_row threaded_option_rows[];
 
 struct target_instance {
     struct threaded_heap heap;
     pthread_key_t message; /* the text of the thread's last failure */
 };
-
-/* A target's open() of the variant. */
-enum target_result threaded_open(enum threaded_race race, const struct target_setup *setup,
-                                 const struct device_services *device, struct target_instance **out,
-                                 struct target_contract *contract, char *text, size_t text_bytes);
-void threaded_close(struct target_instance *instance); /* when no call is under way */
 
 #endif

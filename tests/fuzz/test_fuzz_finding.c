@@ -94,9 +94,9 @@ static _Noreturn void make_finding(uint32_t shrink_ms_max)
         trial.first.kind != VERDICT_BROKEN) {
         _exit(1);
     }
-    finding_end_within(
-        &(struct finding){"fuzz_test", &slow, "plant_overlap", &setup, &trial.ops, &trial.first},
-        shrink_ms_max);
+    finding_end_within(&(struct play_finding){"fuzz_test", &slow, "plant_overlap", &setup,
+                                              &trial.ops, &trial.first},
+                       shrink_ms_max);
 }
 
 /* What it prints goes to text; the file that is there in the end, and no other, to list_path and

@@ -4,6 +4,7 @@
 
 #include "kit/kit.h"
 #include "targets/adapters/private/library.h"
+#include "targets/private/option.h"
 
 #define ADAPTER(name)                                   \
     extern const struct target adapter_##name;          \
@@ -16,14 +17,8 @@
  * allocator_VARIABLE; all of its calls are the kit's.  What follows are further members of its
  * table. */
 #define ADAPTER_TARGET(variable, name_, summary_, options_, ...)                             \
-    static enum target_result target_open(                                                   \
-        const struct target_setup *setup, const struct device_services *device,              \
-        struct target_instance **out, struct target_contract *contract, char *reason,        \
-        size_t reason_bytes)                                                                 \
-    {                                                                                        \
-        return kit_open(&allocator_##variable, NULL, setup, device, out, contract, reason,   \
-                        reason_bytes);                                                       \
-    }                                                                                        \
+    DEFINE_OPEN(target_open, kit_open(&allocator_##variable, NULL, setup, device, instance,  \
+                                      contract, reason, reason_bytes))                       \
     const struct target adapter_##variable = {KIT_TABLE(name_, summary_, NULL, target_open), \
                                               .options = (options_), __VA_ARGS__}
 

@@ -262,8 +262,6 @@ void cuda_block_use(struct cuda_block *block, uint64_t event, struct cuda_use *u
 /* Forgets the uses that are done. */
 void cuda_block_end_uses(struct target_instance *instance, struct cuda_block *block);
 
-/* --- cuda_frees.c --- */
-
 /* Takes in what is done, and ends at an instant at which no more was done. */
 void cuda_settle(struct target_instance *instance);
 /* Frees a block whose handle was forgotten: now, in the order of its stream, or later. */

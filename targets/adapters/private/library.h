@@ -21,6 +21,7 @@ struct library {
     const char *wants;   /* an environment that it has to be loaded in, "NAME=VALUE"; else NULL */
     /* This variable of the environment has this value while the library is loaded; NULL: none. */
     const char *variable, *value;
+    const struct library_call *calls; /* that library_load() finds; the last has no name */
     /* NULL: if it can be loaded it can be used.  Otherwise whether it can; false: reason says in
      * one line why not. */
     bool (*is_usable)(char reason[LIBRARY_REASON_BYTES]);
@@ -35,12 +36,12 @@ void library_close(void *handle);
 /* The file that was loaded, without symbolic links; "" when it is not known. */
 void library_place(void *handle, char file[ADAPTER_FILE_BYTES]);
 
-/* Sets all count places, or none and explains in reason. */
+/* Sets all places of the calls, the last of which has no name, or none and explains in reason. */
 bool library_find(void *handle, const struct library *library, const struct library_call *calls,
-                  size_t count, char reason[LIBRARY_REASON_BYTES]);
-/* Both, for a library that stays: where its places are set already nothing is done. */
-bool library_load(const struct library *library, const struct library_call *calls, size_t count,
                   char reason[LIBRARY_REASON_BYTES]);
+/* Both, for a library that stays: where its places are set already nothing is done.  NULL, or one
+ * line that says why not, valid until the next call. */
+const char *library_load(const struct library *library);
 
 /* A question whose answer starts something in the process that answers it: so a child does.
  * Returns what can(reason) returns in a child of this process. false: reason is one line that says
