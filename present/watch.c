@@ -152,16 +152,6 @@ static void rest_add(struct rest *rest, const struct report_result *result, uint
     rest->left_ns = left_ns > rest->left_ns ? left_ns : rest->left_ns;
 }
 
-static void job_table_add_rest(struct job_table *table, struct rest *rest)
-{
-    char name[AMOUNT_TEXT_BYTES + 16];
-    snprintf(name, sizeof name, "%" PRIu64 " more jobs", rest->sum.due);
-    rest->sum.name = name;
-    rest->sum.is_finished = rest->sum.done == rest->sum.due;
-    put_row(table, &rest->sum, rest->left_ns);
-    rest->sum.name = NULL;
-}
-
 /* A job that runs or found something is worth more than one that waits or is done. */
 static bool is_of_interest(const struct report_result *result)
 {
@@ -171,6 +161,7 @@ static bool is_of_interest(const struct report_result *result)
 static void job_table_add_jobs(struct job_table *table, const struct report_campaign *campaign,
                                size_t room)
 {
+    char name[AMOUNT_TEXT_BYTES + 16];
     size_t interesting = 0;
     struct rest rest = {0};
     for (size_t i = 0; i < campaign->result_count; i++) {
@@ -190,15 +181,10 @@ static void job_table_add_jobs(struct job_table *table, const struct report_camp
         --*room_left;
     }
     if (rest.sum.due > 0) {
-        job_table_add_rest(table, &rest);
-    }
-}
-
-static void job_table_add_titles(struct job_table *table)
-{
-    table->bars[table->count++] = (struct bar){0};
-    for (enum column column = 0; column < COLUMN_COUNT; column++) {
-        table_put(&table->cells, columns[column].title);
+        snprintf(name, sizeof name, "%" PRIu64 " more jobs", rest.sum.due);
+        rest.sum.name = name;
+        rest.sum.is_finished = rest.sum.done == rest.sum.due;
+        put_row(table, &rest.sum, rest.left_ns);
     }
 }
 
@@ -304,17 +290,6 @@ static void draw_cell(struct screen_line *line, const struct job_table *table, s
     writing_deinit(&shortened);
 }
 
-static void draw_row(struct screen_line *line, const struct job_table *table, size_t row)
-{
-    for (enum column column = 0; column < COLUMN_COUNT; column++) {
-        if (table->is_shown[column]) {
-            screen_line_append_spaces(line, column > 0);
-            draw_cell(line, table, row, column);
-        }
-    }
-    screen_line_end(line);
-}
-
 /* Appends a line of titles, at most job_count_max jobs in their order and, where there are more, a
  * line for the others together: those that run or found something get the lines first.  No line
  * takes more than width (> 0) columns: names are shortened as far as they can still be told apart,
@@ -325,12 +300,21 @@ static void job_table_draw(const struct report_campaign *campaign, size_t job_co
     struct job_table table = {.bars = calloc(job_count_max + 2, sizeof *table.bars)};
     CHECK(table.bars != NULL && width > 0);
     table_init(&table.cells, COLUMN_COUNT, 0);
-    job_table_add_titles(&table);
+    table.count = 1; /* the titles, without a bar */
+    for (enum column column = 0; column < COLUMN_COUNT; column++) {
+        table_put(&table.cells, columns[column].title);
+    }
     job_table_add_jobs(&table, campaign, job_count_max);
     job_table_fit(&table, width - 1);
     for (size_t i = 0; i < table.count; i++) {
         screen_line_begin(line, width);
-        draw_row(line, &table, i);
+        for (enum column column = 0; column < COLUMN_COUNT; column++) {
+            if (table.is_shown[column]) {
+                screen_line_append_spaces(line, column > 0);
+                draw_cell(line, &table, i, column);
+            }
+        }
+        screen_line_end(line);
     }
     table_deinit(&table.cells);
     free(table.bars);
