@@ -79,80 +79,59 @@ static void append_verdict(struct writing *html, const struct campaign_lines *li
 
 /* --- facts --- */
 
-/* Returns true if the word is an item of the list, whose items are separated by ", ". */
-static bool is_listed(const char *list, const char *word)
-{
-    const size_t length = strlen(word);
-    for (const char *at = strstr(list, word); at != NULL; at = strstr(at + 1, word)) {
-        const bool is_first = at == list || (at - list >= 2 && strncmp(at - 2, ", ", 2) == 0);
-        if (is_first && (at[length] == '\0' || strncmp(at + length, ", ", 2) == 0)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Appends it behind a comma, once; what is too long becomes "...". */
-static void append_once(struct writing *text, const char *word)
-{
-    enum { LENGTH_MAX = 2000 };
-    const size_t room = text->length < LENGTH_MAX ? LENGTH_MAX - text->length : 0;
-    const char *shown = strlen(word) <= room ? word : "...";
-    if (!is_listed(writing_string(text), shown)) {
-        writing_append(text, text->length == 0 ? "" : ", ");
-        writing_append(text, shown);
-    }
-}
-
 static void append_target(struct writing *text, const json_t *part)
 {
-    struct writing target = {0};
     const char *key;
     json_t *value;
-    writing_append(&target, member_text(part, "target"));
+    writing_append(text, member_text(part, "target"));
     json_object_foreach(json_object_get(part, "options"), key, value)
     {
         const char *string = json_string_value(value);
-        writing_append_format(&target, " %s=%s", key, string == NULL ? "" : string);
+        writing_append_format(text, " %s=%s", key, string == NULL ? "" : string);
     }
-    append_once(text, writing_string(&target));
-    writing_deinit(&target);
 }
 
 static void append_device(struct writing *text, const json_t *part)
 {
-    char device[160], hosts[48] = "";
     const char *chip = member_text(part, "chip");
     const uint64_t capacity = member_number(part, "capacity_bytes");
     if (capacity == 0) {
         return; /* each trial draws its own, or nothing was said */
     }
+    writing_append_format(text, "%.60s%s%s", chip, chip[0] == '\0' ? "" : " of ",
+                          size_text_of(capacity).text);
     if (member_number(part, "hosts") > 1) {
-        snprintf(hosts, sizeof hosts, " on %" PRIu64 " hosts", member_number(part, "hosts"));
+        writing_append_format(text, " on %" PRIu64 " hosts", member_number(part, "hosts"));
     }
-    snprintf(device, sizeof device, "%.60s%s%s%s", chip, chip[0] == '\0' ? "" : " of ",
-             size_text_of(capacity).text, hosts);
-    append_once(text, device);
 }
 
-/* Adds the words of all parts as one fact. */
+/* Adds the words of all parts as one fact, each of them once; what is too long becomes "...". */
 static void add_of_parts(struct writing *html, const char *name, const struct campaign_lines *lines,
                          void (*append)(struct writing *text, const json_t *part))
 {
-    const json_t *parts = json_object_get(lines->start, "scenarios"), *part;
+    enum { LENGTH_MAX = 2000 };
+    json_t *parts = json_object_get(lines->start, "scenarios"), *words = json_object(), *said;
+    const size_t count = json_array_size(parts);
+    const char *word;
     struct writing text = {0};
-    size_t i;
-    json_array_foreach(parts, i, part)
-    {
-        append(&text, part);
+    for (size_t i = 0; i < count || i == 0; i++) {
+        writing_clear(&text);
+        append(&text, count == 0 ? lines->start : json_array_get(parts, i));
+        (void)json_object_set_new_nocheck(words, writing_string(&text), json_true());
     }
-    if (json_array_size(parts) == 0) {
-        append(&text, lines->start);
+    writing_clear(&text);
+    json_object_foreach(words, word, said)
+    {
+        const char *shown = text.length + strlen(word) <= LENGTH_MAX ? word : "...";
+        if (word[0] != '\0' && (shown == word || strstr(writing_string(&text), "...") == NULL)) {
+            writing_append_format(&text, "%s%s", text.length == 0 ? "" : ", ", shown);
+        }
     }
     if (text.length > 0) {
         page_fact(html, name, "%s", writing_string(&text));
     }
     writing_deinit(&text);
+    json_decref(words);
 }
 
 static void add_ops(struct writing *html, const json_t *totals)

@@ -117,15 +117,8 @@ static json_t *find_or_add(json_t *objects, const char *name, size_t count_max)
                                                                   : NULL;
 }
 
-/* While it is read. */
-struct reading {
-    struct campaign_lines *lines;
-    json_t *found; /* findings by signature */
-};
-
-static void take_start(struct reading *reading, json_t *line)
+static void take_start(struct campaign_lines *lines, json_t *line)
 {
-    struct campaign_lines *lines = reading->lines;
     const json_t *part;
     size_t i;
     if (lines->start != NULL) {
@@ -138,11 +131,10 @@ static void take_start(struct reading *reading, json_t *line)
     }
 }
 
-static void take_trial(struct reading *reading, json_t *line)
+static void take_trial(struct campaign_lines *lines, json_t *line)
 {
-    struct campaign_lines *lines = reading->lines;
     json_t *part = find_or_add(lines->parts, member_text(line, "scenario"), PART_COUNT_MAX);
-    json_t *finding = json_object_get(reading->found, member_text(line, "signature"));
+    json_t *finding = json_object_get(lines->found, member_text(line, "signature"));
     add_counts(lines->totals, line);
     if (part != NULL) {
         add_counts(part, line);
@@ -155,9 +147,8 @@ static void take_trial(struct reading *reading, json_t *line)
 }
 
 /* Sums of trials give way to what the campaign says at its end. */
-static void take_part(struct reading *reading, json_t *line)
+static void take_part(struct campaign_lines *lines, json_t *line)
 {
-    struct campaign_lines *lines = reading->lines;
     const char *name = member_text(line, "name");
     if (json_object_get(lines->parts, name) != NULL ||
         json_object_size(lines->parts) < PART_COUNT_MAX) {
@@ -169,10 +160,11 @@ static void take_part(struct reading *reading, json_t *line)
 #define FINDING_WORDS "reason message repro certificate after known unrepeated hang"
 
 /* first: it is the line `found`, which counts nothing. */
-static void take_finding(struct reading *reading, const json_t *line, const char *rule, bool first)
+static void take_finding(struct campaign_lines *lines, const json_t *line, const char *rule,
+                         bool first)
 {
     const char *signature = member_text(line, "signature");
-    json_t *finding = find_or_add(reading->found, signature, FINDING_COUNT_MAX);
+    json_t *finding = find_or_add(lines->found, signature, FINDING_COUNT_MAX);
     if (signature[0] == '\0' || finding == NULL) {
         return;
     }
@@ -189,18 +181,18 @@ static void take_finding(struct reading *reading, const json_t *line, const char
     }
 }
 
-static void take_verdict(struct reading *reading, json_t *line)
+static void take_verdict(struct campaign_lines *lines, json_t *line)
 {
-    json_t *proofs = reading->lines->proofs;
+    json_t *proofs = lines->proofs;
     if (strcmp(member_text(line, "verdict"), "premature") == 0) {
-        take_finding(reading, line, "premature", false);
+        take_finding(lines, line, "premature", false);
     } else if (json_object_get(line, "certificate") != NULL &&
                json_array_size(proofs) < PROOF_COUNT_MAX) {
         (void)json_array_append(proofs, line);
     }
 }
 
-static void take_diagnosis(struct reading *reading, json_t *line)
+static void take_diagnosis(struct campaign_lines *lines, json_t *line)
 {
     const json_t *first = json_array_get(json_object_get(line, "causes"), 0);
     if (first == NULL) {
@@ -210,7 +202,7 @@ static void take_diagnosis(struct reading *reading, json_t *line)
     struct writing name = {0};
     writing_append_format(&name, "%s%s%s", member_text(first, "cause"), kind[0] == '\0' ? "" : ": ",
                           kind);
-    json_t *cause = find_or_add(reading->lines->causes, writing_string(&name), CAUSE_COUNT_MAX);
+    json_t *cause = find_or_add(lines->causes, writing_string(&name), CAUSE_COUNT_MAX);
     writing_deinit(&name);
     if (cause == NULL) {
         return;
@@ -223,37 +215,34 @@ static void take_diagnosis(struct reading *reading, json_t *line)
     member_add(cause, member_text(line, "verdict"), 1);
 }
 
-/* A finding that a campaign reports: `found` or `broken`. */
-static void take_broken(struct reading *reading, json_t *line)
+static void take_broken(struct campaign_lines *lines, json_t *line)
 {
     const bool first = strcmp(member_text(line, "type"), "found") == 0;
-    take_finding(reading, line, member_text(line, "rule"), first);
+    take_finding(lines, line, member_text(line, "rule"), first);
 }
 
-static void take_sweep(struct reading *reading, json_t *line)
+static void take_sweep(struct campaign_lines *lines, json_t *line)
 {
-    if (json_array_size(reading->lines->sweeps) < PART_COUNT_MAX) {
-        (void)json_array_append(reading->lines->sweeps, line);
+    if (json_array_size(lines->sweeps) < PART_COUNT_MAX) {
+        (void)json_array_append(lines->sweeps, line);
     }
 }
 
-static void take_canary(struct reading *reading, json_t *line)
+static void take_canary(struct campaign_lines *lines, json_t *line)
 {
-    struct campaign_lines *lines = reading->lines;
     lines->canary = lines->canary == NULL ? json_incref(line) : lines->canary;
 }
 
-static void take_end(struct reading *reading, json_t *line)
+static void take_end(struct campaign_lines *lines, json_t *line)
 {
-    struct campaign_lines *lines = reading->lines;
     lines->end = lines->end == NULL ? json_incref(line) : lines->end;
 }
 
-static void take_line(struct reading *reading, json_t *line)
+static void take_line(struct campaign_lines *lines, json_t *line)
 {
     static const struct {
         const char *type;
-        void (*take)(struct reading *reading, json_t *line);
+        void (*take)(struct campaign_lines *lines, json_t *line);
     } types[] = {{"verdict", take_verdict},     {"trial", take_trial},
                  {"broken", take_broken},       {"found", take_broken},
                  {"start", take_start},         {"scenario", take_part},
@@ -262,7 +251,7 @@ static void take_line(struct reading *reading, json_t *line)
     const char *type = member_text(line, "type");
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (strcmp(types[i].type, type) == 0) {
-            types[i].take(reading, line);
+            types[i].take(lines, line);
         }
     }
 }
@@ -284,24 +273,24 @@ json_t *campaign_lines_parse(const char *text, size_t length, json_error_t *erro
     return parsed;
 }
 
-static enum exit_code parse_line(struct reading *reading, const struct writing *text)
+static enum exit_code parse_line(struct campaign_lines *lines, const struct writing *text)
 {
     json_error_t error;
-    reading->lines->line_count++;
+    lines->line_count++;
     json_t *line = campaign_lines_parse(writing_string(text), text->length, &error);
     if (line == NULL) {
-        return refuse(reading->lines, error.text);
+        return refuse(lines, error.text);
     }
     const bool is_object = json_is_object(line);
     if (is_object) {
-        take_line(reading, line);
+        take_line(lines, line);
     }
     json_decref(line);
-    return is_object ? EXIT_KEPT : refuse(reading->lines, "a line must be an object");
+    return is_object ? EXIT_KEPT : refuse(lines, "a line must be an object");
 }
 
 /* Takes all whole lines of bytes; what follows them stays in *line. */
-static enum exit_code take_bytes(struct reading *reading, const char *bytes, size_t length,
+static enum exit_code take_bytes(struct campaign_lines *lines, const char *bytes, size_t length,
                                  struct writing *line)
 {
     enum exit_code code = EXIT_KEPT;
@@ -310,13 +299,13 @@ static enum exit_code take_bytes(struct reading *reading, const char *bytes, siz
         const size_t piece = end == NULL ? length : (size_t)(end - bytes);
         writing_append_bytes(line, bytes, piece);
         if (line->length > LINE_BYTES_MAX) {
-            reading->lines->line_count++;
-            return refuse(reading->lines, "the line is longer than 64M");
+            lines->line_count++;
+            return refuse(lines, "the line is longer than 64M");
         }
         if (end == NULL) {
             break;
         }
-        code = parse_line(reading, line);
+        code = parse_line(lines, line);
         writing_clear(line);
         bytes += piece + 1;
         length -= piece + 1;
@@ -324,7 +313,7 @@ static enum exit_code take_bytes(struct reading *reading, const char *bytes, siz
     return code;
 }
 
-static enum exit_code take_file(struct reading *reading, int file)
+static enum exit_code take_file(struct campaign_lines *lines, int file)
 {
     enum { PIECE_BYTES = 1 << 16 };
     static char bytes[PIECE_BYTES];
@@ -336,13 +325,13 @@ static enum exit_code take_file(struct reading *reading, int file)
         if (got < 0 && errno == EINTR) {
             got = 1;
         } else if (got < 0) {
-            code = message_fail(EXIT_USAGE, "%.3800s/results.jsonl: %s", reading->lines->directory,
+            code = message_fail(EXIT_USAGE, "%.3800s/results.jsonl: %s", lines->directory,
                                 strerror(errno));
         } else {
-            code = take_bytes(reading, bytes, (size_t)got, &line);
+            code = take_bytes(lines, bytes, (size_t)got, &line);
         }
     }
-    reading->lines->is_cut = line.length > 0;
+    lines->is_cut = line.length > 0;
     writing_deinit(&line);
     return code;
 }
@@ -351,33 +340,33 @@ static enum exit_code take_file(struct reading *reading, int file)
 
 /* Takes the findings of the summary, in its order: its counts include verdicts that were only
  * counted. */
-static void take_summary(struct reading *reading)
+static void take_summary(struct campaign_lines *lines)
 {
     const json_t *summary;
     size_t i;
-    json_array_foreach(json_object_get(reading->lines->summary, "findings"), i, summary)
+    json_array_foreach(json_object_get(lines->summary, "findings"), i, summary)
     {
-        json_t *known = json_object_get(reading->found, member_text(summary, "signature"));
+        json_t *known = json_object_get(lines->found, member_text(summary, "signature"));
         json_t *finding = known == NULL ? json_object() : json_incref(known);
         copy_members(finding, summary, "signature rule count ops job trial seed " FINDING_WORDS);
-        (void)json_array_append_new(reading->lines->findings, finding);
+        (void)json_array_append_new(lines->findings, finding);
     }
 }
 
 /* Sorts the findings of a campaign without a summary: the gravest first, otherwise as they were
  * found.  One that ended has counted all that stayed findings. */
-static void sort_findings(struct reading *reading)
+static void sort_findings(struct campaign_lines *lines)
 {
-    const bool has_ended = reading->lines->end != NULL;
+    const bool has_ended = lines->end != NULL;
     for (int gravity = GRAVITY_HARM; gravity >= GRAVITY_NUMBERS; gravity--) {
         const char *signature;
         json_t *finding;
-        json_object_foreach(reading->found, signature, finding)
+        json_object_foreach(lines->found, signature, finding)
         {
             const enum rule rule = rule_find(member_text(finding, "rule"));
             if ((int)rule_gravity(rule) == gravity &&
                 (!has_ended || member_number(finding, "count") > 0)) {
-                (void)json_array_append(reading->lines->findings, finding);
+                (void)json_array_append(lines->findings, finding);
             }
         }
     }
@@ -403,11 +392,10 @@ static enum exit_code read_summary(struct campaign_lines *lines)
     return code;
 }
 
-static enum exit_code read_open(struct reading *reading, int file)
+static enum exit_code read_open(struct campaign_lines *lines, int file)
 {
-    struct campaign_lines *lines = reading->lines;
     lines->is_running = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    enum exit_code code = take_file(reading, file);
+    enum exit_code code = take_file(lines, file);
     if (code == EXIT_KEPT && lines->end != NULL) {
         code = read_summary(lines);
     }
@@ -419,9 +407,9 @@ static enum exit_code read_open(struct reading *reading, int file)
         return code;
     }
     if (lines->summary != NULL) {
-        take_summary(reading);
+        take_summary(lines);
     } else {
-        sort_findings(reading);
+        sort_findings(lines);
     }
     if (lines->end != NULL) {
         (void)json_object_update(lines->totals, lines->end);
@@ -433,22 +421,19 @@ enum exit_code campaign_lines_read(const char *directory, struct campaign_lines 
 {
     const char *why;
     *lines = (struct campaign_lines){.directory = directory,
+                                     .found = json_object(),
                                      .parts = json_object(),
                                      .totals = json_object(),
                                      .findings = json_array(),
                                      .causes = json_object(),
                                      .proofs = json_array(),
                                      .sweeps = json_array()};
-    struct reading reading = {.lines = lines, .found = json_object()};
     const int file = below_open(directory, "results.jsonl", &why);
-    enum exit_code code = EXIT_USAGE;
     if (file < 0) {
-        (void)message_fail(EXIT_USAGE, "%.3800s/results.jsonl: %s", directory, why);
-    } else {
-        code = read_open(&reading, file);
-        (void)close(file);
+        return message_fail(EXIT_USAGE, "%.3800s/results.jsonl: %s", directory, why);
     }
-    json_decref(reading.found);
+    const enum exit_code code = read_open(lines, file);
+    (void)close(file);
     return code;
 }
 
@@ -456,7 +441,7 @@ void campaign_lines_deinit(struct campaign_lines *lines)
 {
     json_t *const all[] = {lines->start,  lines->end,    lines->canary,   lines->summary,
                            lines->parts,  lines->totals, lines->findings, lines->causes,
-                           lines->proofs, lines->sweeps};
+                           lines->proofs, lines->sweeps, lines->found};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         json_decref(all[i]);
     }

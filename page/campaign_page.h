@@ -23,6 +23,7 @@ struct campaign_lines {
     /* Objects, the gravest first: signature, rule, job, trial, seed, op, count, reason, message,
      * repro, certificate, after, known, unrepeated, hang: what is known of them. */
     json_t *findings;
+    json_t *found;  /* the same by signature, as the lines have them */
     json_t *causes; /* by cause and kind: cause, kind, count, text, scenario, trial, op, verdict */
     json_t *proofs; /* the first lines of justified out-of-memories that have a certificate */
     json_t *sweeps; /* lines `sweep`, of a sweep */

@@ -147,11 +147,15 @@ static void list_words_deinit(struct list_words *words)
 
 /* --- the page --- */
 
-static void append_words(struct writing *html, const struct writing *words)
+/* Appends a section of words that explain prints. */
+static void append_words(struct writing *html, const char *id, const char *heading,
+                         const struct writing *words)
 {
+    page_section_begin(html, id, heading);
     writing_append(html, "<pre class=\"words\">");
     page_append_text(html, writing_string(words));
     writing_append(html, "</pre>\n");
+    page_section_end(html);
 }
 
 /* Appends what `explain` prints. */
@@ -160,14 +164,12 @@ static enum exit_code append_meaning(struct list_words *explaining, struct writi
     struct writing words = {0};
     char why[PAGE_WHY_BYTES];
     const enum exit_code code = list_words_take(explaining, &words, why);
-    if (code == EXIT_KEPT) {
+    if (code == EXIT_KEPT && why[0] != '\0') {
         page_section_begin(html, "meaning", "What it means");
-        if (why[0] != '\0') {
-            page_print(html, "<p>It cannot be explained: %s.</p>\n", why);
-        } else {
-            append_words(html, &words);
-        }
+        page_print(html, "<p>It cannot be explained: %s.</p>\n", why);
         page_section_end(html);
+    } else if (code == EXIT_KEPT) {
+        append_words(html, "meaning", "What it means", &words);
     }
     writing_deinit(&words);
     return code;
@@ -188,9 +190,7 @@ static enum exit_code append_comparison(const struct page_options *options, cons
     struct writing words = {0};
     const enum exit_code code = options->compare(options->context, against, &words);
     if (code == EXIT_KEPT) {
-        page_section_begin(html, "difference", "What changed");
-        append_words(html, &words);
-        page_section_end(html);
+        append_words(html, "difference", "What changed", &words);
     }
     writing_deinit(&words);
     return code;

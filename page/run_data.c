@@ -285,10 +285,6 @@ static void append_failures(const struct run_record *record, struct writing *jso
 enum { CURVE_COUNT = 7 };
 static const char *const curve_names[CURVE_COUNT] = {"x",      "inUse", "reserved", "largestHole",
                                                      "queued", "free",  "programs"};
-struct curve {
-    uint64_t (*points)[CURVE_COUNT]; /* count of them */
-    size_t count;
-};
 
 static bool is_near_failure(const struct run_record *record, uint32_t turn)
 {
@@ -310,15 +306,15 @@ static uint32_t count_turns(const struct run_record *record, uint32_t host)
     return count;
 }
 
-/* Chooses every interval-th turn of the host, every one near a failure, and its last one. */
-static void choose_points(const struct run_record *record, uint32_t host, struct curve *curve)
+/* Chooses every interval-th turn of the host, every one near a failure, and its last one; returns
+ * how many. */
+static size_t choose_points(const struct run_record *record, uint32_t host, uint32_t turn_count,
+                            uint64_t (*points)[CURVE_COUNT])
 {
-    const uint32_t count = count_turns(record, host);
-    const uint32_t interval = 1 + count / (POINT_COUNT_MAX - POINT_COUNT_MAX / 8);
-    uint32_t seen = 0;
-    uint32_t waited = 0;
-    uint64_t most = 0;
-    uint64_t least = UINT64_MAX;
+    const uint32_t interval = 1 + turn_count / (POINT_COUNT_MAX - POINT_COUNT_MAX / 8);
+    uint32_t seen = 0, waited = 0;
+    uint64_t most = 0, least = UINT64_MAX;
+    size_t count = 0;
     for (uint32_t i = 0; i < record->op_count; i++) {
         const struct record_op *op = &record->ops[i];
         if (op->host != host) {
@@ -327,7 +323,7 @@ static void choose_points(const struct run_record *record, uint32_t host, struct
         most = op->in_use_bytes > most ? op->in_use_bytes : most;
         least = op->largest_hole_bytes < least ? op->largest_hole_bytes : least;
         seen++;
-        if (++waited < interval && seen < count && !is_near_failure(record, i)) {
+        if (++waited < interval && seen < turn_count && !is_near_failure(record, i)) {
             continue;
         }
         const uint64_t point[CURVE_COUNT] = {i,
@@ -337,32 +333,33 @@ static void choose_points(const struct run_record *record, uint32_t host, struct
                                              op->queued_bytes,
                                              op->free_bytes,
                                              op->program_count};
-        memcpy(curve->points[curve->count++], point, sizeof point);
+        memcpy(points[count++], point, sizeof point);
         waited = 0;
         most = 0;
         least = UINT64_MAX;
     }
+    return count;
 }
 
 static void append_curves(const struct run_record *record, struct writing *json)
 {
     json_nest(json, "curves", '[');
     for (uint32_t host = 0; host < record->setup.host_count; host++) {
-        struct curve curve = {0};
-        curve.points = malloc((count_turns(record, host) + 1) * sizeof *curve.points);
-        CHECK(curve.points != NULL);
-        choose_points(record, host, &curve);
+        const uint32_t turn_count = count_turns(record, host);
+        uint64_t(*points)[CURVE_COUNT] = calloc((size_t)turn_count + 1, sizeof *points);
+        CHECK(points != NULL);
+        const size_t count = choose_points(record, host, turn_count, points);
         json_nest(json, NULL, '{');
         json_add_number(json, "host", host);
         for (unsigned kind = 0; kind < CURVE_COUNT; kind++) {
             json_nest(json, curve_names[kind], '[');
-            for (size_t i = 0; i < curve.count; i++) {
-                json_add_number(json, NULL, curve.points[i][kind]);
+            for (size_t i = 0; i < count; i++) {
+                json_add_number(json, NULL, points[i][kind]);
             }
             json_unnest(json, ']');
         }
         json_unnest(json, '}');
-        free(curve.points);
+        free(points);
     }
     json_unnest(json, ']');
 }

@@ -40,15 +40,9 @@ static void add_hole(struct record_failure *failure, uint64_t start, uint64_t en
 static void add_holes_between(const struct model *model, uint64_t from, uint64_t to,
                               struct record_failure *failure)
 {
-    struct span_cursor cursor;
     struct span span;
     uint64_t at = from;
-    for (bool found = span_map_find(model_map(model), from, &cursor); found;
-         found = span_map_next(model_map(model), &cursor)) {
-        span_map_get(model_map(model), &cursor, &span);
-        if (span.start >= to) {
-            break;
-        }
+    EACH_SPAN_BETWEEN(model_map(model), from, to, &span) {
         if (span.start > at) {
             add_hole(failure, at, span.start);
         }

@@ -2,6 +2,7 @@
  * host in which state it is. */
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/base/order.h"
 #include "harness/model/model.h"
 #include "page/run_record.h"
 #include "recording/block_events.h"
@@ -17,7 +18,7 @@ enum { HOLE_CREDIT = 64 };
 enum { NOT_THERE = UINT32_MAX };
 
 /* The state of the block or program that an op made. */
-struct track {
+struct block_track {
     uint32_t turn;         /* of the op; RECORD_NONE: not judged yet */
     uint32_t block;        /* in record->blocks; NOT_THERE */
     uint32_t pins;         /* references and unfinished uses */
@@ -28,7 +29,7 @@ struct track {
     bool is_program, has_left;
 };
 
-struct watched {
+struct watched_host {
     uint32_t *ops; /* whose blocks have pins; with lanes all that are there */
     size_t count, room;
     uint64_t pins;         /* the sum of theirs */
@@ -43,15 +44,15 @@ struct recorder {
     struct run_record *record;
     struct block_events *block_events;
     struct history *history;
-    struct track *tracks; /* by op of the list */
+    struct block_track *tracks; /* by op of the list */
     size_t track_count;
-    struct watched hosts[OP_HOST_COUNT_MAX];
+    struct watched_host hosts[OP_HOST_COUNT_MAX];
     unsigned filler_tag;
     const struct run *run; /* of the turn under way */
     uint32_t turn;
 };
 
-static struct track *find_track(struct recorder *recorder, uint32_t op)
+static struct block_track *find_track(struct recorder *recorder, uint32_t op)
 {
     return op < recorder->track_count ? &recorder->tracks[op] : NULL;
 }
@@ -60,9 +61,8 @@ static struct track *find_track(struct recorder *recorder, uint32_t op)
 
 static void count_state(struct recorder *recorder, const struct record_block *block, bool is_there)
 {
-    struct watched *host = &recorder->hosts[block->host];
     const uint64_t bytes = block->state == RECORD_DYING ? block->size_bytes : 0;
-    host->queued_bytes += is_there ? bytes : 0 - bytes;
+    recorder->hosts[block->host].queued_bytes += is_there ? bytes : 0 - bytes;
 }
 
 /* Finds the places of blocks in the array again, after some were dropped. */
@@ -106,7 +106,7 @@ static void end_block(struct recorder *recorder, uint32_t index)
     block->end = recorder->turn;
 }
 
-static void set_state(struct recorder *recorder, struct track *track, enum record_state state)
+static void set_state(struct recorder *recorder, struct block_track *track, enum record_state state)
 {
     struct record_block *block = &recorder->record->blocks[track->block];
     if (block->state == state) {
@@ -125,9 +125,9 @@ static void set_state(struct recorder *recorder, struct track *track, enum recor
     track->block = add_block(recorder, &next);
 }
 
-static void watch_track(struct recorder *recorder, struct track *track)
+static void watch_track(struct recorder *recorder, struct block_track *track)
 {
-    struct watched *host = &recorder->hosts[track->host];
+    struct watched_host *host = &recorder->hosts[track->host];
     if (track->watch != NOT_THERE) {
         return;
     }
@@ -136,9 +136,9 @@ static void watch_track(struct recorder *recorder, struct track *track)
     host->ops[host->count++] = (uint32_t)(track - recorder->tracks);
 }
 
-static void unwatch_track(struct recorder *recorder, struct track *track)
+static void unwatch_track(struct recorder *recorder, struct block_track *track)
 {
-    struct watched *host = &recorder->hosts[track->host];
+    struct watched_host *host = &recorder->hosts[track->host];
     if (track->watch == NOT_THERE) {
         return;
     }
@@ -148,9 +148,9 @@ static void unwatch_track(struct recorder *recorder, struct track *track)
     track->watch = NOT_THERE;
 }
 
-static void set_pins(struct recorder *recorder, struct track *track, uint32_t pins)
+static void set_pins(struct recorder *recorder, struct block_track *track, uint32_t pins)
 {
-    struct watched *host = &recorder->hosts[track->host];
+    struct watched_host *host = &recorder->hosts[track->host];
     host->pins += pins;
     host->pins -= track->pins;
     track->pins = pins;
@@ -175,7 +175,7 @@ static enum record_state find_state(const struct block *block)
 /* Takes what the model shows of the block that the op made. */
 static void refresh_track(struct recorder *recorder, uint32_t op)
 {
-    struct track *track = find_track(recorder, op);
+    struct block_track *track = find_track(recorder, op);
     if (track == NULL || track->turn == RECORD_NONE) {
         return;
     }
@@ -200,7 +200,7 @@ static uint64_t count_pins(const struct model *model)
 /* A use that ended is no op of its own: it is looked for where the sum changed. */
 static void refresh_watched(struct recorder *recorder, uint32_t number)
 {
-    struct watched *host = &recorder->hosts[number];
+    struct watched_host *host = &recorder->hosts[number];
     const uint64_t pins = count_pins(run_model(recorder->run, number));
     if (!recorder->record->has_lanes && pins == host->pins + host->unseen_pins) {
         return;
@@ -213,7 +213,7 @@ static void refresh_watched(struct recorder *recorder, uint32_t number)
 
 static void refresh_stack(struct recorder *recorder, uint32_t number)
 {
-    struct watched *host = &recorder->hosts[number];
+    struct watched_host *host = &recorder->hosts[number];
     const uint64_t bytes = model_reserved_bytes(run_model(recorder->run, number));
     const uint64_t was = host->stack == NOT_THERE
                              ? 0
@@ -238,17 +238,19 @@ static void refresh_stack(struct recorder *recorder, uint32_t number)
 
 /* --- what happened --- */
 
-static void add_mark(struct recorder *recorder, const struct record_mark *mark)
+/* Adds what the turn under way did, of what has room. */
+static void add_mark(struct recorder *recorder, struct record_mark mark)
 {
     struct run_record *record = recorder->record;
-    if (record->mark_count == record->mark_room) {
+    mark.turn = recorder->turn;
+    if (record->mark_count < record->mark_room) {
+        record->marks[record->mark_count++] = mark;
+    } else {
         record->mark_left_out_count++;
-        return;
     }
-    record->marks[record->mark_count++] = *mark;
 }
 
-static void enter_block(struct recorder *recorder, struct track *track,
+static void enter_block(struct recorder *recorder, struct block_track *track,
                         const struct export_event *event, enum record_state state)
 {
     const struct record_block block = {.address = event->address,
@@ -265,7 +267,7 @@ static void enter_block(struct recorder *recorder, struct track *track,
     recorder->hosts[track->host].program_count += track->is_program;
 }
 
-static void leave_block(struct recorder *recorder, struct track *track)
+static void leave_block(struct recorder *recorder, struct block_track *track)
 {
     if (track->block == NOT_THERE) {
         return;
@@ -275,41 +277,35 @@ static void leave_block(struct recorder *recorder, struct track *track)
     recorder->hosts[track->host].program_count -= track->is_program;
 }
 
-static void mark_move(struct recorder *recorder, const struct track *track,
+/* Adds what became of the block of the event; from: where it lay. */
+static void mark_block(struct recorder *recorder, const struct block_track *track,
+                       const struct export_event *event, enum record_mark_kind kind, uint64_t from)
+{
+    add_mark(recorder, (struct record_mark){.from = from,
+                                            .to = event->address,
+                                            .size_bytes = event->size_bytes,
+                                            .maker = track->turn,
+                                            .kind = (uint8_t)kind,
+                                            .host = event->host});
+}
+
+/* A block is there again that left in this op, or in an earlier one. */
+static void mark_move(struct recorder *recorder, const struct block_track *track,
                       const struct export_event *event)
 {
     const struct observation *seen = run_observation(recorder->run);
     const bool is_staged = track->from_turn != recorder->turn ||
                            (seen->stage_count > 0 && seen->copy_count == 0);
-    const struct record_mark mark = {.from = track->from_address,
-                                     .to = event->address,
-                                     .size_bytes = event->size_bytes,
-                                     .turn = recorder->turn,
-                                     .maker = track->turn,
-                                     .kind = is_staged ? RECORD_STAGING : RECORD_MOVE,
-                                     .host = event->host};
     if (track->has_left) {
-        add_mark(recorder, &mark);
+        mark_block(recorder, track, event, is_staged ? RECORD_STAGING : RECORD_MOVE,
+                   track->from_address);
     }
-}
-
-static void mark_eviction(struct recorder *recorder, const struct track *track,
-                          const struct export_event *event)
-{
-    const struct record_mark mark = {.from = event->address,
-                                     .to = event->address,
-                                     .size_bytes = event->size_bytes,
-                                     .turn = recorder->turn,
-                                     .maker = track->turn,
-                                     .kind = RECORD_EVICTION,
-                                     .host = event->host};
-    add_mark(recorder, &mark);
 }
 
 static void hear_event(void *context, const struct export_event *event)
 {
     struct recorder *recorder = context;
-    struct track *track = find_track(recorder, event->block);
+    struct block_track *track = find_track(recorder, event->block);
     if (track == NULL) {
         return;
     }
@@ -330,7 +326,7 @@ static void hear_event(void *context, const struct export_event *event)
         leave_block(recorder, track);
         return;
     case EXPORT_EVICTED:
-        mark_eviction(recorder, track, event);
+        mark_block(recorder, track, event, RECORD_EVICTION, event->address);
         leave_block(recorder, track);
         return;
     case EXPORT_MOVED_OUT:
@@ -391,7 +387,7 @@ static void hear_failure(struct recorder *recorder, const struct op *op,
 static uint64_t look_at_holes(struct recorder *recorder, const struct model *model, uint32_t number,
                               bool is_wanted)
 {
-    struct watched *host = &recorder->hosts[number];
+    struct watched_host *host = &recorder->hosts[number];
     const uint64_t cost = 1 + model_counters(model)->block_count;
     host->hole_credit += HOLE_CREDIT;
     if (is_wanted || host->hole_credit >= cost) {
@@ -417,7 +413,7 @@ static void take_op(struct recorder *recorder, const struct op *op, const struct
     struct run_record *record = recorder->record;
     const struct observation *seen = run_observation(recorder->run);
     const struct model *model = run_model(recorder->run, op->host);
-    const struct track *ref = find_track(recorder, op->ref);
+    const struct block_track *ref = find_track(recorder, op->ref);
     const struct op_kind_info *info = op_kind_info(op->kind);
     const bool makes = info->makes_block || info->makes_program || op->kind == OP_EXECUTE;
     const bool has_acted = seen->skipped == 0;
@@ -452,9 +448,8 @@ static void take_turn(struct recorder *recorder, const struct op *op, const stru
 {
     const struct observation *seen = run_observation(recorder->run);
     if (seen->wait_count > 0) {
-        const struct record_mark mark = {
-            .turn = recorder->turn, .maker = RECORD_NONE, .kind = RECORD_DRAIN, .host = op->host};
-        add_mark(recorder, &mark);
+        add_mark(recorder, (struct record_mark){
+                               .maker = RECORD_NONE, .kind = RECORD_DRAIN, .host = op->host});
     }
     recorder->tracks[seen->op].host = op->host;
     recorder->record->ops[recorder->turn].op = seen->op;
@@ -475,7 +470,7 @@ static void hear_op(void *context, const struct run *run, const struct verdict *
     struct recorder *recorder = context;
     struct run_record *record = recorder->record;
     const uint32_t number = run_observation(run)->op;
-    struct track *track = find_track(recorder, number);
+    struct block_track *track = find_track(recorder, number);
     if (number >= run_ops(run)->count || track == NULL || track->turn != RECORD_NONE) {
         return;
     }
@@ -490,46 +485,55 @@ static void hear_op(void *context, const struct run *run, const struct verdict *
 
 /* --- the end --- */
 
-/* The tags of which most was held, largest first. */
-static void take_growth(struct recorder *recorder)
+/* The most that a tag held on a host. */
+struct held_most {
+    uint64_t bytes;
+    uint32_t host, tag;
+};
+
+/* Who held most comes first. */
+static int compare_held(const void *a, const void *b)
 {
-    struct run_record *record = recorder->record;
-    const struct history *history = recorder->history;
-    uint64_t tops[RECORD_GROWTH_COUNT_MAX + 1] = {0};
-    for (uint32_t host = 0; host < record->setup.host_count; host++) {
-        const struct history_host *held = &history->hosts[host];
-        for (unsigned tag = 0; tag < OP_TAG_COUNT; tag++) {
-            uint64_t top = 0;
-            for (uint32_t i = 0; i < held->count; i++) {
-                const uint64_t floor = held->samples[i].floor_bytes[tag];
-                top = floor > top ? floor : top;
-            }
-            size_t at = record->growth_count;
-            while (at > 0 && tops[at - 1] < top) {
-                at--;
-            }
-            if (top == 0 || tag == recorder->filler_tag || at == RECORD_GROWTH_COUNT_MAX) {
-                continue;
-            }
-            record->growth_count += record->growth_count < RECORD_GROWTH_COUNT_MAX;
-            const size_t behind = record->growth_count - 1 - at;
-            memmove(&tops[at + 1], &tops[at], behind * sizeof *tops);
-            memmove(&record->growth[at + 1], &record->growth[at], behind * sizeof *record->growth);
-            tops[at] = top;
-            record->growth[at] = (struct record_growth){.tag = (uint8_t)tag, .host = (uint8_t)host};
-        }
-    }
+    const struct held_most *left = a, *right = b;
+    return compare_then(compare_numbers(right->bytes, left->bytes),
+                        compare_places(left->host, left->tag, right->host, right->tag));
 }
 
-static void fill_growth(const struct history *history, struct record_growth *growth)
+static void fill_growth(const struct history *history, const struct held_most *held,
+                        struct record_growth *growth)
 {
-    const struct history_host *held = &history->hosts[growth->host];
-    growth->count = held->count;
-    for (uint32_t i = 0; i < held->count; i++) {
-        growth->first_op[i] = held->samples[i].first_op;
-        growth->floor_bytes[i] = held->samples[i].floor_bytes[growth->tag];
+    const struct history_host *host = &history->hosts[held->host];
+    *growth = (struct record_growth){
+        .count = host->count, .tag = (uint8_t)held->tag, .host = (uint8_t)held->host};
+    for (uint32_t i = 0; i < host->count; i++) {
+        growth->first_op[i] = host->samples[i].first_op;
+        growth->floor_bytes[i] = host->samples[i].floor_bytes[growth->tag];
     }
     growth->has_trend = tag_trend_find(history, growth->host, growth->tag, &growth->trend);
+}
+
+/* The growth of the tags of which most was held. */
+static void take_growth(struct recorder *recorder)
+{
+    static struct held_most all[OP_HOST_COUNT_MAX * OP_TAG_COUNT];
+    struct run_record *record = recorder->record;
+    size_t count = 0;
+    for (uint32_t host = 0; host < record->setup.host_count; host++) {
+        const struct history_host *held = &recorder->history->hosts[host];
+        for (uint32_t tag = 0; tag < OP_TAG_COUNT; tag++) {
+            struct held_most *most = &all[count];
+            *most = (struct held_most){.host = host, .tag = tag};
+            for (uint32_t i = 0; i < held->count; i++) {
+                const uint64_t floor = held->samples[i].floor_bytes[tag];
+                most->bytes = floor > most->bytes ? floor : most->bytes;
+            }
+            count += most->bytes > 0 && tag != recorder->filler_tag;
+        }
+    }
+    qsort(all, count, sizeof *all, compare_held);
+    for (size_t i = 0; i < count && i < RECORD_GROWTH_COUNT_MAX; i++) {
+        fill_growth(recorder->history, &all[i], &record->growth[record->growth_count++]);
+    }
 }
 
 static struct recorder *recorder_create(struct run_record *record)
@@ -586,9 +590,6 @@ void run_record_run(struct run_record *record, const struct target *target)
         record->totals = trial.totals;
         snprintf(record->why, sizeof record->why, "%s", trial.why_not_modelled);
         take_growth(recorder);
-        for (size_t i = 0; i < record->growth_count; i++) {
-            fill_growth(recorder->history, &record->growth[i]);
-        }
         record->is_done = true;
         trial_deinit(&trial);
     }

@@ -136,23 +136,16 @@ static void append_command(struct writing *text, const struct annotation *annota
     writing_append(text, "\n");
 }
 
-static size_t count_level(const struct annotations *annotations, enum annotation_level level)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < annotations->count; i++) {
-        count += annotations->items[i].level == level;
-    }
-    return count;
-}
-
 void annotations_print_github(struct writing *text, const struct annotations *annotations)
 {
-    for (int level = 0; level < ANNOTATION_LEVEL_COUNT; level++) {
-        const size_t count = count_level(annotations, (enum annotation_level)level);
+    for (unsigned level = 0; level < ANNOTATION_LEVEL_COUNT; level++) {
+        size_t count = 0, shown = 0;
+        for (size_t i = 0; i < annotations->count; i++) {
+            count += annotations->items[i].level == level;
+        }
         const size_t shown_max = count > GITHUB_COUNT_MAX ? GITHUB_COUNT_MAX - 1 : count;
-        size_t shown = 0;
         for (size_t i = 0; i < annotations->count && shown < shown_max; i++) {
-            if (annotations->items[i].level == (enum annotation_level)level) {
+            if (annotations->items[i].level == level) {
                 append_command(text, &annotations->items[i]);
                 shown++;
             }

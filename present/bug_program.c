@@ -121,23 +121,16 @@ static const char place[] =
     "    fflush(stdout);\n"
     "}\n\n";
 
-static const char took_hidden[] = "static void report_took(unsigned number, uint64_t address)\n"
-                                  "{\n"
-                                  "    report_blocks[number].address = address;\n"
-                                  "    report_blocks[number].is_live = 1;\n"
-                                  "    printf(\"b%u: %\" PRIu64 \" bytes\\n\", number, "
-                                  "report_blocks[number].asked);\n"
-                                  "    fflush(stdout);\n"
-                                  "}\n\n";
+static const char took_begin[] = "static void report_took(unsigned number, uint64_t address)\n"
+                                 "{\n";
 
-static const char took_placed[] = "static void report_took(unsigned number, uint64_t address)\n"
-                                  "{\n"
-                                  "    report_place(number, address);\n"
-                                  "}\n\n";
+static const char took_hidden[] =
+    "    report_blocks[number].address = address;\n"
+    "    report_blocks[number].is_live = 1;\n"
+    "    printf(\"b%u: %\" PRIu64 \" bytes\\n\", number, report_blocks[number].asked);\n"
+    "    fflush(stdout);\n";
 
 static const char took_overlapping[] =
-    "static void report_took(unsigned number, uint64_t address)\n"
-    "{\n"
     "    const struct report_block *block = &report_blocks[number];\n"
     "    report_place(number, address);\n"
     "    for (unsigned i = 0; i < REPORT_BLOCK_COUNT; i++) {\n"
@@ -152,30 +145,23 @@ static const char took_overlapping[] =
     "                   other->address - report_start + other->asked);\n"
     "            report_end(1, \"two live blocks overlap\");\n"
     "        }\n"
-    "    }\n"
-    "}\n\n";
+    "    }\n";
+
+static const char took_placed[] = "    report_place(number, address);\n";
 
 static const char took_outside[] =
-    "static void report_took(unsigned number, uint64_t address)\n"
-    "{\n"
-    "    report_place(number, address);\n"
     "    if (address < report_start ||\n"
     "        address - report_start + report_blocks[number].asked > REPORT_CAPACITY) {\n"
     "        printf(\"the memory is [0x0, 0x%\" PRIx64 \")\\n\", REPORT_CAPACITY);\n"
     "        report_end(1, \"a block lies outside of it\");\n"
-    "    }\n"
-    "}\n\n";
+    "    }\n";
 
 static const char took_misaligned[] =
-    "static void report_took(unsigned number, uint64_t address)\n"
-    "{\n"
-    "    report_place(number, address);\n"
     "    if (address % report_blocks[number].align != 0) {\n"
     "        printf(\"0x%\" PRIx64 \" is no multiple of %\" PRIu64 \"\\n\", address,\n"
     "               report_blocks[number].align);\n"
     "        report_end(1, \"a block is misaligned\");\n"
-    "    }\n"
-    "}\n\n";
+    "    }\n";
 
 static const char takes[] =
     "static void report_takes(unsigned number, uint64_t bytes)\n"
@@ -310,18 +296,19 @@ static bool is_placed(const struct bug *bug)
            bug->sign == BUG_SIGN_MISALIGNED;
 }
 
-static const char *took_of(const struct bug *bug)
+/* What is done with a block that a request got. */
+static void append_took_function(const struct bug *bug, struct writing *text)
 {
-    switch (bug->sign) {
-    case BUG_SIGN_OVERLAP:
-        return took_overlapping;
-    case BUG_SIGN_OUTSIDE:
-        return took_outside;
-    case BUG_SIGN_MISALIGNED:
-        return took_misaligned;
-    default:
-        return is_placed(bug) ? took_placed : took_hidden;
+    writing_append(text, took_begin);
+    if (bug->sign == BUG_SIGN_OVERLAP) {
+        writing_append(text, took_overlapping);
+    } else {
+        writing_append(text, is_placed(bug) ? took_placed : took_hidden);
     }
+    if (bug->sign == BUG_SIGN_OUTSIDE || bug->sign == BUG_SIGN_MISALIGNED) {
+        writing_append(text, bug->sign == BUG_SIGN_OUTSIDE ? took_outside : took_misaligned);
+    }
+    writing_append(text, "}\n\n");
 }
 
 static void append_checks(const struct bug *bug, struct writing *text)
@@ -338,7 +325,7 @@ static void append_checks(const struct bug *bug, struct writing *text)
     if (is_placed(bug)) {
         writing_append(text, place);
     }
-    writing_append(text, took_of(bug));
+    append_took_function(bug, text);
     if (bug->sign == BUG_SIGN_REFUSED) {
         writing_append(text, bug->has_places ? fits_placed : fits_hidden);
     } else if (bug->sign == BUG_SIGN_TAKEN) {

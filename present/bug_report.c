@@ -2,6 +2,7 @@
 #include "harness/base/order.h"
 #include "harness/base/size.h"
 #include "present/bug.h"
+#include "present/say.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,49 +13,40 @@
 enum { BAR_COLUMNS = 64, ROW_COUNT_MAX = 40 };
 
 /* A block, with its header. */
-struct range {
+struct heap_range {
     uint64_t start, end;
     uint32_t block;
 };
 
 static int compare_heap_ranges(const void *a, const void *b)
 {
-    const struct range *first = a, *second = b;
-    return first->start != second->start ? (first->start < second->start ? -1 : 1)
-                                         : (int)(first->block > second->block) * 2 - 1;
-}
-
-static void remove_range(struct range *ranges, size_t *count, uint32_t block)
-{
-    for (size_t i = 0; i < *count; i++) {
-        if (ranges[i].block == block) {
-            ranges[i] = ranges[--*count];
-            return;
-        }
-    }
+    const struct heap_range *first = a, *second = b;
+    return compare_places(first->start, first->block, second->start, second->block);
 }
 
 /* Those that are live after the last call; returns how many.  ranges has room for every block. */
-static size_t find_ranges(const struct bug *bug, struct range *ranges)
+static size_t find_ranges(const struct bug *bug, struct heap_range *ranges)
 {
     size_t count = 0;
     for (size_t i = 0; i < bug->call_count; i++) {
         const struct bug_call *call = &bug->calls[i];
-        if (call->kind == BUG_FREE) {
-            remove_range(ranges, &count, call->block);
-        } else if (call->kind == BUG_ALLOC && call->taken_bytes > 0) {
+        if (call->kind == BUG_ALLOC && call->taken_bytes > 0) {
             const uint64_t start = call->address - bug->header_bytes;
-            ranges[count++] = (struct range){start, start + call->taken_bytes, call->block};
+            ranges[count++] = (struct heap_range){start, start + call->taken_bytes, call->block};
+        }
+        for (size_t k = 0; call->kind == BUG_FREE && k < count; k++) {
+            if (ranges[k].block == call->block) {
+                ranges[k] = ranges[--count];
+                break;
+            }
         }
     }
-    if (count > 0) {
-        qsort(ranges, count, sizeof *ranges, compare_heap_ranges);
-    }
+    qsort(ranges, count, sizeof *ranges, compare_heap_ranges);
     return count;
 }
 
 /* A column is drawn as taken where a block has one byte of it.  A capacity is at most 2^50. */
-static void append_bar(const struct bug *bug, const struct range *ranges, size_t count,
+static void append_bar(const struct bug *bug, const struct heap_range *ranges, size_t count,
                        struct writing *text)
 {
     char bar[BAR_COLUMNS + 1];
@@ -78,7 +70,7 @@ static void append_row(struct writing *text, uint64_t start, uint64_t end, const
                           end, end - start, what);
 }
 
-static void append_rows(const struct bug *bug, const struct range *ranges, size_t count,
+static void append_rows(const struct bug *bug, const struct heap_range *ranges, size_t count,
                         struct writing *text)
 {
     uint64_t place = 0;
@@ -103,7 +95,7 @@ void bug_picture_append(const struct bug *bug, struct writing *text)
     if (!bug->has_places) {
         return;
     }
-    struct range *ranges = calloc((size_t)bug->block_count + 1, sizeof *ranges);
+    struct heap_range *ranges = calloc((size_t)bug->block_count + 1, sizeof *ranges);
     CHECK(ranges != NULL);
     const size_t count = find_ranges(bug, ranges);
     char size[SIZE_TEXT_BYTES];
@@ -116,54 +108,57 @@ void bug_picture_append(const struct bug *bug, struct writing *text)
 
 /* --- the report --- */
 
-static void append_item(struct writing *text, const char *name, const char *value)
+static void add_markdown(struct writing *text, const char *word, size_t bytes_max)
 {
-    if (value[0] == '\0') {
-        return;
-    }
-    writing_append_format(text, "- %s: ", name);
-    bug_text_append_markdown(text, value);
-    writing_append(text, "\n");
+    (void)bytes_max;
+    bug_text_append_markdown(text, word);
 }
 
-/* The first line, without its end. */
-static void append_first_line(struct writing *line, const char *lines)
+/* As say(), in Markdown. */
+__attribute__((format(printf, 2, 3))) static void tell(struct writing *text, const char *format,
+                                                       ...)
 {
-    writing_append_bytes(line, lines, strcspn(lines, "\n"));
+    struct say_values values;
+    va_start(values.list, format);
+    (void)say_until(text, format, '\0', add_markdown, SIZE_MAX, &values);
+    va_end(values.list);
 }
 
 static void append_versions(const struct bug *bug, const struct bug_circumstances *circumstances,
                             struct writing *text)
 {
-    struct writing version;
-    writing_init(&version);
-    if (bug->api->version != NULL) {
-        append_first_line(&version, circumstances->output);
-    }
+    /* The first line, without its end. */
+    char *version = bug->api->version == NULL
+                        ? strdup("")
+                        : strndup(circumstances->output, strcspn(circumstances->output, "\n"));
+    CHECK(version != NULL);
+    const char *const items[][2] = {{"allocator", version},
+                                    {"sources", circumstances->sources},
+                                    {"found through the target", bug->target},
+                                    {"compiler", circumstances->compiler},
+                                    {"system", circumstances->system},
+                                    {"hbmstress", circumstances->hbmstress}};
     writing_append(text, "## Versions\n\n");
-    append_item(text, "allocator", writing_string(&version));
-    append_item(text, "sources", circumstances->sources);
-    append_item(text, "found through the target", bug->target);
-    append_item(text, "compiler", circumstances->compiler);
-    append_item(text, "system", circumstances->system);
-    append_item(text, "hbmstress", circumstances->hbmstress);
-    writing_deinit(&version);
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+        if (items[i][1][0] != '\0') {
+            tell(text, "- %s: %s\n", items[i][0], items[i][1]);
+        }
+    }
+    free(version);
 }
 
 /* What the last call has to do with. */
 static void append_request(const struct bug *bug, struct writing *text)
 {
     const struct bug_call *call = &bug->calls[bug->call_count - 1];
-    writing_append_format(text, "Op %" PRIu32 " %s", call->op,
-                          call->kind == BUG_FREE ? "frees" : "asks for");
     if (call->kind == BUG_FREE) {
-        writing_append_format(text, " b%" PRIu32 ".", call->block);
+        tell(text, "Op %" PRIu32 " frees b%" PRIu32 ".", call->op, call->block);
         return;
     }
-    writing_append_format(text, " b%" PRIu32 " of %" PRIu64 " bytes", call->block,
-                          call->asked_bytes);
+    tell(text, "Op %" PRIu32 " asks for b%" PRIu32 " of %" PRIu64 " bytes", call->op, call->block,
+         call->asked_bytes);
     if (call->align_bytes != 0) {
-        writing_append_format(text, ", at a multiple of %" PRIu64, call->align_bytes);
+        tell(text, ", at a multiple of %" PRIu64, call->align_bytes);
     }
     writing_append(text, ".");
 }
@@ -172,30 +167,28 @@ static void append_expected(const struct bug *bug, struct writing *text)
 {
     switch (bug->sign) {
     case BUG_SIGN_REFUSED:
-        writing_append_format(text,
-                              "It is served: with header and rounding it needs %" PRIu64 " bytes, ",
-                              bug->need_bytes);
+        tell(text, "It is served: with header and rounding it needs %" PRIu64 " bytes, ",
+             bug->need_bytes);
         if (bug->has_places) {
-            writing_append_format(text, "which fit at [0x%" PRIx64 ", 0x%" PRIx64 ").",
-                                  bug->witness_address, bug->witness_address + bug->need_bytes);
+            tell(text, "which fit at [0x%" PRIx64 ", 0x%" PRIx64 ").", bug->witness_address,
+                 bug->witness_address + bug->need_bytes);
         } else {
-            writing_append_format(text, "and so many of %" PRIu64 " are free.",
-                                  bug->capacity_bytes);
+            tell(text, "and so many of %" PRIu64 " are free.", bug->capacity_bytes);
         }
         return;
     case BUG_SIGN_OVERLAP:
         writing_append(text, "Its block meets no other live block.");
         return;
     case BUG_SIGN_OUTSIDE:
-        writing_append_format(text, "Its block lies inside the %" PRIu64 " bytes of the allocator.",
-                              bug->capacity_bytes);
+        tell(text, "Its block lies inside the %" PRIu64 " bytes of the allocator.",
+             bug->capacity_bytes);
         return;
     case BUG_SIGN_MISALIGNED:
-        writing_append_format(text, "Its address is a multiple of %" PRIu64 ".", bug->align_bytes);
+        tell(text, "Its address is a multiple of %" PRIu64 ".", bug->align_bytes);
         return;
     case BUG_SIGN_TAKEN:
-        writing_append_format(text, "Its block takes %" PRIu64 " to %" PRIu64 " bytes.",
-                              bug->least_bytes, bug->need_bytes);
+        tell(text, "Its block takes %" PRIu64 " to %" PRIu64 " bytes.", bug->least_bytes,
+             bug->need_bytes);
         return;
     case BUG_SIGN_CONTENTS:
         writing_append(text, "Every live block holds what was written into it.");
@@ -218,19 +211,15 @@ static void append_expected_and_observed(const struct bug *bug,
     }
     append_expected(bug, text);
     writing_append(text, "\n\n## Observed\n\n");
-    writing_append_format(text, "%sIn the replay of hbmstress: ",
-                          bug->sign == BUG_SIGN_REFUSED ? "It is refused.\n" : "");
-    bug_text_append_markdown(text, bug->reason);
-    writing_append(text, ".\n\nThe program below ends with ");
-    bug_text_append_markdown(text, circumstances->end);
-    writing_append(text, ", and prints:\n\n");
+    writing_append(text, bug->sign == BUG_SIGN_REFUSED ? "It is refused.\n" : "");
+    tell(text, "In the replay of hbmstress: %s.\n\nThe program below ends with %s, and prints:\n\n",
+         bug->reason, circumstances->end);
     bug_text_append_code(text, "text", circumstances->output);
 }
 
 static void append_picture(const struct bug *bug, struct writing *text)
 {
-    struct writing picture;
-    writing_init(&picture);
+    struct writing picture = {0};
     bug_picture_append(bug, &picture);
     if (picture.length > 0) {
         writing_append(text,
@@ -244,16 +233,13 @@ static void append_picture(const struct bug *bug, struct writing *text)
 static void append_program(const struct bug *bug, const struct bug_circumstances *circumstances,
                            struct writing *text)
 {
-    struct writing commands;
-    writing_init(&commands);
+    struct writing commands = {0};
     writing_append_format(&commands, "%s%s\n%s\n", circumstances->variables, circumstances->build,
                           circumstances->run);
     writing_append(text, "\n## The program\n\nIt uses the allocator's own API alone.  To build and "
                          "run it:\n\n");
     bug_text_append_code(text, "sh", writing_string(&commands));
-    writing_append(text, "\n`");
-    writing_append(text, circumstances->file);
-    writing_append(text, "`:\n\n");
+    writing_append_format(text, "\n`%s`:\n\n", circumstances->file);
     bug_text_append_code(text, strcmp(bug->api->language, "c") == 0 ? "c" : "cpp",
                          circumstances->program);
     writing_deinit(&commands);
@@ -262,9 +248,7 @@ static void append_program(const struct bug *bug, const struct bug_circumstances
 void bug_report_append(const struct bug *bug, const struct bug_circumstances *circumstances,
                        struct writing *text)
 {
-    writing_append(text, "# ");
-    bug_text_append_markdown(text, bug->target);
-    writing_append_format(text, ": %s\n\n", bug_sign_title(bug->sign));
+    tell(text, "# %s: %s\n\n", bug->target, bug_sign_title(bug->sign));
     append_versions(bug, circumstances, text);
     append_expected_and_observed(bug, circumstances, text);
     append_picture(bug, text);

@@ -1,5 +1,8 @@
+#include "harness/base/check.h"
 #include "present/bug.h"
+#include "present/say.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_of_name(char letter)
@@ -51,11 +54,10 @@ static void append_indented(struct writing *text, const char *lines, unsigned in
 void bug_text_append_lines(struct writing *text, const char *template, const struct bug_word *words,
                            size_t word_count, unsigned indent)
 {
-    struct writing lines;
+    struct writing lines = {0};
     if (template == NULL) {
         return;
     }
-    writing_init(&lines);
     bug_text_append(&lines, template, words, word_count);
     append_indented(text, writing_string(&lines), indent);
     writing_deinit(&lines);
@@ -63,8 +65,7 @@ void bug_text_append_lines(struct writing *text, const char *template, const str
 
 void bug_text_append_markdown(struct writing *text, const char *string)
 {
-    struct writing visible;
-    writing_init(&visible);
+    struct writing visible = {0};
     writing_append_visible(&visible, string);
     for (const char *at = writing_string(&visible); *at != '\0'; at++) {
         if (strchr("\\`*_{}[]<>#|~&!", *at) != NULL) {
@@ -86,35 +87,26 @@ static size_t count_ticks(const char *lines)
     return ticks;
 }
 
-static void append_fence(struct writing *text, size_t ticks, const char *language)
-{
-    for (size_t i = 0; i < ticks; i++) {
-        writing_append(text, "`");
-    }
-    writing_append_format(text, "%s\n", language);
-}
-
-/* A line that cannot act on a terminal; tabs are blanks. */
-static void append_visible_line(struct writing *text, const char *line, size_t length)
-{
-    struct writing copy;
-    writing_init(&copy);
-    for (size_t i = 0; i < length; i++) {
-        writing_append_bytes(&copy, line[i] == '\t' ? " " : &line[i], 1);
-    }
-    writing_append_visible(text, writing_string(&copy));
-    writing_append(text, "\n");
-    writing_deinit(&copy);
-}
-
+/* Lines that cannot act on a terminal; tabs are blanks. */
 void bug_text_append_code(struct writing *text, const char *language, const char *lines)
 {
     const size_t ticks = count_ticks(lines);
-    append_fence(text, ticks, language);
+    struct writing fence = {0};
+    for (size_t i = 0; i < ticks; i++) {
+        writing_append(&fence, "`");
+    }
+    writing_append_format(text, "%s%s\n", writing_string(&fence), language);
     while (*lines != '\0') {
         const size_t length = strcspn(lines, "\n");
-        append_visible_line(text, lines, length);
+        char *line = strndup(lines, length);
+        CHECK(line != NULL);
+        for (char *tab = strchr(line, '\t'); tab != NULL; tab = strchr(tab, '\t')) {
+            *tab = ' ';
+        }
+        say(text, "%s\n", line);
+        free(line);
         lines += length + (lines[length] == '\n');
     }
-    append_fence(text, ticks, "");
+    writing_append_format(text, "%s\n", writing_string(&fence));
+    writing_deinit(&fence);
 }

@@ -1,5 +1,6 @@
 #include "present/facts.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/json.h"
 #include "present/screen.h"
@@ -28,21 +29,9 @@ void facts_deinit(struct facts *facts)
 
 static struct fact *add(struct facts *facts, struct fact fact)
 {
-    if (facts->count == facts->capacity) {
-        const size_t capacity = facts->capacity == 0 ? 64 : facts->capacity * 2;
-        facts->facts = realloc(facts->facts, capacity * sizeof *facts->facts);
-        CHECK(facts->facts != NULL);
-        facts->capacity = capacity;
-    }
+    facts->facts = array_grown(facts->facts, facts->count, &facts->capacity, sizeof *facts->facts);
     facts->facts[facts->count] = fact;
     return &facts->facts[facts->count++];
-}
-
-static size_t keep_text(struct facts *facts, const char *text)
-{
-    const size_t start = facts->texts.length;
-    writing_append_bytes(&facts->texts, text, strlen(text) + 1);
-    return start;
 }
 
 void facts_open(struct facts *facts, const char *type)
@@ -74,8 +63,8 @@ static struct fact *add_member(struct facts *facts, const char *name, enum fact_
 
 void facts_text(struct facts *facts, const char *name, const char *text)
 {
-    const size_t start = keep_text(facts, text);
-    add_member(facts, name, FACT_TEXT, 0)->text = start;
+    add_member(facts, name, FACT_TEXT, 0)->text = facts->texts.length;
+    writing_append_bytes(&facts->texts, text, strlen(text) + 1);
 }
 
 void facts_text_if(struct facts *facts, const char *name, const char *text)
@@ -179,34 +168,33 @@ void facts_table_end(struct facts *facts)
     (void)add(facts, (struct fact){.kind = FACT_TABLE_END});
 }
 
-/* Keeps words that are visible, as of printf. */
-static size_t keep_format(struct facts *facts, const char *format, va_list arguments)
+/* Adds words as of printf, made visible. */
+static void add_words(struct facts *facts, struct fact fact, const char *format, va_list arguments)
 {
-    const size_t start = facts->texts.length;
     char *words = NULL;
     CHECK(vasprintf(&words, format, arguments) >= 0);
+    fact.text = facts->texts.length;
     writing_append_visible(&facts->texts, words);
     writing_append_bytes(&facts->texts, "", 1);
     free(words);
-    return start;
+    (void)add(facts, fact);
 }
 
 void facts_heading(struct facts *facts, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const size_t text = keep_format(facts, format, arguments);
+    add_words(facts, (struct fact){.kind = FACT_HEADING}, format, arguments);
     va_end(arguments);
-    (void)add(facts, (struct fact){.kind = FACT_HEADING, .text = text});
 }
 
 void facts_say(struct facts *facts, const char *lead, size_t indent, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const size_t text = keep_format(facts, format, arguments);
+    add_words(facts, (struct fact){.kind = FACT_SAY, .name = lead, .number = indent}, format,
+              arguments);
     va_end(arguments);
-    (void)add(facts, (struct fact){.kind = FACT_SAY, .name = lead, .number = indent, .text = text});
 }
 
 void facts_answer(struct facts *facts, const char *format, ...)
@@ -222,9 +210,8 @@ void facts_line(struct facts *facts, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const size_t text = keep_format(facts, format, arguments);
+    add_words(facts, (struct fact){.kind = FACT_LINE}, format, arguments);
     va_end(arguments);
-    (void)add(facts, (struct fact){.kind = FACT_LINE, .text = text});
 }
 
 static void add_lines(struct facts *facts, enum fact_kind kind, const struct writing *lines)

@@ -5,6 +5,8 @@
 #include "present/say.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum outcome_kind {
@@ -17,15 +19,7 @@ enum outcome_kind {
 static const char *const outcome_elements[OUTCOME_KIND_COUNT] = {NULL, "failure", "error",
                                                                  "skipped"};
 
-/* How a case ended.  All is foreign text but body, which is XML. */
-struct outcome {
-    enum outcome_kind kind;
-    const char *type;    /* of a failure or an error */
-    const char *message; /* of all but a passed one */
-    const char *body;    /* NULL = none */
-};
-static const struct outcome passed = {.kind = OUTCOME_PASSED};
-
+enum { NAME_BYTES = 512 }; /* of a case that is named for something */
 static const char promises_case[] = "every promise is kept";
 static const char ooms_case[] = "every out-of-memory is judged";
 
@@ -73,52 +67,65 @@ static void suite_add_property(struct suite *suite, const char *name, const char
             value == NULL ? "" : value);
 }
 
-static void append_outcome(struct writing *text, const struct outcome *outcome)
+/* How a case ended.  All is foreign text but body, which is XML or NULL. */
+struct outcome {
+    enum outcome_kind kind;
+    const char *type; /* of a failure or an error */
+    const char *body; /* NULL = none */
+};
+
+static void append_outcome(struct writing *cases, const struct outcome *outcome,
+                           const char *message)
 {
     const char *element = outcome_elements[outcome->kind];
-    say_xml(text, "      <%s", element);
+    say_xml(cases, ">\n      <%s", element);
     if (outcome->type != NULL) {
-        say_xml(text, " type=\"%s\"", outcome->type);
+        say_xml(cases, " type=\"%s\"", outcome->type);
     }
-    say_xml(text, " message=\"%s\"", outcome->message == NULL ? "" : outcome->message);
-    writing_append_format(text, outcome->body == NULL ? "/>\n" : ">%s</%s>\n",
-                          outcome->body == NULL ? "" : outcome->body, element);
-}
-
-static void suite_add_case(struct suite *suite, const char *name, uint64_t elapsed_ns,
-                           const struct outcome *outcome)
-{
-    struct writing *cases = &suite->cases;
-    suite->case_counts[outcome->kind]++;
-    say_xml(cases, "    <testcase classname=\"hbmstress.%s\" name=\"%s\"", suite->name, name);
-    if (suite->place.file != NULL) { /* readers link a case to it */
-        say_xml(cases, " file=\"%s\"", annotation_path(suite->place.file));
-    }
-    if (suite->place.file != NULL && suite->place.line > 0) {
-        say_xml(cases, " line=\"%" PRIu64 "\"", suite->place.line);
-    }
-    append_time(cases, elapsed_ns);
-    if (outcome->kind == OUTCOME_PASSED) {
+    say_xml(cases, " message=\"%s\"", message);
+    if (outcome->body == NULL) {
         writing_append(cases, "/>\n");
-        return;
+    } else {
+        writing_append_format(cases, ">%s</%s>\n", outcome->body, element);
     }
-    writing_append(cases, ">\n");
-    append_outcome(cases, outcome);
     writing_append(cases, "    </testcase>\n");
 }
 
-/* A case that did not pass. */
-static void suite_add_failed(struct suite *suite, const char *name, uint64_t elapsed_ns,
-                             enum outcome_kind kind, const char *type,
-                             const struct writing *message)
+/* Adds a case.  The message, as printf has it, is of all but a passed one. */
+__attribute__((format(printf, 5, 6))) static void suite_add(struct suite *suite, const char *name,
+                                                            uint64_t elapsed_ns,
+                                                            struct outcome outcome,
+                                                            const char *format, ...)
 {
-    const struct outcome outcome = {.kind = kind, .type = type, .message = writing_string(message)};
-    suite_add_case(suite, name, elapsed_ns, &outcome);
+    struct writing *cases = &suite->cases;
+    const struct review_place *place = &suite->place;
+    char *message = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    CHECK(vasprintf(&message, format, arguments) >= 0);
+    va_end(arguments);
+    suite->case_counts[outcome.kind]++;
+    say_xml(cases, "    <testcase classname=\"hbmstress.%s\" name=\"%s\"", suite->name, name);
+    if (place->file != NULL) { /* readers link a case to it */
+        say_xml(cases, " file=\"%s\"", annotation_path(place->file));
+    }
+    if (place->file != NULL && place->line > 0) {
+        say_xml(cases, " line=\"%" PRIu64 "\"", place->line);
+    }
+    append_time(cases, elapsed_ns);
+    if (outcome.kind == OUTCOME_PASSED) {
+        writing_append(cases, "/>\n");
+    } else {
+        append_outcome(cases, &outcome, message);
+    }
+    free(message);
 }
 
-static void suite_add_skipped(struct suite *suite, const char *name, const char *message)
+static const struct outcome passed = {.kind = OUTCOME_PASSED}, skipped = {.kind = OUTCOME_SKIPPED};
+
+static struct outcome failed(const char *type)
 {
-    suite_add_case(suite, name, 0, &(struct outcome){.kind = OUTCOME_SKIPPED, .message = message});
+    return (struct outcome){.kind = OUTCOME_FAILED, .type = type};
 }
 
 static void document_add(struct document *document, struct suite *suite)
@@ -178,13 +185,11 @@ static void suite_add_finding(struct suite *suite, const struct report_known *fi
         append_line(&body, "unrepeated", "the list did not show it again");
     }
     if (finding->is_known) {
-        suite_add_skipped(suite, finding->signature, "it is in the baseline of known findings");
+        suite_add(suite, finding->signature, 0, skipped, "it is in the baseline of known findings");
     } else {
-        suite_add_case(suite, finding->signature, 0,
-                       &(struct outcome){.kind = OUTCOME_FAILED,
-                                         .type = finding->rule,
-                                         .message = finding->reason,
-                                         .body = writing_string(&body)});
+        suite_add(suite, finding->signature, 0,
+                  (struct outcome){OUTCOME_FAILED, finding->rule, writing_string(&body)}, "%s",
+                  finding->reason == NULL ? "" : finding->reason);
     }
     writing_deinit(&body);
 }
@@ -236,39 +241,38 @@ static void suite_add_promises(struct suite *suite, const struct report_campaign
                                const struct report_result *result)
 {
     const struct run_totals *totals = &result->totals;
+    const uint64_t unrepeated = totals->unrepeated;
     const bool is_kept = totals->broken == 0 && totals->premature == 0 &&
                          result->finding_count == 0;
-    const bool is_allowed = campaign->end->totals.unrepeated <= campaign->end->allowed.unrepeated;
-    struct writing message = {0};
-    if (is_kept && totals->unrepeated == 0) {
-        suite_add_case(suite, promises_case, result->elapsed_ns, &passed);
+    struct writing more = {0};
+    if (is_kept && unrepeated == 0) {
+        suite_add(suite, promises_case, result->elapsed_ns, passed, "%s", "");
     } else if (is_kept) {
         /* What could not be repeated proves neither that a promise is kept nor that it is broken.
          */
-        say(&message, "%" PRIu64 " verdicts could not be repeated%s", totals->unrepeated,
-            is_allowed ? ", which is allowed" : "");
-        suite_add_failed(suite, promises_case, result->elapsed_ns,
-                         is_allowed ? OUTCOME_SKIPPED : OUTCOME_FAILED,
-                         is_allowed ? NULL : "unrepeated", &message);
+        const bool is_allowed = campaign->end->totals.unrepeated <=
+                                campaign->end->allowed.unrepeated;
+        suite_add(suite, promises_case, result->elapsed_ns,
+                  is_allowed ? skipped : failed("unrepeated"),
+                  "%" PRIu64 " verdicts could not be repeated%s", unrepeated,
+                  is_allowed ? ", which is allowed" : "");
     } else if (has_known_findings_alone(campaign)) {
-        suite_add_skipped(suite, promises_case,
-                          "all findings are in the baseline of known findings");
+        suite_add(suite, promises_case, 0, skipped,
+                  "all findings are in the baseline of known findings");
     } else {
-        say(&message,
-            "%" PRIu64 " broken promises and %" PRIu64 " premature out-of-memories in %" PRIu64
-            " trials",
-            totals->broken, totals->premature, result->trials);
         if (totals->premature > 0) {
-            writing_append(&message, "; of the out-of-memories, ");
-            refusals_append_share(&message, totals);
+            writing_append(&more, "; of the out-of-memories, ");
+            refusals_append_share(&more, totals);
         }
-        if (totals->unrepeated > 0) {
-            say(&message, "; %" PRIu64 " verdicts could not be repeated", totals->unrepeated);
+        if (unrepeated > 0) {
+            say(&more, "; %" PRIu64 " verdicts could not be repeated", unrepeated);
         }
-        suite_add_failed(suite, promises_case, result->elapsed_ns, OUTCOME_FAILED, "broken",
-                         &message);
+        suite_add(suite, promises_case, result->elapsed_ns, failed("broken"),
+                  "%" PRIu64 " broken promises and %" PRIu64
+                  " premature out-of-memories in %" PRIu64 " trials%s",
+                  totals->broken, totals->premature, result->trials, writing_string(&more));
     }
-    writing_deinit(&message);
+    writing_deinit(&more);
 }
 
 /* allows_unknown: the campaign has no more of them than its job allows. */
@@ -276,43 +280,29 @@ static void suite_add_ooms(struct suite *suite, const struct report_result *resu
                            bool allows_unknown)
 {
     const struct run_totals *totals = &result->totals;
-    struct writing message = {0};
+    struct writing left = {0};
     if (totals->unknown + totals->disputed + totals->excused == 0) {
-        suite_add_case(suite, ooms_case, 0, &passed);
+        suite_add(suite, ooms_case, 0, passed, "%s", "");
     } else if (totals->disputed > 0) {
         /* That our own judges disagree weighs more: then no verdict counts. */
-        say(&message,
-            "internal error: the two judges disagree on %" PRIu64 " of %" PRIu64 " verdicts",
-            totals->disputed, totals->ooms);
-        suite_add_failed(suite, ooms_case, 0, OUTCOME_ERROR, "disputed", &message);
+        suite_add(suite, ooms_case, 0, (struct outcome){OUTCOME_ERROR, "disputed", NULL},
+                  "internal error: the two judges disagree on %" PRIu64 " of %" PRIu64 " verdicts",
+                  totals->disputed, totals->ooms);
     } else if (totals->unknown > 0 && !allows_unknown) {
-        say(&message, "%" PRIu64 " of %" PRIu64 " verdicts stayed unknown", totals->unknown,
-            totals->ooms);
-        suite_add_failed(suite, ooms_case, 0, OUTCOME_FAILED, "unknown", &message);
+        suite_add(suite, ooms_case, 0, failed("unknown"),
+                  "%" PRIu64 " of %" PRIu64 " verdicts stayed unknown", totals->unknown,
+                  totals->ooms);
     } else { /* nothing failed, but the case would claim too much if it passed */
         if (totals->excused > 0) {
-            say(&message, "%" PRIu64 " answers were not judged%s", totals->excused,
+            say(&left, "%" PRIu64 " answers were not judged%s", totals->excused,
                 totals->unknown > 0 ? "; " : "");
         }
         if (totals->unknown > 0) {
-            say(&message, "%" PRIu64 " verdicts stayed unknown, which is allowed", totals->unknown);
+            say(&left, "%" PRIu64 " verdicts stayed unknown, which is allowed", totals->unknown);
         }
-        suite_add_skipped(suite, ooms_case, writing_string(&message));
+        suite_add(suite, ooms_case, 0, skipped, "%s", writing_string(&left));
     }
-    writing_deinit(&message);
-}
-
-static void suite_add_not_checked(struct suite *suite, const struct run_totals *totals)
-{
-    for (unsigned i = 0; i < NOT_CHECKED_COUNT; i++) {
-        const struct not_checked_info *info = not_checked_info((enum not_checked)i);
-        struct writing name = {0};
-        if (totals->not_checked[i] > 0) {
-            say(&name, "%s are checked", info->name);
-            suite_add_skipped(suite, writing_string(&name), info->what);
-        }
-        writing_deinit(&name);
-    }
+    writing_deinit(&left);
 }
 
 static void document_add_job(struct document *document, const struct report_campaign *campaign,
@@ -320,6 +310,7 @@ static void document_add_job(struct document *document, const struct report_camp
 {
     const struct report_result *result = &campaign->results[part];
     struct suite suite;
+    char name[NAME_BYTES];
     suite_init(&suite, result->name, campaign->start->parts[part].setup);
     suite.elapsed_ns = result->elapsed_ns;
     suite.place = review_job_place(&campaign->start->parts[part]);
@@ -328,11 +319,17 @@ static void document_add_job(struct document *document, const struct report_camp
         suite_add_promises(&suite, campaign, result);
         suite_add_ooms(&suite, result,
                        !report_allowed_is_unknown(&campaign->end->allowed, &campaign->end->totals));
-        suite_add_not_checked(&suite, &result->totals);
+        for (unsigned i = 0; i < NOT_CHECKED_COUNT; i++) {
+            const struct not_checked_info *info = not_checked_info((enum not_checked)i);
+            if (result->totals.not_checked[i] > 0) {
+                snprintf(name, sizeof name, "%s are checked", info->name);
+                suite_add(&suite, name, 0, skipped, "%s", info->what);
+            }
+        }
     } else {
         const char *why = result->note != NULL ? result->note : "no trial ran";
-        suite_add_skipped(&suite, promises_case, why);
-        suite_add_skipped(&suite, ooms_case, why);
+        suite_add(&suite, promises_case, 0, skipped, "%s", why);
+        suite_add(&suite, ooms_case, 0, skipped, "%s", why);
     }
     suite_add_findings(&suite, campaign, result);
     document_add(document, &suite);
@@ -342,36 +339,27 @@ static void document_add_job(struct document *document, const struct report_camp
 
 static void suite_add_canary(struct suite *suite, const struct report_canary *canary)
 {
-    struct writing name = {0}, message = {0};
+    char name[NAME_BYTES];
     if (canary == NULL) {
-        suite_add_skipped(suite, "a planted defect is reported", "no planted target ran");
+        suite_add(suite, "a planted defect is reported", 0, skipped, "no planted target ran");
         return;
     }
-    writing_append_format(&name, "the planted defect of %s is reported", canary->target);
-    if (canary->is_reported) {
-        suite_add_case(suite, writing_string(&name), 0, &passed);
-    } else {
-        writing_append_format(&message, "%" PRIu64 " trials of %s did not show that it breaks %s",
-                              canary->trials, canary->scenario, canary->breaks);
-        suite_add_failed(suite, writing_string(&name), 0, OUTCOME_FAILED, "canary", &message);
-    }
-    writing_deinit(&name);
-    writing_deinit(&message);
+    snprintf(name, sizeof name, "the planted defect of %s is reported", canary->target);
+    suite_add(suite, name, 0, canary->is_reported ? passed : failed("canary"),
+              "%" PRIu64 " trials of %s did not show that it breaks %s", canary->trials,
+              canary->scenario, canary->breaks);
 }
 
 static void suite_add_probes(struct suite *suite, const struct report_campaign *campaign)
 {
-    static const struct outcome missed = {
-        .kind = OUTCOME_FAILED, .type = "probe", .message = "no trial reached this state"};
+    char name[NAME_BYTES];
     if (campaign->probe_count == 0) {
-        suite_add_skipped(suite, "probes are hit", "the campaign has no probes");
+        suite_add(suite, "probes are hit", 0, skipped, "the campaign has no probes");
     }
     for (size_t i = 0; i < campaign->probe_count; i++) {
-        struct writing name = {0};
-        writing_append_format(&name, "probe %s is hit", campaign->probes[i].name);
-        suite_add_case(suite, writing_string(&name), 0,
-                       campaign->probes[i].count > 0 ? &passed : &missed);
-        writing_deinit(&name);
+        snprintf(name, sizeof name, "probe %s is hit", campaign->probes[i].name);
+        suite_add(suite, name, 0, campaign->probes[i].count > 0 ? passed : failed("probe"),
+                  "no trial reached this state");
     }
 }
 
@@ -385,14 +373,13 @@ static void document_add_campaign(struct document *document, const struct report
     }
     suite_add_canary(&suite, campaign->canary);
     suite_add_probes(&suite, campaign);
-    const struct outcome failed = {
-        .kind = OUTCOME_ERROR,
-        .type = "harness",
-        .message = end->totals.disputed > 0
-                       ? "internal error: the two judges disagree, so no verdict counts"
-                       : "the harness failed"};
-    suite_add_case(&suite, "the harness kept running", 0,
-                   end->exit_code == REPORT_EXIT_HARNESS ? &failed : &passed);
+    suite_add(
+        &suite, "the harness kept running", 0,
+        end->exit_code == REPORT_EXIT_HARNESS ? (struct outcome){OUTCOME_ERROR, "harness", NULL}
+                                              : passed,
+        "%s",
+        end->totals.disputed > 0 ? "internal error: the two judges disagree, so no verdict counts"
+                                 : "the harness failed");
     suite_add_findings(&suite, campaign, NULL);
     document_add(document, &suite);
 }

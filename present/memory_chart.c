@@ -1,36 +1,25 @@
 #include "present/memory_chart.h"
 
 #include "harness/base/json.h"
+#include "present/say.h"
 #include "present/screen.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { BAR_WIDTH = 20, SPARK_BYTES = MEMORY_TRACK_POINT_COUNT_MAX * 4 };
-
-struct unit {
-    uint64_t bytes;
-    const char *name;
-};
-
-static struct unit choose_unit(uint64_t whole_bytes)
-{
-    static const struct unit units[] = {
-        {(uint64_t)1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}};
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (whole_bytes >= units[i].bytes) {
-            return units[i];
-        }
-    }
-    return (struct unit){1, "B"};
-}
+enum { BAR_WIDTH = 20 };
 
 void memory_print(uint64_t bytes, uint64_t whole_bytes, char text[MEMORY_TEXT_BYTES])
 {
-    const struct unit unit = choose_unit(whole_bytes);
-    const __uint128_t hundredths = ((__uint128_t)bytes * 100 + unit.bytes / 2) / unit.bytes;
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+    unsigned unit = 3;
+    while (unit > 0 && whole_bytes >> (10 * unit) == 0) {
+        unit--;
+    }
+    const uint64_t unit_bytes = UINT64_C(1) << (10 * unit);
+    const __uint128_t hundredths = ((__uint128_t)bytes * 100 + unit_bytes / 2) / unit_bytes;
     snprintf(text, MEMORY_TEXT_BYTES, "%" PRIu64 ".%02u %s", (uint64_t)(hundredths / 100),
-             (unsigned)(hundredths % 100), unit.name);
+             (unsigned)(hundredths % 100), units[unit]);
 }
 
 bool memory_is_alarming(const struct memory_track *track, unsigned alarm_percent)
@@ -47,18 +36,6 @@ static void print_bar(const struct memory_point *point, char bar[BAR_WIDTH + 1])
     bar[BAR_WIDTH] = '\0';
 }
 
-/* Each point in eighths of its device. */
-static void print_spark(const struct memory_track *track, char spark[SPARK_BYTES])
-{
-    static const char *const eighths[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    size_t length = 0;
-    for (uint64_t i = 0; i < track->point_count; i++) {
-        const uint64_t eighth = memory_share(&track->points[i]) * 8 / 10001;
-        length += (size_t)snprintf(spark + length, SPARK_BYTES - length, "%s",
-                                   eighths[eighth > 7 ? 7 : eighth]);
-    }
-}
-
 static bool find_trend(const struct memory_device *device, int64_t *trend)
 {
     if (!memory_trend(device->track, trend)) {
@@ -68,29 +45,12 @@ static bool find_trend(const struct memory_device *device, int64_t *trend)
     return true;
 }
 
-static void print_trend(const struct memory_device *device, char text[MEMORY_TEXT_BYTES + 24])
-{
-    char amount[MEMORY_TEXT_BYTES];
-    int64_t trend;
-    if (!find_trend(device, &trend)) {
-        snprintf(text, MEMORY_TEXT_BYTES + 24, "no trend");
-        return;
-    }
-    if (trend == 0) {
-        snprintf(text, MEMORY_TEXT_BYTES + 24, "no growth");
-        return;
-    }
-    memory_print((uint64_t)trend, (uint64_t)trend, amount);
-    snprintf(text, MEMORY_TEXT_BYTES + 24, "+%s/1000 ops", amount);
-}
-
 static void append_cut(const struct memory_chart *chart, const char *string, enum colour colour,
                        struct writing *text)
 {
     struct screen_line line = {.text = text, .has_colour = chart->has_colour};
     if (chart->width == 0) {
-        writing_append(text, string);
-        writing_append(text, "\n");
+        writing_append_format(text, "%s\n", string);
         return;
     }
     screen_line_begin(&line, chart->width);
@@ -101,25 +61,38 @@ static void append_cut(const struct memory_chart *chart, const char *string, enu
 static void append_use(const struct memory_device *device, struct writing *line)
 {
     const struct memory_track *track = device->track;
+    const struct memory_point *last = &track->last, *top = &track->peak;
     char used[MEMORY_TEXT_BYTES], whole[MEMORY_TEXT_BYTES], peak[MEMORY_TEXT_BYTES],
         bar[BAR_WIDTH + 1];
-    memory_print(track->last.used_bytes, track->last.capacity_bytes, used);
-    memory_print(track->last.capacity_bytes, track->last.capacity_bytes, whole);
-    memory_print(track->peak.used_bytes, track->peak.capacity_bytes, peak);
-    print_bar(&track->last, bar);
-    writing_append_visible(line, device->name);
-    writing_append_format(line,
-                          "  %s / %s  [%s] %3" PRIu64 "%%  peak %s (%" PRIu64 "%%) at op %" PRIu64,
-                          used, whole, bar, memory_share(&track->last) / 100, peak,
-                          memory_share(&track->peak) / 100, track->peak.op_count);
+    memory_print(last->used_bytes, last->capacity_bytes, used);
+    memory_print(last->capacity_bytes, last->capacity_bytes, whole);
+    memory_print(top->used_bytes, top->capacity_bytes, peak);
+    print_bar(last, bar);
+    say(line, "%s  %s / %s  [%s] ", device->name, used, whole, bar);
+    writing_append_format(line, "%3" PRIu64 "%%  peak %s (%" PRIu64 "%%) at op %" PRIu64,
+                          memory_share(last) / 100, peak, memory_share(top) / 100, top->op_count);
 }
 
+/* Each point in eighths of its device, and the trend. */
 static void append_history(const struct memory_device *device, struct writing *line)
 {
-    char trend[MEMORY_TEXT_BYTES + 24], spark[SPARK_BYTES] = "";
-    print_spark(device->track, spark);
-    print_trend(device, trend);
-    writing_append_format(line, "  %s  %s", spark, trend);
+    static const char *const eighths[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    const struct memory_track *track = device->track;
+    char amount[MEMORY_TEXT_BYTES];
+    int64_t trend;
+    writing_append(line, "  ");
+    for (uint64_t i = 0; i < track->point_count; i++) {
+        const uint64_t eighth = memory_share(&track->points[i]) * 8 / 10001;
+        writing_append(line, eighths[eighth > 7 ? 7 : eighth]);
+    }
+    if (!find_trend(device, &trend)) {
+        writing_append(line, "  no trend");
+    } else if (trend == 0) {
+        writing_append(line, "  no growth");
+    } else {
+        memory_print((uint64_t)trend, (uint64_t)trend, amount);
+        writing_append_format(line, "  +%s/1000 ops", amount);
+    }
 }
 
 static void append_alarm(const struct memory_chart *chart, const struct memory_device *device,
@@ -129,19 +102,16 @@ static void append_alarm(const struct memory_chart *chart, const struct memory_d
     char used[MEMORY_TEXT_BYTES], whole[MEMORY_TEXT_BYTES];
     memory_print(point->used_bytes, point->capacity_bytes, used);
     memory_print(point->capacity_bytes, point->capacity_bytes, whole);
-    writing_append(line, "ALARM  ");
-    writing_append_visible(line, device->name);
-    writing_append_format(
-        line, " used %s of %s (%" PRIu64 "%%, the alarm is at %u%%) at op %" PRIu64, used, whole,
-        memory_share(point) / 100, chart->alarm_percent, point->op_count);
+    say(line, "ALARM  %s used %s of %s (%" PRIu64 "%%, the alarm is at %u%%) at op %" PRIu64,
+        device->name, used, whole, memory_share(point) / 100, chart->alarm_percent,
+        point->op_count);
 }
 
 size_t memory_chart_draw(const struct memory_chart *chart, const struct memory_device *device,
                          struct writing *text)
 {
-    struct writing line;
+    struct writing line = {0};
     const bool is_alarming = memory_is_alarming(device->track, chart->alarm_percent);
-    writing_init(&line);
     writing_append(&line, chart->is_indented ? "  " : "");
     append_use(device, &line);
     append_cut(chart, writing_string(&line), COLOUR_NONE, text);

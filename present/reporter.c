@@ -60,22 +60,11 @@ void reporter_init(struct reporter *reporter,
                    void *context)
 {
     *reporter = (struct reporter){.put = put, .context = context};
-    writing_init(&reporter->text);
 }
 
 void reporter_deinit(struct reporter *reporter)
 {
     writing_deinit(&reporter->text);
-}
-
-/* Puts what the sink has appended, if anything. */
-static bool put_text(struct reporter *reporter, const struct report_sink *sink,
-                     enum report_kind kind)
-{
-    const bool is_put = reporter->text.length == 0 ||
-                        reporter->put(reporter->context, sink, kind, &reporter->text);
-    writing_clear(&reporter->text);
-    return is_put;
 }
 
 /* Appends what the sink has to say of the value of that kind. */
@@ -97,12 +86,16 @@ static void append_value(struct writing *text, const struct report_sink *sink,
 
 static bool report_value(struct reporter *reporter, enum report_kind kind, const void *value)
 {
-    bool is_put = true;
+    bool are_put = true;
     for (size_t i = 0; report_sinks[i] != NULL; i++) {
         append_value(&reporter->text, report_sinks[i], kind, value);
-        is_put = put_text(reporter, report_sinks[i], kind) && is_put;
+        const bool is_put = reporter->text.length == 0 ||
+                            reporter->put(reporter->context, report_sinks[i], kind,
+                                          &reporter->text);
+        writing_clear(&reporter->text);
+        are_put = are_put && is_put;
     }
-    return is_put;
+    return are_put;
 }
 
 bool reporter_start(struct reporter *reporter, const struct report_start *start)

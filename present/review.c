@@ -32,14 +32,6 @@ struct review_place review_find_place(const struct report_campaign *campaign,
     return place.file == NULL ? (struct review_place){finding->repro, 0} : place;
 }
 
-/* Of the campaign as a whole: its job file. */
-static struct review_place find_campaign_place(const struct report_campaign *campaign)
-{
-    return campaign->start->part_count == 0
-               ? (struct review_place){0}
-               : (struct review_place){review_job_place(&campaign->start->parts[0]).file, 0};
-}
-
 /* What has no place is in the lines of the campaign: services refuse what is nowhere. */
 static void add_annotation(const struct report_campaign *campaign,
                            const struct annotation *annotation, struct annotations *annotations)
@@ -182,15 +174,20 @@ void review_add_open(const struct report_campaign *campaign, struct annotations 
     }
 }
 
-/* --- the campaign itself --- */
+/* --- the campaign itself, at its job file --- */
 
 static void add_failure(const struct report_campaign *campaign, enum annotation_level level,
                         const char *title, const char *message, struct annotations *annotations)
 {
-    const struct review_place place = find_campaign_place(campaign);
-    const struct annotation annotation = {
-        .level = level, .file = place.file, .title = title, .message = message, .rule = "campaign"};
-    add_annotation(campaign, &annotation, annotations);
+    const struct report_start *start = campaign->start;
+    add_annotation(campaign,
+                   &(struct annotation){
+                       .level = level,
+                       .file = start->part_count == 0 ? NULL : review_job_place(start->parts).file,
+                       .title = title,
+                       .message = message,
+                       .rule = "campaign"},
+                   annotations);
 }
 
 static void add_missed(const struct report_campaign *campaign, struct annotations *annotations)
@@ -267,28 +264,19 @@ void review_print_gitlab(struct writing *text, const struct report_campaign *cam
     print_form(text, campaign, ANNOTATION_GITLAB, annotations_print_gitlab);
 }
 
-/* The closing line of the terminal. */
-static void append_closing_line(struct writing *text, const struct report_end *end)
-{
-    struct writing lines = {0};
-    terminal_closing(&lines, end);
-    CHECK(lines.length > 0 && lines.bytes[lines.length - 1] == '\n');
-    lines.bytes[lines.length - 1] = '\0';
-    const char *last = strrchr(lines.bytes, '\n');
-    writing_append(text, last == NULL ? lines.bytes : last + 1);
-    writing_deinit(&lines);
-}
-
 void review_print_step(struct writing *text, const struct report_campaign *campaign)
 {
     struct annotations annotations = {0};
-    struct writing heading = {0};
+    struct writing lines = {0};
     if (campaign->annotation != ANNOTATION_GITHUB) {
         return;
     }
-    append_closing_line(&heading, campaign->end);
+    terminal_closing(&lines, campaign->end);
+    CHECK(lines.length > 0 && lines.bytes[lines.length - 1] == '\n');
+    lines.bytes[lines.length - 1] = '\0';
+    const char *last = strrchr(lines.bytes, '\n');
     collect(campaign, &annotations);
-    annotations_print_markdown(text, writing_string(&heading), &annotations);
-    writing_deinit(&heading);
+    annotations_print_markdown(text, last == NULL ? lines.bytes : last + 1, &annotations);
+    writing_deinit(&lines);
     annotations_deinit(&annotations);
 }

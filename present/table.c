@@ -1,5 +1,6 @@
 #include "present/table.h"
 
+#include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "present/screen.h"
 #include "present/wrap.h"
@@ -40,12 +41,7 @@ void table_put(struct table *table, const char *string)
 
 void table_put_coloured(struct table *table, const char *string, enum colour colour)
 {
-    if (table->count == table->capacity) {
-        const size_t capacity = table->capacity == 0 ? 64 : table->capacity * 2;
-        table->cells = realloc(table->cells, capacity * sizeof *table->cells);
-        CHECK(table->cells != NULL);
-        table->capacity = capacity;
-    }
+    table->cells = array_grown(table->cells, table->count, &table->capacity, sizeof *table->cells);
     const size_t start = table->text.length;
     writing_append_visible(&table->text, string);
     writing_append_bytes(&table->text, "", 1);
@@ -55,8 +51,7 @@ void table_put_coloured(struct table *table, const char *string, enum colour col
 
 void table_put_number(struct table *table, uint64_t number)
 {
-    struct writing digits;
-    writing_init(&digits);
+    struct writing digits = {0};
     writing_append_number(&digits, number);
     table_put(table, writing_string(&digits));
     writing_deinit(&digits);
@@ -78,9 +73,7 @@ const char *table_cell_text(const struct table *table, const struct table_cell *
 
 static void append_spaces(struct writing *text, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        writing_append_bytes(text, " ", 1);
-    }
+    writing_append_format(text, "%*s", (int)count, "");
 }
 
 void table_measure(const struct table *table, size_t widths[TABLE_COLUMN_COUNT_MAX])
@@ -208,9 +201,8 @@ static void end_line(struct writing *text)
 /* The lines of a text that is broken at width. */
 static size_t count_lines(const char *words, size_t width)
 {
-    struct writing lines;
+    struct writing lines = {0};
     size_t count = 1;
-    writing_init(&lines);
     wrap_append(&lines, words, 0, width);
     for (size_t i = 0; i < lines.length; i++) {
         count += lines.bytes[i] == '\n';
@@ -223,17 +215,17 @@ static size_t count_lines(const char *words, size_t width)
 static void append_piece(struct writing *text, const char *words, size_t width, size_t line,
                          bool is_left)
 {
-    struct writing lines;
-    writing_init(&lines);
+    struct writing lines = {0};
     wrap_append(&lines, words, 0, width);
     const char *at = writing_string(&lines);
     for (; line > 0; line--) {
         at = strchr(at, '\n') + 1;
     }
     const size_t length = strcspn(at, "\n"), columns = text_width_of(at, length);
-    append_spaces(text, is_left || columns > width ? 0 : width - columns);
+    const size_t padding = columns < width ? width - columns : 0;
+    append_spaces(text, is_left ? 0 : padding);
     writing_append_bytes(text, at, length);
-    append_spaces(text, is_left && columns < width ? width - columns : 0);
+    append_spaces(text, is_left ? padding : 0);
     writing_deinit(&lines);
 }
 

@@ -35,26 +35,16 @@ static void append_setup(struct writing *text, const struct setup *setup)
     }
 }
 
-static bool is_same_rounding(const struct setup *a, const struct setup *b)
-{
-    const struct target_rounding *left = &a->rounding;
-    const struct target_rounding *right = &b->rounding;
-    return a->has_rounding == b->has_rounding && left->kind == right->kind &&
-           left->steps == right->steps && left->smallest_bytes == right->smallest_bytes &&
-           left->overhead_bytes == right->overhead_bytes;
-}
-
+/* True if both are told in the same words. */
 static bool is_same_setup(const struct setup *a, const struct setup *b)
 {
-    bool is_same = strcmp(a->target, b->target) == 0 && strcmp(a->chip, b->chip) == 0 &&
-                   a->seed == b->seed && a->capacity_bytes == b->capacity_bytes &&
-                   a->host_count == b->host_count && a->option_count == b->option_count &&
-                   a->has_regret_max == b->has_regret_max && a->regret_max == b->regret_max &&
-                   is_same_rounding(a, b);
-    for (uint32_t i = 0; is_same && i < a->option_count; i++) {
-        is_same = strcmp(a->options[i].key, b->options[i].key) == 0 &&
-                  strcmp(a->options[i].value, b->options[i].value) == 0;
-    }
+    struct writing left = {0}, right = {0};
+    append_setup(&left, a);
+    append_setup(&right, b);
+    const bool is_same = a->seed == b->seed &&
+                         strcmp(writing_string(&left), writing_string(&right)) == 0;
+    writing_deinit(&left);
+    writing_deinit(&right);
     return is_same;
 }
 

@@ -87,21 +87,22 @@ static const enum column by_importance[COLUMN_COUNT] = {
     COLUMN_NAME,    COLUMN_FINDINGS, COLUMN_BAR,       COLUMN_LEFT, COLUMN_PREMATURE,
     COLUMN_UNKNOWN, COLUMN_TRIALS,   COLUMN_JUSTIFIED, COLUMN_RATE};
 
-/* The bar of a line, which is drawn when the width of its column is known. */
-struct bar {
-    uint64_t done, due;
-    uint64_t trials;
-    bool is_drawn; /* titles and skipped jobs have none */
-};
-
 /* The lines: titles, jobs, and the jobs without a line of their own together. */
 struct job_table {
     struct table cells;
-    struct bar *bars; /* one a line */
-    size_t count;     /* lines */
+    const struct report_result **rows; /* count of them, one a line; NULL: titles */
+    size_t count;
+    struct report_result rest; /* due of them together; its bar counts those that are finished */
+    uint64_t rest_left_ns;
+    char rest_name[AMOUNT_TEXT_BYTES + 16];
     bool is_shown[COLUMN_COUNT];
     size_t widths[TABLE_COLUMN_COUNT_MAX];
 };
+
+static bool is_skipped(const struct report_result *result)
+{
+    return result->is_finished && !report_result_has_run(result);
+}
 
 static void put_count(struct table *table, uint64_t count, enum colour colour_if_any)
 {
@@ -114,15 +115,11 @@ static void put_row(struct job_table *table, const struct report_result *result,
 {
     const struct run_totals *totals = &result->totals;
     struct table *cells = &table->cells;
-    const bool is_skipped = result->is_finished && !report_result_has_run(result);
-    const bool is_done = result->is_finished && !is_skipped;
+    const bool is_done = result->is_finished && !is_skipped(result);
     char left[AMOUNT_TEXT_BYTES] = "?";
-    table->bars[table->count++] = (struct bar){.done = result->done,
-                                               .due = result->due,
-                                               .trials = result->trials,
-                                               .is_drawn = !is_skipped};
+    table->rows[table->count++] = result;
     table_put_coloured(cells, result->name, is_done ? COLOUR_GREEN : COLOUR_NONE);
-    table_put_coloured(cells, is_skipped ? "skipped" : "", COLOUR_DIM);
+    table_put_coloured(cells, is_skipped(result) ? "skipped" : "", COLOUR_DIM);
     put_count(cells, result->trials, COLOUR_NONE);
     put_count(cells, per_second(totals->ops, result->elapsed_ns), COLOUR_NONE);
     put_count(cells, totals->justified, COLOUR_NONE);
@@ -135,31 +132,17 @@ static void put_row(struct job_table *table, const struct report_result *result,
     table_put(cells, result->is_finished ? "" : left);
 }
 
-/* All jobs without a line of their own.  Its bar counts those that are finished. */
-struct rest {
-    struct report_result sum;
-    uint64_t left_ns;
-};
-
-static void rest_add(struct rest *rest, const struct report_result *result, uint64_t left_ns)
+static void add_to_rest(struct job_table *table, const struct report_result *result,
+                        uint64_t left_ns)
 {
-    rest->sum.due++;
-    rest->sum.done += result->is_finished;
-    rest->sum.trials += result->trials;
-    rest->sum.elapsed_ns += result->elapsed_ns;
-    rest->sum.finding_count += result->finding_count;
-    run_totals_add(&rest->sum.totals, &result->totals);
-    rest->left_ns = left_ns > rest->left_ns ? left_ns : rest->left_ns;
-}
-
-static void job_table_add_rest(struct job_table *table, struct rest *rest)
-{
-    char name[AMOUNT_TEXT_BYTES + 16];
-    snprintf(name, sizeof name, "%" PRIu64 " more jobs", rest->sum.due);
-    rest->sum.name = name;
-    rest->sum.is_finished = rest->sum.done == rest->sum.due;
-    put_row(table, &rest->sum, rest->left_ns);
-    rest->sum.name = NULL;
+    struct report_result *rest = &table->rest;
+    rest->due++;
+    rest->done += result->is_finished;
+    rest->trials += result->trials;
+    rest->elapsed_ns += result->elapsed_ns;
+    rest->finding_count += result->finding_count;
+    run_totals_add(&rest->totals, &result->totals);
+    table->rest_left_ns = left_ns > table->rest_left_ns ? left_ns : table->rest_left_ns;
 }
 
 /* A job that runs or found something is worth more than one that waits or is done. */
@@ -171,8 +154,8 @@ static bool is_of_interest(const struct report_result *result)
 static void job_table_add_jobs(struct job_table *table, const struct report_campaign *campaign,
                                size_t room)
 {
+    struct report_result *rest = &table->rest;
     size_t interesting = 0;
-    struct rest rest = {0};
     for (size_t i = 0; i < campaign->result_count; i++) {
         interesting += is_of_interest(&campaign->results[i]);
     }
@@ -183,22 +166,17 @@ static void job_table_add_jobs(struct job_table *table, const struct report_camp
         size_t *room_left = is_of_interest(result) ? &room_of_interest : &room_of_others;
         const uint64_t left_ns = time_left_of_job(campaign, result);
         if (*room_left == 0) {
-            rest_add(&rest, result, left_ns);
+            add_to_rest(table, result, left_ns);
             continue;
         }
         put_row(table, result, left_ns);
         --*room_left;
     }
-    if (rest.sum.due > 0) {
-        job_table_add_rest(table, &rest);
-    }
-}
-
-static void job_table_add_titles(struct job_table *table)
-{
-    table->bars[table->count++] = (struct bar){0};
-    for (enum column column = 0; column < COLUMN_COUNT; column++) {
-        table_put(&table->cells, columns[column].title);
+    if (rest->due > 0) {
+        snprintf(table->rest_name, sizeof table->rest_name, "%" PRIu64 " more jobs", rest->due);
+        rest->name = table->rest_name;
+        rest->is_finished = rest->done == rest->due;
+        put_row(table, rest, table->rest_left_ns);
     }
 }
 
@@ -267,19 +245,20 @@ static void job_table_fit(struct job_table *table, size_t room)
 }
 
 /* As much of it as is done; where nothing bounds the job, one mark that moves with each trial. */
-static void print_bar(const struct bar *bar, size_t width, char text[BAR_WIDTH_MAX + 1])
+static void print_bar(const struct report_result *result, size_t width,
+                      char text[BAR_WIDTH_MAX + 1])
 {
     const size_t cells = width - 2;
     memset(text, '-', width);
     text[0] = '[';
     text[width - 1] = ']';
     text[width] = '\0';
-    if (bar->due == 0) {
-        text[1 + bar->trials % cells] = '#';
+    if (result->due == 0) {
+        text[1 + result->trials % cells] = '#';
         return;
     }
-    const uint64_t done = bar->done < bar->due ? bar->done : bar->due;
-    memset(text + 1, '#', (size_t)amount_scale(cells, done, bar->due));
+    const uint64_t done = result->done < result->due ? result->done : result->due;
+    memset(text + 1, '#', (size_t)amount_scale(cells, done, result->due));
 }
 
 static void draw_cell(struct screen_line *line, const struct job_table *table, size_t row,
@@ -289,8 +268,9 @@ static void draw_cell(struct screen_line *line, const struct job_table *table, s
     struct writing shortened = {0};
     const size_t width = table->widths[column];
     const struct table_cell *cell = &table->cells.cells[row * COLUMN_COUNT + column];
-    if (column == COLUMN_BAR && table->bars[row].is_drawn) {
-        print_bar(&table->bars[row], width, bar);
+    const struct report_result *result = table->rows[row];
+    if (column == COLUMN_BAR && result != NULL && !is_skipped(result)) {
+        print_bar(result, width, bar);
         screen_line_append(line, bar, width, cell->colour);
         return;
     }
@@ -304,17 +284,6 @@ static void draw_cell(struct screen_line *line, const struct job_table *table, s
     writing_deinit(&shortened);
 }
 
-static void draw_row(struct screen_line *line, const struct job_table *table, size_t row)
-{
-    for (enum column column = 0; column < COLUMN_COUNT; column++) {
-        if (table->is_shown[column]) {
-            screen_line_append_spaces(line, column > 0);
-            draw_cell(line, table, row, column);
-        }
-    }
-    screen_line_end(line);
-}
-
 /* Appends a line of titles, at most job_count_max jobs in their order and, where there are more, a
  * line for the others together: those that run or found something get the lines first.  No line
  * takes more than width (> 0) columns: names are shortened as far as they can still be told apart,
@@ -322,18 +291,27 @@ static void draw_row(struct screen_line *line, const struct job_table *table, si
 static void job_table_draw(const struct report_campaign *campaign, size_t job_count_max,
                            size_t width, struct screen_line *line)
 {
-    struct job_table table = {.bars = calloc(job_count_max + 2, sizeof *table.bars)};
-    CHECK(table.bars != NULL && width > 0);
+    struct job_table table = {.rows = calloc(job_count_max + 2, sizeof *table.rows)};
+    CHECK(table.rows != NULL && width > 0);
     table_init(&table.cells, COLUMN_COUNT, 0);
-    job_table_add_titles(&table);
+    table.count = 1; /* the titles */
+    for (enum column column = 0; column < COLUMN_COUNT; column++) {
+        table_put(&table.cells, columns[column].title);
+    }
     job_table_add_jobs(&table, campaign, job_count_max);
     job_table_fit(&table, width - 1);
     for (size_t i = 0; i < table.count; i++) {
         screen_line_begin(line, width);
-        draw_row(line, &table, i);
+        for (enum column column = 0; column < COLUMN_COUNT; column++) {
+            if (table.is_shown[column]) {
+                screen_line_append_spaces(line, column > 0);
+                draw_cell(line, &table, i, column);
+            }
+        }
+        screen_line_end(line);
     }
     table_deinit(&table.cells);
-    free(table.bars);
+    free(table.rows);
 }
 
 /* --- the whole --- */

@@ -85,8 +85,7 @@ static bool is_whole(const char *line, size_t length)
 /* Takes the lines from begin on, and appends them again, broken. */
 static void break_lines(struct writing *text, size_t begin, size_t whole, bool is_answer)
 {
-    struct writing lines;
-    writing_init(&lines);
+    struct writing lines = {0};
     writing_append(&lines, writing_string(text) + begin);
     text->length = begin;
     for (const char *line = writing_string(&lines); *line != '\0';) {
@@ -125,8 +124,7 @@ static bool is_line_end(const char *words, const char *at)
 
 void wrap_paragraphs(struct writing *text, const char *words)
 {
-    struct writing line;
-    writing_init(&line);
+    struct writing line = {0};
     for (const char *at = words; *at != '\0'; at++) {
         const bool is_end = *at == '\n' && is_line_end(words, at);
         if (*at != '\n') {

@@ -1,46 +1,23 @@
 #include "present/page/page.h"
 
+#include "harness/base/check.h"
 #include "present/page/assets.h"
 
 #include <nettle/base64.h>
 #include <nettle/sha2.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- texts --- */
 
-enum { PIECE_LENGTH_MAX = 255 };
-
-/* How much of a line is one piece: characters (of at most 4 bytes) are not cut in two. */
-static size_t cut_piece(const char *string, size_t length)
-{
-    if (length <= PIECE_LENGTH_MAX) {
-        return length;
-    }
-    length = PIECE_LENGTH_MAX;
-    while (length > PIECE_LENGTH_MAX - 3 && ((unsigned char)string[length] & 0xC0) == 0x80) {
-        length--;
-    }
-    return length;
-}
-
-static void append_line(struct writing *html, const char *string, size_t length)
-{
-    while (length > 0) {
-        char piece[PIECE_LENGTH_MAX + 1];
-        const size_t piece_length = cut_piece(string, length);
-        memcpy(piece, string, piece_length);
-        piece[piece_length] = '\0';
-        writing_append_xml(html, piece);
-        string += piece_length;
-        length -= piece_length;
-    }
-}
-
 void page_append_text(struct writing *html, const char *string)
 {
     for (const char *end = strchr(string, '\n'); end != NULL; end = strchr(string, '\n')) {
-        append_line(html, string, (size_t)(end - string));
+        char *line = strndup(string, (size_t)(end - string));
+        CHECK(line != NULL);
+        writing_append_xml(html, line);
         writing_append(html, "\n");
+        free(line);
         string = end + 1;
     }
     writing_append_xml(html, string);
@@ -90,11 +67,10 @@ static void append_assets(struct writing *text, const struct page_asset *assets)
 /* What the policy calls them: 'sha256-...' of what stands between the tags. */
 static void append_hash(struct writing *html, const struct page_asset *assets)
 {
-    struct writing text;
+    struct writing text = {0};
     struct sha256_ctx context;
     uint8_t digest[SHA256_DIGEST_SIZE];
     char name[BASE64_ENCODE_RAW_LENGTH(SHA256_DIGEST_SIZE) + 1];
-    writing_init(&text);
     append_assets(&text, assets);
     sha256_init(&context);
     sha256_update(&context, text.length, (const uint8_t *)writing_string(&text));
@@ -124,14 +100,11 @@ void page_begin(struct writing *html, const char *title)
     writing_append(html, "\">\n<meta name=\"viewport\" content=\"width=device-width, "
                          "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
                          "<title>");
-    page_append_text(html, cut_folders(title));
-    writing_append(html, "</title>\n<style>");
+    page_print(html, "%s</title>\n<style>", cut_folders(title));
     append_assets(html, page_styles);
-    writing_append(html, "</style>\n</head>\n<body>\n<header><h1 title=\"");
-    page_append_text(html, title);
-    writing_append(html, "\">");
-    page_append_text(html, cut_folders(title));
-    writing_append(html, "</h1></header>\n<main>\n");
+    page_print(html,
+               "</style>\n</head>\n<body>\n<header><h1 title=\"%s\">%s</h1></header>\n<main>\n",
+               title, cut_folders(title));
 }
 
 void page_end(struct writing *html)
@@ -143,9 +116,7 @@ void page_end(struct writing *html)
 
 void page_section_begin(struct writing *html, const char *id, const char *heading)
 {
-    writing_append_format(html, "<section id=\"%s\">\n<h2>", id);
-    page_append_text(html, heading);
-    writing_append(html, "</h2>\n");
+    page_print(html, "<section id=\"%s\">\n<h2>%s</h2>\n", id, heading);
 }
 
 void page_section_end(struct writing *html)
