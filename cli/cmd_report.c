@@ -6,8 +6,7 @@
 #include "campaign/engine/findings.h"
 #include "campaign/engine/output.h"
 #include "cli/subcommands.h"
-#include "explain/compare.h"
-#include "explain/explain_text.h"
+#include "explain/explain.h"
 #include "page/report_page.h"
 #include "present/screen.h"
 

@@ -159,8 +159,15 @@ void facts_cell_share(struct facts *facts, const char *name, uint64_t part, uint
 
 void facts_table(struct facts *facts, const struct facts_column *columns, size_t count)
 {
+    facts_table_in(facts, 0, columns, count);
+}
+
+void facts_table_in(struct facts *facts, size_t indent, const struct facts_column *columns,
+                    size_t count)
+{
     CHECK(count >= 1 && count <= TABLE_COLUMN_COUNT_MAX);
-    (void)add(facts, (struct fact){.kind = FACT_TABLE, .columns = columns, .number = count});
+    (void)add(facts, (struct fact){
+                         .kind = FACT_TABLE, .columns = columns, .number = count, .whole = indent});
 }
 
 void facts_table_end(struct facts *facts)
@@ -235,6 +242,19 @@ void facts_lines(struct facts *facts, const struct writing *lines)
     add_lines(facts, FACT_LINE, lines);
 }
 
+/* It begins with a bracket that is not printed: json.h counts on something before a member. */
+struct writing *facts_given(struct facts *facts)
+{
+    (void)add(facts, (struct fact){.kind = FACT_GIVEN, .text = facts->texts.length});
+    writing_append(&facts->texts, "{");
+    return &facts->texts;
+}
+
+void facts_given_end(struct facts *facts)
+{
+    writing_append_bytes(&facts->texts, "", 1);
+}
+
 /* --- for the renderers --- */
 
 const struct fact *fact_find(const struct facts *facts, size_t open, const char *name)
@@ -305,14 +325,24 @@ static void add_json_member(const struct facts *facts, const struct fact *fact,
     }
 }
 
+/* Behind a bracket no comma is needed, nor between lines. */
+static void print_given(const char *given, bool is_in_record, struct writing *text)
+{
+    const char last = text->length == 0 ? '\0' : text->bytes[text->length - 1];
+    if (is_in_record && given[0] != '\0' && last != '{' && last != '[') {
+        writing_append(text, ",");
+    }
+    writing_append(text, given);
+}
+
 static void print_json(const struct facts *facts, struct writing *text)
 {
-    bool is_told = false; /* the record that is open */
+    const struct fact *record = NULL; /* that is open */
     for (size_t i = 0; i < facts->count; i++) {
         const struct fact *fact = &facts->facts[i];
-        if (fact->kind == FACT_OPEN) {
-            is_told = fact->type != NULL;
-        }
+        record = fact->kind == FACT_OPEN ? fact : record;
+        const bool is_told = record == NULL || record->type != NULL;
+        record = fact->kind == FACT_CLOSE ? NULL : record;
         if (!is_told) {
             continue;
         }
@@ -320,13 +350,14 @@ static void print_json(const struct facts *facts, struct writing *text)
             json_open(text, fact->type);
         } else if (fact->kind == FACT_CLOSE) {
             json_close(text);
-            is_told = false;
         } else if (fact->kind == FACT_NEST) {
             json_nest(text, fact->name, fact->bracket);
         } else if (fact->kind == FACT_UNNEST) {
             json_unnest(text, fact->bracket);
         } else if (fact->kind == FACT_MEMBER && !fact->is_cell) {
             add_json_member(facts, fact, text);
+        } else if (fact->kind == FACT_GIVEN) {
+            print_given(fact_string(facts, fact) + 1, record != NULL, text);
         }
     }
 }
@@ -368,7 +399,7 @@ static size_t print_table(const struct facts *facts, size_t at, struct writing *
         }
     }
     if (table.count > view->number) {
-        table_print(&table, 0, text);
+        table_print(&table, view->whole, text);
     }
     table_deinit(&table);
     return at;
@@ -380,18 +411,17 @@ static void print_words(const struct facts *facts, struct writing *text)
         const struct fact *fact = &facts->facts[i];
         if (fact->kind == FACT_TABLE) {
             i = print_table(facts, i, text);
-        } else if (fact->kind == FACT_HEADING) {
-            writing_append_format(text, "\n%s\n", fact_string(facts, fact));
         } else if (fact->kind == FACT_SAY) {
             writing_append(text, fact->name);
             wrap_append(text, fact_string(facts, fact), fact->number, screen_columns());
             writing_append(text, "\n");
-        } else if (fact->kind == FACT_LINE || fact->kind == FACT_ANSWER) {
-            const size_t begin = text->length;
+        } else if (fact->kind == FACT_LINE) {
             writing_append_format(text, "%s\n", fact_string(facts, fact));
-            if (fact->kind == FACT_ANSWER) {
-                wrap_answer(text, begin);
-            }
+        } else if (fact->kind == FACT_ANSWER || fact->kind == FACT_HEADING) {
+            const size_t begin = text->length;
+            writing_append_format(text, "%s%s\n", fact->kind == FACT_HEADING ? "\n" : "",
+                                  fact_string(facts, fact));
+            wrap_answer(text, begin);
         }
     }
 }

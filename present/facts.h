@@ -42,7 +42,8 @@ enum fact_kind {
     FACT_HEADING,
     FACT_SAY,
     FACT_ANSWER,
-    FACT_LINE
+    FACT_LINE,
+    FACT_GIVEN
 };
 
 struct fact {
@@ -51,7 +52,8 @@ struct fact {
     bool is_cell;                       /* a member that JSON does not have */
     char bracket;                       /* of a nest */
     const char *name;                   /* of a member or nest; the lead of a paragraph */
-    uint64_t number, whole;             /* of a member; number: the indent of a paragraph */
+    uint64_t number, whole;             /* of a member; number: the indent of a paragraph; whole:
+                                           that of a table */
     const char *type;                   /* of a record */
     size_t text;                        /* of a text or words: where it begins in facts->texts */
     const struct facts_column *columns; /* of a table: number of them */
@@ -100,9 +102,12 @@ void facts_cell_share(struct facts *facts, const char *name, uint64_t part, uint
  * whose cells are all empty is not printed if it has no title. */
 void facts_table(struct facts *facts, const struct facts_column *columns, size_t count);
 void facts_table_end(struct facts *facts);
+/* The same with so many blanks before each line. */
+void facts_table_in(struct facts *facts, size_t indent, const struct facts_column *columns,
+                    size_t count);
 
 /* Words are for people alone; foreign text in them is made visible.  A heading stands behind an
- * empty line. */
+ * empty line, and is broken as wrap_answer() breaks it. */
 void facts_heading(struct facts *facts, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A paragraph behind lead (blanks, "  - "), broken between words.  Its first line counts as indent
@@ -118,6 +123,11 @@ void facts_answers(struct facts *facts, const struct writing *lines);
 void facts_line(struct facts *facts, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same of several lines, in which foreign text is visible already. */
 void facts_lines(struct facts *facts, const struct writing *lines);
+
+/* JSON that another room appends to what is returned, until facts_given_end(): members of the open
+ * record or, where none is open, lines. */
+struct writing *facts_given(struct facts *facts);
+void facts_given_end(struct facts *facts);
 
 /* Appends all of it in that form. */
 void facts_print(const struct facts *facts, enum facts_form form, struct writing *text);

@@ -1,5 +1,7 @@
 /* Facts are filled once, and each form tells them in its way. */
 #include "present/facts.h"
+
+#include "harness/base/json.h"
 #include "present/page/facts_html.h"
 
 #include <check.h>
@@ -34,6 +36,8 @@ static void fill(struct facts *facts)
     facts_answers(facts, &lines);
     facts_lines(facts, &lines);
     writing_deinit(&lines);
+    writing_append(facts_given(facts), "{\"type\":\"chart\"}\n");
+    facts_given_end(facts);
     facts_open(facts, "next");
     facts_digits(facts, "seed", 7);
     facts_boolean(facts, "fits", true);
@@ -41,6 +45,14 @@ static void fill(struct facts *facts)
     facts_count_or_null(facts, "step", false, 5);
     facts_count_or_null(facts, "host", true, 2);
     facts_text_if(facts, "why", "");
+    facts_nest(facts, "tag", '{');
+    json_add_number(facts_given(facts), "number", 9);
+    facts_given_end(facts);
+    facts_unnest(facts, '}');
+    json_add_number(facts_given(facts), "also", 8);
+    facts_given_end(facts);
+    (void)facts_given(facts);
+    facts_given_end(facts);
     facts_close(facts);
 }
 
@@ -53,7 +65,9 @@ START_TEST(json_has_records_and_no_words)
     ck_assert_str_eq(
         writing_string(&text),
         "{\"type\":\"holder\",\"tag\":\"a\\u001b\",\"bytes\":8388608,\"share\":0.250000,\"ops\":[3,4]}\n"
-        "{\"type\":\"next\",\"seed\":\"7\",\"fits\":true,\"op\":null,\"step\":null,\"host\":2}\n");
+        "{\"type\":\"chart\"}\n"
+        "{\"type\":\"next\",\"seed\":\"7\",\"fits\":true,\"op\":null,\"step\":null,\"host\":2,"
+        "\"tag\":{\"number\":9},\"also\":8}\n");
     writing_deinit(&text);
     facts_deinit(&facts);
 }
@@ -98,6 +112,30 @@ START_TEST(html_is_escaped_and_has_the_same_cells)
 }
 END_TEST
 
+START_TEST(a_table_may_be_indented_and_a_heading_is_broken)
+{
+    struct facts facts = {0};
+    struct writing text = {0};
+    facts_heading(&facts, "%s%s", "Words that are far too long for the eighty columns of a pipe, ",
+                  "and some more words");
+    facts_table_in(&facts, 2, columns, 2);
+    facts_open(&facts, "holder");
+    facts_text(&facts, "tag", "a");
+    facts_size(&facts, "bytes", 1 << 20);
+    facts_close(&facts);
+    facts_table_end(&facts);
+    facts_print(&facts, FACTS_WORDS, &text);
+    ck_assert_str_eq(
+        writing_string(&text),
+        "\nWords that are far too long for the eighty columns of a pipe, and some more\n"
+        "  words\n"
+        "  of  bytes\n"
+        "  a   1.00M\n");
+    writing_deinit(&text);
+    facts_deinit(&facts);
+}
+END_TEST
+
 START_TEST(a_table_without_rows_is_not_printed)
 {
     struct facts facts = {0};
@@ -132,6 +170,7 @@ Suite *suite_of_facts(void)
     tcase_add_test(all, json_has_records_and_no_words);
     tcase_add_test(all, people_read_tables_and_words);
     tcase_add_test(all, html_is_escaped_and_has_the_same_cells);
+    tcase_add_test(all, a_table_may_be_indented_and_a_heading_is_broken);
     tcase_add_test(all, a_table_without_rows_is_not_printed);
     tcase_add_test(all, facts_can_be_filled_again);
     Suite *suite = suite_create("facts");
