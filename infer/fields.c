@@ -279,17 +279,17 @@ static void refute(struct inference_line *line, enum experiment_number number,
  */
 static void weaken(struct inference_line *line, enum inference_field field)
 {
+    static const char *const least[FIELD_COUNT] = {[FIELD_defrag] = "DEFRAG_NONE",
+                                                   [FIELD_rounding] = "{.kind = ROUNDING_ANY}",
+                                                   [FIELD_granule_bytes] = "1",
+                                                   [FIELD_header_bytes] = "0",
+                                                   [FIELD_regions] = "{.grows = false}",
+                                                   [FIELD_sleeps] = "SLEEP_NONE",
+                                                   [FIELD_cost] = "{0}",
+                                                   [FIELD_latency] = "{0}"};
     const bool is_same = strcmp(line->inferred, line->declared) == 0 || line->inferred[0] == '\0';
     if (is_same && is_member(field)) {
-        field_infer(line, field == FIELD_defrag          ? "DEFRAG_NONE"
-                          : field == FIELD_rounding      ? "{.kind = ROUNDING_ANY}"
-                          : field == FIELD_granule_bytes ? "1"
-                          : field == FIELD_header_bytes  ? "0"
-                          : field == FIELD_regions       ? "{.grows = false}"
-                          : field == FIELD_sleeps        ? "SLEEP_NONE"
-                          : field == FIELD_cost          ? "{0}"
-                          : field == FIELD_latency       ? "{0}"
-                                                         : "false");
+        field_infer(line, least[field] != NULL ? least[field] : "false");
     } else if (field == FIELD_survives_failures) {
         field_infer(line, "not all");
     }

@@ -52,9 +52,8 @@ struct budget_floor {
 };
 struct budget_host {
     struct list_growth growth; /* of the steps that count */
-    struct budget_moment peak;
-    struct budget_moment worst;                             /* when the largest share was lost */
-    struct budget_moment tag_peaks[BUDGET_LIMIT_COUNT_MAX]; /* by limit */
+    /* By limit, of a peak, of that of a tag, of fragmentation: when it was at its most. */
+    struct budget_moment moments[BUDGET_LIMIT_COUNT_MAX];
     struct budget_floor floors[BUDGET_HALF_COUNT];
 };
 
