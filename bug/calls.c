@@ -1,4 +1,4 @@
-#include "bug/calls.h"
+#include "bug/report_bug.h"
 
 #include "campaign/process/shared_memory.h"
 #include "harness/base/check.h"

@@ -129,11 +129,6 @@ struct budget {
     struct death death; /* of the child */
 };
 
-/* Reads the limits of the command line, and checks that FILE has what they need.  EXIT_KEPT, or
- * EXIT_USAGE after one message.  After recording_read(). */
-enum exit_code budget_plan(struct budget *budget);
-void budget_deinit(struct budget *budget);
-
 /* Runs the list in a process of its own and makes the rows.  *died: the target took its process
  * with it; then there are no rows.  EXIT_KEPT; or after one message EXIT_HARNESS, or EXIT_USAGE
  * where the target does not tell what a limit needs. */

@@ -221,7 +221,8 @@ static enum exit_code read_axes(struct scale *scale)
     return code;
 }
 
-size_t scale_device_axis(const struct scale *scale)
+/* The axis of the device, chip or capacity; axis_count: there is none. */
+static size_t find_device_axis(const struct scale *scale)
 {
     size_t i = 0;
     while (i < scale->axis_count && scale->axes[i].kind != SCALE_CHIP &&
@@ -246,7 +247,7 @@ static uint64_t capacity_of(enum scale_axis_kind kind, const char *value)
 /* The device of the base, as run and replay take it. */
 static void fix_device(const struct scale *scale, struct run_options *options)
 {
-    const struct scale_axis *axis = &scale->axes[scale_device_axis(scale)];
+    const struct scale_axis *axis = &scale->axes[find_device_axis(scale)];
     if (axis == &scale->axes[scale->axis_count]) {
         return;
     }
@@ -260,7 +261,7 @@ static void fix_device(const struct scale *scale, struct run_options *options)
 /* Sizes that follow the device are no job that another device could have. */
 static enum exit_code check_devices(const struct scale *scale)
 {
-    const struct scale_axis *axis = &scale->axes[scale_device_axis(scale)];
+    const struct scale_axis *axis = &scale->axes[find_device_axis(scale)];
     if (scale->scenario == NULL || axis->count < 2) {
         return EXIT_KEPT;
     }
@@ -374,7 +375,7 @@ uint64_t scale_batch_percent(const struct scale *scale, const struct scale_point
 bool scale_make_setup(const struct scale *scale, const struct scale_point *point,
                       struct setup *setup, char reason[RUN_REASON_BYTES])
 {
-    const size_t device = scale_device_axis(scale);
+    const size_t device = find_device_axis(scale);
     *setup = scale->base;
     for (size_t i = 0; i < scale->axis_count; i++) {
         if (scale->axes[i].kind == SCALE_HOSTS) {

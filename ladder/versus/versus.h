@@ -131,10 +131,6 @@ struct target_reply versus_ask_refused(struct versus *versus, size_t side,
 void versus_make_setup(const struct versus *versus, const struct versus_list *list, size_t side,
                        struct setup *setup);
 
-/* What two rows of one list come to, with the thresholds of the command line. */
-void versus_judge(const struct versus_options *options, const struct versus_row *old_row,
-                  const struct versus_row *new_row, size_t op_count, struct versus_result *result);
-
 /* Writes the list that shows the regression of lists[list], as short as it can be made, and sets
  * versus->shown_*.  The usual codes. */
 enum exit_code versus_show(struct versus *versus, size_t list);
