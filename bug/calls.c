@@ -1,4 +1,4 @@
-#include "bug/calls.h"
+#include "bug/report_bug.h"
 
 #include "campaign/base/interrupt.h"
 #include "campaign/process/child.h"

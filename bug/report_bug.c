@@ -1,6 +1,5 @@
 #include "bug/report_bug.h"
 
-#include "bug/calls.h"
 #include "campaign/base/file.h"
 #include "campaign/base/interrupt.h"
 #include "campaign/engine/output.h"

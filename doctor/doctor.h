@@ -42,10 +42,6 @@ enum ask_end {
     ASK_LATE,     /* it took too long */
     ASK_NOT_ASKED /* no process can be started; errno says why */
 };
-/* Runs words[0] (its file) with these words, NULL at their end, for two seconds at most.  What it
- * prints is appended to output; it reads nothing. */
-enum ask_end ask_program(const char *const *words, struct writing *output);
-
 /* --- rows --- */
 
 /* What was asked of an adapter's library; it is asked once. */

@@ -92,7 +92,9 @@ void doctor_curves(const struct doctor_row *row, struct doctor *doctor,
 
 /* --- others --- */
 
-enum ask_end ask_program(const char *const *words, struct writing *output)
+/* Runs words[0] (its file) with these words, NULL at their end, for two seconds at most.  What it
+ * prints is appended to output; it reads nothing. */
+static enum ask_end ask_program(const char *const *words, struct writing *output)
 {
     struct program_end end;
     if (!program_run(words, ".", DURATION_NS, output, &end)) {

@@ -1,7 +1,6 @@
 /* explain --what-if: the table of what would have helped, and each variant as a list. */
 #include "diagnosis/what_if.h"
 #include "campaign/base/interrupt.h"
-#include "campaign/base/partial.h"
 #include "campaign/base/place.h"
 #include "campaign/base/repro.h"
 #include "campaign/base/target_path.h"

@@ -77,14 +77,4 @@ void inference_read_rule(const struct inference *inference, enum rule rule,
  * refuted. */
 const char *inference_value(const struct inference_line *line);
 
-/* Which line of a contract a finding refutes.  The field; FIELD_COUNT: the promise of the rule has
- * no field of its own, every target makes it. The finding is one of the experiment, under the
- * declared contract. */
-enum inference_field blame_find(const struct inference *inference, enum experiment_number number,
-                                const struct run_finding *finding);
-
-/* Whether the finding says that a promise is broken: the refusals of an experiment that looks for a
- * limit do not. */
-bool blame_counts(enum experiment_number number, const struct run_finding *finding);
-
 #endif

@@ -1,4 +1,4 @@
-#include "pod/answers.h"
+#include "pod/keeper.h"
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"

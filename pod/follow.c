@@ -1,6 +1,5 @@
 /* A rank that meets the keeper elsewhere: its process speaks through this one. */
 #include "campaign/base/interrupt.h"
-#include "pod/meet.h"
 #include "pod/member.h"
 #include "pod/pod.h"
 

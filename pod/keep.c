@@ -3,7 +3,6 @@
 #include "campaign/base/file.h"
 #include "campaign/base/interrupt.h"
 #include "harness/base/check.h"
-#include "pod/meet.h"
 #include "pod/member.h"
 #include "pod/pod.h"
 

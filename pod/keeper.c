@@ -358,40 +358,27 @@ static void give_up(struct keeper *keeper, struct meeting *meeting, const struct
     }
 }
 
-static uint64_t ranks_that(const struct keeper *keeper,
-                           bool (*holds)(const struct keeper_rank *rank))
+/* Who is in which state: a bit per rank. */
+struct states {
+    uint64_t dead, ended, silent, waiting;
+};
+
+static struct states find_states(const struct keeper *keeper)
 {
-    uint64_t those = 0;
+    struct states states = {0};
     for (uint32_t i = 0; i < keeper->rank_count; i++) {
-        those |= holds(&keeper->ranks[i]) ? bit_of(i) : 0;
+        const struct keeper_rank *rank = &keeper->ranks[i];
+        states.dead |= rank->state == RANK_DEAD ? bit_of(i) : 0;
+        states.ended |= rank->state == RANK_ENDED ? bit_of(i) : 0;
+        states.silent |= rank->state <= RANK_RUNNING && rank->is_silent ? bit_of(i) : 0;
+        states.waiting |= rank->state == RANK_RUNNING && rank->is_waiting ? bit_of(i) : 0;
     }
-    return those;
-}
-
-static bool is_dead(const struct keeper_rank *rank)
-{
-    return rank->state == RANK_DEAD;
-}
-
-static bool is_ended(const struct keeper_rank *rank)
-{
-    return rank->state == RANK_ENDED;
-}
-
-static bool is_silent(const struct keeper_rank *rank)
-{
-    return rank->state <= RANK_RUNNING && rank->is_silent;
-}
-
-static bool is_waiting(const struct keeper_rank *rank)
-{
-    return rank->state == RANK_RUNNING && rank->is_waiting;
+    return states;
 }
 
 /* Finds whom all of these wait for, whom those wait for, and so on; they are included. */
-static uint64_t find_awaited(const struct keeper *keeper, uint64_t ranks)
+static uint64_t find_awaited(const struct keeper *keeper, uint64_t ranks, uint64_t waiting)
 {
-    const uint64_t waiting = ranks_that(keeper, is_waiting);
     for (uint64_t before = 0; before != ranks;) {
         before = ranks;
         for (size_t i = 0; i < keeper->meeting_count; i++) {
@@ -408,9 +395,10 @@ static bool is_in_vain(const struct keeper *keeper, const struct meeting *meetin
                        struct reason *reason)
 {
     const uint64_t missing = meeting->members & ~meeting->joined;
-    const uint64_t those[] = {[WAIT_FOR_DEAD] = ranks_that(keeper, is_dead),
-                              [WAIT_FOR_ENDED] = ranks_that(keeper, is_ended),
-                              [WAIT_FOR_SILENT] = ranks_that(keeper, is_silent)};
+    const struct states states = find_states(keeper);
+    const uint64_t those[] = {[WAIT_FOR_DEAD] = states.dead,
+                              [WAIT_FOR_ENDED] = states.ended,
+                              [WAIT_FOR_SILENT] = states.silent};
     for (unsigned i = 0; i < WAIT_FOR_EACH; i++) {
         if ((missing & those[i]) != 0) {
             *reason = (struct reason){(enum wait_cause)i, missing & those[i]};
@@ -418,7 +406,7 @@ static bool is_in_vain(const struct keeper *keeper, const struct meeting *meetin
         }
     }
     *reason = (struct reason){WAIT_FOR_EACH, missing};
-    return (find_awaited(keeper, missing) & ~ranks_that(keeper, is_waiting)) == 0;
+    return (find_awaited(keeper, missing, states.waiting) & ~states.waiting) == 0;
 }
 
 /* Gives up meetings that wait in vain; as one that ends may make others vain, asks again. */

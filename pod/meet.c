@@ -1,4 +1,4 @@
-#include "pod/meet.h"
+#include "pod/pod.h"
 
 #include "campaign/base/clock.h"
 #include "campaign/base/interrupt.h"

@@ -6,8 +6,8 @@
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"
+#include "pod/member.h"
 #include "pod/pod.h"
-#include "pod/rank.h"
 
 #include <errno.h>
 #include <inttypes.h>

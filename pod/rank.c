@@ -1,4 +1,4 @@
-#include "pod/rank.h"
+#include "pod/member.h"
 
 #include "campaign/base/file.h"
 #include "campaign/process/child.h"
@@ -10,7 +10,6 @@
 #include "harness/op/ops_file.h"
 #include "harness/op/ops_hash.h"
 #include "harness/run/run.h"
-#include "pod/frame.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,14 +78,20 @@ static void say(const struct rank_run *rank, const struct frame *frame)
     }
 }
 
-static struct frame make_frame(const struct rank_run *rank, enum frame_kind kind)
+/* Sends a frame of its op with these numbers. */
+static void say_numbers(const struct rank_run *rank, enum frame_kind kind, uint64_t first,
+                        uint64_t second, uint64_t third)
 {
-    return frame_make(kind, rank->plan->rank, rank->op);
+    struct frame frame = frame_make(kind, rank->plan->rank, rank->op);
+    frame.numbers[0] = first;
+    frame.numbers[1] = second;
+    frame.numbers[2] = third;
+    say(rank, &frame);
 }
 
 static _Noreturn void fail(const struct rank_run *rank, const char *why)
 {
-    struct frame frame = make_frame(rank, FRAME_FAILED);
+    struct frame frame = frame_make(FRAME_FAILED, rank->plan->rank, rank->op);
     frame_set_text(&frame, why);
     say(rank, &frame);
     leave(rank);
@@ -137,8 +142,7 @@ static void await_all(struct rank_run *rank)
     if (rank->joined_count == 0) {
         return;
     }
-    const struct frame waits = make_frame(rank, FRAME_WAIT);
-    say(rank, &waits);
+    say_numbers(rank, FRAME_WAIT, 0, 0, 0);
     while (rank->joined_count > 0) {
         const struct frame frame = hear(rank);
         if (frame.kind == FRAME_GO || frame.kind == FRAME_LOST) {
@@ -153,11 +157,7 @@ static void join(struct rank_run *rank, const struct op *op, uint32_t number)
     rank->joined = array_grown(rank->joined, rank->joined_count, &rank->joined_capacity,
                                sizeof *rank->joined);
     rank->joined[rank->joined_count++] = (struct joined){number, op->group, which, op->delay_ns};
-    struct frame frame = make_frame(rank, FRAME_JOIN);
-    frame.numbers[0] = op->group;
-    frame.numbers[1] = which;
-    frame.numbers[2] = model_now_ns(run_model(rank->run, 0));
-    say(rank, &frame);
+    say_numbers(rank, FRAME_JOIN, op->group, which, model_now_ns(run_model(rank->run, 0)));
 }
 
 /* --- one op --- */
@@ -215,26 +215,14 @@ static void say_oom(const struct rank_run *rank, const struct verdict *verdict)
 {
     const struct verdict *hidden = run_hidden_oom(rank->run);
     const struct verdict *oom = hidden == NULL ? verdict : hidden;
-    struct frame frame = make_frame(rank, FRAME_OOM);
-    frame.numbers[0] = oom->kind;
-    frame.numbers[1] = oom->requested_bytes;
-    frame.numbers[2] = rank->step;
-    say(rank, &frame);
-}
-
-static void say_missed(const struct rank_run *rank, const struct op *op)
-{
-    struct frame frame = make_frame(rank, FRAME_MISSED);
-    frame.numbers[0] = op->group;
-    frame.numbers[1] = rank->step;
-    say(rank, &frame);
+    say_numbers(rank, FRAME_OOM, oom->kind, oom->requested_bytes, rank->step);
 }
 
 static void say_verdict(const struct rank_run *rank, const struct verdict *verdict)
 {
     if (verdict->kind == VERDICT_PREMATURE || verdict->kind == VERDICT_BROKEN ||
         verdict->kind == VERDICT_DISPUTED) {
-        struct frame frame = make_frame(rank, FRAME_FINDING);
+        struct frame frame = frame_make(FRAME_FINDING, rank->plan->rank, rank->op);
         frame.numbers[0] = verdict->kind;
         frame.numbers[1] = verdict->rule;
         frame_set_text(&frame, verdict->reason);
@@ -254,11 +242,8 @@ static void say_answer(struct rank_run *rank, const struct op *op, enum target_r
 {
     struct answer answer = {.group = op->group, .result = (uint8_t)result};
     answer.decides = run_sums_decide(rank->run, &answer.fits);
-    struct frame frame = make_frame(rank, FRAME_ANSWER);
-    frame.numbers[0] = answer_pack(&answer);
-    frame.numbers[1] = rank->asked_counts[op->group]++;
-    frame.numbers[2] = hash_request(op);
-    say(rank, &frame);
+    say_numbers(rank, FRAME_ANSWER, answer_pack(&answer), rank->asked_counts[op->group]++,
+                hash_request(op));
 }
 
 /* Time of the list passes in the world, too: so much of it since before_ns. */
@@ -301,17 +286,15 @@ static void take_op(struct rank_run *rank, const struct op *op)
     if (is_done && is_collective(op)) {
         join(rank, op, number);
     } else if (seen->result == TARGET_NO_MEMORY && is_collective(op)) {
-        say_missed(rank, op);
+        say_numbers(rank, FRAME_MISSED, op->group, rank->step, 0);
     }
     const struct op *done = run_ops(rank->run)->ops; /* references are resolved there */
     if (is_done && op->kind == OP_EXECUTE) {
         rank->step += done[done[number].ref].tag == rank->step_tag;
     }
-    struct frame frame = make_frame(rank, FRAME_AT);
-    frame.numbers[0] = rank->step;
-    frame.numbers[1] = find_real_ns(rank, before_ns);
-    say(rank, &frame);
-    pass_time(frame.numbers[1]);
+    const uint64_t real_ns = find_real_ns(rank, before_ns);
+    say_numbers(rank, FRAME_AT, rank->step, real_ns, 0);
+    pass_time(real_ns);
 }
 
 static void take_all(struct rank_run *rank)
@@ -410,11 +393,8 @@ static void begin(struct rank_run *rank)
     if (rank->plan->rank > 0 && has_spmd(&recording->ops)) {
         ask_first_host(rank);
     }
-    struct frame hello = make_frame(rank, FRAME_HELLO);
-    hello.numbers[0] = rank_list_hash(recording);
-    hello.numbers[1] = recording->setup.host_count;
-    hello.numbers[2] = (uint64_t)getpid();
-    say(rank, &hello);
+    say_numbers(rank, FRAME_HELLO, rank_list_hash(recording), recording->setup.host_count,
+                (uint64_t)getpid());
     while (hear(rank).kind != FRAME_BEGIN) {
         continue;
     }
@@ -433,8 +413,6 @@ void rank_main(void *context, int tasks, int answers)
         say_verdict(&rank, run_finish(rank.run));
     }
     (void)strays_end();
-    struct frame frame = make_frame(&rank, FRAME_ENDED);
-    frame.numbers[0] = run_ops(rank.run)->count;
     rank.plan->death->is_done = 1;
-    say(&rank, &frame);
+    say_numbers(&rank, FRAME_ENDED, run_ops(rank.run)->count, 0, 0);
 }

@@ -52,9 +52,8 @@ struct budget_floor {
 };
 struct budget_host {
     struct list_growth growth; /* of the steps that count */
-    struct budget_moment peak;
-    struct budget_moment worst;                             /* when the largest share was lost */
-    struct budget_moment tag_peaks[BUDGET_LIMIT_COUNT_MAX]; /* by limit */
+    /* By limit, of a peak, of that of a tag, of fragmentation: when it was at its most. */
+    struct budget_moment moments[BUDGET_LIMIT_COUNT_MAX];
     struct budget_floor floors[BUDGET_HALF_COUNT];
 };
 
@@ -129,11 +128,6 @@ struct budget {
     size_t row_count;
     struct death death; /* of the child */
 };
-
-/* Reads the limits of the command line, and checks that FILE has what they need.  EXIT_KEPT, or
- * EXIT_USAGE after one message.  After recording_read(). */
-enum exit_code budget_plan(struct budget *budget);
-void budget_deinit(struct budget *budget);
 
 /* Runs the list in a process of its own and makes the rows.  *died: the target took its process
  * with it; then there are no rows.  EXIT_KEPT; or after one message EXIT_HARNESS, or EXIT_USAGE

@@ -20,15 +20,11 @@ const char *budget_limit_name(enum budget_kind kind)
 const struct budget_moment *budget_moment_of(const struct budget *budget,
                                              const struct budget_row *row)
 {
-    const struct budget_host *host = &budget->hosts[row->host];
-    const struct budget_moment *moments[] = {
-        [BUDGET_PEAK] = &host->peak,
-        [BUDGET_TAG_PEAK] = &host->tag_peaks[row->limit - budget->limits],
-        [BUDGET_GROWTH] = NULL,
-        [BUDGET_FRAGMENTATION] = &host->worst,
-        [BUDGET_OOMS] = &budget->run.oom};
-    const struct budget_moment *moment = moments[row->limit->kind];
-    return moment != NULL && moment->is_seen ? moment : NULL;
+    const struct budget_moment *moment = row->limit->kind == BUDGET_OOMS
+                                             ? &budget->run.oom
+                                             : &budget->hosts[row->host]
+                                                    .moments[row->limit - budget->limits];
+    return moment->is_seen ? moment : NULL;
 }
 
 void budget_find_holders(const struct budget *budget, const struct budget_row *row,

@@ -21,7 +21,7 @@ struct watch {
     struct budget_host *hosts;
     struct list_use *uses; /* by host; NULL: growth has no limit */
     unsigned filler_tag;
-    bool has_fragmentation;
+    size_t fragmentation; /* the limit of it; limit_count: there is none */
     uint64_t oom_max;
     uint64_t turn, turn_count; /* ops that were judged, and that will be */
     struct oracle *oracle;     /* and oom: scratch */
@@ -49,18 +49,23 @@ static void take_moment(const struct watch *watch, const struct model *model, ui
     }
 }
 
+/* What is in use of a limit's kind: of all tags, or of its own. */
+static uint64_t find_use(const struct budget_limit *limit, uint64_t in_use_bytes,
+                         const uint64_t *tag_bytes)
+{
+    return limit->kind == BUDGET_PEAK ? in_use_bytes : tag_bytes[limit->tag];
+}
+
 static void note_peaks(const struct watch *watch, const struct model *model, uint32_t op,
                        struct budget_host *host)
 {
     const struct budget *budget = watch->budget;
-    if (!host->peak.is_seen || sum_in_use(watch, model) > host->peak.in_use_bytes) {
-        take_moment(watch, model, op, &host->peak);
-    }
     for (size_t i = 0; i < budget->limit_count; i++) {
-        const uint8_t tag = budget->limits[i].tag;
-        struct budget_moment *peak = &host->tag_peaks[i];
-        if (budget->limits[i].kind == BUDGET_TAG_PEAK &&
-            (!peak->is_seen || model_tag_bytes(model)[tag] > peak->tag_bytes[tag])) {
+        const struct budget_limit *limit = &budget->limits[i];
+        struct budget_moment *peak = &host->moments[i];
+        if ((limit->kind == BUDGET_PEAK || limit->kind == BUDGET_TAG_PEAK) &&
+            (!peak->is_seen || find_use(limit, sum_in_use(watch, model), model_tag_bytes(model)) >
+                                   find_use(limit, peak->in_use_bytes, peak->tag_bytes))) {
             take_moment(watch, model, op, peak);
         }
     }
@@ -85,8 +90,9 @@ static void note_fragmentation(struct watch *watch, const struct model *model, u
                                size_t place, uint32_t host_index)
 {
     struct headroom *worst = &watch->worst[host_index];
-    struct budget_moment *moment = &watch->hosts[host_index].worst;
-    if (!watch->has_fragmentation || !does_fragmentation_count(watch, model, place) ||
+    struct budget_moment *moment = &watch->hosts[host_index].moments[watch->fragmentation];
+    if (watch->fragmentation == watch->budget->limit_count ||
+        !does_fragmentation_count(watch, model, place) ||
         !headroom_take_if_worse(model, watch->oracle, &watch->oom, ORACLE_LARGEST_NODES, worst)) {
         return;
     }
@@ -191,9 +197,10 @@ static void note_totals(const struct trial *trial, struct budget_run *run)
 static void find_options(struct watch *watch)
 {
     const struct budget *budget = watch->budget;
+    watch->fragmentation = budget->limit_count;
     for (size_t i = 0; i < budget->limit_count; i++) {
         const struct budget_limit *limit = &budget->limits[i];
-        watch->has_fragmentation = watch->has_fragmentation || limit->kind == BUDGET_FRAGMENTATION;
+        watch->fragmentation = limit->kind == BUDGET_FRAGMENTATION ? i : watch->fragmentation;
         watch->oom_max = limit->kind == BUDGET_OOMS ? limit->most : watch->oom_max;
         if (limit->kind == BUDGET_GROWTH) {
             watch->uses = calloc(budget->recording.setup.host_count, sizeof *watch->uses);
@@ -256,52 +263,31 @@ static void measure_growth(const struct budget_host *host, struct budget_row *ro
     if (growth->answer == TREND_GROWS) {
         row->measured = (uint64_t)ceil(growth->bytes_per_step - ROUNDING);
     }
-    row->op = row->is_measured && budget_has_floors(host) ? host->floors[BUDGET_HALF_LAST].op
-                                                          : OP_NONE;
-    row->over = row->measured > row->limit->most ? row->measured - row->limit->most : 0;
-}
-
-static void measure_fragmentation(const struct budget_host *host, struct budget_row *row)
-{
-    const struct budget_moment *worst = &host->worst;
-    const uint64_t allowed = (uint64_t)((__uint128_t)worst->free_bytes * row->limit->most / 100);
-    row->is_measured = worst->is_seen;
-    row->measured = worst->lost_bytes;
-    row->op = worst->is_seen ? worst->op : OP_NONE;
-    row->over = worst->lost_bytes > allowed ? worst->lost_bytes - allowed : 0;
-}
-
-static void measure_most(const struct budget_moment *moment, uint64_t bytes, struct budget_row *row)
-{
-    row->is_measured = moment->is_seen;
-    row->measured = bytes;
-    row->op = moment->is_seen ? moment->op : OP_NONE;
-    row->over = bytes > row->limit->most ? bytes - row->limit->most : 0;
+    if (row->is_measured && budget_has_floors(host)) {
+        row->op = host->floors[BUDGET_HALF_LAST].op;
+    }
 }
 
 static void measure_row(const struct budget *budget, struct budget_row *row)
 {
-    const struct budget_host *host = &budget->hosts[row->host];
-    const size_t index = (size_t)(row->limit - budget->limits);
-    switch (row->limit->kind) {
-    case BUDGET_PEAK:
-        measure_most(&host->peak, host->peak.in_use_bytes, row);
-        break;
-    case BUDGET_TAG_PEAK:
-        measure_most(&host->tag_peaks[index], host->tag_peaks[index].tag_bytes[row->limit->tag],
-                     row);
-        break;
-    case BUDGET_GROWTH:
-        measure_growth(host, row);
-        break;
-    case BUDGET_FRAGMENTATION:
-        measure_fragmentation(host, row);
-        break;
-    case BUDGET_OOMS:
-        measure_most(&budget->run.oom, budget->run.oom_count, row);
+    const struct budget_limit *limit = row->limit;
+    const struct budget_moment *moment = budget_moment_of(budget, row);
+    uint64_t most = limit->most;
+    if (limit->kind == BUDGET_GROWTH) {
+        measure_growth(&budget->hosts[row->host], row);
+    } else if (limit->kind == BUDGET_OOMS) {
         row->is_measured = true;
-        break;
+        row->measured = budget->run.oom_count;
+        row->op = moment != NULL ? moment->op : OP_NONE;
+    } else if (moment != NULL) {
+        const bool is_share = limit->kind == BUDGET_FRAGMENTATION;
+        row->is_measured = true;
+        row->measured = is_share ? moment->lost_bytes
+                                 : find_use(limit, moment->in_use_bytes, moment->tag_bytes);
+        row->op = moment->op;
+        most = is_share ? (uint64_t)((__uint128_t)moment->free_bytes * most / 100) : most;
     }
+    row->over = row->measured > most ? row->measured - most : 0;
     row->is_exceeded = row->over > 0;
     row->line = row->is_exceeded ? budget_line_of(budget, row->op) : 0;
 }

@@ -22,30 +22,17 @@ enum { UNTIL_DEFAULT = 300, NAME_COUNT_MAX = 64 };
 
 /* --- values --- */
 
-static const char *const flags[] = {[SCALE_HOSTS] = "--hosts",
-                                    [SCALE_CHIP] = "--chip",
-                                    [SCALE_CAPACITY] = "--capacity",
-                                    [SCALE_OPTION] = "--scenario-option",
-                                    [SCALE_BATCH] = "--batch"};
-
-/* Numbers from 1 on; of hosts and batches without a unit. */
 static const struct {
-    uint64_t most;
+    const char *flag;
+    uint64_t most; /* of numbers, which begin with 1; of hosts and batches without a unit */
     const char *words;
-} ranges[] = {
-    [SCALE_HOSTS] = {OP_HOST_COUNT_MAX, "number from 1 to 64"},
-    [SCALE_CAPACITY] = {CAPACITY_BYTES_MAX, "size from 1 to 1024T, such as 512, 64M or 16G"},
-    [SCALE_BATCH] = {LARGEST_BATCH_PERCENT_MAX, "number of percent from 1 to 6400"}};
-
-static enum exit_code check_number(const struct scale_axis *axis, const char *value)
-{
-    uint64_t number;
-    return scale_read_value(axis, value, &number) && number >= 1 &&
-                   number <= ranges[axis->kind].most
-               ? EXIT_KEPT
-               : message_fail(EXIT_USAGE, "%s: '%s' is not a %s", flags[axis->kind], value,
-                              ranges[axis->kind].words);
-}
+} kinds[] = {
+    [SCALE_HOSTS] = {"--hosts", OP_HOST_COUNT_MAX, "number from 1 to 64"},
+    [SCALE_CHIP] = {.flag = "--chip"},
+    [SCALE_CAPACITY] = {"--capacity", CAPACITY_BYTES_MAX,
+                        "size from 1 to 1024T, such as 512, 64M or 16G"},
+    [SCALE_OPTION] = {.flag = "--scenario-option"},
+    [SCALE_BATCH] = {"--batch", LARGEST_BATCH_PERCENT_MAX, "number of percent from 1 to 6400"}};
 
 /* What the option cannot be alone; what the hosts make of it shows in the rows. */
 static enum exit_code check_option_value(const struct scale_axis *axis, const char *value)
@@ -63,14 +50,17 @@ static enum exit_code check_option_value(const struct scale_axis *axis, const ch
 static enum exit_code check_value(const struct scale_axis *axis, const char *value)
 {
     const struct chip *chip;
-    switch (axis->kind) {
-    case SCALE_CHIP:
+    uint64_t number;
+    if (axis->kind == SCALE_CHIP) {
         return lookup_chip(value, &chip);
-    case SCALE_OPTION:
-        return check_option_value(axis, value);
-    default:
-        return check_number(axis, value);
     }
+    if (axis->kind == SCALE_OPTION) {
+        return check_option_value(axis, value);
+    }
+    return scale_read_value(axis, value, &number) && number >= 1 && number <= kinds[axis->kind].most
+               ? EXIT_KEPT
+               : message_fail(EXIT_USAGE, "%s: '%s' is not a %s", kinds[axis->kind].flag, value,
+                              kinds[axis->kind].words);
 }
 
 static bool has_value(const struct scale_axis *axis, const char *value)
@@ -90,7 +80,7 @@ static enum exit_code read_values(struct scale_axis *axis, const char *list)
         const size_t length = strcspn(list, ",");
         char value[SCALE_VALUE_BYTES];
         if (length == 0 || length >= sizeof value) {
-            return message_fail(EXIT_USAGE, "%s: a value %s", flags[axis->kind],
+            return message_fail(EXIT_USAGE, "%s: a value %s", kinds[axis->kind].flag,
                                 length == 0 ? "is empty" : "has more than 63 bytes");
         }
         memcpy(value, list, length);
@@ -100,7 +90,7 @@ static enum exit_code read_values(struct scale_axis *axis, const char *list)
             return code;
         }
         if (has_value(axis, value) || axis->count == SCALE_VALUE_COUNT_MAX) {
-            return message_fail(EXIT_USAGE, "%s: '%s' is %s", flags[axis->kind], value,
+            return message_fail(EXIT_USAGE, "%s: '%s' is %s", kinds[axis->kind].flag, value,
                                 has_value(axis, value) ? "there twice" : "one value too many");
         }
         memcpy(axis->values[axis->count++], value, sizeof value);
@@ -231,7 +221,8 @@ static enum exit_code read_axes(struct scale *scale)
     return code;
 }
 
-size_t scale_device_axis(const struct scale *scale)
+/* The axis of the device, chip or capacity; axis_count: there is none. */
+static size_t find_device_axis(const struct scale *scale)
 {
     size_t i = 0;
     while (i < scale->axis_count && scale->axes[i].kind != SCALE_CHIP &&
@@ -256,7 +247,7 @@ static uint64_t capacity_of(enum scale_axis_kind kind, const char *value)
 /* The device of the base, as run and replay take it. */
 static void fix_device(const struct scale *scale, struct run_options *options)
 {
-    const struct scale_axis *axis = &scale->axes[scale_device_axis(scale)];
+    const struct scale_axis *axis = &scale->axes[find_device_axis(scale)];
     if (axis == &scale->axes[scale->axis_count]) {
         return;
     }
@@ -270,7 +261,7 @@ static void fix_device(const struct scale *scale, struct run_options *options)
 /* Sizes that follow the device are no job that another device could have. */
 static enum exit_code check_devices(const struct scale *scale)
 {
-    const struct scale_axis *axis = &scale->axes[scale_device_axis(scale)];
+    const struct scale_axis *axis = &scale->axes[find_device_axis(scale)];
     if (scale->scenario == NULL || axis->count < 2) {
         return EXIT_KEPT;
     }
@@ -278,7 +269,7 @@ static enum exit_code check_devices(const struct scale *scale)
         return message_fail(EXIT_USAGE,
                             "%s: the sizes of '%s' follow the device, so that it fits each alike; "
                             "give a list of it (run --keep 1) in its place",
-                            flags[axis->kind], scale->scenario->name);
+                            kinds[axis->kind].flag, scale->scenario->name);
     }
     if (capacity_of(axis->kind, axis->values[0]) % 1024 != 0) {
         return message_fail(EXIT_USAGE, "--capacity: the first of several is a multiple of 1K");
@@ -384,7 +375,7 @@ uint64_t scale_batch_percent(const struct scale *scale, const struct scale_point
 bool scale_make_setup(const struct scale *scale, const struct scale_point *point,
                       struct setup *setup, char reason[RUN_REASON_BYTES])
 {
-    const size_t device = scale_device_axis(scale);
+    const size_t device = find_device_axis(scale);
     *setup = scale->base;
     for (size_t i = 0; i < scale->axis_count; i++) {
         if (scale->axes[i].kind == SCALE_HOSTS) {

@@ -124,8 +124,6 @@ struct scale {
 enum exit_code scale_plan(struct scale *scale);
 void scale_deinit(struct scale *scale);
 
-/* The axis of the device, chip or capacity; axis_count: there is none. */
-size_t scale_device_axis(const struct scale *scale);
 /* A value of an axis of numbers; false: it is none. */
 bool scale_read_value(const struct scale_axis *axis, const char *value, uint64_t *number);
 /* The batch of a point of a list, in percent; 0: the list is run as it is. */

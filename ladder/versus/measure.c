@@ -15,7 +15,7 @@
 enum { CAPACITY_TIMES_MAX = 64, PRECISION_PARTS = 1000 };
 
 /* One side on one list, as a child needs it. */
-struct task {
+struct versus_task {
     struct versus *versus;
     const struct versus_side *side;
     const struct held *held;
@@ -25,10 +25,11 @@ struct task {
 };
 
 /* The target as it is judged, and the setup for it. */
-static void prepare(const struct task *task, struct target *target, struct setup *setup)
+static void prepare(const struct versus_task *task, struct target *target, struct setup *setup)
 {
     setup_init(setup);
     setup_copy(setup, task->setup);
+    (void)snprintf(setup->target, sizeof setup->target, "%s", task->side->name);
     held_make(task->held, versus_load(task->side), target, setup);
 }
 
@@ -70,7 +71,7 @@ static void make_first_setup(struct versus *versus, const struct versus_side *si
 
 static void open_target(void *context, int file)
 {
-    const struct task *task = context;
+    const struct versus_task *task = context;
     struct declared declared = {0};
     const struct target *target;
     struct setup setup;
@@ -94,7 +95,7 @@ static void open_target(void *context, int file)
 enum exit_code versus_ask_contract(struct versus *versus, size_t side)
 {
     struct versus_side *asked = &versus->sides[side];
-    struct task task = {.versus = versus, .side = asked};
+    struct versus_task task = {.versus = versus, .side = asked};
     struct declared declared;
     const struct target_reply reply = versus_ask(versus, open_target, &task, &declared,
                                                  sizeof declared);
@@ -116,7 +117,7 @@ struct shown_rounding {
 
 static void make_experiments(void *context, int file)
 {
-    const struct task *task = context;
+    const struct versus_task *task = context;
     const struct target *target = versus_load(task->side);
     struct shown_rounding shown = {0};
     struct trace *traces = experiment_traces_create();
@@ -142,7 +143,7 @@ enum exit_code versus_ask_rounding(struct versus *versus, size_t side)
     make_first_setup(versus, asked, &small);
     small.capacity_bytes = experiment_capacity_bytes(asked->contract.regions.grows);
     limits_keep_setup(&asked->limits, &small);
-    struct task task = {.versus = versus, .side = asked, .setup = &small};
+    struct versus_task task = {.versus = versus, .side = asked, .setup = &small};
     const struct target_reply reply = versus_ask(versus, make_experiments, &task, &shown,
                                                  sizeof shown);
     if (reply.is_whole && shown.is_known) {
@@ -159,7 +160,7 @@ enum exit_code versus_ask_rounding(struct versus *versus, size_t side)
 
 static void judge_list(void *context, int file)
 {
-    const struct task *task = context;
+    const struct versus_task *task = context;
     const size_t op_count = task->list->ops.count;
     struct target target;
     struct setup setup;
@@ -173,7 +174,8 @@ static void judge_list(void *context, int file)
 }
 
 /* answers may be NULL. */
-static enum exit_code measure_judged(struct task *task, struct judged *judged, uint8_t *answers)
+static enum exit_code measure_judged(struct versus_task *task, struct judged *judged,
+                                     uint8_t *answers)
 {
     const struct target_question question = {task->versus->options->run, &task->versus->death,
                                              judge_list, task};
@@ -190,7 +192,7 @@ static enum exit_code measure_judged(struct task *task, struct judged *judged, u
 
 static void find_room(void *context, int file)
 {
-    const struct task *task = context;
+    const struct versus_task *task = context;
     struct target target;
     struct setup setup;
     uint64_t bytes;
@@ -202,7 +204,7 @@ static void find_room(void *context, int file)
 
 static void find_cost(void *context, int file)
 {
-    const struct task *task = context;
+    const struct versus_task *task = context;
     struct cost cost;
     cost_measure(versus_load(task->side), task->setup, &task->list->ops, &cost);
     (void)file_write_all(file, &cost, sizeof cost);
@@ -210,7 +212,7 @@ static void find_cost(void *context, int file)
 
 static void find_refused(void *context, int file)
 {
-    const struct task *task = context;
+    const struct versus_task *task = context;
     struct target target;
     struct setup setup;
     prepare(task, &target, &setup);
@@ -218,24 +220,37 @@ static void find_refused(void *context, int file)
     (void)file_write_all(file, &op, sizeof op);
 }
 
+struct target_reply versus_ask_refused(struct versus *versus, size_t side,
+                                       const struct setup *setup, const struct op_list *ops,
+                                       uint32_t *op)
+{
+    const struct versus_list list = {.ops = *ops};
+    struct versus_task task = {.versus = versus,
+                               .side = &versus->sides[side],
+                               .held = &versus->sides[side].held,
+                               .setup = setup,
+                               .list = &list};
+    return versus_ask(versus, find_refused, &task, op, sizeof *op);
+}
+
 /* A target that dies does not serve. */
 static bool serves_list(void *context, uint64_t capacity_bytes, bool *goes_on)
 {
-    struct task *search = context, task = *search;
+    struct versus_task *search = context;
     struct setup setup;
     uint32_t refused = 0;
     setup_init(&setup);
     setup_copy(&setup, search->setup);
     setup_set_capacity(&setup, capacity_bytes);
-    task.setup = &setup;
-    const struct target_reply reply = versus_ask(task.versus, find_refused, &task, &refused,
-                                                 sizeof refused);
+    const struct target_reply reply = versus_ask_refused(
+        search->versus, (size_t)(search->side - search->versus->sides), &setup, &search->list->ops,
+        &refused);
     search->code = reply.code;
     *goes_on = reply.code == EXIT_KEPT;
-    return reply.is_whole && refused == task.list->ops.count;
+    return reply.is_whole && refused == search->list->ops.count;
 }
 
-static enum exit_code measure_smallest(struct task *task, struct smallest *smallest)
+static enum exit_code measure_smallest(struct versus_task *task, struct smallest *smallest)
 {
     const uint64_t peak = task->list->peak.bytes == 0 ? 1 : task->list->peak.bytes;
     struct smallest_search search = {
@@ -255,11 +270,11 @@ enum exit_code versus_measure(struct versus *versus, size_t list, size_t side)
     struct versus_row *row = &versus->rows[list * versus->side_count + side];
     const struct versus_side *measured = &versus->sides[side];
     const struct held without = {.kind = HELD_NONE, .contract = measured->contract};
-    struct task task = {.versus = versus,
-                        .side = measured,
-                        .held = &without,
-                        .setup = &row->setup,
-                        .list = &versus->lists[list]};
+    struct versus_task task = {.versus = versus,
+                               .side = measured,
+                               .held = &without,
+                               .setup = &row->setup,
+                               .list = &versus->lists[list]};
     struct target_reply reply = {0};
     versus_make_setup(versus, task.list, side, &row->setup);
     row->answers = calloc(task.list->ops.count + 1, 1);

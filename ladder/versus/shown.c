@@ -18,61 +18,35 @@ struct showing {
     size_t list;
     const struct setup *setup; /* of the list that is tried */
     const struct op_list *ops; /* the same */
-    const struct versus_side *asked;
-    bool is_of_death; /* NEW ends its process, and OLD does not */
+    bool is_of_death;          /* NEW ends its process, and OLD does not */
     enum exit_code code;
 };
 
 /* --- whether a list shows it --- */
 
-/* The first op that the side does not serve; ops->count when it serves all. */
-static void answer_side(void *context, int file)
+/* The first op that the side does not serve, or in which it died; OP_NONE: it did not open. */
+static uint32_t ask_side(struct showing *showing, size_t side, bool *is_dead)
 {
-    const struct showing *showing = context;
-    const struct versus_side *asked = showing->asked;
-    struct target target;
-    struct setup setup;
-    setup_init(&setup);
-    setup_copy(&setup, showing->setup);
-    (void)snprintf(setup.target, sizeof setup.target, "%s", asked->name);
-    held_make(&asked->held, versus_load(asked), &target, &setup);
-    const uint32_t op = judged_first_refused(&target, &setup, showing->ops);
-    (void)file_write_all(file, &op, sizeof op);
-}
-
-struct answer {
-    uint32_t op; /* the first that is not served; OP_NONE: the side did not open */
-    bool is_dead;
-};
-
-static struct answer ask_side(struct showing *showing, size_t side)
-{
-    struct answer answer = {.op = OP_NONE};
-    showing->asked = &showing->versus->sides[side];
-    if (showing->code == EXIT_KEPT) {
-        const struct target_reply reply = versus_ask(showing->versus, answer_side, showing,
-                                                     &answer.op, sizeof answer.op);
-        showing->code = reply.code;
-        answer.is_dead = reply.is_dead;
-    }
-    if (answer.is_dead) {
-        answer.op = showing->versus->death.progress.op;
-    }
-    return answer;
+    uint32_t op = OP_NONE;
+    const struct target_reply reply = versus_ask_refused(showing->versus, side, showing->setup,
+                                                         showing->ops, &op);
+    showing->code = reply.code;
+    *is_dead = reply.is_dead;
+    return reply.is_dead ? showing->versus->death.progress.op : op;
 }
 
 /* The op that NEW alone does not serve, or alone does not survive; OP_NONE: there is none. */
 static uint32_t find_shown_op(struct showing *showing)
 {
-    const struct answer old_one = ask_side(showing, 0);
-    if (showing->code != EXIT_KEPT || old_one.op == OP_NONE || old_one.is_dead) {
+    bool is_dead = false;
+    const uint32_t old_op = ask_side(showing, 0, &is_dead);
+    if (showing->code != EXIT_KEPT || old_op == OP_NONE || is_dead) {
         return OP_NONE;
     }
-    const struct answer new_one = ask_side(showing, 1);
-    if (showing->is_of_death) {
-        return new_one.is_dead && new_one.op < showing->ops->count ? new_one.op : OP_NONE;
-    }
-    return new_one.op < old_one.op && !new_one.is_dead ? new_one.op : OP_NONE;
+    const uint32_t new_op = ask_side(showing, 1, &is_dead);
+    const bool is_shown = showing->is_of_death ? is_dead && new_op < showing->ops->count
+                                               : new_op < old_op && !is_dead;
+    return is_shown ? new_op : OP_NONE;
 }
 
 static void cut(struct op_list *ops, uint32_t last)

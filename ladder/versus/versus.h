@@ -120,13 +120,14 @@ enum exit_code versus_ask_contract(struct versus *versus, size_t side);
 enum exit_code versus_ask_rounding(struct versus *versus, size_t side);
 /* In a child: the target of a side, which was found before. */
 const struct target *versus_load(const struct versus_side *side);
+/* *op: the first of ops that the side does not serve on that setup, of whatever target it is;
+ * ops->count when it serves all. */
+struct target_reply versus_ask_refused(struct versus *versus, size_t side,
+                                       const struct setup *setup, const struct op_list *ops,
+                                       uint32_t *op);
 /* The setup of a list for one side. */
 void versus_make_setup(const struct versus *versus, const struct versus_list *list, size_t side,
                        struct setup *setup);
-
-/* What two rows of one list come to, with the thresholds of the command line. */
-void versus_judge(const struct versus_options *options, const struct versus_row *old_row,
-                  const struct versus_row *new_row, size_t op_count, struct versus_result *result);
 
 /* Writes the list that shows the regression of lists[list], as short as it can be made, and sets
  * versus->shown_*.  The usual codes. */

@@ -1,6 +1,6 @@
 /* The tightest rounding is found for sizes that follow one, and none for sizes that follow none. */
 #include "harness/op/rounding.h"
-#include "infer/size_fit.h"
+#include "infer/private/fields.h"
 #include "tests/helpers/suite.h"
 
 #include <string.h>
