@@ -2,9 +2,9 @@
  * verdict, what would settle it, and where its proof comes from. */
 #include "explain/private/explanation.h"
 #include "harness/op/ops_file.h"
-#include "harness/op/system.h"
+#include "harness/op/chip.h"
 #include "present/refusals.h"
-#include "recording/repeat.h"
+#include "recording/recording.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* Who holds the memory of the moment; where nothing failed, the peak. */
 #include "explain/private/explanation.h"
-#include "harness/op/system.h"
+#include "harness/op/chip.h"
 #include "present/memory_chart.h"
 
 #include <inttypes.h>

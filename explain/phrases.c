@@ -2,8 +2,8 @@
  * several of them have. */
 #include "explain/private/explanation.h"
 #include "harness/base/check.h"
-#include "harness/op/system.h"
-#include "recording/device_name.h"
+#include "harness/op/chip.h"
+#include "recording/recording.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "harness/base/svg.h"
 #include "harness/device/span_map.h"
 #include "present/memory_chart.h"
-#include "recording/device_name.h"
+#include "recording/recording.h"
 
 #include <inttypes.h>
 

@@ -10,7 +10,7 @@
 #include "harness/lanes/lanes.h"
 #include "harness/op/ops_file.h"
 #include "harness/op/rounding.h"
-#include "harness/op/system.h"
+#include "harness/op/chip.h"
 #include "targets/plugin.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "harness/base/check.h"
 #include "harness/base/json.h"
 #include "harness/base/search.h"
-#include "harness/base/swings.h"
+#include "harness/base/trend.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #define DIAGNOSIS_PRIVATE_CYCLES_H
 
 #include "diagnosis/evidence.h"
-#include "harness/base/swings.h"
+#include "harness/base/trend.h"
 
 /* The swings of what lives on the host (harness/base/swings.h), with ops as their ends. */
 struct cycles {

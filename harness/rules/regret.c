@@ -1,6 +1,6 @@
 #include "harness/base/align.h"
 #include "harness/base/check.h"
-#include "harness/device/device_pool.h"
+#include "harness/device/device.h"
 #include "harness/rules/judge.h"
 #include "harness/rules/private/families.h"
 

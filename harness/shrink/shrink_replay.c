@@ -1,6 +1,5 @@
 /* A list, tried in this process. */
 
-#include "harness/shrink/private/shrink_replay.h"
 
 #include <stdio.h>
 #include <string.h>

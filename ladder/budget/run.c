@@ -1,5 +1,4 @@
 /* budget: FILE, its limits and what they need, to the exit code. */
-#include "campaign/engine/annotate.h"
 #include "campaign/engine/output.h"
 #include "campaign/plan/lookup.h"
 #include "harness/base/check.h"

@@ -4,7 +4,6 @@
 
 #include "harness/base/array.h"
 #include "harness/device/device.h"
-#include "harness/device/device_pool.h"
 #include "harness/device/host_memory.h"
 #include "harness/device/span_map.h"
 #include "harness/device/timeline.h"
