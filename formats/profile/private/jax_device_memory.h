@@ -9,7 +9,6 @@
 #include "formats/common/protobuf.h"
 #include "formats/common/stacks.h"
 #include "formats/common/tags.h"
-#include "formats/profile/private/jax_device_memory.h"
 
 /* The whole profile: opaque but for what is said here.  Holds positions in the text, which must
  * outlive it. */
