@@ -69,7 +69,7 @@ static unsigned recognise_bfc(const char *text, size_t length)
 
 /* --- dumps of a log --- */
 
-struct survey {
+struct bfc_survey {
     struct bfc_dump dump;   /* being read */
     struct bfc_dump chosen; /* the first that is complete */
     size_t complete_count;
@@ -81,7 +81,7 @@ struct survey {
 };
 
 /* A contradiction says more than a cut, and a cut dump more than a request without one. */
-static void keep_failure(struct survey *survey, enum import_result result,
+static void keep_failure(struct bfc_survey *survey, enum import_result result,
                          const struct import_error *error)
 {
     const bool is_of_chunks = survey->dump.last > BFC_LINE_NAME;
@@ -98,7 +98,7 @@ static void keep_failure(struct survey *survey, enum import_result result,
     *(is_bare ? &survey->bare_count : &survey->unused_count) += 1;
 }
 
-static void end_dump(struct survey *survey)
+static void end_dump(struct bfc_survey *survey)
 {
     struct import_error error = {0};
     if (survey->dump.last == BFC_LINE_NONE && survey->dump.wrong == NULL) {
@@ -115,7 +115,7 @@ static void end_dump(struct survey *survey)
     bfc_dump_clear(&survey->dump);
 }
 
-static void survey_log(const char *text, size_t length, struct survey *survey)
+static void survey_log(const char *text, size_t length, struct bfc_survey *survey)
 {
     struct cursor lines = cursor_make(text, length);
     for (struct cursor here; cursor_next_line(&lines, &here);) {
@@ -136,7 +136,7 @@ static void survey_log(const char *text, size_t length, struct survey *survey)
     end_dump(survey);
 }
 
-static void note_others(const struct survey *survey, struct import *import)
+static void note_others(const struct bfc_survey *survey, struct import *import)
 {
     if (survey->complete_count > 1) {
         import_note(import, "%zu dumps in the log; this is the first", survey->complete_count);
@@ -176,7 +176,7 @@ static void name_and_quote(const struct import_input *input, size_t line, struct
 static enum import_result import_bfc(const struct import_input *input, struct import *import,
                                      struct import_error *error)
 {
-    struct survey survey = {.result = IMPORT_OK};
+    struct bfc_survey survey = {.result = IMPORT_OK};
     survey_log(input->text, input->length, &survey);
     enum import_result result = survey.result;
     if (result == IMPORT_INVALID || (result != IMPORT_OK && survey.complete_count == 0)) {

@@ -14,14 +14,14 @@
 /* --- tags --- */
 
 /* One operation, and what it holds. */
-struct holder {
+struct bfc_holder {
     struct text_part name;
     uint64_t size_bytes;
     uint8_t tag;
 };
 
-struct holders {
-    struct holder *holders; /* sorted by name */
+struct bfc_holders {
+    struct bfc_holder *holders; /* sorted by name */
     size_t count;
 };
 
@@ -34,15 +34,15 @@ static int compare_texts(const struct text_part *a, const struct text_part *b)
 
 static int compare_names(const void *a, const void *b)
 {
-    const struct holder *x = a;
-    const struct holder *y = b;
+    const struct bfc_holder *x = a;
+    const struct bfc_holder *y = b;
     return compare_texts(&x->name, &y->name);
 }
 
 static int compare_bytes(const void *a, const void *b)
 {
-    const struct holder *x = *(const struct holder *const *)a;
-    const struct holder *y = *(const struct holder *const *)b;
+    const struct bfc_holder *x = *(const struct bfc_holder *const *)a;
+    const struct bfc_holder *y = *(const struct bfc_holder *const *)b;
     return compare_then(compare_numbers(y->size_bytes, x->size_bytes),
                         compare_texts(&x->name, &y->name));
 }
@@ -52,22 +52,22 @@ static bool is_used(const struct bfc_chunk *chunk)
     return chunk->is_in_use || chunk->is_pending;
 }
 
-static uint8_t find_tag(const struct holders *holders, const struct text_part *name)
+static uint8_t find_tag(const struct bfc_holders *holders, const struct text_part *name)
 {
-    const struct holder key = {.name = *name};
-    const struct holder *holder = holders->count == 0
-                                      ? NULL
-                                      : bsearch(&key, holders->holders, holders->count, sizeof key,
-                                                compare_names);
+    const struct bfc_holder key = {.name = *name};
+    const struct bfc_holder *holder = holders->count == 0
+                                          ? NULL
+                                          : bsearch(&key, holders->holders, holders->count,
+                                                    sizeof key, compare_names);
     return holder == NULL ? 0 : holder->tag;
 }
 
 /* Sorts count of them and puts those of one name together. */
-static void merge_holders(struct holders *holders, size_t count)
+static void merge_holders(struct bfc_holders *holders, size_t count)
 {
     qsort(holders->holders, count, sizeof *holders->holders, compare_names);
     for (size_t i = 0; i < count; i++) {
-        struct holder *last = &holders->holders[holders->count - (holders->count > 0)];
+        struct bfc_holder *last = &holders->holders[holders->count - (holders->count > 0)];
         if (holders->count > 0 && compare_names(last, &holders->holders[i]) == 0) {
             last->size_bytes += holders->holders[i].size_bytes;
         } else {
@@ -78,14 +78,14 @@ static void merge_holders(struct holders *holders, size_t count)
 
 /* Operations with chunks in use, and the one that asked.  Chunks of which no operation is said
  * share a name without letters. */
-static void collect_holders(const struct bfc_dump *dump, struct holders *holders)
+static void collect_holders(const struct bfc_dump *dump, struct bfc_holders *holders)
 {
-    struct holder unnamed = {0};
+    struct bfc_holder unnamed = {0};
     size_t count = 0;
     holders->holders = malloc((dump->chunk_count + 2) * sizeof *holders->holders);
     CHECK(holders->holders != NULL);
     if (dump->operation.length > 0) {
-        holders->holders[count++] = (struct holder){.name = dump->operation};
+        holders->holders[count++] = (struct bfc_holder){.name = dump->operation};
     }
     for (size_t i = 0; i < dump->chunk_count; i++) {
         const struct bfc_chunk *chunk = &dump->chunks[i];
@@ -95,8 +95,8 @@ static void collect_holders(const struct bfc_dump *dump, struct holders *holders
         if (chunk->operation.length == 0) {
             unnamed.size_bytes += chunk->size_bytes;
         } else {
-            holders->holders[count++] = (struct holder){.name = chunk->operation,
-                                                        .size_bytes = chunk->size_bytes};
+            holders->holders[count++] = (struct bfc_holder){.name = chunk->operation,
+                                                            .size_bytes = chunk->size_bytes};
         }
     }
     if (unnamed.size_bytes > 0) {
@@ -106,14 +106,14 @@ static void collect_holders(const struct bfc_dump *dump, struct holders *holders
 }
 
 /* The largest have a tag of their own, in descending order of bytes; all others share one. */
-static void give_tags(struct holders *holders, struct import *import)
+static void give_tags(struct bfc_holders *holders, struct import *import)
 {
-    struct holder **order = malloc((holders->count + 1) * sizeof(struct holder *));
+    struct bfc_holder **order = malloc((holders->count + 1) * sizeof(struct bfc_holder *));
     CHECK(order != NULL);
     for (size_t i = 0; i < holders->count; i++) {
         order[i] = &holders->holders[i];
     }
-    qsort(order, holders->count, sizeof(struct holder *), compare_bytes);
+    qsort(order, holders->count, sizeof(struct bfc_holder *), compare_bytes);
     for (size_t i = 0; i < holders->count; i++) {
         char name[SETUP_NAME_BYTES];
         /* If it is too long for a tag, its end says more than its beginning. */
@@ -138,7 +138,7 @@ static void give_tags(struct holders *holders, struct import *import)
 
 /* --- heap --- */
 
-static void add_spans(const struct bfc_dump *dump, const struct holders *holders,
+static void add_spans(const struct bfc_dump *dump, const struct bfc_holders *holders,
                       struct heap_image *image)
 {
     for (size_t i = 0; i < dump->chunk_count; i++) {
@@ -171,7 +171,7 @@ static void fix_granule(const struct bfc_dump *dump, const struct setup *fixed, 
     setup->granule_bytes = fixed->granule_bytes != 0 ? fixed->granule_bytes : BFC_GRANULE_BYTES;
 }
 
-static enum import_result build_heap(const struct bfc_dump *dump, const struct holders *holders,
+static enum import_result build_heap(const struct bfc_dump *dump, const struct bfc_holders *holders,
                                      const struct import_input *input, struct import *import,
                                      struct import_error *error)
 {
@@ -252,7 +252,7 @@ static void note_limit(const struct bfc_dump *dump, struct import *import)
 enum import_result bfc_dump_build(const struct bfc_dump *dump, const struct import_input *input,
                                   struct import *import, struct import_error *error)
 {
-    struct holders holders = {0};
+    struct bfc_holders holders = {0};
     note_request(dump, import);
     note_heap(dump, import);
     note_limit(dump, import);

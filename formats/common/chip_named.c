@@ -47,7 +47,7 @@ static const struct naming {
 enum { NAMING_COUNT = sizeof namings / sizeof namings[0] };
 
 /* The chip and the place that the search has found so far. */
-struct search {
+struct chip_search {
     const char *text;
     size_t length;
     const struct chip *chip;
@@ -68,7 +68,7 @@ static size_t measure_slice(const char *digits, size_t length)
 }
 
 /* The bytes of the name that stands at that place as a word of its own; 0: it does not. */
-static size_t measure_name(const struct search *search, size_t at, const char *name)
+static size_t measure_name(const struct chip_search *search, size_t at, const char *name)
 {
     const size_t name_length = strcspn(name, "#");
     const bool has_slice = name[name_length] == '#';
@@ -87,7 +87,7 @@ static size_t measure_name(const struct search *search, size_t at, const char *n
     return is_word ? end - at : 0;
 }
 
-static void find_name(struct search *search, const char *name, const struct chip *chip)
+static void find_name(struct chip_search *search, const char *name, const struct chip *chip)
 {
     const size_t name_length = strcspn(name, "#");
     const char *end = search->text + search->length;
@@ -109,7 +109,7 @@ static void find_name(struct search *search, const char *name, const struct chip
 }
 
 /* Searches for the capacity of the chip, as the compiler and the runtime print it. */
-static void find_capacity(struct search *search, const struct chip *chip)
+static void find_capacity(struct chip_search *search, const struct chip *chip)
 {
     char size[SIZE_TEXT_BYTES];
     char name[NAME_BYTES];
@@ -124,7 +124,7 @@ static void find_capacity(struct search *search, const struct chip *chip)
 
 const struct chip *chip_named(const char *text, size_t length, size_t *at, size_t *named_length)
 {
-    struct search search = {.text = text, .length = length};
+    struct chip_search search = {.text = text, .length = length};
     for (size_t i = 0; i < NAMING_COUNT; i++) {
         const struct chip *chip = chip_find(namings[i].chip);
         if (chip != NULL) {

@@ -160,7 +160,7 @@ static enum import_result lay_out_host(struct heap_image *image, uint64_t granul
 }
 
 /* The layout of the devices that a build uses, next to the image. */
-struct layout {
+struct heap_layout {
     uint64_t device_bytes[OP_HOST_COUNT_MAX];
     uint64_t largest_bytes;
     uint64_t spare_bytes; /* at the bottom: what the capacity that is fixed has above the largest
@@ -169,7 +169,7 @@ struct layout {
 };
 
 static enum import_result lay_out(struct heap_image *image, struct import *import,
-                                  struct layout *layout, struct import_error *error)
+                                  struct heap_layout *layout, struct import_error *error)
 {
     for (size_t index = 0; index < image->count;) {
         const uint8_t host = image->spans[index].host;
@@ -182,7 +182,7 @@ static enum import_result lay_out(struct heap_image *image, struct import *impor
     return IMPORT_OK;
 }
 
-static enum import_result choose_capacity(const struct layout *layout, struct import *import,
+static enum import_result choose_capacity(const struct heap_layout *layout, struct import *import,
                                           struct import_error *error)
 {
     struct setup *setup = &import->setup;
@@ -302,7 +302,7 @@ static void set_states(struct heap_image *image, struct import *import, size_t f
 
 /* The host's spans begin at number `first`; returns the number behind its last. */
 static size_t build_host(struct heap_image *image, struct import *import,
-                         const struct layout *layout, uint8_t host, size_t first)
+                         const struct heap_layout *layout, uint8_t host, size_t first)
 {
     const uint64_t top_bytes = layout->device_bytes[host] + layout->spare_bytes;
     size_t end = first;
@@ -320,7 +320,7 @@ static size_t build_host(struct heap_image *image, struct import *import,
 enum import_result heap_image_build(struct heap_image *image, const struct setup *fixed,
                                     struct import *import, struct import_error *error)
 {
-    struct layout layout = {0};
+    struct heap_layout layout = {0};
     CHECK(import->ops.count == 0);
     sort_spans(image);
     IMPORT_TRY(check_spans(image, error));

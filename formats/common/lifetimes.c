@@ -25,18 +25,18 @@ void lifetimes_deinit(struct lifetimes *lifetimes)
 }
 
 /* The bytes that are live while the ops are made. */
-struct live {
+struct live_sums {
     uint64_t bytes, rounded, granule_mask;
 };
 
-static uint64_t round_size(const struct live *live, uint64_t size_bytes)
+static uint64_t round_size(const struct live_sums *live, uint64_t size_bytes)
 {
     return (size_bytes + live->granule_mask) & ~live->granule_mask;
 }
 
 /* False: more is live than may be. */
 static inline bool begin_lifetime(struct lifetimes *lifetimes, struct lifetime *lifetime,
-                                  struct live *live, struct op_list *ops)
+                                  struct live_sums *live, struct op_list *ops)
 {
     lifetime->op = (uint32_t)ops->count;
     *room_next(ops) = (struct op){.kind = OP_ALLOC,
@@ -54,7 +54,7 @@ static inline bool begin_lifetime(struct lifetimes *lifetimes, struct lifetime *
     return live->rounded <= IMPORT_CAPACITY_MAX;
 }
 
-static inline void end_lifetime(const struct lifetime *lifetime, struct live *live,
+static inline void end_lifetime(const struct lifetime *lifetime, struct live_sums *live,
                                 struct op_list *ops)
 {
     *room_next(ops) = (struct op){.kind = OP_FREE, .ref = lifetime->op, .event = OP_NONE};
@@ -63,7 +63,7 @@ static inline void end_lifetime(const struct lifetime *lifetime, struct live *li
 }
 
 /* The numbers of the lifetimes as they begin, as they end, and room to sort them. */
-struct orders {
+struct lifetime_orders {
     uint64_t *begins, *ends, *other;
 };
 
@@ -79,11 +79,11 @@ static inline void prefetch_lifetime(const struct lifetime *all, const uint64_t 
     }
 }
 
-static size_t replay_all(struct lifetimes *lifetimes, const struct orders *orders,
+static size_t replay_all(struct lifetimes *lifetimes, const struct lifetime_orders *orders,
                          uint64_t granule_mask, struct op_list *ops)
 {
     const size_t count = lifetimes->count;
-    struct live live = {.granule_mask = granule_mask};
+    struct live_sums live = {.granule_mask = granule_mask};
     for (size_t begun = 0, ended = 0; ended < count;) {
         const uint64_t next = orders->ends[ended];
         if (begun == count || lifetimes->ends[next] <= lifetimes->begins[orders->begins[begun]]) {
@@ -104,7 +104,7 @@ size_t lifetimes_replay(struct lifetimes *lifetimes, uint64_t granule_mask, stru
     const size_t count = lifetimes->count;
     const size_t bytes = count * sizeof(uint64_t);
     CHECK(count > 0 && ops->count == 0);
-    const struct orders orders = {room_make(bytes), room_make(bytes), room_make(bytes)};
+    const struct lifetime_orders orders = {room_make(bytes), room_make(bytes), room_make(bytes)};
     radix_order(lifetimes->begins, count, orders.begins, orders.other);
     radix_order(lifetimes->ends, count, orders.ends, orders.other);
     room_for_ops(ops, 2 * count);

@@ -14,7 +14,7 @@ enum { PREFIX_BYTES_MAX = 512, PART_COUNT_MAX = 12, LABEL_BYTES_MAX = 96 };
  * Others stand for themselves. */
 #define DATE "%Y-%M-%D"
 #define CLOCK "%h:%m:%s"
-static const struct pattern {
+static const struct prefix_pattern {
     const char *text;
     enum log_prefix_kind kind;
     enum { ANYWHERE, FIRST, BEHIND } place; /* among the parts of the line */
@@ -52,7 +52,7 @@ static const struct pattern {
 enum { PATTERN_COUNT = sizeof patterns / sizeof patterns[0] };
 
 /* A place in the line. */
-struct place {
+struct prefix_place {
     const char *at, *end;
 };
 
@@ -72,7 +72,7 @@ static bool is_path(char c)
            c == '>' || c == '@' || c == '+';
 }
 
-static bool skip_while(struct place *place, bool (*is_wanted)(char c))
+static bool skip_while(struct prefix_place *place, bool (*is_wanted)(char c))
 {
     const char *begin = place->at;
     while (place->at < place->end && is_wanted(*place->at)) {
@@ -81,7 +81,7 @@ static bool skip_while(struct place *place, bool (*is_wanted)(char c))
     return place->at > begin;
 }
 
-static bool skip_one(struct place *place, const char *wanted)
+static bool skip_one(struct prefix_place *place, const char *wanted)
 {
     if (place->at == place->end || *place->at == '\0' || strchr(wanted, *place->at) == NULL) {
         return false;
@@ -96,9 +96,9 @@ static bool is_blank(char c)
 }
 
 /* Up to digit_count_max digits, at least one; more are none. */
-static bool take_digits(struct place *place, size_t digit_count_max, uint64_t *number)
+static bool take_digits(struct prefix_place *place, size_t digit_count_max, uint64_t *number)
 {
-    struct place ahead = *place;
+    struct prefix_place ahead = *place;
     uint64_t value = 0;
     while (ahead.at < ahead.end && is_digit(*ahead.at) &&
            (size_t)(ahead.at - place->at) < digit_count_max) {
@@ -113,7 +113,7 @@ static bool take_digits(struct place *place, size_t digit_count_max, uint64_t *n
 }
 
 /* A number of two digits from low to high. */
-static bool take_two(struct place *place, uint64_t low, uint64_t high, uint64_t *number)
+static bool take_two(struct prefix_place *place, uint64_t low, uint64_t high, uint64_t *number)
 {
     const char *begin = place->at;
     return take_digits(place, 2, number) && place->at - begin == 2 && *number >= low &&
@@ -121,7 +121,7 @@ static bool take_two(struct place *place, uint64_t low, uint64_t high, uint64_t 
 }
 
 /* "812", "1206": the last two digits are the day. */
-static bool take_month_and_day(struct place *place, struct log_prefix_part *part)
+static bool take_month_and_day(struct prefix_place *place, struct log_prefix_part *part)
 {
     uint64_t number = 0;
     if (!take_digits(place, 4, &number)) {
@@ -132,9 +132,9 @@ static bool take_month_and_day(struct place *place, struct log_prefix_part *part
     return part->month >= 1 && part->month <= 12 && part->day >= 1 && part->day <= 31;
 }
 
-static void take_fraction(struct place *place, struct log_prefix_part *part)
+static void take_fraction(struct prefix_place *place, struct log_prefix_part *part)
 {
-    struct place ahead = *place;
+    struct prefix_place ahead = *place;
     uint64_t unit_ns = 100000000;
     if (!skip_one(&ahead, ".,") || ahead.at == ahead.end || !is_digit(*ahead.at)) {
         return;
@@ -146,9 +146,9 @@ static void take_fraction(struct place *place, struct log_prefix_part *part)
 }
 
 /* "Z", "+02:00", "-0700": times of one log share a zone, so it is passed over. */
-static void skip_zone(struct place *place)
+static void skip_zone(struct prefix_place *place)
 {
-    struct place ahead = *place;
+    struct prefix_place ahead = *place;
     if (skip_one(&ahead, "Z")) {
         *place = ahead;
     } else if (skip_one(&ahead, "+-") && skip_while(&ahead, is_digit)) {
@@ -157,7 +157,7 @@ static void skip_zone(struct place *place)
     }
 }
 
-static bool skip_level(struct place *place)
+static bool skip_level(struct prefix_place *place)
 {
     static const char *const levels[] = {"DEBUG", "INFO",  "WARNING",  "WARN",
                                          "ERROR", "FATAL", "CRITICAL", "TRACE"};
@@ -173,7 +173,7 @@ static bool skip_level(struct place *place)
 }
 
 /* The label as far as the closing character, which stays. */
-static bool take_label(struct place *place, char close, struct log_prefix_part *part)
+static bool take_label(struct prefix_place *place, char close, struct log_prefix_part *part)
 {
     const size_t left = (size_t)(place->end - place->at);
     const char *end = memchr(place->at, close, left < LABEL_BYTES_MAX ? left : LABEL_BYTES_MAX);
@@ -193,12 +193,12 @@ bool log_prefix_find_number(const char *label, size_t length, const char *word, 
     if (found == NULL) {
         return false;
     }
-    struct place place = {found + word_length, label + length};
+    struct prefix_place place = {found + word_length, label + length};
     return take_digits(&place, 10, number);
 }
 
 /* "EngineCore_0 pid=7", "RayTrainWorker pid=7, ip=10.0.0.1", "VllmWorker rank=1 pid=7". */
-static bool take_process(struct place *place, struct log_prefix_part *part)
+static bool take_process(struct prefix_place *place, struct log_prefix_part *part)
 {
     uint64_t number;
     return place->at < place->end && is_letter(*place->at) && take_label(place, ')', part) &&
@@ -206,7 +206,7 @@ static bool take_process(struct place *place, struct log_prefix_part *part)
             log_prefix_find_number(part->label, part->label_length, "rank=", &number));
 }
 
-static bool take_code_of_time(struct place *place, char code, struct log_prefix_part *part)
+static bool take_code_of_time(struct prefix_place *place, char code, struct log_prefix_part *part)
 {
     uint64_t year;
     switch (code) {
@@ -228,7 +228,7 @@ static bool take_code_of_time(struct place *place, char code, struct log_prefix_
     }
 }
 
-static bool take_code(struct place *place, char code, struct log_prefix_part *part)
+static bool take_code(struct prefix_place *place, char code, struct log_prefix_part *part)
 {
     switch (code) {
     case 'n':
@@ -267,7 +267,7 @@ static bool take_code(struct place *place, char code, struct log_prefix_part *pa
 }
 
 /* True if the pattern may match here, by its first character. */
-static bool may_match(const struct place *place, const char *pattern)
+static bool may_match(const struct prefix_place *place, const char *pattern)
 {
     const char c = *place->at;
     if (pattern[0] != '%') {
@@ -279,9 +279,9 @@ static bool may_match(const struct place *place, const char *pattern)
 }
 
 /* Goes behind what matches the pattern; keeps what *part has. */
-static bool take_more(struct place *place, const char *pattern, struct log_prefix_part *part)
+static bool take_more(struct prefix_place *place, const char *pattern, struct log_prefix_part *part)
 {
-    struct place ahead = *place;
+    struct prefix_place ahead = *place;
     for (; *pattern != '\0'; pattern++) {
         bool is_matched = false;
         if (*pattern == '%') {
@@ -300,7 +300,8 @@ static bool take_more(struct place *place, const char *pattern, struct log_prefi
     return true;
 }
 
-static bool take_pattern(struct place *place, const char *pattern, struct log_prefix_part *part)
+static bool take_pattern(struct prefix_place *place, const char *pattern,
+                         struct log_prefix_part *part)
 {
     *part = (struct log_prefix_part){0};
     return take_more(place, pattern, part);
@@ -310,11 +311,11 @@ static bool take_pattern(struct place *place, const char *pattern, struct log_pr
 static const char stem[] = DATE " " CLOCK "%f";
 struct stem_state {
     bool is_tried, is_matched;
-    struct place behind;
+    struct prefix_place behind;
     struct log_prefix_part part;
 };
 
-static bool take_stemmed(struct place *place, const char *pattern, struct stem_state *state,
+static bool take_stemmed(struct prefix_place *place, const char *pattern, struct stem_state *state,
                          struct log_prefix_part *part)
 {
     if (strncmp(pattern, stem, sizeof stem - 1) != 0) {
@@ -325,7 +326,7 @@ static bool take_stemmed(struct place *place, const char *pattern, struct stem_s
         state->behind = *place;
         state->is_matched = take_pattern(&state->behind, stem, &state->part);
     }
-    struct place behind = state->behind;
+    struct prefix_place behind = state->behind;
     *part = state->part;
     if (!state->is_matched || !take_more(&behind, pattern + sizeof stem - 1, part)) {
         return false;
@@ -345,7 +346,7 @@ struct log_prefix log_prefix_begin(const char *line, size_t length, bool may_hav
 
 bool log_prefix_next(struct log_prefix *prefix, struct log_prefix_part *part)
 {
-    struct place place = {prefix->at, prefix->end};
+    struct prefix_place place = {prefix->at, prefix->end};
     struct stem_state state = {0};
     if (place.at == place.end || prefix->part_count == PART_COUNT_MAX) {
         return false;

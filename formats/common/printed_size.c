@@ -12,7 +12,7 @@ enum { WHOLE_DIGITS_MAX = 12, FRACTION_DIGITS_MAX = 6 };
 static const char units[] = "BKMGTPE"; /* unit i is 1024^i */
 
 /* A text as numbers: "6.43M" is 6.43 of unit 2. */
-struct field {
+struct printed_field {
     struct decimal number;
     unsigned unit;
 };
@@ -94,7 +94,7 @@ struct unit_size unit_size_make(const struct decimal *decimal, unsigned bits)
         .step_bytes = bits == 0 ? 0 : scale(1, bits, divisor, UNIT_SIZE_BYTES_MAX)};
 }
 
-static bool read_field(const char *text, size_t length, struct field *field)
+static bool read_field(const char *text, size_t length, struct printed_field *field)
 {
     const size_t digits = decimal_parse(text, length, &field->number);
     const char *unit = digits > 0 && length - digits == 1 && text[digits] != '\0'
@@ -106,7 +106,7 @@ static bool read_field(const char *text, size_t length, struct field *field)
 
 bool printed_size_parse(const char *text, size_t length, struct size_range *range)
 {
-    struct field field;
+    struct printed_field field;
     char printed[SIZE_TEXT_BYTES];
     if (!read_field(text, length, &field) || length >= sizeof printed) {
         return false;

@@ -118,14 +118,14 @@ static void sort_items(uint64_t *items, uint64_t *other, size_t count, unsigned 
 }
 
 /* The bounds of all keys, and whether the keys are sorted. */
-struct range {
+struct radix_range {
     uint64_t min, max;
     bool is_sorted;
 };
 
-static struct range find_range(const uint64_t *keys, size_t count)
+static struct radix_range find_range(const uint64_t *keys, size_t count)
 {
-    struct range range = {.min = UINT64_MAX, .is_sorted = true};
+    struct radix_range range = {.min = UINT64_MAX, .is_sorted = true};
     uint64_t last = 0;
     for (size_t i = 0; i < count; i++) {
         range.min = keys[i] < range.min ? keys[i] : range.min;
@@ -138,7 +138,7 @@ static struct range find_range(const uint64_t *keys, size_t count)
 
 /* Orders by counting each key, if keys may have less than twice as many values as there are keys.
  * counts: a number for each value. */
-static void order_by_counting(const uint64_t *keys, size_t count, const struct range *range,
+static void order_by_counting(const uint64_t *keys, size_t count, const struct radix_range *range,
                               uint64_t *order, uint32_t *counts)
 {
     const size_t value_count = (size_t)(range->max - range->min) + 1;
@@ -152,7 +152,7 @@ static void order_by_counting(const uint64_t *keys, size_t count, const struct r
     }
 }
 
-static void order_by_digits(const uint64_t *keys, size_t count, const struct range *range,
+static void order_by_digits(const uint64_t *keys, size_t count, const struct radix_range *range,
                             uint64_t *order, uint64_t *other)
 {
     const unsigned key_bits = count_bits(range->max - range->min);
@@ -173,7 +173,7 @@ static void order_by_digits(const uint64_t *keys, size_t count, const struct ran
 void radix_order(const uint64_t *keys, size_t count, uint64_t *order, uint64_t *other)
 {
     CHECK(count > 0 && count <= UINT32_MAX);
-    const struct range range = find_range(keys, count);
+    const struct radix_range range = find_range(keys, count);
     if (range.is_sorted) {
         for (size_t i = 0; i < count; i++) {
             order[i] = i;

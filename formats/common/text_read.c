@@ -177,7 +177,7 @@ static enum import_result text_store_finish(struct text_store *store, struct tex
 enum { READ_BYTES = 1 << 18, GZIP_FIRST_BYTE = 0x1F };
 
 /* A file while it is read. */
-struct source {
+struct text_source {
     FILE *stream;
     struct text_store store;
     char *chunk;         /* READ_BYTES: what was read and is not yet decompressed */
@@ -185,13 +185,13 @@ struct source {
     size_t chunk_at;     /* what is taken of it by what unpacks */
 };
 
-static enum import_result fail_unreadable(const struct source *source, const char *reason)
+static enum import_result fail_unreadable(const struct text_source *source, const char *reason)
 {
     return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0, "%s", reason);
 }
 
 /* Reads the next chunk; at the end of the file it is empty. */
-static enum import_result read_chunk(struct source *source)
+static enum import_result read_chunk(struct text_source *source)
 {
     source->chunk_at = 0;
     source->chunk_length = fread(source->chunk, 1, READ_BYTES, source->stream);
@@ -202,7 +202,7 @@ static enum import_result read_chunk(struct source *source)
 
 /* --- plain --- */
 
-static enum import_result store_bytes(struct source *source, const char *bytes, size_t length)
+static enum import_result store_bytes(struct text_source *source, const char *bytes, size_t length)
 {
     for (size_t done = 0; done < length;) {
         char *at = NULL;
@@ -216,7 +216,7 @@ static enum import_result store_bytes(struct source *source, const char *bytes, 
     return IMPORT_OK;
 }
 
-static enum import_result copy_all(struct source *source)
+static enum import_result copy_all(struct text_source *source)
 {
     while (source->chunk_length > 0) {
         IMPORT_TRY(store_bytes(source, source->chunk, source->chunk_length));
@@ -273,7 +273,7 @@ static void put_unit(struct utf16 *utf16, uint32_t unit)
     utf16->high = is_high ? unit : 0;
 }
 
-static enum import_result convert_chunk(struct source *source, struct utf16 *utf16)
+static enum import_result convert_chunk(struct text_source *source, struct utf16 *utf16)
 {
     enum import_result result = IMPORT_OK;
     for (size_t i = 0; i < source->chunk_length && result == IMPORT_OK; i++) {
@@ -293,7 +293,7 @@ static enum import_result convert_chunk(struct source *source, struct utf16 *utf
 }
 
 /* The rest of a file that is cut within a character is dropped. */
-static enum import_result convert_all(struct source *source, bool is_big)
+static enum import_result convert_all(struct text_source *source, bool is_big)
 {
     struct utf16 utf16 = {.is_big = is_big};
     while (source->chunk_length > 0) {
@@ -305,7 +305,7 @@ static enum import_result convert_all(struct source *source, bool is_big)
 
 /* --- what is packed --- */
 
-static enum import_result fail_packed(const struct source *source, const char *packing,
+static enum import_result fail_packed(const struct text_source *source, const char *packing,
                                       const char *what)
 {
     return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0,
@@ -315,12 +315,12 @@ static enum import_result fail_packed(const struct source *source, const char *p
 
 /* One step.  *is_between: a member or frame is complete; *is_full: there may be more of the text.
  */
-typedef enum import_result unpack_step(struct source *source, void *stream, bool *is_between,
+typedef enum import_result unpack_step(struct text_source *source, void *stream, bool *is_between,
                                        bool *is_full);
 
 /* Only the end of the file tells that the text is over.  A full output is emptied before more input
  * is read. */
-static enum import_result unpack_all(struct source *source, unpack_step *step, void *stream,
+static enum import_result unpack_all(struct text_source *source, unpack_step *step, void *stream,
                                      const char *packing)
 {
     enum import_result result = IMPORT_OK;
@@ -338,7 +338,7 @@ static enum import_result unpack_all(struct source *source, unpack_step *step, v
 
 /* --- gzip --- */
 
-static enum import_result inflate_step(struct source *source, void *context, bool *is_between,
+static enum import_result inflate_step(struct text_source *source, void *context, bool *is_between,
                                        bool *is_full)
 {
     z_stream *stream = context;
@@ -366,7 +366,7 @@ static enum import_result inflate_step(struct source *source, void *context, boo
                : fail_packed(source, "gzip", "damaged");
 }
 
-static enum import_result inflate_all(struct source *source)
+static enum import_result inflate_all(struct text_source *source)
 {
     z_stream stream = {0};
     if (inflateInit2(&stream, 15 + 16) != Z_OK) { /* 15: largest window; + 16: a gzip header */
@@ -379,8 +379,8 @@ static enum import_result inflate_all(struct source *source)
 
 /* --- zstd --- */
 
-static enum import_result decompress_step(struct source *source, void *stream, bool *is_between,
-                                          bool *is_full)
+static enum import_result decompress_step(struct text_source *source, void *stream,
+                                          bool *is_between, bool *is_full)
 {
     char *at = NULL;
     size_t room = 0;
@@ -404,7 +404,7 @@ static enum import_result decompress_step(struct source *source, void *stream, b
                              source->store.length, ZSTD_getErrorName(left));
 }
 
-static enum import_result decompress_all(struct source *source)
+static enum import_result decompress_all(struct text_source *source)
 {
     ZSTD_DStream *stream = ZSTD_createDStream();
     if (stream == NULL) {
@@ -417,20 +417,20 @@ static enum import_result decompress_all(struct source *source)
 
 /* --- a file --- */
 
-static bool has_magic(const struct source *source, const char *magic, size_t length)
+static bool has_magic(const struct text_source *source, const char *magic, size_t length)
 {
     return source->chunk_length >= length && memcmp(source->chunk, magic, length) == 0;
 }
 
 /* A frame of data, or one that is to be skipped, with which some tools begin. */
-static bool is_zstd(const struct source *source)
+static bool is_zstd(const struct text_source *source)
 {
     return has_magic(source, "\x28\xB5\x2F\xFD", 4) ||
            (source->chunk_length >= 4 && (source->chunk[0] & 0xF0) == 0x50 &&
             memcmp(source->chunk + 1, "\x2A\x4D\x18", 3) == 0);
 }
 
-static enum import_result read_all(struct source *source)
+static enum import_result read_all(struct text_source *source)
 {
     struct stat status;
     if (fstat(fileno(source->stream), &status) == 0 && S_ISDIR(status.st_mode)) {
@@ -457,8 +457,8 @@ enum import_result text_read(const char *path, size_t bytes_max, struct text *te
 {
     FILE *stream = strcmp(path, "-") == 0 ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb")
                                           : fopen(path, "rb");
-    struct source source = {.stream = stream,
-                            .store = {.bytes_max = bytes_max, .file = -1, .error = error}};
+    struct text_source source = {.stream = stream,
+                                 .store = {.bytes_max = bytes_max, .file = -1, .error = error}};
     struct stat status;
     char *at = NULL;
     size_t room = 0;

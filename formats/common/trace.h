@@ -11,7 +11,7 @@
 
 #include "formats/common/import.h"
 
-struct trace;
+struct event_trace;
 
 /* The facts of an event.  Zero-initialise, then set. */
 struct trace_event {
@@ -30,38 +30,39 @@ struct trace_event {
 
 /* Everything that is made goes into import; input->fixed is obeyed.  Both must outlive the trace.
  */
-struct trace *trace_begin(const struct import_input *input, struct import *import,
-                          struct import_error *error);
+struct event_trace *trace_begin(const struct import_input *input, struct import *import,
+                                struct import_error *error);
 
 /* A tag_giver, of a trace: the first 254 names have a tag each. */
 uint8_t trace_give_tag(void *trace, size_t rank, const char *name);
 /* The tag of that name (cut to SETUP_NAME_BYTES - 1), a new one if need be.  When 254 are used up,
  * the tag named "other".  O(1). */
-uint8_t trace_tag(struct trace *trace, const char *name, size_t length);
+uint8_t trace_tag(struct event_trace *trace, const char *name, size_t length);
 
 /* Each returns IMPORT_OK, or IMPORT_INVALID with *error set: the event contradicts what came before
  * (a block where one is live, a second free, sizes that differ), or sums above 2^50.  A free of an
  * address that was never seen is no contradiction: with a size it was there at the start, without
  * one it is counted and left out.  O(1). */
-enum import_result trace_alloc(struct trace *trace, const struct trace_event *event);
-enum import_result trace_free(struct trace *trace, const struct trace_event *event); /* at once */
-enum import_result trace_free_requested(struct trace *trace,
+enum import_result trace_alloc(struct event_trace *trace, const struct trace_event *event);
+enum import_result trace_free(struct event_trace *trace,
+                              const struct trace_event *event); /* at once */
+enum import_result trace_free_requested(struct event_trace *trace,
                                         const struct trace_event *event); /* by the user */
-enum import_result trace_free_completed(struct trace *trace,
+enum import_result trace_free_completed(struct event_trace *trace,
                                         const struct trace_event *event); /* reusable now */
-enum import_result trace_failed(struct trace *trace,
+enum import_result trace_failed(struct event_trace *trace,
                                 const struct trace_event *event); /* no address */
 
 /* A block that the log's final state shows and no event made or freed: it was there all the time.
  * After the events. */
-enum import_result trace_was_there(struct trace *trace, const struct trace_event *event);
+enum import_result trace_was_there(struct event_trace *trace, const struct trace_event *event);
 
 /* True if a block of that address is live after the events so far (queued frees are not). */
-bool trace_is_live(const struct trace *trace, uint8_t host, uint64_t address);
+bool trace_is_live(const struct event_trace *trace, uint8_t host, uint64_t address);
 
 /* The device of that host has no more than these bytes, cut to whole granules; 0: nothing is known.
  * trace_end retires what the capacity is above them, unless it is fixed. */
-void trace_limit_host(struct trace *trace, uint8_t host, uint64_t bytes);
+void trace_limit_host(struct event_trace *trace, uint8_t host, uint64_t bytes);
 
 /* The totals of what came in.  Sizes are those of the events (unrounded), queued frees count until
  * they complete, blocks of the missing start count from the beginning. */
@@ -91,8 +92,8 @@ struct trace_totals {
  *   early, it gets a pause (an op `advance` by nothing).  More streams, more than 2^20 ops (a
  *   replay with lanes is slower, and its list longer), a rest that is retired (a replay with lanes
  *   skips it), or another target than hbm, which may not take lanes: one lane, and a note. */
-enum import_result trace_end(struct trace *trace, struct trace_totals *totals);
+enum import_result trace_end(struct event_trace *trace, struct trace_totals *totals);
 /* Instead of trace_end, when the import failed.  NULL is allowed. */
-void trace_abandon(struct trace *trace);
+void trace_abandon(struct event_trace *trace);
 
 #endif

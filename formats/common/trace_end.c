@@ -14,7 +14,7 @@
 /* --- devices --- */
 
 /* Returns how much of the chosen capacity the device of that host has. */
-static uint64_t measure_device(const struct trace *trace, uint8_t host)
+static uint64_t measure_device(const struct event_trace *trace, uint8_t host)
 {
     const struct setup *setup = &trace->import->setup;
     const uint64_t limit_bytes = trace->hosts[host].limit_bytes;
@@ -24,7 +24,7 @@ static uint64_t measure_device(const struct trace *trace, uint8_t host)
 
 /* All hosts have a device of the same capacity.  So this retires the top of devices that have less,
  * before anything is made.  Returns how many those are. */
-static uint32_t retire_rests(struct trace *trace)
+static uint32_t retire_rests(struct event_trace *trace)
 {
     const struct setup *setup = &trace->import->setup;
     struct op_list retired;
@@ -125,8 +125,8 @@ static void append_schedule(struct op_list *ops)
 /* --- the list --- */
 
 /* The list in the making. */
-struct builder {
-    const struct trace *trace;
+struct list_builder {
+    const struct event_trace *trace;
     struct op_list list;
     uint32_t *numbers; /* by op of the events: its index now */
     uint32_t last[LANES_CLIENT_COUNT_MAX];
@@ -135,7 +135,7 @@ struct builder {
     uint64_t freed_failures;
 };
 
-static uint32_t number_now(const struct builder *builder, uint32_t reference)
+static uint32_t number_now(const struct list_builder *builder, uint32_t reference)
 {
     if (reference == OP_NONE) {
         return OP_NONE;
@@ -144,7 +144,7 @@ static uint32_t number_now(const struct builder *builder, uint32_t reference)
                                               : builder->numbers[reference];
 }
 
-static void put_op(struct builder *builder, const struct op *op)
+static void put_op(struct list_builder *builder, const struct op *op)
 {
     builder->last[op->lane] = (uint32_t)builder->list.count;
     op_list_append(&builder->list, op);
@@ -152,7 +152,7 @@ static void put_op(struct builder *builder, const struct op *op)
 
 /* Who asked and got nothing has nothing to free; where a replay may grant it, it must not keep it.
  */
-static void free_failure(struct builder *builder, const struct op *failed)
+static void free_failure(struct list_builder *builder, const struct op *failed)
 {
     const struct trace_failure *failure = &builder->trace->failures[builder->failure++];
     const uint64_t base = builder->trace->hosts[failed->host].rounded.base;
@@ -165,9 +165,9 @@ static void free_failure(struct builder *builder, const struct op *failed)
     builder->freed_failures++;
 }
 
-static void put_event(struct builder *builder, uint32_t number, struct op op, bool is_laned)
+static void put_event(struct list_builder *builder, uint32_t number, struct op op, bool is_laned)
 {
-    const struct trace *trace = builder->trace;
+    const struct event_trace *trace = builder->trace;
     op.lane = is_laned ? op.lane : 0;
     op.ref = number_now(builder, op.ref);
     op.event = number_now(builder, op.event);
@@ -185,11 +185,11 @@ static void put_event(struct builder *builder, uint32_t number, struct op op, bo
  * and what keeps them apart].  retired: so many ops stand before the missing start.  The requests
  * that failed and would fit are freed behind.  is_laned: ops keep their lanes, and a schedule
  * follows. */
-static void finish_list(struct trace *trace, uint32_t retired, bool is_laned,
+static void finish_list(struct event_trace *trace, uint32_t retired, bool is_laned,
                         uint64_t *freed_failures)
 {
     struct import *import = trace->import;
-    struct builder builder = {.trace = trace, .list = trace->start, .retired = retired};
+    struct list_builder builder = {.trace = trace, .list = trace->start, .retired = retired};
     if (trace->start.count == 0 && trace->failure_count == 0 && !is_laned) {
         for (size_t i = 0; i < import->ops.count; i++) { /* it stands as it is, in one lane */
             import->ops.ops[i].lane = 0;
@@ -220,7 +220,7 @@ static void finish_list(struct trace *trace, uint32_t retired, bool is_laned,
 
 /* --- the setup --- */
 
-static uint64_t find_peak(const struct trace *trace, bool is_rounded)
+static uint64_t find_peak(const struct event_trace *trace, bool is_rounded)
 {
     uint64_t highest = 0;
     for (unsigned i = 0; i < trace->host_count; i++) {
@@ -233,7 +233,7 @@ static uint64_t find_peak(const struct trace *trace, bool is_rounded)
 
 /* --- notes --- */
 
-static void note_contents(const struct trace *trace, const struct trace_totals *totals)
+static void note_contents(const struct event_trace *trace, const struct trace_totals *totals)
 {
     struct import *import = trace->import;
     import_note(import,
@@ -261,7 +261,7 @@ static void note_contents(const struct trace *trace, const struct trace_totals *
     }
 }
 
-static void note_failures(const struct trace *trace, uint64_t freed_failures)
+static void note_failures(const struct event_trace *trace, uint64_t freed_failures)
 {
     const struct op_list *ops = &trace->import->ops;
     uint64_t queued_count = 0;
@@ -285,7 +285,7 @@ static void note_failures(const struct trace *trace, uint64_t freed_failures)
 }
 
 /* True if each stream becomes a lane. */
-static bool choose_lanes(const struct trace *trace, uint32_t retired)
+static bool choose_lanes(const struct event_trace *trace, uint32_t retired)
 {
     const char *target = trace->input->fixed->target;
     const bool are_few = trace->stream_count <= LANES_CLIENT_COUNT_MAX;
@@ -314,7 +314,7 @@ static bool choose_lanes(const struct trace *trace, uint32_t retired)
 
 /* --- the end --- */
 
-static enum import_result finish_trace(struct trace *trace, struct trace_totals *totals)
+static enum import_result finish_trace(struct event_trace *trace, struct trace_totals *totals)
 {
     struct import *import = trace->import;
     if (import->ops.count + trace->start.count == 0) {
@@ -344,7 +344,7 @@ static enum import_result finish_trace(struct trace *trace, struct trace_totals 
     return IMPORT_OK;
 }
 
-enum import_result trace_end(struct trace *trace, struct trace_totals *totals)
+enum import_result trace_end(struct event_trace *trace, struct trace_totals *totals)
 {
     struct trace_totals own;
     const enum import_result result = finish_trace(trace, totals == NULL ? &own : totals);

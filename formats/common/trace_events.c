@@ -84,23 +84,23 @@ static struct trace_block *find_or_add_block(struct trace_blocks *blocks, uint8_
     return block;
 }
 
-struct trace *trace_begin(const struct import_input *input, struct import *import,
-                          struct import_error *error)
+struct event_trace *trace_begin(const struct import_input *input, struct import *import,
+                                struct import_error *error)
 {
-    struct trace *trace = calloc(1, sizeof *trace);
+    struct event_trace *trace = calloc(1, sizeof *trace);
     CHECK(trace != NULL && import->ops.count == 0);
-    *trace = (struct trace){.input = input,
-                            .import = import,
-                            .error = error,
-                            .host_count = 1,
-                            .granule_bytes = input->fixed->granule_bytes != 0
-                                                 ? input->fixed->granule_bytes
-                                                 : import->setup.granule_bytes};
+    *trace = (struct event_trace){.input = input,
+                                  .import = import,
+                                  .error = error,
+                                  .host_count = 1,
+                                  .granule_bytes = input->fixed->granule_bytes != 0
+                                                       ? input->fixed->granule_bytes
+                                                       : import->setup.granule_bytes};
     op_list_init(&trace->start);
     return trace;
 }
 
-void trace_abandon(struct trace *trace)
+void trace_abandon(struct event_trace *trace)
 {
     if (trace != NULL) {
         free(trace->blocks.blocks);
@@ -111,7 +111,7 @@ void trace_abandon(struct trace *trace)
     }
 }
 
-uint8_t trace_tag(struct trace *trace, const char *name, size_t length)
+uint8_t trace_tag(struct event_trace *trace, const char *name, size_t length)
 {
     return tag_table_add(&trace->tags, &trace->import->setup, name, length);
 }
@@ -124,13 +124,13 @@ uint8_t trace_give_tag(void *trace, size_t rank, const char *name)
 
 /* --- what events share --- */
 
-static enum import_result fail_event(const struct trace *trace, const struct trace_event *event,
-                                     const char *reason)
+static enum import_result fail_event(const struct event_trace *trace,
+                                     const struct trace_event *event, const char *reason)
 {
     return IMPORT_REFUSE(trace->error, event->line, reason, event->address);
 }
 
-static uint32_t find_stream(struct trace *trace, uint64_t stream)
+static uint32_t find_stream(struct event_trace *trace, uint64_t stream)
 {
     if (trace->stream_count == 0 || trace->stream_last != stream) {
         struct trace_block *known = find_or_add_block(&trace->streams, 0, stream);
@@ -145,7 +145,7 @@ static uint32_t find_stream(struct trace *trace, uint64_t stream)
 }
 
 /* Appends an op in the lane of the event's stream. */
-static enum import_result add_op(struct trace *trace, const struct trace_event *event,
+static enum import_result add_op(struct event_trace *trace, const struct trace_event *event,
                                  struct op *op)
 {
     if (trace->import->ops.count >= TRACE_OPS_MAX) {
@@ -158,7 +158,7 @@ static enum import_result add_op(struct trace *trace, const struct trace_event *
     return IMPORT_OK;
 }
 
-static enum import_result check_host(struct trace *trace, const struct trace_event *event)
+static enum import_result check_host(struct event_trace *trace, const struct trace_event *event)
 {
     if (event->host >= OP_HOST_COUNT_MAX) {
         return IMPORT_REFUSE(trace->error, event->line,
@@ -170,7 +170,7 @@ static enum import_result check_host(struct trace *trace, const struct trace_eve
     return IMPORT_OK;
 }
 
-static enum import_result check_size(struct trace *trace, const struct trace_event *event)
+static enum import_result check_size(struct event_trace *trace, const struct trace_event *event)
 {
     if (event->size_bytes == 0) {
         return IMPORT_REFUSE(trace->error, event->line, "the block has 0 bytes");
@@ -184,13 +184,14 @@ static enum import_result check_size(struct trace *trace, const struct trace_eve
 
 /* --- sums --- */
 
-static uint64_t round_size(const struct trace *trace, uint64_t size_bytes)
+static uint64_t round_size(const struct event_trace *trace, uint64_t size_bytes)
 {
     return trace->granule_bytes == 0 ? size_bytes : align_up(size_bytes, trace->granule_bytes);
 }
 
 /* base and peak stay below 2^51: no sum overflows. */
-static enum import_result check_sum(const struct trace *trace, const struct trace_event *event)
+static enum import_result check_sum(const struct event_trace *trace,
+                                    const struct trace_event *event)
 {
     const struct trace_sum *sum = &trace->hosts[event->host].rounded;
     if (sum->base + (uint64_t)sum->peak > IMPORT_CAPACITY_MAX) {
@@ -201,7 +202,7 @@ static enum import_result check_sum(const struct trace *trace, const struct trac
     return IMPORT_OK;
 }
 
-static enum import_result count_in(struct trace *trace, const struct trace_event *event)
+static enum import_result count_in(struct event_trace *trace, const struct trace_event *event)
 {
     struct trace_host *host = &trace->hosts[event->host];
     host->said.now += (int64_t)event->size_bytes;
@@ -214,7 +215,7 @@ static enum import_result count_in(struct trace *trace, const struct trace_event
     return check_sum(trace, event);
 }
 
-static void count_out(struct trace *trace, const struct trace_block *block)
+static void count_out(struct event_trace *trace, const struct trace_block *block)
 {
     struct trace_host *host = &trace->hosts[block->host];
     host->said.now -= (int64_t)block->size_bytes;
@@ -232,7 +233,7 @@ static struct op make_alloc(const struct trace_event *event)
                       .unpadded_bytes = is_padded ? event->requested_bytes : 0);
 }
 
-enum import_result trace_alloc(struct trace *trace, const struct trace_event *event)
+enum import_result trace_alloc(struct event_trace *trace, const struct trace_event *event)
 {
     IMPORT_TRY(check_size(trace, event));
     struct trace_block *block = find_or_add_block(&trace->blocks, event->host, event->address);
@@ -249,7 +250,7 @@ enum import_result trace_alloc(struct trace *trace, const struct trace_event *ev
     return count_in(trace, event);
 }
 
-enum import_result trace_failed(struct trace *trace, const struct trace_event *event)
+enum import_result trace_failed(struct event_trace *trace, const struct trace_event *event)
 {
     struct trace_event cut = *event;
     /* True of real logs: a negative number of elements. */
@@ -274,7 +275,7 @@ enum import_result trace_failed(struct trace *trace, const struct trace_event *e
 /* --- blocks of the missing start --- */
 
 /* The event shows that the block was there before the log began. */
-static enum import_result add_to_start(struct trace *trace, const struct trace_event *event,
+static enum import_result add_to_start(struct event_trace *trace, const struct trace_event *event,
                                        struct trace_block *block)
 {
     IMPORT_TRY(check_size(trace, event));
@@ -296,7 +297,7 @@ static enum import_result add_to_start(struct trace *trace, const struct trace_e
     return check_sum(trace, event);
 }
 
-enum import_result trace_was_there(struct trace *trace, const struct trace_event *event)
+enum import_result trace_was_there(struct event_trace *trace, const struct trace_event *event)
 {
     IMPORT_TRY(check_size(trace, event));
     struct trace_block *block = find_or_add_block(&trace->blocks, event->host, event->address);
@@ -311,7 +312,7 @@ enum import_result trace_was_there(struct trace *trace, const struct trace_event
     return IMPORT_OK;
 }
 
-void trace_limit_host(struct trace *trace, uint8_t host, uint64_t bytes)
+void trace_limit_host(struct event_trace *trace, uint8_t host, uint64_t bytes)
 {
     CHECK(host < OP_HOST_COUNT_MAX);
     if (import_fixed_capacity(trace->input->fixed, 0) == 0) {
@@ -323,7 +324,7 @@ void trace_limit_host(struct trace *trace, uint8_t host, uint64_t bytes)
 
 enum how { HOW_AT_ONCE, HOW_REQUESTED, HOW_COMPLETED };
 
-static enum import_result free_live(struct trace *trace, const struct trace_event *event,
+static enum import_result free_live(struct event_trace *trace, const struct trace_event *event,
                                     struct trace_block *block, enum how how)
 {
     const bool is_queued = how == HOW_REQUESTED;
@@ -340,7 +341,7 @@ static enum import_result free_live(struct trace *trace, const struct trace_even
 }
 
 /* With nothing between, a free that was requested and completes is a free. */
-static enum import_result complete_free(struct trace *trace, const struct trace_event *event,
+static enum import_result complete_free(struct event_trace *trace, const struct trace_event *event,
                                         struct trace_block *block)
 {
     struct op_list *ops = &trace->import->ops;
@@ -356,7 +357,7 @@ static enum import_result complete_free(struct trace *trace, const struct trace_
     return add_op(trace, event, &op);
 }
 
-static enum import_result free_unseen(struct trace *trace, const struct trace_event *event,
+static enum import_result free_unseen(struct event_trace *trace, const struct trace_event *event,
                                       struct trace_block *block, enum how how)
 {
     if (event->size_bytes == 0) {
@@ -368,7 +369,7 @@ static enum import_result free_unseen(struct trace *trace, const struct trace_ev
     return free_live(trace, event, block, how);
 }
 
-static enum import_result free_block(struct trace *trace, const struct trace_event *event,
+static enum import_result free_block(struct event_trace *trace, const struct trace_event *event,
                                      enum how how)
 {
     IMPORT_TRY(check_host(trace, event));
@@ -398,22 +399,22 @@ static enum import_result free_block(struct trace *trace, const struct trace_eve
     return is_queued ? complete_free(trace, event, block) : free_live(trace, event, block, how);
 }
 
-enum import_result trace_free(struct trace *trace, const struct trace_event *event)
+enum import_result trace_free(struct event_trace *trace, const struct trace_event *event)
 {
     return free_block(trace, event, HOW_AT_ONCE);
 }
 
-enum import_result trace_free_requested(struct trace *trace, const struct trace_event *event)
+enum import_result trace_free_requested(struct event_trace *trace, const struct trace_event *event)
 {
     return free_block(trace, event, HOW_REQUESTED);
 }
 
-enum import_result trace_free_completed(struct trace *trace, const struct trace_event *event)
+enum import_result trace_free_completed(struct event_trace *trace, const struct trace_event *event)
 {
     return free_block(trace, event, HOW_COMPLETED);
 }
 
-bool trace_is_live(const struct trace *trace, uint8_t host, uint64_t address)
+bool trace_is_live(const struct event_trace *trace, uint8_t host, uint64_t address)
 {
     size_t probe_count = 0;
     return trace->blocks.room > 0 &&

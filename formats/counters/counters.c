@@ -70,14 +70,14 @@ bool counter_next(struct phrase_cursor *cursor, struct counter *counter)
 
 enum { TAG_IN_USE = 1, TAG_PROGRAM, TAG_FILLER, PIECE_COUNT_MAX = 10000 };
 
-struct building {
+struct counters_building {
     struct import *import;
     uint64_t granule_bytes, capacity_bytes;
     uint8_t host;
 };
 
-static uint32_t append(const struct building *building, enum op_kind kind, uint64_t size_bytes,
-                       uint8_t tag)
+static uint32_t append(const struct counters_building *building, enum op_kind kind,
+                       uint64_t size_bytes, uint8_t tag)
 {
     return import_append(building->import, &OP_TO_MAKE(kind, .host = building->host,
                                                        .size_bytes = size_bytes, .tag = tag));
@@ -85,8 +85,9 @@ static uint32_t append(const struct building *building, enum op_kind kind, uint6
 
 /* Counts the pieces above the largest hole, of at most its size, between parts of what is in use.
  * 0: there are none, or too little is in use to part them. */
-static uint64_t count_pieces(const struct building *building, const struct counted_device *device,
-                             uint64_t free_bytes, uint64_t in_use_bytes)
+static uint64_t count_pieces(const struct counters_building *building,
+                             const struct counted_device *device, uint64_t free_bytes,
+                             uint64_t in_use_bytes)
 {
     const uint64_t largest = device->largest_free_bytes;
     if (largest == 0 || largest >= free_bytes) {
@@ -96,7 +97,7 @@ static uint64_t count_pieces(const struct building *building, const struct count
     return count > PIECE_COUNT_MAX || in_use_bytes / building->granule_bytes < count ? 0 : count;
 }
 
-static void fill(const struct building *building, const struct counted_device *device)
+static void fill(const struct counters_building *building, const struct counted_device *device)
 {
     const uint64_t image_bytes = device->reserved_bytes > 0 ? building->granule_bytes : 0;
     uint64_t in_use = device->in_use_bytes > image_bytes ? device->in_use_bytes - image_bytes : 0;
@@ -154,9 +155,9 @@ enum import_result counted_build(const struct counted_device *devices, size_t co
 {
     import->view = IMPORT_SUMS;
     IMPORT_TRY(choose_device(devices, count, input, import, error));
-    struct building building = {.import = import,
-                                .granule_bytes = import->setup.granule_bytes,
-                                .capacity_bytes = import->setup.capacity_bytes};
+    struct counters_building building = {.import = import,
+                                         .granule_bytes = import->setup.granule_bytes,
+                                         .capacity_bytes = import->setup.capacity_bytes};
     const bool is_fixed = import_fixed_capacity(input->fixed, building.granule_bytes) != 0;
     import->setup.host_count = (uint32_t)count;
     import_suggest_option(&import->setup, "defrag", "none");

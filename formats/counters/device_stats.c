@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum fact {
+enum stats_fact {
     FACT_IN_USE,
     FACT_LIMIT,
     FACT_RESERVED,
@@ -36,36 +36,36 @@ static const char *const names[FACT_COUNT] = {"bytes_in_use",
 
 enum { TOLD_COUNT_MAX = 4 }; /* devices, or the sentences would be too many */
 
-struct device {
+struct stats_device {
     uint64_t facts[FACT_COUNT];
     uint32_t known; /* bit 1 << fact */
     size_t at;      /* of its first counter */
 };
 
 struct stats {
-    struct device devices[OP_HOST_COUNT_MAX];
+    struct stats_device devices[OP_HOST_COUNT_MAX];
     size_t count;
     bool has_more;           /* devices than that */
     uint64_t unusable_count; /* counters below 0 or above 2^50 */
 };
 
-static bool has(const struct device *device, enum fact fact)
+static bool has(const struct stats_device *device, enum stats_fact fact)
 {
     return (device->known & 1u << fact) != 0;
 }
 
 /* A counter that comes again is the next device's.  Plug-ins give what they do not have as -1, or
  * as anything. */
-static void take_counter(struct stats *stats, const struct counter *counter, enum fact fact)
+static void take_counter(struct stats *stats, const struct counter *counter, enum stats_fact fact)
 {
-    struct device *device = &stats->devices[stats->count - (stats->count > 0)];
+    struct stats_device *device = &stats->devices[stats->count - (stats->count > 0)];
     if (stats->count == 0 || has(device, fact)) {
         if (stats->count == OP_HOST_COUNT_MAX) {
             stats->has_more = true;
             return;
         }
         device = &stats->devices[stats->count++];
-        *device = (struct device){.at = counter->at};
+        *device = (struct stats_device){.at = counter->at};
     }
     device->known |= 1u << fact;
     device->facts[fact] = counter->value.bytes;
@@ -82,7 +82,7 @@ static void read_stats(const char *text, size_t length, struct stats *stats)
     while (!stats->has_more && counter_next(&cursor, &counter)) {
         const size_t fact = text_find_name(names, FACT_COUNT, counter.name, counter.name_length);
         if (fact != FACT_COUNT) {
-            take_counter(stats, &counter, (enum fact)fact);
+            take_counter(stats, &counter, (enum stats_fact)fact);
         }
     }
 }
@@ -90,7 +90,7 @@ static void read_stats(const char *text, size_t length, struct stats *stats)
 /* --- what is told --- */
 
 /* Tells the sums of a device, with the reserved bytes if the counters have them. */
-static void tell_sums(const struct device *device, size_t number,
+static void tell_sums(const struct stats_device *device, size_t number,
                       const struct counted_device *counted, struct import *import)
 {
     const uint64_t taken = counted->in_use_bytes + counted->reserved_bytes;
@@ -131,7 +131,7 @@ static void tell_sums(const struct device *device, size_t number,
     }
 }
 
-static void tell_checks(const struct device *device, size_t number, struct import *import)
+static void tell_checks(const struct stats_device *device, size_t number, struct import *import)
 {
     const uint64_t *facts = device->facts;
     if (has(device, FACT_PEAK) && facts[FACT_PEAK] < facts[FACT_IN_USE]) {
@@ -157,7 +157,8 @@ static void tell_checks(const struct device *device, size_t number, struct impor
 
 /* --- the heap --- */
 
-static struct counted_device count_device(const struct device *device, const struct setup *fixed)
+static struct counted_device count_device(const struct stats_device *device,
+                                          const struct setup *fixed)
 {
     struct counted_device counted = {.limit_bytes = device->facts[FACT_LIMIT],
                                      .in_use_bytes = device->facts[FACT_IN_USE],
@@ -176,7 +177,8 @@ static struct counted_device count_device(const struct device *device, const str
 }
 
 static enum import_result check_device(const struct import_input *input,
-                                       const struct device *device, struct import_error *error)
+                                       const struct stats_device *device,
+                                       struct import_error *error)
 {
     const bool has_limit = device->facts[FACT_LIMIT] != 0 ||
                            import_fixed_capacity(input->fixed, 0) != 0;

@@ -157,7 +157,7 @@ static void torch_counters_read_table(const char *text, size_t length,
 }
 
 /* The parts of the reserved bytes, exact or as far as the table has them. */
-struct parts {
+struct counted_parts {
     uint64_t allocated, waiting, split, whole, reserved;
     bool is_rounded; /* they do not add up by themselves */
 };
@@ -168,14 +168,14 @@ static uint64_t current(const struct torch_counters *counters, enum torch_metric
 }
 
 /* Each part has at most what the ones before it leave. */
-static struct parts choose_parts(const struct torch_counters *counters)
+static struct counted_parts choose_parts(const struct torch_counters *counters)
 {
     const uint64_t allocated = current(counters, TORCH_METRIC_ALLOCATED);
     const uint64_t active = torch_counters_have(counters, TORCH_METRIC_ACTIVE, TORCH_KIND_CURRENT)
                                 ? current(counters, TORCH_METRIC_ACTIVE)
                                 : allocated;
     const uint64_t split = current(counters, TORCH_METRIC_SPLIT);
-    struct parts parts = {.reserved = current(counters, TORCH_METRIC_RESERVED)};
+    struct counted_parts parts = {.reserved = current(counters, TORCH_METRIC_RESERVED)};
     uint64_t left = parts.reserved;
     parts.allocated = allocated < left ? allocated : left;
     left -= parts.allocated;
@@ -188,8 +188,9 @@ static struct parts choose_parts(const struct torch_counters *counters)
     return parts;
 }
 
-static enum import_result build_heap(const struct parts *parts, const struct import_input *input,
-                                     struct import *import, struct import_error *error)
+static enum import_result build_heap(const struct counted_parts *parts,
+                                     const struct import_input *input, struct import *import,
+                                     struct import_error *error)
 {
     const struct {
         const char *name;
@@ -210,7 +211,7 @@ static enum import_result build_heap(const struct parts *parts, const struct imp
 
 /* --- what is told --- */
 
-static void tell_parts(const struct parts *parts, struct import *import)
+static void tell_parts(const struct counted_parts *parts, struct import *import)
 {
     const uint64_t cached = parts->split + parts->whole;
     import_tell(
@@ -319,7 +320,7 @@ static enum import_result import_torch_stats(const struct import_input *input,
         torch_counters_read_table(input->text, input->length, &counters);
     }
     IMPORT_TRY(check_counters(&counters, error));
-    const struct parts parts = choose_parts(&counters);
+    const struct counted_parts parts = choose_parts(&counters);
     IMPORT_TRY(build_heap(&parts, input, import, error));
     snprintf(import->setup.system, sizeof import->setup.system, "pytorch");
     tell_parts(&parts, import);

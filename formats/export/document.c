@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-void document_init(struct document *document, bool is_pickle)
+void document_init(struct export_document *document, bool is_pickle)
 {
-    *document = (struct document){.is_pickle = is_pickle};
+    *document = (struct export_document){.is_pickle = is_pickle};
     writing_init(&document->text);
 }
 
-void document_deinit(struct document *document)
+void document_deinit(struct export_document *document)
 {
     writing_deinit(&document->text);
 }
 
-void document_print(struct document *document, FILE *stream)
+void document_print(struct export_document *document, FILE *stream)
 {
     (void)writing_print(&document->text, stream); /* a failure stays in the stream */
     writing_clear(&document->text);
@@ -38,14 +38,14 @@ enum {
 /* Python's own writer gives as many elements to an APPENDS: readers hold them on their stack. */
 enum { PICKLE_BATCH_COUNT = 1000 };
 
-static void append_byte(struct document *document, unsigned byte)
+static void append_byte(struct export_document *document, unsigned byte)
 {
     const unsigned char bytes[] = {(unsigned char)byte};
     writing_append_bytes(&document->text, bytes, 1);
 }
 
 /* An opcode, and its argument of so many bytes, the lowest first. */
-static void append_opcode(struct document *document, unsigned opcode, uint64_t argument,
+static void append_opcode(struct export_document *document, unsigned opcode, uint64_t argument,
                           unsigned byte_count)
 {
     append_byte(document, opcode);
@@ -54,7 +54,7 @@ static void append_opcode(struct document *document, unsigned opcode, uint64_t a
     }
 }
 
-static void append_pickle_string(struct document *document, const char *string)
+static void append_pickle_string(struct export_document *document, const char *string)
 {
     const size_t length = strlen(string);
     CHECK(length <= UINT32_MAX);
@@ -64,7 +64,7 @@ static void append_pickle_string(struct document *document, const char *string)
 }
 
 /* Before each member.  A list takes its elements in batches; a dictionary has few members. */
-static void begin_pickle_member(struct document *document, const char *key)
+static void begin_pickle_member(struct export_document *document, const char *key)
 {
     if (key != NULL) {
         append_pickle_string(document, key);
@@ -86,7 +86,7 @@ static unsigned count_bytes(uint64_t value)
     return count;
 }
 
-static void append_pickle_number(struct document *document, uint64_t value)
+static void append_pickle_number(struct export_document *document, uint64_t value)
 {
     CHECK(value <= INT64_MAX);
     if (value <= INT32_MAX) {
@@ -106,20 +106,20 @@ static void append_pickle_number(struct document *document, uint64_t value)
 
 /* --- both --- */
 
-void document_begin(struct document *document)
+void document_begin(struct export_document *document)
 {
     if (document->is_pickle) {
         append_opcode(document, PICKLE_PROTO, PICKLE_PROTOCOL, 1);
     }
 }
 
-void document_end(struct document *document)
+void document_end(struct export_document *document)
 {
     writing_append(&document->text, document->is_pickle ? "." : "\n");
 }
 
 /* The first bracket of JSON has no member before it. */
-static void open_bracket(struct document *document, const char *key, char bracket)
+static void open_bracket(struct export_document *document, const char *key, char bracket)
 {
     CHECK(document->depth < DOCUMENT_DEPTH_MAX);
     if (document->is_pickle) {
@@ -133,7 +133,7 @@ static void open_bracket(struct document *document, const char *key, char bracke
     document->counts[document->depth++] = 0;
 }
 
-static void close_bracket(struct document *document, char bracket)
+static void close_bracket(struct export_document *document, char bracket)
 {
     CHECK(document->depth > 0);
     document->depth--;
@@ -144,7 +144,7 @@ static void close_bracket(struct document *document, char bracket)
     }
 }
 
-static void add_string(struct document *document, const char *key, const char *value)
+static void add_string(struct export_document *document, const char *key, const char *value)
 {
     if (document->is_pickle) {
         begin_pickle_member(document, key);
@@ -154,7 +154,7 @@ static void add_string(struct document *document, const char *key, const char *v
     }
 }
 
-static void add_number(struct document *document, const char *key, uint64_t value)
+static void add_number(struct export_document *document, const char *key, uint64_t value)
 {
     if (document->is_pickle) {
         begin_pickle_member(document, key);
@@ -164,7 +164,7 @@ static void add_number(struct document *document, const char *key, uint64_t valu
     }
 }
 
-static void add_false(struct document *document, const char *key)
+static void add_false(struct export_document *document, const char *key)
 {
     if (document->is_pickle) {
         begin_pickle_member(document, key);
@@ -175,7 +175,7 @@ static void add_false(struct document *document, const char *key)
 }
 
 /* Lays the text out for people; a pickle has no layout. */
-static void lay_out(struct document *document, char item)
+static void lay_out(struct export_document *document, char item)
 {
     if (document->is_pickle) {
         return;
@@ -188,8 +188,8 @@ static void lay_out(struct document *document, char item)
 }
 
 /* An item "key:KIND", "key=word" or "key#number"; kind points at the mark. */
-static void write_member(struct document *document, const char *key, char mark, const char *value,
-                         va_list *arguments)
+static void write_member(struct export_document *document, const char *key, char mark,
+                         const char *value, va_list *arguments)
 {
     if (mark == '=') {
         add_string(document, key, value);
@@ -208,7 +208,7 @@ static void write_member(struct document *document, const char *key, char mark, 
     }
 }
 
-void document_write(struct document *document, const char *pattern, ...)
+void document_write(struct export_document *document, const char *pattern, ...)
 {
     va_list arguments;
     va_start(arguments, pattern);

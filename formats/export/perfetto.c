@@ -23,19 +23,25 @@ enum { PRINTED_BYTES = 1 << 16 }; /* a write each */
 /* Threads of a process: ids are unique among all processes, which some readers expect. */
 enum { THREAD_COUNT = 1000, THREAD_MITIGATIONS = 100, THREAD_QUEUE = 200 };
 
-enum counter { COUNTER_IN_USE, COUNTER_STACK, COUNTER_HOLE, COUNTER_QUEUED, COUNTER_COUNT };
+enum perfetto_counter {
+    COUNTER_IN_USE,
+    COUNTER_STACK,
+    COUNTER_HOLE,
+    COUNTER_QUEUED,
+    COUNTER_COUNT
+};
 
-struct trace_host {
+struct perfetto_host {
     uint64_t now_ns; /* virtual time after its last op */
     uint64_t queued_bytes;
     uint64_t counters[COUNTER_COUNT]; /* as printed last; UINT64_MAX: never */
     uint64_t lanes;                   /* that have their name, a bit each */
 };
 
-struct trace_state {
-    struct document out;
+struct perfetto_state {
+    struct export_document out;
     struct stays stays;
-    struct trace_host hosts[OP_HOST_COUNT_MAX];
+    struct perfetto_host hosts[OP_HOST_COUNT_MAX];
     struct trace_execution {
         uint32_t op;
         uint8_t host;
@@ -51,15 +57,15 @@ struct trace_state {
 /* --- one event --- */
 
 /* The members that every event has; more may follow, and "}". */
-static void open_event(struct trace_state *state, const char *phase, uint32_t host, uint32_t thread,
-                       uint64_t time_ns, const char *name)
+static void open_event(struct perfetto_state *state, const char *phase, uint32_t host,
+                       uint32_t thread, uint64_t time_ns, const char *name)
 {
     document_write(&state->out, "~ { ph:s pid:n tid:n ts:u name:s", phase, UINT64_C(1) + host,
                    (UINT64_C(1) + host) * THREAD_COUNT + thread, time_ns, name);
 }
 
-static void name_track(struct trace_state *state, uint32_t host, uint32_t thread, const char *kind,
-                       const char *name, uint64_t order)
+static void name_track(struct perfetto_state *state, uint32_t host, uint32_t thread,
+                       const char *kind, const char *name, uint64_t order)
 {
     char event[32];
     snprintf(event, sizeof event, "%s_name", kind);
@@ -70,9 +76,9 @@ static void name_track(struct trace_state *state, uint32_t host, uint32_t thread
     document_write(&state->out, "args:{ sort_index:n } }", order);
 }
 
-static void name_lane(struct trace_state *state, uint32_t host, uint32_t lane)
+static void name_lane(struct perfetto_state *state, uint32_t host, uint32_t lane)
 {
-    struct trace_host *of_host = &state->hosts[host];
+    struct perfetto_host *of_host = &state->hosts[host];
     if ((of_host->lanes >> lane & 1) != 0) {
         return;
     }
@@ -82,7 +88,7 @@ static void name_lane(struct trace_state *state, uint32_t host, uint32_t lane)
     name_track(state, host, lane, "thread", name, lane);
 }
 
-static void name_host(struct trace_state *state, const struct setup *setup, uint32_t host)
+static void name_host(struct perfetto_state *state, const struct setup *setup, uint32_t host)
 {
     char name[SETUP_VALUE_BYTES + 64];
     char capacity[SIZE_TEXT_BYTES];
@@ -95,7 +101,7 @@ static void name_host(struct trace_state *state, const struct setup *setup, uint
 
 static bool begin_perfetto(struct export *export)
 {
-    struct trace_state *state = export->state;
+    struct perfetto_state *state = export->state;
     document_init(&state->out, false);
     document_write(&state->out, "{ displayTimeUnit=ns otherData:{ source:s time:s } traceEvents:[",
                    export->source, "virtual time, and 1 us for each op before");
@@ -107,23 +113,23 @@ static bool begin_perfetto(struct export *export)
 }
 
 /* Hosts have one time, or each has its own. */
-static struct trace_host *find_clock(const struct export *export, uint32_t host)
+static struct perfetto_host *find_clock(const struct export *export, uint32_t host)
 {
-    struct trace_state *state = export->state;
+    struct perfetto_state *state = export->state;
     return &state->hosts[export->setup->has_clocks ? host : 0];
 }
 
 /* Returns when the op under way ends, in the time of a host. */
 static uint64_t find_end(const struct export *export, uint32_t host)
 {
-    const struct trace_state *state = export->state;
+    const struct perfetto_state *state = export->state;
     return find_clock(export, host)->now_ns + (state->op_count + 1) * OP_NS;
 }
 
 /* --- the device's queue: slices that overlap, each on a track of its own --- */
 
 /* A block or an execution is named by host and op. */
-static void put_queued(struct trace_state *state, const char *phase, uint64_t time_ns,
+static void put_queued(struct perfetto_state *state, const char *phase, uint64_t time_ns,
                        uint32_t host, uint32_t op, const char *name)
 {
     char id[32];
@@ -132,7 +138,7 @@ static void put_queued(struct trace_state *state, const char *phase, uint64_t ti
     document_write(&state->out, "cat:s id:s", name, id);
 }
 
-static void end_queued(struct trace_state *state, uint64_t time_ns, uint32_t host, uint32_t op,
+static void end_queued(struct perfetto_state *state, uint64_t time_ns, uint32_t host, uint32_t op,
                        const char *name)
 {
     put_queued(state, "e", time_ns, host, op, name);
@@ -142,7 +148,7 @@ static void end_queued(struct trace_state *state, uint64_t time_ns, uint32_t hos
 /* stay->begin_ns is a time of the trace. */
 static void begin_queued_free(struct export *export, const struct stay *stay)
 {
-    struct trace_state *state = export->state;
+    struct perfetto_state *state = export->state;
     char tag[SETUP_NAME_BYTES];
     put_queued(state, "b", stay->begin_ns, stay->host, stay->block, "queued free");
     document_write(&state->out, "args:{ tag:s bytes:n address:n block:n } }",
@@ -151,7 +157,8 @@ static void begin_queued_free(struct export *export, const struct stay *stay)
 }
 
 /* They are kept by op, which of ops that overlap is not the order in which they come. */
-static void begin_execution(struct trace_state *state, const struct export_op *op, uint64_t time_ns)
+static void begin_execution(struct perfetto_state *state, const struct export_op *op,
+                            uint64_t time_ns)
 {
     const struct trace_execution begun = {.op = op->number, .host = op->op->host};
     put_queued(state, "b", time_ns, begun.host, begun.op, "execution");
@@ -167,7 +174,7 @@ static void begin_execution(struct trace_state *state, const struct export_op *o
 
 /* True if an event may have completed.  It has not if one more is pending than before, or as many
  * as before an op that makes none. */
-static bool may_have_completed(const struct trace_state *state, const struct export_op *op)
+static bool may_have_completed(const struct perfetto_state *state, const struct export_op *op)
 {
     const size_t count = model_event_count(op->model);
     return count != state->pending_count + 1 &&
@@ -177,7 +184,7 @@ static bool may_have_completed(const struct trace_state *state, const struct exp
 /* Executions that are no longer pending end. */
 static void end_executions(struct export *export, const struct export_op *op)
 {
-    struct trace_state *state = export->state;
+    struct perfetto_state *state = export->state;
     size_t kept = 0;
     for (size_t i = 0; i < model_event_count(op->model) && state->execution_count > 0; i++) {
         const uint32_t pending = model_event_op(op->model, i);
@@ -217,7 +224,7 @@ static const char *name_call(enum device_call_kind kind)
     return names[kind];
 }
 
-static void add_call_args(struct document *out, const struct device_call *call)
+static void add_call_args(struct export_document *out, const struct device_call *call)
 {
     static const char *const results[] = {[DEVICE_OK] = "ok",
                                           [DEVICE_LOST] = "lost",
@@ -237,8 +244,8 @@ static void add_call_args(struct document *out, const struct device_call *call)
 }
 
 /* The arrow from an op to what it caused: "s" where it begins, "t" on its way, "f" at its end. */
-static void put_flow(struct trace_state *state, const char *phase, uint32_t host, uint32_t thread,
-                     uint64_t time_ns)
+static void put_flow(struct perfetto_state *state, const char *phase, uint32_t host,
+                     uint32_t thread, uint64_t time_ns)
 {
     open_event(state, phase, host, thread, time_ns, "mitigates");
     document_write(&state->out,
@@ -252,7 +259,7 @@ struct op_span {
 
 /* Writes the calls in their order.  All virtual time passes in waits, which share it; the
  * microsecond of the op is shared by all calls. */
-static void put_calls(struct trace_state *state, const struct export_op *op,
+static void put_calls(struct perfetto_state *state, const struct export_op *op,
                       const struct op_span *span)
 {
     uint64_t count = 0, waits = 0, done = 0, time_ns = span->begin_ns;
@@ -294,7 +301,7 @@ static const char *name_result(const struct export_op *op)
 
 static void put_op(struct export *export, const struct export_op *op, const struct op_span *span)
 {
-    struct trace_state *state = export->state;
+    struct perfetto_state *state = export->state;
     const struct op_kind_info *info = op_kind_info(op->op->kind);
     char line[OP_TEXT_BYTES], tag[SETUP_NAME_BYTES], name[SETUP_NAME_BYTES + 32];
     const char *what = "";
@@ -317,7 +324,7 @@ static void put_op(struct export *export, const struct export_op *op, const stru
 /* Writes an instant without duration: an out-of-memory with its verdict, or a broken promise. */
 static void put_failure(struct export *export, const struct export_op *op, uint64_t time_ns)
 {
-    struct trace_state *state = export->state;
+    struct perfetto_state *state = export->state;
     const struct verdict *verdict = op->verdict;
     const bool is_failure = !op->is_skipped && op->result == TARGET_NO_MEMORY;
     if (!is_failure && verdict->kind == VERDICT_NONE) {
@@ -334,14 +341,14 @@ static void put_failure(struct export *export, const struct export_op *op, uint6
 
 /* --- memory --- */
 
-static void put_counters(struct trace_state *state, const struct export_memory *memory,
+static void put_counters(struct perfetto_state *state, const struct export_memory *memory,
                          uint32_t host, uint64_t time_ns)
 {
     static const char *const names[COUNTER_COUNT] = {[COUNTER_IN_USE] = "in use",
                                                      [COUNTER_STACK] = "reserved for stacks",
                                                      [COUNTER_HOLE] = "largest hole",
                                                      [COUNTER_QUEUED] = "queued frees"};
-    struct trace_host *of_host = &state->hosts[host];
+    struct perfetto_host *of_host = &state->hosts[host];
     const uint64_t values[COUNTER_COUNT] = {[COUNTER_IN_USE] = memory->in_use_bytes,
                                             [COUNTER_STACK] = memory->reserved_bytes,
                                             [COUNTER_HOLE] = memory->largest_hole_bytes,
@@ -361,14 +368,14 @@ static void put_counters(struct trace_state *state, const struct export_memory *
 /* The time of an event is that of its op, which comes later. */
 static void keep_event(struct export *export, const struct export_event *event)
 {
-    struct trace_state *state = export->state;
+    struct perfetto_state *state = export->state;
     ARRAY_ADD(state->events, state->event_count, state->event_room) = *event;
 }
 
 /* A free that completes in the op that asked for it never was in the queue. */
 static void end_queued_free(struct export *export, uint64_t time_ns, const struct stay *stay)
 {
-    struct trace_state *state = export->state;
+    struct perfetto_state *state = export->state;
     state->hosts[stay->host].queued_bytes -= stay->size_bytes;
     if (stay->begin_ns < time_ns) {
         begin_queued_free(export, stay);
@@ -378,7 +385,7 @@ static void end_queued_free(struct export *export, uint64_t time_ns, const struc
 
 static void put_stays(struct export *export)
 {
-    struct trace_state *state = export->state;
+    struct perfetto_state *state = export->state;
     for (size_t i = 0; i < state->event_count; i++) {
         struct export_event *event = &state->events[i];
         event->now_ns = find_end(export, event->host);
@@ -396,8 +403,8 @@ static void put_stays(struct export *export)
 /* When the op began and ended. */
 static struct op_span find_span(const struct export *export, const struct export_op *op)
 {
-    const struct trace_state *state = export->state;
-    struct trace_host *clock = find_clock(export, op->op->host);
+    const struct perfetto_state *state = export->state;
+    struct perfetto_host *clock = find_clock(export, op->op->host);
     const uint64_t before_ns = clock->now_ns;
     /* Room for the microsecond of each op, whatever time is. */
     const uint64_t now_ns = op->now_ns < UINT64_MAX / 2 ? op->now_ns : UINT64_MAX / 2;
@@ -408,7 +415,7 @@ static struct op_span find_span(const struct export *export, const struct export
 
 static void put_perfetto_op(struct export *export, const struct export_op *op)
 {
-    struct trace_state *state = export->state;
+    struct perfetto_state *state = export->state;
     const struct op_span span = find_span(export, op);
     name_lane(state, op->op->host, op->op->lane);
     put_op(export, op, &span);
@@ -438,7 +445,7 @@ static void put_perfetto_op(struct export *export, const struct export_op *op)
 
 static bool end_perfetto(struct export *export, const struct export_final *final)
 {
-    struct trace_state *state = export->state;
+    struct perfetto_state *state = export->state;
     for (size_t i = 0; i < state->stays.count; i++) {
         if (state->stays.stays[i].state == STAY_QUEUED) {
             begin_queued_free(export, &state->stays.stays[i]);
@@ -460,7 +467,7 @@ const struct exporter exporter_perfetto = {
     .name = "perfetto",
     .suffix = ".perfetto.json",
     .summary = "trace events for ui.perfetto.dev and chrome://tracing",
-    .state_bytes = sizeof(struct trace_state),
+    .state_bytes = sizeof(struct perfetto_state),
     .begin = begin_perfetto,
     .event = keep_event,
     .op = put_perfetto_op,

@@ -41,7 +41,7 @@ enum { WIRE_NUMBER = 0, WIRE_BYTES = 2 };
 enum { STATE_STACK = STAY_STATE_COUNT, STATE_COUNT };
 
 /* The blocks of one tag, host and state: now, and at the moment that is shown. */
-struct cell {
+struct pprof_cell {
     uint64_t count, bytes;
     uint64_t shown_count, shown_bytes;
     bool is_changed; /* since the moment that is shown */
@@ -49,8 +49,8 @@ struct cell {
 
 struct pprof_state {
     struct stays stays;
-    struct cell *cells; /* by host, tag and state */
-    uint32_t *changed;  /* cells that are: changed_count */
+    struct pprof_cell *cells; /* by host, tag and state */
+    uint32_t *changed;        /* cells that are: changed_count */
     size_t changed_count, changed_room;
     uint64_t bytes, peak_bytes; /* of all cells: now, and the most after an op so far */
     bool is_shown;              /* a moment is */
@@ -78,7 +78,7 @@ static bool begin_pprof(struct export *export)
 
 static void change_cell(struct pprof_state *state, uint32_t number, uint64_t count, uint64_t bytes)
 {
-    struct cell *cell = &state->cells[number];
+    struct pprof_cell *cell = &state->cells[number];
     state->bytes += bytes - cell->bytes;
     cell->count = count;
     cell->bytes = bytes;
@@ -92,7 +92,7 @@ static void change_cell(struct pprof_state *state, uint32_t number, uint64_t cou
 static void count_stay(struct pprof_state *state, const struct stay *stay, uint64_t count)
 {
     const uint32_t number = find_cell(stay->host, stay->tag, stay->state);
-    const struct cell *cell = &state->cells[number];
+    const struct pprof_cell *cell = &state->cells[number];
     change_cell(state, number, cell->count + count, cell->bytes + count * stay->size_bytes);
 }
 
@@ -112,7 +112,7 @@ static void take_pprof_event(struct export *export, const struct export_event *e
 static void show_moment(struct pprof_state *state, uint32_t op)
 {
     for (size_t i = 0; i < state->changed_count; i++) {
-        struct cell *cell = &state->cells[state->changed[i]];
+        struct pprof_cell *cell = &state->cells[state->changed[i]];
         cell->shown_count = cell->count;
         cell->shown_bytes = cell->bytes;
         cell->is_changed = false;
@@ -270,7 +270,7 @@ static void append_label(struct profile *profile, struct writing *sample, const 
 
 static void append_sample(struct profile *profile, const struct export *export, uint32_t number)
 {
-    const struct cell *cell = &((struct pprof_state *)export->state)->cells[number];
+    const struct pprof_cell *cell = &((struct pprof_state *)export->state)->cells[number];
     const uint32_t state = number % STATE_COUNT;
     char name[SETUP_NAME_BYTES], host[32];
     struct writing sample, part;

@@ -10,12 +10,12 @@
 #define BASE_ADDRESS UINT64_C(0x7F0000000000)
 
 /* One frame stands for the stack: a name, and the op as the line. */
-static void append_frames(struct document *out, const char *name, uint32_t op)
+static void append_frames(struct export_document *out, const char *name, uint32_t op)
 {
     document_write(out, "frames:[ { filename=ops line:n name:s } ]", (uint64_t)op, name);
 }
 
-static void append_tag_frames(struct document *out, const struct setup *setup, uint8_t tag,
+static void append_tag_frames(struct export_document *out, const struct setup *setup, uint8_t tag,
                               uint32_t op)
 {
     char name[SETUP_NAME_BYTES];
@@ -26,10 +26,10 @@ static void append_tag_frames(struct document *out, const struct setup *setup, u
 
 bool torch_document_begin(struct export *export, bool is_pickle)
 {
-    struct torch_state *state = export->state;
+    struct torch_export *state = export->state;
     state->is_pickle = is_pickle;
     for (uint32_t i = 0; i < export->setup->host_count; i++) {
-        struct document *out = &state->traces[i];
+        struct export_document *out = &state->traces[i];
         document_init(out, is_pickle);
         document_write(out, i > 0 ? ", [" : "[");
         document_write(out,
@@ -42,7 +42,7 @@ bool torch_document_begin(struct export *export, bool is_pickle)
 /* PyTorch has versions in which a free says what was asked for, and such in which it says what the
  * block took: here it does the latter, which no other event tells.  Free on the device is what lies
  * outside of all segments, and the one here covers the device. */
-static void append_event(struct document *out, const struct export *export,
+static void append_event(struct export_document *out, const struct export *export,
                          const struct export_event *event, const char *action)
 {
     const bool is_free = strncmp(action, "free", strlen("free")) == 0;
@@ -63,8 +63,8 @@ static void append_event(struct document *out, const struct export *export,
  * in host memory was freed when it left. */
 void torch_document_event(struct export *export, const struct export_event *event)
 {
-    struct torch_state *state = export->state;
-    struct document *out = &state->traces[event->host];
+    struct torch_export *state = export->state;
+    struct export_document *out = &state->traces[event->host];
     switch (event->action) {
     case EXPORT_ALLOC:
     case EXPORT_RETIRED:
@@ -97,7 +97,7 @@ void torch_document_event(struct export *export, const struct export_event *even
     }
 }
 
-static void append_stack_event(struct document *out, const struct export_final *final,
+static void append_stack_event(struct export_document *out, const struct export_final *final,
                                uint32_t host)
 {
     if (final->reserved_bytes[host] == 0) {
@@ -111,13 +111,13 @@ static void append_stack_event(struct document *out, const struct export_final *
 
 /* --- segments --- */
 
-struct segment {
-    struct document *out;
+struct torch_segment {
+    struct export_document *out;
     uint64_t end; /* of what is written so far */
 };
 
 /* Begins a block.  Its frames and its bracket follow. */
-static void begin_block(struct segment *segment, uint64_t address, uint64_t size_bytes,
+static void begin_block(struct torch_segment *segment, uint64_t address, uint64_t size_bytes,
                         uint64_t requested_bytes, const char *state)
 {
     document_write(segment->out, "~ { address:n size:n requested_size:n state:s",
@@ -125,7 +125,7 @@ static void begin_block(struct segment *segment, uint64_t address, uint64_t size
     segment->end = address + size_bytes;
 }
 
-static void append_hole(struct segment *segment, uint64_t end)
+static void append_hole(struct torch_segment *segment, uint64_t end)
 {
     if (end > segment->end) {
         begin_block(segment, segment->end, end - segment->end, 0, "inactive");
@@ -133,10 +133,10 @@ static void append_hole(struct segment *segment, uint64_t end)
     }
 }
 
-static void append_blocks(struct document *out, const struct export *export,
+static void append_blocks(struct export_document *out, const struct export *export,
                           const struct export_final *final, uint32_t host)
 {
-    struct segment segment = {.out = out};
+    struct torch_segment segment = {.out = out};
     if (final->reserved_bytes[host] > 0) {
         begin_block(&segment, 0, final->reserved_bytes[host], final->reserved_bytes[host],
                     "active_allocated");
@@ -157,7 +157,7 @@ static void append_blocks(struct document *out, const struct export *export,
     append_hole(&segment, export->setup->capacity_bytes);
 }
 
-static void append_segment(struct document *out, const struct export *export,
+static void append_segment(struct export_document *out, const struct export *export,
                            const struct export_final *final, uint32_t host)
 {
     uint64_t allocated = final->reserved_bytes[host], active = allocated, requested = allocated;
@@ -180,10 +180,10 @@ static void append_segment(struct document *out, const struct export *export,
 }
 
 /* The parts are printed one behind the other. */
-static void put_snapshot(const struct export *export, struct torch_state *state,
+static void put_snapshot(const struct export *export, struct torch_export *state,
                          const struct export_final *final)
 {
-    struct document out;
+    struct export_document out;
     document_init(&out, state->is_pickle);
     document_begin(&out);
     document_write(&out, "{ segments:[");
@@ -205,7 +205,7 @@ static void put_snapshot(const struct export *export, struct torch_state *state,
 
 bool torch_document_end(struct export *export, const struct export_final *final)
 {
-    struct torch_state *state = export->state;
+    struct torch_export *state = export->state;
     if (final != NULL) {
         put_snapshot(export, state, final);
     }

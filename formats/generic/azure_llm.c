@@ -29,7 +29,7 @@ struct date {
     uint64_t second;  /* at which it begins, since 1 March of year 0 */
 };
 
-struct reader {
+struct azure_reader {
     struct cursor cursor;
     struct import_error *error;
     const char *text;
@@ -160,13 +160,14 @@ CURSOR_INLINE bool take_time(struct cursor *cursor, struct date *last, uint64_t 
 /* --- requests --- */
 
 /* A line as its three numbers. */
-struct row {
+struct azure_row {
     size_t offset; /* in the text */
     uint64_t ticks, context_tokens, generated_tokens;
 };
 
 /* A request that generates nothing is there for a tick. */
-static enum import_result add_request(struct reader *reader, const struct row *row, size_t line)
+static enum import_result add_request(struct azure_reader *reader, const struct azure_row *row,
+                                      size_t line)
 {
     const uint64_t tokens = row->context_tokens + row->generated_tokens;
     if (tokens == 0) {
@@ -190,7 +191,7 @@ static enum import_result add_request(struct reader *reader, const struct row *r
 }
 
 /* NULL, or what is wrong at the cursor.  The last line of such files may have no end. */
-CURSOR_INLINE const char *take_row(struct cursor *cursor, struct date *date, struct row *row)
+CURSOR_INLINE const char *take_row(struct cursor *cursor, struct date *date, struct azure_row *row)
 {
     if (!take_time(cursor, date, &row->ticks) || !cursor_take(cursor, ',')) {
         return "the time is not YYYY-MM-DD HH:MM:SS.fffffff";
@@ -208,12 +209,12 @@ CURSOR_INLINE const char *take_row(struct cursor *cursor, struct date *date, str
                : "something follows the generated tokens";
 }
 
-static enum import_result read_rows(struct reader *reader)
+static enum import_result read_rows(struct azure_reader *reader)
 {
     struct cursor cursor = reader->cursor; /* a copy, whose address nobody else gets */
     struct date date = {0};                /* of the row before */
     while (cursor.at < cursor.end) {
-        struct row row = {.offset = (size_t)(cursor.at - reader->text)};
+        struct azure_row row = {.offset = (size_t)(cursor.at - reader->text)};
         const size_t line = cursor.line;
         if (cursor_take_line_end(&cursor)) {
             continue; /* an empty line */
@@ -233,7 +234,7 @@ static enum import_result read_rows(struct reader *reader)
 
 /* --- the whole --- */
 
-static void add_notes(const struct reader *reader, const struct import_input *input,
+static void add_notes(const struct azure_reader *reader, const struct import_input *input,
                       struct import *import)
 {
     import_note(import, "%zu requests; at most %" PRIu64 " bytes of KV cache live at a time",
@@ -270,7 +271,7 @@ static void add_notes(const struct reader *reader, const struct import_input *in
 static enum import_result import_azure_llm(const struct import_input *input, struct import *import,
                                            struct import_error *error)
 {
-    struct reader reader = {
+    struct azure_reader reader = {
         .cursor = cursor_make(input->text, input->length),
         .error = error,
         .text = input->text,

@@ -24,7 +24,7 @@ struct id {
     uint32_t state;
 };
 
-struct reader {
+struct malloc_lab_reader {
     struct cursor cursor;
     struct import_error *error;
     struct op_list *ops;
@@ -92,7 +92,7 @@ static unsigned recognise_malloc_lab(const char *text, size_t length)
 
 /* --- ops --- */
 
-static enum import_result make_block(struct reader *reader, size_t line, uint64_t number,
+static enum import_result make_block(struct malloc_lab_reader *reader, size_t line, uint64_t number,
                                      uint64_t size_bytes)
 {
     struct id *id = &reader->ids[number];
@@ -121,7 +121,7 @@ static enum import_result make_block(struct reader *reader, size_t line, uint64_
     return IMPORT_OK;
 }
 
-CURSOR_INLINE void free_block(struct reader *reader, const struct id *id)
+CURSOR_INLINE void free_block(struct malloc_lab_reader *reader, const struct id *id)
 {
     if (id->state == ID_LIVE) {
         *room_next(reader->ops) = (struct op){.kind = OP_FREE, .ref = id->op, .event = OP_NONE};
@@ -130,8 +130,8 @@ CURSOR_INLINE void free_block(struct reader *reader, const struct id *id)
     }
 }
 
-static enum import_result change_block(struct reader *reader, size_t line, uint64_t number,
-                                       uint64_t size_bytes)
+static enum import_result change_block(struct malloc_lab_reader *reader, size_t line,
+                                       uint64_t number, uint64_t size_bytes)
 {
     const struct id old = reader->ids[number];
     reader->realloc_count++;
@@ -150,7 +150,7 @@ static enum import_result change_block(struct reader *reader, size_t line, uint6
 /* --- lines --- */
 
 /* One line. */
-struct call {
+struct malloc_call {
     uint64_t id, size_bytes;
     char kind;    /* a, r or f */
     bool is_null; /* the id */
@@ -158,7 +158,7 @@ struct call {
 
 /* A line: 'a ID SIZE', 'r ID SIZE' or 'f ID'; a free of the null pointer is 'f -1'.  NULL, or what
  * is wrong at the cursor. */
-CURSOR_INLINE const char *take_call(struct cursor *cursor, struct call *call)
+CURSOR_INLINE const char *take_call(struct cursor *cursor, struct malloc_call *call)
 {
     call->kind = cursor->end - cursor->at >= CALL_BYTES_MIN && cursor->at[1] == ' ' ? cursor->at[0]
                                                                                     : 0;
@@ -185,8 +185,8 @@ CURSOR_INLINE const char *take_call(struct cursor *cursor, struct call *call)
     return has_size ? "something follows the size" : "something follows the id";
 }
 
-CURSOR_INLINE enum import_result run_call(struct reader *reader, const struct call *call,
-                                          size_t line)
+CURSOR_INLINE enum import_result run_call(struct malloc_lab_reader *reader,
+                                          const struct malloc_call *call, size_t line)
 {
     if (call->is_null) {
         reader->null_free_count++;
@@ -216,12 +216,12 @@ CURSOR_INLINE enum import_result run_call(struct reader *reader, const struct ca
                : make_block(reader, line, call->id, call->size_bytes);
 }
 
-static enum import_result read_lines(struct reader *reader)
+static enum import_result read_lines(struct malloc_lab_reader *reader)
 {
     struct cursor cursor = reader->cursor; /* a copy, whose address nobody else gets */
     uint64_t count = 0;
     while (cursor.at < cursor.end) {
-        struct call call = {0};
+        struct malloc_call call = {0};
         const size_t line = cursor.line;
         if (*cursor.at <= ' ' && take_end(&cursor, true)) {
             continue; /* an empty line */
@@ -249,7 +249,7 @@ static enum import_result read_lines(struct reader *reader)
 /* --- the whole --- */
 
 /* Counts that the file cannot hold would only waste memory. */
-static enum import_result read_header(struct reader *reader, struct import *import)
+static enum import_result read_header(struct malloc_lab_reader *reader, struct import *import)
 {
     uint64_t numbers[HEADER_COUNT];
     const char *wrong = take_header(&reader->cursor, numbers);
@@ -280,7 +280,7 @@ static enum import_result read_header(struct reader *reader, struct import *impo
     return IMPORT_OK;
 }
 
-static void add_notes(const struct reader *reader, struct import *import)
+static void add_notes(const struct malloc_lab_reader *reader, struct import *import)
 {
     import_note(import,
                 "%" PRIu64 " operations on %" PRIu64 " ids; at most %" PRIu64
@@ -305,8 +305,8 @@ static void add_notes(const struct reader *reader, struct import *import)
     }
 }
 
-static enum import_result convert_calls(struct reader *reader, const struct import_input *input,
-                                        struct import *import)
+static enum import_result convert_calls(struct malloc_lab_reader *reader,
+                                        const struct import_input *input, struct import *import)
 {
     IMPORT_TRY(read_header(reader, import));
     IMPORT_TRY(read_lines(reader));
@@ -321,7 +321,7 @@ static enum import_result convert_calls(struct reader *reader, const struct impo
 static enum import_result import_malloc_lab(const struct import_input *input, struct import *import,
                                             struct import_error *error)
 {
-    struct reader reader = {
+    struct malloc_lab_reader reader = {
         .cursor = cursor_make(input->text, input->length),
         .error = error,
         .ops = &import->ops,

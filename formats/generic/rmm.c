@@ -12,17 +12,17 @@
 enum { HEADER_LENGTH = sizeof HEADER - 1, PAIR_COUNT_MAX = 32, ROW_BYTES_USUAL = 48 };
 
 /* A line of the file. */
-struct row {
+struct rmm_row {
     uint64_t thread, pointer, size_bytes, stream;
     uint32_t second; /* of the day */
     char action;     /* a allocate, x allocate failure, f free */
     bool is_null;    /* the pointer */
 };
 
-struct reader {
+struct rmm_reader {
     struct cursor cursor;
     struct import_error *error;
-    struct trace *trace;
+    struct event_trace *trace;
     struct {
         uint64_t thread, stream;
     } pairs[PAIR_COUNT_MAX]; /* pair_count of them: those that came first, by number */
@@ -96,7 +96,7 @@ CURSOR_INLINE bool take_stream(struct cursor *cursor, uint64_t *stream)
 }
 
 /* NULL: a row was taken.  Else what is wrong at the cursor. */
-CURSOR_INLINE const char *take_row(struct cursor *cursor, struct row *row)
+CURSOR_INLINE const char *take_row(struct cursor *cursor, struct rmm_row *row)
 {
     if (!cursor_take_number(cursor, &row->thread) || !cursor_take(cursor, ',')) {
         return "the thread is not a number";
@@ -124,7 +124,7 @@ CURSOR_INLINE const char *take_row(struct cursor *cursor, struct row *row)
 /* A number for thread and stream together.  The first ones, as many as can be lanes and more, are
  * told apart exactly; of so many more two may get the same number by chance, and none becomes a
  * lane. */
-static uint64_t number_pair(struct reader *reader, const struct row *row)
+static uint64_t number_pair(struct rmm_reader *reader, const struct rmm_row *row)
 {
     const uint32_t last = reader->pair_last;
     if (reader->pair_count > 0 && reader->pairs[last].thread == row->thread &&
@@ -146,7 +146,8 @@ static uint64_t number_pair(struct reader *reader, const struct row *row)
     return (row->thread * UINT64_C(0x9E3779B97F4A7C15) ^ row->stream) | UINT64_C(1) << 63;
 }
 
-static enum import_result take_event(struct reader *reader, const struct row *row, size_t line)
+static enum import_result take_event(struct rmm_reader *reader, const struct rmm_row *row,
+                                     size_t line)
 {
     const struct trace_event event = {.address = row->pointer,
                                       .size_bytes = row->size_bytes,
@@ -168,11 +169,11 @@ static enum import_result take_event(struct reader *reader, const struct row *ro
                               : trace_free(reader->trace, &event);
 }
 
-static enum import_result read_rows(struct reader *reader)
+static enum import_result read_rows(struct rmm_reader *reader)
 {
     struct cursor cursor = reader->cursor; /* a copy, whose address nobody else gets */
     while (cursor.at < cursor.end) {
-        struct row row;
+        struct rmm_row row;
         const size_t line = cursor.line;
         if (cursor_take_line_end(&cursor)) {
             continue; /* an empty line */
@@ -189,7 +190,7 @@ static enum import_result read_rows(struct reader *reader)
     return IMPORT_OK;
 }
 
-static void add_notes(const struct reader *reader, struct import *import)
+static void add_notes(const struct rmm_reader *reader, struct import *import)
 {
     if (reader->empty_count > 0) {
         import_note(import,
@@ -208,7 +209,7 @@ static void add_notes(const struct reader *reader, struct import *import)
 static enum import_result import_rmm(const struct import_input *input, struct import *import,
                                      struct import_error *error)
 {
-    struct reader reader = {.cursor = cursor_make(input->text, input->length), .error = error};
+    struct rmm_reader reader = {.cursor = cursor_make(input->text, input->length), .error = error};
     if (!take_header(&reader.cursor)) {
         return IMPORT_REFUSE(error, 1, "the header is not '%s'", HEADER);
     }

@@ -17,7 +17,7 @@ enum {
     ROW_BYTES_MIN = 8           /* "a,0,1,1\n" */
 };
 
-enum column {
+enum planning_column {
     COLUMN_ID,
     COLUMN_LOWER,
     COLUMN_UPPER,
@@ -32,7 +32,7 @@ enum column {
 
 static const struct {
     const char *name;
-    enum column column;
+    enum planning_column column;
 } column_names[] = {
     {"id", COLUMN_ID},
     {"buffer", COLUMN_ID},
@@ -52,8 +52,8 @@ enum { COLUMN_NAME_COUNT = sizeof column_names / sizeof column_names[0], COLUMN_
 
 /* Maps the fields of a row to its columns, and back. */
 struct header {
-    int fields[COLUMN_COUNT];                 /* index, or COLUMN_ABSENT */
-    enum column columns[CSV_FIELD_COUNT_MAX]; /* by field; COLUMN_COUNT: of another name */
+    int fields[COLUMN_COUNT];                          /* index, or COLUMN_ABSENT */
+    enum planning_column columns[CSV_FIELD_COUNT_MAX]; /* by field; COLUMN_COUNT: of another name */
     size_t field_count;
     size_t unknown_count; /* columns of other names: ignored */
 };
@@ -82,7 +82,7 @@ struct instance {
     struct import_error *error;
 };
 
-static enum column find_column(const struct csv_field *field)
+static enum planning_column find_column(const struct csv_field *field)
 {
     for (size_t i = 0; i < COLUMN_NAME_COUNT; i++) {
         if (csv_field_is(field, column_names[i].name)) {
@@ -100,7 +100,7 @@ static const char *read_columns(const struct csv_row *row, struct header *header
         header->fields[i] = COLUMN_ABSENT;
     }
     for (size_t i = 0; i < row->field_count; i++) {
-        const enum column found = find_column(&row->fields[i]);
+        const enum planning_column found = find_column(&row->fields[i]);
         header->columns[i] = found;
         if (found == COLUMN_COUNT) {
             header->unknown_count++;
@@ -143,7 +143,7 @@ static unsigned recognise_static_planning(const char *text, size_t length)
 /* --- rows, whatever they look like --- */
 
 static const struct csv_field *find_field(const struct instance *instance,
-                                          const struct csv_row *row, enum column column)
+                                          const struct csv_row *row, enum planning_column column)
 {
     const int index = instance->header.fields[column];
     return index == COLUMN_ABSENT ? NULL : &row->fields[index];
@@ -235,7 +235,7 @@ CURSOR_INLINE bool take_plain_buffer(struct cursor *cursor, const struct header 
     uint64_t numbers[COLUMN_COUNT + 1] = {0};
     *buffer = (struct buffer){.row = cursor->at};
     for (size_t i = 0; i < header->field_count; i++) {
-        const enum column column = header->columns[i];
+        const enum planning_column column = header->columns[i];
         if (i > 0 && !cursor_take(cursor, ',')) {
             return false;
         }

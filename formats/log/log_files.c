@@ -23,7 +23,7 @@ struct identity {
     ino_t number;
 };
 
-struct walk {
+struct folder_walk {
     const char *directory;
     bool is_for_links; /* the second time round: a file has its own name, where that is here */
     struct log_files *files;
@@ -33,7 +33,8 @@ struct walk {
     struct import_error *error;
 };
 
-static enum import_result fail_at(const struct walk *walk, const char *name, const char *reason)
+static enum import_result fail_at(const struct folder_walk *walk, const char *name,
+                                  const char *reason)
 {
     char printable[IMPORT_REASON_BYTES / 2];
     snprintf(printable, sizeof printable, "%.*s", (int)sizeof printable - 1, name);
@@ -42,7 +43,7 @@ static enum import_result fail_at(const struct walk *walk, const char *name, con
                        printable[0] == '\0' ? "" : ": ", reason);
 }
 
-static void leave_out(struct walk *walk, const char *name, const char *reason)
+static void leave_out(struct folder_walk *walk, const char *name, const char *reason)
 {
     struct log_files *files = walk->files;
     const size_t used = strlen(files->left_out);
@@ -71,7 +72,7 @@ static bool begins_as_data(const char *path)
 }
 
 /* Keeps the text, or lets it go when it is none. */
-static void keep_text(struct walk *walk, const char *name, struct text *text)
+static void keep_text(struct folder_walk *walk, const char *name, struct text *text)
 {
     struct log_files *files = walk->files;
     const size_t looked_at = text->length < LOOKED_AT_BYTES ? text->length : LOOKED_AT_BYTES;
@@ -89,7 +90,7 @@ static void keep_text(struct walk *walk, const char *name, struct text *text)
               files->room) = (struct log_file){.name = copy, .text = *text, .rank = LOG_RANK_NONE};
 }
 
-static enum import_result read_file(struct walk *walk, const char *path, const char *name,
+static enum import_result read_file(struct folder_walk *walk, const char *path, const char *name,
                                     const struct stat *status)
 {
     struct text text;
@@ -122,10 +123,10 @@ static enum import_result read_file(struct walk *walk, const char *path, const c
 
 /* --- folders --- */
 
-static enum import_result read_folder(struct walk *walk, const char *name, int depth);
+static enum import_result read_folder(struct folder_walk *walk, const char *name, int depth);
 
 /* name is the folder's entry, within the directory. */
-static enum import_result read_entry(struct walk *walk, const char *name, int depth)
+static enum import_result read_entry(struct folder_walk *walk, const char *name, int depth)
 {
     char path[2 * NAME_BYTES_MAX];
     struct stat status;
@@ -160,7 +161,7 @@ static int is_shown(const struct dirent *entry)
 }
 
 /* name: within the directory, "" = itself. */
-static enum import_result read_folder(struct walk *walk, const char *name, int depth)
+static enum import_result read_folder(struct folder_walk *walk, const char *name, int depth)
 {
     char path[2 * NAME_BYTES_MAX];
     struct dirent **entries = NULL;
@@ -196,10 +197,10 @@ static int compare_names(const void *a, const void *b)
 enum import_result log_files_read(const char *directory, struct log_files *files,
                                   struct import_error *error)
 {
-    struct walk *walk = calloc(1, sizeof *walk);
+    struct folder_walk *walk = calloc(1, sizeof *walk);
     CHECK(walk != NULL);
     *files = (struct log_files){0};
-    *walk = (struct walk){.directory = directory, .files = files, .error = error};
+    *walk = (struct folder_walk){.directory = directory, .files = files, .error = error};
     enum import_result result = read_folder(walk, "", 0);
     walk->is_for_links = true;
     if (result == IMPORT_OK) {

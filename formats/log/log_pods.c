@@ -12,7 +12,7 @@
 enum { LOOKED_AT_BYTES = 4096, FIELD_BYTES = 256 };
 
 /* The end of a container. */
-struct ended {
+struct container_end {
     char container[LOG_POD_NAME_BYTES], reason[64], message[FIELD_BYTES], finished[40];
     char exit_code[16], restarts[16]; /* "" = not said */
 };
@@ -75,7 +75,8 @@ static struct log_pod_end *add_end(struct log_pod_ends *ends, const struct pod *
     return end;
 }
 
-static void say_end(struct log_pod_ends *ends, const struct pod *pod, const struct ended *ended)
+static void say_end(struct log_pod_ends *ends, const struct pod *pod,
+                    const struct container_end *ended)
 {
     const bool is_well = strcmp(ended->exit_code, "0") == 0 &&
                          strcmp(ended->reason, "OOMKilled") != 0;
@@ -149,7 +150,7 @@ static uint32_t read_index(const json_t *metadata, const char *name)
 static void read_status(struct log_pod_ends *ends, const struct pod *pod, const json_t *status)
 {
     static const char *const keys[] = {"lastState", "state"};
-    struct ended ended;
+    struct container_end ended;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const json_t *end = json_object_get(json_object_get(status, keys[i]), "terminated");
         copy_field(status, "name", ended.container, sizeof ended.container);
@@ -229,7 +230,7 @@ static bool read_heading(const char *line, char *field, size_t size)
 
 struct described {
     struct pod pod;
-    struct ended ended;
+    struct container_end ended;
     bool is_ended; /* in a state that has ended */
 };
 
@@ -247,7 +248,7 @@ static void finish_state(struct described *described, struct log_pod_ends *ends)
 static void read_described_line(struct described *described, const char *line, size_t number,
                                 struct log_pod_ends *ends)
 {
-    struct ended *ended = &described->ended;
+    struct container_end *ended = &described->ended;
     char value[FIELD_BYTES];
     uint64_t index;
     if (line[0] != ' ' && read_field(line, "Name", value, sizeof value)) {

@@ -21,7 +21,7 @@ struct wrapped {
 };
 
 /* The state of a reader of objects. */
-struct reader {
+struct object_reader {
     const char *at, *end;
     size_t line;
     struct wrapped *wrapped;
@@ -101,7 +101,7 @@ static const char *keep_source(struct log_text *text, const char *pod)
     return copy;
 }
 
-static bool read_entry(struct reader *reader, const json_t *object)
+static bool read_entry(struct object_reader *reader, const json_t *object)
 {
     const json_t *text = find_text(object);
     const char *id = log_json_string(object, "insertId");
@@ -125,7 +125,7 @@ static bool read_entry(struct reader *reader, const json_t *object)
     return true;
 }
 
-static void read_object(struct reader *reader)
+static void read_object(struct object_reader *reader)
 {
     json_error_t error;
     size_t line_count = 0;
@@ -158,7 +158,7 @@ static int compare_wrapped(const void *a, const void *b)
 }
 
 /* Entries without a time stay in the order of the file, before the others. */
-static void join_entries(struct reader *reader, const struct log_part *part, uint32_t file)
+static void join_entries(struct object_reader *reader, const struct log_part *part, uint32_t file)
 {
     struct log_text *text = reader->text;
     const char *texts = writing_string(reader->texts);
@@ -189,7 +189,7 @@ static void join_entries(struct reader *reader, const struct log_part *part, uin
 bool log_is_structured(const char *bytes, size_t length)
 {
     struct log_text nothing = {0};
-    struct reader reader = {.at = bytes, .end = bytes + length, .text = &nothing};
+    struct object_reader reader = {.at = bytes, .end = bytes + length, .text = &nothing};
     size_t begin = 0;
     size_t line_count = 0;
     while (begin < length && bytes[begin] != '\0' && strchr(" \t\r\n[", bytes[begin]) != NULL) {
@@ -230,11 +230,11 @@ bool log_is_text(const char *text, size_t length)
 
 static void read_objects(struct log_text *text, const struct log_part *part, uint32_t file)
 {
-    struct reader reader = {.at = part->bytes,
-                            .end = part->bytes + part->length,
-                            .line = 1,
-                            .texts = &text->unwrapped[file],
-                            .text = text};
+    struct object_reader reader = {.at = part->bytes,
+                                   .end = part->bytes + part->length,
+                                   .line = 1,
+                                   .texts = &text->unwrapped[file],
+                                   .text = text};
     text->is_structured = true;
     while (reader.at < reader.end) {
         if (*reader.at == '{') {

@@ -54,11 +54,11 @@ static size_t print_frame(const struct pprof_frame *frame, char text[TAG_TEXT_BY
 
 static enum import_result resolve_location(struct snapshot *snapshot, size_t location)
 {
-    struct place *place = &snapshot->places[location];
+    struct jax_place *place = &snapshot->places[location];
     struct protobuf reader = pprof_location(&snapshot->profile, location);
     struct pprof_frame frame;
     char text[TAG_TEXT_BYTES];
-    *place = (struct place){.is_known = true, .tag = JAX_NO_TAG};
+    *place = (struct jax_place){.is_known = true, .tag = JAX_NO_TAG};
     while (!place->is_user) {
         bool is_end = false;
         const enum import_result result = pprof_frame_next(&snapshot->profile, &reader, &frame,
@@ -76,15 +76,15 @@ static enum import_result resolve_location(struct snapshot *snapshot, size_t loc
 }
 
 /* A stack is walked to the user's frame that is innermost. */
-struct walk {
+struct location_walk {
     struct snapshot *snapshot;
     uint32_t tag;
 };
 
 static enum import_result visit_location(void *context, size_t location, bool *is_over)
 {
-    struct walk *walk = context;
-    const struct place *place = &walk->snapshot->places[location];
+    struct location_walk *walk = context;
+    const struct jax_place *place = &walk->snapshot->places[location];
     if (!place->is_known) {
         IMPORT_TRY(resolve_location(walk->snapshot, location));
     }
@@ -101,7 +101,7 @@ static enum import_result visit_location(void *context, size_t location, bool *i
 static enum import_result number_frames(struct snapshot *snapshot, size_t location,
                                         struct import_error *error)
 {
-    struct place *place = &snapshot->places[location];
+    struct jax_place *place = &snapshot->places[location];
     struct protobuf reader = pprof_location(&snapshot->profile, location);
     struct pprof_frame frame;
     char text[TAG_TEXT_BYTES];
@@ -134,7 +134,7 @@ struct stack_walk {
 static enum import_result visit_frames(void *context, size_t location, bool *is_over)
 {
     struct stack_walk *walk = context;
-    const struct place *place = &walk->snapshot->places[location];
+    const struct jax_place *place = &walk->snapshot->places[location];
     if (!place->has_frames) {
         (void)number_frames(walk->snapshot, location, walk->error);
     }
@@ -194,9 +194,9 @@ static enum import_result read_kind(const struct snapshot *snapshot,
 }
 
 static enum import_result add_group(struct snapshot *snapshot, const struct pprof_sample *sample,
-                                    struct group *group)
+                                    struct jax_group *group)
 {
-    struct walk walk = {.snapshot = snapshot, .tag = JAX_NO_TAG};
+    struct location_walk walk = {.snapshot = snapshot, .tag = JAX_NO_TAG};
     const struct protobuf *device = pprof_label_find(sample, "device");
     device = device != NULL ? device : pprof_label_find(sample, "host"); /* of hbmstress convert */
     static const struct protobuf none = {.text = "no device", .end = sizeof "no device" - 1};
@@ -261,7 +261,7 @@ static enum import_result check_values(struct snapshot *snapshot, const struct p
 
 static enum import_result take_sample(struct snapshot *snapshot, const struct pprof_sample *sample)
 {
-    struct group group = {.tag = JAX_NO_TAG};
+    struct jax_group group = {.tag = JAX_NO_TAG};
     const int64_t count = sample->values[snapshot->count_value];
     const int64_t bytes = sample->values[snapshot->bytes_value];
     IMPORT_TRY(check_values(snapshot, sample, count, bytes));

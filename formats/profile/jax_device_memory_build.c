@@ -45,7 +45,7 @@ static void append_all(const struct snapshot *snapshot, const uint8_t *hosts, co
                        struct import *import)
 {
     for (size_t i = 0; i < 2 * snapshot->group_count; i++) { /* buffers first */
-        const struct group *group = &snapshot->groups[i % snapshot->group_count];
+        const struct jax_group *group = &snapshot->groups[i % snapshot->group_count];
         if (group->is_program != (i >= snapshot->group_count)) {
             continue;
         }

@@ -21,7 +21,7 @@ static const char name_of_cache[] = "reserved by PyTorch, not usable here";
 enum { DEVICE_TYPE_CPU = 0, DEVICE_KEY_FACTOR = 1 << 16 };
 
 /* One event of a device. */
-struct event {
+struct kineto_event {
     int64_t time_ns;
     size_t at, length, line; /* of its text */
     int64_t bytes;           /* > 0: made; < 0: freed; of a failure: the request */
@@ -31,7 +31,7 @@ struct event {
     uint8_t host;
 };
 
-struct device {
+struct kineto_device {
     int64_t key;           /* of type and id */
     uint64_t total_bytes;  /* of its memory; 0 = not said */
     bool has_base;         /* what follows is known */
@@ -44,9 +44,9 @@ struct device {
 };
 
 struct kineto {
-    struct event *events;
+    struct kineto_event *events;
     size_t count, room;
-    struct device devices[OP_HOST_COUNT_MAX];
+    struct kineto_device devices[OP_HOST_COUNT_MAX];
     size_t device_count;
     uint64_t totals[OP_HOST_COUNT_MAX]; /* by id: memory of the device; 0 = not said */
     uint64_t host_count, host_bytes;    /* events of the CPU's memory, and what they make */
@@ -65,7 +65,7 @@ static bool take_integer(const json_t *arguments, const char *name, int64_t *num
 }
 
 static enum import_result keep_event(struct kineto *kineto, struct chrome_trace *trace,
-                                     const struct event *event, int64_t type, int64_t id)
+                                     const struct kineto_event *event, int64_t type, int64_t id)
 {
     const int64_t key = type * DEVICE_KEY_FACTOR + id;
     size_t device = 0;
@@ -76,7 +76,7 @@ static enum import_result keep_event(struct kineto *kineto, struct chrome_trace 
         return chrome_trace_fail(trace, event->at, "more than 64 devices");
     }
     if (device == kineto->device_count) {
-        kineto->devices[kineto->device_count++] = (struct device){.key = key};
+        kineto->devices[kineto->device_count++] = (struct kineto_device){.key = key};
     }
     ARRAY_ADD(kineto->events, kineto->count, kineto->room) = *event;
     kineto->events[kineto->count - 1].host = (uint8_t)device;
@@ -90,7 +90,8 @@ static enum import_result take_event(struct chrome_trace *trace, size_t at, cons
     for (; kineto->counted_at < at; kineto->counted_at++) {
         kineto->counted_line += trace->text[kineto->counted_at] == '\n';
     }
-    struct event event = {.at = at, .length = trace->offset - at, .line = kineto->counted_line + 1};
+    struct kineto_event event = {
+        .at = at, .length = trace->offset - at, .line = kineto->counted_line + 1};
     const char *name = json_string_value(json_object_get(value, "name"));
     const json_t *arguments = json_object_get(value, "args");
     int64_t type = 0, id = 0, address = 0, allocated = 0, reserved = 0;
@@ -157,8 +158,8 @@ static enum import_result take_member(struct chrome_trace *trace, const char *na
 
 static int compare_times(const void *a, const void *b)
 {
-    const struct event *left = a;
-    const struct event *right = b;
+    const struct kineto_event *left = a;
+    const struct kineto_event *right = b;
     return compare_then((left->time_ns > right->time_ns) - (left->time_ns < right->time_ns),
                         compare_numbers(left->at, right->at));
 }
@@ -184,19 +185,19 @@ static void find_unused(struct kineto *kineto)
 
 /* --- the trace --- */
 
-struct feed {
+struct kineto_feed {
     struct kineto *kineto;
-    struct trace *trace;
+    struct event_trace *trace;
     struct import *import;
 };
 
 /* A tag has its number from the first block that needs it on. */
-static uint8_t tag_of(struct feed *feed, const char *name)
+static uint8_t tag_of(struct kineto_feed *feed, const char *name)
 {
     return trace_tag(feed->trace, name, strlen(name));
 }
 
-static struct trace_event describe(const struct event *event)
+static struct trace_event describe(const struct kineto_event *event)
 {
     const uint64_t bytes = (uint64_t)(event->bytes < 0 ? -event->bytes : event->bytes);
     return (struct trace_event){
@@ -204,9 +205,9 @@ static struct trace_event describe(const struct event *event)
 }
 
 /* Sums what is in use after the event, by the blocks and by what the event says. */
-static void add_sums(struct feed *feed, const struct event *event)
+static void add_sums(struct kineto_feed *feed, const struct kineto_event *event)
 {
-    struct device *device = &feed->kineto->devices[event->host];
+    struct kineto_device *device = &feed->kineto->devices[event->host];
     if (!event->has_totals) {
         return;
     }
@@ -226,7 +227,7 @@ static void add_sums(struct feed *feed, const struct event *event)
 }
 
 /* Makes a block.  If it takes the place of a live one, the window lacks that one's free. */
-static enum import_result make_block(struct feed *feed, const struct event *event)
+static enum import_result make_block(struct kineto_feed *feed, const struct kineto_event *event)
 {
     struct trace_event what = describe(event);
     feed->kineto->devices[event->host].live_bytes += event->bytes;
@@ -240,10 +241,10 @@ static enum import_result make_block(struct feed *feed, const struct event *even
     return trace_alloc(feed->trace, &what);
 }
 
-static enum import_result free_block(struct feed *feed, const struct event *event)
+static enum import_result free_block(struct kineto_feed *feed, const struct kineto_event *event)
 {
     struct trace_event what = describe(event);
-    struct device *device = &feed->kineto->devices[event->host];
+    struct kineto_device *device = &feed->kineto->devices[event->host];
     const bool was_there = !trace_is_live(feed->trace, event->host, event->address);
     what.tag = was_there ? tag_of(feed, SETUP_BEFORE_NAME) : 0;
     device->live_bytes += event->bytes;
@@ -252,9 +253,9 @@ static enum import_result free_block(struct feed *feed, const struct event *even
 }
 
 /* Adds a failed request.  What PyTorch had reserved and free was of no use to it. */
-static enum import_result fail_request(struct feed *feed, const struct event *event)
+static enum import_result fail_request(struct kineto_feed *feed, const struct kineto_event *event)
 {
-    struct device *device = &feed->kineto->devices[event->host];
+    struct kineto_device *device = &feed->kineto->devices[event->host];
     const bool has_cache = event->has_totals && event->reserved > event->allocated;
     struct trace_event cache = {.address = device->unused_address,
                                 .size_bytes = event->reserved - event->allocated,
@@ -271,11 +272,11 @@ static enum import_result fail_request(struct feed *feed, const struct event *ev
     return trace_free(feed->trace, &cache);
 }
 
-static enum import_result feed_all(struct feed *feed)
+static enum import_result feed_all(struct kineto_feed *feed)
 {
     struct kineto *kineto = feed->kineto;
     for (size_t i = 0; i < kineto->count; i++) {
-        const struct event *event = &kineto->events[i];
+        const struct kineto_event *event = &kineto->events[i];
         IMPORT_TRY(event->is_failure  ? fail_request(feed, event)
                    : event->bytes > 0 ? make_block(feed, event)
                                       : free_block(feed, event));
@@ -284,7 +285,7 @@ static enum import_result feed_all(struct feed *feed)
         }
     }
     for (size_t i = 0; i < kineto->device_count; i++) {
-        const struct device *device = &kineto->devices[i];
+        const struct kineto_device *device = &kineto->devices[i];
         if (device->has_base && device->base_bytes > device->before_bytes) {
             const struct trace_event rest = {.address = device->unused_address + 1,
                                              .size_bytes = device->base_bytes -
@@ -310,7 +311,7 @@ static uint64_t choose_capacity(const struct kineto *kineto, bool *is_from_failu
         capacity_bytes = total > capacity_bytes ? total : capacity_bytes;
     }
     for (size_t i = 0; i < kineto->count; i++) {
-        const struct event *event = &kineto->events[i];
+        const struct kineto_event *event = &kineto->events[i];
         if (event->is_failure && event->has_totals && kineto->device_count == 1) {
             const uint64_t most = event->reserved + (uint64_t)event->bytes - 1;
             *is_from_failure = capacity_bytes == 0 || most < capacity_bytes;
@@ -331,7 +332,7 @@ static void tell_failure(const struct kineto *kineto, const char *text, struct i
     if (i == kineto->count) {
         return;
     }
-    const struct event *event = &kineto->events[i];
+    const struct kineto_event *event = &kineto->events[i];
     import_quote(import, text + event->at, event->length, event->line);
     if (!event->has_totals) {
         return;
@@ -352,7 +353,7 @@ static void tell_failure(const struct kineto *kineto, const char *text, struct i
 static void add_notes(const struct kineto *kineto, struct import *import)
 {
     for (size_t i = 0; i < kineto->device_count; i++) {
-        const struct device *device = &kineto->devices[i];
+        const struct kineto_device *device = &kineto->devices[i];
         import_name_device(import, i, "GPU %" PRId64, device->key % DEVICE_KEY_FACTOR);
         import_note(import, "device %zu is the profiler's device %" PRId64 " of type %" PRId64, i,
                     device->key % DEVICE_KEY_FACTOR, device->key / DEVICE_KEY_FACTOR);
@@ -385,7 +386,7 @@ static void add_notes(const struct kineto *kineto, struct import *import)
 static enum import_result build(struct kineto *kineto, const struct import_input *input,
                                 struct import *import, struct import_error *error)
 {
-    struct feed feed = {.kineto = kineto, .import = import};
+    struct kineto_feed feed = {.kineto = kineto, .import = import};
     bool is_from_failure = false;
     qsort(kineto->events, kineto->count, sizeof *kineto->events, compare_times);
     find_unused(kineto);

@@ -45,9 +45,9 @@ static size_t number_hosts(struct memory_events *events, uint8_t hosts[OP_HOST_C
 /* --- the trace --- */
 
 /* The parts that a trace is made with. */
-struct feed {
+struct memory_feed {
     struct memory_events *events;
-    struct trace *trace;
+    struct event_trace *trace;
     struct import *import;
     struct import_error *error;
     uint8_t *tags; /* by index into events->tags */
@@ -55,7 +55,7 @@ struct feed {
     uint64_t rest_count;
 };
 
-static void say_sums(const struct feed *feed, const struct kept_event *event)
+static void say_sums(const struct memory_feed *feed, const struct kept_event *event)
 {
     const uint32_t op = (uint32_t)feed->import->ops.count - 1;
     if (memory_has(event, MEMORY_BYTES_ALLOCATED)) {
@@ -69,7 +69,7 @@ static void say_sums(const struct feed *feed, const struct kept_event *event)
     }
 }
 
-static enum import_result feed_one(struct feed *feed, const struct kept_event *event)
+static enum import_result feed_one(struct memory_feed *feed, const struct kept_event *event)
 {
     const struct trace_event what = {
         .address = event->facts[MEMORY_ADDR],
@@ -100,7 +100,7 @@ static uint64_t find_rest(const struct allocator *allocator)
 }
 
 /* Adds what was in use when the window began, and no event tells apart. */
-static enum import_result feed_rests(struct feed *feed, size_t host_count)
+static enum import_result feed_rests(struct memory_feed *feed, size_t host_count)
 {
     for (size_t host = 0; host < host_count; host++) {
         const struct allocator *allocator = &feed->events->allocators[host];
@@ -116,7 +116,7 @@ static enum import_result feed_rests(struct feed *feed, size_t host_count)
     return IMPORT_OK;
 }
 
-static enum import_result feed_all(struct feed *feed, size_t host_count)
+static enum import_result feed_all(struct memory_feed *feed, size_t host_count)
 {
     feed->before_tag = trace_tag(feed->trace, SETUP_BEFORE_NAME, strlen(SETUP_BEFORE_NAME));
     feed->tags = name_table_give_tags(&feed->events->tags, trace_give_tag, feed->trace);
@@ -158,7 +158,7 @@ static uint64_t find_largest_capacity(const struct memory_events *events, size_t
 
 /* Nobody knows where the rest lies or who holds it: it stays where it is.  Rests are the last of
  * the missing start. */
-static void hold_rests(const struct feed *feed, const struct trace_totals *totals)
+static void hold_rests(const struct memory_feed *feed, const struct trace_totals *totals)
 {
     struct import *import = feed->import;
     const size_t end = (size_t)(totals->retired + totals->at_start);
@@ -180,7 +180,7 @@ static void hold_rests(const struct feed *feed, const struct trace_totals *total
 
 /* --- notes --- */
 
-static void note_hosts(const struct feed *feed, const uint8_t *hosts, size_t host_count)
+static void note_hosts(const struct memory_feed *feed, const uint8_t *hosts, size_t host_count)
 {
     char list[400];
     size_t used = 0;
@@ -199,7 +199,7 @@ static void note_hosts(const struct feed *feed, const uint8_t *hosts, size_t hos
     import_note(feed->import, "devices: %s", list);
 }
 
-static void note_sums(const struct feed *feed, size_t host_count)
+static void note_sums(const struct memory_feed *feed, size_t host_count)
 {
     uint64_t rest_bytes = 0, silent_count = 0, unlimited_count = 0, other_peaks = 0,
              stack_bytes = 0;
@@ -245,7 +245,7 @@ static void note_sums(const struct feed *feed, size_t host_count)
     }
 }
 
-static void add_notes(const struct feed *feed, const uint8_t *hosts, size_t host_count)
+static void add_notes(const struct memory_feed *feed, const uint8_t *hosts, size_t host_count)
 {
     const struct memory_events *events = feed->events;
     note_hosts(feed, hosts, host_count);
@@ -265,7 +265,7 @@ static void add_notes(const struct feed *feed, const uint8_t *hosts, size_t host
 
 /* --- all --- */
 
-static enum import_result make_ops(struct feed *feed, const struct import_input *input,
+static enum import_result make_ops(struct memory_feed *feed, const struct import_input *input,
                                    const uint8_t *hosts, size_t host_count)
 {
     struct trace_totals totals = {0};
@@ -296,7 +296,7 @@ enum import_result memory_events_import(struct memory_events *events,
                                         struct import_error *error)
 {
     uint8_t hosts[OP_HOST_COUNT_MAX];
-    struct feed feed = {.events = events, .import = import, .error = error};
+    struct memory_feed feed = {.events = events, .import = import, .error = error};
     if (events->count == 0) {
         return IMPORT_LACKS(error,
                             "the profile has no memory event: was it taken with host tracing on?");

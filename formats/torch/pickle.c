@@ -13,7 +13,7 @@
 
 enum { OPCODE_PROTO = PICKLE_FIRST_BYTE, FRAME_LENGTH_BYTES = 8 };
 
-struct reader {
+struct pickle_reader {
     const char *text;
     size_t length;
     size_t at;         /* the next byte */
@@ -33,7 +33,7 @@ struct reader {
 
 /* "byte N: NAME: reason". */
 static enum import_result __attribute__((format(printf, 3, 4)))
-fail_here(struct reader *reader, enum import_result result, const char *reason, ...)
+fail_here(struct pickle_reader *reader, enum import_result result, const char *reason, ...)
 {
     char text[IMPORT_REASON_BYTES / 2];
     va_list arguments;
@@ -48,7 +48,7 @@ fail_here(struct reader *reader, enum import_result result, const char *reason, 
 
 /* --- bytes --- */
 
-static enum import_result take_bytes(struct reader *reader, uint64_t count,
+static enum import_result take_bytes(struct pickle_reader *reader, uint64_t count,
                                      const unsigned char **bytes)
 {
     if (count > reader->length - reader->at) {
@@ -61,7 +61,8 @@ static enum import_result take_bytes(struct reader *reader, uint64_t count,
 }
 
 /* An unsigned number of 1 to 8 bytes, the lowest first. */
-static enum import_result take_number(struct reader *reader, unsigned byte_count, uint64_t *number)
+static enum import_result take_number(struct pickle_reader *reader, unsigned byte_count,
+                                      uint64_t *number)
 {
     const unsigned char *bytes = NULL;
     IMPORT_TRY(take_bytes(reader, byte_count, &bytes));
@@ -74,7 +75,7 @@ static enum import_result take_number(struct reader *reader, unsigned byte_count
 
 /* --- the stack --- */
 
-static enum import_result push_value(struct reader *reader, struct plain_value value)
+static enum import_result push_value(struct pickle_reader *reader, struct plain_value value)
 {
     if (reader->stack_count == PICKLE_STACK_MAX) {
         return REFUSE(reader, "more than %d values wait on the stack", PICKLE_STACK_MAX);
@@ -84,13 +85,13 @@ static enum import_result push_value(struct reader *reader, struct plain_value v
 }
 
 /* Counts the values above the last mark, or on the stack when there is none. */
-static size_t count_above_mark(const struct reader *reader)
+static size_t count_above_mark(const struct pickle_reader *reader)
 {
     return reader->stack_count -
            (reader->mark_count == 0 ? 0 : reader->marks[reader->mark_count - 1]);
 }
 
-static enum import_result need_values(struct reader *reader, size_t count)
+static enum import_result need_values(struct pickle_reader *reader, size_t count)
 {
     if (count_above_mark(reader) < count) {
         return REFUSE(reader, "it needs %zu values, but there are %zu", count,
@@ -99,7 +100,7 @@ static enum import_result need_values(struct reader *reader, size_t count)
     return IMPORT_OK;
 }
 
-static enum import_result run_mark(struct reader *reader)
+static enum import_result run_mark(struct pickle_reader *reader)
 {
     if (reader->mark_count == PICKLE_STACK_MAX) {
         return REFUSE(reader, "more than %d marks", PICKLE_STACK_MAX);
@@ -109,7 +110,7 @@ static enum import_result run_mark(struct reader *reader)
 }
 
 /* Takes the last mark away; *count: the values above it. */
-static enum import_result take_mark(struct reader *reader, size_t *count)
+static enum import_result take_mark(struct pickle_reader *reader, size_t *count)
 {
     if (reader->mark_count == 0) {
         return REFUSE(reader, "there is no mark");
@@ -120,7 +121,7 @@ static enum import_result take_mark(struct reader *reader, size_t *count)
 }
 
 /* argument: how many values; 0: those above the last mark, and the mark. */
-static enum import_result run_pop(struct reader *reader)
+static enum import_result run_pop(struct pickle_reader *reader)
 {
     size_t count = reader->argument;
     IMPORT_TRY(count == 0 ? take_mark(reader, &count) : need_values(reader, count));
@@ -130,7 +131,7 @@ static enum import_result run_pop(struct reader *reader)
 
 /* --- the file --- */
 
-static enum import_result run_proto(struct reader *reader)
+static enum import_result run_proto(struct pickle_reader *reader)
 {
     uint64_t version = 0;
     if (reader->begin != 0) {
@@ -146,7 +147,7 @@ static enum import_result run_proto(struct reader *reader)
 
 /* Frames only help to read ahead, but one that is longer than the file says that the file was cut.
  */
-static enum import_result run_frame(struct reader *reader)
+static enum import_result run_frame(struct pickle_reader *reader)
 {
     uint64_t length = 0;
     IMPORT_TRY(take_number(reader, FRAME_LENGTH_BYTES, &length));
@@ -158,7 +159,7 @@ static enum import_result run_frame(struct reader *reader)
     return IMPORT_OK;
 }
 
-static enum import_result run_stop(struct reader *reader)
+static enum import_result run_stop(struct pickle_reader *reader)
 {
     if (reader->mark_count != 0 || reader->stack_count != 1) {
         return REFUSE(reader, "%zu values and %zu marks are left where one value should be",
@@ -174,13 +175,13 @@ static enum import_result run_stop(struct reader *reader)
 /* --- numbers and texts --- */
 
 /* argument: the kind of a value that has no more to say. */
-static enum import_result run_constant(struct reader *reader)
+static enum import_result run_constant(struct pickle_reader *reader)
 {
     return push_value(reader, plain_make((enum plain_kind)reader->argument));
 }
 
 /* argument: how many bytes; four have a sign. */
-static enum import_result run_number(struct reader *reader)
+static enum import_result run_number(struct pickle_reader *reader)
 {
     uint64_t number = 0;
     IMPORT_TRY(take_number(reader, reader->argument, &number));
@@ -191,7 +192,7 @@ static enum import_result run_number(struct reader *reader)
 
 /* Two's complement of any length, the lowest byte first.  What has no sign may have 64 bits, and
  * has a ninth byte then.  argument: the bytes of its length. */
-static enum import_result run_long(struct reader *reader)
+static enum import_result run_long(struct pickle_reader *reader)
 {
     uint64_t length = 0, number = 0, sign = 0;
     IMPORT_TRY(take_number(reader, reader->argument, &length));
@@ -216,7 +217,7 @@ static enum import_result run_long(struct reader *reader)
     return push_value(reader, plain_make_number(reader->tree, (int64_t)number));
 }
 
-static enum import_result run_float(struct reader *reader)
+static enum import_result run_float(struct pickle_reader *reader)
 {
     const unsigned char *bytes = NULL;
     uint64_t bits = 0;
@@ -250,7 +251,7 @@ static bool is_utf8(const char *text, size_t length)
 }
 
 /* argument: the bytes of its length. */
-static enum import_result run_text(struct reader *reader)
+static enum import_result run_text(struct pickle_reader *reader)
 {
     uint64_t length = 0;
     const unsigned char *bytes = NULL;
@@ -270,7 +271,7 @@ static enum import_result run_text(struct reader *reader)
 
 /* --- containers --- */
 
-static enum import_result fail_to_fill(struct reader *reader, enum plain_result result,
+static enum import_result fail_to_fill(struct pickle_reader *reader, enum plain_result result,
                                        struct plain_value box, struct plain_value refused)
 {
     const struct plain_text *text = plain_text(reader->tree, refused);
@@ -299,7 +300,7 @@ static enum import_result fail_to_fill(struct reader *reader, enum plain_result 
 
 /* The topmost count values go into the box right below them, a list or a dict (keys and values in
  * turn), and off the stack. */
-static enum import_result fill_box(struct reader *reader, size_t count, enum plain_kind kind)
+static enum import_result fill_box(struct pickle_reader *reader, size_t count, enum plain_kind kind)
 {
     size_t at = 0;
     if (kind == PLAIN_DICT && count % 2 != 0) {
@@ -324,7 +325,8 @@ static enum import_result fill_box(struct reader *reader, size_t count, enum pla
 
 /* The topmost count values become one list, tuple or dict in their place, which is closed: the
  * pickler adds nothing to it. */
-static enum import_result gather_values(struct reader *reader, size_t count, enum plain_kind kind)
+static enum import_result gather_values(struct pickle_reader *reader, size_t count,
+                                        enum plain_kind kind)
 {
     const struct plain_value box = plain_make_box(reader->tree, kind);
     IMPORT_TRY(need_values(reader, count));
@@ -339,33 +341,33 @@ static enum import_result gather_values(struct reader *reader, size_t count, enu
 }
 
 /* argument: the kind of box. */
-static enum import_result run_empty_box(struct reader *reader)
+static enum import_result run_empty_box(struct pickle_reader *reader)
 {
     return push_value(reader, plain_make_box(reader->tree, (enum plain_kind)reader->argument));
 }
 
 /* argument: how many values. */
-static enum import_result run_tuple(struct reader *reader)
+static enum import_result run_tuple(struct pickle_reader *reader)
 {
     return gather_values(reader, reader->argument, PLAIN_LIST);
 }
 
 /* Gathers the values above the mark, as a TUPLE or a LIST.  Nothing that comes out tells one from
  * the other. */
-static enum import_result run_gather(struct reader *reader)
+static enum import_result run_gather(struct pickle_reader *reader)
 {
     size_t count = 0;
     IMPORT_TRY(take_mark(reader, &count));
     return gather_values(reader, count, (enum plain_kind)reader->argument);
 }
 
-static enum import_result run_append(struct reader *reader)
+static enum import_result run_append(struct pickle_reader *reader)
 {
     return fill_box(reader, reader->argument == PLAIN_LIST ? 1 : 2,
                     (enum plain_kind)reader->argument);
 }
 
-static enum import_result run_appends(struct reader *reader)
+static enum import_result run_appends(struct pickle_reader *reader)
 {
     size_t count = 0;
     IMPORT_TRY(take_mark(reader, &count));
@@ -375,7 +377,7 @@ static enum import_result run_appends(struct reader *reader)
 /* --- the memo --- */
 
 /* argument: the bytes of the number under which the topmost value is kept; 0: the next one. */
-static enum import_result run_put(struct reader *reader)
+static enum import_result run_put(struct pickle_reader *reader)
 {
     uint64_t index = reader->memo_count;
     if (reader->argument > 0) {
@@ -394,7 +396,7 @@ static enum import_result run_put(struct reader *reader)
 }
 
 /* It is on the stack once more, and closed. */
-static enum import_result run_get(struct reader *reader)
+static enum import_result run_get(struct pickle_reader *reader)
 {
     uint64_t index = 0;
     IMPORT_TRY(take_number(reader, reader->argument, &index));
@@ -411,7 +413,7 @@ static enum import_result run_get(struct reader *reader)
 /* By opcode, with the names of Python's pickletools; run == NULL: refused. */
 static const struct opcode {
     const char *name;
-    enum import_result (*run)(struct reader *reader);
+    enum import_result (*run)(struct pickle_reader *reader);
     unsigned argument;
 } opcodes[256] = {
     [OPCODE_PROTO] = {"PROTO", run_proto, 0},
@@ -486,7 +488,7 @@ static const struct opcode {
     [0x98] = {"READONLY_BUFFER", NULL, 0},
 };
 
-static enum import_result run_next(struct reader *reader)
+static enum import_result run_next(struct pickle_reader *reader)
 {
     reader->begin = reader->at;
     reader->name = "the end";
@@ -516,7 +518,7 @@ static enum import_result run_next(struct reader *reader)
 enum import_result pickle_read(const char *text, size_t length, struct plain_tree *tree,
                                struct plain_value *root, struct import_error *error)
 {
-    struct reader reader = {
+    struct pickle_reader reader = {
         .text = text, .length = length, .name = "", .tree = tree, .error = error};
     enum import_result result = IMPORT_OK;
     while (result == IMPORT_OK && !reader.is_ended) {

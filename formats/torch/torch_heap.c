@@ -127,7 +127,7 @@ static enum idle why_idle(const struct torch_snapshot *snapshot, const struct to
 
 /* --- the heap --- */
 
-struct builder {
+struct torch_heap_builder {
     const struct torch_snapshot *snapshot;
     struct import *import;
     const struct setup *fixed;
@@ -141,7 +141,7 @@ struct builder {
 };
 
 /* Returns the tag of memory that could not serve the request: shown as in use, the tag says why. */
-static uint8_t tag_idle(struct builder *builder, enum idle idle, uint64_t size_bytes)
+static uint8_t tag_idle(struct torch_heap_builder *builder, enum idle idle, uint64_t size_bytes)
 {
     if (builder->idle_tags[idle] == 0) {
         const size_t rank = builder->snapshot->names.table.count + builder->idle_kinds++;
@@ -151,7 +151,7 @@ static uint8_t tag_idle(struct builder *builder, enum idle idle, uint64_t size_b
     return builder->idle_tags[idle];
 }
 
-static void add_blocks(struct builder *builder)
+static void add_blocks(struct torch_heap_builder *builder)
 {
     static const enum heap_span_state states[] = {HEAP_SPAN_FREE, HEAP_SPAN_IN_USE,
                                                   HEAP_SPAN_DYING};
@@ -185,7 +185,7 @@ static void add_blocks(struct builder *builder)
 }
 
 /* It has the bytes of the request, and not those of its segment, or it refused these. */
-static void refuse_device_bytes(struct builder *builder, struct heap_span *span)
+static void refuse_device_bytes(struct torch_heap_builder *builder, struct heap_span *span)
 {
     const uint64_t segment_bytes = segment_bytes_for(builder->snapshot, builder->asked->size_bytes);
     span->state = HEAP_SPAN_IN_USE;
@@ -205,7 +205,7 @@ static void refuse_device_bytes(struct builder *builder, struct heap_span *span)
 
 /* Adds one more region for what the device still had besides the segments.  Its place is not known,
  * and nothing depends on it. */
-static void add_free(struct builder *builder)
+static void add_free(struct torch_heap_builder *builder)
 {
     const struct torch_event *asked = builder->asked;
     const uint64_t granule_bytes = builder->snapshot->granule_bytes;
@@ -235,7 +235,7 @@ static void add_free(struct builder *builder)
     heap_image_add(&builder->image, &span);
 }
 
-static void append_request(struct builder *builder)
+static void append_request(struct torch_heap_builder *builder)
 {
     const struct torch_event *asked = builder->asked;
     if (asked == NULL) {
@@ -281,10 +281,10 @@ enum import_result torch_build_heap(const struct torch_snapshot *snapshot,
                                     struct import_error *error)
 {
     unsigned other_count = 0;
-    struct builder builder = {.snapshot = snapshot,
-                              .import = import,
-                              .fixed = input->fixed,
-                              .asked = find_failure(snapshot, &other_count)};
+    struct torch_heap_builder builder = {.snapshot = snapshot,
+                                         .import = import,
+                                         .fixed = input->fixed,
+                                         .asked = find_failure(snapshot, &other_count)};
     if (other_count > 0) {
         import_note(
             import,

@@ -6,12 +6,12 @@
 #include <string.h>
 
 /* The values of the containers that are not complete yet, those of the inner ones on top. */
-struct stack {
+struct value_stack {
     struct plain_value *values;
     size_t count, room;
 };
 
-static void push_value(struct stack *stack, struct plain_value value)
+static void push_value(struct value_stack *stack, struct plain_value value)
 {
     ARRAY_ADD(stack->values, stack->count, stack->room) = value;
 }
@@ -43,7 +43,8 @@ static struct plain_value make_scalar(struct plain_tree *tree, const json_t *jso
 }
 
 /* Pushes the value.  The depth is that of the parser of JSON, which has a bound of its own. */
-static enum plain_result convert_value(struct plain_tree *tree, struct stack *stack, json_t *json)
+static enum plain_result convert_value(struct plain_tree *tree, struct value_stack *stack,
+                                       json_t *json)
 {
     const bool is_list = json_is_array(json);
     const size_t below = stack->count;
@@ -145,7 +146,7 @@ enum import_result torch_read_json(const char *text, size_t length, json_t **jso
                                    struct plain_tree *tree, struct plain_value *root,
                                    struct import_error *error)
 {
-    struct stack stack = {0};
+    struct value_stack stack = {0};
     IMPORT_TRY(parse_text(text, length, json, error));
     const enum plain_result converted = convert_value(tree, &stack, *json);
     *root = stack.values[0];

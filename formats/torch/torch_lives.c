@@ -23,7 +23,7 @@ enum life_state {
     LIFE_OVER
 };
 
-struct lives {
+struct block_lives {
     struct torch_snapshot *snapshot;
     enum life_state state; /* of the address that is followed */
     uint32_t life;         /* the event that began its present life */
@@ -55,7 +55,8 @@ static struct use *sort_uses(const struct torch_snapshot *snapshot, size_t *coun
 }
 
 /* A free says the bytes that were requested, or what the block took: old versions do. */
-static enum import_result check_freed_size(struct lives *lives, const struct torch_event *event)
+static enum import_result check_freed_size(struct block_lives *lives,
+                                           const struct torch_event *event)
 {
     struct torch_event *begun = &lives->snapshot->events[lives->life];
     if (event->size_bytes == begun->size_bytes) {
@@ -72,7 +73,8 @@ static enum import_result check_freed_size(struct lives *lives, const struct tor
     return IMPORT_OK;
 }
 
-static enum import_result take_alloc(struct lives *lives, struct torch_event *event, uint32_t index)
+static enum import_result take_alloc(struct block_lives *lives, struct torch_event *event,
+                                     uint32_t index)
 {
     if (lives->state == LIFE_LIVE || lives->state == LIFE_REQUESTED) {
         return TORCH_FAIL_EVENT(lives->error, event,
@@ -86,7 +88,8 @@ static enum import_result take_alloc(struct lives *lives, struct torch_event *ev
     return IMPORT_OK;
 }
 
-static enum import_result take_free(struct lives *lives, struct torch_event *event, uint32_t index)
+static enum import_result take_free(struct block_lives *lives, struct torch_event *event,
+                                    uint32_t index)
 {
     const bool is_request = event->action == TORCH_FREE_REQUESTED;
     if (lives->state == LIFE_OVER || (is_request && lives->state == LIFE_REQUESTED)) {
@@ -102,7 +105,7 @@ static enum import_result take_free(struct lives *lives, struct torch_event *eve
     return check_freed_size(lives, event);
 }
 
-static enum import_result check_last(struct lives *lives, const struct torch_event *last,
+static enum import_result check_last(struct block_lives *lives, const struct torch_event *last,
                                      struct torch_block *block)
 {
     struct torch_event *begun = &lives->snapshot->events[lives->life];
@@ -134,7 +137,8 @@ static enum import_result check_last(struct lives *lives, const struct torch_eve
 }
 
 /* Follows all events of one address, uses[count]. */
-static enum import_result follow_block(struct lives *lives, const struct use *uses, size_t count)
+static enum import_result follow_block(struct block_lives *lives, const struct use *uses,
+                                       size_t count)
 {
     lives->state = LIFE_UNSEEN;
     for (size_t i = 0; i < count; i++) {
@@ -154,7 +158,7 @@ static enum import_result follow_block(struct lives *lives, const struct use *us
                       is_there ? &blocks[i] : NULL);
 }
 
-static enum import_result follow_all(struct lives *lives)
+static enum import_result follow_all(struct block_lives *lives)
 {
     size_t count = 0;
     enum import_result result = IMPORT_OK;
@@ -173,7 +177,7 @@ static enum import_result follow_all(struct lives *lives)
 /* --- overlaps --- */
 
 /* begun: an event that begins a life. */
-static enum import_result put_life(struct lives *lives, struct span_map *map, uint32_t begun)
+static enum import_result put_life(struct block_lives *lives, struct span_map *map, uint32_t begun)
 {
     const struct torch_event *event = &lives->snapshot->events[begun];
     const struct span_claim claim = span_map_claim(map, event->address,
@@ -190,7 +194,7 @@ static enum import_result put_life(struct lives *lives, struct span_map *map, ui
 }
 
 /* Puts into the map what was there when the ring begins. */
-static enum import_result put_first(struct lives *lives, struct span_map *map, uint8_t host,
+static enum import_result put_first(struct block_lives *lives, struct span_map *map, uint8_t host,
                                     size_t first, size_t end)
 {
     const struct torch_snapshot *snapshot = lives->snapshot;
@@ -211,7 +215,7 @@ static enum import_result put_first(struct lives *lives, struct span_map *map, u
 }
 
 /* The events of one host, first..end - 1. */
-static enum import_result refuse_overlaps(struct lives *lives, size_t first, size_t end)
+static enum import_result refuse_overlaps(struct block_lives *lives, size_t first, size_t end)
 {
     struct span_map map;
     span_map_init(&map);
@@ -251,7 +255,7 @@ static uint64_t find_granule(const struct torch_snapshot *snapshot)
 
 enum import_result torch_lives(struct torch_snapshot *snapshot, struct import_error *error)
 {
-    struct lives lives = {.snapshot = snapshot, .error = error};
+    struct block_lives lives = {.snapshot = snapshot, .error = error};
     snapshot->granule_bytes = find_granule(snapshot);
     enum import_result result = follow_all(&lives);
     for (size_t i = 0, end = 0; result == IMPORT_OK && i < snapshot->event_count; i = end) {

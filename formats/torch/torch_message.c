@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The messages that a log has. */
-struct survey {
+struct torch_survey {
     struct torch_message first;   /* with numbers */
     struct torch_message without; /* the first that has none */
     size_t again_count, other_count, retry_count;
@@ -17,11 +17,11 @@ static bool has_numbers(const struct torch_message *message)
 }
 
 /* Surveys the messages of a log.  A message that is cut gives way to a whole one. */
-static void survey_messages(const char *text, size_t length, struct survey *survey)
+static void survey_messages(const char *text, size_t length, struct torch_survey *survey)
 {
     struct torch_search search = torch_search_begin(text, length);
     struct torch_message message;
-    *survey = (struct survey){0};
+    *survey = (struct torch_survey){0};
     while (torch_search_next(&search, &message)) {
         struct torch_message *first = &survey->first;
         survey->retry_count += message.form == TORCH_MESSAGE_RETRY;
@@ -41,7 +41,7 @@ static void survey_messages(const char *text, size_t length, struct survey *surv
 }
 
 static enum import_result refuse_without_numbers(const struct import_input *input,
-                                                 const struct survey *survey,
+                                                 const struct torch_survey *survey,
                                                  struct import_error *error)
 {
     size_t line = 0;
@@ -61,7 +61,7 @@ static enum import_result refuse_without_numbers(const struct import_input *inpu
         "this message has no number: it lacks what was asked for, what is free and the device's capacity; import the line 'out of memory. Tried to allocate ...' where there is one, or a memory snapshot");
 }
 
-static void note_others(const struct survey *survey, struct import *import)
+static void note_others(const struct torch_survey *survey, struct import *import)
 {
     if (survey->again_count > 0) {
         import_note(import, "the same message stands %zu times in the text: one failure",
@@ -83,7 +83,7 @@ static void note_others(const struct survey *survey, struct import *import)
 static enum import_result import_torch_message(const struct import_input *input,
                                                struct import *import, struct import_error *error)
 {
-    struct survey survey;
+    struct torch_survey survey;
     survey_messages(input->text, input->length, &survey);
     if (survey.first.form == TORCH_MESSAGE_NONE) {
         return refuse_without_numbers(input, &survey, error);

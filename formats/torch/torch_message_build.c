@@ -35,7 +35,7 @@ static const char name_of_barred[] = "free, but not given to this process" SETUP
 static const char name_of_unsaid[] = "free, or in use by others" SETUP_PLACED_ENDING;
 
 /* The bytes that are chosen; all are whole granules. */
-struct plan {
+struct torch_plan {
     uint64_t requested, total, usable, barred, allocated, pools, unallocated, outside;
     uint64_t reserved;    /* allocated and unallocated together */
     uint64_t piece;       /* the size of the pieces of what is unallocated */
@@ -84,14 +84,14 @@ static uint64_t choose_request(const struct torch_message *message)
 }
 
 /* Returns the bytes, or the request if rounding of these numbers allows that. */
-static uint64_t meet_request(const struct torch_message *message, const struct plan *plan,
+static uint64_t meet_request(const struct torch_message *message, const struct torch_plan *plan,
                              uint64_t bytes, uint32_t numbers)
 {
     const uint64_t off = slack(message, numbers | 1u << TORCH_REQUESTED);
     return bytes < plan->requested && plan->requested - bytes <= off ? plan->requested : bytes;
 }
 
-static void choose_reserved(const struct torch_message *message, struct plan *plan)
+static void choose_reserved(const struct torch_message *message, struct torch_plan *plan)
 {
     const bool is_said = torch_message_has(message, TORCH_UNALLOCATED);
     plan->allocated = fact(message, TORCH_ALLOCATED);
@@ -110,7 +110,7 @@ static void choose_reserved(const struct torch_message *message, struct plan *pl
 }
 
 /* Chooses what is free for this process: too little for the request to fit. */
-static void choose_free(const struct torch_message *message, struct plan *plan)
+static void choose_free(const struct torch_message *message, struct torch_plan *plan)
 {
     const uint64_t beside = subtract(plan->total, plan->reserved + fact(message, TORCH_OTHER));
     const uint64_t most = plan->requested - GRANULE;
@@ -136,7 +136,7 @@ static void choose_free(const struct torch_message *message, struct plan *plan)
 }
 
 /* Everything else on the device. */
-static void choose_outside(const struct torch_message *message, struct plan *plan)
+static void choose_outside(const struct torch_message *message, struct torch_plan *plan)
 {
     const uint64_t known = plan->usable + plan->barred + plan->reserved;
     if (plan->is_limited) {
@@ -153,7 +153,7 @@ static void choose_outside(const struct torch_message *message, struct plan *pla
 }
 
 /* Pieces below the request, with something allocated between any two. */
-static void choose_pieces(struct plan *plan)
+static void choose_pieces(struct torch_plan *plan)
 {
     const uint64_t most = plan->requested - GRANULE;
     plan->piece = plan->unallocated <= most ? plan->unallocated : most;
@@ -171,7 +171,7 @@ static void choose_pieces(struct plan *plan)
 
 /* In a container the failing process may stand among the others.  It does where all of them leave
  * no room for it, and then it is the smallest that holds what PyTorch has. */
-static size_t find_own(const struct torch_message *message, const struct plan *plan)
+static size_t find_own(const struct torch_message *message, const struct torch_plan *plan)
 {
     size_t own = message->process_count;
     uint64_t sum = 0;
@@ -189,11 +189,11 @@ static size_t find_own(const struct torch_message *message, const struct plan *p
     return is_room || is_said ? message->process_count : own;
 }
 
-static enum import_result choose_numbers(const struct torch_message *message, struct plan *plan,
-                                         struct import_error *error)
+static enum import_result choose_numbers(const struct torch_message *message,
+                                         struct torch_plan *plan, struct import_error *error)
 {
-    *plan = (struct plan){.requested = choose_request(message),
-                          .total = fact(message, TORCH_TOTAL)};
+    *plan = (struct torch_plan){.requested = choose_request(message),
+                                .total = fact(message, TORCH_TOTAL)};
     for (size_t i = 0; i < TORCH_FACT_COUNT; i++) {
         if (i != TORCH_ALLOWED && message->facts[i].bytes > IMPORT_CAPACITY_MAX / 8) {
             return import_fail(error, IMPORT_INVALID, error->line, error->column,
@@ -217,19 +217,19 @@ static enum import_result choose_numbers(const struct torch_message *message, st
 
 /* --- the heap --- */
 
-struct building {
+struct torch_building {
     struct heap_parts parts;
     struct import *import;
 };
 
-static void add(struct building *building, const char *name, uint64_t size_bytes,
+static void add(struct torch_building *building, const char *name, uint64_t size_bytes,
                 enum heap_span_state state)
 {
     heap_parts_add(&building->parts, building->import, name, size_bytes, state);
 }
 
 /* Enough is free in a piece and a granule, and not in one piece, unless the granule alone is. */
-static void add_free(struct building *building, const struct plan *plan)
+static void add_free(struct torch_building *building, const struct torch_plan *plan)
 {
     const uint64_t apart = plan->barred > 0 && plan->usable > 0 ? GRANULE : 0;
     add(building, NULL, plan->usable, HEAP_SPAN_FREE);
@@ -240,7 +240,7 @@ static void add_free(struct building *building, const struct plan *plan)
 
 /* The lowest part is not placed by assumption where no other part keeps it from what is free on the
  * device. */
-static void add_reserved(struct building *building, const struct plan *plan)
+static void add_reserved(struct torch_building *building, const struct torch_plan *plan)
 {
     uint64_t allocated = plan->allocated - plan->pools;
     uint64_t unallocated = plan->unallocated - plan->unusable;
@@ -260,8 +260,8 @@ static void add_reserved(struct building *building, const struct plan *plan)
 }
 
 /* Adds what the processes hold, as far as there is so much.  The rest is no named process's. */
-static void add_outside(struct building *building, const struct torch_message *message,
-                        const struct plan *plan)
+static void add_outside(struct torch_building *building, const struct torch_message *message,
+                        const struct torch_plan *plan)
 {
     uint64_t left = plan->outside;
     for (size_t i = 0; i < message->process_count; i++) {
@@ -278,11 +278,12 @@ static void add_outside(struct building *building, const struct torch_message *m
     add(building, SETUP_OUTSIDE_NAME, left, HEAP_SPAN_HELD);
 }
 
-static enum import_result build_heap(const struct torch_message *message, const struct plan *plan,
+static enum import_result build_heap(const struct torch_message *message,
+                                     const struct torch_plan *plan,
                                      const struct import_input *input, struct import *import,
                                      struct import_error *error)
 {
-    struct building building = {.import = import};
+    struct torch_building building = {.import = import};
     heap_parts_init(&building.parts);
     add_free(&building, plan);
     add(&building, name_of_pools, plan->pools, HEAP_SPAN_HELD);
@@ -296,7 +297,7 @@ static enum import_result build_heap(const struct torch_message *message, const 
 
 /* --- what is said of it --- */
 
-static void assume_cache(const struct plan *plan, struct import *import)
+static void assume_cache(const struct torch_plan *plan, struct import *import)
 {
     if (plan->unallocated == 0) {
         return;
@@ -320,7 +321,7 @@ static void assume_cache(const struct plan *plan, struct import *import)
     }
 }
 
-static void assume_rest(const struct torch_message *message, const struct plan *plan,
+static void assume_rest(const struct torch_message *message, const struct torch_plan *plan,
                         struct import *import)
 {
     if (plan->is_free_assumed) {
@@ -348,7 +349,7 @@ static void assume_rest(const struct torch_message *message, const struct plan *
 }
 
 /* Tells what the numbers show, whatever the heap was. */
-static void tell_result(const struct plan *plan, struct import *import)
+static void tell_result(const struct torch_plan *plan, struct import *import)
 {
     const uint64_t free = plan->usable + plan->unallocated;
     if (plan->is_close && (plan->requested > free || plan->is_barred_close)) {
@@ -374,7 +375,7 @@ static void tell_result(const struct plan *plan, struct import *import)
     }
 }
 
-static void tell_limits(const struct torch_message *message, const struct plan *plan,
+static void tell_limits(const struct torch_message *message, const struct torch_plan *plan,
                         struct import *import)
 {
     if (plan->is_limited) {
@@ -398,7 +399,7 @@ static void tell_limits(const struct torch_message *message, const struct plan *
     }
 }
 
-static void note_numbers(const struct torch_message *message, const struct plan *plan,
+static void note_numbers(const struct torch_message *message, const struct torch_plan *plan,
                          struct import *import)
 {
     if (message->has_device) {
@@ -419,7 +420,7 @@ enum import_result torch_message_build(const struct torch_message *message,
                                        const struct import_input *input, struct import *import,
                                        struct import_error *error)
 {
-    struct plan plan;
+    struct torch_plan plan;
     if (message->missing != NULL) {
         return import_fail(error, IMPORT_INCOMPLETE, error->line, error->column,
                            "the message is cut off or damaged: it lacks %s", message->missing);

@@ -17,7 +17,7 @@ enum {
 };
 
 /* Whose code a frame is. */
-enum owner { OWNER_NOBODY = 1, OWNER_TORCH, OWNER_USER };
+enum frame_owner { OWNER_NOBODY = 1, OWNER_TORCH, OWNER_USER };
 
 static uint32_t *find_known(struct torch_known *known, const struct plain_tree *tree,
                             struct plain_value box)
@@ -91,8 +91,8 @@ static bool is_torch(const struct text_part *file)
 }
 
 /* Frames are shared by many stacks. */
-static enum owner look_up_owner(struct torch_names *names, const struct plain_tree *tree,
-                                struct plain_value frame)
+static enum frame_owner look_up_owner(struct torch_names *names, const struct plain_tree *tree,
+                                      struct plain_value frame)
 {
     if (frame.kind != PLAIN_DICT) {
         return OWNER_NOBODY;
@@ -102,7 +102,7 @@ static enum owner look_up_owner(struct torch_names *names, const struct plain_tr
         const struct text_part file = get_text(tree, frame, "filename");
         *known = !is_python(&file) ? OWNER_NOBODY : is_torch(&file) ? OWNER_TORCH : OWNER_USER;
     }
-    return (enum owner) * known;
+    return (enum frame_owner) * known;
 }
 
 /* The innermost frame of the user's own code, else of torch's own Python code, else nothing. */
@@ -113,7 +113,7 @@ static struct plain_value choose_frame(struct torch_names *names, const struct p
     const size_t count = plain_count(tree, frames);
     for (size_t i = 0; i < count && i < FRAME_COUNT_MAX; i++) {
         const struct plain_value frame = plain_at(tree, frames, i);
-        const enum owner owner = look_up_owner(names, tree, frame);
+        const enum frame_owner owner = look_up_owner(names, tree, frame);
         if (owner == OWNER_USER) {
             return frame;
         }

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum place { PLACE_ROOT, PLACE_SEGMENT, PLACE_BLOCK, PLACE_TRACE, PLACE_EVENT, PLACE_COUNT };
+enum torch_place { PLACE_ROOT, PLACE_SEGMENT, PLACE_BLOCK, PLACE_TRACE, PLACE_EVENT, PLACE_COUNT };
 
 /* The keys that mean something: their names, and the places whose dicts may have them. */
 #define ROOT (1U << PLACE_ROOT)
@@ -47,7 +47,7 @@ enum place { PLACE_ROOT, PLACE_SEGMENT, PLACE_BLOCK, PLACE_TRACE, PLACE_EVENT, P
 /* clang-format on */
 #define FIELD_NUMBER(number, name, places) FIELD_##number,
 #define FIELD_ROW(number, name, places) [FIELD_##number] = {name, places},
-enum field { FIELDS(FIELD_NUMBER) FIELD_COUNT };
+enum torch_field { FIELDS(FIELD_NUMBER) FIELD_COUNT };
 static const struct {
     const char *name;
     unsigned places;
@@ -56,25 +56,25 @@ static const struct {
 enum { LARGE_SEGMENT_BYTES = 20 << 20 }; /* unless large_segment_size_mb says otherwise */
 
 /* Which field each value of a dict of one shape is: nearly all dicts of a place have one shape. */
-struct layout {
+struct dict_layout {
     uint32_t shape;
     size_t count, room;
     uint8_t *fields; /* FIELD_COUNT: none */
 };
 
-struct reader {
+struct torch_reader {
     const struct plain_tree *tree;
     struct torch_snapshot *snapshot;
     size_t visit_count_max, visit_count;
-    enum place place; /* of what is read */
+    enum torch_place place; /* of what is read */
     size_t outer, inner;
-    struct layout layouts[PLACE_COUNT];
+    struct dict_layout layouts[PLACE_COUNT];
     struct plain_value record[FIELD_COUNT]; /* of the dict that is read */
     struct import_error *error;
 };
 
 static enum import_result __attribute__((format(printf, 2, 3)))
-fail_at_place(struct reader *reader, const char *reason, ...)
+fail_at_place(struct torch_reader *reader, const char *reason, ...)
 {
     char text[IMPORT_REASON_BYTES / 2];
     char path[96] = "";
@@ -93,18 +93,19 @@ fail_at_place(struct reader *reader, const char *reason, ...)
     return IMPORT_REFUSE(reader->error, 0, "%s%s", path, text);
 }
 
-static enum field find_field(const struct plain_text *key, enum place place)
+static enum torch_field find_field(const struct plain_text *key, enum torch_place place)
 {
     for (unsigned i = 0; i < FIELD_COUNT; i++) {
         if ((fields[i].places >> place & 1) != 0 && strlen(fields[i].name) == key->length &&
             memcmp(fields[i].name, key->at, key->length) == 0) {
-            return (enum field)i;
+            return (enum torch_field)i;
         }
     }
     return FIELD_COUNT;
 }
 
-static void lay_out(struct reader *reader, struct layout *layout, struct plain_value dict)
+static void lay_out(struct torch_reader *reader, struct dict_layout *layout,
+                    struct plain_value dict)
 {
     layout->count = plain_count(reader->tree, dict);
     layout->shape = reader->tree->boxes[dict.payload].shape;
@@ -118,10 +119,10 @@ static void lay_out(struct reader *reader, struct layout *layout, struct plain_v
 }
 
 /* Spreads the values of a dict over the record. */
-static void spread_dict(struct reader *reader, struct plain_value dict)
+static void spread_dict(struct torch_reader *reader, struct plain_value dict)
 {
     struct torch_snapshot *snapshot = reader->snapshot;
-    struct layout *layout = &reader->layouts[reader->place];
+    struct dict_layout *layout = &reader->layouts[reader->place];
     memset(reader->record, 0, sizeof reader->record);
     if (plain_count(reader->tree, dict) == 0) {
         return;
@@ -141,8 +142,8 @@ static void spread_dict(struct reader *reader, struct plain_value dict)
 }
 
 /* Every dict that is visited passes here; it counts with its keys, all of which are looked at. */
-static enum import_result enter_place(struct reader *reader, struct plain_value value,
-                                      enum place place)
+static enum import_result enter_place(struct torch_reader *reader, struct plain_value value,
+                                      enum torch_place place)
 {
     reader->place = place;
     if (value.kind != PLAIN_DICT) {
@@ -159,8 +160,8 @@ static enum import_result enter_place(struct reader *reader, struct plain_value 
 }
 
 /* A whole number of 0..max; *number is untouched where the key is not there and need not be. */
-static enum import_result read_number(struct reader *reader, enum field field, bool is_needed,
-                                      uint64_t max, uint64_t *number)
+static enum import_result read_number(struct torch_reader *reader, enum torch_field field,
+                                      bool is_needed, uint64_t max, uint64_t *number)
 {
     const struct plain_value value = reader->record[field];
     const char *name = fields[field].name;
@@ -184,14 +185,14 @@ static enum import_result read_number(struct reader *reader, enum field field, b
 }
 
 /* A word, and what it means. */
-struct word {
+struct torch_word {
     const char *text;
     int meaning;
 };
 
 /* The meaning of the record's text among words[count]; -1: of none of them.  *name: the text. */
-static enum import_result read_word(struct reader *reader, enum field field,
-                                    const struct word *words, size_t count,
+static enum import_result read_word(struct torch_reader *reader, enum torch_field field,
+                                    const struct torch_word *words, size_t count,
                                     const struct plain_text **name, int *meaning)
 {
     const struct plain_value value = reader->record[field];
@@ -209,16 +210,16 @@ static enum import_result read_word(struct reader *reader, enum field field,
 
 /* --- segments and blocks --- */
 
-struct sums {
+struct segment_sums {
     uint64_t total, allocated, active, requested;
 };
 
-static enum import_result read_state(struct reader *reader, enum torch_state *state)
+static enum import_result read_state(struct torch_reader *reader, enum torch_state *state)
 {
-    static const struct word states[] = {{"inactive", TORCH_INACTIVE},
-                                         {"active_allocated", TORCH_ALLOCATED},
-                                         {"active_awaiting_free", TORCH_AWAITING_FREE},
-                                         {"active_pending_free", TORCH_AWAITING_FREE}};
+    static const struct torch_word states[] = {{"inactive", TORCH_INACTIVE},
+                                               {"active_allocated", TORCH_ALLOCATED},
+                                               {"active_awaiting_free", TORCH_AWAITING_FREE},
+                                               {"active_pending_free", TORCH_AWAITING_FREE}};
     const struct plain_text *name = NULL;
     int meaning = -1;
     IMPORT_TRY(
@@ -232,7 +233,7 @@ static enum import_result read_state(struct reader *reader, enum torch_state *st
 }
 
 /* Torch 1.13 keeps what a block was used for, the last use first. */
-static struct plain_value get_frames(const struct reader *reader)
+static struct plain_value get_frames(const struct torch_reader *reader)
 {
     const struct plain_value history = reader->record[FIELD_HISTORY];
     if (reader->record[FIELD_FRAMES].kind != PLAIN_NOTHING || history.kind != PLAIN_LIST ||
@@ -243,8 +244,8 @@ static struct plain_value get_frames(const struct reader *reader)
 }
 
 /* at: where it must begin. */
-static enum import_result read_block(struct reader *reader, struct plain_value object, uint64_t at,
-                                     struct torch_block *block)
+static enum import_result read_block(struct torch_reader *reader, struct plain_value object,
+                                     uint64_t at, struct torch_block *block)
 {
     IMPORT_TRY(enter_place(reader, object, PLACE_BLOCK));
     block->address = at;
@@ -274,7 +275,7 @@ static enum import_result read_block(struct reader *reader, struct plain_value o
 }
 
 /* Who asked for so many bytes. */
-static void name_user(struct reader *reader, struct plain_value frames, uint64_t size_bytes,
+static void name_user(struct torch_reader *reader, struct plain_value frames, uint64_t size_bytes,
                       uint32_t *name, uint32_t *stack)
 {
     struct torch_snapshot *snapshot = reader->snapshot;
@@ -283,7 +284,8 @@ static void name_user(struct reader *reader, struct plain_value frames, uint64_t
     torch_name_count(&snapshot->names, *name, size_bytes);
 }
 
-static void add_block(struct reader *reader, struct torch_block *block, struct sums *sums)
+static void add_block(struct torch_reader *reader, struct torch_block *block,
+                      struct segment_sums *sums)
 {
     struct torch_snapshot *snapshot = reader->snapshot;
     sums->total += block->size_bytes;
@@ -297,11 +299,11 @@ static void add_block(struct reader *reader, struct torch_block *block, struct s
 }
 
 /* segment: its record is read again, after those of its blocks. */
-static enum import_result check_sums(struct reader *reader, struct plain_value segment,
-                                     const struct sums *sums)
+static enum import_result check_sums(struct torch_reader *reader, struct plain_value segment,
+                                     const struct segment_sums *sums)
 {
     const struct {
-        enum field field;
+        enum torch_field field;
         uint64_t sum;
     } rows[] = {{FIELD_TOTAL_SIZE, sums->total},
                 {FIELD_ALLOCATED_SIZE, sums->allocated},
@@ -323,8 +325,8 @@ static enum import_result check_sums(struct reader *reader, struct plain_value s
 }
 
 /* segment: a block with what all of them share, its address that of the first. */
-static enum import_result read_blocks(struct reader *reader, struct plain_value blocks,
-                                      const struct torch_block *segment, struct sums *sums)
+static enum import_result read_blocks(struct torch_reader *reader, struct plain_value blocks,
+                                      const struct torch_block *segment, struct segment_sums *sums)
 {
     for (size_t i = 0; i < plain_count(reader->tree, blocks); i++) {
         struct torch_block block = *segment;
@@ -346,7 +348,7 @@ static enum import_result read_blocks(struct reader *reader, struct plain_value 
 }
 
 /* Only what decides which requests its free blocks serve. */
-static void read_pool(const struct reader *reader, struct torch_block *segment)
+static void read_pool(const struct torch_reader *reader, struct torch_block *segment)
 {
     const struct plain_value type = reader->record[FIELD_SEGMENT_TYPE];
     const struct plain_value id = reader->record[FIELD_SEGMENT_POOL_ID];
@@ -359,11 +361,11 @@ static void read_pool(const struct reader *reader, struct torch_block *segment)
     }
 }
 
-static enum import_result read_segment(struct reader *reader, struct plain_value segment)
+static enum import_result read_segment(struct torch_reader *reader, struct plain_value segment)
 {
     struct torch_block read = {
         .segment = (uint32_t)reader->outer, .name = TORCH_NO_NAME, .stack = STACKS_NONE};
-    struct sums sums = {0};
+    struct segment_sums sums = {0};
     uint64_t device = 0;
     IMPORT_TRY(enter_place(reader, segment, PLACE_SEGMENT));
     IMPORT_TRY(read_number(reader, FIELD_DEVICE, false, OP_HOST_COUNT_MAX - 1, &device));
@@ -378,7 +380,7 @@ static enum import_result read_segment(struct reader *reader, struct plain_value
     return check_sums(reader, segment, &sums);
 }
 
-static enum import_result read_segments(struct reader *reader, struct plain_value segments)
+static enum import_result read_segments(struct torch_reader *reader, struct plain_value segments)
 {
     if (segments.kind != PLAIN_LIST) {
         return fail_at_place(reader, "'segments' is missing or not a list");
@@ -394,18 +396,18 @@ static enum import_result read_segments(struct reader *reader, struct plain_valu
 
 /* --- events --- */
 
-static enum import_result read_action(struct reader *reader, struct torch_event *event)
+static enum import_result read_action(struct torch_reader *reader, struct torch_event *event)
 {
-    static const struct word actions[] = {{"alloc", TORCH_ALLOC},
-                                          {"free_requested", TORCH_FREE_REQUESTED},
-                                          {"free_completed", TORCH_FREE_COMPLETED},
-                                          {"oom", TORCH_OOM},
-                                          {"segment_alloc", TORCH_SEGMENT_ALLOC},
-                                          {"segment_map", TORCH_SEGMENT_ALLOC},
-                                          {"segment_free", TORCH_SEGMENT_FREE},
-                                          {"segment_unmap", TORCH_SEGMENT_FREE},
-                                          {"snapshot", TORCH_OTHER},
-                                          {"user_defined", TORCH_OTHER}};
+    static const struct torch_word actions[] = {{"alloc", TORCH_ALLOC},
+                                                {"free_requested", TORCH_FREE_REQUESTED},
+                                                {"free_completed", TORCH_FREE_COMPLETED},
+                                                {"oom", TORCH_OOM},
+                                                {"segment_alloc", TORCH_SEGMENT_ALLOC},
+                                                {"segment_map", TORCH_SEGMENT_ALLOC},
+                                                {"segment_free", TORCH_SEGMENT_FREE},
+                                                {"segment_unmap", TORCH_SEGMENT_FREE},
+                                                {"snapshot", TORCH_OTHER},
+                                                {"user_defined", TORCH_OTHER}};
     struct torch_snapshot *snapshot = reader->snapshot;
     const struct plain_text *name = NULL;
     int meaning = -1;
@@ -419,7 +421,7 @@ static enum import_result read_action(struct reader *reader, struct torch_event 
     return IMPORT_OK;
 }
 
-static enum import_result read_times(struct reader *reader, struct torch_event *event)
+static enum import_result read_times(struct torch_reader *reader, struct torch_event *event)
 {
     const struct plain_value stream = reader->record[FIELD_STREAM];
     const struct plain_value time = reader->record[FIELD_TIME_US];
@@ -437,7 +439,7 @@ static enum import_result read_times(struct reader *reader, struct torch_event *
 
 /* Reads the size and the address of an event.  A failed request may have any size: a negative count
  * of elements does that.  Free bytes above what any device has are nonsense. */
-static enum import_result read_place(struct reader *reader, struct torch_event *event)
+static enum import_result read_place(struct torch_reader *reader, struct torch_event *event)
 {
     const bool is_oom = event->action == TORCH_OOM;
     IMPORT_TRY(read_number(reader, FIELD_SIZE, true, is_oom ? UINT64_MAX : IMPORT_CAPACITY_MAX,
@@ -454,7 +456,7 @@ static enum import_result read_place(struct reader *reader, struct torch_event *
     return IMPORT_OK;
 }
 
-static enum import_result read_trace(struct reader *reader, struct plain_value events)
+static enum import_result read_trace(struct torch_reader *reader, struct plain_value events)
 {
     if (events.kind != PLAIN_LIST) {
         return fail_at_place(reader, "it is not a list");
@@ -484,7 +486,7 @@ static enum import_result read_trace(struct reader *reader, struct plain_value e
     return IMPORT_OK;
 }
 
-static enum import_result read_traces(struct reader *reader, struct plain_value traces)
+static enum import_result read_traces(struct torch_reader *reader, struct plain_value traces)
 {
     if (traces.kind != PLAIN_NOTHING && traces.kind != PLAIN_LIST) {
         return fail_at_place(reader, "'device_traces' is not a list");
@@ -500,7 +502,7 @@ static enum import_result read_traces(struct reader *reader, struct plain_value 
     return IMPORT_OK;
 }
 
-static void read_settings(struct reader *reader, struct plain_value settings)
+static void read_settings(struct torch_reader *reader, struct plain_value settings)
 {
     static const char name[] = "large_segment_size_mb:"; /* which no key of its own has */
     const struct plain_value split = plain_get(reader->tree, settings, "max_split_size");
@@ -519,7 +521,7 @@ static void read_settings(struct reader *reader, struct plain_value settings)
     reader->snapshot->large_segment_bytes = mib > 0 ? mib << 20 : LARGE_SEGMENT_BYTES;
 }
 
-static enum import_result read_root(struct reader *reader, struct plain_value root)
+static enum import_result read_root(struct torch_reader *reader, struct plain_value root)
 {
     read_settings(reader, plain_get(reader->tree, root, "allocator_settings"));
     if (root.kind == PLAIN_LIST) { /* torch.cuda.memory_snapshot gives the segments alone */
@@ -568,7 +570,7 @@ enum import_result torch_read(const struct plain_tree *tree, struct plain_value 
                               size_t visit_count_max, struct torch_snapshot *snapshot,
                               struct import_error *error)
 {
-    struct reader reader = {
+    struct torch_reader reader = {
         .tree = tree, .snapshot = snapshot, .visit_count_max = visit_count_max, .error = error};
     const enum import_result result = read_root(&reader, root);
     for (unsigned i = 0; i < PLACE_COUNT; i++) {

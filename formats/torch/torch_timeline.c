@@ -24,25 +24,25 @@ static const char *const category_names[CATEGORY_COUNT] = {
     "activations", "gradients",       "autograd detail", "unknown category"};
 
 /* Live blocks of one size and category, the newest on top. */
-struct stack {
+struct block_stack {
     uint64_t size_bytes;
     uint32_t category;
     uint32_t top; /* number of a block; NO_BLOCK: none */
 };
 
 /* A number is the address of the trace. */
-struct block {
+struct timeline_block {
     uint64_t size_bytes;
     uint32_t below; /* in its stack */
 };
 
-struct timeline {
-    struct trace *trace;
+struct torch_timeline {
+    struct event_trace *trace;
     struct import *import;
-    struct stack *stacks; /* stack_count of them */
+    struct block_stack *stacks; /* stack_count of them */
     size_t stack_count, stack_room;
-    struct slots slots;   /* of stacks */
-    struct block *blocks; /* from 1 */
+    struct slots slots;            /* of stacks */
+    struct timeline_block *blocks; /* from 1 */
     size_t block_count, block_room;
     uint64_t live[CATEGORY_COUNT], live_all;
     uint64_t peak[CATEGORY_COUNT], peak_all;
@@ -55,21 +55,22 @@ struct timeline {
 
 static uint64_t hash_stack(const void *thing, uint64_t seed)
 {
-    const struct stack *stack = thing;
+    const struct block_stack *stack = thing;
     const uint64_t key[2] = {stack->size_bytes, stack->category};
     return hash_bytes(HASH_START + seed, key, sizeof key);
 }
 
 static bool is_same_stack(const void *a, const void *b)
 {
-    const struct stack *x = a;
-    const struct stack *y = b;
+    const struct block_stack *x = a;
+    const struct block_stack *y = b;
     return x->size_bytes == y->size_bytes && x->category == y->category;
 }
 
-static struct stack *stack_of(struct timeline *timeline, uint64_t size_bytes, uint32_t category)
+static struct block_stack *stack_of(struct torch_timeline *timeline, uint64_t size_bytes,
+                                    uint32_t category)
 {
-    const struct stack key = {.size_bytes = size_bytes, .category = category};
+    const struct block_stack key = {.size_bytes = size_bytes, .category = category};
     static const struct slots_kind kind = {sizeof key, hash_stack, is_same_stack};
     uint32_t *slot = slots_find(&timeline->slots, &kind, timeline->stacks, 0, timeline->stack_count,
                                 &key);
@@ -80,17 +81,17 @@ static struct stack *stack_of(struct timeline *timeline, uint64_t size_bytes, ui
     return &timeline->stacks[*slot - 1];
 }
 
-static void push(struct timeline *timeline, uint32_t number, uint32_t category)
+static void push(struct torch_timeline *timeline, uint32_t number, uint32_t category)
 {
-    struct block *block = &timeline->blocks[number];
-    struct stack *stack = stack_of(timeline, block->size_bytes, category);
+    struct timeline_block *block = &timeline->blocks[number];
+    struct block_stack *stack = stack_of(timeline, block->size_bytes, category);
     block->below = stack->top;
     stack->top = number;
 }
 
-static uint32_t pop(struct timeline *timeline, uint64_t size_bytes, uint32_t category)
+static uint32_t pop(struct torch_timeline *timeline, uint64_t size_bytes, uint32_t category)
 {
-    struct stack *stack = stack_of(timeline, size_bytes, category);
+    struct block_stack *stack = stack_of(timeline, size_bytes, category);
     const uint32_t number = stack->top;
     if (number != NO_BLOCK) {
         stack->top = timeline->blocks[number].below;
@@ -98,27 +99,27 @@ static uint32_t pop(struct timeline *timeline, uint64_t size_bytes, uint32_t cat
     return number;
 }
 
-static uint32_t add_block(struct timeline *timeline, uint64_t size_bytes)
+static uint32_t add_block(struct torch_timeline *timeline, uint64_t size_bytes)
 {
     if (timeline->block_count == 0) {
         ARRAY_ADD(timeline->blocks, timeline->block_count,
-                  timeline->block_room) = (struct block){0}; /* NO_BLOCK */
+                  timeline->block_room) = (struct timeline_block){0}; /* NO_BLOCK */
     }
     ARRAY_ADD(timeline->blocks, timeline->block_count,
-              timeline->block_room) = (struct block){.size_bytes = size_bytes};
+              timeline->block_room) = (struct timeline_block){.size_bytes = size_bytes};
     return (uint32_t)timeline->block_count - 1;
 }
 
 /* --- rows --- */
 
-static void count(struct timeline *timeline, uint32_t category, int64_t bytes)
+static void count(struct torch_timeline *timeline, uint32_t category, int64_t bytes)
 {
     timeline->live[category] += (uint64_t)bytes;
     timeline->live_all += (uint64_t)bytes;
 }
 
 /* At the end of all rows of one time. */
-static void take_peak(struct timeline *timeline, int64_t time)
+static void take_peak(struct torch_timeline *timeline, int64_t time)
 {
     if (timeline->live_all > timeline->peak_all) {
         timeline->peak_all = timeline->live_all;
@@ -127,7 +128,8 @@ static void take_peak(struct timeline *timeline, int64_t time)
     }
 }
 
-static enum import_result make(struct timeline *timeline, uint64_t size_bytes, uint32_t category)
+static enum import_result make(struct torch_timeline *timeline, uint64_t size_bytes,
+                               uint32_t category)
 {
     const char *name = category_names[category];
     const uint32_t number = add_block(timeline, size_bytes);
@@ -139,7 +141,8 @@ static enum import_result make(struct timeline *timeline, uint64_t size_bytes, u
     return trace_alloc(timeline->trace, &event);
 }
 
-static enum import_result release(struct timeline *timeline, uint32_t number, uint32_t category)
+static enum import_result release(struct torch_timeline *timeline, uint32_t number,
+                                  uint32_t category)
 {
     const uint64_t size_bytes = timeline->blocks[number].size_bytes;
     const struct trace_event event = {.address = number, .size_bytes = size_bytes};
@@ -149,7 +152,7 @@ static enum import_result release(struct timeline *timeline, uint32_t number, ui
 
 /* A new version comes as two rows: the old category loses the block, and then the new one has it.
  */
-static void rename_block(struct timeline *timeline, int64_t bytes, uint32_t category,
+static void rename_block(struct torch_timeline *timeline, int64_t bytes, uint32_t category,
                          uint32_t *renamed)
 {
     if (bytes < 0) {
@@ -167,8 +170,8 @@ static void rename_block(struct timeline *timeline, int64_t bytes, uint32_t cate
     *renamed = NO_BLOCK;
 }
 
-static enum import_result take_row(struct timeline *timeline, enum action action, int64_t bytes,
-                                   uint32_t category, uint32_t *renamed)
+static enum import_result take_row(struct torch_timeline *timeline, enum action action,
+                                   int64_t bytes, uint32_t category, uint32_t *renamed)
 {
     if (action == ACTION_INCREMENT_VERSION) {
         rename_block(timeline, bytes, category, renamed);
@@ -192,7 +195,7 @@ static bool read_integer(const json_t *list, size_t i, int64_t *number)
     return json_is_integer(value);
 }
 
-static enum import_result read_rows(struct timeline *timeline, const json_t *rows,
+static enum import_result read_rows(struct torch_timeline *timeline, const json_t *rows,
                                     struct import_error *error)
 {
     const int64_t most = (int64_t)IMPORT_CAPACITY_MAX;
@@ -226,8 +229,8 @@ static enum import_result read_rows(struct timeline *timeline, const json_t *row
 
 /* --- sums --- */
 
-static enum import_result make_on_top(struct timeline *timeline, uint32_t *tops, uint32_t category,
-                                      uint64_t size_bytes)
+static enum import_result make_on_top(struct torch_timeline *timeline, uint32_t *tops,
+                                      uint32_t category, uint64_t size_bytes)
 {
     IMPORT_TRY(make(timeline, size_bytes, category));
     const uint32_t number = (uint32_t)timeline->block_count - 1;
@@ -237,7 +240,7 @@ static enum import_result make_on_top(struct timeline *timeline, uint32_t *tops,
 }
 
 /* The newest blocks of the category go; of the last one, what is left over is made again. */
-static enum import_result shrink(struct timeline *timeline, uint32_t *tops, uint32_t category,
+static enum import_result shrink(struct torch_timeline *timeline, uint32_t *tops, uint32_t category,
                                  uint64_t bytes)
 {
     while (bytes > 0) {
@@ -255,8 +258,8 @@ static enum import_result shrink(struct timeline *timeline, uint32_t *tops, uint
     return IMPORT_OK;
 }
 
-static enum import_result take_sums(struct timeline *timeline, const json_t *sums, uint32_t *tops,
-                                    size_t i, struct import_error *error)
+static enum import_result take_sums(struct torch_timeline *timeline, const json_t *sums,
+                                    uint32_t *tops, size_t i, struct import_error *error)
 {
     for (uint32_t category = 0; category < CATEGORY_COUNT; category++) {
         int64_t bytes = 0;
@@ -276,7 +279,7 @@ static enum import_result take_sums(struct timeline *timeline, const json_t *sum
     return IMPORT_OK;
 }
 
-static enum import_result read_sums(struct timeline *timeline, const json_t *times,
+static enum import_result read_sums(struct torch_timeline *timeline, const json_t *times,
                                     const json_t *sizes, struct import_error *error)
 {
     uint32_t tops[CATEGORY_COUNT] = {NO_BLOCK};
@@ -298,7 +301,7 @@ static enum import_result read_sums(struct timeline *timeline, const json_t *tim
 
 /* --- what is told --- */
 
-static void tell_peak(const struct timeline *timeline, bool is_rows)
+static void tell_peak(const struct torch_timeline *timeline, bool is_rows)
 {
     char line[400];
     char size[SIZE_TEXT_BYTES];
@@ -316,7 +319,7 @@ static void tell_peak(const struct timeline *timeline, bool is_rows)
                 timeline->peak_time, is_rows ? "ns" : "us", size, line);
 }
 
-static void add_notes(const struct timeline *timeline, bool is_rows)
+static void add_notes(const struct torch_timeline *timeline, bool is_rows)
 {
     tell_peak(timeline, is_rows);
     import_assume(
@@ -344,7 +347,7 @@ static enum import_result import_list(const json_t *root, const struct import_in
     const json_t *second = json_array_get(root, 1);
     const bool is_sums = json_array_size(root) == 2 &&
                          (json_is_array(json_array_get(second, 0)) || json_array_size(first) == 0);
-    struct timeline timeline = {
+    struct torch_timeline timeline = {
         .import = import,
         .trace = trace_begin(input, import, error),
         .slots = {.seed = hash_seed_draw()}}; /* a file must not choose which sizes meet */

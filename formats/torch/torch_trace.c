@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct player {
+struct torch_player {
     struct torch_snapshot *snapshot;
-    struct trace *trace;
+    struct event_trace *trace;
     uint8_t *tags; /* by number of the name */
     size_t at[OP_HOST_COUNT_MAX],
         end[OP_HOST_COUNT_MAX]; /* the events of each device that are still to come */
@@ -68,7 +68,7 @@ uint64_t torch_capacity(const struct torch_snapshot *snapshot, uint8_t host)
     return devices[host].all > IMPORT_CAPACITY_MAX ? 0 : devices[host].all;
 }
 
-static void choose_capacity(const struct player *player, const struct import_input *input,
+static void choose_capacity(const struct torch_player *player, const struct import_input *input,
                             struct import *import)
 {
     const struct torch_snapshot *snapshot = player->snapshot;
@@ -101,7 +101,8 @@ static void choose_capacity(const struct player *player, const struct import_inp
 
 /* --- events --- */
 
-static struct trace_event make_event(const struct player *player, const struct torch_event *event)
+static struct trace_event make_event(const struct torch_player *player,
+                                     const struct torch_event *event)
 {
     const bool is_request = event->action == TORCH_ALLOC || event->action == TORCH_OOM;
     struct trace_event made = {
@@ -122,7 +123,7 @@ static struct trace_event make_event(const struct player *player, const struct t
     return made;
 }
 
-static struct trace_event make_event_of_block(const struct player *player,
+static struct trace_event make_event_of_block(const struct torch_player *player,
                                               const struct torch_block *block)
 {
     return (struct trace_event){
@@ -136,7 +137,7 @@ static struct trace_event make_event_of_block(const struct player *player,
 }
 
 /* Blocks whose free was requested before the ring begins. */
-static enum import_result play_before(struct player *player)
+static enum import_result play_before(struct torch_player *player)
 {
     const struct torch_snapshot *snapshot = player->snapshot;
     for (size_t i = 0; i < snapshot->block_count; i++) {
@@ -157,7 +158,7 @@ static enum import_result play_before(struct player *player)
 }
 
 /* Plays the next event of that device. */
-static enum import_result play_next(struct player *player, unsigned host)
+static enum import_result play_next(struct torch_player *player, unsigned host)
 {
     const size_t i = player->at[host]++;
     const struct torch_event *event = &player->snapshot->events[i];
@@ -186,7 +187,7 @@ static enum import_result play_next(struct player *player, unsigned host)
 
 /* The device whose next event is the earliest, the first of them when the file gives no times.
  * OP_HOST_COUNT_MAX: none has one. */
-static unsigned find_earliest(const struct player *player)
+static unsigned find_earliest(const struct torch_player *player)
 {
     unsigned found = OP_HOST_COUNT_MAX;
     int64_t time_us = 0;
@@ -203,7 +204,7 @@ static unsigned find_earliest(const struct player *player)
     return found;
 }
 
-static enum import_result play_all(struct player *player)
+static enum import_result play_all(struct torch_player *player)
 {
     const struct torch_snapshot *snapshot = player->snapshot;
     for (size_t i = snapshot->event_count; i-- > 0;) {
@@ -253,7 +254,7 @@ enum import_result torch_build_trace(struct torch_snapshot *snapshot,
                                      struct import_error *error)
 {
     import->setup.granule_bytes = snapshot->granule_bytes;
-    struct player player = {.snapshot = snapshot, .trace = trace_begin(input, import, error)};
+    struct torch_player player = {.snapshot = snapshot, .trace = trace_begin(input, import, error)};
     player.tags = name_table_give_tags(&snapshot->names.table, trace_give_tag, player.trace);
     choose_capacity(&player, input, import);
     note_slack(snapshot, import);

@@ -26,7 +26,7 @@ enum {
 };
 
 /* The use of an allocation; one that is a parameter and a result is a parameter. */
-enum part {
+enum assignment_part {
     PART_PARAMETER = 0,
     PART_CONSTANT,
     PART_TEMPORARY,
@@ -51,7 +51,7 @@ static const struct {
 struct told {
     uint64_t size_bytes;
     struct text_part name, shape;
-    enum part part;
+    enum assignment_part part;
     bool is_value; /* of temporaries, which share their bytes */
 };
 
@@ -62,7 +62,7 @@ struct assignment {
     struct cursor line; /* that is read */
     bool is_in_allocation;
     bool is_local; /* thread-local: not memory of the device */
-    enum part part;
+    enum assignment_part part;
     uint64_t size_bytes;               /* of the allocation */
     uint64_t part_bytes[PART_COUNT];   /* sums, without thread-local ones */
     uint64_t sum_bytes, local_bytes;   /* of all; of thread-local ones */
@@ -113,11 +113,11 @@ static void add_told(struct assignment *assignment, const struct told *told)
     list[i] = *told;
 }
 
-static enum part find_part(const struct cursor *line)
+static enum assignment_part find_part(const struct cursor *line)
 {
     for (int i = 0; i < PART_OTHER; i++) {
         if (has_attribute(line, part_kinds[i].attribute)) {
-            return (enum part)i;
+            return (enum assignment_part)i;
         }
     }
     return PART_OTHER;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct building {
+struct allocations_building {
     const struct hbm_allocations *allocations;
     const struct import_input *input;
     struct import *import;
@@ -29,7 +29,7 @@ struct building {
 
 /* Names without a number that a setup can have get one, from 255 downward, as long as there are
  * any. */
-static uint8_t make_own_tag(struct building *building, const char *name)
+static uint8_t make_own_tag(struct allocations_building *building, const char *name)
 {
     struct setup *setup = &building->import->setup;
     const unsigned first = building->own_tag == 0 ? OP_TAG_COUNT : building->own_tag;
@@ -47,7 +47,7 @@ static uint8_t make_own_tag(struct building *building, const char *name)
     return building->own_tag;
 }
 
-static uint8_t make_tag(struct building *building, const struct hbm_row *row)
+static uint8_t make_tag(struct allocations_building *building, const struct hbm_row *row)
 {
     struct setup *setup = &building->import->setup;
     char name[SETUP_NAME_BYTES];
@@ -80,7 +80,7 @@ static uint64_t choose_unpadded(const struct hbm_row *row)
 
 /* Chooses the capacity.  What is in use, reserved and free is the limit; all but the first are
  * rounded.  False: they contradict each other. */
-static bool choose_capacity(struct building *building)
+static bool choose_capacity(struct allocations_building *building)
 {
     const struct hbm_allocations *said = building->allocations;
     uint64_t low = said->used_bytes + said->reserved.low + said->free.low;
@@ -106,7 +106,7 @@ static bool choose_capacity(struct building *building)
     return true;
 }
 
-static enum import_result check_rows(struct building *building)
+static enum import_result check_rows(struct allocations_building *building)
 {
     const struct hbm_allocations *said = building->allocations;
     for (size_t i = 0; i < said->row_count; i++) {
@@ -144,7 +144,7 @@ static int compare_spans(const void *a, const void *b)
                            ((const struct heap_span *)b)->address);
 }
 
-static void add_free(struct building *building, uint64_t begin, uint64_t end)
+static void add_free(struct allocations_building *building, uint64_t begin, uint64_t end)
 {
     if (end > begin) {
         heap_image_add(&building->image, &(struct heap_span){.address = begin,
@@ -153,7 +153,7 @@ static void add_free(struct building *building, uint64_t begin, uint64_t end)
     }
 }
 
-static void add_blocks(struct building *building)
+static void add_blocks(struct allocations_building *building)
 {
     static const enum heap_span_state states[HBM_ROW_STATE_COUNT] = {
         [HBM_ROW_MOVABLE] = HEAP_SPAN_IN_USE,      [HBM_ROW_HELD] = HEAP_SPAN_HELD,
@@ -173,7 +173,7 @@ static void add_blocks(struct building *building)
 }
 
 /* Adds the free ranges between the blocks, below and above them. */
-static void add_holes(struct building *building)
+static void add_holes(struct allocations_building *building)
 {
     struct heap_image *image = &building->image;
     const size_t count = image->count;
@@ -194,7 +194,7 @@ static void add_holes(struct building *building)
 
 /* Blocks that are programs' images are loaded instead of allocated; the first busy one has the
  * reserved stack. */
-static void make_programs(struct building *building)
+static void make_programs(struct allocations_building *building)
 {
     const struct hbm_allocations *said = building->allocations;
     struct op_list *ops = &building->import->ops;
@@ -219,7 +219,7 @@ static void make_programs(struct building *building)
 
 /* The first complete message behind the report, else the last one before it.  must_agree: of those
  * only that are of the report, since a log may have more failures. */
-static bool find_message(const struct building *building, bool must_agree,
+static bool find_message(const struct allocations_building *building, bool must_agree,
                          struct tpu_message *found)
 {
     const struct import_input *input = building->input;
@@ -242,7 +242,7 @@ static bool find_message(const struct building *building, bool must_agree,
     return is_found;
 }
 
-static void append_request(struct building *building)
+static void append_request(struct allocations_building *building)
 {
     struct import *import = building->import;
     struct tpu_message message;
@@ -268,7 +268,7 @@ static void append_request(struct building *building)
         message.requested.nominal, agrees ? "" : "; its free bytes differ from the report's");
 }
 
-static void add_notes(const struct building *building)
+static void add_notes(const struct allocations_building *building)
 {
     const struct hbm_allocations *said = building->allocations;
     uint64_t counts[HBM_ROW_STATE_COUNT] = {0};
@@ -301,7 +301,7 @@ static void add_notes(const struct building *building)
     }
 }
 
-static enum import_result build_ops(struct building *building)
+static enum import_result build_ops(struct allocations_building *building)
 {
     IMPORT_TRY(check_rows(building));
     add_blocks(building);
@@ -324,7 +324,7 @@ enum import_result hbm_allocations_build(const struct hbm_allocations *allocatio
                                          const struct import_input *input, struct import *import,
                                          struct import_error *error)
 {
-    struct building building = {
+    struct allocations_building building = {
         .allocations = allocations, .input = input, .import = import, .error = error};
     heap_image_init(&building.image);
     const enum import_result result = build_ops(&building);

@@ -75,7 +75,7 @@ static unsigned recognise_hbm_report(const char *text, size_t length)
 }
 
 /* The reports that a log holds. */
-struct survey {
+struct report_survey {
     struct hbm_report first; /* the first complete one; else the first */
     size_t count, complete_count;
     bool is_chip_named; /* the capacity is that of a chip that the log names */
@@ -83,8 +83,8 @@ struct survey {
 
 /* Why the report becomes no run, or NULL.  A user may ask whether a program fits another device; a
  * chip that the log names is a guess, and wrong where the refused program fits. */
-static const char *find_missing(const struct import_input *input, const struct survey *survey,
-                                const struct hbm_report *report)
+static const char *find_missing(const struct import_input *input,
+                                const struct report_survey *survey, const struct hbm_report *report)
 {
     const char *missing = hbm_report_missing(report, import_fixed_capacity(input->fixed, 0) != 0);
     return missing == NULL && survey->is_chip_named && hbm_report_fits(report, input->fixed)
@@ -92,7 +92,7 @@ static const char *find_missing(const struct import_input *input, const struct s
                : missing;
 }
 
-static void survey_log(const struct import_input *input, struct survey *survey)
+static void survey_log(const struct import_input *input, struct report_survey *survey)
 {
     struct hbm_report report;
     size_t offset = 0;
@@ -109,8 +109,8 @@ static void survey_log(const struct import_input *input, struct survey *survey)
     }
 }
 
-static void note_report(const struct import_input *input, const struct survey *survey, size_t line,
-                        struct import *import)
+static void note_report(const struct import_input *input, const struct report_survey *survey,
+                        size_t line, struct import *import)
 {
     char quoted[QUOTE_BYTES];
     const char *text = input->text + survey->first.begin;
@@ -172,7 +172,7 @@ void hbm_report_assume_message(const struct import_input *input, size_t at, stru
 }
 
 /* With a capacity that the log does not print but whose chip it names, the report is complete. */
-static void fix_named_chip(const struct import_input *input, struct survey *survey,
+static void fix_named_chip(const struct import_input *input, struct report_survey *survey,
                            struct setup *fixed, struct import *import)
 {
     size_t at = 0, length = 0;
@@ -193,8 +193,9 @@ static void fix_named_chip(const struct import_input *input, struct survey *surv
 }
 
 /* Tells the report, and makes a list of it where that can be done. */
-static enum import_result import_survey(const struct import_input *input, struct survey *survey,
-                                        struct import *import, struct import_error *error)
+static enum import_result import_survey(const struct import_input *input,
+                                        struct report_survey *survey, struct import *import,
+                                        struct import_error *error)
 {
     size_t at = 0;
     const struct hbm_report *report = &survey->first;
@@ -225,7 +226,7 @@ static enum import_result import_survey(const struct import_input *input, struct
 static enum import_result import_hbm_report(const struct import_input *input, struct import *import,
                                             struct import_error *error)
 {
-    struct survey survey = {.is_chip_named = false};
+    struct report_survey survey = {.is_chip_named = false};
     struct setup fixed;
     struct import_input with_chip = *input;
     survey_log(input, &survey);

@@ -19,7 +19,7 @@
 
 enum { TAG_NONE = 0, TAG_COUNT_MAX = 200 };
 
-struct building {
+struct report_building {
     const struct hbm_report *report;
     struct hbm_report_plan plan;
     struct import *import;
@@ -95,7 +95,7 @@ const char *hbm_report_missing(const struct hbm_report *report, bool capacity_is
 /* --- ops --- */
 
 /* The tag of that name, a new one if need be. */
-static uint8_t make_tag(struct building *building, const char *name)
+static uint8_t make_tag(struct report_building *building, const char *name)
 {
     struct setup *setup = &building->import->setup;
     char text[SETUP_NAME_BYTES];
@@ -110,13 +110,13 @@ static uint8_t make_tag(struct building *building, const char *name)
     return known == 0 ? building->tag_count : known;
 }
 
-static bool can_fit(const struct building *building, uint64_t size_bytes)
+static bool can_fit(const struct report_building *building, uint64_t size_bytes)
 {
     return size_bytes <= building->plan.capacity_bytes - building->taken_bytes;
 }
 
 /* A block; one that finds no place is the request that the report is about. */
-static uint32_t append_block(struct building *building, uint64_t size_bytes,
+static uint32_t append_block(struct report_building *building, uint64_t size_bytes,
                              uint64_t unpadded_bytes, const char *name)
 {
     const struct op op = OP_TO_MAKE(
@@ -135,13 +135,13 @@ static uint32_t append_block(struct building *building, uint64_t size_bytes,
 /* --- entries --- */
 
 /* Returns the entry's size without padding: that of the shape, if known, to the byte. */
-static uint64_t choose_entry_unpadded(const struct hbm_report_entry *entry)
+static uint64_t choose_entry_unpadded(const struct listed_allocation *entry)
 {
     return entry->shape_bytes != 0 ? entry->shape_bytes : entry->unpadded.range.nominal;
 }
 
 /* Returns the entry's size: the shape's if nothing is padded, else as printed, in granules. */
-static uint64_t round_entry(const struct hbm_report_entry *entry, uint64_t granule_bytes)
+static uint64_t round_entry(const struct listed_allocation *entry, uint64_t granule_bytes)
 {
     struct size_range range = entry->size;
     const uint64_t exact_bytes = align_up(entry->shape_bytes, granule_bytes);
@@ -155,7 +155,7 @@ static uint64_t round_entry(const struct hbm_report_entry *entry, uint64_t granu
 
 /* Finds a contradiction in an entry: dimensions times element size must be the unpadded size, and
  * that with the padding must be the size. */
-static const char *find_entry_fault(const struct hbm_report_entry *entry)
+static const char *find_entry_fault(const struct listed_allocation *entry)
 {
     const struct size_range *size = &entry->size;
     const struct size_range *unpadded = &entry->unpadded.range;
@@ -176,12 +176,12 @@ static const char *find_entry_fault(const struct hbm_report_entry *entry)
 }
 
 /* Arguments that are listed, as long as they are within their sum; the rest is one block. */
-static void append_arguments(struct building *building)
+static void append_arguments(struct report_building *building)
 {
     const struct hbm_report *report = building->report;
     uint64_t left_bytes = building->plan.argument_bytes;
     for (size_t i = 0; i < report->entry_count && !building->is_over; i++) {
-        const struct hbm_report_entry *entry = &report->entries[i];
+        const struct listed_allocation *entry = &report->entries[i];
         const uint64_t size_bytes = round_entry(entry, building->plan.granule_bytes);
         if (entry->is_whole && entry->is_argument && size_bytes > 0 && size_bytes <= left_bytes &&
             can_fit(building, size_bytes)) {
@@ -197,7 +197,7 @@ static void append_arguments(struct building *building)
 }
 
 /* True if the entry is part of what is in the program's stack. */
-static bool is_in_stack(const struct hbm_report_entry *entry)
+static bool is_in_stack(const struct listed_allocation *entry)
 {
     return entry->is_whole && !entry->is_argument &&
            (strcmp(entry->type, "HLO temp") == 0 || strcmp(entry->type, "global") == 0 ||
@@ -206,7 +206,7 @@ static bool is_in_stack(const struct hbm_report_entry *entry)
 
 /* The listed temporaries, if all can be there at once, as they are at the peak that the report is
  * about. */
-static void append_parts(struct building *building)
+static void append_parts(struct report_building *building)
 {
     const struct hbm_report *report = building->report;
     struct hbm_report_plan *plan = &building->plan;
@@ -216,7 +216,7 @@ static void append_parts(struct building *building)
     }
     building->is_of_peak = sum_bytes <= plan->stack_bytes;
     for (size_t i = 0; i < report->entry_count && !building->is_over && building->is_of_peak; i++) {
-        const struct hbm_report_entry *entry = &report->entries[i];
+        const struct listed_allocation *entry = &report->entries[i];
         const uint64_t size_bytes = round_entry(entry, plan->granule_bytes);
         if (is_in_stack(entry) && size_bytes > 0 && size_bytes <= plan->stack_bytes &&
             can_fit(building, size_bytes)) {
@@ -227,7 +227,7 @@ static void append_parts(struct building *building)
     }
 }
 
-static void append_ops(struct building *building)
+static void append_ops(struct report_building *building)
 {
     const struct hbm_report_plan *plan = &building->plan;
     if (plan->reserved_bytes > 0) {
@@ -256,7 +256,7 @@ static void append_ops(struct building *building)
 
 /* --- notes --- */
 
-static void note_capacity(const struct building *building, const struct setup *fixed)
+static void note_capacity(const struct report_building *building, const struct setup *fixed)
 {
     const struct hbm_report_plan *plan = &building->plan;
     char size[SIZE_TEXT_BYTES];
@@ -275,7 +275,7 @@ static void note_capacity(const struct building *building, const struct setup *f
     }
 }
 
-static void note_use(const struct building *building)
+static void note_use(const struct report_building *building)
 {
     const struct hbm_report_plan *plan = &building->plan;
     struct import *import = building->import;
@@ -309,14 +309,14 @@ static void note_use(const struct building *building)
     }
 }
 
-static void note_entries(const struct building *building)
+static void note_entries(const struct report_building *building)
 {
     const struct hbm_report *report = building->report;
     char padding[SIZE_TEXT_BYTES], size[SIZE_TEXT_BYTES];
     uint64_t padding_bytes = 0, size_bytes = 0;
     size_t padded_count = 0, whole_count = 0;
     for (size_t i = 0; i < report->entry_count; i++) {
-        const struct hbm_report_entry *entry = &report->entries[i];
+        const struct listed_allocation *entry = &report->entries[i];
         if (!entry->is_whole) {
             continue;
         }
@@ -343,7 +343,7 @@ static void note_entries(const struct building *building)
     }
 }
 
-static void fill_setup(const struct building *building, const struct setup *fixed)
+static void fill_setup(const struct report_building *building, const struct setup *fixed)
 {
     struct setup *setup = &building->import->setup;
     import_apply_fixed(fixed, setup);
@@ -360,7 +360,8 @@ static void fill_setup(const struct building *building, const struct setup *fixe
 
 /* Returns the name of what found no place: the temporaries, one block, or a result, which then is
  * not there yet. */
-static const char *choose_gpu_request_name(struct building *building, uint64_t *live_out_bytes)
+static const char *choose_gpu_request_name(struct report_building *building,
+                                           uint64_t *live_out_bytes)
 {
     const struct compile_size *numbers = building->report->numbers;
     const struct size_range *request = &numbers[COMPILE_GPU_REQUEST].range;
@@ -389,7 +390,7 @@ static const char *choose_gpu_request_name(struct building *building, uint64_t *
 }
 
 /* Parameters, constants and results are there.  Results that are parameters are counted once. */
-static const char *build_gpu(struct building *building, const struct setup *fixed)
+static const char *build_gpu(struct report_building *building, const struct setup *fixed)
 {
     const struct compile_size *numbers = building->report->numbers;
     const uint64_t request_bytes =
@@ -459,7 +460,7 @@ static enum import_result fail_invalid(const struct import_input *input, struct 
 static const char *check_entries(const struct hbm_report *report, size_t *at)
 {
     for (size_t i = 0; i < report->entry_count; i++) {
-        const struct hbm_report_entry *entry = &report->entries[i];
+        const struct listed_allocation *entry = &report->entries[i];
         const char *reason = entry->size.high > IMPORT_CAPACITY_MAX ? "a size is above 1P"
                              : entry->is_whole                      ? find_entry_fault(entry)
                                                                     : NULL;
@@ -471,7 +472,7 @@ static const char *check_entries(const struct hbm_report *report, size_t *at)
     return NULL;
 }
 
-static enum import_result build_gpu_report(struct building *building,
+static enum import_result build_gpu_report(struct report_building *building,
                                            const struct import_input *input,
                                            struct import_error *error)
 {
@@ -495,7 +496,7 @@ enum import_result hbm_report_build(const struct hbm_report *report,
                                     const struct import_input *input, struct import *import,
                                     struct import_error *error)
 {
-    struct building building = {.report = report, .import = import};
+    struct report_building building = {.report = report, .import = import};
     size_t at = report->begin;
     if (report->form == COMPILE_FORM_GPU) {
         return build_gpu_report(&building, input, error);

@@ -14,7 +14,7 @@ enum {
 static const char *const field_names[] = {
     "Operator:", "Shape:",     "Unpadded size:",   "Extra memory due to padding:",
     "Tag:",      "XLA label:", "Allocation type:", "=========================="};
-enum field {
+enum report_field {
     FIELD_OPERATOR,
     FIELD_SHAPE,
     FIELD_UNPADDED,
@@ -26,10 +26,11 @@ enum field {
     FIELD_COUNT
 };
 
-static enum field find_field_here(const struct phrase_cursor *cursor, struct phrase_cursor *behind)
+static enum report_field find_field_here(const struct phrase_cursor *cursor,
+                                         struct phrase_cursor *behind)
 {
     *behind = *cursor;
-    return (enum field)phrase_take_one(behind, field_names, FIELD_COUNT);
+    return (enum report_field)phrase_take_one(behind, field_names, FIELD_COUNT);
 }
 
 /* Finds where the value that begins here ends: at the line's end, or at a line break as text ("\n")
@@ -129,7 +130,7 @@ static bool find_quoted(const struct text_part *value, const char *key, struct t
 }
 
 /* The op's name; in JSON its quotes are escaped. */
-static void name_by_operator(struct hbm_report_entry *entry, const struct text_part *value)
+static void name_by_operator(struct listed_allocation *entry, const struct text_part *value)
 {
     static const char *const keys[] = {"op_name=\"", "op_name=\\\"", "op_type=\"", "op_type=\\\""};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -143,7 +144,7 @@ static void name_by_operator(struct hbm_report_entry *entry, const struct text_p
 }
 
 /* "%fusion.11 = f32[...] fusion(...)" is fusion.11; "constant literal" is itself. */
-static void name_by_label(struct hbm_report_entry *entry, const struct text_part *value)
+static void name_by_label(struct listed_allocation *entry, const struct text_part *value)
 {
     const char *equals = memchr(value->at, '=', value->length);
     size_t length = equals == NULL ? value->length : (size_t)(equals - value->at);
@@ -178,8 +179,8 @@ static void skip_expansion(struct phrase_cursor *cursor)
 }
 
 /* One field behind its name.  False: its value is cut off. */
-static bool take_field(struct phrase_cursor *cursor, enum field field,
-                       struct hbm_report_entry *entry)
+static bool take_field(struct phrase_cursor *cursor, enum report_field field,
+                       struct listed_allocation *entry)
 {
     if (field == FIELD_UNPADDED) {
         return phrase_scan(cursor, "%C", &entry->unpadded);
@@ -213,7 +214,7 @@ static bool take_field(struct phrase_cursor *cursor, enum field field,
 }
 
 /* "  N. Size: S".  The number may stand behind a log prefix. */
-static bool take_entry_begin(struct phrase_cursor *cursor, struct hbm_report_entry *entry)
+static bool take_entry_begin(struct phrase_cursor *cursor, struct listed_allocation *entry)
 {
     struct phrase_cursor ahead = *cursor;
     uint64_t number = 0;
@@ -221,7 +222,7 @@ static bool take_entry_begin(struct phrase_cursor *cursor, struct hbm_report_ent
         (!phrase_scan(&ahead, "%N {.} Size:", &number) || number > ENTRY_NUMBER_MAX)) {
         return false;
     }
-    *entry = (struct hbm_report_entry){.begin = cursor->at, .number = number};
+    *entry = (struct listed_allocation){.begin = cursor->at, .number = number};
     if (!phrase_take_size(&ahead, &entry->size)) {
         return false;
     }
@@ -230,10 +231,10 @@ static bool take_entry_begin(struct phrase_cursor *cursor, struct hbm_report_ent
     return true;
 }
 
-static void take_entry(struct phrase_cursor *cursor, struct hbm_report_entry *entry)
+static void take_entry(struct phrase_cursor *cursor, struct listed_allocation *entry)
 {
     struct phrase_cursor behind;
-    for (enum field field; !entry->is_whole || entry->type[0] != '\0';) {
+    for (enum report_field field; !entry->is_whole || entry->type[0] != '\0';) {
         field = find_field_here(cursor, &behind);
         if (field == FIELD_COUNT || !take_field(&behind, field, entry)) {
             return;
@@ -251,7 +252,7 @@ static void take_entry(struct phrase_cursor *cursor, struct hbm_report_entry *en
 /* The beginning of an entry, here or behind a few lines of nothing.  The cursor stands at the end
  * of a line, or in it.
  */
-static bool find_entry(struct phrase_cursor *cursor, struct hbm_report_entry *entry)
+static bool find_entry(struct phrase_cursor *cursor, struct listed_allocation *entry)
 {
     struct phrase_cursor ahead = *cursor;
     for (int i = 0; i <= FILLER_COUNT_MAX; i++) {
@@ -273,7 +274,7 @@ static bool find_entry(struct phrase_cursor *cursor, struct hbm_report_entry *en
     return false;
 }
 
-static void append_entry(struct hbm_report *report, const struct hbm_report_entry *entry)
+static void append_entry(struct hbm_report *report, const struct listed_allocation *entry)
 {
     const bool has_room = report->entry_count < HBM_REPORT_ENTRY_COUNT_MAX;
     if (has_room) {
@@ -284,7 +285,7 @@ static void append_entry(struct hbm_report *report, const struct hbm_report_entr
 
 static void take_entries(struct phrase_cursor *cursor, struct hbm_report *report)
 {
-    struct hbm_report_entry entry;
+    struct listed_allocation entry;
     while (find_entry(cursor, &entry)) {
         take_entry(cursor, &entry);
         entry.is_argument = report->is_list_of_arguments;
@@ -320,7 +321,7 @@ bool hbm_report_parse_list(struct phrase_cursor *cursor, struct hbm_report *repo
  * first line is missing; those behind it are not. */
 bool hbm_report_parse_entry_end(struct phrase_cursor *cursor, struct hbm_report *report)
 {
-    struct hbm_report_entry rest = {0};
+    struct listed_allocation rest = {0};
     struct compile_size size;
     if (!phrase_scan(cursor, "Unpadded size: %C", &size)) {
         return false;
@@ -336,11 +337,12 @@ bool hbm_report_parse_entry_end(struct phrase_cursor *cursor, struct hbm_report 
 /* --- XLA:GPU --- */
 
 /* "Buffer N:", "Size: 38.10GiB" and its fields, as far as they come; each is of one line. */
-static bool take_buffer(struct phrase_cursor *cursor, struct hbm_report_entry *entry)
+static bool take_buffer(struct phrase_cursor *cursor, struct listed_allocation *entry)
 {
     static const char *const names[] = {
         "Operator:", "XLA Label:", "Shape:", "Entry Parameter Subshape:"};
-    static const enum field fields[] = {FIELD_OPERATOR, FIELD_LABEL, FIELD_SHAPE, FIELD_SHAPE};
+    static const enum report_field fields[] = {FIELD_OPERATOR, FIELD_LABEL, FIELD_SHAPE,
+                                               FIELD_SHAPE};
     const size_t count = sizeof names / sizeof names[0];
     struct phrase_cursor ahead = *cursor;
     struct compile_size size = {0};
@@ -349,7 +351,7 @@ static bool take_buffer(struct phrase_cursor *cursor, struct hbm_report_entry *e
         !hbm_report_take_binary_size(&ahead, &size)) {
         return false;
     }
-    *entry = (struct hbm_report_entry){
+    *entry = (struct listed_allocation){
         .begin = cursor->at, .size = size.range, .number = number, .is_whole = true};
     for (size_t i; (i = phrase_take_one(&ahead, names, count)) < count;) {
         (void)take_field(&ahead, fields[i], entry);
@@ -364,7 +366,7 @@ static bool take_buffer(struct phrase_cursor *cursor, struct hbm_report_entry *e
 
 void hbm_report_parse_peak(struct phrase_cursor *cursor, struct hbm_report *report)
 {
-    struct hbm_report_entry entry;
+    struct listed_allocation entry;
     if (!phrase_take(cursor, "Peak buffers:")) {
         return;
     }
@@ -387,13 +389,13 @@ static const uint8_t element_bytes_of[] = {1, 1, 2, 2, 2, 2, 4, 4, 4, 8, 8, 8, 8
 enum { ELEMENT_COUNT = sizeof element_bytes_of };
 
 /* Numbers in brackets, with commas between. */
-struct numbers {
+struct shape_numbers {
     uint64_t values[DIMENSION_COUNT_MAX];
     size_t count; /* all of them; those above DIMENSION_COUNT_MAX are not in values */
 };
 
 /* Takes numbers as long as they come.  False: a comma without a number, or one above 2^64 - 1. */
-static bool take_numbers(struct cursor *cursor, struct numbers *numbers)
+static bool take_numbers(struct cursor *cursor, struct shape_numbers *numbers)
 {
     numbers->count = 0;
     if (cursor->at == cursor->end || *cursor->at < '0' || *cursor->at > '9') {
@@ -419,8 +421,8 @@ static bool multiply(uint64_t *product, uint64_t factor)
 
 /* A layout lists the dimensions from the innermost one on; a tile pads as many of these as it has
  * numbers, the last number the innermost. */
-static void tile_shape(const struct numbers *dimensions, const struct numbers *layout,
-                       const struct numbers *tile, uint64_t element_bytes,
+static void tile_shape(const struct shape_numbers *dimensions, const struct shape_numbers *layout,
+                       const struct shape_numbers *tile, uint64_t element_bytes,
                        struct hbm_report_shape *shape)
 {
     uint64_t bytes = element_bytes;
@@ -447,10 +449,10 @@ static void tile_shape(const struct numbers *dimensions, const struct numbers *l
 }
 
 /* "{2,1,0:T(8,128)", as far as it goes. */
-static void parse_layout(struct cursor *cursor, const struct numbers *dimensions,
+static void parse_layout(struct cursor *cursor, const struct shape_numbers *dimensions,
                          uint64_t element_bytes, struct hbm_report_shape *shape)
 {
-    struct numbers layout, tile;
+    struct shape_numbers layout, tile;
     if (!cursor_take(cursor, '{') || !take_numbers(cursor, &layout) ||
         layout.count != dimensions->count) {
         return;
@@ -468,7 +470,7 @@ struct hbm_report_shape hbm_report_parse_shape(const char *text, size_t length)
 {
     struct hbm_report_shape shape = {0};
     struct cursor cursor = cursor_make(text, length);
-    struct numbers dimensions;
+    struct shape_numbers dimensions;
     struct text_part name;
     if (!cursor_take_up_to(&cursor, "[", &name)) {
         return shape;

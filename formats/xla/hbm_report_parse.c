@@ -20,7 +20,7 @@ struct parsing {
     enum hbm_report_section section; /* the last one taken */
 };
 
-static const struct beginning *find_beginning(const struct phrase_cursor *cursor);
+static const struct section_beginning *find_beginning(const struct phrase_cursor *cursor);
 
 /* --- sections --- */
 
@@ -207,7 +207,7 @@ static bool parse_requirement(struct phrase_cursor *cursor, struct hbm_report *r
 /* --- finding them --- */
 
 /* The words that may begin a section. */
-static const struct beginning {
+static const struct section_beginning {
     char word[24];
     enum hbm_report_section section; /* NONE: a report of its own */
     bool (*parse)(struct phrase_cursor *cursor, struct hbm_report *report);
@@ -231,7 +231,7 @@ enum {
 
 /* The section that begins here: not in the middle of a word, but behind a line break as text
  * ("\nTotal"), too.  NULL: none. */
-static const struct beginning *find_beginning(const struct phrase_cursor *cursor)
+static const struct section_beginning *find_beginning(const struct phrase_cursor *cursor)
 {
     const char *here = cursor->text + cursor->at;
     if (cursor->length - cursor->at < BEGINNING_BYTES_MIN ||
@@ -260,7 +260,7 @@ static bool is_same_space(const struct hbm_report *report, const struct phrase_c
 
 /* True if a section that begins here goes on with the report; a list may be followed by another
  * list. */
-static bool is_next(const struct parsing *parsing, const struct beginning *beginning)
+static bool is_next(const struct parsing *parsing, const struct section_beginning *beginning)
 {
     const struct hbm_report *report = parsing->report;
     if (parsing->section == HBM_SECTION_NONE) {
@@ -299,7 +299,7 @@ static void set_sentence(struct parsing *parsing, enum hbm_report_section sectio
     report->sentence = (struct hbm_report_span){begin, length};
 }
 
-static void take_section(struct parsing *parsing, const struct beginning *beginning,
+static void take_section(struct parsing *parsing, const struct section_beginning *beginning,
                          const struct phrase_cursor *ahead)
 {
     struct hbm_report *report = parsing->report;
@@ -330,7 +330,7 @@ static bool parse_here(struct parsing *parsing)
         hbm_report_parse_gpu_request(cursor, &parsing->request)) {
         return true;
     }
-    const struct beginning *beginning = find_beginning(cursor);
+    const struct section_beginning *beginning = find_beginning(cursor);
     const bool is_ours = beginning != NULL && is_next(parsing, beginning);
     struct hbm_report *report = is_ours ? parsing->report : &parsing->scratch;
     const enum compile_form form = report->form;

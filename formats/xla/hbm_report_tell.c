@@ -87,7 +87,7 @@ static struct text_part get_part(const struct import_input *input, struct hbm_re
     return (struct text_part){input->text + span.at, span.length};
 }
 
-static void tell_entry(const struct hbm_report_entry *entry, const struct import_input *input,
+static void tell_entry(const struct listed_allocation *entry, const struct import_input *input,
                        struct compile_allocation *allocation)
 {
     const struct text_part operator= get_part(input, entry->operator);
@@ -150,7 +150,7 @@ static struct listed sum_entries(const struct hbm_report *report, const char *ty
 {
     struct listed sum = {0};
     for (size_t i = 0; i < report->entry_count; i++) {
-        const struct hbm_report_entry *entry = &report->entries[i];
+        const struct listed_allocation *entry = &report->entries[i];
         const bool is_one = type == NULL ? entry->is_argument
                                          : !entry->is_argument && strcmp(entry->type, type) == 0;
         if (is_one) { /* 64 entries of up to 2^50 */

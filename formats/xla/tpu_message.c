@@ -313,17 +313,17 @@ static unsigned recognise_tpu_message(const char *text, size_t length)
 }
 
 /* The messages that a log holds. */
-struct survey {
+struct tpu_survey {
     /* the first complete message; a cut one when there is no complete one */
     struct tpu_message first;
     size_t complete_count;
     size_t cut_count;
 };
 
-static void survey_log(const char *text, size_t length, struct survey *survey)
+static void survey_log(const char *text, size_t length, struct tpu_survey *survey)
 {
     struct tpu_message message;
-    *survey = (struct survey){0};
+    *survey = (struct tpu_survey){0};
     for (size_t offset = 0; tpu_message_next(text, length, &offset, &message);) {
         size_t *count = message.missing == NULL ? &survey->complete_count : &survey->cut_count;
         if (survey->complete_count == 0 && *count == 0) {
@@ -335,8 +335,8 @@ static void survey_log(const char *text, size_t length, struct survey *survey)
 
 enum { QUOTE_BYTES = 400 };
 
-static void note_message(const struct import_input *input, const struct survey *survey, size_t line,
-                         struct import *import)
+static void note_message(const struct import_input *input, const struct tpu_survey *survey,
+                         size_t line, struct import *import)
 {
     char quoted[QUOTE_BYTES];
     /* The message on one line. */
@@ -355,7 +355,7 @@ static void note_message(const struct import_input *input, const struct survey *
 static enum import_result import_tpu_message(const struct import_input *input,
                                              struct import *import, struct import_error *error)
 {
-    struct survey survey;
+    struct tpu_survey survey;
     size_t at = 0, length = 0;
     survey_log(input->text, input->length, &survey);
     if (survey.complete_count + survey.cut_count == 0) {

@@ -48,7 +48,7 @@ struct tpu_plan {
     char refusal[REASON_BYTES]; /* a reason with numbers in it */
 };
 
-struct building {
+struct tpu_building {
     const struct tpu_message *message;
     const struct setup *fixed;
     struct import *import;
@@ -314,7 +314,7 @@ static const char *choose_numbers(const struct tpu_message *message, const struc
 /* Chooses the byte counts for the largest granule for which they can be had: the printed sizes
  * leave little room for odd ones.  False: there is none, and reason is what is wrong with the
  * largest. */
-static bool choose_plan(struct building *building, char reason[REASON_BYTES])
+static bool choose_plan(struct tpu_building *building, char reason[REASON_BYTES])
 {
     const uint64_t fixed_bytes = building->fixed->granule_bytes;
     const uint64_t first = fixed_bytes != 0 ? fixed_bytes : IMPORT_GRANULE_BYTES;
@@ -333,7 +333,7 @@ static bool choose_plan(struct building *building, char reason[REASON_BYTES])
 }
 
 /* True if heaps that the message allows disagree. */
-static bool is_open(const struct building *building)
+static bool is_open(const struct tpu_building *building)
 {
     return building->message->form == TPU_MESSAGE_PROGRAM_STACK ? fits_in_sum(&building->plan)
                                                                 : building->plan.piece_bytes > 0;
@@ -393,7 +393,7 @@ static void append_contents(struct import *import, const struct tpu_plan *plan)
 
 /* The ops, and what a run is compared with: the bytes that were chosen for what the message prints.
  * A program that executes for ever keeps its stack reserved. */
-static void append_ops(const struct building *building)
+static void append_ops(const struct tpu_building *building)
 {
     const struct tpu_message *message = building->message;
     const struct tpu_plan *plan = &building->plan;
@@ -428,7 +428,7 @@ static void append_ops(const struct building *building)
 
 /* --- setup and notes --- */
 
-static void fill_setup(const struct building *building)
+static void fill_setup(const struct tpu_building *building)
 {
     const struct tpu_message *message = building->message;
     const struct tpu_plan *plan = &building->plan;
@@ -454,7 +454,7 @@ static void fill_setup(const struct building *building)
     }
 }
 
-static void assume_capacity(const struct building *building)
+static void assume_capacity(const struct tpu_building *building)
 {
     const struct tpu_plan *plan = &building->plan;
     struct import *import = building->import;
@@ -476,7 +476,7 @@ static void assume_capacity(const struct building *building)
     }
 }
 
-static void assume_heap(const struct building *building, const char *name_of_assumed)
+static void assume_heap(const struct tpu_building *building, const char *name_of_assumed)
 {
     const struct tpu_message *message = building->message;
     const struct tpu_plan *plan = &building->plan;
@@ -523,7 +523,7 @@ static void assume_heap(const struct building *building, const char *name_of_ass
 
 /* If the message says how large the largest piece was, no other arrangement has room either: its
  * blocks are not placed by assumption. */
-static void name_and_note(const struct building *building)
+static void name_and_note(const struct tpu_building *building)
 {
     const struct tpu_message *message = building->message;
     const struct tpu_plan *plan = &building->plan;
@@ -548,7 +548,7 @@ static void name_and_note(const struct building *building)
 enum import_result tpu_message_build(const struct tpu_message *message, const struct setup *fixed,
                                      struct import *import, struct import_error *error)
 {
-    struct building building = {.message = message, .fixed = fixed, .import = import};
+    struct tpu_building building = {.message = message, .fixed = fixed, .import = import};
     char reason[REASON_BYTES];
     if (message->missing != NULL) {
         return import_fail(error, IMPORT_INCOMPLETE, error->line, error->column,

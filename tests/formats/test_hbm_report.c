@@ -603,7 +603,7 @@ static unsigned check_sums(const char *name, const struct hbm_report *report)
         checked++;
     }
     for (size_t i = 0; i < report->entry_count; i++) {
-        const struct hbm_report_entry *entry = &report->entries[i];
+        const struct listed_allocation *entry = &report->entries[i];
         if (entry->shape_bytes != 0 && entry->unpadded.is_said) {
             ck_assert_msg(is_consistent(&entry->unpadded, entry->shape_bytes, entry->shape_bytes),
                           "%s: shape of entry %zu", name, i);

@@ -20,7 +20,7 @@ static struct setup fixed;
 static struct import import;
 static struct import_error error;
 static struct import_input input;
-static struct trace *trace;
+static struct event_trace *trace;
 static struct trace_totals totals;
 
 static void begin_trace(void)

@@ -63,7 +63,7 @@ struct trace_failure {
     int64_t rounded_now; /* of its host */
 };
 
-struct trace {
+struct event_trace {
     const struct import_input *input;
     struct import *import;
     struct import_error *error;

@@ -12,7 +12,7 @@
 
 enum { DOCUMENT_DEPTH_MAX = 8 };
 
-struct document {
+struct export_document {
     bool is_pickle;
     struct writing text; /* what is not printed yet */
     /* By depth: members of the list so far that no APPENDS has taken. */
@@ -22,12 +22,12 @@ struct document {
 
 /* A part is an element of a list of another document, printed behind what that has printed: such is
  * not begun. */
-void document_init(struct document *document, bool is_pickle);
-void document_deinit(struct document *document);
+void document_init(struct export_document *document, bool is_pickle);
+void document_deinit(struct export_document *document);
 
 /* Write the beginning and the end of a file. */
-void document_begin(struct document *document);
-void document_end(struct document *document);
+void document_begin(struct export_document *document);
+void document_end(struct export_document *document);
 
 /* Writes the items of a pattern, with one blank between two:
  *     { [ } ]           brackets; as elements of a list, those that open
@@ -40,15 +40,15 @@ void document_end(struct document *document);
  *     ~                 a line break between elements
  *     .                 the one before the bracket at their end
  *     ,                 what stands between two parts */
-void document_write(struct document *document, const char *pattern, ...);
+void document_write(struct export_document *document, const char *pattern, ...);
 
 /* Writes what there is, and goes on behind it. */
-void document_print(struct document *document, FILE *stream);
+void document_print(struct export_document *document, FILE *stream);
 
 /* The traces come before the segments are known. */
-struct torch_state {
+struct torch_export {
     bool is_pickle;
-    struct document traces[OP_HOST_COUNT_MAX];
+    struct export_document traces[OP_HOST_COUNT_MAX];
 };
 
 bool torch_document_begin(struct export *export, bool is_pickle);

@@ -9,7 +9,6 @@
 #include "formats/common/protobuf.h"
 #include "formats/common/stacks.h"
 #include "formats/common/tags.h"
-#include "formats/profile/private/jax_device_memory.h"
 
 /* The whole profile: opaque but for what is said here.  Holds positions in the text, which must
  * outlive it. */
@@ -84,7 +83,7 @@ enum import_result pprof_frame_next(const struct pprof *profile, struct protobuf
 #define JAX_NO_TAG UINT32_MAX
 
 /* The first frame of the user's own code at a location, once it was looked for. */
-struct place {
+struct jax_place {
     bool is_known, is_user;
     uint32_t tag; /* index into tags: of that frame, or else of the innermost; JAX_NO_TAG: there is
                      none */
@@ -94,7 +93,7 @@ struct place {
 };
 
 /* Blocks of one size, or two: bytes / count, and one byte more for bytes % count of them. */
-struct group {
+struct jax_group {
     uint64_t count, bytes;
     uint32_t device; /* index into devices */
     uint32_t tag;    /* index into tags, or JAX_NO_TAG */
@@ -106,12 +105,12 @@ struct snapshot {
     struct pprof profile;
     struct import_error *error;
     int count_value, bytes_value; /* which value of a sample */
-    struct place *places;         /* one for each location */
+    struct jax_place *places;     /* one for each location */
     struct name_table devices, tags;
     struct stacks *stacks; /* NULL: nobody asked for them; not owned */
     uint32_t *frames;      /* frame_count numbers of frames: those of places */
     size_t frame_count, frame_room;
-    struct group *groups; /* group_count, in the order of the file */
+    struct jax_group *groups; /* group_count, in the order of the file */
     size_t group_count, group_room;
     uint64_t device_bytes[OP_HOST_COUNT_MAX];
     uint64_t buffer_count, buffer_bytes, program_count, program_bytes;

@@ -28,7 +28,7 @@ struct hbm_report_span {
 };
 
 /* One entry of a list of allocations. */
-struct hbm_report_entry {
+struct listed_allocation {
     size_t begin; /* byte of the text */
     struct size_range size;
     struct compile_size unpadded; /* "Unpadded size: S" */
@@ -54,7 +54,7 @@ struct hbm_report {
     struct hbm_report_span module;
     unsigned sections; /* bit per section that it has */
     /* entry_count of them, as listed; those that are cut off are told, and are no ops */
-    struct hbm_report_entry entries[HBM_REPORT_ENTRY_COUNT_MAX];
+    struct listed_allocation entries[HBM_REPORT_ENTRY_COUNT_MAX];
     size_t entry_count;
     size_t cut_count; /* entries that are cut off, or too many */
     bool has_list,
