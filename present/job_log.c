@@ -190,7 +190,7 @@ static void note_op(struct job_log *log, const struct run *run, const struct op 
 /* --- the end of the job --- */
 
 /* A collective's time-out names those who did not come. */
-static void print_time_out(struct job_log *log, const struct wait *wait, const struct run *run)
+static void print_time_out(struct job_log *log, const struct vain_wait *wait, const struct run *run)
 {
     struct host_log *host_log = &log->hosts[wait->host];
     const uint64_t bound_ns = setup_collective_bound_ns(run_setup(run));

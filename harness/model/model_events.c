@@ -41,8 +41,8 @@ void model_await(struct model *model, uint32_t slot, uint64_t event, bool is_use
     struct block *block = &model->blocks[slot];
     const bool is_away = timeline_stream(model->timeline, event) != block->stream;
     block->away_count += is_away;
-    waiters->nodes[node] = (struct waiter){slot, find_first_waiter(waiters, event), is_use,
-                                           is_away};
+    waiters->nodes[node] = (struct event_waiter){slot, find_first_waiter(waiters, event), is_use,
+                                                 is_away};
     number_map_set(&waiters->heads, event_op(event), node);
 }
 
@@ -86,7 +86,7 @@ void model_complete(struct model *model, uint64_t event)
     }
     number_map_remove(&waiters->heads, event_op(event));
     while (node != SLOT_NONE) {
-        const struct waiter waiter = waiters->nodes[node];
+        const struct event_waiter waiter = waiters->nodes[node];
         waiters->nodes[node].next = waiters->free_node;
         waiters->free_node = node;
         CHECK_COSTLY(model->blocks[waiter.slot].away_count >= waiter.is_away);
@@ -110,7 +110,7 @@ static void raise_waiters(const struct waiter_lists *waiters, uint64_t event, ui
 {
     uint32_t node = find_first_waiter(waiters, event);
     for (; node != SLOT_NONE; node = waiters->nodes[node].next) {
-        const struct waiter *waiter = &waiters->nodes[node];
+        const struct event_waiter *waiter = &waiters->nodes[node];
         raise_to(&wait_due_ns[waiter->slot], due_ns);
         if (waiter->is_use) {
             raise_to(&use_due_ns[waiter->slot], due_ns);

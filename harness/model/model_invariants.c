@@ -1,11 +1,12 @@
 #include "harness/model/private/model_state.h"
 
 /* Over all blocks with a range, and those that are absent. */
-struct sums {
+struct block_sums {
     uint64_t in_use_bytes, slack_bytes, pin_count;
 };
 
-static void add_to_sums(struct sums *sums, const struct model *model, const struct block *block)
+static void add_to_sums(struct block_sums *sums, const struct model *model,
+                        const struct block *block)
 {
     sums->in_use_bytes += block->size_bytes;
     sums->pin_count += (uint64_t)block->hold_count + block->use_count;
@@ -13,7 +14,7 @@ static void add_to_sums(struct sums *sums, const struct model *model, const stru
 }
 
 /* Each absent block is in the list once: a second time would make the sums wrong. */
-static bool has_sound_absent(const struct model *model, struct sums *sums)
+static bool has_sound_absent(const struct model *model, struct block_sums *sums)
 {
     for (size_t i = 0; i < model->absent.count; i++) {
         const struct block *block = &model->blocks[model->absent.slots[i]];
@@ -26,7 +27,7 @@ static bool has_sound_absent(const struct model *model, struct sums *sums)
 }
 
 /* Each range of the map is its block's. */
-static bool has_sound_places(const struct model *model, struct sums *sums)
+static bool has_sound_places(const struct model *model, struct block_sums *sums)
 {
     struct span span;
     EACH_SPAN(&model->map, &span) {
@@ -41,7 +42,7 @@ static bool has_sound_places(const struct model *model, struct sums *sums)
 }
 
 /* Adds the pins of blocks that are gone and still in use: they keep them. */
-static void add_gone_pins(struct sums *sums, const struct model *model,
+static void add_gone_pins(struct block_sums *sums, const struct model *model,
                           const struct slot_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -54,7 +55,7 @@ static void add_gone_pins(struct sums *sums, const struct model *model,
 
 bool model_invariants_hold(const struct model *model)
 {
-    struct sums sums = {0};
+    struct block_sums sums = {0};
     add_gone_pins(&sums, model, &model->kept);
     add_gone_pins(&sums, model, &model->programs);
     return span_map_invariants_hold(&model->map) && has_sound_absent(model, &sums) &&

@@ -18,7 +18,7 @@ struct item {
 
 /* One state that the mitigations reach: what is placed, and the spans between what stays where it
  * is. */
-struct state {
+struct reached_state {
     struct item items[ITEMS_MAX];
     size_t item_count;
     uint64_t starts[SPANS_MAX], ends[SPANS_MAX];
@@ -26,7 +26,7 @@ struct state {
 };
 
 /* The lowest place where the next item may begin.  Places are ordered by span, then by address. */
-struct place {
+struct least_place {
     size_t span;
     uint64_t address;
 };
@@ -88,8 +88,8 @@ static bool may_be_evicted(const struct oom *oom, const struct oom_block *block,
 
 /* Behind the item when it is placed as low as it can be at or above `from`; span_count as the span
  * when nowhere. */
-static struct place place_above(const struct state *state, struct place from,
-                                const struct item *item)
+static struct least_place place_above(const struct reached_state *state, struct least_place from,
+                                      const struct item *item)
 {
     for (size_t span = from.span; span < state->span_count; span++) {
         const uint64_t lowest = span == from.span ? from.address : state->starts[span];
@@ -98,10 +98,10 @@ static struct place place_above(const struct state *state, struct place from,
         const bool is_allowed = item->span == ANY_SPAN || item->span == span;
         if (is_allowed && start <= state->ends[span] &&
             item->size_bytes <= state->ends[span] - start) {
-            return (struct place){span, start + item->size_bytes};
+            return (struct least_place){span, start + item->size_bytes};
         }
     }
-    return (struct place){state->span_count, 0};
+    return (struct least_place){state->span_count, 0};
 }
 
 /* Items of any placement can be taken in the order of their addresses and put down one after the
@@ -109,21 +109,21 @@ static struct place place_above(const struct state *state, struct place from,
  * order is tried.  Of all orders of the same items only the one that ends lowest matters to those
  * that come after, because what fits above some place fits above a lower one: lowest[set] is where
  * that order ends. */
-static bool placement_exists(const struct state *state)
+static bool placement_exists(const struct reached_state *state)
 {
-    struct place lowest[1u << ITEMS_MAX];
+    struct least_place lowest[1u << ITEMS_MAX];
     const unsigned all = (1u << state->item_count) - 1;
-    lowest[0] = (struct place){0, state->starts[0]};
+    lowest[0] = (struct least_place){0, state->starts[0]};
     for (unsigned set = 1; set <= all; set++) {
-        lowest[set] = (struct place){state->span_count, 0};
+        lowest[set] = (struct least_place){state->span_count, 0};
         for (size_t last = 0; last < state->item_count; last++) {
             const unsigned before = set & ~(1u << last);
             const struct item *item = &state->items[last];
             if (before == set || (item->below & ~before) != 0) {
                 continue;
             }
-            const struct place place = place_above(state, lowest[before], item);
-            const struct place least = lowest[set];
+            const struct least_place place = place_above(state, lowest[before], item);
+            const struct least_place least = lowest[set];
             const bool is_lower = place.span < least.span ||
                                   (place.span == least.span && place.address < least.address);
             lowest[set] = is_lower ? place : least;
@@ -147,14 +147,14 @@ static uint64_t bottom_of_heap(const struct oom *oom, uint64_t now_ns)
     return bottom;
 }
 
-static void add_item(struct state *state, uint64_t size_bytes, uint64_t align_bytes)
+static void add_item(struct reached_state *state, uint64_t size_bytes, uint64_t align_bytes)
 {
     CHECK(state->item_count < ITEMS_MAX);
     state->items[state->item_count++] = (struct item){
         .size_bytes = size_bytes, .align_bytes = align_bytes, .span = ANY_SPAN};
 }
 
-static void add_movable(struct state *state, const struct oom_block *block,
+static void add_movable(struct reached_state *state, const struct oom_block *block,
                         enum defrag_contract moves)
 {
     add_item(state, block->size_bytes, block->align_bytes);
@@ -167,7 +167,7 @@ static void add_movable(struct state *state, const struct oom_block *block,
 
 /* The state at now_ns without the blocks of `evicted` (a bit for each).  False: an unmovable block
  * is in the way of the stack. */
-static bool state_build(struct state *state, const struct oom *oom, uint64_t now_ns,
+static bool state_build(struct reached_state *state, const struct oom *oom, uint64_t now_ns,
                         uint64_t evicted)
 {
     const uint64_t bottom = bottom_of_heap(oom, now_ns);
@@ -212,7 +212,7 @@ static bool placement_exists_at(const struct oom *oom, uint64_t now_ns, size_t i
         i++;
     }
     if (i == oom->block_count) {
-        struct state state;
+        struct reached_state state;
         return state_build(&state, oom, now_ns, evicted) && placement_exists(&state);
     }
     return placement_exists_at(oom, now_ns, i + 1, evicted) ||

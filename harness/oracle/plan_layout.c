@@ -10,16 +10,16 @@
 /* A window with more blocks is not tried. */
 enum { EVACUATED_COUNT_MAX = 1024 };
 
-void layout_deinit(struct layout *layout)
+void layout_deinit(struct plan_layout *layout)
 {
     free(layout->to);
     free(layout->candidate);
     free(layout->evacuated);
     free(layout->holes);
-    *layout = (struct layout){0};
+    *layout = (struct plan_layout){0};
 }
 
-static void reserve_layout(struct layout *layout, size_t count)
+static void reserve_layout(struct plan_layout *layout, size_t count)
 {
     if (count <= layout->capacity) {
         return;
@@ -43,7 +43,7 @@ static bool must_leave(const struct reach *reach, const struct reach_range *rang
                                  (range->start < end && start < range->start + range->size_bytes));
 }
 
-static void add_hole(struct layout *layout, size_t *count, uint64_t start, uint64_t end)
+static void add_hole(struct plan_layout *layout, size_t *count, uint64_t start, uint64_t end)
 {
     if (start < end) {
         layout->holes[(*count)++] = (struct layout_hole){start, end};
@@ -51,7 +51,7 @@ static void add_hole(struct layout *layout, size_t *count, uint64_t start, uint6
 }
 
 /* Free bytes of all gaps without the blocks that leave, and without the window itself. */
-static size_t find_holes(struct layout *layout, const struct reach *reach, uint64_t start,
+static size_t find_holes(struct plan_layout *layout, const struct reach *reach, uint64_t start,
                          uint64_t end)
 {
     size_t count = 0;
@@ -76,7 +76,8 @@ static size_t find_holes(struct layout *layout, const struct reach *reach, uint6
 }
 
 /* The smallest hole that takes the range; SIZE_MAX: none. */
-static size_t best_hole(const struct layout *layout, size_t count, const struct reach_range *range)
+static size_t best_hole(const struct plan_layout *layout, size_t count,
+                        const struct reach_range *range)
 {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
@@ -93,7 +94,7 @@ static size_t best_hole(const struct layout *layout, size_t count, const struct 
 
 /* Puts the ranges that leave the window into holes, the largest first; false: they do not all fit
  * that way. */
-static bool evacuate_window(struct layout *layout, const struct reach *reach, uint64_t start,
+static bool evacuate_window(struct plan_layout *layout, const struct reach *reach, uint64_t start,
                             uint64_t end)
 {
     size_t hole_count = find_holes(layout, reach, start, end);
@@ -175,7 +176,7 @@ static void collect_windows(const struct reach *reach, const struct reach_gap *g
 }
 
 /* The largest of all holes. */
-static uint64_t largest_hole(const struct layout *layout, size_t count)
+static uint64_t largest_hole(const struct plan_layout *layout, size_t count)
 {
     uint64_t largest = 0;
     for (size_t i = 0; i < count; i++) {
@@ -199,7 +200,7 @@ static bool may_evacuate(const struct reach *reach, const struct layout_window *
     return i == window->high;
 }
 
-static void find_by_evacuation(struct layout *layout, const struct reach *reach)
+static void find_by_evacuation(struct plan_layout *layout, const struct reach *reach)
 {
     struct layout_window windows[PLAN_WINDOW_COUNT_MAX] = {0};
     struct reach_gap gap = reach_before_all;
@@ -231,7 +232,7 @@ static enum plan_result plan_result_of(enum packing_result result)
     return result == PACKING_FITS ? PLAN_FOUND : result == PACKING_NONE ? PLAN_NONE : PLAN_UNKNOWN;
 }
 
-static enum plan_result find_by_packing(struct layout *layout, const struct reach *reach,
+static enum plan_result find_by_packing(struct plan_layout *layout, const struct reach *reach,
                                         struct repack *repack, uint64_t nodes_max)
 {
     struct packing_answer answer;
@@ -251,7 +252,7 @@ static enum plan_result find_by_packing(struct layout *layout, const struct reac
     return PLAN_FOUND;
 }
 
-static enum plan_result find_by_sums(struct layout *layout, const struct reach *reach)
+static enum plan_result find_by_sums(struct plan_layout *layout, const struct reach *reach)
 {
     reserve_layout(layout, reach->range_count + 1);
     layout_keep_all(reach, layout->to);
@@ -262,7 +263,7 @@ static enum plan_result find_by_sums(struct layout *layout, const struct reach *
 
 /* --- all together --- */
 
-enum plan_result layout_find(struct layout *layout, const struct reach *reach,
+enum plan_result layout_find(struct plan_layout *layout, const struct reach *reach,
                              struct repack *repack, uint64_t nodes_max)
 {
     if (reach->oom->placement != PLACEMENT_RANGES) {

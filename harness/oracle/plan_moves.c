@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum progress { AT_HOME = 0, WAITING, STAGED, ARRIVED };
+enum move_progress { AT_HOME = 0, WAITING, STAGED, ARRIVED };
 #define NOBODY UINT32_MAX
 
 /* So many blocks of a circle are compared to find a small one to stage. */

@@ -32,7 +32,7 @@ static void push_out_of_stack(const struct reach *reach, const struct reach_gap 
 
 /* Returns the bytes that the insertion moves, beyond what lay in the stack.  It counts no further
  * than cost_max.  to: moved when is_applied. */
-static uint64_t insertion_cost(struct layout *layout, const struct reach *reach,
+static uint64_t insertion_cost(struct plan_layout *layout, const struct reach *reach,
                                const struct insertion *insertion, uint64_t cost_max,
                                bool is_applied)
 {
@@ -76,19 +76,19 @@ struct slide_floor {
     bool has_above, has_below; /* there are so many free bytes above range i - 1, below range i */
 };
 
-static uint64_t end_below(const struct layout *layout, const struct reach *reach,
+static uint64_t end_below(const struct plan_layout *layout, const struct reach *reach,
                           const struct reach_gap *gap, size_t i)
 {
     return i > gap->first ? layout->to[i - 1] + reach->ranges[i - 1].size_bytes : gap->start;
 }
 
-static uint64_t start_above(const struct layout *layout, const struct reach_gap *gap, size_t i)
+static uint64_t start_above(const struct plan_layout *layout, const struct reach_gap *gap, size_t i)
 {
     return i < gap->last ? layout->to[i] : gap->end;
 }
 
 /* Moves the floor from range i - 1 to range i. */
-static void raise_floor(struct slide_floor *floor, const struct layout *layout,
+static void raise_floor(struct slide_floor *floor, const struct plan_layout *layout,
                         const struct reach *reach, const struct reach_gap *gap, size_t i)
 {
     const struct reach_range *ranges = reach->ranges;
@@ -121,7 +121,7 @@ static bool is_dearer(bool is_known, uint64_t floor_bytes, const struct insertio
 }
 
 /* Keeps the cheaper one of *best and an insertion at start; true: that is the latter. */
-static bool consider_window(struct layout *layout, const struct reach *reach,
+static bool consider_window(struct plan_layout *layout, const struct reach *reach,
                             const struct reach_gap *gap, size_t before, uint64_t start,
                             struct insertion *best)
 {
@@ -141,7 +141,7 @@ static bool consider_window(struct layout *layout, const struct reach *reach,
 
 /* Guesses the gap's place that moves the least if alignment takes nothing.  A dearer place need not
  * be priced to its end. */
-static void guess_place(struct layout *layout, const struct reach *reach,
+static void guess_place(struct plan_layout *layout, const struct reach *reach,
                         const struct reach_gap *gap, struct insertion *best)
 {
     struct slide_floor floor = {.above = gap->first, .below = gap->first};
@@ -166,7 +166,7 @@ static void guess_place(struct layout *layout, const struct reach *reach,
 /* Before range i, next to the lower neighbour and next to the upper one, as near as the others let
  * it be: bottom is where the lower ones end when pushed down.  What is dearer than *best is not
  * priced. */
-static void consider_place(struct layout *layout, const struct reach *reach,
+static void consider_place(struct plan_layout *layout, const struct reach *reach,
                            const struct reach_gap *gap, size_t i, uint64_t bottom,
                            const struct slide_floor *floor, struct insertion *best)
 {
@@ -190,7 +190,7 @@ static void consider_place(struct layout *layout, const struct reach *reach,
 
 /* Every place in the order of the gap's blocks.  What is moved for one before range i begins with
  * some range up to i, so it weighs no less than the least of what must go up from there. */
-static void consider_gap(struct layout *layout, const struct reach *reach,
+static void consider_gap(struct plan_layout *layout, const struct reach *reach,
                          const struct reach_gap *gap, struct insertion *best)
 {
     struct slide_floor floor = {.above = gap->first, .below = gap->first};
@@ -210,7 +210,7 @@ static void consider_gap(struct layout *layout, const struct reach *reach,
     }
 }
 
-bool slide_find(struct layout *layout, const struct reach *reach)
+bool slide_find(struct plan_layout *layout, const struct reach *reach)
 {
     struct reach_gap gap = reach_before_all;
     struct insertion best = {.cost_bytes = UINT64_MAX};

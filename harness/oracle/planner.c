@@ -24,7 +24,7 @@ struct planner {
     uint64_t nodes_left;   /* of the budget of what is asked now */
     struct reach reach;
     struct repack repack;
-    struct layout layout;
+    struct plan_layout layout;
     struct move_order order;
     uint64_t *times_ns;           /* when queued frees that can complete are done */
     struct candidate *candidates; /* programs that may be evicted, smallest first */

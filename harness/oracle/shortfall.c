@@ -9,7 +9,7 @@
 /* A hint on each premature out-of-memory, not a verdict. */
 #define SHORTFALL_NODES_MAX UINT64_C(20000)
 
-enum subject {
+enum shortfall_subject {
     SUBJECT_BUFFER = 0,
     SUBJECT_PROGRAM,
     SUBJECT_STACK, /* of a program whose image is there */
@@ -17,7 +17,7 @@ enum subject {
 };
 
 /* The size of the largest hole, compared with the request. */
-enum slack {
+enum hole_slack {
     SLACK_SMALL = 0, /* size classes of eight for each doubling explain it */
     SLACK_MEDIUM,    /* a rounding up to a power of two explains it */
     SLACK_LARGE,
@@ -28,11 +28,11 @@ enum slack {
  * requests of all kinds go through the same mitigations.  Where something was done instead, nothing
  * else counts either: it was not looked at again.  Slack does not count for a stack. */
 struct shortfall {
-    enum subject subject;
+    enum shortfall_subject subject;
     bool is_aligned; /* to so much that its place in the largest hole depends on it */
     unsigned missing;
     unsigned done; /* the same bits: what the target did for it; counts where none is missing */
-    enum slack slack;
+    enum hole_slack slack;
 };
 
 enum {

@@ -8,7 +8,7 @@
 
 /* Returns the evidence of the call's answer. */
 static struct evidence seen_answer(struct judge *judge, const struct host *host,
-                                   const struct call *call, enum sight sight)
+                                   const struct call *call, enum evidence_sight sight)
 {
     struct evidence answer = evidence_on(judge, host, call, sight, call->slot);
     answer.address = call->block.address;

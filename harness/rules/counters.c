@@ -259,10 +259,10 @@ bool rules_judge_not_coalesced(const struct evidence *evidence)
 
 /* The owner that the target reports for memory: each byte of the device has one owner. */
 
-enum owner { OWNER_FREE, OWNER_USED, OWNER_EVICTABLE, OWNER_HELD };
+enum memory_owner { OWNER_FREE, OWNER_USED, OWNER_EVICTABLE, OWNER_HELD };
 enum { OWNER_COUNT = OWNER_HELD + 1 };
 
-static enum owner owner_of(const struct target_contract *contract, const struct block *block)
+static enum memory_owner owner_of(const struct target_contract *contract, const struct block *block)
 {
     if (block->state == BLOCK_DYING || block->kind == BLOCK_RETIRED || block->hold_count > 0 ||
         block->use_count > 0) {

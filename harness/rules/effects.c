@@ -202,16 +202,17 @@ static struct overlap_thing make_thing(const struct call *call)
 }
 
 /* The device calls that the host still makes before the call `until` returns. */
-struct asked {
+struct asked_calls {
     const struct device_call *at, *end;
 };
-static struct asked asked_until(const struct pass *pass, const struct host *host, uint32_t until)
+static struct asked_calls asked_until(const struct pass *pass, const struct host *host,
+                                      uint32_t until)
 {
     const struct overlap_mark *returns = &pass->overlap->marks[pass->pending[until].return_index];
     size_t count = 0;
     const struct device_call *calls = device_calls(host->device, &count);
-    return (struct asked){calls + pass->device_call_counts[host->index],
-                          calls + returns->device_call_counts[host->index]};
+    return (struct asked_calls){calls + pass->device_call_counts[host->index],
+                                calls + returns->device_call_counts[host->index]};
 }
 
 /* True if the block of the call, in a range that is free now, is copied away before the call
@@ -224,7 +225,8 @@ static bool is_left_before(const struct pass *pass, uint32_t number, uint32_t un
         return false;
     }
     const struct overlap_thing thing = make_thing(&over->call);
-    for (struct asked made = asked_until(pass, over->host, until); made.at < made.end; made.at++) {
+    for (struct asked_calls made = asked_until(pass, over->host, until); made.at < made.end;
+         made.at++) {
         if (made.at->result == DEVICE_OK && is_leaving(&over->call.block, made.at) &&
             overlap_moves_may_have_taken(over->host, made.at, &thing)) {
             return true;
@@ -240,7 +242,8 @@ static bool is_overwritten(const struct pass *pass, uint32_t number)
     const struct overlap_call *over = call_at(pass, number);
     const struct target_block *block = &over->call.block;
     bool has_left = false;
-    for (struct asked made = asked_until(pass, over->host, number); made.at < made.end; made.at++) {
+    for (struct asked_calls made = asked_until(pass, over->host, number); made.at < made.end;
+         made.at++) {
         if (made.at->result != DEVICE_OK) {
             continue;
         }
@@ -257,7 +260,8 @@ static bool is_overwritten(const struct pass *pass, uint32_t number)
 static bool is_evicted_before(const struct pass *pass, uint32_t load, uint32_t number)
 {
     const struct overlap_call *over = call_at(pass, load);
-    for (struct asked made = asked_until(pass, over->host, number); made.at < made.end; made.at++) {
+    for (struct asked_calls made = asked_until(pass, over->host, number); made.at < made.end;
+         made.at++) {
         if (over->call.op.kind == OP_LOAD && made.at->kind == DEVICE_CALL_UNLOAD &&
             made.at->result == DEVICE_OK && made.at->from == (uint64_t)over->call.number + 1) {
             return true;

@@ -43,13 +43,13 @@ static bool is_graver(const struct verdict *verdict, enum rule rule)
 /* --- reasons --- */
 
 /* A fact that a reason names in braces. */
-struct fact {
+struct reason_fact {
     const char *name; /* with the brace that ends it */
     enum { OF_EVIDENCE, OF_BLOCK, OF_OTHER, OF_MADE } source;
     enum { ADDRESS, BYTES, COUNT } kind; /* 64 bits in hexadecimal or decimal digits; 32 bits */
     size_t offset;                       /* in the source */
 };
-static const struct fact facts[] = {
+static const struct reason_fact facts[] = {
     {"at}", OF_EVIDENCE, ADDRESS, offsetof(struct evidence, address)},
     {"size}", OF_EVIDENCE, BYTES, offsetof(struct evidence, size_bytes)},
     {"asked}", OF_EVIDENCE, BYTES, offsetof(struct evidence, asked_bytes)},
@@ -70,7 +70,7 @@ static const struct fact facts[] = {
     {"made_bytes}", OF_MADE, BYTES, offsetof(struct device_call, bytes)},
 };
 
-static const void *find_source(const struct evidence *evidence, const struct fact *fact)
+static const void *find_source(const struct evidence *evidence, const struct reason_fact *fact)
 {
     switch (fact->source) {
     case OF_BLOCK:
@@ -92,7 +92,7 @@ static int print_fact(const struct evidence *evidence, const char **name, char *
         *name += 3;
         return snprintf(text, bytes, "%s", op_kind_info(evidence->call->op.kind)->name);
     }
-    const struct fact *fact = facts;
+    const struct reason_fact *fact = facts;
     while (strncmp(*name, fact->name, strlen(fact->name)) != 0) {
         CHECK(++fact < facts + sizeof facts / sizeof facts[0]);
     }

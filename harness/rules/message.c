@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct reader {
+struct text_reader {
     const char *at;
     const char **lacking;
     char *reason;
     size_t reason_bytes;
 };
 
-static bool report_missing(struct reader *reader, const char *what, const char *want)
+static bool report_missing(struct text_reader *reader, const char *what, const char *want)
 {
     snprintf(reader->reason, reader->reason_bytes, "the error text lacks %s '%s' at '%.60s'", what,
              want, reader->at);
@@ -24,7 +24,7 @@ static bool report_missing(struct reader *reader, const char *what, const char *
     return false;
 }
 
-static bool skip_if(struct reader *reader, const char *text)
+static bool skip_if(struct text_reader *reader, const char *text)
 {
     const char *at = reader->at;
     while (*text != '\0' && *at == *text) {
@@ -38,12 +38,12 @@ static bool skip_if(struct reader *reader, const char *text)
     return true;
 }
 
-static bool skip_words(struct reader *reader, const char *text)
+static bool skip_words(struct text_reader *reader, const char *text)
 {
     return skip_if(reader, text) || report_missing(reader, "the words", text);
 }
 
-static bool skip_size(struct reader *reader, const char *name, uint64_t size_bytes)
+static bool skip_size(struct text_reader *reader, const char *name, uint64_t size_bytes)
 {
     char text[SIZE_TEXT_BYTES];
     size_print_field(size_bytes, text);
@@ -65,7 +65,7 @@ static const char *find_unit(const char *text)
 }
 
 /* A size; is_open: any. */
-static bool skip_size_or_any(struct reader *reader, const char *name, uint64_t size_bytes,
+static bool skip_size_or_any(struct text_reader *reader, const char *name, uint64_t size_bytes,
                              bool is_open)
 {
     const char *unit = is_open ? find_unit(reader->at) : NULL;
@@ -77,7 +77,7 @@ static bool skip_size_or_any(struct reader *reader, const char *name, uint64_t s
 }
 
 /* A printed size as bytes, in 1/100 of its unit: enough to hold it against bounds. */
-static bool skip_size_between(struct reader *reader, uint64_t low_bytes, uint64_t high_bytes)
+static bool skip_size_between(struct text_reader *reader, uint64_t low_bytes, uint64_t high_bytes)
 {
     const char *end = find_unit(reader->at);
     if (end == NULL) {
@@ -98,7 +98,7 @@ static bool skip_size_between(struct reader *reader, uint64_t low_bytes, uint64_
     return true;
 }
 
-static bool read_allocate(struct reader *reader, const struct message_expected *expected)
+static bool read_allocate(struct text_reader *reader, const struct message_expected *expected)
 {
     if (!skip_size(reader, "the requested size", expected->requested_bytes) ||
         !skip_words(reader, ". That was not possible. There are ") ||
@@ -117,7 +117,7 @@ static bool read_allocate(struct reader *reader, const struct message_expected *
            skip_words(reader, ".");
 }
 
-static bool read_reserve(struct reader *reader, const struct message_expected *expected)
+static bool read_reserve(struct text_reader *reader, const struct message_expected *expected)
 {
     if (!skip_size(reader, "the requested size", expected->stack_bytes) ||
         !skip_words(reader, " at the bottom of memory. That was not possible. There are ") ||
@@ -137,7 +137,7 @@ static bool read_reserve(struct reader *reader, const struct message_expected *e
     return is_right && skip_words(reader, " reservable.");
 }
 
-static bool skip_number(struct reader *reader)
+static bool skip_number(struct text_reader *reader)
 {
     const size_t digits = strspn(reader->at, "0123456789");
     reader->at += digits;
@@ -145,7 +145,7 @@ static bool skip_number(struct reader *reader)
 }
 
 /* "; (0x0x1_HBM0)" or nothing. */
-static bool read_end(struct reader *reader)
+static bool read_end(struct text_reader *reader)
 {
     if (skip_if(reader, "; (") &&
         !(skip_number(reader) && skip_if(reader, "x") && skip_number(reader) &&
@@ -160,7 +160,7 @@ static bool read_end(struct reader *reader)
 bool message_is_right(const char *text, const struct message_expected *expected,
                       const char **lacking, char *reason, size_t reason_bytes)
 {
-    struct reader reader = {text, lacking, reason, reason_bytes};
+    struct text_reader reader = {text, lacking, reason, reason_bytes};
     if (!skip_words(&reader, "RESOURCE_EXHAUSTED: ")) {
         return false;
     }

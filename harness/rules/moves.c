@@ -318,7 +318,7 @@ static void make_room(const struct overlap_moves *moves, struct host *host,
 }
 
 /* The run that is being judged, and the device call that is taken in. */
-struct taking {
+struct move_taking {
     struct overlap_moves *moves;
     struct judge *judge;
     struct host *host;
@@ -326,7 +326,7 @@ struct taking {
 };
 
 /* True if the block was in host memory alone when it was held: it had no place to keep. */
-static bool has_no_place(const struct taking *taking)
+static bool has_no_place(const struct move_taking *taking)
 {
     const struct device_call *made = taking->made;
     const struct staged *staged = made->kind == DEVICE_CALL_STAGE_IN
@@ -337,7 +337,7 @@ static bool has_no_place(const struct taking *taking)
 }
 
 /* True if the copy moved the block; *to is where. */
-static bool is_move(const struct taking *taking, uint32_t slot, uint64_t *to)
+static bool is_move(const struct move_taking *taking, uint32_t slot, uint64_t *to)
 {
     const struct device_call *made = taking->made;
     const struct block *block = model_block(taking->host->model, slot);
@@ -356,7 +356,7 @@ static bool is_move(const struct taking *taking, uint32_t slot, uint64_t *to)
                        &(struct overlap_thing){block->op, block->requested_bytes, *to}, final);
 }
 
-static bool move_block(const struct taking *taking, uint32_t slot, uint64_t to)
+static bool move_block(const struct move_taking *taking, uint32_t slot, uint64_t to)
 {
     struct host *host = taking->host;
     const struct block *block = model_block(host->model, slot);
@@ -381,7 +381,7 @@ static bool move_block(const struct taking *taking, uint32_t slot, uint64_t to)
     return true;
 }
 
-static bool take_stage_in(const struct taking *taking)
+static bool take_stage_in(const struct move_taking *taking)
 {
     uint64_t to = 0;
     struct staged *staged = overlap_stages_find(&taking->moves->stages, taking->host,
@@ -397,7 +397,7 @@ static bool take_stage_in(const struct taking *taking)
 }
 
 /* The blocks of the source, in the order in which a copy that overlaps itself must take them. */
-static bool take_copy(const struct taking *taking)
+static bool take_copy(const struct move_taking *taking)
 {
     struct overlap_moves *moves = taking->moves;
     struct span span;
@@ -422,7 +422,7 @@ static bool take_copy(const struct taking *taking)
 bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct host *host,
                         const struct device_call *made)
 {
-    const struct taking taking = {moves, judge, host, made};
+    const struct move_taking taking = {moves, judge, host, made};
     moves->has_moved = true;
     note_sequence(moves, host);
     if (made->kind == DEVICE_CALL_STAGE_OUT) {

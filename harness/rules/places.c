@@ -23,8 +23,8 @@ static uint64_t find_handle(const struct host *host, const struct call *call, ui
 }
 
 /* For a block of which the target cannot be asked: it goes where its bytes go. */
-static enum place follow_bytes(const struct judge *judge, const struct host *host,
-                               const struct call *call, uint32_t slot, uint64_t *address)
+static enum block_place follow_bytes(const struct judge *judge, const struct host *host,
+                                     const struct call *call, uint32_t slot, uint64_t *address)
 {
     const struct block *block = model_block(host->model, slot);
     bool is_absent = block->is_absent;
@@ -54,8 +54,8 @@ static enum place follow_bytes(const struct judge *judge, const struct host *hos
                                                                          : PLACE_DEVICE;
 }
 
-enum place judge_find_place(const struct judge *judge, const struct host *host,
-                            const struct call *call, uint32_t slot, struct target_block *at)
+enum block_place judge_find_place(const struct judge *judge, const struct host *host,
+                                  const struct call *call, uint32_t slot, struct target_block *at)
 {
     const struct block *block = model_block(host->model, slot);
     const uint64_t handle = find_handle(host, call, slot);
@@ -79,7 +79,7 @@ bool judge_touched(struct judge *judge, const struct host *host, const struct ca
 {
     struct evidence evidence = evidence_on(judge, host, call, SIGHT_TOUCH, call->slot);
     struct target_block at;
-    const enum place place = judge_find_place(judge, host, call, call->slot, &at);
+    const enum block_place place = judge_find_place(judge, host, call, call->slot, &at);
     evidence.address = at.address;
     if (place == PLACE_NONE) {
         return judge_lost(judge, host, call->slot);
@@ -92,7 +92,7 @@ bool judge_touched(struct judge *judge, const struct host *host, const struct ca
 /* --- each change of place --- */
 
 /* While blocks are brought up to date after an op. */
-struct placing {
+struct block_placing {
     struct judge *judge;
     struct host *host;
     const struct call *call;
@@ -105,7 +105,8 @@ struct placing {
     size_t stranded_count;        /* of slots of those that left it */
 };
 
-static struct evidence seen_block(const struct placing *placing, uint32_t slot, enum sight sight)
+static struct evidence seen_block(const struct block_placing *placing, uint32_t slot,
+                                  enum evidence_sight sight)
 {
     const struct block *block = model_block(placing->host->model, slot);
     struct evidence evidence = evidence_on(placing->judge, placing->host, placing->call, sight,
@@ -123,7 +124,7 @@ static bool check_place(const struct evidence *place)
            rule_judge(RULE_OVERLAP, place);
 }
 
-static bool check_move(const struct placing *placing, const struct evidence *place)
+static bool check_move(const struct block_placing *placing, const struct evidence *place)
 {
     /* If calls overlapped, each move was judged at its own instant. */
     return (placing->is_late || rule_judge(RULE_FAILED_CHANGED, place)) &&
@@ -133,7 +134,7 @@ static bool check_move(const struct placing *placing, const struct evidence *pla
 }
 
 /* The block is at address, and its lower neighbour (0 = it has none) at below_address. */
-static bool check_address(const struct placing *placing, uint32_t slot, uint64_t address,
+static bool check_address(const struct block_placing *placing, uint32_t slot, uint64_t address,
                           uint64_t below_address)
 {
     const bool has_moved = address != model_block(placing->host->model, slot)->address;
@@ -151,7 +152,8 @@ static bool check_address(const struct placing *placing, uint32_t slot, uint64_t
 }
 
 /* No call makes a block larger or smaller; what a failed one did to it is told of that call. */
-static bool check_size(const struct placing *placing, uint32_t slot, const struct target_block *at)
+static bool check_size(const struct block_placing *placing, uint32_t slot,
+                       const struct target_block *at)
 {
     if (at->size_bytes == 0 ||
         at->size_bytes == model_block(placing->host->model, slot)->size_bytes) {
@@ -163,12 +165,12 @@ static bool check_size(const struct placing *placing, uint32_t slot, const struc
 }
 
 /* Finds where a block that has a range is now. */
-static bool place_block(struct placing *placing, uint32_t slot)
+static bool place_block(struct block_placing *placing, uint32_t slot)
 {
     const struct host *host = placing->host;
     uint64_t *address = &placing->scratch->addresses[placing->count];
     struct target_block at;
-    const enum place place = judge_find_place(placing->judge, host, placing->call, slot, &at);
+    const enum block_place place = judge_find_place(placing->judge, host, placing->call, slot, &at);
     if (place == PLACE_HOST) {
         const struct evidence stranded = seen_block(placing, slot, SIGHT_STRANDED);
         placing->scratch->stranded[placing->stranded_count++] = slot;
@@ -186,12 +188,12 @@ static bool place_block(struct placing *placing, uint32_t slot)
 }
 
 /* An absent block: back at an address, or still in host memory. */
-static bool place_absent(const struct placing *placing, uint32_t slot)
+static bool place_absent(const struct block_placing *placing, uint32_t slot)
 {
     struct host *host = placing->host;
     struct evidence back = seen_block(placing, slot, SIGHT_RETURN);
     struct target_block at;
-    const enum place place = judge_find_place(placing->judge, host, placing->call, slot, &at);
+    const enum block_place place = judge_find_place(placing->judge, host, placing->call, slot, &at);
     back.address = at.address;
     if (place != PLACE_DEVICE) {
         return place == PLACE_HOST || judge_lost(placing->judge, host, slot);
@@ -205,7 +207,7 @@ static bool place_absent(const struct placing *placing, uint32_t slot)
 }
 
 /* Places all blocks that have a range. */
-static bool place_blocks(struct placing *placing)
+static bool place_blocks(struct block_placing *placing)
 {
     const struct span_map *map = model_map(placing->host->model);
     struct span span;
@@ -217,7 +219,7 @@ static bool place_blocks(struct placing *placing)
     return true;
 }
 
-static bool place_all(struct placing *placing)
+static bool place_all(struct block_placing *placing)
 {
     struct model *model = placing->host->model;
     if (!place_blocks(placing)) {
@@ -253,12 +255,12 @@ bool judge_places(struct judge *judge, struct host *host, const struct call *cal
         scratch->stranded = array_resized(scratch->stranded,
                                           scratch->capacity * sizeof *scratch->stranded);
     }
-    struct placing placing = {.judge = judge,
-                              .host = host,
-                              .call = call,
-                              .moved = moved,
-                              .is_late = is_late,
-                              .scratch = scratch};
+    struct block_placing placing = {.judge = judge,
+                                    .host = host,
+                                    .call = call,
+                                    .moved = moved,
+                                    .is_late = is_late,
+                                    .scratch = scratch};
     return place_all(&placing);
 }
 

@@ -282,7 +282,7 @@ static bool is_known(struct hang_watch *watch, const struct hang_entry *now, uin
 }
 
 static void note_missing(struct hang_watch *watch, const struct wait_place *place,
-                         const struct collective *collective, const struct wait *wait,
+                         const struct collective *collective, const struct vain_wait *wait,
                          uint8_t missing)
 {
     const struct op_list *ops = place->ops;
@@ -316,10 +316,10 @@ static void note_missing(struct hang_watch *watch, const struct wait_place *plac
 }
 
 static void note_wait(struct waits *waits, const struct wait_place *place,
-                      const struct collective *collective, const struct wait *wait)
+                      const struct collective *collective, const struct vain_wait *wait)
 {
     const struct collective_member *member = &collective->hosts[wait->host];
-    struct wait noted = *wait;
+    struct vain_wait noted = *wait;
     noted.group = collective->group;
     noted.since = (uint32_t)(member->event - 1);
     noted.since_ns = member->joined_ns;
@@ -348,9 +348,9 @@ void waits_note_call(struct waits *waits, const struct wait_place *place, const 
         const struct collective *open = collectives_open_of(place->collectives, made->from);
         if (open != NULL) {
             note_wait(waits, place, open,
-                      &(struct wait){.host = host->index,
-                                     .until = call->number,
-                                     .until_ns = timeline_now_ns(host->timeline)});
+                      &(struct vain_wait){.host = host->index,
+                                          .until = call->number,
+                                          .until_ns = timeline_now_ns(host->timeline)});
         }
     }
 }
@@ -362,9 +362,9 @@ void waits_note_end(struct waits *waits, const struct wait_place *place)
         for (uint32_t k = 0; k < place->host_count; k++) {
             if ((open->joined >> k & 1) != 0 &&
                 timeline_state(place->hosts[k].timeline, open->hosts[k].event) == EVENT_PENDING) {
-                note_wait(
-                    waits, place, open,
-                    &(struct wait){.host = (uint8_t)k, .until = OP_NONE, .until_ns = UINT64_MAX});
+                note_wait(waits, place, open,
+                          &(struct vain_wait){
+                              .host = (uint8_t)k, .until = OP_NONE, .until_ns = UINT64_MAX});
             }
         }
     }

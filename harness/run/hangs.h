@@ -24,7 +24,7 @@ struct observation;
 /* A run with more of them is told of the first ones. */
 enum { WAIT_COUNT_MAX = 256 };
 
-struct wait {
+struct vain_wait {
     uint8_t host;   /* that waited */
     uint16_t group; /* for this one */
     uint32_t since; /* the op of that host which joined it */
@@ -43,7 +43,7 @@ struct wait_place {
 
 /* An open value; zero is a valid start. */
 struct waits {
-    struct wait waits[WAIT_COUNT_MAX]; /* count of them, in the order in which they ended */
+    struct vain_wait waits[WAIT_COUNT_MAX]; /* count of them, in the order in which they ended */
     size_t count;
     uint64_t total;           /* the others, too */
     struct hang_watch *watch; /* notes why they waited; NULL: nobody does */

@@ -46,7 +46,7 @@ static uint64_t bit_if(bool is_hit, enum probe probe)
 
 /* --- the log of device calls --- */
 
-struct log {
+struct call_log {
     const struct device_call *calls; /* count of them, at least 1 */
     size_t count;
     const struct timeline *timeline;
@@ -54,20 +54,20 @@ struct log {
 };
 
 /* The recorded op that made the event; NULL: it is not in the list. */
-static const struct op *event_op(const struct log *log, uint64_t event)
+static const struct op *event_op(const struct call_log *log, uint64_t event)
 {
     return event == 0 || event > log->ops->count ? NULL : &log->ops->ops[event - 1];
 }
 
 /* Returns how many events had completed when the call returned, at the latest. */
-static uint64_t completed_after(const struct log *log, size_t i)
+static uint64_t completed_after(const struct call_log *log, size_t i)
 {
     return i + 1 < log->count ? log->calls[i + 1].completed_before
                               : timeline_completed_count(log->timeline);
 }
 
 /* own_event: of the op itself, which ends with it when it failed or takes no time. */
-static bool another_completed(const struct log *log, size_t i, uint64_t own_event)
+static bool another_completed(const struct call_log *log, size_t i, uint64_t own_event)
 {
     for (uint64_t at = log->calls[i].completed_before; at < completed_after(log, i); at++) {
         const uint64_t event = timeline_completed_at(log->timeline, at);
@@ -88,7 +88,7 @@ static uint64_t oldest_pending(const struct timeline *timeline)
     return oldest;
 }
 
-static uint64_t waits_hit(const struct probe_sight *sight, const struct log *log)
+static uint64_t waits_hit(const struct probe_sight *sight, const struct call_log *log)
 {
     const uint64_t oldest = oldest_pending(log->timeline);
     uint64_t hits = 0;
@@ -105,7 +105,7 @@ static uint64_t waits_hit(const struct probe_sight *sight, const struct log *log
 }
 
 /* An execution of the program ended after the op's first device call and before this eviction. */
-static bool ended_before(const struct log *log, const struct device_call *unload)
+static bool ended_before(const struct call_log *log, const struct device_call *unload)
 {
     for (uint64_t at = log->calls[0].completed_before; at < unload->completed_before; at++) {
         const struct op *maker = event_op(log, timeline_completed_at(log->timeline, at));
@@ -128,7 +128,7 @@ static bool could_be_awaited(const struct oom *before)
     return false;
 }
 
-static uint64_t evictions_hit(const struct probe_sight *sight, const struct log *log)
+static uint64_t evictions_hit(const struct probe_sight *sight, const struct call_log *log)
 {
     uint64_t hits = bit_if(sight->judge->is_spending && !sight->judge->is_cheapest &&
                                could_be_awaited(&sight->judge->before),
@@ -143,7 +143,7 @@ static uint64_t evictions_hit(const struct probe_sight *sight, const struct log 
 }
 
 /* The part of the device that moves read or wrote. */
-static struct span moves_extent(const struct log *log)
+static struct span moves_extent(const struct call_log *log)
 {
     struct span extent = {.start = UINT64_MAX};
     for (size_t i = 0; i < log->count; i++) {
@@ -182,7 +182,7 @@ static bool another_executes(const struct probe_sight *sight)
     return count > (is_own ? 1u : 0u);
 }
 
-static uint64_t moves_hit(const struct probe_sight *sight, const struct log *log)
+static uint64_t moves_hit(const struct probe_sight *sight, const struct call_log *log)
 {
     const struct span extent = moves_extent(log);
     return bit_if(sight->call->op.kind == OP_LOAD, PROBE_MOVED_WHILE_A_PROGRAM_LOADS) |
@@ -212,12 +212,12 @@ static uint64_t faults_hit(const struct device *device)
 /* --- holes --- */
 
 /* The largest hole, and whether one of them takes the request as it is aligned. */
-struct holes {
+struct oom_holes {
     uint64_t largest_bytes;
     bool takes_aligned;
 };
 
-static void add_hole(struct holes *holes, uint64_t start, uint64_t end,
+static void add_hole(struct oom_holes *holes, uint64_t start, uint64_t end,
                      const struct oom_request *request)
 {
     if (end <= start) {
@@ -231,9 +231,9 @@ static void add_hole(struct holes *holes, uint64_t start, uint64_t end,
                            (aligned < end && end - aligned >= request->size_bytes);
 }
 
-static struct holes find_holes(const struct oom *oom)
+static struct oom_holes find_holes(const struct oom *oom)
 {
-    struct holes holes = {0};
+    struct oom_holes holes = {0};
     const uint64_t reserved = oom_reserved_bytes(oom);
     uint64_t at = reserved > oom->request.stack_bytes ? reserved : oom->request.stack_bytes;
     for (size_t i = 0; i < oom->block_count; i++) {
@@ -255,7 +255,7 @@ static uint64_t holes_hit(const struct oom *oom)
     if (request->size_bytes == 0) {
         return 0;
     }
-    const struct holes holes = find_holes(oom);
+    const struct oom_holes holes = find_holes(oom);
     const uint64_t need = align_up(request->size_bytes, oom->granule_bytes);
     const bool fits_unaligned = request->align_bytes > oom->granule_bytes &&
                                 holes.largest_bytes >= need;
@@ -404,7 +404,7 @@ void probe_watch_execution(struct probe_watch *watch, const struct model *model,
 static uint64_t device_hit(const struct probe_sight *sight)
 {
     const struct observation *seen = sight->seen;
-    struct log log = {.timeline = sight->host->timeline, .ops = sight->judge->ops};
+    struct call_log log = {.timeline = sight->host->timeline, .ops = sight->judge->ops};
     log.calls = device_calls(sight->host->device, &log.count);
     uint64_t hits = faults_hit(sight->host->device);
     hits |= seen->wait_count > 0 ? waits_hit(sight, &log) : 0;

@@ -13,7 +13,7 @@
 /* A question of ours is no verdict: it need not be answered at any price. */
 #define NODES_MAX (ORACLE_NODES_DEFAULT / 16)
 
-struct waiter {
+struct client_waiter {
     struct oom_request request; /* the last one that was refused */
     bool is_waiting, has_asked_again;
 };
@@ -22,7 +22,7 @@ struct standstill_watch {
     struct standstills standstills;
     uint8_t tags[STANDSTILL_CLIENT_MAX]; /* client_count of them */
     uint8_t clients[OP_TAG_COUNT];       /* by tag; client_count: no client */
-    struct waiter *waiters;              /* [host_count][client_count] */
+    struct client_waiter *waiters;       /* [host_count][client_count] */
     bool is_told[OP_HOST_COUNT_MAX];     /* this standstill is */
     uint32_t since[OP_HOST_COUNT_MAX];
     struct oom oom; /* scratch */
@@ -59,7 +59,8 @@ void standstill_watch_destroy(struct standstill_watch *watch)
     }
 }
 
-static struct waiter *waiters_of(const struct standstill_watch *watch, const struct host *host)
+static struct client_waiter *waiters_of(const struct standstill_watch *watch,
+                                        const struct host *host)
 {
     return &watch->waiters[(size_t)host->index * watch->client_count];
 }
@@ -140,7 +141,7 @@ static void find_way(struct standstill_watch *watch, const struct host *host,
 
 static bool all_have_asked_again(const struct standstill_watch *watch, const struct host *host)
 {
-    const struct waiter *waiters = waiters_of(watch, host);
+    const struct client_waiter *waiters = waiters_of(watch, host);
     for (uint8_t i = 0; i < watch->client_count; i++) {
         if (!waiters[i].is_waiting || !waiters[i].has_asked_again) {
             return false;
@@ -152,7 +153,7 @@ static bool all_have_asked_again(const struct standstill_watch *watch, const str
 /* From here on each has to ask once more. */
 static void begin_round(struct standstill_watch *watch, const struct host *host, uint32_t number)
 {
-    struct waiter *waiters = waiters_of(watch, host);
+    struct client_waiter *waiters = waiters_of(watch, host);
     for (uint8_t i = 0; i < watch->client_count; i++) {
         waiters[i].has_asked_again = false;
     }
@@ -163,7 +164,7 @@ static void begin_round(struct standstill_watch *watch, const struct host *host,
 static void hear_answer(struct standstill_watch *watch, const struct host *host,
                         const struct call *call, uint8_t client)
 {
-    struct waiter *waiter = &waiters_of(watch, host)[client];
+    struct client_waiter *waiter = &waiters_of(watch, host)[client];
     const bool was_waiting = waiter->is_waiting;
     waiter->is_waiting = call->result == TARGET_NO_MEMORY;
     if (!waiter->is_waiting || !was_waiting) {

@@ -16,7 +16,7 @@
 /* Whatever fills once, fills the first time; what grows each time is left behind. */
 enum { REPLAY_COUNT = 4, REPLAY_COUNT_MAX = 8 };
 
-struct replaying {
+struct list_replaying {
     const struct target *target;
     const struct trial *trial;
     struct verdict *broken;
@@ -28,7 +28,7 @@ struct replaying {
 /* host_memory_guard is of the whole process; nobody else runs meanwhile. */
 static void *replay_list(void *context)
 {
-    struct replaying *replaying = context;
+    struct list_replaying *replaying = context;
     const struct trial *trial = replaying->trial;
     struct verdict *broken = replaying->broken;
     struct trial again;
@@ -61,7 +61,7 @@ static void *replay_list(void *context)
 
 /* Replays in a thread of its own: at its end malloc takes back the small pieces that it keeps for
  * each thread, and its arena. */
-static void replay_in_thread(struct replaying *replaying)
+static void replay_in_thread(struct list_replaying *replaying)
 {
     pthread_t thread;
     if (pthread_create(&thread, NULL, replay_list, replaying) != 0) {
@@ -100,7 +100,7 @@ static void leftovers_take_run(struct leftovers *leftovers)
 }
 
 /* Runs until one leaves nothing behind, or enough of them did. */
-static bool breaks_again(struct replaying *replaying, uint32_t thread_count)
+static bool breaks_again(struct list_replaying *replaying, uint32_t thread_count)
 {
     struct leftovers leftovers = {.thread_count = thread_count, .least_bytes = UINT64_MAX};
     leftovers.is_known = process_memory_look(thread_count, &leftovers.last);
@@ -128,7 +128,7 @@ static bool breaks_again(struct replaying *replaying, uint32_t thread_count)
 
 bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken)
 {
-    struct replaying replaying = {.target = target, .trial = trial, .broken = broken};
+    struct list_replaying replaying = {.target = target, .trial = trial, .broken = broken};
     broken->kind = VERDICT_NONE;
     return breaks_again(&replaying, process_thread_count());
 }
@@ -136,7 +136,7 @@ bool again_breaks(const struct target *target, const struct trial *trial, struct
 bool again_breaks_renamed(const struct target *target, const struct trial *trial,
                           struct verdict *broken)
 {
-    struct replaying replaying = {
+    struct list_replaying replaying = {
         .target = target, .trial = trial, .broken = broken, .is_renamed = true};
     broken->kind = VERDICT_NONE;
     return breaks_again(&replaying, process_thread_count()) ||
@@ -147,7 +147,7 @@ bool again_breaks_renamed(const struct target *target, const struct trial *trial
 bool again_breaks_soon(const struct target *target, const struct trial *trial,
                        struct verdict *broken)
 {
-    struct replaying replaying = {.target = target, .trial = trial, .broken = broken};
+    struct list_replaying replaying = {.target = target, .trial = trial, .broken = broken};
     broken->kind = VERDICT_NONE;
     const uint32_t thread_count = process_thread_count();
     const uint64_t before_bytes = process_memory_glance();

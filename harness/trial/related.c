@@ -34,7 +34,7 @@ struct plain {
     bool is_broken, is_end_finding;
 };
 
-struct pair {
+struct related_pair {
     const struct plain *plain;
     struct run *other;
     enum related related;
@@ -103,7 +103,7 @@ bool related_sizes_scale(const struct setup *setup)
 }
 
 /* True if the promises are the same, in granules of twice the size. */
-static bool has_same_contract(const struct pair *pair)
+static bool has_same_contract(const struct related_pair *pair)
 {
     const struct target_contract *a = &pair->plain->contract;
     const struct target_contract *b = model_contract(run_model(pair->other, 0));
@@ -136,9 +136,9 @@ static const char *other_words(enum related related)
     return related == RELATED_NAMES ? "under other ids" : "at twice the size";
 }
 
-static void break_pair(struct pair *pair, size_t op, const char *format, ...)
+static void break_pair(struct related_pair *pair, size_t op, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void break_pair(struct pair *pair, size_t op, const char *format, ...)
+static void break_pair(struct related_pair *pair, size_t op, const char *format, ...)
 {
     struct verdict *broken = pair->broken;
     va_list arguments;
@@ -150,7 +150,7 @@ static void break_pair(struct pair *pair, size_t op, const char *format, ...)
     va_end(arguments);
 }
 
-static void break_by_result(struct pair *pair, size_t op, const struct plain_step *plain,
+static void break_by_result(struct related_pair *pair, size_t op, const struct plain_step *plain,
                             const struct observation *other)
 {
     break_pair(pair, op, "%s, but %s %s, though all went alike before",
@@ -158,13 +158,13 @@ static void break_by_result(struct pair *pair, size_t op, const struct plain_ste
                result_word(other->result, other->skipped != 0), other_words(pair->related));
 }
 
-static void break_by_rule(struct pair *pair, size_t op, const struct verdict *verdict)
+static void break_by_rule(struct related_pair *pair, size_t op, const struct verdict *verdict)
 {
     break_pair(pair, op, "%s it breaks %s: %.300s", other_words(pair->related),
                rule_info(verdict->rule)->name, verdict->reason);
 }
 
-static void break_by_place(struct pair *pair, size_t op, const struct observation *plain,
+static void break_by_place(struct related_pair *pair, size_t op, const struct observation *plain,
                            const struct observation *other)
 {
     const char *words = other_words(pair->related);
@@ -239,7 +239,8 @@ static bool is_same_but_for_text(const struct observation *plain, const struct o
 
 /* True: both runs are in the same state after the op.  What the plain run breaks is found without
  * this rule; how a fault was met may depend on what nobody sees. */
-static bool compare_step(struct pair *pair, size_t op, uint32_t host, const struct verdict *other)
+static bool compare_step(struct related_pair *pair, size_t op, uint32_t host,
+                         const struct verdict *other)
 {
     const struct plain_step *plain = &pair->plain->steps[op];
     const struct observation *b = run_observation(pair->other);
@@ -313,7 +314,7 @@ static bool record_plain(const struct target *target, const struct trial *trial,
 }
 
 /* False: what comes after is not compared. */
-static bool step_other(struct pair *pair, const struct op *op, size_t number)
+static bool step_other(struct related_pair *pair, const struct op *op, size_t number)
 {
     struct op related = *op;
     if (number == pair->plain->step_count ||
@@ -326,7 +327,7 @@ static bool step_other(struct pair *pair, const struct op *op, size_t number)
     return is_same && !run_is_broken(pair->other);
 }
 
-static void run_other(struct pair *pair, const struct op_list *ops)
+static void run_other(struct related_pair *pair, const struct op_list *ops)
 {
     for (size_t i = 0; i < ops->count; i++) {
         if (!step_other(pair, &ops->ops[i], i)) {
@@ -376,7 +377,7 @@ bool related_breaks_one(const struct target *target, const struct trial *trial,
                         enum related related, struct verdict *broken, size_t *compared_count)
 {
     struct plain plain;
-    struct pair pair = {.plain = &plain, .related = related, .broken = broken};
+    struct related_pair pair = {.plain = &plain, .related = related, .broken = broken};
     broken->kind = VERDICT_NONE;
     if (record_plain(target, trial, related, &plain)) {
         pair.other = create_other(target, &trial->setup, related);

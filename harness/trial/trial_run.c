@@ -33,7 +33,7 @@ static void end_trial(struct trial *trial, struct run *run, const struct run_lis
 }
 
 /* The source of a trial's ops. */
-struct source {
+struct op_source {
     alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES];
     const struct scenario *scenario;
     struct random random;
@@ -61,7 +61,8 @@ static void keep_to_target(const struct trial_plan *plan, struct setup *drawn)
     }
 }
 
-static void source_init(struct source *source, const struct trial_plan *plan, struct setup *drawn)
+static void source_init(struct op_source *source, const struct trial_plan *plan,
+                        struct setup *drawn)
 {
     memset(source, 0, sizeof *source);
     source->scenario = plan->scenario;
@@ -84,7 +85,7 @@ static void source_init(struct source *source, const struct trial_plan *plan, st
 }
 
 /* True if the last op is asked again. */
-static bool retry_last(struct source *source, const struct run *run, struct op *op)
+static bool retry_last(struct op_source *source, const struct run *run, struct op *op)
 {
     const struct op_list *ops = run_ops(run);
     const struct observation *last = run_observation(run);
@@ -95,7 +96,7 @@ static bool retry_last(struct source *source, const struct run *run, struct op *
 
 /* Retries, faults and sleeps come before the scenario is asked: it names ops by the number that its
  * own will have.  False: the scenario is over. */
-static bool source_next(struct source *source, const struct run *run, struct op *op)
+static bool source_next(struct op_source *source, const struct run *run, struct op *op)
 {
     struct scenario_view view;
     run_view(run, &view);
@@ -118,7 +119,7 @@ static bool source_next(struct source *source, const struct run *run, struct op 
 bool trial_run(const struct trial_plan *plan, const struct run_listener *listener,
                struct trial *trial, char reason[RUN_REASON_BYTES])
 {
-    struct source source;
+    struct op_source source;
     struct setup drawn = *plan->setup;
     struct op op;
     memset(trial, 0, sizeof *trial);

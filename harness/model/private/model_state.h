@@ -15,14 +15,14 @@
 #include <string.h>
 
 /* A thing that an event ends: one node per use, execution or wait. */
-struct waiter {
+struct event_waiter {
     uint32_t slot;
     uint32_t next;        /* of the same event; SLOT_NONE ends */
     bool is_use, is_away; /* the event is on another stream than the block */
 };
 struct waiter_lists {
     struct number_map heads; /* by the op of the event: the first node of those that wait */
-    struct waiter *nodes;
+    struct event_waiter *nodes;
     size_t node_count, node_capacity;
     uint32_t free_node;
 };

@@ -7,23 +7,23 @@
 
 /* Items largest first, each into the bin with the least room that takes it (best fit), or with the
  * most (worst fit).  Bins are kept ascending by room, so that either is found at once. */
-struct place {
+struct greedy_place {
     uint64_t room;
     uint32_t bin;
 };
 
-static void fill_places(const struct packing_sizes *sizes, struct place *places)
+static void fill_places(const struct packing_sizes *sizes, struct greedy_place *places)
 {
     for (size_t i = 0; i < sizes->bin_count; i++) {
         const size_t bin = sizes->bin_count - 1 - i;
-        places[i] = (struct place){sizes->bins[bin], (uint32_t)bin};
+        places[i] = (struct greedy_place){sizes->bins[bin], (uint32_t)bin};
     }
 }
 
 /* Moves place i, which has lost room, down to where it belongs. */
-static void restore_order(struct place *places, size_t i)
+static void restore_order(struct greedy_place *places, size_t i)
 {
-    const struct place moved = places[i];
+    const struct greedy_place moved = places[i];
     for (; i > 0 && places[i - 1].room > moved.room; i--) {
         places[i] = places[i - 1];
     }
@@ -31,7 +31,7 @@ static void restore_order(struct place *places, size_t i)
 }
 
 /* Places items from `first` on. */
-static bool best_fit(const struct packing_sizes *sizes, struct place *places, size_t first)
+static bool best_fit(const struct packing_sizes *sizes, struct greedy_place *places, size_t first)
 {
     for (size_t i = first; i < sizes->item_count;) {
         const uint64_t size = sizes->items[i];
@@ -53,7 +53,7 @@ static bool best_fit(const struct packing_sizes *sizes, struct place *places, si
     return true;
 }
 
-static bool worst_fit(const struct packing_sizes *sizes, struct place *places)
+static bool worst_fit(const struct packing_sizes *sizes, struct greedy_place *places)
 {
     fill_places(sizes, places);
     const size_t last = sizes->bin_count - 1;
@@ -72,7 +72,7 @@ bool packing_greedy(struct packing *packing)
 {
     const struct packing_sizes *sizes = &packing->sizes;
     CHECK(sizes->bin_count > 0);
-    struct place *places = packing_take(packing, sizes->bin_count, sizeof *places);
+    struct greedy_place *places = packing_take(packing, sizes->bin_count, sizeof *places);
     fill_places(sizes, places);
     return best_fit(sizes, places, 0) || worst_fit(sizes, places);
 }
@@ -80,10 +80,10 @@ bool packing_greedy(struct packing *packing)
 bool packing_greedy_rest(struct packing *packing, size_t first)
 {
     const struct packing_sizes *sizes = &packing->sizes;
-    struct place *places = packing_take(packing, sizes->bin_count, sizeof *places);
+    struct greedy_place *places = packing_take(packing, sizes->bin_count, sizeof *places);
     fill_places(sizes, places);
     for (size_t i = 0; i < first; i++) {
-        struct place *place = &places[sizes->bin_count - 1 - sizes->bin_of[i]];
+        struct greedy_place *place = &places[sizes->bin_count - 1 - sizes->bin_of[i]];
         CHECK(place->room >= sizes->items[i]);
         place->room -= sizes->items[i];
     }

@@ -14,7 +14,7 @@
  *
  * A narrow look draws some patterns for each choice and keeps the choices that lost least: where
  * many packings are it finds one soon. */
-struct patterns {
+struct packing_patterns {
     struct packing *packing;
     struct packing_kind *kinds;
     size_t kind_count;
@@ -37,7 +37,7 @@ enum { NODES_FOLLOWED = 2000, ROWS_FOLLOWED = 64, NODES_OF_STEP = 16 };
 
 /* --- the patterns that may follow a choice --- */
 
-static bool offer_choice(struct patterns *patterns, uint64_t used)
+static bool offer_choice(struct packing_patterns *patterns, uint64_t used)
 {
     bool is_new = false;
     struct packing_row *row = packing_rows_offer(patterns->rows, patterns->packing->table_rows_max,
@@ -52,7 +52,8 @@ static bool offer_choice(struct patterns *patterns, uint64_t used)
 }
 
 /* Numbers for kind i and those after it.  False: that is enough, or too much. */
-static bool choose_numbers(struct patterns *patterns, size_t i, uint64_t used, uint64_t room)
+static bool choose_numbers(struct packing_patterns *patterns, size_t i, uint64_t used,
+                           uint64_t room)
 {
     if (patterns->nodes_max == 0) {
         return false;
@@ -83,7 +84,7 @@ static bool choose_numbers(struct patterns *patterns, size_t i, uint64_t used, u
     return true;
 }
 
-static uint64_t nodes_left(const struct patterns *patterns)
+static uint64_t nodes_left(const struct packing_patterns *patterns)
 {
     const uint64_t left = patterns->packing->nodes_max - patterns->packing->nodes;
     const uint64_t limit = left < patterns->limit ? left : patterns->limit;
@@ -91,7 +92,7 @@ static uint64_t nodes_left(const struct patterns *patterns)
 }
 
 /* False: the budget ended. */
-static bool follow_choice(struct patterns *patterns, size_t row, uint64_t bin)
+static bool follow_choice(struct packing_patterns *patterns, size_t row, uint64_t bin)
 {
     const uint64_t used = patterns->rows->rows[row].used;
     const uint64_t lost = patterns->bins_sum - bin -
@@ -118,7 +119,7 @@ static bool follow_choice(struct patterns *patterns, size_t row, uint64_t bin)
 
 /* --- layers --- */
 
-static void keep_packing(const struct patterns *patterns)
+static void keep_packing(const struct packing_patterns *patterns)
 {
     const struct packing_sizes *sizes = &patterns->packing->sizes;
     const struct packing_row *rows = patterns->rows->rows;
@@ -138,7 +139,7 @@ static void keep_packing(const struct patterns *patterns)
     }
 }
 
-static enum packing_result fill_bins(struct patterns *patterns)
+static enum packing_result fill_bins(struct packing_patterns *patterns)
 {
     const struct packing_sizes *sizes = &patterns->packing->sizes;
     struct packing_rows *rows = patterns->rows;
@@ -171,11 +172,11 @@ enum packing_result packing_search_patterns(struct packing *packing, size_t widt
                                             uint64_t *row_count)
 {
     const uint64_t limit_max = PACKING_PATTERNS_NODES_MAX / NODES_OF_STEP;
-    struct patterns patterns = {.packing = packing,
-                                .rows = &packing->rows,
-                                .is_narrow = width < PACKING_TABLE_ROWS_MAX,
-                                .width = width,
-                                .limit = limit < limit_max ? limit : limit_max};
+    struct packing_patterns patterns = {.packing = packing,
+                                        .rows = &packing->rows,
+                                        .is_narrow = width < PACKING_TABLE_ROWS_MAX,
+                                        .width = width,
+                                        .limit = limit < limit_max ? limit : limit_max};
     CHECK(packing->sizes.bin_count > 0);
     CHECK(packing->sizes.item_count > 0);
     if (!patterns.is_narrow && packing->sizes.item_count > PACKING_SEARCH_ITEMS_MAX) {

@@ -19,7 +19,7 @@ struct table_bin {
     uint64_t start;  /* granules */
     uint64_t offset; /* the lengths of all bins before it */
 };
-struct table {
+struct packing_table {
     struct packing *packing;
     const struct packing_problem *problem;
     struct table_bin *bins; /* bin_count of them and one behind the last */
@@ -33,7 +33,7 @@ struct table {
 
 /* --- the question --- */
 
-static void sort_bins(struct table *table)
+static void sort_bins(struct packing_table *table)
 {
     const struct packing_problem *problem = table->problem;
     const size_t count = problem->bin_count;
@@ -49,7 +49,7 @@ static void sort_bins(struct table *table)
 }
 
 /* False: there are too many rows. */
-static bool offer_row(struct table *table, uint64_t used, uint64_t place)
+static bool offer_row(struct packing_table *table, uint64_t used, uint64_t place)
 {
     bool is_new = false;
     struct packing_row *row = packing_rows_offer(table->rows, table->packing->table_rows_max, used,
@@ -63,7 +63,7 @@ static bool offer_row(struct table *table, uint64_t used, uint64_t place)
 
 /* --- what may follow a row --- */
 
-static size_t bin_of_place(const struct table *table, uint64_t place)
+static size_t bin_of_place(const struct packing_table *table, uint64_t place)
 {
     size_t above; /* the first bin has offset 0 */
     SEARCH_FIRST(above, 1, table->problem->bin_count, table->bins[above].offset > place);
@@ -71,7 +71,7 @@ static size_t bin_of_place(const struct table *table, uint64_t place)
 }
 
 /* Granules of all items. */
-static uint64_t sum_items(const struct table *table)
+static uint64_t sum_items(const struct packing_table *table)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < table->kind_count; i++) {
@@ -82,8 +82,8 @@ static uint64_t sum_items(const struct table *table)
 
 /* Returns where an item of the kind ends when it is the next in the bin; UINT64_MAX: it does not
  * fit. */
-static uint64_t end_in_bin(const struct table *table, const struct packing_kind *kind, size_t bin,
-                           uint64_t place)
+static uint64_t end_in_bin(const struct packing_table *table, const struct packing_kind *kind,
+                           size_t bin, uint64_t place)
 {
     const struct table_bin *at = &table->bins[bin];
     const uint64_t address = at->start + (place - at->offset);
@@ -94,8 +94,8 @@ static uint64_t end_in_bin(const struct table *table, const struct packing_kind 
 enum table_step { STEP_DONE = 0, STEP_NOTHING_FITS, STEP_BUDGET };
 
 /* Offers the rows with one more item in this bin. */
-static enum table_step follow_in_bin(struct table *table, uint64_t used, size_t bin, uint64_t place,
-                                     uint64_t place_max)
+static enum table_step follow_in_bin(struct packing_table *table, uint64_t used, size_t bin,
+                                     uint64_t place, uint64_t place_max)
 {
     uint64_t steps = 1;
     enum table_step step = STEP_NOTHING_FITS;
@@ -120,7 +120,7 @@ static enum table_step follow_in_bin(struct table *table, uint64_t used, size_t 
 }
 
 /* False: the budget ended. */
-static bool follow_row(struct table *table, const struct packing_row row)
+static bool follow_row(struct packing_table *table, const struct packing_row row)
 {
     /* Up to here no more is lost than the slack. */
     const uint64_t place_max = packing_sum_used(table->kinds, table->kind_count, row.used) +
@@ -140,8 +140,8 @@ static bool follow_row(struct table *table, const struct packing_row row)
 /* --- the packing --- */
 
 /* The last item of a row, and the row before it, which is one of [first, end). */
-static size_t find_row_before(const struct table *table, size_t row_index, size_t first, size_t end,
-                              size_t *kind_index)
+static size_t find_row_before(const struct packing_table *table, size_t row_index, size_t first,
+                              size_t end, size_t *kind_index)
 {
     const struct packing_row *rows = table->rows->rows;
     const struct packing_row row = rows[row_index];
@@ -165,7 +165,7 @@ static size_t find_row_before(const struct table *table, size_t row_index, size_
 }
 
 /* layers[n]: the first row with n items. */
-static void keep_addresses(struct table *table, const size_t *layers)
+static void keep_addresses(struct packing_table *table, const size_t *layers)
 {
     size_t row = layers[table->problem->item_count];
     for (size_t n = table->problem->item_count; n > 0; n--) {
@@ -181,7 +181,7 @@ static void keep_addresses(struct table *table, const size_t *layers)
 }
 
 /* Makes the rows with n items from those with n - 1; false: the budget ended. */
-static bool make_layer(struct table *table, size_t first, size_t end)
+static bool make_layer(struct packing_table *table, size_t first, size_t end)
 {
     packing_rows_begin_layer(table->rows);
     for (size_t i = first; i < end; i++) {
@@ -194,7 +194,7 @@ static bool make_layer(struct table *table, size_t first, size_t end)
 
 /* Returns the most steps that the table takes, if every choice of items is a row; UINT64_MAX: too
  * many. */
-static uint64_t bound_steps(const struct table *table)
+static uint64_t bound_steps(const struct packing_table *table)
 {
     uint64_t rows = 1;
     uint64_t more = 0; /* the rows that have one item more, over all rows */
@@ -209,7 +209,7 @@ static uint64_t bound_steps(const struct table *table)
     return more + rows * table->problem->bin_count;
 }
 
-static enum packing_result make_table(struct table *table)
+static enum packing_result make_table(struct packing_table *table)
 {
     const size_t item_count = table->problem->item_count;
     struct packing_rows *rows = table->rows;
@@ -239,11 +239,11 @@ enum packing_result packing_search_table(struct packing *packing,
                                          const struct packing_problem *problem, size_t width,
                                          uint64_t limit, uint64_t *row_count)
 {
-    struct table table = {.packing = packing,
-                          .problem = problem,
-                          .limit = limit,
-                          .width = width,
-                          .rows = &packing->rows};
+    struct packing_table table = {.packing = packing,
+                                  .problem = problem,
+                                  .limit = limit,
+                                  .width = width,
+                                  .rows = &packing->rows};
     CHECK(problem->bin_count > 0);
     CHECK(problem->item_count > 0);
     if (problem->item_count > PACKING_SEARCH_ITEMS_MAX) {

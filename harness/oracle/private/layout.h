@@ -60,7 +60,7 @@ struct layout_window {
 };
 
 /* Zero is a valid start; memory stays from one layout to the next. */
-struct layout {
+struct plan_layout {
     uint64_t *to;     /* by range of the reach: where it goes; unmovable ones stay */
     uint64_t address; /* of the request; UINT64_MAX when it needs no block */
     uint64_t moved_bytes;
@@ -92,10 +92,10 @@ static inline uint64_t layout_cost(const struct reach *reach, const uint64_t *to
 
 /* --- plan_layout.c --- */
 
-void layout_deinit(struct layout *layout);
+void layout_deinit(struct plan_layout *layout);
 
 /* FOUND, NONE, or UNKNOWN when the packing's budget nodes_max ended. */
-enum plan_result layout_find(struct layout *layout, const struct reach *reach,
+enum plan_result layout_find(struct plan_layout *layout, const struct reach *reach,
                              struct repack *repack, uint64_t nodes_max);
 /* Gives the same answer without a layout, at a fraction of the cost; *nodes_left becomes what is
  * left of the budget. */
@@ -107,7 +107,7 @@ enum plan_result layout_exists(const struct reach *reach, struct repack *repack,
 /* Sets to, address and moved_bytes of a layout that has room for the ranges of the reach, of which
  * none is in host memory.  False: there is none.  O(ranges), and what it takes to price the
  * insertions that may be cheaper than the best before them, which is bounded. */
-bool slide_find(struct layout *layout, const struct reach *reach);
+bool slide_find(struct plan_layout *layout, const struct reach *reach);
 
 /* --- plan_moves.c: moves in an order that can be carried out one after the other --- */
 

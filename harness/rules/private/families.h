@@ -22,7 +22,7 @@ struct overlap_stages;
 
 /* The road of a call alone and that of overlapping calls both fill it, and both ask the one
  * function that the rule's row names (harness/oracle/rule_list.h). */
-enum sight {
+enum evidence_sight {
 #define SIGHT(enumerator, mechanism) SIGHT_##enumerator,
 #include "harness/rules/private/sight_list.h"
 #undef SIGHT
@@ -37,7 +37,7 @@ struct evidence {
     const struct call *call;          /* that is judged, or was under way */
     const struct device_call *made;   /* by the call */
     const struct target_stats *stats; /* what the target says of itself */
-    enum sight sight;
+    enum evidence_sight sight;
     uint32_t slot;  /* of the block or program; SLOT_NONE where an eviction names none */
     uint32_t other; /* slot of the block in its way */
     uint64_t op;    /* eviction: the number of the program as the device was told it */
@@ -79,14 +79,15 @@ bool evidence_end(const struct evidence *evidence, enum rule rule, const char *m
 
 /* Returns the evidence seen of a call, or (NULL) next to one; the rest is zero. */
 static inline struct evidence evidence_of(struct judge *judge, const struct host *host,
-                                          const struct call *call, enum sight sight)
+                                          const struct call *call, enum evidence_sight sight)
 {
     return (struct evidence){.judge = judge, .host = host, .call = call, .sight = sight};
 }
 
 /* Returns the same for the block in the slot. */
 static inline struct evidence evidence_on(struct judge *judge, const struct host *host,
-                                          const struct call *call, enum sight sight, uint32_t slot)
+                                          const struct call *call, enum evidence_sight sight,
+                                          uint32_t slot)
 {
     return (struct evidence){
         .judge = judge, .host = host, .call = call, .sight = sight, .slot = slot};
@@ -307,15 +308,15 @@ void judge_loaded_stack(struct judge *judge, const struct host *host, const stru
 
 /* --- places.c: where blocks are after an op, as far as the target and the log can say --- */
 
-enum place {
+enum block_place {
     PLACE_DEVICE, /* at an address */
     PLACE_HOST,   /* in host memory alone: the block is absent */
     PLACE_NONE    /* the target says of no place that it is there, and it is not in host memory */
 };
 /* at->address is set for PLACE_DEVICE alone; so is at->size_bytes: 0 = the target was not asked, or
  * does not say. */
-enum place judge_find_place(const struct judge *judge, const struct host *host,
-                            const struct call *call, uint32_t slot, struct target_block *at);
+enum block_place judge_find_place(const struct judge *judge, const struct host *host,
+                                  const struct call *call, uint32_t slot, struct target_block *at);
 /* The op took the handle of the block that it names. */
 bool judge_ended_handle(const struct call *call, uint32_t slot);
 /* Asks where all blocks are now and checks each change of place; moved: blocks were copied. */

@@ -263,7 +263,7 @@ START_TEST(what_was_looked_at_names_a_finding)
 {
     static const struct {
         enum rule rule;
-        enum sight sight;
+        enum evidence_sight sight;
         bool may_evict;
         const char *mechanism;
     } rows[] = {

@@ -298,7 +298,7 @@ END_TEST
 START_TEST(a_move_of_what_is_held_is_told_as_it_was_seen)
 {
     static const struct {
-        enum sight sight;
+        enum evidence_sight sight;
         const char *reason;
     } rows[] = {
         {SIGHT_COPY, "block 0 was copied to another place while it had 1 holds and 0 uses"},

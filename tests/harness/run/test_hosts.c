@@ -293,7 +293,7 @@ START_TEST(who_waits_in_vain_is_noted)
                         "4: execute program=0 delay=3us collective=4\n"
                         "5: unload program=0\n6: alloc size=1M\n");
     ck_assert_uint_eq(run_waits(run)->count, 1);
-    const struct wait *wait = &run_waits(run)->waits[0];
+    const struct vain_wait *wait = &run_waits(run)->waits[0];
     ck_assert_uint_eq(wait->host, 0);
     ck_assert_uint_eq(wait->group, 4);
     ck_assert_uint_eq(wait->since, 4);
