@@ -1,7 +1,7 @@
 #include "diagnosis/advice.h"
 
 #include "harness/base/check.h"
-#include "harness/op/system.h"
+#include "harness/op/chip.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "explain/options.h"
 #include "explain/private/explain_parts.h"
 #include "harness/base/json.h"
-#include "harness/op/system.h"
+#include "harness/op/chip.h"
 #include "present/screen.h"
 #include "present/wrap.h"
 #include "recording/repeat.h"

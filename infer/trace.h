@@ -4,7 +4,7 @@
 #define INFER_TRACE_H
 
 #include "harness/base/writing.h"
-#include "harness/call/observation.h"
+#include "harness/call/call.h"
 #include "harness/op/op.h"
 #include "harness/oracle/verdict.h"
 #include "harness/run/run.h"

@@ -8,7 +8,6 @@
 #include "harness/base/hash.h"
 #include "harness/base/writing.h"
 #include "harness/op/ops_file.h"
-#include "harness/op/ops_hash.h"
 #include "harness/run/run.h"
 #include "pod/frame.h"
 

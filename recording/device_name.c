@@ -1,6 +1,6 @@
 #include "recording/device_name.h"
 
-#include "harness/op/system.h"
+#include "harness/op/chip.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #include "diagnosis/remedy_steps.h"
 #include "harness/base/check.h"
 #include "harness/base/json.h"
-#include "harness/base/swings.h"
+#include "harness/base/trend.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "diagnosis/private/remedy_retired.h"
 
 #include "harness/base/size.h"
-#include "harness/op/system.h"
+#include "harness/op/chip.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "harness/base/swings.h"
+#include "harness/base/trend.h"
 
 #include "harness/base/check.h"
 

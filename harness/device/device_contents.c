@@ -1,4 +1,4 @@
-#include "harness/device/private/device_contents.h"
+#include "harness/device/private/device_state.h"
 
 #include "harness/base/check.h"
 #include "harness/base/often.h"

@@ -4,7 +4,7 @@
 #define HARNESS_ORACLE_CERTIFICATE_H
 
 #include "harness/base/writing.h"
-#include "harness/op/ops_hash.h"
+#include "harness/op/ops_file.h"
 #include "harness/oracle/oom.h"
 #include "harness/oracle/proof.h"
 

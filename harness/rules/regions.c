@@ -1,4 +1,4 @@
-#include "harness/device/device_pool.h"
+#include "harness/device/device.h"
 #include "harness/oracle/reach.h"
 #include "harness/rules/private/families.h"
 

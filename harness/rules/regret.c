@@ -1,6 +1,6 @@
 #include "harness/base/align.h"
 #include "harness/base/check.h"
-#include "harness/device/device_pool.h"
+#include "harness/device/device.h"
 #include "harness/rules/judge_call.h"
 #include "harness/rules/private/families.h"
 

@@ -2,8 +2,8 @@
 
 #include "harness/base/check.h"
 #include "harness/base/often.h"
+#include "harness/call/call.h"
 #include "harness/call/host.h"
-#include "harness/call/observation.h"
 #include "harness/device/collectives.h"
 #include "harness/device/timeline.h"
 

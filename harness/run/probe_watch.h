@@ -3,7 +3,7 @@
 #ifndef HARNESS_RUN_PROBE_WATCH_H
 #define HARNESS_RUN_PROBE_WATCH_H
 
-#include "harness/call/observation.h"
+#include "harness/call/call.h"
 #include "harness/rules/judge.h"
 #include "harness/run/probe.h"
 

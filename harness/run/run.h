@@ -5,7 +5,7 @@
 #define HARNESS_RUN_RUN_H
 
 #include "harness/base/writing.h"
-#include "harness/call/observation.h"
+#include "harness/call/call.h"
 #include "harness/generate/scenario.h"
 #include "harness/op/op.h"
 #include "harness/op/setup.h"

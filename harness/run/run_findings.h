@@ -3,7 +3,7 @@
 #ifndef HARNESS_RUN_RUN_FINDINGS_H
 #define HARNESS_RUN_RUN_FINDINGS_H
 
-#include "harness/call/observation.h"
+#include "harness/call/call.h"
 #include "harness/oracle/signature.h"
 
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #ifndef HARNESS_RUN_RUN_STATE_H
 #define HARNESS_RUN_RUN_STATE_H
 
-#include "harness/device/device_pool.h"
+#include "harness/device/device.h"
 #include "harness/rules/judge.h"
 #include "harness/run/growth.h"
 #include "harness/run/probe_watch.h"

@@ -2,7 +2,7 @@
 
 #include "harness/call/call.h"
 #include "harness/call/host.h"
-#include "harness/device/device_pool.h"
+#include "harness/device/device.h"
 
 #include <string.h>
 

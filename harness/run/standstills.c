@@ -3,7 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/call/call.h"
 #include "harness/call/host.h"
-#include "harness/device/device_pool.h"
+#include "harness/device/device.h"
 #include "harness/oracle/oracle.h"
 #include "harness/rules/judge_request.h"
 

@@ -3,7 +3,6 @@
 #include "harness/base/check.h"
 #include "harness/base/target_option.h"
 #include "harness/generate/faulting.h"
-#include "harness/generate/given.h"
 #include "harness/generate/slipping.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/limits.h"

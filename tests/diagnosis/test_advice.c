@@ -7,7 +7,7 @@
 #include "diagnosis/what_if.h"
 #include "diagnosis/what_if_trial.h"
 #include "harness/base/random.h"
-#include "harness/op/system.h"
+#include "harness/op/chip.h"
 #include "targets/targets.h"
 #include "tests/diagnosis/remedy_lists.h"
 #include "tests/helpers/suite.h"

@@ -1,6 +1,5 @@
 /* Hosts that share the memory of one device: who may wake, who is refused, and who had it then. */
 #include "harness/device/device.h"
-#include "harness/device/device_pool.h"
 #include "harness/device/timeline.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/run.h"

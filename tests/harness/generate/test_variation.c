@@ -2,7 +2,7 @@
  * gives the same ops. */
 #include "harness/generate/variation.h"
 
-#include "harness/generate/given.h"
+#include "harness/generate/slipping.h"
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
