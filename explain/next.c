@@ -1,5 +1,6 @@
 /* The last line of an explanation: what to do next, in one sentence. */
 #include "explain/private/explanation.h"
+#include "harness/base/json.h"
 #include "harness/op/chip.h"
 #include "present/screen.h"
 #include "present/wrap.h"

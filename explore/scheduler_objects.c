@@ -88,6 +88,20 @@ static struct object *find_object(const struct object_table *table, const void *
     return NULL;
 }
 
+/* Each object has its number, and is found by its address; no more than half of the places are
+ * taken. */
+static bool object_table_invariants_hold(const struct object_table *table)
+{
+    for (uint32_t number = 1; number <= table->count; number++) {
+        const struct object *object = object_table_at(table, number);
+        if (object->number != number ||
+            (object->address != NULL && find_object(table, object->address) != object)) {
+            return false;
+        }
+    }
+    return table->count * 2 <= table->place_count;
+}
+
 struct object *object_table_find(struct object_table *table, const void *address, const char *kind)
 {
     struct object *object = find_object(table, address);
@@ -111,6 +125,7 @@ void object_table_forget(struct object_table *table, const void *address)
 void object_table_clear(struct object_table *table)
 {
     EXPLORE_CHECK(table->count <= OBJECT_CHUNK_COUNT * OBJECT_CHUNK_COUNT_MAX);
+    EXPLORE_CHECK_COSTLY(object_table_invariants_hold(table));
     table->count = 0;
     if (++table->generation == 0 && table->place_count > 0) {
         memset(table->generations, 0, table->place_count * sizeof *table->generations);

@@ -25,7 +25,7 @@ struct step_axis {
 void step_axis_init(struct step_axis *axis, const struct said *said, size_t said_count,
                     const struct op_list *ops, uint64_t granule_bytes);
 /* Finds cycles where no step is known: those in which memory in use rises and falls, once it has
- * settled (harness/base/swings.h).  O(ops). */
+ * settled (harness/base/trend.h).  O(ops). */
 void step_axis_find_cycles(struct step_axis *axis, const struct op_list *ops,
                            uint64_t granule_bytes);
 void step_axis_deinit(struct step_axis *axis);

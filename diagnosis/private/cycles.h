@@ -6,7 +6,7 @@
 #include "diagnosis/evidence.h"
 #include "harness/base/trend.h"
 
-/* The swings of what lives on the host (harness/base/swings.h), with ops as their ends. */
+/* The swings of what lives on the host (harness/base/trend.h), with ops as their ends. */
 struct cycles {
     struct swings swings;
     bool are_many; /* at least 4 tags have at least 8 requests each in each of 32 equal parts of

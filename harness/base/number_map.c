@@ -9,16 +9,6 @@ void number_map_deinit(struct number_map *map)
     *map = (struct number_map){0};
 }
 
-/* The place of the key, or the free one where it would be. */
-static struct number_entry *find_place(const struct number_map *map, uint32_t key)
-{
-    size_t i = number_map_home(map, key);
-    while (map->entries[i].key != key && map->entries[i].key != NUMBER_NONE) {
-        i = (i + 1) & (map->capacity - 1);
-    }
-    return &map->entries[i];
-}
-
 static void grow(struct number_map *map)
 {
     const struct number_map before = *map;
@@ -28,7 +18,7 @@ static void grow(struct number_map *map)
     memset(map->entries, 0xFF, map->capacity * sizeof *map->entries);
     for (size_t i = 0; i < before.capacity; i++) {
         if (before.entries[i].key != NUMBER_NONE) {
-            *find_place(map, before.entries[i].key) = before.entries[i];
+            *number_map_place(map, before.entries[i].key) = before.entries[i];
         }
     }
     free(before.entries);
@@ -40,7 +30,7 @@ void number_map_set(struct number_map *map, uint32_t key, uint32_t value)
     if (map->count >= map->capacity / 2) {
         grow(map);
     }
-    struct number_entry *entry = find_place(map, key);
+    struct number_entry *entry = number_map_place(map, key);
     map->count += entry->key == NUMBER_NONE;
     *entry = (struct number_entry){key, value};
 }
@@ -64,7 +54,7 @@ void number_map_remove(struct number_map *map, uint32_t key)
     if (map->capacity == 0) {
         return;
     }
-    struct number_entry *entry = find_place(map, key);
+    struct number_entry *entry = number_map_place(map, key);
     if (entry->key == key) {
         map->count--;
         close_gap(map, (size_t)(entry - map->entries));

@@ -33,18 +33,21 @@ static inline size_t number_map_home(const struct number_map *map, uint32_t key)
     return (key * UINT32_C(0x9E3779B1) >> 7 ^ key) & (map->capacity - 1);
 }
 
-/* The value, or NUMBER_NONE. */
-static inline uint32_t number_map_find(const struct number_map *map, uint32_t key)
+/* The place of the key, or the free one where it would be; the capacity is not 0. */
+static inline struct number_entry *number_map_place(const struct number_map *map, uint32_t key)
 {
-    CHECK_COSTLY(map->capacity == 0 || map->count <= map->capacity / 2);
-    if (map->capacity == 0) {
-        return NUMBER_NONE;
-    }
     size_t i = number_map_home(map, key);
     while (map->entries[i].key != key && map->entries[i].key != NUMBER_NONE) {
         i = (i + 1) & (map->capacity - 1);
     }
-    return map->entries[i].key == key ? map->entries[i].value : NUMBER_NONE;
+    return &map->entries[i];
+}
+
+/* The value, or NUMBER_NONE: what a free place has, too. */
+static inline uint32_t number_map_find(const struct number_map *map, uint32_t key)
+{
+    CHECK_COSTLY(map->capacity == 0 || map->count <= map->capacity / 2);
+    return map->capacity == 0 ? NUMBER_NONE : number_map_place(map, key)->value;
 }
 
 #endif

@@ -14,7 +14,7 @@ static void *at_offset(void *base, size_t offset)
     return (char *)base + offset;
 }
 
-static void store_number(void *at, size_t size_bytes, uint64_t number)
+void number_store(void *at, size_t size_bytes, uint64_t number)
 {
     const uint32_t word = (uint32_t)number;
     const uint16_t half = (uint16_t)number;
@@ -104,7 +104,7 @@ static const char *set_number(const struct option_row *row, void *base, const ch
         return explain(row);
     }
     number += row->kind == OPTION_WORD ? row->least : 0;
-    store_number(at_offset(base, row->offset), row->size_bytes, number);
+    number_store(at_offset(base, row->offset), row->size_bytes, number);
     return NULL;
 }
 
@@ -208,7 +208,7 @@ void option_set_usual(const struct option_row *rows, size_t count, void *base)
 {
     for (size_t i = 0; i < count; i++) {
         if (rows[i].usual != 0) {
-            store_number(at_offset(base, rows[i].offset), rows[i].size_bytes, rows[i].usual);
+            number_store(at_offset(base, rows[i].offset), rows[i].size_bytes, rows[i].usual);
         }
     }
 }

@@ -72,4 +72,7 @@ bool option_is_given(const struct option_row *row, const void *base);
 /* Takes the value of the row in *over over into *base, as given. */
 void option_copy(const struct option_row *row, void *base, const void *over);
 
+/* Puts the low 1, 2, 4 or 8 bytes of the number at a member of that size. */
+void number_store(void *at, size_t size_bytes, uint64_t number);
+
 #endif

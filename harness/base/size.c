@@ -150,7 +150,6 @@ static void print_fixed(uint64_t digits, uint64_t scale, char unit, char text[SI
  * decimal for K and two above. */
 void size_print_field(uint64_t size_bytes, char text[SIZE_TEXT_BYTES])
 {
-    static const char field_units[] = "KMGTPE";
     if (size_bytes < 1024) {
         print_fixed(size_bytes, 1, 'B', text);
         return;
@@ -166,7 +165,7 @@ void size_print_field(uint64_t size_bytes, char text[SIZE_TEXT_BYTES])
     uint64_t digits = size_bytes * scale / 1024;
     const uint64_t rest = size_bytes * scale % 1024;
     digits += rest > 512 || (rest == 512 && digits % 2 == 1);
-    print_fixed(digits, scale, field_units[unit], text);
+    print_fixed(digits, scale, units[unit], text);
 }
 
 struct size_text size_text_of(uint64_t size_bytes)

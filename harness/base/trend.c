@@ -1,12 +1,12 @@
 #include "harness/base/trend.h"
 
+#include "harness/base/check.h"
+#include "harness/base/order.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "harness/base/check.h"
-#include "harness/base/order.h"
 
 enum {
     STEP_COUNT_MAX = 8,
@@ -467,23 +467,15 @@ enum trend_answer trend_of_series(const struct series *series, enum trend_unit u
 
 const char *trend_answer_name(enum trend_answer answer)
 {
-    switch (answer) {
-    case TREND_GROWS:
-        return "grows";
-    case TREND_SHORT:
-        return "too short to decide";
-    case TREND_FLAT:
-        return "does not grow beyond chance";
-    case TREND_STEPS:
-        return "grew in a few steps";
-    case TREND_PLATEAU:
-        return "grew, and stopped";
-    case TREND_BEFORE:
-        return "was as high before";
-    case TREND_FILLS:
-        return "is still filling";
-    }
-    return "unknown";
+    static const char *const names[] = {[TREND_GROWS] = "grows",
+                                        [TREND_SHORT] = "too short to decide",
+                                        [TREND_FLAT] = "does not grow beyond chance",
+                                        [TREND_STEPS] = "grew in a few steps",
+                                        [TREND_PLATEAU] = "grew, and stopped",
+                                        [TREND_BEFORE] = "was as high before",
+                                        [TREND_FILLS] = "is still filling"};
+    CHECK((size_t)answer < sizeof names / sizeof names[0]);
+    return names[answer];
 }
 
 /* With what came behind it. */

@@ -1,4 +1,5 @@
-/* The one judge of growth: does a series keep growing, since when, and by how much?  Takes neither first fillings, warm-up, phases, single steps nor cycles for growth. */
+/* The one judge of growth: does a series keep growing, since when, and by how much?  Takes neither
+ * first fillings, warm-up, phases, single steps nor cycles for growth. */
 #ifndef HARNESS_BASE_TREND_H
 #define HARNESS_BASE_TREND_H
 
@@ -58,9 +59,6 @@ void swings_deinit(struct swings *swings);
 /* Returns how many steps so many cycles are: a cautious count, never more than the cycles. */
 uint64_t swings_count_steps(const struct swings *swings, size_t cycle_count);
 
-/* The one judge of growth: does a series keep growing, since when, and by how much?  Takes neither
- * first fillings, warm-up, phases, single steps nor cycles for growth. */
-
 enum trend_answer {
     TREND_GROWS = 0,
     TREND_SHORT,   /* fewer floors than count_min: nothing can be said */
@@ -115,7 +113,7 @@ enum trend_answer trend_test(const struct trend_question *question, struct trend
 
 /* The meaning of one unit of a series. */
 enum trend_unit {
-    TREND_OPS = 0,    /* each cycle counts as a step (harness/base/swings.h) */
+    TREND_OPS = 0,    /* each cycle counts as a step (struct swings) */
     TREND_SEEN_STEPS, /* that repeat, or parts that stand for them */
     TREND_KNOWN_STEPS /* the job numbers them */
 };

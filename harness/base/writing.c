@@ -146,21 +146,11 @@ void writing_append_format(struct writing *text, const char *format, ...)
 
 static void append_json_control(struct writing *text, unsigned char byte)
 {
-    switch (byte) {
-    case '"':
-        writing_append_bytes(text, "\\\"", 2);
+    static const char short_ones[] = "\"\\\n\t", letters[] = "\"\\nt";
+    const char *at = strchr(short_ones, byte);
+    if (at != NULL) {
+        writing_append_bytes(text, (const char[]){'\\', letters[at - short_ones]}, 2);
         return;
-    case '\\':
-        writing_append_bytes(text, "\\\\", 2);
-        return;
-    case '\n':
-        writing_append_bytes(text, "\\n", 2);
-        return;
-    case '\t':
-        writing_append_bytes(text, "\\t", 2);
-        return;
-    default:
-        break;
     }
     const char escape[6] = {'\\', 'u', '0', '0', hex_digits[byte >> 4], hex_digits[byte & 15]};
     writing_append_bytes(text, escape, sizeof escape);
@@ -219,20 +209,6 @@ static void append_as_hex(struct writing *text, const char *bytes, size_t length
     }
 }
 
-void writing_append_visible(struct writing *text, const char *string)
-{
-    while (*string != '\0') {
-        uint32_t point;
-        const size_t length = utf8_decode(string, &point);
-        if (length > 0 && is_visible(point)) {
-            writing_append_bytes(text, string, length);
-        } else {
-            append_as_hex(text, string, length == 0 ? 1 : length);
-        }
-        string += length == 0 ? 1 : length;
-    }
-}
-
 static const char *xml_entity(uint32_t point)
 {
     switch (point) {
@@ -249,24 +225,31 @@ static const char *xml_entity(uint32_t point)
     }
 }
 
-void writing_append_xml(struct writing *text, const char *string)
+static void append_shown(struct writing *text, const char *string, bool is_xml)
 {
     while (*string != '\0') {
-        uint32_t point;
-        size_t length = utf8_decode(string, &point);
-        const bool is_legal = length > 0 && is_visible(point) && point != 0xfffe && point != 0xffff;
-        if (length == 0) {
-            length = 1;
-        }
-        if (!is_legal) {
-            append_as_hex(text, string, length);
-        } else if (xml_entity(point) != NULL) {
+        uint32_t point = 0;
+        const size_t length = utf8_decode(string, &point);
+        const size_t step = length == 0 ? 1 : length;
+        if (length == 0 || !is_visible(point) || (is_xml && (point == 0xfffe || point == 0xffff))) {
+            append_as_hex(text, string, step);
+        } else if (is_xml && xml_entity(point) != NULL) {
             writing_append(text, xml_entity(point));
         } else {
-            writing_append_bytes(text, string, length);
+            writing_append_bytes(text, string, step);
         }
-        string += length;
+        string += step;
     }
+}
+
+void writing_append_visible(struct writing *text, const char *string)
+{
+    append_shown(text, string, false);
+}
+
+void writing_append_xml(struct writing *text, const char *string)
+{
+    append_shown(text, string, true);
 }
 
 bool writing_print(const struct writing *text, FILE *stream)

@@ -5,9 +5,7 @@
 #include "harness/op/op.h"
 #include "harness/target.h"
 
-/* The outcome of an op: the call of the target that was made for it, and the answer. */
-
-/* An open value.  No model was changed for it yet. */
+/* An open value, with the answer.  No model was changed for it yet. */
 struct call {
     struct op op;            /* resolved */
     uint32_t number;         /* of the op */

@@ -64,19 +64,13 @@ static bool names_a_block(const struct op *op)
     return info->has_block || info->has_program;
 }
 
-bool clients_ends_handle(const struct op *op)
-{
-    return op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_DONATE ||
-           op->kind == OP_UNLOAD;
-}
-
 const uint32_t *clients_gate(const struct clients *clients, const struct op *op)
 {
     const struct named *named = names_a_block(op) ? find_client_block(clients, op->ref) : NULL;
     if (named == NULL || op->kind == OP_RELEASE) {
         return NULL;
     }
-    return clients_ends_handle(op) ? &named->any_count : &named->ender_count;
+    return op_ends_handle(op) ? &named->any_count : &named->ender_count;
 }
 
 bool clients_may_begin(const struct clients *clients, const struct op *op)
@@ -97,7 +91,7 @@ static void count_user(struct clients *clients, const struct op *op, uint32_t ch
         return;
     }
     named->any_count += change;
-    *(clients_ends_handle(op) ? &named->ender_count : &named->user_count) += change;
+    *(op_ends_handle(op) ? &named->ender_count : &named->user_count) += change;
 }
 
 void clients_begin(struct clients *clients, const struct op *op)
@@ -123,7 +117,7 @@ static void note_answer(struct clients *clients, const struct call *call)
 {
     struct named *named = names_a_block(&call->op) ? find_client_block(clients, call->op.ref)
                                                    : NULL;
-    if (named != NULL && clients_ends_handle(&call->op)) {
+    if (named != NULL && op_ends_handle(&call->op)) {
         named->block.is_known = false;
     }
     switch ((enum op_kind)call->op.kind) {

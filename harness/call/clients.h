@@ -22,8 +22,6 @@ const struct block *clients_block(const struct clients *clients, uint8_t host, u
 /* 0 while the op may begin, as far as calls under way are concerned that name the same block; NULL:
  * always. */
 const uint32_t *clients_gate(const struct clients *clients, const struct op *op);
-/* True if no op can name its block or program any more once the op has returned. */
-bool clients_ends_handle(const struct op *op);
 /* False: a release for which no hold is left that another call under way does not give back
  * already. */
 bool clients_may_begin(const struct clients *clients, const struct op *op);

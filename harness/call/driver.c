@@ -254,11 +254,6 @@ static void prepare_call(struct host *host, struct call *call, uint64_t *handle)
 
 /* --- calls --- */
 
-static const char *tag_name(const struct setup *setup, uint8_t tag)
-{
-    return setup->tags[tag];
-}
-
 static struct target_request make_request(const struct host *host, const struct setup *setup,
                                           const struct call *call, enum block_kind kind)
 {
@@ -270,7 +265,7 @@ static struct target_request make_request(const struct host *host, const struct 
         .unpadded_bytes = op->unpadded_bytes,
         .kind = kind,
         .tag = op->tag,
-        .tag_name = tag_name(setup, op->tag),
+        .tag_name = setup->tags[op->tag],
         .stream = host->contract.stream_ordered ? op_stream(op) : 0,
     };
 }
@@ -296,7 +291,7 @@ static enum target_result call_load(struct host *host, const struct setup *setup
         .id = device_id(host->device, call->number),
         .image_bytes = call->op.size_bytes,
         .stack_bytes = call->op.stack_bytes,
-        .name = tag_name(setup, call->op.tag),
+        .name = setup->tags[call->op.tag],
     };
     return host->target->load(host->instance, &program, &call->block);
 }

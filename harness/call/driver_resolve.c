@@ -9,16 +9,15 @@
 static uint32_t resolve_ref(const struct model *model, const struct op_kind_info *info,
                             uint32_t ref)
 {
-    if (info->has_program) {
-        const size_t count = model_program_count(model);
-        return count == 0 || ref == OP_NONE ? OP_NONE : model_program(model, ref % count)->op;
+    const size_t count = info->has_program     ? model_program_count(model)
+                         : info->has_recording ? model_recording_count(model)
+                                               : model_live_count(model);
+    if (count == 0 || ref == OP_NONE) {
+        return OP_NONE;
     }
-    if (info->has_recording) {
-        const size_t count = model_recording_count(model);
-        return count == 0 || ref == OP_NONE ? OP_NONE : model_recording(model, ref % count);
-    }
-    const size_t count = model_live_count(model);
-    return count == 0 || ref == OP_NONE ? OP_NONE : model_live(model, ref % count)->op;
+    return info->has_program     ? model_program(model, ref % count)->op
+           : info->has_recording ? model_recording(model, ref % count)
+                                 : model_live(model, ref % count)->op;
 }
 
 /* Sets the op's range to what is free at or above its address, or otherwise from the bottom on, cut

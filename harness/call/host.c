@@ -4,6 +4,7 @@
 #include "harness/base/check.h"
 #include "harness/base/target_option.h"
 #include "harness/call/progress.h"
+#include "harness/device/device.h"
 #include "harness/device/device_guard.h"
 #include "harness/device/device.h"
 #include "harness/device/host_memory.h"
@@ -23,146 +24,137 @@ enum { LATENCY_PER_MILLE_MAX = 1000 };
 
 /* --- life --- */
 
-/* NULL: counting, limit and eviction are sound. */
-static const char *find_counting_flaw(const struct target_contract *contract)
-{
-    for (unsigned i = 0; i < TARGET_COUNTER_COUNT; i++) {
-        if (contract->counting[i] > TARGET_COUNT_ABSENT) {
-            return "a counter has no valid counting";
-        }
-    }
-    if (contract->limit != TARGET_LIMIT_DEVICE && contract->limit != TARGET_LIMIT_PROCESS) {
-        return "its limit is none";
-    }
-    return contract->evicts_until_fits && !contract->evicts && !contract->program_evicts_program
-               ? "it evicts until a request fits, but no request may evict"
-               : NULL;
-}
+struct flaw {
+    bool is_there;
+    const char *what;
+};
 
-/* NULL, or what does not go with blocks that are no plain ranges. */
-static const char *find_placement_flaw(const struct target_contract *contract)
+/* NULL: none of them is there. */
+static const char *find_first(const struct flaw *flaws, size_t count)
 {
-    const uint64_t header = contract->header_bytes;
-    const bool is_told = contract->placement == PLACEMENT_RANGES;
-    if (contract->placement > PLACEMENT_PAGES) {
-        return "its placement is none";
-    }
-    if ((!is_told || header > 0) && contract->defrag != DEFRAG_NONE) {
-        return "it moves blocks that have no address, or headers";
-    }
-    if (contract->programs && (contract->placement == PLACEMENT_HIDDEN || header > 0)) {
-        return "it has programs, and blocks that have no address, or headers";
-    }
-    if (header > 0 &&
-        (!is_told || header > HEADER_BYTES_MAX || header % contract->granule_bytes != 0)) {
-        return "its headers are no multiple of the granule up to 1 MiB, or have no address";
-    }
-    if (contract->rounding.kind != ROUNDING_ANY && contract->rounding.overhead_bytes < header) {
-        return "its rounding allows no overhead of a header";
+    for (size_t i = 0; i < count; i++) {
+        if (flaws[i].is_there) {
+            return flaws[i].what;
+        }
     }
     return NULL;
 }
+#define FIRST_OF(flaws) find_first((flaws), sizeof(flaws) / sizeof(flaws)[0])
 
-static const char *find_sleep_flaw(const struct target *target,
-                                   const struct target_contract *contract)
-{
-    if ((unsigned)contract->sleeps > SLEEP_DISCARDS) {
-        return "what it promises of sleep is no enum sleep_contract";
-    }
-    if (contract->sleeps != SLEEP_NONE && (target->sleep == NULL || target->wake == NULL)) {
-        return "it promises to sleep but lacks sleep() or wake()";
-    }
-    return contract->sleeps != SLEEP_NONE && contract->placement != PLACEMENT_RANGES
-               ? "it sleeps, and its blocks have no address that could stay"
-               : NULL;
-}
-
-/* NULL, or what does not go with memory that is kept for a stream or a recording. */
-static const char *find_kept_flaw(const struct target *target,
+/* NULL, or what it promises and lacks the calls for, or what does not go with blocks that are no
+ * plain ranges.  The granule is sound. */
+static const char *find_call_flaw(const struct target *target,
                                   const struct target_contract *contract)
 {
-    if (contract->records && (target->record_begin == NULL || target->record_end == NULL ||
-                              target->record_drop == NULL)) {
-        return "it promises recordings but lacks record_begin(), record_end() or record_drop()";
-    }
-    if (contract->records && contract->placement != PLACEMENT_RANGES) {
-        return "it promises recordings, and its blocks have no address that could be kept";
-    }
-    if (contract->stream_ordered && (!contract->queues_frees || target->use == NULL)) {
-        return "its frees are ordered by streams, but it does not accept both queued frees and uses";
-    }
-    const bool does_more = contract->defrag != DEFRAG_NONE || contract->programs ||
-                           target->retire != NULL || contract->regions.grows ||
-                           contract->sleeps != SLEEP_NONE || contract->order_binds;
-    return (contract->stream_ordered || contract->records) && does_more
-               ? "it has streams or recordings, and it moves, grows, sleeps, binds its order, or has "
-                 "programs or retire()"
-               : NULL;
+    const bool moves = contract->defrag != DEFRAG_NONE, sleeps = contract->sleeps != SLEEP_NONE;
+    const bool is_told = contract->placement == PLACEMENT_RANGES;
+    const uint64_t header = contract->header_bytes;
+    const struct flaw flaws[] = {
+        {moves && target->locate == NULL, "it moves blocks but has no locate()"},
+        {moves && (!contract->queues_frees || target->use == NULL),
+         "it moves blocks but does not accept both queued frees and uses"},
+        {contract->drains && !contract->queues_frees, "it awaits queued frees but accepts none"},
+        {contract->programs &&
+             (target->load == NULL || target->execute == NULL || target->unload == NULL),
+         "it promises programs but lacks load(), execute() or unload()"},
+        {contract->placement > PLACEMENT_PAGES, "its placement is none"},
+        {(!is_told || header > 0) && moves, "it moves blocks that have no address, or headers"},
+        {contract->programs && (contract->placement == PLACEMENT_HIDDEN || header > 0),
+         "it has programs, and blocks that have no address, or headers"},
+        {header > 0 &&
+             (!is_told || header > HEADER_BYTES_MAX || header % contract->granule_bytes != 0),
+         "its headers are no multiple of the granule up to 1 MiB, or have no address"},
+        {contract->rounding.kind != ROUNDING_ANY && contract->rounding.overhead_bytes < header,
+         "its rounding allows no overhead of a header"},
+        {(unsigned)contract->sleeps > SLEEP_DISCARDS,
+         "what it promises of sleep is no enum sleep_contract"},
+        {sleeps && (target->sleep == NULL || target->wake == NULL),
+         "it promises to sleep but lacks sleep() or wake()"},
+        {sleeps && !is_told, "it sleeps, and its blocks have no address that could stay"},
+    };
+    return FIRST_OF(flaws);
 }
 
-/* NULL, or what is wrong with its regions.  `count`: how many it holds when it is open. */
-static const char *find_regions_flaw(const struct target *target,
-                                     const struct target_contract *contract, size_t count)
+/* NULL, or what does not go with memory that is kept for a stream or a recording, or with regions.
+ * region_count: how many it holds when it is open. */
+static const char *find_kept_flaw(const struct target *target,
+                                  const struct target_contract *contract, size_t region_count)
 {
     const struct target_regions *regions = &contract->regions;
-    if (!regions->grows) {
-        return regions->trims || regions->step_bytes != 0 || count != 0
-                   ? "it gives regions back, has a step of them or holds one, but does not grow"
-                   : NULL;
-    }
-    if (contract->defrag != DEFRAG_NONE || contract->programs || target->retire != NULL) {
-        return "it grows in regions, which goes with neither moves, programs nor retire()";
-    }
-    if (contract->placement != PLACEMENT_RANGES || contract->header_bytes > 0) {
-        return "it grows in regions, and its blocks have no address, or headers";
-    }
-    if (contract->sleeps != SLEEP_NONE || contract->order_binds) {
-        return "it grows in regions, and sleeps or binds its order";
-    }
-    return contract->granule_bytes > TARGET_REGION_ALIGN_BYTES
-               ? "its granule is larger than 2 MiB, to which regions are aligned"
-           : regions->step_bytes % contract->granule_bytes != 0 ||
-                   regions->step_bytes > REGION_STEP_BYTES_MAX
-               ? "the step of its regions is above 2^50, or no multiple of the granule"
-               : NULL;
+    const bool is_told = contract->placement == PLACEMENT_RANGES;
+    const bool moves = contract->defrag != DEFRAG_NONE || contract->programs ||
+                       target->retire != NULL;
+    const bool binds = contract->sleeps != SLEEP_NONE || contract->order_binds;
+    const struct flaw flaws[] = {
+        {contract->records && (target->record_begin == NULL || target->record_end == NULL ||
+                               target->record_drop == NULL),
+         "it promises recordings but lacks record_begin(), record_end() or record_drop()"},
+        {contract->records && !is_told,
+         "it promises recordings, and its blocks have no address that could be kept"},
+        {contract->stream_ordered && (!contract->queues_frees || target->use == NULL),
+         "its frees are ordered by streams, but it does not accept both queued frees and uses"},
+        {(contract->stream_ordered || contract->records) && (moves || regions->grows || binds),
+         "it has streams or recordings, and it moves, grows, sleeps, binds its order, or has "
+         "programs or retire()"},
+        {!regions->grows && (regions->trims || regions->step_bytes != 0 || region_count != 0),
+         "it gives regions back, has a step of them or holds one, but does not grow"},
+        {regions->grows && moves,
+         "it grows in regions, which goes with neither moves, programs nor retire()"},
+        {regions->grows && (!is_told || contract->header_bytes > 0),
+         "it grows in regions, and its blocks have no address, or headers"},
+        {regions->grows && binds, "it grows in regions, and sleeps or binds its order"},
+        {regions->grows && contract->granule_bytes > TARGET_REGION_ALIGN_BYTES,
+         "its granule is larger than 2 MiB, to which regions are aligned"},
+        {regions->grows && (regions->step_bytes % contract->granule_bytes != 0 ||
+                            regions->step_bytes > REGION_STEP_BYTES_MAX),
+         "the step of its regions is above 2^50, or no multiple of the granule"},
+    };
+    return FIRST_OF(flaws);
 }
 
-/* NULL, or what does not go with blocks that lie at multiples of their size. */
-static const char *find_natural_flaw(const struct target_contract *contract)
+static bool has_unknown_counting(const struct target_contract *contract)
+{
+    for (unsigned i = 0; i < TARGET_COUNTER_COUNT; i++) {
+        if (contract->counting[i] > TARGET_COUNT_ABSENT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* NULL, or what does not go with blocks that lie at multiples of their size, or is wrong with what
+ * it promises of the cost of ops, and of counters, limit and eviction. */
+static const char *find_other_flaw(const struct target_contract *contract)
 {
     const struct target_rounding *rounding = &contract->rounding;
-    if (!contract->aligns_naturally) {
-        return NULL;
-    }
-    if (rounding->kind != ROUNDING_CLASSES || rounding->steps != 1 ||
-        rounding->overhead_bytes != 0 ||
-        (rounding->smallest_bytes & (rounding->smallest_bytes - 1)) != 0) {
-        return "it aligns naturally, but its size classes are not the powers of two";
-    }
-    if (contract->placement != PLACEMENT_RANGES || contract->header_bytes > 0) {
-        return "it aligns naturally, and its blocks have no address, or headers";
-    }
-    return contract->defrag != DEFRAG_NONE || contract->programs || contract->regions.grows
-               ? "it aligns naturally, which goes with neither moves, programs nor regions"
-               : NULL;
-}
-
-/* NULL, or what is wrong with what it promises of the cost of ops. */
-static const char *find_cost_flaw(const struct target_contract *contract)
-{
     const struct target_cost *cost = &contract->cost;
     const struct target_latency *latency = &contract->latency;
-    if ((unsigned)cost->calls > TARGET_GROWTH_LINEAR ||
-        (unsigned)cost->moved_bytes > TARGET_GROWTH_LINEAR ||
-        (unsigned)cost->accesses > TARGET_GROWTH_LINEAR) {
-        return "what it promises of the growth of a cost is no enum target_growth";
-    }
-    if (latency->per_mille > LATENCY_PER_MILLE_MAX) {
-        return "more than 1000 of 1000 ops keep to the bounds of its latency";
-    }
-    return (latency->per_mille > 0) != (latency->calls_max > 0 || latency->moved_bytes_max > 0)
-               ? "its latency has bounds that no op must keep to, or ops and no bound"
-               : NULL;
+    const bool is_natural = contract->aligns_naturally;
+    const struct flaw flaws[] = {
+        {is_natural && (rounding->kind != ROUNDING_CLASSES || rounding->steps != 1 ||
+                        rounding->overhead_bytes != 0 ||
+                        (rounding->smallest_bytes & (rounding->smallest_bytes - 1)) != 0),
+         "it aligns naturally, but its size classes are not the powers of two"},
+        {is_natural && (contract->placement != PLACEMENT_RANGES || contract->header_bytes > 0),
+         "it aligns naturally, and its blocks have no address, or headers"},
+        {is_natural &&
+             (contract->defrag != DEFRAG_NONE || contract->programs || contract->regions.grows),
+         "it aligns naturally, which goes with neither moves, programs nor regions"},
+        {(unsigned)cost->calls > TARGET_GROWTH_LINEAR ||
+             (unsigned)cost->moved_bytes > TARGET_GROWTH_LINEAR ||
+             (unsigned)cost->accesses > TARGET_GROWTH_LINEAR,
+         "what it promises of the growth of a cost is no enum target_growth"},
+        {latency->per_mille > LATENCY_PER_MILLE_MAX,
+         "more than 1000 of 1000 ops keep to the bounds of its latency"},
+        {(latency->per_mille > 0) != (latency->calls_max > 0 || latency->moved_bytes_max > 0),
+         "its latency has bounds that no op must keep to, or ops and no bound"},
+        {has_unknown_counting(contract), "a counter has no valid counting"},
+        {contract->limit != TARGET_LIMIT_DEVICE && contract->limit != TARGET_LIMIT_PROCESS,
+         "its limit is none"},
+        {contract->evicts_until_fits && !contract->evicts && !contract->program_evicts_program,
+         "it evicts until a request fits, but no request may evict"},
+    };
+    return FIRST_OF(flaws);
 }
 
 static bool is_cost_promised(const struct target_contract *contract)
@@ -190,33 +182,18 @@ static bool is_sound_contract(const struct host *host, char *reason, size_t reas
 {
     const struct target *target = host->target;
     const struct target_contract *contract = &host->contract;
+    const uint64_t granule = contract->granule_bytes;
     const char *what = NULL;
     size_t region_count = 0;
     (void)device_regions(host->device, &region_count);
-    if (contract->granule_bytes == 0 ||
-        (contract->granule_bytes & (contract->granule_bytes - 1)) != 0 ||
-        contract->granule_bytes > GRANULE_BYTES_MAX) {
+    if (granule == 0 || (granule & (granule - 1)) != 0 || granule > GRANULE_BYTES_MAX) {
         what = "its granule is not a power of two up to 1 GiB";
-    } else if (contract->defrag != DEFRAG_NONE && target->locate == NULL) {
-        what = "it moves blocks but has no locate()";
-    } else if (contract->defrag != DEFRAG_NONE &&
-               (!contract->queues_frees || target->use == NULL)) {
-        what = "it moves blocks but does not accept both queued frees and uses";
-    } else if (contract->drains && !contract->queues_frees) {
-        what = "it awaits queued frees but accepts none";
-    } else if (contract->programs &&
-               (target->load == NULL || target->execute == NULL || target->unload == NULL)) {
-        what = "it promises programs but lacks load(), execute() or unload()";
     } else {
-        what = find_placement_flaw(contract);
-        what = what == NULL ? find_sleep_flaw(target, contract) : what;
+        what = find_call_flaw(target, contract);
         what = what == NULL ? rounding_flaw(&contract->rounding) : what;
-        what = what == NULL ? find_kept_flaw(target, contract) : what;
-        what = what == NULL ? find_regions_flaw(target, contract, region_count) : what;
-        what = what == NULL ? find_natural_flaw(contract) : what;
-        what = what == NULL ? find_cost_flaw(contract) : what;
+        what = what == NULL ? find_kept_flaw(target, contract, region_count) : what;
+        what = what == NULL ? find_other_flaw(contract) : what;
     }
-    what = what == NULL ? find_counting_flaw(contract) : what;
     if (what != NULL) {
         snprintf(reason, reason_bytes, "target '%s': %s", target->name, what);
     }

@@ -1,12 +1,96 @@
-/* Regions of the device that the target holds: each is the lowest one that was free. */
-
+/* The memory that the target has: regions, addresses with memory behind them, and what the device
+ * shares with others. */
 #include "harness/base/align.h"
-
-#include <string.h>
-
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/device/private/device_state.h"
+
+#include <string.h>
+
+/* --- the part that it has of the memory that it shares with others --- */
+
+static uint64_t sum_regions(const struct device *device)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < device->region_count; i++) {
+        bytes += device->regions[i].size_bytes;
+    }
+    return bytes;
+}
+
+void device_join_pool(struct device *device, struct device_pool *pool, bool by_regions)
+{
+    CHECK(device->pool == NULL);
+    device->pool = pool;
+    device->is_pooled_by_regions = by_regions;
+    pool->used_bytes += device_pool_bytes(device);
+}
+
+void device_leave_pool(struct device *device)
+{
+    if (device->pool != NULL) {
+        CHECK(device->pool->used_bytes >= device_pool_bytes(device));
+        device->pool->used_bytes -= device_pool_bytes(device);
+        device->pool = NULL;
+    }
+}
+
+static void note_refused(struct device *device, uint64_t bytes)
+{
+    if (device->pool_refusal.asked_bytes == 0) {
+        device->pool_refusal = (struct device_pool_refusal){
+            .asked_bytes = bytes, .left_bytes = device_pool_left_bytes(device->pool)};
+    }
+}
+
+void device_pool_refuse_region(struct device *device, uint64_t bytes)
+{
+    CHECK(device->is_pooled_by_regions);
+    device->faults.fired |= 1u << FAULT_REGION;
+    note_refused(device, bytes);
+}
+
+const struct device_pool *device_pool_of(const struct device *device)
+{
+    return device->pool;
+}
+
+uint64_t device_pool_bytes(const struct device *device)
+{
+    return device->pool == NULL           ? 0
+           : device->is_pooled_by_regions ? sum_regions(device)
+                                          : device_mapped_bytes(device);
+}
+
+struct device_pool_refusal device_pool_refusal(const struct device *device)
+{
+    return device->pool_refusal;
+}
+
+/* False: it has not so much left; the op's first such call is noted.  Without one all is granted.
+ */
+static bool pool_take(struct device *device, uint64_t bytes)
+{
+    if (device->pool == NULL) {
+        return true;
+    }
+    if (bytes > device_pool_left_bytes(device->pool)) {
+        note_refused(device, bytes);
+        return false;
+    }
+    device->pool->used_bytes += bytes;
+    return true;
+}
+
+static void pool_give(struct device *device, uint64_t bytes)
+{
+    if (device->pool != NULL) {
+        CHECK(bytes <= device->pool->used_bytes);
+        device->pool->used_bytes -= bytes;
+    }
+}
+
+/* --- regions: each is the lowest one that was free --- */
 
 /* A short region ends at a multiple of it, if it has as much: no granule of a list is larger. */
 #define SHORT_UNIT_BYTES (UINT64_C(1) << 16)
@@ -132,7 +216,7 @@ bool device_gave_wrongly(const struct device *device, uint64_t *address)
     return device->gave_wrongly;
 }
 
-/* Tracks which addresses have memory behind them: a target that sleeps gives it back. */
+/* --- addresses with memory behind them: a target that sleeps gives it back --- */
 
 /* Returns how many bytes of [start, end) are unmapped. */
 static uint64_t find_unmapped_bytes(const struct device *device, uint64_t start, uint64_t end)
@@ -187,85 +271,4 @@ enum device_result device_map(void *context, uint64_t address, uint64_t bytes)
     }
     span_map_erase(&device->unmapped, address, address + bytes);
     return end_call(device, &call, DEVICE_OK);
-}
-
-/* The part that a device has of the memory that it shares with others. */
-
-static uint64_t sum_regions(const struct device *device)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < device->region_count; i++) {
-        bytes += device->regions[i].size_bytes;
-    }
-    return bytes;
-}
-
-void device_join_pool(struct device *device, struct device_pool *pool, bool by_regions)
-{
-    CHECK(device->pool == NULL);
-    device->pool = pool;
-    device->is_pooled_by_regions = by_regions;
-    pool->used_bytes += device_pool_bytes(device);
-}
-
-void device_leave_pool(struct device *device)
-{
-    if (device->pool != NULL) {
-        CHECK(device->pool->used_bytes >= device_pool_bytes(device));
-        device->pool->used_bytes -= device_pool_bytes(device);
-        device->pool = NULL;
-    }
-}
-
-static void note_refused(struct device *device, uint64_t bytes)
-{
-    if (device->pool_refusal.asked_bytes == 0) {
-        device->pool_refusal = (struct device_pool_refusal){
-            .asked_bytes = bytes, .left_bytes = device_pool_left_bytes(device->pool)};
-    }
-}
-
-void device_pool_refuse_region(struct device *device, uint64_t bytes)
-{
-    CHECK(device->is_pooled_by_regions);
-    device->faults.fired |= 1u << FAULT_REGION;
-    note_refused(device, bytes);
-}
-
-const struct device_pool *device_pool_of(const struct device *device)
-{
-    return device->pool;
-}
-
-uint64_t device_pool_bytes(const struct device *device)
-{
-    return device->pool == NULL           ? 0
-           : device->is_pooled_by_regions ? sum_regions(device)
-                                          : device_mapped_bytes(device);
-}
-
-struct device_pool_refusal device_pool_refusal(const struct device *device)
-{
-    return device->pool_refusal;
-}
-
-bool pool_take(struct device *device, uint64_t bytes)
-{
-    if (device->pool == NULL) {
-        return true;
-    }
-    if (bytes > device_pool_left_bytes(device->pool)) {
-        note_refused(device, bytes);
-        return false;
-    }
-    device->pool->used_bytes += bytes;
-    return true;
-}
-
-void pool_give(struct device *device, uint64_t bytes)
-{
-    if (device->pool != NULL) {
-        CHECK(bytes <= device->pool->used_bytes);
-        device->pool->used_bytes -= bytes;
-    }
 }

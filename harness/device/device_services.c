@@ -1,5 +1,4 @@
 #include "harness/base/check.h"
-
 #include "harness/device/private/device_state.h"
 #include "harness/device/timeline.h"
 
@@ -104,9 +103,9 @@ static void spend_move_time(struct device *device)
     }
 }
 
-/* --- the services --- */
+/* --- copies and stages --- */
 
-enum device_result device_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
+static enum device_result service_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
 {
     struct device *device = context;
     struct device_call call = begin_call(device, DEVICE_CALL_COPY);
@@ -137,8 +136,8 @@ static struct stage *stage_add(struct device *device)
     return stage;
 }
 
-enum device_result device_stage_out(void *context, uint64_t from, uint64_t bytes,
-                                    uint64_t *stage_id)
+static enum device_result service_stage_out(void *context, uint64_t from, uint64_t bytes,
+                                            uint64_t *stage_id)
 {
     struct device *device = context;
     struct device_call call = begin_call(device, DEVICE_CALL_STAGE_OUT);
@@ -185,17 +184,17 @@ static enum device_result put_stage(struct device *device, uint64_t stage_id, ui
     return end_call(device, &call, result);
 }
 
-enum device_result device_stage_in(void *context, uint64_t stage_id, uint64_t to)
+static enum device_result service_stage_in(void *context, uint64_t stage_id, uint64_t to)
 {
     return put_stage(context, stage_id, to, false);
 }
 
-enum device_result device_stage_copy(void *context, uint64_t stage_id, uint64_t to)
+static enum device_result service_stage_copy(void *context, uint64_t stage_id, uint64_t to)
 {
     return put_stage(context, stage_id, to, true);
 }
 
-void device_stage_drop(void *context, uint64_t stage_id)
+static void service_stage_drop(void *context, uint64_t stage_id)
 {
     struct device *device = context;
     struct stage *stage = stage_of(device, stage_id);
@@ -439,10 +438,10 @@ struct device_services device_offered(struct device *device)
     return (struct device_services){
         .size_bytes = sizeof(struct device_services),
         .context = device,
-        .copy = device_copy,
-        .stage_out = device_stage_out,
-        .stage_in = device_stage_in,
-        .stage_drop = device_stage_drop,
+        .copy = service_copy,
+        .stage_out = service_stage_out,
+        .stage_in = service_stage_in,
+        .stage_drop = service_stage_drop,
         .completed_count = service_completed_count,
         .event_done = service_event_done,
         .event_wait = service_event_wait,
@@ -452,7 +451,7 @@ struct device_services device_offered(struct device *device)
         .host_free = service_host_free,
         .unmap = device_unmap,
         .map = device_map,
-        .stage_copy = device_stage_copy,
+        .stage_copy = service_stage_copy,
         .region_take = device_region_take,
         .region_give = device_region_give,
         .event_stream = service_event_stream,

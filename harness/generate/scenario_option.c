@@ -53,12 +53,7 @@ void scenario_option_print_values(const struct scenario_option *option,
 
 const char *scenario_option_given(const struct setup *setup, const char *name)
 {
-    for (uint32_t i = 0; i < setup->scenario_option_count; i++) {
-        if (strcmp(setup->scenario_options[i].key, name) == 0) {
-            return setup->scenario_options[i].value;
-        }
-    }
-    return NULL;
+    return setup_find_value(setup->scenario_options, setup->scenario_option_count, name);
 }
 
 uint64_t scenario_option_value(const struct scenario *scenario, const struct setup *setup,

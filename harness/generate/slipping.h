@@ -1,4 +1,6 @@
-/* Other sources of ops: what is slipped into those of any scenario, retries, sleeps, recordings and streams, and a list that was made before the trial. */
+/* Other sources of ops: what is slipped into those of any scenario, retries, sleeps, recordings and
+ * streams, and a list that was made before the trial.  Each has a source of chance of its own, so
+ * that the scenario's draws are the same with and without it. */
 #ifndef HARNESS_GENERATE_SLIPPING_H
 #define HARNESS_GENERATE_SLIPPING_H
 
@@ -6,9 +8,6 @@
 #include "harness/generate/faulting.h"
 #include "harness/generate/scenario.h"
 #include "harness/op/op.h"
-
-/* Slips ops into those of any scenario: retries, sleeps, recordings and streams.  Each has a source
- * of chance of its own, so that the scenario's draws are the same with and without it. */
 
 /* --- retrying --- */
 
@@ -108,6 +107,8 @@ void streaming_init(struct streaming *streaming, uint64_t seed);
 /* To be asked for each op that the scenario chose.  Requests stay on one stream for a while; events
  * are mostly on the stream of their block, and now and then on another. */
 void streaming_place(struct streaming *streaming, const struct scenario_view *view, struct op *op);
+
+/* --- given --- */
 
 /* A list that was made before the trial, as the source of its ops.  What is slipped in between
  * gives its ops other numbers: references follow. */

@@ -2,6 +2,7 @@
 
 #include "harness/base/align.h"
 #include "harness/base/check.h"
+#include "harness/generate/slipping.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,22 +60,12 @@ static void note_ended(struct live_end *end, const struct op *op, size_t i)
     if (op->ref >= i || (op->flags & OP_RELATIVE) != 0) {
         return;
     }
-    switch (op->kind) {
-    case OP_FREE:
-    case OP_FREE_AFTER:
-    case OP_DONATE:
-    case OP_UNLOAD:
-    case OP_RECORD_DROP:
+    if (op_ends_handle(op) || op->kind == OP_RECORD_DROP) {
         end->left[op->ref] = LEFT_NOTHING;
-        break;
-    case OP_HOLD:
+    } else if (op->kind == OP_HOLD) {
         end->hold_counts[op->ref]++;
-        break;
-    case OP_RELEASE:
+    } else if (op->kind == OP_RELEASE) {
         end->hold_counts[op->ref] -= end->hold_counts[op->ref] > 0;
-        break;
-    default:
-        break;
     }
 }
 
@@ -149,40 +140,25 @@ void variation_repeat(const struct op_list *from, uint32_t repeat_count, bool fr
 
 /* --- lists side by side --- */
 
-/* One of the lists that are merged. */
-struct strand {
-    const struct op_list *ops;
-    size_t next;
-    uint32_t *numbers; /* of its ops, in the merged list */
-};
-
-static void append_from(struct strand *strand, struct op_list *to)
-{
-    struct op op = strand->ops->ops[strand->next];
-    if ((op.flags & OP_RELATIVE) == 0) {
-        op.ref = op.ref < strand->next ? strand->numbers[op.ref] : OP_NONE;
-        op.event = op.event < strand->next ? strand->numbers[op.event] : OP_NONE;
-    }
-    strand->numbers[strand->next++] = (uint32_t)to->count;
-    op_list_append(to, &op);
-}
-
-static bool is_over(const struct strand *strand)
+/* The lists that are merged are handed out op by op. */
+static bool is_over(const struct given *strand)
 {
     return strand->next == strand->ops->count;
 }
 
-static void append_run(struct strand *strand, uint64_t length, struct op_list *to)
+static void append_run(struct given *strand, uint64_t length, struct op_list *to)
 {
     while (!is_over(strand) &&
            (length > 0 || (strand->ops->ops[strand->next].flags & OP_RETRY) != 0)) {
-        append_from(strand, to);
+        struct op op;
+        CHECK(given_next(strand, (uint32_t)to->count, &op));
+        op_list_append(to, &op);
         length -= length > 0;
     }
 }
 
 /* Any of those that are not over, of which there is one. */
-static struct strand *draw_strand(struct random *random, struct strand *strands, size_t count)
+static struct given *draw_strand(struct random *random, struct given *strands, size_t count)
 {
     size_t open_count = 0;
     for (size_t i = 0; i < count; i++) {
@@ -199,22 +175,20 @@ static struct strand *draw_strand(struct random *random, struct strand *strands,
 void variation_merge(struct random *random, const struct op_list *const *lists, size_t count,
                      struct op_list *to)
 {
-    struct strand *strands = calloc(count + 1, sizeof *strands);
+    struct given *strands = calloc(count + 1, sizeof *strands);
     size_t left = 0;
     CHECK(strands != NULL);
     for (size_t i = 0; i < count; i++) {
-        strands[i].ops = lists[i];
-        strands[i].numbers = calloc(lists[i]->count + 1, sizeof *strands[i].numbers);
-        CHECK(strands[i].numbers != NULL);
+        given_init(&strands[i], lists[i]);
         left += lists[i]->count;
     }
     const size_t end = to->count + left;
     while (to->count < end) {
-        struct strand *strand = draw_strand(random, strands, count);
+        struct given *strand = draw_strand(random, strands, count);
         append_run(strand, random_between(random, 1, VARIATION_RUN_COUNT_MAX), to);
     }
     for (size_t i = 0; i < count; i++) {
-        free(strands[i].numbers);
+        given_deinit(&strands[i]);
     }
     free(strands);
 }

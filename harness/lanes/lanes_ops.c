@@ -21,7 +21,7 @@ static void order_after(struct lanes *lanes, const struct op *op)
     }
     const uint8_t lane = scheduler_lane(lanes->scheduler);
     order_acquire(order, lane, &lanes->calls.undone[op->ref]);
-    if (clients_ends_handle(op)) {
+    if (op_ends_handle(op)) {
         order_acquire(order, lane, (const unsigned char *)&lanes->calls.undone[op->ref] + 1);
     }
 }

@@ -30,7 +30,7 @@ static void watched_begin(void *state, uint64_t run)
     searching->search->strategy->begin(searching->state, run);
 }
 
-/* Completions are told even where they are the default: see explore/strategies/strategy_replay.h.
+/* Completions are told even where they are the default: see strategy_replay_set().
  */
 static struct decision watched_choose(void *state, const struct choice *choice)
 {

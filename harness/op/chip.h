@@ -1,12 +1,10 @@
-/* The chips that a setup can name, TPU generations and GPUs, with the memory that a program has on each; and the systems that field files come from. */
+/* The chips that a setup can name, TPU generations and GPUs, with the memory that a program has on
+ * each; and the systems that field files come from. */
 #ifndef HARNESS_OP_CHIP_H
 #define HARNESS_OP_CHIP_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* The chips that a setup can name, TPU generations and GPUs, with the memory that a program has on
- * each. */
 
 enum chip_kind { CHIP_TPU = 0, CHIP_GPU };
 

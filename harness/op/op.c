@@ -178,9 +178,15 @@ void op_list_move(struct op_list *to, struct op_list *from)
     op_list_init(from);
 }
 
-static uint32_t renumber_reference(const uint32_t *numbers, size_t count, uint32_t reference)
+void op_renumber(struct op *op, const uint32_t *numbers, size_t count)
 {
-    return reference < count ? numbers[reference] : OP_NONE;
+    if ((op->flags & OP_RELATIVE) != 0) {
+        return;
+    }
+    const bool named_event = op->event != OP_NONE;
+    op->ref = op->ref < count ? numbers[op->ref] : OP_NONE;
+    op->event = op->event < count ? numbers[op->event] : OP_NONE;
+    op->ref = named_event && op->event == OP_NONE ? OP_NONE : op->ref;
 }
 
 void op_list_filter(struct op_list *list, const bool *keep)
@@ -192,22 +198,10 @@ void op_list_filter(struct op_list *list, const bool *keep)
         numbers[i] = keep[i] ? count_left++ : OP_NONE;
     }
     for (size_t i = 0; i < list->count; i++) {
-        if (!keep[i]) {
-            continue;
+        if (keep[i]) {
+            op_renumber(&list->ops[i], numbers, i);
+            list->ops[numbers[i]] = list->ops[i];
         }
-        struct op op = list->ops[i];
-        if ((op.flags & OP_RELATIVE) != 0) {
-            list->ops[numbers[i]] = op;
-            continue;
-        }
-        const bool named_event = op.event != OP_NONE;
-        op.ref = renumber_reference(numbers, i, op.ref);
-        op.event = renumber_reference(numbers, i, op.event);
-        /* An op whose event went must not turn into one with an event of its own. */
-        if (named_event && op.event == OP_NONE) {
-            op.ref = OP_NONE;
-        }
-        list->ops[numbers[i]] = op;
     }
     list->count = count_left;
     free(numbers);

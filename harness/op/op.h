@@ -124,6 +124,13 @@ static inline bool op_is_of_recording(enum op_kind kind)
     return kind == OP_RECORD || kind == OP_RECORD_END || kind == OP_RECORD_DROP;
 }
 
+/* True if no op can name its block or program any more once the op has returned. */
+static inline bool op_ends_handle(const struct op *op)
+{
+    return op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_DONATE ||
+           op->kind == OP_UNLOAD;
+}
+
 /* An op of a kind with no references; the other fields are zero. */
 struct op op_make(enum op_kind kind);
 
@@ -164,6 +171,11 @@ bool op_asks_same(const struct op *a, const struct op *b);
 /* True if all 32 bytes of two ops are equal.  Fields that their kind does not have count, too:
  * op_clear_unused() makes these equal. */
 bool op_equal(const struct op *a, const struct op *b);
+
+/* Gives each reference its new number, numbers[reference], and OP_NONE to those from count on.  An
+ * op whose event went names nothing, so that it does not get an event of its own.  Relative
+ * references stay as they are. */
+void op_renumber(struct op *op, const uint32_t *numbers, size_t count);
 
 /* A growing list of ops.  Owned by whoever called op_list_init. */
 struct op_list {

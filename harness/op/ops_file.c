@@ -1,5 +1,10 @@
 #include "harness/op/ops_file.h"
 
+#include "harness/base/check.h"
+#include "harness/base/size.h"
+#include "harness/base/whole_file.h"
+#include "harness/op/rounding.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <nettle/base16.h>
@@ -7,191 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/check.h"
-#include "harness/base/size.h"
-#include "harness/base/whole_file.h"
-#include "harness/base/writing.h"
-#include "harness/op/fit.h"
-#include "harness/op/rounding.h"
-
 /* --- printing --- */
-
-/* An op while it is printed: OP_TEXT_BYTES are enough for every one.  By hand, as a list has
- * millions. */
-struct line {
-    char *text;
-    size_t length;
-};
-
-static void append_bytes(struct line *line, const char *bytes, size_t length)
-{
-    CHECK(length < OP_TEXT_BYTES - line->length);
-    memcpy(line->text + line->length, bytes, length);
-    line->length += length;
-    line->text[line->length] = '\0';
-}
-
-static void append_text(struct line *line, const char *text)
-{
-    append_bytes(line, text, strlen(text));
-}
-
-static void append_number(struct line *line, const char *before, uint64_t number)
-{
-    char digits[WRITING_DIGIT_COUNT_MAX];
-    const size_t count = writing_print_digits(number, digits);
-    append_text(line, before);
-    append_bytes(line, digits + sizeof digits - count, count);
-}
-
-static void append_key(struct line *line, const char *key)
-{
-    append_bytes(line, " ", 1);
-    append_text(line, key);
-    append_bytes(line, "=", 1);
-}
-
-static void append_reference(struct line *line, const char *key, uint32_t reference,
-                             bool is_relative)
-{
-    append_key(line, key);
-    if (reference == OP_NONE) {
-        append_text(line, "none");
-        return;
-    }
-    append_number(line, is_relative ? "%" : "", reference);
-}
-
-static void append_size(struct line *line, const char *key, uint64_t size_bytes)
-{
-    char size[SIZE_TEXT_BYTES];
-    append_key(line, key);
-    size_print(size_bytes, size);
-    append_text(line, size);
-}
-
-static void append_delay(struct line *line, uint64_t delay_ns)
-{
-    char delay[SIZE_TEXT_BYTES];
-    append_key(line, "delay");
-    duration_print(delay_ns, delay);
-    append_text(line, delay);
-}
-
-static void append_references(struct line *line, const struct op *op,
-                              const struct op_kind_info *info)
-{
-    const bool is_relative = (op->flags & OP_RELATIVE) != 0;
-    if (info->has_block || info->has_program) {
-        append_reference(line, info->has_block ? "block" : "program", op->ref, is_relative);
-    }
-    if (info->has_recording) {
-        append_reference(line, "recording", op->ref, is_relative);
-    }
-    if (info->has_event && (info->event_required || op->event != OP_NONE)) {
-        append_reference(line, "event", op->event, is_relative);
-    } else if (info->has_delay) {
-        append_delay(line, op->delay_ns);
-    }
-}
-
-static void append_sizes(struct line *line, const struct op *op, const struct op_kind_info *info)
-{
-    if ((op->flags & OP_FITTED) != 0 && info->can_be_fitted) {
-        char size[FIT_TEXT_BYTES];
-        const struct fit fit = fit_unpack(op->size_bytes);
-        fit_print(&fit, size);
-        append_text(line, " size=");
-        append_text(line, size);
-    } else if (info->has_size) {
-        append_size(line, "size", op->size_bytes);
-    }
-    if (info->has_address) {
-        char address[SIZE_TEXT_BYTES];
-        size_print(op->address, address);
-        append_text(line, (op->flags & OP_RELATIVE) != 0 ? " address=%" : " address=");
-        append_text(line, address);
-    }
-    if (info->has_stack) {
-        append_size(line, "stack", op->stack_bytes);
-    }
-    if (info->has_unpadded && op->unpadded_bytes != 0) {
-        append_size(line, "unpadded", op->unpadded_bytes);
-    }
-    if (info->has_align && op->align_log2 != 0) {
-        append_size(line, "align", (uint64_t)1 << op->align_log2);
-    }
-    if (info->has_tag && op->tag != 0) {
-        append_number(line, " tag=", op->tag);
-    }
-}
-
-static void append_fault(struct line *line, const struct op *op)
-{
-    const struct fault_info *fault = fault_info((enum fault_kind)(op->tag % FAULT_KIND_COUNT));
-    append_text(line, " call=");
-    append_text(line, fault->name);
-    append_number(line, " nth=", op->size_bytes);
-    if (fault->has_delay) {
-        append_delay(line, op->delay_ns);
-    }
-    append_text(line, (op->flags & OP_FOR_EVER) != 0 ? " for_ever=yes" : "");
-}
-
-static void append_switch(struct line *line, const struct op *op)
-{
-    if (op->ref != OP_NONE) {
-        append_reference(line, "op", op->ref, false);
-    }
-    append_number(line, " point=", op->size_bytes);
-    if (op->event != OP_NONE) {
-        append_reference(line, "event", op->event, false);
-    } else {
-        append_number(line, " to=", op->tag);
-    }
-}
-
-static void append_common(struct line *line, const struct op *op)
-{
-    if (op->lane != 0) {
-        append_number(line, " lane=", op->lane);
-    }
-    if (op->host != 0) {
-        append_number(line, " host=", op->host);
-    }
-    if ((op->flags & OP_COLLECTIVE) != 0) {
-        append_number(line, " collective=", op->group);
-    }
-    if ((op->flags & OP_SPMD) != 0) {
-        append_number(line, " spmd=", op->group);
-    }
-    if ((op->flags & OP_ON_STREAM) != 0) {
-        append_number(line, " stream=", op->stream);
-    }
-}
-
-static void append_op(struct line *line, const struct op *op)
-{
-    const struct op_kind_info *info = op_kind_info(op->kind);
-    append_text(line, info->name);
-    if (op->kind == OP_FAULT) {
-        append_fault(line, op);
-    } else if (op->kind == OP_SWITCH) {
-        append_switch(line, op);
-    } else {
-        append_references(line, op, info);
-        append_sizes(line, op, info);
-        const bool is_retry = info->can_be_refused && (op->flags & OP_RETRY) != 0;
-        append_text(line, is_retry ? " retry=yes" : "");
-    }
-    append_common(line, op);
-}
-
-const char *op_print(const struct op *op, char text[OP_TEXT_BYTES])
-{
-    append_op(&(struct line){.text = text}, op);
-    return text;
-}
 
 static void print_reported(FILE *stream, const struct setup_reported *reported)
 {
@@ -328,17 +149,12 @@ static void print_comments(FILE *stream, const char *comments)
 void ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list,
                     const char *comments)
 {
-    char text[OP_TEXT_BYTES]; /* with the number it is less than three quarters of that */
+    char text[OP_TEXT_BYTES];
     ops_file_print_head(stream, setup);
     print_comments(stream, comments);
     fputc('\n', stream);
     for (size_t i = 0; i < list->count && !ferror(stream); i++) {
-        struct line line = {.text = text};
-        append_number(&line, "", i);
-        append_text(&line, ": ");
-        append_op(&line, &list->ops[i]);
-        append_text(&line, "\n");
-        (void)fwrite(text, 1, line.length, stream);
+        (void)fwrite(text, 1, op_print_line(i, &list->ops[i], text), stream);
     }
 }
 
@@ -361,11 +177,6 @@ enum ops_file_result ops_file_write(const char *path, const struct setup *setup,
     return OPS_FILE_UNWRITABLE;
 }
 
-static void add_text(struct sha256_ctx *hashing, const char *text, size_t length)
-{
-    sha256_update(hashing, length, (const uint8_t *)text);
-}
-
 static void add_head(struct sha256_ctx *hashing, const struct setup *setup)
 {
     char *text = NULL;
@@ -374,18 +185,8 @@ static void add_head(struct sha256_ctx *hashing, const struct setup *setup)
     CHECK(stream != NULL);
     ops_file_print_head(stream, setup);
     CHECK(fclose(stream) == 0);
-    add_text(hashing, text, length);
+    sha256_update(hashing, length, (const uint8_t *)text);
     free(text);
-}
-
-static void add_op(struct sha256_ctx *hashing, size_t number, const struct op *op)
-{
-    char number_text[24], text[OP_TEXT_BYTES];
-    const int digits = snprintf(number_text, sizeof number_text, "%zu: ", number);
-    add_text(hashing, number_text, (size_t)digits);
-    op_print(op, text);
-    add_text(hashing, text, strlen(text));
-    add_text(hashing, "\n", 1);
 }
 
 void ops_hash(const struct setup *setup, const struct op_list *list, size_t op_count,
@@ -398,7 +199,9 @@ void ops_hash(const struct setup *setup, const struct op_list *list, size_t op_c
     add_head(&hashing, setup);
     for (size_t i = 0; i < op_count; i++) {
         if (list->ops[i].kind != OP_SWITCH) {
-            add_op(&hashing, i, &list->ops[i]);
+            char text[OP_TEXT_BYTES];
+            const size_t length = op_print_line(i, &list->ops[i], text);
+            sha256_update(&hashing, length, (const uint8_t *)text);
         }
     }
     sha256_digest(&hashing, sizeof digest, digest);

@@ -54,6 +54,8 @@ void ops_file_print_head(FILE *stream, const struct setup *setup);
 /* One op without its number and line end, for messages; returns text. */
 enum { OP_TEXT_BYTES = 320 };
 const char *op_print(const struct op *op, char text[OP_TEXT_BYTES]);
+/* One with both, as the list has it; returns the length. */
+size_t op_print_line(size_t number, const struct op *op, char text[OP_TEXT_BYTES]);
 
 /* Writes path.partial, flushes it to the disk, and renames it to path. */
 enum ops_file_result ops_file_write(const char *path, const struct setup *setup,

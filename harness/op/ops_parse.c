@@ -1,4 +1,9 @@
+/* Reads the text of an .ops file line by line; the printer is its neighbour ops_file.c. */
 #include "harness/op/private/ops_parse.h"
+
+#include "harness/base/array.h"
+#include "harness/base/search.h"
+#include "harness/base/size.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,19 +15,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/base/array.h"
-#include "harness/base/search.h"
-#include "harness/base/size.h"
+/* --- words --- */
 
-bool word_split(struct word word, struct word *key, struct word *value)
+bool word_split(struct word word, char mark, struct word *head, struct word *rest)
 {
-    const char *equals = word.length > 0 ? memchr(word.text, '=', word.length) : NULL;
-    if (equals == NULL) {
-        return false;
+    const char *found = word.length > 0 ? memchr(word.text, mark, word.length) : NULL;
+    *head = (struct word){word.text, found == NULL ? word.length : (size_t)(found - word.text)};
+    if (found != NULL) {
+        *rest = (struct word){found + 1, word.length - head->length - 1};
     }
-    *key = (struct word){word.text, (size_t)(equals - word.text)};
-    *value = (struct word){equals + 1, word.length - key->length - 1};
-    return true;
+    return found != NULL;
+}
+
+struct word word_next(const char **at, const char *end)
+{
+    while (*at < end && is_space(**at)) {
+        ++*at;
+    }
+    struct word word = {*at, 0};
+    while (*at < end && !is_space(**at)) {
+        ++*at;
+    }
+    word.length = (size_t)(*at - word.text);
+    return word;
 }
 
 void names_append(char *names, size_t names_bytes, const char *name)
@@ -33,7 +48,7 @@ void names_append(char *names, size_t names_bytes, const char *name)
 
 bool parser_fail(struct parser *parser, const char *at, const char *format, ...)
 {
-    parser->error->line = parser->json_add_number;
+    parser->error->line = parser->line_number;
     parser->error->column = (size_t)(at - parser->line) + 1;
     va_list arguments;
     va_start(arguments, format);
@@ -45,22 +60,9 @@ bool parser_fail(struct parser *parser, const char *at, const char *format, ...)
     return false;
 }
 
-void parser_skip_blanks(struct parser *parser)
-{
-    while (parser->at < parser->line_end && is_space(*parser->at)) {
-        parser->at++;
-    }
-}
-
 struct word parser_next_word(struct parser *parser)
 {
-    parser_skip_blanks(parser);
-    struct word word = {parser->at, 0};
-    while (parser->at < parser->line_end && !is_space(*parser->at)) {
-        parser->at++;
-    }
-    word.length = (size_t)(parser->at - word.text);
-    return word;
+    return word_next(&parser->at, parser->line_end);
 }
 
 struct word parser_rest(const struct parser *parser, const char *from)
@@ -181,7 +183,6 @@ static bool parse_op_line(struct parser *parser, struct word label)
     }
     struct op op = op_make(kind);
     op.size_bytes = kind == OP_FAULT ? 1 : 0; /* the next call, unless nth= says another */
-    parser->names_fault = parser->names_delay = parser->names_lane = parser->names_stream = false;
     if (!parser_fields(parser, &op)) {
         return false;
     }
@@ -210,7 +211,7 @@ static bool parse_first_line(struct parser *parser, struct word first)
 static bool parse_line(struct parser *parser)
 {
     const struct word first = parser_next_word(parser);
-    if (parser->json_add_number == 1) {
+    if (parser->line_number == 1) {
         return parse_first_line(parser, first);
     }
     if (first.length == 0 || first.text[0] == '#') {
@@ -231,7 +232,7 @@ static bool parse_line(struct parser *parser)
 static const char *take_line(struct parser *parser, const char *line, const char *end)
 {
     const char *newline = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
-    parser->json_add_number++;
+    parser->line_number++;
     parser->line = parser->at = line;
     parser->line_end = newline != NULL ? newline : end;
     const char *next = parser->line_end + 1;
@@ -250,8 +251,9 @@ static bool is_text(struct parser *parser, bool has_end)
            parser_fail(parser, parser->line_end, "the file is cut off: its last line has no end");
 }
 
-void parser_begin(struct parser *parser, struct setup *setup, struct op_list *list,
-                  struct ops_file_error *error)
+/* setup and list are empty then; error is the caller's.  begin and end pair. */
+static void begin_parser(struct parser *parser, struct setup *setup, struct op_list *list,
+                         struct ops_file_error *error)
 {
     *parser = (struct parser){.setup = setup, .list = list, .error = error};
     setup_init(setup);
@@ -259,13 +261,15 @@ void parser_begin(struct parser *parser, struct setup *setup, struct op_list *li
     *error = (struct ops_file_error){0};
 }
 
-void parser_end(struct parser *parser)
+static void end_parser(struct parser *parser)
 {
     free(parser->labels);
 }
 
-bool parser_lines(struct parser *parser, const char *text, size_t length, bool is_last,
-                  size_t *parsed)
+/* The lines of a part of the text, which begins with one: *parsed bytes are done, and what is
+ * behind them has no end yet.  The last part is done whole. */
+static bool parse_lines(struct parser *parser, const char *text, size_t length, bool is_last,
+                        size_t *parsed)
 {
     const char *end = is_last ? text + length : memrchr(text, '\n', length);
     const char *line = text;
@@ -283,14 +287,14 @@ enum ops_file_result ops_file_parse(const char *text, size_t length, struct setu
 {
     struct parser parser;
     size_t parsed = 0;
-    parser_begin(&parser, setup, list, error);
-    const bool is_good = parser_lines(&parser, text, length, true, &parsed);
-    parser_end(&parser);
+    begin_parser(&parser, setup, list, error);
+    const bool is_good = parse_lines(&parser, text, length, true, &parsed);
+    end_parser(&parser);
     return is_good ? OPS_FILE_OK : OPS_FILE_INVALID;
 }
 
-/* Reads an .ops file part by part: its text, several times as long as the list, is never whole in
- * memory. */
+/* --- files, part by part: the text, several times as long as the list, is never whole in memory
+ * --- */
 
 /* So that a list has no more ops than there are numbers: a line of an op has 8 bytes or more. */
 #define FILE_BYTES_MAX ((uint64_t)1 << 34)
@@ -330,7 +334,7 @@ static enum ops_file_result read_lines(FILE *stream, struct parser *parser, stru
         if (part->read_bytes > FILE_BYTES_MAX) {
             return fail_to_read(error, "is larger than 16G");
         }
-        if (!parser_lines(parser, part->text, part->length, false, &parsed)) {
+        if (!parse_lines(parser, part->text, part->length, false, &parsed)) {
             return OPS_FILE_INVALID;
         }
         drop_parsed(part, parsed);
@@ -338,8 +342,8 @@ static enum ops_file_result read_lines(FILE *stream, struct parser *parser, stru
     if (ferror(stream)) {
         return fail_to_read(error, strerror(errno));
     }
-    return parser_lines(parser, part->text, part->length, true, &parsed) ? OPS_FILE_OK
-                                                                         : OPS_FILE_INVALID;
+    return parse_lines(parser, part->text, part->length, true, &parsed) ? OPS_FILE_OK
+                                                                        : OPS_FILE_INVALID;
 }
 
 static enum ops_file_result read_stream(FILE *stream, struct setup *setup, struct op_list *list,
@@ -354,9 +358,9 @@ static enum ops_file_result read_stream(FILE *stream, struct setup *setup, struc
     }
     struct parser parser;
     struct part part = {.text = array_resized(NULL, PART_BYTES), .capacity = PART_BYTES};
-    parser_begin(&parser, setup, list, error);
+    begin_parser(&parser, setup, list, error);
     const enum ops_file_result result = read_lines(stream, &parser, &part, error);
-    parser_end(&parser);
+    end_parser(&parser);
     free(part.text);
     return result;
 }

@@ -1,22 +1,33 @@
-/* The lines of the head that give the hosts their time, their groups and a device to share. */
-
+#include "harness/base/size.h"
+#include "harness/op/chip.h"
 #include "harness/op/private/ops_parse.h"
+#include "harness/op/rounding.h"
 
 #include <assert.h>
 #include <inttypes.h>
 
-#include "harness/base/size.h"
-#include "harness/op/chip.h"
-#include "harness/op/rounding.h"
+/* --- hosts: their time, their groups and a device to share --- */
 
-/* The lines of the head that give the hosts their time, their groups and a device to share. */
-
-bool parser_clocks(struct parser *parser, struct word word)
+static bool parse_clocks(struct parser *parser, struct word word)
 {
     parser->setup->has_clocks = word_is(word, "own");
     return parser->setup->has_clocks ||
            parser_fail(parser, word.text, "'%.*s' is not accepted: the only value is own",
                        shown(word), word.text);
+}
+
+/* "NAME", to the end of the line; what: of a tag, of a group. */
+static bool parse_quoted(struct parser *parser, const char *what, char *name, size_t bytes)
+{
+    const char *start = parser->at;
+    const struct word quoted = parser_rest(parser, word_next(&start, parser->line_end).text);
+    if (quoted.length < 2 || quoted.text[0] != '"' || quoted.text[quoted.length - 1] != '"') {
+        return parser_fail(parser, quoted.text, "write a %s's name in double quotes", what);
+    }
+    parser->at = parser->line_end;
+    const struct word inside = {quoted.text + 1, quoted.length - 2};
+    name[0] = '\0';
+    return inside.length == 0 || parser_copy(parser, inside, name, bytes);
 }
 
 static bool parse_host(struct parser *parser, struct word word, uint32_t *host)
@@ -41,7 +52,7 @@ static bool parse_drift(struct parser *parser, struct word word, int32_t *drift)
     return true;
 }
 
-bool parser_clock(struct parser *parser, struct word word)
+static bool parse_clock(struct parser *parser, struct word word)
 {
     uint32_t host = 0;
     if (!parse_host(parser, word, &host)) {
@@ -54,20 +65,20 @@ bool parser_clock(struct parser *parser, struct word word)
     struct setup_clock *clock = &parser->setup->clocks[host];
     struct word key, value;
     const struct word ahead = parser_next_word(parser);
-    if (!word_split(ahead, &key, &value) || !word_is(key, "ahead") ||
+    if (!word_split(ahead, '=', &key, &value) || !word_is(key, "ahead") ||
         !duration_parse(value.text, value.length, &clock->ahead_ns)) {
         return parser_fail(parser, ahead.length == 0 ? parser->line : ahead.text,
                            "a clock is HOST ahead=DURATION drift=MILLIONTHS");
     }
     const struct word drift = parser_next_word(parser);
-    if (!word_split(drift, &key, &value) || !word_is(key, "drift")) {
+    if (!word_split(drift, '=', &key, &value) || !word_is(key, "drift")) {
         return parser_fail(parser, drift.length == 0 ? parser->line : drift.text,
                            "a clock is HOST ahead=DURATION drift=MILLIONTHS");
     }
     return parse_drift(parser, value, &clock->drift);
 }
 
-bool parser_collective_bound(struct parser *parser, struct word word)
+static bool parse_collective_bound(struct parser *parser, struct word word)
 {
     uint64_t *bound_ns = &parser->setup->collective_bound_ns;
     return (duration_parse(word.text, word.length, bound_ns) && *bound_ns > 0) ||
@@ -78,16 +89,14 @@ bool parser_collective_bound(struct parser *parser, struct word word)
 /* One of the comma-separated parts: HOST or FIRST-LAST. */
 static bool parse_member_part(struct parser *parser, struct word part, uint64_t *members)
 {
-    const char *dash = memchr(part.text, '-', part.length);
-    const struct word first_word = {part.text,
-                                    dash == NULL ? part.length : (size_t)(dash - part.text)};
+    struct word first_word, last_word;
     uint32_t first = 0, last = 0;
+    const bool is_range = word_split(part, '-', &first_word, &last_word);
     if (!parse_host(parser, first_word, &first)) {
         return false;
     }
     last = first;
-    if (dash != NULL &&
-        !parse_host(parser, (struct word){dash + 1, part.length - first_word.length - 1}, &last)) {
+    if (is_range && !parse_host(parser, last_word, &last)) {
         return false;
     }
     if (last < first) {
@@ -103,21 +112,19 @@ static bool parse_member_part(struct parser *parser, struct word part, uint64_t 
 
 static bool parse_members(struct parser *parser, struct word word, uint64_t *members)
 {
+    struct word part;
+    bool has_more = true;
     *members = 0;
-    while (true) {
-        const char *comma = memchr(word.text, ',', word.length);
-        const size_t length = comma == NULL ? word.length : (size_t)(comma - word.text);
-        if (!parse_member_part(parser, (struct word){word.text, length}, members)) {
+    while (has_more) {
+        has_more = word_split(word, ',', &part, &word);
+        if (!parse_member_part(parser, part, members)) {
             return false;
         }
-        if (comma == NULL) {
-            return true;
-        }
-        word = (struct word){comma + 1, word.length - length - 1};
     }
+    return true;
 }
 
-bool parser_group(struct parser *parser, struct word word)
+static bool parse_group(struct parser *parser, struct word word)
 {
     uint64_t number = 0, members = 0;
     char name[SETUP_GROUP_NAME_BYTES] = "";
@@ -128,7 +135,7 @@ bool parser_group(struct parser *parser, struct word word)
         return parser_fail(parser, word.text, "the group %" PRIu64 " is given twice", number);
     }
     if (!parse_members(parser, parser_next_word(parser), &members) ||
-        !parser_quoted(parser, "group", name, sizeof name)) {
+        !parse_quoted(parser, "group", name, sizeof name)) {
         return false;
     }
     if (name[0] == '\0') {
@@ -138,7 +145,7 @@ bool parser_group(struct parser *parser, struct word word)
            parser_fail(parser, word.text, "more than %d groups", SETUP_GROUP_COUNT_MAX);
 }
 
-bool parser_shares(struct parser *parser, struct word word)
+static bool parse_shares(struct parser *parser, struct word word)
 {
     struct setup *setup = parser->setup;
     if (!parse_members(parser, word, &setup->shared_hosts)) {
@@ -237,7 +244,7 @@ static bool parse_option(struct parser *parser, struct word word)
     char key[SETUP_NAME_BYTES];
     char value[SETUP_NAME_BYTES];
     struct word key_word, value_word;
-    if (!word_split(word, &key_word, &value_word)) {
+    if (!word_split(word, '=', &key_word, &value_word)) {
         return parser_fail(parser, word.text, "an option is KEY=VALUE");
     }
     if (!parser_copy(parser, key_word, key, sizeof key) ||
@@ -253,36 +260,32 @@ static bool parse_option(struct parser *parser, struct word word)
 
 /* --- device --- */
 
+/* names: what it may be, with ", " between. */
+static bool parse_known(struct parser *parser, struct word word, const char *what, bool is_known,
+                        const char *names)
+{
+    return is_known || parser_fail(parser, word.text, "unknown %s '%.*s'; one of %s", what,
+                                   shown(word), word.text, names);
+}
+
 static bool parse_chip(struct parser *parser, struct word word)
 {
     char names[256] = "";
-    if (!parser_copy(parser, word, parser->setup->chip, SETUP_NAME_BYTES)) {
-        return false;
-    }
-    if (chip_find(parser->setup->chip) != NULL) {
-        return true;
-    }
     for (size_t i = 0; chips[i] != NULL; i++) {
         names_append(names, sizeof names, chips[i]->name);
     }
-    return parser_fail(parser, word.text, "unknown chip '%.*s'; one of %s", shown(word), word.text,
-                       names);
+    return parser_copy(parser, word, parser->setup->chip, SETUP_NAME_BYTES) &&
+           parse_known(parser, word, "chip", chip_find(parser->setup->chip) != NULL, names);
 }
 
 static bool parse_system(struct parser *parser, struct word word)
 {
     char names[128] = "";
-    if (!parser_copy(parser, word, parser->setup->system, SETUP_NAME_BYTES)) {
-        return false;
-    }
-    if (system_find(parser->setup->system) != NULL) {
-        return true;
-    }
     for (size_t i = 0; systems[i] != NULL; i++) {
         names_append(names, sizeof names, systems[i]->name);
     }
-    return parser_fail(parser, word.text, "unknown system '%.*s'; one of %s", shown(word),
-                       word.text, names);
+    return parser_copy(parser, word, parser->setup->system, SETUP_NAME_BYTES) &&
+           parse_known(parser, word, "system", system_find(parser->setup->system) != NULL, names);
 }
 
 static bool parse_capacity(struct parser *parser, struct word word)
@@ -367,12 +370,10 @@ static bool parse_check_races(struct parser *parser, struct word word)
 /* LOW-HIGH, in bytes. */
 static bool parse_range(struct parser *parser, struct word word, uint64_t *low, uint64_t *high)
 {
-    const char *dash = memchr(word.text, '-', word.length);
-    if (dash == NULL) {
+    struct word first, last;
+    if (!word_split(word, '-', &first, &last)) {
         return parser_fail(parser, word.text, "a range is LOW-HIGH, in bytes");
     }
-    const struct word first = {word.text, (size_t)(dash - word.text)};
-    const struct word last = {dash + 1, word.length - first.length - 1};
     return parser_number(parser, first, SETUP_REPORTED_MAX, low) &&
            parser_number(parser, last, SETUP_REPORTED_MAX, high) &&
            (*low <= *high || parser_fail(parser, word.text, "the range ends before it begins"));
@@ -411,8 +412,8 @@ static bool parse_reported(struct parser *parser, struct word word)
     unsigned seen = 0;
     for (; word.length > 0; word = parser_next_word(parser)) {
         struct word key, value;
-        const enum reported_field field = word_split(word, &key, &value) ? find_reported(key)
-                                                                         : REPORTED_COUNT;
+        const enum reported_field field = word_split(word, '=', &key, &value) ? find_reported(key)
+                                                                              : REPORTED_COUNT;
         if (field == REPORTED_COUNT || (seen >> field & 1) != 0) {
             return parser_fail(parser, word.text,
                                "reported has requested=LOW-HIGH, free=LOW-HIGH and image=BYTES");
@@ -427,19 +428,6 @@ static bool parse_reported(struct parser *parser, struct word word)
            parser_fail(parser, word.text, "reported lacks requested= or free=");
 }
 
-bool parser_quoted(struct parser *parser, const char *what, char *name, size_t bytes)
-{
-    parser_skip_blanks(parser);
-    const struct word quoted = parser_rest(parser, parser->at);
-    if (quoted.length < 2 || quoted.text[0] != '"' || quoted.text[quoted.length - 1] != '"') {
-        return parser_fail(parser, quoted.text, "write a %s's name in double quotes", what);
-    }
-    parser->at = parser->line_end;
-    const struct word inside = {quoted.text + 1, quoted.length - 2};
-    name[0] = '\0';
-    return inside.length == 0 || parser_copy(parser, inside, name, bytes);
-}
-
 static bool parse_tag(struct parser *parser, struct word word)
 {
     uint64_t tag = 0;
@@ -451,7 +439,7 @@ static bool parse_tag(struct parser *parser, struct word word)
     }
     parser->tags_named[tag] = true;
     char name[SETUP_NAME_BYTES];
-    if (!parser_quoted(parser, "tag", name, sizeof name)) {
+    if (!parse_quoted(parser, "tag", name, sizeof name)) {
         return false;
     }
     setup_set_tag(parser->setup, (uint8_t)tag, name);
@@ -473,11 +461,11 @@ static const struct {
     {"granule", parse_granule, false, 0},
     {"rounding", parse_rounding, false, 0},
     {"hosts", parse_hosts, false, 0},
-    {"clocks", parser_clocks, false, 0},
-    {"clock", parser_clock, true, 0},
-    {"collective_bound", parser_collective_bound, false, 0},
-    {"group", parser_group, true, 0},
-    {"shares", parser_shares, false, 0},
+    {"clocks", parse_clocks, false, 0},
+    {"clock", parse_clock, true, 0},
+    {"collective_bound", parse_collective_bound, false, 0},
+    {"group", parse_group, true, 0},
+    {"shares", parse_shares, false, 0},
     {"coordinate", parse_coordinate, false, 0},
     {"target", parse_target, false, 0},
     {"option", parse_option, true, 0},

@@ -2,6 +2,7 @@
 
 #include "harness/base/align.h"
 #include "harness/base/size.h"
+#include "harness/op/private/ops_words.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -114,14 +115,9 @@ void rounding_print(const struct target_rounding *rounding, char text[ROUNDING_T
 
 /* The reading of one text. */
 struct reader {
-    const char *text, *at, *end;
+    const char *text;
     struct target_rounding rounding;
     struct rounding_error *error;
-};
-/* Points into the text. */
-struct part {
-    const char *text;
-    size_t length;
 };
 
 static bool fail_at(struct reader *reader, const char *at, const char *format, ...)
@@ -136,44 +132,11 @@ static bool fail_at(struct reader *reader, const char *at, const char *format, .
     return false;
 }
 
-static int shown_length(struct part part)
-{
-    return part.length > 40 ? 40 : (int)part.length;
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-/* Length 0 at the end. */
-static struct part next_part(struct reader *reader)
-{
-    while (reader->at < reader->end && is_blank(*reader->at)) {
-        reader->at++;
-    }
-    struct part part = {reader->at, 0};
-    while (reader->at < reader->end && !is_blank(*reader->at)) {
-        reader->at++;
-    }
-    part.length = (size_t)(reader->at - part.text);
-    return part;
-}
-
 /* True if the part is "KEY=…"; *value is what follows. */
-static bool split_part(struct part part, const char *key, struct part *value)
+static bool split_part(struct word part, const char *key, struct word *value)
 {
-    const size_t length = strlen(key);
-    if (part.length <= length || memcmp(part.text, key, length) != 0 || part.text[length] != '=') {
-        return false;
-    }
-    *value = (struct part){part.text + length + 1, part.length - length - 1};
-    return true;
-}
-
-static bool is_word(struct part part, const char *word)
-{
-    return part.length == strlen(word) && memcmp(part.text, word, part.length) == 0;
+    struct word head;
+    return word_split(part, '=', &head, value) && word_is(head, key);
 }
 
 static unsigned find_nearest_steps(uint64_t steps)
@@ -185,33 +148,33 @@ static unsigned find_nearest_steps(uint64_t steps)
     return nearest;
 }
 
-static bool read_steps(struct reader *reader, struct part value)
+static bool read_steps(struct reader *reader, struct word value)
 {
     uint64_t steps = 0;
     if (!number_parse(value.text, value.length, &steps)) {
         return fail_at(reader, value.text,
                        "'%.*s' is no number of classes in each doubling: write classes=8",
-                       shown_length(value), value.text);
+                       shown(value), value.text);
     }
     if (!is_step_count(steps)) {
         return fail_at(reader, value.text,
                        "'%.*s' classes in each doubling are not a power of two from 1 to 64; the "
                        "nearest is classes=%u",
-                       shown_length(value), value.text, find_nearest_steps(steps));
+                       shown(value), value.text, find_nearest_steps(steps));
     }
     reader->rounding.kind = ROUNDING_CLASSES;
     reader->rounding.steps = (uint32_t)steps;
     return true;
 }
 
-static bool read_kind(struct reader *reader, struct part part)
+static bool read_kind(struct reader *reader, struct word part)
 {
-    struct part value;
-    if (is_word(part, "granule")) {
+    struct word value;
+    if (word_is(part, "granule")) {
         reader->rounding.kind = ROUNDING_GRANULE;
         return true;
     }
-    if (is_word(part, "any")) {
+    if (word_is(part, "any")) {
         reader->rounding.kind = ROUNDING_ANY;
         return true;
     }
@@ -223,11 +186,11 @@ static bool read_kind(struct reader *reader, struct part part)
                           : part.text[0] == 'a' ? "; did you mean 'any'?"
                           : part.text[0] == 'c' ? "; did you mean 'classes=8'?"
                                                 : "";
-    return fail_at(reader, part.text, "'%.*s' is not one of granule, any, classes=N%s",
-                   shown_length(part), part.text, nearest);
+    return fail_at(reader, part.text, "'%.*s' is not one of granule, any, classes=N%s", shown(part),
+                   part.text, nearest);
 }
 
-static bool read_size(struct reader *reader, struct part value, const char *key, uint64_t *size)
+static bool read_size(struct reader *reader, struct word value, const char *key, uint64_t *size)
 {
     uint64_t bytes = 0;
     if (*size != 0) {
@@ -235,28 +198,28 @@ static bool read_size(struct reader *reader, struct part value, const char *key,
     }
     if (!size_parse(value.text, value.length, &bytes) || bytes == 0 || bytes > SETTING_BYTES_MAX) {
         return fail_at(reader, value.text, "%s=%.*s is not a size from 1 to 1P, such as %s=4K", key,
-                       shown_length(value), value.text, key);
+                       shown(value), value.text, key);
     }
     *size = bytes;
     return true;
 }
 
-static bool read_setting(struct reader *reader, struct part part)
+static bool read_setting(struct reader *reader, struct word part)
 {
-    struct part value;
+    struct word value;
     if (reader->rounding.kind == ROUNDING_ANY) {
         return fail_at(reader, part.text, "'%.*s' does not go with any, which promises nothing",
-                       shown_length(part), part.text);
+                       shown(part), part.text);
     }
     if (split_part(part, "overhead", &value)) {
         return read_size(reader, value, "overhead", &reader->rounding.overhead_bytes);
     }
     if (!split_part(part, "smallest", &value)) {
         return fail_at(reader, part.text, "'%.*s' is neither smallest=SIZE nor overhead=SIZE",
-                       shown_length(part), part.text);
+                       shown(part), part.text);
     }
     if (reader->rounding.kind != ROUNDING_CLASSES) {
-        return fail_at(reader, part.text, "'%.*s' goes with classes=N alone", shown_length(part),
+        return fail_at(reader, part.text, "'%.*s' goes with classes=N alone", shown(part),
                        part.text);
     }
     return read_size(reader, value, "smallest", &reader->rounding.smallest_bytes);
@@ -265,11 +228,12 @@ static bool read_setting(struct reader *reader, struct part part)
 bool rounding_parse(const char *text, size_t length, struct target_rounding *rounding,
                     struct rounding_error *error)
 {
-    struct reader reader = {.text = text, .at = text, .end = text + length, .error = error};
-    if (!read_kind(&reader, next_part(&reader))) {
+    struct reader reader = {.text = text, .error = error};
+    const char *at = text, *end = text + length;
+    if (!read_kind(&reader, word_next(&at, end))) {
         return false;
     }
-    for (struct part part = next_part(&reader); part.length > 0; part = next_part(&reader)) {
+    for (struct word part = word_next(&at, end); part.length > 0; part = word_next(&at, end)) {
         if (!read_setting(&reader, part)) {
             return false;
         }

@@ -49,14 +49,19 @@ bool setup_set_option(struct setup *setup, const char *key, const char *value)
     return true;
 }
 
-const char *setup_option(const struct setup *setup, const char *key)
+const char *setup_find_value(const struct setup_option *options, uint32_t count, const char *key)
 {
-    for (uint32_t i = 0; i < setup->option_count; i++) {
-        if (strcmp(setup->options[i].key, key) == 0) {
-            return setup->options[i].value;
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(options[i].key, key) == 0) {
+            return options[i].value;
         }
     }
     return NULL;
+}
+
+const char *setup_option(const struct setup *setup, const char *key)
+{
+    return setup_find_value(setup->options, setup->option_count, key);
 }
 
 /* --- groups and clocks --- */

@@ -78,7 +78,7 @@ struct setup {
     struct setup_clock clocks[OP_HOST_COUNT_MAX]; /* all zero where not has_clocks */
     uint64_t collective_bound_ns; /* 0 = COLLECTIVE_BOUND_NS; DELAY_NEVER: no bound */
     /* Two hosts or more, a bit each, that share the memory of one device: each has addresses of its
-     * own, and all of them together have at most shared_bytes mapped (device_pool.h).  0 = none.
+     * own, and all of them together have at most shared_bytes mapped (device.h).  0 = none.
      * Not with lanes. */
     uint64_t shared_hosts;
     uint64_t shared_bytes; /* at least the capacity; 0 = the capacity */
@@ -126,7 +126,8 @@ uint64_t setup_collective_bound_ns(const struct setup *setup);
 /* Returns what the clock shows when now_ns have passed; at most UINT64_MAX - 1. */
 uint64_t setup_clock_reading(const struct setup_clock *clock, uint64_t now_ns);
 
-/* NULL when the key is not set. */
+/* The value of the key among options[count]; NULL when it is not set. */
+const char *setup_find_value(const struct setup_option *options, uint32_t count, const char *key);
 const char *setup_option(const struct setup *setup, const char *key);
 
 /* The members of a JSON object that say what is run: "target", and "options", an object of strings.

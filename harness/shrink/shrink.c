@@ -71,10 +71,15 @@ bool shrinker_try_setup(struct shrinker *shrinker, const struct setup *setup)
     return try_list(shrinker, setup, shrinker->attempt->is_same);
 }
 
-bool shrinker_try_subset(struct shrinker *shrinker)
+void shrinker_copy_kept(struct shrinker *shrinker)
 {
     op_list_copy(&shrinker->trial, &shrinker->result->ops);
     op_list_filter(&shrinker->trial, shrinker->keep);
+}
+
+bool shrinker_try_subset(struct shrinker *shrinker)
+{
+    shrinker_copy_kept(shrinker);
     return shrinker_try(shrinker);
 }
 
@@ -163,8 +168,7 @@ static bool try_without_lifetime(struct shrinker *shrinker, size_t i)
     if (!shrinker->keep[ops->count - 1]) {
         return false; /* what broke needs it */
     }
-    op_list_copy(&shrinker->trial, ops);
-    op_list_filter(&shrinker->trial, shrinker->keep);
+    shrinker_copy_kept(shrinker);
     return try_explanation(shrinker);
 }
 
@@ -174,7 +178,7 @@ static bool try_smaller_request(struct shrinker *shrinker)
     static const unsigned eighths[] = {4, 5, 6, 7};
     const struct op_list *ops = &shrinker->result->ops;
     const size_t last = ops->count - 1;
-    if (ops->count == 0 || (ops->ops[last].kind != OP_ALLOC && ops->ops[last].kind != OP_OUTPUT)) {
+    if (ops->count == 0 || !shrinker_is_request(&ops->ops[last])) {
         return false;
     }
     for (size_t i = 0; i < sizeof eighths / sizeof eighths[0]; i++) {

@@ -1,15 +1,12 @@
 /* Fewer ops: what has nothing to do with the op that broke, then chunks, then one by one. */
-
 #include "harness/lanes/lanes.h"
-
-#include <string.h>
-
 #include "harness/shrink/private/shrink_state.h"
 #include "harness/shrink/shrink.h"
 
-void shrinker_drop_namers(struct shrinker *shrinker)
+#include <string.h>
+
+void shrinker_drop_namers(struct shrinker *shrinker, const struct op_list *ops)
 {
-    const struct op_list *ops = &shrinker->result->ops;
     for (size_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
         if ((op->ref < i && !shrinker->keep[op->ref]) ||
@@ -23,7 +20,7 @@ void shrinker_keep_all_but(struct shrinker *shrinker, size_t first, size_t count
 {
     memset(shrinker->keep, true, shrinker->result->ops.count);
     memset(shrinker->keep + first, false, count);
-    shrinker_drop_namers(shrinker);
+    shrinker_drop_namers(shrinker, &shrinker->result->ops);
 }
 
 /* The lifetimes that begin there: what ends one that began before stays. */
@@ -33,13 +30,12 @@ static void keep_other_lifetimes(struct shrinker *shrinker, size_t first, size_t
     for (size_t i = first; i < first + count; i++) {
         shrinker->keep[i] = shrinker->result->ops.ops[i].ref < i;
     }
-    shrinker_drop_namers(shrinker);
+    shrinker_drop_namers(shrinker, &shrinker->result->ops);
 }
 
-static bool ends_a_life(const struct op *op)
+static uint64_t round_to_granules(uint64_t bytes, uint64_t granule)
 {
-    return op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_DONATE ||
-           op->kind == OP_UNLOAD;
+    return bytes / granule * granule + (bytes % granule != 0 ? granule : 0);
 }
 
 /* Returns how many bytes, in whole granules, the kept ops lack of what lived at the end. */
@@ -50,14 +46,11 @@ static uint64_t dropped_bytes(const struct shrinker *shrinker)
     uint64_t bytes = 0;
     for (size_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
-        const uint64_t size = op->size_bytes / granule * granule +
-                              (op->size_bytes % granule != 0 ? granule : 0);
         if (shrinker_is_request(op)) {
-            bytes += shrinker->keep[i] ? 0 : size;
-        } else if (ends_a_life(op) && op->ref < i && !shrinker->keep[op->ref] &&
+            bytes += shrinker->keep[i] ? 0 : round_to_granules(op->size_bytes, granule);
+        } else if (op_ends_handle(op) && op->ref < i && !shrinker->keep[op->ref] &&
                    shrinker_is_request(&ops->ops[op->ref])) {
-            const uint64_t freed = ops->ops[op->ref].size_bytes;
-            bytes -= freed / granule * granule + (freed % granule != 0 ? granule : 0);
+            bytes -= round_to_granules(ops->ops[op->ref].size_bytes, granule);
         }
     }
     return bytes;
@@ -76,8 +69,7 @@ static bool try_subset_and_grow(struct shrinker *shrinker)
         bytes == 0 || bytes > capacity_bytes) {
         return false;
     }
-    op_list_copy(trial, ops);
-    op_list_filter(trial, shrinker->keep);
+    shrinker_copy_kept(shrinker);
     struct op *last = &trial->ops[trial->count - 1];
     return !__builtin_add_overflow(last->size_bytes, bytes, &last->size_bytes) &&
            shrinker_try(shrinker);
@@ -143,6 +135,13 @@ static void keep_namers(struct shrinker *shrinker)
     }
 }
 
+static void keep_related(struct shrinker *shrinker)
+{
+    keep_named(shrinker);
+    keep_namers(shrinker);
+    keep_named(shrinker);
+}
+
 /* Unless it is over: what asks for a block or loads a program, and what sets the device up or lets
  * time pass. */
 static bool may_matter(const struct op *op, bool with_time)
@@ -170,13 +169,11 @@ static void keep_recent(struct shrinker *shrinker, size_t recent_count, bool wit
     for (size_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
         shrinker->keep[i] = i >= recent || may_matter(op, with_time);
-        if (i < recent && ends_a_life(op) && op->ref < i) {
+        if (i < recent && op_ends_handle(op) && op->ref < i) {
             shrinker->keep[op->ref] = false;
         }
     }
-    keep_named(shrinker);
-    keep_namers(shrinker);
-    keep_named(shrinker);
+    keep_related(shrinker);
 }
 
 static void keep_cone(struct shrinker *shrinker)
@@ -184,9 +181,7 @@ static void keep_cone(struct shrinker *shrinker)
     const size_t count = shrinker->result->ops.count;
     memset(shrinker->keep, false, count);
     shrinker->keep[count - 1] = true;
-    keep_named(shrinker);
-    keep_namers(shrinker);
-    keep_named(shrinker);
+    keep_related(shrinker);
 }
 
 void shrinker_remove_unrelated(struct shrinker *shrinker)
@@ -229,7 +224,7 @@ void shrinker_remove_ops(struct shrinker *shrinker)
     shrinker_remove_single_ops(shrinker);
 }
 
-/* Fewer switches and lanes of a list whose ops belong to several client threads. */
+/* --- switches and lanes of a list whose ops belong to several client threads --- */
 
 /* Returns where the schedule begins: it stands at the end of a list that ran. */
 static size_t schedule_start(const struct op_list *ops)

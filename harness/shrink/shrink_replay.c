@@ -1,14 +1,15 @@
 /* A list, tried in this process. */
 
-
 #include <stdio.h>
 #include <string.h>
-
 #include "harness/lanes/lanes.h"
 #include "harness/run/run_state.h"
 #include "harness/shrink/private/shrink_state.h"
 #include "harness/shrink/shrink.h"
 #include "harness/trial/trial_run.h"
+
+#include <stdio.h>
+#include <string.h>
 
 /* A request that fails is judged, and blocks are moved for it before: that looks at every block
  * that lives, some more cheaply than an op. */
@@ -47,6 +48,13 @@ static bool has_shown(const struct shrink_replaying *replaying, const struct run
     return findings->count > 0 && replaying->signature[0] != '\0' &&
            run_findings_find(findings, replaying->signature) != NULL;
 }
+
+/* The answer to the last op. */
+struct shrink_answer {
+    bool is_granted;
+    bool has_mitigation;           /* the target waited, moved or evicted for it */
+    bool has_drained, has_evicted; /* in any op of the list */
+};
 
 static struct shrink_answer find_answer(const struct run *run, const struct op_list *ops)
 {
@@ -160,7 +168,8 @@ static bool take_explanation(struct shrink_replaying *replaying, const struct tr
     return false;
 }
 
-bool shrink_explain_or_answer(struct shrink_replaying *replaying, const struct setup *setup,
+/* Explains as shrink_explain does, for a list without lanes.  answer may be NULL. */
+static bool explain_or_answer(struct shrink_replaying *replaying, const struct setup *setup,
                               struct op_list *ops, struct verdict *first,
                               struct shrink_answer *answer)
 {
@@ -178,11 +187,11 @@ bool shrink_explain_or_answer(struct shrink_replaying *replaying, const struct s
 bool shrink_explain(void *context, const struct setup *setup, struct op_list *ops,
                     struct verdict *first)
 {
-    return !lanes_are_in(ops) && shrink_explain_or_answer(context, setup, ops, first, NULL);
+    return !lanes_are_in(ops) && explain_or_answer(context, setup, ops, first, NULL);
 }
 
-/* Finds out if a mitigation was lacking for a refused request: it is made from outside, before the
- * request. */
+/* --- was a mitigation lacking for a refused request?  It is made from outside, before the request
+ * --- */
 
 /* Longer than any event takes that is not lost. */
 #define LONG_NS (UINT64_C(1) << 50)
@@ -252,7 +261,7 @@ static enum shrink_cause try_mitigations(struct shrink_replaying *replaying,
         struct shrink_answer answer = {0};
         op_list_copy(&list, ops);
         insert_before(&list, befores[i]);
-        if (shrink_explain_or_answer(replaying, setup, &list, first, &answer)) {
+        if (explain_or_answer(replaying, setup, &list, first, &answer)) {
             op_list_copy(ops, &list);
             cause = SHRINK_CAUSE_OTHER;
         } else if (tells_cause(befores[i], &answer)) {
@@ -296,7 +305,7 @@ static bool is_smaller_granted(struct shrink_replaying *replaying, const struct 
         list.ops[last].flags &= (uint8_t)~OP_RETRY;
         list.ops[last].size_bytes = size_bytes;
         list.ops[last].unpadded_bytes = 0;
-        (void)shrink_explain_or_answer(&any, setup, &list, &ignored, &answer);
+        (void)explain_or_answer(&any, setup, &list, &ignored, &answer);
         is_granted = answer.is_granted && answer.has_mitigation;
         *cost += any.cost;
         size_bytes = find_smaller_size(ops->ops[last].size_bytes, i);

@@ -49,14 +49,13 @@ static void drop_some(struct search *search, int count)
     for (int i = 0; i < count; i++) {
         shrinker->keep[draw_op(search)] = false;
     }
-    shrinker_drop_namers(shrinker);
+    shrinker_drop_namers(shrinker, &shrinker->result->ops);
 }
 
 static bool edit_drop(struct search *search)
 {
     drop_some(search, (int)random_between(&search->random, 1, 3));
-    begin_edit(search);
-    op_list_filter(&search->shrinker->trial, search->shrinker->keep);
+    shrinker_copy_kept(search->shrinker);
     return true;
 }
 
@@ -81,7 +80,7 @@ static bool edit_join(struct search *search)
         }
         shrinker->keep[dropped] = false;
     }
-    shrinker_drop_namers(shrinker);
+    shrinker_drop_namers(shrinker, ops);
     op_list_filter(&shrinker->trial, shrinker->keep);
     return true;
 }
@@ -178,43 +177,25 @@ static bool edit_take_over(struct search *search)
     }
     memset(shrinker->keep, true, trial->count);
     shrinker->keep[gone] = false;
-    for (size_t i = 0; i < trial->count; i++) {
-        const struct op *op = &trial->ops[i];
-        shrinker->keep[i] = shrinker->keep[i] && (op->ref >= i || shrinker->keep[op->ref]) &&
-                            (op->event >= i || shrinker->keep[op->event]);
-    }
+    shrinker_drop_namers(shrinker, trial);
     op_list_filter(trial, shrinker->keep);
     return true;
 }
 
 /* --- another kind and size --- */
 
-/* Sets what may do the same as op more simply; false: nothing is known of that kind. */
+/* The kind that may do the same as one more simply, plus 1; 0: nothing is known of that kind. */
+static const uint8_t other_kinds[OP_KIND_COUNT] = {
+    [OP_OUTPUT] = OP_ALLOC + 1,      [OP_LOAD] = OP_ALLOC + 1, [OP_DONATE] = OP_FREE + 1,
+    [OP_FREE_AFTER] = OP_FREE + 1,   [OP_USE] = OP_HOLD + 1,   [OP_FREE] = OP_FREE_AFTER + 1,
+    [OP_ADVANCE] = OP_DEFRAGMENT + 1};
+
 static bool other_kind(struct search *search, const struct op *op, struct op *other)
 {
-    switch (op->kind) {
-    case OP_OUTPUT:
-        *other = op_make(OP_ALLOC);
-        break;
-    case OP_LOAD:
-        *other = op_make(OP_ALLOC);
-        break;
-    case OP_DONATE:
-    case OP_FREE_AFTER:
-        *other = op_make(OP_FREE);
-        break;
-    case OP_USE:
-        *other = op_make(OP_HOLD);
-        break;
-    case OP_FREE:
-        *other = op_make(OP_FREE_AFTER);
-        break;
-    case OP_ADVANCE:
-        *other = op_make(OP_DEFRAGMENT);
-        break;
-    default:
+    if (other_kinds[op->kind] == 0) {
         return false;
     }
+    *other = op_make((enum op_kind)(other_kinds[op->kind] - 1));
     other->host = op->host;
     other->lane = op->lane;
     if (op_kind_info(other->kind)->has_stream) {

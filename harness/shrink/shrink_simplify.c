@@ -1,10 +1,8 @@
 /* Simpler ops: requests that become one, and simpler numbers. */
-
 #include "harness/shrink/private/shrink_state.h"
+#include "harness/shrink/shrink.h"
 
 #include <string.h>
-
-#include "harness/shrink/shrink.h"
 
 /* Drops request i and lets request k ask for both sizes: the heap stays as full. */
 static bool try_merge(struct shrinker *shrinker, size_t i, size_t k)
@@ -49,6 +47,12 @@ static uint64_t power_at_most(uint64_t value)
     return value == 0 ? 0 : (uint64_t)1 << (63 - __builtin_clzll(value));
 }
 
+/* True if the op is still there, after others may have gone. */
+static bool is_there(const struct shrinker *shrinker, size_t i)
+{
+    return i < shrinker->result->ops.count;
+}
+
 /* Simpler numbers, the simplest first: nothing, one granule, then powers of two. */
 static void simplify_number(struct shrinker *shrinker, size_t i, size_t field_offset,
                             uint64_t granule)
@@ -59,17 +63,10 @@ static void simplify_number(struct shrinker *shrinker, size_t i, size_t field_of
     const uint64_t now = *field;
     for (size_t k = 0; k < sizeof candidates / sizeof candidates[0]; k++) {
         *field = candidates[k];
-        if (candidates[k] == now ||
-            (i < shrinker->result->ops.count && shrinker_try_op(shrinker, i, &op))) {
+        if (candidates[k] == now || (is_there(shrinker, i) && shrinker_try_op(shrinker, i, &op))) {
             return;
         }
     }
-}
-
-/* True if the op is still there, after others may have gone. */
-static bool is_there(const struct shrinker *shrinker, size_t i)
-{
-    return i < shrinker->result->ops.count;
 }
 
 /* Simplifies what has no number to try: all at once, then one by one. */
@@ -77,27 +74,19 @@ static void simplify_words(struct shrinker *shrinker, size_t i)
 {
     const struct op now = shrinker->result->ops.ops[i];
     const struct op_kind_info *info = op_kind_info(now.kind);
-    struct op op = now;
-    op.align_log2 = 0;
-    op.tag = now.kind == OP_FAULT ? now.tag : 0;
-    op.unpadded_bytes = info->has_unpadded ? 0 : now.unpadded_bytes;
-    op.group = 0;
-    op.flags &= (uint8_t)~OP_ON_STREAM;
-    if (shrinker_try_op(shrinker, i, &op) || !is_there(shrinker, i)) {
-        return;
-    }
-    op = now;
-    op.align_log2 = 0;
-    if (shrinker_try_op(shrinker, i, &op) || !is_there(shrinker, i)) {
-        return;
-    }
-    op = now;
-    op.tag = now.kind == OP_FAULT ? now.tag : 0;
-    if (shrinker_try_op(shrinker, i, &op) || !is_there(shrinker, i)) {
-        return;
+    struct op tries[] = {now, now, now};
+    tries[0].align_log2 = tries[1].align_log2 = 0;
+    tries[0].tag = tries[2].tag = now.kind == OP_FAULT ? now.tag : 0;
+    tries[0].unpadded_bytes = info->has_unpadded ? 0 : now.unpadded_bytes;
+    tries[0].group = 0;
+    tries[0].flags &= (uint8_t)~OP_ON_STREAM;
+    for (size_t k = 0; k < sizeof tries / sizeof tries[0]; k++) {
+        if (shrinker_try_op(shrinker, i, &tries[k]) || !is_there(shrinker, i)) {
+            return;
+        }
     }
     for (uint32_t stream = 0; stream < op_stream(&now); stream++) {
-        op = shrinker->result->ops.ops[i];
+        struct op op = shrinker->result->ops.ops[i];
         op_set_stream(&op, stream);
         if (shrinker_try_op(shrinker, i, &op) || !is_there(shrinker, i)) {
             return;
@@ -131,7 +120,7 @@ void shrinker_simplify_ops(struct shrinker *shrinker)
     }
 }
 
-/* A simpler device: fewer hosts, and all of it to a smaller scale. */
+/* --- a simpler device: fewer hosts, and all of it to a smaller scale --- */
 
 static uint64_t scale_down(uint64_t bytes, uint64_t granule, unsigned shift)
 {

@@ -57,7 +57,7 @@ words() { sed -n "/$1\[\] = {/,/^};/s/^    {\"\([a-z_]*\)\".*/\1/p" "$source/$2"
 named() { sed -n "/^\.Sh $1/,/^\.Sh/s/^\.It Ic \"*\(\\\\&\)*\([a-z_]*\).*/\2/p" "$pages/hbmstress-ops.5" | sort -u; }
 [ -n "$(words heads harness/op/ops_parse_head.c)" ] || fail "no words of the head found"
 diff <(words heads harness/op/ops_parse_head.c) <(named HEAD) || fail "hbmstress-ops(5): the head"
-diff <(words fields harness/op/ops_parse_fields.c) <(named FIELDS) || fail "hbmstress-ops(5): the fields"
+diff <(words fields harness/op/ops_fields.c) <(named FIELDS) || fail "hbmstress-ops(5): the fields"
 diff <("$hbmstress" list faults | sed -n 's/^fault  *\([^ ]*\).*/\1/p' | sort) <(named FAULTS) || fail "hbmstress-ops(5): the faults"
 
 # References lead somewhere.

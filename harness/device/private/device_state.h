@@ -1,4 +1,5 @@
-/* The parts of a simulated device that device_*.c share, the contents of its memory, and the beginning and end of each of its calls. */
+/* The parts of a simulated device that device_*.c share, the contents of its memory, and the
+ * beginning and end of each of its calls. */
 #ifndef HARNESS_DEVICE_PRIVATE_DEVICE_STATE_H
 #define HARNESS_DEVICE_PRIVATE_DEVICE_STATE_H
 
@@ -84,9 +85,6 @@ struct contents_piece contents_take(struct contents *contents, uint64_t from, ui
 /* Puts the bytes [offset, offset + bytes) of the piece down at `to`, over whatever was there. */
 void contents_put(struct contents *contents, const struct contents_piece *piece, uint64_t offset,
                   uint64_t to, uint64_t bytes);
-
-/* The parts of a simulated device that device_*.c share, and the beginning and end of each of its
- * calls. */
 
 /* The faults of a simulated device that are armed, and the calls that they come to.
  * harness/op/fault.h says what each of them does. */
@@ -262,22 +260,7 @@ static inline bool is_mapped(struct device *device, uint64_t address, uint64_t b
     return false;
 }
 
-/* --- its pool --- */
-
-/* False: it has not so much left; the op's first such call is noted.  Without one all is granted.
- */
-bool pool_take(struct device *device, uint64_t bytes);
-void pool_give(struct device *device, uint64_t bytes);
-
 /* --- its services --- */
-
-/* The services that move bytes; the device is their context. */
-enum device_result device_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes);
-enum device_result device_stage_out(void *context, uint64_t from, uint64_t bytes,
-                                    uint64_t *stage_id);
-enum device_result device_stage_in(void *context, uint64_t stage_id, uint64_t to);
-void device_stage_drop(void *context, uint64_t stage_id);
-enum device_result device_stage_copy(void *context, uint64_t stage_id, uint64_t to);
 
 /* The services that give memory back and take it again. */
 void device_unmap(void *context, uint64_t address, uint64_t bytes);

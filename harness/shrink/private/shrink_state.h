@@ -37,6 +37,9 @@ static inline bool shrinker_is_request(const struct op *op)
     return op->kind == OP_ALLOC || op->kind == OP_OUTPUT;
 }
 
+/* Makes shrinker->trial of the ops of the result that are marked in shrinker->keep. */
+void shrinker_copy_kept(struct shrinker *shrinker);
+
 /* Returns the granule in bytes, at least 1. */
 uint64_t shrinker_granule(const struct shrinker *shrinker);
 
@@ -45,8 +48,8 @@ uint64_t shrinker_granule(const struct shrinker *shrinker);
 /* Marks in keep what stays when [first, first + count) goes and every op that names a dropped one.
  */
 void shrinker_keep_all_but(struct shrinker *shrinker, size_t first, size_t count);
-/* Drops in the same way for ops that are marked false already. */
-void shrinker_drop_namers(struct shrinker *shrinker);
+/* Drops in the same way for ops of a list, as long as the result, that are marked false already. */
+void shrinker_drop_namers(struct shrinker *shrinker, const struct op_list *ops);
 /* Removes chunks of `count` from the end to `from`: later ops depend on earlier ones.  True when
  * any went. */
 bool shrinker_remove_chunks(struct shrinker *shrinker, size_t from, size_t count);
@@ -56,8 +59,6 @@ void shrinker_remove_unrelated(struct shrinker *shrinker);
 void shrinker_remove_ops(struct shrinker *shrinker);
 /* Single ops alone; *is_minimal of the result says whether that ended. */
 void shrinker_remove_single_ops(struct shrinker *shrinker);
-
-/* --- shrink_lanes.c --- */
 
 /* The fewer switches, the fewer points at which an op has to stand where it does. */
 void shrinker_remove_switches(struct shrinker *shrinker);
@@ -70,8 +71,6 @@ void shrinker_remove_schedule(struct shrinker *shrinker);
 bool shrinker_merge_requests(struct shrinker *shrinker);
 /* Simpler numbers in each op. */
 void shrinker_simplify_ops(struct shrinker *shrinker);
-
-/* --- shrink_setup.c --- */
 
 /* Fewer hosts, a smaller device, a simpler granule; where the setup may change. */
 void shrinker_simplify_setup(struct shrinker *shrinker);
