@@ -3,7 +3,7 @@
 #include "explain/log.h"
 #include "explain/report.h"
 #include "explain/two_runs.h"
-#include "recording/target_child.h"
+#include "recording/recording.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "page/campaign_lines.h"
 
-#include "campaign/base/below.h"
+#include "campaign/base/file.h"
 #include "harness/base/check.h"
 #include "harness/oracle/rule.h"
 

@@ -1,4 +1,4 @@
-#include "campaign/base/below.h"
+#include "campaign/base/file.h"
 #include "page/campaign_sections.h"
 #include "page/proof_words.h"
 #include "present/page/page.h"

@@ -1,6 +1,6 @@
 #include "page/campaign_saved.h"
 
-#include "campaign/base/below.h"
+#include "campaign/base/file.h"
 #include "campaign/engine/campaign_view.h"
 #include "present/json_lines.h"
 

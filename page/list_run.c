@@ -1,6 +1,6 @@
 #include "page/list_run.h"
 
-#include "recording/target_child.h"
+#include "recording/recording.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "harness/run/hangs.h"
 #include "harness/trial/trial_run.h"
 #include "ladder/scale/scale.h"
-#include "recording/target_child.h"
+#include "recording/recording.h"
 
 #include <stdlib.h>
 #include <string.h>

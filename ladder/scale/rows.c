@@ -2,7 +2,7 @@
  * are told in their order, whichever ends first. */
 #include "campaign/base/interrupt.h"
 #include "campaign/process/background.h"
-#include "campaign/trials/workers.h"
+#include "campaign/trials/trials.h"
 #include "harness/base/check.h"
 #include "ladder/scale/scale.h"
 
