@@ -5,7 +5,7 @@
 #include "harness/base/check.h"
 #include "harness/op/rounding.h"
 #include "harness/run/run.h"
-#include "recording/target_child.h"
+#include "recording/recording.h"
 
 #include <inttypes.h>
 #include <stdio.h>

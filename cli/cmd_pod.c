@@ -1,6 +1,6 @@
 /* pod: runs each host of a list as a process of its own, in real time. */
 #include "campaign/base/file.h"
-#include "campaign/plan/rank.h"
+#include "campaign/plan/plan.h"
 #include "campaign/process/death.h"
 #include "cli/subcommands.h"
 #include "harness/lanes/lanes_list.h"

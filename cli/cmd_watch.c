@@ -1,6 +1,6 @@
 /* watch: memory over time, of a campaign while it runs or later. */
-#include "campaign/base/below.h"
 #include "campaign/base/clock.h"
+#include "campaign/base/file.h"
 #include "campaign/base/interrupt.h"
 #include "campaign/engine/checkpoint.h"
 #include "campaign/engine/output.h"

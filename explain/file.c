@@ -7,7 +7,7 @@
 #include "explain/private/files.h"
 #include "present/screen.h"
 #include "present/wrap.h"
-#include "recording/target_child.h"
+#include "recording/recording.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "campaign/base/target_path.h"
 #include "campaign/engine/output.h"
 #include "campaign/plan/lookup.h"
+#include "campaign/process/attempt.h"
 #include "campaign/process/child.h"
-#include "campaign/process/target_probe.h"
 #include "harness/base/check.h"
 #include "harness/op/limits.h"
 

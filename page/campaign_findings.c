@@ -1,4 +1,3 @@
-#include "campaign/base/below.h"
 #include "campaign/base/file.h"
 #include "campaign/process/child.h"
 #include "harness/base/check.h"

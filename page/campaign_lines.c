@@ -1,5 +1,5 @@
 /* What the folder of a campaign says. */
-#include "campaign/base/below.h"
+#include "campaign/base/file.h"
 #include "campaign/engine/campaign_view.h"
 #include "harness/base/check.h"
 #include "harness/oracle/rule.h"

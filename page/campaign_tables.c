@@ -1,5 +1,5 @@
 /* Tables of what a campaign ran: its jobs, why memory ran out, memory in use, the rules. */
-#include "campaign/base/below.h"
+#include "campaign/base/file.h"
 #include "harness/base/size.h"
 #include "harness/oracle/rule.h"
 #include "page/campaign_page.h"

@@ -5,7 +5,7 @@
 #include "harness/base/check.h"
 #include "page/list_page.h"
 #include "present/page/page.h"
-#include "recording/target_child.h"
+#include "recording/recording.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,11 +1,10 @@
 #include "replay/replay.h"
 
-#include "campaign/base/certificates.h"
 #include "campaign/base/clock.h"
+#include "campaign/base/repro.h"
 #include "campaign/engine/output.h"
 #include "campaign/process/attempt.h"
 #include "campaign/process/child.h"
-#include "campaign/process/fresh.h"
 #include "diagnosis/hang.h"
 #include "diagnosis/shortage.h"
 #include "diagnosis/standstill.h"

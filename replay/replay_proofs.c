@@ -1,7 +1,7 @@
 #include "replay/private/replay_parts.h"
 
-#include "campaign/base/certificates.h"
 #include "campaign/base/place.h"
+#include "campaign/base/repro.h"
 #include "campaign/process/child.h"
 #include "harness/base/check.h"
 #include "harness/lanes/lanes_list.h"

@@ -1,7 +1,7 @@
 #include "campaign/base/message.h"
 #include "campaign/engine/findings.h"
 #include "campaign/engine/private/campaign_state.h"
-#include "campaign/plan/widen.h"
+#include "campaign/plan/plan.h"
 
 #include <inttypes.h>
 

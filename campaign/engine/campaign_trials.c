@@ -5,7 +5,7 @@
 #include "campaign/base/place.h"
 #include "campaign/base/repro.h"
 #include "campaign/engine/private/campaign_state.h"
-#include "campaign/plan/widen.h"
+#include "campaign/plan/plan.h"
 #include "harness/base/check.h"
 #include "harness/base/whole_file.h"
 #include "harness/op/ops_file.h"

@@ -3,7 +3,7 @@
 #include "campaign/base/clock.h"
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
-#include "campaign/plan/widen.h"
+#include "campaign/plan/plan.h"
 #include "harness/base/check.h"
 #include "harness/base/whole_file.h"
 #include "harness/run/probe.h"

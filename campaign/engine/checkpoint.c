@@ -1,6 +1,5 @@
 #include "campaign/engine/checkpoint.h"
 
-#include "campaign/base/below.h"
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
 #include "campaign/base/rest.h"

@@ -5,10 +5,9 @@
 #ifndef CAMPAIGN_ENGINE_CHECKPOINT_H
 #define CAMPAIGN_ENGINE_CHECKPOINT_H
 
-#include "campaign/base/allowance.h"
 #include "campaign/base/message.h"
 #include "campaign/engine/findings.h"
-#include "campaign/engine/shrink_queue.h"
+#include "campaign/plan/run_options.h"
 #include "campaign/trials/trials.h"
 #include "harness/base/writing.h"
 #include "present/memory_track.h"

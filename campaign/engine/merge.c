@@ -1,6 +1,5 @@
 #include "campaign/engine/campaign.h"
 
-#include "campaign/base/below.h"
 #include "campaign/base/file.h"
 #include "campaign/base/target_path.h"
 #include "campaign/engine/campaign_view.h"
@@ -9,7 +8,7 @@
 #include "campaign/engine/output.h"
 #include "campaign/engine/repro_store.h"
 #include "campaign/engine/whole.h"
-#include "campaign/plan/widen.h"
+#include "campaign/plan/plan.h"
 #include "harness/base/check.h"
 #include "harness/base/order.h"
 #include "harness/base/whole_file.h"

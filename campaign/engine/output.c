@@ -1,6 +1,6 @@
 #include "campaign/engine/output.h"
 
-#include "campaign/base/below.h"
+#include "campaign/base/file.h"
 #include "campaign/base/message.h"
 #include "campaign/base/place.h"
 #include "campaign/engine/campaign_view.h"

@@ -1,6 +1,5 @@
 #include "campaign/engine/repro_store.h"
 
-#include "campaign/base/certificates.h"
 #include "campaign/base/message.h"
 #include "campaign/base/place.h"
 #include "campaign/base/repro.h"

@@ -1,4 +1,4 @@
-#include "campaign/engine/shrink_queue.h"
+#include "campaign/engine/findings.h"
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"

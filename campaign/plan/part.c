@@ -2,7 +2,7 @@
 
 #include "campaign/base/message.h"
 #include "campaign/plan/lookup.h"
-#include "campaign/process/target_probe.h"
+#include "campaign/process/attempt.h"
 #include "harness/base/hash.h"
 #include "harness/base/target_option.h"
 #include "harness/op/limits.h"

@@ -158,4 +158,63 @@ void part_bound(struct part *part, const struct run_options *given);
  * or another code after one message. */
 enum exit_code part_try_target(struct part *part, uint64_t duration_ns);
 
+/* Finds which of the processes that mpirun or srun started this one is, from the variables that
+ * they set.  A campaign with --shard auto takes its shard from it. */
+
+enum { RANK_COUNT_MAX = 1000000, RANK_REASON_BYTES = 320 };
+
+struct rank {
+    uint64_t index, count; /* index from 0, below count; count up to RANK_COUNT_MAX */
+};
+
+/* A variable of the environment: its text, which must last until rank_find() returns, or NULL. */
+typedef const char *rank_variable(const char *name);
+
+/* Reads three pairs of variables.  The first pair of which a variable is set decides:
+ *   OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE   Open MPI
+ *   PMI_RANK and PMI_SIZE                           MPICH and others, and srun --mpi=pmi2
+ *   SLURM_PROCID and SLURM_NTASKS                   srun; mpirun inside of an allocation of Slurm
+ *                                                   inherits others
+ * False, with one line in reason: none is set; the pair is half set or malformed; its rank is not
+ * below its size; both Open MPI and PMI are set and differ, and the PMI pair is not that of srun;
+ * or only Slurm's are set, by a batch script (SLURM_JOB_ID without SLURM_STEP_ID), which is no task
+ * of srun.  Then *rank is unchanged. */
+bool rank_find(rank_variable *variable, struct rank *rank, char reason[RANK_REASON_BYTES]);
+
+/* Widens a run for which nobody says what to look at: faults in every second trial, small devices
+ * in some, and several client threads.  Job files say themselves what they look at. */
+
+enum {
+    WIDEN_FAULT_PERIOD = 2,      /* trials 1, 3, 5, ... get faults */
+    WIDEN_SMALL_PERIOD = 4,      /* trials 2, 6, 10, ... have a small device, if it is free */
+    WIDEN_LANE_COUNT = 3,        /* clients */
+    WIDEN_SCHEDULE_COUNT = 8,    /* of each list: more lists find more than more schedules do */
+    WIDEN_LANES_STRIDE = 2,      /* a trial with lanes in every second round */
+    WIDEN_HEAD_START_COUNT = 16, /* crowded trials that come before all others */
+};
+
+/* Text that says how to try lanes that no scheduler can run. */
+extern const char widen_how_free[];
+/* Begins why they ended: what the scheduler met follows. */
+extern const char widen_not_modelled[];
+
+/* Widens a plan that was made without a job file.  Given options stay: --faults gives every trial
+ * its faults, --lanes N its lanes; "none" leaves them out.  With lanes each scenario gets a
+ * second part, SCENARIO.lanes.  If the target cannot be run so, one skipped part, "lanes", says
+ * why. */
+void plan_widen(const struct run_options *options, struct plan *plan);
+
+/* The canary of a campaign: one target with a planted defect that runs beside the jobs through the
+ * same workers.  It must be reported: a campaign that does not see this one cannot be believed when
+ * it sees nothing. */
+
+/* The most trials of the canary: they are enough, as the defect shows in nearly each of them. */
+enum { CANARY_TRIAL_COUNT_MAX = 64 };
+
+/* Appends the canary to the plan, as its last part. */
+void canary_add(struct plan *plan);
+
+/* The canary of the plan; NULL: it has none. */
+const struct part *canary_of(const struct plan *plan);
+
 #endif

@@ -1,4 +1,4 @@
-#include "campaign/plan/rank.h"
+#include "campaign/plan/plan.h"
 
 #include "harness/base/size.h"
 

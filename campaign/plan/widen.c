@@ -1,4 +1,4 @@
-#include "campaign/plan/widen.h"
+#include "campaign/plan/plan.h"
 
 #include "harness/generate/faulting.h"
 #include "scenarios/scenarios.h"

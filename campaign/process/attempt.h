@@ -3,10 +3,12 @@
 #ifndef CAMPAIGN_PROCESS_ATTEMPT_H
 #define CAMPAIGN_PROCESS_ATTEMPT_H
 
+#include "campaign/base/message.h"
 #include "harness/base/writing.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/oracle/signature.h"
 #include "harness/run/run.h"
+#include "harness/run/trial.h"
 
 /* A list that runs first, in the same process; nothing of it is judged. */
 struct earlier_list {
@@ -75,5 +77,42 @@ struct repeat {
  * list, when that cannot be decided: the target killed the process, ctrl-C came, or there was no
  * process.  False: it did not show, in these schedules or in that time. */
 bool repeat_shows(const struct repeat *repeat, struct op_list *shown);
+
+/* Asks whether a target accepts a setup, in a process of its own and before anything runs.  A
+ * target that crashes or never returns when it is opened damages nothing else. */
+
+/* What the target reported when it was opened. */
+struct target_probe {
+    bool has_programs;                   /* it loads and executes programs */
+    bool has_regions;                    /* it takes its memory in regions */
+    bool sleeps;                         /* it sleeps and wakes */
+    char why_no_lanes[RUN_REASON_BYTES]; /* why it cannot be run with lanes; "" = it can */
+};
+
+/* Opens and closes the target with that setup, within duration_ns.  where (NULL: nowhere) begins
+ * the message of a failure.  EXIT_KEPT and *opening; or after one message EXIT_USAGE when it
+ * refuses, EXIT_BROKEN when it crashes or hangs, EXIT_HARNESS when there is no process for it. */
+enum exit_code target_probe_run(const struct target *target, const struct setup *setup,
+                                const char *where, uint64_t duration_ns,
+                                struct target_probe *target_probe);
+
+/* A fresh instance of a target: a process in which none ever ran, kept apart for comparison.  A
+ * target that answers a list otherwise there keeps state between trials. */
+
+/* The mechanism of what is found here. */
+#define FRESH_MECHANISM "state outlives a trial"
+
+struct fresh;
+
+/* Forks the process that stays fresh, so it is called before any target ran in this one.  It dies
+ * with this one.  NULL: it could not be started; then nothing is compared. */
+struct fresh *fresh_create(void);
+void fresh_destroy(struct fresh *fresh); /* NULL: nothing */
+
+/* The trial ran in this process, and nothing ended it.  Runs its list in a child of the fresh
+ * process, for ten seconds at most.  True when the target answers otherwise there: then *broken is
+ * the verdict, on the first op that differs.  What that child dies of is no answer. */
+bool fresh_breaks(struct fresh *fresh, const struct target *target, const struct trial *trial,
+                  struct verdict *broken);
 
 #endif

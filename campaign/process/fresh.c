@@ -1,4 +1,4 @@
-#include "campaign/process/fresh.h"
+#include "campaign/process/attempt.h"
 
 #include "campaign/process/child.h"
 #include "harness/base/check.h"

@@ -8,7 +8,7 @@
 #include "campaign/plan/plan.h"
 #include "campaign/plan/run_options.h"
 #include "campaign/process/shrink_process.h"
-#include "campaign/trials/workers.h"
+#include "campaign/trials/trials.h"
 #include "harness/base/check.h"
 #include "harness/base/json.h"
 #include "harness/base/shell.h"

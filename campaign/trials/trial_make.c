@@ -1,8 +1,8 @@
 /* A trial in its worker: run, listened to, sampled and compared. */
 #include "campaign/trials/trial_result.h"
 
-#include "campaign/base/certificates.h"
 #include "campaign/base/clock.h"
+#include "campaign/base/repro.h"
 #include "diagnosis/hang.h"
 #include "harness/base/check.h"
 #include "harness/lanes/lanes.h"

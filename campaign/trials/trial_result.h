@@ -5,9 +5,9 @@
 
 #include "campaign/base/file.h"
 #include "campaign/plan/plan.h"
+#include "campaign/process/attempt.h"
 #include "campaign/process/child.h"
 #include "campaign/process/death.h"
-#include "campaign/process/fresh.h"
 #include "harness/base/writing.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/run/run.h"

@@ -1,4 +1,4 @@
-#include "campaign/trials/workers.h"
+#include "campaign/trials/trials.h"
 
 #include "campaign/base/clock.h"
 #include "campaign/base/message.h"

@@ -5,7 +5,6 @@
 #include "ladder/budget/budget.h"
 #include "measure/headroom.h"
 #include "recording/recording.h"
-#include "recording/target_child.h"
 
 #include <math.h>
 #include <stdlib.h>

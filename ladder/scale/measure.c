@@ -4,13 +4,13 @@
 #include "campaign/base/interrupt.h"
 #include "campaign/plan/plan.h"
 #include "campaign/process/background.h"
-#include "campaign/trials/workers.h"
+#include "campaign/trials/trials.h"
 #include "diagnosis/largest_batch.h"
 #include "harness/base/check.h"
 #include "harness/run/hangs.h"
 #include "harness/trial/trial_run.h"
 #include "ladder/scale/scale.h"
-#include "recording/target_child.h"
+#include "recording/recording.h"
 
 #include <errno.h>
 #include <stdlib.h>

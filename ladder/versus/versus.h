@@ -11,7 +11,7 @@
 #include "measure/judged.h"
 #include "measure/needs.h"
 #include "measure/smallest.h"
-#include "recording/target_child.h"
+#include "recording/recording.h"
 
 enum { VERSUS_SIDE_COUNT_MAX = 2, VERSUS_LIST_COUNT_MAX = 256, VERSUS_NAME_BYTES = 64 };
 

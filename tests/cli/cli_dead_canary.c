@@ -1,5 +1,5 @@
 /* The program with a canary that has no defect: it stands before the one in the library. */
-#include "campaign/plan/widen.h"
+#include "campaign/plan/plan.h"
 
 #include "harness/base/check.h"
 #include "scenarios/scenarios.h"

@@ -1,7 +1,7 @@
 /* One list in a process of its own: how it ends, up to which op it counts, and which of its
  * findings is meant. */
-#include "campaign/base/certificates.h"
 #include "campaign/base/interrupt.h"
+#include "campaign/base/repro.h"
 #include "campaign/process/attempt.h"
 #include "harness/op/ops_file.h"
 #include "targets/targets.h"

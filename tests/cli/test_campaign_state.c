@@ -1,7 +1,7 @@
 /* How a campaign counts, reports and saves: results of trials are handed to it one by one, without
  * the workers that would have run them, and what it knows, wrote and says is looked at. */
 #include "campaign/engine/private/campaign_state.h"
-#include "campaign/plan/widen.h"
+#include "campaign/plan/plan.h"
 #include "explore/strategies/strategies.h"
 #include "tests/cli/trial_player.h"
 #include "tests/helpers/messages.h"

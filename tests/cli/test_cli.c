@@ -1,7 +1,7 @@
 /* What lies under the program: its arguments, its job files, the order in which trials count, and
  * the bytes that travel between its processes. */
-#include "campaign/base/certificates.h"
 #include "campaign/base/message.h"
+#include "campaign/base/repro.h"
 #include "campaign/engine/repro_store.h"
 #include "campaign/plan/job.h"
 #include "campaign/plan/lookup.h"

@@ -2,7 +2,7 @@
  * shrunk list ends in that finding and in no other, in a fresh process. */
 #include "campaign/process/attempt.h"
 #include "campaign/process/shrink_process.h"
-#include "campaign/trials/workers.h"
+#include "campaign/trials/trials.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/helpers/draws.h"

@@ -1,5 +1,5 @@
 /* A trial compared with a fresh instance of its target. */
-#include "campaign/process/fresh.h"
+#include "campaign/process/attempt.h"
 #include "harness/op/ops_file.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"

@@ -1,6 +1,6 @@
 /* Which rank a process is, from the variables of its launcher: which pair decides, and what is
  * refused. */
-#include "campaign/plan/rank.h"
+#include "campaign/plan/plan.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

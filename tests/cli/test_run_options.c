@@ -1,6 +1,5 @@
 /* The options of a run: the least and the most that each takes, what is beyond, and which of two
  * values counts. */
-#include "campaign/base/allowance.h"
 #include "campaign/plan/job.h"
 #include "campaign/plan/lookup.h"
 #include "campaign/plan/run_options.h"

@@ -1,6 +1,6 @@
 /* Verdicts that are to be shrunk: which enter the queue, whose turn it is, and how lists that are
  * gone come back; and the process that waits for the disk meanwhile. */
-#include "campaign/engine/shrink_queue.h"
+#include "campaign/engine/findings.h"
 #include "campaign/process/background.h"
 #include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"

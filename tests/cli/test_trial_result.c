@@ -1,7 +1,7 @@
 /* What one trial leaves: its out-of-memories with their certificates, the lists of its findings,
  * what grew and how full the device was; on the way to the parent as bytes; and what is left of a
  * trial that died. */
-#include "campaign/base/certificates.h"
+#include "campaign/base/repro.h"
 #include "campaign/trials/trial_result.h"
 #include "explore/strategies/strategies.h"
 #include "harness/lanes/lanes_list.h"

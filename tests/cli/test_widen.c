@@ -1,6 +1,6 @@
 /* What a run looks at when nobody says: which trials get faults and small devices, which parts have
  * lanes, and what of it the options take away. */
-#include "campaign/plan/widen.h"
+#include "campaign/plan/plan.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

@@ -1,7 +1,7 @@
 /* Processes that run trials: each answers with what its trial came to, and one that dies or never
  * returns costs that trial alone. */
 #include "campaign/process/guest.h"
-#include "campaign/trials/workers.h"
+#include "campaign/trials/trials.h"
 #include "targets/targets.h"
 #include "tests/cli/trial_player.h"
 #include "tests/helpers/suite.h"

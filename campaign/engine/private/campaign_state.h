@@ -11,7 +11,7 @@
 #include "campaign/engine/output.h"
 #include "campaign/engine/repro_store.h"
 #include "campaign/process/background.h"
-#include "campaign/trials/workers.h"
+#include "campaign/trials/trials.h"
 #include "harness/base/writing.h"
 
 /* The time for which everything under way may go on when the run ends early.  What ends until then
