@@ -12,7 +12,7 @@ enum { GRANULE = 512, ROUND_COUNT = 3 };
 
 /* Blocks of one granule with one granule free below each.  The request takes more granules than the
  * half that is free by `missing`. */
-struct shape {
+struct proof_shape {
     const char *name, *claim, *defrag;
     size_t missing;
     void (*append_proof)(struct writing *text, size_t count);
@@ -45,14 +45,14 @@ static void append_rounding(struct writing *text, size_t count)
                           GRANULE, 2 * count + 1, 2 * count);
 }
 
-static const struct shape shapes[] = {
+static const struct proof_shape shapes[] = {
     {"plan, repack", "premature", "repack", 0, append_plan},
     {"plan, slide", "premature", "slide", 0, append_plan},
     {"spans, slide", "justified", "slide", 1, append_spans},
     {"rounding", "justified", "repack", 1, append_rounding},
 };
 
-static void append_head(struct writing *text, const struct shape *shape, size_t count)
+static void append_head(struct writing *text, const struct proof_shape *shape, size_t count)
 {
     writing_append_format(
         text,
@@ -68,7 +68,7 @@ static void append_head(struct writing *text, const struct shape *shape, size_t 
         (count + shape->missing) * GRANULE, GRANULE);
 }
 
-static void append_document(struct writing *text, const struct shape *shape, size_t count)
+static void append_document(struct writing *text, const struct proof_shape *shape, size_t count)
 {
     append_head(text, shape, count);
     for (size_t i = 0; i < count; i++) {
@@ -83,7 +83,7 @@ static void append_document(struct writing *text, const struct shape *shape, siz
     writing_append(text, "}\n");
 }
 
-static void measure_shape(const struct shape *shape, size_t count, int round_count)
+static void measure_shape(const struct proof_shape *shape, size_t count, int round_count)
 {
     char reason[CERTIFICATE_REASON_BYTES];
     struct writing text;

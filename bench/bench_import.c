@@ -15,25 +15,25 @@
 enum { LIVE_COUNT = 20000, ROUND_COUNT = 5, LINE_BYTES_MAX = 128 };
 
 /* A text in the making. */
-struct drawing {
+struct text_drawing {
     struct random random;
     char *text;
     size_t length, room;
 };
 
 /* A live block, by its place here: an address or an id, and a size. */
-struct live {
+struct named_block {
     uint64_t name, size_bytes;
 };
 
-static bool has_room(const struct drawing *drawing)
+static bool has_room(const struct text_drawing *drawing)
 {
     return drawing->length + LINE_BYTES_MAX < drawing->room;
 }
 
-static void add_line(struct drawing *drawing, const char *format, ...)
+static void add_line(struct text_drawing *drawing, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void add_line(struct drawing *drawing, const char *format, ...)
+static void add_line(struct text_drawing *drawing, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -44,17 +44,18 @@ static void add_line(struct drawing *drawing, const char *format, ...)
 
 /* --- one text of each format --- */
 
-static void draw_rmm(struct drawing *drawing)
+static void draw_rmm(struct text_drawing *drawing)
 {
-    struct live *live = calloc(LIVE_COUNT, sizeof *live);
+    struct named_block *live = calloc(LIVE_COUNT, sizeof *live);
     CHECK(live != NULL);
     add_line(drawing, "Thread,Time,Action,Pointer,Size,Stream\n");
     for (uint64_t row = 0; has_room(drawing); row++) {
         const uint64_t place = random_below(&drawing->random, LIVE_COUNT);
         const bool is_free = live[place].size_bytes != 0;
         if (!is_free) {
-            live[place] = (struct live){0x7f1400000000 + place * 0x1000000,
-                                        random_log_uniform(&drawing->random, 1, 1 << 16) * 256};
+            live[place] = (struct named_block){0x7f1400000000 + place * 0x1000000,
+                                               random_log_uniform(&drawing->random, 1, 1 << 16) *
+                                                   256};
         }
         add_line(drawing, "%u,%02u:%02u:%02u.%06u,%s,0x%" PRIx64 ",%" PRIu64 ",0x0\n", 23110,
                  (unsigned)(row / 3600000000 % 24), (unsigned)(row / 60000000 % 60),
@@ -67,7 +68,7 @@ static void draw_rmm(struct drawing *drawing)
 
 /* The header, whose counts are known at the end, has room for them in blanks' stead: leading zeros.
  */
-static void draw_malloc_lab(struct drawing *drawing)
+static void draw_malloc_lab(struct text_drawing *drawing)
 {
     uint64_t *live = calloc(LIVE_COUNT, sizeof *live); /* id + 1; 0 = none */
     uint64_t ids = 0;
@@ -92,7 +93,7 @@ static void draw_malloc_lab(struct drawing *drawing)
     free(live);
 }
 
-static void draw_static_planning(struct drawing *drawing)
+static void draw_static_planning(struct text_drawing *drawing)
 {
     add_line(drawing, "id,lower,upper,size\n");
     for (uint64_t row = 0; has_room(drawing) && row < (1 << 22); row++) {
@@ -103,7 +104,7 @@ static void draw_static_planning(struct drawing *drawing)
     }
 }
 
-static void draw_azure_llm(struct drawing *drawing)
+static void draw_azure_llm(struct text_drawing *drawing)
 {
     add_line(drawing, "TIMESTAMP,ContextTokens,GeneratedTokens\r\n");
     for (uint64_t ticks = 0; has_room(drawing); ticks += random_below(&drawing->random, 2000000)) {
@@ -119,7 +120,7 @@ static void draw_azure_llm(struct drawing *drawing)
 }
 
 /* One message behind lines that no format knows. */
-static void draw_noise(struct drawing *drawing)
+static void draw_noise(struct text_drawing *drawing)
 {
     for (unsigned step = 0; drawing->length + 2 * LINE_BYTES_MAX < drawing->room; step++) {
         add_line(drawing,
@@ -137,7 +138,7 @@ static void draw_noise(struct drawing *drawing)
 
 static const struct {
     const char *format;
-    void (*draw)(struct drawing *drawing);
+    void (*draw)(struct text_drawing *drawing);
 } texts[] = {
     {"rmm", draw_rmm},
     {"malloc_lab", draw_malloc_lab},
@@ -149,7 +150,7 @@ static const struct {
 /* --- measuring --- */
 
 /* The fastest of some rounds: others run on this machine, too. */
-static void measure_format(const char *format, const struct drawing *drawing)
+static void measure_format(const char *format, const struct text_drawing *drawing)
 {
     double best_ns = INFINITY;
     size_t ops = 0;
@@ -186,7 +187,7 @@ int main(int argc, char **argv)
         return 2;
     }
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct drawing drawing = {.room = megabytes * 1000000};
+        struct text_drawing drawing = {.room = megabytes * 1000000};
         if (argc == 3 && strcmp(argv[2], texts[i].format) != 0) {
             continue;
         }

@@ -96,7 +96,7 @@ static const char *const target_names[] = {"hbm", "threaded"};
 
 /* Lanes that do nothing but steps, in one run after another.  At each decision any of them goes on,
  * or with the chance stays / 2^32 the one that ran. */
-struct walk {
+struct lane_walk {
     struct scheduler *scheduler;
     uint32_t steps_per_lane, stays;
     uint64_t switch_count;
@@ -105,7 +105,7 @@ struct walk {
 
 static struct decision walk_choose(void *state, const struct choice *choice)
 {
-    struct walk *walk = state;
+    struct lane_walk *walk = state;
     uint64_t lanes = choice->lanes;
     if ((lanes >> choice->at.lane & 1) != 0 && chance_next(&walk->chance) >> 32 < walk->stays) {
         return (struct decision){.lane = choice->at.lane};
@@ -120,7 +120,7 @@ static const struct strategy_kind walking = {.name = "walk", .choose = walk_choo
 
 static void walk_lane(void *context)
 {
-    const struct walk *walk = context;
+    const struct lane_walk *walk = context;
     for (uint32_t i = 0; i < walk->steps_per_lane; i++) {
         scheduler_step(walk->scheduler, &(struct step){.kind = STEP_OP});
         scheduler_progress(walk->scheduler);
@@ -129,14 +129,14 @@ static void walk_lane(void *context)
 
 static void walk_main(void *context)
 {
-    struct walk *walk = context;
+    struct lane_walk *walk = context;
     for (uint8_t lane = 1; lane < LANE_COUNT; lane++) {
         scheduler_client_start(walk->scheduler, lane, walk_lane, walk);
     }
     walk_lane(walk);
 }
 
-static void walk_run(struct walk *walk, uint64_t run)
+static void walk_run(struct lane_walk *walk, uint64_t run)
 {
     struct scheduler_report report;
     const struct scheduler_plan plan = {.strategy = &walking,
@@ -151,7 +151,7 @@ static void walk_run(struct walk *walk, uint64_t run)
 }
 
 /* Nanoseconds for run_count runs after a first one, in which threads and tables come into being. */
-static double walk_time(struct walk *walk, enum scheduler_backend backend, uint64_t run_count)
+static double walk_time(struct lane_walk *walk, enum scheduler_backend backend, uint64_t run_count)
 {
     walk->scheduler = scheduler_create(backend);
     walk_run(walk, 0);
@@ -170,7 +170,7 @@ static void bench_switches(const struct amount *amount)
     double rates[REPEAT_COUNT_MAX];
     for (size_t b = 0; b < sizeof backends / sizeof backends[0]; b++) {
         for (uint32_t i = 0; i < amount->repeat_count; i++) {
-            struct walk walk = {.steps_per_lane = amount->steps_per_lane};
+            struct lane_walk walk = {.steps_per_lane = amount->steps_per_lane};
             const double elapsed_ns = walk_time(&walk, backends[b].backend, 2);
             rates[i] = (double)walk.switch_count / elapsed_ns * 1e9;
         }
@@ -181,19 +181,19 @@ static void bench_switches(const struct amount *amount)
 
 /* --- what a schedule is made of --- */
 
-struct parts {
+struct schedule_parts {
     double schedule_ns, empty_ns, scheduler_ns, target_ns;
     double steps, switches; /* of a schedule */
 };
 
-struct subject {
+struct lane_subject {
     const struct target *target;
     struct setup setup;
     struct op_list ops;
     enum scheduler_backend backend;
 };
 
-static double measure_schedule(const struct subject *subject, const struct op_list *ops,
+static double measure_schedule(const struct lane_subject *subject, const struct op_list *ops,
                                uint64_t count, struct lanes_found *found)
 {
     struct trial trial;
@@ -215,14 +215,14 @@ static double measure_schedule(const struct subject *subject, const struct op_li
 /* The scheduler's part: as many lanes, steps and, nearly, switches, with nothing in between.  One
  * switch for each lane is its start; of the others a walk that never stays makes (LANE_COUNT - 1) /
  * LANE_COUNT a step. */
-static double measure_scheduler(const struct subject *subject, const struct parts *parts,
-                                uint64_t run_count)
+static double measure_scheduler(const struct lane_subject *subject,
+                                const struct schedule_parts *parts, uint64_t run_count)
 {
     const double most = parts->steps * (LANE_COUNT - 1) / LANE_COUNT;
     const double wanted = parts->switches > LANE_COUNT ? parts->switches - LANE_COUNT : 0;
     const double stays = wanted < most ? 1 - wanted / most : 0;
-    struct walk walk = {.steps_per_lane = (uint32_t)(parts->steps / LANE_COUNT + 0.5),
-                        .stays = (uint32_t)(stays * UINT32_MAX)};
+    struct lane_walk walk = {.steps_per_lane = (uint32_t)(parts->steps / LANE_COUNT + 0.5),
+                             .stays = (uint32_t)(stays * UINT32_MAX)};
     return walk_time(&walk, subject->backend, run_count) / (double)run_count;
 }
 
@@ -259,7 +259,7 @@ static void bare_call(const struct target *target, struct bare *bare, const stru
 
 /* The target's part: the list in one piece, called through its table, with services that do
  * nothing. */
-static double measure_target(const struct subject *subject, uint64_t count)
+static double measure_target(const struct lane_subject *subject, uint64_t count)
 {
     const struct target *target = subject->target;
     char reason[RUN_REASON_BYTES];
@@ -275,8 +275,8 @@ static double measure_target(const struct subject *subject, uint64_t count)
     return (read_cpu_ns() - start_ns) / (double)count;
 }
 
-static void measure_parts(const struct subject *subject, const struct amount *amount,
-                          struct parts *parts)
+static void measure_parts(const struct lane_subject *subject, const struct amount *amount,
+                          struct schedule_parts *parts)
 {
     double schedule_ns[REPEAT_COUNT_MAX], empty_ns[REPEAT_COUNT_MAX],
         scheduler_ns[REPEAT_COUNT_MAX], target_ns[REPEAT_COUNT_MAX];
@@ -298,8 +298,8 @@ static void measure_parts(const struct subject *subject, const struct amount *am
     parts->target_ns = median_of_doubles(target_ns, amount->repeat_count);
 }
 
-static void print_parts(const struct subject *subject, const char *list, const char *backend,
-                        const struct parts *parts)
+static void print_parts(const struct lane_subject *subject, const char *list, const char *backend,
+                        const struct schedule_parts *parts)
 {
     const double rest_ns = parts->schedule_ns - parts->scheduler_ns - parts->target_ns;
     printf("%-8s %-8s %-8s %12.0f %6.0f %8.0f %9.1f %9.1f %9.1f %9.1f %9.1f\n", backend,
@@ -309,10 +309,10 @@ static void print_parts(const struct subject *subject, const char *list, const c
     fflush(stdout);
 }
 
-static void bench_list(struct subject *subject, size_t list, const struct amount *amount)
+static void bench_list(struct lane_subject *subject, size_t list, const struct amount *amount)
 {
     struct ops_file_error error;
-    struct parts parts = {0};
+    struct schedule_parts parts = {0};
     op_list_init(&subject->ops);
     CHECK(ops_file_parse(lists[list].ops, strlen(lists[list].ops), &subject->setup, &subject->ops,
                          &error) == OPS_FILE_OK);
@@ -326,7 +326,7 @@ static void bench_list(struct subject *subject, size_t list, const struct amount
 
 static void bench_schedules(const struct amount *amount)
 {
-    struct subject *subject = calloc(1, sizeof *subject);
+    struct lane_subject *subject = calloc(1, sizeof *subject);
     CHECK(subject != NULL);
     for (size_t t = 0; t < sizeof target_names / sizeof target_names[0]; t++) {
         subject->target = target_find(target_names[t]);

@@ -23,7 +23,7 @@ static const uint32_t large_counts[] = {1000, 10000, ITEM_COUNT_MAX - 1};
 static const uint32_t fills[] = {9500, 9900, 9990, 9999};
 enum { FILL_WHOLE = 10000 };
 
-struct cell {
+struct grid_cell {
     uint32_t fixed_count, movable_count, fill;
 };
 
@@ -35,19 +35,19 @@ enum distribution {
     SIZES_COUNT
 };
 
-struct state {
+struct packing_state {
     struct packing_bin bins[FIXED_COUNT_MAX + 1];
     struct packing_item items[ITEM_COUNT_MAX];
     size_t bin_count, item_count;
 };
 
-struct options {
+struct grid_options {
     uint64_t states, seed, nodes_max;
     bool wants_proof, is_large;
 };
 
 enum { METHOD_COUNT = PACKING_BY_PATTERNS + 1 };
-struct tally {
+struct cell_tally {
     uint64_t count, results[3], methods[METHOD_COUNT], nodes;
     uint64_t *times_ns; /* count of them */
 };
@@ -95,7 +95,7 @@ static void scale_weights(enum distribution distribution, uint64_t *weights, siz
 
 /* The unmovable blocks cut the rest of the device at uniform places. */
 static void draw_bins(struct random *random, const uint64_t *fixed, size_t fixed_count,
-                      struct state *state)
+                      struct packing_state *state)
 {
     uint64_t free_granules = capacity_granules;
     uint64_t cuts[FIXED_COUNT_MAX + 1];
@@ -122,7 +122,8 @@ static void draw_bins(struct random *random, const uint64_t *fixed, size_t fixed
     CHECK(at == capacity_granules);
 }
 
-static void draw_state(struct random *random, const struct cell *cell, struct state *state)
+static void draw_state(struct random *random, const struct grid_cell *cell,
+                       struct packing_state *state)
 {
     static uint64_t weights[FIXED_COUNT_MAX + ITEM_COUNT_MAX];
     const size_t count = cell->fixed_count + cell->movable_count + 1;
@@ -139,11 +140,11 @@ static void draw_state(struct random *random, const struct cell *cell, struct st
 
 /* --- measuring --- */
 
-static void measure_cell(struct packing *packing, const struct options *options,
-                         const struct cell *cell, uint64_t index, struct tally *tally)
+static void measure_cell(struct packing *packing, const struct grid_options *options,
+                         const struct grid_cell *cell, uint64_t index, struct cell_tally *tally)
 {
     struct random random;
-    static struct state state;
+    static struct packing_state state;
     random_init(&random, random_derive(options->seed, index));
     for (uint64_t i = 0; i < options->states; i++) {
         draw_state(&random, cell, &state);
@@ -165,18 +166,18 @@ static void measure_cell(struct packing *packing, const struct options *options,
     sort_numbers(tally->times_ns, tally->count);
 }
 
-static double compute_decided_percent(const struct tally *tally)
+static double compute_decided_percent(const struct cell_tally *tally)
 {
     return 100.0 * (double)(tally->count - tally->results[PACKING_UNKNOWN]) / (double)tally->count;
 }
 
 /* The time that `hundredths` of the states need at most, in microseconds; times are sorted. */
-static double find_percentile_us(const struct tally *tally, uint64_t hundredths)
+static double find_percentile_us(const struct cell_tally *tally, uint64_t hundredths)
 {
     return (double)tally->times_ns[(tally->count - 1) * hundredths / 100] / 1000.0;
 }
 
-static void print_tally(const struct tally *tally)
+static void print_tally(const struct cell_tally *tally)
 {
     printf("%7.1f %5" PRIu64 " %5" PRIu64 " %5" PRIu64 " %10.1f %10.1f ",
            compute_decided_percent(tally), tally->results[PACKING_FITS],
@@ -190,7 +191,7 @@ static void print_tally(const struct tally *tally)
     printf("\n");
 }
 
-static void add_tally(struct tally *all, const struct tally *tally)
+static void add_tally(struct cell_tally *all, const struct cell_tally *tally)
 {
     memcpy(&all->times_ns[all->count], tally->times_ns, tally->count * sizeof *all->times_ns);
     all->count += tally->count;
@@ -217,15 +218,16 @@ static_assert(sizeof movable_counts / sizeof *movable_counts == MOVABLE_KINDS, "
 static_assert(sizeof large_counts / sizeof *large_counts == MOVABLE_KINDS, "one per kind");
 static_assert(sizeof fills / sizeof *fills == FILL_KINDS, "one per kind");
 
-static struct cell make_cell(const struct options *options, uint32_t index)
+static struct grid_cell make_cell(const struct grid_options *options, uint32_t index)
 {
     const uint32_t *counts = options->is_large ? large_counts : movable_counts;
-    return (struct cell){fixed_counts[index / (MOVABLE_KINDS * FILL_KINDS)],
-                         counts[index / FILL_KINDS % MOVABLE_KINDS], fills[index % FILL_KINDS]};
+    return (struct grid_cell){fixed_counts[index / (MOVABLE_KINDS * FILL_KINDS)],
+                              counts[index / FILL_KINDS % MOVABLE_KINDS],
+                              fills[index % FILL_KINDS]};
 }
 
 /* The hardest cell has the most unknown states, then the longest p99. */
-static bool is_harder(const struct tally *one, const struct tally *other)
+static bool is_harder(const struct cell_tally *one, const struct cell_tally *other)
 {
     if (one->results[PACKING_UNKNOWN] != other->results[PACKING_UNKNOWN]) {
         return one->results[PACKING_UNKNOWN] > other->results[PACKING_UNKNOWN];
@@ -233,19 +235,19 @@ static bool is_harder(const struct tally *one, const struct tally *other)
     return find_percentile_us(one, 99) > find_percentile_us(other, 99);
 }
 
-static struct tally tally_create(uint64_t count_max)
+static struct cell_tally tally_create(uint64_t count_max)
 {
-    struct tally tally = {.times_ns = malloc(count_max * sizeof *tally.times_ns)};
+    struct cell_tally tally = {.times_ns = malloc(count_max * sizeof *tally.times_ns)};
     CHECK(tally.times_ns != NULL);
     return tally;
 }
 
-static void print_summary(const struct options *options, const struct tally *tallies,
+static void print_summary(const struct grid_options *options, const struct cell_tally *tallies,
                           uint32_t hardest)
 {
     const uint64_t count = tallies[hardest].count * CELL_COUNT;
-    struct tally all = tally_create(count);
-    struct tally others = tally_create(count);
+    struct cell_tally all = tally_create(count);
+    struct cell_tally others = tally_create(count);
     for (uint32_t i = 0; i < CELL_COUNT; i++) {
         add_tally(&all, &tallies[i]);
         if (i != hardest) {
@@ -254,7 +256,7 @@ static void print_summary(const struct options *options, const struct tally *tal
     }
     printf("%27s", "all");
     print_tally(&all);
-    const struct cell cell = make_cell(options, hardest);
+    const struct grid_cell cell = make_cell(options, hardest);
     printf(
         "summary: %.2f %% decided, median %.1f us, p99 outside the hardest cell %.1f us, %" PRIu64
         " nodes; "
@@ -266,9 +268,9 @@ static void print_summary(const struct options *options, const struct tally *tal
     free(others.times_ns);
 }
 
-static void run_grid(const struct options *options)
+static void run_grid(const struct grid_options *options)
 {
-    struct tally tallies[CELL_COUNT];
+    struct cell_tally tallies[CELL_COUNT];
     struct packing *packing = packing_create();
     uint32_t hardest = 0;
     printf("%" PRIu64 " states per cell, seed %" PRIu64 ", at most %" PRIu64 " nodes per state\n",
@@ -276,7 +278,7 @@ static void run_grid(const struct options *options)
     printf("%9s %7s %8s %8s %5s %5s %5s %10s %10s  %s\n", "unmovable", "movable", "full %",
            "decided", "fits", "none", "unkn", "median us", "p99 us", "settled by");
     for (uint32_t i = 0; i < CELL_COUNT; i++) {
-        const struct cell cell = make_cell(options, i);
+        const struct grid_cell cell = make_cell(options, i);
         tallies[i] = tally_create(options->states);
         measure_cell(packing, options, &cell, i, &tallies[i]);
         hardest = is_harder(&tallies[i], &tallies[hardest]) ? i : hardest;
@@ -292,7 +294,7 @@ static void run_grid(const struct options *options)
     packing_destroy(packing);
 }
 
-static bool read_options(int argument_count, char **arguments, struct options *options)
+static bool read_options(int argument_count, char **arguments, struct grid_options *options)
 {
     for (int i = 1; i < argument_count; i++) {
         bool *const is_wanted = strcmp(arguments[i], "--proof") == 0   ? &options->wants_proof
@@ -320,7 +322,7 @@ static bool read_options(int argument_count, char **arguments, struct options *o
 
 int main(int argument_count, char **arguments)
 {
-    struct options options = {.states = 200, .seed = 1, .nodes_max = 2000000};
+    struct grid_options options = {.states = 200, .seed = 1, .nodes_max = 2000000};
     if (!read_options(argument_count, arguments, &options)) {
         fprintf(stderr, "usage: %s [--states N] [--seed N] [--nodes N] [--proof] [--large]\n",
                 arguments[0]);

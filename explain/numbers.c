@@ -113,7 +113,7 @@ static void plan_places(const struct explanation *explanation, const struct op_l
         [LIVES_EVICTED] = "programs may be evicted",
         [LIVES_TOO_LARGE] = "the requests are too large to add up"};
     const char *reason = NULL;
-    struct lives lives;
+    struct list_lives lives;
     const enum lives_result result = lives_take(
         ops, ops->count, explanation->moment.host, explanation->contract,
         setup_filler_tag(run_setup(explanation->run)), &lives);

@@ -9,13 +9,13 @@
 #include <string.h>
 
 /* A part of the text: [begin, end). */
-struct part {
+struct proof_part {
     size_t begin, end;
 };
 
 /* Replaces the part by length bytes, which are not in the text. */
-static void replace_member(struct edited_certificate *text, struct part part, const char *bytes,
-                           size_t length)
+static void replace_member(struct edited_certificate *text, struct proof_part part,
+                           const char *bytes, size_t length)
 {
     if (text->length - (part.end - part.begin) + length >= CERTIFICATE_TEXT_BYTES) {
         return;
@@ -28,9 +28,9 @@ static void replace_member(struct edited_certificate *text, struct part part, co
 /* --- parts of a kind: each finder gives the first one at or behind *at, and false where there is
  * none --- */
 
-typedef bool find_part(const struct edited_certificate *text, size_t at, struct part *part);
+typedef bool find_part(const struct edited_certificate *text, size_t at, struct proof_part *part);
 
-static bool find_number(const struct edited_certificate *text, size_t at, struct part *part)
+static bool find_number(const struct edited_certificate *text, size_t at, struct proof_part *part)
 {
     while (at < text->length && !isdigit((unsigned char)text->bytes[at])) {
         at++;
@@ -43,14 +43,14 @@ static bool find_number(const struct edited_certificate *text, size_t at, struct
 }
 
 /* One character that may be changed where numbers and logs are: a digit, or a letter of a log. */
-static bool find_digit(const struct edited_certificate *text, size_t at, struct part *part)
+static bool find_digit(const struct edited_certificate *text, size_t at, struct proof_part *part)
 {
     const bool is_found = find_number(text, at, part);
     part->end = part->begin + 1;
     return is_found;
 }
 
-static bool find_line(const struct edited_certificate *text, size_t at, struct part *part)
+static bool find_line(const struct edited_certificate *text, size_t at, struct proof_part *part)
 {
     const char *line_end = at < text->length ? memchr(text->bytes + at, '\n', text->length - at)
                                              : NULL;
@@ -65,7 +65,7 @@ static const char *const words[] = {
     "table",   "fills", "patterns", "spans",     "stack",     "kept"};
 enum { WORD_COUNT = sizeof words / sizeof words[0] };
 
-static bool find_word(const struct edited_certificate *text, size_t at, struct part *part)
+static bool find_word(const struct edited_certificate *text, size_t at, struct proof_part *part)
 {
     for (; at < text->length; at++) {
         if (at > 0 && (isalpha((unsigned char)text->bytes[at - 1]) || text->bytes[at - 1] == '_')) {
@@ -77,7 +77,7 @@ static bool find_word(const struct edited_certificate *text, size_t at, struct p
                 memcmp(text->bytes + at, words[i], length) == 0 &&
                 !isalpha((unsigned char)text->bytes[at + length]) &&
                 text->bytes[at + length] != '_') {
-                *part = (struct part){at, at + length};
+                *part = (struct proof_part){at, at + length};
                 return true;
             }
         }
@@ -85,7 +85,8 @@ static bool find_word(const struct edited_certificate *text, size_t at, struct p
     return false;
 }
 
-static bool find_log_letter(const struct edited_certificate *text, size_t at, struct part *part)
+static bool find_log_letter(const struct edited_certificate *text, size_t at,
+                            struct proof_part *part)
 {
     static const char key[] = "\"log\": \"";
     const char *log = memmem(text->bytes, text->length, key, sizeof key - 1);
@@ -94,13 +95,13 @@ static bool find_log_letter(const struct edited_certificate *text, size_t at, st
     }
     const size_t begin = (size_t)(log - text->bytes) + sizeof key - 1;
     at = at < begin ? begin : at;
-    *part = (struct part){at, at + 1};
+    *part = (struct proof_part){at, at + 1};
     return at < text->length && text->bytes[at] != '"';
 }
 
 /* The n-th part of the kind, modulo how many there are.  False: there is none. */
 static bool choose_member(const struct edited_certificate *text, find_part *find, size_t n,
-                          struct part *part)
+                          struct proof_part *part)
 {
     size_t count = 0;
     for (size_t at = 0; find(text, at, part); at = part->end) {
@@ -120,17 +121,17 @@ static bool choose_member(const struct edited_certificate *text, find_part *find
 /* --- the edits --- */
 
 /* The line and one that comes after it change places. */
-static void swap_lines(struct edited_certificate *text, struct part first, size_t distance)
+static void swap_lines(struct edited_certificate *text, struct proof_part first, size_t distance)
 {
     static char lines[CERTIFICATE_TEXT_BYTES];
-    struct part second = first;
+    struct proof_part second = first;
     for (size_t i = 0; i < distance && find_line(text, second.end, &second); i++) {
     }
     if (second.begin < first.end || second.end > text->length) {
         return;
     }
     size_t length = 0;
-    const struct part order[] = {second, {first.end, second.begin}, first};
+    const struct proof_part order[] = {second, {first.end, second.begin}, first};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         memcpy(lines + length, text->bytes + order[i].begin, order[i].end - order[i].begin);
         length += order[i].end - order[i].begin;
@@ -138,18 +139,18 @@ static void swap_lines(struct edited_certificate *text, struct part first, size_
     memcpy(text->bytes + first.begin, lines, length);
 }
 
-static void duplicate_line(struct edited_certificate *text, struct part line)
+static void duplicate_line(struct edited_certificate *text, struct proof_part line)
 {
     static char copy[CERTIFICATE_TEXT_BYTES];
     memcpy(copy, text->bytes + line.begin, line.end - line.begin);
-    replace_member(text, (struct part){line.end, line.end}, copy, line.end - line.begin);
+    replace_member(text, (struct proof_part){line.end, line.end}, copy, line.end - line.begin);
 }
 
-static void edit_log(struct edited_certificate *text, struct part letter, uint8_t value)
+static void edit_log(struct edited_certificate *text, struct proof_part letter, uint8_t value)
 {
     static const char letters[] = {'f', 'c', 'b'};
     const char *to = &letters[value / 3 % sizeof letters];
-    const struct part before = {letter.begin, letter.begin};
+    const struct proof_part before = {letter.begin, letter.begin};
     replace_member(text,
                    value % 3 == 0   ? letter
                    : value % 3 == 1 ? before
@@ -157,18 +158,18 @@ static void edit_log(struct edited_certificate *text, struct part letter, uint8_
                    to, value % 3 == 2 ? 0 : 1);
 }
 
-static void edit_number(struct edited_certificate *text, unsigned how, struct part part,
+static void edit_number(struct edited_certificate *text, unsigned how, struct proof_part part,
                         uint8_t value)
 {
     const char digit = (char)('0' + value % 10);
-    const struct part before = {part.begin, part.begin};
+    const struct proof_part before = {part.begin, part.begin};
     replace_member(text, how == 1 ? before : part, how == 3 ? "-1" : &digit,
                    how == 2   ? 0
                    : how == 3 ? 2
                               : 1);
 }
 
-static void edit_line(struct edited_certificate *text, unsigned how, struct part line,
+static void edit_line(struct edited_certificate *text, unsigned how, struct proof_part line,
                       uint8_t value)
 {
     if (how == 0) {
@@ -184,7 +185,7 @@ void certificate_edit(struct edited_certificate *text, const uint8_t edit[CERTIF
 {
     const unsigned way = edit[0] % 9;
     const size_t n = edit[1] | (size_t)edit[2] << 8;
-    struct part part;
+    struct proof_part part;
     if (way < 4 && choose_member(text, way == 3 ? find_number : find_digit, n, &part)) {
         edit_number(text, way, part, edit[3]);
     } else if (way >= 4 && way < 7 && choose_member(text, find_line, n, &part)) {

@@ -17,8 +17,8 @@
 struct lane_player {
     const struct target *target;
     const char *target_name;
-    struct player *player; /* of the ops one after the other */
-    struct lanes *lanes;   /* NULL: none yet, or the last run left them in the middle of a call */
+    struct op_player *player; /* of the ops one after the other */
+    struct lanes *lanes; /* NULL: none yet, or the last run left them in the middle of a call */
     struct choices choices;
     void *replay;         /* the state of strategy_replay */
     struct op_list plain; /* the ops without their schedule */

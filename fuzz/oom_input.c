@@ -36,13 +36,13 @@ enum {
 };
 enum { OP_STEP = 3 }; /* ops that made blocks have any others between them */
 
-struct reader {
+struct byte_reader {
     const uint8_t *at;
     size_t left;
     bool keeps;
 };
 
-static unsigned read_byte(struct reader *reader)
+static unsigned read_byte(struct byte_reader *reader)
 {
     if (reader->left == 0) {
         return 0;
@@ -51,7 +51,7 @@ static unsigned read_byte(struct reader *reader)
     return *reader->at++;
 }
 
-static unsigned read_two(struct reader *reader)
+static unsigned read_two(struct byte_reader *reader)
 {
     const unsigned low = read_byte(reader);
     return low | read_byte(reader) << 8;
@@ -77,7 +77,7 @@ static void reserve_blocks(struct oom *oom)
     }
 }
 
-static void read_contract(struct reader *reader, struct oom *oom)
+static void read_contract(struct byte_reader *reader, struct oom *oom)
 {
     const unsigned contract = read_byte(reader);
     const unsigned refused = read_byte(reader);
@@ -143,7 +143,8 @@ static void fit_kept(struct oom *oom, struct oom_block *piece, bool is_of_same_o
 }
 
 /* False: it has no room above *at. */
-static bool read_block(struct reader *reader, struct oom *oom, uint64_t bottom_bytes, uint64_t *at)
+static bool read_block(struct byte_reader *reader, struct oom *oom, uint64_t bottom_bytes,
+                       uint64_t *at)
 {
     const unsigned place = read_byte(reader);
     const unsigned size = read_byte(reader);
@@ -198,7 +199,7 @@ static void read_own_program(unsigned how, unsigned which, struct oom *oom)
 
 void oom_decode(const uint8_t *bytes, size_t length, struct oom *oom)
 {
-    struct reader reader = {bytes, length, false};
+    struct byte_reader reader = {bytes, length, false};
     reserve_blocks(oom);
     read_contract(&reader, oom);
     const uint64_t granule = oom->granule_bytes;

@@ -75,7 +75,7 @@ static void check_models(const struct run *run)
 void play_input(const char *fuzz_target, const uint8_t *bytes, size_t length, bool slips_faults)
 {
     static struct input input;
-    static struct player *player;
+    static struct op_player *player;
     if (player == NULL) {
         input_init(&input);
         player = player_create(subject());
@@ -154,7 +154,7 @@ static bool is_documented_order(const struct run *run)
     return contract->order[0] == MITIGATION_DRAIN && contract->order[1] == MITIGATION_DEFRAGMENT;
 }
 
-struct search {
+struct play_search {
     uint32_t kinds;
     /* how many requests were, up to the first in one of the kinds; 0 = none is */
     uint64_t regretted;
@@ -162,7 +162,7 @@ struct search {
 
 static void look_at_run(void *context, const struct run *run, const struct verdict *verdict)
 {
-    struct search *search = context;
+    struct play_search *search = context;
     (void)verdict;
     if (search->regretted == 0 && has_one(run, search->kinds)) {
         search->regretted = run_totals(run)->regretted;
@@ -175,7 +175,7 @@ static uint64_t count_regretted_until(const struct target *target, const struct 
 {
     char reason[RUN_REASON_BYTES];
     struct trial trial;
-    struct search search = {.kinds = kinds};
+    struct play_search search = {.kinds = kinds};
     const struct run_listener listener = {.context = &search, .judged = look_at_run};
     if (trial_replay(target, setup, ops, &listener, &trial, reason)) {
         trial_deinit(&trial);

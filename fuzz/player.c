@@ -14,7 +14,7 @@ static const char nodes_option[] = "search_nodes";
 static const char *const nodes_of_target[] = {"20000", "400000", NULL};
 enum { BOUND_COUNT = sizeof nodes_of_target / sizeof nodes_of_target[0] };
 
-struct player {
+struct op_player {
     const struct target *target;
     bool has_bound;  /* the target has the option of nodes_option */
     struct run *run; /* NULL: none yet, or the last setup was refused */
@@ -23,16 +23,16 @@ struct player {
     bool is_promises_only;
 };
 
-struct player *player_create(const struct target *target)
+struct op_player *player_create(const struct target *target)
 {
-    struct player *player = calloc(1, sizeof *player);
+    struct op_player *player = calloc(1, sizeof *player);
     CHECK(player != NULL);
     player->target = target;
     player->has_bound = target_has_option(target, nodes_option);
     return player;
 }
 
-static void end_run(struct player *player)
+static void end_run(struct op_player *player)
 {
     if (player->is_open) {
         run_end(player->run);
@@ -40,7 +40,7 @@ static void end_run(struct player *player)
     player->is_open = false;
 }
 
-void player_destroy(struct player *player)
+void player_destroy(struct op_player *player)
 {
     if (player == NULL) {
         return;
@@ -60,7 +60,7 @@ void player_keep_known_options(const struct target *target, struct setup *setup)
     setup->option_count = count;
 }
 
-static void take_setup(struct player *player, const struct setup *setup, const char *nodes)
+static void take_setup(struct op_player *player, const struct setup *setup, const char *nodes)
 {
     setup_copy(&player->setup, setup);
     player->setup.search_nodes_max = PLAYER_NODES_MAX;
@@ -71,7 +71,7 @@ static void take_setup(struct player *player, const struct setup *setup, const c
     }
 }
 
-static bool open_run(struct player *player, const struct setup *setup, const char *nodes)
+static bool open_run(struct op_player *player, const struct setup *setup, const char *nodes)
 {
     char reason[RUN_REASON_BYTES];
     end_run(player);
@@ -119,7 +119,7 @@ static bool step_faults(struct run *run, struct faulting *faulting,
 /* Returns the op as one client plays it.  Where blocks may go to any span, aligned ones among many
  * others ask for a packing that allocators and judges take seconds for: only in short lists is an
  * alignment kept there. */
-static struct op make_played_op(const struct player *player, const struct input *input, size_t i)
+static struct op make_played_op(const struct op_player *player, const struct input *input, size_t i)
 {
     struct op op = input->ops.ops[i];
     const bool is_long = input->ops.count > PLAYER_ALIGNED_OPS_MAX;
@@ -130,7 +130,7 @@ static struct op make_played_op(const struct player *player, const struct input 
     return op;
 }
 
-static void play_ops(struct player *player, const struct input *input, size_t first_count,
+static void play_ops(struct op_player *player, const struct input *input, size_t first_count,
                      const struct run_listener *listener, struct verdict *verdict)
 {
     struct faulting faulting;
@@ -146,8 +146,9 @@ static void play_ops(struct player *player, const struct input *input, size_t fi
     }
 }
 
-struct run *player_play_first(struct player *player, const struct input *input, size_t first_count,
-                              const struct run_listener *listener, struct verdict *verdict)
+struct run *player_play_first(struct op_player *player, const struct input *input,
+                              size_t first_count, const struct run_listener *listener,
+                              struct verdict *verdict)
 {
     struct verdict judged = {.kind = VERDICT_PREMATURE};
     /* A target that was given few nodes may not see what the oracle sees: only with its own bound
@@ -168,7 +169,7 @@ struct run *player_play_first(struct player *player, const struct input *input, 
     return player->run;
 }
 
-struct run *player_play(struct player *player, const struct input *input,
+struct run *player_play(struct op_player *player, const struct input *input,
                         const struct run_listener *listener, struct verdict *verdict)
 {
     struct run *run = player_play_first(player, input, SIZE_MAX, listener, verdict);
@@ -181,7 +182,7 @@ struct run *player_play(struct player *player, const struct input *input,
     return run;
 }
 
-void player_judge_promises_only(struct player *player)
+void player_judge_promises_only(struct op_player *player)
 {
     player->is_promises_only = true;
 }

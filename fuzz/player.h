@@ -13,9 +13,9 @@ enum {
     PLAYER_ALIGNED_OPS_MAX = 40, /* see player_play() */
 };
 
-struct player;
-struct player *player_create(const struct target *target);
-void player_destroy(struct player *player);
+struct op_player;
+struct op_player *player_create(const struct target *target);
+void player_destroy(struct op_player *player);
 
 /* Opens the target as the input says and plays its ops, its faults slipped in; after the last one
  * the final promises. All ops are of one lane, and where the contract is repack a list of more than
@@ -27,14 +27,15 @@ void player_destroy(struct player *player);
  * nothing; what listener was told counts for nothing then.  The run is the player's, valid until it
  * is used again; run_is_broken() says whether a promise was broken, and *verdict, where it is not
  * NULL, by what. */
-struct run *player_play(struct player *player, const struct input *input,
+struct run *player_play(struct op_player *player, const struct input *input,
                         const struct run_listener *listener, struct verdict *verdict);
-struct run *player_play_first(struct player *player, const struct input *input, size_t first_count,
-                              const struct run_listener *listener, struct verdict *verdict);
+struct run *player_play_first(struct op_player *player, const struct input *input,
+                              size_t first_count, const struct run_listener *listener,
+                              struct verdict *verdict);
 
 /* For callers that read no totals: from here on, probes, growth and regrets without a bound are
  * skipped. */
-void player_judge_promises_only(struct player *player);
+void player_judge_promises_only(struct op_player *player);
 
 /* Leaves out the options that the target does not say it knows: it would refuse the rest for them.
  */

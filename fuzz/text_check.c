@@ -174,7 +174,7 @@ static bool play_bytes(const char *fuzz_target, const struct import *import,
                        enum target_result *last)
 {
     static struct input input;
-    static struct player *player;
+    static struct op_player *player;
     struct verdict verdict;
     if (player == NULL) {
         input_init(&input);

@@ -23,7 +23,7 @@ struct variant {
     const struct target *target;
     const char *target_name;    /* as a command line has it */
     const char *defrag;         /* the option; NULL = the target gets no options at all */
-    struct player *player;      /* NULL before the first list */
+    struct op_player *player;   /* NULL before the first list */
     struct setup setup;         /* of the last list */
     const struct op_list *ops;  /* that is played */
     struct variant_note *notes; /* note_count of them, one for each op */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void placing_offer(struct placing *placing, uint64_t bytes)
+void placing_offer(struct life_placing *placing, uint64_t bytes)
 {
     CHECK(bytes >= placing->at_least_bytes);
     if (bytes < placing->best_bytes) {
@@ -19,7 +19,7 @@ void placing_offer(struct placing *placing, uint64_t bytes)
     }
 }
 
-bool placing_is_over(const struct placing *placing)
+bool placing_is_over(const struct life_placing *placing)
 {
     return placing->best_bytes == placing->at_least_bytes || placing->work == 0;
 }
@@ -29,7 +29,7 @@ uint64_t placing_start(const struct life *life, uint64_t from)
     return align_up(from + life->header_bytes, life->align_bytes) - life->header_bytes;
 }
 
-bool placing_spend(struct placing *placing, uint64_t work)
+bool placing_spend(struct life_placing *placing, uint64_t work)
 {
     const bool is_enough = work <= placing->work;
     placing->work -= is_enough ? work : placing->work;
@@ -43,16 +43,16 @@ static uint64_t *make_starts(size_t count)
     return starts;
 }
 
-void fixed_places_find(const struct lives *lives, uint64_t at_least_bytes, uint64_t work,
+void fixed_places_find(const struct list_lives *lives, uint64_t at_least_bytes, uint64_t work,
                        struct fixed_places *places)
 {
-    struct placing placing = {.lives = lives->lives,
-                              .count = lives->count,
-                              .at_least_bytes = at_least_bytes,
-                              .work = work,
-                              .best_bytes = UINT64_MAX,
-                              .best = make_starts(lives->count),
-                              .starts = make_starts(lives->count)};
+    struct life_placing placing = {.lives = lives->lives,
+                                   .count = lives->count,
+                                   .at_least_bytes = at_least_bytes,
+                                   .work = work,
+                                   .best_bytes = UINT64_MAX,
+                                   .best = make_starts(lives->count),
+                                   .starts = make_starts(lives->count)};
     placing_sweep(&placing);
     if (!placing_is_over(&placing)) {
         placing_orders(&placing);
@@ -73,7 +73,7 @@ void fixed_places_deinit(struct fixed_places *places)
 
 /* Plans made in one sweep over time: what is free is a row of gaps, each request takes one.
  * [start, end) is free. */
-struct gap {
+struct place_gap {
     uint64_t start, end;
 };
 
@@ -83,11 +83,11 @@ struct turn {
     uint64_t bytes;
 };
 
-struct sweep {
-    struct placing *placing;
+struct place_sweep {
+    struct life_placing *placing;
     struct turn *begins, *ends; /* the same, by begin and by end */
     bool is_best_fit;
-    struct gap *gaps; /* ascending, never touching; the last one has no end */
+    struct place_gap *gaps; /* ascending, never touching; the last one has no end */
     size_t gap_count, gap_capacity;
     uint64_t top_bytes;
 };
@@ -107,7 +107,7 @@ static int compare_ends(const void *a, const void *b)
     return compare_then(compare_numbers(x->end, y->end), compare_numbers(x->life, y->life));
 }
 
-static void insert_gap(struct sweep *sweep, size_t at, struct gap gap)
+static void insert_gap(struct place_sweep *sweep, size_t at, struct place_gap gap)
 {
     sweep->gaps = array_grown(sweep->gaps, sweep->gap_count, &sweep->gap_capacity,
                               sizeof *sweep->gaps);
@@ -116,19 +116,19 @@ static void insert_gap(struct sweep *sweep, size_t at, struct gap gap)
     sweep->gap_count++;
 }
 
-static void remove_gap(struct sweep *sweep, size_t at)
+static void remove_gap(struct place_sweep *sweep, size_t at)
 {
     sweep->gap_count--;
     memmove(&sweep->gaps[at], &sweep->gaps[at + 1], (sweep->gap_count - at) * sizeof *sweep->gaps);
 }
 
 /* The gap for the life; the last one always does. */
-static size_t choose_gap(struct sweep *sweep, const struct life *life)
+static size_t choose_gap(struct place_sweep *sweep, const struct life *life)
 {
     size_t best = sweep->gap_count - 1, i = 0;
     uint64_t best_bytes = UINT64_MAX;
     for (; i + 1 < sweep->gap_count; i++) {
-        const struct gap *gap = &sweep->gaps[i];
+        const struct place_gap *gap = &sweep->gaps[i];
         if (gap->end - gap->start < best_bytes &&
             placing_start(life, gap->start) + life->bytes <= gap->end) {
             best = i;
@@ -142,12 +142,12 @@ static size_t choose_gap(struct sweep *sweep, const struct life *life)
     return best;
 }
 
-static void take_place(struct sweep *sweep, const struct turn *turn)
+static void take_place(struct place_sweep *sweep, const struct turn *turn)
 {
     const struct life *life = &sweep->placing->lives[turn->life];
     const size_t at = choose_gap(sweep, life);
-    struct gap *gap = &sweep->gaps[at];
-    const struct gap whole = *gap;
+    struct place_gap *gap = &sweep->gaps[at];
+    const struct place_gap whole = *gap;
     const uint64_t start = placing_start(life, whole.start), end = start + life->bytes;
     sweep->placing->starts[turn->life] = start;
     sweep->top_bytes = end > sweep->top_bytes ? end : sweep->top_bytes;
@@ -156,11 +156,11 @@ static void take_place(struct sweep *sweep, const struct turn *turn)
         remove_gap(sweep, at);
     }
     if (start > whole.start) {
-        insert_gap(sweep, at, (struct gap){whole.start, start});
+        insert_gap(sweep, at, (struct place_gap){whole.start, start});
     }
 }
 
-static void give_place(struct sweep *sweep, const struct turn *turn)
+static void give_place(struct place_sweep *sweep, const struct turn *turn)
 {
     const uint64_t start = sweep->placing->starts[turn->life], end = start + turn->bytes;
     size_t above; /* the first gap that begins at or above start */
@@ -176,20 +176,20 @@ static void give_place(struct sweep *sweep, const struct turn *turn)
     } else if (joins_below) {
         sweep->gaps[above - 1].end = end;
     } else {
-        insert_gap(sweep, above, (struct gap){start, end});
+        insert_gap(sweep, above, (struct place_gap){start, end});
     }
     (void)placing_spend(sweep->placing, 1 + (sweep->gap_count - above) / 16);
 }
 
 /* Makes one sweep; a sweep that is cut offers no plan. */
-static void sweep_once(struct sweep *sweep, bool is_best_fit)
+static void sweep_once(struct place_sweep *sweep, bool is_best_fit)
 {
-    struct placing *placing = sweep->placing;
+    struct life_placing *placing = sweep->placing;
     size_t ended = 0;
     sweep->is_best_fit = is_best_fit;
     sweep->gap_count = 0;
     sweep->top_bytes = 0;
-    insert_gap(sweep, 0, (struct gap){0, UINT64_MAX});
+    insert_gap(sweep, 0, (struct place_gap){0, UINT64_MAX});
     for (size_t i = 0; i < placing->count; i++) {
         while (sweep->ends[ended].end <= sweep->begins[i].begin) {
             give_place(sweep, &sweep->ends[ended++]);
@@ -202,9 +202,9 @@ static void sweep_once(struct sweep *sweep, bool is_best_fit)
     placing_offer(placing, sweep->top_bytes);
 }
 
-static void sort_turns(struct sweep *sweep, bool is_backwards)
+static void sort_turns(struct place_sweep *sweep, bool is_backwards)
 {
-    const struct placing *placing = sweep->placing;
+    const struct life_placing *placing = sweep->placing;
     for (size_t i = 0; i < placing->count; i++) {
         const struct life *life = &placing->lives[i];
         sweep->begins[i] = (struct turn){is_backwards ? UINT32_MAX - life->to : life->from,
@@ -216,10 +216,10 @@ static void sort_turns(struct sweep *sweep, bool is_backwards)
     qsort(sweep->ends, placing->count, sizeof *sweep->ends, compare_ends);
 }
 
-void placing_sweep(struct placing *placing)
+void placing_sweep(struct life_placing *placing)
 {
     const size_t bytes = (placing->count + 1) * sizeof(struct turn);
-    struct sweep sweep = {.placing = placing, .begins = malloc(bytes), .ends = malloc(bytes)};
+    struct place_sweep sweep = {.placing = placing, .begins = malloc(bytes), .ends = malloc(bytes)};
     CHECK(sweep.begins != NULL && sweep.ends != NULL);
     for (int i = 0; i < 4 && !placing_is_over(placing); i++) {
         if (i % 2 == 0) {

@@ -22,7 +22,7 @@ struct fixed_places {
  * when work is spent.  bytes is 0 only where not even one sweep is within work.  The result is a
  * function of the arguments alone.  O(lives log lives + work), 64 bytes a life and 16 MiB.  Deinit
  * it. */
-void fixed_places_find(const struct lives *lives, uint64_t at_least_bytes, uint64_t work,
+void fixed_places_find(const struct list_lives *lives, uint64_t at_least_bytes, uint64_t work,
                        struct fixed_places *places);
 void fixed_places_deinit(struct fixed_places *places);
 

@@ -108,7 +108,7 @@ uint32_t judged_first_refused(const struct target *target, const struct setup *s
 }
 
 /* The arguments that held_make() got last. */
-static struct held held_now;
+static struct judged_held held_now;
 static const struct target *target_now;
 
 static enum target_result open_held(const struct target_setup *setup,
@@ -136,7 +136,7 @@ static void set_rounding(struct setup *setup, const struct target_rounding *roun
     setup->rounding = *rounding;
 }
 
-void held_make(const struct held *held, const struct target *target, struct target *judged,
+void held_make(const struct judged_held *held, const struct target *target, struct target *judged,
                struct setup *setup)
 {
     held_now = *held;

@@ -57,7 +57,7 @@ enum held_kind {
     HELD_CONTRACT      /* by another one altogether */
 };
 
-struct held {
+struct judged_held {
     enum held_kind kind;
     struct target_rounding rounding; /* HELD_ROUNDING */
     struct target_contract contract; /* HELD_CONTRACT; HELD_NONE reads its header_bytes */
@@ -66,7 +66,7 @@ struct held {
 /* Makes *judged the same target, and puts into *setup what its contract is to be.  held is copied;
  * target outlives *judged.  One such target can be used at a time, in one thread: open has no other
  * way to know the contract. */
-void held_make(const struct held *held, const struct target *target, struct target *judged,
+void held_make(const struct judged_held *held, const struct target *target, struct target *judged,
                struct setup *setup);
 
 /* The largest request that a target serves in the middle of a list, found by asking.

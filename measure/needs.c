@@ -6,16 +6,16 @@
 #include <stdlib.h>
 
 /* The block of an op that lives, under the name of the op that has it now. */
-struct need {
+struct op_need {
     bool is_live;
     uint64_t asked_bytes, packed_bytes; /* 0: nothing lives, or it may be evicted */
     /* programs: what they need beyond that while they run */
     uint64_t asked_run_bytes, packed_run_bytes;
 };
 
-struct walk {
+struct needs_walk {
     struct needs needs;
-    struct need *blocks; /* by op */
+    struct op_need *blocks; /* by op */
     uint64_t asked_bytes, packed_bytes, block_count;
     const struct target_contract *contract;
     unsigned filler_tag;
@@ -36,9 +36,9 @@ static void raise_peak(struct needs_peak *peak, uint64_t bytes, uint32_t op)
     }
 }
 
-static void begin_need(struct walk *walk, const struct op *op, uint32_t number)
+static void begin_need(struct needs_walk *walk, const struct op *op, uint32_t number)
 {
-    struct need *life = &walk->blocks[number];
+    struct op_need *life = &walk->blocks[number];
     const bool is_program = op->kind == OP_LOAD;
     const bool may_go = is_program &&
                         (walk->contract->evicts || walk->contract->program_evicts_program);
@@ -47,9 +47,9 @@ static void begin_need(struct walk *walk, const struct op *op, uint32_t number)
     if (!is_program && op->tag == walk->filler_tag) {
         return;
     }
-    *life = (struct need){.is_live = true,
-                          .asked_bytes = may_go ? 0 : op->size_bytes,
-                          .packed_bytes = may_go ? 0 : packed};
+    *life = (struct op_need){.is_live = true,
+                             .asked_bytes = may_go ? 0 : op->size_bytes,
+                             .packed_bytes = may_go ? 0 : packed};
     if (is_program) {
         life->asked_run_bytes = op->size_bytes - life->asked_bytes + op->stack_bytes;
         life->packed_run_bytes = packed - life->packed_bytes +
@@ -63,25 +63,25 @@ static void begin_need(struct walk *walk, const struct op *op, uint32_t number)
     }
 }
 
-static void end_need(struct walk *walk, uint32_t number)
+static void end_need(struct needs_walk *walk, uint32_t number)
 {
-    struct need *life = &walk->blocks[number];
+    struct op_need *life = &walk->blocks[number];
     walk->asked_bytes -= life->asked_bytes;
     walk->packed_bytes -= life->packed_bytes;
     walk->block_count -= life->is_live;
-    *life = (struct need){0};
+    *life = (struct op_need){0};
 }
 
 /* A program that is loaded or executed is there then, with its stack.  NULL: the op does neither.
  */
-static const struct need *find_running(const struct walk *walk, const struct op *op,
-                                       uint32_t number)
+static const struct op_need *find_running(const struct needs_walk *walk, const struct op *op,
+                                          uint32_t number)
 {
     const bool executes = op->kind == OP_EXECUTE && op->ref < number;
     return !executes && op->kind != OP_LOAD ? NULL : &walk->blocks[executes ? op->ref : number];
 }
 
-static void raise_peaks(struct walk *walk, const struct need *running, uint32_t number)
+static void raise_peaks(struct needs_walk *walk, const struct op_need *running, uint32_t number)
 {
     uint64_t asked_bytes = walk->asked_bytes, packed_bytes = walk->packed_bytes;
     if (running != NULL) {
@@ -92,13 +92,13 @@ static void raise_peaks(struct walk *walk, const struct need *running, uint32_t 
     raise_peak(&walk->needs.packed, packed_bytes, number);
 }
 
-static void count_op(struct walk *walk, const struct op *op, uint32_t number)
+static void count_op(struct needs_walk *walk, const struct op *op, uint32_t number)
 {
     if (list_op_is_request(op) && (op->flags & OP_RETRY) == 0) {
         begin_need(walk, op, number);
     } else if (op->kind == OP_DONATE && op->ref < number) {
         walk->blocks[number] = walk->blocks[op->ref]; /* the block is the same */
-        walk->blocks[op->ref] = (struct need){0};
+        walk->blocks[op->ref] = (struct op_need){0};
     } else if (list_op_ends(op) && op->ref < number) {
         end_need(walk, op->ref);
     }
@@ -109,10 +109,10 @@ struct needs needs_find(const struct op_list *ops, size_t op_count, uint32_t hos
                         const struct target_contract *contract, unsigned filler_tag)
 {
     CHECK(op_count <= ops->count);
-    struct walk walk = {.needs = {{0, OP_NONE}, {0, OP_NONE}, 0},
-                        .blocks = calloc(op_count + 1, sizeof *walk.blocks),
-                        .contract = contract,
-                        .filler_tag = filler_tag};
+    struct needs_walk walk = {.needs = {{0, OP_NONE}, {0, OP_NONE}, 0},
+                              .blocks = calloc(op_count + 1, sizeof *walk.blocks),
+                              .contract = contract,
+                              .filler_tag = filler_tag};
     CHECK(walk.blocks != NULL);
     for (uint32_t i = 0; i < op_count; i++) {
         if (ops->ops[i].host == host) {
@@ -162,9 +162,9 @@ struct needs_peak list_peak_find(const struct op_list *ops)
 #define ALL_BYTES_MAX (UINT64_C(1) << 62)
 #define NO_LIFE SIZE_MAX
 
-struct taking {
+struct need_taking {
     const struct target_contract *contract;
-    struct lives *lives;
+    struct list_lives *lives;
     size_t *names; /* by op: the life of the block that it names now, or NO_LIFE */
     uint64_t stack_bytes, all_bytes;
     uint32_t end; /* ops */
@@ -177,13 +177,13 @@ static uint64_t pack_life(uint64_t bytes, const struct target_contract *contract
     return pack(bytes == 0 ? 1 : bytes, ALL_BYTES_MAX, contract);
 }
 
-static void begin_life(struct taking *taking, const struct op *op, uint32_t number)
+static void begin_life(struct need_taking *taking, const struct op *op, uint32_t number)
 {
     const struct target_contract *contract = taking->contract;
     const bool is_program = op->kind == OP_LOAD;
     const uint64_t align_bytes = UINT64_C(1) << op->align_log2;
     const uint64_t header_bytes = is_program ? 0 : contract->header_bytes;
-    struct lives *lives = taking->lives;
+    struct list_lives *lives = taking->lives;
     if (is_program && (contract->evicts || contract->program_evicts_program)) {
         taking->result = LIVES_EVICTED;
     }
@@ -205,7 +205,7 @@ static void begin_life(struct taking *taking, const struct op *op, uint32_t numb
     taking->names[number] = lives->count++;
 }
 
-static void take_op(struct taking *taking, const struct op *op, uint32_t number)
+static void take_op(struct need_taking *taking, const struct op *op, uint32_t number)
 {
     if (list_op_is_request(op) && (op->flags & OP_RETRY) == 0) {
         begin_life(taking, op, number);
@@ -218,7 +218,7 @@ static void take_op(struct taking *taking, const struct op *op, uint32_t number)
     }
 }
 
-static void take_ops(struct taking *taking, const struct op_list *ops, uint32_t host,
+static void take_ops(struct need_taking *taking, const struct op_list *ops, uint32_t host,
                      unsigned filler_tag)
 {
     for (uint32_t i = 0; i < taking->end && taking->result == LIVES_OK; i++) {
@@ -233,10 +233,10 @@ static void take_ops(struct taking *taking, const struct op_list *ops, uint32_t 
 }
 
 /* The first of the lives is kept for it. */
-static void place_stack(struct taking *taking)
+static void place_stack(struct need_taking *taking)
 {
     const struct target_contract *contract = taking->contract;
-    struct lives *lives = taking->lives;
+    struct list_lives *lives = taking->lives;
     lives->lives[0] = (struct life){.to = taking->end,
                                     .bytes = pack_life(taking->stack_bytes, contract),
                                     .align_bytes = contract->granule_bytes};
@@ -251,14 +251,14 @@ static void place_stack(struct taking *taking)
 
 enum lives_result lives_take(const struct op_list *ops, size_t op_count, uint32_t host,
                              const struct target_contract *contract, unsigned filler_tag,
-                             struct lives *lives)
+                             struct list_lives *lives)
 {
     CHECK(op_count <= ops->count && op_count < UINT32_MAX);
-    *lives = (struct lives){malloc((op_count + 1) * sizeof *lives->lives), 1};
-    struct taking taking = {.contract = contract,
-                            .lives = lives,
-                            .names = malloc((op_count + 1) * sizeof *taking.names),
-                            .end = (uint32_t)op_count};
+    *lives = (struct list_lives){malloc((op_count + 1) * sizeof *lives->lives), 1};
+    struct need_taking taking = {.contract = contract,
+                                 .lives = lives,
+                                 .names = malloc((op_count + 1) * sizeof *taking.names),
+                                 .end = (uint32_t)op_count};
     CHECK(lives->lives != NULL && taking.names != NULL);
     take_ops(&taking, ops, host, filler_tag);
     free(taking.names);
@@ -272,8 +272,8 @@ enum lives_result lives_take(const struct op_list *ops, size_t op_count, uint32_
     return taking.result;
 }
 
-void lives_deinit(struct lives *lives)
+void lives_deinit(struct list_lives *lives)
 {
     free(lives->lives);
-    *lives = (struct lives){NULL, 0};
+    *lives = (struct list_lives){NULL, 0};
 }

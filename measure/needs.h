@@ -49,7 +49,7 @@ struct life {
     uint64_t bytes, header_bytes, align_bytes;
 };
 
-struct lives {
+struct list_lives {
     struct life *lives; /* count of them, ascending in from */
     size_t count;
 };
@@ -66,7 +66,7 @@ enum lives_result {
  * its new name.  On failure *lives is empty.  Deinit it in either case.  O(ops). */
 enum lives_result lives_take(const struct op_list *ops, size_t op_count, uint32_t host,
                              const struct target_contract *contract, unsigned filler_tag,
-                             struct lives *lives);
-void lives_deinit(struct lives *lives);
+                             struct list_lives *lives);
+void lives_deinit(struct list_lives *lives);
 
 #endif

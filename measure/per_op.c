@@ -17,10 +17,10 @@ enum {
 };
 
 /* One repeat: prepares with begin, runs op after op, and says how many requests were refused. */
-struct subject {
+struct op_subject {
     const struct measured_target *measured; /* NULL for the empty loop */
     const struct target *target;
-    const struct workload *workload;
+    const struct op_workload *workload;
     uint64_t *handles; /* by op; 0 = no block */
     struct target_instance *instance;
     struct run *run;
@@ -30,21 +30,21 @@ struct subject {
 };
 
 struct subject_kind {
-    bool (*begin)(struct subject *subject);
+    bool (*begin)(struct op_subject *subject);
     /* Runs ops[from, to).  False: it can go no further. */
-    bool (*run)(struct subject *subject, size_t from, size_t to);
-    void (*end)(struct subject *subject);
+    bool (*run)(struct op_subject *subject, size_t from, size_t to);
+    void (*end)(struct op_subject *subject);
 };
 
 /* --- empty --- */
 
-static bool empty_begin(struct subject *subject)
+static bool empty_begin(struct op_subject *subject)
 {
     (void)subject;
     return true;
 }
 
-static bool empty_run(struct subject *subject, size_t from, size_t to)
+static bool empty_run(struct op_subject *subject, size_t from, size_t to)
 {
     const struct op *ops = subject->workload->ops.ops;
     for (size_t i = from; i < to; i++) {
@@ -57,7 +57,7 @@ static bool empty_run(struct subject *subject, size_t from, size_t to)
     return true;
 }
 
-static void empty_end(struct subject *subject)
+static void empty_end(struct op_subject *subject)
 {
     volatile uint64_t sink = subject->sum;
     (void)sink;
@@ -67,13 +67,13 @@ static const struct subject_kind empty_kind = {empty_begin, empty_run, empty_end
 
 /* --- raw --- */
 
-static bool raw_begin(struct subject *subject)
+static bool raw_begin(struct op_subject *subject)
 {
     return bare_open(subject->target, subject->measured->setup, &subject->instance, subject->note,
                      MEASURE_NOTE_BYTES);
 }
 
-static void raw_alloc(struct subject *subject, size_t i)
+static void raw_alloc(struct op_subject *subject, size_t i)
 {
     struct target_request request = {.id = i + 1,
                                      .size_bytes = subject->workload->ops.ops[i].size_bytes,
@@ -87,7 +87,7 @@ static void raw_alloc(struct subject *subject, size_t i)
     }
 }
 
-static bool raw_run(struct subject *subject, size_t from, size_t to)
+static bool raw_run(struct op_subject *subject, size_t from, size_t to)
 {
     const struct op *ops = subject->workload->ops.ops;
     for (size_t i = from; i < to; i++) {
@@ -100,7 +100,7 @@ static bool raw_run(struct subject *subject, size_t from, size_t to)
     return true;
 }
 
-static void raw_end(struct subject *subject)
+static void raw_end(struct op_subject *subject)
 {
     subject->target->close(subject->instance);
 }
@@ -109,7 +109,7 @@ static const struct subject_kind raw_kind = {raw_begin, raw_run, raw_end};
 
 /* --- checked --- */
 
-static bool checked_begin(struct subject *subject)
+static bool checked_begin(struct op_subject *subject)
 {
     char reason[RUN_REASON_BYTES];
     subject->run = run_create(subject->target, subject->measured->setup, reason);
@@ -119,7 +119,7 @@ static bool checked_begin(struct subject *subject)
     return subject->run != NULL;
 }
 
-static bool checked_run(struct subject *subject, size_t from, size_t to)
+static bool checked_run(struct op_subject *subject, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
         const struct verdict *verdict = run_step(subject->run, &subject->workload->ops.ops[i]);
@@ -136,7 +136,7 @@ static bool checked_run(struct subject *subject, size_t from, size_t to)
     return true;
 }
 
-static void checked_end(struct subject *subject)
+static void checked_end(struct op_subject *subject)
 {
     run_destroy(subject->run);
 }
@@ -148,7 +148,7 @@ static const struct subject_kind checked_kind = {checked_begin, checked_run, che
 /* A function of its own, never at the end of another one: callgrind counts what is done in here
  * (ci/instructions). */
 __attribute__((noinline)) static bool run_steady_ops(const struct subject_kind *kind,
-                                                     struct subject *subject, size_t from,
+                                                     struct op_subject *subject, size_t from,
                                                      size_t to)
 {
     const bool goes_on = kind->run(subject, from, to);
@@ -167,7 +167,7 @@ static size_t find_chunk_end(size_t from, size_t to)
 }
 
 /* False: the fill does not go through. */
-static bool fill(const struct subject_kind *kind, struct subject *subject,
+static bool fill(const struct subject_kind *kind, struct op_subject *subject,
                  const struct measure_limits *limits)
 {
     const size_t count = subject->workload->fill_count;
@@ -181,7 +181,7 @@ static bool fill(const struct subject_kind *kind, struct subject *subject,
 }
 
 /* Times the ops after the fill; false: not even the fill went through. */
-static bool time_ops(const struct subject_kind *kind, struct subject *subject,
+static bool time_ops(const struct subject_kind *kind, struct op_subject *subject,
                      const struct measure_limits *limits, struct measurement *repeat)
 {
     const size_t from = subject->workload->fill_count;
@@ -215,7 +215,7 @@ static int compare_measurements(const void *a, const void *b)
 }
 
 static void measure_target(const struct subject_kind *kind, const struct measured_target *target,
-                           const struct workload *workload, const struct measure_limits *limits,
+                           const struct op_workload *workload, const struct measure_limits *limits,
                            struct measurement *result)
 {
     CHECK(limits->repeat_count >= 1 && limits->repeat_count <= REPEAT_COUNT_MAX);
@@ -233,11 +233,11 @@ static void measure_target(const struct subject_kind *kind, const struct measure
          i < limits->repeat_count && (i == 0 || (double)read_clock_ns(CLOCK_MONOTONIC) < end_ns) &&
          !is_stopped(limits);
          i++) {
-        struct subject subject = {.measured = target,
-                                  .target = target != NULL ? target->target : NULL,
-                                  .workload = workload,
-                                  .handles = handles,
-                                  .note = result->note};
+        struct op_subject subject = {.measured = target,
+                                     .target = target != NULL ? target->target : NULL,
+                                     .workload = workload,
+                                     .handles = handles,
+                                     .note = result->note};
         memset(handles, 0,
                handle_bytes); /* here, so that no page is touched first while the clock runs */
         if (kind->begin(&subject)) {
@@ -257,19 +257,19 @@ static void measure_target(const struct subject_kind *kind, const struct measure
     result->refused_count = median->refused_count;
 }
 
-void measure_empty(const struct workload *workload, const struct measure_limits *limits,
+void measure_empty(const struct op_workload *workload, const struct measure_limits *limits,
                    struct measurement *result)
 {
     measure_target(&empty_kind, NULL, workload, limits, result);
 }
 
-void measure_raw(const struct measured_target *target, const struct workload *workload,
+void measure_raw(const struct measured_target *target, const struct op_workload *workload,
                  const struct measure_limits *limits, struct measurement *result)
 {
     measure_target(&raw_kind, target, workload, limits, result);
 }
 
-void measure_checked(const struct measured_target *target, const struct workload *workload,
+void measure_checked(const struct measured_target *target, const struct op_workload *workload,
                      const struct measure_limits *limits, struct measurement *result)
 {
     measure_target(&checked_kind, target, workload, limits, result);
@@ -280,14 +280,14 @@ enum {
     CAPACITY_MULTIPLE_BYTES = 16384,
 };
 
-static void append_alloc(struct workload *workload, uint64_t size_bytes)
+static void append_alloc(struct op_workload *workload, uint64_t size_bytes)
 {
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = size_bytes;
     op_list_append(&workload->ops, &op);
 }
 
-static void append_free(struct workload *workload, uint32_t ref)
+static void append_free(struct op_workload *workload, uint32_t ref)
 {
     struct op op = op_make(OP_FREE);
     op.ref = ref;
@@ -306,7 +306,7 @@ uint64_t workload_capacity_bytes(uint64_t live_bytes, uint32_t full_percent)
     return (capacity_bytes / CAPACITY_MULTIPLE_BYTES + 1) * CAPACITY_MULTIPLE_BYTES;
 }
 
-void workload_init(struct workload *workload, uint32_t block_count, uint32_t step_count,
+void workload_init(struct op_workload *workload, uint32_t block_count, uint32_t step_count,
                    uint64_t seed)
 {
     CHECK(block_count >= 1 && block_count <= 1u << 24);
@@ -334,7 +334,7 @@ void workload_init(struct workload *workload, uint32_t block_count, uint32_t ste
     workload->live_bytes = live_bytes;
 }
 
-void workload_deinit(struct workload *workload)
+void workload_deinit(struct op_workload *workload)
 {
     op_list_deinit(&workload->ops);
 }

@@ -15,7 +15,7 @@
  * block is freed and one of a new size allocated, again and again.
  * ops[0, fill_count) allocate the first blocks; after them OP_FREE and OP_ALLOC take turns.  Every
  * ref is the index of the op that made the block, as in a recorded list. */
-struct workload {
+struct op_workload {
     struct op_list ops;
     uint32_t fill_count;
     uint64_t live_bytes; /* after the fill; about the same at each later moment */
@@ -30,9 +30,9 @@ struct workload {
 uint64_t workload_capacity_bytes(uint64_t live_bytes, uint32_t full_percent);
 
 /* block_count live blocks, 1..2^24, and step_count frees with as many allocs after the fill. */
-void workload_init(struct workload *workload, uint32_t block_count, uint32_t step_count,
+void workload_init(struct op_workload *workload, uint32_t block_count, uint32_t step_count,
                    uint64_t seed);
-void workload_deinit(struct workload *workload);
+void workload_deinit(struct op_workload *workload);
 
 /* --- the measurements --- */
 
@@ -63,16 +63,16 @@ struct measured_target {
 };
 
 /* The loop and its reads, without a call. */
-void measure_empty(const struct workload *workload, const struct measure_limits *limits,
+void measure_empty(const struct op_workload *workload, const struct measure_limits *limits,
                    struct measurement *result);
 
 /* The target's calls, with services that do nothing: no simulated device, no model, no rules.
  * Nothing is measured of a target that bare_open() does not open. */
-void measure_raw(const struct measured_target *target, const struct workload *workload,
+void measure_raw(const struct measured_target *target, const struct op_workload *workload,
                  const struct measure_limits *limits, struct measurement *result);
 
 /* run_step: driver, simulated device with its contents, model, all rules. */
-void measure_checked(const struct measured_target *target, const struct workload *workload,
+void measure_checked(const struct measured_target *target, const struct op_workload *workload,
                      const struct measure_limits *limits, struct measurement *result);
 
 #endif

@@ -18,19 +18,19 @@ struct taken {
 };
 
 /* A life with more weight is placed first. */
-struct rank {
+struct life_rank {
     __uint128_t weight;
     uint32_t life;
 };
 
-struct orders {
-    struct placing *placing;
+struct life_orders {
+    struct life_placing *placing;
     size_t *firsts; /* neighbours[firsts[i]] to neighbours[firsts[i + 1]] are those of life i */
     uint32_t *neighbours;
-    struct rank *order;      /* every life, the first to be placed first */
-    struct rank *best_order; /* that with the smallest plan of those that were tried first */
-    bool *is_placed;         /* by life */
-    struct taken *taken;     /* scratch: as many as a life has neighbours */
+    struct life_rank *order;      /* every life, the first to be placed first */
+    struct life_rank *best_order; /* that with the smallest plan of those that were tried first */
+    bool *is_placed;              /* by life */
+    struct taken *taken;          /* scratch: as many as a life has neighbours */
 };
 
 /* --- who is a neighbour --- */
@@ -41,7 +41,7 @@ struct active {
 };
 
 /* Drops the lives that end by then; the order of the others stays. */
-static void drop_ended(const struct placing *placing, struct active *active, uint32_t now)
+static void drop_ended(const struct life_placing *placing, struct active *active, uint32_t now)
 {
     size_t kept = 0;
     for (size_t i = 0; i < active->count; i++) {
@@ -54,9 +54,9 @@ static void drop_ended(const struct placing *placing, struct active *active, uin
 
 /* Calls for each pair, the earlier life first: counts into firsts, or fills neighbours.  Returns
  * the pairs, or PAIR_COUNT_MAX + 1 where there are more. */
-static size_t walk_pairs(struct orders *orders, uint32_t *active_lives, size_t *cursors)
+static size_t walk_pairs(struct life_orders *orders, uint32_t *active_lives, size_t *cursors)
 {
-    const struct placing *placing = orders->placing;
+    const struct life_placing *placing = orders->placing;
     struct active active = {active_lives, 0};
     size_t pair_count = 0;
     for (uint32_t i = 0; i < placing->count; i++) {
@@ -81,7 +81,7 @@ static size_t walk_pairs(struct orders *orders, uint32_t *active_lives, size_t *
 }
 
 /* False: there are too many. */
-static bool find_neighbours(struct orders *orders)
+static bool find_neighbours(struct life_orders *orders)
 {
     const size_t count = orders->placing->count;
     uint32_t *active = malloc((count + 1) * sizeof *active);
@@ -109,9 +109,9 @@ static int compare_taken(const void *a, const void *b)
     return compare_numbers(((const struct taken *)a)->start, ((const struct taken *)b)->start);
 }
 
-static uint64_t find_lowest(struct orders *orders, uint32_t number)
+static uint64_t find_lowest(struct life_orders *orders, uint32_t number)
 {
-    const struct placing *placing = orders->placing;
+    const struct life_placing *placing = orders->placing;
     const struct life *life = &placing->lives[number];
     size_t taken_count = 0;
     for (size_t i = orders->firsts[number]; i < orders->firsts[number + 1]; i++) {
@@ -133,9 +133,9 @@ static uint64_t find_lowest(struct orders *orders, uint32_t number)
 }
 
 /* Places all lives, and returns the size of the plan; 0: it was cut. */
-static uint64_t place_all(struct orders *orders)
+static uint64_t place_all(struct life_orders *orders)
 {
-    struct placing *placing = orders->placing;
+    struct life_placing *placing = orders->placing;
     uint64_t top_bytes = 0;
     memset(orders->is_placed, 0, placing->count * sizeof *orders->is_placed);
     for (size_t i = 0; i < placing->count; i++) {
@@ -156,7 +156,7 @@ static uint64_t place_all(struct orders *orders)
 
 static int compare_ranks(const void *a, const void *b)
 {
-    const struct rank *x = a, *y = b;
+    const struct life_rank *x = a, *y = b;
     return compare_then((x->weight < y->weight) - (x->weight > y->weight),
                         compare_numbers(x->life, y->life));
 }
@@ -170,18 +170,18 @@ static __uint128_t weigh(const struct life *life, int way)
                       : UINT32_MAX - life->from;
 }
 
-static void sort_order(struct orders *orders)
+static void sort_order(struct life_orders *orders)
 {
     qsort(orders->order, orders->placing->count, sizeof *orders->order, compare_ranks);
 }
 
 /* Moves the lives that reach the highest ahead, each by a random share of the way.  A few others go
  * with them now and then, so that the search does not turn in a circle. */
-static void move_ahead(struct orders *orders, uint64_t top_bytes, struct random *random)
+static void move_ahead(struct life_orders *orders, uint64_t top_bytes, struct random *random)
 {
-    const struct placing *placing = orders->placing;
+    const struct life_placing *placing = orders->placing;
     for (size_t i = 0; i < placing->count; i++) {
-        struct rank *rank = &orders->order[i];
+        struct life_rank *rank = &orders->order[i];
         const uint64_t end = placing->starts[rank->life] + placing->lives[rank->life].bytes;
         rank->weight = placing->count - i;
         if (end == top_bytes || random_below(random, placing->count) == 0) {
@@ -192,9 +192,9 @@ static void move_ahead(struct orders *orders, uint64_t top_bytes, struct random 
 }
 
 /* Improves the best order: a change is kept unless it makes the plan longer. */
-static void improve(struct orders *orders, uint64_t kept_bytes)
+static void improve(struct life_orders *orders, uint64_t kept_bytes)
 {
-    struct placing *placing = orders->placing;
+    struct life_placing *placing = orders->placing;
     const size_t bytes = placing->count * sizeof *orders->order;
     struct random random;
     random_init(&random, 1);
@@ -214,9 +214,9 @@ static void improve(struct orders *orders, uint64_t kept_bytes)
 }
 
 /* Returns the unplaced life with the lowest floor; of equals the heaviest, then the first. */
-static uint32_t choose_lowest(const struct orders *orders, const uint64_t *floors, int way)
+static uint32_t choose_lowest(const struct life_orders *orders, const uint64_t *floors, int way)
 {
-    const struct placing *placing = orders->placing;
+    const struct life_placing *placing = orders->placing;
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < placing->count; i++) {
         if (orders->is_placed[i]) {
@@ -234,9 +234,9 @@ static uint32_t choose_lowest(const struct orders *orders, const uint64_t *floor
 /* The order in which a plan grows from the bottom: next is always the life that can lie lowest
  * above all of its neighbours that are placed, which is its floor.  False: it would cost too much.
  */
-static bool raise_skyline(struct orders *orders, int way)
+static bool raise_skyline(struct life_orders *orders, int way)
 {
-    struct placing *placing = orders->placing;
+    struct life_placing *placing = orders->placing;
     const size_t count = placing->count;
     if (count > SKYLINE_COUNT_MAX || !placing_spend(placing, count * count / 8)) {
         return false;
@@ -259,18 +259,18 @@ static bool raise_skyline(struct orders *orders, int way)
     return true;
 }
 
-static void sort_by_weight(struct orders *orders, int way)
+static void sort_by_weight(struct life_orders *orders, int way)
 {
-    const struct placing *placing = orders->placing;
+    const struct life_placing *placing = orders->placing;
     for (uint32_t i = 0; i < placing->count; i++) {
-        orders->order[i] = (struct rank){weigh(&placing->lives[i], way), i};
+        orders->order[i] = (struct life_rank){weigh(&placing->lives[i], way), i};
     }
     sort_order(orders);
 }
 
-static void try_orders(struct orders *orders)
+static void try_orders(struct life_orders *orders)
 {
-    struct placing *placing = orders->placing;
+    struct life_placing *placing = orders->placing;
     uint64_t best_bytes = UINT64_MAX;
     for (int i = 0; i < 2 * WAY_COUNT && !placing_is_over(placing); i++) {
         if (i % 2 == 0) {
@@ -289,15 +289,15 @@ static void try_orders(struct orders *orders)
     }
 }
 
-void placing_orders(struct placing *placing)
+void placing_orders(struct life_placing *placing)
 {
     const size_t count = placing->count;
-    struct orders orders = {.placing = placing,
-                            .firsts = calloc(count + 1, sizeof *orders.firsts),
-                            .order = malloc((count + 1) * sizeof *orders.order),
-                            .best_order = malloc((count + 1) * sizeof *orders.best_order),
-                            .is_placed = malloc((count + 1) * sizeof *orders.is_placed),
-                            .taken = malloc((count + 1) * sizeof *orders.taken)};
+    struct life_orders orders = {.placing = placing,
+                                 .firsts = calloc(count + 1, sizeof *orders.firsts),
+                                 .order = malloc((count + 1) * sizeof *orders.order),
+                                 .best_order = malloc((count + 1) * sizeof *orders.best_order),
+                                 .is_placed = malloc((count + 1) * sizeof *orders.is_placed),
+                                 .taken = malloc((count + 1) * sizeof *orders.taken)};
     CHECK(orders.firsts != NULL && orders.order != NULL && orders.best_order != NULL &&
           orders.is_placed != NULL && orders.taken != NULL);
     if (find_neighbours(&orders)) {

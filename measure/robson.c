@@ -23,11 +23,11 @@ uint64_t robson_bound_bytes(const struct robson_game *game, uint64_t granule_byt
 
 /* --- what was used --- */
 
-struct extent {
+struct free_extent {
     uint64_t low_bytes, high_bytes, regions_bytes;
 };
 
-static void note_block(struct extent *extent, const struct model *model, uint32_t op)
+static void note_block(struct free_extent *extent, const struct model *model, uint32_t op)
 {
     const struct block *block = model_find(model, op);
     if (block == NULL) {
@@ -38,7 +38,7 @@ static void note_block(struct extent *extent, const struct model *model, uint32_
     extent->high_bytes = end > extent->high_bytes ? end : extent->high_bytes;
 }
 
-static void note_regions(struct extent *extent, const struct model *model)
+static void note_regions(struct free_extent *extent, const struct model *model)
 {
     size_t count;
     uint64_t sum = 0;
@@ -49,7 +49,7 @@ static void note_regions(struct extent *extent, const struct model *model)
     extent->regions_bytes = sum > extent->regions_bytes ? sum : extent->regions_bytes;
 }
 
-static uint64_t find_used(const struct extent *extent, const struct target_contract *contract)
+static uint64_t find_used(const struct free_extent *extent, const struct target_contract *contract)
 {
     if (contract->placement != PLACEMENT_RANGES || extent->high_bytes == 0) {
         return 0;
@@ -97,7 +97,7 @@ void robson_play(const struct target *target, const struct scenario *scenario,
                  struct robson_play *play)
 {
     alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES] = {0};
-    struct extent extent = {.low_bytes = UINT64_MAX};
+    struct free_extent extent = {.low_bytes = UINT64_MAX};
     struct setup bounded = *setup;
     struct scenario_view view;
     struct random random;

@@ -62,7 +62,7 @@ struct smallest smallest_find(const struct smallest_search *search)
 
 enum { TIMES_MAX = 8, PRECISION_PARTS = 128 };
 
-struct list {
+struct served_list {
     const struct target *target;
     const struct setup *setup;
     const struct op_list *ops;
@@ -70,7 +70,7 @@ struct list {
 
 static bool serves_list(void *context, uint64_t capacity_bytes, bool *goes_on)
 {
-    const struct list *list = context;
+    const struct served_list *list = context;
     struct setup setup = *list->setup;
     setup_set_capacity(&setup, capacity_bytes);
     *goes_on = true;
@@ -95,7 +95,7 @@ struct smallest least_capacity_find(const struct target *target, const struct se
                                     const struct op_list *ops, uint64_t from_bytes,
                                     uint64_t served_bytes)
 {
-    struct list list = {target, setup, ops};
+    struct served_list list = {target, setup, ops};
     const struct target_limits *limits = &target->limits;
     struct smallest_search search = {.from_bytes = from_bytes,
                                      .step_bytes = setup->granule_bytes,

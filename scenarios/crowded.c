@@ -8,7 +8,7 @@
 /* Sizes are counted in units: granules, or more of them where the device is a large one. */
 enum { UNIT_COUNT_MAX = 256, FEW_UNITS = 9, ALIGN_LOG2_MAX = 4, NEIGHBOUR_COUNT_MAX = 3 };
 
-enum phase {
+enum crowded_phase {
     PAIRS,  /* one hole in a full device: of every length, at every place */
     FILL,   /* blocks until the device refuses */
     REFILL, /* some go, in any order, and as much is asked for again */
@@ -17,7 +17,7 @@ enum phase {
 };
 
 /* The way in which the block in the middle makes room. */
-enum way { FREED, QUEUED, ALIGNED, AROUND, DONATED, HELD, LOADED, WAY_COUNT };
+enum crowded_way { FREED, QUEUED, ALIGNED, AROUND, DONATED, HELD, LOADED, WAY_COUNT };
 
 struct crowded {
     struct generate generate;
@@ -82,7 +82,7 @@ static uint32_t queue_request(struct crowded *crowded, uint64_t size_bytes, uint
     return size_bytes == 0 ? OP_NONE : op_queue_add(&crowded->queue, op);
 }
 
-static uint32_t queue_middle(struct crowded *crowded, enum way way, uint64_t size_bytes)
+static uint32_t queue_middle(struct crowded *crowded, enum crowded_way way, uint64_t size_bytes)
 {
     return way == LOADED
                ? op_queue_add(&crowded->queue, build_load(size_bytes, crowded->unit_bytes, 1))
@@ -102,7 +102,8 @@ static uint8_t draw_align(struct random *random, const struct model *model)
 }
 
 /* Ops on the middle block, behind which a request of its size is due. */
-static void queue_way(struct crowded *crowded, struct random *random, enum way way, uint32_t middle)
+static void queue_way(struct crowded *crowded, struct random *random, enum crowded_way way,
+                      uint32_t middle)
 {
     struct op_queue *queue = &crowded->queue;
     if (way == QUEUED || way == LOADED) {
@@ -138,7 +139,7 @@ static void queue_around(struct crowded *crowded, struct random *random, uint32_
     op_queue_add(&crowded->queue, build_on(OP_TOUCH, middle));
 }
 
-static enum way draw_way(struct random *random, const struct model *model)
+static enum crowded_way draw_way(struct random *random, const struct model *model)
 {
     const uint32_t weights[WAY_COUNT] = {[FREED] = 6,
                                          [QUEUED] = 2,
@@ -147,14 +148,14 @@ static enum way draw_way(struct random *random, const struct model *model)
                                          [DONATED] = 1,
                                          [HELD] = 1,
                                          [LOADED] = model_contract(model)->programs ? 1 : 0};
-    return (enum way)random_weighted(random, weights, WAY_COUNT);
+    return (enum crowded_way)random_weighted(random, weights, WAY_COUNT);
 }
 
 static void queue_pair(struct crowded *crowded, struct random *random, const struct model *model)
 {
     uint32_t before, length;
     choose_pair(crowded, random, &before, &length);
-    const enum way way = draw_way(random, model);
+    const enum crowded_way way = draw_way(random, model);
     const uint64_t unit = crowded->unit_bytes;
     const uint64_t middle_bytes = length * unit;
     const uint64_t after_bytes = model_capacity_bytes(model) - before * unit - middle_bytes;

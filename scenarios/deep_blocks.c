@@ -17,7 +17,7 @@ enum {
     FREE_DELAY_NS = 1000
 };
 
-enum phase { CLEAR, FILL, CHURN, FREE };
+enum blocks_phase { CLEAR, FILL, CHURN, FREE };
 
 struct blocks {
     struct op_walk walk;

@@ -21,7 +21,7 @@ enum plot {
     PLOT_COUNT
 };
 
-enum phase { CLEAR, FILL, HOLD, FREE, REUSE, RELEASE };
+enum holds_phase { CLEAR, FILL, HOLD, FREE, REUSE, RELEASE };
 
 struct holds {
     struct op_walk walk;
@@ -75,7 +75,7 @@ static struct op draw_block(const struct holds *holds, struct random *random)
     return build_request(OP_ALLOC, holds->unit_bytes * random_between(random, 1, 3), 0);
 }
 
-static void begin_walk(struct holds *holds, struct random *random, enum phase phase)
+static void begin_walk(struct holds *holds, struct random *random, enum holds_phase phase)
 {
     op_walk_begin_any(&holds->walk, random, holds->first, holds->end);
     holds->phase = (uint8_t)phase;

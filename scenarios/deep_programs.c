@@ -11,9 +11,9 @@ enum {
     BUFFER_COUNT_MAX = 16     /* that programs are evicted for, in one round */
 };
 
-enum phase { CLEAR, LOAD, EXECUTE, PRESS, UNLOAD };
+enum programs_phase { CLEAR, LOAD, EXECUTE, PRESS, UNLOAD };
 
-struct programs {
+struct idle_programs {
     struct op_walk walk;
     bool is_open;
     uint8_t phase;
@@ -21,7 +21,7 @@ struct programs {
     uint32_t left;
     uint64_t unit_bytes, tick_ns;
 };
-static_assert(sizeof(struct programs) <= SCENARIO_STATE_BYTES, "the state fits");
+static_assert(sizeof(struct idle_programs) <= SCENARIO_STATE_BYTES, "the state fits");
 
 static void programs_begin(void *state, struct random *random, struct setup *setup,
                            bool capacity_is_free)
@@ -32,7 +32,7 @@ static void programs_begin(void *state, struct random *random, struct setup *set
                                          .granules_min = GRANULES_PER_PROGRAM * PROGRAM_COUNT_MAX});
 }
 
-static void begin_round(struct programs *programs, struct random *random,
+static void begin_round(struct idle_programs *programs, struct random *random,
                         const struct scenario_view *view)
 {
     const struct model *model = view->hosts[0];
@@ -47,13 +47,14 @@ static void begin_round(struct programs *programs, struct random *random,
     programs->is_open = true;
 }
 
-static void begin_walk(struct programs *programs, struct random *random, enum phase phase)
+static void begin_walk(struct idle_programs *programs, struct random *random,
+                       enum programs_phase phase)
 {
     op_walk_begin_any(&programs->walk, random, programs->first, programs->end);
     programs->phase = (uint8_t)phase;
 }
 
-static bool load_next(struct programs *programs, struct random *random,
+static bool load_next(struct idle_programs *programs, struct random *random,
                       const struct scenario_view *view, struct op *op)
 {
     if (programs->left == 0 || is_full(view, programs->first)) {
@@ -68,7 +69,7 @@ static bool load_next(struct programs *programs, struct random *random,
 }
 
 /* Executes all of them at once: none ends before the last has begun. */
-static bool execute_next(struct programs *programs, struct random *random,
+static bool execute_next(struct idle_programs *programs, struct random *random,
                          const struct scenario_view *view, struct op *op)
 {
     uint32_t program = 0;
@@ -84,7 +85,7 @@ static bool execute_next(struct programs *programs, struct random *random,
 
 /* Some executions end, and a buffer needs more than is free: programs that are idle must go.  Some
  * of those are executed again. */
-static bool press_next(struct programs *programs, struct random *random,
+static bool press_next(struct idle_programs *programs, struct random *random,
                        const struct scenario_view *view, struct op *op)
 {
     const struct model *model = view->hosts[0];
@@ -111,7 +112,7 @@ static bool press_next(struct programs *programs, struct random *random,
 }
 
 /* Some end while they still execute. */
-static bool unload_next(struct programs *programs, struct random *random,
+static bool unload_next(struct idle_programs *programs, struct random *random,
                         const struct scenario_view *view, struct op *op)
 {
     uint32_t program = 0;
@@ -127,14 +128,14 @@ static bool unload_next(struct programs *programs, struct random *random,
     return false;
 }
 
-static bool (*const phases[])(struct programs *, struct random *, const struct scenario_view *,
+static bool (*const phases[])(struct idle_programs *, struct random *, const struct scenario_view *,
                               struct op *) = {
     [LOAD] = load_next, [EXECUTE] = execute_next, [PRESS] = press_next, [UNLOAD] = unload_next};
 
 static bool programs_next(void *state, struct random *random, const struct scenario_view *view,
                           struct op *op)
 {
-    struct programs *programs = state;
+    struct idle_programs *programs = state;
     for (;;) { /* each phase goes on to another; a trial begins with CLEAR, on an empty device */
         const bool clears = programs->phase == CLEAR;
         if (clears ? clear_next(view, 0, false, op)

@@ -13,7 +13,7 @@ enum {
 };
 
 /* The way in which the queued frees of one round end. */
-enum ending {
+enum queue_ending {
     FIRST_FIRST, /* by time, in the order in which they were queued */
     LAST_FIRST,
     SHUFFLED,
@@ -22,9 +22,9 @@ enum ending {
     ENDING_COUNT
 };
 
-enum phase { CLEAR, FILL, QUEUE, SLIDE, DRAIN };
+enum queue_phase { CLEAR, FILL, QUEUE, SLIDE, DRAIN };
 
-struct queue {
+struct free_queue {
     struct op_walk walk;
     bool is_open;
     uint8_t phase, ending;
@@ -36,7 +36,7 @@ struct queue {
     uint32_t asked; /* the block that a slide has asked for */
     uint64_t unit_bytes, tick_ns;
 };
-static_assert(sizeof(struct queue) <= SCENARIO_STATE_BYTES, "the state fits");
+static_assert(sizeof(struct free_queue) <= SCENARIO_STATE_BYTES, "the state fits");
 
 static void queue_begin(void *state, struct random *random, struct setup *setup,
                         bool capacity_is_free)
@@ -48,7 +48,7 @@ static void queue_begin(void *state, struct random *random, struct setup *setup,
 }
 
 /* The first round of a trial fills a ring of RING_COUNT; later ones often just do, or do not. */
-static uint32_t draw_depth(const struct queue *queue, struct random *random)
+static uint32_t draw_depth(const struct free_queue *queue, struct random *random)
 {
     static const uint32_t edges[] = {127, 128, 129,  255,  256,  257,        511,
                                      512, 513, 1023, 1024, 1025, RING_COUNT, RING_COUNT + 1};
@@ -59,15 +59,15 @@ static uint32_t draw_depth(const struct queue *queue, struct random *random)
                                        : (uint32_t)random_log_uniform(random, DEPTH_MIN, DEPTH_MAX);
 }
 
-static void begin_phase(struct queue *queue, const struct scenario_view *view, enum phase phase,
-                        uint32_t left)
+static void begin_phase(struct free_queue *queue, const struct scenario_view *view,
+                        enum queue_phase phase, uint32_t left)
 {
     queue->phase = (uint8_t)phase;
     queue->first = view->op_number;
     queue->left = left;
 }
 
-static void begin_round(struct queue *queue, struct random *random,
+static void begin_round(struct free_queue *queue, struct random *random,
                         const struct scenario_view *view)
 {
     const struct model *model = view->hosts[0];
@@ -83,14 +83,14 @@ static void begin_round(struct queue *queue, struct random *random,
     begin_phase(queue, view, FILL, queue->depth);
 }
 
-static struct op draw_block(const struct queue *queue, struct random *random)
+static struct op draw_block(const struct free_queue *queue, struct random *random)
 {
     const enum op_kind kind = random_chance(random, 1, 4) ? OP_OUTPUT : OP_ALLOC;
     return build_request(kind, queue->unit_bytes * random_between(random, 1, 3), 0);
 }
 
-static bool fill_next(struct queue *queue, struct random *random, const struct scenario_view *view,
-                      struct op *op)
+static bool fill_next(struct free_queue *queue, struct random *random,
+                      const struct scenario_view *view, struct op *op)
 {
     if (queue->left == 0 || is_full(view, queue->first)) {
         op_walk_begin_any(&queue->walk, random, queue->first, view->op_number);
@@ -102,9 +102,9 @@ static bool fill_next(struct queue *queue, struct random *random, const struct s
     return true;
 }
 
-static uint64_t draw_delay(const struct queue *queue, struct random *random, uint32_t index)
+static uint64_t draw_delay(const struct free_queue *queue, struct random *random, uint32_t index)
 {
-    const enum ending ending = (enum ending)queue->ending;
+    const enum queue_ending ending = (enum queue_ending)queue->ending;
     return ending == FIRST_FIRST  ? queue->tick_ns * (index + 1)
            : ending == LAST_FIRST ? queue->tick_ns * (index < DEPTH_MAX ? DEPTH_MAX + 1 - index : 1)
            : ending == SHUFFLED   ? queue->tick_ns * random_between(random, 1, queue->depth)
@@ -112,13 +112,13 @@ static uint64_t draw_delay(const struct queue *queue, struct random *random, uin
                                   : DELAY_NEVER;
 }
 
-static struct op draw_free(struct queue *queue, struct random *random, uint32_t block)
+static struct op draw_free(struct free_queue *queue, struct random *random, uint32_t block)
 {
     const uint64_t delay_ns = draw_delay(queue, random, queue->queued_count++);
     return build_delayed(OP_FREE_AFTER, block, delay_ns);
 }
 
-static bool queue_next_free(struct queue *queue, struct random *random,
+static bool queue_next_free(struct free_queue *queue, struct random *random,
                             const struct scenario_view *view, struct op *op)
 {
     uint32_t number = 0;
@@ -131,7 +131,7 @@ static bool queue_next_free(struct queue *queue, struct random *random,
 }
 
 /* Ends one of those that are queued: one out of the middle, or the next by time. */
-static struct op end_one(const struct queue *queue, struct random *random,
+static struct op end_one(const struct free_queue *queue, struct random *random,
                          const struct model *model)
 {
     const size_t count = model_event_count(model);
@@ -142,8 +142,8 @@ static struct op end_one(const struct queue *queue, struct random *random,
 }
 
 /* The queue stays as full as it is while one comes for each that ends: a ring goes round. */
-static bool slide_next(struct queue *queue, struct random *random, const struct scenario_view *view,
-                       struct op *op)
+static bool slide_next(struct free_queue *queue, struct random *random,
+                       const struct scenario_view *view, struct op *op)
 {
     const struct model *model = view->hosts[0];
     if (queue->left == 0) {
@@ -174,7 +174,7 @@ static struct op build_waiting(struct random *random, const struct model *model)
 }
 
 /* Chooses which of the pending events ends by itself. */
-static size_t choose_lost(const struct queue *queue, struct random *random, size_t count)
+static size_t choose_lost(const struct free_queue *queue, struct random *random, size_t count)
 {
     switch ((enum op_walk_order)queue->lost_order) {
     case OP_WALK_FORWARD:
@@ -187,8 +187,8 @@ static size_t choose_lost(const struct queue *queue, struct random *random, size
 }
 
 /* Between any two completions other calls come, each of which may poll. */
-static bool drain_next(struct queue *queue, struct random *random, const struct scenario_view *view,
-                       struct op *op)
+static bool drain_next(struct free_queue *queue, struct random *random,
+                       const struct scenario_view *view, struct op *op)
 {
     const struct model *model = view->hosts[0];
     const size_t count = model_event_count(model);
@@ -209,14 +209,14 @@ static bool drain_next(struct queue *queue, struct random *random, const struct 
     return true;
 }
 
-static bool (*const phases[])(struct queue *, struct random *, const struct scenario_view *,
+static bool (*const phases[])(struct free_queue *, struct random *, const struct scenario_view *,
                               struct op *) = {
     [FILL] = fill_next, [QUEUE] = queue_next_free, [SLIDE] = slide_next, [DRAIN] = drain_next};
 
 static bool queue_next(void *state, struct random *random, const struct scenario_view *view,
                        struct op *op)
 {
-    struct queue *queue = state;
+    struct free_queue *queue = state;
     for (;;) { /* each phase goes on to another; a trial begins with CLEAR, on an empty device */
         const bool clears = queue->phase == CLEAR;
         if (clears ? clear_next(view, 0, false, op)

@@ -8,7 +8,7 @@
 
 enum { PROGRAM_COUNT_MAX = 24, CASE_TAG_FIRST = 1 };
 
-enum phase { CASE, LOAD, PRESSURE, CLEAR };
+enum pressure_phase { CASE, LOAD, PRESSURE, CLEAR };
 
 struct pressure {
     struct op_queue queue;

@@ -7,13 +7,13 @@
 
 enum { ALIGN_LOG2_LARGEST = 21, ROUND_COUNT_MAX = 40 };
 
-struct edge {
+struct granule_edge {
     struct generate generate;
     struct op_queue queue;
     bool is_open, clears;
     uint32_t rounds; /* until the device is cleared */
 };
-static_assert(sizeof(struct edge) <= SCENARIO_STATE_BYTES, "the state fits");
+static_assert(sizeof(struct granule_edge) <= SCENARIO_STATE_BYTES, "the state fits");
 
 static void edge_begin(void *state, struct random *random, struct setup *setup,
                        bool capacity_is_free)
@@ -77,7 +77,8 @@ static uint64_t draw_size(struct random *random, const struct model *model)
                                        : draw_near_size(random, model);
 }
 
-static void queue_request(struct edge *edge, struct random *random, const struct model *model)
+static void queue_request(struct granule_edge *edge, struct random *random,
+                          const struct model *model)
 {
     /* Draws are statements of their own: C leaves the order of arguments open. */
     const enum op_kind kind = random_chance(random, 1, 4) ? OP_OUTPUT : OP_ALLOC;
@@ -91,7 +92,8 @@ static void queue_request(struct edge *edge, struct random *random, const struct
     op_queue_add(&edge->queue, op);
 }
 
-static void queue_program(struct edge *edge, struct random *random, const struct model *model)
+static void queue_program(struct granule_edge *edge, struct random *random,
+                          const struct model *model)
 {
     const uint64_t image = random_chance(random, 1, 2) ? draw_size(random, model)
                                                        : model_granule_bytes(model);
@@ -106,7 +108,8 @@ static void queue_program(struct edge *edge, struct random *random, const struct
     }
 }
 
-static void queue_on_block(struct edge *edge, struct random *random, const struct model *model)
+static void queue_on_block(struct granule_edge *edge, struct random *random,
+                           const struct model *model)
 {
     const size_t count = model_live_count(model);
     if (count == 0) {
@@ -134,7 +137,7 @@ static void queue_on_block(struct edge *edge, struct random *random, const struc
 }
 
 /* The whole device in one block, then to the granule in two. */
-static void queue_whole(struct edge *edge, struct random *random, const struct model *model)
+static void queue_whole(struct granule_edge *edge, struct random *random, const struct model *model)
 {
     const uint64_t granule = model_granule_bytes(model);
     const uint64_t capacity = model_capacity_bytes(model);
@@ -147,7 +150,8 @@ static void queue_whole(struct edge *edge, struct random *random, const struct m
     op_queue_add(&edge->queue, build_request(OP_ALLOC, granule, 0));
 }
 
-static void queue_next_ops(struct edge *edge, struct random *random, const struct model *model)
+static void queue_next_ops(struct granule_edge *edge, struct random *random,
+                           const struct model *model)
 {
     if (edge->rounds-- == 0) {
         edge->rounds = 1 + (uint32_t)random_below(random, ROUND_COUNT_MAX);
@@ -156,7 +160,7 @@ static void queue_next_ops(struct edge *edge, struct random *random, const struc
         return;
     }
     const uint32_t weights[] = {6, model_contract(model)->programs ? 2 : 0, 4, 1};
-    static void (*const ways[])(struct edge *, struct random *, const struct model *) = {
+    static void (*const ways[])(struct granule_edge *, struct random *, const struct model *) = {
         queue_request, queue_program, queue_on_block, queue_whole};
     ways[random_weighted(random, weights, 4)](edge, random, model);
 }
@@ -164,7 +168,7 @@ static void queue_next_ops(struct edge *edge, struct random *random, const struc
 static bool edge_next(void *state, struct random *random, const struct scenario_view *view,
                       struct op *op)
 {
-    struct edge *edge = state;
+    struct granule_edge *edge = state;
     while (!op_queue_next(&edge->queue, view, op)) {
         if (edge->clears && clear_next(view, 0, false, op)) {
             return true;

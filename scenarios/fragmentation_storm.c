@@ -8,7 +8,7 @@
 
 enum { BLOCK_COUNT_MAX = 1500, PIN_COUNT_MAX = 12 };
 
-enum pattern {
+enum storm_pattern {
     CHECKERBOARD, /* equal blocks, every other one freed: half the device free in holes of one size
                    */
     COMB,         /* large blocks between small ones; the large ones go */
@@ -18,7 +18,7 @@ enum pattern {
     PATTERN_COUNT
 };
 
-enum phase { FILL, PIN, PUNCH, PROBE, MIX, THIN, RESTART };
+enum storm_phase { FILL, PIN, PUNCH, PROBE, MIX, THIN, RESTART };
 
 struct storm {
     struct generate generate;
@@ -73,7 +73,7 @@ static uint64_t fill_size(const struct storm *storm, struct random *random,
                           const struct model *model)
 {
     const bool is_odd = (storm->count + storm->parity) % 2 == 1;
-    const enum pattern pattern = (enum pattern)storm->pattern;
+    const enum storm_pattern pattern = (enum storm_pattern)storm->pattern;
     const uint64_t large = storm->large_bytes;
     return pattern == COMB || pattern == SCALARS ? (is_odd ? storm->small_bytes : 2 * large)
            : pattern == SAWTOOTH
@@ -87,7 +87,7 @@ static uint64_t fill_size(const struct storm *storm, struct random *random,
 static bool is_punched(const struct storm *storm, struct random *random, uint32_t index)
 {
     const bool is_odd = (index + storm->parity) % 2 == 1;
-    switch ((enum pattern)storm->pattern) {
+    switch ((enum storm_pattern)storm->pattern) {
     case SAWTOOTH:
         return (index % storm->teeth < storm->teeth / 2u) == (storm->parity == 0);
     case SCATTER:
@@ -248,7 +248,7 @@ static bool phase_next(struct storm *storm, struct random *random, const struct 
                        struct op *op)
 {
     const struct model *model = view->hosts[0];
-    switch ((enum phase)storm->phase) {
+    switch ((enum storm_phase)storm->phase) {
     case FILL:
         return fill_next(storm, random, view, op);
     case PIN:

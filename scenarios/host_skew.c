@@ -19,12 +19,12 @@
 #include <assert.h>
 
 enum { PARAMETER_COUNT_MAX = 4, GROUPS_PER_STEP = 16 };
-enum tag { TAG_PARAMETERS, TAG_BATCH, TAG_ACTIVATIONS, TAG_LOSS, TAG_STEP, TAG_EXTRA };
+enum skew_tag { TAG_PARAMETERS, TAG_BATCH, TAG_ACTIVATIONS, TAG_LOSS, TAG_STEP, TAG_EXTRA };
 /* Which of a step's groups a request belongs to; the launch takes GROUP_EXECUTE and the following
  * ones. */
-enum group { GROUP_BATCH, GROUP_LOAD, GROUP_PARAMETERS, GROUP_EXECUTE = 8 };
+enum skew_group { GROUP_BATCH, GROUP_LOAD, GROUP_PARAMETERS, GROUP_EXECUTE = 8 };
 
-enum phase { OPEN, BEGIN, RECOMPILE, BATCH, ENQUEUE, LAUNCH, NEXT_HOST, END, CLEAR };
+enum skew_phase { OPEN, BEGIN, RECOMPILE, BATCH, ENQUEUE, LAUNCH, NEXT_HOST, END, CLEAR };
 
 struct skew {
     struct op_queue queue;
@@ -315,8 +315,8 @@ static void end_host(struct skew *skew, struct random *random, const struct scen
 }
 
 /* After the last host's turn: the next step, or a new job. */
-static void end_turn(struct skew *skew, const struct scenario_view *view, enum phase same,
-                     enum phase next)
+static void end_turn(struct skew *skew, const struct scenario_view *view, enum skew_phase same,
+                     enum skew_phase next)
 {
     skew->turn++;
     skew->phase = (uint8_t)same;
@@ -341,7 +341,7 @@ static bool phase_next(struct skew *skew, struct random *random, const struct sc
                        struct op *op)
 {
     const uint8_t host = host_of_turn(skew, view);
-    const enum phase phase = (enum phase)skew->phase;
+    const enum skew_phase phase = (enum skew_phase)skew->phase;
     if (phase == OPEN) {
         queue_job(skew, host);
         end_turn(skew, view, OPEN, BEGIN);

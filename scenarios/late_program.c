@@ -6,9 +6,9 @@
 #include <assert.h>
 
 enum { QUEUED_COUNT_MAX = 8, BUFFER_COUNT_MAX = 64 };
-enum tag { TAG_WEIGHTS, TAG_CACHE, TAG_SERVER, TAG_FIRST_CALL };
+enum late_tag { TAG_WEIGHTS, TAG_CACHE, TAG_SERVER, TAG_FIRST_CALL };
 
-enum phase { FILL, QUEUE, LOAD, AFTER, CLEAR };
+enum late_phase { FILL, QUEUE, LOAD, AFTER, CLEAR };
 
 struct late {
     struct op_queue queue;

@@ -4,7 +4,18 @@
 #include "scenarios/private/parts.h"
 
 /* In this order. */
-enum phase { HOLD, OUTPUT, DONATE, EXECUTE, EXECUTED, USE_INPUT, USE_OUTPUT, RELEASE, DROP, OVER };
+enum launch_phase {
+    HOLD,
+    OUTPUT,
+    DONATE,
+    EXECUTE,
+    EXECUTED,
+    USE_INPUT,
+    USE_OUTPUT,
+    RELEASE,
+    DROP,
+    OVER
+};
 
 void launch_add_output(struct launch *launch, uint64_t size_bytes, uint8_t tag, uint8_t donor)
 {
@@ -25,7 +36,7 @@ void launch_begin(struct launch *launch)
     }
 }
 
-static void enter_phase(struct launch *launch, enum phase phase)
+static void enter_phase(struct launch *launch, enum launch_phase phase)
 {
     launch->phase = (uint8_t)phase;
     launch->index = 0;
@@ -171,7 +182,7 @@ static const struct {
 static bool phase_next(struct launch *launch, const struct scenario_view *view, struct op *op)
 {
     const struct model *model = view->hosts[launch->host];
-    const enum phase phase = (enum phase)launch->phase;
+    const enum launch_phase phase = (enum launch_phase)launch->phase;
     if (phase == EXECUTE) {
         return execute_next(launch, view, op);
     }

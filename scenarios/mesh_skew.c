@@ -21,7 +21,7 @@ enum { STAGE_COUNT_MAX = 8, PARAMETER_COUNT_MAX = 3 };
 #define NS_PER_S UINT64_C(1000000000)
 
 /* A job begins with OPEN; a step is REQUEST, EXECUTE, SEND, END; a restart begins with CLEAR. */
-enum phase { OPEN, REQUEST, EXECUTE, SEND, END, CLEAR };
+enum mesh_phase { OPEN, REQUEST, EXECUTE, SEND, END, CLEAR };
 
 enum { AXIS_STAGE, AXIS_PIPELINE, AXIS_COUNT };
 enum { CATCH_UP_MAX = 20 }; /* collectives of an axis that a host makes up for at once */
@@ -447,7 +447,7 @@ static void end_step(struct mesh *mesh, const struct scenario_view *view)
 static void queue_turn(struct mesh *mesh, struct random *random, const struct scenario_view *view)
 {
     const uint8_t host = mesh->turn;
-    const enum phase phase = (enum phase)mesh->phase;
+    const enum mesh_phase phase = (enum mesh_phase)mesh->phase;
     if (phase == OPEN) {
         queue_job(mesh, host, view->op_number);
     } else if (!is_there(mesh, host)) {

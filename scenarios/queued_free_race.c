@@ -9,7 +9,7 @@
 enum { BLOCK_COUNT_MAX = 256, QUEUED_COUNT_MAX = 20, HELD_COUNT_MAX = 8 };
 
 /* The way in which the frees of one round become due. */
-enum order {
+enum race_order {
     EARLY,    /* before the request that needs them, or soon after it begins to wait */
     LATE,     /* a thousand times later than the other work */
     REVERSED, /* the last queued is the first to end: a FIFO of frees stalls behind the first */
@@ -22,9 +22,9 @@ enum order {
     ORDER_COUNT
 };
 
-enum phase { FILL, QUEUE, REQUEST, COMPLETE, MIX, CLEAR };
+enum race_phase { FILL, QUEUE, REQUEST, COMPLETE, MIX, CLEAR };
 
-struct race {
+struct free_race {
     struct generate generate;
     uint16_t weights[OP_KIND_COUNT]; /* of the setup */
     struct op_queue queue;
@@ -40,12 +40,12 @@ struct race {
     uint32_t held[HELD_COUNT_MAX]; /* freed while held, not yet released */
     uint32_t blocks[BLOCK_COUNT_MAX];
 };
-static_assert(sizeof(struct race) <= SCENARIO_STATE_BYTES, "the state fits");
+static_assert(sizeof(struct free_race) <= SCENARIO_STATE_BYTES, "the state fits");
 
 static void race_begin(void *state, struct random *random, struct setup *setup,
                        bool capacity_is_free)
 {
-    struct race *race = state;
+    struct free_race *race = state;
     memcpy(race->weights, setup->weights, sizeof race->weights);
     race->asked = OP_NONE;
     race->program = OP_NONE;
@@ -61,7 +61,7 @@ static uint8_t draw_order(struct random *random, const struct model *model, uint
     return stays && repacks(model) && block_count > FEW_BLOCKS ? (uint8_t)REVERSED : order;
 }
 
-static void begin_fill(struct race *race, struct random *random, const struct model *model)
+static void begin_fill(struct free_race *race, struct random *random, const struct model *model)
 {
     const bool few = repacks(model) && random_chance(random, 1, 2);
     const uint64_t block_count = random_log_uniform(random, 4, few ? FEW_BLOCKS : BLOCK_COUNT_MAX);
@@ -76,8 +76,8 @@ static void begin_fill(struct race *race, struct random *random, const struct mo
 }
 
 /* Fills the device until it refuses. */
-static bool fill_next(struct race *race, struct random *random, const struct scenario_view *view,
-                      struct op *op)
+static bool fill_next(struct free_race *race, struct random *random,
+                      const struct scenario_view *view, struct op *op)
 {
     const struct model *model = view->hosts[0];
     if (race->asked != OP_NONE && model_find(model, race->asked) != NULL &&
@@ -97,7 +97,7 @@ static bool fill_next(struct race *race, struct random *random, const struct sce
     return true;
 }
 
-static uint64_t draw_delay(const struct race *race, struct random *random, uint32_t index)
+static uint64_t draw_delay(const struct free_race *race, struct random *random, uint32_t index)
 {
     return race->order == EARLY      ? 1 + random_below(random, 100)
            : race->order == LATE     ? race->delay_ns * 1000 + index
@@ -107,7 +107,7 @@ static uint64_t draw_delay(const struct race *race, struct random *random, uint3
 }
 
 /* Returns this round's shared event; OP_NONE for orders without one. */
-static uint32_t queue_shared_event(struct race *race, struct random *random,
+static uint32_t queue_shared_event(struct free_race *race, struct random *random,
                                    const struct model *model)
 {
     if (race->order == SHARED && race->count > 0) {
@@ -121,7 +121,7 @@ static uint32_t queue_shared_event(struct race *race, struct random *random,
     return OP_NONE;
 }
 
-static void queue_free(struct race *race, struct random *random, const struct block *block,
+static void queue_free(struct free_race *race, struct random *random, const struct block *block,
                        uint32_t index, uint32_t shared_event)
 {
     if (race->order == SHARED && shared_event != OP_NONE) {
@@ -153,7 +153,7 @@ static void queue_free(struct race *race, struct random *random, const struct bl
 }
 
 /* Queues the frees of neighbours in allocation order, so that together they make one hole. */
-static void queue_frees(struct race *race, struct random *random, const struct model *model)
+static void queue_frees(struct free_race *race, struct random *random, const struct model *model)
 {
     const uint32_t event = queue_shared_event(race, random, model);
     const uint32_t frees = (uint32_t)random_between(random, 1, QUEUED_COUNT_MAX);
@@ -170,7 +170,7 @@ static void queue_frees(struct race *race, struct random *random, const struct m
 }
 
 /* Among many blocks to repack a request leaves some room over; see FEW_BLOCKS. */
-static uint64_t limit_request_size(const struct race *race, const struct model *model,
+static uint64_t limit_request_size(const struct free_race *race, const struct model *model,
                                    uint64_t size_bytes)
 {
     const uint64_t all_bytes = model_free_bytes(model) + race->queued_bytes;
@@ -181,7 +181,7 @@ static uint64_t limit_request_size(const struct race *race, const struct model *
     return size_bytes < most ? size_bytes : whole_granules(model, most);
 }
 
-static uint64_t draw_request_size(const struct race *race, struct random *random,
+static uint64_t draw_request_size(const struct free_race *race, struct random *random,
                                   const struct model *model)
 {
     const uint64_t granule = model_granule_bytes(model);
@@ -196,7 +196,7 @@ static uint64_t draw_request_size(const struct race *race, struct random *random
                                          : race->unit_bytes * random_between(random, 1, 6));
 }
 
-static void queue_requests(struct race *race, struct random *random, const struct model *model)
+static void queue_requests(struct free_race *race, struct random *random, const struct model *model)
 {
     const uint64_t count = random_between(random, 1, 10);
     for (uint64_t i = 0; i < count; i++) {
@@ -213,7 +213,8 @@ static void queue_requests(struct race *race, struct random *random, const struc
 }
 
 /* Ends pending events, in any order but that of their making. */
-static void queue_completions(struct race *race, struct random *random, const struct model *model)
+static void queue_completions(struct free_race *race, struct random *random,
+                              const struct model *model)
 {
     op_queue_add(&race->queue, op_make(OP_REPORT)); /* dying blocks are listed too */
     while (race->held_count > 0) {
@@ -235,7 +236,8 @@ static void queue_completions(struct race *race, struct random *random, const st
 }
 
 /* The queue is empty: decides on the next part of the round. */
-static void queue_next_phase(struct race *race, struct random *random, const struct model *model)
+static void queue_next_phase(struct free_race *race, struct random *random,
+                             const struct model *model)
 {
     if (race->phase == QUEUE) {
         queue_frees(race, random, model);
@@ -257,7 +259,7 @@ static void queue_next_phase(struct race *race, struct random *random, const str
 static bool race_next(void *state, struct random *random, const struct scenario_view *view,
                       struct op *op)
 {
-    struct race *race = state;
+    struct free_race *race = state;
     const struct model *model = view->hosts[0];
     if (!race->is_open) {
         generate_init(&race->generate, random, model_capacity_bytes(model),

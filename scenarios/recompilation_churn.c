@@ -7,7 +7,7 @@
 #include <assert.h>
 
 enum { PROGRAM_COUNT_MAX = 48, INPUT_COUNT_MAX = 8 };
-enum tag { TAG_INPUT, TAG_RESULT, TAG_OLD_PROGRAM, TAG_PROGRAM };
+enum churn_tag { TAG_INPUT, TAG_RESULT, TAG_OLD_PROGRAM, TAG_PROGRAM };
 
 struct churn {
     struct op_queue queue;

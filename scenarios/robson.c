@@ -13,7 +13,7 @@ enum {
     SMALLEST_BYTES_MAX = 1 << 30
 };
 
-enum phase { OPEN = 0, FILL, CHOOSE, THIN };
+enum robson_phase { OPEN = 0, FILL, CHOOSE, THIN };
 
 /* One game.  Round i asks for blocks of 2^i smallest ones, size_bytes, until live_bytes are live.
  * Between two rounds each block that covers no address of offset_bytes + a multiple of size_bytes

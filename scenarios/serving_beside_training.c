@@ -16,7 +16,7 @@ enum { ENGINE = 0, KEPT_COUNT = 2, PARTS = 64, TRY_COUNT_MAX = 3 };
 
 /* A turn: the host that is next may try too early; the one before sleeps, or forgets it and works
  * on; the next one wakes and works. */
-enum phase { EARLY, REST, WAKE, WORK };
+enum serving_phase { EARLY, REST, WAKE, WORK };
 
 struct serving {
     uint8_t phase, tries;                 /* tries: sleeps or wakes of this phase so far */

@@ -31,7 +31,7 @@ static const char *const cache_names[CACHE_COUNT] = {"kv_cache", "embeddings", "
                                                      "prefetch"};
 
 /* A cache has the same sizes on every host. */
-struct cache {
+struct leaky_cache {
     uint64_t block_bytes;
     uint32_t block_count; /* when warm */
 };
@@ -53,7 +53,7 @@ struct leak {
     bool is_in_turn;                 /* its cache comes first, and then its step */
     uint32_t step_count, leak_every; /* of each host */
     uint64_t leak_bytes, batch_bytes, delay_ns;
-    struct cache caches[CACHE_COUNT];
+    struct leaky_cache caches[CACHE_COUNT];
     struct leaking_host hosts[OP_HOST_COUNT_MAX];
     /* For each host and cache a ring of cached_max. */
     uint32_t cached_max;
@@ -88,7 +88,7 @@ static uint64_t draw_sizes(struct leak *leak, struct random *random, const struc
     uint64_t used_bytes = 0;
     for (int i = 0; i < CACHE_COUNT; i++) {
         const uint64_t parts = random_between(random, 1, 7);
-        struct cache *cache = &leak->caches[i];
+        struct leaky_cache *cache = &leak->caches[i];
         cache->block_count = (uint32_t)random_log_uniform(random, 2, leak->cached_max - 1);
         cache->block_bytes = device_part(model, parts, 64 * (uint64_t)cache->block_count);
         used_bytes += cache->block_bytes * cache->block_count;
@@ -144,7 +144,7 @@ static bool cache_next(struct leak *leak, struct random *random, const struct sc
     struct leaking_host *host = &leak->hosts[leak->host];
     const uint8_t index = host->drops ? host->asked_cache
                                       : (uint8_t)random_below(random, CACHE_COUNT);
-    const struct cache *cache = &leak->caches[index];
+    const struct leaky_cache *cache = &leak->caches[index];
     host->asked_cache = index;
     host->drops = host->counts[index] > 0 && host->counts[index] >= cache->block_count;
     if (host->drops) {

@@ -7,7 +7,7 @@
 #include <assert.h>
 
 enum { PARAMETER_COUNT_MAX = 12, LOSS_COUNT_MAX = 256, EVALUATION_EVERY_MAX = 12 };
-enum tag {
+enum step_tag {
     TAG_PARAMETERS,
     TAG_BATCH,
     TAG_ACTIVATIONS,
@@ -17,9 +17,9 @@ enum tag {
     TAG_COPY
 };
 
-enum phase { RESTORE, LOAD, BATCH, ENQUEUE, LAUNCH, AFTER, CLEAR };
+enum step_phase { RESTORE, LOAD, BATCH, ENQUEUE, LAUNCH, AFTER, CLEAR };
 
-struct training {
+struct step_job {
     struct op_queue queue;
     struct launch launch;
     uint8_t phase;
@@ -35,7 +35,7 @@ struct training {
     uint32_t loss_count, loss_first; /* ring of losses that are kept */
     uint32_t losses[LOSS_COUNT_MAX];
 };
-static_assert(sizeof(struct training) <= SCENARIO_STATE_BYTES, "the state fits");
+static_assert(sizeof(struct step_job) <= SCENARIO_STATE_BYTES, "the state fits");
 
 static void training_begin(void *state, struct random *random, struct setup *setup,
                            bool capacity_is_free)
@@ -54,7 +54,7 @@ static void training_begin(void *state, struct random *random, struct setup *set
 
 /* A job whose working set is close to the device: from four fifths of it to a little more than all.
  */
-static void begin_job(struct training *training, struct random *random, const struct model *model)
+static void begin_job(struct step_job *training, struct random *random, const struct model *model)
 {
     training->parameter_count = (uint8_t)random_between(random, 1, PARAMETER_COUNT_MAX);
     const uint64_t parameter_parts = random_between(random, 16, 36);
@@ -91,7 +91,7 @@ static void begin_job(struct training *training, struct random *random, const st
 
 /* Loads a checkpoint: for each parameter a copy from storage lives beside it for a moment, and
  * leaves a layout that a fresh job does not have (marin#7115). */
-static bool restore_next(struct training *training, struct random *random,
+static bool restore_next(struct step_job *training, struct random *random,
                          const struct scenario_view *view, struct op *op)
 {
     const struct model *model = view->hosts[0];
@@ -119,7 +119,7 @@ static bool restore_next(struct training *training, struct random *random,
     return false;
 }
 
-static bool load_next(struct training *training, const struct scenario_view *view, struct op *op)
+static bool load_next(struct step_job *training, const struct scenario_view *view, struct op *op)
 {
     const struct model *model = view->hosts[0];
     if (!model_contract(model)->programs) {
@@ -145,7 +145,7 @@ static bool load_next(struct training *training, const struct scenario_view *vie
     return false;
 }
 
-static bool batch_next(struct training *training, const struct scenario_view *view, struct op *op)
+static bool batch_next(struct step_job *training, const struct scenario_view *view, struct op *op)
 {
     training->phase = ENQUEUE;
     training->batch = view->op_number;
@@ -155,7 +155,7 @@ static bool batch_next(struct training *training, const struct scenario_view *vi
 
 /* Inputs: parameters and batch.  Outputs: the new parameters (donated, or beside the old ones), a
  * loss, and what is kept for the next program. */
-static void begin_launch(struct training *training, struct random *random,
+static void begin_launch(struct step_job *training, struct random *random,
                          const struct model *model)
 {
     struct launch *launch = &training->launch;
@@ -185,7 +185,7 @@ static void begin_launch(struct training *training, struct random *random,
     training->phase = LAUNCH;
 }
 
-static void keep_loss(struct training *training, uint32_t loss)
+static void keep_loss(struct step_job *training, uint32_t loss)
 {
     if (training->loss_count == training->losses_kept_steps || !training->keeps_losses) {
         const uint32_t oldest = training->loss_count == 0 ? loss
@@ -201,7 +201,7 @@ static void keep_loss(struct training *training, uint32_t loss)
 }
 
 /* The new parameters take the old ones' place. */
-static void replace_parameters(struct training *training, const struct model *model)
+static void replace_parameters(struct step_job *training, const struct model *model)
 {
     const struct launch *launch = &training->launch;
     for (uint8_t i = 0; i < training->parameter_count && !training->is_evaluation; i++) {
@@ -216,7 +216,7 @@ static void replace_parameters(struct training *training, const struct model *mo
 }
 
 /* The launch is over: the batch and what only this step needed go, asynchronously. */
-static void end_step(struct training *training, struct random *random, const struct model *model)
+static void end_step(struct step_job *training, struct random *random, const struct model *model)
 {
     const struct launch *launch = &training->launch;
     replace_parameters(training, model);
@@ -250,7 +250,7 @@ static void end_step(struct training *training, struct random *random, const str
 }
 
 /* A failed step is tried with less, as users are told to; sometimes the job is given up. */
-static void after_step(struct training *training, struct random *random, const struct model *model)
+static void after_step(struct step_job *training, struct random *random, const struct model *model)
 {
     training->phase = BATCH;
     if (training->launch.has_failed) {
@@ -268,11 +268,11 @@ static void after_step(struct training *training, struct random *random, const s
     }
 }
 
-static bool phase_next(struct training *training, struct random *random,
+static bool phase_next(struct step_job *training, struct random *random,
                        const struct scenario_view *view, struct op *op)
 {
     const struct model *model = view->hosts[0];
-    const enum phase phase = (enum phase)training->phase;
+    const enum step_phase phase = (enum step_phase)training->phase;
     if (phase == RESTORE  ? restore_next(training, random, view, op)
         : phase == LOAD   ? load_next(training, view, op)
         : phase == BATCH  ? batch_next(training, view, op)
@@ -295,7 +295,7 @@ static bool phase_next(struct training *training, struct random *random,
 static bool training_next(void *state, struct random *random, const struct scenario_view *view,
                           struct op *op)
 {
-    struct training *training = state;
+    struct step_job *training = state;
     if (training->parameter_count == 0) {
         begin_job(training, random, view->hosts[0]);
     }

@@ -5,7 +5,7 @@
  * Its plants are the same allocator with one defect each. */
 #include "kit/kit.h"
 
-enum defect {
+enum buddy_defect {
     DEFECT_NONE = 0,
     DEFECT_MIDDLE,   /* now and then a block is the middle of one of twice its size */
     DEFECT_UNMERGED, /* blocks of 16 granules become one with no buddy */
@@ -15,10 +15,10 @@ enum { MIDDLE_PERIOD = 16, LATE_PERIOD = 8, UNMERGED_GRANULES = 16 };
 enum { ORDER_COUNT = 64, BUCKET_COUNT = 4096 };
 
 /* A range that is free or a block; its size is a power of two, its offset a multiple of that. */
-struct node {
-    struct node *below, *above;   /* by offset: all of the device */
-    struct node *previous, *next; /* free: those of its size */
-    struct node *behind;          /* in its bucket */
+struct buddy_node {
+    struct buddy_node *below, *above;   /* by offset: all of the device */
+    struct buddy_node *previous, *next; /* free: those of its size */
+    struct buddy_node *behind;          /* in its bucket */
     uint64_t offset, size_bytes;
     bool is_free;
 };
@@ -26,21 +26,21 @@ struct node {
 struct buddy {
     struct kit_host *host;
     uint64_t capacity_bytes, granule_bytes;
-    enum defect defect;
+    enum buddy_defect defect;
     uint32_t call_count; /* of allocate or free, as the defect counts */
-    struct node *lowest;
-    struct node *free[ORDER_COUNT];     /* by the logarithm of the size */
-    struct node *buckets[BUCKET_COUNT]; /* by the offset */
+    struct buddy_node *lowest;
+    struct buddy_node *free[ORDER_COUNT];     /* by the logarithm of the size */
+    struct buddy_node *buckets[BUCKET_COUNT]; /* by the offset */
 };
 
-static struct node **free_list(struct buddy *buddy, uint64_t size_bytes)
+static struct buddy_node **free_list(struct buddy *buddy, uint64_t size_bytes)
 {
     return &buddy->free[__builtin_ctzll(size_bytes)];
 }
 
-static void link_free(struct buddy *buddy, struct node *node)
+static void link_free(struct buddy *buddy, struct buddy_node *node)
 {
-    struct node **first = free_list(buddy, node->size_bytes);
+    struct buddy_node **first = free_list(buddy, node->size_bytes);
     node->is_free = true;
     node->previous = NULL;
     node->next = *first;
@@ -50,10 +50,10 @@ static void link_free(struct buddy *buddy, struct node *node)
     *first = node;
 }
 
-static void unlink_free(struct buddy *buddy, struct node *node)
+static void unlink_free(struct buddy *buddy, struct buddy_node *node)
 {
-    struct node **link = node->previous != NULL ? &node->previous->next
-                                                : free_list(buddy, node->size_bytes);
+    struct buddy_node **link = node->previous != NULL ? &node->previous->next
+                                                      : free_list(buddy, node->size_bytes);
     *link = node->next;
     if (node->next != NULL) {
         node->next->previous = node->previous;
@@ -61,14 +61,14 @@ static void unlink_free(struct buddy *buddy, struct node *node)
     node->is_free = false;
 }
 
-static struct node **find_bucket(struct buddy *buddy, uint64_t offset)
+static struct buddy_node **find_bucket(struct buddy *buddy, uint64_t offset)
 {
     return &buddy->buckets[offset / buddy->granule_bytes % BUCKET_COUNT];
 }
 
-static void drop_node(struct buddy *buddy, struct node *node)
+static void drop_node(struct buddy *buddy, struct buddy_node *node)
 {
-    struct node **link = find_bucket(buddy, node->offset);
+    struct buddy_node **link = find_bucket(buddy, node->offset);
     while (*link != node) {
         link = &(*link)->behind;
     }
@@ -77,20 +77,20 @@ static void drop_node(struct buddy *buddy, struct node *node)
 }
 
 /* Right above `below`; NULL: at the bottom.  NULL: host memory was refused. */
-static struct node *add_node(struct buddy *buddy, struct node *below, uint64_t offset,
-                             uint64_t size_bytes)
+static struct buddy_node *add_node(struct buddy *buddy, struct buddy_node *below, uint64_t offset,
+                                   uint64_t size_bytes)
 {
-    struct node *node = kit_host_alloc(buddy->host, sizeof *node);
+    struct buddy_node *node = kit_host_alloc(buddy->host, sizeof *node);
     if (node == NULL) {
         return NULL;
     }
-    struct node **link = below != NULL ? &below->above : &buddy->lowest;
-    struct node **bucket = find_bucket(buddy, offset);
-    *node = (struct node){.below = below,
-                          .above = *link,
-                          .behind = *bucket,
-                          .offset = offset,
-                          .size_bytes = size_bytes};
+    struct buddy_node **link = below != NULL ? &below->above : &buddy->lowest;
+    struct buddy_node **bucket = find_bucket(buddy, offset);
+    *node = (struct buddy_node){.below = below,
+                                .above = *link,
+                                .behind = *bucket,
+                                .offset = offset,
+                                .size_bytes = size_bytes};
     *link = *bucket = node;
     if (node->above != NULL) {
         node->above->below = node;
@@ -105,7 +105,7 @@ static void close_buddy(void *state)
 {
     struct buddy *buddy = state;
     while (buddy->lowest != NULL) {
-        struct node *node = buddy->lowest;
+        struct buddy_node *node = buddy->lowest;
         buddy->lowest = node->above;
         drop_node(buddy, node);
     }
@@ -114,12 +114,12 @@ static void close_buddy(void *state)
 static const char *open_buddy(void *state, const struct kit_setup *setup)
 {
     struct buddy *buddy = state;
-    struct node *highest = NULL;
+    struct buddy_node *highest = NULL;
     uint64_t left_bytes = setup->capacity_bytes;
     *buddy = (struct buddy){.host = setup->host,
                             .capacity_bytes = setup->capacity_bytes,
                             .granule_bytes = setup->granule_bytes,
-                            .defect = (enum defect)setup->variant};
+                            .defect = (enum buddy_defect)setup->variant};
     if (buddy->defect == DEFECT_NONE) {
         setup->contract->aligns_naturally = kit_option_is(setup, "declares", "yes");
     }
@@ -138,7 +138,7 @@ static const char *open_buddy(void *state, const struct kit_setup *setup)
 /* --- one into two, two into one --- */
 
 /* The node keeps its lower half.  False: host memory was refused. */
-static bool split_node(struct buddy *buddy, struct node *node)
+static bool split_node(struct buddy *buddy, struct buddy_node *node)
 {
     const uint64_t half = node->size_bytes / 2;
     if (add_node(buddy, node, node->offset + half, half) == NULL) {
@@ -149,10 +149,10 @@ static bool split_node(struct buddy *buddy, struct node *node)
 }
 
 /* NULL: its buddy is not free, or not whole. */
-static struct node *find_free_buddy(const struct buddy *buddy, const struct node *node)
+static struct buddy_node *find_free_buddy(const struct buddy *buddy, const struct buddy_node *node)
 {
     const uint64_t offset = node->offset ^ node->size_bytes;
-    struct node *other = offset > node->offset ? node->above : node->below;
+    struct buddy_node *other = offset > node->offset ? node->above : node->below;
     if (buddy->defect == DEFECT_UNMERGED &&
         node->size_bytes == UNMERGED_GRANULES * buddy->granule_bytes) {
         return NULL;
@@ -164,11 +164,11 @@ static struct node *find_free_buddy(const struct buddy *buddy, const struct node
 }
 
 /* Frees a node that is in no list, as one with its buddy, and that with its own, and so on. */
-static void free_node(struct buddy *buddy, struct node *node)
+static void free_node(struct buddy *buddy, struct buddy_node *node)
 {
-    struct node *other = NULL;
+    struct buddy_node *other = NULL;
     while ((other = find_free_buddy(buddy, node)) != NULL) {
-        struct node *upper = other->offset > node->offset ? other : node;
+        struct buddy_node *upper = other->offset > node->offset ? other : node;
         unlink_free(buddy, other);
         node = upper->below;
         node->size_bytes *= 2;
@@ -184,9 +184,9 @@ static void free_node(struct buddy *buddy, struct node *node)
 /* Merges the nodes whose merge DEFECT_LATE put off. */
 static void merge_all(struct buddy *buddy)
 {
-    struct node *node = buddy->lowest;
+    struct buddy_node *node = buddy->lowest;
     while (node != NULL) {
-        struct node *other = node->is_free ? find_free_buddy(buddy, node) : NULL;
+        struct buddy_node *other = node->is_free ? find_free_buddy(buddy, node) : NULL;
         if (other == NULL) {
             node = node->above;
             continue;
@@ -204,11 +204,11 @@ static uint64_t round_to_power(uint64_t bytes)
     return bytes <= 1 ? 1 : UINT64_C(2) << (63 - __builtin_clzll(bytes - 1));
 }
 
-static struct node *find_aligned(const struct buddy *buddy, int order, int end,
-                                 uint64_t align_bytes)
+static struct buddy_node *find_aligned(const struct buddy *buddy, int order, int end,
+                                       uint64_t align_bytes)
 {
     for (; order < end; order++) {
-        for (struct node *node = buddy->free[order]; node != NULL; node = node->next) {
+        for (struct buddy_node *node = buddy->free[order]; node != NULL; node = node->next) {
             if (node->offset % align_bytes == 0) {
                 return node;
             }
@@ -219,17 +219,18 @@ static struct node *find_aligned(const struct buddy *buddy, int order, int end,
 
 /* A free node of at least so many bytes that is aligned.  Of those that are as large as the
  * alignment each is, so the smallest is found at once; the others are looked at one by one. */
-static struct node *find_node(const struct buddy *buddy, uint64_t size_bytes, uint64_t align_bytes)
+static struct buddy_node *find_node(const struct buddy *buddy, uint64_t size_bytes,
+                                    uint64_t align_bytes)
 {
     const int order = __builtin_ctzll(size_bytes);
     const int surely = __builtin_ctzll(align_bytes) > order ? __builtin_ctzll(align_bytes) : order;
-    struct node *node = find_aligned(buddy, surely, ORDER_COUNT, align_bytes);
+    struct buddy_node *node = find_aligned(buddy, surely, ORDER_COUNT, align_bytes);
     return node != NULL ? node : find_aligned(buddy, order, surely, align_bytes);
 }
 
-static struct node *take_node(struct buddy *buddy, uint64_t size_bytes, uint64_t align_bytes)
+static struct buddy_node *take_node(struct buddy *buddy, uint64_t size_bytes, uint64_t align_bytes)
 {
-    struct node *node = find_node(buddy, size_bytes, align_bytes);
+    struct buddy_node *node = find_node(buddy, size_bytes, align_bytes);
     if (node == NULL) {
         return NULL;
     }
@@ -252,19 +253,19 @@ static uint64_t allocate(void *state, uint64_t size_bytes, uint64_t align_bytes)
     const uint64_t size = round_to_power(size_bytes);
     if (buddy->defect == DEFECT_MIDDLE && size > buddy->granule_bytes &&
         ++buddy->call_count % MIDDLE_PERIOD == 0) {
-        const struct node *twice = take_node(buddy, 2 * size, 2 * size);
+        const struct buddy_node *twice = take_node(buddy, 2 * size, 2 * size);
         if (twice != NULL) {
             return twice->offset + size / 2;
         }
     }
-    const struct node *node = take_node(buddy, size, align_bytes);
+    const struct buddy_node *node = take_node(buddy, size, align_bytes);
     return node == NULL ? KIT_NOTHING : node->offset;
 }
 
 static void free_block(void *state, uint64_t offset, uint64_t size_bytes)
 {
     struct buddy *buddy = state;
-    struct node *node = *find_bucket(buddy, offset);
+    struct buddy_node *node = *find_bucket(buddy, offset);
     (void)size_bytes;
     while (node != NULL && node->offset != offset) {
         node = node->behind;

@@ -295,14 +295,14 @@ static uint64_t caching_block_bytes(void *state, uint64_t place, uint64_t size_b
 }
 
 /* Holes in an expandable target's one range: mapped and unmapped bytes join into one hole. */
-struct gap {
+struct cache_gap {
     uint64_t bytes, largest_bytes;
 };
 
 static void measure_gap(void *context, const struct cache_segment_view *segment,
                         const struct cache_block_view *block)
 {
-    struct gap *gap = context;
+    struct cache_gap *gap = context;
     (void)segment;
     const bool is_open = block->state == CACHE_FREE || block->state == CACHE_UNMAPPED;
     gap->bytes = is_open ? gap->bytes + block->range.size_bytes : 0;
@@ -312,7 +312,7 @@ static void measure_gap(void *context, const struct cache_segment_view *segment,
 static uint64_t caching_largest_free(void *state)
 {
     const struct caching *caching = state;
-    struct gap gap = {0};
+    struct cache_gap gap = {0};
     if (!caching->is_expandable) {
         return cache_largest_free(caching->cache, 0);
     }

@@ -464,14 +464,14 @@ static void target_report(struct target_instance *instance,
 
 /* --- sleep --- */
 
-struct saving {
+struct hbm_saving {
     struct sleeper *sleeper;
     bool is_good;
 };
 
 static void save_entry(void *context, const struct hbm_report_entry *entry)
 {
-    struct saving *saving = context;
+    struct hbm_saving *saving = context;
     saving->is_good = saving->is_good &&
                       (entry->kind == HBM_KIND_RETIRED ||
                        sleeper_save(saving->sleeper, entry->address, entry->size_bytes));
@@ -485,7 +485,7 @@ static enum target_result refuse(struct target_instance *instance, const char *t
 
 static enum target_result target_sleep(struct target_instance *instance)
 {
-    struct saving saving = {&instance->sleeper, true};
+    struct hbm_saving saving = {&instance->sleeper, true};
     instance->text = NULL;
     if (instance->sleeps == SLEEP_KEEPS &&
         (hbm_report_visit(instance->hbm, save_entry, &saving) != HBM_OK || !saving.is_good)) {

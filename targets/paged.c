@@ -12,7 +12,7 @@
 #define CAPACITY_BYTES_MAX (UINT64_C(64) << 20)
 #define PAGE_NONE UINT32_MAX
 
-enum defect {
+enum paged_defect {
     DEFECT_NONE = 0,
     DEFECT_NEIGHBOURS, /* wants pages that are neighbours */
     DEFECT_MISMAPPED,  /* now and then a write goes to the page behind */
@@ -27,7 +27,7 @@ struct paged {
     bool *is_free;
     uint32_t page_count, free_count, first_free;
     uint32_t call_count; /* of allocate or free, as the defect counts */
-    enum defect defect;
+    enum paged_defect defect;
 };
 
 /* --- life --- */
@@ -54,7 +54,7 @@ static const char *open_paged(void *state, const struct kit_setup *setup)
                             .is_free = kit_records(setup, count * sizeof *paged->is_free),
                             .page_count = count,
                             .free_count = count,
-                            .defect = (enum defect)setup->variant};
+                            .defect = (enum paged_defect)setup->variant};
     if (paged->defect == DEFECT_NONE) {
         read_options(setup);
     }
@@ -75,7 +75,7 @@ static uint32_t page_of(const struct paged *paged, const void *place)
     return (uint32_t)((uint64_t)((const char *)place - paged->region) / paged->page_bytes);
 }
 
-static bool is_due(struct paged *paged, enum defect defect)
+static bool is_due(struct paged *paged, enum paged_defect defect)
 {
     return paged->defect == defect && ++paged->call_count % DEFECT_PERIOD == 0;
 }

@@ -23,14 +23,14 @@ bool plugin_is_named(const char *name)
 
 /* A member that may not be NULL (group 0), or one of a group that is there as a whole or not at
  * all. */
-struct member {
+struct table_member {
     const char *name;
     unsigned group;
     bool is_set;
 };
 
 /* Requires the members of group 0, and of each other group all or none. */
-static enum plugin_result check_groups(const struct member *members, size_t count,
+static enum plugin_result check_groups(const struct table_member *members, size_t count,
                                        char reason[PLUGIN_REASON_BYTES])
 {
     for (size_t i = 0; i < count; i++) {
@@ -66,7 +66,7 @@ static enum plugin_result check_members(const struct target *target,
     {                                           \
 #name "()", group, target->name != NULL \
     }
-    const struct member members[] = {
+    const struct table_member members[] = {
         MEMBER(0, name), MEMBER(0, summary),    CALL(0, open),       CALL(0, close),
         CALL(0, alloc),  CALL(0, free),         CALL(0, stats),      CALL(0, message),
         CALL(1, hold),   CALL(1, release),      CALL(2, load),       CALL(2, execute),

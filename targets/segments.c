@@ -23,8 +23,8 @@ struct segment_block {
 };
 
 /* A region of the device. */
-struct segment {
-    struct segment *above; /* ascending offsets */
+struct device_segment {
+    struct device_segment *above; /* ascending offsets */
     uint64_t offset, size_bytes;
     struct segment_block *lowest; /* NULL: it is empty */
     bool is_forgotten;            /* SEGMENTS_LEAKED */
@@ -34,7 +34,7 @@ struct segments {
     struct kit_host *host;
     enum segments_defect defect;
     uint64_t capacity_bytes, step_bytes, held_bytes;
-    struct segment *lowest;
+    struct device_segment *lowest;
     bool keeps_empty, was_refused;
 };
 
@@ -56,7 +56,7 @@ static uint64_t align_offset(uint64_t offset, uint64_t align_bytes)
     return (offset + align_bytes - 1) & ~(align_bytes - 1);
 }
 
-static uint64_t end_of(const struct segment *segment)
+static uint64_t end_of(const struct device_segment *segment)
 {
     return segment->offset + segment->size_bytes;
 }
@@ -82,9 +82,9 @@ static const char *segments_open(void *state, const struct kit_setup *setup)
     return NULL;
 }
 
-static void drop_segment(struct segments *segments, struct segment **link)
+static void drop_segment(struct segments *segments, struct device_segment **link)
 {
-    struct segment *segment = *link;
+    struct device_segment *segment = *link;
     *link = segment->above;
     segments->held_bytes -= segment->size_bytes;
     kit_host_free(segments->host, segment, sizeof *segment);
@@ -103,7 +103,7 @@ static void segments_close(void *state)
 
 /* --- growing and giving back --- */
 
-static bool is_empty(const struct segments *segments, const struct segment *segment)
+static bool is_empty(const struct segments *segments, const struct device_segment *segment)
 {
     return segment->lowest == NULL ||
            (segments->defect == SEGMENTS_GIVEN_LIVE && segment->lowest->offset > segment->offset);
@@ -114,7 +114,7 @@ static void trim_segments(struct segments *segments)
     if (segments->keeps_empty || segments->defect == SEGMENTS_UNTRIMMED) {
         return;
     }
-    for (struct segment **link = &segments->lowest; *link != NULL;) {
+    for (struct device_segment **link = &segments->lowest; *link != NULL;) {
         if (is_empty(segments, *link)) {
             while ((*link)->lowest != NULL) {
                 struct segment_block *block = (*link)->lowest;
@@ -129,18 +129,18 @@ static void trim_segments(struct segments *segments)
     }
 }
 
-static void link_segment(struct segments *segments, struct segment *segment,
+static void link_segment(struct segments *segments, struct device_segment *segment,
                          const struct device_region *region)
 {
-    struct segment **link = &segments->lowest;
+    struct device_segment **link = &segments->lowest;
     while (*link != NULL && (*link)->offset < region->address) {
         link = &(*link)->above;
     }
-    *segment = (struct segment){.above = *link,
-                                .offset = region->address,
-                                .size_bytes = region->size_bytes,
-                                .is_forgotten = segments->was_refused &&
-                                                segments->defect == SEGMENTS_LEAKED};
+    *segment = (struct device_segment){.above = *link,
+                                       .offset = region->address,
+                                       .size_bytes = region->size_bytes,
+                                       .is_forgotten = segments->was_refused &&
+                                                       segments->defect == SEGMENTS_LEAKED};
     segments->held_bytes += segment->size_bytes;
     *link = segment;
 }
@@ -148,7 +148,7 @@ static void link_segment(struct segments *segments, struct segment *segment,
 /* A region for a block of so many bytes.  NULL: there is none, or host memory was refused. */
 enum { SPIN_COUNT = 100000 };
 
-static struct segment *grow_segments(struct segments *segments, uint64_t size_bytes)
+static struct device_segment *grow_segments(struct segments *segments, uint64_t size_bytes)
 {
     const uint64_t step = segments->step_bytes;
     struct device_region region;
@@ -157,7 +157,7 @@ static struct segment *grow_segments(struct segments *segments, uint64_t size_by
          segments->held_bytes >= segments->capacity_bytes / 2)) {
         return NULL;
     }
-    struct segment *segment = kit_host_alloc(segments->host, sizeof *segment);
+    struct device_segment *segment = kit_host_alloc(segments->host, sizeof *segment);
     if (segment == NULL) {
         return NULL;
     }
@@ -180,10 +180,10 @@ static struct segment *grow_segments(struct segments *segments, uint64_t size_by
 
 /* Returns where the hole below the block at the link ends; in the highest hole of a segment, that
  * is the segment's end. */
-static uint64_t find_hole_end(const struct segments *segments, const struct segment *segment,
+static uint64_t find_hole_end(const struct segments *segments, const struct device_segment *segment,
                               const struct segment_block *block)
 {
-    const struct segment *next = segment->above;
+    const struct device_segment *next = segment->above;
     if (block != NULL) {
         return block->offset;
     }
@@ -194,9 +194,9 @@ static uint64_t find_hole_end(const struct segments *segments, const struct segm
 }
 
 /* The lowest place in the segment; NULL: none. */
-static struct segment_block **find_place(const struct segments *segments, struct segment *segment,
-                                         uint64_t size_bytes, uint64_t align_bytes,
-                                         uint64_t *offset)
+static struct segment_block **find_place(const struct segments *segments,
+                                         struct device_segment *segment, uint64_t size_bytes,
+                                         uint64_t align_bytes, uint64_t *offset)
 {
     uint64_t start = segment->offset;
     for (struct segment_block **link = &segment->lowest;; link = &(*link)->above) {
@@ -212,8 +212,8 @@ static struct segment_block **find_place(const struct segments *segments, struct
     }
 }
 
-static uint64_t put_block(struct segments *segments, struct segment *segment, uint64_t size_bytes,
-                          uint64_t align_bytes)
+static uint64_t put_block(struct segments *segments, struct device_segment *segment,
+                          uint64_t size_bytes, uint64_t align_bytes)
 {
     uint64_t offset = 0;
     struct segment_block **link = find_place(segments, segment, size_bytes, align_bytes, &offset);
@@ -231,13 +231,14 @@ static uint64_t segments_allocate(void *state, uint64_t size_bytes, uint64_t ali
 {
     struct segments *segments = state;
     uint64_t offset = 0;
-    for (struct segment *segment = segments->lowest; segment != NULL; segment = segment->above) {
+    for (struct device_segment *segment = segments->lowest; segment != NULL;
+         segment = segment->above) {
         if (find_place(segments, segment, size_bytes, align_bytes, &offset) != NULL) {
             return put_block(segments, segment, size_bytes, align_bytes);
         }
     }
     trim_segments(segments);
-    struct segment *segment = grow_segments(segments, size_bytes);
+    struct device_segment *segment = grow_segments(segments, size_bytes);
     return segment == NULL ? KIT_NOTHING : put_block(segments, segment, size_bytes, align_bytes);
 }
 
@@ -245,7 +246,8 @@ static void segments_free(void *state, uint64_t offset, uint64_t size_bytes)
 {
     struct segments *segments = state;
     (void)size_bytes;
-    for (struct segment *segment = segments->lowest; segment != NULL; segment = segment->above) {
+    for (struct device_segment *segment = segments->lowest; segment != NULL;
+         segment = segment->above) {
         struct segment_block **link = &segment->lowest;
         while (*link != NULL && (*link)->offset != offset) {
             link = &(*link)->above;
@@ -263,7 +265,7 @@ static uint64_t segments_largest_free(void *state)
 {
     const struct segments *segments = state;
     uint64_t largest = 0;
-    for (const struct segment *segment = segments->lowest; segment != NULL;
+    for (const struct device_segment *segment = segments->lowest; segment != NULL;
          segment = segment->above) {
         uint64_t start = segment->offset;
         for (const struct segment_block *block = segment->lowest; block != NULL;

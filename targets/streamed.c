@@ -21,7 +21,7 @@ static const struct target_option_row option_rows[] = {
 
 enum { MESSAGE_BYTES = 128, ALIGN_LOG2_MAX = 21 };
 
-enum defect {
+enum streamed_defect {
     DEFECT_NONE = 0,
     DEFECT_CROSSED,  /* what waits for one stream serves every stream */
     DEFECT_FORGETS,  /* what waits for a stream serves none */
@@ -38,15 +38,15 @@ struct target_instance {
         *kept;          /* freed, and something on its stream is not done; linked by below */
     uint64_t recording; /* that is open; 0 = none */
     bool drains;
-    enum defect defect;
+    enum streamed_defect defect;
     char message[MESSAGE_BYTES];
 };
 
 /* --- life --- */
 
 static enum target_result open_instance(const struct target_setup *setup,
-                                        const struct device_services *device, enum defect defect,
-                                        struct target_instance **out,
+                                        const struct device_services *device,
+                                        enum streamed_defect defect, struct target_instance **out,
                                         struct target_contract *contract, char *text,
                                         size_t text_bytes)
 {
@@ -194,14 +194,15 @@ static bool drain_one(struct target_instance *instance)
 
 /* --- places --- */
 
-struct wanted {
+struct streamed_wanted {
     uint64_t size_bytes, align_bytes;
     uint32_t stream;
 };
 
 /* The kept memory that [address, address + size) may not meet; NULL: it meets none. */
 static const struct first_fit_node *find_kept(const struct target_instance *instance,
-                                              const struct wanted *wanted, uint64_t address)
+                                              const struct streamed_wanted *wanted,
+                                              uint64_t address)
 {
     for (const struct first_fit_node *kept = instance->kept; kept != NULL; kept = kept->below) {
         const bool is_recorded = kept->recording != 0 && kept->recording != instance->recording;
@@ -217,8 +218,9 @@ static const struct first_fit_node *find_kept(const struct target_instance *inst
 }
 
 /* The highest place in [bottom, top) that meets no kept memory of others. */
-static bool find_in_hole(const struct target_instance *instance, const struct wanted *wanted,
-                         uint64_t bottom, uint64_t top, uint64_t *address)
+static bool find_in_hole(const struct target_instance *instance,
+                         const struct streamed_wanted *wanted, uint64_t bottom, uint64_t top,
+                         uint64_t *address)
 {
     while (top >= bottom && top - bottom >= wanted->size_bytes) {
         *address = (top - wanted->size_bytes) & ~(wanted->align_bytes - 1);
@@ -234,7 +236,7 @@ static bool find_in_hole(const struct target_instance *instance, const struct wa
     return false;
 }
 
-static bool find_place(const struct target_instance *instance, const struct wanted *wanted,
+static bool find_place(const struct target_instance *instance, const struct streamed_wanted *wanted,
                        uint64_t *address, struct first_fit_node **above)
 {
     uint64_t top = instance->heap.capacity_bytes;
@@ -277,10 +279,10 @@ static enum target_result target_alloc(struct target_instance *instance,
         (align & (align - 1)) != 0 || align > UINT64_C(1) << ALIGN_LOG2_MAX) {
         return fail(instance, TARGET_INVALID, "no size or no alignment");
     }
-    const struct wanted wanted = {.size_bytes = first_fit_in_granules(heap, request->size_bytes),
-                                  .align_bytes = align > heap->granule_bytes ? align
-                                                                             : heap->granule_bytes,
-                                  .stream = request->stream};
+    const struct streamed_wanted wanted = {
+        .size_bytes = first_fit_in_granules(heap, request->size_bytes),
+        .align_bytes = align > heap->granule_bytes ? align : heap->granule_bytes,
+        .stream = request->stream};
     uint64_t address = 0;
     struct first_fit_node *above = NULL;
     while (!find_place(instance, &wanted, &address, &above)) {

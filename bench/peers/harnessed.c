@@ -13,7 +13,7 @@ struct harnessed {
     bool is_checked;
 };
 
-static bool play_harnessed(const struct subject *subject, const struct peer_list *list,
+static bool play_harnessed(const struct peer_subject *subject, const struct peer_list *list,
                            struct played *played)
 {
     static const struct measure_limits once = {.repeat_count = 1, .second_count_max = INFINITY};
@@ -44,7 +44,7 @@ static bool play_harnessed(const struct subject *subject, const struct peer_list
             target, is_checked                           \
         }                                                \
     }
-const struct subject subject_null = HARNESSED("null", "null", false);
-const struct subject subject_null_checked = HARNESSED("null-checked", "null", true);
-const struct subject subject_hbm = HARNESSED("hbm", "hbm", false);
-const struct subject subject_hbm_checked = HARNESSED("hbm-checked", "hbm", true);
+const struct peer_subject subject_null = HARNESSED("null", "null", false);
+const struct peer_subject subject_null_checked = HARNESSED("null-checked", "null", true);
+const struct peer_subject subject_hbm = HARNESSED("hbm", "hbm", false);
+const struct peer_subject subject_hbm_checked = HARNESSED("hbm-checked", "hbm", true);

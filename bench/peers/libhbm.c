@@ -84,14 +84,14 @@ static const struct hbm_services services = {.copy = refuse_copy,
 
 /* --- one list --- */
 
-struct player {
+struct peer_player {
     struct hbm *hbm; /* NULL: the loop alone */
     const struct peer_op *ops;
     struct hbm_buffer **buffers; /* by op; NULL = none */
     uint64_t refused_count;
 };
 
-static inline void play_ops(struct player *player, size_t from, size_t to)
+static inline void play_ops(struct peer_player *player, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
         const struct peer_op op = player->ops[i];
@@ -106,7 +106,7 @@ static inline void play_ops(struct player *player, size_t from, size_t to)
     }
 }
 
-static inline void play_nothing(const struct player *player, size_t from, size_t to)
+static inline void play_nothing(const struct peer_player *player, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
         const struct peer_op op = player->ops[i];
@@ -115,24 +115,24 @@ static inline void play_nothing(const struct player *player, size_t from, size_t
     }
 }
 
-__attribute__((noinline)) static void libhbm_fill_ops(struct player *player, size_t to)
+__attribute__((noinline)) static void libhbm_fill_ops(struct peer_player *player, size_t to)
 {
     play_ops(player, 0, to);
 }
 
-__attribute__((noinline)) static void libhbm_steady_ops(struct player *player, size_t from,
+__attribute__((noinline)) static void libhbm_steady_ops(struct peer_player *player, size_t from,
                                                         size_t to)
 {
     play_ops(player, from, to);
 }
 
-__attribute__((noinline)) static void loop_steady_ops(const struct player *player, size_t from,
+__attribute__((noinline)) static void loop_steady_ops(const struct peer_player *player, size_t from,
                                                       size_t to)
 {
     play_nothing(player, from, to);
 }
 
-static bool play_libhbm(const struct subject *subject, const struct peer_list *list,
+static bool play_libhbm(const struct peer_subject *subject, const struct peer_list *list,
                         struct played *played)
 {
     (void)subject;
@@ -141,7 +141,7 @@ static bool play_libhbm(const struct subject *subject, const struct peer_list *l
     options.capacity_bytes = list->capacity_bytes;
     options.granule_bytes = PEER_GRANULE_BYTES;
     options.defrag = HBM_DEFRAG_NONE;
-    struct player player = {.ops = list->ops, .buffers = calloc(list->count, sizeof(void *))};
+    struct peer_player player = {.ops = list->ops, .buffers = calloc(list->count, sizeof(void *))};
     CHECK(player.buffers != NULL);
     const bool has_heap = hbm_create(&services, &options, &player.hbm) == HBM_OK;
     if (has_heap) {
@@ -155,14 +155,14 @@ static bool play_libhbm(const struct subject *subject, const struct peer_list *l
     return has_heap;
 }
 
-static bool play_loop(const struct subject *subject, const struct peer_list *list,
+static bool play_loop(const struct peer_subject *subject, const struct peer_list *list,
                       struct played *played)
 {
     (void)subject;
     if (list->workload == NULL) {
         return false;
     }
-    struct player player = {.ops = list->ops, .buffers = calloc(list->count, sizeof(void *))};
+    struct peer_player player = {.ops = list->ops, .buffers = calloc(list->count, sizeof(void *))};
     CHECK(player.buffers != NULL);
     const double start_ns = read_cpu_ns();
     loop_steady_ops(&player, list->fill_count, list->count);
@@ -171,5 +171,5 @@ static bool play_loop(const struct subject *subject, const struct peer_list *lis
     return true;
 }
 
-const struct subject subject_loop = {"loop", play_loop, NULL};
-const struct subject subject_libhbm = {"libhbm", play_libhbm, NULL};
+const struct peer_subject subject_loop = {"loop", play_loop, NULL};
+const struct peer_subject subject_libhbm = {"libhbm", play_libhbm, NULL};

@@ -40,7 +40,7 @@ static bool parse_count(const char *text, uint64_t most, uint32_t *count)
 }
 
 /* Returns the same ops with sizes in whole granules, and the capacity that these fill. */
-static struct peer_list convert_workload(const struct workload *workload, uint32_t live_count,
+static struct peer_list convert_workload(const struct op_workload *workload, uint32_t live_count,
                                          uint32_t full_percent)
 {
     struct peer_op *ops = calloc(workload->ops.count, sizeof *ops);
@@ -60,10 +60,10 @@ static struct peer_list convert_workload(const struct workload *workload, uint32
                               .workload = workload};
 }
 
-static int print_ops(const struct subject *subject, uint32_t live_count, uint32_t step_count,
+static int print_ops(const struct peer_subject *subject, uint32_t live_count, uint32_t step_count,
                      uint32_t full_percent)
 {
-    struct workload workload;
+    struct op_workload workload;
     /* A device that was only filled has no holes yet. */
     workload_init(&workload, live_count, live_count + step_count, SEED);
     workload.fill_count += 2 * live_count;
@@ -82,7 +82,7 @@ static int print_ops(const struct subject *subject, uint32_t live_count, uint32_
 
 static int run_ops(int argc, char **argv)
 {
-    const struct subject *subject = subject_find(argv[2]);
+    const struct peer_subject *subject = subject_find(argv[2]);
     uint32_t live_count, step_count;
     uint32_t full_percent = FULL_PERCENT_DEFAULT;
     if (subject == NULL) {

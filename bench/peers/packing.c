@@ -21,7 +21,7 @@ struct packing_list {
 };
 
 /* A need is a multiple of the peak. */
-struct need {
+struct list_need {
     double least; /* the smallest capacity that serves the list; 0: none that was tried */
     double mean;  /* what it would be if all smaller capacities failed, and all larger ones served:
                      as many fail as do */
@@ -81,11 +81,11 @@ static bool read_list(const char *path, struct packing_list *list)
 /* --- one subject --- */
 
 /* False: it has no heap for a list that is no workload. */
-static bool find_need(const struct subject *subject, const struct packing_list *packing,
-                      struct need *need)
+static bool find_need(const struct peer_subject *subject, const struct packing_list *packing,
+                      struct list_need *need)
 {
     uint32_t failed_count = 0;
-    *need = (struct need){0};
+    *need = (struct list_need){0};
     for (uint32_t step = 0; step <= STEP_COUNT; step++) {
         const uint64_t above_bytes = packing->peak_bytes / STEPS_PER_PEAK * step;
         const struct peer_list list = {
@@ -116,10 +116,10 @@ static void print_need(double need)
     }
 }
 
-static void print_subject(const struct subject *subject, const struct packing_list *lists,
+static void print_subject(const struct peer_subject *subject, const struct packing_list *lists,
                           int count)
 {
-    struct need *needs = calloc((size_t)count, sizeof *needs), sum = {0};
+    struct list_need *needs = calloc((size_t)count, sizeof *needs), sum = {0};
     CHECK(needs != NULL);
     bool is_played = true, is_served = true;
     for (int i = 0; i < count && is_played; i++) {

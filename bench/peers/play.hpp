@@ -68,7 +68,7 @@ template <class Heap> class Player
     std::uint64_t refused_count = 0;
 };
 
-template <class Heap> bool play(const subject *, const peer_list *list, played *result)
+template <class Heap> bool play(const peer_subject *, const peer_list *list, played *result)
 {
     try {
         Player<Heap>(*list).play(result);
@@ -80,7 +80,7 @@ template <class Heap> bool play(const subject *, const peer_list *list, played *
 } // namespace peers
 
 #define PEER_SUBJECT(Heap, name)                  \
-    extern "C" const subject subject_##name;      \
-    const subject subject_##name = {#name, peers::play<Heap>, nullptr}
+    extern "C" const peer_subject subject_##name; \
+    const peer_subject subject_##name = {#name, peers::play<Heap>, nullptr}
 
 #endif

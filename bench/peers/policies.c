@@ -39,14 +39,14 @@ struct policy {
 };
 
 /* A block or a hole; all of them cover the device in address order, holes never touch. */
-struct span {
+struct policy_span {
     uint64_t low, bytes;
     uint32_t op; /* that made the block; NO_OP: a hole */
 };
 
-struct heap {
+struct policy_heap {
     const struct policy *policy;
-    struct span *spans; /* [span_count] of at most 2 * live_count_max + 1 */
+    struct policy_span *spans; /* [span_count] of at most 2 * live_count_max + 1 */
     uint32_t span_count;
     uint64_t capacity_bytes, request_count, largest_bytes;
     double sum_bytes, sum_log;
@@ -54,7 +54,7 @@ struct heap {
 
 /* --- the rules --- */
 
-static void note_request(struct heap *heap, uint64_t bytes)
+static void note_request(struct policy_heap *heap, uint64_t bytes)
 {
     heap->request_count++;
     heap->sum_bytes += (double)bytes;
@@ -62,7 +62,7 @@ static void note_request(struct heap *heap, uint64_t bytes)
     heap->largest_bytes = bytes > heap->largest_bytes ? bytes : heap->largest_bytes;
 }
 
-static bool is_low(const struct heap *heap, uint64_t bytes)
+static bool is_low(const struct policy_heap *heap, uint64_t bytes)
 {
     const double size = (double)bytes, threshold = heap->policy->threshold;
     const double count = (double)heap->request_count;
@@ -85,7 +85,7 @@ static uint64_t find_class(uint64_t bytes, unsigned bits)
 }
 
 /* The smaller, the better. */
-static uint64_t rank_hole(const struct policy *policy, const struct span *hole)
+static uint64_t rank_hole(const struct policy *policy, const struct policy_span *hole)
 {
     return policy->hole == HOLE_SMALLEST  ? hole->bytes
            : policy->hole == HOLE_LARGEST ? UINT64_MAX - hole->bytes
@@ -93,13 +93,13 @@ static uint64_t rank_hole(const struct policy *policy, const struct span *hole)
                                           : 0;
 }
 
-static uint32_t choose_hole(const struct heap *heap, uint64_t bytes, bool from_low)
+static uint32_t choose_hole(const struct policy_heap *heap, uint64_t bytes, bool from_low)
 {
     uint32_t best = NO_SPAN;
     uint64_t best_rank = UINT64_MAX;
     for (uint32_t k = 0; k < heap->span_count; k++) {
         const uint32_t i = from_low ? k : heap->span_count - 1 - k;
-        const struct span *span = &heap->spans[i];
+        const struct policy_span *span = &heap->spans[i];
         if (span->op == NO_OP && span->bytes >= bytes &&
             (best == NO_SPAN || rank_hole(heap->policy, span) < best_rank)) {
             best = i;
@@ -110,10 +110,10 @@ static uint32_t choose_hole(const struct heap *heap, uint64_t bytes, bool from_l
 }
 
 /* The border of the device is the oldest and the smallest neighbour. */
-static bool goes_to_low_end(const struct heap *heap, uint32_t hole, bool from_low)
+static bool goes_to_low_end(const struct policy_heap *heap, uint32_t hole, bool from_low)
 {
-    const struct span *below = hole == 0 ? NULL : &heap->spans[hole - 1];
-    const struct span *above = hole + 1 == heap->span_count ? NULL : &heap->spans[hole + 1];
+    const struct policy_span *below = hole == 0 ? NULL : &heap->spans[hole - 1];
+    const struct policy_span *above = hole + 1 == heap->span_count ? NULL : &heap->spans[hole + 1];
     if (below == NULL && heap->policy->keeps_bottom) {
         return false;
     }
@@ -126,20 +126,20 @@ static bool goes_to_low_end(const struct heap *heap, uint32_t hole, bool from_lo
 
 /* --- the heap --- */
 
-static void insert_span(struct heap *heap, uint32_t at, struct span span)
+static void insert_span(struct policy_heap *heap, uint32_t at, struct policy_span span)
 {
     memmove(&heap->spans[at + 1], &heap->spans[at], (heap->span_count - at) * sizeof span);
     heap->spans[at] = span;
     heap->span_count++;
 }
 
-static void remove_span(struct heap *heap, uint32_t at)
+static void remove_span(struct policy_heap *heap, uint32_t at)
 {
     heap->span_count--;
     memmove(&heap->spans[at], &heap->spans[at + 1], (heap->span_count - at) * sizeof *heap->spans);
 }
 
-static bool allocate(struct heap *heap, uint64_t bytes, uint32_t op)
+static bool allocate(struct policy_heap *heap, uint64_t bytes, uint32_t op)
 {
     note_request(heap, bytes);
     const bool from_low = is_low(heap, bytes);
@@ -147,19 +147,19 @@ static bool allocate(struct heap *heap, uint64_t bytes, uint32_t op)
     if (i == NO_SPAN) {
         return false;
     }
-    struct span *hole = &heap->spans[i];
+    struct policy_span *hole = &heap->spans[i];
     const bool to_low = goes_to_low_end(heap, i, from_low);
     if (hole->bytes == bytes) {
         hole->op = op;
         return true;
     }
-    const struct span rest = {hole->low + (to_low ? bytes : 0), hole->bytes - bytes, NO_OP};
-    *hole = (struct span){to_low ? hole->low : hole->low + rest.bytes, bytes, op};
+    const struct policy_span rest = {hole->low + (to_low ? bytes : 0), hole->bytes - bytes, NO_OP};
+    *hole = (struct policy_span){to_low ? hole->low : hole->low + rest.bytes, bytes, op};
     insert_span(heap, to_low ? i + 1 : i, rest);
     return true;
 }
 
-static void free_block(struct heap *heap, uint32_t op)
+static void free_block(struct policy_heap *heap, uint32_t op)
 {
     uint32_t i = 0;
     while (heap->spans[i].op != op) {
@@ -177,11 +177,11 @@ static void free_block(struct heap *heap, uint32_t op)
     }
 }
 
-static bool is_whole(const struct heap *heap)
+static bool is_whole(const struct policy_heap *heap)
 {
     uint64_t end = 0;
     for (uint32_t i = 0; i < heap->span_count; i++) {
-        const struct span *span = &heap->spans[i];
+        const struct policy_span *span = &heap->spans[i];
         const bool follows_hole = i > 0 && heap->spans[i - 1].op == NO_OP;
         if (span->low != end || span->bytes == 0 || (span->op == NO_OP && follows_hole)) {
             return false;
@@ -194,15 +194,16 @@ static bool is_whole(const struct heap *heap)
 /* --- a list --- */
 
 /* Ends at the first refusal: that is all that is asked. */
-static bool play_policy(const struct subject *subject, const struct peer_list *list,
+static bool play_policy(const struct peer_subject *subject, const struct peer_list *list,
                         struct played *played)
 {
-    struct heap heap = {.policy = subject->context,
-                        .spans = calloc(2 * (size_t)list->live_count_max + 1, sizeof(struct span)),
-                        .span_count = 1,
-                        .capacity_bytes = list->capacity_bytes};
+    struct policy_heap heap = {
+        .policy = subject->context,
+        .spans = calloc(2 * (size_t)list->live_count_max + 1, sizeof(struct policy_span)),
+        .span_count = 1,
+        .capacity_bytes = list->capacity_bytes};
     CHECK(heap.spans != NULL);
-    heap.spans[0] = (struct span){0, list->capacity_bytes, NO_OP};
+    heap.spans[0] = (struct policy_span){0, list->capacity_bytes, NO_OP};
     *played = (struct played){0};
     for (uint32_t i = 0; i < list->count && played->refused_count == 0; i++) {
         const struct peer_op op = list->ops[i];
@@ -226,7 +227,7 @@ static bool play_policy(const struct subject *subject, const struct peer_list *l
     }
 #define SIDED(label, rule, value) \
     POLICY(label, .hole = HOLE_SMALLEST, .side = rule, .threshold = value)
-const struct subject policies[] = {
+const struct peer_subject policies[] = {
     POLICY("first fit", .hole = HOLE_NEAREST),
     POLICY("best fit", .hole = HOLE_SMALLEST),
     POLICY("worst fit", .hole = HOLE_LARGEST),

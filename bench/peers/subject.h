@@ -22,7 +22,7 @@ static inline uint64_t peer_round_up(uint64_t bytes)
     return (bytes + PEER_GRANULE_BYTES - 1) / PEER_GRANULE_BYTES * PEER_GRANULE_BYTES;
 }
 
-struct workload;
+struct op_workload;
 
 /* An alloc of size_bytes, or with 0 the free of the block of op `ref`, which lies before. */
 struct peer_op {
@@ -34,8 +34,9 @@ struct peer_list {
     const struct peer_op *ops;
     size_t count, fill_count; /* ops[0, fill_count) come before what is measured */
     uint64_t capacity_bytes;
-    uint32_t live_count_max;         /* blocks at once */
-    const struct workload *workload; /* the same as the harness has it; NULL for a packing list */
+    uint32_t live_count_max; /* blocks at once */
+    const struct op_workload
+        *workload; /* the same as the harness has it; NULL for a packing list */
 };
 
 struct played {
@@ -43,10 +44,10 @@ struct played {
     uint64_t refused_count; /* allocs, the fill included; the free of such a block is no call */
 };
 
-struct subject {
+struct peer_subject {
     const char *name;
     /* Plays the list on an empty heap.  False: it has no such heap. */
-    bool (*play)(const struct subject *subject, const struct peer_list *list,
+    bool (*play)(const struct peer_subject *subject, const struct peer_list *list,
                  struct played *played);
     const void *context; /* for play */
 };

@@ -6,15 +6,15 @@
 
 /* The loop without a call, libhbm by its own interface, and then what the harness makes of the null
  * target and of libhbm, raw and checked. */
-extern const struct subject subject_loop, subject_libhbm, subject_null, subject_null_checked,
+extern const struct peer_subject subject_loop, subject_libhbm, subject_null, subject_null_checked,
     subject_hbm, subject_hbm_checked;
 
 /* Fit policies, simulated (policies.c): NULL at the end. */
-extern const struct subject policies[];
+extern const struct peer_subject policies[];
 
 /* The other subjects; NULL at the end. */
-extern const struct subject *const subjects[];
+extern const struct peer_subject *const subjects[];
 /* NULL: there is none of that name. */
-const struct subject *subject_find(const char *name);
+const struct peer_subject *subject_find(const char *name);
 
 #endif

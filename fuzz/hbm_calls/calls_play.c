@@ -20,7 +20,7 @@
 
 enum { INPUTS_MAX = 7, OUTPUTS_MAX = 7 };
 
-struct call {
+struct drawn_call {
     uint8_t kind, a, b, c;
 };
 
@@ -41,7 +41,7 @@ static enum hbm_result allocate_buffer(struct calls_play *play, const struct hbm
     return result;
 }
 
-static enum hbm_result call_allocate(struct calls_play *play, const struct call *call)
+static enum hbm_result call_allocate(struct calls_play *play, const struct drawn_call *call)
 {
     struct hbm_shape shape;
     const unsigned granules = 1u + call->a + 256u * (call->b & 15u);
@@ -51,7 +51,7 @@ static enum hbm_result call_allocate(struct calls_play *play, const struct call 
 
 /* Many at once, each with a shape of its own, so that every table grows; sizes from 1 + 16 * (b /
  * 8) granules, b % 8 more at most. */
-static enum hbm_result call_allocate_many(struct calls_play *play, const struct call *call)
+static enum hbm_result call_allocate_many(struct calls_play *play, const struct drawn_call *call)
 {
     struct hbm_shape shape;
     for (unsigned i = 0; i <= 4u * call->a; i++) {
@@ -82,14 +82,14 @@ static enum hbm_result free_buffer(struct calls_play *play, size_t i, bool is_qu
     return result;
 }
 
-static enum hbm_result call_free(struct calls_play *play, const struct call *call)
+static enum hbm_result call_free(struct calls_play *play, const struct drawn_call *call)
 {
     const size_t i = calls_pick_live(play, call->a + 256u * call->b);
     return i == play->buffer_count ? HBM_OK : free_buffer(play, i, (call->c & 1) != 0);
 }
 
 /* Every (1 + a mod 8)-th, at once or, with an event for each, later. */
-static enum hbm_result call_free_many(struct calls_play *play, const struct call *call)
+static enum hbm_result call_free_many(struct calls_play *play, const struct drawn_call *call)
 {
     const size_t step = 1 + call->a % 8;
     enum hbm_result result = HBM_OK;
@@ -101,14 +101,14 @@ static enum hbm_result call_free_many(struct calls_play *play, const struct call
     return result;
 }
 
-static enum hbm_result call_use(struct calls_play *play, const struct call *call)
+static enum hbm_result call_use(struct calls_play *play, const struct drawn_call *call)
 {
     const size_t i = calls_pick_live(play, call->a);
     const uint64_t event = (call->b & 1) != 0 ? play->event_count : calls_next_event(play);
     return i == play->buffer_count ? HBM_OK : hbm_use(play->hbm, play->buffers[i].handle, event);
 }
 
-static enum hbm_result call_hold(struct calls_play *play, const struct call *call)
+static enum hbm_result call_hold(struct calls_play *play, const struct drawn_call *call)
 {
     const size_t i = calls_pick_live(play, call->a);
     if (i == play->buffer_count) {
@@ -134,12 +134,12 @@ static enum hbm_result release_buffer(struct calls_play *play, size_t i)
     return result;
 }
 
-static enum hbm_result call_release(struct calls_play *play, const struct call *call)
+static enum hbm_result call_release(struct calls_play *play, const struct drawn_call *call)
 {
     return play->buffer_count == 0 ? HBM_OK : release_buffer(play, call->a % play->buffer_count);
 }
 
-static enum hbm_result call_donate(struct calls_play *play, const struct call *call)
+static enum hbm_result call_donate(struct calls_play *play, const struct drawn_call *call)
 {
     struct hbm_shape shape;
     const struct hbm_request request = calls_make_request(play, call->b & 15, call->b, call->c,
@@ -150,7 +150,7 @@ static enum hbm_result call_donate(struct calls_play *play, const struct call *c
                : hbm_donate(play->hbm, play->buffers[i].handle, &request, &play->buffers[i].handle);
 }
 
-static enum hbm_result call_load(struct calls_play *play, const struct call *call)
+static enum hbm_result call_load(struct calls_play *play, const struct drawn_call *call)
 {
     if (play->program_count == CALLS_PROGRAMS_MAX) {
         return HBM_OK;
@@ -169,7 +169,7 @@ static enum hbm_result call_load(struct calls_play *play, const struct call *cal
     return result;
 }
 
-static enum hbm_result call_execute(struct calls_play *play, const struct call *call)
+static enum hbm_result call_execute(struct calls_play *play, const struct drawn_call *call)
 {
     if (play->program_count == 0) {
         return HBM_OK;
@@ -183,7 +183,7 @@ static enum hbm_result call_execute(struct calls_play *play, const struct call *
     return result;
 }
 
-static enum hbm_result call_unload(struct calls_play *play, const struct call *call)
+static enum hbm_result call_unload(struct calls_play *play, const struct drawn_call *call)
 {
     if (play->program_count > 0) {
         const size_t i = call->a % play->program_count;
@@ -196,7 +196,7 @@ static enum hbm_result call_unload(struct calls_play *play, const struct call *c
 /* a: how many inputs (bits 0-2) and outputs (3-5); b: the first input, the sizes (0 is no size),
  * whether the event may be done (bit 7) and whether one input is donated again and again (6); c: as
  * of a request, and with its highest bits which inputs are donated. */
-static enum hbm_result call_launch(struct calls_play *play, const struct call *call)
+static enum hbm_result call_launch(struct calls_play *play, const struct drawn_call *call)
 {
     struct hbm_buffer *inputs[INPUTS_MAX], *outputs[OUTPUTS_MAX];
     struct hbm_request requests[OUTPUTS_MAX];
@@ -237,7 +237,7 @@ static enum hbm_result call_launch(struct calls_play *play, const struct call *c
 }
 
 /* a: how many events, from the newest down; c: lost, or done. */
-static enum hbm_result call_events(struct calls_play *play, const struct call *call)
+static enum hbm_result call_events(struct calls_play *play, const struct drawn_call *call)
 {
     for (uint64_t i = 0; i <= call->a && i < play->event_count; i++) {
         if ((call->c & 1) != 0) {
@@ -249,7 +249,7 @@ static enum hbm_result call_events(struct calls_play *play, const struct call *c
     return HBM_OK;
 }
 
-static enum hbm_result call_defragment(struct calls_play *play, const struct call *call)
+static enum hbm_result call_defragment(struct calls_play *play, const struct drawn_call *call)
 {
     (void)call;
     const enum hbm_result result = hbm_defragment(play->hbm);
@@ -258,7 +258,7 @@ static enum hbm_result call_defragment(struct calls_play *play, const struct cal
     return result;
 }
 
-static enum hbm_result call_retire(struct calls_play *play, const struct call *call)
+static enum hbm_result call_retire(struct calls_play *play, const struct drawn_call *call)
 {
     const uint64_t granule = play->options.granule_bytes;
     const uint64_t address = (call->a + 256u * call->b) * granule + ((call->c & 128) != 0 ? 1 : 0);
@@ -267,7 +267,7 @@ static enum hbm_result call_retire(struct calls_play *play, const struct call *c
     return result;
 }
 
-static enum hbm_result call_report(struct calls_play *play, const struct call *call)
+static enum hbm_result call_report(struct calls_play *play, const struct drawn_call *call)
 {
     (void)call;
     enum hbm_result result;
@@ -277,7 +277,7 @@ static enum hbm_result call_report(struct calls_play *play, const struct call *c
 }
 
 /* a: which service; b: after how many calls (bits 0-4), and whether in part (7); c: how many. */
-static enum hbm_result call_fault(struct calls_play *play, const struct call *call)
+static enum hbm_result call_fault(struct calls_play *play, const struct drawn_call *call)
 {
     const enum calls_service service = (enum calls_service)(call->a % CALLS_SERVICE_COUNT);
     const bool can_be_partial = service == CALLS_COPY || service == CALLS_STAGE_IN ||
@@ -290,7 +290,7 @@ static enum hbm_result call_fault(struct calls_play *play, const struct call *ca
 }
 
 /* Makes a call that must be refused, whatever is in the heap. */
-static enum hbm_result call_wrong(struct calls_play *play, const struct call *call)
+static enum hbm_result call_wrong(struct calls_play *play, const struct drawn_call *call)
 {
     struct hbm_shape shape = {.rank = HBM_SHAPE_RANK_MAX + 1};
     char name[600];
@@ -319,7 +319,8 @@ static enum hbm_result call_wrong(struct calls_play *play, const struct call *ca
                                 : allocate_buffer(play, &request);
 }
 
-static enum hbm_result call_wrong_changes_nothing(struct calls_play *play, const struct call *call)
+static enum hbm_result call_wrong_changes_nothing(struct calls_play *play,
+                                                  const struct drawn_call *call)
 {
     struct hbm_stats before, after;
     hbm_stats(play->hbm, &before);
@@ -332,7 +333,7 @@ static enum hbm_result call_wrong_changes_nothing(struct calls_play *play, const
     return HBM_OK; /* of some the failure is ours */
 }
 
-static enum hbm_result (*const calls[])(struct calls_play *play, const struct call *call) = {
+static enum hbm_result (*const calls[])(struct calls_play *play, const struct drawn_call *call) = {
     call_allocate,      call_free,
     call_use,           call_hold,
     call_release,       call_donate,
@@ -356,7 +357,7 @@ static void check_heap(struct calls_play *play)
     calls_expect(play, broken == NULL, broken);
 }
 
-static void make_call(struct calls_play *play, const struct call *call, size_t number)
+static void make_call(struct calls_play *play, const struct drawn_call *call, size_t number)
 {
     const enum hbm_result result = calls[call->kind % KIND_COUNT](play, call);
     const char *broken = calls_check_failure(play->hbm, result);
@@ -407,7 +408,8 @@ const char *hbm_calls_play(const uint8_t *bytes, size_t length, size_t *call)
             break;
         }
         *call = i;
-        make_call(&play, &(struct call){bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]}, i);
+        make_call(&play,
+                  &(struct drawn_call){bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]}, i);
     }
     if (play.broken == NULL && (header[1] & 32) == 0) {
         free_everything(&play);

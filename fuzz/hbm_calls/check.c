@@ -44,13 +44,13 @@ const char *calls_check_failure(const struct hbm *hbm, enum hbm_result result)
 
 /* --- reports --- */
 
-struct seen {
+struct calls_seen {
     struct hbm_report_entry last;
     uint64_t count, bytes;
     const char *broken;
 };
 
-static void expect_seen(struct seen *seen, bool holds, const char *what)
+static void expect_seen(struct calls_seen *seen, bool holds, const char *what)
 {
     if (!holds && seen->broken == NULL) {
         seen->broken = what;
@@ -59,7 +59,7 @@ static void expect_seen(struct seen *seen, bool holds, const char *what)
 
 static void check_entry(void *context, const struct hbm_report_entry *entry)
 {
-    struct seen *seen = context;
+    struct calls_seen *seen = context;
     const struct hbm_report_entry *last = &seen->last;
     /* A block that is stranded on the host has no address, wherever it is among its size. */
     const bool has_order = entry->address != HBM_ADDRESS_NONE && last->address != HBM_ADDRESS_NONE;
@@ -82,7 +82,7 @@ static void check_entry(void *context, const struct hbm_report_entry *entry)
 
 static void check_line(void *context, const char *text)
 {
-    struct seen *seen = context;
+    struct calls_seen *seen = context;
     seen->count++;
     for (const char *at = text; *at != '\0'; at++) {
         expect_seen(seen, (unsigned char)*at >= ' ',
@@ -93,8 +93,8 @@ static void check_line(void *context, const char *text)
 const char *calls_check_report(struct hbm *hbm, enum hbm_result *result)
 {
     struct hbm_stats stats;
-    struct seen visited = {.count = 0};
-    struct seen printed = {.count = 0};
+    struct calls_seen visited = {.count = 0};
+    struct calls_seen printed = {.count = 0};
     const struct hbm_sink sink = {check_line, &printed};
     hbm_stats(hbm, &stats);
     *result = hbm_report_visit(hbm, check_entry, &visited);

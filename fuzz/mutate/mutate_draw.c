@@ -185,7 +185,7 @@ size_t draw_place(const struct editing *editing)
     return (size_t)random_below(editing->random, editing->input->ops.count + 1);
 }
 
-bool draw_part(const struct editing *editing, const struct op_list *ops, struct part *part)
+bool draw_part(const struct editing *editing, const struct op_list *ops, struct list_part *part)
 {
     if (ops->count == 0) {
         return false;

@@ -36,10 +36,10 @@ size_t draw_count(struct random *random, size_t bound);
 /* Draws a place at which ops may go in: 0..count. */
 size_t draw_place(const struct editing *editing);
 /* A run of ops of a list, the short ones likelier.  False: the list is empty. */
-struct part {
+struct list_part {
     size_t first, count;
 };
-bool draw_part(const struct editing *editing, const struct op_list *ops, struct part *part);
+bool draw_part(const struct editing *editing, const struct op_list *ops, struct list_part *part);
 /* One of the ops [0, before) for which is_one says true, each as likely.  False: there is none. */
 bool draw_op_where(const struct editing *editing, size_t before,
                    bool (*is_one)(const struct op *op), size_t *at);

@@ -170,7 +170,7 @@ struct fate {
 
 /* A run of ops that one host gives to all, or to those of a group. */
 struct sharing {
-    struct part part;
+    struct list_part part;
     uint8_t host;
     uint8_t hosts[OP_HOST_COUNT_MAX]; /* host_count of them: who does it */
     uint32_t host_count;
@@ -253,7 +253,7 @@ static void choose_part(const struct editing *editing, struct sharing *sharing)
     const struct op_list *ops = &editing->input->ops;
     (void)draw_part(editing, ops, &sharing->part);
     if (random_chance(editing->random, 1, 2)) {
-        sharing->part = (struct part){.count = ops->count};
+        sharing->part = (struct list_part){.count = ops->count};
     }
     sharing->host =
         ops->ops[sharing->part.first + (size_t)random_below(editing->random, sharing->part.count)]
@@ -269,7 +269,7 @@ static bool is_copied(const struct sharing *sharing, const struct op *op)
 static bool cut_part(const struct editing *editing, struct sharing *sharing)
 {
     const struct op_list *ops = &editing->input->ops;
-    struct part *part = &sharing->part;
+    struct list_part *part = &sharing->part;
     size_t length = ops->count;
     size_t copied_count = 0;
     for (size_t i = 0; i < part->count; i++) {

@@ -17,7 +17,7 @@ static bool insert_ops(struct editing *editing)
     return block_insert(editing, draw_place(editing));
 }
 
-static bool has_reference_to_part(const struct op *op, const struct part *part)
+static bool has_reference_to_part(const struct op *op, const struct list_part *part)
 {
     return (op->flags & OP_RELATIVE) == 0 && op->kind != OP_SWITCH &&
            ((op->ref != OP_NONE && op->ref - part->first < part->count) ||
@@ -29,7 +29,7 @@ static bool has_reference_to_part(const struct op *op, const struct part *part)
 static bool delete_ops(struct editing *editing)
 {
     struct op_list *ops = &editing->input->ops;
-    struct part part;
+    struct list_part part;
     if (!draw_part(editing, ops, &part)) {
         return false;
     }
@@ -74,7 +74,7 @@ static void reorder_ops(struct op_list *ops, const size_t *order)
 static bool move_ops(struct editing *editing)
 {
     struct op_list *ops = &editing->input->ops;
-    struct part part;
+    struct list_part part;
     if (!draw_part(editing, ops, &part) || part.count == ops->count) {
         return false;
     }
@@ -201,7 +201,7 @@ enum { REPEAT_OPS_MAX = 24, REPEAT_COUNT_MAX = 32 };
 
 /* Shifts a reference in a copy that stands at `at`: inside of the copied run it names the copy, and
  * in the same list what it named. false: it can name nothing here. */
-static bool shift_reference(uint32_t *reference, const struct part *part, size_t at,
+static bool shift_reference(uint32_t *reference, const struct list_part *part, size_t at,
                             size_t grows_by, bool is_same_list)
 {
     if (*reference == OP_NONE) {
@@ -217,8 +217,8 @@ static bool shift_reference(uint32_t *reference, const struct part *part, size_t
 
 /* Appends to the block a copy of a run that will stand at `at`; the list grows there by grows_by in
  * all. */
-static void block_copy(struct editing *editing, const struct op_list *from, const struct part *part,
-                       size_t at, size_t grows_by)
+static void block_copy(struct editing *editing, const struct op_list *from,
+                       const struct list_part *part, size_t at, size_t grows_by)
 {
     const bool is_same_list = from == &editing->input->ops;
     const size_t start = at + editing->block.count;
@@ -241,7 +241,7 @@ static void block_copy(struct editing *editing, const struct op_list *from, cons
 
 static bool duplicate_ops(struct editing *editing)
 {
-    struct part part;
+    struct list_part part;
     if (!draw_part(editing, &editing->input->ops, &part)) {
         return false;
     }
@@ -255,7 +255,7 @@ static bool duplicate_ops(struct editing *editing)
 static bool repeat_ops(struct editing *editing)
 {
     const struct op_list *ops = &editing->input->ops;
-    struct part part;
+    struct list_part part;
     if (!draw_part(editing, ops, &part) || ops->count + part.count > editing->op_count_max) {
         return false;
     }
@@ -272,7 +272,7 @@ static bool repeat_ops(struct editing *editing)
 
 static bool splice_ops(struct editing *editing)
 {
-    struct part part;
+    struct list_part part;
     if (editing->other == NULL || !draw_part(editing, &editing->other->ops, &part)) {
         return false;
     }
@@ -289,7 +289,7 @@ static bool join_ops(struct editing *editing)
         return false;
     }
     const size_t other_count = editing->other->ops.count;
-    struct part part = {.first = (size_t)random_below(editing->random, other_count)};
+    struct list_part part = {.first = (size_t)random_below(editing->random, other_count)};
     part.count = other_count - part.first;
     const size_t front = draw_place(editing);
     if (front + part.count > editing->op_count_max) {

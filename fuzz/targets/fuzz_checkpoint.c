@@ -142,14 +142,14 @@ static void sound_deinit(struct sound *sound)
 struct files {
     struct writing campaign, checkpoint;
 };
-struct region {
+struct file_region {
     struct writing *file;
     size_t start, bytes;
 };
 enum { REGION_COUNT_MAX = 2 + 2 * PART_COUNT_MAX + 2 * FINDING_COUNT_MAX + 5 };
 
 static size_t find_regions(struct files *files, const struct sound *sound,
-                           struct region regions[REGION_COUNT_MAX])
+                           struct file_region regions[REGION_COUNT_MAX])
 {
     const size_t part_count = sound->description.head.part_count;
     const struct { /* count structs of so many bytes; 0: whatever is left of the file */
@@ -169,9 +169,9 @@ static size_t find_regions(struct files *files, const struct sound *sound,
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         for (size_t i = 0; i < rows[row].count; i++, at += rows[row].bytes) {
             CHECK(count < REGION_COUNT_MAX);
-            regions[count++] = (struct region){rows[row].file, at,
-                                               rows[row].bytes != 0 ? rows[row].bytes
-                                                                    : rows[row].file->length - at};
+            regions[count++] = (struct file_region){
+                rows[row].file, at,
+                rows[row].bytes != 0 ? rows[row].bytes : rows[row].file->length - at};
         }
         at = row == 2 ? HEAD_BYTES + sizeof(struct campaign_head) : at;
     }
@@ -179,7 +179,7 @@ static size_t find_regions(struct files *files, const struct sound *sound,
 }
 
 /* Names of tags are most of a setup, and all alike: edits of a setup seldom fall there. */
-static size_t choose_offset(const struct region *region, uint32_t place)
+static size_t choose_offset(const struct file_region *region, uint32_t place)
 {
     const size_t tags = offsetof(struct setup, tags);
     const size_t tags_bytes = sizeof((struct setup *)0)->tags - SETUP_NAME_BYTES;
@@ -206,7 +206,8 @@ enum edit_kind {
 };
 
 /* Makes the number that is there `factor` (0 or 1) times itself and so much more. */
-static void write_number(const struct region *region, size_t offset, uint64_t factor, uint64_t more)
+static void write_number(const struct file_region *region, size_t offset, uint64_t factor,
+                         uint64_t more)
 {
     uint64_t number = 0;
     const size_t at = offset / sizeof number * sizeof number;
@@ -218,7 +219,7 @@ static void write_number(const struct region *region, size_t offset, uint64_t fa
     }
 }
 
-static void edit(const struct region *region, const uint8_t bytes[EDIT_BYTES])
+static void edit(const struct file_region *region, const uint8_t bytes[EDIT_BYTES])
 {
     uint32_t place, value;
     memcpy(&place, bytes + 4, sizeof place);
@@ -260,7 +261,7 @@ static void edit(const struct region *region, const uint8_t bytes[EDIT_BYTES])
 static void edit_files(struct files *files, const struct sound *sound, const uint8_t *bytes,
                        size_t length)
 {
-    struct region regions[REGION_COUNT_MAX];
+    struct file_region regions[REGION_COUNT_MAX];
     const size_t count = find_regions(files, sound, regions);
     for (size_t i = 0; i < EDIT_COUNT_MAX && length >= EDIT_BYTES;
          i++, bytes += EDIT_BYTES, length -= EDIT_BYTES) {

@@ -94,12 +94,12 @@ static void reduce_size(struct input *input)
 
 /* --- two of them --- */
 
-struct pair {
+struct judge_pair {
     struct variant *left, *right;
     struct input *input; /* that both have played */
 };
 
-_Noreturn __attribute__((format(printf, 4, 5))) static void end_pair(const struct pair *pair,
+_Noreturn __attribute__((format(printf, 4, 5))) static void end_pair(const struct judge_pair *pair,
                                                                      size_t op,
                                                                      enum finding_check check,
                                                                      const char *reason, ...)
@@ -155,7 +155,7 @@ static uint64_t find_last_free_ns(const struct oom *oom)
 
 /* The left one has found room and the right one has not, in what may be the same state: looks at it
  * whole. */
-static void check_room(const struct pair *pair, size_t op)
+static void check_room(const struct judge_pair *pair, size_t op)
 {
     static struct oom left, right;
     const uint8_t host = pair->input->ops.ops[op].host;
@@ -171,7 +171,7 @@ static void check_room(const struct pair *pair, size_t op)
     }
 }
 
-static void check_op(const struct pair *pair, size_t i)
+static void check_op(const struct judge_pair *pair, size_t i)
 {
     const struct op *op = &pair->input->ops.ops[i];
     const struct variant_note *left = &pair->left->notes[i], *right = &pair->right->notes[i];
@@ -198,7 +198,7 @@ static bool is_kept_together(const struct variant_note *left, const struct varia
            left->pending == right->pending && left->unload_count == 0 && right->unload_count == 0;
 }
 
-static void compare_answers(const struct pair *pair)
+static void compare_answers(const struct judge_pair *pair)
 {
     const size_t count = pair->input->ops.count;
     bool are_together = true;
@@ -242,7 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     for (unsigned i = 0; i < VARIANT_COUNT; i++) {
         for (unsigned k = i + 1; k < VARIANT_COUNT; k++) {
             if (is_there[i] && is_there[k]) {
-                compare_answers(&(struct pair){&variants[i], &variants[k], &input});
+                compare_answers(&(struct judge_pair){&variants[i], &variants[k], &input});
             }
         }
     }

@@ -96,7 +96,7 @@ struct bench_task {
 };
 
 static void make_bench_setup(const struct bench *bench, const struct bench_row *row,
-                             const struct workload *workload, const struct target_limits *limits,
+                             const struct op_workload *workload, const struct target_limits *limits,
                              struct setup *setup)
 {
     const struct run_options *options = bench->versus->options->run;
@@ -122,7 +122,7 @@ static void measure_row(const struct bench_task *task, struct bench_answer *answ
     const uint32_t step_count = options->step_count != 0 ? (uint32_t)options->step_count
                                                          : STEP_COUNT;
     struct measured_target measured;
-    struct workload workload;
+    struct op_workload workload;
     struct setup setup;
     *answer = (struct bench_answer){.code = lookup_target(task->row->target, &measured.target)};
     if (answer->code != EXIT_KEPT) {

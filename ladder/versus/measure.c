@@ -18,7 +18,7 @@ enum { CAPACITY_TIMES_MAX = 64, PRECISION_PARTS = 1000 };
 struct versus_task {
     struct versus *versus;
     const struct versus_side *side;
-    const struct held *held;
+    const struct judged_held *held;
     const struct setup *setup;
     const struct versus_list *list;
     enum exit_code code; /* of a search, in the parent */
@@ -147,7 +147,7 @@ enum exit_code versus_ask_rounding(struct versus *versus, size_t side)
     const struct target_reply reply = versus_ask(versus, make_experiments, &task, &shown,
                                                  sizeof shown);
     if (reply.is_whole && shown.is_known) {
-        asked->held = (struct held){.kind = HELD_ROUNDING, .rounding = shown.rounding};
+        asked->held = (struct judged_held){.kind = HELD_ROUNDING, .rounding = shown.rounding};
         return EXIT_KEPT;
     }
     return reply.code != EXIT_KEPT
@@ -269,7 +269,7 @@ enum exit_code versus_measure(struct versus *versus, size_t list, size_t side)
 {
     struct versus_row *row = &versus->rows[list * versus->side_count + side];
     const struct versus_side *measured = &versus->sides[side];
-    const struct held without = {.kind = HELD_NONE, .contract = measured->contract};
+    const struct judged_held without = {.kind = HELD_NONE, .contract = measured->contract};
     struct versus_task task = {.versus = versus,
                                .side = measured,
                                .held = &without,

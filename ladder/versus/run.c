@@ -215,15 +215,15 @@ static enum exit_code choose_contract(struct versus *versus, size_t side)
     case VERSUS_NEW: {
         const size_t from = versus->contract == VERSUS_NEW;
         if (from != side) {
-            judged->held = (struct held){.kind = HELD_CONTRACT,
-                                         .contract = versus->sides[from].contract};
+            judged->held = (struct judged_held){.kind = HELD_CONTRACT,
+                                                .contract = versus->sides[from].contract};
         }
         return EXIT_KEPT;
     }
     case VERSUS_INFERRED:
         return versus_ask_rounding(versus, side);
     case VERSUS_NONE:
-        judged->held = (struct held){.kind = HELD_NONE, .contract = judged->contract};
+        judged->held = (struct judged_held){.kind = HELD_NONE, .contract = judged->contract};
         return EXIT_KEPT;
     default:
         return EXIT_KEPT;

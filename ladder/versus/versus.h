@@ -42,7 +42,7 @@ struct versus_side {
     const char *name; /* as on the command line */
     struct target_limits limits;
     struct target_contract contract; /* what it declares */
-    struct held held;                /* what it is judged by */
+    struct judged_held held;         /* what it is judged by */
 };
 
 /* What one build does with one list. */

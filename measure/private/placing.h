@@ -5,7 +5,7 @@
 #include "measure/needs.h"
 
 /* The best plan so far.  work: what is left to spend. */
-struct placing {
+struct life_placing {
     const struct life *lives; /* count of them */
     size_t count;
     uint64_t at_least_bytes, work;
@@ -15,17 +15,17 @@ struct placing {
 };
 
 /* Keeps the plan in starts where it is smaller, bytes long, than the best one. */
-void placing_offer(struct placing *placing, uint64_t bytes);
+void placing_offer(struct life_placing *placing, uint64_t bytes);
 /* True if no plan can be smaller, or nothing is left to spend. */
-bool placing_is_over(const struct placing *placing);
+bool placing_is_over(const struct life_placing *placing);
 /* The lowest start at or above from, for that life. */
 uint64_t placing_start(const struct life *life, uint64_t from);
 /* Spends it; false when less than that was left. */
-bool placing_spend(struct placing *placing, uint64_t work);
+bool placing_spend(struct life_placing *placing, uint64_t work);
 
 /* Makes plans as an allocator would, op by op, in time or against it. */
-void placing_sweep(struct placing *placing);
+void placing_sweep(struct life_placing *placing);
 /* Makes plans by placing one life after the other, in any order, between those that are placed. */
-void placing_orders(struct placing *placing);
+void placing_orders(struct life_placing *placing);
 
 #endif

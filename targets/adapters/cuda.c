@@ -53,7 +53,7 @@ static const char *error_name(const struct target_instance *instance, int error)
 
 enum on_oom { ON_OOM_SYNC = 0, ON_OOM_NONE };
 enum reuse { REUSE_DONE = 0, REUSE_NONE };
-struct options {
+struct cuda_options {
     struct cuda_pool_setup pool;
     enum placement placement;
     enum on_oom on_oom;
@@ -62,15 +62,16 @@ struct options {
 };
 
 static const struct target_option_row option_rows[] = {
-    OPTION_WORDS("on_oom", "sync|none", struct options, on_oom),
+    OPTION_WORDS("on_oom", "sync|none", struct cuda_options, on_oom),
     {"placement", TARGET_OPTION_WORD, "hidden|pages", PLACEMENT_HIDDEN,
-     OPTION_AT(struct options, placement)},
-    OPTION_WORDS("reuse", "done|none", struct options, reuse),
-    {"threshold", TARGET_OPTION_TEXT, .values = "SIZE|all", OPTION_AT(struct options, threshold)},
+     OPTION_AT(struct cuda_options, placement)},
+    OPTION_WORDS("reuse", "done|none", struct cuda_options, reuse),
+    {"threshold", TARGET_OPTION_TEXT, .values = "SIZE|all",
+     OPTION_AT(struct cuda_options, threshold)},
     {.key = NULL}};
 
 /* "all" keeps everything. */
-static bool read_threshold(struct options *options, const struct option_reason *reason)
+static bool read_threshold(struct cuda_options *options, const struct option_reason *reason)
 {
     const char *text = options->threshold;
     options->pool.threshold_bytes = UINT64_MAX;
@@ -84,7 +85,7 @@ static bool read_threshold(struct options *options, const struct option_reason *
     return false;
 }
 
-static bool read_setup(const struct target_setup *setup, struct options *options,
+static bool read_setup(const struct target_setup *setup, struct cuda_options *options,
                        const struct option_reason *reason)
 {
     if (!target_options_read(option_rows, setup, options, reason->text, reason->bytes) ||
@@ -105,7 +106,7 @@ static bool read_setup(const struct target_setup *setup, struct options *options
     return true;
 }
 
-static struct target_contract make_contract(const struct options *options)
+static struct target_contract make_contract(const struct cuda_options *options)
 {
     return (struct target_contract){
         .granule_bytes = GRANULE_BYTES,
@@ -126,10 +127,10 @@ static enum target_result target_open(const struct target_setup *setup,
                                       struct target_contract *contract, char *reason,
                                       size_t reason_bytes)
 {
-    struct options options = {.placement = PLACEMENT_HIDDEN,
-                              .pool = {.capacity_bytes = setup->capacity_bytes,
-                                       .threshold_bytes = UINT64_MAX,
-                                       .reuses_done = true}};
+    struct cuda_options options = {.placement = PLACEMENT_HIDDEN,
+                                   .pool = {.capacity_bytes = setup->capacity_bytes,
+                                            .threshold_bytes = UINT64_MAX,
+                                            .reuses_done = true}};
     char why[LIBRARY_REASON_BYTES];
     if (!read_setup(setup, &options,
                     &(struct option_reason){.text = reason, .bytes = reason_bytes})) {

@@ -34,17 +34,17 @@ static const struct library_call calls[] = {{"mi_manage_os_memory_ex", &mi.manag
 const struct library library_mimalloc = {
     .file = "libmimalloc.so.2", .package = "libmimalloc2.0", .calls = calls};
 
-struct region {
+struct mimalloc_region {
     char *start;
     uint64_t bytes;
     int arena;
     bool is_taken;
 };
-static struct region regions[REGION_COUNT_MAX];
+static struct mimalloc_region regions[REGION_COUNT_MAX];
 static size_t region_count;
 
 struct mimalloc {
-    struct region *region;
+    struct mimalloc_region *region;
     void *heap;
 };
 
@@ -67,12 +67,12 @@ static char *map_region(uint64_t bytes)
 /* NULL: there is one more region; otherwise why not. */
 static const char *add_region(uint64_t bytes)
 {
-    struct region *region = &regions[region_count];
+    struct mimalloc_region *region = &regions[region_count];
     if (region_count == REGION_COUNT_MAX) {
         return "mimalloc has at most 64 arenas in one process, and all are in use or of another "
                "capacity";
     }
-    *region = (struct region){.start = map_region(bytes), .bytes = bytes};
+    *region = (struct mimalloc_region){.start = map_region(bytes), .bytes = bytes};
     if (region->start == NULL) {
         return "the system has no address range of the capacity for mimalloc's region";
     }
@@ -85,7 +85,7 @@ static const char *add_region(uint64_t bytes)
     return NULL;
 }
 
-static struct region *find_region(uint64_t bytes)
+static struct mimalloc_region *find_region(uint64_t bytes)
 {
     for (size_t i = 0; i < region_count; i++) {
         if (!regions[i].is_taken && regions[i].bytes == bytes) {

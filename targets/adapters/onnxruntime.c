@@ -158,14 +158,15 @@ struct onnxruntime {
 };
 
 enum extend { EXTEND_ONCE = 0, EXTEND_POWER, EXTEND_SAME };
-struct options {
+struct onnx_options {
     enum extend extend;
     uint64_t initial_chunk, max_dead; /* bytes */
 };
 static const struct target_option_row option_rows[] = {
-    OPTION_WORDS("extend", "once|power|same", struct options, extend),
-    {"initial_chunk", TARGET_OPTION_SIZE, "<bytes>", 1, OPTION_AT(struct options, initial_chunk)},
-    {"max_dead", TARGET_OPTION_SIZE, "<bytes>", 1, OPTION_AT(struct options, max_dead)},
+    OPTION_WORDS("extend", "once|power|same", struct onnx_options, extend),
+    {"initial_chunk", TARGET_OPTION_SIZE, "<bytes>", 1,
+     OPTION_AT(struct onnx_options, initial_chunk)},
+    {"max_dead", TARGET_OPTION_SIZE, "<bytes>", 1, OPTION_AT(struct onnx_options, max_dead)},
     {.key = NULL}};
 
 static const char *make_config(const struct kit_setup *setup, struct ort_arena_config **config)
@@ -175,7 +176,7 @@ static const char *make_config(const struct kit_setup *setup, struct ort_arena_c
     enum { MAX_MEM, STRATEGY, INITIAL_CHUNK, MAX_DEAD, KEY_COUNT };
     static char text[LIBRARY_REASON_BYTES];
     /* The greatest number stands for -1: the library's own default. */
-    struct options options = {.initial_chunk = SIZE_MAX, .max_dead = SIZE_MAX};
+    struct onnx_options options = {.initial_chunk = SIZE_MAX, .max_dead = SIZE_MAX};
     if (!target_options_read(option_rows, setup->target, &options, text, sizeof text)) {
         return text;
     }
@@ -355,7 +356,7 @@ static enum target_result target_open(const struct target_setup *setup,
                                       struct target_contract *contract, char *reason,
                                       size_t reason_bytes)
 {
-    struct options options = {.extend = EXTEND_ONCE};
+    struct onnx_options options = {.extend = EXTEND_ONCE};
     if (!target_options_read(option_rows, setup, &options, reason, reason_bytes)) {
         return TARGET_INVALID;
     }

@@ -57,16 +57,16 @@ const struct library library_pmemobj = {.file = "libpmemobj.so.1",
 /* --- an instance --- */
 
 /* The record of a block that may move; its address is the place that the kit knows. */
-struct cell {
+struct pmem_cell {
     struct oid oid;
-    struct cell *next, **link; /* *link points here */
+    struct pmem_cell *next, **link; /* *link points here */
 };
 
 struct pmemobj {
     struct kit_host *host;
     void *pool;
     uint64_t pool_id; /* which every block of the pool names */
-    struct cell *cells;
+    struct pmem_cell *cells;
     size_t cell_count;
     bool moves;
 };
@@ -131,9 +131,9 @@ static void close_pool(void *state)
 
 /* --- blocks --- */
 
-static struct cell *cell_at(uint64_t place)
+static struct pmem_cell *cell_at(uint64_t place)
 {
-    return (struct cell *)(uintptr_t)place;
+    return (struct pmem_cell *)(uintptr_t)place;
 }
 
 static struct oid find_oid(const struct pmemobj *pmemobj, uint64_t place)
@@ -144,9 +144,9 @@ static struct oid find_oid(const struct pmemobj *pmemobj, uint64_t place)
     return (struct oid){.pool = pmemobj->pool_id, .offset = CHUNKS_OFFSET + place};
 }
 
-static void add_cell(struct pmemobj *pmemobj, struct cell *cell, struct oid oid)
+static void add_cell(struct pmemobj *pmemobj, struct pmem_cell *cell, struct oid oid)
 {
-    *cell = (struct cell){.oid = oid, .next = pmemobj->cells, .link = &pmemobj->cells};
+    *cell = (struct pmem_cell){.oid = oid, .next = pmemobj->cells, .link = &pmemobj->cells};
     if (cell->next != NULL) {
         cell->next->link = &cell->next;
     }
@@ -154,7 +154,7 @@ static void add_cell(struct pmemobj *pmemobj, struct cell *cell, struct oid oid)
     pmemobj->cell_count++;
 }
 
-static void destroy_cell(struct pmemobj *pmemobj, struct cell *cell)
+static void destroy_cell(struct pmemobj *pmemobj, struct pmem_cell *cell)
 {
     *cell->link = cell->next;
     if (cell->next != NULL) {
@@ -175,7 +175,7 @@ static void defragment(void *state)
     if (oids == NULL) {
         return;
     }
-    for (struct cell *cell = pmemobj->cells; cell != NULL; cell = cell->next) {
+    for (struct pmem_cell *cell = pmemobj->cells; cell != NULL; cell = cell->next) {
         if (kit_may_move(pmemobj->host, (uint64_t)(uintptr_t)cell)) {
             oids[count++] = &cell->oid;
         }
@@ -194,7 +194,7 @@ static bool allocate_oid(const struct pmemobj *pmemobj, uint64_t size_bytes, str
 static uint64_t allocate_movable(struct pmemobj *pmemobj, uint64_t size_bytes)
 {
     struct oid oid = {0};
-    struct cell *const cell = kit_host_alloc(pmemobj->host, sizeof *cell);
+    struct pmem_cell *const cell = kit_host_alloc(pmemobj->host, sizeof *cell);
     if (cell == NULL) {
         return KIT_NOTHING;
     }

@@ -48,7 +48,7 @@ void cache_destroy(struct cache *cache)
 
 /* --- a request --- */
 
-struct wanted {
+struct cache_wanted {
     struct cache_pool *pool;
     uint64_t size_bytes, stream;
 };
@@ -71,7 +71,8 @@ static bool is_on_stream(const struct cache_block *block, uint64_t stream)
 }
 
 /* Prefers a hole to the tail among the expandable blocks that fit: the tail can still grow. */
-static struct cache_block *choose_expandable(const struct cache *cache, const struct wanted *wanted,
+static struct cache_block *choose_expandable(const struct cache *cache,
+                                             const struct cache_wanted *wanted,
                                              struct cache_block *block)
 {
     const struct cache_tree *free = &wanted->pool->free;
@@ -91,7 +92,7 @@ static struct cache_block *choose_expandable(const struct cache *cache, const st
 }
 
 /* The best fit, removed from its tree; NULL: none, or one that max_split_bytes keeps. */
-static struct cache_block *take_fit(struct cache *cache, const struct wanted *wanted)
+static struct cache_block *take_fit(struct cache *cache, const struct cache_wanted *wanted)
 {
     const struct cache_block key = {.range.size_bytes = wanted->size_bytes,
                                     .stream = wanted->stream};
@@ -115,7 +116,7 @@ static struct cache_block *take_fit(struct cache *cache, const struct wanted *wa
     return block;
 }
 
-static struct cache_block *take_segment(struct cache *cache, const struct wanted *wanted)
+static struct cache_block *take_segment(struct cache *cache, const struct cache_wanted *wanted)
 {
     const struct cache_upstream *upstream = cache->upstream;
     const uint64_t limit_bytes = cache->settings.limit_bytes;
@@ -138,7 +139,7 @@ static struct cache_block *take_segment(struct cache *cache, const struct wanted
 
 /* Every try that PyTorch makes, in its order.  After the last release it does not look at what
  * became free meanwhile. */
-static struct cache_block *take_block(struct cache *cache, const struct wanted *wanted)
+static struct cache_block *take_block(struct cache *cache, const struct cache_wanted *wanted)
 {
     struct cache_block *block = take_fit(cache, wanted);
     if (block == NULL && cache_collects_garbage(cache)) {
@@ -159,7 +160,8 @@ static struct cache_block *take_block(struct cache *cache, const struct wanted *
     return block;
 }
 
-static bool is_split(const struct cache *cache, const struct wanted *wanted, uint64_t rest_bytes)
+static bool is_split(const struct cache *cache, const struct cache_wanted *wanted,
+                     uint64_t rest_bytes)
 {
     if (wanted->pool->is_small || cache->settings.is_expandable) {
         return rest_bytes >= CACHE_BLOCK_BYTES;
@@ -168,7 +170,8 @@ static bool is_split(const struct cache *cache, const struct wanted *wanted, uin
            rest_bytes > cache->settings.kept_remainder_bytes;
 }
 
-static void split_block(struct cache *cache, const struct wanted *wanted, struct cache_block *block)
+static void split_block(struct cache *cache, const struct cache_wanted *wanted,
+                        struct cache_block *block)
 {
     if (is_split(cache, wanted, block->range.size_bytes - wanted->size_bytes)) {
         struct cache_block *rest = cache_block_cut(cache, block, wanted->size_bytes);
@@ -200,7 +203,7 @@ enum cache_result cache_malloc(struct cache *cache, uint64_t bytes, uint64_t str
         return fail_request(cache, bytes, stream);
     }
     const uint64_t size_bytes = cache_rounded(&cache->settings, bytes);
-    const struct wanted wanted = {
+    const struct cache_wanted wanted = {
         .pool = size_bytes <= cache->settings.small_limit_bytes ? &cache->small : &cache->large,
         .size_bytes = size_bytes,
         .stream = stream};

@@ -16,7 +16,7 @@
 
 enum { BLOCK_COUNT_MAX = 65536 };
 
-struct block {
+struct example_block {
     uint64_t handle, address, size_bytes;
 };
 
@@ -26,7 +26,7 @@ struct target_instance {
     struct target_stats stats;
     uint64_t granule_bytes, handle_last;
     size_t count;
-    struct block blocks[BLOCK_COUNT_MAX];
+    struct example_block blocks[BLOCK_COUNT_MAX];
 };
 
 /* Says what is promised and takes host memory from the harness, which sees to it that all of it
@@ -107,7 +107,7 @@ static enum target_result example_alloc(struct target_instance *instance,
         }
         memmove(&instance->blocks[i + 1], &instance->blocks[i],
                 (instance->count - i) * sizeof instance->blocks[0]);
-        instance->blocks[i] = (struct block){++instance->handle_last, address, size};
+        instance->blocks[i] = (struct example_block){++instance->handle_last, address, size};
         instance->count++;
         count_block(&instance->stats, size);
         *block = (struct target_block){instance->handle_last, address, size};

@@ -26,8 +26,8 @@
 enum { LOOK_AFTER_S = 1 };
 enum { ALIGN_BYTES_MAX = 1 << 21 };
 
-struct block {
-    struct block *next; /* by address */
+struct reaper_block {
+    struct reaper_block *next; /* by address */
     uint64_t address, size_bytes;
     uint64_t event; /* of the free that is queued; 0 = none: the block lives */
     bool is_lost;   /* no waiting completes the event */
@@ -49,7 +49,7 @@ struct target_instance {
     uint64_t change_count;   /* blocks that went, and events that the reaper is done with */
     uint64_t begun_count;    /* events that the reaper has begun to await */
     uint64_t refused_number; /* the last of them that the device refused to await; 0 = none */
-    struct block *lowest;
+    struct reaper_block *lowest;
     struct target_stats stats;
 };
 
@@ -62,9 +62,9 @@ static void note_change(struct target_instance *instance)
     pthread_cond_broadcast(&instance->changed);
 }
 
-static void release_block(struct target_instance *instance, struct block **link)
+static void release_block(struct target_instance *instance, struct reaper_block **link)
 {
-    struct block *block = *link;
+    struct reaper_block *block = *link;
     *link = block->next;
     instance->stats.num_allocs--;
     instance->stats.bytes_in_use -= block->size_bytes;
@@ -79,7 +79,7 @@ static void settle_frees(struct target_instance *instance)
     uint64_t seen, completed = device->completed_count(device->context);
     do {
         seen = completed;
-        for (struct block **link = &instance->lowest; *link != NULL;) {
+        for (struct reaper_block **link = &instance->lowest; *link != NULL;) {
             if ((*link)->event != 0 && device->event_done(device->context, (*link)->event)) {
                 release_block(instance, link);
             } else {
@@ -91,9 +91,9 @@ static void settle_frees(struct target_instance *instance)
 }
 
 /* A queued free that waiting completes; NULL: there is none. */
-static const struct block *next_awaitable(const struct target_instance *instance)
+static const struct reaper_block *next_awaitable(const struct target_instance *instance)
 {
-    const struct block *block = instance->lowest;
+    const struct reaper_block *block = instance->lowest;
     while (block != NULL && (block->event == 0 || block->is_lost)) {
         block = block->next;
     }
@@ -102,18 +102,18 @@ static const struct block *next_awaitable(const struct target_instance *instance
 
 static void mark_lost(struct target_instance *instance, uint64_t event)
 {
-    for (struct block *block = instance->lowest; block != NULL; block = block->next) {
+    for (struct reaper_block *block = instance->lowest; block != NULL; block = block->next) {
         block->is_lost = block->is_lost || block->event == event;
     }
 }
 
 /* The link that a block of the size at the lowest fitting address belongs behind; NULL: no hole
  * fits. */
-static struct block **find_hole(struct target_instance *instance, uint64_t size, uint64_t align,
-                                uint64_t *address)
+static struct reaper_block **find_hole(struct target_instance *instance, uint64_t size,
+                                       uint64_t align, uint64_t *address)
 {
     uint64_t start = 0;
-    for (struct block **link = &instance->lowest;; link = &(*link)->next) {
+    for (struct reaper_block **link = &instance->lowest;; link = &(*link)->next) {
         const uint64_t end = *link != NULL ? (*link)->address : instance->stats.bytes_limit;
         *address = (start + align - 1) & ~(align - 1);
         if (*address <= end && size <= end - *address) {
@@ -129,7 +129,7 @@ static struct block **find_hole(struct target_instance *instance, uint64_t size,
 static uint64_t largest_hole(const struct target_instance *instance)
 {
     uint64_t largest = 0, start = 0;
-    for (const struct block *block = instance->lowest; block != NULL; block = block->next) {
+    for (const struct reaper_block *block = instance->lowest; block != NULL; block = block->next) {
         largest = block->address - start > largest ? block->address - start : largest;
         start = block->address + block->size_bytes;
     }
@@ -324,8 +324,9 @@ static void count_size(struct target_stats *stats, uint64_t size)
 
 /* Needs the lock, and gives it up while it waits.  NO_MEMORY: at this moment no hole fits and no
  * queued free can complete.  FAILED: the device refused a wait that was begun since. */
-static enum target_result make_room(struct target_instance *instance, const struct block *like,
-                                    uint64_t align, struct block ***link, uint64_t *address)
+static enum target_result make_room(struct target_instance *instance,
+                                    const struct reaper_block *like, uint64_t align,
+                                    struct reaper_block ***link, uint64_t *address)
 {
     const uint64_t begun_count = instance->begun_count;
     for (;;) {
@@ -344,10 +345,10 @@ static enum target_result make_room(struct target_instance *instance, const stru
     }
 }
 
-static enum target_result place_block(struct target_instance *instance, struct block *made,
+static enum target_result place_block(struct target_instance *instance, struct reaper_block *made,
                                       uint64_t align)
 {
-    struct block **link = NULL;
+    struct reaper_block **link = NULL;
     pthread_mutex_lock(&instance->lock);
     const enum target_result result = make_room(instance, made, align, &link, &made->address);
     if (result == TARGET_OK) {
@@ -371,11 +372,12 @@ static enum target_result reaper_alloc(struct target_instance *instance,
         align > (granule > ALIGN_BYTES_MAX ? granule : ALIGN_BYTES_MAX)) {
         return TARGET_INVALID;
     }
-    struct block *made = device->host_alloc(device->context, sizeof *made);
+    struct reaper_block *made = device->host_alloc(device->context, sizeof *made);
     if (made == NULL) {
         return TARGET_FAILED;
     }
-    *made = (struct block){.size_bytes = (request->size_bytes + granule - 1) & ~(granule - 1)};
+    *made = (struct reaper_block){.size_bytes = (request->size_bytes + granule - 1) &
+                                                ~(granule - 1)};
     const enum target_result result = place_block(instance, made, align);
     if (result != TARGET_OK) {
         device->host_free(device->context, made, sizeof *made);
@@ -388,7 +390,7 @@ static enum target_result reaper_alloc(struct target_instance *instance,
 static enum target_result reaper_free(struct target_instance *instance, uint64_t handle,
                                       uint64_t event)
 {
-    struct block **link = &instance->lowest;
+    struct reaper_block **link = &instance->lowest;
     pthread_mutex_lock(&instance->lock);
     while (*link != NULL && (uint64_t)(uintptr_t)*link != handle) {
         link = &(*link)->next;

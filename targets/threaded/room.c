@@ -17,7 +17,7 @@ struct threaded_move {
 
 /* A span [start, end) between two unmovable blocks; NULL: the end of the device.  Passed blocks
  * count as gone. */
-struct gap {
+struct room_gap {
     struct threaded_node *below, *above;
     uint64_t start, end;
     /* those below it go down, it and those above go up; above: all go down */
@@ -36,21 +36,23 @@ static bool may_evict(const struct threaded_want *want, const struct threaded_no
            threaded_is_idle(node);
 }
 
-static struct threaded_node *find_lowest(const struct threaded_heap *heap, const struct gap *gap)
+static struct threaded_node *find_lowest(const struct threaded_heap *heap,
+                                         const struct room_gap *gap)
 {
     return gap->below != NULL ? gap->below->above : heap->lowest;
 }
 
-static struct threaded_node *find_highest(const struct threaded_heap *heap, const struct gap *gap)
+static struct threaded_node *find_highest(const struct threaded_heap *heap,
+                                          const struct room_gap *gap)
 {
     return gap->above != NULL ? gap->above->below : heap->highest;
 }
 
 /* The gap above an unmovable block. */
-static struct gap open_gap(const struct threaded_heap *heap, uint64_t floor_bytes,
-                           struct threaded_node *below)
+static struct room_gap open_gap(const struct threaded_heap *heap, uint64_t floor_bytes,
+                                struct threaded_node *below)
 {
-    struct gap gap = {.below = below, .start = floor_bytes};
+    struct room_gap gap = {.below = below, .start = floor_bytes};
     if (below != NULL && threaded_end(below) > floor_bytes) {
         gap.start = threaded_end(below);
     }
@@ -64,7 +66,7 @@ static struct gap open_gap(const struct threaded_heap *heap, uint64_t floor_byte
 }
 
 /* Sets up_address of the gap's blocks; false: there is no room for them, because of the stack. */
-static bool push_up(const struct threaded_heap *heap, const struct gap *gap)
+static bool push_up(const struct threaded_heap *heap, const struct room_gap *gap)
 {
     uint64_t top = gap->end;
     if (top < gap->start) {
@@ -89,7 +91,7 @@ static bool push_up(const struct threaded_heap *heap, const struct gap *gap)
 
 /* Sets the split that makes room, and down_address of the blocks below it.  After push_up(). */
 static bool find_split(const struct threaded_heap *heap, const struct threaded_want *want,
-                       struct gap *gap)
+                       struct room_gap *gap)
 {
     uint64_t bottom = gap->start;
     for (struct threaded_node *node = find_lowest(heap, gap);; node = node->above) {
@@ -113,7 +115,7 @@ static bool find_split(const struct threaded_heap *heap, const struct threaded_w
 /* The lowest gap that takes the request; the lowest one of all must have room for its own above the
  * stack. */
 static bool find_gap(struct threaded_heap *heap, const struct threaded_want *want,
-                     bool without_idle, struct gap *gap)
+                     bool without_idle, struct room_gap *gap)
 {
     for (struct threaded_node *node = heap->highest; node != NULL; node = node->below) {
         node->is_passed = without_idle && may_evict(want, node);
@@ -138,7 +140,7 @@ static bool find_gap(struct threaded_heap *heap, const struct threaded_want *wan
  * and each position in its order, those below go down, those above go up.  O(blocks). */
 static bool fits(struct threaded_heap *heap, const struct threaded_want *want, bool without_idle)
 {
-    struct gap gap;
+    struct room_gap gap;
     return find_gap(heap, want, without_idle, &gap);
 }
 
@@ -161,7 +163,7 @@ static bool find_move_above_floor(const struct threaded_heap *heap, uint64_t flo
 
 /* Finds the next move: blocks that go up, the highest first; then blocks that go down, the lowest
  * first.  Each then finds its place free. */
-static bool find_move_in_gap(const struct threaded_heap *heap, const struct gap *gap,
+static bool find_move_in_gap(const struct threaded_heap *heap, const struct room_gap *gap,
                              struct threaded_move *move)
 {
     bool is_above = gap->split != gap->above;
@@ -187,7 +189,7 @@ static bool find_move_in_gap(const struct threaded_heap *heap, const struct gap 
 static bool next_move(struct threaded_heap *heap, const struct threaded_want *want,
                       struct threaded_move *move)
 {
-    struct gap gap;
+    struct room_gap gap;
     if (!find_gap(heap, want, false, &gap)) {
         return false;
     }
@@ -215,7 +217,7 @@ static bool next_upward(struct threaded_heap *heap, struct threaded_move *move)
 /* --- one mitigation after the other --- */
 
 /* The outcome of a mitigation. */
-enum step {
+enum room_step {
     STEP_AGAIN,  /* something has changed: search again */
     STEP_NONE,   /* it has nothing to offer */
     STEP_REFUSED /* by the device */
@@ -326,7 +328,7 @@ static void mark_lost(const struct awaited *awaited)
 }
 
 /* Awaits one event of the oldest queued free, as the only thread that does. */
-static enum step drain_one(struct threaded_heap *heap, struct threaded_node *node)
+static enum room_step drain_one(struct threaded_heap *heap, struct threaded_node *node)
 {
     const struct awaited awaited = {node, node->serial, node->size_bytes, node->waits->event};
     heap->is_draining = true;
@@ -348,7 +350,7 @@ static enum step drain_one(struct threaded_heap *heap, struct threaded_node *nod
     return result == DEVICE_REFUSED ? STEP_REFUSED : STEP_AGAIN;
 }
 
-static enum step drain_queue(struct threaded_heap *heap, struct threaded_want *want)
+static enum room_step drain_queue(struct threaded_heap *heap, struct threaded_want *want)
 {
     struct threaded_node *node = find_drainable(heap);
     if (node == NULL || want->has_drained) {
@@ -361,7 +363,7 @@ static enum step drain_queue(struct threaded_heap *heap, struct threaded_want *w
         await_drainer(heap);
         return STEP_AGAIN;
     }
-    const enum step step = drain_one(heap, node);
+    const enum room_step step = drain_one(heap, node);
     if (heap->race == RACE_DRAIN_UNLOCKED) {
         want->has_drained = find_drainable(heap) == NULL;
         threaded_relax(heap);
@@ -371,7 +373,7 @@ static enum step drain_queue(struct threaded_heap *heap, struct threaded_want *w
 
 /* --- copies and evictions --- */
 
-static enum step finish_block(struct threaded_heap *heap, enum device_result result)
+static enum room_step finish_block(struct threaded_heap *heap, enum device_result result)
 {
     heap->marked_count--;
     (void)pthread_cond_broadcast(&heap->finished);
@@ -388,7 +390,7 @@ static bool relax_and_recheck(struct threaded_heap *heap, const struct threaded_
            node->state == NODE_LIVE && !node->is_moving && !node->is_evicting;
 }
 
-static enum step move_block(struct threaded_heap *heap, const struct threaded_move *move)
+static enum room_step move_block(struct threaded_heap *heap, const struct threaded_move *move)
 {
     struct threaded_node *node = move->node;
     if (heap->race == RACE_MOVES_PINNED && !relax_and_recheck(heap, node)) {
@@ -409,7 +411,7 @@ static enum step move_block(struct threaded_heap *heap, const struct threaded_mo
 }
 
 /* The highest program that may go. */
-static enum step evict_one(struct threaded_heap *heap, const struct threaded_want *want)
+static enum room_step evict_one(struct threaded_heap *heap, const struct threaded_want *want)
 {
     struct threaded_node *node = heap->highest;
     while (node != NULL && !may_evict(want, node)) {
@@ -438,9 +440,9 @@ static enum step evict_one(struct threaded_heap *heap, const struct threaded_wan
 /* One mitigation, in the documented order.  NONE is decided with the mutex in hand from the last
  * look at the device on, when nobody else is in the middle of one: so nothing fits at that instant,
  * whatever were awaited, copied and evicted. */
-static enum step take_step(struct threaded_heap *heap, struct threaded_want *want)
+static enum room_step take_step(struct threaded_heap *heap, struct threaded_want *want)
 {
-    const enum step drained = drain_queue(heap, want);
+    const enum room_step drained = drain_queue(heap, want);
     if (drained != STEP_NONE) {
         return drained;
     }
@@ -492,7 +494,7 @@ enum target_result threaded_make_room(struct threaded_heap *heap, struct threade
         if (has_room(heap, want, address)) {
             return TARGET_OK;
         }
-        const enum step step = take_step(heap, want);
+        const enum room_step step = take_step(heap, want);
         if (step != STEP_AGAIN) {
             return step == STEP_NONE ? TARGET_NO_MEMORY : TARGET_FAILED;
         }

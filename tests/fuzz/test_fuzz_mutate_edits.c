@@ -401,7 +401,7 @@ END_TEST
 
 static uint64_t drains_of(const struct input *input)
 {
-    struct player *player = player_create(&target_hbm);
+    struct op_player *player = player_create(&target_hbm);
     const struct run *run = player_play(player, input, NULL, NULL);
     ck_assert_ptr_nonnull(run);
     const uint64_t drains = run_totals(run)->drains;

@@ -6,7 +6,7 @@
 #include "tests/helpers/suite.h"
 
 static struct input before, after;
-static struct player *player;
+static struct op_player *player;
 
 static void set_up(void)
 {

@@ -208,7 +208,7 @@ END_TEST
 static size_t count_broken(const struct target *target, const char *edit, enum rule rule)
 {
     size_t count = 0;
-    struct player *player = player_create(target);
+    struct op_player *player = player_create(target);
     for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
         struct verdict verdict;
         ck_assert(edit_copy(edit, &before, NULL, seed, &after));

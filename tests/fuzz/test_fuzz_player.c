@@ -28,7 +28,7 @@ START_TEST(an_option_that_the_target_does_not_know_is_left_out)
     begin_input("slide");
     ck_assert(setup_set_option(&input.setup, "order", "evict,drain,defragment"));
     append_op(OP_ALLOC, 512);
-    struct player *player = player_create(&target_null);
+    struct op_player *player = player_create(&target_null);
     struct run *run = player_play(player, &input, NULL, NULL);
     ck_assert_ptr_nonnull(run); /* null refuses what it does not know */
     ck_assert_uint_eq(run_totals(run)->ops, 1);
@@ -50,7 +50,7 @@ START_TEST(all_ops_are_of_one_lane_and_no_schedule_is_recorded)
     input.ops.ops[0].lane = 2;
     append_op(OP_SWITCH, 1);
     append_op(OP_ALLOC, 512);
-    struct player *player = player_create(&target_hbm);
+    struct op_player *player = player_create(&target_hbm);
     const struct run *run = player_play(player, &input, NULL, NULL);
     ck_assert_uint_eq(run_ops(run)->count, 2);
     ck_assert_uint_eq(run_ops(run)->ops[0].lane, 0);
@@ -61,7 +61,7 @@ END_TEST
 START_TEST(long_lists_have_no_alignments_where_blocks_may_go_anywhere)
 {
     static const char *const defrags[] = {"repack", "slide"};
-    struct player *player = player_create(&target_hbm);
+    struct op_player *player = player_create(&target_hbm);
     for (int i = 0; i < 4; i++) {
         begin_input(defrags[i % 2]);
         for (int k = 0; k < (i < 2 ? PLAYER_ALIGNED_OPS_MAX + 1 : PLAYER_ALIGNED_OPS_MAX); k++) {
@@ -78,7 +78,7 @@ END_TEST
 START_TEST(what_is_broken_comes_back_and_the_next_input_begins_anew)
 {
     struct verdict verdict = {.kind = VERDICT_NONE};
-    struct player *player = player_create(target_find("plant_too_small"));
+    struct op_player *player = player_create(target_find("plant_too_small"));
     for (int i = 0; i < 2; i++) {
         begin_input("none");
         for (int k = 0; k < 200; k++) {
@@ -104,7 +104,7 @@ START_TEST(a_part_of_an_input_can_be_played_and_gone_on_from)
     append_op(OP_ALLOC, 512);
     append_op(OP_ALLOC, 512);
     append_op(OP_ALLOC, 512);
-    struct player *player = player_create(&target_hbm);
+    struct op_player *player = player_create(&target_hbm);
     struct run *run = player_play_first(player, &input, 2, NULL, NULL);
     ck_assert_uint_eq(run_totals(run)->ops, 2);
     ck_assert_int_eq(run_step(run, &input.ops.ops[2])->kind, VERDICT_NONE);
@@ -115,7 +115,7 @@ END_TEST
 
 START_TEST(hosts_come_and_go_between_inputs)
 {
-    struct player *player = player_create(&target_hbm);
+    struct op_player *player = player_create(&target_hbm);
     for (uint32_t hosts = 1; hosts <= 8; hosts++) {
         begin_input("slide");
         input.setup.host_count = hosts % 5 + 1;

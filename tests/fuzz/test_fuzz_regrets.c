@@ -11,7 +11,7 @@
 enum { BLOCK_COUNT = 4, EVERY_KIND = (1 << REGRET_KIND_COUNT) - 1 };
 
 static struct input input;
-static struct player *player;
+static struct op_player *player;
 
 /* Blocks of a quarter of the device each, of which the second goes: there is a hole, and a block
  * that could move. */

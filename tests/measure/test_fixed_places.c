@@ -17,7 +17,7 @@ enum { SMALL_COUNT = 7, SMALL_OPS = 9, SMALL_GRANULES = 32, CASE_COUNT = 150, GR
 
 /* --- the judge: it knows lives and starts alone --- */
 
-static void check_plan(const struct lives *lives, const struct fixed_places *places)
+static void check_plan(const struct list_lives *lives, const struct fixed_places *places)
 {
     for (size_t i = 0; i < lives->count; i++) {
         const struct life *a = &lives->lives[i];
@@ -33,7 +33,7 @@ static void check_plan(const struct lives *lives, const struct fixed_places *pla
     }
 }
 
-static uint64_t sum_peak(const struct lives *lives, uint32_t op_count)
+static uint64_t sum_peak(const struct list_lives *lives, uint32_t op_count)
 {
     uint64_t peak = 0;
     for (uint32_t op = 0; op < op_count; op++) {
@@ -48,7 +48,8 @@ static uint64_t sum_peak(const struct lives *lives, uint32_t op_count)
 }
 
 /* Every plan of so many granules, life by life.  painted: by op a bit for each granule. */
-static bool has_plan(const struct lives *lives, size_t next, uint64_t granules, uint64_t *painted)
+static bool has_plan(const struct list_lives *lives, size_t next, uint64_t granules,
+                     uint64_t *painted)
 {
     if (next == lives->count) {
         return true;
@@ -77,7 +78,7 @@ static bool has_plan(const struct lives *lives, size_t next, uint64_t granules, 
     return false;
 }
 
-static uint64_t find_least(const struct lives *lives)
+static uint64_t find_least(const struct list_lives *lives)
 {
     uint64_t painted[SMALL_OPS] = {0};
     for (uint64_t granules = 1; granules <= SMALL_GRANULES; granules++) {
@@ -113,7 +114,7 @@ START_TEST(no_plan_is_smaller_than_the_bound_and_the_one_found_is_near_the_small
     random_init(&random, 7);
     for (int i = 0; i < CASE_COUNT; i++) {
         struct life drawn[SMALL_COUNT];
-        const struct lives lives = {drawn, SMALL_COUNT};
+        const struct list_lives lives = {drawn, SMALL_COUNT};
         struct fixed_places places;
         draw_lives(&random, drawn);
         const uint64_t at_least = sum_peak(&lives, SMALL_OPS);
@@ -135,7 +136,7 @@ END_TEST
 /* --- lists --- */
 
 static void take_text(const char *text, const struct target_contract *contract, uint32_t host,
-                      enum lives_result expected, struct lives *lives)
+                      enum lives_result expected, struct list_lives *lives)
 {
     struct setup setup;
     struct op_list ops;
@@ -158,7 +159,7 @@ static void check_life(const struct life *life, uint32_t from, uint32_t to, uint
 START_TEST(a_life_goes_from_the_request_to_the_free_under_whatever_name)
 {
     const struct target_contract contract = {.granule_bytes = GRANULE, .header_bytes = GRANULE};
-    struct lives lives;
+    struct list_lives lives;
     take_text("hbmstress-ops 1\ncapacity 1M\nhosts 2\ntarget hbm\ntag 3 \"free later\"\n"
               "0: alloc size=8K tag=3\n"
               "1: alloc size=64K host=1\n"
@@ -187,7 +188,7 @@ static const char programs[] = "hbmstress-ops 1\ncapacity 1M\ntarget hbm\n"
 START_TEST(one_stack_is_there_throughout_and_programs_that_go_have_no_place)
 {
     struct target_contract contract = {.granule_bytes = GRANULE};
-    struct lives lives;
+    struct list_lives lives;
     take_text(programs, &contract, 0, LIVES_OK, &lives);
     ck_assert_uint_eq(lives.count, 4);
     check_life(&lives.lives[0], 0, 4, 5120);
@@ -205,7 +206,7 @@ END_TEST
 START_TEST(sizes_that_do_not_add_up_are_refused)
 {
     const struct target_contract contract = {.granule_bytes = GRANULE};
-    struct lives lives;
+    struct list_lives lives;
     take_text("hbmstress-ops 1\ncapacity 1M\ntarget hbm\n0: alloc size=4611686018427387904\n",
               &contract, 0, LIVES_TOO_LARGE, &lives);
     lives_deinit(&lives);
@@ -222,7 +223,7 @@ START_TEST(the_plan_of_a_drawn_list_holds_and_is_the_same_again)
     const struct target_contract contract = {.granule_bytes = GRANULE};
     struct setup setup;
     struct op_list ops;
-    struct lives lives;
+    struct list_lives lives;
     struct fixed_places first, second, none;
     char reason[RUN_REASON_BYTES];
     setup_init(&setup);

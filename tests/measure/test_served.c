@@ -94,7 +94,7 @@ START_TEST(without_classes_a_refusal_for_its_class_is_premature)
     judge(&list, &target_buddy);
     ck_assert_uint_eq(list.judged.ooms, 1);
     ck_assert_uint_eq(list.judged.justified, 1);
-    held_make(&(struct held){.kind = HELD_NONE}, &target_buddy, &held, &list.setup);
+    held_make(&(struct judged_held){.kind = HELD_NONE}, &target_buddy, &held, &list.setup);
     judge(&list, &held);
     ck_assert_uint_eq(list.judged.premature, 1);
     op_list_deinit(&list.ops);
@@ -105,7 +105,7 @@ START_TEST(one_target_can_be_judged_by_the_contract_of_another)
 {
     struct list list;
     struct target held;
-    struct held by = {.kind = HELD_CONTRACT};
+    struct judged_held by = {.kind = HELD_CONTRACT};
     char reason[RUN_REASON_BYTES];
     read_list(&list, HOLES);
     struct run *run = run_create(&target_hbm, &list.setup, reason);

@@ -13,7 +13,7 @@
 #include <src/ggml-alloc.c>
 #pragma GCC visibility pop
 
-struct planner {
+struct ggml_planner {
     struct ggml_dyn_tallocr *tallocr;
     size_t align_bytes;
 };
@@ -31,7 +31,7 @@ void ggml_abort(const char *file, int line, const char *format, ...)
 
 static const char *open_planner(void *state, const struct kit_setup *setup)
 {
-    struct planner *planner = state;
+    struct ggml_planner *planner = state;
     planner->align_bytes = (size_t)setup->granule_bytes;
     planner->tallocr = ggml_dyn_tallocr_new(planner->align_bytes, (size_t)setup->capacity_bytes);
     (void)ggml_dyn_tallocr_new_chunk(planner->tallocr, (size_t)setup->capacity_bytes);
@@ -40,14 +40,14 @@ static const char *open_planner(void *state, const struct kit_setup *setup)
 
 static void close_planner(void *state)
 {
-    ggml_dyn_tallocr_free(((struct planner *)state)->tallocr);
+    ggml_dyn_tallocr_free(((struct ggml_planner *)state)->tallocr);
 }
 
 /* The planner opens another chunk, that is, another buffer, where no range fits. */
 static uint64_t allocate(void *state, uint64_t size_bytes, uint64_t align_bytes)
 {
     (void)align_bytes;
-    struct ggml_dyn_tallocr *tallocr = ((struct planner *)state)->tallocr;
+    struct ggml_dyn_tallocr *tallocr = ((struct ggml_planner *)state)->tallocr;
     const struct buffer_address place = ggml_dyn_tallocr_alloc(tallocr, (size_t)size_bytes, NULL);
     if (place.chunk == 0) {
         return place.offset;
@@ -60,7 +60,7 @@ static uint64_t allocate(void *state, uint64_t size_bytes, uint64_t align_bytes)
 static void release(void *state, uint64_t offset, uint64_t size_bytes)
 {
     const struct buffer_address place = {.chunk = 0, .offset = (size_t)offset};
-    ggml_dyn_tallocr_free_bytes(((struct planner *)state)->tallocr, place, (size_t)size_bytes);
+    ggml_dyn_tallocr_free_bytes(((struct ggml_planner *)state)->tallocr, place, (size_t)size_bytes);
 }
 
 static const struct target_api api = {
@@ -84,6 +84,6 @@ KIT_TARGET_WITH("ggml_tallocr", "the planner of ggml for the tensors of a graph"
                 (.limits = {.largest_align_bytes = KIT_GRANULE_BYTES,
                             .largest_size_bytes = UINT64_C(1) << 50},
                  .api = &api),
-                .state_bytes = sizeof(struct planner), .is_granule_fixed = true,
+                .state_bytes = sizeof(struct ggml_planner), .is_granule_fixed = true,
                 .open = open_planner, .close = close_planner, .allocate_offset = allocate,
                 .free_offset = release);
