@@ -280,7 +280,7 @@ static void append_mitigations(const struct run_record *record, struct writing *
     }
 }
 
-struct holder {
+struct tag_holder {
     uint64_t bytes;
     unsigned tag;
 };
@@ -288,7 +288,7 @@ struct holder {
 /* Who holds most comes first. */
 static int compare_holders(const void *a, const void *b)
 {
-    const struct holder *x = a, *y = b;
+    const struct tag_holder *x = a, *y = b;
     return compare_then(compare_numbers(y->bytes, x->bytes), compare_numbers(x->tag, y->tag));
 }
 
@@ -304,10 +304,10 @@ static void append_holder(struct writing *html, const char *name, uint64_t count
 static void append_holders(const struct list_run *run, struct writing *html)
 {
     const struct run_holders *holders = &run->holders;
-    struct holder order[OP_TAG_COUNT];
+    struct tag_holder order[OP_TAG_COUNT];
     uint64_t whole = holders->stack_bytes + holders->retired_bytes;
     for (unsigned tag = 0; tag < OP_TAG_COUNT; tag++) {
-        order[tag] = (struct holder){holders->bytes[tag], tag};
+        order[tag] = (struct tag_holder){holders->bytes[tag], tag};
         whole += holders->bytes[tag];
     }
     qsort(order, OP_TAG_COUNT, sizeof *order, compare_holders);

@@ -11,7 +11,7 @@
 enum { BLOCK_COUNT_MAX = 1 << 20, MOVE_ROW_COUNT_MAX = 40 };
 
 /* A block of the certificate, and what became of it by the plan. */
-struct piece {
+struct proof_piece {
     uint64_t from, to; /* before */
     uint64_t now;      /* where it begins after the plan */
     uint64_t op;
@@ -24,7 +24,7 @@ struct told_proof {
     const json_t *certificate, *request,
         *plan; /* plan: NULL, or the proof that shows a placement */
     uint64_t capacity, granule, need;
-    struct piece *pieces; /* count of them, in the order of the document */
+    struct proof_piece *pieces; /* count of them, in the order of the document */
     size_t count;
     uint64_t reserved, bottom; /* the stack now, and after the plan */
 };
@@ -65,7 +65,7 @@ static enum strip_state name_state(const json_t *block)
 
 static void read_piece(struct told_proof *proof, const json_t *block, uint64_t until)
 {
-    struct piece *piece = &proof->pieces[proof->count++];
+    struct proof_piece *piece = &proof->pieces[proof->count++];
     const json_int_t freed = signed_member(block, "freed_at");
     const uint64_t stack = member_number(block, "stack");
     piece->was_on_device = piece->is_on_device = signed_member(block, "address") >= 0;
@@ -159,7 +159,7 @@ static size_t list_blocks(const struct told_proof *proof, bool is_after, struct 
     size_t count = 0;
     add_block(blocks, &count, 0, is_after ? proof->bottom : proof->reserved, STRIP_STACK);
     for (size_t i = 0; i < proof->count; i++) {
-        const struct piece *piece = &proof->pieces[i];
+        const struct proof_piece *piece = &proof->pieces[i];
         const uint64_t size = piece->to - piece->from;
         if (!is_after && piece->was_on_device) {
             add_block(blocks, &count, piece->from, piece->to, piece->state);
@@ -177,11 +177,11 @@ static size_t list_blocks(const struct told_proof *proof, bool is_after, struct 
 }
 
 /* The free bytes, how many holes, and the largest. */
-struct holes {
+struct hole_sums {
     uint64_t free_bytes, count, largest;
 };
 
-static void add_hole(struct holes *holes, uint64_t from, uint64_t to)
+static void add_hole(struct hole_sums *holes, uint64_t from, uint64_t to)
 {
     if (to > from) {
         holes->free_bytes += to - from;
@@ -190,10 +190,10 @@ static void add_hole(struct holes *holes, uint64_t from, uint64_t to)
     }
 }
 
-static struct holes find_holes(const struct told_proof *proof, const struct strip_block *blocks,
-                               size_t count)
+static struct hole_sums find_holes(const struct told_proof *proof, const struct strip_block *blocks,
+                                   size_t count)
 {
-    struct holes holes = {0};
+    struct hole_sums holes = {0};
     uint64_t end = 0;
     for (size_t i = 0; i < count; i++) {
         add_hole(&holes, end, blocks[i].from);
@@ -232,7 +232,7 @@ static void append_request(struct writing *html, const struct told_proof *proof)
 
 /* "On the device: 3 movable, 1 held; free 1.00G in 2 holes, the largest 512M." */
 static void append_census(struct writing *html, const struct told_proof *proof,
-                          const struct holes *holes)
+                          const struct hole_sums *holes)
 {
     uint64_t counts[STRIP_STATE_COUNT] = {0};
     const char *separator = "";
@@ -258,7 +258,7 @@ static void append_moves(struct writing *html, const struct told_proof *proof)
     size_t row_count = 0;
     page_table_begin(html, "The moves that make room", "block of op|#size|#from|#to");
     for (size_t i = 0; i < proof->count; i++) {
-        const struct piece *piece = &proof->pieces[i];
+        const struct proof_piece *piece = &proof->pieces[i];
         if (piece->is_moved && row_count++ < MOVE_ROW_COUNT_MAX) {
             page_row(html, "%" PRIu64 "|#%s|#0x%" PRIx64 "|#0x%" PRIx64, piece->op,
                      size_text_of(piece->to - piece->from).text, piece->from, piece->now);
@@ -273,7 +273,7 @@ static void append_moves(struct writing *html, const struct told_proof *proof)
 /* The steps of a plan, in its order. */
 enum plan_step { STEP_AWAIT, STEP_EVICT, STEP_MOVE, STEP_COUNT };
 
-static bool is_of_step(const struct piece *piece, enum plan_step step)
+static bool is_of_step(const struct proof_piece *piece, enum plan_step step)
 {
     switch (step) {
     case STEP_AWAIT:
@@ -295,7 +295,7 @@ static bool append_step(struct writing *html, const struct told_proof *proof, en
     uint64_t bytes = 0;
     size_t count = 0;
     for (size_t i = 0; i < proof->count; i++) {
-        const struct piece *piece = &proof->pieces[i];
+        const struct proof_piece *piece = &proof->pieces[i];
         if (!is_of_step(piece, step)) {
             continue;
         }
@@ -412,7 +412,7 @@ static void append_all(struct writing *html, const struct told_proof *proof,
 {
     char measure[96];
     size_t count = list_blocks(proof, false, blocks);
-    const struct holes holes = find_holes(proof, blocks, count);
+    const struct hole_sums holes = find_holes(proof, blocks, count);
     snprintf(measure, sizeof measure, "the request, %s", size_text_of(proof->need).text);
     append_request(html, proof);
     append_census(html, proof, &holes);

@@ -3,6 +3,7 @@
 #include "harness/base/json.h"
 #include "page/run_record.h"
 #include "present/page/page.h"
+#include "present/say.h"
 #include "recording/recording.h"
 #include "recording/step_axis.h"
 
@@ -165,11 +166,8 @@ static void append_streams(struct run_record *record, struct writing *json)
     const size_t taken = ops.length + marks.length + BLOCK_BYTES_MIN;
     const size_t room = BLOCK_BYTES_MIN + (taken < STREAM_BYTES_MAX ? STREAM_BYTES_MAX - taken : 0);
     write_fitting_blocks(record, unit, room, &blocks, &of);
-    json_add_number(json, "unit", unit);
-    json_nest(json, "shown", '{');
-    json_add_number(json, "blocks", count_blocks(record));
-    json_add_number(json, "of", of);
-    json_unnest(json, '}');
+    say_json(json, "unit:%" PRIu64 " shown:{blocks:%" PRIu64 " of:%" PRIu64 "}", unit,
+             count_blocks(record), of);
     append_stream(json, "blocks", &blocks);
     append_stream(json, "ops", &ops);
     if (record->has_lanes) {
@@ -227,12 +225,9 @@ static void append_hosts(const struct run_record *record, const struct recording
     char name[DEVICE_NAME_BYTES];
     json_nest(json, "hosts", '[');
     for (uint32_t i = 0; i < record->setup.host_count; i++) {
-        json_nest(json, NULL, '{');
-        json_add_string(json, "name", device_name(recording, i, name));
-        json_add_number(json, "capacity",
-                        record->capacity_bytes[i] > 0 ? record->capacity_bytes[i]
-                                                      : record->setup.capacity_bytes);
-        json_unnest(json, '}');
+        say_json(json, "{name:%s capacity:%" PRIu64 "}", device_name(recording, i, name),
+                 record->capacity_bytes[i] > 0 ? record->capacity_bytes[i]
+                                               : record->setup.capacity_bytes);
     }
     json_unnest(json, ']');
 }
@@ -243,36 +238,26 @@ static void append_failure(const struct record_failure *failure, struct writing 
 {
     const struct verdict *verdict = &failure->verdict;
     const bool has_rule = verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;
-    json_nest(json, NULL, '{');
-    json_add_number(json, "op", failure->turn);
-    json_add_number(json, "host", failure->host);
-    json_add_number(json, "requested", failure->requested_bytes);
-    json_add_number(json, "align", failure->align_bytes);
-    json_add_boolean(json, "isOom", failure->is_oom);
-    json_add_string(json, "verdict",
-                    verdict->kind == VERDICT_NONE ? "not judged" : verdict_name(verdict->kind));
-    json_add_string(json, "rule", has_rule ? rule_info(verdict->rule)->name : "");
-    json_add_string(json, "reason",
-                    failure->is_judged ? verdict->reason
-                                       : "not judged: a block was in host memory");
-    json_add_string(json, "message", failure->message);
-    json_add_number(json, "free", failure->free_bytes);
-    json_add_number(json, "largestHole", failure->largest_hole_bytes);
-    json_nest(json, "holes", '[');
+    say_json(json,
+             "{op:%u host:%u requested:%" PRIu64 " align:%" PRIu64 " isOom:%d verdict:%s rule:%s "
+             "reason:%s message:%s free:%" PRIu64 " largestHole:%" PRIu64 " holes:[",
+             failure->turn, failure->host, failure->requested_bytes, failure->align_bytes,
+             failure->is_oom,
+             verdict->kind == VERDICT_NONE ? "not judged" : verdict_name(verdict->kind),
+             has_rule ? rule_info(verdict->rule)->name : "",
+             failure->is_judged ? verdict->reason : "not judged: a block was in host memory",
+             failure->message, failure->free_bytes, failure->largest_hole_bytes);
     for (size_t i = 0; i < failure->hole_count; i++) {
-        json_nest(json, NULL, '[');
-        json_add_number(json, NULL, failure->holes[i].address);
-        json_add_number(json, NULL, failure->holes[i].size_bytes);
-        json_unnest(json, ']');
+        say_json(json, "[%" PRIu64 " %" PRIu64 "]", failure->holes[i].address,
+                 failure->holes[i].size_bytes);
     }
-    json_unnest(json, ']');
-    json_unnest(json, '}');
+    say_json(json, "]}");
 }
 
 static void append_failures(const struct run_record *record, struct writing *json)
 {
-    json_add_number(json, "failureCount", record->failure_count + record->failure_left_out_count);
-    json_nest(json, "failures", '[');
+    say_json(json, "failureCount:%" PRIu64 " failures:[",
+             record->failure_count + record->failure_left_out_count);
     for (size_t i = 0; i < record->failure_count; i++) {
         append_failure(&record->failures[i], json);
     }
@@ -349,8 +334,7 @@ static void append_curves(const struct run_record *record, struct writing *json)
         uint64_t(*points)[CURVE_COUNT] = calloc((size_t)turn_count + 1, sizeof *points);
         CHECK(points != NULL);
         const size_t count = choose_points(record, host, turn_count, points);
-        json_nest(json, NULL, '{');
-        json_add_number(json, "host", host);
+        say_json(json, "{host:%u", host);
         for (unsigned kind = 0; kind < CURVE_COUNT; kind++) {
             json_nest(json, curve_names[kind], '[');
             for (size_t i = 0; i < count; i++) {
@@ -382,18 +366,15 @@ static void append_growth(const struct run_record *record, struct writing *json)
     json_nest(json, "growth", '[');
     for (size_t i = 0; i < record->growth_count; i++) {
         const struct record_growth *growth = &record->growth[i];
-        json_nest(json, NULL, '{');
-        json_add_string(json, "tag", setup_tag_name(&record->setup, growth->tag, name));
-        json_add_number(json, "host", growth->host);
+        say_json(json, "{tag:%s host:%u", setup_tag_name(&record->setup, growth->tag, name),
+                 growth->host);
         append_numbers(json, "x", growth->first_op, growth->count);
         append_numbers(json, "bytes", growth->floor_bytes, growth->count);
         if (growth->has_trend) {
             json_nest(json, "trend", '{');
             writing_append_format(json, "\"slope\":%.3f", growth->trend.slope_bytes);
-            json_add_number(json, "from", growth->trend.first_op);
-            json_add_number(json, "to", growth->trend.end_op);
-            json_add_number(json, "at", growth->trend.at_bytes);
-            json_unnest(json, '}');
+            say_json(json, "from:%" PRIu64 " to:%" PRIu64 " at:%" PRIu64 "}",
+                     growth->trend.first_op, growth->trend.end_op, growth->trend.at_bytes);
         }
         json_unnest(json, '}');
     }
@@ -408,15 +389,13 @@ static void append_steps(const struct run_record *record, const struct step_axis
     while (!record->has_lanes && count < steps->count && steps->ops[count] < record->op_count) {
         count++;
     }
-    json_nest(json, "steps", '{');
-    json_nest(json, "ops", '[');
+    say_json(json, "steps:{ops:[");
     for (size_t i = 0; i < count; i++) {
         json_add_number(json, NULL, steps->ops[i]);
     }
     json_unnest(json, ']');
     append_numbers(json, "numbers", steps->numbers, count);
-    json_add_boolean(json, "isSaid", steps->is_said);
-    json_unnest(json, '}');
+    say_json(json, "isSaid:%d}", steps->is_said);
 }
 
 /* --- who holds memory --- */
@@ -428,8 +407,7 @@ static void append_holders(const struct run_record *record, const struct stacks 
     uint32_t host;
     const uint32_t peak = run_record_peak(record, &host);
     run_holders_take(record, peak, host, &holders);
-    json_add_number(json, "flameOp", peak == RECORD_NONE ? 0 : peak);
-    json_add_number(json, "flameHost", host);
+    say_json(json, "flameOp:%u flameHost:%u", peak == RECORD_NONE ? 0 : peak, host);
     run_holders_append_flame(&holders, &record->setup, json);
     if (stacks != NULL && stacks->op_count > 0) {
         run_stacks_append(record, stacks, peak, host, json);

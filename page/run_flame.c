@@ -7,6 +7,7 @@
 #include "harness/base/order.h"
 #include "harness/base/utf8.h"
 #include "page/run_record.h"
+#include "present/say.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,15 +72,7 @@ static uint32_t flame_tree_child(struct flame_tree *tree, uint32_t parent, const
 static void append_begin(const char *key, const char *name, uint64_t bytes, struct writing *json)
 {
     json_nest(json, key, '{');
-    json_add_string(json, "name", name);
-    json_add_number(json, "bytes", bytes);
-    json_nest(json, "children", '[');
-}
-
-static void append_end(struct writing *json)
-{
-    json_unnest(json, ']');
-    json_unnest(json, '}');
+    say_json(json, "name:%s bytes:%" PRIu64 " children:[", name, bytes);
 }
 
 /* Appends the node as JSON (present/page/README.md).  Children of fewer bytes are one child, "N
@@ -104,9 +97,9 @@ static void append_node(const struct flame_tree *tree, uint32_t node, uint64_t b
     if (small_count > 0) {
         snprintf(others, sizeof others, "%" PRIu64 " others", small_count);
         append_begin(NULL, small_count == 1 ? tree->nodes[small].name : others, small_bytes, json);
-        append_end(json);
+        say_json(json, "]}");
     }
-    append_end(json);
+    say_json(json, "]}");
 }
 
 /* Appends the whole tree as a member, and frees it. */

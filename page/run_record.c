@@ -123,7 +123,7 @@ uint32_t run_record_peak(const struct run_record *record, uint32_t *host)
 }
 
 /* Turns around which all stays. */
-struct windows {
+struct kept_windows {
     uint32_t turns[WINDOW_FAILURE_COUNT + 2];
     size_t count;
     uint32_t width;
@@ -131,11 +131,11 @@ struct windows {
 
 /* The first failures, those that are not justified before the others; the peak; and the end, as
  * long as more is recorded. */
-static void find_windows(const struct run_record *record, struct windows *windows)
+static void find_windows(const struct run_record *record, struct kept_windows *windows)
 {
     uint32_t host;
     const uint32_t peak = run_record_peak(record, &host);
-    *windows = (struct windows){.width = WINDOW_TURNS};
+    *windows = (struct kept_windows){.width = WINDOW_TURNS};
     for (int is_usual = 0; is_usual < 2; is_usual++) {
         for (size_t i = 0; i < record->failure_count && windows->count < WINDOW_FAILURE_COUNT;
              i++) {
@@ -151,7 +151,7 @@ static void find_windows(const struct run_record *record, struct windows *window
     }
 }
 
-static bool is_in_windows(const struct windows *windows, const struct record_block *block)
+static bool is_in_windows(const struct kept_windows *windows, const struct record_block *block)
 {
     for (size_t i = 0; i < windows->count; i++) {
         if ((uint64_t)block->begin <= (uint64_t)windows->turns[i] + windows->width &&
@@ -179,7 +179,7 @@ static size_t find_worth(const struct run_record *record, const struct record_bl
 }
 
 /* The first count of them in their order that are worth enough. */
-static void keep_worthy(struct run_record *record, const struct windows *windows, size_t count,
+static void keep_worthy(struct run_record *record, const struct kept_windows *windows, size_t count,
                         size_t least, size_t at_least_count)
 {
     size_t kept = 0;
@@ -202,7 +202,7 @@ static void keep_worthy(struct run_record *record, const struct windows *windows
     record->block_count = kept;
 }
 
-static size_t count_in_windows(const struct run_record *record, const struct windows *windows,
+static size_t count_in_windows(const struct run_record *record, const struct kept_windows *windows,
                                size_t counts[WORTH_COUNT])
 {
     size_t count = 0;
@@ -221,7 +221,7 @@ static size_t count_in_windows(const struct run_record *record, const struct win
 void run_record_thin(struct run_record *record, size_t count)
 {
     static size_t counts[WORTH_COUNT];
-    struct windows windows;
+    struct kept_windows windows;
     find_windows(record, &windows);
     size_t in_windows = count_in_windows(record, &windows, counts);
     while (in_windows > count && windows.width > 0) {

@@ -203,18 +203,14 @@ static void append_issue(struct writing *text, const struct annotation *annotati
     struct writing description = {0};
     writing_append_format(&description, "%s: %s", annotation->title, annotation->message);
     json_break(text, 0);
-    json_nest(text, NULL, '{');
+    say_json(text, "{");
     add_visible(text, "description", writing_string(&description));
     add_visible(text, "check_name", annotation->rule);
     add_visible(text, "fingerprint", annotation->fingerprint);
     json_add_string(text, "severity", severity_of(annotation));
-    json_nest(text, "location", '{');
+    say_json(text, "location:{");
     add_visible(text, "path", annotation->file == NULL ? "." : annotation_path(annotation->file));
-    json_nest(text, "lines", '{');
-    json_add_number(text, "begin", annotation->line == 0 ? 1 : annotation->line);
-    json_unnest(text, '}');
-    json_unnest(text, '}');
-    json_unnest(text, '}');
+    say_json(text, "lines:{begin:%" PRIu64 "}}}", annotation->line == 0 ? 1 : annotation->line);
     writing_deinit(&description);
 }
 

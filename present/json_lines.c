@@ -3,33 +3,12 @@
 #include "harness/base/json.h"
 #include "harness/op/rounding.h"
 #include "present/refusals.h"
+#include "present/say.h"
 #include "present/version.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
-
-/* --- members that are there where they say something --- */
-
-void json_add_given(struct writing *text, const char *key, const char *value)
-{
-    if (value != NULL && value[0] != '\0') {
-        json_add_string(text, key, value);
-    }
-}
-
-void json_add_counted(struct writing *text, const char *key, uint64_t count)
-{
-    if (count > 0) {
-        json_add_number(text, key, count);
-    }
-}
-
-void json_add_true(struct writing *text, const char *key, bool is_true)
-{
-    if (is_true) {
-        json_add_boolean(text, key, true);
-    }
-}
 
 /* Opens the list or object before its first element. */
 static void nest_once(struct writing *text, const char *key, char bracket, bool *is_open)
@@ -44,23 +23,20 @@ static void nest_once(struct writing *text, const char *key, char bracket, bool 
 
 static void append_setup(struct writing *text, const struct setup *setup)
 {
-    json_add_string(text, "target", setup->target);
-    json_add_string(text, "chip", setup->chip);
-    json_add_number(text, "capacity_bytes", setup->capacity_bytes);
-    json_add_number(text, "hosts", setup->host_count);
+    char rounding[ROUNDING_TEXT_BYTES] = "";
+    say_json(text, "target:%s chip:%s capacity_bytes:%" PRIu64 " hosts:%u", setup->target,
+             setup->chip, setup->capacity_bytes, setup->host_count);
     if (setup->has_regret_max) {
-        json_add_number(text, "regret_max", setup->regret_max);
+        say_json(text, "regret_max:%" PRIu64, setup->regret_max);
     }
     if (setup->has_rounding) {
-        char rounding[ROUNDING_TEXT_BYTES];
         rounding_print(&setup->rounding, rounding);
-        json_add_string(text, "rounding", rounding);
     }
-    json_nest(text, "options", '{');
+    say_json(text, "rounding?:%s options:{", rounding);
     for (uint32_t i = 0; i < setup->option_count; i++) {
         json_add_string(text, setup->options[i].key, setup->options[i].value);
     }
-    json_unnest(text, '}');
+    say_json(text, "}");
 }
 
 static void append_weights(struct writing *text, const struct setup *setup)
@@ -77,58 +53,49 @@ static void append_weights(struct writing *text, const struct setup *setup)
 
 static void append_lanes(struct writing *text, const struct report_lanes *lanes)
 {
-    if (lanes->strategy[0] == '\0') {
-        return;
+    if (lanes->strategy[0] != '\0') {
+        say_json(text,
+                 "lanes?:%" PRIu64 " strategy:%s schedules:%" PRIu64 " backend:%s check_races?:%d",
+                 lanes->lane_count, lanes->strategy, lanes->schedule_count, lanes->backend,
+                 lanes->checks_races);
     }
-    json_add_counted(text, "lanes", lanes->lane_count);
-    json_add_string(text, "strategy", lanes->strategy);
-    json_add_number(text, "schedules", lanes->schedule_count);
-    json_add_string(text, "backend", lanes->backend);
-    json_add_true(text, "check_races", lanes->checks_races);
 }
 
 static void append_part(struct writing *text, const struct report_part *part)
 {
-    json_nest(text, NULL, '{');
-    json_add_string(text, "name", part->name);
-    json_add_string(text, "scenario", part->scenario);
-    json_add_digits(text, "seed", part->setup->seed);
+    say_json(text, "{name:%s scenario:%s seed:'%" PRIu64 "'", part->name, part->scenario,
+             part->setup->seed);
     append_setup(text, part->setup);
     if (part->op_count_max != UINT64_MAX) {
-        json_add_number(text, "ops", part->op_count_max);
+        say_json(text, "ops:%" PRIu64, part->op_count_max);
     }
     if (part->faults != NULL && part->faults[0] != '\0') {
-        json_add_string(text, "faults", part->faults);
-        if (part->fault_period > 1) {
-            json_add_number(text, "faults_every", part->fault_period);
-        }
+        say_json(text, "faults:%s faults_every?:%" PRIu64, part->faults,
+                 part->fault_period > 1 ? part->fault_period : 0);
     }
-    json_add_given(text, "trace", part->trace);
+    say_json(text, "trace?:%s", part->trace);
     append_lanes(text, &part->lanes);
     append_weights(text, part->setup);
-    json_unnest(text, '}');
+    say_json(text, "}");
 }
 
 void json_line_start(struct writing *text, const struct report_start *start)
 {
     json_open(text, "start");
-    json_add_string(text, "subcommand", start->subcommand);
-    json_add_string(text, "hbmstress", version_text());
-    json_add_digits(text, "seed", start->setup->seed);
-    json_add_given(text, "seed_source", start->seed_source);
+    say_json(text, "subcommand:%s hbmstress:%s seed:'%" PRIu64 "' seed_source?:%s",
+             start->subcommand, version_text(), start->setup->seed, start->seed_source);
     append_setup(text, start->setup);
-    json_add_given(text, "file", start->file);
+    say_json(text, "file?:%s", start->file);
     append_lanes(text, &start->lanes);
     if (start->duration_ns != UINT64_MAX) {
-        json_add_number(text, "time_ns", start->duration_ns);
+        say_json(text, "time_ns:%" PRIu64, start->duration_ns);
     }
     if (start->part_count > 0) {
-        json_add_number(text, "replay_sample", start->replay_sample);
-        json_nest(text, "scenarios", '[');
+        say_json(text, "replay_sample:%" PRIu64 " scenarios:[", start->replay_sample);
         for (size_t i = 0; i < start->part_count; i++) {
             append_part(text, &start->parts[i]);
         }
-        json_unnest(text, ']');
+        say_json(text, "]");
     }
     json_close(text);
 }
@@ -145,8 +112,7 @@ static void append_place(struct writing *text, const struct report_place *place)
 
 void json_line_paths(struct writing *text, const char *repro, const char *certificate)
 {
-    json_add_given(text, "repro", repro);
-    json_add_given(text, "certificate", certificate);
+    say_json(text, "repro?:%s certificate?:%s", repro, certificate);
 }
 
 void json_add_repeats(struct writing *text, const struct report_repeats *repeats)
@@ -158,29 +124,33 @@ void json_add_repeats(struct writing *text, const struct report_repeats *repeats
         }
         json_unnest(text, ']');
     }
-    json_add_true(text, "unrepeated", repeats->is_unrepeated);
+    if (repeats->is_unrepeated) {
+        json_add_boolean(text, "unrepeated", true);
+    }
 }
 
 static void append_strike(struct writing *text, const struct report_strike *strike)
 {
-    json_add_string(text, "phase", strike->phase);
+    say_json(text, "phase:%s", strike->phase);
     if (strike->fault != NULL) {
-        json_add_string(text, "fault", strike->fault);
-        json_add_string(text, "mode", strike->mode);
-        json_add_number(text, "host", strike->host);
-        json_add_number(text, "call", strike->call);
+        say_json(text, "fault:%s mode:%s host:%" PRIu64 " call:%" PRIu64, strike->fault,
+                 strike->mode, strike->host, strike->call);
     }
 }
 
-/* What ends every line about one op. */
+/* What ends every line about one op.  A run prints tens of thousands of them a second, most of them
+ * of findings without a signature. */
 static void append_words(struct writing *text, const struct report_finding *finding)
 {
     json_add_string(text, "reason", finding->verdict->reason);
     json_add_string(text, "message", finding->message);
-    json_add_given(text, "signature", finding->signature);
-    json_add_true(text, "known", finding->is_known);
-    json_add_given(text, "hang", finding->hang);
-    json_line_paths(text, finding->repro, finding->certificate);
+    if (finding->signature != NULL || finding->hang != NULL || finding->is_known) {
+        say_json(text, "signature?:%s known?:%d hang?:%s", finding->signature, finding->is_known,
+                 finding->hang);
+    }
+    if (finding->repro != NULL || finding->certificate != NULL) {
+        json_line_paths(text, finding->repro, finding->certificate);
+    }
     json_add_repeats(text, &finding->repeats);
     if (finding->repeats.after_count > 0) { /* the repro alone is not enough */
         json_add_string(text, "replay", finding->replay);
@@ -304,66 +274,38 @@ void json_line_trial(struct writing *text, const struct report_trial *trial)
     append_place(text, &trial->place);
     json_add_digits(text, "seed", trial->seed);
     json_add_totals(text, trial->totals, false);
-    json_add_digits(text, "digest", trial->digest);
-    json_add_given(text, "signature", trial->signature);
-    json_add_given(text, "kept", trial->kept);
-    json_add_given(text, "output", trial->output);
+    say_json(text, "digest:'%" PRIu64 "' signature?:%s kept?:%s output?:%s", trial->digest,
+             trial->signature, trial->kept, trial->output);
     json_close(text);
 }
 
 void json_add_canary(struct writing *text, const struct report_canary *canary)
 {
-    json_add_string(text, "target", canary->target);
-    json_add_string(text, "scenario", canary->scenario);
-    json_add_string(text, "breaks", canary->breaks);
-    json_add_number(text, "trials", canary->trials);
-    json_add_boolean(text, "reported", canary->is_reported);
+    say_json(text, "target:%s scenario:%s breaks:%s trials:%" PRIu64 " reported:%d", canary->target,
+             canary->scenario, canary->breaks, canary->trials, canary->is_reported);
 }
 
 static void append_regret(struct writing *text, const struct run_totals *totals)
 {
-    json_nest(text, "regret", '{');
-    json_add_number(text, "requests", totals->regretted);
-    json_add_number(text, "unknown", totals->regrets_unknown);
+    say_json(text, "regret:{requests:%" PRIu64 " unknown:%" PRIu64, totals->regretted,
+             totals->regrets_unknown);
     for (unsigned kind = 0; kind < REGRET_KIND_COUNT; kind++) {
         json_add_number(text, regret_info((enum regret_kind)kind)->name, totals->regrets[kind]);
     }
-    json_add_number(text, "evicted_bytes", totals->regretted_evicted_bytes);
-    json_add_number(text, "moved_bytes", totals->regretted_moved_bytes);
-    json_unnest(text, '}');
+    say_json(text, "evicted_bytes:%" PRIu64 " moved_bytes:%" PRIu64 "}",
+             totals->regretted_evicted_bytes, totals->regretted_moved_bytes);
 }
-
-static const struct {
-    const char *key;
-    uint64_t per_100000;
-} percentiles[] = {{"p50", 50000}, {"p99", 99000}, {"p99.9", 99900}};
-enum { PERCENTILE_COUNT = sizeof percentiles / sizeof *percentiles };
 
 static void add_spread(struct writing *text, const char *key, const struct op_costs *costs,
                        const struct cost_spread *spread, enum cost_measure measure)
 {
-    const uint64_t op_count = op_costs_op_count(costs);
+    const uint64_t count = op_costs_op_count(costs);
     json_nest(text, key, '{');
-    for (unsigned i = 0; i < PERCENTILE_COUNT; i++) {
-        json_add_number(text, percentiles[i].key,
-                        cost_spread_percentile(spread, op_count, percentiles[i].per_100000));
-    }
-    json_add_number(text, "max", spread->max);
-    json_add_string(text, "growth", cost_fit_name(cost_classes_fit(costs->classes, measure)));
-    json_unnest(text, '}');
-}
-
-static void add_class(struct writing *text, const struct cost_class *class, unsigned index)
-{
-    json_nest(text, NULL, '{');
-    json_add_number(text, "from", (UINT64_C(1) << index) - 1);
-    json_add_number(text, "to", (UINT64_C(2) << index) - 2);
-    json_add_number(text, "ops", class->op_count);
-    json_add_number(text, "effects", class->effects);
-    json_add_number(text, "calls", class->spent[COST_CALLS]);
-    json_add_number(text, "moved_bytes", class->spent[COST_MOVED_BYTES]);
-    json_add_number(text, "asked_bytes", class->asked_bytes);
-    json_unnest(text, '}');
+    say_json(text, "p50:%" PRIu64 " p99:%" PRIu64 " p99.9:%" PRIu64 " max:%" PRIu64 " growth:%s}",
+             cost_spread_percentile(spread, count, 50000),
+             cost_spread_percentile(spread, count, 99000),
+             cost_spread_percentile(spread, count, 99900), spread->max,
+             cost_fit_name(cost_classes_fit(costs->classes, measure)));
 }
 
 void json_add_costs(struct writing *text, const struct run_totals *totals)
@@ -372,18 +314,22 @@ void json_add_costs(struct writing *text, const struct run_totals *totals)
     if (costs->calls.max == 0) {
         return;
     }
-    json_nest(text, "costs", '{');
-    json_add_number(text, "ops", op_costs_op_count(costs));
+    say_json(text, "costs:{ops:%" PRIu64, op_costs_op_count(costs));
     add_spread(text, "calls", costs, &costs->calls, COST_CALLS);
     add_spread(text, "moved_bytes", costs, &costs->moved_bytes, COST_MOVED_BYTES);
-    json_nest(text, "by_blocks", '[');
+    say_json(text, "by_blocks:[");
     for (unsigned i = 0; i < COST_CLASS_COUNT; i++) {
-        if (costs->classes[i].op_count > 0) {
-            add_class(text, &costs->classes[i], i);
+        const struct cost_class *class = &costs->classes[i];
+        if (class->op_count > 0) {
+            say_json(text,
+                     "{from:%" PRIu64 " to:%" PRIu64 " ops:%" PRIu64 " effects:%" PRIu64
+                     " calls:%" PRIu64 " moved_bytes:%" PRIu64 " asked_bytes:%" PRIu64 "}",
+                     (UINT64_C(1) << i) - 1, (UINT64_C(2) << i) - 2, class->op_count,
+                     class->effects, class->spent[COST_CALLS], class->spent[COST_MOVED_BYTES],
+                     class->asked_bytes);
         }
     }
-    json_unnest(text, ']');
-    json_unnest(text, '}');
+    say_json(text, "]}");
 }
 
 static void append_kinds(struct writing *text, const char *key,
@@ -391,7 +337,9 @@ static void append_kinds(struct writing *text, const char *key,
 {
     json_nest(text, key, '{');
     for (uint32_t kind = 0; kind < OP_KIND_COUNT; kind++) {
-        json_add_counted(text, op_kind_info((enum op_kind)kind)->name, counts[kind]);
+        if (counts[kind] > 0) {
+            json_add_number(text, op_kind_info((enum op_kind)kind)->name, counts[kind]);
+        }
     }
     json_unnest(text, '}');
 }
@@ -408,27 +356,28 @@ static void append_probes(struct writing *text, const struct run_totals *totals)
 
 void json_line_result(struct writing *text, const struct report_result *result)
 {
+    const struct run_totals *totals = &result->totals;
     json_open(text, "scenario");
-    json_add_string(text, "name", result->name);
-    json_add_number(text, "trials", result->trials);
-    json_add_totals(text, &result->totals, false);
-    refusals_add_share(text, &result->totals);
-    json_add_number(text, "drains", result->totals.drains);
-    json_add_number(text, "moves", result->totals.moves);
-    json_add_number(text, "moved_bytes", result->totals.moved_bytes);
-    json_add_number(text, "stagings", result->totals.stagings);
-    json_add_number(text, "evictions", result->totals.evictions);
-    append_regret(text, &result->totals);
-    json_add_costs(text, &result->totals);
-    append_kinds(text, "by_kind", result->totals.by_kind);
-    append_kinds(text, "skipped_by_kind", result->totals.skipped_by_kind);
-    json_add_counted(text, "findings_only_counted", result->findings_only_counted);
+    say_json(text, "name:%s trials:%" PRIu64, result->name, result->trials);
+    json_add_totals(text, totals, false);
+    refusals_add_share(text, totals);
+    say_json(text,
+             "drains:%" PRIu64 " moves:%" PRIu64 " moved_bytes:%" PRIu64 " stagings:%" PRIu64
+             " evictions:%" PRIu64,
+             totals->drains, totals->moves, totals->moved_bytes, totals->stagings,
+             totals->evictions);
+    append_regret(text, totals);
+    json_add_costs(text, totals);
+    append_kinds(text, "by_kind", totals->by_kind);
+    append_kinds(text, "skipped_by_kind", totals->skipped_by_kind);
+    say_json(text, "findings_only_counted?:%" PRIu64, result->findings_only_counted);
     if (result->growing_tag != NULL) {
-        json_add_string(text, "growing_tag", result->growing_tag);
-        json_add_number(text, "growing_tag_first_bytes", result->growth.first_bytes);
-        json_add_number(text, "growing_tag_last_bytes", result->growth.last_bytes);
+        say_json(text,
+                 "growing_tag:%s growing_tag_first_bytes:%" PRIu64
+                 " growing_tag_last_bytes:%" PRIu64,
+                 result->growing_tag, result->growth.first_bytes, result->growth.last_bytes);
     }
-    json_add_given(text, "note", result->note);
+    say_json(text, "note?:%s", result->note);
     json_close(text);
 }
 
@@ -467,11 +416,8 @@ void json_add_open(struct writing *text, const struct report_campaign *campaign,
         const struct report_result *result = &campaign->results[i];
         if (result->not_tried != NULL) {
             nest_once(text, "not_tried", '[', &is_open);
-            json_nest(text, NULL, '{');
-            json_add_string(text, "what", result->not_tried);
-            json_add_string(text, "why", skip_prefix(result->note));
-            json_add_given(text, "how", result->how);
-            json_unnest(text, '}');
+            say_json(text, "{what:%s why:%s how?:%s}", result->not_tried, skip_prefix(result->note),
+                     result->how);
         }
     }
     writing_append(text, is_open ? "]" : "");
@@ -490,34 +436,34 @@ static void append_end(struct writing *text, const struct report_end *end,
                        const struct report_campaign *campaign)
 {
     json_open(text, "end");
-    json_add_digits(text, "seed", end->seed);
+    say_json(text, "seed:'%" PRIu64 "'", end->seed);
     json_add_totals(text, &end->totals, false);
     refusals_add_share(text, &end->totals);
-    json_add_counted(text, "known_findings", end->known_count);
+    say_json(text, "known_findings?:%" PRIu64, end->known_count);
     if (end->totals.unrepeated == 0) {
-        json_add_number(text, "unrepeated", 0);
+        say_json(text, "unrepeated:%u", 0U);
     } else {
-        json_add_number(text, "unrepeated_allowed", end->allowed.unrepeated);
+        say_json(text, "unrepeated_allowed:%" PRIu64, end->allowed.unrepeated);
     }
-    json_add_number(text, "disputed", end->totals.disputed);
+    say_json(text, "disputed:%" PRIu64, end->totals.disputed);
     json_add_unknown(text, end);
-    json_add_number(text, "second_opinions", end->totals.second_opinions);
-    json_add_number(text, "relations_checked", end->totals.relations_checked);
-    json_add_number(text, "certificates_checked", end->certificates_checked);
+    say_json(text,
+             "second_opinions:%" PRIu64 " relations_checked:%" PRIu64
+             " certificates_checked:%" PRIu64,
+             end->totals.second_opinions, end->totals.relations_checked, end->certificates_checked);
     append_regret(text, &end->totals);
     json_add_costs(text, &end->totals);
     append_probes(text, &end->totals);
-    json_add_counted(text, "verdicts_omitted", end->verdicts_omitted);
-    json_add_counted(text, "trials_omitted", end->trials_omitted);
+    say_json(text, "verdicts_omitted?:%" PRIu64 " trials_omitted?:%" PRIu64, end->verdicts_omitted,
+             end->trials_omitted);
     if (end->kept_count + end->kept_omitted > 0) {
-        json_add_number(text, "kept", end->kept_count);
-        json_add_number(text, "kept_bytes", end->kept_bytes);
+        say_json(text, "kept:%" PRIu64 " kept_bytes:%" PRIu64, end->kept_count, end->kept_bytes);
     }
-    json_add_counted(text, "kept_omitted", end->kept_omitted);
-    json_add_true(text, "interrupted", end->is_interrupted);
+    say_json(text, "kept_omitted?:%" PRIu64 " interrupted?:%d", end->kept_omitted,
+             end->is_interrupted);
     json_add_open(text, campaign, &end->totals);
     json_add_seconds(text, "seconds", end->elapsed_ns);
-    json_add_number(text, "exit", (uint64_t)end->exit_code);
+    say_json(text, "exit:%u", (unsigned)end->exit_code);
     json_close(text);
 }
 
@@ -543,9 +489,7 @@ void json_line_certificate(struct writing *text, const char *file, const char *r
                            const char *reason)
 {
     json_open(text, "certificate");
-    json_add_string(text, "file", file);
-    json_add_string(text, "result", result);
-    json_add_string(text, "reason", reason);
+    say_json(text, "file:%s result:%s reason:%s", file, result, reason);
     json_close(text);
 }
 
@@ -570,14 +514,11 @@ static void append_options(struct writing *text, const char *options)
 void json_line_entry(struct writing *text, const struct report_entry *entry)
 {
     writing_append_bytes(text, "{", 1);
-    json_add_string(text, "kind", entry->kind);
-    json_add_string(text, "name", entry->name);
-    json_add_string(text, "summary", entry->summary);
-    json_add_given(text, "breaks", entry->breaks);
+    say_json(text, "kind:%s name:%s summary:%s breaks?:%s", entry->kind, entry->name,
+             entry->summary, entry->breaks);
     if (entry->options != NULL) {
         append_options(text, entry->options);
     }
-    json_add_given(text, "path", entry->path);
-    json_add_counted(text, "capacity_bytes", entry->capacity_bytes);
+    say_json(text, "path?:%s capacity_bytes?:%" PRIu64, entry->path, entry->capacity_bytes);
     json_close(text);
 }

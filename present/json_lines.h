@@ -44,10 +44,6 @@ void summary_print(struct writing *text, const struct report_campaign *campaign)
 
 /* --- members that both have --- */
 
-/* A text, a count, true: nothing where it is NULL or "", 0, false. */
-void json_add_given(struct writing *text, const char *key, const char *value);
-void json_add_counted(struct writing *text, const char *key, uint64_t count);
-void json_add_true(struct writing *text, const char *key, bool is_true);
 /* The counts of a trial, a job, a whole run; with is_summary those alone that the summary has
  * beside its own.  Nothing of what did not occur. */
 void json_add_totals(struct writing *text, const struct run_totals *totals, bool is_summary);

@@ -33,7 +33,7 @@ struct suite {
 };
 
 /* The document while suites are added, for the same reason. */
-struct document {
+struct junit_document {
     struct writing suites;
     uint64_t case_counts[OUTCOME_KIND_COUNT];
 };
@@ -128,7 +128,7 @@ static struct outcome failed(const char *type)
     return (struct outcome){.kind = OUTCOME_FAILED, .type = type};
 }
 
-static void document_add(struct document *document, struct suite *suite)
+static void document_add(struct junit_document *document, struct suite *suite)
 {
     struct writing *suites = &document->suites;
     writing_append(suites, "  <testsuite");
@@ -305,8 +305,8 @@ static void suite_add_ooms(struct suite *suite, const struct report_result *resu
     writing_deinit(&left);
 }
 
-static void document_add_job(struct document *document, const struct report_campaign *campaign,
-                             size_t part)
+static void document_add_job(struct junit_document *document,
+                             const struct report_campaign *campaign, size_t part)
 {
     const struct report_result *result = &campaign->results[part];
     struct suite suite;
@@ -363,7 +363,8 @@ static void suite_add_probes(struct suite *suite, const struct report_campaign *
     }
 }
 
-static void document_add_campaign(struct document *document, const struct report_campaign *campaign)
+static void document_add_campaign(struct junit_document *document,
+                                  const struct report_campaign *campaign)
 {
     const struct report_end *end = campaign->end;
     struct suite suite;
@@ -388,7 +389,7 @@ void junit_print(struct writing *text, const struct report_campaign *campaign)
 {
     CHECK(campaign->start != NULL && campaign->end != NULL);
     CHECK(campaign->result_count == campaign->start->part_count);
-    struct document document = {0};
+    struct junit_document document = {0};
     for (size_t i = 0; i < campaign->result_count; i++) {
         document_add_job(&document, campaign, i);
     }

@@ -133,12 +133,11 @@ void memory_chart_json(const struct memory_chart *chart, const struct memory_dev
     const struct memory_track *track = device->track;
     int64_t trend;
     json_open(text, "memory");
-    json_add_string(text, "name", device->name);
-    json_add_number(text, "used_bytes", track->last.used_bytes);
-    json_add_number(text, "capacity_bytes", track->last.capacity_bytes);
-    json_add_number(text, "op", track->last.op_count);
-    json_add_number(text, "peak_bytes", track->peak.used_bytes);
-    json_add_number(text, "peak_op", track->peak.op_count);
+    say_json(text,
+             "name:%s used_bytes:%" PRIu64 " capacity_bytes:%" PRIu64 " op:%" PRIu64
+             " peak_bytes:%" PRIu64 " peak_op:%" PRIu64,
+             device->name, track->last.used_bytes, track->last.capacity_bytes, track->last.op_count,
+             track->peak.used_bytes, track->peak.op_count);
     if (find_trend(device, &trend)) {
         writing_append_format(text, ",\"trend_bytes_per_1000_ops\":%" PRId64, trend);
     }
@@ -148,9 +147,9 @@ void memory_chart_json(const struct memory_chart *chart, const struct memory_dev
     json_nest(text, "points", '[');
     for (uint64_t i = 0; i < track->point_count; i++) {
         const struct memory_point *point = &track->points[i];
-        writing_append_format(text, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", i == 0 ? "" : ",",
-                              point->op_count, point->used_bytes, point->capacity_bytes);
+        say_json(text, "[%" PRIu64 " %" PRIu64 " %" PRIu64 "]", point->op_count, point->used_bytes,
+                 point->capacity_bytes);
     }
-    json_unnest(text, ']');
+    say_json(text, "]");
     json_close(text);
 }

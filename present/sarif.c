@@ -5,6 +5,7 @@
 #include "present/say.h"
 #include "present/version.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static const char schema_uri[] =
@@ -27,8 +28,7 @@ static void add_visible(struct writing *text, const char *key, const char *value
 static void add_message(struct writing *text, const char *key, const char *value)
 {
     json_nest(text, key, '{');
-    json_add_string(text, "text", value[0] == '\0' ? "no words" : value);
-    json_unnest(text, '}');
+    say_json(text, "text:%s}", value[0] == '\0' ? "no words" : value);
 }
 
 static bool is_plain_in_uri(char byte)
@@ -55,9 +55,7 @@ static void add_artifact(struct writing *text, const char *path)
 {
     struct writing uri = {0};
     append_uri(&uri, path);
-    json_nest(text, "artifactLocation", '{');
-    json_add_string(text, "uri", writing_string(&uri));
-    json_unnest(text, '}');
+    say_json(text, "artifactLocation:{uri:%s}", writing_string(&uri));
     writing_deinit(&uri);
 }
 
@@ -66,22 +64,14 @@ static void add_artifact(struct writing *text, const char *path)
 static void add_rule(struct writing *text, const char *id, const char *summary, const char *page)
 {
     json_break(text, 0);
-    json_nest(text, NULL, '{');
-    json_add_string(text, "id", id);
-    add_message(text, "shortDescription", summary);
-    add_message(text, "fullDescription", summary);
-    add_message(text, "help", page);
-    json_unnest(text, '}');
+    say_json(text, "{id:%s shortDescription:{text:%s} fullDescription:{text:%s} help:{text:%s}}",
+             id, summary, summary, page);
 }
 
 /* The rules of the table, then what a job may leave open. */
 static void add_tool(struct writing *text)
 {
-    json_nest(text, "tool", '{');
-    json_nest(text, "driver", '{');
-    json_add_string(text, "name", "hbmstress");
-    json_add_string(text, "version", version_text());
-    json_nest(text, "rules", '[');
+    say_json(text, "tool:{driver:{name:%s version:%s rules:[", "hbmstress", version_text());
     for (int rule = RULE_NONE + 1; rule < RULE_COUNT; rule++) {
         const struct rule_info *info = rule_info((enum rule)rule);
         add_rule(text, info->name, info->summary, "docs/promise.md");
@@ -90,9 +80,7 @@ static void add_tool(struct writing *text)
         const struct review_open_info *info = review_open_info((enum review_open)open);
         add_rule(text, info->name, info->summary, "docs/campaigns.md");
     }
-    json_unnest(text, ']');
-    json_unnest(text, '}');
-    json_unnest(text, '}');
+    say_json(text, "]}}");
 }
 
 /* Where the name stands in the rules above; -1: nowhere. */
@@ -110,14 +98,12 @@ static int find_rule_index(const char *name)
 
 static void add_place(struct writing *text, const char *file, uint64_t line)
 {
-    json_nest(text, "physicalLocation", '{');
+    say_json(text, "physicalLocation:{");
     add_artifact(text, file);
     if (line > 0) {
-        json_nest(text, "region", '{');
-        json_add_number(text, "startLine", line);
-        json_unnest(text, '}');
+        say_json(text, "region:{startLine:%" PRIu64 "}", line);
     }
-    json_unnest(text, '}');
+    say_json(text, "}");
 }
 
 /* level, rule, words, place and fingerprint: what every result has. */
@@ -138,78 +124,63 @@ static void begin_result(struct writing *text, const struct annotation *annotati
     add_message(text, "message", writing_string(&words));
     writing_deinit(&words);
     if (annotation->file != NULL) {
-        json_nest(text, "locations", '[');
-        json_nest(text, NULL, '{');
+        say_json(text, "locations:[{");
         add_place(text, annotation->file, annotation->line);
-        json_unnest(text, '}');
-        json_unnest(text, ']');
+        say_json(text, "}]");
     }
     /* GitHub compares the second alone.  Without it, it makes one of the line where a result is:
      * then all findings of a section would be one. */
-    json_nest(text, "partialFingerprints", '{');
-    json_add_string(text, "signature/v1", annotation->fingerprint);
-    json_add_string(text, "primaryLocationLineHash", annotation->fingerprint);
-    json_unnest(text, '}');
+    say_json(text, "partialFingerprints:{signature/v1:%s primaryLocationLineHash:%s}",
+             annotation->fingerprint, annotation->fingerprint);
 }
 
-static void add_related(struct writing *text, uint64_t id, const char *path, const char *what)
+static void add_related(struct writing *text, size_t id, const char *path, const char *what)
 {
-    json_nest(text, NULL, '{');
-    json_add_number(text, "id", id);
+    say_json(text, "{id:%zu", id);
     add_place(text, path, 0);
-    add_message(text, "message", what);
-    json_unnest(text, '}');
+    say_json(text, "message:{text:%s}}", what);
 }
 
 /* The lists that show it, in the order in which they run. */
 static void add_related_lists(struct writing *text, const struct report_known *finding)
 {
+    const size_t count = finding->repeats.after_count;
     if (finding->repro == NULL) {
         return;
     }
-    json_nest(text, "relatedLocations", '[');
-    for (size_t i = 0; i < finding->repeats.after_count; i++) {
+    say_json(text, "relatedLocations:[");
+    for (size_t i = 0; i < count; i++) {
         add_related(text, i, finding->repeats.after[i], "runs before the repro");
     }
-    add_related(text, finding->repeats.after_count, finding->repro, "the repro");
-    json_unnest(text, ']');
+    add_related(text, count, finding->repro, "the repro");
+    say_json(text, "]");
 }
 
 static void add_attachment(struct writing *text, const char *path, const char *what)
 {
     if (path != NULL) {
-        json_nest(text, NULL, '{');
-        add_message(text, "description", what);
+        say_json(text, "{description:{text:%s}", what);
         add_artifact(text, path);
-        json_unnest(text, '}');
+        say_json(text, "}");
     }
-}
-
-static void add_attachments(struct writing *text, const struct report_known *finding)
-{
-    if (finding->repro == NULL && finding->certificate == NULL) {
-        return;
-    }
-    json_nest(text, "attachments", '[');
-    add_attachment(text, finding->repro, "the repro: an op list");
-    add_attachment(text, finding->certificate, "the proof, for hbmstress check");
-    json_unnest(text, ']');
 }
 
 static void add_finding(struct writing *text, const struct report_known *finding)
 {
     add_related_lists(text, finding);
-    add_attachments(text, finding);
-    json_add_number(text, "occurrenceCount", finding->count);
-    json_nest(text, "properties", '{');
+    if (finding->repro != NULL || finding->certificate != NULL) {
+        say_json(text, "attachments:[");
+        add_attachment(text, finding->repro, "the repro: an op list");
+        add_attachment(text, finding->certificate, "the proof, for hbmstress check");
+        say_json(text, "]");
+    }
+    say_json(text, "occurrenceCount:%" PRIu64 " properties:{", finding->count);
     add_visible(text, "signature", finding->signature);
     add_visible(text, "job", finding->first.scenario);
-    json_add_number(text, "trial", finding->first.trial);
-    json_add_digits(text, "seed", finding->seed);
-    json_add_number(text, "count", finding->count);
-    json_add_number(text, "ops", finding->op_count);
+    say_json(text, "trial:%" PRIu64 " seed:'%" PRIu64 "' count:%" PRIu64 " ops:%" PRIu64,
+             finding->first.trial, finding->seed, finding->count, finding->op_count);
     add_visible(text, "replay", finding->replay);
-    json_unnest(text, '}');
+    say_json(text, "}");
 }
 
 static void add_results(struct writing *text, const struct report_campaign *campaign)
@@ -218,7 +189,7 @@ static void add_results(struct writing *text, const struct report_campaign *camp
     review_add_findings(campaign, &annotations);
     CHECK(annotations.count == campaign->finding_count);
     review_add_open(campaign, &annotations);
-    json_nest(text, "results", '[');
+    say_json(text, "results:[");
     for (size_t i = 0; i < annotations.count; i++) {
         const struct report_known *finding = i < campaign->finding_count ? &campaign->findings[i]
                                                                          : NULL;
@@ -230,9 +201,9 @@ static void add_results(struct writing *text, const struct report_campaign *camp
         if (finding != NULL) {
             add_finding(text, finding);
         }
-        json_unnest(text, '}');
+        say_json(text, "}");
     }
-    json_unnest(text, ']');
+    say_json(text, "]");
     annotations_deinit(&annotations);
 }
 
@@ -242,29 +213,22 @@ static void add_notification(struct writing *text, const struct annotation *anno
 {
     struct writing words = {0};
     writing_append_format(&words, "%s: %s", annotation->title, annotation->message);
-    json_nest(text, NULL, '{');
-    json_add_string(text, "level", annotation->level == ANNOTATION_ERROR ? "error" : "warning");
-    add_message(text, "message", writing_string(&words));
-    json_unnest(text, '}');
+    say_json(text, "{level:%s message:{text:%s}}",
+             annotation->level == ANNOTATION_ERROR ? "error" : "warning", writing_string(&words));
     writing_deinit(&words);
 }
 
 static void add_invocation(struct writing *text, const struct report_campaign *campaign)
 {
     struct annotations failures = {0};
-    const uint64_t exit_code = (uint64_t)campaign->end->exit_code;
+    const unsigned exit_code = (unsigned)campaign->end->exit_code;
     review_add_failures(campaign, &failures);
-    json_nest(text, "invocations", '[');
-    json_nest(text, NULL, '{');
-    json_add_boolean(text, "executionSuccessful", exit_code != REPORT_EXIT_HARNESS);
-    json_add_number(text, "exitCode", exit_code);
-    json_nest(text, "toolExecutionNotifications", '[');
+    say_json(text, "invocations:[{executionSuccessful:%d exitCode:%u toolExecutionNotifications:[",
+             exit_code != REPORT_EXIT_HARNESS, exit_code);
     for (size_t i = 0; i < failures.count; i++) {
         add_notification(text, &failures.items[i]);
     }
-    json_unnest(text, ']');
-    json_unnest(text, '}');
-    json_unnest(text, ']');
+    say_json(text, "]}]");
     annotations_deinit(&failures);
 }
 
@@ -272,22 +236,17 @@ void sarif_print(struct writing *text, const struct report_campaign *campaign)
 {
     CHECK(campaign->start != NULL && campaign->start->setup != NULL && campaign->end != NULL);
     writing_append(text, "{");
-    json_add_string(text, "$schema", schema_uri);
-    json_add_string(text, "version", "2.1.0");
-    json_nest(text, "runs", '[');
+    say_json(text, "$schema:%s version:%s runs:[", schema_uri, "2.1.0");
     json_break(text, 0);
-    json_nest(text, NULL, '{');
+    say_json(text, "{");
     add_tool(text);
     json_break(text, 0);
     add_invocation(text, campaign);
     json_break(text, 0);
     add_results(text, campaign);
     json_break(text, 0);
-    json_nest(text, "properties", '{');
+    say_json(text, "properties:{");
     add_visible(text, "target", campaign->start->setup->target);
-    json_add_digits(text, "seed", campaign->end->seed);
-    json_unnest(text, '}');
-    json_unnest(text, '}');
-    json_unnest(text, ']');
+    say_json(text, "seed:'%" PRIu64 "'}}]", campaign->end->seed);
     json_close(text);
 }

@@ -1,23 +1,21 @@
 #include "present/say.h"
 
 #include "harness/base/check.h"
+#include "harness/base/json.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Appends the number of the directive, which begins at `at` behind its '%'; returns what follows.
- */
-static const char *say_number(struct writing *text, const char *at, struct say_values *values)
+/* Reads the number of the directive that *at leads to, behind its '%'; *at: its last byte. */
+static uint64_t take_number(const char **at, struct say_values *values)
 {
-    const char kind = *at;
-    at += strspn(at, "zl");
-    CHECK(*at == 'u' || *at == 'x');
-    const uint64_t number = kind == 'z'   ? va_arg(values->list, size_t)
-                            : kind == 'l' ? va_arg(values->list, uint64_t)
-                                          : va_arg(values->list, unsigned);
-    writing_append_format(text, *at == 'x' ? "%" PRIx64 : "%" PRIu64, number);
-    return at + 1;
+    const char size = **at;
+    *at += strspn(*at, "zl");
+    CHECK(**at == 'u' || **at == 'x');
+    return size == 'z'   ? va_arg(values->list, size_t)
+           : size == 'l' ? va_arg(values->list, uint64_t)
+                         : va_arg(values->list, unsigned);
 }
 
 const char *say_until(struct writing *text, const char *format, char end,
@@ -39,7 +37,10 @@ const char *say_until(struct writing *text, const char *format, char end,
         } else if (*word == '%') {
             writing_append(text, "%");
         } else {
-            word = (char *)say_number(text, word, values) - 1;
+            const char *at = word;
+            const uint64_t number = take_number(&at, values);
+            writing_append_format(text, *at == 'x' ? "%" PRIx64 : "%" PRIu64, number);
+            word = (char *)at;
         }
         format = word + 1;
     }
@@ -70,5 +71,68 @@ void say_xml(struct writing *text, const char *format, ...)
     struct say_values values;
     va_start(values.list, format);
     (void)say_until(text, format, '\0', add_xml, SIZE_MAX, &values);
+    va_end(values.list);
+}
+
+/* --- JSON --- */
+
+/* A member whose value is not added yet. */
+struct said_member {
+    char name[40];
+    const char *key;  /* the name; NULL: an element of an array */
+    bool is_optional; /* nothing is added of "", NULL, 0 and false */
+    bool is_digits;
+};
+
+/* Adds the value of the directive behind the '%' at `at`; returns its last byte. */
+static const char *say_member(struct writing *text, const struct said_member *member,
+                              const char *at, struct say_values *values)
+{
+    const bool is_optional = member->is_optional;
+    if (*at == 's') {
+        const char *string = va_arg(values->list, const char *);
+        if (!is_optional || (string != NULL && string[0] != '\0')) {
+            json_add_string(text, member->key, string);
+        }
+        return at;
+    }
+    if (*at == 'd') {
+        const bool is_true = va_arg(values->list, int) != 0;
+        if (!is_optional || is_true) {
+            json_add_boolean(text, member->key, is_true);
+        }
+        return at;
+    }
+    const uint64_t number = take_number(&at, values);
+    if (!is_optional || number > 0) {
+        (member->is_digits ? json_add_digits : json_add_number)(text, member->key, number);
+    }
+    return at;
+}
+
+void say_json(struct writing *text, const char *format, ...)
+{
+    struct say_values values;
+    struct said_member member = {0};
+    va_start(values.list, format);
+    for (const char *at = format; *at != '\0'; at++) {
+        if (*at == '{' || *at == '[') {
+            json_nest(text, member.key, *at);
+            member.key = NULL;
+        } else if (*at == '}' || *at == ']') {
+            json_unnest(text, *at);
+        } else if (*at == '%') {
+            member.is_digits = at > format && at[-1] == '\'';
+            at = say_member(text, &member, at + 1, &values);
+            member.key = NULL;
+        } else if (*at != ' ' && *at != '\'') {
+            const size_t length = strcspn(at, ":");
+            CHECK(length > 0 && length < sizeof member.name && at[length] == ':');
+            member.is_optional = at[length - 1] == '?';
+            member.key = memcpy(member.name, at, length);
+            member.name[length - member.is_optional] = '\0';
+            at += length;
+        }
+    }
     va_end(values.list);
 }

@@ -13,6 +13,12 @@ void say(struct writing *text, const char *format, ...) __attribute__((format(pr
 /* Words are made text of an XML element or attribute. */
 void say_xml(struct writing *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Adds members to an open object, or elements to an open array: "id:%s lines:{begin:%u} seed:'%u'"
+ * is ,"id":"...","lines":{"begin":7},"seed":"9".  A comma stands where one is needed; brackets need
+ * not be balanced.  %d is a boolean.  Of a name with '?' behind it nothing is added where its value
+ * is NULL, "", 0 or false. */
+void say_json(struct writing *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* For other forms: appends the format up to its first byte `end`, or all of it, and returns what is
  * left.  add appends a word, of which at most bytes_max bytes are wanted unless it says otherwise.
  */

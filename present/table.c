@@ -12,7 +12,7 @@
 enum { PROSE_WIDTH_MIN = 16, NAME_WIDTH_MIN = 6, FURTHER_LINE_INDENT = 4 };
 
 /* Where the columns stand. */
-struct layout {
+struct table_layout {
     size_t widths[TABLE_COLUMN_COUNT_MAX];    /* 0: not printed */
     bool begins_line[TABLE_COLUMN_COUNT_MAX]; /* in a further line of its row */
     size_t gap;                               /* between two columns */
@@ -91,7 +91,7 @@ void table_measure(const struct table *table, size_t widths[TABLE_COLUMN_COUNT_M
 
 /* --- where the columns stand --- */
 
-static size_t sum_widths(const struct table *table, const struct layout *layout)
+static size_t sum_widths(const struct table *table, const struct table_layout *layout)
 {
     size_t sum = 0;
     for (size_t column = 0; column < table->column_count; column++) {
@@ -112,7 +112,7 @@ static size_t find_longest_word(const char *words)
 }
 
 /* The widths that the columns have when titles are broken between words; that of prose stays. */
-static void break_titles(const struct table *table, struct layout *layout)
+static void break_titles(const struct table *table, struct table_layout *layout)
 {
     for (size_t column = 0; column < table->column_count - layout->has_prose; column++) {
         layout->widths[column] = find_longest_word(table_cell_text(table, &table->cells[column]));
@@ -126,7 +126,7 @@ static void break_titles(const struct table *table, struct layout *layout)
 }
 
 /* Takes from the widest left columns what is too much. */
-static void narrow_names(const struct table *table, struct layout *layout)
+static void narrow_names(const struct table *table, struct table_layout *layout)
 {
     const size_t name_count = table->left_count - layout->has_prose;
     for (size_t sum = sum_widths(table, layout); sum > layout->room;) {
@@ -142,7 +142,7 @@ static void narrow_names(const struct table *table, struct layout *layout)
     }
 }
 
-static void choose_lines(const struct table *table, struct layout *layout)
+static void choose_lines(const struct table *table, struct table_layout *layout)
 {
     size_t used = 0;
     for (size_t column = 0; column < table->column_count; column++) {
@@ -157,7 +157,7 @@ static void choose_lines(const struct table *table, struct layout *layout)
 }
 
 /* Prose has what the other columns leave; where that is too little, a further line. */
-static void place_prose(const struct table *table, struct layout *layout)
+static void place_prose(const struct table *table, struct table_layout *layout)
 {
     size_t *prose = &layout->widths[table->column_count - 1];
     const size_t wanted = *prose;
@@ -170,9 +170,9 @@ static void place_prose(const struct table *table, struct layout *layout)
     *prose = wanted < room ? wanted : room;
 }
 
-static void choose_layout(const struct table *table, size_t indent, struct layout *layout)
+static void choose_layout(const struct table *table, size_t indent, struct table_layout *layout)
 {
-    *layout = (struct layout){.gap = 2, .room = screen_columns() - indent};
+    *layout = (struct table_layout){.gap = 2, .room = screen_columns() - indent};
     layout->has_prose = table->left_count == table->column_count && table->column_count > 1;
     table_measure(table, layout->widths);
     if (sum_widths(table, layout) <= layout->room) {
@@ -230,7 +230,7 @@ static void append_piece(struct writing *text, const char *words, size_t width, 
 }
 
 /* A row, or the part of it that stands in one line where its texts are not broken. */
-struct part {
+struct row_part {
     const struct table *table;
     const struct table_cell *row;
     size_t from, to, line_count;
@@ -239,12 +239,13 @@ struct part {
     bool is_title; /* and stands on the line of the numbers */
 };
 
-static const char *part_text(const struct part *part, size_t column)
+static const char *part_text(const struct row_part *part, size_t column)
 {
     return table_cell_text(part->table, &part->row[column]);
 }
 
-static bool has_own_line(const struct part *part, const struct layout *layout, size_t column)
+static bool has_own_line(const struct row_part *part, const struct table_layout *layout,
+                         size_t column)
 {
     const size_t width = part->is_first ? find_longest_word(part_text(part, column))
                                         : part->row[column].width;
@@ -254,8 +255,8 @@ static bool has_own_line(const struct part *part, const struct layout *layout, s
 }
 
 /* Titles stand on the line of the numbers, all other texts begin on the first one. */
-static void append_cell(const struct part *part, const struct layout *layout, size_t column,
-                        size_t line, struct writing *text)
+static void append_cell(const struct row_part *part, const struct table_layout *layout,
+                        size_t column, size_t line, struct writing *text)
 {
     const char *words = part_text(part, column);
     const size_t width = layout->widths[column], count = count_lines(words, width);
@@ -267,7 +268,7 @@ static void append_cell(const struct part *part, const struct layout *layout, si
     append_piece(text, words, width, line - skipped, column < part->table->left_count);
 }
 
-static void print_line(const struct part *part, const struct layout *layout, size_t line,
+static void print_line(const struct row_part *part, const struct table_layout *layout, size_t line,
                        struct writing *text)
 {
     size_t used = part->indent;
@@ -294,7 +295,8 @@ static void print_line(const struct part *part, const struct layout *layout, siz
     end_line(text);
 }
 
-static void print_part(struct part *part, const struct layout *layout, struct writing *text)
+static void print_part(struct row_part *part, const struct table_layout *layout,
+                       struct writing *text)
 {
     size_t width = 0;
     part->line_count = 1;
@@ -310,14 +312,14 @@ static void print_part(struct part *part, const struct layout *layout, struct wr
     }
 }
 
-static void print_row(const struct table *table, size_t row, const struct layout *layout,
+static void print_row(const struct table *table, size_t row, const struct table_layout *layout,
                       size_t indent, struct writing *text)
 {
-    struct part part = {.table = table,
-                        .row = &table->cells[row],
-                        .indent = indent,
-                        .is_first = row == 0,
-                        .is_title = row == 0 && !layout->has_prose};
+    struct row_part part = {.table = table,
+                            .row = &table->cells[row],
+                            .indent = indent,
+                            .is_first = row == 0,
+                            .is_title = row == 0 && !layout->has_prose};
     while (part.to < table->column_count) {
         part.from = part.to++;
         while (part.to < table->column_count && !layout->begins_line[part.to]) {
@@ -342,7 +344,7 @@ static void print_line_cell(const struct table *table, const struct table_cell *
 
 void table_print(const struct table *table, size_t indent, struct writing *text)
 {
-    struct layout layout;
+    struct table_layout layout;
     choose_layout(table, indent, &layout);
     for (size_t i = 0; i < table->count; i += table->column_count) {
         if (table->cells[i].is_line) {

@@ -59,7 +59,7 @@ enum {
     BAR_WIDTH_MIN = 8,   /* that of its title */
 };
 
-enum column {
+enum watch_column {
     COLUMN_NAME,
     COLUMN_BAR,
     COLUMN_TRIALS,
@@ -83,7 +83,7 @@ static const struct {
                            {"left", 6}};
 /* The narrower the terminal, the fewer of them from the first one on are drawn: which job, what it
  * found, how far it is, how long it takes, then the counts. */
-static const enum column by_importance[COLUMN_COUNT] = {
+static const enum watch_column by_importance[COLUMN_COUNT] = {
     COLUMN_NAME,    COLUMN_FINDINGS, COLUMN_BAR,       COLUMN_LEFT, COLUMN_PREMATURE,
     COLUMN_UNKNOWN, COLUMN_TRIALS,   COLUMN_JUSTIFIED, COLUMN_RATE};
 
@@ -216,7 +216,7 @@ static void job_table_fit(struct job_table *table, size_t room)
 {
     size_t *widths = table->widths;
     table_measure(&table->cells, widths);
-    for (enum column column = 0; column < COLUMN_COUNT; column++) {
+    for (enum watch_column column = 0; column < COLUMN_COUNT; column++) {
         const size_t least = columns[column].width_least;
         widths[column] = widths[column] > least ? widths[column] : least;
     }
@@ -228,7 +228,7 @@ static void job_table_fit(struct job_table *table, size_t room)
     widths[COLUMN_BAR] = BAR_WIDTH_MIN;
     size_t used = 0;
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        const enum column column = by_importance[i];
+        const enum watch_column column = by_importance[i];
         const size_t wanted = widths[column] + (i > 0);
         if (used + wanted > room && i > 1) {
             break;
@@ -262,7 +262,7 @@ static void print_bar(const struct report_result *result, size_t width,
 }
 
 static void draw_cell(struct screen_line *line, const struct job_table *table, size_t row,
-                      enum column column)
+                      enum watch_column column)
 {
     char bar[BAR_WIDTH_MAX + 1];
     struct writing shortened = {0};
@@ -295,14 +295,14 @@ static void job_table_draw(const struct report_campaign *campaign, size_t job_co
     CHECK(table.rows != NULL && width > 0);
     table_init(&table.cells, COLUMN_COUNT, 0);
     table.count = 1; /* the titles */
-    for (enum column column = 0; column < COLUMN_COUNT; column++) {
+    for (enum watch_column column = 0; column < COLUMN_COUNT; column++) {
         table_put(&table.cells, columns[column].title);
     }
     job_table_add_jobs(&table, campaign, job_count_max);
     job_table_fit(&table, width - 1);
     for (size_t i = 0; i < table.count; i++) {
         screen_line_begin(line, width);
-        for (enum column column = 0; column < COLUMN_COUNT; column++) {
+        for (enum watch_column column = 0; column < COLUMN_COUNT; column++) {
             if (table.is_shown[column]) {
                 screen_line_append_spaces(line, column > 0);
                 draw_cell(line, &table, i, column);

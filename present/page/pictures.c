@@ -63,17 +63,18 @@ static void append_shape(struct writing *html, enum strip_state state, unsigned 
 }
 
 /* What is about to be drawn, in columns of the picture. */
-struct shape {
+struct strip_shape {
     enum strip_state state;
     unsigned from, to;
 };
 
 static void append_blocks(struct writing *html, const struct strip *strip, unsigned number)
 {
-    struct shape open = {0};
+    struct strip_shape open = {0};
     for (size_t i = 0; i < strip->count; i++) {
         const struct strip_block *block = &strip->blocks[i];
-        struct shape next = {block->state, scale(strip, block->from), scale(strip, block->to)};
+        struct strip_shape next = {block->state, scale(strip, block->from),
+                                   scale(strip, block->to)};
         next.to = next.to > next.from ? next.to : next.from + 1;
         if (next.from < open.to && next.to <= open.to) {
             if (block->state != STRIP_REQUEST) {

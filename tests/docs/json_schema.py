@@ -127,6 +127,8 @@ def check_members(members):
             text = path.read_text()
             named = re.findall(r'json_(?:add_[a-z_]+|nest)\([^,;]+,\s*"([a-z_0-9]+)"', text)
             named += re.findall(r'\{"([a-z_0-9]+)", TOTAL\(', text)
+            for format in re.findall(r'say_json\(\w+,\s*((?:"[^"]*"|PRIu64|\s)+)', text):
+                named += re.findall(r'([a-z][a-z_0-9.]*)\??:', format)
             for name in sorted(set(named) - members):
                 fault(f'{path.relative_to(SOURCE_TREE)} names the member {name}, and no schema does')
 
