@@ -11,10 +11,11 @@
 
 #define NO_BLOCK SIZE_MAX
 
-const char *evidence_tag_name(const struct evidence *evidence, uint8_t tag,
-                              char name[SETUP_NAME_BYTES])
+struct tag_text evidence_tag_name(const struct evidence *evidence, uint8_t tag)
 {
-    return setup_tag_name(evidence->setup, tag, name);
+    struct tag_text name;
+    (void)setup_tag_name(evidence->setup, tag, name.text);
+    return name;
 }
 
 bool evidence_placement_is_assumed(const struct evidence *evidence)
@@ -307,4 +308,16 @@ void evidence_deinit(struct evidence *evidence)
     free(evidence->blocks);
     evidence->blocks = NULL;
     evidence->block_count = 0;
+}
+
+bool evidence_invariants_hold(const struct evidence *evidence)
+{
+    const uint64_t requested = evidence->requested_bytes, free_bytes = evidence->free_bytes;
+    bool hold = evidence->host < evidence->host_count &&
+                evidence->largest_hole_bytes <= free_bytes &&
+                evidence->missing_bytes == (requested > free_bytes ? requested - free_bytes : 0);
+    for (size_t i = 1; hold && i < evidence->block_count; i++) {
+        hold = compare_addresses(&evidence->blocks[i - 1], &evidence->blocks[i]) <= 0;
+    }
+    return hold;
 }

@@ -3,7 +3,7 @@
 
 #include "campaign/base/clock.h"
 #include "campaign/base/repro.h"
-#include "diagnosis/hang.h"
+#include "diagnosis/waits.h"
 #include "harness/base/check.h"
 #include "harness/lanes/lanes.h"
 #include "harness/trial/again.h"

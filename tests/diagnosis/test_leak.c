@@ -1,7 +1,6 @@
 /* A leak is named among 40 tags and noise, and is not cried where there is none. */
 #include "diagnosis/cause.h"
-#include "diagnosis/private/leak.h"
-#include "diagnosis/private/survivors.h"
+#include "diagnosis/private/findings.h"
 #include "targets/targets.h"
 #include "tests/diagnosis/leak_traces.h"
 #include "tests/helpers/suite.h"
@@ -120,6 +119,8 @@ START_TEST(a_leak_is_named_from_a_run_as_well)
         history_step(&history, run);
     }
     evidence_take(&history, run, &trace.verdict, &evidence);
+    ck_assert(history_invariants_hold(&history));
+    ck_assert(evidence_invariants_hold(&evidence));
     diagnosis_init(&run_through, &cause_leak);
     cause_leak.find(&evidence, &run_through);
     ck_assert_str_eq(simulated.text, run_through.text);
