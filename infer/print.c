@@ -23,8 +23,8 @@ static const char *name_result(uint32_t result)
     return result < sizeof names / sizeof *names ? names[result] : "no result";
 }
 
-static const struct trace *find_trace(const struct infer_result *result,
-                                      enum experiment_number number)
+static const struct lab_trace *find_trace(const struct infer_result *result,
+                                          enum experiment_number number)
 {
     return &result->inference->declared[number];
 }
@@ -106,7 +106,7 @@ static void append_contract(const struct infer_result *result, struct writing *t
 static void append_op(const struct infer_result *result, const struct inference_line *line,
                       struct writing *text)
 {
-    const struct trace *trace = find_trace(result, line->experiment);
+    const struct lab_trace *trace = find_trace(result, line->experiment);
     char op[OP_TEXT_BYTES];
     if (line->op < trace->ops.count) {
         writing_append_format(text, "op %" PRIu32 " of %s: %s", line->op,
@@ -132,7 +132,7 @@ static void append_repeat(const struct infer_result *result, enum experiment_num
 static void append_deaths(const struct infer_result *result, struct writing *text)
 {
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
-        const struct trace *trace = find_trace(result, (enum experiment_number)i);
+        const struct lab_trace *trace = find_trace(result, (enum experiment_number)i);
         if (trace->is_dead) {
             writing_append_format(text, "\n  %s\n    seen      ", experiments[i].name);
             writing_append_visible(text, trace->why);
@@ -222,7 +222,7 @@ static void append_refutations(const struct infer_result *result, struct writing
 /* Nothing describes the sizes, so here they are. */
 static void append_sizes(const struct infer_result *result, struct writing *text)
 {
-    const struct trace *trace = find_trace(result, EXPERIMENT_sizes);
+    const struct lab_trace *trace = find_trace(result, EXPERIMENT_sizes);
     if (strstr(result->lines[FIELD_rounding].inferred, "ANY") == NULL || trace->ops.count == 0) {
         return;
     }
@@ -238,7 +238,7 @@ static void append_sizes(const struct infer_result *result, struct writing *text
 
 /* --- records --- */
 
-static void add_sizes(const struct trace *trace, struct facts *facts)
+static void add_sizes(const struct lab_trace *trace, struct facts *facts)
 {
     facts_nest(facts, "sizes", '[');
     for (size_t op = 0; op < trace->ops.count; op++) {
@@ -252,7 +252,7 @@ static void add_sizes(const struct trace *trace, struct facts *facts)
     facts_unnest(facts, ']');
 }
 
-static void add_calls(const struct sight *sight, struct facts *facts)
+static void add_calls(const struct lab_sight *sight, struct facts *facts)
 {
     facts_nest(facts, "calls", '[');
     for (const char *at = sight->calls; *at != '\0'; at++) {
@@ -269,8 +269,8 @@ static void add_calls(const struct sight *sight, struct facts *facts)
 static void tell_experiment(const struct infer_result *result, enum experiment_number number,
                             struct facts *facts)
 {
-    const struct trace *trace = find_trace(result, number);
-    const struct sight *asked = trace_asked(trace);
+    const struct lab_trace *trace = find_trace(result, number);
+    const struct lab_sight *asked = trace_asked(trace);
     facts_open(facts, "experiment");
     facts_text(facts, "name", experiments[number].name);
     facts_text(facts, "question", experiments[number].question);
