@@ -366,14 +366,14 @@ static void replay_list(struct bug_calls *calls, struct run *run, const struct o
     }
 }
 
-struct work {
+struct bug_work {
     const struct recording *recording;
     struct bug_calls *calls;
 };
 
 static void replay_in_child(void *context, int file)
 {
-    const struct work *work = context;
+    const struct bug_work *work = context;
     char reason[RUN_REASON_BYTES];
     (void)file;
     struct run *run = run_create(work->recording->target, &work->recording->setup, reason);
@@ -454,7 +454,7 @@ static enum exit_code run_child(const char *path, const struct run_options *run,
                                 const struct recording *recording, struct bug_calls *calls)
 {
     struct death death;
-    struct work work = {recording, calls};
+    struct bug_work work = {recording, calls};
     struct writing answer = {0};
     enum child_end end;
     const enum exit_code code = target_child(run, &death, replay_in_child, &work, &answer, &end);

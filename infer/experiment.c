@@ -63,7 +63,7 @@ static bool prepare(struct lab *lab, unsigned needs)
 
 void experiment_make(enum experiment_number number, const struct target *target,
                      const struct setup *setup, const struct limits *limits,
-                     struct journal *journal, struct trace *trace)
+                     struct journal *journal, struct lab_trace *trace)
 {
     struct lab lab;
     if (!lab_open(&lab, target, setup, limits, trace)) {
@@ -76,9 +76,9 @@ void experiment_make(enum experiment_number number, const struct target *target,
     lab_close(&lab);
 }
 
-struct trace *experiment_traces_create(void)
+struct lab_trace *experiment_traces_create(void)
 {
-    struct trace *traces = calloc(EXPERIMENT_COUNT, sizeof *traces);
+    struct lab_trace *traces = calloc(EXPERIMENT_COUNT, sizeof *traces);
     CHECK(traces != NULL);
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
         trace_init(&traces[i]);
@@ -86,7 +86,7 @@ struct trace *experiment_traces_create(void)
     return traces;
 }
 
-void experiment_traces_destroy(struct trace *traces)
+void experiment_traces_destroy(struct lab_trace *traces)
 {
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
         trace_deinit(&traces[i]);
@@ -94,7 +94,7 @@ void experiment_traces_destroy(struct trace *traces)
     free(traces);
 }
 
-struct limits experiment_limits(const struct trace *traces)
+struct limits experiment_limits(const struct lab_trace *traces)
 {
     return (struct limits){.largest_request_bytes = traces[EXPERIMENT_largest_request]
                                                         .measured[MEASURED_LARGEST_REQUEST],

@@ -63,14 +63,14 @@ enum { EXPERIMENT_LIMIT_COUNT = EXPERIMENT_sizes };
  * Deterministic: the same ops and answers each time.  journal may be NULL. */
 void experiment_make(enum experiment_number number, const struct target *target,
                      const struct setup *setup, const struct limits *limits,
-                     struct journal *journal, struct trace *trace);
+                     struct journal *journal, struct lab_trace *trace);
 
 /* EXPERIMENT_COUNT traces, initialised. */
-struct trace *experiment_traces_create(void);
-void experiment_traces_destroy(struct trace *traces);
+struct lab_trace *experiment_traces_create(void);
+void experiment_traces_destroy(struct lab_trace *traces);
 
 /* Takes what the experiments that find limits measured; traces has EXPERIMENT_COUNT places. */
-struct limits experiment_limits(const struct trace *traces);
+struct limits experiment_limits(const struct lab_trace *traces);
 
 /* --- for the functions that make them --- */
 

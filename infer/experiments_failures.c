@@ -62,7 +62,7 @@ static void ask_under(struct lab *lab, enum fault_kind kind, uint64_t size_bytes
     lab_disarm(lab, kind);
     lab_touch_all(lab);
     lab_report(lab);
-    const struct sight *asked = trace_sight(lab->trace, lab->trace->asked);
+    const struct lab_sight *asked = trace_sight(lab->trace, lab->trace->asked);
     if (asked != NULL && asked->seen.result != TARGET_OK) {
         (void)lab_alloc(lab, size_bytes);
     }

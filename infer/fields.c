@@ -9,9 +9,9 @@
 
 /* --- what rows share --- */
 
-enum answer field_answer(const struct trace *trace, char letter)
+enum mitigation_answer field_answer(const struct lab_trace *trace, char letter)
 {
-    const struct sight *sight = trace_asked(trace);
+    const struct lab_sight *sight = trace_asked(trace);
     if (sight == NULL || sight->seen.skipped != 0 || trace->why[0] != '\0') {
         return ANSWER_OPEN;
     }
@@ -46,7 +46,7 @@ void field_keep_declared(struct inference_line *line)
     line->verdict = INFERENCE_KEPT;
 }
 
-void field_compare(struct inference_line *line, enum answer answer)
+void field_compare(struct inference_line *line, enum mitigation_answer answer)
 {
     const bool is_declared = strcmp(line->declared, "true") == 0;
     if (answer == ANSWER_OPEN) {
@@ -57,7 +57,7 @@ void field_compare(struct inference_line *line, enum answer answer)
     line->verdict = answer == ANSWER_YES && !is_declared ? INFERENCE_UNDECLARED : INFERENCE_KEPT;
 }
 
-enum answer field_join(enum answer first, enum answer second)
+enum mitigation_answer field_join(enum mitigation_answer first, enum mitigation_answer second)
 {
     if (first == ANSWER_NO || second == ANSWER_NO) {
         return ANSWER_NO;
@@ -65,13 +65,14 @@ enum answer field_join(enum answer first, enum answer second)
     return first == ANSWER_YES || second == ANSWER_YES ? ANSWER_YES : ANSWER_OPEN;
 }
 
-bool field_claim_is_kept(const struct trace *trace)
+bool field_claim_is_kept(const struct lab_trace *trace)
 {
     return trace->is_opened && !trace->is_dead && trace->why[0] == '\0' &&
            trace->findings.count == 0;
 }
 
-const struct trace *field_trace(const struct inference *inference, enum experiment_number number)
+const struct lab_trace *field_trace(const struct inference *inference,
+                                    enum experiment_number number)
 {
     return inference->claimed[number].is_opened ? &inference->claimed[number]
                                                 : &inference->declared[number];
@@ -189,14 +190,14 @@ static const struct {
                    {"grow", 't', FIELD_regions, FIELD_regions}};
 enum { MITIGATION_COUNT = sizeof mitigations / sizeof *mitigations };
 
-static bool is_of_program(const struct trace *trace, uint32_t op)
+static bool is_of_program(const struct lab_trace *trace, uint32_t op)
 {
     const uint8_t kind = op < trace->ops.count ? trace->ops.ops[op].kind : OP_ALLOC;
     return kind == OP_LOAD || kind == OP_EXECUTE;
 }
 
 /* A block before was too large: what it has too much of is missing now. */
-static bool had_large_blocks(const struct trace *trace, uint32_t op)
+static bool had_large_blocks(const struct lab_trace *trace, uint32_t op)
 {
     for (size_t i = 0; i < trace->findings.count; i++) {
         const struct verdict *verdict = &trace->findings.findings[i].verdict;
@@ -208,7 +209,7 @@ static bool had_large_blocks(const struct trace *trace, uint32_t op)
 }
 
 /* What the op before it shows of memory that is kept; FIELD_COUNT: nothing. */
-static enum inference_field find_kept(const struct trace *trace, uint32_t op)
+static enum inference_field find_kept(const struct lab_trace *trace, uint32_t op)
 {
     bool has_waits = false;
     for (size_t i = 0; i < op && i < trace->ops.count; i++) {
@@ -223,11 +224,11 @@ static enum inference_field find_kept(const struct trace *trace, uint32_t op)
 
 /* "fits after drain and evict": the first that the target did not make; where it made them all, it
  * did not look at what they left. */
-static enum inference_field blame_refusal(const struct trace *trace,
+static enum inference_field blame_refusal(const struct lab_trace *trace,
                                           const struct run_finding *finding)
 {
     const uint32_t op = finding->verdict.op;
-    const struct sight *sight = trace_sight(trace, op);
+    const struct lab_sight *sight = trace_sight(trace, op);
     if (had_large_blocks(trace, op)) {
         return FIELD_rounding;
     }
@@ -248,9 +249,9 @@ static enum inference_field blame_refusal(const struct trace *trace,
     return first != FIELD_COUNT ? first : find_kept(trace, op);
 }
 
-static bool is_off_granule(const struct trace *trace, uint32_t op)
+static bool is_off_granule(const struct lab_trace *trace, uint32_t op)
 {
-    const struct sight *sight = trace_sight(trace, op);
+    const struct lab_sight *sight = trace_sight(trace, op);
     return sight != NULL && sight->seen.address % trace->contract.granule_bytes != 0;
 }
 
@@ -258,17 +259,17 @@ static bool is_off_granule(const struct trace *trace, uint32_t op)
 static bool is_about_resuming(const struct inference *inference, enum experiment_number number,
                               uint32_t op)
 {
-    const struct sight *sight = trace_sight(&inference->declared[number], op);
-    const struct trace *whole = number == EXPERIMENT_partial_copy
-                                    ? &inference->declared[EXPERIMENT_slide]
-                                : number == EXPERIMENT_partial_unload
-                                    ? &inference->declared[EXPERIMENT_evict]
-                                    : NULL;
+    const struct lab_sight *sight = trace_sight(&inference->declared[number], op);
+    const struct lab_trace *whole = number == EXPERIMENT_partial_copy
+                                        ? &inference->declared[EXPERIMENT_slide]
+                                    : number == EXPERIMENT_partial_unload
+                                        ? &inference->declared[EXPERIMENT_evict]
+                                        : NULL;
     return whole != NULL && whole->findings.count == 0 && !whole->is_dead && sight != NULL &&
            sight->partial_count > 0;
 }
 
-static bool is_about_sleeping(const struct trace *trace, uint32_t op)
+static bool is_about_sleeping(const struct lab_trace *trace, uint32_t op)
 {
     const uint8_t kind = op < trace->ops.count ? trace->ops.ops[op].kind : OP_ALLOC;
     return kind == OP_SLEEP || kind == OP_WAKE;
@@ -291,7 +292,8 @@ static enum inference_field find_undeclared(const struct inference *inference, e
 }
 
 /* By the rule alone. */
-static enum inference_field blame_rule(const struct trace *trace, const struct run_finding *finding)
+static enum inference_field blame_rule(const struct lab_trace *trace,
+                                       const struct run_finding *finding)
 {
     const uint32_t op = finding->verdict.op;
     switch (finding->verdict.rule) {
@@ -341,7 +343,7 @@ static enum inference_field find_blamed(const struct inference *inference,
                                         enum experiment_number number,
                                         const struct run_finding *finding)
 {
-    const struct trace *trace = &inference->declared[number];
+    const struct lab_trace *trace = &inference->declared[number];
     if (is_about_resuming(inference, number, finding->verdict.op)) {
         return FIELD_resumes;
     }
@@ -436,7 +438,7 @@ static const struct run_finding *find_refutation(const struct inference *inferen
 {
     const struct run_finding *found = NULL;
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
-        const struct trace *trace = &inference->declared[i];
+        const struct lab_trace *trace = &inference->declared[i];
         for (size_t j = 0; j < trace->findings.count; j++) {
             const struct run_finding *finding = &trace->findings.findings[j];
             const bool is_graver = found == NULL || rule_gravity(finding->verdict.rule) >

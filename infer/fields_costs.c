@@ -100,7 +100,7 @@ static enum target_growth infer_growth(const struct inference *inference,
 }
 
 /* Measured where the experiment was made to its end. */
-static bool is_measured(const struct trace *trace)
+static bool is_measured(const struct lab_trace *trace)
 {
     return trace->is_opened && trace->why[0] == '\0' &&
            cost_classes_fit(trace->costs.classes, COST_CALLS) != COST_FIT_UNSEEN;
@@ -108,8 +108,8 @@ static bool is_measured(const struct trace *trace)
 
 void infer_cost(const struct inference *inference, struct inference_line *line)
 {
-    const struct trace *trace = &inference->declared[EXPERIMENT_many_blocks];
-    const struct trace *claimed = field_trace(inference, EXPERIMENT_many_blocks);
+    const struct lab_trace *trace = &inference->declared[EXPERIMENT_many_blocks];
+    const struct lab_trace *claimed = field_trace(inference, EXPERIMENT_many_blocks);
     const struct target_cost *declared = &inference_contract(inference)->cost;
     if (!is_measured(trace)) {
         line->verdict = INFERENCE_OPEN;
@@ -147,7 +147,7 @@ static uint64_t few_calls_max(const struct inference *inference)
  * that of the capacity. */
 void infer_latency(const struct inference *inference, struct inference_line *line)
 {
-    const struct trace *trace = &inference->declared[EXPERIMENT_many_blocks];
+    const struct lab_trace *trace = &inference->declared[EXPERIMENT_many_blocks];
     const uint64_t few = few_calls_max(inference), many = trace->costs.calls.max;
     if (inference_contract(inference)->latency.per_mille > 0) {
         field_keep_declared(line);

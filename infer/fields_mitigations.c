@@ -9,8 +9,9 @@
 
 void infer_defrag(const struct inference *inference, struct inference_line *line)
 {
-    const enum answer slides = field_answer(&inference->declared[EXPERIMENT_slide], 'm');
-    const enum answer repacks = field_answer(&inference->declared[EXPERIMENT_repack], 'm');
+    const enum mitigation_answer slides = field_answer(&inference->declared[EXPERIMENT_slide], 'm');
+    const enum mitigation_answer repacks = field_answer(&inference->declared[EXPERIMENT_repack],
+                                                        'm');
     const char *inferred = repacks == ANSWER_YES && slides == ANSWER_YES ? "DEFRAG_REPACK"
                            : slides == ANSWER_YES                        ? "DEFRAG_SLIDE"
                                                                          : "DEFRAG_NONE";
@@ -26,7 +27,7 @@ void infer_defrag(const struct inference *inference, struct inference_line *line
 
 void infer_queues_frees(const struct inference *inference, struct inference_line *line)
 {
-    const struct trace *trace = field_trace(inference, EXPERIMENT_dying_blocks);
+    const struct lab_trace *trace = field_trace(inference, EXPERIMENT_dying_blocks);
     if (inference->claimed[EXPERIMENT_dying_blocks].is_dead) {
         field_compare(line, ANSWER_NO);
         return;
@@ -36,7 +37,7 @@ void infer_queues_frees(const struct inference *inference, struct inference_line
         field_compare(line, ANSWER_YES);
         return;
     }
-    const struct sight *sight = trace_asked(trace);
+    const struct lab_sight *sight = trace_asked(trace);
     /* The refusal shows that the memory waits. */
     field_compare(line, sight == NULL || trace->why[0] != '\0' ? ANSWER_OPEN
                         : field_claim_is_kept(trace) && sight->seen.result != TARGET_OK
@@ -46,8 +47,8 @@ void infer_queues_frees(const struct inference *inference, struct inference_line
 
 void infer_drains(const struct inference *inference, struct inference_line *line)
 {
-    const struct trace *one = field_trace(inference, EXPERIMENT_drain);
-    const struct trace *several = field_trace(inference, EXPERIMENT_drain_several);
+    const struct lab_trace *one = field_trace(inference, EXPERIMENT_drain);
+    const struct lab_trace *several = field_trace(inference, EXPERIMENT_drain_several);
     const bool accepts = field_claim_is_kept(field_trace(inference, EXPERIMENT_dying_blocks));
     if (!accepts && strcmp(line->declared, "false") == 0) {
         field_compare(line, ANSWER_NO); /* there is nothing to await */
@@ -61,7 +62,7 @@ void infer_drains(const struct inference *inference, struct inference_line *line
 
 void infer_programs(const struct inference *inference, struct inference_line *line)
 {
-    const struct trace *trace = &inference->declared[EXPERIMENT_evict];
+    const struct lab_trace *trace = &inference->declared[EXPERIMENT_evict];
     for (size_t i = 0; i < trace->ops.count; i++) {
         if (trace->ops.ops[i].kind == OP_LOAD && trace->sights[i].seen.result == TARGET_OK) {
             line->op = (uint32_t)i;
@@ -119,7 +120,7 @@ static enum mitigation find_winner(const struct inference *inference, const stru
 {
     static const char letters[] = {
         [MITIGATION_DRAIN] = 'w', [MITIGATION_DEFRAGMENT] = 'm', [MITIGATION_EVICT] = 'u'};
-    const struct sight *sight = trace_asked(&inference->declared[contest->experiment]);
+    const struct lab_sight *sight = trace_asked(&inference->declared[contest->experiment]);
     if (sight == NULL || sight->seen.result != TARGET_OK) {
         return MITIGATION_NONE;
     }
@@ -141,7 +142,7 @@ static size_t find_place(const struct target_contract *contract, enum mitigation
 /* Promised, and made where it alone could help: what is not made at all has no place. */
 static bool is_kept(const struct inference *inference, enum mitigation mitigation)
 {
-    const struct trace *traces = inference->declared;
+    const struct lab_trace *traces = inference->declared;
     const struct target_contract *contract = inference_contract(inference);
     switch (mitigation) {
     case MITIGATION_DRAIN:
@@ -231,9 +232,9 @@ void infer_order(const struct inference *inference, struct inference_line *line)
 /* --- memory that is kept --- */
 
 /* A claim needs an experiment that went as far as the request that it is about. */
-static bool is_claim_shown(const struct trace *trace)
+static bool is_claim_shown(const struct lab_trace *trace)
 {
-    const struct sight *asked = trace_asked(trace);
+    const struct lab_sight *asked = trace_asked(trace);
     return field_claim_is_kept(trace) && asked != NULL && asked->seen.skipped == 0;
 }
 
@@ -245,7 +246,8 @@ bool inference_is_stream_ordered(const struct inference *inference)
 }
 
 /* What is not declared: it was held to it, unless the rest of its contract excludes that. */
-static void compare_claim(struct inference_line *line, const struct trace *claimed, bool is_kept)
+static void compare_claim(struct inference_line *line, const struct lab_trace *claimed,
+                          bool is_kept)
 {
     const bool was_held = claimed->is_opened || claimed->is_dead;
     const bool is_open = claimed->is_opened && !claimed->is_dead && claimed->why[0] != '\0';
@@ -257,12 +259,12 @@ static void compare_claim(struct inference_line *line, const struct trace *claim
 static void infer_kept(const struct inference *inference, struct inference_line *line,
                        enum experiment_number number, bool is_claim_kept)
 {
-    const struct trace *declared = &inference->declared[number];
+    const struct lab_trace *declared = &inference->declared[number];
     if (strcmp(line->declared, "true") != 0) {
         compare_claim(line, &inference->claimed[number], is_claim_kept);
         return;
     }
-    const struct sight *asked = trace_asked(declared);
+    const struct lab_sight *asked = trace_asked(declared);
     field_compare(line, asked == NULL || asked->seen.skipped != 0 || declared->why[0] != '\0'
                             ? ANSWER_OPEN
                             : ANSWER_YES);

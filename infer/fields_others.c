@@ -14,8 +14,8 @@
 
 void infer_documented_messages(const struct inference *inference, struct inference_line *line)
 {
-    const struct trace *trace = field_trace(inference, EXPERIMENT_error_texts);
-    const struct sight *sight = trace_asked(trace);
+    const struct lab_trace *trace = field_trace(inference, EXPERIMENT_error_texts);
+    const struct lab_sight *sight = trace_asked(trace);
     if (sight == NULL || sight->seen.result != TARGET_NO_MEMORY) {
         line->verdict = INFERENCE_OPEN;
         return;
@@ -32,9 +32,9 @@ void infer_thread_safe(const struct inference *inference, struct inference_line 
 }
 
 /* Whether a call was done in part in the op that is asked about, and gone on with. */
-static enum answer read_resuming(const struct trace *trace)
+static enum mitigation_answer read_resuming(const struct lab_trace *trace)
 {
-    const struct sight *sight = trace_asked(trace);
+    const struct lab_sight *sight = trace_asked(trace);
     if (trace->is_dead) {
         return ANSWER_NO;
     }
@@ -46,8 +46,10 @@ static enum answer read_resuming(const struct trace *trace)
 
 void infer_resumes(const struct inference *inference, struct inference_line *line)
 {
-    const enum answer copy = read_resuming(field_trace(inference, EXPERIMENT_partial_copy));
-    const enum answer unload = read_resuming(field_trace(inference, EXPERIMENT_partial_unload));
+    const enum mitigation_answer copy = read_resuming(
+        field_trace(inference, EXPERIMENT_partial_copy));
+    const enum mitigation_answer unload = read_resuming(
+        field_trace(inference, EXPERIMENT_partial_unload));
     if (copy == ANSWER_OPEN) {
         line->experiment = EXPERIMENT_partial_unload;
     }
@@ -80,16 +82,16 @@ static uint64_t find_overhead(const struct target_rounding *plain, const struct 
 }
 
 /* What the rounding allows beyond the blocks: in all, and at most. */
-struct slack {
+struct size_slack {
     double sum;
     uint64_t most_bytes;
 };
 
-static struct slack measure_slack(const struct target_rounding *rounding,
-                                  const struct size_pair *pairs, size_t count,
-                                  uint64_t granule_bytes)
+static struct size_slack measure_slack(const struct target_rounding *rounding,
+                                       const struct size_pair *pairs, size_t count,
+                                       uint64_t granule_bytes)
 {
-    struct slack slack = {0, 0};
+    struct size_slack slack = {0, 0};
     for (size_t i = 0; i < count; i++) {
         const uint64_t most = rounding_bytes_max(rounding, granule_bytes, pairs[i].asked_bytes);
         const uint64_t beyond = most - pairs[i].block_bytes;
@@ -115,8 +117,8 @@ static void try_rounding(struct fit_search *search, struct target_rounding round
     if (rounding.overhead_bytes >= search->limit_bytes || rounding_flaw(&rounding) != NULL) {
         return;
     }
-    const struct slack slack = measure_slack(&rounding, search->pairs, search->count,
-                                             search->granule_bytes);
+    const struct size_slack slack = measure_slack(&rounding, search->pairs, search->count,
+                                                  search->granule_bytes);
     if (search->sum < 0 || slack.sum < search->sum) {
         search->sum = slack.sum;
         search->best = (struct size_fit){rounding, slack.most_bytes};
@@ -153,7 +155,7 @@ static uint64_t find_granule(const struct inference *inference)
 {
     uint64_t all = 0;
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
-        const struct trace *trace = &inference->declared[i];
+        const struct lab_trace *trace = &inference->declared[i];
         for (size_t op = 0; op < trace->ops.count; op++) {
             all |= trace->sights[op].seen.address | trace->sights[op].seen.size_bytes;
         }
@@ -172,7 +174,7 @@ void infer_granule_bytes(const struct inference *inference, struct inference_lin
     field_see(line, "every address and size is a multiple of %" PRIu64, granule);
 }
 
-static bool is_placed(const struct trace *trace, size_t op)
+static bool is_placed(const struct lab_trace *trace, size_t op)
 {
     return trace->ops.ops[op].kind == OP_ALLOC && trace->sights[op].seen.skipped == 0 &&
            trace->sights[op].seen.result == TARGET_OK;
@@ -199,7 +201,7 @@ static void collect_sizes(const struct inference *inference, struct seen_sizes *
     *seen = (struct seen_sizes){.pairs = calloc(count_ops(inference) + 1, sizeof *seen->pairs)};
     CHECK(seen->pairs != NULL);
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
-        const struct trace *trace = &inference->declared[i];
+        const struct lab_trace *trace = &inference->declared[i];
         for (size_t op = 0; op < trace->ops.count; op++) {
             const uint64_t asked_bytes = trace->ops.ops[op].size_bytes;
             if (is_placed(trace, op) && asked_bytes > 0 &&
@@ -264,7 +266,7 @@ static void infer_size(struct inference_line *line, uint64_t bytes)
 
 void infer_largest_request(const struct inference *inference, struct inference_line *line)
 {
-    const struct trace *trace = &inference->declared[EXPERIMENT_largest_request];
+    const struct lab_trace *trace = &inference->declared[EXPERIMENT_largest_request];
     infer_size(line, trace->measured[MEASURED_LARGEST_REQUEST]);
     field_see(line, "%s",
               trace->measured[MEASURED_LARGEST_REQUEST] == 0 ? "no request was granted" : "");
@@ -272,8 +274,8 @@ void infer_largest_request(const struct inference *inference, struct inference_l
 
 void infer_largest_alignment(const struct inference *inference, struct inference_line *line)
 {
-    const struct trace *trace = &inference->declared[EXPERIMENT_largest_alignment];
-    const struct sight *asked = trace_asked(trace);
+    const struct lab_trace *trace = &inference->declared[EXPERIMENT_largest_alignment];
+    const struct lab_sight *asked = trace_asked(trace);
     infer_size(line, trace->measured[MEASURED_LARGEST_ALIGN]);
     if (asked != NULL && asked->verdict == VERDICT_JUSTIFIED) {
         field_see(line, "the device has no place for more");
@@ -294,13 +296,13 @@ void infer_capacities(const struct inference *inference, struct inference_line *
 
 void infer_coalesces(const struct inference *inference, struct inference_line *line)
 {
-    const struct trace *trace = &inference->declared[EXPERIMENT_coalesce];
-    const struct sight *asked = trace_asked(trace);
+    const struct lab_trace *trace = &inference->declared[EXPERIMENT_coalesce];
+    const struct lab_sight *asked = trace_asked(trace);
     line->verdict = INFERENCE_OPEN;
     if (asked == NULL || asked->seen.skipped != 0) {
         return;
     }
-    const struct sight *later = trace_sight(trace, trace->asked + 2);
+    const struct lab_sight *later = trace_sight(trace, trace->asked + 2);
     line->verdict = INFERENCE_UNDECLARED;
     field_infer(line, asked->seen.result == TARGET_OK && asked->calls[0] == '\0' ? "at once"
                       : asked->seen.result == TARGET_OK                          ? "when it must"
@@ -316,7 +318,7 @@ void infer_survives_failures(const struct inference *inference, struct inference
         EXPERIMENT_refused_unload, EXPERIMENT_refused_host_memory};
     size_t count = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        const struct trace *trace = &inference->declared[numbers[i]];
+        const struct lab_trace *trace = &inference->declared[numbers[i]];
         for (size_t op = 0; op < trace->ops.count; op++) {
             count += trace->sights[op].seen.skipped == 0 &&
                      trace->sights[op].seen.result != TARGET_OK;
@@ -329,7 +331,7 @@ void infer_survives_failures(const struct inference *inference, struct inference
 
 static const uint64_t *host_facts(const struct inference *inference)
 {
-    const struct trace *trace = &inference->declared[EXPERIMENT_host_memory];
+    const struct lab_trace *trace = &inference->declared[EXPERIMENT_host_memory];
     return trace->why[0] == '\0' && trace->measured[MEASURED_BLOCK_COUNT] > 0 ? trace->measured
                                                                               : NULL;
 }
@@ -386,7 +388,7 @@ INFER_DECLARED(evicts_until_fits)
 INFER_DECLARED(counts_owners)
 
 /* Every block that was granted lies at a multiple of what it has. */
-static bool is_aligned_throughout(const struct trace *trace)
+static bool is_aligned_throughout(const struct lab_trace *trace)
 {
     for (size_t i = 0; i < trace->ops.count; i++) {
         const struct observation *seen = &trace->sights[i].seen;
@@ -404,16 +406,16 @@ static bool is_aligned_throughout(const struct trace *trace)
  * goes with size classes that are the powers of two alone. */
 void infer_aligns_naturally(const struct inference *inference, struct inference_line *line)
 {
-    const struct trace *trace = &inference->declared[EXPERIMENT_unaligned_hole];
+    const struct lab_trace *trace = &inference->declared[EXPERIMENT_unaligned_hole];
     const struct target_rounding *rounding = &inference_contract(inference)->rounding;
-    const struct sight *asked = trace_asked(trace);
+    const struct lab_sight *asked = trace_asked(trace);
     const bool has_powers = rounding->kind == ROUNDING_CLASSES && rounding->steps == 1 &&
                             rounding->overhead_bytes == 0;
     if (!has_powers || (asked != NULL && asked->seen.result == TARGET_OK)) {
         field_compare(line, ANSWER_NO);
         return;
     }
-    const struct sight *later = asked == NULL ? NULL : trace_sight(trace, trace->asked + 2);
+    const struct lab_sight *later = asked == NULL ? NULL : trace_sight(trace, trace->asked + 2);
     const bool is_kept = later != NULL && later->seen.result == TARGET_OK &&
                          is_aligned_throughout(trace) &&
                          is_aligned_throughout(&inference->declared[EXPERIMENT_sizes]);
@@ -422,8 +424,8 @@ void infer_aligns_naturally(const struct inference *inference, struct inference_
 
 void infer_sleeps(const struct inference *inference, struct inference_line *line)
 {
-    const struct trace *trace = &inference->declared[EXPERIMENT_sleep];
-    const struct sight *asked = trace_asked(trace);
+    const struct lab_trace *trace = &inference->declared[EXPERIMENT_sleep];
+    const struct lab_sight *asked = trace_asked(trace);
     if (inference_contract(inference)->sleeps == SLEEP_NONE) {
         field_keep_declared(line);
         line->experiment = EXPERIMENT_COUNT;

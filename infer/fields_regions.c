@@ -32,9 +32,9 @@ static bool find_region(const struct inference *inference, struct region_sight *
 {
     size_t op = is_first ? 0 : at->op + 1;
     for (size_t i = is_first ? 0 : at->experiment; i < EXPERIMENT_COUNT; i++, op = 0) {
-        const struct trace *trace = &inference->declared[i];
+        const struct lab_trace *trace = &inference->declared[i];
         for (; op < trace->ops.count; op++) {
-            const struct sight *sight = &trace->sights[op];
+            const struct lab_sight *sight = &trace->sights[op];
             if (sight->region_bytes > 0 && sight->seen.size_bytes > 0 &&
                 sight->seen.result == TARGET_OK) {
                 *at = (struct region_sight){sight->seen.size_bytes, sight->region_bytes,
@@ -114,12 +114,12 @@ static void refute_size(const struct inference *inference, struct inference_line
 }
 
 /* Whether it gave regions back where only that made room. */
-static enum answer read_trimming(const struct inference *inference)
+static enum mitigation_answer read_trimming(const struct inference *inference)
 {
-    const struct trace *trace = &inference->declared[EXPERIMENT_trim];
-    const struct sight *asked = trace_asked(trace);
+    const struct lab_trace *trace = &inference->declared[EXPERIMENT_trim];
+    const struct lab_sight *asked = trace_asked(trace);
     for (size_t op = 0; op < trace->ops.count; op++) {
-        const struct sight *sight = &trace->sights[op];
+        const struct lab_sight *sight = &trace->sights[op];
         const char *give = strchr(sight->calls, 'g');
         if (trace->ops.ops[op].kind == OP_ALLOC && sight->seen.result == TARGET_OK &&
             give != NULL && strchr(give, 't') != NULL) {
@@ -132,7 +132,7 @@ static enum answer read_trimming(const struct inference *inference)
 static struct target_regions read_regions(const struct inference *inference)
 {
     const struct target_contract *contract = inference_contract(inference);
-    const enum answer trims = read_trimming(inference);
+    const enum mitigation_answer trims = read_trimming(inference);
     const uint64_t step_bytes = find_step(inference);
     return (struct target_regions){
         .grows = true,

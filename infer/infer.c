@@ -34,7 +34,7 @@ struct infer {
 /* --- experiments in a process of their own --- */
 
 /* The experiments from first up to end. */
-struct work {
+struct infer_work {
     const struct target *target;
     const struct setup *setup;
     struct limits limits;
@@ -45,10 +45,10 @@ struct work {
 
 static void make_experiments(void *context, int file)
 {
-    struct work *work = context;
+    struct infer_work *work = context;
     struct target claiming = *work->target;
     struct writing bytes = {0};
-    struct trace *traces = experiment_traces_create();
+    struct lab_trace *traces = experiment_traces_create();
     bool is_heard = true;
     if (work->claim != CLAIM_NONE) {
         claim_make(work->claim, work->target, &claiming);
@@ -69,7 +69,8 @@ static void make_experiments(void *context, int file)
 }
 
 /* What is left of an experiment that the target did not survive: its ops, without what they saw. */
-static void take_dead(const struct journal *journal, const struct death *death, struct trace *trace)
+static void take_dead(const struct journal *journal, const struct death *death,
+                      struct lab_trace *trace)
 {
     char words[DEATH_WORDS_BYTES];
     death_describe(death, words);
@@ -83,8 +84,8 @@ static void take_dead(const struct journal *journal, const struct death *death, 
 }
 
 /* The traces that the child answered, from work->first on; the next one died with it. */
-static void take_traces(const struct work *work, const struct writing *answer, bool is_dead,
-                        const struct death *death, struct trace *traces)
+static void take_traces(const struct infer_work *work, const struct writing *answer, bool is_dead,
+                        const struct death *death, struct lab_trace *traces)
 {
     size_t used = 0;
     for (size_t i = work->first; i < work->end; i++) {
@@ -100,8 +101,8 @@ static void take_traces(const struct work *work, const struct writing *answer, b
 }
 
 /* False: a failure of ours; infer->code. */
-static bool run_work(struct infer *infer, struct work *work, struct writing *output,
-                     struct trace *traces)
+static bool run_work(struct infer *infer, struct infer_work *work, struct writing *output,
+                     struct lab_trace *traces)
 {
     const struct child_job job = {.work = make_experiments,
                                   .context = work,
@@ -133,7 +134,7 @@ static bool run_work(struct infer *infer, struct work *work, struct writing *out
 /* --- the battery --- */
 
 /* What the oracle found of itself. */
-static bool is_disputed(struct infer *infer, const struct trace *trace)
+static bool is_disputed(struct infer *infer, const struct lab_trace *trace)
 {
     for (size_t i = 0; i < trace->findings.count; i++) {
         if (trace->findings.findings[i].verdict.kind == VERDICT_DISPUTED) {
@@ -148,8 +149,9 @@ static bool is_disputed(struct infer *infer, const struct trace *trace)
 
 static bool make_declared(struct infer *infer)
 {
-    struct work work = {.target = infer->target, .setup = &infer->setup, .journal = infer->journal};
-    struct trace *traces = infer->inference.declared;
+    struct infer_work work = {
+        .target = infer->target, .setup = &infer->setup, .journal = infer->journal};
+    struct lab_trace *traces = infer->inference.declared;
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
         if (i == EXPERIMENT_LIMIT_COUNT) {
             work.limits = experiment_limits(traces);
@@ -171,10 +173,10 @@ static bool make_declared(struct infer *infer)
 
 static bool make_claimed(struct infer *infer)
 {
-    struct work work = {.target = infer->target,
-                        .setup = &infer->setup,
-                        .journal = infer->journal,
-                        .limits = experiment_limits(infer->inference.declared)};
+    struct infer_work work = {.target = infer->target,
+                              .setup = &infer->setup,
+                              .journal = infer->journal,
+                              .limits = experiment_limits(infer->inference.declared)};
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
         work.claim = experiments[i].claim;
         work.first = i;
@@ -196,15 +198,15 @@ static bool measure_value(struct infer *infer, const char *key, const char *valu
 {
     struct setup setup = infer->setup;
     struct writing output = {0};
-    struct work work = {.target = infer->target,
-                        .setup = &setup,
-                        .journal = infer->journal,
-                        .end = EXPERIMENT_COUNT};
+    struct infer_work work = {.target = infer->target,
+                              .setup = &setup,
+                              .journal = infer->journal,
+                              .end = EXPERIMENT_COUNT};
     if (value != NULL && !setup_set_option(&setup, key, value)) {
         *is_refused = true;
         return false;
     }
-    struct trace *traces = experiment_traces_create();
+    struct lab_trace *traces = experiment_traces_create();
     const bool is_run = run_work(infer, &work, &output, traces);
     *is_refused = is_run && !traces[0].is_opened && !traces[0].is_dead;
     *effects = effects_read(traces, &output);
@@ -268,7 +270,7 @@ static bool try_options(struct infer *infer)
 static enum exit_code save_list(const struct infer *infer, enum experiment_number number,
                                 const char *directory)
 {
-    const struct trace *trace = &infer->inference.declared[number];
+    const struct lab_trace *trace = &infer->inference.declared[number];
     struct setup setup = infer->setup;
     char path[OUTPUT_PATH_BYTES];
     struct writing comments = {0};
@@ -320,7 +322,7 @@ static void read_lines(struct infer *infer)
 static void tell_deaths(const struct infer *infer)
 {
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
-        const struct trace *trace = &infer->inference.declared[i];
+        const struct lab_trace *trace = &infer->inference.declared[i];
         if (trace->is_dead) {
             message_note("experiment %s, %s", experiments[i].name, trace->why);
         }

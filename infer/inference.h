@@ -13,8 +13,8 @@ enum { INFERENCE_TEXT_BYTES = 192, INFERENCE_SEEN_BYTES = VERDICT_REASON_BYTES +
  * neither is_opened nor is_dead. */
 struct inference {
     const struct target *target;
-    struct trace *declared; /* under the target's own contract */
-    struct trace *claimed;  /* with the claim of the experiment besides */
+    struct lab_trace *declared; /* under the target's own contract */
+    struct lab_trace *claimed;  /* with the claim of the experiment besides */
 };
 
 /* What the target declares: as in the first experiment that it survived. */

@@ -32,7 +32,7 @@ static uint64_t choose_unit(const struct lab *lab)
 }
 
 bool lab_open(struct lab *lab, const struct target *target, const struct setup *setup,
-              const struct limits *limits, struct trace *trace)
+              const struct limits *limits, struct lab_trace *trace)
 {
     char reason[RUN_REASON_BYTES];
     *lab = (struct lab){.trace = trace, .target = target, .setup = setup, .limits = *limits};
@@ -87,7 +87,7 @@ static char letter_of(const struct device_call *call)
     return call->result == DEVICE_OK || call->result == DEVICE_PARTIAL ? letters[call->kind] : '\0';
 }
 
-static void note_calls(const struct device *device, struct sight *sight)
+static void note_calls(const struct device *device, struct lab_sight *sight)
 {
     size_t count = 0, length = 0;
     const struct device_call *calls = device_calls(device, &count);
@@ -125,9 +125,9 @@ static uint64_t digest_counters(const struct target_stats *stats,
 /* The sight of op number i, which is the last. */
 static void note_sight(struct lab *lab, size_t i, const struct verdict *verdict)
 {
-    struct trace *trace = lab->trace;
+    struct lab_trace *trace = lab->trace;
     trace->sights = array_grown(trace->sights, i, &trace->sight_capacity, sizeof *trace->sights);
-    struct sight *sight = &trace->sights[i];
+    struct lab_sight *sight = &trace->sights[i];
     memset(sight, 0, sizeof *sight);
     sight->seen = *run_observation(lab->run);
     sight->verdict = (uint32_t)verdict->kind;
@@ -417,14 +417,14 @@ void lab_touch_all(struct lab *lab)
 
 /* --- traces --- */
 
-void trace_init(struct trace *trace)
+void trace_init(struct lab_trace *trace)
 {
     memset(trace, 0, sizeof *trace);
     trace->asked = OP_NONE;
     op_list_init(&trace->ops);
 }
 
-void trace_deinit(struct trace *trace)
+void trace_deinit(struct lab_trace *trace)
 {
     op_list_deinit(&trace->ops);
     free(trace->sights);
@@ -432,27 +432,27 @@ void trace_deinit(struct trace *trace)
     trace->sight_capacity = 0;
 }
 
-void trace_clear(struct trace *trace)
+void trace_clear(struct lab_trace *trace)
 {
     trace_deinit(trace);
     trace_init(trace);
 }
 
-void trace_add_begun(struct trace *trace, const struct op *op)
+void trace_add_begun(struct lab_trace *trace, const struct op *op)
 {
     const size_t count = trace->ops.count;
     trace->sights = array_grown(trace->sights, count, &trace->sight_capacity,
                                 sizeof *trace->sights);
-    trace->sights[count] = (struct sight){.seen = {.op = (uint32_t)count, .skipped = 1}};
+    trace->sights[count] = (struct lab_sight){.seen = {.op = (uint32_t)count, .skipped = 1}};
     op_list_append(&trace->ops, op);
 }
 
-const struct sight *trace_sight(const struct trace *trace, uint32_t op)
+const struct lab_sight *trace_sight(const struct lab_trace *trace, uint32_t op)
 {
     return op < trace->ops.count ? &trace->sights[op] : NULL;
 }
 
-const struct sight *trace_asked(const struct trace *trace)
+const struct lab_sight *trace_asked(const struct lab_trace *trace)
 {
     return trace_sight(trace, trace->asked);
 }
@@ -460,9 +460,9 @@ const struct sight *trace_asked(const struct trace *trace)
 /* --- as bytes --- */
 
 /* All before the list. */
-#define HEAD_BYTES offsetof(struct trace, ops)
+#define HEAD_BYTES offsetof(struct lab_trace, ops)
 
-void trace_append(const struct trace *trace, struct writing *bytes)
+void trace_append(const struct lab_trace *trace, struct writing *bytes)
 {
     const uint64_t count = trace->ops.count;
     writing_append_bytes(bytes, trace, HEAD_BYTES);
@@ -485,7 +485,7 @@ static bool take_bytes(void *to, size_t size, const char **at, size_t *left)
     return true;
 }
 
-size_t trace_read(struct trace *trace, const char *bytes, size_t length)
+size_t trace_read(struct lab_trace *trace, const char *bytes, size_t length)
 {
     const char *at = bytes;
     size_t left = length;

@@ -19,7 +19,7 @@
 enum { SIGHT_CALLS_BYTES = 16, TRACE_WHY_BYTES = 160 };
 
 /* One op of an experiment. */
-struct sight {
+struct lab_sight {
     struct observation seen;
     uint32_t verdict;         /* enum verdict_kind */
     uint32_t partial_count;   /* device calls that were done in part */
@@ -32,7 +32,7 @@ struct sight {
 };
 
 /* Numbers that an experiment measures; 0 = it did not. */
-enum measured {
+enum measured_number {
     MEASURED_LARGEST_REQUEST, /* bytes granted on an empty device */
     MEASURED_LARGEST_ALIGN,   /* bytes */
     MEASURED_SMALLEST_CAPACITY,
@@ -45,7 +45,7 @@ enum measured {
 };
 
 /* An open value; trace_init makes it empty. */
-struct trace {
+struct lab_trace {
     struct target_contract contract; /* as the target declared it, or as it was claimed */
     uint64_t measured[MEASURED_COUNT];
     struct op_costs costs; /* of its ops, as the rule `cost` counts them */
@@ -55,28 +55,28 @@ struct trace {
     char why[TRACE_WHY_BYTES]; /* why the experiment was not made, or not to its end; "" = it was */
     struct run_findings findings;
     struct op_list ops;
-    struct sight *sights; /* ops.count of them */
+    struct lab_sight *sights; /* ops.count of them */
     size_t sight_capacity;
 };
 
-void trace_init(struct trace *trace);
-void trace_deinit(struct trace *trace);
+void trace_init(struct lab_trace *trace);
+void trace_deinit(struct lab_trace *trace);
 
 /* Empties it. */
-void trace_clear(struct trace *trace);
+void trace_clear(struct lab_trace *trace);
 /* Adds an op that was begun and never ended: nothing was seen of it. */
-void trace_add_begun(struct trace *trace, const struct op *op);
+void trace_add_begun(struct lab_trace *trace, const struct op *op);
 
 /* What the op saw; NULL: the trace has no such op. */
-const struct sight *trace_sight(const struct trace *trace, uint32_t op);
+const struct lab_sight *trace_sight(const struct lab_trace *trace, uint32_t op);
 /* The same for the op that the experiment is about. */
-const struct sight *trace_asked(const struct trace *trace);
+const struct lab_sight *trace_asked(const struct lab_trace *trace);
 
 /* Appends it as bytes for another process of the same program. */
-void trace_append(const struct trace *trace, struct writing *bytes);
+void trace_append(const struct lab_trace *trace, struct writing *bytes);
 /* Reads it back from bytes[length] into *trace, initialised by the caller; returns how many bytes
  * it took.  0: they are too few. */
-size_t trace_read(struct trace *trace, const char *bytes, size_t length);
+size_t trace_read(struct lab_trace *trace, const char *bytes, size_t length);
 
 /* --- where it is made --- */
 
@@ -103,7 +103,7 @@ struct journal {
 
 struct lab {
     struct run *run;
-    struct trace *trace;
+    struct lab_trace *trace;
     struct journal *journal; /* NULL: nobody reads one */
     const struct target *target;
     const struct setup *setup;
@@ -117,7 +117,7 @@ struct lab {
 /* Opens the target.  trace is initialised and outlives the lab.  False: the target refused;
  * trace->why says why. */
 bool lab_open(struct lab *lab, const struct target *target, const struct setup *setup,
-              const struct limits *limits, struct trace *trace);
+              const struct limits *limits, struct lab_trace *trace);
 /* Frees all, judges the last promises, and closes the target. */
 void lab_close(struct lab *lab);
 

@@ -104,7 +104,7 @@ static void add_contract(struct effects *effects, const struct target_contract *
     }
 }
 
-static void add_sight(struct effects *effects, const struct sight *sight)
+static void add_sight(struct effects *effects, const struct lab_sight *sight)
 {
     const struct observation *seen = &sight->seen;
     add_word(effects, EFFECT_ANSWERS, (uint64_t)seen->result << 1 | seen->skipped);
@@ -115,7 +115,7 @@ static void add_sight(struct effects *effects, const struct sight *sight)
     add_word(effects, EFFECT_MESSAGES, seen->message_digest);
 }
 
-static void add_trace(struct effects *effects, const struct trace *trace)
+static void add_trace(struct effects *effects, const struct lab_trace *trace)
 {
     add_word(effects, EFFECT_OPENING, trace->is_opened);
     add_word(effects, EFFECT_OPENING, trace->measured[MEASURED_SMALLEST_CAPACITY]);
@@ -125,7 +125,7 @@ static void add_trace(struct effects *effects, const struct trace *trace)
     for (size_t op = 0; op < trace->ops.count; op++) {
         add_sight(effects, &trace->sights[op]);
     }
-    for (enum measured i = MEASURED_HOST_OPEN; i <= MEASURED_HOST_END; i++) {
+    for (enum measured_number i = MEASURED_HOST_OPEN; i <= MEASURED_HOST_END; i++) {
         add_word(effects, EFFECT_HOST_MEMORY, trace->measured[i]);
     }
     for (size_t i = 0; i < trace->findings.count; i++) {
@@ -134,7 +134,7 @@ static void add_trace(struct effects *effects, const struct trace *trace)
     }
 }
 
-struct effects effects_read(const struct trace *traces, const struct writing *output)
+struct effects effects_read(const struct lab_trace *traces, const struct writing *output)
 {
     struct effects effects;
     for (size_t i = 0; i < EFFECT_COUNT; i++) {

@@ -45,6 +45,6 @@ struct effects {
 
 /* Of EXPERIMENT_COUNT traces, and what was printed meanwhile.  Handles are left out: they may be
  * addresses of the host. */
-struct effects effects_read(const struct trace *traces, const struct writing *output);
+struct effects effects_read(const struct lab_trace *traces, const struct writing *output);
 
 #endif

@@ -23,8 +23,8 @@ static const char *name_result(uint32_t result)
     return result < sizeof names / sizeof *names ? names[result] : "no result";
 }
 
-static const struct trace *find_trace(const struct infer_result *result,
-                                      enum experiment_number number)
+static const struct lab_trace *find_trace(const struct infer_result *result,
+                                          enum experiment_number number)
 {
     return &result->inference->declared[number];
 }
@@ -106,7 +106,7 @@ static void append_contract(const struct infer_result *result, struct writing *t
 static void append_op(const struct infer_result *result, const struct inference_line *line,
                       struct writing *text)
 {
-    const struct trace *trace = find_trace(result, line->experiment);
+    const struct lab_trace *trace = find_trace(result, line->experiment);
     char op[OP_TEXT_BYTES];
     if (line->op < trace->ops.count) {
         writing_append_format(text, "op %" PRIu32 " of %s: %s", line->op,
@@ -132,7 +132,7 @@ static void append_repeat(const struct infer_result *result, enum experiment_num
 static void append_deaths(const struct infer_result *result, struct writing *text)
 {
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
-        const struct trace *trace = find_trace(result, (enum experiment_number)i);
+        const struct lab_trace *trace = find_trace(result, (enum experiment_number)i);
         if (trace->is_dead) {
             writing_append_format(text, "\n  %s\n    seen      ", experiments[i].name);
             writing_append_visible(text, trace->why);
@@ -222,7 +222,7 @@ static void append_refutations(const struct infer_result *result, struct writing
 /* Nothing describes the sizes, so here they are. */
 static void append_sizes(const struct infer_result *result, struct writing *text)
 {
-    const struct trace *trace = find_trace(result, EXPERIMENT_sizes);
+    const struct lab_trace *trace = find_trace(result, EXPERIMENT_sizes);
     if (strstr(result->lines[FIELD_rounding].inferred, "ANY") == NULL || trace->ops.count == 0) {
         return;
     }
@@ -236,88 +236,9 @@ static void append_sizes(const struct infer_result *result, struct writing *text
     writing_append(text, "\n");
 }
 
-/* --- options --- */
-
-static void append_values(const struct infer_option *option, struct writing *text)
-{
-    for (size_t i = 0; i < option->values.count; i++) {
-        writing_append(text, i == 0 ? "" : "|");
-        writing_append_visible(text, option->values.values[i]);
-        writing_append(text, option->is_refused[i] ? " (refused)" : "");
-    }
-    if (option->values.is_open) {
-        writing_append(text, option->values.count == 0 ? "any text" : "|any text");
-    }
-}
-
-/* Whether it changes nothing but what is declared, and so what is judged. */
-static bool is_declaration(const struct infer_option *option)
-{
-    for (size_t i = 0; i < EFFECT_COUNT; i++) {
-        if (option->is_changed[i] && i != EFFECT_CONTRACT && i != EFFECT_FINDINGS) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void append_effects(const struct infer_option *option, struct writing *text)
-{
-    const char *separator = "changes ";
-    if (option->tried_count < 1 || (option->values.count == 0 && option->values.is_open)) {
-        writing_append(text, "not tried");
-        return;
-    }
-    if (is_declaration(option)) {
-        writing_append(text, option->is_changed[EFFECT_CONTRACT]
-                                 ? "changes what is declared, and nothing that is done"
-                                 : "does nothing that these experiments can observe");
-        return;
-    }
-    for (size_t i = 0; i < EFFECT_COUNT; i++) {
-        if (option->is_changed[i]) {
-            writing_append(text, separator);
-            writing_append(text, effect_name((enum effect)i));
-            separator = ", ";
-        }
-    }
-}
-
-static void append_options(const struct infer_result *result, struct writing *text)
-{
-    if (result->option_count == 0) {
-        return;
-    }
-    writing_append(text, "Options\n\n");
-    for (size_t i = 0; i < result->option_count; i++) {
-        writing_append(text, "  ");
-        writing_append_visible(text, result->options[i].values.key);
-        writing_append(text, "=");
-        append_values(&result->options[i], text);
-        writing_append(text, ": ");
-        append_effects(&result->options[i], text);
-        writing_append(text, "\n");
-    }
-    writing_append(text, "\n");
-}
-
-static void append_closing(const struct infer_result *result, struct writing *text)
-{
-    if (result->refuted_count == 0) {
-        writing_append(text, "no promise is refuted");
-    } else {
-        writing_append_format(text, "promises refuted: %zu", result->refuted_count);
-    }
-    if (result->dead_count > 0) {
-        writing_append_format(text, "; experiments that the target did not survive: %zu",
-                              result->dead_count);
-    }
-    writing_append(text, "\n");
-}
-
 /* --- records --- */
 
-static void add_sizes(const struct trace *trace, struct facts *facts)
+static void add_sizes(const struct lab_trace *trace, struct facts *facts)
 {
     facts_nest(facts, "sizes", '[');
     for (size_t op = 0; op < trace->ops.count; op++) {
@@ -331,7 +252,7 @@ static void add_sizes(const struct trace *trace, struct facts *facts)
     facts_unnest(facts, ']');
 }
 
-static void add_calls(const struct sight *sight, struct facts *facts)
+static void add_calls(const struct lab_sight *sight, struct facts *facts)
 {
     facts_nest(facts, "calls", '[');
     for (const char *at = sight->calls; *at != '\0'; at++) {
@@ -348,8 +269,8 @@ static void add_calls(const struct sight *sight, struct facts *facts)
 static void tell_experiment(const struct infer_result *result, enum experiment_number number,
                             struct facts *facts)
 {
-    const struct trace *trace = find_trace(result, number);
-    const struct sight *asked = trace_asked(trace);
+    const struct lab_trace *trace = find_trace(result, number);
+    const struct lab_sight *asked = trace_asked(trace);
     facts_open(facts, "experiment");
     facts_text(facts, "name", experiments[number].name);
     facts_text(facts, "question", experiments[number].question);
@@ -400,26 +321,98 @@ static void tell_line(const struct infer_result *result, const struct inference_
     facts_close(facts);
 }
 
-static void tell_option(const struct infer_option *option, struct facts *facts)
+/* Whether it changes nothing but what is declared, and so what is judged. */
+static bool is_declaration(const struct infer_option *option)
 {
-    facts_open(facts, "option");
-    facts_text(facts, "key", option->values.key);
-    facts_nest(facts, "values", '[');
-    for (size_t i = 0; i < option->values.count; i++) {
-        if (!option->is_refused[i]) {
-            facts_text(facts, NULL, option->values.values[i]);
+    for (size_t i = 0; i < EFFECT_COUNT; i++) {
+        if (option->is_changed[i] && i != EFFECT_CONTRACT && i != EFFECT_FINDINGS) {
+            return false;
         }
     }
+    return true;
+}
+
+static void tell_values(const struct infer_option *option, struct facts *facts,
+                        struct writing *words)
+{
+    const struct option_values *values = &option->values;
+    facts_nest(facts, "values", '[');
+    for (size_t i = 0; i < values->count; i++) {
+        if (!option->is_refused[i]) {
+            facts_text(facts, NULL, values->values[i]);
+        }
+        writing_append_format(words, "%s%s%s", i == 0 ? "" : "|", values->values[i],
+                              option->is_refused[i] ? " (refused)" : "");
+    }
     facts_unnest(facts, ']');
+    if (values->is_open) {
+        writing_append(words, values->count == 0 ? "any text" : "|any text");
+    }
+}
+
+static void tell_option(const struct infer_option *option, struct facts *facts)
+{
+    const bool is_tried = option->tried_count > 0 &&
+                          (option->values.count > 0 || !option->values.is_open);
+    const char *before = "changes ";
+    struct writing values = {0}, effects = {0};
+    facts_open(facts, "option");
+    facts_text(facts, "key", option->values.key);
+    tell_values(option, facts, &values);
     facts_nest(facts, "changes", '[');
     for (size_t i = 0; i < EFFECT_COUNT; i++) {
         if (option->is_changed[i]) {
             facts_text(facts, NULL, effect_name((enum effect)i));
+            writing_append_format(&effects, "%s%s", before, effect_name((enum effect)i));
+            before = ", ";
         }
     }
     facts_unnest(facts, ']');
     facts_boolean(facts, "other_values", option->values.is_open);
     facts_close(facts);
+    facts_answer(facts, "  %s=%s: %s", option->values.key, writing_string(&values),
+                 !is_tried                 ? "not tried"
+                 : !is_declaration(option) ? writing_string(&effects)
+                 : option->is_changed[EFFECT_CONTRACT]
+                     ? "changes what is declared, and nothing that is done"
+                     : "does nothing that these experiments can observe");
+    writing_deinit(&values);
+    writing_deinit(&effects);
+}
+
+static void tell_options(const struct infer_result *result, struct facts *facts)
+{
+    if (result->option_count > 0) {
+        facts_line(facts, "Options");
+        facts_line(facts, "%s", "");
+        for (size_t i = 0; i < result->option_count; i++) {
+            tell_option(&result->options[i], facts);
+        }
+        facts_line(facts, "%s", "");
+    }
+}
+
+static void tell_end(const struct infer_result *result, struct facts *facts)
+{
+    struct writing words = {0};
+    facts_open(facts, "end");
+    facts_count(facts, "experiments", count_made(result));
+    facts_count(facts, "ops", count_ops(result));
+    facts_count(facts, "refuted", result->refuted_count);
+    facts_count(facts, "died", result->dead_count);
+    facts_count(facts, "exit", (uint64_t)result->exit_code);
+    facts_close(facts);
+    if (result->refuted_count == 0) {
+        writing_append(&words, "no promise is refuted");
+    } else {
+        writing_append_format(&words, "promises refuted: %zu", result->refuted_count);
+    }
+    if (result->dead_count > 0) {
+        writing_append_format(&words, "; experiments that the target did not survive: %zu",
+                              result->dead_count);
+    }
+    facts_answer(facts, "%s", writing_string(&words));
+    writing_deinit(&words);
 }
 
 void infer_tell(const struct infer_result *result, struct facts *facts)
@@ -437,8 +430,6 @@ void infer_tell(const struct infer_result *result, struct facts *facts)
     append_comparison(result, &words);
     append_refutations(result, &words);
     append_sizes(result, &words);
-    append_options(result, &words);
-    append_closing(result, &words);
     facts_answers(facts, &words);
     writing_deinit(&words);
     facts_open(facts, "start");
@@ -458,14 +449,6 @@ void infer_tell(const struct infer_result *result, struct facts *facts)
             tell_line(result, &result->rules[i], facts);
         }
     }
-    for (size_t i = 0; i < result->option_count; i++) {
-        tell_option(&result->options[i], facts);
-    }
-    facts_open(facts, "end");
-    facts_count(facts, "experiments", count_made(result));
-    facts_count(facts, "ops", count_ops(result));
-    facts_count(facts, "refuted", result->refuted_count);
-    facts_count(facts, "died", result->dead_count);
-    facts_count(facts, "exit", (uint64_t)result->exit_code);
-    facts_close(facts);
+    tell_options(result, facts);
+    tell_end(result, facts);
 }

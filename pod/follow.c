@@ -28,7 +28,7 @@ static void take_worse(struct following *following, enum exit_code code)
     following->code = exit_code_worse(following->code, code);
 }
 
-static void note_frame(struct following *following, const struct frame *frame)
+static void note_frame(struct following *following, const struct pod_frame *frame)
 {
     if (frame->kind == FRAME_FINDING) {
         take_worse(following, frame->numbers[0] == VERDICT_DISPUTED ? EXIT_HARNESS : EXIT_BROKEN);
@@ -42,7 +42,7 @@ static void note_frame(struct following *following, const struct frame *frame)
     }
 }
 
-static void say(struct following *following, const struct frame *frame)
+static void say(struct following *following, const struct pod_frame *frame)
 {
     if (frame->kind == FRAME_NONE) {
         return;
@@ -69,14 +69,14 @@ static void say(struct following *following, const struct frame *frame)
 
 static void take_end(struct following *following)
 {
-    const struct frame death = member_end(&following->member);
+    const struct pod_frame death = member_end(&following->member);
     say(following, &death);
     following->is_over = true;
 }
 
 static void hear_rank(struct following *following)
 {
-    struct frame frame;
+    struct pod_frame frame;
     const enum frame_sound sound = frame_hear(following->member.child.answers,
                                               &following->from_rank, &frame);
     if (sound == FRAME_HEARD) {
@@ -88,14 +88,14 @@ static void hear_rank(struct following *following)
 
 static void end_rank(struct following *following, bool is_silent)
 {
-    const struct frame death = member_kill(&following->member, is_silent);
+    const struct pod_frame death = member_kill(&following->member, is_silent);
     following->is_over = true;
     say(following, &death);
 }
 
 static void hear_keeper(struct following *following)
 {
-    struct frame frame;
+    struct pod_frame frame;
     const enum frame_sound sound = frame_hear(following->keeper, &following->from_keeper, &frame);
     if (sound == FRAME_NOTHING) {
         return;
@@ -135,8 +135,8 @@ static void relay(struct following *following)
             hear_keeper(following);
         }
         if (!following->is_over && following->has_begun) {
-            const struct frame frame = member_look(&following->member,
-                                                   following->plan->patience_ns);
+            const struct pod_frame frame = member_look(&following->member,
+                                                       following->plan->patience_ns);
             say(following, &frame);
         }
     }

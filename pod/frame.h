@@ -34,14 +34,14 @@ enum frame_kind {
 };
 
 /* The answer to a request that all of a group make. */
-struct answer {
+struct spmd_answer {
     uint16_t group;
     uint8_t result; /* enum target_result */
     bool decides;   /* sums alone decide it (run_sums_decide()), */
     bool fits;      /* and it fits */
 };
-uint64_t answer_pack(const struct answer *answer);
-struct answer answer_unpack(uint64_t number);
+uint64_t answer_pack(const struct spmd_answer *answer);
+struct spmd_answer answer_unpack(uint64_t number);
 
 /* How a rank's process ended, or that it would not. */
 enum rank_death {
@@ -56,7 +56,7 @@ enum rank_death {
 
 enum { FRAME_TEXT_BYTES = 144, FRAME_NUMBER_COUNT = 3 };
 /* An open value.  text ends with a NUL. */
-struct frame {
+struct pod_frame {
     uint32_t magic;
     uint32_t kind; /* enum frame_kind */
     uint32_t rank;
@@ -66,17 +66,17 @@ struct frame {
 };
 
 /* A frame with its magic; the rest is zero. */
-struct frame frame_make(enum frame_kind kind, uint32_t rank, uint32_t op);
+struct pod_frame frame_make(enum frame_kind kind, uint32_t rank, uint32_t op);
 /* text is cut where it is too long. */
-void frame_set_text(struct frame *frame, const char *text);
+void frame_set_text(struct pod_frame *frame, const char *text);
 
 /* Writes it all.  False: the other end is gone. */
-bool frame_send(int file, const struct frame *frame);
+bool frame_send(int file, const struct pod_frame *frame);
 
 /* The part of the next frame that has arrived.  Zero is a valid start. */
 struct frame_inbox {
     size_t length;
-    struct frame frame;
+    struct pod_frame frame;
 };
 enum frame_sound {
     FRAME_NOTHING, /* no whole frame yet */
@@ -85,6 +85,6 @@ enum frame_sound {
     FRAME_FOREIGN  /* what came is no frame of ours */
 };
 /* Reads once, and waits for it where the file does.  At most one frame is taken. */
-enum frame_sound frame_hear(int file, struct frame_inbox *inbox, struct frame *frame);
+enum frame_sound frame_hear(int file, struct frame_inbox *inbox, struct pod_frame *frame);
 
 #endif

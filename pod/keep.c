@@ -29,7 +29,7 @@ struct stranger {
     struct frame_inbox inbox;
 };
 
-struct keeping {
+struct pod_keeping {
     const struct pod_plan *plan;
     struct keeper *keeper;
     struct member members[OP_HOST_COUNT_MAX]; /* by rank; those of this machine */
@@ -47,7 +47,7 @@ static void drop_stranger(struct stranger *stranger, const char *why)
     stranger->file = -1;
 }
 
-static void accept_stranger(struct keeping *keeping)
+static void accept_stranger(struct pod_keeping *keeping)
 {
     const int file = accept4(keeping->listener, NULL, NULL, SOCK_CLOEXEC);
     struct stranger *free_one = NULL;
@@ -66,7 +66,8 @@ static void accept_stranger(struct keeping *keeping)
     *free_one = (struct stranger){.file = file, .since_ns = clock_now_ns()};
 }
 
-static void welcome(struct keeping *keeping, struct stranger *stranger, const struct frame *frame)
+static void welcome(struct pod_keeping *keeping, struct stranger *stranger,
+                    const struct pod_frame *frame)
 {
     if (frame->kind != FRAME_HELLO || frame->rank >= keeper_rank_count(keeping->keeper)) {
         drop_stranger(stranger, "it is no rank of this pod");
@@ -82,9 +83,9 @@ static void welcome(struct keeping *keeping, struct stranger *stranger, const st
     stranger->file = -1;
 }
 
-static void hear_stranger(struct keeping *keeping, struct stranger *stranger)
+static void hear_stranger(struct pod_keeping *keeping, struct stranger *stranger)
 {
-    struct frame frame;
+    struct pod_frame frame;
     switch (frame_hear(stranger->file, &stranger->inbox, &frame)) {
     case FRAME_NOTHING:
         return;
@@ -102,7 +103,7 @@ static void hear_stranger(struct keeping *keeping, struct stranger *stranger)
 
 /* --- hearing all --- */
 
-static void hear_all(struct keeping *keeping)
+static void hear_all(struct pod_keeping *keeping)
 {
     struct pollfd files[OP_HOST_COUNT_MAX + STRANGER_COUNT_MAX + 1];
     const uint32_t rank_count = keeper_rank_count(keeping->keeper);
@@ -134,20 +135,20 @@ static void hear_all(struct keeping *keeping)
 }
 
 /* Finds out what a rank does not say itself, and how it died once its file is closed. */
-static void look_at_member(struct keeping *keeping, uint32_t rank)
+static void look_at_member(struct pod_keeping *keeping, uint32_t rank)
 {
     struct member *member = &keeping->members[rank];
     if (member->child.process > 0) {
         const bool is_over = keeper_rank(keeping->keeper, rank)->in < 0;
-        const struct frame frame = is_over ? member_end(member)
-                                           : member_look(member, keeping->plan->patience_ns);
+        const struct pod_frame frame = is_over ? member_end(member)
+                                               : member_look(member, keeping->plan->patience_ns);
         if (frame.kind != FRAME_NONE) {
             keeper_take(keeping->keeper, rank, &frame);
         }
     }
 }
 
-static void look_at_all(struct keeping *keeping)
+static void look_at_all(struct pod_keeping *keeping)
 {
     for (uint32_t i = 0; i < keeper_rank_count(keeping->keeper); i++) {
         look_at_member(keeping, i);
@@ -161,7 +162,7 @@ static void look_at_all(struct keeping *keeping)
 }
 
 /* Ends the ranks that are still there and make no progress. */
-static void end_rest(struct keeping *keeping)
+static void end_rest(struct pod_keeping *keeping)
 {
     const uint32_t count = keeper_rank_count(keeping->keeper);
     const uint64_t end_ns = clock_now_ns() + QUIT_NS;
@@ -169,13 +170,13 @@ static void end_rest(struct keeping *keeping)
     for (uint32_t i = 0; i < count; i++) {
         struct keeper_rank *rank = keeper_rank(keeping->keeper, i);
         struct member *member = &keeping->members[i];
-        struct frame quit = frame_make(FRAME_QUIT, i, 0);
+        struct pod_frame quit = frame_make(FRAME_QUIT, i, 0);
         quit.numbers[0] = rank->is_silent;
         if (rank->state > RANK_RUNNING) {
             continue;
         }
         if (member->child.process > 0) {
-            const struct frame death = member_kill(member, rank->is_silent);
+            const struct pod_frame death = member_kill(member, rank->is_silent);
             keeper_take(keeping->keeper, i, &death);
         } else if (rank->out >= 0) {
             is_left = true;
@@ -195,7 +196,7 @@ static void end_rest(struct keeping *keeping)
 /* --- from begin to end --- */
 
 /* Notes which process is which rank, for a user who wants to send it a signal. */
-static bool note_processes(const struct keeping *keeping)
+static bool note_processes(const struct pod_keeping *keeping)
 {
     char path[FILE_PATH_BYTES];
     (void)snprintf(path, sizeof path, "%s/processes", keeping->plan->directory);
@@ -211,7 +212,7 @@ static bool note_processes(const struct keeping *keeping)
     return fclose(file) == 0;
 }
 
-static enum exit_code start_members(struct keeping *keeping)
+static enum exit_code start_members(struct pod_keeping *keeping)
 {
     for (uint32_t i = 0; i < keeper_rank_count(keeping->keeper); i++) {
         const struct rank_plan plan = {.recording = keeping->plan->recording,
@@ -234,7 +235,7 @@ static enum exit_code start_members(struct keeping *keeping)
                               keeping->plan->directory, strerror(errno));
 }
 
-static enum exit_code open_files(struct keeping *keeping)
+static enum exit_code open_files(struct pod_keeping *keeping)
 {
     char path[FILE_PATH_BYTES];
     (void)snprintf(path, sizeof path, "%s/arrivals", keeping->plan->directory);
@@ -246,7 +247,7 @@ static enum exit_code open_files(struct keeping *keeping)
                                        : meet_listen(keeping->plan->meet, &keeping->listener);
 }
 
-static void close_files(struct keeping *keeping)
+static void close_files(struct pod_keeping *keeping)
 {
     for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
         member_deinit(&keeping->members[i]);
@@ -257,7 +258,7 @@ static void close_files(struct keeping *keeping)
     (void)close(keeping->arrivals);
 }
 
-static enum exit_code keep(struct keeping *keeping)
+static enum exit_code keep(struct pod_keeping *keeping)
 {
     enum exit_code code = start_members(keeping);
     while (code == EXIT_KEPT && !keeper_is_over(keeping->keeper) && !interrupt_is_requested()) {
@@ -272,7 +273,7 @@ static enum exit_code keep(struct keeping *keeping)
 
 enum exit_code pod_keep(const struct pod_plan *plan)
 {
-    struct keeping *keeping = calloc(1, sizeof *keeping);
+    struct pod_keeping *keeping = calloc(1, sizeof *keeping);
     CHECK(keeping != NULL);
     keeping->plan = plan;
     keeping->listener = keeping->arrivals = -1;

@@ -14,7 +14,7 @@
 #define COMING_NS UINT64_C(60000000000)
 
 /* A collective that not all members have joined. */
-struct meeting {
+struct keeper_meeting {
     uint16_t group;
     uint64_t which;
     uint64_t members, joined;
@@ -30,11 +30,11 @@ struct keeper {
     struct keeper_plan plan;
     uint32_t rank_count;
     struct keeper_rank ranks[OP_HOST_COUNT_MAX];
-    struct meeting *meetings; /* meeting_count of them */
+    struct keeper_meeting *meetings; /* meeting_count of them */
     size_t meeting_count, meeting_capacity;
     struct keeper_wait *waits; /* wait_count of them */
     size_t wait_count, wait_capacity;
-    struct answers *answers;
+    struct spmd_answers *answers;
     uint64_t late_count;
     uint64_t begun_ns; /* 0 = not all are there */
     bool is_failed;
@@ -98,11 +98,11 @@ static void close_rank(struct keeper *keeper, uint32_t rank)
 
 /* A rank that is stopped reads nothing, but few answers are ever on their way to it: one for each
  * collective that it joined. */
-static void answer(struct keeper *keeper, enum frame_kind kind, const struct meeting *meeting,
-                   uint32_t rank)
+static void answer(struct keeper *keeper, enum frame_kind kind,
+                   const struct keeper_meeting *meeting, uint32_t rank)
 {
     struct keeper_rank *to = &keeper->ranks[rank];
-    struct frame frame = frame_make(kind, rank, 0);
+    struct pod_frame frame = frame_make(kind, rank, 0);
     frame.numbers[0] = meeting->group;
     frame.numbers[1] = meeting->which;
     frame.numbers[2] = meeting->latest_ns;
@@ -117,27 +117,27 @@ static void answer(struct keeper *keeper, enum frame_kind kind, const struct mee
 
 /* --- arrivals --- */
 
-static struct meeting *find_meeting(struct keeper *keeper, uint16_t group, uint64_t which,
-                                    uint32_t rank)
+static struct keeper_meeting *find_meeting(struct keeper *keeper, uint16_t group, uint64_t which,
+                                           uint32_t rank)
 {
     const uint64_t members = setup_members(keeper->plan.setup, group);
     const uint64_t with = (members & bit_of(rank)) != 0 ? members : bit_of(rank);
     for (size_t i = 0; i < keeper->meeting_count; i++) {
-        struct meeting *meeting = &keeper->meetings[i];
+        struct keeper_meeting *meeting = &keeper->meetings[i];
         if (meeting->group == group && meeting->which == which && meeting->members == with) {
             return meeting;
         }
     }
     keeper->meetings = array_grown(keeper->meetings, keeper->meeting_count,
                                    &keeper->meeting_capacity, sizeof *keeper->meetings);
-    struct meeting *begun = &keeper->meetings[keeper->meeting_count++];
-    *begun = (struct meeting){
+    struct keeper_meeting *begun = &keeper->meetings[keeper->meeting_count++];
+    *begun = (struct keeper_meeting){
         .group = group, .which = which, .members = with, .first_ns = clock_now_ns()};
     return begun;
 }
 
 /* Notes how far the ranks that had given up this meeting had come by then. */
-static void note_late(struct keeper *keeper, const struct meeting *meeting)
+static void note_late(struct keeper *keeper, const struct keeper_meeting *meeting)
 {
     for (uint32_t i = 0; i < keeper->rank_count; i++) {
         if ((meeting->answered & bit_of(i)) != 0) {
@@ -147,7 +147,7 @@ static void note_late(struct keeper *keeper, const struct meeting *meeting)
     keeper->late_count += meeting->answered != 0;
 }
 
-static void end_meeting(struct keeper *keeper, struct meeting *meeting)
+static void end_meeting(struct keeper *keeper, struct keeper_meeting *meeting)
 {
     for (uint32_t i = 0; i < keeper->rank_count; i++) {
         if ((meeting->joined & ~meeting->answered & bit_of(i)) != 0) {
@@ -158,11 +158,11 @@ static void end_meeting(struct keeper *keeper, struct meeting *meeting)
     memmove(meeting, meeting + 1, (--keeper->meeting_count - index) * sizeof *meeting);
 }
 
-static void take_join(struct keeper *keeper, uint32_t rank, const struct frame *frame)
+static void take_join(struct keeper *keeper, uint32_t rank, const struct pod_frame *frame)
 {
     struct keeper_rank *from = &keeper->ranks[rank];
-    struct meeting *meeting = find_meeting(keeper, (uint16_t)frame->numbers[0], frame->numbers[1],
-                                           rank);
+    struct keeper_meeting *meeting = find_meeting(keeper, (uint16_t)frame->numbers[0],
+                                                  frame->numbers[1], rank);
     if ((meeting->joined & bit_of(rank)) != 0) {
         return; /* said twice */
     }
@@ -187,14 +187,14 @@ static void take_join(struct keeper *keeper, uint32_t rank, const struct frame *
 
 static void refuse(struct keeper *keeper, uint32_t rank, const char *why)
 {
-    struct frame frame = frame_make(FRAME_REFUSED, rank, 0);
+    struct pod_frame frame = frame_make(FRAME_REFUSED, rank, 0);
     frame_set_text(&frame, why);
     (void)frame_send(keeper->ranks[rank].out, &frame);
     keeper->ranks[rank].failed = frame;
     close_rank(keeper, rank);
 }
 
-static void take_hello(struct keeper *keeper, uint32_t rank, const struct frame *frame)
+static void take_hello(struct keeper *keeper, uint32_t rank, const struct pod_frame *frame)
 {
     struct keeper_rank *from = &keeper->ranks[rank];
     if (from->state != RANK_COMING) {
@@ -207,12 +207,12 @@ static void take_hello(struct keeper *keeper, uint32_t rank, const struct frame 
     from->state = RANK_RUNNING;
     from->process = frame->numbers[2];
     if (keeper->begun_ns != 0) { /* the others did not wait for it */
-        const struct frame begin = frame_make(FRAME_BEGIN, rank, 0);
+        const struct pod_frame begin = frame_make(FRAME_BEGIN, rank, 0);
         (void)frame_send(from->out, &begin);
     }
 }
 
-static void take_oom(struct keeper_rank *from, const struct frame *frame)
+static void take_oom(struct keeper_rank *from, const struct pod_frame *frame)
 {
     if (frame->numbers[0] > VERDICT_DISPUTED) {
         return; /* no rank of ours says so */
@@ -224,14 +224,14 @@ static void take_oom(struct keeper_rank *from, const struct frame *frame)
     }
 }
 
-static void take_finding(struct keeper_rank *from, const struct frame *frame)
+static void take_finding(struct keeper_rank *from, const struct pod_frame *frame)
 {
     if (from->finding_count++ == 0) {
         from->first_finding = *frame;
     }
 }
 
-static void take_answer(struct keeper *keeper, uint32_t rank, const struct frame *frame)
+static void take_answer(struct keeper *keeper, uint32_t rank, const struct pod_frame *frame)
 {
     uint64_t coming = 0;
     for (uint32_t i = 0; i < keeper->rank_count; i++) {
@@ -240,7 +240,7 @@ static void take_answer(struct keeper *keeper, uint32_t rank, const struct frame
     answers_take(keeper->answers, rank, keeper->ranks[rank].step, frame, coming);
 }
 
-void keeper_take(struct keeper *keeper, uint32_t rank, const struct frame *frame)
+void keeper_take(struct keeper *keeper, uint32_t rank, const struct pod_frame *frame)
 {
     struct keeper_rank *from = &keeper->ranks[rank];
     const uint64_t now_ns = clock_now_ns();
@@ -297,7 +297,7 @@ void keeper_take(struct keeper *keeper, uint32_t rank, const struct frame *frame
 void keeper_hear(struct keeper *keeper, uint32_t rank)
 {
     struct keeper_rank *from = &keeper->ranks[rank];
-    struct frame frame;
+    struct pod_frame frame;
     switch (frame_hear(from->in, &from->inbox, &frame)) {
     case FRAME_NOTHING:
         return;
@@ -321,7 +321,7 @@ struct reason {
     uint64_t missing;
 };
 
-static void note_wait(struct keeper *keeper, const struct meeting *meeting, uint32_t rank,
+static void note_wait(struct keeper *keeper, const struct keeper_meeting *meeting, uint32_t rank,
                       const struct reason *reason)
 {
     const uint64_t missing = reason->missing;
@@ -347,7 +347,8 @@ static void note_wait(struct keeper *keeper, const struct meeting *meeting, uint
                                                                .count = 1};
 }
 
-static void give_up(struct keeper *keeper, struct meeting *meeting, const struct reason *reason)
+static void give_up(struct keeper *keeper, struct keeper_meeting *meeting,
+                    const struct reason *reason)
 {
     for (uint32_t i = 0; i < keeper->rank_count; i++) {
         if ((meeting->joined & ~meeting->answered & bit_of(i)) != 0) {
@@ -382,7 +383,7 @@ static uint64_t find_awaited(const struct keeper *keeper, uint64_t ranks, uint64
     for (uint64_t before = 0; before != ranks;) {
         before = ranks;
         for (size_t i = 0; i < keeper->meeting_count; i++) {
-            const struct meeting *meeting = &keeper->meetings[i];
+            const struct keeper_meeting *meeting = &keeper->meetings[i];
             const bool is_awaited = (meeting->joined & ~meeting->answered & ranks & waiting) != 0;
             ranks |= is_awaited ? meeting->members & ~meeting->joined : 0;
         }
@@ -391,7 +392,7 @@ static uint64_t find_awaited(const struct keeper *keeper, uint64_t ranks, uint64
 }
 
 /* False: a member that did not come may still. */
-static bool is_in_vain(const struct keeper *keeper, const struct meeting *meeting,
+static bool is_in_vain(const struct keeper *keeper, const struct keeper_meeting *meeting,
                        struct reason *reason)
 {
     const uint64_t missing = meeting->members & ~meeting->joined;
@@ -413,7 +414,7 @@ static bool is_in_vain(const struct keeper *keeper, const struct meeting *meetin
 static void give_up_all(struct keeper *keeper)
 {
     for (size_t i = 0; i < keeper->meeting_count; i++) {
-        struct meeting *meeting = &keeper->meetings[i];
+        struct keeper_meeting *meeting = &keeper->meetings[i];
         struct reason reason;
         if ((meeting->joined & ~meeting->answered) != 0 && is_in_vain(keeper, meeting, &reason) &&
             reason.cause != WAIT_FOR_EACH) {
@@ -429,13 +430,13 @@ static void end_circle(struct keeper *keeper)
     uint64_t circle = 0; /* bit per meeting; a circle of more of them ends in several rounds */
     const size_t count = keeper->meeting_count < 64 ? keeper->meeting_count : 64;
     for (size_t i = 0; i < count; i++) {
-        const struct meeting *meeting = &keeper->meetings[i];
+        const struct keeper_meeting *meeting = &keeper->meetings[i];
         const bool is_in = (meeting->joined & ~meeting->answered) != 0 &&
                            is_in_vain(keeper, meeting, &reason) && reason.cause == WAIT_FOR_EACH;
         circle |= is_in ? UINT64_C(1) << i : 0;
     }
     for (size_t i = 0; i < count; i++) {
-        struct meeting *meeting = &keeper->meetings[i];
+        struct keeper_meeting *meeting = &keeper->meetings[i];
         reason = (struct reason){WAIT_FOR_EACH, meeting->members & ~meeting->joined};
         if ((circle >> i & 1) != 0) {
             give_up(keeper, meeting, &reason);
@@ -469,7 +470,7 @@ static void begin_all(struct keeper *keeper)
     }
     keeper->begun_ns = clock_now_ns();
     for (uint32_t i = 0; i < keeper->rank_count; i++) {
-        const struct frame frame = frame_make(FRAME_BEGIN, i, 0);
+        const struct pod_frame frame = frame_make(FRAME_BEGIN, i, 0);
         if (keeper->ranks[i].state == RANK_RUNNING) {
             keeper->ranks[i].heard_ns = keeper->begun_ns;
             (void)frame_send(keeper->ranks[i].out, &frame);
@@ -523,7 +524,7 @@ const struct keeper_wait *keeper_wait_at(const struct keeper *keeper, size_t ind
     return &keeper->waits[index];
 }
 
-const struct answers *keeper_answers(const struct keeper *keeper)
+const struct spmd_answers *keeper_answers(const struct keeper *keeper)
 {
     return keeper->answers;
 }

@@ -24,18 +24,19 @@ struct answer_difference {
     uint64_t count;     /* of the same two ranks and this group; the first is above */
 };
 
-struct answers;
+struct spmd_answers;
 /* setup outlives it. */
-struct answers *answers_create(const struct setup *setup);
-void answers_destroy(struct answers *answers);
+struct spmd_answers *answers_create(const struct setup *setup);
+void answers_destroy(struct spmd_answers *answers);
 
 /* A FRAME_ANSWER of the rank, which is at that step.  coming: the ranks that may still answer, a
  * bit each; what waits for nobody else is dropped.  O(answers that others still owe). */
-void answers_take(struct answers *answers, uint32_t rank, uint32_t step, const struct frame *frame,
-                  uint64_t coming);
+void answers_take(struct spmd_answers *answers, uint32_t rank, uint32_t step,
+                  const struct pod_frame *frame, uint64_t coming);
 
-size_t answers_difference_count(const struct answers *answers);
-const struct answer_difference *answers_difference_at(const struct answers *answers, size_t index);
+size_t answers_difference_count(const struct spmd_answers *answers);
+const struct answer_difference *answers_difference_at(const struct spmd_answers *answers,
+                                                      size_t index);
 
 /* --- the keeper --- */
 
@@ -58,9 +59,9 @@ struct keeper_rank {
     uint64_t awaited_ns; /* how long all others of its collectives were there before it */
     uint64_t process;
     uint64_t oom_count, ooms_by_verdict[VERDICT_DISPUTED + 1];
-    struct frame first_oom, first_finding, first_missed; /* kind FRAME_NONE: there was none */
+    struct pod_frame first_oom, first_finding, first_missed; /* kind FRAME_NONE: there was none */
     uint64_t finding_count;
-    struct frame failed, death; /* the same */
+    struct pod_frame failed, death; /* the same */
 };
 
 enum wait_cause {
@@ -94,7 +95,7 @@ void keeper_destroy(struct keeper *keeper);
 void keeper_connect(struct keeper *keeper, uint32_t rank, int in, int out);
 /* Reads what came from the rank, now. */
 void keeper_hear(struct keeper *keeper, uint32_t rank);
-void keeper_take(struct keeper *keeper, uint32_t rank, const struct frame *frame);
+void keeper_take(struct keeper *keeper, uint32_t rank, const struct pod_frame *frame);
 /* Lets all begin once all are there; answers those who wait in vain; looks who makes no progress.
  */
 void keeper_decide(struct keeper *keeper);
@@ -106,7 +107,7 @@ struct keeper_rank *keeper_rank(struct keeper *keeper, uint32_t rank);
 size_t keeper_wait_count(const struct keeper *keeper);
 const struct keeper_wait *keeper_wait_at(const struct keeper *keeper, size_t index);
 /* Returns how ranks were answered to the same request. */
-const struct answers *keeper_answers(const struct keeper *keeper);
+const struct spmd_answers *keeper_answers(const struct keeper *keeper);
 /* Arrivals at a collective that another member had given up. */
 uint64_t keeper_late_count(const struct keeper *keeper);
 /* A write to the file of arrivals failed. */

@@ -18,12 +18,12 @@
 enum { HOST_BYTES = 256, BACKLOG = 128, RETRY_MS = 50 };
 
 /* The address at which to listen or to connect. */
-struct place {
+struct socket_place {
     struct sockaddr_storage address;
     socklen_t length;
 };
 
-static enum exit_code make_path(const char *at, struct place *place)
+static enum exit_code make_path(const char *at, struct socket_place *place)
 {
     struct sockaddr_un *path = (struct sockaddr_un *)&place->address;
     if (strlen(at) >= sizeof path->sun_path) {
@@ -36,7 +36,7 @@ static enum exit_code make_path(const char *at, struct place *place)
     return EXIT_KEPT;
 }
 
-static enum exit_code make_host(const char *at, struct place *place)
+static enum exit_code make_host(const char *at, struct socket_place *place)
 {
     char host[HOST_BYTES];
     const char *colon = strrchr(at, ':');
@@ -56,13 +56,13 @@ static enum exit_code make_host(const char *at, struct place *place)
     return EXIT_KEPT;
 }
 
-static enum exit_code find_place(const char *at, struct place *place)
+static enum exit_code find_place(const char *at, struct socket_place *place)
 {
-    *place = (struct place){0};
+    *place = (struct socket_place){0};
     return strchr(at, '/') != NULL ? make_path(at, place) : make_host(at, place);
 }
 
-static int open_socket(const struct place *place)
+static int open_socket(const struct socket_place *place)
 {
     const int file = socket(place->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const int on = 1;
@@ -73,7 +73,7 @@ static int open_socket(const struct place *place)
     return file;
 }
 
-static bool can_connect(const struct place *place)
+static bool can_connect(const struct socket_place *place)
 {
     const int file = open_socket(place);
     const bool can = file >= 0 &&
@@ -86,7 +86,7 @@ static bool can_connect(const struct place *place)
 
 enum exit_code meet_listen(const char *at, int *file)
 {
-    struct place place;
+    struct socket_place place;
     const enum exit_code code = find_place(at, &place);
     if (code != EXIT_KEPT) {
         return code;
@@ -109,7 +109,7 @@ enum exit_code meet_listen(const char *at, int *file)
 
 enum exit_code meet_connect(const char *at, uint64_t wait_ns, int *file)
 {
-    struct place place;
+    struct socket_place place;
     const enum exit_code code = find_place(at, &place);
     if (code != EXIT_KEPT) {
         return code;

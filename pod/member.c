@@ -44,11 +44,11 @@ static uint64_t read_busy_ns(const struct member *member)
 /* A process that does nothing but answer looks takes less time than this. */
 #define BUSY_NS UINT64_C(1000000)
 
-struct frame member_look(struct member *member, uint64_t stuck_ns)
+struct pod_frame member_look(struct member *member, uint64_t stuck_ns)
 {
     const bool was_paused = member->state == CHILD_PAUSED;
     if (member->child.process <= 0) {
-        return (struct frame){0};
+        return (struct pod_frame){0};
     }
     member->state = child_look(&member->child, &member->plan.death->progress, death_op_timeout(),
                                stuck_ns, &member->watch);
@@ -57,29 +57,30 @@ struct frame member_look(struct member *member, uint64_t stuck_ns)
     }
     const uint64_t busy_ns = read_busy_ns(member);
     if (busy_ns < member->busy_ns + BUSY_NS) {
-        return (struct frame){0};
+        return (struct pod_frame){0};
     }
     member->busy_ns = busy_ns;
     return frame_make(FRAME_ALIVE, member->plan.rank, 0);
 }
 
-static struct frame make_death(const struct member *member, enum rank_death how, const char *words)
+static struct pod_frame make_death(const struct member *member, enum rank_death how,
+                                   const char *words)
 {
-    struct frame frame = frame_make(FRAME_DEATH, member->plan.rank, 0);
+    struct pod_frame frame = frame_make(FRAME_DEATH, member->plan.rank, 0);
     frame.numbers[0] = how;
     frame_set_text(&frame, words);
     return frame;
 }
 
 /* A signal that the process itself did not note came from outside. */
-static struct frame describe_death(const struct member *member, int status)
+static struct pod_frame describe_death(const struct member *member, int status)
 {
     struct death *death = member->plan.death;
     char words[DEATH_WORDS_BYTES];
     if (death->kind == DEATH_NONE && WIFSIGNALED(status)) {
         const char *name = sigabbrev_np(WTERMSIG(status));
         (void)snprintf(words, sizeof words, "SIG%s", name == NULL ? "?" : name);
-        struct frame frame = make_death(member, RANK_KILLED, words);
+        struct pod_frame frame = make_death(member, RANK_KILLED, words);
         frame.numbers[1] = (uint64_t)WTERMSIG(status);
         return frame;
     }
@@ -88,7 +89,7 @@ static struct frame describe_death(const struct member *member, int status)
     return make_death(member, death->kind == DEATH_CHECK ? RANK_FAULTY : RANK_CRASHED, words);
 }
 
-struct frame member_end(struct member *member)
+struct pod_frame member_end(struct member *member)
 {
     bool was_alive = false;
     struct death *death = member->plan.death;
@@ -96,10 +97,10 @@ struct frame member_end(struct member *member)
     if (was_alive && death->is_done == 0) {
         death_note_channel(death);
     }
-    return death->is_done ? (struct frame){0} : describe_death(member, status);
+    return death->is_done ? (struct pod_frame){0} : describe_death(member, status);
 }
 
-struct frame member_kill(struct member *member, bool is_silent)
+struct pod_frame member_kill(struct member *member, bool is_silent)
 {
     const bool is_in_call = member->plan.death->progress.is_in_call;
     child_kill(&member->child);

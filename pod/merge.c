@@ -17,18 +17,18 @@
 #define FILE_BYTES_MAX ((size_t)1 << 30)
 
 /* The ops of one rank. */
-struct part {
+struct rank_part {
     struct op_list ops;
     uint32_t *labels;  /* by op: its number in the file, which is that of the pod's list */
     uint32_t *numbers; /* by op: its number in the merged list */
     size_t next;       /* the first that is not merged yet */
 };
 
-struct merging {
+struct pod_merging {
     const char *directory;
     struct setup setup;
-    struct part parts[OP_HOST_COUNT_MAX]; /* setup.host_count of them */
-    bool has_setup;                       /* else: no file of a rank was found */
+    struct rank_part parts[OP_HOST_COUNT_MAX]; /* setup.host_count of them */
+    bool has_setup;                            /* else: no file of a rank was found */
     struct op_list merged;
     uint64_t arrival_count, late_count, absent_count;
 };
@@ -44,7 +44,7 @@ static void cut_last_line(struct writing *text)
 }
 
 /* The label of each line that is an op. */
-static void read_labels(const struct writing *text, struct part *part)
+static void read_labels(const struct writing *text, struct rank_part *part)
 {
     size_t count = 0;
     const char *end = text->bytes + text->length;
@@ -62,11 +62,11 @@ static void read_labels(const struct writing *text, struct part *part)
     }
 }
 
-static enum exit_code read_part(struct merging *merging, uint32_t rank)
+static enum exit_code read_part(struct pod_merging *merging, uint32_t rank)
 {
     char path[FILE_PATH_BYTES];
     static struct setup setup;
-    struct part *part = &merging->parts[rank];
+    struct rank_part *part = &merging->parts[rank];
     struct ops_file_error error = {0};
     struct writing text = {0};
     if (!rank_path(merging->directory, rank, path) || !file_read(path, FILE_BYTES_MAX, &text)) {
@@ -103,7 +103,7 @@ static enum exit_code read_part(struct merging *merging, uint32_t rank)
                : message_fail(EXIT_USAGE, "%s: it is not of the same pod as the others", path);
 }
 
-static enum exit_code read_parts(struct merging *merging)
+static enum exit_code read_parts(struct pod_merging *merging)
 {
     enum exit_code code = EXIT_KEPT;
     uint32_t count = OP_HOST_COUNT_MAX;
@@ -118,12 +118,12 @@ static enum exit_code read_parts(struct merging *merging)
 
 /* --- merging --- */
 
-static uint32_t renumber(const struct part *part, uint32_t reference)
+static uint32_t renumber(const struct rank_part *part, uint32_t reference)
 {
     return reference < part->next ? part->numbers[reference] : reference;
 }
 
-static void merge_next(struct merging *merging, struct part *part)
+static void merge_next(struct pod_merging *merging, struct rank_part *part)
 {
     struct op op = part->ops.ops[part->next];
     if ((op.flags & OP_RELATIVE) == 0) {
@@ -135,13 +135,13 @@ static void merge_next(struct merging *merging, struct part *part)
 }
 
 /* A retry stays behind what it asks again. */
-static bool is_retry_next(const struct part *part)
+static bool is_retry_next(const struct rank_part *part)
 {
     return part->next < part->ops.count && (part->ops.ops[part->next].flags & OP_RETRY) != 0;
 }
 
 /* Merges the ops up to that op of the pod's list, and including it. */
-static void merge_until(struct merging *merging, struct part *part, uint64_t label)
+static void merge_until(struct pod_merging *merging, struct rank_part *part, uint64_t label)
 {
     while (part->next < part->ops.count && part->labels[part->next] <= label) {
         merge_next(merging, part);
@@ -152,7 +152,7 @@ static void merge_until(struct merging *merging, struct part *part, uint64_t lab
 }
 
 /* "join RANK OP" or "reached RANK OP". */
-static bool take_line(struct merging *merging, const char *line)
+static bool take_line(struct pod_merging *merging, const char *line)
 {
     uint32_t rank, op;
     int end = 0;
@@ -168,7 +168,7 @@ static bool take_line(struct merging *merging, const char *line)
     return true;
 }
 
-static enum exit_code merge_arrivals(struct merging *merging)
+static enum exit_code merge_arrivals(struct pod_merging *merging)
 {
     char path[FILE_PATH_BYTES];
     struct writing text = {0};
@@ -190,7 +190,7 @@ static enum exit_code merge_arrivals(struct merging *merging)
     return code;
 }
 
-static enum exit_code write_merged(struct merging *merging, const char *output)
+static enum exit_code write_merged(struct pod_merging *merging, const char *output)
 {
     char comments[512];
     for (uint32_t i = 0; i < merging->setup.host_count; i++) {
@@ -209,7 +209,7 @@ static enum exit_code write_merged(struct merging *merging, const char *output)
 
 enum exit_code pod_merge(const char *directory, const char *output)
 {
-    struct merging *merging = calloc(1, sizeof *merging);
+    struct pod_merging *merging = calloc(1, sizeof *merging);
     CHECK(merging != NULL);
     merging->directory = directory;
     setup_init(&merging->setup);

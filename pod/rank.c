@@ -70,7 +70,7 @@ static _Noreturn void leave(const struct rank_run *rank)
 }
 
 /* Sends a frame, or leaves: without a keeper nobody reads it. */
-static void say(const struct rank_run *rank, const struct frame *frame)
+static void say(const struct rank_run *rank, const struct pod_frame *frame)
 {
     if (!frame_send(rank->answers, frame)) {
         leave(rank);
@@ -81,7 +81,7 @@ static void say(const struct rank_run *rank, const struct frame *frame)
 static void say_numbers(const struct rank_run *rank, enum frame_kind kind, uint64_t first,
                         uint64_t second, uint64_t third)
 {
-    struct frame frame = frame_make(kind, rank->plan->rank, rank->op);
+    struct pod_frame frame = frame_make(kind, rank->plan->rank, rank->op);
     frame.numbers[0] = first;
     frame.numbers[1] = second;
     frame.numbers[2] = third;
@@ -90,17 +90,17 @@ static void say_numbers(const struct rank_run *rank, enum frame_kind kind, uint6
 
 static _Noreturn void fail(const struct rank_run *rank, const char *why)
 {
-    struct frame frame = frame_make(FRAME_FAILED, rank->plan->rank, rank->op);
+    struct pod_frame frame = frame_make(FRAME_FAILED, rank->plan->rank, rank->op);
     frame_set_text(&frame, why);
     say(rank, &frame);
     leave(rank);
 }
 
 /* Waits for the keeper.  It says nothing more when the pod is over. */
-static struct frame hear(const struct rank_run *rank)
+static struct pod_frame hear(const struct rank_run *rank)
 {
     struct frame_inbox inbox = {0};
-    struct frame frame;
+    struct pod_frame frame;
     for (;;) {
         const enum frame_sound sound = frame_hear(rank->tasks, &inbox, &frame);
         if (sound == FRAME_HEARD) {
@@ -119,7 +119,7 @@ static bool is_collective(const struct op *op)
     return op->kind == OP_EXECUTE && (op->flags & OP_COLLECTIVE) != 0;
 }
 
-static void take_answer(struct rank_run *rank, const struct frame *frame)
+static void take_answer(struct rank_run *rank, const struct pod_frame *frame)
 {
     for (size_t i = 0; i < rank->joined_count; i++) {
         const struct joined *joined = &rank->joined[i];
@@ -143,7 +143,7 @@ static void await_all(struct rank_run *rank)
     }
     say_numbers(rank, FRAME_WAIT, 0, 0, 0);
     while (rank->joined_count > 0) {
-        const struct frame frame = hear(rank);
+        const struct pod_frame frame = hear(rank);
         if (frame.kind == FRAME_GO || frame.kind == FRAME_LOST) {
             take_answer(rank, &frame);
         }
@@ -221,7 +221,7 @@ static void say_verdict(const struct rank_run *rank, const struct verdict *verdi
 {
     if (verdict->kind == VERDICT_PREMATURE || verdict->kind == VERDICT_BROKEN ||
         verdict->kind == VERDICT_DISPUTED) {
-        struct frame frame = frame_make(FRAME_FINDING, rank->plan->rank, rank->op);
+        struct pod_frame frame = frame_make(FRAME_FINDING, rank->plan->rank, rank->op);
         frame.numbers[0] = verdict->kind;
         frame.numbers[1] = verdict->rule;
         frame_set_text(&frame, verdict->reason);
@@ -239,7 +239,7 @@ static uint64_t hash_request(const struct op *op)
 
 static void say_answer(struct rank_run *rank, const struct op *op, enum target_result result)
 {
-    struct answer answer = {.group = op->group, .result = (uint8_t)result};
+    struct spmd_answer answer = {.group = op->group, .result = (uint8_t)result};
     answer.decides = run_sums_decide(rank->run, &answer.fits);
     say_numbers(rank, FRAME_ANSWER, answer_pack(&answer), rank->asked_counts[op->group]++,
                 hash_request(op));

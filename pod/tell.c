@@ -66,7 +66,7 @@ static void append_end(struct writing *text, const struct keeper_rank *rank)
 
 static void tell_rank(uint32_t number, const struct keeper_rank *rank, struct facts *facts)
 {
-    const struct frame *oom = &rank->first_oom;
+    const struct pod_frame *oom = &rank->first_oom;
     const char *verdict = verdict_name((enum verdict_kind)oom->numbers[0]);
     struct writing words = {0};
     append_end(&words, rank);
@@ -115,7 +115,7 @@ static void append_missed(struct writing *text, struct keeper *keeper,
                           const struct keeper_wait *wait)
 {
     for (uint32_t i = 0; i < keeper_rank_count(keeper); i++) {
-        const struct frame *missed = &keeper_rank(keeper, i)->first_missed;
+        const struct pod_frame *missed = &keeper_rank(keeper, i)->first_missed;
         if ((wait->missing >> i & 1) != 0 && missed->kind != FRAME_NONE &&
             missed->numbers[0] == wait->group) {
             writing_append_format(text, "; rank %" PRIu32 " was out of memory at ", i);
@@ -227,14 +227,14 @@ static void tell_difference(const struct setup *setup, const struct answer_diffe
 
 /* --- all of them --- */
 
-struct sums {
+struct pod_sums {
     uint64_t ended, dead, silent, ooms, justified, premature, unknown, disputed, findings, crashed,
         failed, waits, differences;
 };
 
-static struct sums sum_up(struct keeper *keeper)
+static struct pod_sums sum_up(struct keeper *keeper)
 {
-    struct sums sums = {0};
+    struct pod_sums sums = {0};
     for (uint32_t i = 0; i < keeper_rank_count(keeper); i++) {
         const struct keeper_rank *rank = keeper_rank(keeper, i);
         const uint64_t how = rank->death.numbers[0];
@@ -255,19 +255,19 @@ static struct sums sum_up(struct keeper *keeper)
     for (size_t i = 0; i < keeper_wait_count(keeper); i++) {
         sums.waits += keeper_wait_at(keeper, i)->count;
     }
-    const struct answers *answers = keeper_answers(keeper);
+    const struct spmd_answers *answers = keeper_answers(keeper);
     for (size_t i = 0; i < answers_difference_count(answers); i++) {
         sums.differences += answers_difference_at(answers, i)->count;
     }
     return sums;
 }
 
-static bool is_broken(const struct sums *sums)
+static bool is_broken(const struct pod_sums *sums)
 {
     return sums->findings + sums->crashed + sums->differences > 0;
 }
 
-static enum exit_code find_code(const struct sums *sums)
+static enum exit_code find_code(const struct pod_sums *sums)
 {
     return sums->disputed + sums->failed > 0 || interrupt_is_requested() ? EXIT_HARNESS
            : is_broken(sums)                                             ? EXIT_BROKEN
@@ -276,7 +276,7 @@ static enum exit_code find_code(const struct sums *sums)
 }
 
 static void tell_all(const struct pod_plan *plan, const struct keeper *keeper,
-                     const struct sums *sums, struct facts *facts)
+                     const struct pod_sums *sums, struct facts *facts)
 {
     facts_answer(facts,
                  "%s: %" PRIu32 " ranks, %" PRIu64 " ended, %" PRIu64 " dead, %" PRIu64
@@ -304,8 +304,8 @@ static void tell_all(const struct pod_plan *plan, const struct keeper *keeper,
 enum exit_code pod_tell(const struct pod_plan *plan, struct keeper *keeper)
 {
     const struct setup *setup = &plan->recording->setup;
-    const struct answers *answers = keeper_answers(keeper);
-    const struct sums sums = sum_up(keeper);
+    const struct spmd_answers *answers = keeper_answers(keeper);
+    const struct pod_sums sums = sum_up(keeper);
     struct facts facts = {0};
     struct output output;
     output_init(&output, plan->is_json);

@@ -26,15 +26,15 @@
 #undef FACT
 
 /* What one request shows of a mitigation. */
-enum answer {
+enum mitigation_answer {
     ANSWER_OPEN = 0, /* nothing: it was not made, or needed no mitigation */
     ANSWER_YES,      /* granted after the device call that the mitigation makes */
     ANSWER_NO        /* refused */
 };
 /* letter: the device call, as a sight has it. */
-enum answer field_answer(const struct trace *trace, char letter);
+enum mitigation_answer field_answer(const struct lab_trace *trace, char letter);
 /* Both must say yes. */
-enum answer field_join(enum answer first, enum answer second);
+enum mitigation_answer field_join(enum mitigation_answer first, enum mitigation_answer second);
 
 /* Sets what was inferred, in C. */
 void field_infer(struct inference_line *line, const char *text);
@@ -44,12 +44,13 @@ void field_see(struct inference_line *line, const char *format, ...)
 /* What is declared: a finding against it is looked for with those of all fields. */
 void field_keep_declared(struct inference_line *line);
 /* Sets what was inferred of a flag, and compares it with what is declared. */
-void field_compare(struct inference_line *line, enum answer answer);
+void field_compare(struct inference_line *line, enum mitigation_answer answer);
 
 /* The trace of the experiment: with its claim, where the contract does not make it. */
-const struct trace *field_trace(const struct inference *inference, enum experiment_number number);
+const struct lab_trace *field_trace(const struct inference *inference,
+                                    enum experiment_number number);
 /* A claim was kept: its experiment was made to its end, and no finding speaks against it. */
-bool field_claim_is_kept(const struct trace *trace);
+bool field_claim_is_kept(const struct lab_trace *trace);
 
 /* Behind the first `used` characters: ", .NAME = AMOUNT", or nothing if it is 0.  Returns how many
  * that is. */

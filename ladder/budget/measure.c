@@ -14,7 +14,7 @@
 static const double ROUNDING = 0.001;
 
 /* Of the child. */
-struct watch {
+struct budget_watch {
     const struct budget *budget;
     struct budget_run *run;
     struct budget_host *hosts;
@@ -30,12 +30,12 @@ struct watch {
 
 /* --- one op --- */
 
-static uint64_t sum_in_use(const struct watch *watch, const struct model *model)
+static uint64_t sum_in_use(const struct budget_watch *watch, const struct model *model)
 {
     return model_in_use_without(model, watch->filler_tag) + model_reserved_bytes(model);
 }
 
-static void take_moment(const struct watch *watch, const struct model *model, uint32_t op,
+static void take_moment(const struct budget_watch *watch, const struct model *model, uint32_t op,
                         struct budget_moment *moment)
 {
     *moment = (struct budget_moment){.is_seen = true,
@@ -55,7 +55,7 @@ static uint64_t find_use(const struct budget_limit *limit, uint64_t in_use_bytes
     return limit->kind == BUDGET_PEAK ? in_use_bytes : tag_bytes[limit->tag];
 }
 
-static void note_peaks(const struct watch *watch, const struct model *model, uint32_t op,
+static void note_peaks(const struct budget_watch *watch, const struct model *model, uint32_t op,
                        struct budget_host *host)
 {
     const struct budget *budget = watch->budget;
@@ -71,7 +71,7 @@ static void note_peaks(const struct watch *watch, const struct model *model, uin
 }
 
 /* Half full, and no filler is in the way of what is free. */
-static bool does_fragmentation_count(const struct watch *watch, const struct model *model,
+static bool does_fragmentation_count(const struct budget_watch *watch, const struct model *model,
                                      size_t place)
 {
     const struct budget_steps *steps = &watch->budget->steps;
@@ -85,7 +85,7 @@ static bool does_fragmentation_count(const struct watch *watch, const struct mod
                device_bytes / BUDGET_FULL_DIVISOR + device_bytes % BUDGET_FULL_DIVISOR;
 }
 
-static void note_fragmentation(struct watch *watch, const struct model *model, uint32_t op,
+static void note_fragmentation(struct budget_watch *watch, const struct model *model, uint32_t op,
                                size_t place, uint32_t host_index)
 {
     struct headroom *worst = &watch->worst[host_index];
@@ -101,7 +101,7 @@ static void note_fragmentation(struct watch *watch, const struct model *model, u
     moment->lost_bytes = worst->lost_bytes;
 }
 
-static void lower_floor(const struct watch *watch, const struct model *model, uint32_t op,
+static void lower_floor(const struct budget_watch *watch, const struct model *model, uint32_t op,
                         struct budget_floor *floor)
 {
     const uint64_t *tag_bytes = model_tag_bytes(model);
@@ -127,7 +127,7 @@ static bool is_in_half(const struct budget_steps *steps, size_t start, size_t pl
 }
 
 /* Behind a refusal the list is no longer what the job did. */
-static void note_floors(const struct watch *watch, const struct model *model, uint32_t op,
+static void note_floors(const struct budget_watch *watch, const struct model *model, uint32_t op,
                         size_t place, struct budget_host *host)
 {
     const struct budget_steps *steps = &watch->budget->steps;
@@ -146,7 +146,7 @@ static void note_floors(const struct watch *watch, const struct model *model, ui
     }
 }
 
-static void note_refusal(const struct watch *watch, const struct run *run, uint32_t op,
+static void note_refusal(const struct budget_watch *watch, const struct run *run, uint32_t op,
                          uint32_t host)
 {
     struct budget_run *seen = watch->run;
@@ -161,7 +161,7 @@ static void note_refusal(const struct watch *watch, const struct run *run, uint3
 /* What comes after the list, when all is freed and judged, is no use of its own. */
 static void hear(void *context, const struct run *run, const struct verdict *verdict)
 {
-    struct watch *watch = context;
+    struct budget_watch *watch = context;
     const struct observation *seen = run_observation(run);
     const uint32_t op = seen->op;
     (void)verdict;
@@ -193,7 +193,7 @@ static void note_totals(const struct trial *trial, struct budget_run *run)
     snprintf(run->first_reason, sizeof run->first_reason, "%s", trial->first.reason);
 }
 
-static void find_options(struct watch *watch)
+static void find_options(struct budget_watch *watch)
 {
     const struct budget *budget = watch->budget;
     watch->fragmentation = budget->limit_count;
@@ -208,7 +208,7 @@ static void find_options(struct watch *watch)
     }
 }
 
-static void judge_growth(struct watch *watch, size_t host_count)
+static void judge_growth(struct budget_watch *watch, size_t host_count)
 {
     for (size_t i = 0; watch->uses != NULL && i < host_count; i++) {
         list_growth_find(&watch->uses[i], &watch->budget->steps.axis, &watch->hosts[i].growth);
@@ -221,7 +221,7 @@ static void run_list(void *context, int file)
     const struct budget *budget = context;
     const struct recording *recording = &budget->recording;
     const size_t host_count = recording->setup.host_count;
-    struct watch *watch = calloc(1, sizeof *watch);
+    struct budget_watch *watch = calloc(1, sizeof *watch);
     struct budget_run run = {0};
     struct trial trial;
     char reason[RUN_REASON_BYTES];

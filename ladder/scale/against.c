@@ -22,7 +22,7 @@ void stored_deinit(struct stored *stored)
 /* --- reading --- */
 
 /* One reading of a file. */
-struct reading {
+struct stored_reading {
     const char *path;
     const struct scale *scale;
     struct stored *stored;
@@ -30,7 +30,7 @@ struct reading {
     bool has_start, has_end;
 };
 
-static enum exit_code fail_line(const struct reading *reading, const char *reason)
+static enum exit_code fail_line(const struct stored_reading *reading, const char *reason)
 {
     return message_fail(EXIT_USAGE, "%s:%zu: %s", reading->path, reading->line, reason);
 }
@@ -52,7 +52,7 @@ static bool find_end(const struct result_line *line, enum scale_end *end)
 }
 
 /* What must be the same for rows to be comparable; the target is what is compared. */
-static enum exit_code read_start(struct reading *reading, const struct result_line *line)
+static enum exit_code read_start(struct stored_reading *reading, const struct result_line *line)
 {
     const struct scale *scale = reading->scale;
     char seed[SIZE_TEXT_BYTES];
@@ -87,7 +87,7 @@ static const struct stored_row *find_stored(const struct stored *stored, const c
     return NULL;
 }
 
-static enum exit_code read_row(struct reading *reading, const struct result_line *line)
+static enum exit_code read_row(struct stored_reading *reading, const struct result_line *line)
 {
     struct stored *stored = reading->stored;
     struct stored_row row = {.result.step = SCALE_NO_STEP};
@@ -115,7 +115,7 @@ static enum exit_code read_row(struct reading *reading, const struct result_line
     return EXIT_KEPT;
 }
 
-static enum exit_code read_edge(struct reading *reading, const struct result_line *line)
+static enum exit_code read_edge(struct stored_reading *reading, const struct result_line *line)
 {
     struct stored *stored = reading->stored;
     struct stored_edge edge = {.is_smallest = result_line_has(line, "kind", "smallest")};
@@ -134,7 +134,7 @@ static enum exit_code read_edge(struct reading *reading, const struct result_lin
     return EXIT_KEPT;
 }
 
-static enum exit_code read_line(struct reading *reading, const struct result_line *line)
+static enum exit_code read_line(struct stored_reading *reading, const struct result_line *line)
 {
     if (!reading->has_start) {
         return result_line_has(line, "type", "start")
@@ -151,7 +151,7 @@ static enum exit_code read_line(struct reading *reading, const struct result_lin
     return EXIT_KEPT; /* what changed then is no matter of now */
 }
 
-static enum exit_code read_text(struct reading *reading, const char *text, size_t length)
+static enum exit_code read_text(struct stored_reading *reading, const char *text, size_t length)
 {
     struct result_line line = {.text = text, .length = length};
     if (!result_line_read(&line)) {
@@ -162,7 +162,7 @@ static enum exit_code read_text(struct reading *reading, const char *text, size_
     return code;
 }
 
-static enum exit_code read_lines(struct reading *reading, const struct writing *bytes)
+static enum exit_code read_lines(struct stored_reading *reading, const struct writing *bytes)
 {
     enum exit_code code = EXIT_KEPT;
     for (size_t at = 0; at < bytes->length && code == EXIT_KEPT;) {
@@ -194,7 +194,7 @@ static const struct scale_row *find_row(const struct scale *scale, const char *w
 }
 
 /* Without one there is nothing to compare. */
-static enum exit_code check_common(const struct reading *reading)
+static enum exit_code check_common(const struct stored_reading *reading)
 {
     const struct stored *stored = reading->stored;
     for (size_t i = 0; i < stored->row_count; i++) {
@@ -208,7 +208,7 @@ static enum exit_code check_common(const struct reading *reading)
 
 enum exit_code stored_read(const char *path, const struct scale *scale, struct stored *stored)
 {
-    struct reading reading = {.path = path, .scale = scale, .stored = stored};
+    struct stored_reading reading = {.path = path, .scale = scale, .stored = stored};
     struct writing bytes = {0};
     *stored = (struct stored){0};
     enum exit_code code = EXIT_KEPT;

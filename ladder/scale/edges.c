@@ -15,7 +15,7 @@
 enum { CAPACITY_PARTS = 256, STEP_BYTES_MIN = 512, FAR = 16 };
 
 /* One search that is under way. */
-struct search {
+struct axis_search {
     struct scale *scale;
     struct scale_edge *edge;
     uint64_t left; /* runs */
@@ -57,14 +57,14 @@ static bool is_searchable(const struct scale_axis *axis)
 
 static bool may_try(void *context)
 {
-    const struct search *search = context;
+    const struct axis_search *search = context;
     return search->left > 0 && search->code == EXIT_KEPT;
 }
 
 /* A target that dies does not fit. */
 static bool fits(void *context, uint64_t number)
 {
-    struct search *search = context;
+    struct axis_search *search = context;
     struct scale_point point = search->edge->point;
     struct scale_result result;
     scale_print_value(search->scale, search->edge->axis, number, point.values[search->edge->axis]);
@@ -78,7 +78,7 @@ static bool fits(void *context, uint64_t number)
 
 static bool serves(void *context, uint64_t capacity_bytes, bool *goes_on)
 {
-    const struct search *search = context;
+    const struct axis_search *search = context;
     struct edge *edge = &search->edge->edge;
     const bool is_served = fits(context, capacity_bytes);
     edge->fails = !is_served && capacity_bytes > edge->fails ? capacity_bytes : edge->fails;
@@ -143,7 +143,7 @@ static uint64_t find_step(uint64_t most_bytes)
     return step;
 }
 
-static void search_capacity(struct search *search, const struct known *known)
+static void search_capacity(struct axis_search *search, const struct known *known)
 {
     const uint64_t most = known->most_fits > known->most_fails ? known->most_fits
                                                                : known->most_fails;
@@ -161,7 +161,7 @@ static void search_capacity(struct search *search, const struct known *known)
     search->edge->edge.holds = found.bytes > 0 ? found.bytes : search->edge->edge.holds;
 }
 
-static void search_option(struct search *search)
+static void search_option(struct axis_search *search)
 {
     const struct scale_axis *axis = &search->scale->axes[search->edge->axis];
     const bool is_batch = axis->kind == SCALE_BATCH;
@@ -180,7 +180,7 @@ static enum exit_code find_edge(struct scale *scale, struct scale_edge *edge)
     const struct known known = look_at_rows(scale, edge);
     const bool has_both = known.most_fits > 0 && known.most_fails > 0;
     const bool is_capacity = scale->axes[edge->axis].kind == SCALE_CAPACITY;
-    struct search search = {
+    struct axis_search search = {
         .scale = scale, .edge = edge, .left = scale->options->search_count, .code = EXIT_KEPT};
     edge->is_smallest = is_capacity || (has_both && known.most_fails < known.least_fits);
     edge->is_mixed = known.has_other ||

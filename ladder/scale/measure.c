@@ -19,7 +19,7 @@
 enum { LIMIT_CAUSE_COUNT_MAX = 2, WAIT_MS = 5 };
 
 /* What the child knows; its history is large, and elsewhere. */
-struct watch {
+struct scale_watch {
     struct history *history;
     struct scale_result *result;
     size_t op_count; /* that were seen */
@@ -36,7 +36,7 @@ struct row_task {
 
 /* --- what each op did --- */
 
-static bool is_step(const struct watch *watch, const struct run *run, const struct op *op)
+static bool is_step(const struct scale_watch *watch, const struct run *run, const struct op *op)
 {
     const struct op_list *ops = run_ops(run);
     return op->kind == OP_EXECUTE && op->ref < ops->count &&
@@ -53,7 +53,7 @@ static uint8_t find_largest_tag(const struct model *model, unsigned filler_tag)
     return (uint8_t)largest;
 }
 
-static void note_use(struct watch *watch, const struct run *run, uint8_t host)
+static void note_use(struct scale_watch *watch, const struct run *run, uint8_t host)
 {
     struct scale_result *result = watch->result;
     const struct model *model = run_model(run, host);
@@ -78,7 +78,7 @@ static void note_program(struct scale_result *result, const struct op *op)
     }
 }
 
-static bool has_steps(const struct watch *watch)
+static bool has_steps(const struct scale_watch *watch)
 {
     return watch->step_tag < OP_TAG_COUNT;
 }
@@ -102,7 +102,8 @@ static void append_cause(struct scale_result *result, const struct evidence *evi
 }
 
 /* Why the first request that was refused was: the surest cause, and one more that is sure. */
-static void name_limit(struct watch *watch, const struct run *run, const struct verdict *verdict)
+static void name_limit(struct scale_watch *watch, const struct run *run,
+                       const struct verdict *verdict)
 {
     struct evidence evidence;
     struct diagnosis diagnoses[CAUSE_COUNT];
@@ -117,7 +118,7 @@ static void name_limit(struct watch *watch, const struct run *run, const struct 
     evidence_deinit(&evidence);
 }
 
-static void note_refusal(struct watch *watch, const struct run *run, const struct op *op,
+static void note_refusal(struct scale_watch *watch, const struct run *run, const struct op *op,
                          const struct verdict *verdict)
 {
     struct scale_result *result = watch->result;
@@ -133,7 +134,7 @@ static void note_refusal(struct watch *watch, const struct run *run, const struc
 
 static void hear(void *context, const struct run *run, const struct verdict *verdict)
 {
-    struct watch *watch = context;
+    struct scale_watch *watch = context;
     const struct op_list *ops = run_ops(run);
     if (ops->count == watch->op_count) {
         return; /* the last promises */
@@ -166,7 +167,7 @@ static void note_totals(const struct trial *trial, struct scale_result *result)
     }
 }
 
-static void note_end(const struct watch *watch, const struct trial *trial,
+static void note_end(const struct scale_watch *watch, const struct trial *trial,
                      struct scale_result *result)
 {
     note_totals(trial, result);
@@ -188,13 +189,13 @@ static void note_end(const struct watch *watch, const struct trial *trial,
 /* The scenario names its tags when it begins. */
 static void begin(void *context, const struct setup *setup)
 {
-    struct watch *watch = context;
+    struct scale_watch *watch = context;
     watch->step_tag = setup_tag_named(setup, HANG_STEP_PROGRAM);
     watch->filler_tag = setup_filler_tag(setup);
 }
 
-static bool run_scenario(const struct row_task *task, struct watch *watch, struct trial *trial,
-                         char reason[RUN_REASON_BYTES])
+static bool run_scenario(const struct row_task *task, struct scale_watch *watch,
+                         struct trial *trial, char reason[RUN_REASON_BYTES])
 {
     const uint64_t op_count_max = task->scale->options->run->op_count_max;
     const struct part part = {.scenario = task->scale->scenario, .setup = *task->setup};
@@ -210,7 +211,7 @@ static bool run_scenario(const struct row_task *task, struct watch *watch, struc
     return trial_run(&plan, &listener, trial, reason);
 }
 
-static bool run_list(const struct row_task *task, struct watch *watch, struct trial *trial,
+static bool run_list(const struct row_task *task, struct scale_watch *watch, struct trial *trial,
                      char reason[RUN_REASON_BYTES])
 {
     const struct run_listener listener = {.context = watch, .judged = hear};
@@ -239,7 +240,7 @@ static void run_point(void *context, int file)
     const struct row_task *task = context;
     struct scale_result result = {
         .op = OP_NONE, .step = SCALE_NO_STEP, .steps = SCALE_NO_STEP, .headroom_bytes = UINT64_MAX};
-    struct watch watch = {.history = malloc(sizeof *watch.history), .result = &result};
+    struct scale_watch watch = {.history = malloc(sizeof *watch.history), .result = &result};
     struct trial trial;
     char reason[RUN_REASON_BYTES] = "";
     CHECK(watch.history != NULL);
@@ -287,7 +288,7 @@ enum exit_code scale_measure(struct scale *scale, const struct scale_point *poin
 /* --- several at once --- */
 
 /* A process, while it has a row; row_count: it has none. */
-struct worker {
+struct row_worker {
     struct background background;
     struct scale *scale;
     size_t row;
@@ -300,7 +301,7 @@ struct row_answer {
 
 struct crew {
     struct scale *scale;
-    struct worker *workers; /* count of them */
+    struct row_worker *workers; /* count of them */
     size_t count;
     size_t next;   /* row that nobody has yet */
     bool *is_done; /* by row */
@@ -309,14 +310,14 @@ struct crew {
 /* In the process of the worker. */
 static void measure_row(void *context, int file)
 {
-    struct worker *worker = context;
+    struct row_worker *worker = context;
     struct row_answer answer = {0};
     answer.code = scale_measure(worker->scale, &worker->scale->rows[worker->row].point,
                                 &answer.result);
     (void)file_write_all(file, &answer, sizeof answer);
 }
 
-static enum exit_code start_row(struct crew *crew, struct worker *worker)
+static enum exit_code start_row(struct crew *crew, struct row_worker *worker)
 {
     worker->row = crew->next;
     if (!background_start(&worker->background, measure_row, worker)) {
@@ -327,7 +328,7 @@ static enum exit_code start_row(struct crew *crew, struct worker *worker)
     return EXIT_KEPT;
 }
 
-static enum exit_code take_answer(struct crew *crew, struct worker *worker, bool is_good)
+static enum exit_code take_answer(struct crew *crew, struct row_worker *worker, bool is_good)
 {
     struct row_answer answer;
     const size_t row = worker->row;
@@ -342,7 +343,7 @@ static enum exit_code take_answer(struct crew *crew, struct worker *worker, bool
 }
 
 /* Gives the worker a row if it has none, or takes what it has done. */
-static enum exit_code look_at(struct crew *crew, struct worker *worker)
+static enum exit_code look_at(struct crew *crew, struct row_worker *worker)
 {
     bool is_good = false;
     if (interrupt_is_requested()) {
@@ -375,7 +376,7 @@ static enum exit_code run_crew(struct crew *crew,
 static void dismiss(struct crew *crew)
 {
     for (size_t i = 0; i < crew->count; i++) {
-        struct worker *worker = &crew->workers[i];
+        struct row_worker *worker = &crew->workers[i];
         background_stop(&worker->background);
         writing_deinit(&worker->background.answer);
     }
@@ -394,7 +395,7 @@ enum exit_code scale_measure_rows(struct scale *scale,
     crew.is_done = calloc(scale->row_count, sizeof *crew.is_done);
     CHECK(crew.workers != NULL && crew.is_done != NULL);
     for (size_t i = 0; i < crew.count; i++) {
-        crew.workers[i] = (struct worker){.scale = scale, .row = scale->row_count};
+        crew.workers[i] = (struct row_worker){.scale = scale, .row = scale->row_count};
     }
     const enum exit_code code = run_crew(&crew, tell, context);
     dismiss(&crew);

@@ -23,7 +23,7 @@ enum { DRAWN_COUNT = sizeof drawn_names / sizeof *drawn_names, DRAWN_OP_COUNT = 
 
 /* --- drawn --- */
 
-struct drawing {
+struct list_drawing {
     const struct scenario *scenario;
     const struct setup *setup;
 };
@@ -31,7 +31,7 @@ struct drawing {
 /* Answers with the ops. */
 static void draw_ops(void *context, int file)
 {
-    const struct drawing *drawing = context;
+    const struct list_drawing *drawing = context;
     struct op_list ops;
     char reason[RUN_REASON_BYTES] = "";
     op_list_init(&ops);
@@ -55,7 +55,7 @@ static void init_drawn_setup(const struct versus_options *options, struct setup 
 static enum exit_code draw_list(struct versus *versus, const char *name, struct versus_list *list)
 {
     struct setup setup;
-    struct drawing drawing = {.scenario = scenario_find(name), .setup = &setup};
+    struct list_drawing drawing = {.scenario = scenario_find(name), .setup = &setup};
     struct writing answer = {0};
     enum child_end end;
     CHECK(drawing.scenario != NULL);

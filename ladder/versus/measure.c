@@ -120,7 +120,7 @@ static void make_experiments(void *context, int file)
     const struct versus_task *task = context;
     const struct target *target = versus_load(task->side);
     struct shown_rounding shown = {0};
-    struct trace *traces = experiment_traces_create();
+    struct lab_trace *traces = experiment_traces_create();
     struct limits limits = {0};
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
         if (i == EXPERIMENT_LIMIT_COUNT) {

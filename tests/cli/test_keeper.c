@@ -17,7 +17,7 @@ static int files[RANK_COUNT], arrivals;
 
 static void say(uint32_t rank, enum frame_kind kind, uint64_t a, uint64_t b, uint64_t c)
 {
-    struct frame frame = frame_make(kind, rank, 10 + rank);
+    struct pod_frame frame = frame_make(kind, rank, 10 + rank);
     frame.numbers[0] = a;
     frame.numbers[1] = b;
     frame.numbers[2] = c;
@@ -29,7 +29,7 @@ static void say(uint32_t rank, enum frame_kind kind, uint64_t a, uint64_t b, uin
 static enum frame_kind hear(uint32_t rank, uint64_t *last)
 {
     struct frame_inbox inbox = {0};
-    struct frame frame = {0};
+    struct pod_frame frame = {0};
     ck_assert_int_eq(frame_hear(ends[rank], &inbox, &frame), FRAME_HEARD);
     *last = frame.numbers[2];
     return (enum frame_kind)frame.kind;
@@ -180,14 +180,16 @@ END_TEST
 
 /* --- the same request --- */
 
-static void say_answer(uint32_t rank, uint64_t which, uint64_t hash, const struct answer *answer)
+static void say_answer(uint32_t rank, uint64_t which, uint64_t hash,
+                       const struct spmd_answer *answer)
 {
     say(rank, FRAME_ANSWER, answer_pack(answer), which, hash);
 }
 
-static const struct answer granted = {
+static const struct spmd_answer granted = {
     .group = 0, .result = TARGET_OK, .decides = true, .fits = true};
-static const struct answer refused = {.result = TARGET_NO_MEMORY, .decides = true, .fits = true};
+static const struct spmd_answer refused = {
+    .result = TARGET_NO_MEMORY, .decides = true, .fits = true};
 
 START_TEST(ranks_that_are_answered_otherwise_are_told)
 {
@@ -196,7 +198,7 @@ START_TEST(ranks_that_are_answered_otherwise_are_told)
     say_answer(1, 0, HASH, &granted);
     say_answer(0, 1, HASH, &granted);
     say_answer(2, 1, HASH, &refused);
-    const struct answers *answers = keeper_answers(keeper);
+    const struct spmd_answers *answers = keeper_answers(keeper);
     ck_assert_uint_eq(answers_difference_count(answers), 2);
     const struct answer_difference *difference = answers_difference_at(answers, 0);
     ck_assert_uint_eq(difference->first.rank, 0);
@@ -210,7 +212,7 @@ END_TEST
 
 START_TEST(answers_to_other_requests_and_of_other_states_may_differ)
 {
-    struct answer other = refused;
+    struct spmd_answer other = refused;
     say_answer(0, 0, HASH, &granted);
     say_answer(1, 0, HASH + 1, &refused); /* another request */
     say_answer(1, 1, HASH, &refused);     /* not the first */
@@ -256,7 +258,7 @@ START_TEST(what_no_rank_says_changes_nothing)
     ck_assert_int_eq(hear(0, &last), FRAME_GO);
     ck_assert_int_eq(keeper_rank(keeper, 0)->state, RANK_RUNNING);
     /* Half a message, and then none of ours. */
-    ck_assert_int_eq(write(ends[1], &(struct frame){0}, 3), 3);
+    ck_assert_int_eq(write(ends[1], &(struct pod_frame){0}, 3), 3);
     keeper_hear(keeper, 1);
     ck_assert_int_eq(keeper_rank(keeper, 1)->state, RANK_RUNNING);
     ck_assert_int_eq(write(ends[1], "GET / HTTP/1.1", 14), 14);

@@ -30,7 +30,7 @@ static const struct target *choose_for(int number, struct setup *setup)
     return target_find(name);
 }
 
-static void make(int number, struct trace *trace)
+static void make(int number, struct lab_trace *trace)
 {
     struct setup setup;
     const struct target *target = choose_for(number, &setup);
@@ -52,7 +52,7 @@ END_TEST
 
 START_TEST(each_is_made_to_its_end_and_finds_nothing)
 {
-    struct trace trace;
+    struct lab_trace trace;
     make(_i, &trace);
     ck_assert(trace.is_opened);
     ck_assert_str_eq(trace.why, "");
@@ -66,7 +66,7 @@ END_TEST
 
 START_TEST(each_gives_the_same_ops_and_answers_again)
 {
-    struct trace one, other;
+    struct lab_trace one, other;
     make(_i, &one);
     make(_i, &other);
     ck_assert_uint_eq(one.ops.count, other.ops.count);
@@ -82,7 +82,7 @@ END_TEST
 START_TEST(each_list_replays_with_the_same_answers)
 {
     struct setup setup;
-    struct trace trace;
+    struct lab_trace trace;
     struct trial trial;
     char reason[RUN_REASON_BYTES];
     uint64_t refusals = 0;
@@ -101,7 +101,7 @@ END_TEST
 
 START_TEST(a_trace_comes_back_from_its_bytes)
 {
-    struct trace trace, again;
+    struct lab_trace trace, again;
     struct writing bytes;
     make(EXPERIMENT_drain, &trace);
     writing_init(&bytes);
@@ -126,7 +126,7 @@ static struct effects measure(const char *key, const char *value)
 {
     struct setup setup;
     struct writing output;
-    struct trace *traces = experiment_traces_create();
+    struct lab_trace *traces = experiment_traces_create();
     choose(&setup, "hbm");
     ck_assert(key == NULL || setup_set_option(&setup, key, value));
     for (size_t i = 0; i < EXPERIMENT_COUNT; i++) {
@@ -188,7 +188,7 @@ static enum target_result open_uncounting(const struct target_setup *setup,
 START_TEST(owners_that_are_declared_and_not_counted_are_no_effect)
 {
     struct target uncounting = target_null;
-    struct trace honest, other;
+    struct lab_trace honest, other;
     struct setup setup;
     uncounting.open = open_uncounting;
     choose(&setup, "null");
