@@ -6,7 +6,6 @@
 #include "diagnosis/cause.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/evidence.h"
-#include "harness/base/swings.h"
 #include "harness/base/trend.h"
 
 /* --- The ops of one host among those of all, and the lives of its blocks: what is noted
