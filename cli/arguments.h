@@ -6,7 +6,7 @@
 
 #include "campaign/base/message.h"
 #include "campaign/plan/run_options.h"
-#include "explain/options.h"
+#include "explain/explain.h"
 #include "harness/base/writing.h"
 #include "ladder/budget/budget.h"
 #include "ladder/scale/scale.h"

@@ -85,11 +85,11 @@ void forecast_take(const uint64_t *in_use_bytes, size_t op_count, const struct r
         forecast->step_count = step_count;
         forecast->step_ops = steps->count > 0 ? steps->length : op_count / step_count;
         forecast->step_bytes = (uint64_t)lines[1].slope;
-        forecast->at = find_full_step(&lines[1], step_count, capacity_bytes);
-        forecast->from = find_full_step(&lines[2], step_count, capacity_bytes);
-        forecast->to = find_full_step(&lines[0], step_count, capacity_bytes);
+        forecast->full.at = find_full_step(&lines[1], step_count, capacity_bytes);
+        forecast->full.from = find_full_step(&lines[2], step_count, capacity_bytes);
+        forecast->full.to = find_full_step(&lines[0], step_count, capacity_bytes);
         forecast->at_op = (steps->count > 0 ? steps->bounds[0] : 0) +
-                          (forecast->at - 1) * forecast->step_ops;
+                          (forecast->full.at - 1) * forecast->step_ops;
     }
     free(series);
 }

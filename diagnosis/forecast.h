@@ -15,17 +15,22 @@ struct forecast_line {
     double slope, value, height;
 };
 
+/* The step, from 1, in which a list that grows is out of memory: about at, between from and to. */
+struct projection {
+    uint64_t at, from, to;
+};
+
 struct forecast {
     bool grows; /* what the steps fall back to grows (trend_of_series()), by nine of ten slopes;
                    otherwise the rest is 0 */
     bool fills; /* no steps settled: what was seen is the first filling of the device */
     bool has_steps;
-    uint64_t step_count; /* that were looked at */
-    uint64_t step_ops;   /* on the average */
-    uint64_t step_bytes; /* by which a step leaves more than the one before, on the median */
-    uint64_t at;         /* the step in which capacity_bytes would be exceeded */
-    uint64_t from, to; /* the same by the slope and the peaks that are least and most favourable */
-    uint64_t at_op;    /* the op with which that step begins, about */
+    uint64_t step_count;    /* that were looked at */
+    uint64_t step_ops;      /* on the average */
+    uint64_t step_bytes;    /* by which a step leaves more than the one before, on the median */
+    struct projection full; /* capacity_bytes would be exceeded; the bounds are by the slope and the
+                               peaks that are least and most favourable */
+    uint64_t at_op;         /* the op with which that step begins, about */
     struct forecast_line lines[3]; /* the most favourable, the median, the least favourable */
 };
 

@@ -54,9 +54,7 @@ static void measure_row(struct trying *trying, struct what_if_row *row)
     /* Restarts go on as the steps do. */
     const bool grows = forecast.grows && row->remedy != &remedy_restart;
     if (row->end == WHAT_IF_FITS && grows) {
-        row->full_step = forecast.at;
-        row->full_from = forecast.from;
-        row->full_to = forecast.to;
+        row->full = forecast.full;
     }
 }
 
@@ -258,7 +256,7 @@ static void try_as_it_is(struct trying *trying)
 /* It does not grow on, or not before the job ends. */
 static bool lasts(const struct what_if_row *row, uint64_t until_step)
 {
-    return row->full_step == 0 || (until_step > 0 && row->full_from > until_step);
+    return row->full.at == 0 || (until_step > 0 && row->full.from > until_step);
 }
 
 /* The first that fits; where the list grows, one that lasts, if there is one. */

@@ -3,6 +3,7 @@
 #define DIAGNOSIS_WHAT_IF_ROW_H
 
 #include "diagnosis/advice.h"
+#include "diagnosis/forecast.h"
 #include "harness/run/run.h"
 
 /* The way a variant ended. */
@@ -29,9 +30,8 @@ struct what_if_row {
     uint64_t op_count;           /* of the variant */
     uint32_t failed_op;          /* in the variant */
     uint64_t requested_bytes;    /* of the request that failed */
-    uint64_t full_step; /* the list grows, and so does this one: the step, from 1, in which it would
-                           be out of memory; 0: it does not, or it fails before */
-    uint64_t full_from, full_to; /* the bounds of that step, as in struct forecast */
+    struct projection full; /* the list grows, and so does this one; at 0: it does not, or it fails
+                               before */
     char note[REMEDY_NOTE_BYTES];
     char sign[ADVICE_SIGN_BYTES]; /* as by advice_sign */
 };

@@ -1,4 +1,4 @@
-#include "explain/caching_replay.h"
+#include "explain/private/files.h"
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"

@@ -1,71 +1,51 @@
 /* Why it came: the causes that diagnosis/ finds. */
 #include "diagnosis/cause.h"
 #include "diagnosis/strength.h"
-#include "explain/private/explain_parts.h"
-#include "harness/base/check.h"
-#include "harness/base/json.h"
-#include "present/screen.h"
-#include "present/wrap.h"
+#include "explain/private/explanation.h"
 
 #include <string.h>
 
 enum { INDENT = 4, OTHER_HOST_COUNT_MAX = 8 };
 
-static void append_foreign(struct writing *text, const char *sentences)
+static bool has_failed(const struct explanation *explanation)
 {
-    struct writing visible;
-    writing_init(&visible);
-    writing_append_visible(&visible, sentences);
-    writing_append_format(text, "%*s", INDENT, "");
-    wrap_append(text, writing_string(&visible), INDENT, screen_columns());
-    writing_append(text, "\n");
-    writing_deinit(&visible);
+    return explanation->verdict->kind != VERDICT_NONE;
 }
 
-static void append_cause(struct explanation *explanation, const struct diagnosis *diagnosis)
+/* host: which one has it; that which is explained, or another one that did not fail. */
+static void tell_cause(struct explanation *explanation, const struct diagnosis *diagnosis,
+                       uint32_t host)
 {
-    struct writing *text = &explanation->text;
-    writing_append_format(text, "  %s (%s", diagnosis->cause->name,
-                          confidence_name(diagnosis->confidence));
+    struct facts *facts = &explanation->facts;
+    const char *level = confidence_name(diagnosis->confidence);
+    char name[SETUP_NAME_BYTES], percent[16] = "";
+    facts_open(facts, "cause");
+    causes_add_members(facts_given(facts), diagnosis,
+                       explain_tag_name(explanation->run, diagnosis->tag, name));
+    facts_given_end(facts);
+    if (host != explanation->moment.host) {
+        facts_count(facts, "host", host);
+        facts_answer(facts, "  on host %u, %s:", host,
+                     has_failed(explanation) ? "which did not fail" : "which is not the fullest");
+    }
+    facts_close(facts);
     if (strength_is_measured(diagnosis->strength)) {
-        writing_append_format(text, ", %u %%", diagnosis->confidence);
+        snprintf(percent, sizeof percent, ", %u %%", diagnosis->confidence);
     }
-    writing_append_format(text, "): %s\n", diagnosis->cause->summary);
-    append_foreign(&explanation->text, diagnosis->text);
+    facts_answer(facts, "  %s (%s%s): %s", diagnosis->cause->name, level, percent,
+                 diagnosis->cause->summary);
+    facts_say(facts, "    ", INDENT, "%s", diagnosis->text);
 }
 
-static void append_cause_line(struct explanation *explanation, const struct diagnosis *diagnosis)
+static void say_heading(struct explanation *explanation, size_t count)
 {
-    struct writing *text = &explanation->text;
-    char name[SETUP_NAME_BYTES];
-    json_open(text, "cause");
-    causes_add_members(text, diagnosis, explain_tag_name(explanation->run, diagnosis->tag, name));
-    json_close(text);
-}
-
-static void explain_heading(struct explanation *explanation, size_t count)
-{
-    struct writing *text = &explanation->text;
-    const enum verdict_kind kind = explanation->verdict->kind;
-    if (kind == VERDICT_NONE && count == 0) {
-        return;
+    const bool is_premature = explanation->verdict->kind == VERDICT_PREMATURE;
+    if (has_failed(explanation) || count > 0) {
+        facts_heading(&explanation->facts, "Diagnosis%s",
+                      is_premature ? " (the out-of-memory was premature)" : "");
     }
-    writing_append(text, "\nDiagnosis");
-    if (kind == VERDICT_PREMATURE) {
-        writing_append(text, " (the out-of-memory was premature)");
-    }
-    writing_append(text, "\n");
-    if (count == 0) {
-        writing_append(text, "  none of the usual causes was found\n");
-    }
-}
-
-static void explain_history(struct explanation *explanation)
-{
-    if (explanation->history->has_lanes) {
-        writing_append(
-            &explanation->text,
-            "  (With lanes, the history is recorded when calls are judged: calls that overlap count as one.)\n");
+    if (has_failed(explanation) && count == 0) {
+        facts_answer(&explanation->facts, "  none of the usual causes was found");
     }
 }
 
@@ -104,25 +84,6 @@ static bool find_of_host(const struct explanation *explanation, uint32_t host,
     }
     evidence_deinit(&evidence);
     return i < count;
-}
-
-static void say_of_host(struct explanation *explanation, uint32_t host,
-                        const struct diagnosis *diagnosis)
-{
-    struct writing *text = &explanation->text;
-    char name[SETUP_NAME_BYTES];
-    if (explanation->is_json) {
-        json_open(text, "cause");
-        causes_add_members(text, diagnosis,
-                           explain_tag_name(explanation->run, diagnosis->tag, name));
-        json_add_number(text, "host", host);
-        json_close(text);
-        return;
-    }
-    writing_append_format(text, "  on host %u, %s:\n", host,
-                          explanation->verdict->kind == VERDICT_NONE ? "which is not the fullest"
-                                                                     : "which did not fail");
-    append_cause(explanation, diagnosis);
 }
 
 /* The least that is in use in a quarter of the history. */
@@ -177,11 +138,10 @@ static void explain_other_hosts(struct explanation *explanation, struct diagnosi
         }
         is_seen[host] = true;
         if (find_of_host(explanation, host, told, told_count, &told[told_count])) {
-            if (!explanation->is_json && told_count == 0 &&
-                explanation->verdict->kind == VERDICT_NONE) {
-                writing_append(&explanation->text, "\nDiagnosis\n");
+            if (told_count == 0 && !has_failed(explanation)) {
+                say_heading(explanation, 1);
             }
-            say_of_host(explanation, host, &told[told_count++]);
+            tell_cause(explanation, &told[told_count++], host);
         }
     }
 }
@@ -196,20 +156,15 @@ void explain_causes(struct explanation *explanation)
     evidence_take_of_host(explanation->history, explanation->run, explanation->verdict,
                           explanation->moment.host, &evidence);
     const size_t count = causes_find(&evidence, diagnoses);
-    if (!explanation->is_json) {
-        explain_heading(explanation, count);
-    }
+    say_heading(explanation, count);
     for (size_t i = 0; i < count; i++) {
-        if (explanation->is_json) {
-            append_cause_line(explanation, &diagnoses[i]);
-        } else {
-            append_cause(explanation, &diagnoses[i]);
-        }
+        tell_cause(explanation, &diagnoses[i], explanation->moment.host);
         explain_remedy(explanation, &diagnoses[i]);
     }
     explain_other_hosts(explanation, diagnoses, count);
-    if (!explanation->is_json && count > 0) {
-        explain_history(explanation);
+    if (count > 0 && explanation->history->has_lanes) {
+        facts_answer(&explanation->facts, "  (With lanes, the history is recorded when calls are "
+                                          "judged: calls that overlap count as one.)");
     }
     if (count > 0) {
         explain_forecast(explanation);

@@ -1,10 +1,9 @@
-#include "explain/compare.h"
-
+/* The runs of two files, before and after a change, each in a child process. */
 #include "campaign/base/interrupt.h"
 #include "campaign/engine/output.h"
 #include "campaign/process/child.h"
-#include "explain/private/compare_parts.h"
-#include "explain/private/survey.h"
+#include "explain/private/explanation.h"
+#include "explain/private/files.h"
 #include "harness/base/check.h"
 #include "harness/lanes/lanes_list.h"
 #include "harness/trial/trial_run.h"
@@ -161,10 +160,9 @@ static enum exit_code fail_side(const struct compare_side *side, enum child_end 
 
 static enum exit_code ask_side(struct compare_side *side, const struct explain_options *options)
 {
-    struct writing answer;
+    struct writing answer = {0};
     char death[CHILD_DEATH_BYTES];
     const size_t part_bytes = (size_t)side->answer.part_count * sizeof *side->parts;
-    writing_init(&answer);
     death_set_op_timeout(options->reading.run->op_timeout_ns);
     const enum child_end end = child_run(
         run_and_answer, side, options->reading.run->trial_timeout_ns, true, &answer, death);
@@ -188,19 +186,6 @@ static enum exit_code ask_side(struct compare_side *side, const struct explain_o
 
 /* --- the whole --- */
 
-static enum exit_code print_sides(void *context, const struct compare_side sides[2])
-{
-    const bool is_json = *(const bool *)context;
-    const enum exit_code kept = EXIT_KEPT;
-    struct writing answer;
-    writing_init(&answer);
-    writing_append_bytes(&answer, &kept, sizeof kept);
-    compare_describe(sides, is_json, &answer);
-    const enum exit_code code = output_answer(is_json, &answer);
-    writing_deinit(&answer);
-    return code;
-}
-
 static enum exit_code check_options(const struct explain_options *options)
 {
     const char *given = options->has_what_if     ? "--what-if"
@@ -214,10 +199,9 @@ static enum exit_code check_options(const struct explain_options *options)
                               given);
 }
 
-/* Runs both, and hands them to `use`. */
-static enum exit_code compare_files(
-    const struct explain_options *options, const char *const paths[2],
-    enum exit_code (*use)(void *context, const struct compare_side sides[2]), void *context)
+/* Runs both, and fills the facts. */
+static enum exit_code compare_files(const struct explain_options *options,
+                                    const char *const paths[2], struct facts *facts)
 {
     struct compare_side *sides = calloc(2, sizeof *sides);
     CHECK(sides != NULL);
@@ -230,7 +214,7 @@ static enum exit_code compare_files(
         code = ask_side(&sides[i], options);
     }
     if (code == EXIT_KEPT) {
-        code = use(context, sides);
+        compare_describe(facts, sides);
     }
     for (int i = 0; i < 2; i++) {
         step_axis_deinit(&sides[i].steps);
@@ -241,21 +225,26 @@ static enum exit_code compare_files(
     return code;
 }
 
-static enum exit_code append_sides(void *context, const struct compare_side sides[2])
-{
-    compare_describe(sides, false, context);
-    return EXIT_KEPT;
-}
-
 enum exit_code explain_compare_text(const struct explain_options *options,
                                     const char *const paths[2], struct writing *text)
 {
-    return compare_files(options, paths, append_sides, text);
+    struct facts facts = {0};
+    const enum exit_code code = compare_files(options, paths, &facts);
+    facts_print(&facts, FACTS_WORDS, text);
+    facts_deinit(&facts);
+    return code;
 }
 
 enum exit_code explain_compare(const struct explain_options *options)
 {
-    bool is_json = options->is_json;
-    const enum exit_code code = check_options(options);
-    return code == EXIT_KEPT ? compare_files(options, options->paths, print_sides, &is_json) : code;
+    struct facts facts = {0};
+    enum exit_code code = check_options(options);
+    if (code == EXIT_KEPT) {
+        code = compare_files(options, options->paths, &facts);
+    }
+    if (code == EXIT_KEPT) {
+        code = explain_print(options, &facts, code);
+    }
+    facts_deinit(&facts);
+    return code;
 }

@@ -1,15 +1,9 @@
 /* The last line of an explanation: what to do next, in one sentence. */
-#include "explain/options.h"
-#include "explain/private/explain_parts.h"
-#include "harness/base/json.h"
+#include "explain/private/explanation.h"
 #include "harness/op/system.h"
-#include "present/screen.h"
-#include "present/wrap.h"
 #include "recording/repeat.h"
 
 #include <string.h>
-
-enum { INDENT = 2 };
 
 /* The command that shows every change. */
 static void append_what_if(const struct explanation *explanation, struct writing *text)
@@ -23,7 +17,7 @@ static void append_what_if(const struct explanation *explanation, struct writing
 
 static void append_of_premature(const struct explanation *explanation, struct writing *text)
 {
-    const struct system *system = system_find(explanation->recording->setup.system);
+    const struct system *system = explain_system(explanation);
     if (system != NULL) {
         writing_append_format(
             text, "report to those who maintain %s that the request fits, with the proof above",
@@ -76,7 +70,7 @@ static bool asks_for_more_than_all(const struct explanation *explanation)
 {
     const struct verdict *verdict = explanation->verdict;
     return verdict->kind != VERDICT_NONE && !explain_capacity_is_assumed(explanation) &&
-           verdict->requested_bytes > explanation->occupancy.capacity_bytes;
+           verdict->requested_bytes > explanation->moment.occupancy.capacity_bytes;
 }
 
 /* What JAX saves, and PyTorch/XLA, which has no such profile, counts; a log shows which it is. */
@@ -138,22 +132,10 @@ static void append_next(const struct explanation *explanation, struct writing *t
 
 void explain_next(struct explanation *explanation)
 {
-    struct writing next, visible;
-    writing_init(&next);
-    writing_init(&visible);
+    struct writing next = {0};
     append_next(explanation, &next);
-    writing_append(&visible, "Next: ");
-    writing_append_visible(&visible, writing_string(&next));
-    if (next.length > 0 && explanation->is_json) {
-        json_open(&explanation->text, "next");
-        json_add_string(&explanation->text, "text", writing_string(&next));
-        json_close(&explanation->text);
-    } else if (next.length > 0) {
-        writing_append(&explanation->text, "\n");
-        writing_append(&visible, ".");
-        wrap_append(&explanation->text, writing_string(&visible), INDENT, screen_columns());
-        writing_append(&explanation->text, "\n");
+    if (next.length > 0) {
+        explain_say_next(&explanation->facts, writing_string(&next));
     }
-    writing_deinit(&visible);
     writing_deinit(&next);
 }

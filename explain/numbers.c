@@ -1,18 +1,15 @@
 /* The numbers of the moment that is explained: what is lost to fragmentation, the largest request,
  * the smallest device that would have done, the point of no return; with --timeline over time. */
 #include "diagnosis/no_return.h"
-#include "explain/private/explain_parts.h"
-#include "harness/base/json.h"
-#include "harness/base/size.h"
+#include "explain/private/explanation.h"
 #include "measure/fixed_places.h"
 #include "measure/least.h"
 #include "measure/needs.h"
-#include "present/screen.h"
-#include "present/table.h"
-#include "present/wrap.h"
 #include "targets/plugin.h"
 
+#include <assert.h>
 #include <inttypes.h>
+#include <string.h>
 
 /* A list is run on up to 16 other capacities when its ops times the blocks that live at once are no
  * more than this: about 0.2 s a run.  On a device that is nearly full, each op may move all blocks
@@ -33,12 +30,6 @@ struct numbers {
     bool has_no_return;
     struct no_return no_return;
 };
-
-static const char *print_size(uint64_t bytes, char text[SIZE_TEXT_BYTES])
-{
-    size_print_field(bytes, text);
-    return text;
-}
 
 static bool is_oom(const struct verdict *verdict)
 {
@@ -169,71 +160,60 @@ static void take_numbers(const struct explanation *explanation, struct numbers *
     }
 }
 
-/* --- in words --- */
+/* --- what is told of them --- */
 
-static void append_place(const struct explanation *explanation, uint32_t op, struct writing *text)
+/* "op 12, step 3", within a call. */
+struct place_text {
+    char text[64];
+};
+static struct place_text place_text_of(const struct explanation *explanation, uint32_t op)
 {
-    writing_append_format(text, "op %lu", (unsigned long)op);
-    step_axis_append(explanation->steps, op, ", ", text);
+    struct place_text place;
+    snprintf(place.text, sizeof place.text, "op %" PRIu32 "%s", op,
+             explain_step(explanation->steps, op, ", ").text);
+    return place;
 }
 
-static void append_lost(const struct headroom *headroom, struct writing *text)
+static void add_headroom(struct facts *facts, const struct headroom *headroom)
 {
-    char lost[SIZE_TEXT_BYTES], whole[SIZE_TEXT_BYTES];
-    if (headroom->is_hidden) {
-        writing_append(text, "  Lost to fragmentation: not known, as no block's place is\n");
-        return;
+    facts_size(facts, "capacity_bytes", headroom->capacity_bytes);
+    facts_size(facts, "in_use_bytes", headroom->in_use_bytes);
+    facts_size(facts, "stack_bytes", headroom->stack_bytes);
+    facts_size(facts, "free_bytes", headroom->free_bytes);
+    if (!headroom->is_hidden) {
+        facts_size(facts, "largest_hole_bytes", headroom->largest_hole_bytes);
+        facts_size(facts, "lost_bytes", headroom->lost_bytes);
+        facts_share(facts, "lost_share", headroom->lost_bytes, headroom->free_bytes);
     }
-    if (headroom->free_bytes == 0) {
-        writing_append(text, "  Lost to fragmentation: nothing, as no memory is free\n");
-        return;
+    facts_size(facts, "largest_request_bytes", headroom->largest.bytes);
+    if (!headroom->largest.is_exact) {
+        facts_boolean(facts, "largest_request_at_least", true);
     }
-    const uint64_t percent = (uint64_t)((__uint128_t)headroom->lost_bytes * 100 /
-                                        headroom->free_bytes);
-    writing_append_format(text,
-                          "  Lost to fragmentation: %s of the %s free (%" PRIu64
-                          " %%) lie outside the largest hole\n",
-                          print_size(headroom->lost_bytes, lost),
-                          print_size(headroom->free_bytes, whole), percent);
 }
 
-static void append_largest(const struct headroom *headroom, struct writing *text)
+static void say_headroom(struct facts *facts, const struct headroom *headroom)
 {
     const struct oracle_largest *largest = &headroom->largest;
-    char size[SIZE_TEXT_BYTES];
+    if (headroom->is_hidden) {
+        facts_answer(facts, "  Lost to fragmentation: not known, as no block's place is");
+    } else if (headroom->free_bytes == 0) {
+        facts_answer(facts, "  Lost to fragmentation: nothing, as no memory is free");
+    } else {
+        facts_answer(facts,
+                     "  Lost to fragmentation: %s of the %s free (%" PRIu64
+                     " %%) lie outside the largest hole",
+                     size_text_of(headroom->lost_bytes).text,
+                     size_text_of(headroom->free_bytes).text,
+                     share_of(headroom->lost_bytes, headroom->free_bytes, 100));
+    }
     if (largest->bytes == 0) {
-        writing_append(text, largest->is_exact
-                                 ? "  Requests succeed:      none, however small\n"
-                                 : "  Requests succeed:      not found within the budget\n");
-        return;
+        facts_answer(facts, "  Requests succeed:      %s",
+                     largest->is_exact ? "none, however small" : "not found within the budget");
+    } else {
+        facts_answer(facts, "  Requests succeed:      up to %s%s%s",
+                     largest->is_exact ? "" : "at least ", size_text_of(largest->bytes).text,
+                     largest->is_exact ? "; larger ones fit nowhere" : "");
     }
-    writing_append_format(text, "  Requests succeed:      up to %s%s%s\n",
-                          largest->is_exact ? "" : "at least ", print_size(largest->bytes, size),
-                          largest->is_exact ? "; larger ones fit nowhere" : "");
-}
-
-static void append_least(const struct explanation *explanation, const struct numbers *numbers,
-                         struct writing *text)
-{
-    const bool is_other = explanation->contract->defrag != DEFRAG_NONE &&
-                          !explain_may_move(explanation);
-    const char *who = is_other ? "with an allocator that moves blocks" : "with this allocator";
-    const struct smallest *least = &numbers->least;
-    char size[SIZE_TEXT_BYTES];
-    if (numbers->not_tried[0] != '\0') {
-        writing_append_format(text, "    %-10s %s: not tried: %s\n", "?", who, numbers->not_tried);
-        return;
-    }
-    writing_append_format(text, "    %-10s %s", print_size(least->bytes, size), who);
-    if (least->try_count > 0) {
-        writing_append_format(text, ", as %u more run%s of the list show%s", least->try_count,
-                              least->try_count == 1 ? "" : "s", least->try_count == 1 ? "s" : "");
-    }
-    if (!explain_capacity_is_assumed(explanation)) {
-        writing_append_format(text, " (the device has %s)",
-                              print_size(numbers->headroom->capacity_bytes, size));
-    }
-    writing_append(text, "\n");
 }
 
 /* Whether as little as the bound is known to do, though nothing moves. */
@@ -242,221 +222,171 @@ static bool is_met(const struct numbers *numbers)
     return numbers->planned.bytes != 0 && numbers->planned.is_least;
 }
 
-static void append_planned(const struct numbers *numbers, struct writing *text)
+static void tell_planned(struct facts *facts, const struct numbers *numbers)
 {
+    static const char words[] = "planned knowing the future, one place for each block";
     const uint64_t bytes = numbers->planned.bytes;
-    char size[SIZE_TEXT_BYTES], above[SIZE_TEXT_BYTES];
-    if (is_met(numbers)) {
+    if (bytes != 0) {
+        facts_size(facts, "planned_capacity_bytes", bytes);
+        facts_boolean(facts, "planned_capacity_is_least", numbers->planned.is_least);
+    } else {
+        facts_text_if(facts, "planned_capacity_not_known", numbers->not_planned);
+    }
+    if (bytes != 0 && !is_met(numbers)) {
+        facts_answer(facts, "    %-10s %s: enough, %s above that", size_text_of(bytes).text, words,
+                     size_text_of(bytes - numbers->needs.packed.bytes).text);
+    } else if (bytes == 0 && numbers->not_planned[0] != '\0') {
+        facts_answer(facts, "    %-10s %s: not known: %s", "?", words, numbers->not_planned);
+    }
+}
+
+static void tell_least(struct explanation *explanation, const struct numbers *numbers)
+{
+    struct facts *facts = &explanation->facts;
+    const bool is_other = explanation->contract->defrag != DEFRAG_NONE &&
+                          !explain_may_move(explanation);
+    const char *who = is_other ? "with an allocator that moves blocks" : "with this allocator";
+    const struct smallest *least = &numbers->least;
+    char runs[64] = "", device[64] = "";
+    if (numbers->not_tried[0] != '\0') {
+        facts_text(facts, "least_capacity_not_tried", numbers->not_tried);
+        facts_answer(facts, "    %-10s %s: not tried: %s", "?", who, numbers->not_tried);
         return;
     }
-    if (bytes == 0 && numbers->not_planned[0] != '\0') {
-        writing_append_format(
-            text, "    %-10s planned knowing the future, one place for each block: not known: %s\n",
-            "?", numbers->not_planned);
-    } else if (bytes != 0) {
-        writing_append_format(
-            text,
-            "    %-10s planned knowing the future, one place for each block: enough, %s above that\n",
-            print_size(bytes, size), print_size(bytes - numbers->needs.packed.bytes, above));
+    facts_size(facts, "least_capacity_bytes", least->bytes);
+    facts_count(facts, "least_capacity_runs", least->try_count);
+    if (least->try_count > 0) {
+        snprintf(runs, sizeof runs, ", as %u more run%s of the list show%s", least->try_count,
+                 plural(least->try_count, "", "s"), plural(least->try_count, "s", ""));
     }
-}
-
-static const char *describe_packed(const struct numbers *numbers)
-{
-    if (is_met(numbers)) {
-        return ": a plan that knows the future fits in it, one place for each block";
+    if (!explain_capacity_is_assumed(explanation)) {
+        snprintf(device, sizeof device, " (the device has %s)",
+                 size_text_of(numbers->headroom->capacity_bytes).text);
     }
-    return numbers->is_bound ? ": at least, as not everything may move" : "";
+    facts_answer(facts, "    %-10s %s%s%s", size_text_of(least->bytes).text, who, runs, device);
 }
 
-static void append_capacities(const struct explanation *explanation, const struct numbers *numbers,
-                              struct writing *text)
+static void say_no_return(struct explanation *explanation, const struct no_return *no_return)
 {
-    char size[SIZE_TEXT_BYTES];
-    writing_append(text, "  The smallest device that would have done:\n");
-    writing_append_format(text, "    %-10s as the requests ask (",
-                          print_size(numbers->needs.asked.bytes, size));
-    append_place(explanation, numbers->needs.asked.op, text);
-    writing_append_format(text, ")\n    %-10s packed without gaps%s\n",
-                          print_size(numbers->needs.packed.bytes, size), describe_packed(numbers));
-    append_planned(numbers, text);
-    append_least(explanation, numbers, text);
-}
-
-static void append_no_return(const struct explanation *explanation, const struct numbers *numbers,
-                             struct writing *text)
-{
-    const struct no_return *no_return = &numbers->no_return;
-    char kept[SIZE_TEXT_BYTES], request[SIZE_TEXT_BYTES], capacity[SIZE_TEXT_BYTES];
-    struct writing words;
-    writing_init(&words);
-    print_size(no_return->request_bytes, request);
-    print_size(no_return->capacity_bytes, capacity);
-    writing_append(&words, "Point of no return:    ");
+    static const char lead[] = "Point of no return:   ";
+    struct facts *facts = &explanation->facts;
+    const struct size_text request = size_text_of(no_return->request_bytes);
+    const struct size_text capacity = size_text_of(no_return->capacity_bytes);
     if (no_return->kind == NO_RETURN_OP) {
-        append_place(explanation, no_return->op, &words);
-        writing_append_format(
-            &words,
-            ". From then on %s that are never freed before the failure, and the request (%s), are more than %s, wherever they lie.",
-            print_size(no_return->kept_by_op, kept), request, capacity);
+        facts_say(facts, "  ", INDENT,
+                  "%s %s. From then on %s that are never freed before the failure, and the request "
+                  "(%s), are more than %s, wherever they lie.",
+                  lead, place_text_of(explanation, no_return->op).text,
+                  size_text_of(no_return->kept_by_op).text, request.text, capacity.text);
     } else if (no_return->kind == NO_RETURN_START) {
-        writing_append_format(&words, "from the start. The request alone (%s) is more than %s.",
-                              request, capacity);
+        facts_say(facts, "  ", INDENT, "%s from the start. The request alone (%s) is more than %s.",
+                  lead, request.text, capacity.text);
     } else {
-        writing_append_format(
-            &words,
-            "never. What is kept (%s) and the request (%s) fit in %s to the end, once queued frees are done and memory lies together.",
-            print_size(no_return->kept_bytes, kept), request, capacity);
-    }
-    writing_append(text, "  ");
-    wrap_append(text, writing_string(&words), INDENT, screen_columns());
-    writing_append(text, "\n");
-    writing_deinit(&words);
-}
-
-static void say_numbers(struct explanation *explanation, const struct numbers *numbers)
-{
-    struct writing *text = &explanation->text;
-    writing_append_format(text, "\nThe numbers, at the %s: ",
-                          explanation->verdict->kind == VERDICT_NONE ? "peak" : "failure");
-    append_place(explanation, explanation->moment.op, text);
-    writing_append(text, "\n");
-    if (explain_capacity_is_assumed(explanation)) {
-        writing_append(
-            text,
-            "  What is free is not known, as the capacity is not in the file: --capacity SIZE\n");
-    } else {
-        append_lost(numbers->headroom, text);
-        append_largest(numbers->headroom, text);
-    }
-    append_capacities(explanation, numbers, text);
-    if (numbers->has_no_return) {
-        append_no_return(explanation, numbers, text);
+        facts_say(facts, "  ", INDENT,
+                  "%s never. What is kept (%s) and the request (%s) fit in %s to the end, once "
+                  "queued frees are done and memory lies together.",
+                  lead, size_text_of(no_return->kept_bytes).text, request.text, capacity.text);
     }
 }
 
-/* --- as JSON --- */
-
-static void add_headroom(const struct headroom *headroom, struct writing *text)
-{
-    json_add_number(text, "capacity_bytes", headroom->capacity_bytes);
-    json_add_number(text, "in_use_bytes", headroom->in_use_bytes);
-    json_add_number(text, "stack_bytes", headroom->stack_bytes);
-    json_add_number(text, "free_bytes", headroom->free_bytes);
-    if (!headroom->is_hidden) {
-        json_add_number(text, "largest_hole_bytes", headroom->largest_hole_bytes);
-        json_add_number(text, "lost_bytes", headroom->lost_bytes);
-        json_add_fraction(text, "lost_share", headroom->lost_bytes, headroom->free_bytes);
-    }
-    json_add_number(text, "largest_request_bytes", headroom->largest.bytes);
-    if (!headroom->largest.is_exact) {
-        json_add_boolean(text, "largest_request_at_least", true);
-    }
-}
-
-static void add_no_return(const struct explanation *explanation, const struct no_return *no_return,
-                          struct writing *text)
+static void tell_no_return(struct explanation *explanation, const struct no_return *no_return)
 {
     static const char *const names[] = {
         [NO_RETURN_NONE] = "never", [NO_RETURN_START] = "start", [NO_RETURN_OP] = "op"};
-    json_nest(text, "no_return", '{');
-    json_add_string(text, "kind", names[no_return->kind]);
+    struct facts *facts = &explanation->facts;
+    facts_nest(facts, "no_return", '{');
+    facts_text(facts, "kind", names[no_return->kind]);
     if (no_return->kind == NO_RETURN_OP) {
-        json_add_number(text, "op", no_return->op);
-        step_axis_add(explanation->steps, no_return->op, text);
-        json_add_number(text, "kept_by_op_bytes", no_return->kept_by_op);
+        explain_add_op(facts, explanation->steps, no_return->op);
+        facts_size(facts, "kept_by_op_bytes", no_return->kept_by_op);
     }
-    json_add_number(text, "kept_bytes", no_return->kept_bytes);
-    json_add_number(text, "request_bytes", no_return->request_bytes);
-    json_unnest(text, '}');
+    facts_size(facts, "kept_bytes", no_return->kept_bytes);
+    facts_size(facts, "request_bytes", no_return->request_bytes);
+    facts_unnest(facts, '}');
+    say_no_return(explanation, no_return);
 }
 
-static void put_numbers(struct explanation *explanation, const struct numbers *numbers)
+static void tell_numbers(struct explanation *explanation, const struct numbers *numbers)
 {
-    struct writing *text = &explanation->text;
-    json_open(text, "numbers");
-    json_add_string(text, "at", explanation->verdict->kind == VERDICT_NONE ? "peak" : "failure");
-    json_add_number(text, "op", explanation->moment.op);
-    step_axis_add(explanation->steps, explanation->moment.op, text);
-    json_add_number(text, "host", explanation->moment.host);
-    add_headroom(numbers->headroom, text);
-    json_add_number(text, "asked_peak_bytes", numbers->needs.asked.bytes);
-    json_add_number(text, "packed_peak_bytes", numbers->needs.packed.bytes);
-    json_add_boolean(text, "packed_peak_at_least", numbers->is_bound);
-    if (numbers->planned.bytes != 0) {
-        json_add_number(text, "planned_capacity_bytes", numbers->planned.bytes);
-        json_add_boolean(text, "planned_capacity_is_least", numbers->planned.is_least);
-    } else if (numbers->not_planned[0] != '\0') {
-        json_add_string(text, "planned_capacity_not_known", numbers->not_planned);
-    }
-    if (numbers->not_tried[0] != '\0') {
-        json_add_string(text, "least_capacity_not_tried", numbers->not_tried);
+    struct facts *facts = &explanation->facts;
+    const struct needs *needs = &numbers->needs;
+    const uint32_t op = explanation->moment.op;
+    const char *at = explanation->verdict->kind == VERDICT_NONE ? "peak" : "failure";
+    facts_open(facts, "numbers");
+    facts_text(facts, "at", at);
+    explain_add_op(facts, explanation->steps, op);
+    facts_count(facts, "host", explanation->moment.host);
+    add_headroom(facts, numbers->headroom);
+    facts_heading(facts, "The numbers, at the %s: %s", at, place_text_of(explanation, op).text);
+    if (explain_capacity_is_assumed(explanation)) {
+        facts_answer(facts, "  What is free is not known, as the capacity is not in the file: "
+                            "--capacity SIZE");
     } else {
-        json_add_number(text, "least_capacity_bytes", numbers->least.bytes);
-        json_add_number(text, "least_capacity_runs", numbers->least.try_count);
+        say_headroom(facts, numbers->headroom);
     }
+    facts_answer(facts, "  The smallest device that would have done:");
+    facts_size(facts, "asked_peak_bytes", needs->asked.bytes);
+    facts_answer(facts, "    %-10s as the requests ask (%s)", size_text_of(needs->asked.bytes).text,
+                 place_text_of(explanation, needs->asked.op).text);
+    facts_size(facts, "packed_peak_bytes", needs->packed.bytes);
+    facts_boolean(facts, "packed_peak_at_least", numbers->is_bound);
+    facts_answer(facts, "    %-10s packed without gaps%s", size_text_of(needs->packed.bytes).text,
+                 is_met(numbers)
+                     ? ": a plan that knows the future fits in it, one place for each block"
+                 : numbers->is_bound ? ": at least, as not everything may move"
+                                     : "");
+    tell_planned(facts, numbers);
+    tell_least(explanation, numbers);
     if (numbers->has_no_return) {
-        add_no_return(explanation, &numbers->no_return, text);
+        tell_no_return(explanation, &numbers->no_return);
     }
-    json_close(text);
+    facts_close(facts);
 }
 
 /* --- over time --- */
 
-static void put_row(struct table *table, const struct explanation *explanation,
-                    const struct moment_row *row)
+static void tell_row(struct explanation *explanation, const struct moment_row *row)
 {
+    struct facts *facts = &explanation->facts;
     const struct headroom *headroom = &row->headroom;
-    const uint64_t sizes[] = {headroom->in_use_bytes + headroom->stack_bytes, headroom->free_bytes,
-                              headroom->largest_hole_bytes, headroom->lost_bytes,
-                              headroom->largest.bytes};
-    char size[SIZE_TEXT_BYTES];
-    uint64_t step = 0;
-    table_put_number(table, row->op);
+    uint64_t step;
+    facts_open(facts, "numbers_at");
+    explain_add_op(facts, explanation->steps, row->op);
+    facts_count(facts, "host", explanation->moment.host);
+    add_headroom(facts, headroom);
     if (step_axis_number(explanation->steps, row->op, &step)) {
-        table_put_number(table, step);
-    } else if (explanation->steps->count > 0) {
-        table_put(table, "");
+        facts_cell_count(facts, "step", step);
     }
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        table_put(table, print_size(sizes[i], size));
-    }
+    facts_cell_size(facts, "used", headroom->in_use_bytes + headroom->stack_bytes);
+    facts_cell_size(facts, "hole", headroom->largest_hole_bytes);
+    facts_cell_size(facts, "lost", headroom->lost_bytes);
+    facts_close(facts);
 }
 
-static void say_timeline(struct explanation *explanation)
+static void tell_timeline(struct explanation *explanation)
 {
-    static const char *const heads[] = {"op",           "step", "in use",         "free",
-                                        "largest hole", "lost", "largest request"};
-    const size_t head_count = sizeof heads / sizeof *heads;
+    static const struct facts_column columns[] = {{"op", "#op"},
+                                                  {"step", "#step"},
+                                                  {"used", "#in use"},
+                                                  {"free_bytes", "#free"},
+                                                  {"hole", "#largest hole"},
+                                                  {"lost", "#lost"},
+                                                  {"largest_request_bytes", "#largest request"}};
+    enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
+    static_assert(sizeof columns == sizeof explanation->row_columns, "each column is copied");
+    struct facts *facts = &explanation->facts;
     const bool has_steps = explanation->steps->count > 0;
-    struct table table;
-    table_init(&table, has_steps ? head_count : head_count - 1, 0);
-    for (size_t i = 0; i < head_count; i++) {
-        if (i != 1 || has_steps) {
-            table_put(&table, heads[i]);
-        }
+    memcpy(explanation->row_columns, columns, sizeof columns);
+    if (!has_steps) {
+        explanation->row_columns[1].title = "";
     }
+    facts_heading(facts, "Over time, each %s when it was fullest",
+                  has_steps ? "step, or row of steps," : "part of the list");
+    facts_table_in(facts, 2, explanation->row_columns, COLUMN_COUNT);
     for (size_t i = 0; i < explanation->row_count; i++) {
-        put_row(&table, explanation, &explanation->rows[i]);
+        tell_row(explanation, &explanation->rows[i]);
     }
-    writing_append_format(&explanation->text, "\nOver time, each %s when it was fullest\n",
-                          has_steps ? "step, or row of steps," : "part of the list");
-    table_print(&table, 2, &explanation->text);
-    table_deinit(&table);
-}
-
-static void put_timeline(struct explanation *explanation)
-{
-    struct writing *text = &explanation->text;
-    for (size_t i = 0; i < explanation->row_count; i++) {
-        const struct moment_row *row = &explanation->rows[i];
-        json_open(text, "numbers_at");
-        json_add_number(text, "op", row->op);
-        step_axis_add(explanation->steps, row->op, text);
-        json_add_number(text, "host", explanation->moment.host);
-        add_headroom(&row->headroom, text);
-        json_close(text);
-    }
+    facts_table_end(facts);
 }
 
 void explain_numbers(struct explanation *explanation)
@@ -467,15 +397,9 @@ void explain_numbers(struct explanation *explanation)
         return;
     }
     take_numbers(explanation, &numbers);
-    const bool has_rows = explanation->row_count > 0 &&
-                          explanation->moment.host == explanation->host;
-    if (explanation->is_json) {
-        put_numbers(explanation, &numbers);
-    } else {
-        say_numbers(explanation, &numbers);
-    }
+    tell_numbers(explanation, &numbers);
     fixed_places_deinit(&numbers.planned);
-    if (has_rows) {
-        (explanation->is_json ? put_timeline : say_timeline)(explanation);
+    if (explanation->row_count > 0 && explanation->moment.host == explanation->host) {
+        tell_timeline(explanation);
     }
 }

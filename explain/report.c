@@ -1,18 +1,12 @@
-/* A compiler's report in words. */
-#include "explain/report.h"
-
-#include "campaign/engine/output.h"
-#include "explain/log.h"
-#include "explain/private/explain_parts.h"
-#include "explain/private/report_parts.h"
-#include "harness/base/json.h"
-#include "present/screen.h"
-#include "present/wrap.h"
+/* A compiler's report: what the program needs, what of it is lost, the largest allocations, and
+ * what the numbers say. */
+#include "explain/private/explanation.h"
+#include "explain/private/files.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { INDENT = 4, ALLOCATION_INDENT = 14, NEXT_INDENT = 2 };
+enum { INDENT = 4, NOTE_BYTES = 96 };
 
 static bool is_of_runtime(const struct compile_report *report)
 {
@@ -27,20 +21,6 @@ bool explain_report_is_told(const struct recording *recording)
 
 /* --- what it is --- */
 
-static void append_message(const struct recording *recording, struct writing *text)
-{
-    if (recording->message[0] == '\0') {
-        return;
-    }
-    writing_append(text, "the file says");
-    if (recording->message_line != 0) {
-        writing_append_format(text, ", in line %zu", recording->message_line);
-    }
-    writing_append(text, ": ");
-    writing_append_visible(text, recording->message);
-    writing_append(text, "\n\n");
-}
-
 /* Sections without the sentence that they belong to. */
 static bool has_no_beginning(const struct compile_report *report)
 {
@@ -48,45 +28,57 @@ static bool has_no_beginning(const struct compile_report *report)
            (report->form == COMPILE_FORM_SECTIONS && !report->numbers[COMPILE_USED].is_said);
 }
 
+/* The forms; `form` for JSON, and what they mean. */
+static const struct form {
+    const char *form, *meaning;
+} forms[] = {
+    [COMPILE_FORM_SECTIONS] =
+        {"sections",
+         "The compiler refuses this program: it needs more memory than the device has."},
+    [COMPILE_FORM_ALLOCATION] =
+        {"allocation",
+         "The compiler refuses this program: one allocation of it is larger than the memory."},
+    [COMPILE_FORM_CORES] =
+        {"cores",
+         "The compiler refuses this program: what its TensorCore and its SparseCore use is more than the device has."},
+    [COMPILE_FORM_EARLY] =
+        {"early",
+         "The compiler gives up on this program early: by its estimate it needs more memory than the device has."},
+    [COMPILE_FORM_TEMPORARIES] =
+        {"temporaries",
+         "The compiler refuses this program: its temporaries alone need more memory than the device has. The arguments come on top."},
+    [COMPILE_FORM_ESTIMATE] = {"estimate",
+                               "This is the compiler's estimate of a program, and no failure."},
+    [COMPILE_FORM_GPU] =
+        {"gpu",
+         "A program could not run: the runtime refused a buffer of it. The compiler planned its buffers as below."},
+    [COMPILE_FORM_ASSIGNMENT] =
+        {"assignment", "This is XLA's plan of a compiled program's buffers, and no failure."},
+    [COMPILE_FORM_ENTRIES] = {"list",
+                              "This is a part of a compiler's report: its beginning is not here."},
+};
+
 static const char *find_meaning(const struct compile_report *report)
 {
-    static const char *const meanings[] = {
-        [COMPILE_FORM_SECTIONS] =
-            "The compiler refuses this program: it needs more memory than the "
-            "device has.",
-        [COMPILE_FORM_ALLOCATION] = "The compiler refuses this program: one allocation of it is "
-                                    "larger than the memory.",
-        [COMPILE_FORM_CORES] = "The compiler refuses this program: what its TensorCore and its "
-                               "SparseCore use is more than the device has.",
-        [COMPILE_FORM_EARLY] = "The compiler gives up on this program early: by its estimate it "
-                               "needs more memory than the device has.",
-        [COMPILE_FORM_TEMPORARIES] =
-            "The compiler refuses this program: its temporaries alone need "
-            "more memory than the device has. The arguments come on top.",
-        [COMPILE_FORM_ESTIMATE] = "This is the compiler's estimate of a program, and no failure.",
-        [COMPILE_FORM_GPU] = "A program could not run: the runtime refused a buffer of it. The "
-                             "compiler planned its buffers as below.",
-        [COMPILE_FORM_ASSIGNMENT] = "This is XLA's plan of a compiled program's buffers, and no "
-                                    "failure.",
-        [COMPILE_FORM_ENTRIES] =
-            "This is a part of a compiler's report: its beginning is not here."};
-    return has_no_beginning(report) ? meanings[COMPILE_FORM_ENTRIES] : meanings[report->form];
+    return forms[has_no_beginning(report) ? COMPILE_FORM_ENTRIES : report->form].meaning;
 }
 
-static void append_meaning(const struct compile_report *report, struct writing *text)
+static void say_meaning(struct facts *facts, const struct recording *recording)
 {
-    wrap_append(text, find_meaning(report), 0, screen_columns());
-    writing_append(text, "\n");
+    const struct compile_report *report = recording->compile_report;
+    if (recording->message[0] != '\0') {
+        explain_say_message(facts, recording);
+        facts_line(facts, "%s", "");
+    }
+    facts_say(facts, "", 0, "%s", find_meaning(report));
     if (!compile_report_has_assignment(report) && report->form != COMPILE_FORM_ESTIMATE &&
         !has_no_beginning(report)) {
-        writing_append(text,
-                       "Nothing ran: no allocator refused a request, so there is no promise to "
-                       "judge.\n");
+        facts_answer(facts,
+                     "Nothing ran: no allocator refused a request, so there is no promise to "
+                     "judge.");
     }
     if (report->module[0] != '\0') {
-        writing_append(text, "The program: ");
-        writing_append_visible(text, report->module);
-        writing_append(text, "\n");
+        facts_answer(facts, "The program: %s", report->module);
     }
 }
 
@@ -95,7 +87,7 @@ static void append_meaning(const struct compile_report *report, struct writing *
 struct sum_row {
     const char *name;
     enum compile_number number;
-    const char *remark;
+    const char *note;
 };
 
 static const struct sum_row tpu_rows[] = {
@@ -119,48 +111,36 @@ static const struct sum_row gpu_rows[] = {
     {"the refused buffer", COMPILE_GPU_REQUEST, ""},
 };
 
-static void append_row(struct writing *text, const char *name, uint64_t bytes, const char *remark)
+static void say_row(struct facts *facts, const char *name, uint64_t bytes, const char *note)
 {
-    char size[SIZE_TEXT_BYTES];
-    size_print_field(bytes, size);
-    writing_append_format(text, "  %-28s %9s%s%s\n", name, size, remark[0] != '\0' ? "  " : "",
-                          remark);
+    facts_answer(facts, "  %-28s %9s%s%s", name, size_text_of(bytes).text,
+                 note[0] != '\0' ? "  " : "", note);
 }
 
-/* What stands behind "outputs". */
-static void print_sharing(const struct compile_report *report, char *remark, size_t room)
-{
-    char shared[SIZE_TEXT_BYTES];
-    const struct compile_size *size = &report->numbers[COMPILE_SHARED];
-    remark[0] = '\0';
-    if (size->is_said) {
-        size_print_field(size->range.nominal, shared);
-        snprintf(remark, room, "%s of them in the memory of arguments (donated)", shared);
-    }
-}
-
-static void append_rows(const struct compile_report *report, struct writing *text)
+static void say_rows(struct facts *facts, const struct compile_report *report)
 {
     const bool is_gpu = compile_report_has_assignment(report);
     const struct sum_row *rows = is_gpu ? gpu_rows : tpu_rows;
     const size_t count = is_gpu ? sizeof gpu_rows / sizeof *rows : sizeof tpu_rows / sizeof *rows;
     const struct compile_size *numbers = report->numbers;
+    const struct compile_size *shared = &numbers[COMPILE_SHARED];
     for (size_t i = 0; i < count; i++) {
-        char remark[96];
+        char note[NOTE_BYTES];
         const bool is_twice = rows[i].number == COMPILE_REQUIREMENT &&
                               numbers[COMPILE_PROGRAM].is_said;
         if (!numbers[rows[i].number].is_said || is_twice) {
             continue;
         }
-        snprintf(remark, sizeof remark, "%s", rows[i].remark);
-        if (rows[i].number == COMPILE_OUTPUT) {
-            print_sharing(report, remark, sizeof remark);
+        snprintf(note, sizeof note, "%s", rows[i].note);
+        if (rows[i].number == COMPILE_OUTPUT && shared->is_said) {
+            snprintf(note, sizeof note, "%s of them in the memory of arguments (donated)",
+                     size_text_of(shared->range.nominal).text);
         }
-        append_row(text, rows[i].name, numbers[rows[i].number].range.nominal, remark);
+        say_row(facts, rows[i].name, numbers[rows[i].number].range.nominal, note);
     }
     if (report->form == COMPILE_FORM_SECTIONS && numbers[COMPILE_TOTAL].is_said &&
         !numbers[COMPILE_ARGUMENTS].is_said) {
-        writing_append_format(text, "  %-28s %9s\n", "arguments", "unknown");
+        facts_answer(facts, "  %-28s %9s", "arguments", "unknown");
     }
 }
 
@@ -171,229 +151,258 @@ static const char *find_used_name(const struct compile_report *report)
                                                      : "in all";
 }
 
-/* What is kept for the system: until 2020 it is part of what is used. */
-static void append_reserved(const struct compile_report *report, struct writing *text)
-{
-    const struct compile_size *numbers = report->numbers;
-    const struct size_range *total = &numbers[COMPILE_TOTAL].range;
-    const struct size_range *used = &numbers[COMPILE_USED].range;
-    if (numbers[COMPILE_RESERVED].is_said) {
-        const bool is_counted = numbers[COMPILE_USED].is_said && total->low == used->low &&
-                                total->high == used->high;
-        append_row(text, "reserved for the system", numbers[COMPILE_RESERVED].range.nominal,
-                   is_counted ? "part of the above" : "apart from the above");
-    }
-}
-
-static void append_device(const struct recording *recording, struct writing *text)
+static void say_device(struct facts *facts, const struct recording *recording)
 {
     const struct compile_report *report = recording->compile_report;
     const uint64_t capacity_bytes = compile_report_capacity(report);
     const struct compile_size missing = compile_report_missing(report);
-    char remark[SETUP_NAME_BYTES + 32] = "";
+    const char *chip = recording->setup.chip[0] != '\0' ? recording->setup.chip : report->chip;
+    char note[SETUP_NAME_BYTES + 32] = "";
     if (capacity_bytes == 0) {
-        writing_append(text, "  The report does not say how much memory the device has: --chip or "
-                             "--capacity gives it.\n");
+        facts_answer(facts, "  The report does not say how much memory the device has: --chip or "
+                            "--capacity gives it.");
         return;
     }
-    const char *chip = recording->setup.chip[0] != '\0' ? recording->setup.chip : report->chip;
     if (chip[0] != '\0') {
-        snprintf(remark, sizeof remark, "chip %s", chip);
+        snprintf(note, sizeof note, "chip %s", chip);
     } else if (report->given_capacity_bytes != 0) {
-        snprintf(remark, sizeof remark, "as given");
+        snprintf(note, sizeof note, "as given");
     }
-    append_row(text, "the device has", capacity_bytes, remark);
+    say_row(facts, "the device has", capacity_bytes, note);
     if (missing.is_said) {
-        append_row(text, "missing", missing.range.nominal, "");
+        say_row(facts, "missing", missing.range.nominal, "");
     } else if (report->form != COMPILE_FORM_ENTRIES) {
-        writing_append(text, "  It fits there.\n");
+        facts_answer(facts, "  It fits there.");
     }
 }
 
-static void append_sums(const struct recording *recording, struct writing *text)
+/* What is kept for the system is until 2020 part of what is used. */
+static void say_sums(struct facts *facts, const struct recording *recording)
 {
     const struct compile_report *report = recording->compile_report;
-    writing_append(text, "\nWhat the program needs\n");
-    append_rows(report, text);
-    if (report->numbers[COMPILE_USED].is_said && report->form != COMPILE_FORM_TEMPORARIES) {
-        append_row(text, find_used_name(report), report->numbers[COMPILE_USED].range.nominal, "");
+    const struct compile_size *used = &report->numbers[COMPILE_USED];
+    const struct compile_size *reserved = &report->numbers[COMPILE_RESERVED];
+    const struct size_range *total = &report->numbers[COMPILE_TOTAL].range;
+    facts_heading(facts, "What the program needs");
+    say_rows(facts, report);
+    if (used->is_said && report->form != COMPILE_FORM_TEMPORARIES) {
+        say_row(facts, find_used_name(report), used->range.nominal, "");
     }
-    append_device(recording, text);
-    append_reserved(report, text);
+    say_device(facts, recording);
+    if (reserved->is_said) {
+        const bool is_counted = used->is_said && total->low == used->range.low &&
+                                total->high == used->range.high;
+        say_row(facts, "reserved for the system", reserved->range.nominal,
+                is_counted ? "part of the above" : "apart from the above");
+    }
 }
 
 /* --- what of it is lost --- */
 
-/* ", 35.7 %". */
-static void append_percent(struct writing *text, uint64_t part, uint64_t whole)
-{
-    const uint64_t tenths = whole == 0 ? 0
-                                       : (uint64_t)((double)part * 1000.0 / (double)whole + 0.5);
-    writing_append_format(text, ", %" PRIu64 ".%" PRIu64 " %%", tenths / 10, tenths % 10);
-}
-
-static void append_without(struct writing *text, const struct compile_report *report,
+/* ". Without it …": whether the program would fit. */
+static void append_without(struct writing *words, const struct compile_report *report,
                            const struct compile_size *lost)
 {
     const struct compile_size missing = compile_report_missing(report);
-    if (!missing.is_said) {
-        writing_append(text, ".\n");
-        return;
-    }
-    if (report_would_fit_without(&missing, lost)) {
-        writing_append(text, ". Without it the program would fit: ");
-        report_append_size(text, missing.range.nominal);
-        writing_append(text, missing.range.nominal == 1 ? " is missing.\n" : " are missing.\n");
+    const uint64_t bytes = missing.range.nominal;
+    if (!missing.is_said || lost->range.nominal == 0) {
+        writing_append(words, ".");
+    } else if (report_would_fit_without(&missing, lost)) {
+        writing_append_format(words, ". Without it the program would fit: %s %s missing.",
+                              size_text_of(bytes).text, plural(bytes, "is", "are"));
     } else if (lost->range.high < missing.range.low) {
-        writing_append(text, ". Without it ");
-        report_append_size(text, missing.range.nominal - lost->range.nominal);
-        writing_append(text, " would still be missing.\n");
+        writing_append_format(words, ". Without it %s would still be missing.",
+                              size_text_of(bytes - lost->range.nominal).text);
     } else {
-        writing_append(text, ": about as much as is missing.\n");
+        writing_append(words, ": about as much as is missing.");
     }
 }
 
-static void append_loss(struct writing *text, const struct compile_report *report, const char *name,
-                        const struct compile_size *lost)
+/* "fragmentation: 2.00G, 35.7 % of the temporaries". */
+static void say_loss(struct facts *facts, const struct compile_report *report, const char *name,
+                     const struct compile_size *lost)
 {
     const uint64_t whole = report_temporaries(report)->range.nominal;
+    const uint64_t part = lost->range.nominal;
+    const uint64_t tenths = whole == 0 ? 0
+                                       : (uint64_t)((double)part * 1000.0 / (double)whole + 0.5);
+    struct writing words = {0};
     if (!lost->is_said) {
         return;
     }
-    writing_append_format(text, "  %s: ", name);
-    report_append_size(text, lost->range.nominal);
-    append_percent(text, lost->range.nominal, whole);
-    writing_append(text, " of the temporaries");
-    if (lost->range.nominal == 0) {
-        writing_append(text, ".\n");
-        return;
-    }
-    append_without(text, report, lost);
+    append_without(&words, report, lost);
+    facts_answer(facts, "  %s: %s, %" PRIu64 ".%" PRIu64 " %% of the temporaries%s", name,
+                 size_text_of(part).text, tenths / 10, tenths % 10, writing_string(&words));
+    writing_deinit(&words);
 }
 
-static void append_losses(const struct compile_report *report, struct writing *text)
+static void say_losses(struct facts *facts, const struct compile_report *report)
 {
     const struct compile_size padding = report_padding(report);
     const struct compile_size *fragmentation = report_fragmentation(report);
-    if (!padding.is_said && !fragmentation->is_said) {
-        return;
+    if (padding.is_said || fragmentation->is_said) {
+        facts_heading(facts, "What of it is lost");
     }
-    writing_append(text, "\nWhat of it is lost\n");
-    append_loss(text, report, "fragmentation", fragmentation);
-    append_loss(text, report,
-                report->numbers[COMPILE_PADDED].is_said ? "padding" : "padding (about)", &padding);
+    say_loss(facts, report, "fragmentation", fragmentation);
+    say_loss(facts, report, report->numbers[COMPILE_PADDED].is_said ? "padding" : "padding (about)",
+             &padding);
+}
+
+/* --- the record of the report --- */
+
+/* Keys of the numbers; those without one are not there. */
+static const char *const keys[COMPILE_NUMBER_COUNT] = {
+    [COMPILE_USED] = "used_bytes",
+    [COMPILE_CAPACITY] = "printed_capacity_bytes",
+    [COMPILE_EXCEEDED] = "exceeded_bytes",
+    [COMPILE_TOTAL] = "total_bytes",
+    [COMPILE_RESERVED] = "reserved_bytes",
+    [COMPILE_PROGRAM] = "program_bytes",
+    [COMPILE_ARGUMENTS] = "argument_bytes",
+    [COMPILE_OUTPUT] = "output_bytes",
+    [COMPILE_SHARED] = "output_shared_bytes",
+    [COMPILE_REQUIREMENT] = "requirement_bytes",
+    [COMPILE_ROW_RESERVED] = "program_reserved_bytes",
+    [COMPILE_ROW_GLOBAL] = "global_bytes",
+    [COMPILE_ROW_SCOPED] = "scoped_bytes",
+    [COMPILE_ROW_TEMP] = "temporary_bytes",
+    [COMPILE_ROW_OVERLAYS] = "overlay_bytes",
+    [COMPILE_UNPADDED] = "unpadded_bytes",
+    [COMPILE_PADDED] = "padded_bytes",
+    [COMPILE_FRAGMENTATION] = "fragmentation_bytes",
+    [COMPILE_SPARSE_CORE] = "sparse_core_bytes",
+    [COMPILE_GPU_REQUEST] = "requested_bytes",
+    [COMPILE_GPU_PARAMETERS] = "argument_bytes",
+    [COMPILE_GPU_CONSTANTS] = "constant_bytes",
+    [COMPILE_GPU_LIVE_OUT] = "output_bytes",
+    [COMPILE_GPU_TEMP] = "temporary_bytes",
+    [COMPILE_GPU_FRAGMENTATION] = "fragmentation_bytes",
+    [COMPILE_GPU_TOTAL] = "used_bytes",
+    [COMPILE_GPU_TOTAL_FRAGMENTATION] = "total_fragmentation_bytes",
+};
+
+static void add_report(struct facts *facts, const struct recording *recording)
+{
+    const struct compile_report *report = recording->compile_report;
+    const struct compile_size missing = compile_report_missing(report);
+    const struct compile_size padding = report_padding(report);
+    facts_open(facts, "compile_report");
+    facts_text(facts, "form", forms[report->form].form);
+    facts_text_if(facts, "module", report->module);
+    for (int i = 0; i < COMPILE_NUMBER_COUNT; i++) {
+        if (report->numbers[i].is_said) {
+            facts_size(facts, keys[i], report->numbers[i].range.nominal);
+        }
+    }
+    if (compile_report_capacity(report) != 0) {
+        facts_size(facts, "capacity_bytes", compile_report_capacity(report));
+        facts_boolean(facts, "fits", !missing.is_said);
+    }
+    if (report->fragmentation.is_said) {
+        facts_share(facts, "fragmentation", report->fragmentation.hundredths, 10000);
+    }
+    if (padding.is_said) {
+        facts_size(facts, "padding_bytes", padding.range.nominal);
+    }
+    if (missing.is_said) {
+        facts_size(facts, "missing_bytes", missing.range.nominal);
+        facts_boolean(facts, "fits_without_fragmentation",
+                      report_would_fit_without(&missing, report_fragmentation(report)));
+        facts_boolean(facts, "fits_without_padding", report_would_fit_without(&missing, &padding));
+    }
+    facts_text_if(facts, "no_list", recording->why_no_list);
+    facts_close(facts);
 }
 
 /* --- the list --- */
 
-static void append_line(struct writing *text, const char *name, const char *value)
+/* Below the first line of an allocation. */
+static void say_value(struct facts *facts, const char *name, const char *value)
 {
-    if (value[0] == '\0') {
-        return;
+    if (value[0] != '\0') {
+        facts_answer(facts, "              %s%s", name, value);
     }
-    writing_append_format(text, "%*s%s", ALLOCATION_INDENT, "", name);
-    writing_append_visible(text, value);
-    writing_append(text, "\n");
 }
 
 /* "unpadded 1.00G, 32.0-fold: its innermost dimension of 4 is padded to 128". */
-static void append_padding(const struct compile_allocation *allocation, struct writing *text)
+static void say_padding(struct facts *facts, const struct compile_allocation *allocation)
 {
     const uint64_t size_bytes = allocation->size.nominal;
     const uint64_t unpadded_bytes = allocation->unpadded.range.nominal;
-    if (!allocation->unpadded.is_said || !allocation->padding.is_said || unpadded_bytes == 0) {
-        return;
+    if (allocation->unpadded.is_said && allocation->padding.is_said && unpadded_bytes != 0) {
+        facts_answer(facts, "              unpadded %s, %.1f-fold%s",
+                     size_text_of(unpadded_bytes).text, (double)size_bytes / (double)unpadded_bytes,
+                     report_innermost(allocation).text);
     }
-    writing_append_format(text, "%*sunpadded ", ALLOCATION_INDENT, "");
-    report_append_size(text, unpadded_bytes);
-    writing_append_format(text, ", %.1f-fold", (double)size_bytes / (double)unpadded_bytes);
-    report_append_innermost(text, allocation);
-    writing_append(text, "\n");
 }
 
-static void append_allocation(const struct compile_allocation *allocation, size_t number,
-                              struct writing *text)
+static void tell_allocation(struct facts *facts, const struct compile_allocation *allocation,
+                            size_t number)
 {
-    char size[SIZE_TEXT_BYTES];
-    size_print_field(allocation->size.nominal, size);
-    writing_append_format(text, "  %3zu %9s", number, size);
-    writing_append(text, allocation->shape[0] != '\0' ? "  " : "");
-    writing_append_visible(text, allocation->shape);
-    if (allocation->type[0] != '\0' || allocation->is_argument) {
-        writing_append(text, "  ");
-        writing_append_visible(text,
-                               allocation->is_argument ? "argument or output" : allocation->type);
+    const char *type = allocation->is_argument ? "argument or output" : allocation->type;
+    facts_open(facts, "allocation");
+    facts_size(facts, "size_bytes", allocation->size.nominal);
+    if (allocation->unpadded.is_said) {
+        facts_size(facts, "unpadded_bytes", allocation->unpadded.range.nominal);
     }
-    writing_append(text, "\n");
-    append_padding(allocation, text);
-    append_line(text, "op ", allocation->op);
-    append_line(text, "at ", allocation->source);
-    append_line(text, "made by ", allocation->label);
+    if (allocation->shape_bytes != 0) {
+        facts_size(facts, "shape_bytes", allocation->shape_bytes);
+    }
+    facts_text_if(facts, "shape", allocation->shape);
+    facts_answer(facts, "  %3zu %9s%s%s%s%s", number, size_text_of(allocation->size.nominal).text,
+                 allocation->shape[0] != '\0' ? "  " : "", allocation->shape,
+                 type[0] != '\0' ? "  " : "", type);
+    say_padding(facts, allocation);
+    facts_text_if(facts, "op", allocation->op);
+    say_value(facts, "op ", allocation->op);
+    facts_text_if(facts, "source", allocation->source);
+    say_value(facts, "at ", allocation->source);
+    facts_text_if(facts, "label", allocation->label);
+    say_value(facts, "made by ", allocation->label);
+    facts_text_if(facts, "allocation_type", allocation->type);
+    facts_boolean(facts, "argument", allocation->is_argument);
+    facts_close(facts);
 }
 
-static void append_list(const struct compile_report *report, struct writing *text)
+static void tell_list(struct facts *facts, const struct compile_report *report)
 {
     uint64_t sum = 0;
-    if (report->allocation_count == 0) {
-        return;
-    }
     for (size_t i = 0; i < report->allocation_count; i++) {
         sum += report->allocations[i].size.nominal;
     }
-    writing_append_format(text, "\nLargest allocations: %zu", report->allocation_count);
-    if (report->form != COMPILE_FORM_ASSIGNMENT) { /* whose values share their bytes */
-        writing_append(text, ", ");
-        report_append_size(text, sum);
+    if (report->form == COMPILE_FORM_ASSIGNMENT && report->allocation_count > 0) {
+        /* whose values share their bytes */
+        facts_heading(facts, "Largest allocations: %zu", report->allocation_count);
+    } else if (report->allocation_count > 0) {
+        facts_heading(facts, "Largest allocations: %zu, %s", report->allocation_count,
+                      size_text_of(sum).text);
     }
-    writing_append(text, "\n");
     for (size_t i = 0; i < report->allocation_count; i++) {
-        append_allocation(&report->allocations[i], i + 1, text);
+        tell_allocation(facts, &report->allocations[i], i + 1);
     }
 }
 
 /* --- what the numbers say --- */
 
-static void append_paragraph(struct writing *text, const char *paragraph)
-{
-    struct writing visible;
-    writing_init(&visible);
-    writing_append_visible(&visible, paragraph);
-    writing_append(text, "  - ");
-    wrap_append(text, writing_string(&visible), INDENT, screen_columns());
-    writing_append(text, "\n");
-    writing_deinit(&visible);
-}
-
-static void append_cases(const struct compile_report *report, struct writing *text)
+static void tell_cases(struct facts *facts, const struct compile_report *report)
 {
     struct report_cases cases;
     report_cases_find(report, &cases);
     if (cases.count > 0) {
-        writing_append(text, "\nWhat the numbers say");
-        writing_append(text, compile_report_has_assignment(report)
-                                 ? "\n"
-                                 : " (https://openxla.org/xla/errors/error_1000)\n");
+        facts_heading(facts, "What the numbers say%s",
+                      compile_report_has_assignment(report)
+                          ? ""
+                          : " (https://openxla.org/xla/errors/error_1000)");
     }
     for (size_t i = 0; i < cases.count; i++) {
-        append_paragraph(text, writing_string(&cases.items[i].text));
+        const char *text = writing_string(&cases.items[i].text);
+        facts_open(facts, "case");
+        facts_text(facts, "case", cases.items[i].name);
+        facts_text(facts, "text", text);
+        facts_close(facts);
+        facts_say(facts, "  - ", INDENT, "%s", text);
     }
     report_cases_deinit(&cases);
-}
-
-static void append_remarks(const char *remarks, struct writing *text)
-{
-    if (remarks[0] != '\0') {
-        writing_append(text, "\nWhere the report is not whole, or does not agree with itself\n");
-    }
-    while (*remarks != '\0') {
-        struct writing line;
-        const size_t length = strcspn(remarks, "\n");
-        writing_init(&line);
-        writing_append_bytes(&line, remarks, length);
-        append_paragraph(text, writing_string(&line));
-        writing_deinit(&line);
-        remarks += length + (remarks[length] == '\n' ? 1 : 0);
-    }
 }
 
 /* What to do, of the case that decides: what alone makes it fit, before what is merely large. */
@@ -443,7 +452,7 @@ static const char *find_next(const struct compile_report *report, const struct r
 }
 
 /* The last line.  An estimate, a plan and what fits need nothing. */
-static void append_next(const struct compile_report *report, bool is_json, struct writing *text)
+static void tell_next(struct facts *facts, const struct compile_report *report)
 {
     struct report_cases cases;
     const bool is_plan = report->form == COMPILE_FORM_ESTIMATE ||
@@ -454,109 +463,37 @@ static void append_next(const struct compile_report *report, bool is_json, struc
         return;
     }
     report_cases_find(report, &cases);
-    const char *next = find_next(report, &cases);
-    if (is_json) {
-        json_open(text, "next");
-        json_add_string(text, "text", next);
-        json_close(text);
-    } else {
-        struct writing words;
-        writing_init(&words);
-        writing_append_format(&words, "Next: %s.", next);
-        writing_append(text, "\n");
-        wrap_append(text, writing_string(&words), NEXT_INDENT, screen_columns());
-        writing_append(text, "\n");
-        writing_deinit(&words);
-    }
+    explain_say_next(facts, find_next(report, &cases));
     report_cases_deinit(&cases);
-}
-
-void explain_report_in_words(const struct recording *recording, struct writing *text)
-{
-    const struct compile_report *report = recording->compile_report;
-    append_sums(recording, text);
-    append_losses(report, text);
-    append_list(report, text);
-    append_cases(report, text);
-    append_remarks(report->remarks, text);
 }
 
 /* --- all of it --- */
 
-/* The line that every explanation begins with. */
-static void append_explanation(const struct recording *recording, struct writing *text)
+void explain_report_after(struct facts *facts, const struct recording *recording)
 {
-    json_open(text, "explanation");
-    json_add_string(text, "verdict", verdict_name(VERDICT_NONE));
-    json_add_string(text, "reason", find_meaning(recording->compile_report));
+    const struct compile_report *report = recording->compile_report;
+    add_report(facts, recording);
+    say_sums(facts, recording);
+    say_losses(facts, report);
+    tell_list(facts, report);
+    tell_cases(facts, report);
+    explain_lines(facts, "Where the report is not whole, or does not agree with itself", "remark",
+                  report->remarks);
+}
+
+void explain_report(struct facts *facts, const struct recording *recording)
+{
+    explain_log(facts, &recording->story);
+    facts_open(facts, "explanation"); /* the line that every explanation begins with */
+    facts_text(facts, "verdict", verdict_name(VERDICT_NONE));
+    facts_text(facts, "reason", find_meaning(recording->compile_report));
     if (recording->message[0] != '\0') {
-        json_add_string(text, "file_message", recording->message);
-        json_add_number(text, "file_line", recording->message_line);
+        facts_text(facts, "file_message", recording->message);
+        facts_count(facts, "file_line", recording->message_line);
     }
-    json_close(text);
-}
-
-static enum exit_code print(const struct explain_options *options, const struct writing *text,
-                            enum exit_code code)
-{
-    struct output output;
-    output_init(&output, options->is_json);
-    output_line(&output, text);
-    output_text(&output, text);
-    output_flush(&output);
-    return output.is_failed ? EXIT_HARNESS : code;
-}
-
-void explain_report_append(const struct explain_options *options, const struct recording *recording,
-                           struct writing *text)
-{
-    struct explanation explanation = {
-        .options = options, .recording = recording, .is_json = options->is_json};
-    writing_init(&explanation.text);
-    explain_log(&recording->story, explanation.is_json, &explanation.text);
-    if (explanation.is_json) {
-        append_explanation(recording, &explanation.text);
-        explain_report_in_json(recording, &explanation.text);
-    } else {
-        append_message(recording, &explanation.text);
-        append_meaning(recording->compile_report, &explanation.text);
-        explain_report_in_words(recording, &explanation.text);
-    }
-    explain_assumed(&explanation);
-    append_next(recording->compile_report, explanation.is_json, &explanation.text);
-    if (!explanation.is_json) {
-        wrap_answer(&explanation.text, 0);
-    }
-    writing_append_bytes(text, explanation.text.bytes, explanation.text.length);
-    writing_deinit(&explanation.text);
-}
-
-enum exit_code explain_report(const struct explain_options *options,
-                              const struct recording *recording)
-{
-    struct writing text;
-    writing_init(&text);
-    explain_report_append(options, recording, &text);
-    const enum exit_code code = print(options, &text, EXIT_KEPT);
-    writing_deinit(&text);
-    return code;
-}
-
-enum exit_code explain_report_after(const struct explain_options *options,
-                                    const struct recording *recording, enum exit_code code)
-{
-    struct writing text;
-    if (recording->compile_report == NULL || code == EXIT_HARNESS || code == EXIT_USAGE) {
-        return code;
-    }
-    writing_init(&text);
-    if (options->is_json) {
-        explain_report_in_json(recording, &text);
-    } else {
-        explain_report_in_words(recording, &text);
-        wrap_answer(&text, 0);
-    }
-    code = print(options, &text, code);
-    writing_deinit(&text);
-    return code;
+    facts_close(facts);
+    say_meaning(facts, recording);
+    explain_report_after(facts, recording);
+    explain_lines(facts, EXPLAIN_ASSUMED_HEADING, "assumed", recording->assumed);
+    tell_next(facts, recording->compile_report);
 }

@@ -1,7 +1,8 @@
 /* What a report's numbers say, by the cases of https://openxla.org/xla/errors/error_1000; each is
  * there only where the numbers show it. */
-#include "explain/private/report_parts.h"
+#include "explain/private/files.h"
 #include "harness/base/check.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,24 +13,19 @@ enum {
     FLAGS_MISSING_PERCENT_MAX = 25 /* of the temporaries: what recomputing can save */
 };
 
-void report_append_size(struct writing *text, uint64_t size_bytes)
+struct innermost_text report_innermost(const struct compile_allocation *allocation)
 {
-    char size[SIZE_TEXT_BYTES];
-    size_print_field(size_bytes, size);
-    writing_append(text, size);
-}
-
-void report_append_innermost(struct writing *text, const struct compile_allocation *allocation)
-{
+    struct innermost_text words = {""};
     if (allocation->innermost_tiled > allocation->innermost) {
-        writing_append_format(text,
-                              ": its innermost dimension of %" PRIu64 " is padded to %" PRIu64,
-                              allocation->innermost, allocation->innermost_tiled);
+        snprintf(words.text, sizeof words.text,
+                 ": its innermost dimension of %" PRIu64 " is padded to %" PRIu64,
+                 allocation->innermost, allocation->innermost_tiled);
     } else if (allocation->innermost_tiled == 0 && allocation->innermost > 0 &&
                allocation->innermost < 128) { /* the report does not print the tiles */
-        writing_append_format(text, ": its innermost dimension has %" PRIu64,
-                              allocation->innermost);
+        snprintf(words.text, sizeof words.text, ": its innermost dimension has %" PRIu64,
+                 allocation->innermost);
     }
+    return words;
 }
 
 const struct compile_size *report_temporaries(const struct compile_report *report)
@@ -80,12 +76,16 @@ bool report_would_fit_without(const struct compile_size *missing, const struct c
     return lost->is_said && lost->range.low >= missing->range.high;
 }
 
+static struct size_text size_of(const struct compile_size *size)
+{
+    return size_text_of(size->range.nominal);
+}
+
 static struct writing *add_case(struct report_cases *cases, const char *name)
 {
     CHECK(cases->count < REPORT_CASE_COUNT_MAX);
     struct report_case *item = &cases->items[cases->count++];
-    item->name = name;
-    writing_init(&item->text);
+    *item = (struct report_case){.name = name};
     return &item->text;
 }
 
@@ -95,21 +95,17 @@ static void find_fragmentation(const struct compile_report *report, struct repor
 {
     const struct compile_size *lost = report_fragmentation(report);
     const struct compile_size missing = compile_report_missing(report);
-    if (!missing.is_said || !report_would_fit_without(&missing, lost)) {
-        return;
+    if (missing.is_said && report_would_fit_without(&missing, lost)) {
+        writing_append_format(
+            add_case(cases, "fragmentation"),
+            "It would fit without fragmentation: %s lie in gaps between temporaries, and only %s "
+            "are missing. The gaps come from the order in which the compiler runs the ops. %s",
+            size_of(lost).text, size_of(&missing).text,
+            compile_report_has_assignment(report)
+                ? "Another batch size or another split of the step changes it."
+                : "Other orders: xla_latency_hiding_scheduler_rerun=1, or "
+                  "xla_tpu_scheduler_percent_shared_memory_limit=90.");
     }
-    struct writing *text = add_case(cases, "fragmentation");
-    writing_append(text, "It would fit without fragmentation: ");
-    report_append_size(text, lost->range.nominal);
-    writing_append(text, " lie in gaps between temporaries, and only ");
-    report_append_size(text, missing.range.nominal);
-    writing_append(text,
-                   " are missing. The gaps come from the order in which the compiler runs the "
-                   "ops. ");
-    writing_append(text, compile_report_has_assignment(report)
-                             ? "Another batch size or another split of the step changes it."
-                             : "Other orders: xla_latency_hiding_scheduler_rerun=1, or "
-                               "xla_tpu_scheduler_percent_shared_memory_limit=90.");
 }
 
 /* The arguments against the temporaries, or alone. */
@@ -124,28 +120,22 @@ static void find_balance(const struct compile_report *report, struct report_case
         return;
     }
     if (capacity_bytes != 0 && arguments->range.low > capacity_bytes) {
-        struct writing *text = add_case(cases, "arguments");
-        writing_append(text, "The arguments alone, ");
-        report_append_size(text, arguments->range.nominal);
-        writing_append(text, ", are more than the device has: no flag of the compiler helps. Shard "
-                             "the parameters and the optimizer state over more devices, or keep "
-                             "them in a smaller type.");
-        return;
+        writing_append_format(
+            add_case(cases, "arguments"),
+            "The arguments alone, %s, are more than the device has: no flag of the compiler helps. "
+            "Shard the parameters and the optimizer state over more devices, or keep them in a "
+            "smaller type.",
+            size_of(arguments).text);
+    } else if (temporaries->is_said) {
+        writing_append_format(
+            add_case(cases, "balance"), "Arguments take %s, temporaries %s: %s",
+            size_of(arguments).text, size_of(temporaries).text,
+            arguments->range.nominal > temporaries->range.nominal
+                ? "the arguments are the larger part. Shard the parameters and the optimizer state "
+                  "over more devices, or keep them in a smaller type."
+                : "the temporaries are the larger part. Recompute activations (jax.checkpoint), or "
+                  "run a smaller batch on each device and accumulate gradients.");
     }
-    if (!temporaries->is_said) {
-        return;
-    }
-    struct writing *text = add_case(cases, "balance");
-    writing_append(text, "Arguments take ");
-    report_append_size(text, arguments->range.nominal);
-    writing_append(text, ", temporaries ");
-    report_append_size(text, temporaries->range.nominal);
-    writing_append(text, arguments->range.nominal > temporaries->range.nominal
-                             ? ": the arguments are the larger part. Shard the parameters and the "
-                               "optimizer state over more devices, or keep them in a smaller type."
-                             : ": the temporaries are the larger part. Recompute activations "
-                               "(jax.checkpoint), or run a smaller batch on each device and "
-                               "accumulate gradients.");
 }
 
 static void find_donation(const struct compile_report *report, struct report_cases *cases)
@@ -161,18 +151,14 @@ static void find_donation(const struct compile_report *report, struct report_cas
     const uint64_t saved = arguments->is_said && undonated < own ? undonated : own;
     const uint64_t least = output->range.nominal / 100 * DONATION_PERCENT_MIN;
     const struct compile_size missing = compile_report_missing(report);
-    if (saved == 0 || saved < least || saved < missing.range.nominal / 100 * DONATION_PERCENT_MIN) {
-        return;
+    if (saved > 0 && saved >= least &&
+        saved >= missing.range.nominal / 100 * DONATION_PERCENT_MIN) {
+        writing_append_format(
+            add_case(cases, "donation"),
+            "Outputs of %s share %s with the arguments. Arguments that are not needed afterwards "
+            "and are donated (donate_argnums) would save up to %s more.",
+            size_of(output).text, size_of(shared).text, size_text_of(saved).text);
     }
-    struct writing *text = add_case(cases, "donation");
-    writing_append(text, "Outputs of ");
-    report_append_size(text, output->range.nominal);
-    writing_append(text, " share ");
-    report_append_size(text, shared->range.nominal);
-    writing_append(text, " with the arguments. Arguments that are not needed afterwards and are "
-                         "donated (donate_argnums) would save up to ");
-    report_append_size(text, saved);
-    writing_append(text, " more.");
 }
 
 static void append_allocation(struct writing *text, const struct compile_allocation *allocation,
@@ -184,25 +170,19 @@ static void append_allocation(struct writing *text, const struct compile_allocat
     }
 }
 
-static size_t find_largest(const struct compile_report *report)
+/* True: one of them is. */
+static bool find_one_above_half(const struct compile_report *report, struct report_cases *cases)
 {
+    const uint64_t capacity_bytes = compile_report_capacity(report);
     size_t largest = 0;
+    if (report->allocation_count == 0 || capacity_bytes == 0) {
+        return false;
+    }
     for (size_t i = 1; i < report->allocation_count; i++) {
         if (report->allocations[i].size.nominal > report->allocations[largest].size.nominal) {
             largest = i;
         }
     }
-    return largest;
-}
-
-/* True: one of them is. */
-static bool find_one_above_half(const struct compile_report *report, struct report_cases *cases)
-{
-    const uint64_t capacity_bytes = compile_report_capacity(report);
-    if (report->allocation_count == 0 || capacity_bytes == 0) {
-        return false;
-    }
-    const size_t largest = find_largest(report);
     const struct compile_allocation *allocation = &report->allocations[largest];
     if (allocation->size.low <= capacity_bytes / 2) {
         return false;
@@ -210,13 +190,12 @@ static bool find_one_above_half(const struct compile_report *report, struct repo
     struct writing *text = add_case(cases, "one_allocation");
     writing_append(text, "One allocation is larger than half of the device: ");
     append_allocation(text, allocation, largest + 1);
-    writing_append(text, " takes ");
-    report_append_size(text, allocation->size.nominal);
-    writing_append(text, ", and the device has ");
-    report_append_size(text, capacity_bytes);
-    writing_append(text,
-                   ". Look at the op and line that make it: a tensor that should be sharded, a "
-                   "batch that should be split, or padding.");
+    writing_append_format(text,
+                          " takes %s, and the device has %s. Look at the op and line that make it: "
+                          "a tensor that should be sharded, a batch that should be split, or "
+                          "padding.",
+                          size_text_of(allocation->size.nominal).text,
+                          size_text_of(capacity_bytes).text);
     return true;
 }
 
@@ -263,14 +242,11 @@ static void find_aggregate(const struct compile_report *report, struct report_ca
     struct writing *text = add_case(cases, "aggregate");
     writing_append_format(text,
                           "No single allocation is above half of the device: the %zu that are "
-                          "listed add up to ",
-                          report->allocation_count);
-    report_append_size(text, sum);
-    writing_append(text, ".");
+                          "listed add up to %s.",
+                          report->allocation_count, size_text_of(sum).text);
     if (group_count > 1) {
-        writing_append_format(text, " %zu of them, ", group_count);
-        report_append_size(text, group_bytes);
-        writing_append_format(text, ", are of one op: %s.", report->allocations[group].op);
+        writing_append_format(text, " %zu of them, %s, are of one op: %s.", group_count,
+                              size_text_of(group_bytes).text, report->allocations[group].op);
     }
 }
 
@@ -288,18 +264,6 @@ static bool find_most_padded(const struct compile_report *report, size_t *index)
     return most > 0;
 }
 
-static void append_most_padded(const struct compile_report *report, size_t index,
-                               struct writing *text)
-{
-    const struct compile_allocation *allocation = &report->allocations[index];
-    writing_append(text, " Most of it is in ");
-    append_allocation(text, allocation, index + 1);
-    writing_append(text, " with ");
-    report_append_size(text, allocation->padding.range.nominal);
-    report_append_innermost(text, allocation);
-    writing_append(text, ".");
-}
-
 static void find_padding(const struct compile_report *report, struct report_cases *cases)
 {
     const struct compile_size padding = report_padding(report);
@@ -315,18 +279,23 @@ static void find_padding(const struct compile_report *report, struct report_case
         return;
     }
     struct writing *text = add_case(cases, "padding");
-    report_append_size(text, bytes);
-    writing_append(text, " of the memory are padding: the last dimension of a layout is padded to "
-                         "128 elements, the one before it to 8.");
-    if (padding.is_said && missing.is_said && report_would_fit_without(&missing, &padding)) {
-        writing_append(text, " Without it the program would fit.");
-    }
+    writing_append_format(text,
+                          "%s of the memory are padding: the last dimension of a layout is padded "
+                          "to 128 elements, the one before it to 8.%s",
+                          size_text_of(bytes).text,
+                          padding.is_said && missing.is_said &&
+                                  report_would_fit_without(&missing, &padding)
+                              ? " Without it the program would fit."
+                              : "");
     if (has_entry) {
-        append_most_padded(report, index, text);
+        const struct compile_allocation *allocation = &report->allocations[index];
+        writing_append(text, " Most of it is in ");
+        append_allocation(text, allocation, index + 1);
+        writing_append_format(text, " with %s%s.", size_of(&allocation->padding).text,
+                              report_innermost(allocation).text);
     }
-    writing_append(text,
-                   " Transpose or reshape, so that no small dimension is the last one, or join "
-                   "it with its neighbour.");
+    writing_append(text, " Transpose or reshape, so that no small dimension is the last one, or "
+                         "join it with its neighbour.");
 }
 
 static void find_cores(const struct compile_report *report, struct report_cases *cases)
@@ -336,8 +305,7 @@ static void find_cores(const struct compile_report *report, struct report_cases 
     }
     const uint64_t tensor = report->numbers[COMPILE_USED].range.nominal;
     const uint64_t sparse = report->numbers[COMPILE_SPARSE_CORE].range.nominal;
-    struct writing *text = add_case(cases, "cores");
-    writing_append(text,
+    writing_append(add_case(cases, "cores"),
                    sparse > tensor
                        ? "The SparseCore's part is the larger one: its tables, of which each "
                          "row is padded to 32 bytes, must be sharded or shrunk."
@@ -361,18 +329,16 @@ static void find_flags(const struct compile_report *report, struct report_cases 
         missing.range.nominal > most) {
         return;
     }
-    struct writing *text = add_case(cases, "flags");
-    report_append_size(text, missing.range.nominal);
-    writing_append(text, " are missing, and the temporaries have ");
-    report_append_size(text, temporaries->range.nominal);
-    writing_append(text, ": the compiler may save as much by computing values again. In "
-                         "LIBTPU_INIT_ARGS: --xla_tpu_rematerialization_algo=PEAK_PRIORITY, "
-                         "--xla_tpu_rematerialization_max_block_size_limit=32, "
-                         "--xla_tpu_rematerialization_block_effort_factor=10.0, "
-                         "--xla_tpu_pre_fusion_remat=true. The results stay the same; the step "
-                         "takes longer. Flags that schedule for less memory come last: "
-                         "--xla_latency_hiding_scheduler_rerun=5, --xla_memory_scheduler=kBrkga "
-                         "(https://openxla.org/xla/flags_guidance).");
+    writing_append_format(
+        add_case(cases, "flags"),
+        "%s are missing, and the temporaries have %s: the compiler may save as much by computing "
+        "values again. In LIBTPU_INIT_ARGS: --xla_tpu_rematerialization_algo=PEAK_PRIORITY, "
+        "--xla_tpu_rematerialization_max_block_size_limit=32, "
+        "--xla_tpu_rematerialization_block_effort_factor=10.0, --xla_tpu_pre_fusion_remat=true. "
+        "The results stay the same; the step takes longer. Flags that schedule for less memory "
+        "come last: --xla_latency_hiding_scheduler_rerun=5, --xla_memory_scheduler=kBrkga "
+        "(https://openxla.org/xla/flags_guidance).",
+        size_of(&missing).text, size_of(temporaries).text);
 }
 
 void report_cases_find(const struct compile_report *report, struct report_cases *cases)
@@ -380,8 +346,7 @@ void report_cases_find(const struct compile_report *report, struct report_cases 
     cases->count = 0;
     find_fragmentation(report, cases);
     find_padding(report, cases);
-    const bool is_one = find_one_above_half(report, cases);
-    if (!is_one) {
+    if (!find_one_above_half(report, cases)) {
         find_aggregate(report, cases);
     }
     find_balance(report, cases);

@@ -1,65 +1,34 @@
 /* What each setting of PyTorch's caching allocator would have done to the requests of a trace. */
-#include "explain/caching_replay.h"
-#include "explain/private/explain_parts.h"
-#include "harness/base/json.h"
-#include "harness/base/size.h"
-#include "present/table.h"
+#include "explain/private/explanation.h"
+#include "explain/private/files.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #define MIB (UINT64_C(1) << 20)
 
-/* One setting, in PyTorch's words. */
+/* One setting, in PyTorch's words; what it does not set is 0. */
 struct setting {
-    const char *text; /* of PYTORCH_CUDA_ALLOC_CONF; "" = none */
-    const char *key;  /* before the ':' */
-    void (*set)(struct cache_settings *settings, double value, uint64_t capacity_bytes);
-    double value;
-    bool needs_capacity;
+    const char *text; /* of PYTORCH_CUDA_ALLOC_CONF, its key before the ':'; "" = none */
+    bool is_expandable;
+    uint64_t max_split_mib;
+    uint32_t divisions;
+    double collection; /* acts only below a limit, which is set to the whole device */
 };
-
-static void set_expandable(struct cache_settings *settings, double value, uint64_t capacity_bytes)
-{
-    (void)value;
-    (void)capacity_bytes;
-    settings->is_expandable = true;
-}
-
-static void set_max_split(struct cache_settings *settings, double value, uint64_t capacity_bytes)
-{
-    (void)capacity_bytes;
-    settings->max_split_bytes = (uint64_t)value * MIB;
-}
-
-/* It acts only below a limit, which is set to the whole device. */
-static void set_collection(struct cache_settings *settings, double value, uint64_t capacity_bytes)
-{
-    settings->garbage_collection_threshold = value;
-    settings->limit_bytes = capacity_bytes;
-}
-
-static void set_divisions(struct cache_settings *settings, double value, uint64_t capacity_bytes)
-{
-    (void)capacity_bytes;
-    for (size_t i = 0; i < CACHE_DIVISIONS_COUNT; i++) {
-        settings->divisions[i] = (uint32_t)value;
-    }
-}
 
 /* Values of one key stand together; of equally good ones the first is printed. */
 static const struct setting all_settings[] = {
-    {"", "", NULL, 0, false},
-    {"expandable_segments:True", "expandable_segments", set_expandable, 1, false},
-    {"max_split_size_mb:128", "max_split_size_mb", set_max_split, 128, false},
-    {"max_split_size_mb:64", "max_split_size_mb", set_max_split, 64, false},
-    {"max_split_size_mb:256", "max_split_size_mb", set_max_split, 256, false},
-    {"max_split_size_mb:512", "max_split_size_mb", set_max_split, 512, false},
-    {"garbage_collection_threshold:0.8", "garbage_collection_threshold", set_collection, 0.8, true},
-    {"garbage_collection_threshold:0.6", "garbage_collection_threshold", set_collection, 0.6, true},
-    {"roundup_power2_divisions:4", "roundup_power2_divisions", set_divisions, 4, false},
-    {"roundup_power2_divisions:8", "roundup_power2_divisions", set_divisions, 8, false},
-    {"roundup_power2_divisions:16", "roundup_power2_divisions", set_divisions, 16, false},
+    {.text = ""},
+    {.text = "expandable_segments:True", .is_expandable = true},
+    {.text = "max_split_size_mb:128", .max_split_mib = 128},
+    {.text = "max_split_size_mb:64", .max_split_mib = 64},
+    {.text = "max_split_size_mb:256", .max_split_mib = 256},
+    {.text = "max_split_size_mb:512", .max_split_mib = 512},
+    {.text = "garbage_collection_threshold:0.8", .collection = 0.8},
+    {.text = "garbage_collection_threshold:0.6", .collection = 0.6},
+    {.text = "roundup_power2_divisions:4", .divisions = 4},
+    {.text = "roundup_power2_divisions:8", .divisions = 8},
+    {.text = "roundup_power2_divisions:16", .divisions = 16},
 };
 enum { SETTING_COUNT = sizeof all_settings / sizeof *all_settings };
 
@@ -74,66 +43,69 @@ static void replay_setting(const struct explanation *explanation, const struct s
                            struct caching_outcome *outcome)
 {
     const uint64_t capacity_bytes = find_capacity(explanation);
-    if (setting->needs_capacity && capacity_bytes == UINT64_MAX) {
+    struct cache_settings settings;
+    if (setting->collection > 0 && capacity_bytes == UINT64_MAX) {
         *outcome = (struct caching_outcome){.is_skipped = true};
         return;
     }
-    struct cache_settings settings;
     cache_settings_init(&settings);
-    if (setting->set != NULL) {
-        setting->set(&settings, setting->value, capacity_bytes);
+    settings.is_expandable |= setting->is_expandable;
+    if (setting->max_split_mib > 0) {
+        settings.max_split_bytes = setting->max_split_mib * MIB;
+    }
+    if (setting->collection > 0) {
+        settings.garbage_collection_threshold = setting->collection;
+        settings.limit_bytes = capacity_bytes;
+    }
+    for (size_t i = 0; i < CACHE_DIVISIONS_COUNT && setting->divisions > 0; i++) {
+        settings.divisions[i] = setting->divisions;
     }
     caching_replay(&explanation->recording->setup, &explanation->recording->ops, &settings,
                    capacity_bytes, outcome);
+}
+
+static size_t key_length(const struct setting *setting)
+{
+    return strcspn(setting->text, ":");
 }
 
 /* Whether the file says that it was set, to whatever value. */
 static bool is_on(const struct explanation *explanation, const struct setting *setting)
 {
     const char *said = explanation->recording->settings;
-    return setting->key[0] == '\0' ? strcmp(said, "default") == 0
-                                   : strstr(said, setting->key) != NULL;
+    return setting->text[0] == '\0'
+               ? strcmp(said, "default") == 0
+               : memmem(said, strlen(said), setting->text, key_length(setting)) != NULL;
 }
 
 /* value_count: of how many values of its key this one was the best. */
-static void put_note(const struct explanation *explanation, const struct setting *setting,
-                     size_t value_count, struct table *table)
+static void put_setting(struct explanation *explanation, const struct setting *setting,
+                        const struct caching_outcome *outcome, size_t value_count)
 {
-    struct writing note;
-    writing_init(&note);
-    if (is_on(explanation, setting)) {
-        writing_append(&note, "so it was when the file was written");
-    }
-    if (value_count > 1) {
-        writing_append_format(&note, "%sthe best of %zu values", note.length > 0 ? "; " : "",
-                              value_count);
-    }
-    table_put(table, writing_string(&note));
-    writing_deinit(&note);
-}
-
-static void put_setting(const struct explanation *explanation, const struct setting *setting,
-                        const struct caching_outcome *outcome, size_t value_count,
-                        struct table *table)
-{
-    char size[SIZE_TEXT_BYTES];
-    table_put(table, setting->text[0] == '\0' ? "none" : setting->text);
+    struct facts *facts = &explanation->facts;
+    const bool was_on = is_on(explanation, setting);
+    char best[40] = "";
+    facts_open(facts, NULL);
+    facts_cell(facts, "setting", setting->text[0] == '\0' ? "none" : setting->text);
     if (outcome->is_skipped) {
-        table_put(table, "-");
-        table_put(table, "-");
-        table_put(table, "-");
-        table_put(table, "-");
-        table_put(table, "needs --capacity, as it acts near the limit");
-        return;
+        facts_cell(facts, "reserved", "-");
+        facts_cell(facts, "unused", "-");
+        facts_cell(facts, "ooms", "-");
+        facts_cell(facts, "largest", "-");
+        facts_cell(facts, "note", "needs --capacity, as it acts near the limit");
+    } else {
+        if (value_count > 1) {
+            snprintf(best, sizeof best, "the best of %zu values", value_count);
+        }
+        facts_cell_size(facts, "reserved", outcome->reserved_peak_bytes);
+        facts_cell_size(facts, "unused", outcome->unused_bytes);
+        facts_cell_count(facts, "ooms", outcome->oom_count);
+        facts_cell_size(facts, "largest", outcome->largest_served_bytes);
+        facts_cell_format(facts, "note", "%s%s%s",
+                          was_on ? "so it was when the file was written" : "",
+                          was_on && value_count > 1 ? "; " : "", best);
     }
-    size_print_field(outcome->reserved_peak_bytes, size);
-    table_put(table, size);
-    size_print_field(outcome->unused_bytes, size);
-    table_put(table, size);
-    table_put_number(table, outcome->oom_count);
-    size_print_field(outcome->largest_served_bytes, size);
-    table_put(table, size);
-    put_note(explanation, setting, value_count, table);
+    facts_close(facts);
 }
 
 /* Whether a would have been better than b: fewer requests refused, or none and less reserved. */
@@ -148,8 +120,10 @@ static bool is_better(const struct caching_outcome *a, const struct caching_outc
 /* How many values of its key there are, from its first one. */
 static size_t count_values(size_t first)
 {
+    const size_t length = key_length(&all_settings[first]);
     size_t next = first;
-    while (next < SETTING_COUNT && strcmp(all_settings[next].key, all_settings[first].key) == 0) {
+    while (next < SETTING_COUNT && key_length(&all_settings[next]) == length &&
+           memcmp(all_settings[next].text, all_settings[first].text, length) == 0) {
         next++;
     }
     return next - first;
@@ -167,73 +141,57 @@ static size_t find_best(const struct caching_outcome outcomes[SETTING_COUNT], si
 }
 
 /* Which of them would have helped. */
-static void append_best(const struct caching_outcome outcomes[SETTING_COUNT], struct writing *text)
+static void say_best(struct facts *facts, const struct caching_outcome outcomes[SETTING_COUNT])
 {
     const size_t best = find_best(outcomes, 0, SETTING_COUNT);
+    const char *text = all_settings[best].text;
+    const struct caching_outcome *with = &outcomes[best], *without = &outcomes[0];
     if (best == 0) {
-        writing_append(text, "  None of them would have helped.\n");
-        return;
-    }
-    char size[SIZE_TEXT_BYTES];
-    const uint64_t bytes = outcomes[0].reserved_peak_bytes;
-    writing_append_format(text, "  %s would have helped most", all_settings[best].text);
-    if (outcomes[best].oom_count < outcomes[0].oom_count) {
-        writing_append_format(text, ": %" PRIu64 " fewer requests find no memory",
-                              outcomes[0].oom_count - outcomes[best].oom_count);
+        facts_answer(facts, "  None of them would have helped.");
+    } else if (with->oom_count < without->oom_count) {
+        facts_answer(facts,
+                     "  %s would have helped most: %" PRIu64 " fewer requests find no memory.",
+                     text, without->oom_count - with->oom_count);
     } else {
-        size_print_field(bytes - outcomes[best].reserved_peak_bytes, size);
-        writing_append_format(text, ": %s less is reserved", size);
+        facts_answer(facts, "  %s would have helped most: %s less is reserved.", text,
+                     size_text_of(without->reserved_peak_bytes - with->reserved_peak_bytes).text);
     }
-    writing_append(text, ".\n");
 }
 
-static void append_table(struct explanation *explanation)
+/* Of each key the best value. */
+static void put_table(struct explanation *explanation,
+                      const struct caching_outcome outcomes[SETTING_COUNT])
 {
-    static const char *const heads[] = {"PYTORCH_CUDA_ALLOC_CONF", "reserved",       "unused of it",
-                                        "out of memory",           "largest served", "note"};
-    enum { HEAD_COUNT = sizeof heads / sizeof *heads };
-    struct caching_outcome outcomes[SETTING_COUNT];
-    struct table table;
-    table_init(&table, HEAD_COUNT, HEAD_COUNT);
-    for (size_t i = 0; i < HEAD_COUNT; i++) {
-        table_put(&table, heads[i]);
-    }
-    for (size_t i = 0; i < SETTING_COUNT; i++) {
-        replay_setting(explanation, &all_settings[i], &outcomes[i]);
-    }
+    static const struct facts_column columns[] = {{"setting", "PYTORCH_CUDA_ALLOC_CONF"},
+                                                  {"reserved", "reserved"},
+                                                  {"unused", "unused of it"},
+                                                  {"ooms", "out of memory"},
+                                                  {"largest", "largest served"},
+                                                  {"note", "note"}};
+    facts_table_in(&explanation->facts, 2, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < SETTING_COUNT;) {
         const size_t count = count_values(i);
         const size_t best = find_best(outcomes, i, i + count);
-        put_setting(explanation, &all_settings[best], &outcomes[best], count, &table);
+        put_setting(explanation, &all_settings[best], &outcomes[best], count);
         i += count;
     }
-    writing_append(&explanation->text,
-                   "\nAllocator settings: the same requests, run through a model of PyTorch's "
-                   "caching allocator (docs/caching.md)\n");
-    table_print(&table, 2, &explanation->text);
-    table_deinit(&table);
-    append_best(outcomes, &explanation->text);
-    if (explanation->recording->settings[0] == '\0') {
-        writing_append(&explanation->text, "  (The file does not say which of them were set.)\n");
-    }
+    facts_table_end(&explanation->facts);
 }
 
-static void append_json(struct explanation *explanation, const struct setting *setting)
+static void add_setting(struct explanation *explanation, const struct setting *setting,
+                        const struct caching_outcome *outcome)
 {
-    struct writing *text = &explanation->text;
-    struct caching_outcome outcome;
-    replay_setting(explanation, setting, &outcome);
-    if (outcome.is_skipped) {
-        return;
+    struct facts *facts = &explanation->facts;
+    if (!outcome->is_skipped) {
+        facts_open(facts, "setting");
+        facts_text(facts, "setting", setting->text);
+        facts_size(facts, "reserved_peak_bytes", outcome->reserved_peak_bytes);
+        facts_size(facts, "unused_bytes", outcome->unused_bytes);
+        facts_count(facts, "ooms", outcome->oom_count);
+        facts_size(facts, "largest_served_bytes", outcome->largest_served_bytes);
+        facts_boolean(facts, "was_set", is_on(explanation, setting));
+        facts_close(facts);
     }
-    json_open(text, "setting");
-    json_add_string(text, "setting", setting->text);
-    json_add_number(text, "reserved_peak_bytes", outcome.reserved_peak_bytes);
-    json_add_number(text, "unused_bytes", outcome.unused_bytes);
-    json_add_number(text, "ooms", outcome.oom_count);
-    json_add_number(text, "largest_served_bytes", outcome.largest_served_bytes);
-    json_add_boolean(text, "was_set", is_on(explanation, setting));
-    json_close(text);
 }
 
 /* A single state of the memory has no requests to make again. */
@@ -249,24 +207,29 @@ static bool has_frees(const struct op_list *ops)
 
 void explain_settings(struct explanation *explanation)
 {
+    struct facts *facts = &explanation->facts;
     const struct recording *recording = explanation->recording;
-    if (recording->format == format_find("torch_snapshot") && recording->view == IMPORT_MOMENT &&
-        !explanation->is_json) {
-        writing_append(
-            &explanation->text,
-            "\nAllocator settings: --format torch_events reads the events of this snapshot, "
-            "and tries each setting on them\n");
-        return;
+    struct caching_outcome outcomes[SETTING_COUNT];
+    if (recording->format == format_find("torch_snapshot") && recording->view == IMPORT_MOMENT) {
+        facts_heading(facts, "Allocator settings: --format torch_events reads the events of this "
+                             "snapshot, and tries each setting on them");
+        if (!explanation->options->is_json) {
+            return;
+        }
     }
     if (strcmp(recording->setup.system, "pytorch") != 0 || !has_frees(&recording->ops) ||
         setup_filler_tag(&recording->setup) != OP_TAG_COUNT) {
         return;
     }
-    if (!explanation->is_json) {
-        append_table(explanation);
-        return;
-    }
     for (size_t i = 0; i < SETTING_COUNT; i++) {
-        append_json(explanation, &all_settings[i]);
+        replay_setting(explanation, &all_settings[i], &outcomes[i]);
+        add_setting(explanation, &all_settings[i], &outcomes[i]);
+    }
+    facts_heading(facts, "Allocator settings: the same requests, run through a model of PyTorch's "
+                         "caching allocator (docs/caching.md)");
+    put_table(explanation, outcomes);
+    say_best(facts, outcomes);
+    if (recording->settings[0] == '\0') {
+        facts_answer(facts, "  (The file does not say which of them were set.)");
     }
 }

@@ -1,8 +1,9 @@
 /* What explain says of a list, in order: what the log tells, the verdict or that nothing failed,
  * and what follows them. */
 #include "diagnosis/hang.h"
-#include "explain/log.h"
-#include "explain/private/explain_parts.h"
+#include "explain/private/explanation.h"
+#include "explain/private/files.h"
+#include "harness/op/ops_file.h"
 
 #include <inttypes.h>
 
@@ -42,8 +43,9 @@ static void explain_more(struct explanation *explanation)
     explain_give_back(explanation);
     explain_numbers(explanation);
     explain_pictures(explanation);
-    explain_told(explanation);
-    explain_assumed(explanation);
+    explain_lines(&explanation->facts, "What the file says", "told", explanation->recording->told);
+    explain_lines(&explanation->facts, EXPLAIN_ASSUMED_HEADING, "assumed",
+                  explanation->recording->assumed);
     explain_next(explanation);
     explain_draw_svg(explanation);
 }
@@ -61,15 +63,10 @@ void explain_now(struct explanation *explanation, const struct run *run,
         take_largest(explanation);
     }
     end_rows(explanation);
-    explain_log(&explanation->recording->story, explanation->is_json, &explanation->text);
-    if (explanation->is_json) {
-        explain_in_json(explanation);
-    } else {
-        explain_in_words(explanation);
-    }
+    explain_log(&explanation->facts, &explanation->recording->story);
+    explain_failure(explanation);
     explanation->moment.is_taken = explanation->op != NULL; /* all is freed after the list */
-    explain_hangs(explanation);
-    explain_shortages(explanation);
+    explain_waits(explanation);
     explain_more(explanation);
 }
 
@@ -79,41 +76,90 @@ void explain_without_oom(struct explanation *explanation, const struct run *run)
     explanation->run = run;
     explanation->verdict = &nothing;
     explanation->contract = model_contract(run_model(run, explanation->moment.host));
-    explain_hangs(explanation);
-    explain_shortages(explanation);
+    explain_waits(explanation);
     explain_peak(explanation);
     explain_more(explanation);
+}
+
+/* The last request that failed by the file, on the device and with the target of the file; OP_NONE:
+ * there is none, or the command line has others. */
+static uint32_t find_said_failure(const struct explanation *explanation)
+{
+    const struct recording *recording = explanation->recording;
+    for (size_t i = explanation->options->changes_setup ? 0 : recording->said_count; i-- > 0;) {
+        if (recording->said[i].kind == SAID_FAILED) {
+            return recording->said[i].op;
+        }
+    }
+    return OP_NONE;
+}
+
+/* That this request failed by the file and is served on its list: the verdict is unknown. */
+static void tell_served(struct explanation *explanation, uint32_t failed)
+{
+    static const char reason[] =
+        "by the file this request failed, and on its list it is served: the failure does not "
+        "repeat, and the file does not say what stood in its way";
+    struct facts *facts = &explanation->facts;
+    char op_text[OP_TEXT_BYTES];
+    explanation->is_served = true;
+    op_print(&explanation->recording->ops.ops[failed], op_text);
+    facts_open(facts, "explanation");
+    facts_text(facts, "verdict", verdict_name(VERDICT_UNKNOWN));
+    facts_count(facts, "op", failed);
+    facts_text(facts, "op_text", op_text);
+    facts_boolean(facts, "is_served", true);
+    facts_text(facts, "reason", reason);
+    facts_close(facts);
+    facts_answer(facts, "op %" PRIu32 ": %s", failed, op_text);
+    if (explanation->recording->message[0] != '\0') {
+        facts_answer(facts, "the file says: %s", explanation->recording->message);
+    }
+    facts_heading(facts, "Verdict: unknown");
+    facts_answer(facts, "  %s", reason);
+}
+
+static void say_nothing_failed(struct explanation *explanation, size_t op_count,
+                               uint64_t excused_count)
+{
+    struct facts *facts = &explanation->facts;
+    const bool has_waited = hangs_are_there(&explanation->hangs) ||
+                            explanation->shortages.total > 0;
+    const char *who = has_waited ? "No request" : "Nothing";
+    if (explanation->recording->view == IMPORT_SUMS) {
+        facts_answer(facts, "No failure to judge: the file has the sums of one moment.");
+    } else if (excused_count > 0) {
+        facts_answer(facts,
+                     "%s broke: %zu op%s, %" PRIu64
+                     " out-of-memor%s that cannot be judged, every promise kept.",
+                     who, op_count, plural(op_count, "", "s"), excused_count,
+                     plural(excused_count, "y", "ies"));
+    } else {
+        facts_answer(facts, "%s failed: %zu op%s, no out-of-memory, every promise kept.", who,
+                     op_count, plural(op_count, "", "s"));
+    }
 }
 
 void explain_nothing(struct explanation *explanation, const struct op_list *ops,
                      uint64_t excused_count)
 {
-    const uint32_t failed = excused_count > 0 ? OP_NONE : explain_find_said_failure(explanation);
+    struct facts *facts = &explanation->facts;
+    const uint32_t failed = excused_count > 0 ? OP_NONE : find_said_failure(explanation);
     const size_t op_count = ops->count - lanes_switch_count(ops);
-    struct writing *text = &explanation->text;
-    explain_log(&explanation->recording->story, explanation->is_json, &explanation->text);
+    explain_log(facts, &explanation->recording->story);
     if (failed != OP_NONE) {
-        explain_served(explanation, failed);
+        tell_served(explanation, failed);
         return;
     }
-    if (explanation->is_json) {
-        explain_nothing_in_json(explanation, op_count, excused_count);
-        return;
-    }
-    if (explanation->recording->view == IMPORT_SUMS) {
-        writing_append(text, "No failure to judge: the file has the sums of one moment.\n");
-        return;
-    }
-    const bool has_waited = hangs_are_there(&explanation->hangs) ||
-                            explanation->shortages.total > 0;
-    writing_append_format(text, "%s %s: %zu op%s, ", has_waited ? "No request" : "Nothing",
-                          excused_count > 0 ? "broke" : "failed", op_count,
-                          op_count == 1 ? "" : "s");
+    facts_open(facts, "explanation");
+    facts_text(facts, "verdict", verdict_name(VERDICT_NONE));
+    facts_count(facts, "ops", op_count);
     if (excused_count > 0) {
-        writing_append_format(text, "%" PRIu64 " out-of-memor%s that cannot be judged",
-                              excused_count, excused_count == 1 ? "y" : "ies");
-    } else {
-        writing_append(text, "no out-of-memory");
+        facts_count(facts, "excused", excused_count);
     }
-    writing_append(text, ", every promise kept.\n");
+    facts_text(facts, "reason",
+               excused_count > 0 ? "no out-of-memory can be judged, every promise kept"
+                                 : "no out-of-memory, every promise kept");
+    facts_close(facts);
+    say_nothing_failed(explanation, op_count, excused_count);
 }

@@ -1,13 +1,12 @@
 /* explain's two runs of a list: the first finds what is to be explained, the second stops there.  A
  * list with lanes is explained while it runs. */
-#include "explain/two_runs.h"
 #include "campaign/base/message.h"
 #include "campaign/process/child.h"
-#include "explain/private/explain_parts.h"
+#include "explain/private/explanation.h"
+#include "explain/private/files.h"
 #include "harness/base/check.h"
 #include "harness/lanes/lanes.h"
 #include "harness/run/trial.h"
-#include "present/wrap.h"
 #include "recording/lane_columns.h"
 
 #include <stdlib.h>
@@ -32,8 +31,8 @@ static size_t choose_op(struct run *run, const struct op_list *ops, struct surve
 
 /* Runs a new run up to that op, and says what is to be said there; or, when the list went well,
  * that. */
-static void explain_run(struct run *run, const struct op_list *ops, size_t chosen,
-                        struct explanation *explanation)
+static void tell_run(struct run *run, const struct op_list *ops, size_t chosen,
+                     struct explanation *explanation)
 {
     const struct verdict *verdict = NULL;
     for (size_t i = 0; i < ops->count && i <= chosen; i++) {
@@ -49,7 +48,7 @@ static void explain_run(struct run *run, const struct op_list *ops, size_t chose
     explain_without_oom(explanation, run);
     verdict = run_finish(run);
     if (verdict->kind != VERDICT_NONE) {
-        writing_clear(&explanation->text);
+        facts_clear(&explanation->facts);
         explain_now(explanation, run, verdict);
     }
 }
@@ -90,7 +89,6 @@ static struct explanation *explanation_create(const struct explain_work *work,
     struct explanation *explanation = calloc(1, sizeof *explanation);
     CHECK(explanation != NULL);
     explanation->options = work->options;
-    explanation->is_json = work->options->is_json;
     explanation->recording = work->recording;
     explanation->steps = &view->steps;
     explanation->survey = &view->survey;
@@ -102,8 +100,6 @@ static struct explanation *explanation_create(const struct explain_work *work,
     CHECK(explanation->curves != NULL);
     history_init(explanation->history);
     explanation->history->whole = &work->recording->ops;
-    writing_init(&explanation->text);
-    writing_init(&explanation->svg);
     return explanation;
 }
 
@@ -117,27 +113,25 @@ static void explanation_destroy(struct explanation *explanation)
     }
     oracle_destroy(explanation->oracle);
     oom_deinit(&explanation->oom);
-    writing_deinit(&explanation->text);
+    facts_deinit(&explanation->facts);
     writing_deinit(&explanation->svg);
     free(explanation);
 }
 
-/* The answer: the exit code, how long the picture is, the picture, and the text: what stands before
- * the explanation, and it. */
+/* The answer: how long the picture is, the picture, the exit code, and the text: words that stand
+ * before the explanation, and it. */
 static void answer_with(int file, enum exit_code code, struct explanation *explanation,
-                        const struct writing *before)
+                        struct writing *text)
 {
     const uint64_t svg_bytes = explanation->svg.length;
     code = code == EXIT_KEPT && explanation->is_served ? EXIT_UNKNOWN : code;
     code = code == EXIT_KEPT && explanation->is_alarmed ? EXIT_BROKEN : code;
-    if (!explanation->is_json) {
-        wrap_answer(&explanation->text, 0);
-    }
+    facts_print(&explanation->facts, explanation->options->is_json ? FACTS_JSON : FACTS_WORDS,
+                text);
     (void)(file_write_all(file, &svg_bytes, sizeof svg_bytes) &&
            file_write_all(file, explanation->svg.bytes, explanation->svg.length) &&
            file_write_all(file, &code, sizeof code) &&
-           (before == NULL || file_write_all(file, before->bytes, before->length)) &&
-           file_write_all(file, explanation->text.bytes, explanation->text.length));
+           file_write_all(file, text->bytes, text->length));
 }
 
 /* With lanes the list is run once, and explained while it runs. */
@@ -187,7 +181,7 @@ static void explain_verdict_now(void *context, const struct run *run, const stru
         hearing->has_finding = true;
         hearing->gravity = rule_gravity(verdict->rule);
     }
-    writing_clear(&hearing->explanation->text);
+    facts_clear(&hearing->explanation->facts);
     explain_now(hearing->explanation, run, verdict);
 }
 
@@ -223,20 +217,19 @@ static void explain_second_run(const struct explain_work *work, struct explanati
     const struct lanes_watch watch = lane_columns_watch(columns);
     const struct lanes_plan told = {.trace = &trace, .watch = &watch};
     struct trial trial;
-    struct writing text;
+    struct writing text = {0};
     char reason[RUN_REASON_BYTES];
     explanation->history->has_lanes = true;
     if (!lanes_replay_traced(recording->target, &recording->setup, &recording->ops, &told,
                              &listener, &trial, reason)) {
         return;
     }
-    writing_init(&text);
     if (!work->options->is_json) {
         lane_columns_print(columns, &trial.first, &text);
         writing_append(&text, "\n");
     }
     if (!hearing.has_oom &&
-        explanation->text.length == 0) { /* a call that did not come back is not heard */
+        explanation->facts.count == 0) { /* a call that did not come back is not heard */
         explain_nothing(explanation, &recording->ops, trial.totals.ooms);
     }
     if (trial.totals.not_modelled > 0) {
@@ -321,6 +314,7 @@ static void explain_ops(const struct explain_work *work, struct view *view, int 
     const struct recording *recording = work->recording;
     char reason[RUN_REASON_BYTES];
     struct first_run first = {0};
+    struct writing text = {0};
     if (!survey_ops(recording, &view->survey, &first)) {
         return;
     }
@@ -335,8 +329,9 @@ static void explain_ops(const struct explain_work *work, struct view *view, int 
     if (first.chosen < recording->ops.count) {
         explanation->host = recording->ops.ops[first.chosen].host;
     }
-    explain_run(run, &recording->ops, first.chosen, explanation);
-    answer_with(file, first.code, explanation, NULL);
+    tell_run(run, &recording->ops, first.chosen, explanation);
+    answer_with(file, first.code, explanation, &text);
+    writing_deinit(&text);
     explanation_destroy(explanation);
     run_destroy(run);
 }

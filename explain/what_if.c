@@ -1,6 +1,5 @@
-#include "explain/what_if.h"
-
-#include "campaign/base/interrupt.h"
+/* explain --what-if: the table of what would have helped, and each variant as a list. */
+#include "diagnosis/what_if.h"
 #include "campaign/base/ops_output.h"
 #include "campaign/base/partial.h"
 #include "campaign/base/place.h"
@@ -8,13 +7,9 @@
 #include "campaign/base/target_path.h"
 #include "campaign/engine/output.h"
 #include "campaign/process/child.h"
-#include "diagnosis/what_if.h"
-#include "explain/projection.h"
-#include "harness/base/json.h"
-#include "harness/base/size.h"
+#include "explain/private/explanation.h"
+#include "explain/private/files.h"
 #include "harness/op/ops_file.h"
-#include "present/table.h"
-#include "present/wrap.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,50 +25,34 @@ struct work {
     bool named_tags[OP_TAG_COUNT];
 };
 
-static const char *print_size(uint64_t size_bytes, char text[SIZE_TEXT_BYTES])
+static bool is_estimate(const struct what_if_row *row)
 {
-    size_print_field(size_bytes, text);
-    return text;
-}
-
-static const char *name_fit(const struct what_if_row *row)
-{
-    const bool is_estimate = row->remedy != NULL && row->remedy->is_estimate;
-    if (row->end == WHAT_IF_DOES_NOT_APPLY) {
-        return "-";
-    }
-    if (row->end == WHAT_IF_FITS) {
-        return is_estimate ? "yes, estimate" : "yes";
-    }
-    return is_estimate ? "no, estimate" : "no";
+    return row->remedy != NULL && row->remedy->is_estimate;
 }
 
 /* --- lists --- */
 
 static void append_outcome(const struct what_if_row *row, struct writing *text)
 {
-    char size[SIZE_TEXT_BYTES];
     if (row->end == WHAT_IF_FITS) {
         writing_append_format(text, "fits, headroom %s",
-                              print_size(what_if_headroom_bytes(row), size));
+                              size_text_of(what_if_headroom_bytes(row)).text);
     } else if (row->end == WHAT_IF_NO_MEMORY) {
-        writing_append_format(text, "op %lu is refused %s", (unsigned long)row->failed_op,
-                              print_size(row->requested_bytes, size));
+        writing_append_format(text, "op %" PRIu32 " is refused %s", row->failed_op,
+                              size_text_of(row->requested_bytes).text);
     } else {
-        writing_append_format(text, "%s", what_if_end_name(row->end));
+        writing_append(text, what_if_end_name(row->end));
     }
 }
 
 static void append_comments(const struct what_if_row *row, struct writing *comments)
 {
-    struct writing outcome;
-    writing_init(&outcome);
+    struct writing outcome = {0};
     append_outcome(row, &outcome);
     comment_append(comments, "what if: ", row->title);
     comment_append(comments, "change: ", row->remedy == NULL ? "none" : row->remedy->summary);
     comment_append(comments, "in numbers: ", row->note);
-    const bool is_estimate = row->remedy != NULL && row->remedy->is_estimate;
-    comment_append(comments, is_estimate ? "an estimate that assumes: " : "assumes: ",
+    comment_append(comments, is_estimate(row) ? "an estimate that assumes: " : "assumes: ",
                    row->remedy == NULL ? "" : row->remedy->assumes);
     comment_append(comments, "result: ", writing_string(&outcome));
     writing_deinit(&outcome);
@@ -84,7 +63,7 @@ static void write_list(void *context, const struct what_if_row *row, const struc
 {
     struct work *work = context;
     char path[OUTPUT_PATH_BYTES];
-    struct writing comments;
+    struct writing comments = {0};
     if (work->directory == NULL || work->code == EXIT_HARNESS) {
         return;
     }
@@ -99,7 +78,6 @@ static void write_list(void *context, const struct what_if_row *row, const struc
             path);
         return;
     }
-    writing_init(&comments);
     append_comments(row, &comments);
     target_path_append_comment(&comments, setup->target, path);
     if (ops_output_through(work->partial, path, setup, ops, writing_string(&comments)) !=
@@ -109,240 +87,194 @@ static void write_list(void *context, const struct what_if_row *row, const struc
     writing_deinit(&comments);
 }
 
-/* --- the table --- */
+/* --- what is told --- */
 
-/* It fits as far as the list goes, and not much further. */
-static struct projection project(const struct what_if_row *row)
+/* How far the list was run under each change. */
+static void say_how(struct facts *facts, const struct what_if *what_if)
 {
-    return (struct projection){row->full_step, row->full_from, row->full_to};
-}
-
-static void append_growth(const struct what_if_row *row, uint64_t until_step, struct writing *text)
-{
-    const struct projection projection = project(row);
-    if (row->full_step > 0) {
-        writing_append(text, "  The list still grows from step to step: ");
-        projection_append(&projection, until_step, text);
-        writing_append(text, until_step > 0 && row->full_from > until_step
-                                 ? ".\n"
-                                 : ".  No change that was tried ends that.\n");
+    struct writing words = {0};
+    if (what_if->op == OP_NONE) {
+        writing_append(&words, "The whole list was run under each change.  ");
+    } else if (what_if->is_whole) {
+        facts_answer(facts,
+                     "The whole list was run under each change: later ops use what op %" PRIu32
+                     " asks for, so it was",
+                     what_if->op);
+        writing_append(&words, "granted where the list comes from.  ");
+    } else {
+        writing_append_format(&words, "The list up to op %" PRIu32 " was run under each change.  ",
+                              what_if->op);
     }
+    if (what_if->left_out_count == 1) {
+        writing_append(&words, "1 op that did nothing, or was refused before, is omitted.  ");
+    } else if (what_if->left_out_count > 1) {
+        writing_append_format(&words,
+                              "%zu ops that did nothing, or were refused before, are omitted.  ",
+                              what_if->left_out_count);
+    }
+    if (what_if->has_lanes) {
+        writing_append(&words, "One client makes all calls, in the order of the list.  ");
+    }
+    facts_answer(facts, "%sdocs/what-if.md describes the changes.", writing_string(&words));
+    writing_deinit(&words);
 }
 
-static void append_smallest(const struct work *work, const struct what_if *what_if,
-                            struct writing *text)
+static void say_smallest(struct facts *facts, const struct what_if *what_if, uint64_t until_step)
 {
-    char size[SIZE_TEXT_BYTES];
     if (what_if->smallest == what_if->count) {
-        writing_append(text, "None of the changes that were tried makes it fit.\n\n");
+        facts_answer(facts, "None of the changes that were tried makes it fit.");
         return;
     }
     const struct what_if_row *row = &what_if->rows[what_if->smallest];
     if (row->remedy == NULL) {
-        writing_append_format(text, "It fits as it is, headroom %s.\n\n",
-                              print_size(what_if_headroom_bytes(row), size));
+        facts_answer(facts, "It fits as it is, headroom %s.",
+                     size_text_of(what_if_headroom_bytes(row)).text);
         return;
     }
-    writing_append(text, "The smallest change that fits: ");
-    writing_append_visible(text, row->title);
-    writing_append_format(text, " (%s%s)\n  It assumes: %s\n", row->remedy->summary,
-                          row->remedy->is_estimate ? "; an estimate" : "", row->remedy->assumes);
-    append_growth(row, work->recording->setup.until_step, text);
-    writing_append(text, "\n");
+    facts_answer(facts, "The smallest change that fits: %s (%s%s)", row->title,
+                 row->remedy->summary, is_estimate(row) ? "; an estimate" : "");
+    facts_answer(facts, "  It assumes: %s", row->remedy->assumes);
+    if (row->full.at > 0) { /* it fits as far as the list goes, and not much further */
+        facts_answer(facts, "  The list still grows from step to step: %s%s",
+                     projection_text_of(&row->full, until_step).text,
+                     until_step > 0 && row->full.from > until_step
+                         ? "."
+                         : ".  No change that was tried ends that.");
+    }
 }
 
-static void put_row(struct table *table, const struct what_if_row *row, uint64_t until_step)
+static void put_note(struct facts *facts, const struct what_if_row *row, bool is_run,
+                     uint64_t until_step)
 {
-    char size[SIZE_TEXT_BYTES];
-    const bool is_run = row->end == WHAT_IF_FITS || row->end == WHAT_IF_NO_MEMORY ||
-                        row->end == WHAT_IF_BROKEN;
-    struct writing note;
-    writing_init(&note);
+    struct writing note = {0};
     if (row->end != WHAT_IF_FITS && row->end != WHAT_IF_DOES_NOT_APPLY) {
         append_outcome(row, &note);
         writing_append(&note, row->note[0] == '\0' ? "" : "; ");
     }
     writing_append(&note, row->note);
-    if (row->full_step > 0) {
-        const struct projection projection = project(row);
-        writing_append(&note, "; still grows: ");
-        projection_append(&projection, until_step, &note);
+    if (row->full.at > 0) {
+        writing_append_format(&note, "; still grows: %s",
+                              projection_text_of(&row->full, until_step).text);
     }
     if (row->sign[0] != '\0' && is_run) {
-        writing_append(&note, "; sign: ");
-        writing_append(&note, row->sign);
+        writing_append_format(&note, "; sign: %s", row->sign);
     }
-    table_put(table, row->title);
-    table_put(table, name_fit(row));
-    table_put(table, is_run ? print_size(row->peak_bytes, size) : "-");
-    table_put(table,
-              row->end == WHAT_IF_FITS ? print_size(what_if_headroom_bytes(row), size) : "-");
-    table_put(table, is_run ? print_size(row->largest_hole_bytes, size) : "-");
-    table_put(table, is_run && row->remedy != NULL
-                         ? advice_results_name(advice_results(row->remedy))
-                         : "-");
-    table_put(table, writing_string(&note));
+    facts_cell(facts, "told", writing_string(&note));
     writing_deinit(&note);
 }
 
-static void append_table(const struct work *work, const struct what_if *what_if,
-                         struct writing *text)
+static void put_cells(struct facts *facts, const struct what_if_row *row, uint64_t until_step)
 {
-    static const char *const heads[] = {"change",       "fits",    "peak", "headroom",
-                                        "largest hole", "results", "note"};
-    enum { HEAD_COUNT = sizeof heads / sizeof *heads };
-    struct table table;
-    table_init(&table, HEAD_COUNT, HEAD_COUNT);
-    for (size_t i = 0; i < HEAD_COUNT; i++) {
-        table_put(&table, heads[i]);
+    const bool fits = row->end == WHAT_IF_FITS;
+    const bool is_run = fits || row->end == WHAT_IF_NO_MEMORY || row->end == WHAT_IF_BROKEN;
+    facts_cell_format(facts, "fit", "%s%s",
+                      row->end == WHAT_IF_DOES_NOT_APPLY ? "-"
+                      : fits                             ? "yes"
+                                                         : "no",
+                      is_estimate(row) && row->end != WHAT_IF_DOES_NOT_APPLY ? ", estimate" : "");
+    facts_cell(facts, "peak", is_run ? size_text_of(row->peak_bytes).text : "-");
+    facts_cell(facts, "headroom", fits ? size_text_of(what_if_headroom_bytes(row)).text : "-");
+    facts_cell(facts, "hole", is_run ? size_text_of(row->largest_hole_bytes).text : "-");
+    facts_cell(facts, "same",
+               is_run && row->remedy != NULL ? advice_results_name(advice_results(row->remedy))
+                                             : "-");
+    put_note(facts, row, is_run, until_step);
+}
+
+static void add_numbers(struct facts *facts, const struct what_if_row *row)
+{
+    facts_size(facts, "capacity_bytes", row->capacity_bytes);
+    facts_count(facts, "ops", row->op_count);
+    facts_size(facts, "peak_bytes", row->peak_bytes);
+    if (row->end == WHAT_IF_FITS) {
+        facts_size(facts, "headroom_bytes", what_if_headroom_bytes(row));
     }
-    for (size_t i = 0; i < what_if->count; i++) {
-        put_row(&table, &what_if->rows[i], work->recording->setup.until_step);
+    facts_size(facts, "largest_hole_bytes", row->largest_hole_bytes);
+    if (row->end == WHAT_IF_NO_MEMORY || row->end == WHAT_IF_BROKEN) {
+        facts_count(facts, "failed_op", row->failed_op);
     }
-    table_print(&table, 2, text);
-    table_deinit(&table);
+    if (row->end == WHAT_IF_NO_MEMORY) {
+        facts_size(facts, "requested_bytes", row->requested_bytes);
+    }
+}
+
+static void tell_row(struct facts *facts, const struct setup *setup, const struct what_if *what_if,
+                     const struct what_if_row *row)
+{
+    char words[ADVICE_WORDS_BYTES];
+    facts_open(facts, "what_if");
+    facts_text(facts, "title", row->title);
+    facts_text(facts, "remedy", row->remedy == NULL ? "as-it-is" : row->remedy->name);
+    facts_text(facts, "result", what_if_end_name(row->end));
+    facts_boolean(facts, "fits", row->end == WHAT_IF_FITS);
+    facts_boolean(facts, "estimate", is_estimate(row));
+    facts_boolean(facts, "smallest", row == &what_if->rows[what_if->smallest]);
+    if (row->end != WHAT_IF_DOES_NOT_APPLY && row->end != WHAT_IF_REFUSED) {
+        add_numbers(facts, row);
+    }
+    if (what_if->op != OP_NONE) {
+        facts_count(facts, "oom_op", what_if->op);
+    }
+    facts_boolean(facts, "whole_list", what_if->op == OP_NONE || what_if->is_whole);
+    facts_count(facts, "left_out_ops", what_if->left_out_count);
+    facts_text(facts, "note", row->note);
+    if (row->full.at > 0) {
+        projection_add(facts, &row->full, setup->until_step);
+    }
+    if (row->remedy != NULL) {
+        what_if_advice(setup, row, words);
+        facts_text(facts, "assumes", row->remedy->assumes);
+        facts_text(facts, "advice", words);
+        facts_text(facts, "results", advice_results_name(advice_results(row->remedy)));
+        facts_text_if(facts, "sign", row->sign);
+    }
+    put_cells(facts, row, setup->until_step);
+    facts_close(facts);
 }
 
 /* What to do for each change that fits, once for each remedy. */
-static void append_advice(const struct work *work, const struct what_if *what_if,
-                          struct writing *text)
+static void say_advice(struct facts *facts, const struct setup *setup,
+                       const struct what_if *what_if)
 {
     const struct remedy *before = NULL;
-    const struct setup *setup = &work->recording->setup;
-    if (what_if->smallest == 0) {
-        return;
-    }
-    for (size_t i = 0; i < what_if->count; i++) {
+    for (size_t i = 0; i < what_if->count && what_if->smallest > 0; i++) {
         const struct what_if_row *row = &what_if->rows[i];
         char words[ADVICE_WORDS_BYTES];
         if (row->remedy == NULL || row->remedy == before || row->end != WHAT_IF_FITS) {
             continue;
         }
         if (before == NULL) {
-            writing_append(text, "\nHow, for each change that fits (docs/advice.md)\n");
+            facts_heading(facts, "How, for each change that fits (docs/advice.md)");
         }
         before = row->remedy;
         what_if_advice(setup, row, words);
-        writing_append_format(text, "  %s: ", row->remedy->name);
-        writing_append_visible(text, words);
-        writing_append(text, "\n");
+        facts_answer(facts, "  %s: %s", row->remedy->name, words);
     }
 }
 
-static void append_in_words(const struct work *work, const struct what_if *what_if,
-                            struct writing *text)
+static void tell_result(struct facts *facts, const struct setup *setup, enum what_if_result result,
+                        const struct what_if *what_if)
 {
-    writing_append(text, "\nWhat if\n");
-    if (what_if->op == OP_NONE) {
-        writing_append(text, "The whole list was run under each change.  ");
-    } else if (what_if->is_whole) {
-        writing_append_format(
-            text,
-            "The whole list was run under each change: later ops use what op %lu asks for, so it was\n"
-            "granted where the list comes from.  ",
-            (unsigned long)what_if->op);
+    static const struct facts_column columns[] = {
+        {"title", "change"},      {"fit", "fits"},     {"peak", "peak"}, {"headroom", "headroom"},
+        {"hole", "largest hole"}, {"same", "results"}, {"told", "note"}};
+    facts_heading(facts, "What if");
+    if (result == WHAT_IF_DONE) {
+        say_how(facts, what_if);
+        say_smallest(facts, what_if, setup->until_step);
+        facts_line(facts, "%s", "");
     } else {
-        writing_append_format(text, "The list up to op %lu was run under each change.  ",
-                              (unsigned long)what_if->op);
+        facts_answer(facts, "The first failure is not an out-of-memory, so no change was tried.");
     }
-    if (what_if->left_out_count > 0) {
-        writing_append_format(
-            text,
-            what_if->left_out_count == 1
-                ? "%zu op that did nothing, or was refused before, is omitted.  "
-                : "%zu ops that did nothing, or were refused before, are omitted.  ",
-            what_if->left_out_count);
+    facts_table_in(facts, 2, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < what_if->count; i++) {
+        tell_row(facts, setup, what_if, &what_if->rows[i]);
     }
-    if (what_if->has_lanes) {
-        writing_append(text, "One client makes all calls, in the order of the list.  ");
-    }
-    writing_append(text, "docs/what-if.md describes the changes.\n");
-    append_smallest(work, what_if, text);
-    append_table(work, what_if, text);
-    append_advice(work, what_if, text);
-}
-
-/* --- JSON lines --- */
-
-static void append_json_numbers(const struct what_if_row *row, struct writing *text)
-{
-    json_add_number(text, "capacity_bytes", row->capacity_bytes);
-    json_add_number(text, "ops", row->op_count);
-    json_add_number(text, "peak_bytes", row->peak_bytes);
-    if (row->end == WHAT_IF_FITS) {
-        json_add_number(text, "headroom_bytes", what_if_headroom_bytes(row));
-    }
-    json_add_number(text, "largest_hole_bytes", row->largest_hole_bytes);
-    if (row->end == WHAT_IF_NO_MEMORY || row->end == WHAT_IF_BROKEN) {
-        json_add_number(text, "failed_op", row->failed_op);
-    }
-    if (row->end == WHAT_IF_NO_MEMORY) {
-        json_add_number(text, "requested_bytes", row->requested_bytes);
-    }
-}
-
-static void append_json_advice(const struct work *work, const struct what_if_row *row,
-                               struct writing *text)
-{
-    const struct setup *setup = &work->recording->setup;
-    char words[ADVICE_WORDS_BYTES];
-    what_if_advice(setup, row, words);
-    json_add_string(text, "assumes", row->remedy->assumes);
-    json_add_string(text, "advice", words);
-    json_add_string(text, "results", advice_results_name(advice_results(row->remedy)));
-    if (row->sign[0] != '\0') {
-        json_add_string(text, "sign", row->sign);
-    }
-}
-
-static void append_json_row(const struct work *work, const struct what_if *what_if, size_t i,
-                            struct writing *text)
-{
-    const struct what_if_row *row = &what_if->rows[i];
-    const bool is_run = row->end != WHAT_IF_DOES_NOT_APPLY && row->end != WHAT_IF_REFUSED;
-    json_open(text, "what_if");
-    json_add_string(text, "title", row->title);
-    json_add_string(text, "remedy", row->remedy == NULL ? "as-it-is" : row->remedy->name);
-    json_add_string(text, "result", what_if_end_name(row->end));
-    json_add_boolean(text, "fits", row->end == WHAT_IF_FITS);
-    json_add_boolean(text, "estimate", row->remedy != NULL && row->remedy->is_estimate);
-    json_add_boolean(text, "smallest", i == what_if->smallest);
-    if (is_run) {
-        append_json_numbers(row, text);
-    }
-    if (what_if->op != OP_NONE) {
-        json_add_number(text, "oom_op", what_if->op);
-    }
-    json_add_boolean(text, "whole_list", what_if->op == OP_NONE || what_if->is_whole);
-    json_add_number(text, "left_out_ops", what_if->left_out_count);
-    json_add_string(text, "note", row->note);
-    if (row->full_step > 0) {
-        const struct projection projection = project(row);
-        projection_add(&projection, work->recording->setup.until_step, text);
-    }
-    if (row->remedy != NULL) {
-        append_json_advice(work, row, text);
-    }
-    json_close(text);
+    facts_table_end(facts);
+    say_advice(facts, setup, what_if);
 }
 
 /* --- the child --- */
-
-static void append_result(const struct work *work, enum what_if_result result,
-                          const struct what_if *what_if, struct writing *text)
-{
-    if (work->options->is_json) {
-        for (size_t i = 0; i < what_if->count; i++) {
-            append_json_row(work, what_if, i, text);
-        }
-    } else if (result == WHAT_IF_DONE) {
-        append_in_words(work, what_if, text);
-    } else {
-        writing_append(
-            text,
-            "\nWhat if\nThe first failure is not an out-of-memory, so no change was tried.\n");
-    }
-}
 
 /* Answers with the exit code, then the text. */
 static void try_and_answer(void *context, int file)
@@ -353,43 +285,19 @@ static void try_and_answer(void *context, int file)
         .context = work,
         .named_tags = work->options->checkpoint_tags == NULL ? NULL : work->named_tags};
     struct what_if what_if;
-    struct writing text;
-    writing_init(&text);
+    struct facts facts = {0};
+    struct writing text = {0};
     const enum what_if_result result = what_if_run(work->recording->target, &work->recording->setup,
                                                    &work->recording->ops, &wanted, &what_if);
     if (result != WHAT_IF_TARGET_REFUSED) {
-        append_result(work, result, &what_if, &text);
-        if (!work->options->is_json) {
-            wrap_answer(&text, 0);
-        }
+        tell_result(&facts, &work->recording->setup, result, &what_if);
+        facts_print(&facts, work->options->is_json ? FACTS_JSON : FACTS_WORDS, &text);
         (void)(file_write_all(file, &work->code, sizeof work->code) &&
                file_write_all(file, text.bytes, text.length));
     }
     what_if_deinit(&what_if);
+    facts_deinit(&facts);
     writing_deinit(&text);
-}
-
-static enum exit_code fail_without_answer(const char *path, enum child_end end, const char *death)
-{
-    if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
-    }
-    if (end == CHILD_STOPPED && interrupt_is_requested()) {
-        return message_fail(EXIT_HARNESS, "interrupted: --what-if has no table");
-    }
-    if (end == CHILD_STOPPED) {
-        return message_fail(
-            EXIT_BROKEN, "%s: --what-if did not end within --trial-timeout or --op-timeout", path);
-    }
-    if (end == CHILD_FAULTY) {
-        return message_fail(EXIT_HARNESS, "%s: internal error under --what-if: %s", path, death);
-    }
-    if (end == CHILD_DIED) {
-        return message_fail(EXIT_BROKEN, "%s: the target ended its process under --what-if: %s",
-                            path, death);
-    }
-    return message_fail(EXIT_HARNESS,
-                        "%s: the target now refuses the setup that it accepted before", path);
 }
 
 /* --- named tags --- */
@@ -468,15 +376,16 @@ enum exit_code what_if_explain(const struct explain_options *options,
     if (!begin_lists(&work)) {
         return message_fail(EXIT_HARNESS, "%s: %s", work.directory, strerror(errno));
     }
-    struct writing answer;
+    static const struct explain_failure failure = {"--what-if has no table", "--what-if",
+                                                   " under --what-if", ""};
+    struct writing answer = {0};
     char death[CHILD_DEATH_BYTES];
-    writing_init(&answer);
     const enum child_end end = child_run(
         try_and_answer, &work, options->reading.run->trial_timeout_ns, true, &answer, death);
     partial_remove(work.partial);
     const bool is_answered = end == CHILD_DONE && answer.length >= sizeof(enum exit_code);
     code = is_answered ? output_answer(options->is_json, &answer)
-                       : fail_without_answer(options->paths[0], end, death);
+                       : explain_fail(&failure, options->paths[0], end, death);
     writing_deinit(&answer);
     return code;
 }

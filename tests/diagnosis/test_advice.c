@@ -306,13 +306,13 @@ START_TEST(the_step_in_which_a_leaking_job_runs_out_is_the_one_that_was_forecast
         ck_assert(forecast.has_steps);
         const uint64_t full = find_full_step(&setup, &whole);
         ck_assert_uint_gt(full, 2 * JOB_STEPS_SEEN);
-        ck_assert_msg(forecast.from <= full && full <= forecast.to,
+        ck_assert_msg(forecast.full.from <= full && full <= forecast.full.to,
                       "seed %lu: forecast %lu, from %lu to %lu; it is %lu", (unsigned long)seed,
-                      (unsigned long)forecast.at, (unsigned long)forecast.from,
-                      (unsigned long)forecast.to, (unsigned long)full);
-        ck_assert_msg(forecast.at * 4 > full * 3 && forecast.at * 3 < full * 4,
+                      (unsigned long)forecast.full.at, (unsigned long)forecast.full.from,
+                      (unsigned long)forecast.full.to, (unsigned long)full);
+        ck_assert_msg(forecast.full.at * 4 > full * 3 && forecast.full.at * 3 < full * 4,
                       "seed %lu: forecast %lu, it is %lu", (unsigned long)seed,
-                      (unsigned long)forecast.at, (unsigned long)full);
+                      (unsigned long)forecast.full.at, (unsigned long)full);
         what_if_trial_destroy(trial);
         op_list_deinit(&cut);
         op_list_deinit(&whole);
@@ -401,11 +401,11 @@ START_TEST(what_a_remedy_predicts_for_a_step_is_what_a_run_to_it_shows)
         ck_assert_int_eq(row.end, WHAT_IF_FITS);
         ck_assert(forecast.grows);
         const uint64_t full = find_full_step_under(&remedy_batch, n, &setup, seed);
-        ck_assert_msg(forecast.from <= full && full <= forecast.to,
+        ck_assert_msg(forecast.full.from <= full && full <= forecast.full.to,
                       "seed %lu, batch-%lu: from %lu to %lu; it is %lu", (unsigned long)seed,
-                      (unsigned long)n, (unsigned long)forecast.from, (unsigned long)forecast.to,
-                      (unsigned long)full);
-        const unsigned step = (unsigned)forecast.from - 1;
+                      (unsigned long)n, (unsigned long)forecast.full.from,
+                      (unsigned long)forecast.full.to, (unsigned long)full);
+        const unsigned step = (unsigned)forecast.full.from - 1;
         forecast_peak(&forecast, step, peak_bytes);
         project(&remedy_batch, n, &setup, seed, step, &later, &of_later);
         ck_assert_int_eq(later.end, WHAT_IF_FITS); /* "fits to step N" fits */
@@ -431,9 +431,9 @@ START_TEST(a_smaller_batch_is_no_answer_to_a_leak_and_its_row_says_when_it_ends)
         const struct what_if_row *row = &what_if.rows[i];
         if (row->remedy == &remedy_batch && row->end == WHAT_IF_FITS) {
             const uint64_t full = find_full_step_under(row->remedy, row->parameter, &setup, 3);
-            ck_assert_uint_gt(row->full_step, 0);
-            ck_assert_msg(row->full_step * 10 > full * 9 && row->full_step * 9 < full * 10,
-                          "forecast %lu, it is %lu", (unsigned long)row->full_step,
+            ck_assert_uint_gt(row->full.at, 0);
+            ck_assert_msg(row->full.at * 10 > full * 9 && row->full.at * 9 < full * 10,
+                          "forecast %lu, it is %lu", (unsigned long)row->full.at,
                           (unsigned long)full);
             is_seen = true;
         }
@@ -467,9 +467,9 @@ START_TEST(steady_memory_and_memory_that_only_fills_have_no_forecast)
     ck_assert(!forecast.has_steps);
     ck_assert_uint_eq(forecast.step_bytes, 100);
     /* The k-th part has at most 1000 + 100 (k - 1) + 3000 bytes. */
-    ck_assert_uint_eq(forecast.at, 962);
-    ck_assert_uint_eq(forecast.from, 962);
-    ck_assert_uint_eq(forecast.to, 962);
+    ck_assert_uint_eq(forecast.full.at, 962);
+    ck_assert_uint_eq(forecast.full.from, 962);
+    ck_assert_uint_eq(forecast.full.to, 962);
 }
 END_TEST
 

@@ -1,46 +1,51 @@
-#include "explain/explain.h"
-
+/* One file: read, run or told without a run, and printed; the same for a page. */
 #include "campaign/base/interrupt.h"
 #include "campaign/base/place.h"
 #include "campaign/engine/output.h"
 #include "campaign/plan/lookup.h"
 #include "campaign/process/child.h"
-#include "explain/compare.h"
-#include "explain/log.h"
-#include "explain/report.h"
-#include "explain/two_runs.h"
-#include "explain/what_if.h"
+#include "explain/private/files.h"
 #include "present/screen.h"
-#include "present/wrap.h"
 #include "recording/picture.h"
+#include "recording/target_child.h"
 
 #include <errno.h>
 #include <string.h>
 
-static enum exit_code fail_without_answer(const struct explain_options *options, enum child_end end,
-                                          const char *death)
+enum exit_code explain_print(const struct explain_options *options, const struct facts *facts,
+                             enum exit_code code)
 {
-    const char *path = options->paths[0];
+    struct output output;
+    struct writing text = {0};
+    output_init(&output, options->is_json);
+    facts_print(facts, options->is_json ? FACTS_JSON : FACTS_WORDS, &text);
+    output_line(&output, &text);
+    output_text(&output, &text);
+    output_flush(&output);
+    writing_deinit(&text);
+    return output.is_failed ? EXIT_HARNESS : code;
+}
+
+enum exit_code explain_fail(const struct explain_failure *failure, const char *path,
+                            enum child_end end, const char *death)
+{
     if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "cannot start another process: %s", strerror(errno));
     }
     if (end == CHILD_STOPPED && interrupt_is_requested()) {
-        return message_fail(EXIT_HARNESS, "interrupted: nothing was explained");
+        return message_fail(EXIT_HARNESS, "interrupted: %s", failure->undone);
     }
     if (end == CHILD_STOPPED) {
-        return message_fail(
-            EXIT_BROKEN,
-            "%s: the list did not end within --trial-timeout or --op-timeout; hbmstress replay reports at which op",
-            path);
+        return message_fail(EXIT_BROKEN,
+                            "%s: %s did not end within --trial-timeout or --op-timeout%s", path,
+                            failure->what, failure->advice);
     }
     if (end == CHILD_FAULTY) {
-        return message_fail(EXIT_HARNESS, "%s: internal error: %s", path, death);
+        return message_fail(EXIT_HARNESS, "%s: internal error%s: %s", path, failure->under, death);
     }
     if (end == CHILD_DIED) {
-        return message_fail(
-            EXIT_BROKEN,
-            "%s: the target ended its process: %s; hbmstress replay reports at which op", path,
-            death);
+        return message_fail(EXIT_BROKEN, "%s: the target ended its process%s: %s%s", path,
+                            failure->under, death, failure->advice);
     }
     return message_fail(EXIT_HARNESS,
                         "%s: the target now refuses the setup that it accepted before", path);
@@ -62,10 +67,9 @@ static enum exit_code take_answer(const struct explain_options *options,
                                   const struct writing *answer)
 {
     uint64_t svg_bytes;
-    struct writing text;
+    struct writing text = {0};
     memcpy(&svg_bytes, answer->bytes, sizeof svg_bytes);
     const size_t start = sizeof svg_bytes + (size_t)svg_bytes;
-    writing_init(&text);
     writing_append_bytes(&text, answer->bytes + start, answer->length - start);
     enum exit_code code = output_answer(options->is_json, &text);
     writing_deinit(&text);
@@ -82,16 +86,17 @@ static enum exit_code take_answer(const struct explain_options *options,
 static enum exit_code explain_recording(const struct explain_options *options,
                                         const struct recording *recording)
 {
+    static const struct explain_failure failure = {"nothing was explained", "the list", "",
+                                                   "; hbmstress replay reports at which op"};
     struct explain_work work = {recording, options};
-    struct writing answer;
+    struct writing answer = {0};
     char death[CHILD_DEATH_BYTES];
-    writing_init(&answer);
     death_set_op_timeout(options->reading.run->op_timeout_ns);
     const enum child_end end = child_run(
         explain_and_answer, &work, options->reading.run->trial_timeout_ns, true, &answer, death);
     const bool is_answered = end == CHILD_DONE && is_whole_answer(&answer);
     const enum exit_code code = is_answered ? take_answer(options, &answer)
-                                            : fail_without_answer(options, end, death);
+                                            : explain_fail(&failure, options->paths[0], end, death);
     writing_deinit(&answer);
     return code;
 }
@@ -100,9 +105,19 @@ static enum exit_code explain_recording(const struct explain_options *options,
 static enum exit_code explain_file(const struct explain_options *options,
                                    const struct recording *recording)
 {
-    return explain_report_is_told(recording)
-               ? explain_report(options, recording)
-               : explain_report_after(options, recording, explain_recording(options, recording));
+    struct facts facts = {0};
+    enum exit_code code = EXIT_KEPT;
+    if (explain_report_is_told(recording)) {
+        explain_report(&facts, recording);
+    } else {
+        code = explain_recording(options, recording);
+        if (recording->compile_report != NULL && code != EXIT_HARNESS && code != EXIT_USAGE) {
+            explain_report_after(&facts, recording);
+        }
+    }
+    code = explain_print(options, &facts, code);
+    facts_deinit(&facts);
+    return code;
 }
 
 /* With what the options of --what-if ask for there must be a list. */
@@ -122,20 +137,14 @@ static enum exit_code check_what_if(const struct explain_options *options,
 static enum exit_code explain_log_only(const struct explain_options *options,
                                        const struct recording *recording, enum exit_code code)
 {
-    struct writing text;
-    writing_init(&text);
+    struct facts facts = {0};
     if (code == EXIT_KEPT) {
-        explain_log_alone(&recording->story, recording->why_no_list, options->is_json, &text);
+        explain_log_alone(&facts, &recording->story, recording->why_no_list);
     } else if (recording->story.event_count > 1 || recording->story.source_count > 1) {
-        explain_log(&recording->story, options->is_json, &text);
+        explain_log(&facts, &recording->story);
     }
-    if (!options->is_json) {
-        wrap_answer(&text, 0);
-    }
-    if (!writing_print(&text, stdout)) {
-        code = message_fail(EXIT_HARNESS, "standard output: %s", strerror(errno));
-    }
-    writing_deinit(&text);
+    code = explain_print(options, &facts, code);
+    facts_deinit(&facts);
     return code;
 }
 
@@ -168,4 +177,61 @@ enum exit_code explain_run(const struct explain_options *options)
     }
     recording_deinit(&recording);
     return code;
+}
+
+/* --- for a page --- */
+
+/* Behind the length of the picture, which nobody asked for, and the exit code. */
+static bool append_words(const struct writing *answer, struct writing *text)
+{
+    const size_t start = sizeof(uint64_t) + sizeof(enum exit_code);
+    if (answer->length < start) {
+        return false;
+    }
+    writing_append_bytes(text, answer->bytes + start, answer->length - start);
+    return true;
+}
+
+static enum exit_code append_run(const struct explain_options *options,
+                                 const struct recording *recording, struct writing *text,
+                                 char why[EXPLAIN_WHY_BYTES])
+{
+    struct explain_work work = {recording, options};
+    struct writing answer = {0};
+    char death_words[DEATH_WORDS_BYTES];
+    enum child_end end;
+    struct death death;
+    const enum exit_code code = target_child(options->reading.run, &death, explain_and_answer,
+                                             &work, &answer, &end);
+    death_describe(&death, death_words);
+    if (code == EXIT_KEPT && (end != CHILD_DONE || !append_words(&answer, text))) {
+        snprintf(why, EXPLAIN_WHY_BYTES, "%s",
+                 end == CHILD_DONE        ? "the target refuses the setup"
+                 : death_words[0] == '\0' ? "it took too long"
+                                          : death_words);
+    }
+    writing_deinit(&answer);
+    return code;
+}
+
+enum exit_code explain_text(const struct explain_options *options,
+                            const struct recording *recording, struct writing *text,
+                            char why[EXPLAIN_WHY_BYTES])
+{
+    struct explain_options words = *options;
+    struct facts facts = {0};
+    words.is_json = false;
+    words.has_timeline = false;
+    words.svg = NULL;
+    why[0] = '\0';
+    if (explain_report_is_told(recording)) {
+        explain_report(&facts, recording);
+    } else if (recording->why_no_list[0] != '\0') {
+        explain_log_alone(&facts, &recording->story, recording->why_no_list);
+    } else {
+        return append_run(&words, recording, text, why);
+    }
+    facts_print(&facts, FACTS_WORDS, text);
+    facts_deinit(&facts);
+    return EXIT_KEPT;
 }
