@@ -1,7 +1,119 @@
 #include "diagnosis/cause.h"
-#include "diagnosis/strength.h"
 
+#include "diagnosis/diagnosis.h"
+#include "diagnosis/strength.h"
+#include "harness/base/check.h"
 #include "harness/base/json.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- diagnoses --- */
+
+void diagnosis_init(struct diagnosis *diagnosis, const struct cause *cause)
+{
+    memset(diagnosis, 0, sizeof *diagnosis);
+    diagnosis->cause = cause;
+    diagnosis->op = OP_NONE;
+}
+
+void diagnosis_describe(struct diagnosis *diagnosis, const char *format, ...)
+{
+    const size_t length = strlen(diagnosis->text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(diagnosis->text + length, sizeof diagnosis->text - length, format, arguments);
+    va_end(arguments);
+}
+
+void diagnosis_tag(struct diagnosis *diagnosis, uint8_t tag)
+{
+    diagnosis->has_tag = true;
+    diagnosis->tag = tag;
+}
+
+uint8_t diagnosis_largest_tag(const uint64_t bytes[OP_TAG_COUNT])
+{
+    int most = 0;
+    for (int tag = 1; tag < OP_TAG_COUNT; tag++) {
+        most = bytes[tag] > bytes[most] ? tag : most;
+    }
+    return (uint8_t)most;
+}
+
+size_t diagnosis_holders(struct diagnosis *diagnosis, const struct evidence *evidence,
+                         const uint64_t bytes[OP_TAG_COUNT], const char *lead, size_t count_max)
+{
+    uint64_t left[OP_TAG_COUNT];
+    memcpy(left, bytes, sizeof left);
+    for (size_t place = 0; place < count_max; place++) {
+        const uint8_t most = diagnosis_largest_tag(left);
+        if (left[most] == 0) {
+            return place;
+        }
+        diagnosis_describe(diagnosis, "%s'%s' %s", place == 0 ? lead : ", ",
+                           evidence_tag_name(evidence, most).text, size_text_of(left[most]).text);
+        if (place == 0) {
+            diagnosis_tag(diagnosis, most);
+        }
+        left[most] = 0;
+    }
+    return count_max;
+}
+
+void diagnosis_number(struct diagnosis *diagnosis, const char *name, uint64_t value)
+{
+    CHECK(diagnosis->number_count < DIAGNOSIS_NUMBER_COUNT_MAX);
+    diagnosis->numbers[diagnosis->number_count++] = (struct diagnosis_number){name, value};
+}
+
+/* --- how sure they are --- */
+
+static const struct strength_info infos[STRENGTH_COUNT] = {
+#define STRENGTH(name, cause, words, right, wrong, rank) {#name, cause, words, right, wrong, rank},
+#include "diagnosis/strengths.h"
+#undef STRENGTH
+};
+
+const struct strength_info *strength_info(enum strength strength)
+{
+    return &infos[strength];
+}
+
+uint32_t strength_lower_end(uint32_t right, uint32_t wrong)
+{
+    const double z = 1.96;
+    const double count = (double)right + wrong;
+    if (count == 0) {
+        return 0;
+    }
+    const double part = right / count;
+    const double middle = part + z * z / (2 * count);
+    const double half = z * sqrt(part * (1 - part) / count + z * z / (4 * count * count));
+    return (uint32_t)(100 * (middle - half) / (1 + z * z / count));
+}
+
+bool strength_is_measured(enum strength strength)
+{
+    return infos[strength].right + infos[strength].wrong >= STRENGTH_COUNT_MIN;
+}
+
+uint32_t strength_confidence(enum strength strength)
+{
+    const struct strength_info *info = &infos[strength];
+    return strength_is_measured(strength) ? strength_lower_end(info->right, info->wrong)
+                                          : info->rank;
+}
+
+void strength_set(struct diagnosis *diagnosis, enum strength strength)
+{
+    diagnosis->strength = strength;
+    diagnosis->confidence = strength_confidence(strength);
+}
+
+/* --- causes --- */
 
 const struct cause *const causes[CAUSE_COUNT] = {
 #define CAUSE(name) &cause_##name,

@@ -38,6 +38,15 @@ void diagnosis_init(struct diagnosis *diagnosis, const struct cause *cause);
 /* Appends to the text; what does not fit is cut off. */
 void diagnosis_describe(struct diagnosis *diagnosis, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The tag that it names. */
+void diagnosis_tag(struct diagnosis *diagnosis, uint8_t tag);
+/* The tag with most of those bytes, the first of equals. */
+uint8_t diagnosis_largest_tag(const uint64_t bytes[OP_TAG_COUNT]);
+/* Appends lead, and the tags with most of those bytes, the largest first, count_max of them at
+ * most; the first is the tag that it names.  Returns how many; 0: none has any, and nothing is
+ * said. */
+size_t diagnosis_holders(struct diagnosis *diagnosis, const struct evidence *evidence,
+                         const uint64_t bytes[OP_TAG_COUNT], const char *lead, size_t count_max);
 /* name outlives the diagnosis. */
 void diagnosis_number(struct diagnosis *diagnosis, const char *name, uint64_t value);
 

@@ -11,10 +11,11 @@
 
 #define NO_BLOCK SIZE_MAX
 
-const char *evidence_tag_name(const struct evidence *evidence, uint8_t tag,
-                              char name[SETUP_NAME_BYTES])
+struct tag_text evidence_tag_name(const struct evidence *evidence, uint8_t tag)
 {
-    return setup_tag_name(evidence->setup, tag, name);
+    struct tag_text name;
+    (void)setup_tag_name(evidence->setup, tag, name.text);
+    return name;
 }
 
 bool evidence_placement_is_assumed(const struct evidence *evidence)

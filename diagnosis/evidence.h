@@ -71,9 +71,11 @@ void evidence_take_of_host(const struct history *history, const struct run *run,
                            const struct verdict *verdict, uint32_t host, struct evidence *evidence);
 void evidence_deinit(struct evidence *evidence);
 
-/* The name of a tag, or "tag N". */
-const char *evidence_tag_name(const struct evidence *evidence, uint8_t tag,
-                              char name[SETUP_NAME_BYTES]);
+/* The name of a tag, or "tag N", within a call. */
+struct tag_text {
+    char text[SETUP_NAME_BYTES];
+};
+struct tag_text evidence_tag_name(const struct evidence *evidence, uint8_t tag);
 /* True if the list is rebuilt from sums, so that nothing may be said about where blocks lie. */
 bool evidence_placement_is_assumed(const struct evidence *evidence);
 /* True if the verdict is on an out-of-memory. */

@@ -1,6 +1,5 @@
-#include "diagnosis/private/cycles.h"
+#include "diagnosis/private/findings.h"
 
-#include "diagnosis/private/own_ops.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/base/order.h"

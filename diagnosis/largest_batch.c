@@ -1,8 +1,7 @@
 #include "diagnosis/largest_batch.h"
 
-#include "diagnosis/private/remedy_sizes.h"
-#include "diagnosis/private/what_if_base.h"
-#include "diagnosis/private/what_if_measure.h"
+#include "diagnosis/private/variant.h"
+#include "diagnosis/private/what_if_parts.h"
 #include "harness/base/edge.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "diagnosis/private/leak.h"
+#include "diagnosis/private/findings.h"
 #include "diagnosis/tag_trend.h"
 
 #include "harness/base/check.h"

@@ -1,4 +1,4 @@
-#include "diagnosis/private/pins.h"
+#include "diagnosis/private/findings.h"
 
 #include "harness/base/check.h"
 
@@ -108,14 +108,13 @@ static size_t count_in_the_way(const struct pins *pins)
 void pins_describe_block(const struct evidence *evidence, const struct evidence_block *block,
                          struct diagnosis *diagnosis)
 {
-    char name[SETUP_NAME_BYTES];
     if (block->kind == BLOCK_RETIRED) {
         diagnosis_describe(diagnosis, "%s at 0x%" PRIx64 " (retired)",
                            size_text_of(block->size_bytes).text, block->address);
         return;
     }
     diagnosis_describe(diagnosis, "op %u ('%s', %s, %s)", block->op,
-                       evidence_tag_name(evidence, block->tag, name),
+                       evidence_tag_name(evidence, block->tag).text,
                        size_text_of(block->size_bytes).text, explain_place(block));
 }
 

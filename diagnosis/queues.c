@@ -1,4 +1,4 @@
-#include "diagnosis/private/queues.h"
+#include "diagnosis/private/findings.h"
 
 #include "harness/base/check.h"
 #include "harness/base/order.h"

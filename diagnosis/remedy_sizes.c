@@ -1,4 +1,4 @@
-#include "diagnosis/private/remedy_sizes.h"
+#include "diagnosis/private/variant.h"
 
 #include "harness/base/check.h"
 #include "harness/base/size.h"

@@ -1,4 +1,4 @@
-#include "diagnosis/private/survivors.h"
+#include "diagnosis/private/findings.h"
 
 #include "harness/base/order.h"
 

@@ -1,5 +1,4 @@
-#include "diagnosis/private/cycles.h"
-#include "diagnosis/private/own_ops.h"
+#include "diagnosis/private/findings.h"
 
 #include "harness/base/check.h"
 #include "harness/base/order.h"

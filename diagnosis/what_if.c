@@ -1,7 +1,6 @@
 #include "diagnosis/what_if.h"
 
-#include "diagnosis/private/what_if_base.h"
-#include "diagnosis/private/what_if_measure.h"
+#include "diagnosis/private/what_if_parts.h"
 #include "harness/base/array.h"
 
 #include <stdio.h>

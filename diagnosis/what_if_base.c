@@ -1,4 +1,4 @@
-#include "diagnosis/private/what_if_base.h"
+#include "diagnosis/private/what_if_parts.h"
 
 #include "harness/base/check.h"
 #include "harness/lanes/lanes_list.h"

@@ -1,6 +1,6 @@
 /* What explain says of a list, in order: what the log tells, the verdict or that nothing failed,
  * and what follows them. */
-#include "diagnosis/hang.h"
+#include "diagnosis/waits.h"
 #include "explain/private/explanation.h"
 #include "explain/private/files.h"
 #include "harness/op/ops_file.h"

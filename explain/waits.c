@@ -1,9 +1,7 @@
 /* Who waited in vain for whom, before the causes: hangs of the job, for which an allocator answers
  * only if it held back what it could have granted; clients that all waited; and who had the memory
  * of a shared device when another host asked for it. */
-#include "diagnosis/hang.h"
-#include "diagnosis/shortage.h"
-#include "diagnosis/standstill.h"
+#include "diagnosis/waits.h"
 #include "explain/private/explanation.h"
 
 #include <inttypes.h>

@@ -52,7 +52,7 @@ static void append_line(const struct trial_diagnosis *trial_diagnosis,
     for (size_t i = 0; i < count; i++) {
         json_nest(lines, NULL, '{');
         causes_add_members(lines, &diagnoses[i],
-                           evidence_tag_name(evidence, diagnoses[i].tag, name));
+                           setup_tag_name(evidence->setup, diagnoses[i].tag, name));
         json_unnest(lines, '}');
     }
     json_unnest(lines, ']');

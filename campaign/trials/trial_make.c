@@ -4,7 +4,7 @@
 #include "campaign/base/certificates.h"
 #include "campaign/base/clock.h"
 #include "campaign/trials/trial_diagnosis.h"
-#include "diagnosis/hang.h"
+#include "diagnosis/waits.h"
 #include "harness/base/check.h"
 #include "harness/lanes/lanes.h"
 #include "harness/trial/again.h"

@@ -1,4 +1,4 @@
-#include "diagnosis/private/cycles.h"
+#include "diagnosis/private/findings.h"
 
 #include "diagnosis/cause.h"
 #include "diagnosis/strength.h"
@@ -154,17 +154,15 @@ static uint64_t sum_bytes(const struct set *set, size_t count)
 static void describe_copy(const struct evidence *evidence, const struct set *set,
                           const struct copy *copy, struct diagnosis *diagnosis)
 {
-    char name[SETUP_NAME_BYTES];
     diagnosis->op = set->blocks[copy->split]->op;
     const bool is_half = copy->new_bytes >= sum_bytes(set, copy->split) / BEGUN_DIVISOR;
     strength_set(diagnosis, is_half ? STRENGTH_COPIES : STRENGTH_COPIES_BEGUN);
     diagnosis_number(diagnosis, "old_bytes", copy->old_bytes);
     diagnosis_number(diagnosis, "new_bytes", copy->new_bytes);
     if (set->tag >= 0) {
-        diagnosis->has_tag = true;
-        diagnosis->tag = (uint8_t)set->tag;
+        diagnosis_tag(diagnosis, (uint8_t)set->tag);
         diagnosis_describe(diagnosis, "'%s' is allocated a second time",
-                           evidence_tag_name(evidence, (uint8_t)set->tag, name));
+                           evidence_tag_name(evidence, (uint8_t)set->tag).text);
     } else {
         diagnosis_describe(diagnosis, "The live buffers are allocated a second time");
     }

@@ -1,5 +1,5 @@
 #include "diagnosis/cause.h"
-#include "diagnosis/private/cycles.h"
+#include "diagnosis/private/findings.h"
 #include "diagnosis/strength.h"
 
 enum { HOLDER_COUNT_MAX = 3 };
@@ -12,24 +12,8 @@ static void describe_holders(const struct evidence *evidence, struct diagnosis *
         const bool holds = block->state != BLOCK_GONE && block->kind != BLOCK_RETIRED;
         bytes[block->tag] += holds ? block->size_bytes : 0;
     }
-    int place = 0;
-    for (; place < HOLDER_COUNT_MAX; place++) {
-        char name[SETUP_NAME_BYTES];
-        int most = 0;
-        for (int tag = 1; tag < OP_TAG_COUNT; tag++) {
-            most = bytes[tag] > bytes[most] ? tag : most;
-        }
-        if (bytes[most] == 0) {
-            break;
-        }
-        diagnosis_describe(diagnosis, "%s'%s' %s", place == 0 ? " Most of it is held by " : ", ",
-                           evidence_tag_name(evidence, (uint8_t)most, name),
-                           size_text_of(bytes[most]).text);
-        diagnosis->has_tag = diagnosis->has_tag || place == 0;
-        diagnosis->tag = place == 0 ? (uint8_t)most : diagnosis->tag;
-        bytes[most] = 0;
-    }
-    if (place > 0) {
+    if (diagnosis_holders(diagnosis, evidence, bytes, " Most of it is held by ", HOLDER_COUNT_MAX) >
+        0) {
         diagnosis_describe(diagnosis, ".");
     }
 }

@@ -1,5 +1,4 @@
-#include "diagnosis/private/cycles.h"
-#include "diagnosis/private/leak.h"
+#include "diagnosis/private/findings.h"
 #include "diagnosis/strength.h"
 
 #include <inttypes.h>
@@ -11,9 +10,7 @@ static void describe_growth(const struct evidence *evidence, uint8_t tag, const 
     const struct history_host *host = &evidence->history->hosts[evidence->host];
     const struct history_sample *first = &host->samples[trend->first];
     const struct history_sample *last = &host->samples[host->count - 1];
-    char name[SETUP_NAME_BYTES];
-    diagnosis->has_tag = true;
-    diagnosis->tag = tag;
+    diagnosis_tag(diagnosis, tag);
     const bool is_enough = trend->rise_bytes >= evidence->missing_bytes;
     strength_set(diagnosis, is_enough ? STRENGTH_GROWING_FLOOR : STRENGTH_GROWING_BESIDE);
     diagnosis_number(diagnosis, "risen_bytes", trend->rise_bytes);
@@ -21,7 +18,7 @@ static void describe_growth(const struct evidence *evidence, uint8_t tag, const 
         diagnosis,
         "'%s' needs more and more: the least that it falls back to rose by %s since op %" PRIu64
         ", ",
-        evidence_tag_name(evidence, tag, name), size_text_of(trend->rise_bytes).text,
+        evidence_tag_name(evidence, tag).text, size_text_of(trend->rise_bytes).text,
         first->first_op);
     leak_describe_rate(evidence, trend->rise_bytes, first->first_op, evidence->history->op_count,
                        diagnosis);
@@ -47,10 +44,8 @@ static bool has_more_blocks(const struct evidence *evidence, uint8_t tag, const 
 static void describe_steps(const struct evidence *evidence, const struct rising_tops *rising,
                            struct diagnosis *diagnosis)
 {
-    char name[SETUP_NAME_BYTES];
     const uint64_t rise = rising->rise_bytes;
-    diagnosis->has_tag = true;
-    diagnosis->tag = rising->tag;
+    diagnosis_tag(diagnosis, rising->tag);
     const bool is_enough = rise >= evidence->missing_bytes || rising->is_requested;
     strength_set(diagnosis, is_enough ? STRENGTH_GROWING_STEPS : STRENGTH_GROWING_BESIDE);
     diagnosis_number(diagnosis, "risen_bytes", rise);
@@ -59,7 +54,7 @@ static void describe_steps(const struct evidence *evidence, const struct rising_
         diagnosis,
         "'%s' needs more in each step: at most %s in the first of %" PRIu64
         " steps, %s in the last. All that grows so has %s more. Its blocks are freed: no leak.",
-        evidence_tag_name(evidence, rising->tag, name), size_text_of(rising->first_bytes).text,
+        evidence_tag_name(evidence, rising->tag).text, size_text_of(rising->first_bytes).text,
         rising->cycle_count, size_text_of(rising->last_bytes).text, size_text_of(rise).text);
 }
 

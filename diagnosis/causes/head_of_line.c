@@ -1,5 +1,5 @@
 #include "diagnosis/cause.h"
-#include "diagnosis/private/queues.h"
+#include "diagnosis/private/findings.h"
 #include "diagnosis/strength.h"
 
 #include "harness/op/ops_file.h"

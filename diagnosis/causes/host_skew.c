@@ -73,7 +73,6 @@ static int find_skewed_tag(const struct evidence *evidence, uint64_t *beyond_byt
 
 static void find_host_skew(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
-    char name[SETUP_NAME_BYTES];
     uint64_t beyond_bytes;
     if (evidence->host_count < 2) {
         return;
@@ -94,11 +93,10 @@ static void find_host_skew(const struct evidence *evidence, struct diagnosis *di
                        size_text_of(others).text);
     const int tag = find_skewed_tag(evidence, &beyond_bytes);
     if (tag >= 0) {
-        diagnosis->has_tag = true;
-        diagnosis->tag = (uint8_t)tag;
+        diagnosis_tag(diagnosis, (uint8_t)tag);
         diagnosis_describe(diagnosis, " It has %s more of '%s' than any other host.",
                            size_text_of(beyond_bytes).text,
-                           evidence_tag_name(evidence, (uint8_t)tag, name));
+                           evidence_tag_name(evidence, (uint8_t)tag).text);
     }
 }
 

@@ -1,5 +1,4 @@
-#include "diagnosis/private/leak.h"
-#include "diagnosis/private/cycles.h"
+#include "diagnosis/private/findings.h"
 #include "diagnosis/strength.h"
 
 #include <inttypes.h>
@@ -31,7 +30,6 @@ static void describe_blocks(const struct evidence *evidence, const struct findin
     const uint64_t least = found->is_kept ? keeps->least_bytes : piled->least_bytes;
     const uint64_t most = found->is_kept ? keeps->most_bytes : piled->most_bytes;
     const uint64_t end = found->is_kept ? evidence->history->op_count : piled->end_window_op;
-    char name[SETUP_NAME_BYTES];
     diagnosis->op = found->is_kept ? keeps->first_op : piled->first_op;
     diagnosis_number(diagnosis, "leaked_bytes", bytes);
     diagnosis_number(diagnosis, "leaked_blocks", count);
@@ -39,7 +37,7 @@ static void describe_blocks(const struct evidence *evidence, const struct findin
         diagnosis_describe(diagnosis, "On host %u ", evidence->host);
     }
     diagnosis_describe(diagnosis, "'%s' piles up: %" PRIu64 " blocks of %s",
-                       evidence_tag_name(evidence, found->tag, name), count,
+                       evidence_tag_name(evidence, found->tag).text, count,
                        size_text_of(least).text);
     if (least != most) {
         diagnosis_describe(diagnosis, " to %s", size_text_of(most).text);
@@ -90,8 +88,7 @@ static enum strength find_strength(const struct finding *found)
 static void describe_leak(const struct evidence *evidence, const struct cycles *cycles,
                           const struct finding *found, struct diagnosis *diagnosis)
 {
-    diagnosis->has_tag = true;
-    diagnosis->tag = found->tag;
+    diagnosis_tag(diagnosis, found->tag);
     strength_set(diagnosis, find_strength(found));
     diagnosis->kind = !found->is_piled ? "steps" : found->is_kept ? "steps_and_list" : "list";
     describe_blocks(evidence, found, diagnosis);

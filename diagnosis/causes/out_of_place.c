@@ -1,5 +1,5 @@
 #include "diagnosis/cause.h"
-#include "diagnosis/private/pins.h"
+#include "diagnosis/private/findings.h"
 #include "diagnosis/strength.h"
 #include "harness/base/align.h"
 #include "harness/op/rounding.h"

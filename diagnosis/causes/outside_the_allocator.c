@@ -42,28 +42,6 @@ static uint64_t find_missing(const struct evidence *evidence)
     return evidence->requested_bytes > usable ? evidence->requested_bytes - usable : 0;
 }
 
-/* The largest first. */
-static void describe_holders(const struct evidence *evidence, struct outside *outside,
-                             struct diagnosis *diagnosis)
-{
-    for (int place = 0; place < OP_TAG_COUNT; place++) {
-        char name[SETUP_NAME_BYTES];
-        int most = 0;
-        for (int tag = 1; tag < OP_TAG_COUNT; tag++) {
-            most = outside->by_tag[tag] > outside->by_tag[most] ? tag : most;
-        }
-        if (outside->by_tag[most] == 0) {
-            break;
-        }
-        diagnosis_describe(diagnosis, "%s'%s' %s", place == 0 ? ": " : ", ",
-                           evidence_tag_name(evidence, (uint8_t)most, name),
-                           size_text_of(outside->by_tag[most]).text);
-        diagnosis->has_tag = true;
-        diagnosis->tag = place == 0 ? (uint8_t)most : diagnosis->tag;
-        outside->by_tag[most] = 0;
-    }
-}
-
 static void find_outside(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     struct outside outside = {0};
@@ -84,7 +62,7 @@ static void find_outside(const struct evidence *evidence, struct diagnosis *diag
         diagnosis, "%s of the device's %s are not the allocator's, and %s of them would have done",
         size_text_of(outside.bytes).text, size_text_of(evidence->capacity_bytes).text,
         size_text_of(missing_bytes).text);
-    describe_holders(evidence, &outside, diagnosis);
+    (void)diagnosis_holders(diagnosis, evidence, outside.by_tag, ": ", OP_TAG_COUNT);
     diagnosis_describe(diagnosis, outside.other_bytes > 0
                                       ? ". Processes that share the device can be ended or moved; "
                                         "nvidia-smi or rocm-smi lists them."

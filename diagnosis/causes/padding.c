@@ -65,18 +65,13 @@ static void describe_layout(uint64_t padded_bytes, uint64_t unpadded_bytes,
 static void describe_padding(const struct evidence *evidence, const struct loss *loss,
                              struct diagnosis *diagnosis)
 {
-    char name[SETUP_NAME_BYTES];
-    int most = 0;
-    for (int tag = 1; tag < OP_TAG_COUNT; tag++) {
-        most = loss->by_tag[tag] > loss->by_tag[most] ? tag : most;
-    }
-    diagnosis->has_tag = true;
-    diagnosis->tag = (uint8_t)most;
+    const uint8_t most = diagnosis_largest_tag(loss->by_tag);
+    diagnosis_tag(diagnosis, most);
     diagnosis_number(diagnosis, "padding_bytes", loss->bytes);
     diagnosis_number(diagnosis, "padding_bytes_of_tag", loss->by_tag[most]);
     diagnosis_describe(diagnosis, "%s are padding, most of it (%s) in '%s'.",
                        size_text_of(loss->bytes).text, size_text_of(loss->by_tag[most]).text,
-                       evidence_tag_name(evidence, (uint8_t)most, name));
+                       evidence_tag_name(evidence, most).text);
     if (loss->largest == NULL || loss->own_bytes > count_lost_bytes(loss->largest)) {
         diagnosis->op = evidence->verdict->op;
         diagnosis_describe(diagnosis, " The request itself is %s, of which %s are contents.",

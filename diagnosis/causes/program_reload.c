@@ -44,17 +44,16 @@ static uint64_t count_bytes_since(const struct evidence *evidence, uint32_t op)
 static void describe_eviction(const struct evidence *evidence,
                               const struct history_eviction *eviction, struct diagnosis *diagnosis)
 {
-    char name[SETUP_NAME_BYTES];
     const struct op *op = &evidence->ops->ops[eviction->op];
     const uint64_t taken = count_bytes_since(evidence, eviction->op);
-    (void)evidence_tag_name(evidence, evidence_tag_of(evidence, op), name);
+    const struct tag_text name = evidence_tag_name(evidence, evidence_tag_of(evidence, op));
     if (op->kind == OP_EXECUTE) { /* whether it needed its image, too, is not known any more */
         diagnosis_describe(diagnosis, "It was evicted for op %u (an execution of '%s')",
-                           eviction->op, name);
+                           eviction->op, name.text);
     } else {
         diagnosis_describe(diagnosis, "It was evicted for op %u (%s for '%s')", eviction->op,
                            size_text_of(op->size_bytes + evidence_stack_bytes(evidence, op)).text,
-                           name);
+                           name.text);
     }
     diagnosis_describe(diagnosis, "; %s of what is in use now came in since then.",
                        size_text_of(taken).text);
@@ -65,21 +64,19 @@ static void describe_eviction(const struct evidence *evidence,
 static void find_program_reload(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     const struct evidence_block *program = find_evicted_program(evidence);
-    char name[SETUP_NAME_BYTES];
     if (program == NULL) {
         return;
     }
     const struct history_eviction *eviction = find_eviction(evidence, program->op);
     strength_set(diagnosis, STRENGTH_PROGRAM_RELOAD);
     diagnosis->op = program->op;
-    diagnosis->has_tag = true;
-    diagnosis->tag = program->tag;
+    diagnosis_tag(diagnosis, program->tag);
     diagnosis_number(diagnosis, "image_bytes", program->size_bytes);
     diagnosis_number(diagnosis, "stack_bytes", program->image_stack_bytes);
     diagnosis_describe(
         diagnosis,
         "Program '%s' (op %u, image %s, stack %s) fitted when it was loaded. It was evicted, and has to be loaded again. ",
-        evidence_tag_name(evidence, program->tag, name), program->op,
+        evidence_tag_name(evidence, program->tag).text, program->op,
         size_text_of(program->size_bytes).text, size_text_of(program->image_stack_bytes).text);
     if (eviction != NULL) {
         describe_eviction(evidence, eviction, diagnosis);

@@ -72,7 +72,6 @@ static void describe_count(struct diagnosis *diagnosis, uint64_t bytes, uint64_t
 static void find_references(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     struct held held = {0};
-    char name[SETUP_NAME_BYTES];
     for (size_t i = 0; i < evidence->block_count; i++) {
         note_block(evidence, &evidence->blocks[i], &held);
     }
@@ -81,8 +80,7 @@ static void find_references(const struct evidence *evidence, struct diagnosis *d
     }
     strength_set(diagnosis, find_strength(evidence, &held));
     diagnosis->op = held.largest->op;
-    diagnosis->has_tag = true;
-    diagnosis->tag = held.largest->tag;
+    diagnosis_tag(diagnosis, held.largest->tag);
     diagnosis_number(diagnosis, "freed_but_held_bytes", held.freed_bytes);
     diagnosis_number(diagnosis, "long_held_bytes", held.live_bytes);
     describe_count(diagnosis, held.freed_bytes, held.freed_count,
@@ -90,7 +88,7 @@ static void find_references(const struct evidence *evidence, struct diagnosis *d
     describe_count(diagnosis, held.live_bytes, held.live_count,
                    "have been held for more than half of the list");
     diagnosis_describe(diagnosis, "The largest is the block of op %u ('%s', %s)", held.largest->op,
-                       evidence_tag_name(evidence, held.largest->tag, name),
+                       evidence_tag_name(evidence, held.largest->tag).text,
                        size_text_of(held.largest->size_bytes).text);
     if (held.largest->hold_op != OP_NONE) {
         diagnosis_describe(diagnosis, ", held by op %u, %zu ops ago", held.largest->hold_op,

@@ -1,5 +1,5 @@
 #include "diagnosis/cause.h"
-#include "diagnosis/private/cycles.h"
+#include "diagnosis/private/findings.h"
 #include "diagnosis/strength.h"
 
 enum {
@@ -78,18 +78,16 @@ static const struct history_rise *find_rise(const struct evidence *evidence)
 static void describe_rise(const struct evidence *evidence, const struct history_rise *rise,
                           struct diagnosis *diagnosis)
 {
-    char name[SETUP_NAME_BYTES];
     const uint8_t tag = evidence->ops->ops[rise->op].tag;
     strength_set(diagnosis, STRENGTH_SPIKE);
     diagnosis->op = rise->op;
-    diagnosis->has_tag = true;
-    diagnosis->tag = tag;
+    diagnosis_tag(diagnosis, tag);
     diagnosis_number(diagnosis, "spike_bytes", rise->bytes);
     diagnosis_number(diagnosis, "peak_before_bytes", rise->peak_before_bytes);
     diagnosis_describe(
         diagnosis,
         "Op %u took %s at once for '%s', and its block is still there. Before, at most %s were in use.",
-        rise->op, size_text_of(rise->bytes).text, evidence_tag_name(evidence, tag, name),
+        rise->op, size_text_of(rise->bytes).text, evidence_tag_name(evidence, tag).text,
         size_text_of(rise->peak_before_bytes).text);
 }
 
@@ -109,8 +107,7 @@ static void describe_request(const struct evidence *evidence, struct diagnosis *
     const struct history_host *host = &evidence->history->hosts[evidence->host];
     strength_set(diagnosis, STRENGTH_SPIKE_REQUEST);
     diagnosis->op = evidence->verdict->op;
-    diagnosis->has_tag = true;
-    diagnosis->tag = evidence_tag_of(evidence, evidence->op);
+    diagnosis_tag(diagnosis, evidence_tag_of(evidence, evidence->op));
     diagnosis_number(diagnosis, "spike_bytes", evidence->requested_bytes);
     diagnosis_number(diagnosis, "largest_before_bytes", host->largest_request_bytes);
     diagnosis_describe(

@@ -1,5 +1,4 @@
-#include "diagnosis/private/cycles.h"
-#include "diagnosis/private/leak.h"
+#include "diagnosis/private/findings.h"
 #include "diagnosis/strength.h"
 
 #include <inttypes.h>
@@ -9,10 +8,8 @@ enum { SHARE_DIVISOR = 32 };
 static void describe_rise(const struct evidence *evidence, const struct rising_floor *rising,
                           struct diagnosis *diagnosis)
 {
-    char name[SETUP_NAME_BYTES];
     strength_set(diagnosis, STRENGTH_STILL_GROWING);
-    diagnosis->has_tag = true;
-    diagnosis->tag = rising->tag;
+    diagnosis_tag(diagnosis, rising->tag);
     diagnosis_number(diagnosis, "grown_bytes", rising->rise_bytes);
     diagnosis_number(diagnosis, "steps", rising->step_count);
     diagnosis_number(diagnosis, "steps_that_grew", rising->high_count);
@@ -21,7 +18,7 @@ static void describe_rise(const struct evidence *evidence, const struct rising_f
         "'%s' is still growing at the end: what it falls back to rose by %s in %" PRIu64
         " steps (or groups of them), and %" PRIu64
         " of these left it higher than any before. Without that the request would fit. A cache without a bound does so, and so does one that is not full yet, or a leak among blocks that are replaced; a longer list would show which.",
-        evidence_tag_name(evidence, rising->tag, name), size_text_of(rising->rise_bytes).text,
+        evidence_tag_name(evidence, rising->tag).text, size_text_of(rising->rise_bytes).text,
         rising->step_count, rising->high_count);
 }
 

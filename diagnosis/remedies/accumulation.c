@@ -1,7 +1,6 @@
 /* Gradient accumulation: the batch goes through in n parts, and the gradients wait in buffers of
  * their own. */
-#include "diagnosis/private/remedy_rewrite.h"
-#include "diagnosis/private/remedy_sizes.h"
+#include "diagnosis/private/variant.h"
 
 #include "harness/base/check.h"
 #include "harness/base/size.h"

@@ -1,4 +1,4 @@
-#include "diagnosis/private/remedy_sizes.h"
+#include "diagnosis/private/variant.h"
 
 static bool batch_apply(const struct remedy_case *given, uint64_t parameter,
                         struct remedy_result *result)

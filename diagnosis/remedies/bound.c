@@ -1,7 +1,6 @@
 /* Bound: a tag that needs more and more is held to the sizes and to the number of blocks that it
  * had early in the list. */
-#include "diagnosis/private/remedy_rewrite.h"
-#include "diagnosis/private/remedy_tags.h"
+#include "diagnosis/private/variant.h"
 
 #include "harness/base/check.h"
 

@@ -1,5 +1,5 @@
 /* Another capacity: the smallest device that does. */
-#include "diagnosis/private/remedy_retired.h"
+#include "diagnosis/private/variant.h"
 
 #include "harness/base/size.h"
 

@@ -2,8 +2,7 @@
  * when it is needed. */
 #include "diagnosis/remedy.h"
 
-#include "diagnosis/private/remedy_rewrite.h"
-#include "diagnosis/private/remedy_tags.h"
+#include "diagnosis/private/variant.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 

@@ -1,5 +1,5 @@
 /* Another chip: the list on a device of its capacity. */
-#include "diagnosis/private/remedy_retired.h"
+#include "diagnosis/private/variant.h"
 
 #include "harness/base/size.h"
 #include "harness/op/system.h"

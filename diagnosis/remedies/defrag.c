@@ -1,4 +1,4 @@
-#include "diagnosis/private/remedy_option.h"
+#include "diagnosis/private/variant.h"
 
 #include "harness/op/setup.h"
 

@@ -1,7 +1,7 @@
 /* Donation: an output takes over the block of an input whose life ends there. */
 #include "diagnosis/remedy.h"
 
-#include "diagnosis/private/remedy_rewrite.h"
+#include "diagnosis/private/variant.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 

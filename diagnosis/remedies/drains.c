@@ -1,4 +1,4 @@
-#include "diagnosis/private/remedy_option.h"
+#include "diagnosis/private/variant.h"
 
 static bool drains_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
                              char note[REMEDY_NOTE_BYTES])

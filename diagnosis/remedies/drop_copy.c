@@ -1,7 +1,6 @@
 /* Drop the old copy: before a set of blocks is made a second time, the first one is freed, block by
  * block. */
-#include "diagnosis/private/remedy_rewrite.h"
-#include "diagnosis/private/remedy_tags.h"
+#include "diagnosis/private/variant.h"
 
 #include "harness/base/check.h"
 #include "harness/base/size.h"

@@ -1,5 +1,5 @@
 /* Even: what the fullest host holds at the end is spread, so that each host holds the same. */
-#include "diagnosis/private/remedy_sizes.h"
+#include "diagnosis/private/variant.h"
 
 #include "harness/base/size.h"
 

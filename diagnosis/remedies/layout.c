@@ -1,4 +1,4 @@
-#include "diagnosis/private/remedy_sizes.h"
+#include "diagnosis/private/variant.h"
 
 /* A tile of 8 x 128 elements of 4 bytes, or 16 x 128 of 2, or 32 x 128 of 1: facts about shapes are
  * not in a list. */

@@ -1,7 +1,7 @@
 /* Mark-step: the host waits for the device now and then, so that queued frees are done. */
 #include "diagnosis/remedy.h"
 
-#include "diagnosis/private/remedy_drain.h"
+#include "diagnosis/private/variant.h"
 
 #include <inttypes.h>
 #include <stdio.h>

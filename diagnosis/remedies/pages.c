@@ -1,5 +1,5 @@
 /* Pages: memory is mapped page by page behind addresses, so that holes add up. */
-#include "diagnosis/private/remedy_option.h"
+#include "diagnosis/private/variant.h"
 
 #include <stdio.h>
 

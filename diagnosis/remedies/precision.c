@@ -1,6 +1,6 @@
 /* Precision: what is float32, by the names in the list, becomes bfloat16: half as large. */
 #include "diagnosis/advice.h"
-#include "diagnosis/private/remedy_sizes.h"
+#include "diagnosis/private/variant.h"
 
 static bool precision_apply(const struct remedy_case *given, uint64_t parameter,
                             struct remedy_result *result)

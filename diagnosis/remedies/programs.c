@@ -2,7 +2,7 @@
  */
 #include "diagnosis/remedy.h"
 
-#include "diagnosis/private/remedy_rewrite.h"
+#include "diagnosis/private/variant.h"
 #include "harness/base/array.h"
 
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /* Release: the blocks of a tag that pile up are freed at the age at which their like are, or after
  * a step. */
-#include "diagnosis/private/remedy_rewrite.h"
-#include "diagnosis/private/remedy_tags.h"
+#include "diagnosis/private/variant.h"
 
 #include "harness/base/check.h"
 #include "harness/base/size.h"

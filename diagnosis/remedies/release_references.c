@@ -1,6 +1,6 @@
 /* Release the references: what is freed, and held by references that nobody ever releases, is
  * released where it is freed. */
-#include "diagnosis/private/remedy_rewrite.h"
+#include "diagnosis/private/variant.h"
 #include "diagnosis/remedy.h"
 
 #include "harness/base/size.h"

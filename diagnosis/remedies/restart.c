@@ -2,7 +2,7 @@
  * in which it was. */
 #include "diagnosis/remedy.h"
 
-#include "diagnosis/private/remedy_drain.h"
+#include "diagnosis/private/variant.h"
 #include "harness/base/array.h"
 
 #include <inttypes.h>

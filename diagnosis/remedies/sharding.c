@@ -1,4 +1,4 @@
-#include "diagnosis/private/remedy_sizes.h"
+#include "diagnosis/private/variant.h"
 
 static bool sharding_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
                                char note[REMEDY_NOTE_BYTES])

@@ -1,7 +1,7 @@
 /* Trim: the batch, or the longest input, is a few percent smaller, where half of it is more than
  * what is missing. */
 #include "diagnosis/advice.h"
-#include "diagnosis/private/remedy_sizes.h"
+#include "diagnosis/private/variant.h"
 
 #include <string.h>
 

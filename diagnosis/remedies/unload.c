@@ -1,5 +1,5 @@
 /* Programs that are not executed again are unloaded after their last execution. */
-#include "diagnosis/private/remedy_rewrite.h"
+#include "diagnosis/private/variant.h"
 #include "diagnosis/remedy.h"
 
 #include <inttypes.h>

@@ -93,7 +93,7 @@ static void append_cause(struct scale_result *result, const struct evidence *evi
     const size_t used = strlen(result->limit);
     (void)snprintf(result->limit + used, sizeof result->limit - used, "%s%s%s%s",
                    used > 0 ? ", " : "", diagnosis->cause->name, diagnosis->has_tag ? " " : "",
-                   diagnosis->has_tag ? evidence_tag_name(evidence, diagnosis->tag, tag) : "");
+                   diagnosis->has_tag ? setup_tag_name(evidence->setup, diagnosis->tag, tag) : "");
 }
 
 /* Why the first request that was refused was: the surest cause, and one more that is sure. */

@@ -1,6 +1,6 @@
 #include "tests/diagnosis/remedy_lists.h"
 
-#include "diagnosis/private/what_if_measure.h"
+#include "diagnosis/private/what_if_parts.h"
 #include "harness/op/ops_file.h"
 #include "targets/targets.h"
 

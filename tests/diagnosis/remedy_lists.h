@@ -3,7 +3,7 @@
 #ifndef TESTS_DIAGNOSIS_REMEDY_LISTS_H
 #define TESTS_DIAGNOSIS_REMEDY_LISTS_H
 
-#include "diagnosis/private/what_if_base.h"
+#include "diagnosis/private/what_if_parts.h"
 
 /* A case with all that it points to; remedy_list_deinit gives it back. */
 struct remedy_list {

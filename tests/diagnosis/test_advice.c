@@ -3,7 +3,7 @@
 #include "diagnosis/advice.h"
 #include "diagnosis/cause.h"
 #include "diagnosis/largest_batch.h"
-#include "diagnosis/private/what_if_measure.h"
+#include "diagnosis/private/what_if_parts.h"
 #include "diagnosis/what_if.h"
 #include "diagnosis/what_if_trial.h"
 #include "harness/base/random.h"

@@ -1,5 +1,5 @@
 /* Who waits for whom, and why that one does not come. */
-#include "diagnosis/hang.h"
+#include "diagnosis/waits.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/run.h"
 #include "targets/targets.h"

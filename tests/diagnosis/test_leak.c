@@ -1,7 +1,6 @@
 /* A leak is named among 40 tags and noise, and is not cried where there is none. */
 #include "diagnosis/cause.h"
-#include "diagnosis/private/leak.h"
-#include "diagnosis/private/survivors.h"
+#include "diagnosis/private/findings.h"
 #include "targets/targets.h"
 #include "tests/diagnosis/leak_traces.h"
 #include "tests/helpers/suite.h"

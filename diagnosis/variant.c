@@ -1,10 +1,72 @@
-#include "diagnosis/private/remedy_drain.h"
-
+/* A list that is written anew: op by op, with forced drains, and without retirements. */
+#include "diagnosis/private/variant.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 #include "harness/op/setup.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+/* --- op by op --- */
+
+void rewrite_init(struct rewrite *rewrite, const struct op_list *from, struct op_list *to)
+{
+    *rewrite = (struct rewrite){.from = from, .to = to};
+    rewrite->now = malloc((from->count + 1) * sizeof *rewrite->now);
+    CHECK(rewrite->now != NULL);
+    for (size_t i = 0; i < from->count; i++) {
+        rewrite->now[i] = OP_NONE;
+    }
+}
+
+void rewrite_deinit(struct rewrite *rewrite)
+{
+    free(rewrite->now);
+    *rewrite = (struct rewrite){0};
+}
+
+static uint32_t renumber_ref(const struct rewrite *rewrite, uint32_t old)
+{
+    return old < rewrite->from->count ? rewrite->now[old] : OP_NONE;
+}
+
+void rewrite_add(struct rewrite *rewrite, const struct op *op)
+{
+    struct op put = *op;
+    put.ref = renumber_ref(rewrite, op->ref);
+    put.event = renumber_ref(rewrite, op->event);
+    /* An op whose event went must not turn into one with an event of its own. */
+    if (op->event != OP_NONE && put.event == OP_NONE) {
+        put.ref = OP_NONE;
+    }
+    put.flags &= (uint8_t)~OP_SPMD;
+    put.group = (put.flags & OP_COLLECTIVE) != 0 ? put.group : 0;
+    op_list_append(rewrite->to, &put);
+}
+
+void rewrite_as(struct rewrite *rewrite, uint32_t i, const struct op *op)
+{
+    CHECK(i < rewrite->from->count);
+    rewrite_add(rewrite, op);
+    rewrite->now[i] = (uint32_t)(rewrite->to->count - 1);
+}
+
+void rewrite_keep(struct rewrite *rewrite, uint32_t i)
+{
+    CHECK(i < rewrite->from->count);
+    rewrite_as(rewrite, i, &rewrite->from->ops[i]);
+}
+
+void rewrite_add_on(struct rewrite *rewrite, enum op_kind kind, uint32_t ref)
+{
+    CHECK(ref < rewrite->from->count);
+    struct op op = op_make(kind);
+    op.ref = ref;
+    op.host = rewrite->from->ops[ref].host;
+    rewrite_add(rewrite, &op);
+}
+
+/* --- drains --- */
 
 /* 18 minutes: what takes longer is completed instead of waited for, so that virtual time never runs
  * out. */
@@ -86,4 +148,28 @@ bool drain_put(struct drain *drain, struct rewrite *rewrite, uint32_t at)
     drain->has_events = false;
     drain->first = at;
     return true;
+}
+
+/* --- retired memory --- */
+
+size_t remedy_leave_out_retired(const struct remedy_case *given, struct remedy_result *result)
+{
+    const size_t count = given->ops->count;
+    bool *keep = malloc(count + 1);
+    CHECK(keep != NULL);
+    for (size_t i = 0; i < count; i++) {
+        keep[i] = given->ops->ops[i].kind != OP_RETIRE;
+    }
+    op_list_copy(&result->ops, given->ops);
+    op_list_filter(&result->ops, keep);
+    free(keep);
+    return count - result->ops.count;
+}
+
+void remedy_note_retired(struct remedy_result *result, int used, size_t retired_count)
+{
+    if (retired_count > 0) {
+        snprintf(result->note + used, sizeof result->note - (size_t)used,
+                 "; retired ranges left out: %zu", retired_count);
+    }
 }

@@ -1,10 +1,13 @@
-#include "diagnosis/hang.h"
+#include "diagnosis/waits.h"
 
 #include "harness/base/check.h"
 #include "harness/base/json.h"
+#include "harness/base/size.h"
 #include "harness/op/setup.h"
 
 #include <inttypes.h>
+
+/* --- hangs of a job --- */
 
 bool hangs_are_there(const struct hangs *hangs)
 {
@@ -217,8 +220,8 @@ static void add_step(struct writing *text, const char *key, uint64_t step)
 }
 
 /* Appends one hang, with its trial unless scenario is NULL. */
-static void append_json(const struct setup *setup, const struct hang *hang, const char *scenario,
-                        uint64_t trial, struct writing *text)
+static void append_hang_json(const struct setup *setup, const struct hang *hang,
+                             const char *scenario, uint64_t trial, struct writing *text)
 {
     struct writing words;
     writing_init(&words);
@@ -256,11 +259,178 @@ void hangs_append_trial_json(const struct setup *setup, const struct hangs *hang
                              const char *scenario, uint64_t trial, struct writing *text)
 {
     for (size_t i = 0; i < hangs->count; i++) {
-        append_json(setup, &hangs->hangs[i], scenario, trial, text);
+        append_hang_json(setup, &hangs->hangs[i], scenario, trial, text);
     }
 }
 
 void hangs_append_json(const struct setup *setup, const struct hangs *hangs, struct writing *text)
 {
     hangs_append_trial_json(setup, hangs, NULL, 0, text);
+}
+
+/* --- clients that all wait for memory --- */
+
+static void append_order(const struct setup *setup, const struct standstill *found,
+                         struct writing *text)
+{
+    char size[SIZE_TEXT_BYTES];
+    size_print(found->requested_bytes, size);
+    writing_append_format(text, "%s could have had its %s", setup->tags[found->client], size);
+    if (found->fits_now) {
+        writing_append(text, " by then, had it asked once more");
+    } else if (found->gives_way != STANDSTILL_NOBODY) {
+        writing_append_format(text, ", had %s given way", setup->tags[found->gives_way]);
+    } else {
+        writing_append(text, ", had several others given way");
+    }
+}
+
+void standstill_append(const struct setup *setup, const struct standstill *found,
+                       struct writing *text)
+{
+    writing_append_format(text, "all %u clients", found->client_count);
+    if (setup->host_count > 1) {
+        writing_append_format(text, " of host %u", found->host);
+    }
+    writing_append_format(
+        text, " wait for memory since op %" PRIu32 ", and at op %" PRIu32 " each has asked again: ",
+        found->since, found->told);
+    switch (found->way) {
+    case STANDSTILL_ORDER:
+        append_order(setup, found, text);
+        break;
+    case STANDSTILL_TOO_SMALL:
+        writing_append(text, "the device is too small for any one of their requests, "
+                             "even if all others give way");
+        break;
+    default:
+        writing_append(text, "whether one of them could have gone on is not known");
+        break;
+    }
+}
+
+void standstills_append(const struct setup *setup, const struct standstills *standstills,
+                        struct writing *text)
+{
+    for (size_t i = 0; i < standstills->count; i++) {
+        writing_append(text, "standstill: ");
+        standstill_append(setup, &standstills->standstills[i], text);
+        writing_append(text, ".\n");
+    }
+    if (standstills->more > 0) {
+        writing_append_format(text, "standstill: %" PRIu64 " more.\n", standstills->more);
+    }
+}
+
+static void append_standstill_json(const struct setup *setup, const struct standstill *found,
+                                   struct writing *text)
+{
+    static const char *const ways[] = {"order", "too_small", "unknown"};
+    struct writing words;
+    writing_init(&words);
+    standstill_append(setup, found, &words);
+    json_open(text, "standstill");
+    json_add_number(text, "host", found->host);
+    json_add_number(text, "clients", found->client_count);
+    json_add_number(text, "since_op", found->since);
+    json_add_number(text, "op", found->told);
+    json_add_string(text, "way", ways[found->way]);
+    if (found->way == STANDSTILL_ORDER) {
+        json_add_string(text, "client", setup->tags[found->client]);
+        json_add_number(text, "requested_bytes", found->requested_bytes);
+    }
+    if (found->gives_way != STANDSTILL_NOBODY) {
+        json_add_string(text, "gives_way", setup->tags[found->gives_way]);
+    }
+    json_add_string(text, "words", writing_string(&words));
+    json_close(text);
+    writing_deinit(&words);
+}
+
+void standstills_append_json(const struct setup *setup, const struct standstills *standstills,
+                             struct writing *text)
+{
+    for (size_t i = 0; i < standstills->count; i++) {
+        append_standstill_json(setup, &standstills->standstills[i], text);
+    }
+}
+
+/* --- a shared device that is short --- */
+
+/* "3G of it are of host 0, which is awake since op 2" */
+static void append_holder(const struct shortage *found, struct writing *text)
+{
+    char size[SIZE_TEXT_BYTES];
+    size_print(found->holder_bytes, size);
+    if (found->holder_bytes == 0) {
+        writing_append(text, "no other host has any of it");
+        return;
+    }
+    writing_append_format(text, "%s of it are held by host %u", size, found->holder);
+    if (found->is_holder_awake && found->holder_since == OP_NONE) {
+        return; /* it grows, and never sleeps */
+    }
+    writing_append(text, ", which ");
+    if (found->is_holder_awake) {
+        writing_append_format(text, "is awake since op %" PRIu32, found->holder_since);
+    } else if (found->holder_since == OP_NONE) {
+        writing_append(text, "sleeps and has not given all of it back");
+    } else {
+        writing_append_format(text, "sleeps since op %" PRIu32 " and has not given all of it back",
+                              found->holder_since);
+    }
+}
+
+void shortage_append(const struct shortage *shortage, struct writing *text)
+{
+    char asked[SIZE_TEXT_BYTES], left[SIZE_TEXT_BYTES];
+    const bool is_any_left = shortage->left_bytes > 0;
+    size_print(shortage->asked_bytes, asked);
+    size_print(shortage->left_bytes, left);
+    writing_append_format(text,
+                          "host %u ran out at op %" PRIu32
+                          ": it asked for %s of the shared device, and %s %s left: ",
+                          shortage->host, shortage->op, asked, is_any_left ? left : "nothing",
+                          is_any_left ? "were" : "was");
+    append_holder(shortage, text);
+}
+
+void shortages_append(const struct shortages *shortages, struct writing *text)
+{
+    for (size_t i = 0; i < shortages->count; i++) {
+        writing_append(text, "shortage: ");
+        shortage_append(&shortages->shortages[i], text);
+        writing_append(text, ".\n");
+    }
+    if (shortages->total > shortages->count) {
+        writing_append_format(text, "shortage: %" PRIu64 " more.\n",
+                              shortages->total - shortages->count);
+    }
+}
+
+static void append_shortage_json(const struct shortage *found, struct writing *text)
+{
+    struct writing words;
+    writing_init(&words);
+    shortage_append(found, &words);
+    json_open(text, "shortage");
+    json_add_number(text, "host", found->host);
+    json_add_number(text, "op", found->op);
+    json_add_number(text, "asked_bytes", found->asked_bytes);
+    json_add_number(text, "left_bytes", found->left_bytes);
+    if (found->holder_bytes > 0) {
+        json_add_number(text, "holder", found->holder);
+        json_add_number(text, "holder_bytes", found->holder_bytes);
+        json_add_string(text, "holder_is", found->is_holder_awake ? "awake" : "asleep");
+    }
+    json_add_string(text, "words", writing_string(&words));
+    json_close(text);
+    writing_deinit(&words);
+}
+
+void shortages_append_json(const struct shortages *shortages, struct writing *text)
+{
+    for (size_t i = 0; i < shortages->count; i++) {
+        append_shortage_json(&shortages->shortages[i], text);
+    }
 }
