@@ -309,3 +309,15 @@ void evidence_deinit(struct evidence *evidence)
     evidence->blocks = NULL;
     evidence->block_count = 0;
 }
+
+bool evidence_invariants_hold(const struct evidence *evidence)
+{
+    const uint64_t requested = evidence->requested_bytes, free_bytes = evidence->free_bytes;
+    bool hold = evidence->host < evidence->host_count &&
+                evidence->largest_hole_bytes <= free_bytes &&
+                evidence->missing_bytes == (requested > free_bytes ? requested - free_bytes : 0);
+    for (size_t i = 1; hold && i < evidence->block_count; i++) {
+        hold = compare_addresses(&evidence->blocks[i - 1], &evidence->blocks[i]) <= 0;
+    }
+    return hold;
+}

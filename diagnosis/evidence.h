@@ -70,6 +70,8 @@ void evidence_take(const struct history *history, const struct run *run,
 void evidence_take_of_host(const struct history *history, const struct run *run,
                            const struct verdict *verdict, uint32_t host, struct evidence *evidence);
 void evidence_deinit(struct evidence *evidence);
+/* True if the blocks are in their order, and the sums agree.  O(blocks); for tests. */
+bool evidence_invariants_hold(const struct evidence *evidence);
 
 /* The name of a tag, or "tag N", within a call. */
 struct tag_text {

@@ -183,6 +183,45 @@ void history_take(struct history *history, const struct history_note *note)
     }
 }
 
+/* --- invariants --- */
+
+static bool sample_invariants_hold(const struct history_sample *sample)
+{
+    bool hold = sample->in_use_bytes <= sample->top_in_use_bytes;
+    for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
+        hold = hold && sample->floor_bytes[tag] <= sample->top_bytes[tag];
+    }
+    return hold;
+}
+
+static bool host_invariants_hold(const struct history_host *host)
+{
+    if (host->samples == NULL) {
+        return host->count == 0;
+    }
+    bool hold = host->count >= 1 && host->count <= HISTORY_SAMPLE_COUNT_MAX &&
+                host->in_use_bytes <= host->peak_bytes &&
+                host->rise_count <= HISTORY_RISE_COUNT_MAX &&
+                host->eviction_count <= HISTORY_EVICTION_COUNT_MAX;
+    for (uint32_t i = 0; hold && i < host->count; i++) {
+        hold = (i == 0 || host->samples[i - 1].first_op < host->samples[i].first_op) &&
+               sample_invariants_hold(&host->samples[i]);
+    }
+    for (uint32_t i = 1; hold && i < host->rise_count; i++) {
+        hold = host->rises[i - 1].bytes >= host->rises[i].bytes;
+    }
+    return hold;
+}
+
+bool history_invariants_hold(const struct history *history)
+{
+    bool hold = true;
+    for (uint32_t host = 0; host < OP_HOST_COUNT_MAX; host++) {
+        hold = hold && host_invariants_hold(&history->hosts[host]);
+    }
+    return hold;
+}
+
 /* --- from a run --- */
 
 static void add_eviction(struct history_host *host, uint32_t program, uint32_t op)

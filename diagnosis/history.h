@@ -88,6 +88,10 @@ struct history_note {
 void history_init(struct history *history);
 void history_deinit(struct history *history);
 
+/* True if the samples of each host ascend, no floor is above its top, no peak below what is in use,
+ * and the rises descend.  O(samples * tags); for tests. */
+bool history_invariants_hold(const struct history *history);
+
 /* Takes in the last op of the run; called after each run_step(), or by a listener.  O(1), O(device
  * calls) when a program is evicted, and O(tags + blocks) once in history_host.interval ops. */
 void history_step(struct history *history, const struct run *run);

@@ -40,6 +40,12 @@ void remedy_tag_label(const struct setup *setup, uint64_t tag, const char *reser
     }
 }
 
+void remedy_tag_parameter_label(const struct remedy_case *given, uint64_t parameter,
+                                char text[REMEDY_LABEL_BYTES])
+{
+    remedy_tag_label(given->setup, parameter, NULL, text);
+}
+
 static size_t count_before(const uint64_t scores[OP_TAG_COUNT], unsigned tag)
 {
     size_t before = 0;

@@ -126,3 +126,20 @@ void remedy_lives_deinit(struct remedy_lives *lives)
     free(lives->live_bytes);
     *lives = (struct remedy_lives){0};
 }
+
+bool remedy_lives_invariants_hold(const struct remedy_lives *lives)
+{
+    bool hold = true;
+    for (uint32_t i = 0; hold && i < lives->op_count; i++) {
+        const struct remedy_life *life = &lives->lives[i];
+        if (life->root == i) {
+            hold = life->last_named >= i && life->before == OP_NONE &&
+                   (life->end == OP_NONE || (life->end > i && life->end <= life->last_named &&
+                                             lives->lives[life->end].root == i));
+        } else if (life->root != OP_NONE) {
+            hold = life->before < i && lives->lives[life->before].root == life->root &&
+                   lives->lives[life->root].root == life->root;
+        }
+    }
+    return hold;
+}

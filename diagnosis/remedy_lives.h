@@ -36,6 +36,9 @@ struct remedy_lives {
 void remedy_lives_init(struct remedy_lives *lives, const struct op_list *ops,
                        const bool *has_failed, uint64_t granule_bytes);
 void remedy_lives_deinit(struct remedy_lives *lives);
+/* True if each name leads back to its root, in order, and each end is of its own life.  O(ops); for
+ * tests. */
+bool remedy_lives_invariants_hold(const struct remedy_lives *lives);
 
 /* Sizes as a device takes them; saturates below 2^63. */
 uint64_t remedy_rounded(uint64_t size_bytes, uint64_t granule_bytes);

@@ -66,6 +66,15 @@ void rewrite_add_on(struct rewrite *rewrite, enum op_kind kind, uint32_t ref)
     rewrite_add(rewrite, &op);
 }
 
+void rewrite_free_held(struct rewrite *rewrite, const struct remedy_lives *lives, uint32_t root)
+{
+    const uint32_t last = lives->lives[root].last_named;
+    for (uint32_t held = 0; held < lives->lives[last].hold_count; held++) {
+        rewrite_add_on(rewrite, OP_RELEASE, root);
+    }
+    rewrite_add_on(rewrite, OP_FREE, root);
+}
+
 /* --- drains --- */
 
 /* 18 minutes: what takes longer is completed instead of waited for, so that virtual time never runs

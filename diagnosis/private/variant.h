@@ -31,6 +31,8 @@ void rewrite_as(struct rewrite *rewrite, uint32_t i, const struct op *op);
 void rewrite_add(struct rewrite *rewrite, const struct op *op);
 /* Appends an op of that kind on a block or program of the old list. */
 void rewrite_add_on(struct rewrite *rewrite, enum op_kind kind, uint32_t ref);
+/* Frees the life of that root, once the references that nothing releases are released. */
+void rewrite_free_held(struct rewrite *rewrite, const struct remedy_lives *lives, uint32_t root);
 
 /* --- A forced drain while a list is written anew: ops after which no event of before is
  * pending, so that queued frees are done --- */
@@ -126,6 +128,9 @@ bool remedy_sizes_divisor(const struct remedy_case *given, size_t index, uint64_
 void remedy_tag_label(const struct setup *setup, uint64_t tag, const char *reserved,
                       char text[REMEDY_LABEL_BYTES]);
 
+/* The same without reserved words, as the label of a remedy whose parameter is a tag. */
+void remedy_tag_parameter_label(const struct remedy_case *given, uint64_t parameter,
+                                char text[REMEDY_LABEL_BYTES]);
 /* The index-th tag of those with scores, the largest first; of equals the lower one.  False: there
  * is none.  Where the case names a tag, that one alone counts. */
 bool remedy_tag_ranked(const struct remedy_case *given, const uint64_t scores[OP_TAG_COUNT],

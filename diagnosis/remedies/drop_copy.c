@@ -98,12 +98,6 @@ static bool drop_copy_parameter(const struct remedy_case *given, size_t index, u
     return index < TAGS_TRIED && remedy_tag_ranked(given, scores, index, parameter);
 }
 
-static void drop_copy_label(const struct remedy_case *given, uint64_t parameter,
-                            char text[REMEDY_LABEL_BYTES])
-{
-    remedy_tag_label(given->setup, parameter, NULL, text);
-}
-
 /* Frees the first copy block by block, each before the one that takes its place. */
 static void write_dropped(const struct remedy_case *given, const struct set *set,
                           struct op_list *to)
@@ -113,12 +107,7 @@ static void write_dropped(const struct remedy_case *given, const struct set *set
     rewrite_init(&rewrite, given->ops, to);
     for (uint32_t i = 0; i < given->ops->count; i++) {
         if (next < set->count && set->roots[next] == i) {
-            const uint32_t old = set->roots[next - set->split];
-            const uint32_t last = given->lives.lives[old].last_named;
-            for (uint32_t held = 0; held < given->lives.lives[last].hold_count; held++) {
-                rewrite_add_on(&rewrite, OP_RELEASE, old);
-            }
-            rewrite_add_on(&rewrite, OP_FREE, old);
+            rewrite_free_held(&rewrite, &given->lives, set->roots[next - set->split]);
             next++;
         }
         rewrite_keep(&rewrite, i);
@@ -169,6 +158,6 @@ const struct remedy remedy_drop_copy = {
     .assumes = "Nothing reads the first copy once its place in the second is asked for.",
     .search = REMEDY_EACH,
     .parameter = drop_copy_parameter,
-    .label = drop_copy_label,
+    .label = remedy_tag_parameter_label,
     .apply = drop_copy_apply,
 };

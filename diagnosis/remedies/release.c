@@ -76,12 +76,6 @@ static bool release_parameter(const struct remedy_case *given, size_t index, uin
     return index < TAGS_TRIED && remedy_tag_ranked(given, scores, index, parameter);
 }
 
-static void release_label(const struct remedy_case *given, uint64_t parameter,
-                          char text[REMEDY_LABEL_BYTES])
-{
-    remedy_tag_label(given->setup, parameter, NULL, text);
-}
-
 /* The plan for one tag: which block is freed after which op. */
 struct release {
     const struct remedy_case *given;
@@ -146,11 +140,7 @@ static void write_releases(const struct release *release, struct op_list *to)
     for (uint32_t i = 0; i < given->ops->count; i++) {
         rewrite_keep(&rewrite, i);
         for (uint32_t k = release->first[i]; k != OP_NONE; k = release->next[k]) {
-            const uint32_t last = given->lives.lives[k].last_named;
-            for (uint32_t held = 0; held < given->lives.lives[last].hold_count; held++) {
-                rewrite_add_on(&rewrite, OP_RELEASE, k);
-            }
-            rewrite_add_on(&rewrite, OP_FREE, k);
+            rewrite_free_held(&rewrite, &given->lives, k);
         }
     }
     rewrite_deinit(&rewrite);
@@ -186,6 +176,6 @@ const struct remedy remedy_release = {
     .assumes = "Nothing needs these blocks any more: no later op names them.",
     .search = REMEDY_EACH,
     .parameter = release_parameter,
-    .label = release_label,
+    .label = remedy_tag_parameter_label,
     .apply = release_apply,
 };

@@ -15,6 +15,7 @@ void remedy_list_take(struct remedy_list *list, const struct setup *setup,
     ck_assert_int_eq(what_if_base_init(&list->base, target, setup, ops), WHAT_IF_DONE);
     remedy_case_init(&list->given, target, &list->base.contract, &list->base.setup, &list->base.ops,
                      list->base.has_failed);
+    ck_assert(remedy_lives_invariants_hold(&list->given.lives));
     remedy_result_init(&list->result);
 }
 

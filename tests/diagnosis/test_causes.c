@@ -40,6 +40,8 @@ static void story_run(void)
         story.skipped_count += run_observation(story.run)->skipped;
     }
     evidence_take(&story.history, story.run, &story.verdict, &story.evidence);
+    ck_assert(history_invariants_hold(&story.history));
+    ck_assert(evidence_invariants_hold(&story.evidence));
     story.count = causes_find(&story.evidence, story.diagnoses);
 }
 

@@ -119,6 +119,8 @@ START_TEST(a_leak_is_named_from_a_run_as_well)
         history_step(&history, run);
     }
     evidence_take(&history, run, &trace.verdict, &evidence);
+    ck_assert(history_invariants_hold(&history));
+    ck_assert(evidence_invariants_hold(&evidence));
     diagnosis_init(&run_through, &cause_leak);
     cause_leak.find(&evidence, &run_through);
     ck_assert_str_eq(simulated.text, run_through.text);
