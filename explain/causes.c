@@ -18,10 +18,10 @@ static void tell_cause(struct explanation *explanation, const struct diagnosis *
 {
     struct facts *facts = &explanation->facts;
     const char *level = confidence_name(diagnosis->confidence);
-    char name[SETUP_NAME_BYTES], percent[16] = "";
+    char percent[16] = "";
     facts_open(facts, "cause");
     causes_add_members(facts_given(facts), diagnosis,
-                       explain_tag_name(explanation->run, diagnosis->tag, name));
+                       explain_tag_name(explanation, diagnosis->tag).text);
     facts_given_end(facts);
     if (host != explanation->moment.host) {
         facts_count(facts, "host", host);

@@ -42,7 +42,6 @@ void explain_add_holders(struct explanation *explanation)
 {
     struct facts *facts = &explanation->facts;
     const struct occupancy *occupancy = &explanation->moment.occupancy;
-    char name[SETUP_NAME_BYTES];
     for (size_t kind = 0; kind < KIND_COUNT; kind++) {
         const struct occupancy_sum *sum = sum_of(occupancy, kind);
         facts_nest(facts, kinds[kind].name, '{');
@@ -51,7 +50,7 @@ void explain_add_holders(struct explanation *explanation)
     facts_nest(facts, "tags", '[');
     for (uint32_t i = 0; i < occupancy->tag_count; i++) {
         facts_nest(facts, NULL, '{');
-        facts_text(facts, "tag", explain_tag_name(explanation->run, occupancy->tags[i].tag, name));
+        facts_text(facts, "tag", explain_tag_name(explanation, occupancy->tags[i].tag).text);
         add_sum(facts, &occupancy->tags[i].sum, true);
     }
     facts_unnest(facts, ']');
@@ -130,9 +129,9 @@ void explain_holders(struct explanation *explanation, const char *heading)
     const size_t begin = facts->count;
     (is_sums ? put_stack : put_kinds)(explanation);
     for (uint32_t i = 0; i < occupancy->tag_count; i++) {
-        char name[SETUP_NAME_BYTES], line[SETUP_NAME_BYTES + 8];
+        char line[SETUP_NAME_BYTES + 8];
         snprintf(line, sizeof line, "of '%s'",
-                 explain_tag_name(explanation->run, occupancy->tags[i].tag, name));
+                 explain_tag_name(explanation, occupancy->tags[i].tag).text);
         put_holder(explanation, line, &occupancy->tags[i].sum);
     }
     const bool has_none = facts->count == begin;

@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *explain_tag_name(const struct run *run, uint8_t tag, char name[SETUP_NAME_BYTES])
+struct tag_text explain_tag_name(const struct explanation *explanation, uint8_t tag)
 {
-    return setup_tag_name(run_setup(run), tag, name);
+    struct tag_text name;
+    (void)setup_tag_name(run_setup(explanation->run), tag, name.text);
+    return name;
 }
 
 const struct system *explain_system(const struct explanation *explanation)

@@ -216,10 +216,10 @@ static void draw_holders(struct explanation *explanation)
     for (uint32_t i = 0; i < occupancy->tag_count; i++) {
         const struct occupancy_sum *sum = &occupancy->tags[i].sum;
         const uint64_t y = ROWS_TOP + (uint64_t)i * ROW_HEIGHT;
-        char name[SETUP_NAME_BYTES], line[SETUP_NAME_BYTES + SIZE_TEXT_BYTES + 40];
+        char line[SETUP_NAME_BYTES + SIZE_TEXT_BYTES + 40];
         snprintf(line, sizeof line, "%s in %" PRIu64 " block%s: %s", size_text_of(sum->bytes).text,
                  sum->count, plural(sum->count, "", "s"),
-                 explain_tag_name(explanation->run, occupancy->tags[i].tag, name));
+                 explain_tag_name(explanation, occupancy->tags[i].tag).text);
         draw_box(svg, LEFT, y, svg_scale(sum->bytes, occupancy->capacity_bytes, WIDTH / 4),
                  ROW_HEIGHT - 6 * SVG_PIXEL, "used");
         svg_add_text(svg, LEFT + WIDTH / 4 + 10 * SVG_PIXEL, y + ROW_HEIGHT - 7 * SVG_PIXEL,

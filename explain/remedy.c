@@ -188,7 +188,7 @@ void explain_remedy(struct explanation *explanation, const struct diagnosis *dia
     const struct remedy *const *choices = diagnosis->cause->remedies;
     struct what_if_trial *trial = choices[0] == NULL ? NULL : find_trial(explanation);
     struct what_if_answer answer;
-    char words[ADVICE_WORDS_BYTES], name[SETUP_NAME_BYTES];
+    char words[ADVICE_WORDS_BYTES];
     const struct explain_best before = explanation->best;
     const bool is_needless = diagnosis->cause == &cause_exhausted && before.fits &&
                              !before.is_estimate;
@@ -198,7 +198,7 @@ void explain_remedy(struct explanation *explanation, const struct diagnosis *dia
         return;
     }
     advice_write(answer.remedy, explanation->recording->setup.system,
-                 explain_tag_name(explanation->run, diagnosis->tag, name), answer.row.title, words,
+                 explain_tag_name(explanation, diagnosis->tag).text, answer.row.title, words,
                  sizeof words);
     keep_best(explanation, &answer, words);
     add_answer(explanation, diagnosis, &answer, words);

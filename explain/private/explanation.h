@@ -140,8 +140,8 @@ void explain_take_moment(struct explanation *explanation, const struct run *run,
 
 /* --- what the parts share --- */
 
-/* The name of a tag, or "tag N". */
-const char *explain_tag_name(const struct run *run, uint8_t tag, char name[SETUP_NAME_BYTES]);
+/* The name of a tag, or "tag N", within a call. */
+struct tag_text explain_tag_name(const struct explanation *explanation, uint8_t tag);
 /* NULL: nobody knows the system that the list comes from. */
 const struct system *explain_system(const struct explanation *explanation);
 /* "the target", or the allocator that the reader's system has. */
