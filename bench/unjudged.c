@@ -24,6 +24,11 @@ void oom_add_absent(struct oom *oom, const struct model *model)
     (void)oom, (void)model;
 }
 
+void oom_copy(struct oom *to, const struct oom *from)
+{
+    *to = *from;
+}
+
 void oom_deinit(struct oom *oom)
 {
     (void)oom;

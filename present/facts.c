@@ -208,9 +208,8 @@ void facts_answer(struct facts *facts, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const size_t text = keep_format(facts, format, arguments);
+    add_words(facts, (struct fact){.kind = FACT_ANSWER}, format, arguments);
     va_end(arguments);
-    (void)add(facts, (struct fact){.kind = FACT_ANSWER, .text = text});
 }
 
 void facts_line(struct facts *facts, const char *format, ...)
