@@ -23,7 +23,7 @@ struct type {
 };
 
 /* One decision on the path: a block of a type was put at the end, or the span was closed. */
-struct step {
+struct aligned_step {
     uint32_t type;     /* or STEP_CLOSE */
     uint32_t position; /* in the order of trying: where to go on after taking it back */
     uint64_t end;      /* before the step */
@@ -35,11 +35,11 @@ struct seen {
     uint64_t end;
 };
 
-struct state {
+struct aligned_state {
     const struct hbm_aligned *search;
     struct type *types;            /* [type_count], by size and alignment, descending */
     uint32_t *orders[ORDER_COUNT]; /* [type_count] each: types in the order of trying */
-    struct step *steps;            /* [item_count + span_count] */
+    struct aligned_step *steps;    /* [item_count + span_count] */
     struct seen *seen;             /* [SEEN_COUNT] or NULL */
     bool seen_asked;
     const uint32_t *order;
@@ -55,7 +55,7 @@ struct state {
     uint64_t nodes;
 };
 
-static void make_types(struct state *state)
+static void make_types(struct aligned_state *state)
 {
     HBM_CHECK(state->type_count == 0);
     HBM_CHECK(state->search->item_count != 0);
@@ -85,7 +85,7 @@ static bool is_more_aligned(const void *context, uint32_t left, uint32_t right)
     return left < right;
 }
 
-static void make_orders(struct state *state)
+static void make_orders(struct aligned_state *state)
 {
     HBM_CHECK(state->type_count != 0);
     for (int k = 0; k < ORDER_COUNT; k++) {
@@ -97,7 +97,7 @@ static void make_orders(struct state *state)
     HBM_CHECK(state->orders[0][0] < state->type_count);
 }
 
-static const struct hbm_span *get_span(const struct state *state)
+static const struct hbm_span *get_span(const struct aligned_state *state)
 {
     return &state->search->spans[state->search->span_order[state->span]];
 }
@@ -109,12 +109,12 @@ static uint64_t end_after_type(const struct type *type, uint64_t end)
 
 /* ---- what was tried in vain ---- */
 
-static uint64_t make_layout_key(const struct state *state)
+static uint64_t make_layout_key(const struct aligned_state *state)
 {
     return hbm_hash_mix(state->hash + 0xD1B54A32D192ED03u * (state->span + 1));
 }
 
-static bool is_layout_in_vain(const struct state *state)
+static bool is_layout_in_vain(const struct aligned_state *state)
 {
     if (state->seen == NULL) {
         return false;
@@ -124,7 +124,7 @@ static bool is_layout_in_vain(const struct state *state)
     return seen->key == key && seen->end <= state->end;
 }
 
-static void note_layout_in_vain(struct state *state)
+static void note_layout_in_vain(struct aligned_state *state)
 {
     HBM_CHECK_COSTLY(state->span < state->search->span_count);
     HBM_CHECK_COSTLY(state->end <= get_span(state)->high);
@@ -139,7 +139,7 @@ static void note_layout_in_vain(struct state *state)
 }
 
 /* Without host memory for it the search is slower, not wrong. */
-static void start_seen_layouts(struct state *state)
+static void start_seen_layouts(struct aligned_state *state)
 {
     HBM_CHECK(!state->seen_asked);
     HBM_CHECK(state->seen == NULL);
@@ -150,12 +150,12 @@ static void start_seen_layouts(struct state *state)
 /* ---- steps ---- */
 
 /* True if the last block and a next one of this type are at least as good in the other order. */
-static bool is_other_order_better(const struct state *state, uint32_t type)
+static bool is_other_order_better(const struct aligned_state *state, uint32_t type)
 {
     if (state->step_count == 0 || state->steps[state->step_count - 1].type == STEP_CLOSE) {
         return false;
     }
-    const struct step *last = &state->steps[state->step_count - 1];
+    const struct aligned_step *last = &state->steps[state->step_count - 1];
     if (last->type == type) {
         return false;
     }
@@ -165,13 +165,14 @@ static bool is_other_order_better(const struct state *state, uint32_t type)
     return other_end < this_end || (other_end == this_end && type < last->type);
 }
 
-static void place_type(struct state *state, uint32_t type)
+static void place_type(struct aligned_state *state, uint32_t type)
 {
     HBM_CHECK_COSTLY(type < state->type_count);
     HBM_CHECK_COSTLY(state->types[type].left != 0);
     HBM_CHECK_COSTLY(state->step_count < state->search->item_count + state->search->span_count);
     struct type *taken = &state->types[type];
-    state->steps[state->step_count++] = (struct step){type, state->position + 1, state->end};
+    state->steps[state->step_count++] = (struct aligned_step){type, state->position + 1,
+                                                              state->end};
     state->spare -= hbm_align_up(state->end, taken->align_shift) - state->end;
     state->end = end_after_type(taken, state->end);
     state->hash += taken->hash;
@@ -182,7 +183,7 @@ static void place_type(struct state *state, uint32_t type)
 }
 
 /* Puts the next block in the order of trying at the end; false when there is none. */
-static bool place_next_type(struct state *state)
+static bool place_next_type(struct aligned_state *state)
 {
     HBM_CHECK_COSTLY(state->items_left != 0);
     HBM_CHECK_COSTLY(state->position <= 2 * state->type_count);
@@ -211,7 +212,7 @@ static bool place_next_type(struct state *state)
     return false;
 }
 
-static bool has_fitting_type(const struct state *state)
+static bool has_fitting_type(const struct aligned_state *state)
 {
     const uint64_t high = get_span(state)->high;
     for (size_t i = 0; i < state->type_count; i++) {
@@ -224,7 +225,7 @@ static bool has_fitting_type(const struct state *state)
     return false;
 }
 
-static bool close_span(struct state *state)
+static bool close_span(struct aligned_state *state)
 {
     const uint64_t lost = get_span(state)->high - state->end;
     if (state->span + 1 >= state->search->span_count || lost > state->spare ||
@@ -232,7 +233,7 @@ static bool close_span(struct state *state)
         return false;
     }
     HBM_CHECK(state->step_count < state->search->item_count + state->search->span_count);
-    state->steps[state->step_count++] = (struct step){STEP_CLOSE, 0, state->end};
+    state->steps[state->step_count++] = (struct aligned_step){STEP_CLOSE, 0, state->end};
     state->spare -= lost;
     state->span++;
     state->end = get_span(state)->low;
@@ -242,13 +243,13 @@ static bool close_span(struct state *state)
 }
 
 /* Takes back decisions up to and with the last block; false when there is none. */
-static bool undo_layout_steps(struct state *state, bool in_vain)
+static bool undo_layout_steps(struct aligned_state *state, bool in_vain)
 {
     while (state->step_count != 0) {
         if (in_vain) {
             note_layout_in_vain(state);
         }
-        const struct step step = state->steps[--state->step_count];
+        const struct aligned_step step = state->steps[--state->step_count];
         state->end = step.end;
         if (step.type == STEP_CLOSE) {
             HBM_CHECK_COSTLY(state->span != 0);
@@ -269,7 +270,7 @@ static bool undo_layout_steps(struct state *state, bool in_vain)
     return false;
 }
 
-static void write_addresses(struct state *state)
+static void write_addresses(struct aligned_state *state)
 {
     HBM_CHECK(state->items_left == 0);
     for (size_t i = 0; i < state->type_count; i++) {
@@ -289,7 +290,7 @@ static void write_addresses(struct state *state)
 /* ---- all ---- */
 
 /* One turn with one order of trying, from the start. */
-static enum hbm_search_result run_turn(struct state *state, uint64_t nodes_end)
+static enum hbm_search_result run_turn(struct aligned_state *state, uint64_t nodes_end)
 {
     HBM_CHECK(state->step_count == 0);
     HBM_CHECK(state->span == 0);
@@ -315,7 +316,7 @@ static enum hbm_search_result run_turn(struct state *state, uint64_t nodes_end)
     return HBM_SEARCH_UNKNOWN;
 }
 
-static enum hbm_search_result run_turns(struct state *state)
+static enum hbm_search_result run_turns(struct aligned_state *state)
 {
     HBM_CHECK(state->type_count != 0);
     uint64_t nodes_max = state->search->nodes_max, turn_nodes = TURN_NODES;
@@ -353,7 +354,7 @@ enum hbm_search_result hbm_aligned_run(const struct hbm_aligned *search)
 {
     HBM_CHECK(search->addresses != NULL);
     HBM_CHECK(search->host != NULL);
-    struct state state = {.search = search, .items_left = search->item_count};
+    struct aligned_state state = {.search = search, .items_left = search->item_count};
     if (search->item_count == 0 || search->span_count == 0 ||
         !count_spare_bytes(search, &state.spare)) {
         return HBM_SEARCH_NONE;

@@ -171,21 +171,21 @@ uint32_t hbm_bins_find(const struct hbm_heap *heap, uint64_t size_bytes)
     return has_bin && hbm_bins_search(heap, size_bytes, &found) ? found.number : HBM_POOL_NONE;
 }
 
-struct scan {
+struct bins_scan {
     uint64_t size_bytes;
     uint64_t limit_bytes;
     bool (*accepts)(const struct hbm_block *hole, const void *context);
     const void *context;
 };
 
-static bool is_accepted(const struct scan *scan, const struct hbm_block *hole)
+static bool is_accepted(const struct bins_scan *scan, const struct hbm_block *hole)
 {
     return hole->size_bytes >= scan->size_bytes && hole->size_bytes < scan->limit_bytes &&
            scan->accepts(hole, scan->context);
 }
 
 /* The trie is at most 64 deep, and so is this recursion. */
-static uint32_t scan_trie(const struct hbm_heap *heap, uint32_t root, const struct scan *scan)
+static uint32_t scan_trie(const struct hbm_heap *heap, uint32_t root, const struct bins_scan *scan)
 {
     if (root == HBM_POOL_NONE) {
         return HBM_POOL_NONE;
@@ -204,7 +204,7 @@ static uint32_t scan_trie(const struct hbm_heap *heap, uint32_t root, const stru
 }
 
 static uint32_t scan_bin(const struct hbm_heap *heap, const struct hbm_bin *bin,
-                         const struct scan *scan)
+                         const struct bins_scan *scan)
 {
     for (uint32_t number = bin->head; number != HBM_POOL_NONE;) {
         const struct hbm_block *hole = hbm_heap_at(heap, number);
@@ -221,7 +221,7 @@ uint32_t hbm_bins_scan(const struct hbm_heap *heap, uint64_t size_bytes, uint64_
                        const void *context)
 {
     HBM_CHECK(size_bytes < limit_bytes);
-    const struct scan scan = {size_bytes, limit_bytes, accepts, context};
+    const struct bins_scan scan = {size_bytes, limit_bytes, accepts, context};
     const uint32_t last = hbm_bin_index((limit_bytes - 1) >> heap->granule_shift);
     for (uint32_t bin = hbm_bins_next(heap, hbm_bin_index(size_bytes >> heap->granule_shift));
          bin <= last; bin = hbm_bins_next(heap, bin + 1)) {
@@ -294,7 +294,7 @@ size_t hbm_bins_largest_ones(const struct hbm_heap *heap, uint32_t *numbers, siz
 {
     struct largest_ones ones = {heap, numbers, 0, count_max};
     struct largest_ones *pointer = &ones;
-    const struct scan scan = {0, UINT64_MAX, note_largest, &pointer};
+    const struct bins_scan scan = {0, UINT64_MAX, note_largest, &pointer};
     uint64_t rows = heap->rows;
     while (rows != 0 && ones.count < count_max) {
         const uint32_t row = hbm_highest_bit(rows);
@@ -331,7 +331,7 @@ bool hbm_bins_invariants_hold(const struct hbm_heap *heap, uint64_t hole_count)
 {
     struct hole_audit audit = {heap, 0, 0, true};
     struct hole_audit *pointer = &audit;
-    const struct scan scan = {0, UINT64_MAX, count_hole, &pointer};
+    const struct bins_scan scan = {0, UINT64_MAX, count_hole, &pointer};
     for (uint32_t bin = 0; bin < heap->row_count << HBM_BIN_SHIFT; bin++) {
         const uint64_t before = audit.count;
         audit.bin = bin;

@@ -66,10 +66,11 @@ static void take_item(struct hbm_exchange *exchange, uint32_t item)
 /* ---- the start ---- */
 
 /* The rule that chooses an item's bin among those with room; the largest is the last bin. */
-enum rule { RULE_TIGHTEST, RULE_ROOMIEST, RULE_LARGEST, RULE_COUNT };
+enum exchange_rule { RULE_TIGHTEST, RULE_ROOMIEST, RULE_LARGEST, RULE_COUNT };
 
 /* Chooses a bin by the rule; where no bin has room, the roomiest. */
-static uint32_t choose_bin(const struct hbm_exchange *exchange, int64_t size, enum rule rule)
+static uint32_t choose_bin(const struct hbm_exchange *exchange, int64_t size,
+                           enum exchange_rule rule)
 {
     uint32_t chosen = NO_ITEM, roomiest = 0;
     for (uint32_t bin = 0; bin < exchange->bin_count; bin++) {
@@ -92,7 +93,7 @@ static bool start_attempt(struct hbm_exchange *exchange)
 {
     HBM_CHECK(exchange->bin_count != 0);
     HBM_CHECK(exchange->attempt < UINT32_MAX);
-    const enum rule rule = (enum rule)(exchange->attempt % RULE_COUNT);
+    const enum exchange_rule rule = (enum exchange_rule)(exchange->attempt % RULE_COUNT);
     const bool strays = exchange->attempt++ >= RULE_COUNT;
     for (size_t bin = 0; bin < exchange->bin_count; bin++) {
         exchange->room[bin] = (int64_t)exchange->capacities[bin];

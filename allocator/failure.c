@@ -8,19 +8,19 @@ static _Thread_local const struct hbm *last_device;
 
 /* The text written so far; what does not fit is left out.  Printf would be dearer than the failing
  * call itself. */
-struct text {
+struct failure_text {
     char *start, *at, *end; /* end: where the final NUL goes at the latest */
 };
 
-static struct text begin_text(char *start, size_t capacity)
+static struct failure_text begin_text(char *start, size_t capacity)
 {
     HBM_CHECK(start != NULL);
     HBM_CHECK(capacity != 0);
     *start = '\0';
-    return (struct text){start, start, start + capacity - 1};
+    return (struct failure_text){start, start, start + capacity - 1};
 }
 
-static void add_text(struct text *text, const char *piece)
+static void add_text(struct failure_text *text, const char *piece)
 {
     HBM_CHECK(text->at <= text->end);
     while (*piece != '\0' && text->at < text->end) {
@@ -30,7 +30,7 @@ static void add_text(struct text *text, const char *piece)
     *text->at = '\0';
 }
 
-static void add_number(struct text *text, uint64_t number)
+static void add_number(struct failure_text *text, uint64_t number)
 {
     char digits[21];
     char *first = digits + sizeof digits - 1;
@@ -45,7 +45,7 @@ static void add_number(struct text *text, uint64_t number)
 
 /* Hundredths of 1024ths, rounded as printf does, half to even: both are exact.  Tenths where the
  * unit is K. */
-static void add_size(struct text *text, uint64_t bytes)
+static void add_size(struct failure_text *text, uint64_t bytes)
 {
     static const char units[][2] = {"K", "M", "G", "T", "P", "E"};
     unsigned unit = 0;
@@ -76,14 +76,14 @@ char *hbm_size_print(int64_t bytes, char *text, size_t capacity)
     if (capacity == 0) {
         return text;
     }
-    struct text out = begin_text(text, capacity);
+    struct failure_text out = begin_text(text, capacity);
     add_text(&out, bytes < 0 ? "-" : "");
     add_size(&out, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
     return text;
 }
 
-static void add_head(const struct hbm *hbm, const struct hbm_failure *failure, struct text *text,
-                     const char *name)
+static void add_head(const struct hbm *hbm, const struct hbm_failure *failure,
+                     struct failure_text *text, const char *name)
 {
     const bool buffer = failure->form == HBM_FAILURE_BUFFER;
     add_text(text, "RESOURCE_EXHAUSTED: ");
@@ -100,7 +100,7 @@ static void add_head(const struct hbm *hbm, const struct hbm_failure *failure, s
     add_text(text, ": ");
 }
 
-static void add_coordinate(const struct hbm_coordinate *at, struct text *text)
+static void add_coordinate(const struct hbm_coordinate *at, struct failure_text *text)
 {
     add_text(text, "; (");
     add_number(text, at->x);
@@ -114,7 +114,7 @@ static void add_coordinate(const struct hbm_coordinate *at, struct text *text)
 }
 
 static void add_allocation(const struct hbm *hbm, const struct hbm_failure *failure,
-                           struct text *text)
+                           struct failure_text *text)
 {
     add_text(text, "Attempting to allocate ");
     add_size(text, failure->requested_bytes);
@@ -131,7 +131,7 @@ static void add_allocation(const struct hbm *hbm, const struct hbm_failure *fail
     }
 }
 
-static void add_reservation(const struct hbm_failure *failure, struct text *text)
+static void add_reservation(const struct hbm_failure *failure, struct failure_text *text)
 {
     add_text(text, "Attempting to reserve ");
     add_size(text, failure->requested_bytes);
@@ -148,7 +148,7 @@ enum hbm_result hbm_fail_memory(struct hbm *hbm, enum hbm_failure_form form,
                                 uint64_t requested_bytes, const char *name)
 {
     struct hbm_failure *failure = &last_failure;
-    struct text text = begin_text(failure->text, sizeof failure->text);
+    struct failure_text text = begin_text(failure->text, sizeof failure->text);
     failure->form = form;
     failure->requested_bytes = requested_bytes;
     failure->free_bytes = hbm_free_bytes(hbm);
@@ -176,7 +176,7 @@ static void set_failure_text(const struct hbm *hbm, enum hbm_failure_form form, 
 {
     last_failure = (struct hbm_failure){.form = form};
     last_device = hbm;
-    struct text text = begin_text(last_failure.text, sizeof last_failure.text);
+    struct failure_text text = begin_text(last_failure.text, sizeof last_failure.text);
     add_text(&text, head);
     add_text(&text, sentence);
     add_text(&text, ".");

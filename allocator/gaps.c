@@ -8,7 +8,7 @@
 #define ORDER_OVERRUN 64
 
 /* [low, high) is free; never empty. */
-struct gap {
+struct free_gap {
     uint64_t low;
     uint64_t high;
 };
@@ -20,9 +20,9 @@ enum gap_rule {
     GAP_RULE_COUNT
 };
 
-struct state {
+struct gaps_state {
     const struct hbm_aligned *search;
-    struct gap *gaps; /* [gap_count] of at most span_count + 2 * item_count + 2 */
+    struct free_gap *gaps; /* [gap_count] of at most span_count + 2 * item_count + 2 */
     size_t gap_count;
     uint32_t *order;  /* [item_count]: items in the order in which they are placed */
     uint64_t *places; /* [item_count]: addresses of an attempt */
@@ -33,7 +33,7 @@ struct state {
 /* ---- gaps ---- */
 
 /* A place in a gap: at its low end or at its high one, whichever wastes less by alignment. */
-static bool find_place_in_gap(const struct gap *gap, uint64_t size_bytes, uint8_t shift,
+static bool find_place_in_gap(const struct free_gap *gap, uint64_t size_bytes, uint8_t shift,
                               uint64_t *address, uint64_t *waste_bytes)
 {
     if (gap->high - gap->low < size_bytes) {
@@ -50,7 +50,7 @@ static bool find_place_in_gap(const struct gap *gap, uint64_t size_bytes, uint8_
     return true;
 }
 
-static size_t choose_gap(struct state *state, uint32_t item, uint64_t *address)
+static size_t choose_gap(struct gaps_state *state, uint32_t item, uint64_t *address)
 {
     HBM_CHECK_COSTLY(item < state->search->item_count);
     const struct hbm_aligned *search = state->search;
@@ -58,7 +58,7 @@ static size_t choose_gap(struct state *state, uint32_t item, uint64_t *address)
     size_t best = NO_GAP;
     state->steps += state->gap_count;
     for (size_t i = 0; i < state->gap_count; i++) {
-        const struct gap *gap = &state->gaps[i];
+        const struct free_gap *gap = &state->gaps[i];
         const uint64_t bytes = gap->high - gap->low;
         if (!find_place_in_gap(gap, search->sizes[item], search->shifts[item], &place, &waste)) {
             continue;
@@ -76,17 +76,17 @@ static size_t choose_gap(struct state *state, uint32_t item, uint64_t *address)
     return best;
 }
 
-static void add_gap(struct state *state, uint64_t low, uint64_t high)
+static void add_gap(struct gaps_state *state, uint64_t low, uint64_t high)
 {
     if (low < high) {
         HBM_CHECK(state->gap_count < state->search->span_count + 2 * state->search->item_count + 2);
-        state->gaps[state->gap_count++] = (struct gap){low, high};
+        state->gaps[state->gap_count++] = (struct free_gap){low, high};
     }
 }
 
 /* Places one item after the other; count when all have a place, else the position in the order that
  * had none. */
-static size_t place_in_order(struct state *state, size_t count)
+static size_t place_in_order(struct gaps_state *state, size_t count)
 {
     HBM_CHECK(count <= state->search->item_count);
     for (size_t k = 0; k < count; k++) {
@@ -98,7 +98,7 @@ static size_t place_in_order(struct state *state, size_t count)
         if (number == NO_GAP) {
             return k;
         }
-        const struct gap gap = state->gaps[number];
+        const struct free_gap gap = state->gaps[number];
         HBM_CHECK_COSTLY(state->places[item] + state->search->sizes[item] <= gap.high);
         HBM_CHECK_COSTLY(gap.low <= state->places[item]);
         state->gaps[number] = state->gaps[--state->gap_count];
@@ -112,7 +112,7 @@ static size_t place_in_order(struct state *state, size_t count)
 
 /* The item comes earlier next time: half as late, so that many that fail do not push each other
  * from the first place. */
-static void advance_in_order(struct state *state, size_t position)
+static void advance_in_order(struct gaps_state *state, size_t position)
 {
     HBM_CHECK(position < state->search->item_count);
     const uint32_t item = state->order[position];
@@ -121,7 +121,7 @@ static void advance_in_order(struct state *state, size_t position)
     state->order[position / 2] = item;
 }
 
-static enum hbm_search_result fill_gaps(struct state *state)
+static enum hbm_search_result fill_gaps(struct gaps_state *state)
 {
     const struct hbm_aligned *search = state->search;
     for (uint32_t i = 0; i < search->item_count; i++) {
@@ -151,14 +151,14 @@ static enum hbm_search_result fill_gaps(struct state *state)
 
 /* The attempt: [low, high) is for the demand; empty where there is none. */
 struct clearing {
-    struct state *state;
+    struct gaps_state *state;
     const struct hbm_gaps_now *now;
     uint32_t demand; /* item; item_count = none */
-    struct gap window;
+    struct free_gap window;
     uint64_t best_bytes; /* of the blocks that move, in the best window so far */
 };
 
-static bool is_overlapping(uint64_t low, uint64_t high, const struct gap *window)
+static bool is_overlapping(uint64_t low, uint64_t high, const struct free_gap *window)
 {
     return low < window->high && window->low < high;
 }
@@ -166,7 +166,7 @@ static bool is_overlapping(uint64_t low, uint64_t high, const struct gap *window
 /* Free memory of one span with the window taken out. */
 static void add_free_range(struct clearing *clearing, uint64_t low, uint64_t high)
 {
-    const struct gap *window = &clearing->window;
+    const struct free_gap *window = &clearing->window;
     if (!is_overlapping(low, high, window)) {
         add_gap(clearing->state, low, high);
         return;
@@ -187,7 +187,7 @@ static bool is_item_first(const void *context, uint32_t left, uint32_t right)
  * the gaps.  Returns how many must move. */
 static size_t start_clearing(struct clearing *clearing, uint64_t *moved_bytes)
 {
-    struct state *state = clearing->state;
+    struct gaps_state *state = clearing->state;
     const struct hbm_aligned *search = state->search;
     size_t moving = 0, s = 0;
     uint64_t end = search->spans[0].low;
@@ -223,12 +223,12 @@ static size_t start_clearing(struct clearing *clearing, uint64_t *moved_bytes)
 
 static void try_window(struct clearing *clearing, uint64_t address)
 {
-    struct state *state = clearing->state;
+    struct gaps_state *state = clearing->state;
     const struct hbm_aligned *search = state->search;
     uint64_t moved_bytes,
         size_bytes = clearing->demand < search->item_count ? search->sizes[clearing->demand] : 0;
     HBM_CHECK(address <= UINT64_MAX - size_bytes);
-    clearing->window = (struct gap){address, address + size_bytes};
+    clearing->window = (struct free_gap){address, address + size_bytes};
     for (int rule = 0; rule < GAP_RULE_COUNT && state->steps < search->nodes_max; rule++) {
         const size_t moving = start_clearing(clearing, &moved_bytes);
         HBM_CHECK(moving <= search->item_count);
@@ -297,7 +297,7 @@ static enum hbm_search_result run_gap_search(const struct hbm_aligned *search,
 {
     HBM_CHECK(search->addresses != NULL);
     HBM_CHECK(now == NULL || now->count <= search->item_count);
-    struct state state = {.search = search};
+    struct gaps_state state = {.search = search};
     /* Between and beside the blocks of each span; a window and a block that is placed add one each.
      */
     const size_t gap_max = search->span_count + 2 * search->item_count + 2;

@@ -99,14 +99,14 @@ static uint32_t make_hole(struct hbm_heap *heap, uint64_t address, uint64_t size
 
 /* ---- take ---- */
 
-struct fit {
+struct heap_fit {
     uint64_t size_bytes;
     uint32_t align_shift;
 };
 
 static bool has_room_aligned(const struct hbm_block *hole, const void *context)
 {
-    const struct fit *fit = context;
+    const struct heap_fit *fit = context;
     return hbm_align_down(hole->address + hole->size_bytes - fit->size_bytes, fit->align_shift) >=
            hole->address;
 }
@@ -122,7 +122,7 @@ static uint32_t find_aligned_hole(const struct hbm_heap *heap, uint64_t size_byt
     if (number != HBM_POOL_NONE) {
         return number;
     }
-    const struct fit fit = {size_bytes, align_shift};
+    const struct heap_fit fit = {size_bytes, align_shift};
     return hbm_bins_scan(heap, size_bytes, enough, has_room_aligned, &fit);
 }
 

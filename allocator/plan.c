@@ -80,7 +80,7 @@ bool hbm_plan_direct(const struct hbm_plan *plan)
 /* ---- slide ---- */
 
 /* The best place found for the demanded block: before item `position`, at `address`. */
-struct choice {
+struct plan_choice {
     bool found;
     struct hbm_span span;
     size_t position;
@@ -153,7 +153,7 @@ static bool pack_items_high(const struct hbm_plan *plan, const struct hbm_span *
     return limit >= span->low;
 }
 
-static void try_choice(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span,
+static void try_choice(struct hbm_plan *plan, struct plan_choice *best, const struct hbm_span *span,
                        size_t position, uint64_t address)
 {
     HBM_CHECK(position >= span->first);
@@ -167,7 +167,7 @@ static void try_choice(struct hbm_plan *plan, struct choice *best, const struct 
     if (best->found && cost_bytes >= best->cost_bytes) {
         return;
     }
-    *best = (struct choice){true, *span, position, address, cost_bytes};
+    *best = (struct plan_choice){true, *span, position, address, cost_bytes};
 }
 
 static uint64_t clamp_address(uint64_t value, uint64_t low, uint64_t high)
@@ -178,8 +178,9 @@ static uint64_t clamp_address(uint64_t value, uint64_t low, uint64_t high)
 /* Tries the block before item `position`, when packed_end is the lowest end of all items before it
  * and packed_start the highest start of those from it on.  Of all addresses between, those next to
  * a neighbour that then stays cost least. */
-static void try_position(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span,
-                         size_t position, uint64_t packed_end, uint64_t packed_start)
+static void try_position(struct hbm_plan *plan, struct plan_choice *best,
+                         const struct hbm_span *span, size_t position, uint64_t packed_end,
+                         uint64_t packed_start)
 {
     HBM_CHECK(packed_end >= span->low);
     const struct hbm_demand *demand = &plan->demand;
@@ -203,7 +204,7 @@ static void try_position(struct hbm_plan *plan, struct choice *best, const struc
     try_choice(plan, best, span, position, clamp_address(hug_below, lowest, highest));
 }
 
-static void try_span(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span,
+static void try_span(struct hbm_plan *plan, struct plan_choice *best, const struct hbm_span *span,
                      const uint64_t *starts)
 {
     if (span->high - span->low < plan->demand.size_bytes) {
@@ -222,7 +223,7 @@ static void try_span(struct hbm_plan *plan, struct choice *best, const struct hb
 /* When nothing wants more than the granule, the cheapest place is the window with the fewest bytes
  * of blocks among those with enough bytes of holes: all its blocks go down and the demanded one
  * lies at its top.  Both ends of the window only ever move up, so one pass is enough. */
-static void try_span_windows(const struct hbm_plan *plan, struct choice *best,
+static void try_span_windows(const struct hbm_plan *plan, struct plan_choice *best,
                              const struct hbm_span *span)
 {
     HBM_CHECK(span->low <= span->high);
@@ -242,7 +243,7 @@ static void try_span_windows(const struct hbm_plan *plan, struct choice *best,
         HBM_CHECK_COSTLY(high - low >= inside_bytes);
         const bool enough = high - low - inside_bytes >= size_bytes;
         if (enough && (!best->found || inside_bytes < best->cost_bytes)) {
-            *best = (struct choice){true, *span, i, high - size_bytes, inside_bytes};
+            *best = (struct plan_choice){true, *span, i, high - size_bytes, inside_bytes};
         }
         if (i < span->end) {
             inside_bytes += plan->items[i].size_bytes;
@@ -263,7 +264,7 @@ static bool has_only_granule_aligned(const struct hbm_plan *plan)
 static bool slide_spans(struct hbm_plan *plan, struct hbm_span *spans, uint64_t *starts)
 {
     size_t span_count;
-    struct choice best = {.found = false};
+    struct plan_choice best = {.found = false};
     if (!hbm_plan_spans(plan, spans, &span_count)) {
         return false;
     }

@@ -12,7 +12,7 @@
 
 static void note_found_packing(void *context, const uint32_t *bins)
 {
-    struct packing *packing = context;
+    struct hbm_packing *packing = context;
     for (size_t k = 0; k < packing->count; k++) {
         HBM_CHECK(bins[k] < packing->span_count - packing->bin_first);
         packing->assigned[packing->items[k]] = packing->bin_spans[packing->bin_first + bins[k]];
@@ -23,7 +23,7 @@ static void note_found_packing(void *context, const uint32_t *bins)
 
 /* Packs by sums: proves that nothing fits whatever the alignments, and answers when there are
  * none. */
-static enum hbm_search_result pack_by_sums(struct packing *packing, uint64_t nodes_max)
+static enum hbm_search_result pack_by_sums(struct hbm_packing *packing, uint64_t nodes_max)
 {
     HBM_CHECK(packing->count != 0);
     size_t first = 0;
@@ -46,7 +46,7 @@ static enum hbm_search_result pack_by_sums(struct packing *packing, uint64_t nod
     return hbm_search_run(&search);
 }
 
-static struct hbm_aligned make_place_search(const struct packing *packing, uint64_t nodes_max)
+static struct hbm_aligned make_place_search(const struct hbm_packing *packing, uint64_t nodes_max)
 {
     return (struct hbm_aligned){
         .sizes = packing->sizes,
@@ -61,7 +61,7 @@ static struct hbm_aligned make_place_search(const struct packing *packing, uint6
     };
 }
 
-static void take_found_places(struct packing *packing)
+static void take_found_places(struct hbm_packing *packing)
 {
     HBM_CHECK(packing->count <= packing->plan->item_count + 1);
     struct hbm_plan *plan = packing->plan;
@@ -74,7 +74,7 @@ static void take_found_places(struct packing *packing)
     }
 }
 
-static enum hbm_search_result pack_by_places(struct packing *packing, uint64_t nodes_max)
+static enum hbm_search_result pack_by_places(struct hbm_packing *packing, uint64_t nodes_max)
 {
     const struct hbm_aligned search = make_place_search(packing, nodes_max);
     const enum hbm_search_result result = hbm_aligned_run(&search);
@@ -84,7 +84,7 @@ static enum hbm_search_result pack_by_places(struct packing *packing, uint64_t n
     return result;
 }
 
-static enum hbm_search_result pack_exactly(struct packing *packing, uint64_t nodes_max)
+static enum hbm_search_result pack_exactly(struct hbm_packing *packing, uint64_t nodes_max)
 {
     HBM_CHECK(packing->count != 0);
     HBM_CHECK(packing->span_count != 0);
@@ -103,7 +103,7 @@ static enum hbm_search_result pack_exactly(struct packing *packing, uint64_t nod
 #define GAPS_PER_NODE 16
 
 /* Returns where the items are now, by address: uses room, assigned and arrival_next. */
-static struct hbm_gaps_now find_present_places(struct packing *packing)
+static struct hbm_gaps_now find_present_places(struct hbm_packing *packing)
 {
     const struct hbm_plan *plan = packing->plan;
     uint32_t *number = packing->arrival_next;
@@ -127,13 +127,13 @@ static struct hbm_gaps_now find_present_places(struct packing *packing)
     return now;
 }
 
-static struct hbm_aligned make_gap_search(struct packing *packing, uint64_t nodes_max)
+static struct hbm_aligned make_gap_search(struct hbm_packing *packing, uint64_t nodes_max)
 {
     const bool many = nodes_max > GREEDY_STEPS_MAX / GAPS_PER_NODE;
     return make_place_search(packing, many ? GREEDY_STEPS_MAX : nodes_max * GAPS_PER_NODE);
 }
 
-static bool end_gap_search(struct packing *packing, enum hbm_search_result result)
+static bool end_gap_search(struct hbm_packing *packing, enum hbm_search_result result)
 {
     HBM_CHECK(result != HBM_SEARCH_NONE);
     HBM_CHECK(packing->aligned);
@@ -145,7 +145,7 @@ static bool end_gap_search(struct packing *packing, enum hbm_search_result resul
 }
 
 /* Moves few blocks.  Without alignments above the granule hbm_packing_keep_most() does that. */
-static bool pack_by_clearing(struct packing *packing)
+static bool pack_by_clearing(struct hbm_packing *packing)
 {
     if (!packing->aligned) {
         return false;
@@ -155,7 +155,7 @@ static bool pack_by_clearing(struct packing *packing)
     return end_gap_search(packing, hbm_gaps_clear(&search, &now));
 }
 
-static bool pack_by_filling(struct packing *packing, uint64_t nodes_max)
+static bool pack_by_filling(struct hbm_packing *packing, uint64_t nodes_max)
 {
     if (!packing->aligned) {
         return false;
@@ -166,7 +166,7 @@ static bool pack_by_filling(struct packing *packing, uint64_t nodes_max)
 
 /* ---- by exchange ---- */
 
-static bool pack_by_exchange(struct packing *packing, uint64_t steps_max)
+static bool pack_by_exchange(struct hbm_packing *packing, uint64_t steps_max)
 {
     HBM_CHECK(packing->count != 0);
     HBM_CHECK(packing->span_count != 0);
@@ -225,7 +225,7 @@ static bool is_item_larger(const void *context, uint32_t left, uint32_t right)
     return left_shift != right_shift ? left_shift > right_shift : left < right;
 }
 
-static void find_homes(struct packing *packing)
+static void find_homes(struct hbm_packing *packing)
 {
     HBM_CHECK(packing->count == 0);
     const struct hbm_plan *plan = packing->plan;
@@ -265,7 +265,7 @@ static void find_homes(struct packing *packing)
 #define COUNTED_SIZES_MAX 32
 
 /* True if `count` items of at least `size_bytes` each could have places, seen alone. */
-static bool has_enough_places(const struct packing *packing, size_t count, uint64_t size_bytes)
+static bool has_enough_places(const struct hbm_packing *packing, size_t count, uint64_t size_bytes)
 {
     uint64_t places = 0;
     for (size_t i = packing->span_count; i-- > 0 && places < count;) {
@@ -276,7 +276,7 @@ static bool has_enough_places(const struct packing *packing, size_t count, uint6
 
 /* Items of at least some size can only be in spans of at least that size: their sum and their
  * number must have room there.  This proves most hopeless cases without a search. */
-static bool may_fit_by_bounds(const struct packing *packing)
+static bool may_fit_by_bounds(const struct hbm_packing *packing)
 {
     uint64_t room = 0, need = 0;
     size_t spans_left = packing->span_count;
@@ -299,7 +299,7 @@ static bool may_fit_by_bounds(const struct packing *packing)
     return true;
 }
 
-static bool solve_packing(struct packing *packing)
+static bool solve_packing(struct hbm_packing *packing)
 {
     HBM_CHECK(packing->span_count != 0);
     HBM_CHECK(packing->plan->item_count < UINT32_MAX);
@@ -340,7 +340,7 @@ static bool solve_packing(struct packing *packing)
 }
 
 /* One allocation for all arrays: 8-byte ones first, so that each is aligned. */
-static void *split_arrays(struct packing *packing, size_t count, char *memory)
+static void *split_arrays(struct hbm_packing *packing, size_t count, char *memory)
 {
     HBM_CHECK(count != 0);
     HBM_CHECK((uintptr_t)memory % sizeof(uint64_t) == 0);
@@ -363,7 +363,7 @@ static void *split_arrays(struct packing *packing, size_t count, char *memory)
 
 bool hbm_plan_repack(struct hbm_plan *plan)
 {
-    struct packing packing = {.plan = plan};
+    struct hbm_packing packing = {.plan = plan};
     const size_t count = plan->item_count + 1;
     const size_t element_bytes = sizeof *packing.spans + 5 * sizeof(uint64_t) +
                                  7 * sizeof(uint32_t) + 1;

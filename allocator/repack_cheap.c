@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static bool place_item_below(const struct packing *packing, const struct hbm_span *span,
+static bool place_item_below(const struct hbm_packing *packing, const struct hbm_span *span,
                              uint32_t item, uint64_t *limit)
 {
     HBM_CHECK(item <= packing->plan->item_count);
@@ -24,7 +24,7 @@ static bool place_item_below(const struct packing *packing, const struct hbm_spa
 
 /* Blocks that stay keep their order at the top; arrivals lie below them, largest alignment first.
  */
-static bool lay_span_out_in_order(struct packing *packing, uint32_t s)
+static bool lay_span_out_in_order(struct hbm_packing *packing, uint32_t s)
 {
     HBM_CHECK(s < packing->span_count);
     const struct hbm_span *span = &packing->spans[s];
@@ -47,7 +47,7 @@ static bool lay_span_out_in_order(struct packing *packing, uint32_t s)
 }
 
 /* Does the same, but sorts blocks that stay by alignment also: least is wasted between them. */
-static bool lay_span_out_by_align(struct packing *packing, uint32_t s)
+static bool lay_span_out_by_align(struct hbm_packing *packing, uint32_t s)
 {
     HBM_CHECK(s < packing->span_count);
     const struct hbm_span *span = &packing->spans[s];
@@ -71,7 +71,7 @@ static bool lay_span_out_by_align(struct packing *packing, uint32_t s)
     return true;
 }
 
-static bool is_span_untouched(const struct packing *packing, uint32_t s)
+static bool is_span_untouched(const struct hbm_packing *packing, uint32_t s)
 {
     const struct hbm_span *span = &packing->spans[s];
     if (packing->arrival_first[s] != NOWHERE) {
@@ -85,7 +85,7 @@ static bool is_span_untouched(const struct packing *packing, uint32_t s)
     return true;
 }
 
-static void find_arrivals(struct packing *packing)
+static void find_arrivals(struct hbm_packing *packing)
 {
     for (size_t s = 0; s < packing->span_count; s++) {
         packing->arrival_first[s] = NOWHERE;
@@ -102,7 +102,7 @@ static void find_arrivals(struct packing *packing)
     }
 }
 
-bool hbm_packing_layout(struct packing *packing)
+bool hbm_packing_layout(struct hbm_packing *packing)
 {
     HBM_CHECK(packing->count != 0);
     HBM_CHECK(packing->span_count != 0);
@@ -125,7 +125,8 @@ bool hbm_packing_layout(struct packing *packing)
 /* ---- cheap: make room in one span ---- */
 
 /* The span with the least sufficient room, except `not_here`; NOWHERE if there is none. */
-static uint32_t find_tightest_span(struct packing *packing, uint64_t size_bytes, uint32_t not_here)
+static uint32_t find_tightest_span(struct hbm_packing *packing, uint64_t size_bytes,
+                                   uint32_t not_here)
 {
     HBM_CHECK(size_bytes != 0);
     uint32_t best = NOWHERE;
@@ -142,7 +143,7 @@ static uint32_t find_tightest_span(struct packing *packing, uint64_t size_bytes,
     return best;
 }
 
-static void move_item_to_span(struct packing *packing, uint32_t item, uint32_t to)
+static void move_item_to_span(struct hbm_packing *packing, uint32_t item, uint32_t to)
 {
     HBM_CHECK(to < packing->span_count);
     HBM_CHECK(item <= packing->plan->item_count);
@@ -154,14 +155,15 @@ static void move_item_to_span(struct packing *packing, uint32_t item, uint32_t t
     packing->assigned[item] = to;
 }
 
-static int64_t count_room_lacking(const struct packing *packing, uint32_t s, uint64_t want_bytes)
+static int64_t count_room_lacking(const struct hbm_packing *packing, uint32_t s,
+                                  uint64_t want_bytes)
 {
     return (int64_t)(want_bytes - packing->room[s]);
 }
 
 /* Sends blocks of span s elsewhere until it has want_bytes of room: first the smallest block that
  * is enough alone, else the largest that has a place.  Returns false when it cannot. */
-static bool make_room_in_span(struct packing *packing, uint32_t s, uint64_t want_bytes,
+static bool make_room_in_span(struct hbm_packing *packing, uint32_t s, uint64_t want_bytes,
                               uint64_t *cost_bytes)
 {
     HBM_CHECK(s < packing->span_count);
@@ -197,7 +199,7 @@ static bool make_room_in_span(struct packing *packing, uint32_t s, uint64_t want
     return true;
 }
 
-static void restart_packing(struct packing *packing)
+static void restart_packing(struct hbm_packing *packing)
 {
     HBM_CHECK(packing->span_count != 0);
     HBM_CHECK(packing->span_count <= packing->plan->item_count + 1);
@@ -207,7 +209,7 @@ static void restart_packing(struct packing *packing)
     packing->steps += packing->span_count;
 }
 
-static bool try_host_span(struct packing *packing, uint32_t s, uint64_t *cost_bytes)
+static bool try_host_span(struct hbm_packing *packing, uint32_t s, uint64_t *cost_bytes)
 {
     HBM_CHECK(s < packing->span_count);
     const uint64_t want_bytes = packing->plan->demand.size_bytes;
@@ -227,7 +229,7 @@ static bool try_host_span(struct packing *packing, uint32_t s, uint64_t *cost_by
     return true;
 }
 
-bool hbm_packing_keep_most(struct packing *packing)
+bool hbm_packing_keep_most(struct hbm_packing *packing)
 {
     HBM_CHECK(packing->span_count != 0);
     uint64_t best_bytes = UINT64_MAX, cost_bytes;
@@ -251,7 +253,7 @@ bool hbm_packing_keep_most(struct packing *packing)
 
 /* ---- cheap: largest first ---- */
 
-static uint32_t choose_span(struct packing *packing, uint64_t size_bytes, enum span_rule rule)
+static uint32_t choose_span(struct hbm_packing *packing, uint64_t size_bytes, enum span_rule rule)
 {
     HBM_CHECK(rule < SPAN_RULE_COUNT);
     if (rule == SPAN_TIGHTEST) {
@@ -275,7 +277,7 @@ static uint32_t choose_span(struct packing *packing, uint64_t size_bytes, enum s
     return best;
 }
 
-bool hbm_packing_largest_first(struct packing *packing, enum span_rule rule)
+bool hbm_packing_largest_first(struct hbm_packing *packing, enum span_rule rule)
 {
     HBM_CHECK(packing->count != 0);
     HBM_CHECK(rule < SPAN_RULE_COUNT);
@@ -302,7 +304,7 @@ bool hbm_packing_largest_first(struct packing *packing, enum span_rule rule)
 #define SPANS_PER_STEP 64
 
 /* Room in spans that even the smallest item cannot use is lost. */
-static bool has_lost_too_much(const struct packing *packing, uint64_t spare_bytes)
+static bool has_lost_too_much(const struct hbm_packing *packing, uint64_t spare_bytes)
 {
     uint64_t smallest = packing->sizes[packing->count - 1], lost = 0;
     for (size_t s = 0; s < packing->span_count; s++) {
@@ -313,7 +315,8 @@ static bool has_lost_too_much(const struct packing *packing, uint64_t spare_byte
 
 /* The next place in bin_spans, from `from` on, whose span takes the item; spans of equal room are
  * the same to it.  span_count when there is none. */
-static uint32_t find_next_place(const struct packing *packing, uint32_t from, uint64_t size_bytes)
+static uint32_t find_next_place(const struct hbm_packing *packing, uint32_t from,
+                                uint64_t size_bytes)
 {
     for (uint32_t i = from; i < packing->span_count; i++) {
         const uint64_t room = packing->room[packing->bin_spans[i]];
@@ -331,7 +334,7 @@ static uint32_t find_next_place(const struct packing *packing, uint32_t from, ui
 /* Largest first with a change of mind: what no rule places is often found after a few hundred
  * steps.  It is strong where a few large items decide, which is where filling span by span is weak.
  * `best` keeps by item the place after the one taken. */
-bool hbm_packing_item_by_item(struct packing *packing)
+bool hbm_packing_item_by_item(struct hbm_packing *packing)
 {
     HBM_CHECK(packing->count != 0);
     uint64_t spare_bytes = 0, steps = packing->plan->search_nodes_max / QUICK_SHARE;

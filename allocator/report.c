@@ -113,18 +113,18 @@ static void visit_number(const struct hbm *hbm, uint32_t number, hbm_report_visi
 }
 
 /* A walk over all blocks, those without a range first, then in address order. */
-struct walk {
+struct report_walk {
     const struct hbm_stranded *stranded; /* the next without a range */
     uint32_t number;                     /* the last with one */
 };
 
-static struct walk begin_walk(const struct hbm *hbm)
+static struct report_walk begin_walk(const struct hbm *hbm)
 {
-    return (struct walk){hbm_stranded_absent(hbm, hbm->stranded), hbm->heap.stack};
+    return (struct report_walk){hbm_stranded_absent(hbm, hbm->stranded), hbm->heap.stack};
 }
 
 /* The number of the next block; HBM_POOL_NONE after the last. */
-static uint32_t find_next_block(const struct hbm *hbm, struct walk *walk)
+static uint32_t find_next_block(const struct hbm *hbm, struct report_walk *walk)
 {
     if (walk->stranded != NULL) {
         const uint32_t number = walk->stranded->block;
@@ -140,7 +140,7 @@ static uint32_t find_next_block(const struct hbm *hbm, struct walk *walk)
 
 static void visit_blocks_unsorted(const struct hbm *hbm, hbm_report_visitor *visit, void *context)
 {
-    struct walk walk = begin_walk(hbm);
+    struct report_walk walk = begin_walk(hbm);
     for (uint32_t number; (number = find_next_block(hbm, &walk)) != HBM_POOL_NONE;) {
         visit_number(hbm, number, visit, context);
     }
@@ -158,7 +158,7 @@ static bool visit_blocks(struct hbm *hbm, hbm_report_visitor *visit, void *conte
     if (numbers == NULL) {
         return false;
     }
-    struct walk walk = begin_walk(hbm);
+    struct report_walk walk = begin_walk(hbm);
     size_t count = 0;
     for (uint32_t number; (number = find_next_block(hbm, &walk)) != HBM_POOL_NONE;) {
         HBM_CHECK(count < room);
@@ -179,7 +179,7 @@ static char *print_size(uint64_t bytes, char *text)
                           HBM_SIZE_TEXT_BYTES);
 }
 
-struct sums {
+struct report_sums {
     uint64_t bytes[HBM_STATE_COUNT];
     uint64_t count[HBM_STATE_COUNT];
     uint64_t padding_bytes;
@@ -187,7 +187,7 @@ struct sums {
 
 static void add_to_sums(void *context, const struct hbm_report_entry *entry)
 {
-    struct sums *sums = context;
+    struct report_sums *sums = context;
     sums->bytes[entry->state] += entry->size_bytes;
     sums->count[entry->state]++;
     sums->padding_bytes += entry->padding_bytes;
@@ -196,7 +196,7 @@ static void add_to_sums(void *context, const struct hbm_report_entry *entry)
 static void print_header(struct hbm *hbm, const struct hbm_sink *sink)
 {
     char line[LINE_BYTES_MAX], text[5][HBM_SIZE_TEXT_BYTES];
-    struct sums sums = {.padding_bytes = 0};
+    struct report_sums sums = {.padding_bytes = 0};
     visit_blocks_unsorted(hbm, add_to_sums, &sums);
     (void)snprintf(
         line, sizeof line,
@@ -262,7 +262,7 @@ enum hbm_result hbm_report_visit(struct hbm *hbm, hbm_report_visitor *visit, voi
 
 void hbm_report_sum(struct hbm *hbm, uint64_t bytes[HBM_STATE_COUNT])
 {
-    struct sums sums = {.padding_bytes = 0};
+    struct report_sums sums = {.padding_bytes = 0};
     hbm_lock_take(&hbm->lock);
     hbm_collect_events(hbm);
     visit_blocks_unsorted(hbm, add_to_sums, &sums);

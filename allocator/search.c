@@ -19,7 +19,7 @@ struct class_of_items {
 
 /* One decision on the path: an item of a class was put into the current bin, or the bin was closed.
  */
-struct step {
+struct search_step {
     uint32_t class_index; /* or STEP_CLOSE */
     uint32_t bin_first;   /* before the step: the first class put into the current bin */
     uint32_t from;        /* of a close: the first class that the next bin may take */
@@ -29,10 +29,10 @@ struct step {
     bool closable;        /* before the step */
 };
 
-struct state {
+struct hbm_search_state {
     const struct hbm_search *search;
     struct class_of_items *classes; /* [item_count] at most, sizes descending */
-    struct step *steps;             /* [item_count + bin_count] */
+    struct search_step *steps;      /* [item_count + bin_count] */
     uint32_t *bins;                 /* [item_count] */
     size_t class_count;
     size_t step_count;
@@ -53,7 +53,7 @@ struct state {
     uint64_t nodes;
 };
 
-static void make_classes(struct state *state)
+static void make_classes(struct hbm_search_state *state)
 {
     HBM_CHECK(state->class_count == 0);
     const struct hbm_search *search = state->search;
@@ -77,13 +77,13 @@ static void make_classes(struct state *state)
 /* ---- what was tried in vain ---- */
 
 /* Everything that the rest of the search depends on when a bin has just been begun. */
-static uint64_t make_bin_key(const struct state *state, uint32_t from)
+static uint64_t make_bin_key(const struct hbm_search_state *state, uint32_t from)
 {
     return hbm_hash_mix(hbm_hash_mix(state->hash + 0xD1B54A32D192ED03u * (state->bin + 1)) + from);
 }
 
 /* Everything that decides whether the current bin can still be made full enough, after a step. */
-static uint64_t make_fill_key(const struct state *state)
+static uint64_t make_fill_key(const struct hbm_search_state *state)
 {
     const uint64_t key = hbm_hash_mix(state->bin_hash + 0xD1B54A32D192ED03u * (state->bin + 1)) ^
                          state->residual;
@@ -91,12 +91,12 @@ static uint64_t make_fill_key(const struct state *state)
                         ((uint64_t)state->from << 32 | state->classes[state->from].left) + 1);
 }
 
-static bool is_key_in_vain(const struct state *state, uint64_t key)
+static bool is_key_in_vain(const struct hbm_search_state *state, uint64_t key)
 {
     return state->seen != NULL && state->seen[key % SEEN_COUNT] == key;
 }
 
-static void note_key_in_vain(struct state *state, uint64_t key)
+static void note_key_in_vain(struct hbm_search_state *state, uint64_t key)
 {
     if (state->seen != NULL) {
         state->seen[key % SEEN_COUNT] = key;
@@ -104,7 +104,7 @@ static void note_key_in_vain(struct state *state, uint64_t key)
 }
 
 /* Without host memory for it the search is slower, not wrong. */
-static void start_seen_keys(struct state *state)
+static void start_seen_keys(struct hbm_search_state *state)
 {
     HBM_CHECK(!state->seen_asked);
     HBM_CHECK(state->seen == NULL);
@@ -115,7 +115,7 @@ static void start_seen_keys(struct state *state)
 /* ---- steps ---- */
 
 /* Goes on to the first class that has an item left and fits, or to class_count. */
-static void advance_class(struct state *state)
+static void advance_class(struct hbm_search_state *state)
 {
     HBM_CHECK_COSTLY(state->from <= state->class_count);
     const uint32_t start = state->from;
@@ -132,7 +132,7 @@ static void advance_class(struct state *state)
 }
 
 /* True if any item left fits in the bin. */
-static bool has_fitting_class(const struct state *state)
+static bool has_fitting_class(const struct hbm_search_state *state)
 {
     for (size_t i = state->class_count;
          i-- > 0 && state->classes[i].size_bytes <= state->residual;) {
@@ -143,17 +143,17 @@ static bool has_fitting_class(const struct state *state)
     return false;
 }
 
-static struct step make_step(const struct state *state, uint32_t class_index)
+static struct search_step make_step(const struct hbm_search_state *state, uint32_t class_index)
 {
-    return (struct step){.class_index = class_index,
-                         .bin_first = state->bin_first,
-                         .residual = state->residual,
-                         .rest = state->rest,
-                         .bin_hash = state->bin_hash,
-                         .closable = state->closable};
+    return (struct search_step){.class_index = class_index,
+                                .bin_first = state->bin_first,
+                                .residual = state->residual,
+                                .rest = state->rest,
+                                .bin_hash = state->bin_hash,
+                                .closable = state->closable};
 }
 
-static void place_item_of_class(struct state *state, uint32_t class_index)
+static void place_item_of_class(struct hbm_search_state *state, uint32_t class_index)
 {
     HBM_CHECK_COSTLY(class_index < state->class_count);
     HBM_CHECK_COSTLY(state->step_count < state->search->item_count + state->search->bin_count);
@@ -173,7 +173,7 @@ static void place_item_of_class(struct state *state, uint32_t class_index)
     state->closable = false;
 }
 
-static void begin_bin(struct state *state, uint32_t from)
+static void begin_bin(struct hbm_search_state *state, uint32_t from)
 {
     HBM_CHECK(state->bin < state->search->bin_count);
     HBM_CHECK(from <= state->class_count);
@@ -187,10 +187,10 @@ static void begin_bin(struct state *state, uint32_t from)
     }
 }
 
-static bool undo_search_steps(struct state *state);
+static bool undo_search_steps(struct hbm_search_state *state);
 
 /* True when a step was taken, be it this one or, for what was tried before, one back. */
-static bool close_bin(struct state *state)
+static bool close_bin(struct hbm_search_state *state)
 {
     const struct hbm_search *search = state->search;
     if (state->bin + 1 >= search->bin_count || state->residual > state->spare) {
@@ -212,7 +212,7 @@ static bool close_bin(struct state *state)
     return !is_key_in_vain(state, make_bin_key(state, from)) || undo_search_steps(state);
 }
 
-static void undo_item(struct state *state, const struct step *step)
+static void undo_item(struct hbm_search_state *state, const struct search_step *step)
 {
     HBM_CHECK_COSTLY(step->class_index < state->class_count);
     struct class_of_items *taken = &state->classes[step->class_index];
@@ -232,10 +232,10 @@ static void undo_item(struct state *state, const struct step *step)
 }
 
 /* Undoes decisions up to and with the last item put; false when there is none. */
-static bool undo_search_steps(struct state *state)
+static bool undo_search_steps(struct hbm_search_state *state)
 {
     while (state->step_count != 0) {
-        const struct step step = state->steps[--state->step_count];
+        const struct search_step step = state->steps[--state->step_count];
         if (step.class_index == STEP_CLOSE) {
             note_key_in_vain(state, make_bin_key(state, step.from));
             HBM_CHECK_COSTLY(state->bin != 0);
@@ -256,7 +256,7 @@ static bool undo_search_steps(struct state *state)
     return false;
 }
 
-static void report_solution(struct state *state)
+static void report_solution(struct hbm_search_state *state)
 {
     HBM_CHECK(state->items_left == 0);
     uint32_t bin = 0;
@@ -277,7 +277,7 @@ static void report_solution(struct state *state)
 }
 
 /* One step forward, or one back; false when there is none left. */
-static bool run_step(struct state *state)
+static bool run_step(struct hbm_search_state *state)
 {
     advance_class(state);
     /* Even with all that may still come the bin would stay too empty. */
@@ -294,7 +294,7 @@ static bool run_step(struct state *state)
     return true;
 }
 
-static enum hbm_search_result run_steps(struct state *state)
+static enum hbm_search_result run_steps(struct hbm_search_state *state)
 {
     HBM_CHECK(state->class_count != 0);
     HBM_CHECK(state->items_left != 0);
@@ -333,7 +333,7 @@ enum hbm_search_result hbm_search_run(const struct hbm_search *search)
         return HBM_SEARCH_NONE;
     }
     const size_t step_max = search->item_count + search->bin_count;
-    struct state state = {
+    struct hbm_search_state state = {
         .search = search,
         .classes = hbm_host_array(search->host, search->item_count, sizeof *state.classes),
         .steps = hbm_host_array(search->host, step_max, sizeof *state.steps),

@@ -170,25 +170,25 @@ enum hbm_shape_result hbm_shape_padded_bytes(const struct hbm_shape *shape, uint
 }
 
 /* A reader of text.  Once result is not OK, every further step does nothing. */
-struct cursor {
+struct shape_cursor {
     const char *text;
     size_t offset;
     enum hbm_shape_result result;
 };
 
-static char peek_char(const struct cursor *cursor)
+static char peek_char(const struct shape_cursor *cursor)
 {
     return cursor->text[cursor->offset];
 }
 
-static void fail_reading(struct cursor *cursor, enum hbm_shape_result result)
+static void fail_reading(struct shape_cursor *cursor, enum hbm_shape_result result)
 {
     if (cursor->result == HBM_SHAPE_OK) {
         cursor->result = result;
     }
 }
 
-static bool accept_char(struct cursor *cursor, char wanted)
+static bool accept_char(struct shape_cursor *cursor, char wanted)
 {
     if (cursor->result != HBM_SHAPE_OK || peek_char(cursor) != wanted) {
         return false;
@@ -197,14 +197,14 @@ static bool accept_char(struct cursor *cursor, char wanted)
     return true;
 }
 
-static void expect_char(struct cursor *cursor, char wanted)
+static void expect_char(struct shape_cursor *cursor, char wanted)
 {
     if (!accept_char(cursor, wanted)) {
         fail_reading(cursor, HBM_SHAPE_SYNTAX);
     }
 }
 
-static uint64_t read_number(struct cursor *cursor)
+static uint64_t read_number(struct shape_cursor *cursor)
 {
     uint64_t value = 0;
     if (!isdigit((unsigned char)peek_char(cursor))) {
@@ -223,7 +223,8 @@ static uint64_t read_number(struct cursor *cursor)
 }
 
 /* Numbers with commas between, up to `close`, which is read too; none at all is legal. */
-static size_t read_numbers(struct cursor *cursor, char close, uint64_t *numbers, size_t count_max)
+static size_t read_numbers(struct shape_cursor *cursor, char close, uint64_t *numbers,
+                           size_t count_max)
 {
     size_t count = 0;
     if (accept_char(cursor, close)) {
@@ -243,7 +244,7 @@ static size_t read_numbers(struct cursor *cursor, char close, uint64_t *numbers,
     return count;
 }
 
-static void read_type(struct cursor *cursor, struct hbm_shape *shape)
+static void read_type(struct shape_cursor *cursor, struct hbm_shape *shape)
 {
     const char *start = cursor->text + cursor->offset;
     const size_t length = strspn(start, "abcdefghijklmnopqrstuvwxyz0123456789");
@@ -259,7 +260,7 @@ static void read_type(struct cursor *cursor, struct hbm_shape *shape)
     fail_reading(cursor, HBM_SHAPE_SYNTAX);
 }
 
-static void read_tile(struct cursor *cursor, uint32_t *tile, uint8_t *tile_rank)
+static void read_tile(struct shape_cursor *cursor, uint32_t *tile, uint8_t *tile_rank)
 {
     uint64_t numbers[HBM_TILE_RANK_MAX];
     expect_char(cursor, '(');
@@ -280,7 +281,7 @@ static void read_tile(struct cursor *cursor, uint32_t *tile, uint8_t *tile_rank)
 }
 
 /* Memory spaces and the like, such as S(1), follow the tiles and do not change the size. */
-static void read_layout_rest(struct cursor *cursor)
+static void read_layout_rest(struct shape_cursor *cursor)
 {
     while (cursor->result == HBM_SHAPE_OK && peek_char(cursor) != '}') {
         if (peek_char(cursor) == '\0') {
@@ -292,7 +293,7 @@ static void read_layout_rest(struct cursor *cursor)
     expect_char(cursor, '}');
 }
 
-static void read_order(struct cursor *cursor, struct hbm_shape *shape)
+static void read_order(struct shape_cursor *cursor, struct hbm_shape *shape)
 {
     size_t count = 0;
     while (isdigit((unsigned char)peek_char(cursor)) && cursor->result == HBM_SHAPE_OK) {
@@ -310,7 +311,7 @@ static void read_order(struct cursor *cursor, struct hbm_shape *shape)
     HBM_CHECK(count <= shape->rank);
 }
 
-static void read_layout(struct cursor *cursor, struct hbm_shape *shape)
+static void read_layout(struct shape_cursor *cursor, struct hbm_shape *shape)
 {
     uint32_t second_tile[HBM_TILE_RANK_MAX];
     uint8_t second_rank;
@@ -331,7 +332,7 @@ static void read_layout(struct cursor *cursor, struct hbm_shape *shape)
 enum hbm_shape_result hbm_shape_parse(const char *text, struct hbm_shape *shape,
                                       size_t *error_offset)
 {
-    struct cursor cursor = {.text = text};
+    struct shape_cursor cursor = {.text = text};
     struct hbm_shape read = {.rank = 0};
     read_type(&cursor, &read);
     expect_char(&cursor, '[');

@@ -11,7 +11,7 @@
  * or the heap is walked once. */
 #define STEPS_MAX 2048u
 
-enum part {
+enum window_part {
     PART_HOLE,
     PART_LEAVES,
     PART_SLIDES, /* moves, but stays in the window */
@@ -19,12 +19,12 @@ enum part {
 };
 
 /* The ranges first..last in turn, as both ends move up. */
-struct scan {
+struct window_scan {
     const struct hbm_window_wish *wish;
     uint64_t free_bytes; /* of all holes */
     uint32_t first;      /* HBM_POOL_NONE: no range is in it */
     uint32_t last;
-    uint64_t bytes[PART_STAYS]; /* of those in it, by enum part */
+    uint64_t bytes[PART_STAYS]; /* of those in it, by enum window_part */
     uint32_t steps;
     bool has_aligned;    /* a block that only slides and wants more than the granule was met */
     uint32_t best_first; /* HBM_POOL_NONE: nothing found yet */
@@ -32,8 +32,8 @@ struct scan {
     uint64_t best_bytes; /* of the blocks in it; the limit while nothing is found */
 };
 
-static inline enum part classify_range(const struct hbm_window_wish *wish,
-                                       const struct hbm_block *block)
+static inline enum window_part classify_range(const struct hbm_window_wish *wish,
+                                              const struct hbm_block *block)
 {
     if (block->role == HBM_ROLE_HOLE) {
         return PART_HOLE;
@@ -47,7 +47,7 @@ static inline enum part classify_range(const struct hbm_window_wish *wish,
     return block->align_shift > wish->heap->granule_shift ? PART_STAYS : PART_SLIDES;
 }
 
-static inline uint64_t count_block_bytes(const struct scan *scan)
+static inline uint64_t count_block_bytes(const struct window_scan *scan)
 {
     return scan->bytes[PART_LEAVES] + scan->bytes[PART_SLIDES];
 }
@@ -59,7 +59,7 @@ bool hbm_window_has_place(const struct hbm_window_wish *wish, uint64_t low, uint
 }
 
 /* Uses the addresses where all blocks may leave; otherwise assumes the worst of them. */
-static bool has_room_aligned(const struct scan *scan, uint64_t room_bytes, bool all_leave)
+static bool has_room_aligned(const struct window_scan *scan, uint64_t room_bytes, bool all_leave)
 {
     const struct hbm_window_wish *wish = scan->wish;
     if (!all_leave) {
@@ -71,7 +71,7 @@ static bool has_room_aligned(const struct scan *scan, uint64_t room_bytes, bool 
                                 last->address + last->size_bytes);
 }
 
-static inline bool has_room(const struct scan *scan)
+static inline bool has_room(const struct window_scan *scan)
 {
     const struct hbm_window_wish *wish = scan->wish;
     const uint64_t filled_bytes = (scan->free_bytes - scan->bytes[PART_HOLE]) /
@@ -84,13 +84,13 @@ static inline bool has_room(const struct scan *scan)
             has_room_aligned(scan, room_bytes, each_has_place && scan->bytes[PART_SLIDES] == 0));
 }
 
-static void empty_scan(struct scan *scan)
+static void empty_scan(struct window_scan *scan)
 {
     scan->first = scan->last = HBM_POOL_NONE;
     memset(scan->bytes, 0, sizeof scan->bytes);
 }
 
-static inline void drop_first(struct scan *scan)
+static inline void drop_first(struct window_scan *scan)
 {
     HBM_CHECK_COSTLY(scan->first != HBM_POOL_NONE);
     const struct hbm_block *block = hbm_heap_at(scan->wish->heap, scan->first);
@@ -99,7 +99,7 @@ static inline void drop_first(struct scan *scan)
 }
 
 /* Drops ranges from below as long as there is room without them. */
-static void drop_spare(struct scan *scan)
+static void drop_spare(struct window_scan *scan)
 {
     const struct hbm_heap *heap = scan->wish->heap;
     while (scan->first != scan->last) {
@@ -114,7 +114,7 @@ static void drop_spare(struct scan *scan)
     }
 }
 
-static bool is_wanted(const struct scan *scan)
+static bool is_wanted(const struct window_scan *scan)
 {
     const struct hbm_window_wish *wish = scan->wish;
     const uint64_t bytes = count_block_bytes(scan);
@@ -124,7 +124,7 @@ static bool is_wanted(const struct scan *scan)
 }
 
 /* Keeps the cheapest window that ends where the scan does. */
-static inline void weigh_window(struct scan *scan)
+static inline void weigh_window(struct window_scan *scan)
 {
     while (scan->first != HBM_POOL_NONE && count_block_bytes(scan) >= scan->best_bytes) {
         drop_first(scan);
@@ -143,9 +143,10 @@ static inline void weigh_window(struct scan *scan)
 
 /* Adds the range above the last, and keeps what is cheapest.  False: it stays where it is, and the
  * scan is empty. */
-static inline bool add_range(struct scan *scan, uint32_t number, const struct hbm_block *block)
+static inline bool add_range(struct window_scan *scan, uint32_t number,
+                             const struct hbm_block *block)
 {
-    const enum part part = classify_range(scan->wish, block);
+    const enum window_part part = classify_range(scan->wish, block);
     scan->steps++;
     if (part == PART_STAYS) {
         scan->has_aligned |= block->align_shift > scan->wish->heap->granule_shift;
@@ -159,7 +160,7 @@ static inline bool add_range(struct scan *scan, uint32_t number, const struct hb
     return true;
 }
 
-static void scan_whole_heap(struct scan *scan)
+static void scan_whole_heap(struct window_scan *scan)
 {
     const struct hbm_heap *heap = scan->wish->heap;
     empty_scan(scan);
@@ -172,10 +173,10 @@ static void scan_whole_heap(struct scan *scan)
 
 /* Adds ranges below the hole `seed`, down to the lowest from which a window that has it can be
  * better than the best. */
-static void add_ranges_below(struct scan *scan, uint32_t seed)
+static void add_ranges_below(struct window_scan *scan, uint32_t seed)
 {
     const struct hbm_heap *heap = scan->wish->heap;
-    enum part part = PART_HOLE;
+    enum window_part part = PART_HOLE;
     scan->last = seed;
     for (uint32_t number = seed;; scan->steps++) {
         const struct hbm_block *block = hbm_heap_at(heap, number);
@@ -193,7 +194,7 @@ static void add_ranges_below(struct scan *scan, uint32_t seed)
 }
 
 /* True if a window may end below the hole `seed`, up to which the scan goes. */
-static bool may_do_without(struct scan *scan, const struct hbm_block *seed)
+static bool may_do_without(struct window_scan *scan, const struct hbm_block *seed)
 {
     if (scan->wish->align_shift != scan->wish->heap->granule_shift) {
         return true;
@@ -204,7 +205,7 @@ static bool may_do_without(struct scan *scan, const struct hbm_block *seed)
     return has_room_below;
 }
 
-static void scan_around_hole(struct scan *scan, uint32_t seed_number)
+static void scan_around_hole(struct window_scan *scan, uint32_t seed_number)
 {
     const struct hbm_heap *heap = scan->wish->heap;
     const struct hbm_block *seed = hbm_heap_at(heap, seed_number);
@@ -230,7 +231,7 @@ static void scan_around_hole(struct scan *scan, uint32_t seed_number)
 }
 
 /* True: the windows around the largest holes are known. */
-static bool scan_around_largest(struct scan *scan)
+static bool scan_around_largest(struct window_scan *scan)
 {
     uint32_t seeds[SEED_COUNT_MAX];
     const size_t count = hbm_bins_largest_ones(scan->wish->heap, seeds, SEED_COUNT_MAX);
@@ -244,7 +245,7 @@ static bool scan_around_largest(struct scan *scan)
 }
 
 /* The holes next to the best window belong to it: they cost nothing. */
-static void make_window(const struct scan *scan, struct hbm_window *window)
+static void make_window(const struct window_scan *scan, struct hbm_window *window)
 {
     const struct hbm_heap *heap = scan->wish->heap;
     const struct hbm_block *first = hbm_heap_at(heap, scan->best_first);
@@ -276,7 +277,7 @@ bool hbm_window_find(const struct hbm_window_wish *wish, uint64_t limit_bytes,
     HBM_CHECK(wish->size_bytes != 0);
     HBM_CHECK(wish->align_shift >= wish->heap->granule_shift);
     const bool leaves = wish->leaving_bytes_max != 0;
-    struct scan scan = {
+    struct window_scan scan = {
         .wish = wish, .free_bytes = hbm_window_free_bytes(wish->heap), .best_bytes = limit_bytes};
     if (!leaves && wish->align_shift > wish->heap->granule_shift) {
         return false;

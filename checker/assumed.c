@@ -60,7 +60,7 @@ static json_int_t find_free(const struct check *check)
 {
     json_int_t reserved = 0, taken = 0;
     for (size_t i = 0; i < check->block_count; i++) {
-        const struct block *block = &check->blocks[i];
+        const struct checked_block *block = &check->blocks[i];
         taken += block->address == IN_HOST_MEMORY ? 0 : block->size;
         reserved = block->used_until != 0 && block->stack > reserved ? block->stack : reserved;
     }
@@ -111,13 +111,13 @@ static void require_reported(struct check *check, const struct assumption *assum
     check_require(check, !is_image || !check->for_buffer, "reported: a buffer has no image");
 }
 
-static bool is_live_buffer(const struct block *block)
+static bool is_live_buffer(const struct checked_block *block)
 {
     return block->is_live && !block->is_program && !block->is_retired;
 }
 
 /* True if the block may lie elsewhere in the other heap. */
-static bool may_be_placed(const struct check *check, const struct block *block)
+static bool may_be_placed(const struct check *check, const struct checked_block *block)
 {
     return check->defrag == NONE && is_live_buffer(block) && block->address != IN_HOST_MEMORY;
 }
@@ -142,7 +142,7 @@ static void release_blocks(struct check *check, const json_t *blocks)
 {
     json_int_t index = -1;
     for (size_t i = 0; (index = take_index(check, "assumed", blocks, i, index)) >= 0; i++) {
-        struct block *block = &check->blocks[index];
+        struct checked_block *block = &check->blocks[index];
         check_require(check, is_live_buffer(block) && block->holds > 0,
                       "assumed: blocks[%lld] is no buffer that is live and held", (long long)index);
         block->holds = 0;
@@ -153,11 +153,11 @@ static void place_low(struct check *check, const bool *is_placed)
 {
     json_int_t end = 0;
     for (size_t i = 0; i < check->block_count; i++) {
-        const struct block *block = &check->blocks[i];
+        const struct checked_block *block = &check->blocks[i];
         end = block->used_until != 0 && block->stack > end ? block->stack : end;
     }
     for (size_t i = 0; i < check->block_count; i++) {
-        struct block *block = &check->blocks[i];
+        struct checked_block *block = &check->blocks[i];
         if (block->address != IN_HOST_MEMORY) {
             block->address = is_placed[i] ? round_up(end, block->align) : block->address;
             end = block->address + block->size;
@@ -169,7 +169,7 @@ static void place_high(struct check *check, const bool *is_placed)
 {
     json_int_t begin = check->capacity;
     for (size_t i = check->block_count; i-- > 0;) {
-        struct block *block = &check->blocks[i];
+        struct checked_block *block = &check->blocks[i];
         if (block->address != IN_HOST_MEMORY) {
             const json_int_t high = begin - block->size;
             block->address = is_placed[i] ? high - high % block->align : block->address;
@@ -293,21 +293,21 @@ void check_assumed(struct check *check)
 
 /* --- against a list --- */
 
-static bool has_tag(const struct list *list, const struct block *block,
+static bool has_tag(const struct list *list, const struct checked_block *block,
                     const bool is_tag[UINT8_MAX + 1])
 {
     return block->op < (json_int_t)list->op_count && is_tag[list->ops[block->op].tag];
 }
 
 static bool is_assumed_by(const struct check *check, const struct list *list,
-                          const struct block *block)
+                          const struct checked_block *block)
 {
     (void)check;
     return is_live_buffer(block) && block->holds > 0 && has_tag(list, block, list->is_assumed_tag);
 }
 
 static bool is_placed_by(const struct check *check, const struct list *list,
-                         const struct block *block)
+                         const struct checked_block *block)
 {
     return may_be_placed(check, block) && has_tag(list, block, list->is_placed_tag);
 }
@@ -316,7 +316,7 @@ static bool is_placed_by(const struct check *check, const struct list *list,
 static void compare_blocks(struct check *check, const struct list *list, const char *name,
                            const json_t *blocks,
                            bool (*is_by_list)(const struct check *check, const struct list *list,
-                                              const struct block *block))
+                                              const struct checked_block *block))
 {
     size_t next = 0;
     for (size_t i = 0; i < check->block_count; i++) {

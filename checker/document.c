@@ -18,7 +18,7 @@ static bool is_valid_align(const struct check *check, json_int_t value)
     return is_in_range(value, check->granule, most, 1) && is_power(value);
 }
 
-static void read_rest(struct check *check, struct block *block, const char *what)
+static void read_rest(struct check *check, struct checked_block *block, const char *what)
 {
     check_require(check,
                   is_in_range(block->stack, 0, block->is_program ? size_max : 0, check->granule) &&
@@ -33,7 +33,7 @@ static void read_rest(struct check *check, struct block *block, const char *what
 
 static void read_block(struct check *check, size_t i, json_t *json)
 {
-    struct block *block = &check->blocks[i];
+    struct checked_block *block = &check->blocks[i];
     const bool follows_absent = i > 0 && block[-1].address == IN_HOST_MEMORY;
     const json_int_t floor = i == 0 ? 0 : block[-1].address + block[-1].size;
     const char *kind, *state;

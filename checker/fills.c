@@ -7,13 +7,13 @@ enum { WORD_BITS = 64 };
 static const json_int_t sums_max = 1 << 28, sums_work_max = INT64_C(1) << 35;
 
 /* Bit i of words: some choice of the types up to now has the sum i, in units. */
-struct sums {
+struct fills_sums {
     uint64_t *words;
     size_t word_count;
 };
 
 /* Adds to each sum that is there the sum with `more` added; drops what is behind the words. */
-static void shift_sums(struct sums *sums, uint64_t more)
+static void shift_sums(struct fills_sums *sums, uint64_t more)
 {
     const size_t whole = (size_t)(more / WORD_BITS), bits = (size_t)(more % WORD_BITS);
     for (size_t to = sums->word_count; to-- > 0 && to >= whole;) {
@@ -26,9 +26,10 @@ static void shift_sums(struct sums *sums, uint64_t more)
 }
 
 /* Takes all items of types [first, end) into the sums, as many together as a power of two. */
-static void make_sums(const struct check *check, struct sums *sums, size_t first, json_int_t unit)
+static void make_sums(const struct check *check, struct fills_sums *sums, size_t first,
+                      json_int_t unit)
 {
-    for (const struct piece *item = check->items + first, *next;
+    for (const struct checked_piece *item = check->items + first, *next;
          item < check->items + check->item_count; item = next) {
         uint64_t left = 0;
         for (next = item; next < check->items + check->item_count && next->size == item->size;
@@ -61,7 +62,7 @@ static bool require_countable(struct check *check, size_t first, json_int_t unit
                          "proof: there are too many sums");
 }
 
-static json_int_t find_best_fill(const struct sums *sums, json_int_t length, json_int_t unit)
+static json_int_t find_best_fill(const struct fills_sums *sums, json_int_t length, json_int_t unit)
 {
     size_t sum = (size_t)(length / unit);
     while ((sums->words[sum / WORD_BITS] >> sum % WORD_BITS & 1) == 0) {
@@ -84,7 +85,7 @@ void check_fills(struct check *check)
     }
     qsort(check->spans, check->span_count, sizeof *check->spans, pieces_compare);
     qsort(check->items, check->item_count, sizeof *check->items, pieces_compare);
-    const struct piece *longest = &check->spans[check->span_count - (size_t)spans];
+    const struct checked_piece *longest = &check->spans[check->span_count - (size_t)spans];
     while (first < check->item_count && check->items[first].size > longest->size) {
         first++;
     }
@@ -92,14 +93,15 @@ void check_fills(struct check *check)
     if (!require_countable(check, first, unit, sum_count)) {
         return;
     }
-    struct sums sums = {.word_count = (size_t)(sum_count / WORD_BITS) + 1};
+    struct fills_sums sums = {.word_count = (size_t)(sum_count / WORD_BITS) + 1};
     sums.words = calloc(sums.word_count, sizeof *sums.words);
     if (!check_has_memory(check, sums.words != NULL)) {
         return;
     }
     sums.words[0] = 1;
     make_sums(check, &sums, first, unit);
-    for (const struct piece *span = longest; span < check->spans + check->span_count; span++) {
+    for (const struct checked_piece *span = longest; span < check->spans + check->span_count;
+         span++) {
         found += span->size - find_best_fill(&sums, span->size, unit);
     }
     free(sums.words);

@@ -4,18 +4,18 @@
 #include <stdlib.h>
 
 /* Covered memory; two of them do not overlap. */
-struct span {
+struct kept_span {
     struct tree_node place; /* by start, and the first member */
     uint64_t end;
 };
 struct cover {
-    struct span *spans; /* one for each range */
+    struct kept_span *spans; /* one for each range */
     size_t span_count;
     struct tree_node *root; /* of those that were not merged into another one */
-    struct kept *kept;
+    struct replay_kept *kept;
 };
 
-static void add_piece(struct kept *kept, const struct fact_block *like, uint64_t start,
+static void add_piece(struct replay_kept *kept, const struct fact_block *like, uint64_t start,
                       uint64_t end)
 {
     if (like != NULL && start < end) {
@@ -27,11 +27,11 @@ static void add_piece(struct kept *kept, const struct fact_block *like, uint64_t
 }
 
 /* The span that begins highest below `end` and reaches over start; NULL: there is none. */
-static struct span *find_met(struct tree_node *root, uint64_t start, uint64_t end)
+static struct kept_span *find_met(struct tree_node *root, uint64_t start, uint64_t end)
 {
     struct tree_node *around[2];
     tree_find_around(root, (int64_t)(end < INT64_MAX ? end : INT64_MAX), around);
-    struct span *below = (struct span *)around[0];
+    struct kept_span *below = (struct kept_span *)around[0];
     return below != NULL && below->end > start ? below : NULL;
 }
 
@@ -40,7 +40,7 @@ static struct span *find_met(struct tree_node *root, uint64_t start, uint64_t en
 static void cover_range(struct cover *cover, uint64_t start, uint64_t end,
                         const struct fact_block *like)
 {
-    struct span *merged = &cover->spans[cover->span_count++], *met;
+    struct kept_span *merged = &cover->spans[cover->span_count++], *met;
     uint64_t open_end = end, low = start;
     merged->end = end;
     while ((met = find_met(cover->root, start, end)) != NULL) {
@@ -69,7 +69,7 @@ static int compare_left(const void *left, const void *right)
     return (a->op > b->op) - (a->op < b->op);
 }
 
-bool kept_cut(struct kept *kept)
+bool kept_cut(struct replay_kept *kept)
 {
     const size_t count = kept->taken_count + kept->left_count;
     struct cover cover = {.spans = calloc(count + 1, sizeof *cover.spans), .kept = kept};

@@ -10,55 +10,55 @@ static const uint64_t capacity_max = UINT64_C(1) << 50, head_granule_max = 1 << 
 
 /* --- the head --- */
 
-static bool read_capacity(struct list *list, struct word value)
+static bool read_capacity(struct list *list, struct text_word value)
 {
     return word_size(value, &list->capacity) && list->capacity > 0 &&
            list->capacity <= capacity_max;
 }
 
-static bool read_granule(struct list *list, struct word value)
+static bool read_granule(struct list *list, struct text_word value)
 {
     return word_size(value, &list->granule) && list->granule > 0 &&
            list->granule <= head_granule_max && (list->granule & (list->granule - 1)) == 0;
 }
 
-static bool read_rounding(struct list *list, struct word value)
+static bool read_rounding(struct list *list, struct text_word value)
 {
     return rounding_read(value, &list->rounding);
 }
 
-static bool read_hosts(struct list *list, struct word value)
+static bool read_hosts(struct list *list, struct text_word value)
 {
     return word_number(value, HOSTS_MAX, &list->host_count) && list->host_count > 0;
 }
 
-static bool read_clocks(struct list *list, struct word value)
+static bool read_clocks(struct list *list, struct text_word value)
 {
     list->has_clocks = word_is(value, "own");
     return list->has_clocks;
 }
 
-static bool read_bound(struct list *list, struct word value)
+static bool read_bound(struct list *list, struct text_word value)
 {
     return word_duration(value, &list->collective_bound) && list->collective_bound > 0;
 }
 
-static bool read_target(struct list *list, struct word value)
+static bool read_target(struct list *list, struct text_word value)
 {
     list->target = value;
     return value.length > 0;
 }
 
-static bool read_option(struct list *list, struct word value)
+static bool read_option(struct list *list, struct text_word value)
 {
-    struct option option;
+    struct list_option option;
     if (list->option_count == OPTIONS_MAX || !word_cut(&value, '=', &option.key) ||
         option.key.length == 0 || value.length == 0) {
         return false;
     }
     option.value = value;
     for (size_t i = 0; i < list->option_count; i++) {
-        const struct word key = list->options[i].key;
+        const struct text_word key = list->options[i].key;
         if (key.length == option.key.length && memcmp(key.text, option.key.text, key.length) == 0) {
             return false;
         }
@@ -67,36 +67,36 @@ static bool read_option(struct list *list, struct word value)
     return true;
 }
 
-static bool read_number(struct list *list, struct word value)
+static bool read_number(struct list *list, struct text_word value)
 {
     uint64_t number;
     (void)list;
     return word_number(value, UINT64_MAX, &number);
 }
 
-static bool read_remark(struct list *list, struct word value)
+static bool read_remark(struct list *list, struct text_word value)
 {
     (void)list;
     return value.length > 0;
 }
 
-static bool read_races(struct list *list, struct word value)
+static bool read_races(struct list *list, struct text_word value)
 {
     (void)list;
     return word_is(value, "yes");
 }
 
-static bool ends_with(struct word value, const char *ending)
+static bool ends_with(struct text_word value, const char *ending)
 {
     const size_t length = strlen(ending);
     return value.length >= length &&
            memcmp(value.text + value.length - length, ending, length) == 0;
 }
 
-static bool read_tag(struct list *list, struct word value)
+static bool read_tag(struct list *list, struct text_word value)
 {
     uint64_t number;
-    struct word head;
+    struct text_word head;
     if (!word_cut(&value, ' ', &head) || !word_number(head, UINT8_MAX, &number) ||
         value.length < 2 || value.text[0] != '"' || value.text[value.length - 1] != '"' ||
         list->has_tag[number]) {
@@ -109,10 +109,10 @@ static bool read_tag(struct list *list, struct word value)
     return true;
 }
 
-static bool read_range(struct word value, int64_t range[2])
+static bool read_range(struct text_word value, int64_t range[2])
 {
     uint64_t low, high;
-    struct word head;
+    struct text_word head;
     if (!word_cut(&value, '-', &head) || !word_number(head, reported_max, &low) ||
         !word_number(value, reported_max, &high) || low > high) {
         return false;
@@ -123,10 +123,10 @@ static bool read_range(struct word value, int64_t range[2])
 }
 
 /* requested=LOW-HIGH free=LOW-HIGH, and perhaps image=BYTES, in this order. */
-static bool read_reported(struct list *list, struct word value)
+static bool read_reported(struct list *list, struct text_word value)
 {
     struct reported *reported = &list->reported;
-    struct word field, name;
+    struct text_word field, name;
     uint64_t image;
     (void)word_cut(&value, ' ', &field);
     if (!word_cut(&field, '=', &name) || !word_is(name, "requested") ||
@@ -152,7 +152,7 @@ static bool read_reported(struct list *list, struct word value)
 
 static const struct {
     const char *name;
-    bool (*read)(struct list *list, struct word value);
+    bool (*read)(struct list *list, struct text_word value);
     bool may_repeat, is_required;
 } heads[] = {
     {"scenario", read_remark, false, false},
@@ -183,7 +183,7 @@ enum { HEAD_COUNT = sizeof heads / sizeof *heads };
 /* heads_read: a bit for each that was there. */
 static bool read_head(struct list *list, struct lines *lines, uint32_t *heads_read)
 {
-    struct word value = lines->line, name;
+    struct text_word value = lines->line, name;
     (void)word_cut(&value, ' ', &name);
     for (size_t i = 0; i < HEAD_COUNT; i++) {
         if (!word_is(name, heads[i].name)) {
@@ -211,18 +211,18 @@ static bool is_head_whole(struct lines *lines, uint32_t heads_read)
 
 /* --- all lines --- */
 
-static bool is_op_line(struct word line)
+static bool is_op_line(struct text_word line)
 {
     return line.length > 0 && line.text[0] >= '0' && line.text[0] <= '9';
 }
 
 /* Neither comments nor empty lines count. */
-static bool is_remark(struct word line)
+static bool is_remark(struct text_word line)
 {
     return line.length == 0 || line.text[0] == '#';
 }
 
-static bool has_control(struct word line)
+static bool has_control(struct text_word line)
 {
     for (size_t i = 0; i < line.length; i++) {
         if ((unsigned char)line.text[i] < ' ' || line.text[i] == 0x7F) {
@@ -272,9 +272,9 @@ void list_deinit(struct list *list)
 
 /* --- what is asked of it --- */
 
-static void hash_line(struct sha256_ctx *hash, const struct list *list, struct word line)
+static void hash_line(struct sha256_ctx *hash, const struct list *list, struct text_word line)
 {
-    struct word rest = line, number;
+    struct text_word rest = line, number;
     (void)word_cut(&rest, ' ', &number);
     const bool is_switch = is_op_line(line) && rest.length >= 7 &&
                            memcmp(rest.text, "switch ", 7) == 0;
@@ -307,7 +307,7 @@ bool list_has_options(const struct list *list, const json_t *options)
         return false;
     }
     for (size_t i = 0; i < list->option_count; i++) {
-        const struct option *option = &list->options[i];
+        const struct list_option *option = &list->options[i];
         const json_t *value = json_object_getn(options, option->key.text, option->key.length);
         if (value == NULL || json_string_length(value) != option->value.length ||
             memcmp(json_string_value(value), option->value.text, option->value.length) != 0) {

@@ -11,13 +11,13 @@ static const int64_t run_region_align = 1 << 21;
 
 /* --- the member `list` --- */
 
-struct named {
+struct block_named {
     const char *hash, *target;
     json_int_t op, host;
     json_t *options;
 };
 
-static bool unpack_list(struct check *check, struct named *named)
+static bool unpack_list(struct check *check, struct block_named *named)
 {
     return check_unpack(check, check->list, "list", "{s:s,s:I,s:I,s:s,s:o}", "sha256", &named->hash,
                         "op", &named->op, "host", &named->host, "target", &named->target, "options",
@@ -37,7 +37,7 @@ static bool are_strings(json_t *options)
 
 void named_read(struct check *check)
 {
-    struct named named;
+    struct block_named named;
     if (json_typeof(check->list) == JSON_NULL || !unpack_list(check, &named)) {
         return;
     }
@@ -67,19 +67,20 @@ static void compare_word(struct check *check, json_t *json, const char *what, co
                   check->source, fact);
 }
 
-static bool is_execute_of_nothing(const struct list *list, const struct op *op)
+static bool is_execute_of_nothing(const struct list *list, const struct list_op *op)
 {
     return op->kind == OP_EXECUTE && (op->ref == NO_OP || list->ops[op->ref].kind != OP_LOAD);
 }
 
-static void compare_op(struct check *check, const struct list *list, const struct named *named)
+static void compare_op(struct check *check, const struct list *list,
+                       const struct block_named *named)
 {
     char hash[HASH_TEXT_BYTES];
     if (!check_require(check, named->op < (json_int_t)list->op_count, "list: it has no op %lld",
                        (long long)named->op)) {
         return;
     }
-    const struct op *op = &list->ops[named->op];
+    const struct list_op *op = &list->ops[named->op];
     list_hash(list, (size_t)named->op, hash);
     check_require(check, strcmp(hash, named->hash) == 0,
                   "list: its SHA-256 is %s, the certificate names %s", hash, named->hash);
@@ -214,21 +215,21 @@ static void compare_block(struct check *check, size_t i, const struct fact_block
 }
 
 /* A block of the document. */
-struct place {
+struct named_place {
     json_int_t op;
     size_t index;
 };
 
 static int compare_places(const void *left, const void *right)
 {
-    const struct place *a = left, *b = right;
+    const struct named_place *a = left, *b = right;
     return a->op != b->op ? (a->op > b->op) - (a->op < b->op)
                           : (a->index > b->index) - (a->index < b->index);
 }
 
 /* Both are in the order of their ops; behind the last fact is one that is none. */
-static void compare_sorted(struct check *check, const struct place *places,
-                           const struct facts *facts)
+static void compare_sorted(struct check *check, const struct named_place *places,
+                           const struct rebuilt_facts *facts)
 {
     const struct fact_block *fact = facts->blocks, *end = fact + facts->block_count;
     for (size_t i = 0; i < check->block_count; i++, fact++) {
@@ -248,12 +249,12 @@ static void compare_sorted(struct check *check, const struct place *places,
                   (long long)fact->op);
 }
 
-static void compare_blocks(struct check *check, const struct facts *facts)
+static void compare_blocks(struct check *check, const struct rebuilt_facts *facts)
 {
-    struct place *places = calloc(check->block_count + 1, sizeof *places);
+    struct named_place *places = calloc(check->block_count + 1, sizeof *places);
     if (check_has_memory(check, places != NULL)) {
         for (size_t i = 0; i < check->block_count; i++) {
-            places[i] = (struct place){check->blocks[i].op, i};
+            places[i] = (struct named_place){check->blocks[i].op, i};
         }
         qsort(places, check->block_count, sizeof *places, compare_places);
         compare_sorted(check, places, facts);
@@ -264,8 +265,8 @@ static void compare_blocks(struct check *check, const struct facts *facts)
 static void compare_state(struct check *check, const struct certificate_history *history, size_t op)
 {
     char reason[CERTIFICATE_REASON_BYTES];
-    struct facts facts = {.hides_kept = check->placement != RANGES &&
-                                        strcmp(check->claim, "justified") == 0};
+    struct rebuilt_facts facts = {.hides_kept = check->placement != RANGES &&
+                                                strcmp(check->claim, "justified") == 0};
     if (!check_require(check, op < history->log.line_count, "observations: they end before op %zu",
                        op) ||
         !check_require(check, history->log.lines[op].answer == ANSWER_NO_MEMORY,
@@ -289,7 +290,7 @@ static void compare_state(struct check *check, const struct certificate_history 
 /* --- all of it --- */
 
 static void compare_all(struct check *check, const struct certificate_history *history,
-                        const struct named *named)
+                        const struct block_named *named)
 {
     const struct list *list = &history->list;
     const size_t op = (size_t)named->op;
@@ -309,7 +310,7 @@ static void compare_all(struct check *check, const struct certificate_history *h
 
 void named_compare(struct check *check, const struct certificate_history *history)
 {
-    struct named named;
+    struct block_named named;
     check->source = history->has_log ? "list and observations" : "the list";
     if (check_require(check, json_typeof(check->list) != JSON_NULL,
                       "list: the certificate names none") &&

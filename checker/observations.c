@@ -17,9 +17,9 @@ struct log_reader {
     struct lines *lines;
 };
 
-static struct word make_word(const char *text)
+static struct text_word make_word(const char *text)
 {
-    return (struct word){text, strlen(text)};
+    return (struct text_word){text, strlen(text)};
 }
 
 /* The members of an object or array by jansson's format, and no others. */
@@ -109,7 +109,7 @@ static bool read_time(const char *text, bool may_be_never, uint64_t *time)
 /* True if the op has what changes, on the host of this line: events are of all hosts. */
 static bool may_change(const struct log_reader *reader, const struct change *change)
 {
-    const struct op *ops = reader->list->ops, *op = &ops[change->op];
+    const struct list_op *ops = reader->list->ops, *op = &ops[change->op];
     if (change->kind == CHANGE_DONE || change->kind == CHANGE_DUE) {
         return op_makes_event(op);
     }
@@ -231,7 +231,7 @@ static bool read_each(struct log_reader *reader, json_t *array,
     return is_good;
 }
 
-static bool has_place(const struct op *op, uint8_t answer)
+static bool has_place(const struct list_op *op, uint8_t answer)
 {
     return answer == ANSWER_OK &&
            (op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ||
@@ -306,7 +306,7 @@ static bool add_op(struct log_reader *reader, json_t *json)
 
 static bool read_line(struct log_reader *reader)
 {
-    const struct word line = reader->lines->line;
+    const struct text_word line = reader->lines->line;
     json_error_t error;
     json_t *json = json_read(line.text, line.length, &error);
     const bool is_good = json == NULL ? lines_fail(reader->lines, "column %d: this is not JSON",

@@ -73,16 +73,16 @@ static const struct {
 
 /* An op while its line is read. */
 struct op_line {
-    struct op op;
+    struct list_op op;
     const struct list *list;
-    const struct field *field;               /* that is read */
+    const struct list_field *field;          /* that is read */
     uint64_t host, stream, lane, tag, other; /* other: what changes nothing */
     unsigned fields;
 };
 
-struct field {
+struct list_field {
     const char *key;
-    bool (*read)(struct op_line *line, struct word value);
+    bool (*read)(struct op_line *line, struct text_word value);
     size_t offset; /* of a number in struct op_line */
     uint64_t most; /* of a number */
 };
@@ -93,7 +93,7 @@ static uint64_t *find_number(struct op_line *line)
 }
 
 /* Reads a reference to one of the ops above. */
-static bool read_reference(struct op_line *line, struct word value, uint32_t *reference)
+static bool read_reference(struct op_line *line, struct text_word value, uint32_t *reference)
 {
     uint64_t number;
     if (!word_number(value, NO_OP - 1, &number) || number >= line->list->op_count) {
@@ -103,63 +103,63 @@ static bool read_reference(struct op_line *line, struct word value, uint32_t *re
     return true;
 }
 
-static bool read_ref(struct op_line *line, struct word value)
+static bool read_ref(struct op_line *line, struct text_word value)
 {
     return word_is(value, "none") || read_reference(line, value, &line->op.ref);
 }
 
-static bool read_event(struct op_line *line, struct word value)
+static bool read_event(struct op_line *line, struct text_word value)
 {
     const bool may_be_none = line->op.kind == OP_COMPLETE;
     return (may_be_none && word_is(value, "none")) || read_reference(line, value, &line->op.event);
 }
 
-static bool read_delay(struct op_line *line, struct word value)
+static bool read_delay(struct op_line *line, struct text_word value)
 {
     return word_duration(value, &line->op.delay);
 }
 
-static bool read_bytes(struct op_line *line, struct word value)
+static bool read_bytes(struct op_line *line, struct text_word value)
 {
     return word_size(value, find_number(line));
 }
 
-static bool read_number(struct op_line *line, struct word value)
+static bool read_number(struct op_line *line, struct text_word value)
 {
     return word_number(value, line->field->most, find_number(line));
 }
 
-static bool read_align(struct op_line *line, struct word value)
+static bool read_align(struct op_line *line, struct text_word value)
 {
     return word_size(value, &line->op.align) && line->op.align >= 2 &&
            line->op.align <= op_align_max && (line->op.align & (line->op.align - 1)) == 0;
 }
 
-static bool read_yes(struct op_line *line, struct word value)
+static bool read_yes(struct op_line *line, struct text_word value)
 {
     (void)line;
     return word_is(value, "yes");
 }
 
-static bool read_call(struct op_line *line, struct word value)
+static bool read_call(struct op_line *line, struct text_word value)
 {
     (void)line;
     return word_find(value, fault_names) >= 0;
 }
 
-static bool read_stream(struct op_line *line, struct word value)
+static bool read_stream(struct op_line *line, struct text_word value)
 {
     return read_number(line, value) && line->stream > 0;
 }
 
-static bool read_host(struct op_line *line, struct word value)
+static bool read_host(struct op_line *line, struct text_word value)
 {
     return word_number(value, line->list->host_count - 1, &line->host);
 }
 
 /* The fields stand in the order of their bits. */
 #define AT(member) offsetof(struct op_line, member)
-static const struct field fields[] = {
+static const struct list_field fields[] = {
     {"block", read_ref, 0, 0},
     {"program", read_ref, 0, 0},
     {"event", read_event, 0, 0},
@@ -187,9 +187,9 @@ static const struct field fields[] = {
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 static_assert(1 << (FIELD_COUNT - 1) == RECORDING, "a bit for each field");
 
-static bool read_field(struct op_line *line, struct lines *lines, struct word word)
+static bool read_field(struct op_line *line, struct lines *lines, struct text_word word)
 {
-    struct word key;
+    struct text_word key;
     const unsigned allowed = kinds[line->op.kind].required | kinds[line->op.kind].either |
                              kinds[line->op.kind].optional | EVERYWHERE;
     const bool has_value = word_cut(&word, '=', &key);
@@ -225,14 +225,15 @@ static bool has_its_fields(const struct op_line *line, struct lines *lines)
 }
 
 /* "12: use": ops are numbered from 0 without a gap. */
-static bool read_name(struct op_line *line, struct lines *lines, struct word *rest, bool *has_more)
+static bool read_name(struct op_line *line, struct lines *lines, struct text_word *rest,
+                      bool *has_more)
 {
-    struct word number, name;
+    struct text_word number, name;
     uint64_t label;
     *has_more = word_cut(rest, ' ', &number);
     /* The line begins with a digit, so that the number is not empty. */
     if (number.text[number.length - 1] != ':' ||
-        !word_number((struct word){number.text, number.length - 1}, NO_OP - 1, &label) ||
+        !word_number((struct text_word){number.text, number.length - 1}, NO_OP - 1, &label) ||
         label != line->list->op_count) {
         return lines_fail(lines, "the number of the op is not %zu", line->list->op_count);
     }
@@ -245,7 +246,7 @@ static bool read_name(struct op_line *line, struct lines *lines, struct word *re
 bool list_read_op(struct list *list, struct lines *lines)
 {
     struct op_line line = {.list = list, .op = {.ref = NO_OP, .event = NO_OP}};
-    struct word rest = lines->line, word;
+    struct text_word rest = lines->line, word;
     bool has_more;
     if (!read_name(&line, lines, &rest, &has_more)) {
         return false;
@@ -259,7 +260,8 @@ bool list_read_op(struct list *list, struct lines *lines)
     if (!has_its_fields(&line, lines)) {
         return false;
     }
-    struct op *ops = array_with_room(list->ops, list->op_count, &list->op_capacity, sizeof *ops);
+    struct list_op *ops = array_with_room(list->ops, list->op_count, &list->op_capacity,
+                                          sizeof *ops);
     if (ops == NULL) {
         return lines_fail(lines, "no memory");
     }
@@ -274,19 +276,19 @@ bool list_read_op(struct list *list, struct lines *lines)
     return true;
 }
 
-bool op_makes_block(const struct op *op)
+bool op_makes_block(const struct list_op *op)
 {
     return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_DONATE ||
            op->kind == OP_LOAD || op->kind == OP_RETIRE;
 }
 
-bool op_makes_event(const struct op *op)
+bool op_makes_event(const struct list_op *op)
 {
     return op->kind == OP_EXECUTE ||
            ((op->kind == OP_USE || op->kind == OP_FREE_AFTER) && op->event == NO_OP);
 }
 
-bool op_is_request(const struct op *op)
+bool op_is_request(const struct list_op *op)
 {
     return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ||
            op->kind == OP_EXECUTE;

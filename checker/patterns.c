@@ -45,7 +45,7 @@ static void fill_span(struct check *check, struct patterns *patterns, size_t t, 
         reach_set(check, patterns, set);
         return;
     }
-    const struct piece *type = &check->items[t];
+    const struct checked_piece *type = &check->items[t];
     const uint64_t base = (uint64_t)(type->count + 1);
     const json_int_t left = type->count - (json_int_t)(code % base);
     const json_int_t most = LEAST(left, room / type->size);
@@ -66,7 +66,7 @@ static void follow_set(struct check *check, struct patterns *patterns, uint64_t 
     json_int_t placed = 0;
     uint64_t code = set;
     for (size_t t = 0; t < check->item_count; t++) {
-        const struct piece *type = &check->items[t];
+        const struct checked_piece *type = &check->items[t];
         const json_int_t taken = (json_int_t)(code % (uint64_t)(type->count + 1));
         code /= (uint64_t)(type->count + 1);
         placed += taken * type->size;

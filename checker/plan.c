@@ -2,12 +2,12 @@
 
 #include <stdio.h>
 
-static struct block *block_at(struct tree_node *place)
+static struct checked_block *block_at(struct tree_node *place)
 {
-    return (struct block *)place; /* its first member */
+    return (struct checked_block *)place; /* its first member */
 }
 
-static void put_block(struct check *check, struct block *block)
+static void put_block(struct check *check, struct checked_block *block)
 {
     if (block->fate != GONE && block->address != IN_HOST_MEMORY &&
         check->result == CERTIFICATE_VALID) {
@@ -16,7 +16,7 @@ static void put_block(struct check *check, struct block *block)
     }
 }
 
-static void take_block(struct check *check, struct block *block)
+static void take_block(struct check *check, struct checked_block *block)
 {
     if (block->address != IN_HOST_MEMORY) {
         check->places = tree_take(check->places, &block->place);
@@ -26,7 +26,7 @@ static void take_block(struct check *check, struct block *block)
 /* A place above bottom for own, which is nowhere now (NULL: for the request): on no block, and
  * under slide between blocks that are in order with own. All others are in order already, so that
  * the two next to it decide. */
-static void check_place(struct check *check, const char *what, const struct block *own,
+static void check_place(struct check *check, const char *what, const struct checked_block *own,
                         json_int_t start, json_int_t size, json_int_t align)
 {
     const json_int_t header = own == NULL ? check->header : 0;
@@ -38,7 +38,7 @@ static void check_place(struct check *check, const char *what, const struct bloc
     }
     struct tree_node *around[2];
     tree_find_around(check->places, start + size, around);
-    const struct block *below = block_at(around[0]), *above = block_at(around[1]);
+    const struct checked_block *below = block_at(around[0]), *above = block_at(around[1]);
     const bool has_order = own != NULL && check->defrag == SLIDE;
     if (below != NULL) {
         check_require(check, below->address + below->size <= start && (!has_order || below < own),
@@ -61,7 +61,7 @@ static void check_move(struct check *check, size_t i, json_t *json)
                        "%s: there is no such block", what)) {
         return;
     }
-    struct block *block = &check->blocks[index];
+    struct checked_block *block = &check->blocks[index];
     if (check_require(check, block->fate == MOVABLE, "%s: the block may not move", what) &&
         check_require(check, block->size == bytes && block->address == from,
                       "%s: the block has another address or size", what)) {

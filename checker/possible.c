@@ -8,7 +8,7 @@ static bool is_later(json_int_t time, json_int_t than)
 }
 
 /* Returns what is wrong with the block alone; NULL: nothing is. */
-static const char *find_impossible(const struct check *check, const struct block *block)
+static const char *find_impossible(const struct check *check, const struct checked_block *block)
 {
     const bool is_dying = !block->is_live;
     const struct {
@@ -40,8 +40,8 @@ static const char *find_impossible(const struct check *check, const struct block
 }
 
 /* Pieces of what one block left; the second one comes later. */
-static bool are_of_one_block(const struct check *check, const struct block *block,
-                             const struct block *other)
+static bool are_of_one_block(const struct check *check, const struct checked_block *block,
+                             const struct checked_block *other)
 {
     const bool touch = block->address == block[-1].address + block[-1].size &&
                        block->op == block[-1].op;
@@ -50,11 +50,11 @@ static bool are_of_one_block(const struct check *check, const struct block *bloc
 }
 
 /* The blocks found so far, by op. */
-static void require_own_op(struct check *check, struct block *block)
+static void require_own_op(struct check *check, struct checked_block *block)
 {
     struct tree_node *around[2];
     tree_find_around(check->places, block->op, around);
-    const struct block *other = (const struct block *)around[1];
+    const struct checked_block *other = (const struct checked_block *)around[1];
     if (other != NULL && other->op == block->op) {
         check_require(check, are_of_one_block(check, block, other),
                       "blocks[%zu]: blocks[%zu] was made by the same op",
@@ -70,7 +70,7 @@ static void require_free_stacks(struct check *check)
 {
     json_int_t reserved = 0;
     for (size_t i = 0; i < check->block_count; i++) {
-        const struct block *block = &check->blocks[i];
+        const struct checked_block *block = &check->blocks[i];
         reserved = block->used_until != 0 && block->stack > reserved ? block->stack : reserved;
     }
     check_require(check,
@@ -85,7 +85,7 @@ static void require_own_program(struct check *check)
     if (check->own_program == NOWHERE) {
         return;
     }
-    const struct block *program = &check->blocks[check->own_program];
+    const struct checked_block *program = &check->blocks[check->own_program];
     check_require(check, program->is_program && program->is_live && program->stack == check->stack,
                   "request: blocks[%lld] is no live program with that stack",
                   (long long)check->own_program);

@@ -3,12 +3,13 @@
 #include <stdlib.h>
 
 /* When the last event is due of those that are not done; 0: all are. */
-static uint64_t find_end(const struct replay *replay, const struct held *block, bool uses_only)
+static uint64_t find_end(const struct checked_replay *replay, const struct held_block *block,
+                         bool uses_only)
 {
     uint64_t end = 0;
     for (size_t i = block->waits; i != 0; i = replay->waits[i].next) {
-        const struct wait *wait = &replay->waits[i];
-        const struct event *event = &replay->events[wait->event];
+        const struct replay_wait *wait = &replay->waits[i];
+        const struct replay_event *event = &replay->events[wait->event];
         if (!event->is_done && (wait->is_use || !uses_only) && event->due > end) {
             end = event->due;
         }
@@ -16,14 +17,14 @@ static uint64_t find_end(const struct replay *replay, const struct held *block, 
     return end;
 }
 
-static struct fact_block describe_block(const struct replay *replay, size_t op)
+static struct fact_block describe_block(const struct checked_replay *replay, size_t op)
 {
     static const char *const kinds[OP_KIND_COUNT] = {[OP_ALLOC] = "buffer",
                                                      [OP_OUTPUT] = "output",
                                                      [OP_DONATE] = "output",
                                                      [OP_LOAD] = "program",
                                                      [OP_RETIRE] = "retired"};
-    const struct held *block = &replay->blocks[op];
+    const struct held_block *block = &replay->blocks[op];
     const bool has_address = replay->promise->placement == 0;
     const bool has_align = has_address && replay->promise->header == 0;
     /* The times are cut to 63 bits when all are known. */
@@ -40,9 +41,9 @@ static struct fact_block describe_block(const struct replay *replay, size_t op)
         .freed_at = block->is_dying ? (int64_t)find_end(replay, block, false) : 0};
 }
 
-static bool is_in_document(const struct replay *replay, size_t op)
+static bool is_in_document(const struct checked_replay *replay, size_t op)
 {
-    const struct held *block = &replay->blocks[op];
+    const struct held_block *block = &replay->blocks[op];
     return block->is_there && !block->is_evicted && !replay_is_gone(replay, block);
 }
 
@@ -71,7 +72,7 @@ static int64_t rank_time(int64_t time, const uint64_t *late, size_t late_count)
     return (int64_t)(FACT_NUMBER_MAX + 1 + low);
 }
 
-static bool rank_late_times(struct facts *facts)
+static bool rank_late_times(struct rebuilt_facts *facts)
 {
     uint64_t *late = calloc(2 * facts->block_count + 1, sizeof *late);
     size_t count = 0;
@@ -97,9 +98,9 @@ static bool rank_late_times(struct facts *facts)
 }
 
 /* Describes what the block left, all of it. */
-static struct fact_block describe_left(const struct replay *replay, size_t op)
+static struct fact_block describe_left(const struct checked_replay *replay, size_t op)
 {
-    const struct held *block = &replay->blocks[op];
+    const struct held_block *block = &replay->blocks[op];
     struct fact_block left = describe_block(replay, op);
     left.state = "kept";
     left.size = (int64_t)block->size;
@@ -109,10 +110,11 @@ static struct fact_block describe_left(const struct replay *replay, size_t op)
     return left;
 }
 
-static void collect_kept(const struct replay *replay, size_t request, struct kept *kept)
+static void collect_kept(const struct checked_replay *replay, size_t request,
+                         struct replay_kept *kept)
 {
     for (size_t i = 0; i <= request; i++) {
-        const struct held *block = &replay->blocks[i];
+        const struct held_block *block = &replay->blocks[i];
         const bool has_place = block->address != IN_HOST_MEMORY_ADDRESS;
         if (has_place && is_in_document(replay, i)) {
             kept->taken[kept->taken_count++] = (struct kept_taken){block->address, block->size};
@@ -124,7 +126,7 @@ static void collect_kept(const struct replay *replay, size_t request, struct kep
 }
 
 /* Without addresses, a piece is all that a block left. */
-static bool cut_kept(const struct replay *replay, struct kept *kept)
+static bool cut_kept(const struct checked_replay *replay, struct replay_kept *kept)
 {
     if (replay->promise->placement == 0) {
         return kept_cut(kept);
@@ -143,8 +145,8 @@ static int compare_facts(const void *left, const void *right)
 }
 
 /* The blocks that are there and the pieces of what is kept. */
-static bool join_blocks(const struct replay *replay, size_t request, const struct kept *kept,
-                        struct facts *facts)
+static bool join_blocks(const struct checked_replay *replay, size_t request,
+                        const struct replay_kept *kept, struct rebuilt_facts *facts)
 {
     for (size_t i = 0; i <= request; i++) {
         facts->block_count += is_in_document(replay, i);
@@ -167,10 +169,11 @@ static bool join_blocks(const struct replay *replay, size_t request, const struc
     return rank_late_times(facts);
 }
 
-static bool describe_blocks(const struct replay *replay, size_t request, struct facts *facts)
+static bool describe_blocks(const struct checked_replay *replay, size_t request,
+                            struct rebuilt_facts *facts)
 {
-    struct kept kept = {.taken = calloc(request + 1, sizeof *kept.taken),
-                        .left = calloc(request + 1, sizeof *kept.left)};
+    struct replay_kept kept = {.taken = calloc(request + 1, sizeof *kept.taken),
+                               .left = calloc(request + 1, sizeof *kept.left)};
     bool is_good = kept.taken != NULL && kept.left != NULL;
     if (is_good && !facts->hides_kept) {
         collect_kept(replay, request, &kept);
@@ -186,8 +189,8 @@ static bool describe_blocks(const struct replay *replay, size_t request, struct 
 struct fact_request request_of_op(const struct list *list, size_t number, uint64_t granule,
                                   const struct rounding *rounding)
 {
-    const struct op *op = &list->ops[number];
-    const struct op *load = op->kind == OP_EXECUTE ? &list->ops[op->ref] : op;
+    const struct list_op *op = &list->ops[number];
+    const struct list_op *load = op->kind == OP_EXECUTE ? &list->ops[op->ref] : op;
     const bool is_buffer = op->kind == OP_ALLOC || op->kind == OP_OUTPUT;
     return (struct fact_request){
         .class = is_buffer ? "buffer" : "program",
@@ -197,15 +200,16 @@ struct fact_request request_of_op(const struct list *list, size_t number, uint64
         .program = NO_OP};
 }
 
-static bool describe_request(struct replay *replay, size_t number, struct facts *facts)
+static bool describe_request(struct checked_replay *replay, size_t number,
+                             struct rebuilt_facts *facts)
 {
-    const struct op *op = &replay->list->ops[number];
+    const struct list_op *op = &replay->list->ops[number];
     facts->request = request_of_op(replay->list, number, replay->promise->granule,
                                    &replay->promise->rounding);
     if (op->kind != OP_EXECUTE) {
         return true;
     }
-    const struct held *program = &replay->blocks[op->ref];
+    const struct held_block *program = &replay->blocks[op->ref];
     if (!program->is_there || replay_is_gone(replay, program)) {
         return replay_fail(replay, "observations: the program of op %zu is not there", number);
     }
@@ -216,7 +220,7 @@ static bool describe_request(struct replay *replay, size_t number, struct facts 
     return true;
 }
 
-static bool run_lines(struct replay *replay, size_t op, struct facts *facts)
+static bool run_lines(struct checked_replay *replay, size_t op, struct rebuilt_facts *facts)
 {
     bool is_good = true;
     for (size_t i = 0; is_good && i <= op; i++) {
@@ -226,19 +230,20 @@ static bool run_lines(struct replay *replay, size_t op, struct facts *facts)
 }
 
 enum certificate_result facts_rebuild(const struct certificate_history *history, size_t op,
-                                      struct facts *facts, char reason[CERTIFICATE_REASON_BYTES])
+                                      struct rebuilt_facts *facts,
+                                      char reason[CERTIFICATE_REASON_BYTES])
 {
-    struct replay replay = {.list = &history->list,
-                            .log = &history->log,
-                            .promise = &history->log.promises[history->list.ops[op].host],
-                            .blocks = calloc(op + 1, sizeof *replay.blocks),
-                            .events = calloc(op + 1, sizeof *replay.events),
-                            .waits = calloc(2 * (op + 2), sizeof *replay.waits),
-                            .recordings = calloc(op + 1, sizeof *replay.recordings),
-                            .open_recording = NO_OP,
-                            .reason = reason};
+    struct checked_replay replay = {.list = &history->list,
+                                    .log = &history->log,
+                                    .promise = &history->log.promises[history->list.ops[op].host],
+                                    .blocks = calloc(op + 1, sizeof *replay.blocks),
+                                    .events = calloc(op + 1, sizeof *replay.events),
+                                    .waits = calloc(2 * (op + 2), sizeof *replay.waits),
+                                    .recordings = calloc(op + 1, sizeof *replay.recordings),
+                                    .open_recording = NO_OP,
+                                    .reason = reason};
     enum certificate_result result = CERTIFICATE_UNREADABLE;
-    *facts = (struct facts){.hides_kept = facts->hides_kept};
+    *facts = (struct rebuilt_facts){.hides_kept = facts->hides_kept};
     for (size_t i = 0; i < STREAM_COUNT; i++) {
         replay.last_events[i] = NO_OP;
     }

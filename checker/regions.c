@@ -68,7 +68,7 @@ static void require_held(struct check *check)
     const struct regions *regions = &check->regions;
     size_t at = 0;
     for (size_t i = 0; i < check->block_count; i++) {
-        const struct block *block = &check->blocks[i];
+        const struct checked_block *block = &check->blocks[i];
         while (at < regions->range_count && regions->ranges[at][END] <= block->address) {
             at++;
         }
@@ -159,7 +159,7 @@ static json_int_t find_hole(const struct check *check, size_t region, size_t *ne
     const json_int_t *range = check->regions.ranges[region];
     json_int_t low = range[START], place = NOWHERE;
     for (; *next < check->block_count && check->blocks[*next].address < range[END]; ++*next) {
-        const struct block *block = &check->blocks[*next];
+        const struct checked_block *block = &check->blocks[*next];
         if (block->fate == GONE) {
             continue;
         }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool replay_fail(struct replay *replay, const char *format, ...)
+bool replay_fail(struct checked_replay *replay, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -17,7 +17,8 @@ bool replay_fail(struct replay *replay, const char *format, ...)
 /* --- blocks and events --- */
 
 /* True if some event of the block is not done; only_away: one on another stream than the block. */
-static bool is_pending(const struct replay *replay, const struct held *block, bool only_away)
+static bool is_pending(const struct checked_replay *replay, const struct held_block *block,
+                       bool only_away)
 {
     for (size_t i = block->waits; i != 0; i = replay->waits[i].next) {
         const uint32_t event = replay->waits[i].event;
@@ -29,20 +30,21 @@ static bool is_pending(const struct replay *replay, const struct held *block, bo
     return false;
 }
 
-bool replay_is_gone(const struct replay *replay, const struct held *block)
+bool replay_is_gone(const struct checked_replay *replay, const struct held_block *block)
 {
     return block->is_dying && block->holds == 0 &&
            !is_pending(replay, block, replay->promise->stream_ordered != 0);
 }
 
 /* True if the block's recording was not dropped. */
-bool replay_is_recorded(const struct replay *replay, const struct held *block)
+bool replay_is_recorded(const struct checked_replay *replay, const struct held_block *block)
 {
     return block->recording != NO_OP && replay->recordings[block->recording] != RECORDING_DROPPED;
 }
 
 /* True if the request may not have what the block left. */
-bool replay_is_kept(const struct replay *replay, const struct held *block, size_t request)
+bool replay_is_kept(const struct checked_replay *replay, const struct held_block *block,
+                    size_t request)
 {
     if (!block->is_there || !replay_is_gone(replay, block)) {
         return false;
@@ -53,10 +55,10 @@ bool replay_is_kept(const struct replay *replay, const struct held *block, size_
 
 /* The block or program that the op is done to; NULL: it is not there.  What was freed can only be
  * released, and bad memory is nobody's. */
-static struct held *find_held(struct replay *replay, size_t number)
+static struct held_block *find_held(struct checked_replay *replay, size_t number)
 {
-    const struct op *op = &replay->list->ops[number];
-    struct held *block = op->ref == NO_OP ? NULL : &replay->blocks[op->ref];
+    const struct list_op *op = &replay->list->ops[number];
+    struct held_block *block = op->ref == NO_OP ? NULL : &replay->blocks[op->ref];
     if (block != NULL && block->is_there && !replay_is_gone(replay, block) &&
         block->kind != OP_RETIRE && (!block->is_dying || op->kind == OP_RELEASE) &&
         (block->kind == OP_LOAD) == (op->kind == OP_UNLOAD || op->kind == OP_EXECUTE)) {
@@ -66,9 +68,10 @@ static struct held *find_held(struct replay *replay, size_t number)
     return NULL;
 }
 
-static void add_wait(struct replay *replay, struct held *block, uint32_t event, bool is_use)
+static void add_wait(struct checked_replay *replay, struct held_block *block, uint32_t event,
+                     bool is_use)
 {
-    replay->waits[++replay->wait_count] = (struct wait){block->waits, event, is_use};
+    replay->waits[++replay->wait_count] = (struct replay_wait){block->waits, event, is_use};
     block->waits = replay->wait_count;
 }
 
@@ -77,10 +80,10 @@ static uint64_t add_times(uint64_t time, uint64_t delay)
     return delay == NEVER_NS || time >= NEVER_NS - delay ? NEVER_NS : time + delay;
 }
 
-static void make_event(struct replay *replay, size_t number)
+static void make_event(struct checked_replay *replay, size_t number)
 {
-    const struct op *op = &replay->list->ops[number];
-    struct event *event = &replay->events[number];
+    const struct list_op *op = &replay->list->ops[number];
+    struct replay_event *event = &replay->events[number];
     const uint64_t start = op->kind == OP_EXECUTE ? replay->log->lines[number].now
                                                   : replay->now_before;
     if (!event->has_other_due) {
@@ -90,12 +93,12 @@ static void make_event(struct replay *replay, size_t number)
 }
 
 /* True if the event of the op is on a stream of the host: its own time, and no execution. */
-static bool is_on_stream(const struct list *list, const struct op *op, uint8_t host)
+static bool is_on_stream(const struct list *list, const struct list_op *op, uint8_t host)
 {
     return op_makes_event(op) && op->kind != OP_EXECUTE && (op->host == host || !list->has_clocks);
 }
 
-static void enqueue_event(struct replay *replay, size_t number)
+static void enqueue_event(struct checked_replay *replay, size_t number)
 {
     uint32_t *last = &replay->last_events[replay->list->ops[number].stream];
     replay->events[number].before = *last;
@@ -103,7 +106,7 @@ static void enqueue_event(struct replay *replay, size_t number)
 }
 
 /* A free comes behind all that is enqueued on the stream of the block. */
-static void await_stream(struct replay *replay, struct held *block)
+static void await_stream(struct checked_replay *replay, struct held_block *block)
 {
     uint32_t *last = &replay->last_events[block->stream];
     while (*last != NO_OP && replay->events[*last].is_done) {
@@ -115,11 +118,11 @@ static void await_stream(struct replay *replay, struct held *block)
 }
 
 /* The event of use and free_after; NO_OP: there is none. */
-static uint32_t find_event(struct replay *replay, size_t number)
+static uint32_t find_event(struct checked_replay *replay, size_t number)
 {
-    const struct op *op = &replay->list->ops[number];
+    const struct list_op *op = &replay->list->ops[number];
     const uint32_t event = op->event == NO_OP ? (uint32_t)number : op->event;
-    const struct op *maker = &replay->list->ops[event];
+    const struct list_op *maker = &replay->list->ops[event];
     if (op_makes_event(maker) && (maker->host == op->host || !replay->list->has_clocks)) {
         return event;
     }
@@ -130,7 +133,7 @@ static uint32_t find_event(struct replay *replay, size_t number)
 
 /* --- what each op does if it is answered ok --- */
 
-static void put_block(struct replay *replay, size_t number, struct held block)
+static void put_block(struct checked_replay *replay, size_t number, struct held_block block)
 {
     block.is_there = true;
     block.kind = replay->list->ops[number].kind;
@@ -138,7 +141,8 @@ static void put_block(struct replay *replay, size_t number, struct held block)
 }
 
 /* Returns the alignment that the block of an op must have. */
-static uint64_t find_align(const struct replay *replay, const struct op *op, uint64_t most)
+static uint64_t find_align(const struct checked_replay *replay, const struct list_op *op,
+                           uint64_t most)
 {
     const uint64_t granule = replay->promise->granule;
     const uint64_t asked = op->align > granule ? op->align : granule;
@@ -146,52 +150,52 @@ static uint64_t find_align(const struct replay *replay, const struct op *op, uin
     return is_natural && most > asked && most <= replay->list->capacity ? most : asked;
 }
 
-static bool do_make(struct replay *replay, size_t number)
+static bool do_make(struct checked_replay *replay, size_t number)
 {
-    const struct op *op = &replay->list->ops[number];
+    const struct list_op *op = &replay->list->ops[number];
     const struct observed *seen = &replay->log->lines[number];
     const uint64_t granule = replay->promise->granule;
     const uint64_t most = rounding_most(&replay->promise->rounding, granule, op->size);
     put_block(replay, number,
-              (struct held){.address = seen->address,
-                            .size = seen->size,
-                            .align = find_align(replay, op, most),
-                            .stack = (uint64_t)round_stack(op->stack, granule),
-                            .recording = op->kind == OP_LOAD ? NO_OP : replay->open_recording,
-                            .stream = op->stream,
-                            .most = most});
+              (struct held_block){.address = seen->address,
+                                  .size = seen->size,
+                                  .align = find_align(replay, op, most),
+                                  .stack = (uint64_t)round_stack(op->stack, granule),
+                                  .recording = op->kind == OP_LOAD ? NO_OP : replay->open_recording,
+                                  .stream = op->stream,
+                                  .most = most});
     return true;
 }
 
-static bool do_retire(struct replay *replay, size_t number)
+static bool do_retire(struct checked_replay *replay, size_t number)
 {
-    const struct op *op = &replay->list->ops[number];
+    const struct list_op *op = &replay->list->ops[number];
     put_block(replay, number,
-              (struct held){.address = op->address,
-                            .size = op->size,
-                            .align = replay->promise->granule,
-                            .most = op->size,
-                            .recording = NO_OP,
-                            .holds = 1});
+              (struct held_block){.address = op->address,
+                                  .size = op->size,
+                                  .align = replay->promise->granule,
+                                  .most = op->size,
+                                  .recording = NO_OP,
+                                  .holds = 1});
     return true;
 }
 
-static bool do_donate(struct replay *replay, size_t number)
+static bool do_donate(struct checked_replay *replay, size_t number)
 {
-    struct held *block = find_held(replay, number);
+    struct held_block *block = find_held(replay, number);
     if (block == NULL) {
         return false;
     }
-    struct held donated = *block;
+    struct held_block donated = *block;
     donated.align = replay->promise->granule;
     block->is_there = false;
     put_block(replay, number, donated);
     return true;
 }
 
-static bool do_use(struct replay *replay, size_t number)
+static bool do_use(struct checked_replay *replay, size_t number)
 {
-    struct held *block = find_held(replay, number);
+    struct held_block *block = find_held(replay, number);
     const uint32_t event = find_event(replay, number);
     if (block == NULL || event == NO_OP) {
         return false;
@@ -200,9 +204,9 @@ static bool do_use(struct replay *replay, size_t number)
     return true;
 }
 
-static bool do_hold(struct replay *replay, size_t number)
+static bool do_hold(struct checked_replay *replay, size_t number)
 {
-    struct held *block = find_held(replay, number);
+    struct held_block *block = find_held(replay, number);
     if (block == NULL) {
         return false;
     }
@@ -210,9 +214,9 @@ static bool do_hold(struct replay *replay, size_t number)
     return true;
 }
 
-static bool do_release(struct replay *replay, size_t number)
+static bool do_release(struct checked_replay *replay, size_t number)
 {
-    struct held *block = find_held(replay, number);
+    struct held_block *block = find_held(replay, number);
     if (block == NULL) {
         return false;
     }
@@ -223,9 +227,9 @@ static bool do_release(struct replay *replay, size_t number)
     return true;
 }
 
-static bool do_free(struct replay *replay, size_t number)
+static bool do_free(struct checked_replay *replay, size_t number)
 {
-    struct held *block = find_held(replay, number);
+    struct held_block *block = find_held(replay, number);
     if (block == NULL) {
         return false;
     }
@@ -235,9 +239,9 @@ static bool do_free(struct replay *replay, size_t number)
     return true;
 }
 
-static bool do_free_after(struct replay *replay, size_t number)
+static bool do_free_after(struct checked_replay *replay, size_t number)
 {
-    struct held *block = find_held(replay, number);
+    struct held_block *block = find_held(replay, number);
     const uint32_t event = find_event(replay, number);
     if (block == NULL || event == NO_OP) {
         return false;
@@ -248,10 +252,10 @@ static bool do_free_after(struct replay *replay, size_t number)
     return true;
 }
 
-static bool do_execute(struct replay *replay, size_t number)
+static bool do_execute(struct checked_replay *replay, size_t number)
 {
     const struct observed *seen = &replay->log->lines[number];
-    struct held *program = find_held(replay, number);
+    struct held_block *program = find_held(replay, number);
     if (program == NULL) {
         return false;
     }
@@ -264,13 +268,13 @@ static bool do_execute(struct replay *replay, size_t number)
     return true;
 }
 
-static bool fail_recording(struct replay *replay, size_t number)
+static bool fail_recording(struct checked_replay *replay, size_t number)
 {
     return replay_fail(replay, "observations: op %zu is answered ok, but has no such recording",
                        number);
 }
 
-static bool do_record(struct replay *replay, size_t number)
+static bool do_record(struct checked_replay *replay, size_t number)
 {
     if (replay->promise->records == 0 || replay->open_recording != NO_OP) {
         return fail_recording(replay, number);
@@ -280,7 +284,7 @@ static bool do_record(struct replay *replay, size_t number)
     return true;
 }
 
-static bool do_record_end(struct replay *replay, size_t number)
+static bool do_record_end(struct checked_replay *replay, size_t number)
 {
     if (replay->open_recording == NO_OP) {
         return fail_recording(replay, number);
@@ -290,7 +294,7 @@ static bool do_record_end(struct replay *replay, size_t number)
     return true;
 }
 
-static bool do_record_drop(struct replay *replay, size_t number)
+static bool do_record_drop(struct checked_replay *replay, size_t number)
 {
     const uint32_t recording = replay->list->ops[number].ref;
     if (recording == NO_OP || replay->recordings[recording] != RECORDING_ENDED) {
@@ -300,7 +304,7 @@ static bool do_record_drop(struct replay *replay, size_t number)
     return true;
 }
 
-static bool (*const effects[OP_KIND_COUNT])(struct replay *replay, size_t number) = {
+static bool (*const effects[OP_KIND_COUNT])(struct checked_replay *replay, size_t number) = {
     [OP_ALLOC] = do_make,    [OP_OUTPUT] = do_make,           [OP_LOAD] = do_make,
     [OP_RETIRE] = do_retire, [OP_DONATE] = do_donate,         [OP_USE] = do_use,
     [OP_HOLD] = do_hold,     [OP_RELEASE] = do_release,       [OP_FREE] = do_free,
@@ -320,7 +324,7 @@ static size_t find_region(const struct fact_regions *regions, uint64_t start)
     return i;
 }
 
-static bool give_region(struct replay *replay, size_t number, uint64_t start)
+static bool give_region(struct checked_replay *replay, size_t number, uint64_t start)
 {
     struct fact_regions *regions = &replay->regions;
     const size_t i = find_region(regions, start);
@@ -334,7 +338,7 @@ static bool give_region(struct replay *replay, size_t number, uint64_t start)
     return true;
 }
 
-static bool take_region(struct replay *replay, size_t number, const struct change *change)
+static bool take_region(struct checked_replay *replay, size_t number, const struct change *change)
 {
     struct fact_regions *regions = &replay->regions;
     const size_t i = find_region(regions, change->value);
@@ -360,16 +364,17 @@ static bool take_region(struct replay *replay, size_t number, const struct chang
 /* --- the lines up to the op --- */
 
 /* Takes in what the target of the host did with its regions. */
-static bool take_region_change(struct replay *replay, size_t number, const struct change *change)
+static bool take_region_change(struct checked_replay *replay, size_t number,
+                               const struct change *change)
 {
     return change->kind == CHANGE_GIVEN ? give_region(replay, number, change->value)
                                         : take_region(replay, number, change);
 }
 
-static void take_change(struct replay *replay, const struct change *change)
+static void take_change(struct checked_replay *replay, const struct change *change)
 {
-    struct held *block = &replay->blocks[change->op];
-    struct event *event = &replay->events[change->op];
+    struct held_block *block = &replay->blocks[change->op];
+    struct replay_event *event = &replay->events[change->op];
     switch (change->kind) {
     case CHANGE_MOVED:
         block->address = replay_is_gone(replay, block) ? block->address : change->value;
@@ -389,9 +394,9 @@ static void take_change(struct replay *replay, const struct change *change)
     }
 }
 
-bool replay_take_line(struct replay *replay, size_t number, uint8_t host)
+bool replay_take_line(struct checked_replay *replay, size_t number, uint8_t host)
 {
-    const struct op *op = &replay->list->ops[number];
+    const struct list_op *op = &replay->list->ops[number];
     const struct observed *lines = replay->log->lines;
     size_t i = number == 0 ? 0 : lines[number - 1].change_end;
     for (; i < lines[number].change_end; i++) {

@@ -3,9 +3,9 @@
 static const uint64_t setting_max = UINT64_C(1) << 50, bytes_max = UINT64_C(1) << 63;
 enum { STEPS_MAX = 64 };
 
-static bool read_kind(struct word word, struct rounding *rounding)
+static bool read_kind(struct text_word word, struct rounding *rounding)
 {
-    struct word key;
+    struct text_word key;
     if (word_is(word, "granule") || word_is(word, "any")) {
         rounding->kind = word_is(word, "any") ? ROUNDING_ANY : ROUNDING_GRANULE;
         return true;
@@ -16,9 +16,9 @@ static bool read_kind(struct word word, struct rounding *rounding)
            (rounding->steps & (rounding->steps - 1)) == 0;
 }
 
-static bool read_setting(struct word word, struct rounding *rounding)
+static bool read_setting(struct text_word word, struct rounding *rounding)
 {
-    struct word key;
+    struct text_word key;
     (void)word_cut(&word, '=', &key);
     const bool is_smallest = word_is(key, "smallest") && rounding->kind == ROUNDING_CLASSES;
     uint64_t *setting = is_smallest ? &rounding->smallest : &rounding->overhead;
@@ -26,9 +26,9 @@ static bool read_setting(struct word word, struct rounding *rounding)
            *setting == 0 && word_size(word, setting) && *setting > 0 && *setting <= setting_max;
 }
 
-bool rounding_read(struct word text, struct rounding *rounding)
+bool rounding_read(struct text_word text, struct rounding *rounding)
 {
-    struct word word;
+    struct text_word word;
     bool has_more = word_cut(&text, ' ', &word);
     *rounding = (struct rounding){0};
     bool is_good = read_kind(word, rounding);

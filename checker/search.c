@@ -1,15 +1,15 @@
 #include "checker/private/check.h"
 
 /* A node as the page has it, spans counted from the end; items are types here. */
-struct node {
+struct search_node {
     size_t spans_left, items_left, t, first;
     json_int_t at, slack, passed, spare;
 };
 
-static void walk_node(struct check *check, struct node node)
+static void walk_node(struct check *check, struct search_node node)
 {
     while (check->result == CERTIFICATE_VALID) {
-        struct piece *span = &check->spans[node.spans_left - 1], *type = check->items;
+        struct checked_piece *span = &check->spans[node.spans_left - 1], *type = check->items;
         const json_int_t end = span->key + span->size, room = end - node.at;
         json_int_t start = 0, sum = 0;
         if (!check_require(check, node.items_left > 0 && check->log[check->letter] != '\0',
@@ -28,13 +28,13 @@ static void walk_node(struct check *check, struct node node)
         const char letter = check->log[check->letter++];
         const bool has_type = node.t < check->item_count;
         if (letter == 'b' && has_type) {
-            struct node child = {.spans_left = node.spans_left,
-                                 .items_left = node.items_left - 1,
-                                 .first = type->key == check->granule ? node.t : 0,
-                                 .at = start + type->size,
-                                 .slack = node.slack - (start - node.at),
-                                 .passed = node.passed,
-                                 .spare = node.spare};
+            struct search_node child = {.spans_left = node.spans_left,
+                                        .items_left = node.items_left - 1,
+                                        .first = type->key == check->granule ? node.t : 0,
+                                        .at = start + type->size,
+                                        .slack = node.slack - (start - node.at),
+                                        .passed = node.passed,
+                                        .spare = node.spare};
             if (!check->is_plain || node.passed > 0) {
                 child.spare = check->is_plain ? LEAST(node.spare, node.passed - type->size - 1)
                                               : child.slack;
@@ -46,11 +46,11 @@ static void walk_node(struct check *check, struct node node)
             node.passed = type->size;
             node.spare = check->is_plain ? LEAST(node.spare, type->size - 1) : node.spare;
         } else if (letter == 'c' && !has_type && room <= node.spare && node.spans_left > 1) {
-            node = (struct node){.spans_left = node.spans_left - 1,
-                                 .items_left = node.items_left,
-                                 .at = span[-1].key,
-                                 .slack = node.slack - room,
-                                 .spare = node.slack - room};
+            node = (struct search_node){.spans_left = node.spans_left - 1,
+                                        .items_left = node.items_left,
+                                        .at = span[-1].key,
+                                        .slack = node.slack - room,
+                                        .spare = node.slack - room};
         } else {
             for (size_t i = node.t; i < check->item_count; i++) {
                 sum += check->items[i].size * check->items[i].count;
@@ -78,11 +78,11 @@ void check_search(struct check *check)
     if (check->result != CERTIFICATE_VALID) {
         return;
     }
-    walk_node(check, (struct node){.spans_left = check->span_count,
-                                   .items_left = count,
-                                   .at = check->spans[check->span_count - 1].key,
-                                   .slack = slack,
-                                   .spare = slack});
+    walk_node(check, (struct search_node){.spans_left = check->span_count,
+                                          .items_left = count,
+                                          .at = check->spans[check->span_count - 1].key,
+                                          .slack = slack,
+                                          .spare = slack});
     check_require(check, check->log[check->letter] == '\0',
                   "log[%zu]: the walk ends before the log", check->letter);
 }

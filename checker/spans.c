@@ -6,7 +6,7 @@ static void find_highest(struct check *check)
 {
     json_int_t highest = check->capacity;
     for (size_t i = check->block_count + 1; i-- > 0;) {
-        struct block *block = &check->blocks[i];
+        struct checked_block *block = &check->blocks[i];
         if (block->fate == FIXED) {
             highest = block->address;
         } else if (block->fate == MOVABLE) {
@@ -29,7 +29,7 @@ size_t spans_find_slide(struct check *check)
     json_int_t low = check->bottom;
     find_highest(check);
     for (size_t i = 0; i <= check->block_count; i++) {
-        const struct block *block = &check->blocks[i];
+        const struct checked_block *block = &check->blocks[i];
         const json_int_t start = round_up(low + check->header, check->align) - check->header;
         const json_int_t end = check->need > 0 ? start + check->need : low;
         if (end <= block->highest) {

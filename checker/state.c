@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-bool state_may_evict(const struct check *check, const struct block *block)
+bool state_may_evict(const struct check *check, const struct checked_block *block)
 {
     return check->evicts && block->is_program && block->is_live &&
            has_ended(block->used_until, check->time) && block->fate != GONE &&
@@ -13,7 +13,8 @@ void state_set_time(struct check *check, json_int_t time)
 {
     check->time = time;
     check->bottom = check->stack;
-    for (struct block *block = check->blocks; block < check->blocks + check->block_count; block++) {
+    for (struct checked_block *block = check->blocks; block < check->blocks + check->block_count;
+         block++) {
         const bool is_free = block->holds == 0 &&
                              has_ended(block->is_live ? block->used_until : block->freed_at, time);
         block->fate = is_free && !block->is_live          ? GONE
@@ -31,24 +32,24 @@ bool state_find_spans(struct check *check)
     json_int_t edge = check->bottom;
     check->spans = check->items + check->block_count + 1;
     if (check->need > 0) {
-        check->items[check->item_count++] = (struct piece){.size = check->need,
-                                                           .key = check->align};
+        check->items[check->item_count++] = (struct checked_piece){.size = check->need,
+                                                                   .key = check->align};
     }
-    for (struct block *block = check->blocks; block <= check->blocks + check->block_count;
+    for (struct checked_block *block = check->blocks; block <= check->blocks + check->block_count;
          block++) {
         if (state_may_evict(check, block)) {
             block->fate = GONE;
         }
         if (block->fate == MOVABLE) {
-            check->items[check->item_count++] = (struct piece){.size = block->size,
-                                                               .key = block->align};
+            check->items[check->item_count++] = (struct checked_piece){.size = block->size,
+                                                                       .key = block->align};
         }
         if (block->fate == FIXED && block->address < check->bottom) {
             return false;
         }
         if (block->fate == FIXED && block->address > edge) {
-            check->spans[check->span_count++] = (struct piece){.size = block->address - edge,
-                                                               .key = edge};
+            check->spans[check->span_count++] = (struct checked_piece){
+                .size = block->address - edge, .key = edge};
         }
         edge = block->fate == FIXED ? block->address + block->size : edge;
     }
@@ -57,7 +58,7 @@ bool state_find_spans(struct check *check)
 
 enum { WALK_ITEMS_MAX = 8192 }; /* no search has more, so that the walk may call itself */
 
-json_int_t pieces_sum(const struct piece *pieces, size_t count, json_int_t unit)
+json_int_t pieces_sum(const struct checked_piece *pieces, size_t count, json_int_t unit)
 {
     json_int_t sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -68,7 +69,7 @@ json_int_t pieces_sum(const struct piece *pieces, size_t count, json_int_t unit)
 
 int pieces_compare(const void *left, const void *right)
 {
-    const struct piece *a = left, *b = right;
+    const struct checked_piece *a = left, *b = right;
     return a->size != b->size ? (a->size < b->size) - (a->size > b->size)
                               : (a->key > b->key) - (a->key < b->key);
 }

@@ -41,7 +41,8 @@ void check_sum(struct check *check)
                       &need, "have", &have)) {
         return;
     }
-    for (struct block *block = check->blocks; block < check->blocks + check->block_count; block++) {
+    for (struct checked_block *block = check->blocks; block < check->blocks + check->block_count;
+         block++) {
         block->fate = state_may_evict(check, block) ? GONE : block->fate;
     }
     check_require(check, need == sum_taken(check) + check->need && have == check->capacity,

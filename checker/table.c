@@ -5,42 +5,43 @@
 enum { SETS_MAX = 1 << 23 }; /* no table has more, so that there is memory for it */
 
 /* A set of items as a number with one digit for each type, and the least that its orders lose. */
-struct set {
+struct table_set {
     uint64_t code;
     json_int_t lost;
 };
-struct table {
-    struct set *sets; /* in the order in which they were reached, so that fewer items come first */
-    uint32_t *slots;  /* by code: the number of its set, from 1; 0 = not reached */
+struct pack_table {
+    struct table_set
+        *sets;       /* in the order in which they were reached, so that fewer items come first */
+    uint32_t *slots; /* by code: the number of its set, from 1; 0 = not reached */
     size_t count, count_max, slot_count;
     uint64_t whole; /* the code of all items */
     json_int_t slack;
 };
 
-static void reach_set(struct check *check, struct table *table, uint64_t code, json_int_t lost)
+static void reach_set(struct check *check, struct pack_table *table, uint64_t code, json_int_t lost)
 {
     size_t slot = (size_t)(code % 0xfffffffb * 0x9e3779b1 >> 7) & (table->slot_count - 1);
     while (table->slots[slot] != 0 && table->sets[table->slots[slot] - 1].code != code) {
         slot = (slot + 1) & (table->slot_count - 1);
     }
     if (table->slots[slot] != 0) {
-        struct set *set = &table->sets[table->slots[slot] - 1];
+        struct table_set *set = &table->sets[table->slots[slot] - 1];
         set->lost = LEAST(set->lost, lost);
     } else if (check_require(check, code != table->whole, "proof: all items can be placed") &&
                check_require(check, table->count < table->count_max,
                              "proof: more than %zu sets are reached", table->count_max)) {
-        table->sets[table->count++] = (struct set){code, lost};
+        table->sets[table->count++] = (struct table_set){code, lost};
         table->slots[slot] = (uint32_t)table->count;
     }
 }
 
 /* Reaches the sets with one item more. */
-static void follow_set(struct check *check, struct table *table, struct set set)
+static void follow_set(struct check *check, struct pack_table *table, struct table_set set)
 {
-    const struct piece *span = &check->spans[check->span_count - 1];
+    const struct checked_piece *span = &check->spans[check->span_count - 1];
     json_int_t at = set.lost;
     uint64_t rest = set.code;
-    for (const struct piece *type = check->items; rest > 0; type++) {
+    for (const struct checked_piece *type = check->items; rest > 0; type++) {
         at += type->size * (json_int_t)(rest % (uint64_t)(type->count + 1));
         rest /= (uint64_t)(type->count + 1);
     }
@@ -53,7 +54,7 @@ static void follow_set(struct check *check, struct table *table, struct set set)
         bool has_fitting = false;
         rest = set.code;
         for (size_t t = 0; t < check->item_count; t++) {
-            const struct piece *type = &check->items[t];
+            const struct checked_piece *type = &check->items[t];
             const uint64_t base = (uint64_t)(type->count + 1);
             const json_int_t padding = round_up(at, type->key) - at;
             if (rest % base + 1 < base && padding + type->size <= room) {
@@ -72,7 +73,7 @@ static void follow_set(struct check *check, struct table *table, struct set set)
     }
 }
 
-static void fill_table(struct check *check, struct table *table)
+static void fill_table(struct check *check, struct pack_table *table)
 {
     table->whole = 1;
     for (size_t t = 0; t < check->item_count; t++) {
@@ -102,7 +103,7 @@ static void fill_table(struct check *check, struct table *table)
 
 void check_table(struct check *check)
 {
-    struct table table = {0};
+    struct pack_table table = {0};
     json_int_t sets;
     if (!check_unpack(check, check->proof, "proof", "{s:s,s:I}", "kind", &check->kind, "sets",
                       &sets) ||

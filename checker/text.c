@@ -43,20 +43,20 @@ bool lines_fail(struct lines *lines, const char *format, ...)
     return false;
 }
 
-int word_shown(struct word word)
+int word_shown(struct text_word word)
 {
     enum { SHOWN_MAX = 40 };
     return word.length < SHOWN_MAX ? (int)word.length : SHOWN_MAX;
 }
 
-bool word_is(struct word word, const char *text)
+bool word_is(struct text_word word, const char *text)
 {
     return word.length == strlen(text) && memcmp(word.text, text, word.length) == 0;
 }
 
-int word_find(struct word word, const char *words)
+int word_find(struct text_word word, const char *words)
 {
-    struct word left = {words, strlen(words)}, head;
+    struct text_word left = {words, strlen(words)}, head;
     bool has_more = true;
     for (int i = 0; has_more; i++) {
         has_more = word_cut(&left, '|', &head);
@@ -67,7 +67,7 @@ int word_find(struct word word, const char *words)
     return -1;
 }
 
-bool word_cut(struct word *word, char mark, struct word *head)
+bool word_cut(struct text_word *word, char mark, struct text_word *head)
 {
     const char *at = word->length == 0 ? NULL : memchr(word->text, mark, word->length);
     *head = *word;
@@ -82,7 +82,7 @@ bool word_cut(struct word *word, char mark, struct word *head)
     return true;
 }
 
-bool word_number(struct word word, uint64_t max, uint64_t *number)
+bool word_number(struct text_word word, uint64_t max, uint64_t *number)
 {
     uint64_t value = 0;
     if (word.length == 0 || (word.length > 1 && word.text[0] == '0')) {
@@ -98,7 +98,7 @@ bool word_number(struct word word, uint64_t max, uint64_t *number)
     return value <= max;
 }
 
-bool word_size(struct word word, uint64_t *bytes)
+bool word_size(struct text_word word, uint64_t *bytes)
 {
     static const char units[] = "KMGTPE";
     uint64_t scale = 1;
@@ -114,7 +114,7 @@ bool word_size(struct word word, uint64_t *bytes)
     return is_good;
 }
 
-bool word_duration(struct word word, uint64_t *ns)
+bool word_duration(struct text_word word, uint64_t *ns)
 {
     static const uint64_t units_ns[] = {
         UINT64_C(3600000000000), UINT64_C(60000000000), 1000000000, 1000000, 1000, 1};
@@ -126,10 +126,10 @@ bool word_duration(struct word word, uint64_t *ns)
     while (digits < word.length && word.text[digits] >= '0' && word.text[digits] <= '9') {
         digits++;
     }
-    const int unit = word_find((struct word){word.text + digits, word.length - digits},
+    const int unit = word_find((struct text_word){word.text + digits, word.length - digits},
                                "h|m|s|ms|us|ns");
     /* The largest number stands for never. */
-    const bool is_good = unit >= 0 && word_number((struct word){word.text, digits},
+    const bool is_good = unit >= 0 && word_number((struct text_word){word.text, digits},
                                                   (UINT64_MAX - 1) / units_ns[unit], ns);
     *ns = is_good ? *ns * units_ns[unit] : 0;
     return is_good;

@@ -46,7 +46,7 @@ static void require_no_roundings(struct check *check)
 {
     const bool tries_sizes = check->span_count <= ROUNDED_SPANS_MAX &&
                              count_sizes(check) <= ROUNDED_SIZES_MAX;
-    const struct piece *items = check->items;
+    const struct checked_piece *items = check->items;
     require_no_rounding(check, find_divisor(check));
     /* Without an item or a span all fits in place.  Larger than every span: rounding by its size.
      */
@@ -98,7 +98,7 @@ static void require_no_best_fit(struct check *check)
 
 static bool has_absent(const struct check *check)
 {
-    const struct block *blocks = check->blocks;
+    const struct checked_block *blocks = check->blocks;
     bool is_found = false;
     for (size_t i = 0; i < check->block_count; i++) {
         is_found = is_found || (blocks[i].fate != GONE && blocks[i].address == IN_HOST_MEMORY);

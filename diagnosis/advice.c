@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The readers by the names of struct system, after the unknown one. */
-enum reader {
+enum advice_reader {
     UNKNOWN = 0,
     XLA_TPU,
     XLA_GPU,
@@ -281,11 +281,11 @@ static const struct advice *find_row(const struct remedy *remedy)
     return &table[i];
 }
 
-static enum reader find_reader(const char *name)
+static enum advice_reader find_reader(const char *name)
 {
     for (size_t i = 0; systems[i] != NULL; i++) {
         if (strcmp(systems[i]->name, name) == 0 && i + 1 < READER_COUNT) {
-            return (enum reader)(i + 1);
+            return (enum advice_reader)(i + 1);
         }
     }
     return UNKNOWN;

@@ -59,14 +59,14 @@ bool advice_name_is_float32(const char *name)
 }
 
 /* By tag: what buffers hold at the end, and how much of it is padding in all. */
-struct held {
+struct sign_held {
     uint64_t bytes[OP_TAG_COUNT];
     uint64_t padding_bytes;
 };
 
-static void take_held(const struct remedy_case *given, struct held *held)
+static void take_held(const struct remedy_case *given, struct sign_held *held)
 {
-    *held = (struct held){0};
+    *held = (struct sign_held){0};
     for (size_t i = 0; i < given->ops->count; i++) {
         const struct op *op = &given->ops->ops[i];
         const struct remedy_life *life = &given->lives.lives[i];
@@ -78,7 +78,7 @@ static void take_held(const struct remedy_case *given, struct held *held)
 }
 
 static void tell_names(const struct telling *telling, const struct remedy_case *given,
-                       const struct held *held, char text[ADVICE_SIGN_BYTES])
+                       const struct sign_held *held, char text[ADVICE_SIGN_BYTES])
 {
     uint64_t bytes = 0;
     unsigned most = OP_TAG_COUNT;
@@ -113,7 +113,7 @@ static void tell_of_step(const struct remedy_case *given, char text[ADVICE_SIGN_
 void advice_sign(const struct remedy *remedy, const struct remedy_case *given,
                  char text[ADVICE_SIGN_BYTES])
 {
-    struct held held;
+    struct sign_held held;
     text[0] = '\0';
     take_held(given, &held);
     for (size_t i = 0; i < TELLING_COUNT; i++) {

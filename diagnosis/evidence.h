@@ -44,7 +44,7 @@ struct evidence {
     const struct op *op;           /* that ran out of memory; NULL */
     const struct target_contract *contract;
     enum evidence_room room;
-    struct fit fit; /* of ROOM_AT_ONCE and ROOM_AFTER_EFFORTS; else all zero */
+    struct line_fit fit; /* of ROOM_AT_ONCE and ROOM_AFTER_EFFORTS; else all zero */
     uint32_t host, host_count;
     /* block_count of them by address; absent ones and evicted programs at the end */
     struct evidence_block *blocks;

@@ -7,7 +7,7 @@
 
 #define GONE UINT64_MAX
 
-bool fit_has_efforts(const struct fit *fit)
+bool fit_has_efforts(const struct line_fit *fit)
 {
     return fit->needs_region || fit->awaited_count + fit->moved_count + fit->evicted_count > 0;
 }
@@ -47,7 +47,8 @@ static uint64_t find_bottom(const struct oom *oom, const struct proof_plan *plan
 }
 
 /* The part of [*start, *end) that is in the region of the address, be it held or new. */
-static void cut_to_region(const struct oom *oom, struct fit *fit, uint64_t *start, uint64_t *end)
+static void cut_to_region(const struct oom *oom, struct line_fit *fit, uint64_t *start,
+                          uint64_t *end)
 {
     struct device_region region = {fit->address, oom_region_bytes(oom, fit->need_bytes)};
     fit->needs_region = !oom_has_region(oom, fit->address, fit->need_bytes);
@@ -60,7 +61,7 @@ static void cut_to_region(const struct oom *oom, struct fit *fit, uint64_t *star
 }
 
 /* Measures the free range around the address of the plan. */
-static void measure_hole(const struct oom *oom, const struct proof_plan *plan, struct fit *fit)
+static void measure_hole(const struct oom *oom, const struct proof_plan *plan, struct line_fit *fit)
 {
     uint64_t *places = carry_out(oom, plan);
     uint64_t start = find_bottom(oom, plan);
@@ -82,14 +83,14 @@ static void measure_hole(const struct oom *oom, const struct proof_plan *plan, s
     fit->hole_bytes = end - start;
 }
 
-void fit_take(const struct run *run, bool has_lanes, struct fit *fit)
+void fit_take(const struct run *run, bool has_lanes, struct line_fit *fit)
 {
     const struct oom *oom = run_oom(run);
     const struct proof *proof = run_prove(run);
     const struct proof_plan *plan = &proof->plan;
     const struct observation *seen = run_observation(run);
     CHECK(proof->kind == PROOF_PLAN);
-    *fit = (struct fit){
+    *fit = (struct line_fit){
         .need_bytes = align_up(oom->request.size_bytes, oom->granule_bytes),
         .align_bytes = oom->request.align_bytes,
         .stack_bytes = oom->request.stack_bytes,

@@ -7,7 +7,7 @@
 
 /* The place where a refused request would have gone, by the plan of the oracle.  Efforts are what
  * the plan needs first.  What the target itself did in the call stands next to them. */
-struct fit {
+struct line_fit {
     uint64_t need_bytes;  /* of the block, in whole granules; 0 = the stack alone had room */
     uint64_t align_bytes; /* at least the granule */
     uint64_t stack_bytes; /* of a program */
@@ -20,8 +20,8 @@ struct fit {
 
 /* After a premature verdict of the run.  O(blocks) beside the plan, which is made again.  With
  * lanes nobody knows which call did what. */
-void fit_take(const struct run *run, bool has_lanes, struct fit *fit);
+void fit_take(const struct run *run, bool has_lanes, struct line_fit *fit);
 /* True if the plan awaits, moves, evicts or takes something first. */
-bool fit_has_efforts(const struct fit *fit);
+bool fit_has_efforts(const struct line_fit *fit);
 
 #endif

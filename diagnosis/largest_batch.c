@@ -46,7 +46,7 @@ void largest_batch_scale(const struct remedy_case *given, uint64_t percent, stru
 }
 
 /* The state of the search. */
-struct search {
+struct batch_search {
     const struct remedy_case *given;
     struct op_list scaled;
     uint64_t ops_left;
@@ -55,13 +55,13 @@ struct search {
 
 static bool may_run(void *context)
 {
-    const struct search *search = context;
+    const struct batch_search *search = context;
     return search->ops_left >= search->given->ops->count;
 }
 
 static bool fits(void *context, uint64_t percent)
 {
-    struct search *search = context;
+    struct batch_search *search = context;
     struct what_if_row row = {0};
     op_list_clear(&search->scaled);
     largest_batch_scale(search->given, percent, &search->scaled);
@@ -73,7 +73,7 @@ static bool fits(void *context, uint64_t percent)
     return row.end == WHAT_IF_FITS;
 }
 
-static void look(struct search *search)
+static void look(struct batch_search *search)
 {
     const struct edge_search edges = {.low = 1,
                                       .high = LARGEST_BATCH_PERCENT_MAX,
@@ -115,7 +115,7 @@ bool largest_batch_find(const struct target *target, const struct setup *setup,
     }
     if (what_if_base_init(&base, target, setup, ops) == WHAT_IF_DONE) {
         struct remedy_case given;
-        struct search search = {
+        struct batch_search search = {
             .given = &given, .ops_left = ops_max - 2 * ops->count, .found = found};
         remedy_case_init(&given, target, &base.contract, &base.setup, &base.ops, base.has_failed);
         op_list_init(&search.scaled);

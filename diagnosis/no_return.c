@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-struct kept {
+struct no_return_kept {
     uint32_t op; /* that made it; of what was donated, the first of its names */
     uint64_t bytes;
 };
@@ -13,7 +13,7 @@ struct kept {
 struct keeping {
     const struct op_list *ops;
     const struct target_contract *contract;
-    struct kept *blocks; /* count of them */
+    struct no_return_kept *blocks; /* count of them */
     size_t count;
 };
 
@@ -40,7 +40,7 @@ static void keep_block(struct keeping *keeping, const struct block *block)
                                                                : keeping->contract->header_bytes;
     const uint64_t asked_bytes = root == block->op ? block->requested_bytes
                                                    : keeping->ops->ops[root].size_bytes;
-    keeping->blocks[keeping->count++] = (struct kept){
+    keeping->blocks[keeping->count++] = (struct no_return_kept){
         .op = root, .bytes = round_up(asked_bytes, granule_bytes) + header_bytes};
 }
 
@@ -88,7 +88,7 @@ static uint64_t count_request(const struct keeping *keeping, const struct model 
 
 static int compare_kept(const void *a, const void *b)
 {
-    const struct kept *x = a, *y = b;
+    const struct no_return_kept *x = a, *y = b;
     return (x->op > y->op) - (x->op < y->op);
 }
 

@@ -21,7 +21,7 @@ bool remedy_is_request(uint8_t kind)
 }
 
 /* The state of a walk over the list. */
-struct walk {
+struct lives_walk {
     struct remedy_lives *lives;
     const struct op_list *ops;
     uint32_t *holds; /* by root, now */
@@ -39,7 +39,7 @@ static void count_less(uint64_t *sum, uint64_t bytes)
     *sum -= bytes < *sum ? bytes : *sum;
 }
 
-static void begin_life(struct walk *walk, uint32_t i)
+static void begin_life(struct lives_walk *walk, uint32_t i)
 {
     const struct op *op = &walk->ops->ops[i];
     struct remedy_life *life = &walk->lives->lives[i];
@@ -56,7 +56,7 @@ static void begin_life(struct walk *walk, uint32_t i)
     }
 }
 
-static void end_life(struct walk *walk, uint32_t i)
+static void end_life(struct lives_walk *walk, uint32_t i)
 {
     const struct op *op = &walk->ops->ops[i];
     struct remedy_life *root = &walk->lives->lives[walk->lives->lives[i].root];
@@ -71,7 +71,7 @@ static void end_life(struct walk *walk, uint32_t i)
 }
 
 /* Takes in that op i names the life that op ref stands in. */
-static void name_life(struct walk *walk, uint32_t i)
+static void name_life(struct lives_walk *walk, uint32_t i)
 {
     const struct op *op = &walk->ops->ops[i];
     struct remedy_life *lives = walk->lives->lives;
@@ -94,7 +94,7 @@ static void name_life(struct walk *walk, uint32_t i)
 void remedy_lives_init(struct remedy_lives *lives, const struct op_list *ops,
                        const bool *has_failed, uint64_t granule_bytes)
 {
-    struct walk walk = {.lives = lives, .ops = ops};
+    struct lives_walk walk = {.lives = lives, .ops = ops};
     *lives = (struct remedy_lives){.op_count = ops->count,
                                    .granule_bytes = granule_bytes == 0 ? 1 : granule_bytes};
     lives->lives = calloc(ops->count + 1, sizeof *lives->lives);

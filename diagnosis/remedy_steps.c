@@ -11,7 +11,7 @@ enum { ANCHOR_COUNT = 32, DISTANCE_COUNT = 8, PERIODS_COMPARED = 4 };
 enum { PERIOD_PERCENT = 90, STEP_PERCENT = 75 };
 
 /* The requests of a list as numbers: equal ones are the same request of another step. */
-struct symbols {
+struct step_symbols {
     uint64_t *symbols; /* count of them */
     uint32_t *ops;     /* the op of each */
     size_t count;
@@ -33,7 +33,8 @@ static uint64_t make_symbol(const struct op_list *ops, const struct op *op, enum
     return likeness == SAME_SIZE ? mix_hash(hash, op->size_bytes) : hash;
 }
 
-static void symbols_init(struct symbols *symbols, const struct op_list *ops, enum likeness likeness)
+static void symbols_init(struct step_symbols *symbols, const struct op_list *ops,
+                         enum likeness likeness)
 {
     symbols->count = 0;
     symbols->symbols = malloc((ops->count + 1) * sizeof *symbols->symbols);
@@ -49,14 +50,14 @@ static void symbols_init(struct symbols *symbols, const struct op_list *ops, enu
     }
 }
 
-static void symbols_deinit(struct symbols *symbols)
+static void symbols_deinit(struct step_symbols *symbols)
 {
     free(symbols->symbols);
     free(symbols->ops);
 }
 
 /* True if the count requests before `end` match, to that share, those of one period earlier. */
-static bool is_repeated(const struct symbols *symbols, size_t end, size_t count, size_t period,
+static bool is_repeated(const struct step_symbols *symbols, size_t end, size_t count, size_t period,
                         unsigned percent)
 {
     size_t same = 0;
@@ -66,7 +67,7 @@ static bool is_repeated(const struct symbols *symbols, size_t end, size_t count,
     return same * 100 >= count * percent;
 }
 
-static bool is_period(const struct symbols *symbols, size_t period)
+static bool is_period(const struct step_symbols *symbols, size_t period)
 {
     const size_t behind = symbols->count - period;
     const size_t count = behind < PERIODS_COMPARED * period ? behind : PERIODS_COMPARED * period;
@@ -75,7 +76,7 @@ static bool is_period(const struct symbols *symbols, size_t period)
 }
 
 /* The least period among the distances from one request to the same before it; 0 = none. */
-static size_t find_period_from(const struct symbols *symbols, size_t anchor, size_t least)
+static size_t find_period_from(const struct step_symbols *symbols, size_t anchor, size_t least)
 {
     size_t found = 0;
     for (size_t i = anchor; i-- > 0 && found < DISTANCE_COUNT;) {
@@ -94,7 +95,7 @@ static size_t find_period_from(const struct symbols *symbols, size_t anchor, siz
 }
 
 /* 0 = none; requests that are all the same repeat, but say nothing of steps. */
-static size_t find_period(const struct symbols *symbols)
+static size_t find_period(const struct step_symbols *symbols)
 {
     size_t least = 0;
     for (size_t i = 0; i < ANCHOR_COUNT && i < symbols->count; i++) {
@@ -110,7 +111,7 @@ struct markers {
     size_t count;
 };
 
-static void mark_periods(struct markers *markers, const struct symbols *symbols, size_t period)
+static void mark_periods(struct markers *markers, const struct step_symbols *symbols, size_t period)
 {
     size_t at = symbols->count - 1;
     markers->ops[markers->count++] = symbols->ops[at];
@@ -124,7 +125,7 @@ static void mark_periods(struct markers *markers, const struct symbols *symbols,
 }
 
 /* Returns the program, by its tag, that is executed most often; the first of equals wins. */
-static uint64_t find_most_executed(const struct symbols *symbols)
+static uint64_t find_most_executed(const struct step_symbols *symbols)
 {
     uint64_t best = 0;
     size_t most = 0;
@@ -139,7 +140,7 @@ static uint64_t find_most_executed(const struct symbols *symbols)
     return best;
 }
 
-static void mark_executions(struct markers *markers, const struct symbols *symbols)
+static void mark_executions(struct markers *markers, const struct step_symbols *symbols)
 {
     const uint64_t program = find_most_executed(symbols);
     for (size_t i = symbols->count; i-- > 0;) {
@@ -153,7 +154,7 @@ static void find_markers(struct markers *markers, const struct op_list *ops)
 {
     for (unsigned likeness = 0;
          likeness < LIKENESS_COUNT && markers->count < REMEDY_PERIOD_COUNT_MIN; likeness++) {
-        struct symbols symbols;
+        struct step_symbols symbols;
         markers->count = 0;
         symbols_init(&symbols, ops, (enum likeness)likeness);
         const size_t period = likeness == SAME_PROGRAM ? 0 : find_period(&symbols);

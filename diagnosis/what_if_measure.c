@@ -63,7 +63,7 @@ enum { SEARCH_NODES_MAX = 20000 };
 
 /* The numbers of the row, and whether the hole where least is free was looked for: that costs
  * O(blocks), so it waits until more is. */
-struct watch {
+struct measure_watch {
     struct what_if_row *row;
     bool is_tightest;
     uint32_t tightest_host;
@@ -76,7 +76,7 @@ struct watch {
     uint64_t host_in_use_bytes[OP_HOST_COUNT_MAX];
 };
 
-static void note_largest_hole(struct watch *watch, const struct run *run)
+static void note_largest_hole(struct measure_watch *watch, const struct run *run)
 {
     if (watch->is_tightest) {
         watch->row->largest_hole_bytes = model_largest_hole_bytes(
@@ -85,7 +85,7 @@ static void note_largest_hole(struct watch *watch, const struct run *run)
     }
 }
 
-static uint64_t count_use(const struct watch *watch, const struct model *model)
+static uint64_t count_use(const struct measure_watch *watch, const struct model *model)
 {
     return model_in_use_without(model, watch->filler_tag) + model_reserved_bytes(model);
 }
@@ -96,7 +96,7 @@ static uint64_t count_free(const struct model *model, uint64_t in_use_bytes)
 }
 
 /* Notes how much the fullest host holds after the op. */
-static void note_growth(struct watch *watch, const struct run *run, uint8_t host,
+static void note_growth(struct measure_watch *watch, const struct run *run, uint8_t host,
                         uint64_t in_use_bytes)
 {
     uint64_t most = 0;
@@ -111,7 +111,8 @@ static void note_growth(struct watch *watch, const struct run *run, uint8_t host
     watch->in_use_bytes[watch->op_count++] = most;
 }
 
-static void note_use(struct watch *watch, const struct run *run, uint8_t host, size_t op_count)
+static void note_use(struct measure_watch *watch, const struct run *run, uint8_t host,
+                     size_t op_count)
 {
     struct what_if_row *row = watch->row;
     const struct model *model = run_model(run, host);
@@ -141,8 +142,8 @@ static bool may_only_raise(uint8_t kind)
 }
 
 /* False: it failed, and the run is over. */
-static bool note_step(struct watch *watch, const struct run *run, const struct verdict *verdict,
-                      uint32_t i, uint8_t host)
+static bool note_step(struct measure_watch *watch, const struct run *run,
+                      const struct verdict *verdict, uint32_t i, uint8_t host)
 {
     struct what_if_row *row = watch->row;
     const bool is_broken = verdict->kind == VERDICT_BROKEN;
@@ -158,7 +159,7 @@ static bool note_step(struct watch *watch, const struct run *run, const struct v
 }
 
 /* False: memory that must not be used is used here, which is another device. */
-static bool is_retired_too(struct watch *watch, const struct run *run, const struct op *op,
+static bool is_retired_too(struct measure_watch *watch, const struct run *run, const struct op *op,
                            uint32_t i)
 {
     if (op->kind != OP_RETIRE || run_observation(run)->skipped == 0) {
@@ -172,7 +173,7 @@ static bool is_retired_too(struct watch *watch, const struct run *run, const str
     return false;
 }
 
-static bool run_host_ops(struct watch *watch, struct run *run, const struct op_list *ops)
+static bool run_host_ops(struct measure_watch *watch, struct run *run, const struct op_list *ops)
 {
     for (uint32_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
@@ -190,7 +191,7 @@ static bool run_host_ops(struct watch *watch, struct run *run, const struct op_l
 }
 
 /* The run once more, up to the moment. */
-static void find_missed_hole(struct watch *watch, const struct target *target,
+static void find_missed_hole(struct measure_watch *watch, const struct target *target,
                              const struct setup *setup, const struct op_list *ops)
 {
     char reason[RUN_REASON_BYTES];
@@ -227,10 +228,10 @@ static size_t measure(const struct target *target, const struct setup *setup,
         return 0;
     }
     /* If the list uses nothing, the tightest moment is its beginning. */
-    struct watch watch = {.row = row,
-                          .is_tightest = true,
-                          .filler_tag = setup_filler_tag(setup),
-                          .in_use_bytes = in_use_bytes};
+    struct measure_watch watch = {.row = row,
+                                  .is_tightest = true,
+                                  .filler_tag = setup_filler_tag(setup),
+                                  .in_use_bytes = in_use_bytes};
     run_judge_promises_only(run);
     row->end = WHAT_IF_FITS;
     if (run_host_ops(&watch, run, ops) && run_finish(run)->kind != VERDICT_NONE) {

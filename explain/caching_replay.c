@@ -140,7 +140,7 @@ static void gpu_deinit(struct gpu *gpu)
 
 /* --- ops --- */
 
-struct replay {
+struct caching_replay {
     const struct op_list *ops;
     struct gpu *gpus;    /* one for each host */
     uint64_t *addresses; /* by op: of the block that it made; NOT_THERE */
@@ -161,7 +161,7 @@ static void note_reserved(const struct gpu *gpu, struct caching_outcome *outcome
     }
 }
 
-static void play_request(struct replay *replay, struct gpu *gpu, uint32_t i)
+static void play_request(struct caching_replay *replay, struct gpu *gpu, uint32_t i)
 {
     const struct op *op = &replay->ops->ops[i];
     struct caching_outcome *outcome = replay->outcome;
@@ -181,7 +181,7 @@ static void play_request(struct replay *replay, struct gpu *gpu, uint32_t i)
     note_reserved(gpu, outcome);
 }
 
-static void play_free(struct replay *replay, struct gpu *gpu, uint32_t i)
+static void play_free(struct caching_replay *replay, struct gpu *gpu, uint32_t i)
 {
     const struct op *op = &replay->ops->ops[i];
     const uint64_t address = op->ref < i ? replay->addresses[op->ref] : NOT_THERE;
@@ -199,7 +199,7 @@ static void play_free(struct replay *replay, struct gpu *gpu, uint32_t i)
     }
 }
 
-static void play_op(struct replay *replay, uint32_t i)
+static void play_op(struct caching_replay *replay, uint32_t i)
 {
     const struct op *op = &replay->ops->ops[i];
     struct gpu *gpu = &replay->gpus[op->host];
@@ -234,7 +234,8 @@ void caching_replay(const struct setup *setup, const struct op_list *ops,
                     struct caching_outcome *outcome)
 {
     struct cache_settings used = *settings;
-    struct replay replay = {.ops = ops, .filler_tag = setup_filler_tag(setup), .outcome = outcome};
+    struct caching_replay replay = {
+        .ops = ops, .filler_tag = setup_filler_tag(setup), .outcome = outcome};
     used.range_bytes = capacity_bytes == UINT64_MAX ? RANGE_BYTES_UNLIMITED
                                                     : capacity_bytes / 8 * 9;
     *outcome = (struct caching_outcome){.first_oom_op = OP_NONE};

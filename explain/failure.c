@@ -1,8 +1,8 @@
 /* The failure: what was asked for, the room that it had, what each mitigation had left, the
  * verdict, what would settle it, and where its proof comes from. */
 #include "explain/private/explanation.h"
-#include "harness/op/ops_file.h"
 #include "harness/op/chip.h"
+#include "harness/op/ops_file.h"
 #include "present/refusals.h"
 #include "recording/recording.h"
 

@@ -14,7 +14,7 @@ enum { INDENT = 2 };
 #define ABSURD_BYTES (UINT64_C(1) << 50)
 
 /* What a message shows, and what to do next.  The first row of its form whose words it has. */
-static const struct advice {
+static const struct message_advice {
     enum log_form form;
     const char *words; /* "" = any message of the form */
     const char *shown, *next;
@@ -72,13 +72,13 @@ static const struct advice {
 };
 
 /* What is shown of a size that no device has. */
-static const struct advice absurd = {
+static const struct message_advice absurd = {
     .shown = "no device has as much: a shape is wrong, the memory is not full",
     .next = "look at the shapes of the op that raised it, and at a size that overflowed or was "
             "never set"};
 
 /* NULL: a form that importers read. */
-static const struct advice *find_advice(const struct log_event *event)
+static const struct message_advice *find_advice(const struct log_event *event)
 {
     for (size_t i = 0; i < sizeof advices / sizeof advices[0]; i++) {
         if (advices[i].form == event->form && strstr(event->text, advices[i].words) != NULL) {
@@ -120,7 +120,7 @@ static void say_request(struct facts *facts, const struct log_event *event)
 /* reason: why there is no list. */
 static void tell_message(struct facts *facts, const struct log_event *event, const char *reason)
 {
-    const struct advice *advice = find_advice(event);
+    const struct message_advice *advice = find_advice(event);
     if (advice == NULL) {
         facts_say(facts, "", 0, "The heap is not rebuilt: %s.", reason);
         return;

@@ -11,7 +11,7 @@
 enum place_state { PLACE_NONE = 0, PLACE_LIVE, PLACE_DYING, PLACE_RETIRED };
 
 /* The block or the image that an op made. */
-struct block_place {
+struct event_place {
     uint64_t address, size_bytes, requested_bytes;
     uint64_t seen_address; /* in the model, when stamp is that of the look */
     uint64_t stamp;
@@ -27,7 +27,7 @@ struct block_place {
 struct block_events {
     void (*event)(void *context, const struct export_event *event);
     void *context;
-    struct block_place *places; /* by op */
+    struct event_place *places; /* by op */
     size_t place_count, place_room;
     struct present {
         uint32_t *ops; /* whose blocks are there, retired ones left out */
@@ -84,7 +84,7 @@ void block_events_destroy(struct block_events *block_events)
 }
 
 static void send_event(struct block_events *block_events, enum export_action action,
-                       const struct block_place *place, uint64_t address)
+                       const struct event_place *place, uint64_t address)
 {
     const struct model *model = run_model(block_events->run, place->host);
     const struct export_event event = {
@@ -108,12 +108,12 @@ static void send_event(struct block_events *block_events, enum export_action act
 
 /* --- places --- */
 
-static struct block_place *place_of(struct block_events *block_events, uint32_t op)
+static struct event_place *place_of(struct block_events *block_events, uint32_t op)
 {
     while (block_events->place_count <= op) {
         block_events->places = array_grown(block_events->places, block_events->place_count,
                                            &block_events->place_room, sizeof *block_events->places);
-        block_events->places[block_events->place_count] = (struct block_place){
+        block_events->places[block_events->place_count] = (struct event_place){
             .op = (uint32_t)block_events->place_count};
         block_events->place_count++;
     }
@@ -122,7 +122,7 @@ static struct block_place *place_of(struct block_events *block_events, uint32_t 
 
 static void enter_place(struct block_events *block_events, uint32_t op, enum place_state state)
 {
-    struct block_place *place = place_of(block_events, op);
+    struct event_place *place = place_of(block_events, op);
     struct present *present = &block_events->present[place->host];
     place->state = (uint8_t)state;
     present->bytes += place->size_bytes;
@@ -134,7 +134,7 @@ static void enter_place(struct block_events *block_events, uint32_t op, enum pla
     present->ops[present->count++] = op;
 }
 
-static void begin_dying(struct block_events *block_events, struct block_place *place)
+static void begin_dying(struct block_events *block_events, struct event_place *place)
 {
     struct present *present = &block_events->present[place->host];
     CHECK(place->state == PLACE_LIVE);
@@ -145,7 +145,7 @@ static void begin_dying(struct block_events *block_events, struct block_place *p
     present->dying[present->dying_count++] = place->op;
 }
 
-static void end_dying(struct block_events *block_events, const struct block_place *place)
+static void end_dying(struct block_events *block_events, const struct event_place *place)
 {
     struct present *present = &block_events->present[place->host];
     const uint32_t last = present->dying[--present->dying_count];
@@ -153,7 +153,7 @@ static void end_dying(struct block_events *block_events, const struct block_plac
     block_events->places[last].dying_index = place->dying_index;
 }
 
-static void leave_place(struct block_events *block_events, struct block_place *place)
+static void leave_place(struct block_events *block_events, struct event_place *place)
 {
     struct present *present = &block_events->present[place->host];
     CHECK(place->state == PLACE_LIVE || place->state == PLACE_DYING);
@@ -174,7 +174,7 @@ static void note_block(struct block_events *block_events, const struct block *bl
     if (block->op >= block_events->place_count) {
         return; /* of a call that is not told yet */
     }
-    struct block_place *place = &block_events->places[block->op];
+    struct event_place *place = &block_events->places[block->op];
     place->stamp = block_events->stamp;
     place->seen_address = block->address;
     place->is_seen_absent = block->is_absent;
@@ -198,9 +198,9 @@ static void note_all_blocks(struct block_events *block_events, const struct mode
 }
 
 /* It is not there any more: its free is complete, or it was evicted. */
-static void end_place(struct block_events *block_events, struct block_place *place)
+static void end_place(struct block_events *block_events, struct event_place *place)
 {
-    const struct block_place was = *place;
+    const struct event_place was = *place;
     leave_place(block_events, place);
     if (was.state == PLACE_LIVE && was.is_program) {
         send_event(block_events, EXPORT_EVICTED, &was, was.address);
@@ -214,7 +214,7 @@ static void end_place(struct block_events *block_events, struct block_place *pla
     }
 }
 
-static bool has_left(const struct block_place *place)
+static bool has_left(const struct event_place *place)
 {
     return !place->is_absent && (place->is_seen_absent || place->seen_address != place->address);
 }
@@ -223,7 +223,7 @@ static void process_ends(struct block_events *block_events, uint32_t host)
 {
     const struct present *present = &block_events->present[host];
     for (size_t i = 0; i < present->count;) {
-        struct block_place *place = &block_events->places[present->ops[i]];
+        struct event_place *place = &block_events->places[present->ops[i]];
         if (place->stamp != block_events->stamp) {
             end_place(block_events, place); /* another one takes its index */
         } else {
@@ -236,13 +236,13 @@ static void process_moves(struct block_events *block_events, uint32_t host)
 {
     const struct present *present = &block_events->present[host];
     for (size_t i = 0; i < present->count; i++) {
-        const struct block_place *place = &block_events->places[present->ops[i]];
+        const struct event_place *place = &block_events->places[present->ops[i]];
         if (has_left(place)) {
             send_event(block_events, EXPORT_MOVED_OUT, place, place->address);
         }
     }
     for (size_t i = 0; i < present->count; i++) {
-        struct block_place *place = &block_events->places[present->ops[i]];
+        struct event_place *place = &block_events->places[present->ops[i]];
         const bool comes = !place->is_seen_absent &&
                            (place->is_absent || place->seen_address != place->address);
         place->is_absent = place->is_seen_absent;
@@ -271,7 +271,7 @@ static size_t find_ended(struct block_events *block_events, uint32_t host)
     const struct model *model = run_model(block_events->run, host);
     size_t count = 0;
     for (size_t i = 0; i < present->dying_count; i++) {
-        const struct block_place *place = &block_events->places[present->dying[i]];
+        const struct event_place *place = &block_events->places[present->dying[i]];
         const uint32_t slot = model_slot_of_op(model, place->op);
         if (slot == SLOT_NONE || model_block(model, slot)->state != BLOCK_DYING) {
             block_events->ended = array_grown(block_events->ended, count, &block_events->ended_room,
@@ -316,9 +316,9 @@ static void compare_with_model(struct block_events *block_events, uint32_t host)
 static void begin_place(struct block_events *block_events, const struct op *op,
                         const struct observation *seen, uint32_t number)
 {
-    struct block_place *place = place_of(block_events, number);
+    struct event_place *place = place_of(block_events, number);
     const bool is_told = place->is_told;
-    *place = (struct block_place){.address = seen->address,
+    *place = (struct event_place){.address = seen->address,
                                   .size_bytes = seen->size_bytes,
                                   .requested_bytes = op->size_bytes,
                                   .host = op->host,
@@ -332,21 +332,21 @@ static void begin_place(struct block_events *block_events, const struct op *op,
 }
 
 /* The place that an op names, or NULL. */
-static struct block_place *find_named_place(struct block_events *block_events, const struct op *op)
+static struct event_place *find_named_place(struct block_events *block_events, const struct op *op)
 {
     return op->ref < block_events->place_count ? &block_events->places[op->ref] : NULL;
 }
 
 /* The same, when it is there. */
-static struct block_place *find_live_place(struct block_events *block_events, const struct op *op)
+static struct event_place *find_live_place(struct block_events *block_events, const struct op *op)
 {
-    struct block_place *place = find_named_place(block_events, op);
+    struct event_place *place = find_named_place(block_events, op);
     return place != NULL && place->state == PLACE_LIVE ? place : NULL;
 }
 
 static void process_free(struct block_events *block_events, const struct op *op)
 {
-    struct block_place *place = find_live_place(block_events, op);
+    struct event_place *place = find_live_place(block_events, op);
     if (place == NULL) {
         return;
     }
@@ -358,7 +358,7 @@ static void process_free(struct block_events *block_events, const struct op *op)
 static void process_donation(struct block_events *block_events, const struct op *op,
                              const struct observation *seen, uint32_t number)
 {
-    struct block_place *place = find_live_place(block_events, op);
+    struct event_place *place = find_live_place(block_events, op);
     if (place != NULL) {
         begin_dying(block_events, place);
         send_event(block_events, EXPORT_FREE_REQUESTED, place, place->address);
@@ -368,10 +368,10 @@ static void process_donation(struct block_events *block_events, const struct op 
 }
 
 /* The program that an execution loads again, or NULL. */
-static struct block_place *find_reloaded_place(struct block_events *block_events,
+static struct event_place *find_reloaded_place(struct block_events *block_events,
                                                const struct op *op)
 {
-    struct block_place *place = find_named_place(block_events, op);
+    struct event_place *place = find_named_place(block_events, op);
     return place != NULL && place->is_program && place->state == PLACE_NONE ? place : NULL;
 }
 
@@ -379,7 +379,7 @@ static struct block_place *find_reloaded_place(struct block_events *block_events
 static void process_execution(struct block_events *block_events, const struct op *op,
                               const struct observation *seen)
 {
-    struct block_place *place = find_reloaded_place(block_events, op);
+    struct event_place *place = find_reloaded_place(block_events, op);
     if (place == NULL) {
         return;
     }
@@ -392,7 +392,7 @@ static void process_execution(struct block_events *block_events, const struct op
 static void process_retirement(struct block_events *block_events, const struct op *op,
                                uint32_t number)
 {
-    struct block_place *place = place_of(block_events, number);
+    struct event_place *place = place_of(block_events, number);
     place->address = op->address;
     place->size_bytes = place->requested_bytes = op->size_bytes;
     place->host = op->host;
@@ -404,12 +404,12 @@ static void process_failure(struct block_events *block_events, const struct op *
                             const struct verdict *verdict)
 {
     const bool is_judged = verdict->requested_bytes != 0;
-    const struct block_place *program = op->kind == OP_EXECUTE
+    const struct event_place *program = op->kind == OP_EXECUTE
                                             ? find_reloaded_place(block_events, op)
                                             : NULL;
     const uint64_t own_bytes = program == NULL ? op->size_bytes : program->requested_bytes;
     const uint64_t bytes = own_bytes + (op->kind == OP_LOAD ? op->stack_bytes : 0);
-    const struct block_place place = {.size_bytes = is_judged ? verdict->requested_bytes : bytes,
+    const struct event_place place = {.size_bytes = is_judged ? verdict->requested_bytes : bytes,
                                       .requested_bytes = is_judged ? verdict->requested_bytes
                                                                    : bytes,
                                       .host = op->host,
@@ -460,7 +460,7 @@ static uint64_t count_new_bytes(struct block_events *block_events, const struct 
         return op->size_bytes;
     }
     if (op->kind == OP_EXECUTE) {
-        const struct block_place *place = find_reloaded_place(block_events, op);
+        const struct event_place *place = find_reloaded_place(block_events, op);
         return place == NULL ? 0 : place->size_bytes;
     }
     return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ? seen->size_bytes
@@ -557,7 +557,7 @@ const struct export_block *block_events_blocks(struct block_events *block_events
 {
     *count = 0;
     for (size_t i = 0; i < block_events->place_count; i++) {
-        const struct block_place *place = &block_events->places[i];
+        const struct event_place *place = &block_events->places[i];
         if (place->state == PLACE_NONE || place->is_absent) {
             continue;
         }

@@ -9,9 +9,9 @@
 #include "harness/base/check.h"
 #include "harness/base/shell.h"
 #include "harness/lanes/lanes.h"
+#include "harness/op/chip.h"
 #include "harness/op/ops_file.h"
 #include "harness/op/rounding.h"
-#include "harness/op/chip.h"
 #include "targets/plugin.h"
 
 #include <errno.h>

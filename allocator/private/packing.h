@@ -10,7 +10,7 @@
 /* The attempts before the long searches have a 64th of their steps: a few milliseconds. */
 #define QUICK_SHARE 64
 
-struct packing {
+struct hbm_packing {
     struct hbm_plan *plan;
     struct hbm_span *spans; /* [span_count], address order */
     size_t span_count;
@@ -35,34 +35,34 @@ struct packing {
     uint64_t steps;
 };
 
-static inline uint64_t packing_item_bytes(const struct packing *packing, uint32_t item)
+static inline uint64_t packing_item_bytes(const struct hbm_packing *packing, uint32_t item)
 {
     const struct hbm_plan *plan = packing->plan;
     return item == plan->item_count ? plan->demand.size_bytes : plan->items[item].size_bytes;
 }
 
-static inline uint8_t packing_item_shift(const struct packing *packing, uint32_t item)
+static inline uint8_t packing_item_shift(const struct hbm_packing *packing, uint32_t item)
 {
     const struct hbm_plan *plan = packing->plan;
     return item == plan->item_count ? (uint8_t)plan->demand.align_shift
                                     : plan->items[item].align_shift;
 }
 
-static inline uint64_t packing_span_bytes(const struct packing *packing, uint32_t s)
+static inline uint64_t packing_span_bytes(const struct hbm_packing *packing, uint32_t s)
 {
     return packing->spans[s].high - packing->spans[s].low;
 }
 
 /* From spans to addresses: sets the targets of the plan by `assigned`.  False: the items of some
  * span do not fit in it side by side, which only alignments can cause where their sum does. */
-bool hbm_packing_layout(struct packing *packing);
+bool hbm_packing_layout(struct hbm_packing *packing);
 
 /* The cheap attempts; each sets `assigned` and the targets, and proves nothing when it returns
  * false. */
 
 /* Keeps all blocks where they are but those that must make room, in the span where that costs
  * least. */
-bool hbm_packing_keep_most(struct packing *packing);
+bool hbm_packing_keep_most(struct hbm_packing *packing);
 
 /* The rule that chooses the next item's span: each finds packings that the others miss. */
 enum span_rule {
@@ -72,7 +72,7 @@ enum span_rule {
     SPAN_RULE_COUNT
 };
 
-bool hbm_packing_largest_first(struct packing *packing, enum span_rule rule);
-bool hbm_packing_item_by_item(struct packing *packing);
+bool hbm_packing_largest_first(struct hbm_packing *packing, enum span_rule rule);
+bool hbm_packing_item_by_item(struct hbm_packing *packing);
 
 #endif

@@ -39,7 +39,7 @@ struct shrink_work {
 };
 /* The head of an answer; the ops follow.  The child answers with each list that counts: the last
  * one is the result. */
-struct shrink_answer {
+struct shrink_process_answer {
     struct setup setup;
     struct verdict first;
     char signature[SIGNATURE_BYTES]; /* of the finding that is kept; "" = still the one of before */
@@ -226,7 +226,7 @@ struct answering {
 static void send_answer(void *context, const struct shrink_result *result)
 {
     const struct answering *answering = context;
-    struct shrink_answer answer;
+    struct shrink_process_answer answer;
     memset(&answer, 0, sizeof answer);
     memcpy(answer.signature, answering->signature, sizeof answer.signature);
     answer.setup = result->setup;
@@ -287,7 +287,7 @@ static void shrink_and_answer(void *context, int file)
 static size_t answer_length(const struct writing *bytes, size_t start)
 {
     struct rest rest = {bytes->bytes + start, bytes->length - start};
-    struct shrink_answer answer;
+    struct shrink_process_answer answer;
     return !rest_take(&rest, &answer, sizeof answer) ||
                    rest.length / sizeof(struct op) < answer.op_count
                ? 0
@@ -313,7 +313,7 @@ static void forget_older(struct writing *bytes)
 static bool take_answer(const struct writing *bytes, struct op_list *ops, struct shrunk *shrunk)
 {
     struct rest rest = rest_of(bytes);
-    struct shrink_answer answer;
+    struct shrink_process_answer answer;
     if (answer_length(bytes, 0) == 0) {
         return false;
     }

@@ -14,7 +14,7 @@
 enum { RANGES, HIDDEN, PAGES };
 enum { NONE, SLIDE, REPACK, NEVER = -1, IN_HOST_MEMORY = -1, NOWHERE = -1 };
 
-struct block {
+struct checked_block {
     struct tree_node place; /* among all blocks by op; in a plan those on the device by address */
     json_int_t highest;     /* under slide: the highest end of what is below it */
     json_int_t op, address, size, align, stack, holds, used_until, freed_at;
@@ -23,7 +23,7 @@ struct block {
 };
 /* An item or (with a count) a type of items, whose key is its align; or a span, whose key is its
  * start. */
-struct piece {
+struct checked_piece {
     json_int_t size, key, count;
 };
 /* The regions of a contract that grows.  Each pair of ranges is a region's start and end. */
@@ -47,9 +47,10 @@ struct check {
     json_int_t time, bottom; /* which uses have ended, and the bottom that follows */
     bool moves, for_buffer;  /* defrag is promised; the class of the request */
     bool drains, evicts;     /* as promised for this class of request, and not refused */
-    struct block *blocks;    /* by address; behind them one of size 0 at the end of the device */
+    struct checked_block
+        *blocks; /* by address; behind them one of size 0 at the end of the device */
     struct tree_node *places;
-    struct piece *items, *spans;
+    struct checked_piece *items, *spans;
     size_t block_count, item_count, span_count, defrag,
         letter; /* letter: the next one of the log */
     int is_plain;
@@ -94,7 +95,7 @@ void document_read(struct check *check, json_t *root);
 void possible_require(struct check *check);
 /* Sets what can become of each block by then without evictions, and where the bottom is then. */
 void state_set_time(struct check *check, json_int_t time);
-bool state_may_evict(const struct check *check, const struct block *block);
+bool state_may_evict(const struct check *check, const struct checked_block *block);
 /* Makes the items and the spans.  False: a fixed block or the end of the device is in the way of
  * the stack, so there are no spans. */
 bool state_find_spans(struct check *check);
@@ -117,7 +118,7 @@ void assumed_compare(struct check *check, const struct list *list);
 
 /* --- state.c: their pieces --- */
 
-json_int_t pieces_sum(const struct piece *pieces, size_t count, json_int_t unit);
+json_int_t pieces_sum(const struct checked_piece *pieces, size_t count, json_int_t unit);
 /* For qsort: descending sizes, then ascending keys. */
 int pieces_compare(const void *left, const void *right);
 /* Sorts the spans, makes types of the items of at least so many bytes, in the page's order, and

@@ -14,7 +14,7 @@ struct rounding {
 };
 
 /* Reads it as in a list's head: "granule", "any" or "classes=N", then smallest= and overhead=. */
-bool rounding_read(struct word text, struct rounding *rounding);
+bool rounding_read(struct text_word text, struct rounding *rounding);
 /* Returns true when a request needs what it asks for, and no more. */
 bool rounding_is_exact(const struct rounding *rounding);
 /* The most that the block may have; UINT64_MAX: nothing is promised. */
@@ -27,7 +27,7 @@ enum { HOSTS_MAX = 64, STREAM_COUNT = 64, OPTIONS_MAX = 16 };
 #define NEVER_NS UINT64_MAX /* the time of what does not come */
 #define IN_HOST_MEMORY_ADDRESS UINT64_MAX
 
-enum op_kind {
+enum list_op_kind {
     OP_ALLOC,
     OP_OUTPUT,
     OP_FREE,
@@ -56,7 +56,7 @@ enum op_kind {
 };
 
 /* The changes of an op follow from these; fields that change nothing are only read. */
-struct op {
+struct list_op {
     uint64_t size, align, stack, delay, address; /* align 0: none was asked for */
     size_t line_end;                             /* where the next line begins in the text */
     uint32_t ref, event;                         /* ops above it, or NO_OP */
@@ -64,8 +64,8 @@ struct op {
     bool is_collective;
 };
 
-struct option {
-    struct word key, value;
+struct list_option {
+    struct text_word key, value;
 };
 
 /* A message reports these of its request: from low to high, both included. */
@@ -79,8 +79,8 @@ struct list {
     struct certificate_text text; /* the caller's */
     uint64_t capacity, granule;   /* granule 0: the target's own */
     uint64_t host_count;
-    struct word target;
-    struct option options[OPTIONS_MAX];
+    struct text_word target;
+    struct list_option options[OPTIONS_MAX];
     size_t option_count;
     struct rounding rounding; /* plain without a line of it */
     bool has_tag[UINT8_MAX + 1];
@@ -89,7 +89,7 @@ struct list {
     struct reported reported;
     bool has_clocks;           /* each host has a time of its own */
     uint64_t collective_bound; /* NEVER_NS: none */
-    struct op *ops;
+    struct list_op *ops;
     size_t op_count, op_capacity;
     bool has_lanes;
 };
@@ -157,10 +157,10 @@ bool log_read(struct log *log, const struct list *list, struct lines *lines);
 void list_deinit(struct list *list);
 void log_deinit(struct log *log);
 
-bool op_makes_block(const struct op *op);
-bool op_makes_event(const struct op *op);
+bool op_makes_block(const struct list_op *op);
+bool op_makes_event(const struct list_op *op);
 /* Returns true when the op may be answered out of memory. */
-bool op_is_request(const struct op *op);
+bool op_is_request(const struct list_op *op);
 
 /* The line of its next op. */
 bool list_read_op(struct list *list, struct lines *lines);

@@ -38,18 +38,18 @@ static inline int64_t round_stack(uint64_t stack, uint64_t granule)
 }
 
 /* An event that a block awaits; the next one of the same block. */
-struct wait {
+struct replay_wait {
     size_t next; /* 0: there is none; the first wait is 1 */
     uint32_t event;
     bool is_use;
 };
 /* An event, by the op that made it. */
-struct event {
+struct replay_event {
     uint64_t due;
     uint32_t before; /* enqueued on the same stream; NO_OP */
     bool has_other_due, is_done;
 };
-struct held {
+struct held_block {
     uint64_t address, size, align, stack, most; /* most: what its size may be */
     size_t waits;
     uint32_t holds, recording; /* the op that began it; or NO_OP */
@@ -57,16 +57,16 @@ struct held {
     bool is_there, is_dying, is_evicted;
 };
 /* The state of a recording, by the op that began it. */
-enum recording { RECORDING_NONE, RECORDING_OPEN, RECORDING_ENDED, RECORDING_DROPPED };
-struct replay {
+enum checked_recording { RECORDING_NONE, RECORDING_OPEN, RECORDING_ENDED, RECORDING_DROPPED };
+struct checked_replay {
     const struct list *list;
     const struct log *log;
     const struct promise *promise;
-    struct held *blocks;
-    struct event *events;
-    struct wait *waits;
+    struct held_block *blocks;
+    struct replay_event *events;
+    struct replay_wait *waits;
     size_t wait_count;
-    uint8_t *recordings; /* enum recording */
+    uint8_t *recordings; /* enum checked_recording */
     uint32_t open_recording;
     uint32_t last_events[STREAM_COUNT]; /* enqueued there; NO_OP */
     struct fact_regions regions;        /* of the host */
@@ -77,18 +77,19 @@ struct replay {
 };
 
 /* Writes why, and is false. */
-__attribute__((format(printf, 2, 3))) bool replay_fail(struct replay *replay, const char *format,
-                                                       ...);
+__attribute__((format(printf, 2, 3))) bool replay_fail(struct checked_replay *replay,
+                                                       const char *format, ...);
 /* Takes in what the op at number did, if it is of that host, and what its line says of others.
  * False: it goes against the list. */
-bool replay_take_line(struct replay *replay, size_t number, uint8_t host);
+bool replay_take_line(struct checked_replay *replay, size_t number, uint8_t host);
 
 /* Returns true when the freed block has left, as far as its own stream goes. */
-bool replay_is_gone(const struct replay *replay, const struct held *block);
+bool replay_is_gone(const struct checked_replay *replay, const struct held_block *block);
 /* Returns true when the block's recording was not dropped. */
-bool replay_is_recorded(const struct replay *replay, const struct held *block);
+bool replay_is_recorded(const struct checked_replay *replay, const struct held_block *block);
 /* Returns true when the request may not have what the block left. */
-bool replay_is_kept(const struct replay *replay, const struct held *block, size_t request);
+bool replay_is_kept(const struct checked_replay *replay, const struct held_block *block,
+                    size_t request);
 
 /* Memory that gone blocks left and that is kept: the pieces of it that a document shows. */
 
@@ -99,7 +100,7 @@ struct kept_taken {
 
 /* The blocks that stand on the device, and the pieces of what was left.  Each size is the whole
  * one, and times are not yet ranked. */
-struct kept {
+struct replay_kept {
     struct kept_taken *taken;
     struct fact_block *left, *pieces;
     size_t taken_count, left_count, piece_count;
@@ -107,7 +108,7 @@ struct kept {
 
 /* Finds the pieces, in no order, and reorders what was left; the caller frees all arrays.  False:
  * there is no memory.  O(n log n) for n blocks and ranges left. */
-bool kept_cut(struct kept *kept);
+bool kept_cut(struct replay_kept *kept);
 
 /* The facts of an out-of-memory, made again from the list and its observations. */
 
@@ -116,7 +117,7 @@ struct fact_request {
     int64_t bytes, align, stack;
     uint32_t program; /* the op of the program on the device that is executed; or NO_OP */
 };
-struct facts {
+struct rebuilt_facts {
     struct fact_request request;
     struct fact_regions regions;
     struct fact_block *blocks; /* by op, then by address; the caller frees them */
@@ -131,6 +132,7 @@ struct fact_request request_of_op(const struct list *list, size_t op, uint64_t g
 /* Rebuilds all facts at that op, of which the log has a line and the list no lanes.  Refuted: the
  * log goes against the list.  Unreadable: there is no memory.  The reason says so. */
 enum certificate_result facts_rebuild(const struct certificate_history *history, size_t op,
-                                      struct facts *facts, char reason[CERTIFICATE_REASON_BYTES]);
+                                      struct rebuilt_facts *facts,
+                                      char reason[CERTIFICATE_REASON_BYTES]);
 
 #endif

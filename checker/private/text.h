@@ -14,7 +14,7 @@
  * granted of the bytes: each call has their bounds. */
 
 /* Points into the text. */
-struct word {
+struct text_word {
     const char *text;
     size_t length;
 };
@@ -23,9 +23,9 @@ struct word {
 struct lines {
     const char *name; /* of the text, for the reason */
     const char *at, *end;
-    size_t number;    /* of the line, from 1 */
-    struct word line; /* without its newline */
-    char *reason;     /* CERTIFICATE_REASON_BYTES */
+    size_t number;         /* of the line, from 1 */
+    struct text_word line; /* without its newline */
+    char *reason;          /* CERTIFICATE_REASON_BYTES */
 };
 
 void lines_init(struct lines *lines, const struct certificate_text *text, char *reason);
@@ -38,20 +38,20 @@ __attribute__((format(printf, 2, 3))) bool lines_fail(struct lines *lines, const
 void text_make_printable(char *text);
 
 /* Returns how many of the word's bytes a reason shows. */
-int word_shown(struct word word);
-bool word_is(struct word word, const char *text);
+int word_shown(struct text_word word);
+bool word_is(struct text_word word, const char *text);
 /* The index of the word in words, which are separated by |; -1: it is none of them. */
-int word_find(struct word word, const char *words);
+int word_find(struct text_word word, const char *words);
 /* Cuts at the first `mark`: *head is what was before it, *word what is behind.  Without one all is
  * head, and false is returned. */
-bool word_cut(struct word *word, char mark, struct word *head);
+bool word_cut(struct text_word *word, char mark, struct text_word *head);
 
 /* Decimal digits without needless zeros; *number is at most max. */
-bool word_number(struct word word, uint64_t max, uint64_t *number);
+bool word_number(struct text_word word, uint64_t max, uint64_t *number);
 /* Bytes: digits, and K, M, G, T, P or E for powers of 1024. */
-bool word_size(struct word word, uint64_t *bytes);
+bool word_size(struct text_word word, uint64_t *bytes);
 /* Nanoseconds: digits with h, m, s, ms, us or ns, or "never", which is UINT64_MAX. */
-bool word_duration(struct word word, uint64_t *ns);
+bool word_duration(struct text_word word, uint64_t *ns);
 
 /* Room for one more element; NULL: there is no memory, and the array is as before. */
 void *array_with_room(void *array, size_t count, size_t *capacity, size_t element_bytes);

@@ -21,7 +21,7 @@ enum {
 };
 
 /* Live buffers of one tag, or of all, by the op that made them. */
-struct set {
+struct copy_set {
     const struct evidence_block **blocks; /* count of them */
     size_t count;
     int tag; /* -1: all */
@@ -57,8 +57,8 @@ static bool is_alike(const struct evidence_block *one, const struct evidence_blo
 }
 
 /* The next older block from *place on that is like this one; NULL: none. */
-static const struct evidence_block *find_older(const struct set *set, size_t split, size_t *place,
-                                               const struct evidence_block *like)
+static const struct evidence_block *find_older(const struct copy_set *set, size_t split,
+                                               size_t *place, const struct evidence_block *like)
 {
     while (*place < split) {
         const struct evidence_block *block = set->blocks[(*place)++];
@@ -71,7 +71,7 @@ static const struct evidence_block *find_older(const struct set *set, size_t spl
 
 /* True if a cycle ended between the block and the one before it in the set: the set paused, and
  * memory in use fell meanwhile. */
-static bool is_behind_cycle(const struct cycles *cycles, const struct set *set, size_t i)
+static bool is_behind_cycle(const struct cycles *cycles, const struct copy_set *set, size_t i)
 {
     return cycles_find(cycles, set->blocks[i]->op) > cycles_find(cycles, set->blocks[i - 1]->op);
 }
@@ -86,7 +86,7 @@ static void add_pair(struct copy *copy, const struct evidence_block *old)
 
 /* The copy that begins with block split; count 0: none does. */
 static struct copy follow_copy(const struct evidence *evidence, const struct cycles *cycles,
-                               const struct set *set, size_t split)
+                               const struct copy_set *set, size_t split)
 {
     const struct op *op = evidence->op;
     struct copy copy = {.split = split};
@@ -113,7 +113,7 @@ static struct copy follow_copy(const struct evidence *evidence, const struct cyc
 
 /* True if blocks like the beginning of the copy were made in this order before, after the copied
  * ones, and lived together: then each step does so. */
-static bool is_usual(const struct evidence *evidence, const struct set *set,
+static bool is_usual(const struct evidence *evidence, const struct copy_set *set,
                      const struct copy *copy)
 {
     const uint32_t end = set->blocks[copy->split]->op;
@@ -142,7 +142,7 @@ static bool is_usual(const struct evidence *evidence, const struct set *set,
     return false;
 }
 
-static uint64_t sum_bytes(const struct set *set, size_t count)
+static uint64_t sum_bytes(const struct copy_set *set, size_t count)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
@@ -151,7 +151,7 @@ static uint64_t sum_bytes(const struct set *set, size_t count)
     return bytes;
 }
 
-static void describe_copy(const struct evidence *evidence, const struct set *set,
+static void describe_copy(const struct evidence *evidence, const struct copy_set *set,
                           const struct copy *copy, struct diagnosis *diagnosis)
 {
     diagnosis->op = set->blocks[copy->split]->op;
@@ -175,7 +175,7 @@ static void describe_copy(const struct evidence *evidence, const struct set *set
 
 /* True if the copy follows a long pause of its kind: what came in between, again and again, is a
  * set that grows. */
-static bool is_behind_pause(const struct cycles *cycles, const struct set *set,
+static bool is_behind_pause(const struct cycles *cycles, const struct copy_set *set,
                             const struct copy *copy)
 {
     const size_t begun = cycles_find(cycles, set->blocks[copy->split]->op);
@@ -194,7 +194,7 @@ static bool is_behind_pause(const struct cycles *cycles, const struct set *set,
 }
 
 static bool is_told(const struct evidence *evidence, const struct cycles *cycles,
-                    const struct set *set, const struct copy *copy)
+                    const struct copy_set *set, const struct copy *copy)
 {
     return copy->count > 0 && copy->old_count >= COUNT_MIN &&
            copy->new_bytes >= sum_bytes(set, copy->split) / SHARE_DIVISOR &&
@@ -203,7 +203,7 @@ static bool is_told(const struct evidence *evidence, const struct cycles *cycles
 
 /* The largest copy of the set; count 0: there is none. */
 static struct copy find_copy(const struct evidence *evidence, const struct cycles *cycles,
-                             const struct set *set)
+                             const struct copy_set *set)
 {
     struct copy best = {0};
     uint32_t split_count = 0;
@@ -231,7 +231,7 @@ static void describe_others(uint32_t count, uint64_t bytes, struct diagnosis *di
 
 /* --- all sets --- */
 
-static void collect_blocks(const struct evidence *evidence, struct set *all)
+static void collect_blocks(const struct evidence *evidence, struct copy_set *all)
 {
     all->blocks = calloc(evidence->block_count + 1, sizeof *all->blocks);
     CHECK(all->blocks != NULL);
@@ -246,14 +246,14 @@ static void collect_blocks(const struct evidence *evidence, struct set *all)
 
 /* The tag whose copy is largest is told, if what is copied of all tags has the missing bytes. */
 static void examine_tags(const struct evidence *evidence, const struct cycles *cycles,
-                         const struct set *all, struct diagnosis *diagnosis)
+                         const struct copy_set *all, struct diagnosis *diagnosis)
 {
     struct copy most = {0};
-    struct set largest = {0};
+    struct copy_set largest = {0};
     uint64_t old_bytes = 0;
     uint32_t tag_count = 0;
     for (size_t i = 0; i < all->count;) {
-        struct set set = {.blocks = &all->blocks[i], .tag = all->blocks[i]->tag};
+        struct copy_set set = {.blocks = &all->blocks[i], .tag = all->blocks[i]->tag};
         while (i < all->count && all->blocks[i]->tag == set.tag) {
             set.count++;
             i++;
@@ -273,7 +273,7 @@ static void examine_tags(const struct evidence *evidence, const struct cycles *c
 }
 
 static void examine_all(const struct evidence *evidence, const struct cycles *cycles,
-                        const struct set *all, struct diagnosis *diagnosis)
+                        const struct copy_set *all, struct diagnosis *diagnosis)
 {
     const struct copy copy = find_copy(evidence, cycles, all);
     if (copy.count > 0 && copy.old_bytes >= evidence->missing_bytes) {
@@ -283,7 +283,7 @@ static void examine_all(const struct evidence *evidence, const struct cycles *cy
 
 static void find_copies(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
-    struct set all = {.tag = -1};
+    struct copy_set all = {.tag = -1};
     struct cycles cycles;
     cycles_init(&cycles, evidence);
     collect_blocks(evidence, &all);

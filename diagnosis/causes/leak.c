@@ -12,7 +12,7 @@ enum {
 };
 
 /* The finding for one tag: what the steps kept, what piles up over the list, or both. */
-struct finding {
+struct leak_finding {
     uint8_t tag;
     bool is_kept, is_piled;
     struct keeps keeps;
@@ -20,7 +20,7 @@ struct finding {
     uint32_t other_count; /* tags that pile up as well */
 };
 
-static void describe_blocks(const struct evidence *evidence, const struct finding *found,
+static void describe_blocks(const struct evidence *evidence, const struct leak_finding *found,
                             struct diagnosis *diagnosis)
 {
     const struct keeps *keeps = &found->keeps;
@@ -49,7 +49,7 @@ static void describe_blocks(const struct evidence *evidence, const struct findin
     diagnosis_describe(diagnosis, ".");
 }
 
-static void describe_steps(const struct cycles *cycles, const struct finding *found,
+static void describe_steps(const struct cycles *cycles, const struct leak_finding *found,
                            struct diagnosis *diagnosis)
 {
     const struct keeps *keeps = &found->keeps;
@@ -77,7 +77,7 @@ static void describe_trend(const struct leak_pile *pile, struct diagnosis *diagn
     }
 }
 
-static enum strength find_strength(const struct finding *found)
+static enum strength find_strength(const struct leak_finding *found)
 {
     if (found->is_kept && found->is_piled) {
         return STRENGTH_LEAK_BOTH;
@@ -86,7 +86,7 @@ static enum strength find_strength(const struct finding *found)
 }
 
 static void describe_leak(const struct evidence *evidence, const struct cycles *cycles,
-                          const struct finding *found, struct diagnosis *diagnosis)
+                          const struct leak_finding *found, struct diagnosis *diagnosis)
 {
     diagnosis_tag(diagnosis, found->tag);
     strength_set(diagnosis, find_strength(found));
@@ -159,7 +159,7 @@ static bool is_replaced(const struct cycles *cycles, const struct long_lives *li
 }
 
 /* A finding that piles up counts as worse than one that steps keep. */
-static bool is_worse_finding(const struct finding *one, const struct finding *other)
+static bool is_worse_finding(const struct leak_finding *one, const struct leak_finding *other)
 {
     if (one->is_piled != other->is_piled) {
         return one->is_piled;
@@ -169,7 +169,7 @@ static bool is_worse_finding(const struct finding *one, const struct finding *ot
 }
 
 static void find_worst(const struct evidence *evidence, const struct cycles *cycles,
-                       struct finding *worst)
+                       struct leak_finding *worst)
 {
     struct keeps keeps[OP_TAG_COUNT];
     struct long_lives lives[OP_TAG_COUNT];
@@ -178,7 +178,7 @@ static void find_worst(const struct evidence *evidence, const struct cycles *cyc
     cycles_find_keeps(cycles, evidence, keeps);
     cycles_count_long_lives(cycles, evidence, lives);
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
-        struct finding found = {.tag = (uint8_t)tag, .keeps = keeps[tag]};
+        struct leak_finding found = {.tag = (uint8_t)tag, .keeps = keeps[tag]};
         found.is_piled = is_piled(evidence, cycles, (uint8_t)tag, survivors, &found.pile);
         found.is_kept = is_kept(cycles, &keeps[tag], !found.is_piled);
         found.is_piled = found.is_piled && (found.is_kept || !is_replaced(cycles, &lives[tag]));
@@ -196,7 +196,7 @@ static void find_worst(const struct evidence *evidence, const struct cycles *cyc
 static void find_leak(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     struct cycles cycles;
-    struct finding found = {0};
+    struct leak_finding found = {0};
     if (evidence->history->op_count < LEAK_OP_COUNT_MIN || !leak_life_goes_on(evidence)) {
         return;
     }

@@ -6,7 +6,7 @@
 
 enum { OLD_AGE_MIN = 8 };
 
-struct held {
+struct kept_by_tag {
     uint64_t freed_bytes, freed_count; /* freed, and kept by references alone */
     uint64_t live_bytes, live_count;   /* live, and held since more than half of the list ago */
     const struct evidence_block *largest;
@@ -28,7 +28,7 @@ static bool is_stand_in(const struct evidence *evidence, const struct evidence_b
 }
 
 static void note_block(const struct evidence *evidence, const struct evidence_block *block,
-                       struct held *held)
+                       struct kept_by_tag *held)
 {
     const bool is_freed = block->state == BLOCK_DYING && block->event_op == OP_NONE;
     const bool is_live = block->state == BLOCK_LIVE && is_old(evidence, block);
@@ -45,13 +45,13 @@ static void note_block(const struct evidence *evidence, const struct evidence_bl
     }
 }
 
-static bool is_enough(const struct evidence *evidence, const struct held *held)
+static bool is_enough(const struct evidence *evidence, const struct kept_by_tag *held)
 {
     return evidence->missing_bytes == 0 ||
            held->freed_bytes + held->live_bytes >= evidence->missing_bytes;
 }
 
-static enum strength find_strength(const struct evidence *evidence, const struct held *held)
+static enum strength find_strength(const struct evidence *evidence, const struct kept_by_tag *held)
 {
     if (evidence->missing_bytes == 0) {
         return STRENGTH_REFERENCES_PIECES;
@@ -71,7 +71,7 @@ static void describe_count(struct diagnosis *diagnosis, uint64_t bytes, uint64_t
 
 static void find_references(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
-    struct held held = {0};
+    struct kept_by_tag held = {0};
     for (size_t i = 0; i < evidence->block_count; i++) {
         note_block(evidence, &evidence->blocks[i], &held);
     }

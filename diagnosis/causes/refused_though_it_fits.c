@@ -71,7 +71,7 @@ static bool has_far_more(const struct evidence *evidence)
 static const struct defect *find_defect_of_search(const struct evidence *evidence,
                                                   uint64_t *rounded)
 {
-    const struct fit *fit = &evidence->fit;
+    const struct line_fit *fit = &evidence->fit;
     const uint64_t granule = evidence->contract->granule_bytes;
     const uint64_t padded = fit->need_bytes + fit->align_bytes - granule;
     const uint64_t class = round_to_class(fit->need_bytes);
@@ -97,7 +97,7 @@ static const struct defect *find_defect_of_search(const struct evidence *evidenc
     return has_far_more(evidence) ? &leak : &search;
 }
 
-static void describe_call(const struct fit *fit, struct diagnosis *diagnosis)
+static void describe_call(const struct line_fit *fit, struct diagnosis *diagnosis)
 {
     diagnosis_describe(diagnosis,
                        " Before it refused, the call made %" PRIu64 " wait%s, %" PRIu64
@@ -109,7 +109,7 @@ static void describe_call(const struct fit *fit, struct diagnosis *diagnosis)
 
 static void describe_search(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
-    const struct fit *fit = &evidence->fit;
+    const struct line_fit *fit = &evidence->fit;
     uint64_t rounded;
     const struct defect *defect = find_defect_of_search(evidence, &rounded);
     diagnosis->kind = defect->name;
@@ -148,7 +148,7 @@ static const struct defect grow = {
 
 /* The first that the plan needs and the call did nothing of; else the last that it needs.  A call
  * that evicts has come to the last of them, and must try the others again behind each program. */
-static const struct defect *find_defect_of_efforts(const struct fit *fit)
+static const struct defect *find_defect_of_efforts(const struct line_fit *fit)
 {
     const struct {
         const struct defect *defect;
@@ -172,7 +172,7 @@ static const struct defect *find_defect_of_efforts(const struct fit *fit)
 
 static void describe_efforts(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
-    const struct fit *fit = &evidence->fit;
+    const struct line_fit *fit = &evidence->fit;
     const struct defect *defect = find_defect_of_efforts(fit);
     diagnosis->kind = defect->name;
     diagnosis_number(diagnosis, "awaited_frees", fit->awaited_count);
@@ -188,7 +188,7 @@ static void describe_efforts(const struct evidence *evidence, struct diagnosis *
 /* --- the placement --- */
 
 /* Lists what the target must do first, each step after its own separator. */
-static void describe_plan(const struct fit *fit, struct diagnosis *diagnosis)
+static void describe_plan(const struct line_fit *fit, struct diagnosis *diagnosis)
 {
     const char *separator = " after";
     if (fit->awaited_count > 0) {
@@ -213,7 +213,7 @@ static void describe_plan(const struct fit *fit, struct diagnosis *diagnosis)
 
 static void describe_hole(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
-    const struct fit *fit = &evidence->fit;
+    const struct line_fit *fit = &evidence->fit;
     const bool is_at_once = evidence->room == ROOM_AT_ONCE;
     const uint64_t spare = fit->hole_bytes - fit->need_bytes;
     diagnosis_number(diagnosis, "hole_address", fit->hole_address);
@@ -236,7 +236,7 @@ static void describe_hole(const struct evidence *evidence, struct diagnosis *dia
 static void find_refused_though_it_fits(const struct evidence *evidence,
                                         struct diagnosis *diagnosis)
 {
-    const struct fit *fit = &evidence->fit;
+    const struct line_fit *fit = &evidence->fit;
     const bool is_at_once = evidence->room == ROOM_AT_ONCE;
     strength_set(diagnosis, STRENGTH_REFUSED);
     diagnosis->op = evidence->verdict->op;

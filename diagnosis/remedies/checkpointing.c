@@ -18,7 +18,7 @@ enum { ALL_NAMED = OP_TAG_COUNT };
 
 /* The longest time in which nothing names a block: from op `from` to op `to`, which names it again
  * (op count: none does). */
-struct gap {
+struct idle_gap {
     uint32_t from, to;
 };
 
@@ -35,7 +35,7 @@ struct tag_gain {
     uint8_t tag;
 };
 
-static uint32_t measure_gap(const struct gap *gap)
+static uint32_t measure_gap(const struct idle_gap *gap)
 {
     return gap->to - gap->from;
 }
@@ -48,19 +48,19 @@ static bool is_candidate(const struct remedy_case *given, uint32_t i)
     return life->root == i && given->ops->ops[i].kind != OP_LOAD && is_wanted && !life->is_donated;
 }
 
-static void widen_gap(struct gap *gap, uint32_t from, uint32_t to)
+static void widen_gap(struct idle_gap *gap, uint32_t from, uint32_t to)
 {
     if (to - from > measure_gap(gap)) {
-        *gap = (struct gap){from, to};
+        *gap = (struct idle_gap){from, to};
     }
 }
 
 /* By op, for candidates: its longest gap without external references; of length 0 for others. */
-static struct gap *find_gaps(const struct remedy_case *given)
+static struct idle_gap *find_gaps(const struct remedy_case *given)
 {
     const uint32_t count = (uint32_t)given->ops->count;
     const struct remedy_life *lives = given->lives.lives;
-    struct gap *gaps = calloc(given->ops->count + 1, sizeof *gaps);
+    struct idle_gap *gaps = calloc(given->ops->count + 1, sizeof *gaps);
     CHECK(gaps != NULL);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t root = lives[i].root;
@@ -79,7 +79,7 @@ static struct gap *find_gaps(const struct remedy_case *given)
 }
 
 /* A quarter of a step, and at least one other op between; of named tags that one op alone. */
-static bool is_long(const struct remedy_case *given, const struct gap *gap)
+static bool is_long(const struct remedy_case *given, const struct idle_gap *gap)
 {
     return measure_gap(gap) >= 2 &&
            (given->named_tags != NULL || measure_gap(gap) >= given->steps.length / GAP_SHARE);
@@ -122,7 +122,7 @@ static bool checkpointing_parameter(const struct remedy_case *given, size_t inde
     if (given->steps.count == 0 || index >= TAGS_TRIED) {
         return false;
     }
-    struct gap *gaps = find_gaps(given);
+    struct idle_gap *gaps = find_gaps(given);
     for (uint32_t i = 0; i < given->ops->count; i++) {
         const uint8_t tag = given->ops->ops[i].tag;
         gains[tag].gain += is_long(given, &gaps[i])
@@ -159,7 +159,7 @@ struct deeds {
 static void plan_deeds(const struct remedy_case *given, uint64_t parameter, struct deeds *deeds)
 {
     const uint32_t count = (uint32_t)given->ops->count;
-    struct gap *gaps = find_gaps(given);
+    struct idle_gap *gaps = find_gaps(given);
     deeds->given_back = malloc((given->ops->count + 1) * sizeof *deeds->given_back);
     deeds->made_again = malloc((given->ops->count + 1) * sizeof *deeds->made_again);
     CHECK(deeds->given_back != NULL);

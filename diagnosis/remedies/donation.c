@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* The pairs of frees and outputs, by op. */
-struct pairs {
+struct donation_pairs {
     uint32_t *donor_free; /* of outputs: the free whose block it takes over; OP_NONE */
     bool *is_taken;       /* of frees: it becomes part of a donation */
     uint64_t count, bytes;
@@ -44,8 +44,8 @@ static bool is_needed(const struct remedy_case *given, uint32_t output, uint32_t
            lives[before].hold_count > 0;
 }
 
-static bool may_donate(const struct remedy_case *given, const struct pairs *pairs, uint32_t end,
-                       uint32_t output)
+static bool may_donate(const struct remedy_case *given, const struct donation_pairs *pairs,
+                       uint32_t end, uint32_t output)
 {
     const struct op *ops = given->ops->ops;
     const uint32_t root = given->lives.lives[end].root;
@@ -70,7 +70,7 @@ static uint32_t choose_donor(const struct remedy_case *given, uint32_t best, uin
 
 /* The free that pairs best with the output, among those between the request before it and the one
  * after it. */
-static uint32_t find_donor(const struct remedy_case *given, const struct pairs *pairs,
+static uint32_t find_donor(const struct remedy_case *given, const struct donation_pairs *pairs,
                            uint32_t output)
 {
     const struct op_list *ops = given->ops;
@@ -93,7 +93,7 @@ static uint32_t find_donor(const struct remedy_case *given, const struct pairs *
     return best;
 }
 
-static void find_pairs(const struct remedy_case *given, struct pairs *pairs)
+static void find_pairs(const struct remedy_case *given, struct donation_pairs *pairs)
 {
     const struct op_list *ops = given->ops;
     pairs->has_outputs = has_outputs(ops);
@@ -113,7 +113,7 @@ static void find_pairs(const struct remedy_case *given, struct pairs *pairs)
     }
 }
 
-static void write_pairs(const struct remedy_case *given, const struct pairs *pairs,
+static void write_pairs(const struct remedy_case *given, const struct donation_pairs *pairs,
                         struct op_list *to)
 {
     struct rewrite rewrite;
@@ -141,7 +141,7 @@ static bool donation_apply(const struct remedy_case *given, uint64_t parameter,
                  given->target->name);
         return false;
     }
-    struct pairs pairs = {0};
+    struct donation_pairs pairs = {0};
     char size[SIZE_TEXT_BYTES];
     find_pairs(given, &pairs);
     write_pairs(given, &pairs, &result->ops);

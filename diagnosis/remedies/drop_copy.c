@@ -15,7 +15,7 @@ enum { COPIED_COUNT_MIN = 2, DISTANCE_MIN = 4, DISTANCE_FACTOR = 3 };
 
 /* The blocks of one tag that are live at the end, in the order in which they were made, with the
  * request that was refused. */
-struct set {
+struct dropped_set {
     uint32_t *roots; /* count of them */
     size_t count;
     size_t split; /* from here on they are a copy of the first ones; count: they are none */
@@ -32,7 +32,7 @@ static bool is_there_at_end(const struct remedy_case *given, uint32_t i)
            i + 1 == given->ops->count;
 }
 
-static void collect_set(const struct remedy_case *given, uint8_t tag, struct set *set)
+static void collect_set(const struct remedy_case *given, uint8_t tag, struct dropped_set *set)
 {
     set->roots = malloc((given->ops->count + 1) * sizeof *set->roots);
     CHECK(set->roots != NULL);
@@ -44,7 +44,7 @@ static void collect_set(const struct remedy_case *given, uint8_t tag, struct set
 }
 
 /* True if the blocks from split on have the sizes of the first ones, on the same hosts. */
-static bool is_copy(const struct remedy_case *given, const struct set *set, size_t split)
+static bool is_copy(const struct remedy_case *given, const struct dropped_set *set, size_t split)
 {
     for (size_t i = split; i < set->count; i++) {
         const struct op *copied = &given->ops->ops[set->roots[i - split]];
@@ -62,7 +62,7 @@ static bool is_copy(const struct remedy_case *given, const struct set *set, size
     return distance >= DISTANCE_MIN && distance >= (uint64_t)DISTANCE_FACTOR * widest;
 }
 
-static void find_split(const struct remedy_case *given, struct set *set)
+static void find_split(const struct remedy_case *given, struct dropped_set *set)
 {
     set->split = (set->count + 1) / 2;
     while (set->split < set->count &&
@@ -83,7 +83,7 @@ static bool drop_copy_parameter(const struct remedy_case *given, size_t index, u
     snprintf(note, REMEDY_NOTE_BYTES, "no set of buffers is there twice");
     for (uint32_t i = 0; i < given->ops->count; i++) {
         const uint8_t tag = given->ops->ops[i].tag;
-        struct set set = {0};
+        struct dropped_set set = {0};
         if (is_known[tag] || !is_there_at_end(given, i)) {
             continue;
         }
@@ -99,7 +99,7 @@ static bool drop_copy_parameter(const struct remedy_case *given, size_t index, u
 }
 
 /* Frees the first copy block by block, each before the one that takes its place. */
-static void write_dropped(const struct remedy_case *given, const struct set *set,
+static void write_dropped(const struct remedy_case *given, const struct dropped_set *set,
                           struct op_list *to)
 {
     struct rewrite rewrite;
@@ -116,7 +116,7 @@ static void write_dropped(const struct remedy_case *given, const struct set *set
 }
 
 /* True if an op names a block of the first copy once it would be gone. */
-static bool is_needed(const struct remedy_case *given, const struct set *set)
+static bool is_needed(const struct remedy_case *given, const struct dropped_set *set)
 {
     for (size_t i = set->split; i < set->count; i++) {
         if (given->lives.lives[set->roots[i - set->split]].last_named > set->roots[i]) {
@@ -129,7 +129,7 @@ static bool is_needed(const struct remedy_case *given, const struct set *set)
 static bool drop_copy_apply(const struct remedy_case *given, uint64_t parameter,
                             struct remedy_result *result)
 {
-    struct set set = {0};
+    struct dropped_set set = {0};
     uint64_t bytes = 0;
     collect_set(given, (uint8_t)parameter, &set);
     find_split(given, &set);

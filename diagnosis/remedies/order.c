@@ -4,7 +4,7 @@
 
 /* The first mitigation decides what a request costs.  The order of the others only decides which of
  * them is not asked any more. */
-static const struct order {
+static const struct remedy_order {
     enum mitigation first;
     const char *value, *label;
 } orders[] = {

@@ -221,7 +221,7 @@ static struct object *find_condition(struct scheduler *scheduler, const pthread_
     return scheduler_object(scheduler, condition, "condition variable");
 }
 
-struct wait {
+struct mutex_wait {
     pthread_cond_t *condition;
     pthread_mutex_t *mutex;
     uint64_t deadline_ns; /* 0: none */
@@ -230,7 +230,7 @@ struct wait {
 
 /* From giving the mutex back until woken is one step: nobody comes between.  Who is woken for no
  * reason, or by the time-out, is no waiter any more. */
-static int await_signal(struct scheduler *scheduler, const struct wait *wait)
+static int await_signal(struct scheduler *scheduler, const struct mutex_wait *wait)
 {
     struct object *object = find_condition(scheduler, wait->condition);
     struct waiter *waiter = waiter_begin(scheduler, wait->condition);
@@ -249,7 +249,7 @@ static int await_signal(struct scheduler *scheduler, const struct wait *wait)
     return result == STEP_TIMED_OUT ? ETIMEDOUT : 0;
 }
 
-static int wait_on_condition(struct scheduler *scheduler, const struct wait *wait)
+static int wait_on_condition(struct scheduler *scheduler, const struct mutex_wait *wait)
 {
     pthreads_step(
         scheduler, find_condition(scheduler, wait->condition),
@@ -263,7 +263,7 @@ static int wait_on_condition(struct scheduler *scheduler, const struct wait *wai
     return lock_error != 0 ? lock_error : result;
 }
 
-static int wait_on_condition_until(struct scheduler *scheduler, struct wait *wait,
+static int wait_on_condition_until(struct scheduler *scheduler, struct mutex_wait *wait,
                                    const struct timespec *time)
 {
     if (!time_parse(time, &wait->deadline_ns)) {
@@ -315,18 +315,20 @@ INTERPOSE_BEFORE(int, pthread_cond_destroy, (pthread_cond_t * condition), (condi
 
 INTERPOSE(int, pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t *mutex),
           (condition, mutex),
-          wait_on_condition(scheduler, &(struct wait){condition, mutex, 0, PLACE}))
+          wait_on_condition(scheduler, &(struct mutex_wait){condition, mutex, 0, PLACE}))
 
 INTERPOSE(int, pthread_cond_timedwait,
           (pthread_cond_t * condition, pthread_mutex_t *mutex, const struct timespec *time),
           (condition, mutex, time),
-          wait_on_condition_until(scheduler, &(struct wait){condition, mutex, 0, PLACE}, time))
+          wait_on_condition_until(scheduler, &(struct mutex_wait){condition, mutex, 0, PLACE},
+                                  time))
 
 INTERPOSE(int, pthread_cond_clockwait,
           (pthread_cond_t * condition, pthread_mutex_t *mutex, clockid_t clock,
            const struct timespec *time),
           (condition, mutex, clock, time),
-          wait_on_condition_until(scheduler, &(struct wait){condition, mutex, 0, PLACE}, time))
+          wait_on_condition_until(scheduler, &(struct mutex_wait){condition, mutex, 0, PLACE},
+                                  time))
 
 INTERPOSE(int, pthread_cond_signal, (pthread_cond_t * condition), (condition),
           wake_waiters(scheduler, condition, 1, PLACE))
@@ -354,16 +356,17 @@ INTERPOSED void cnd_destroy(cnd_t *condition)
 }
 
 INTERPOSE(int, cnd_wait, (cnd_t * condition, mtx_t *mutex), (condition, mutex),
-          c11_result(wait_on_condition(scheduler, &(struct wait){condition_of_c11(condition),
-                                                                 mutex_of_c11(mutex), 0, PLACE})))
+          c11_result(wait_on_condition(scheduler,
+                                       &(struct mutex_wait){condition_of_c11(condition),
+                                                            mutex_of_c11(mutex), 0, PLACE})))
 
 INTERPOSE(int, cnd_timedwait,
           (cnd_t *restrict condition, mtx_t *restrict mutex, const struct timespec *restrict time),
           (condition, mutex, time),
           c11_result(wait_on_condition_until(scheduler,
-                                             &(struct wait){condition_of_c11(condition),
-                                                            (pthread_mutex_t *)(void *)mutex, 0,
-                                                            PLACE},
+                                             &(struct mutex_wait){condition_of_c11(condition),
+                                                                  (pthread_mutex_t *)(void *)mutex,
+                                                                  0, PLACE},
                                              time)))
 
 INTERPOSE(int, cnd_signal, (cnd_t * condition), (condition),

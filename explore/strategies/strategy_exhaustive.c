@@ -25,7 +25,7 @@
 enum { OPTION_COUNT_MAX = LANE_COUNT_MAX + EVENT_COUNT_MAX };
 static_assert(OPTION_COUNT_MAX <= 64, "a bit per option");
 
-struct option {
+struct explored_option {
     struct decision decision;
     struct footprint footprint; /* of a lane's step; 0 for a time-out */
 };
@@ -49,7 +49,7 @@ struct exhaustive {
     uint32_t bound; /* 0 = none */
     struct node *nodes;
     size_t node_count, node_room;
-    struct option *options; /* of all nodes, one node after the other */
+    struct explored_option *options; /* of all nodes, one node after the other */
     size_t option_count, option_room;
     size_t depth;      /* decisions of this run before the next */
     bool is_redundant; /* this run is equivalent to one that was tried */
@@ -95,14 +95,14 @@ static void *make_node_room(void *items, size_t *room, size_t count, size_t item
 
 /* --- options --- */
 
-static bool is_option_equal(const struct option *a, const struct option *b)
+static bool is_option_equal(const struct explored_option *a, const struct explored_option *b)
 {
     return decision_equal(&a->decision, &b->decision) &&
            a->footprint.object == b->footprint.object &&
            a->footprint.reads_only == b->footprint.reads_only;
 }
 
-static bool is_option_independent(const struct option *a, const struct option *b)
+static bool is_option_independent(const struct explored_option *a, const struct explored_option *b)
 {
     if (a->decision.completes || b->decision.completes) {
         return a->decision.completes && b->decision.completes;
@@ -121,21 +121,23 @@ static uint32_t add_option(struct exhaustive *search, const struct choice *choic
     const size_t room = search->option_count + OPTION_COUNT_MAX;
     search->options = make_node_room(search->options, &search->option_room, room,
                                      sizeof *search->options);
-    struct option *options = &search->options[search->option_count];
+    struct explored_option *options = &search->options[search->option_count];
     uint32_t count = 0;
     for (uint64_t lanes = choice->lanes; lanes != 0; lanes &= lanes - 1) {
         const uint8_t lane = (uint8_t)__builtin_ctzll(lanes);
-        options[count++] = (struct option){.decision.lane = lane, .footprint = choice->next[lane]};
+        options[count++] = (struct explored_option){.decision.lane = lane,
+                                                    .footprint = choice->next[lane]};
     }
     for (uint32_t i = 0; i < choice->event_count; i++) {
-        options[count++] = (struct option){
+        options[count++] = (struct explored_option){
             .decision = {.completes = true, .event = choice->events[i]}};
     }
     if (count > 0) {
         return count;
     }
     for (uint64_t sleepers = choice->sleepers; sleepers != 0; sleepers &= sleepers - 1) {
-        options[count++] = (struct option){.decision.lane = (uint8_t)__builtin_ctzll(sleepers)};
+        options[count++] = (struct explored_option){
+            .decision.lane = (uint8_t)__builtin_ctzll(sleepers)};
     }
     EXPLORE_CHECK(count > 0);
     return count;
@@ -148,15 +150,15 @@ static bool is_point_equal(const struct point *a, const struct point *b)
     return a->lane == b->lane && a->kind == b->kind && a->op == b->op && a->number == b->number;
 }
 
-static const struct option *get_option(const struct exhaustive *search, const struct node *node,
-                                       uint32_t i)
+static const struct explored_option *get_option(const struct exhaustive *search,
+                                                const struct node *node, uint32_t i)
 {
     return &search->options[node->option_first + i];
 }
 
 /* The option of the node that is the same as this one; option_count: there is none. */
 static uint32_t find_node(const struct exhaustive *search, const struct node *node,
-                          const struct option *option)
+                          const struct explored_option *option)
 {
     uint32_t i = 0;
     while (i < node->option_count && !is_option_equal(get_option(search, node, i), option)) {
@@ -205,7 +207,8 @@ static uint64_t inherit_sleepers(struct exhaustive *search, const struct node *p
     const bool was_left_behind = node->step_count != parent->step_count + 1;
     uint64_t asleep = 0;
     for (uint64_t rest = sleepers; rest != 0; rest &= rest - 1) {
-        const struct option *option = get_option(search, parent, (uint32_t)__builtin_ctzll(rest));
+        const struct explored_option *option = get_option(search, parent,
+                                                          (uint32_t)__builtin_ctzll(rest));
         const uint32_t found = find_node(search, node, option);
         const bool has_gone_on = !option->decision.completes &&
                                  option->decision.lane == node->at.lane;

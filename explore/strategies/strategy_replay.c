@@ -15,7 +15,7 @@ struct chain {
     size_t next;        /* of this run: the first that was not consumed */
 };
 
-struct replay {
+struct strategy_replay {
     struct schedule_switch *switches; /* [count] */
     size_t *after;                    /* [count]: the next entry of the same point */
     size_t count;
@@ -28,22 +28,22 @@ static void replay_init(void *state, uint64_t seed, uint64_t argument)
 {
     (void)seed;
     (void)argument;
-    *(struct replay *)state = (struct replay){0};
+    *(struct strategy_replay *)state = (struct strategy_replay){0};
 }
 
 static void replay_deinit(void *state)
 {
-    struct replay *replay = state;
+    struct strategy_replay *replay = state;
     free(replay->switches);
     free(replay->after);
     free(replay->chains);
-    *replay = (struct replay){0};
+    *replay = (struct strategy_replay){0};
 }
 
 static void replay_begin(void *state, uint64_t run)
 {
     (void)run;
-    struct replay *replay = state;
+    struct strategy_replay *replay = state;
     replay->dropped = 0;
     for (size_t i = 0; i < replay->chain_count; i++) {
         replay->chains[i].next = replay->chains[i].first;
@@ -56,7 +56,7 @@ static bool is_switch_at(const struct schedule_switch *entry, const struct point
 }
 
 /* The chain of the point, or the free place where it belongs. */
-static struct chain *replay_chain(const struct replay *replay, const struct point *at)
+static struct chain *replay_chain(const struct strategy_replay *replay, const struct point *at)
 {
     uint64_t hash = ((uint64_t)at->op << 32 | at->number) * UINT64_C(0x9E3779B97F4A7C15);
     hash = (hash ^ hash >> 29 ^ at->lane) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -69,7 +69,7 @@ static struct chain *replay_chain(const struct replay *replay, const struct poin
     return &replay->chains[place];
 }
 
-static void replay_add(struct replay *replay, size_t entry)
+static void replay_add(struct strategy_replay *replay, size_t entry)
 {
     const struct schedule_switch *added = &replay->switches[entry];
     const struct point at = {.lane = added->lane, .op = added->op, .number = added->number};
@@ -84,7 +84,7 @@ static void replay_add(struct replay *replay, size_t entry)
 
 void strategy_replay_set(void *state, const struct schedule_switch *switches, size_t count)
 {
-    struct replay *replay = state;
+    struct strategy_replay *replay = state;
     replay_deinit(replay);
     if (count == 0) {
         return;
@@ -107,7 +107,7 @@ void strategy_replay_set(void *state, const struct schedule_switch *switches, si
 
 uint64_t strategy_replay_dropped(const void *state)
 {
-    return ((const struct replay *)state)->dropped;
+    return ((const struct strategy_replay *)state)->dropped;
 }
 
 /* When no lane can go on, an event completes and the point is asked again: the lane of the switch
@@ -119,7 +119,7 @@ static bool can_switch_wait(const struct choice *choice, const struct schedule_s
 
 static struct decision replay_choose(void *state, const struct choice *choice)
 {
-    struct replay *replay = state;
+    struct strategy_replay *replay = state;
     if (replay->chain_count == 0) {
         return decision_default(choice);
     }
@@ -145,7 +145,7 @@ const struct strategy_kind strategy_replay = {
     .name = "replay",
     .summary =
         "Repeats the switches of a recorded schedule, and uses the default order everywhere else.",
-    .state_bytes = sizeof(struct replay),
+    .state_bytes = sizeof(struct strategy_replay),
     .init = replay_init,
     .deinit = replay_deinit,
     .begin = replay_begin,

@@ -6,7 +6,6 @@
 #include "harness/call/progress.h"
 #include "harness/device/device.h"
 #include "harness/device/device_guard.h"
-#include "harness/device/device.h"
 #include "harness/device/host_memory.h"
 #include "harness/model/model_update.h"
 #include "harness/op/limits.h"

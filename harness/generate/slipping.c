@@ -135,12 +135,12 @@ bool sleeping_next(struct sleeping *sleeping, const struct scenario_view *view, 
 /* "recording", as a number that no other part of a seed uses. */
 #define RECORDING_CHANCES UINT64_C(0x7265636F7264696E)
 
-void recording_init(struct recording *recording, uint64_t seed)
+void recording_init(struct open_recording *recording, uint64_t seed)
 {
     random_init(&recording->random, random_derive(seed, RECORDING_CHANCES));
 }
 
-static bool make_drop(struct recording *recording, const struct model *model, struct op *op)
+static bool make_drop(struct open_recording *recording, const struct model *model, struct op *op)
 {
     const size_t count = model_recording_count(model);
     const bool is_due = count > 0 &&
@@ -153,7 +153,8 @@ static bool make_drop(struct recording *recording, const struct model *model, st
     return true;
 }
 
-bool recording_next(struct recording *recording, const struct scenario_view *view, struct op *op)
+bool recording_next(struct open_recording *recording, const struct scenario_view *view,
+                    struct op *op)
 {
     CHECK(view->host_count >= 1);
     if (!model_contract(view->hosts[0])->records) {

@@ -78,14 +78,15 @@ enum {
 };
 
 /* An open value. */
-struct recording {
+struct open_recording {
     struct random random;
 };
 
-void recording_init(struct recording *recording, uint64_t seed);
+void recording_init(struct open_recording *recording, uint64_t seed);
 
 /* True if an op comes before the scenario's next one: *op is set then. */
-bool recording_next(struct recording *recording, const struct scenario_view *view, struct op *op);
+bool recording_next(struct open_recording *recording, const struct scenario_view *view,
+                    struct op *op);
 
 /* --- streaming --- */
 

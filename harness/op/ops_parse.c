@@ -308,13 +308,13 @@ static enum ops_file_result fail_to_read(struct ops_file_error *error, const cha
 }
 
 /* The part of a text that is in memory: whole lines are parsed and go, the rest of one stays. */
-struct part {
+struct line_part {
     char *text;
     size_t length, capacity;
     uint64_t read_bytes;
 };
 
-static void drop_parsed(struct part *part, size_t parsed)
+static void drop_parsed(struct line_part *part, size_t parsed)
 {
     memmove(part->text, part->text + parsed, part->length - parsed);
     part->length -= parsed;
@@ -324,7 +324,7 @@ static void drop_parsed(struct part *part, size_t parsed)
     }
 }
 
-static enum ops_file_result read_lines(FILE *stream, struct parser *parser, struct part *part,
+static enum ops_file_result read_lines(FILE *stream, struct parser *parser, struct line_part *part,
                                        struct ops_file_error *error)
 {
     size_t got = 0, parsed = 0;
@@ -357,7 +357,7 @@ static enum ops_file_result read_stream(FILE *stream, struct setup *setup, struc
         return fail_to_read(error, "is a directory, not a file");
     }
     struct parser parser;
-    struct part part = {.text = array_resized(NULL, PART_BYTES), .capacity = PART_BYTES};
+    struct line_part part = {.text = array_resized(NULL, PART_BYTES), .capacity = PART_BYTES};
     begin_parser(&parser, setup, list, error);
     const enum ops_file_result result = read_lines(stream, &parser, &part, error);
     end_parser(&parser);

@@ -7,27 +7,27 @@
 #include <stdio.h>
 
 /* Returns the evidence of the call's answer. */
-static struct evidence seen_answer(struct judge *judge, const struct host *host,
-                                   const struct call *call, enum evidence_sight sight)
+static struct rule_evidence seen_answer(struct judge *judge, const struct host *host,
+                                        const struct call *call, enum evidence_sight sight)
 {
-    struct evidence answer = evidence_on(judge, host, call, sight, call->slot);
+    struct rule_evidence answer = evidence_on(judge, host, call, sight, call->slot);
     answer.address = call->block.address;
     answer.size_bytes = call->block.size_bytes;
     return answer;
 }
 
 /* Returns the same for a request of asked_bytes at a multiple of align_bytes. */
-static struct evidence seen_block(struct judge *judge, const struct host *host,
-                                  const struct call *call, uint64_t asked_bytes,
-                                  uint64_t align_bytes)
+static struct rule_evidence seen_block(struct judge *judge, const struct host *host,
+                                       const struct call *call, uint64_t asked_bytes,
+                                       uint64_t align_bytes)
 {
-    struct evidence answer = seen_answer(judge, host, call, SIGHT_ANSWER);
+    struct rule_evidence answer = seen_answer(judge, host, call, SIGHT_ANSWER);
     answer.asked_bytes = asked_bytes;
     answer.align_bytes = align_bytes;
     return answer;
 }
 
-static bool check_new_block(const struct evidence *answer)
+static bool check_new_block(const struct rule_evidence *answer)
 {
     return rule_judge(RULE_HANDLE, answer) && rule_judge(RULE_TOO_SMALL, answer) &&
            rule_judge(RULE_OUTSIDE, answer) && rule_judge(RULE_MISALIGNED, answer) &&
@@ -35,7 +35,7 @@ static bool check_new_block(const struct evidence *answer)
 }
 
 /* The model has no room for the answer: the block in the slot is there.  Returns false. */
-static bool check_clash(struct evidence answer, uint32_t slot)
+static bool check_clash(struct rule_evidence answer, uint32_t slot)
 {
     answer.sight = SIGHT_CLASH;
     answer.other = slot;
@@ -43,7 +43,7 @@ static bool check_clash(struct evidence answer, uint32_t slot)
 }
 
 /* The new block lies on no memory that is kept for another stream or a recording. */
-static bool check_kept(struct evidence answer)
+static bool check_kept(struct rule_evidence answer)
 {
     if (answer.host->contract.placement != PLACEMENT_RANGES) {
         answer.sight = SIGHT_STREAM;
@@ -96,7 +96,7 @@ static bool lies_below_all(const struct host *host, uint64_t bytes)
 
 /* The stack of the program can be reserved while its image is where it is.  While calls overlap,
  * where the others are is not known at one instant: only what no state allows is wrong then. */
-static bool check_loaded_stack(struct evidence answer, uint64_t stack_bytes)
+static bool check_loaded_stack(struct rule_evidence answer, uint64_t stack_bytes)
 {
     struct judge *judge = answer.judge;
     struct verdict proof = {.kind = VERDICT_NONE};
@@ -118,7 +118,7 @@ static bool take_block(struct judge *judge, struct host *host, const struct call
 {
     const struct op *op = &call->op;
     const uint64_t align = judge_align_bytes(host, op);
-    const struct evidence answer = seen_block(judge, host, call, op->size_bytes, align);
+    const struct rule_evidence answer = seen_block(judge, host, call, op->size_bytes, align);
     if (!check_new_block(&answer)) {
         return false;
     }
@@ -150,7 +150,7 @@ static bool take_block(struct judge *judge, struct host *host, const struct call
 
 static bool take_donation(struct judge *judge, struct host *host, const struct call *call)
 {
-    const struct evidence donation = seen_answer(judge, host, call, SIGHT_DONATION);
+    const struct rule_evidence donation = seen_answer(judge, host, call, SIGHT_DONATION);
     if (!rule_judge(RULE_HANDLE, &donation) || !rule_judge(RULE_MOVED_UNASKED, &donation)) {
         return false;
     }
@@ -187,12 +187,12 @@ static bool take_image(struct judge *judge, struct host *host, const struct call
 {
     const struct block *program = model_block(host->model, call->slot);
     if (program->state != BLOCK_GONE) {
-        const struct evidence image = seen_answer(judge, host, call, SIGHT_IMAGE);
+        const struct rule_evidence image = seen_answer(judge, host, call, SIGHT_IMAGE);
         return judge->is_overlapping ||
                (rule_judge(RULE_MOVED_UNASKED, &image) && rule_judge(RULE_CONTENTS, &image));
     }
-    const struct evidence answer = seen_block(judge, host, call, program->requested_bytes,
-                                              program->align_bytes);
+    const struct rule_evidence answer = seen_block(judge, host, call, program->requested_bytes,
+                                                   program->align_bytes);
     uint32_t other = SLOT_NONE;
     if (!check_new_block(&answer)) {
         return false;
@@ -210,7 +210,7 @@ static bool take_execution(struct judge *judge, struct host *host, const struct 
     const uint64_t stack_bytes = model_block(host->model, call->slot)->stack_bytes;
     /* An execution of no duration is over already; its reservation was made all the same, and
      * nothing lay there: unless another call got the place since. */
-    struct evidence stack = evidence_on(judge, host, call, SIGHT_STACK, call->slot);
+    struct rule_evidence stack = evidence_on(judge, host, call, SIGHT_STACK, call->slot);
     stack.size_bytes = judge->is_overlapping ? 0 : stack_bytes;
     if (!take_image(judge, host, call)) {
         return false;
@@ -238,7 +238,7 @@ void judge_take_end(struct host *host, const struct call *call)
 
 bool judge_take_success(struct judge *judge, struct host *host, const struct call *call)
 {
-    const struct evidence needed = evidence_on(judge, host, call, SIGHT_ABSENT, call->slot);
+    const struct rule_evidence needed = evidence_on(judge, host, call, SIGHT_ABSENT, call->slot);
     if (!judge->is_overlapping && !rule_judge(RULE_STATUS, &needed)) {
         return false;
     }
@@ -283,7 +283,7 @@ bool judge_take_success(struct judge *judge, struct host *host, const struct cal
 
 bool judge_status(struct judge *judge, const struct host *host, const struct call *call)
 {
-    const struct evidence answer = evidence_on(judge, host, call, SIGHT_ANSWER, call->slot);
+    const struct rule_evidence answer = evidence_on(judge, host, call, SIGHT_ANSWER, call->slot);
     return rule_judge(RULE_STATUS, &answer) &&
            (call->result != TARGET_FAILED || rule_judge(RULE_MESSAGE, &answer));
 }
@@ -330,7 +330,7 @@ static const char *name_call(enum op_kind kind)
 }
 
 /* The op got a result that it cannot get. */
-static bool break_result(const struct evidence *evidence, const char *result)
+static bool break_result(const struct rule_evidence *evidence, const char *result)
 {
     char mechanism[VERDICT_MECHANISM_BYTES];
     const struct call *call = evidence->call;
@@ -341,7 +341,7 @@ static bool break_result(const struct evidence *evidence, const char *result)
                : evidence_break_as(evidence, RULE_STATUS, mechanism, "{op} returned %s", result);
 }
 
-static bool judge_result(const struct evidence *evidence)
+static bool judge_result(const struct rule_evidence *evidence)
 {
     static const char *const names[] = {"OK", "NO_MEMORY", "INVALID", "FAILED"};
     const struct call *call = evidence->call;
@@ -362,7 +362,7 @@ static bool judge_result(const struct evidence *evidence)
 }
 
 /* No op can use a block that is in host memory alone. */
-static bool judge_presence(const struct evidence *evidence)
+static bool judge_presence(const struct rule_evidence *evidence)
 {
     const uint8_t kind = evidence->call->op.kind;
     const bool needs_block = kind == OP_USE || kind == OP_DONATE || kind == OP_EXECUTE;
@@ -373,7 +373,7 @@ static bool judge_presence(const struct evidence *evidence)
 
 /* A load that was granted: the oracle does not refute its stack; where it was not asked, the stack
  * is within the bound. */
-static bool judge_loaded(const struct evidence *evidence)
+static bool judge_loaded(const struct rule_evidence *evidence)
 {
     const struct verdict *proof = evidence->proof;
     const bool is_above_bound = evidence->size_bytes > evidence->reservable_bytes;
@@ -390,7 +390,7 @@ static bool judge_loaded(const struct evidence *evidence)
                proof->reason);
 }
 
-bool rules_judge_status(const struct evidence *evidence)
+bool rules_judge_status(const struct rule_evidence *evidence)
 {
     switch (evidence->sight) {
     case SIGHT_ABSENT:
@@ -421,7 +421,7 @@ static bool has_made_room(const struct device *device)
 }
 
 /* Whatever the contract promises: nothing but the target's own mind lies between the two. */
-bool rules_judge_retry(const struct evidence *evidence)
+bool rules_judge_retry(const struct rule_evidence *evidence)
 {
     const struct call *call = evidence->call;
     if (call->result != TARGET_OK || !call->is_pinned || evidence->judge->is_refusal_settled) {

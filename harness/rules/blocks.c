@@ -7,7 +7,7 @@
 /* These rules judge where a block is, and how large: the range that a call was given, and the place
  * that a block has after an op. */
 
-bool rules_judge_too_small(const struct evidence *evidence)
+bool rules_judge_too_small(const struct rule_evidence *evidence)
 {
     const uint64_t header_bytes = evidence->host->contract.header_bytes;
     char behind[48] = "";
@@ -23,7 +23,7 @@ bool rules_judge_too_small(const struct evidence *evidence)
 }
 
 /* The size of a donated block was judged when it was made. */
-bool rules_judge_too_large(const struct evidence *evidence)
+bool rules_judge_too_large(const struct rule_evidence *evidence)
 {
     const struct target_contract *contract = &evidence->host->contract;
     const uint64_t most = rounding_bytes_max(&contract->rounding, contract->granule_bytes,
@@ -40,7 +40,7 @@ bool rules_judge_too_large(const struct evidence *evidence)
 }
 
 /* A block without an address takes what is free. */
-static bool is_in_device(const struct evidence *evidence)
+static bool is_in_device(const struct rule_evidence *evidence)
 {
     if (evidence->host->contract.placement != PLACEMENT_RANGES) {
         return evidence->sight != SIGHT_ANSWER ||
@@ -50,7 +50,7 @@ static bool is_in_device(const struct evidence *evidence)
     return evidence->size_bytes <= capacity && evidence->address <= capacity - evidence->size_bytes;
 }
 
-bool rules_judge_outside(const struct evidence *evidence)
+bool rules_judge_outside(const struct rule_evidence *evidence)
 {
     if (evidence->sight == SIGHT_DEVICE) {
         return !device_left_range(evidence->host->device) ||
@@ -74,7 +74,7 @@ bool rules_judge_outside(const struct evidence *evidence)
                                                           : "block {block} moved to {at}");
 }
 
-bool rules_judge_misaligned(const struct evidence *evidence)
+bool rules_judge_misaligned(const struct rule_evidence *evidence)
 {
     const uint64_t address = evidence->address + evidence->host->contract.header_bytes;
     const bool is_aligned = address % evidence->align_bytes == 0;
@@ -86,7 +86,7 @@ bool rules_judge_misaligned(const struct evidence *evidence)
     return is_aligned || evidence_break(evidence, RULE_MISALIGNED, "block {block} moved to {at}");
 }
 
-bool rules_judge_recorded(const struct evidence *evidence)
+bool rules_judge_recorded(const struct rule_evidence *evidence)
 {
     return evidence_break(
         evidence, RULE_RECORDED,
@@ -96,7 +96,7 @@ bool rules_judge_recorded(const struct evidence *evidence)
 /* --- blocks on each other, and on the stack --- */
 
 /* SIGHT_ANSWER and SIGHT_PLACE: the range lies above the stack. */
-static bool judge_above_stack(const struct evidence *evidence)
+static bool judge_above_stack(const struct rule_evidence *evidence)
 {
     const uint64_t stack_end = model_reserved_bytes(evidence->host->model);
     return evidence->address >= stack_end ||
@@ -108,7 +108,7 @@ static bool judge_above_stack(const struct evidence *evidence)
                stack_end);
 }
 
-static bool judge_stack(const struct evidence *evidence)
+static bool judge_stack(const struct rule_evidence *evidence)
 {
     struct span span;
     const struct model *model = evidence->host->model;
@@ -120,7 +120,7 @@ static bool judge_stack(const struct evidence *evidence)
                                      "the stack [0, 0x%" PRIx64 ") lies on a block", stack);
 }
 
-bool rules_judge_overlap(const struct evidence *evidence)
+bool rules_judge_overlap(const struct rule_evidence *evidence)
 {
     switch (evidence->sight) {
     case SIGHT_CLASH:
@@ -142,7 +142,7 @@ bool rules_judge_overlap(const struct evidence *evidence)
 
 /* True if the call releases the last thing that the block, freed before, waits for.  The target
  * knows of the free: one that moves blocks accepts queued frees. */
-static bool is_released_last(const struct evidence *evidence)
+static bool is_released_last(const struct rule_evidence *evidence)
 {
     const struct call *call = evidence->call;
     const struct block *block = evidence_block(evidence);
@@ -153,7 +153,7 @@ static bool is_released_last(const struct evidence *evidence)
 
 /* Writing over a queued free is wrong even if its events complete before the call returns.  What a
  * call releases itself it may write over. */
-bool rules_judge_reused_early(const struct evidence *evidence)
+bool rules_judge_reused_early(const struct rule_evidence *evidence)
 {
     const struct model *model = evidence->host->model;
     const uint32_t stream = evidence->call == NULL ? 0 : op_stream(&evidence->call->op);

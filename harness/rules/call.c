@@ -136,7 +136,7 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
         (!judge_no_memory(judge, host, call) || !judge_last_eviction(judge, host, call))) {
         return false;
     }
-    const struct evidence answer = evidence_of(judge, host, call, SIGHT_ANSWER);
+    const struct rule_evidence answer = evidence_of(judge, host, call, SIGHT_ANSWER);
     /* An answer that is wrong by itself is not held against those of other hosts. */
     return rule_judge(RULE_RETRY, &answer) &&
            (judge->oom_kind == VERDICT_PREMATURE || judge->has_wrong_status ||
@@ -158,7 +158,7 @@ static void note_refusal(struct judge *judge, const struct host *host, const str
 
 static void check_polls(struct judge *judge, const struct host *host)
 {
-    const struct evidence later = evidence_of(judge, host, NULL, SIGHT_LATER);
+    const struct rule_evidence later = evidence_of(judge, host, NULL, SIGHT_LATER);
     (void)rule_judge(RULE_HANG, &later);
 }
 

@@ -47,7 +47,7 @@ bool judge_has_contents(const struct host *host, uint32_t slot)
 
 bool judge_lost(struct judge *judge, const struct host *host, uint32_t slot)
 {
-    const struct evidence evidence = evidence_on(judge, host, NULL, SIGHT_LOST, slot);
+    const struct rule_evidence evidence = evidence_on(judge, host, NULL, SIGHT_LOST, slot);
     return rule_judge(RULE_MOVED_UNASKED, &evidence) && rule_judge(RULE_CONTENTS, &evidence);
 }
 
@@ -57,7 +57,7 @@ bool judge_lost(struct judge *judge, const struct host *host, uint32_t slot)
 static bool judge_each_block(struct judge *judge, const struct host *host)
 {
     struct span span;
-    struct evidence evidence = evidence_of(judge, host, NULL, SIGHT_PLACE);
+    struct rule_evidence evidence = evidence_of(judge, host, NULL, SIGHT_PLACE);
     const struct span_map *map = model_map(host->model);
     EACH_SPAN(map, &span) {
         evidence.slot = (uint32_t)span.owner;
@@ -99,7 +99,7 @@ bool judge_contents(struct judge *judge, const struct host *host)
 
 static bool judge_read(struct judge *judge, const struct host *host, uint32_t slot)
 {
-    const struct evidence evidence = evidence_on(judge, host, NULL, SIGHT_READ, slot);
+    const struct rule_evidence evidence = evidence_on(judge, host, NULL, SIGHT_READ, slot);
     return rule_judge(RULE_CONTENTS, &evidence);
 }
 
@@ -118,7 +118,7 @@ bool judge_stamps(struct judge *judge, const struct host *host, const struct cal
 
 /* These rules ask if blocks keep their contents. */
 
-bool rules_judge_contents(const struct evidence *evidence)
+bool rules_judge_contents(const struct rule_evidence *evidence)
 {
     switch (evidence->sight) {
     case SIGHT_COPY:

@@ -313,7 +313,7 @@ void judge_op_cost(struct judge *judge, const struct host *host, const struct ca
     if (judge->cost.calls == 0 && judge->cost.accesses == 0) {
         return;
     }
-    struct evidence evidence = evidence_of(judge, host, call, SIGHT_COST);
+    struct rule_evidence evidence = evidence_of(judge, host, call, SIGHT_COST);
     evidence.costs = costs;
     (void)rule_judge(RULE_LATENCY, &evidence);
     (void)rule_judge(RULE_COST, &evidence);
@@ -353,7 +353,7 @@ static const char *const unit_words[COST_MEASURE_COUNT] = {[COST_CALLS] = "op an
 static const char *const axis_words[COST_AXIS_COUNT] = {
     [COST_BLOCKS] = "blocks", [COST_HOLES] = "holes"};
 
-bool rules_judge_cost(const struct evidence *evidence)
+bool rules_judge_cost(const struct rule_evidence *evidence)
 {
     const struct target_cost *declared = &evidence->host->contract.cost;
     struct cost_growth at;
@@ -377,7 +377,7 @@ bool rules_judge_cost(const struct evidence *evidence)
 }
 
 /* "2000 device calls, of which 64 are allowed". */
-static void describe_excess(const struct evidence *evidence, bool is_of_calls, char *text,
+static void describe_excess(const struct rule_evidence *evidence, bool is_of_calls, char *text,
                             size_t text_bytes)
 {
     const struct target_latency *latency = &evidence->host->contract.latency;
@@ -388,7 +388,7 @@ static void describe_excess(const struct evidence *evidence, bool is_of_calls, c
                    is_of_calls ? latency->calls_max : latency->moved_bytes_max);
 }
 
-bool rules_judge_latency(const struct evidence *evidence)
+bool rules_judge_latency(const struct rule_evidence *evidence)
 {
     const struct target_latency *latency = &evidence->host->contract.latency;
     const struct cost_history *costs = evidence->costs;

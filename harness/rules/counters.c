@@ -148,7 +148,7 @@ static void note_counters(struct judge *judge, const struct host *host)
 bool judge_counters(struct judge *judge, const struct host *host, const struct target_stats *stats,
                     bool with_holes)
 {
-    struct evidence evidence = evidence_of(judge, host, NULL, SIGHT_ANSWER);
+    struct rule_evidence evidence = evidence_of(judge, host, NULL, SIGHT_ANSWER);
     evidence.stats = stats;
     evidence.with_holes = with_holes;
     note_counters(judge, host);
@@ -174,8 +174,8 @@ static const struct compared {
     {TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES, "largest_free_block_bytes"},
 };
 
-static bool check_counter(const struct evidence *evidence, const struct compared *is, uint64_t has,
-                          const struct counter_bounds *bounds)
+static bool check_counter(const struct rule_evidence *evidence, const struct compared *is,
+                          uint64_t has, const struct counter_bounds *bounds)
 {
     const uint64_t low = bounds->low[is->counter];
     switch ((enum target_counting)evidence->host->contract.counting[is->counter]) {
@@ -212,14 +212,14 @@ static bool is_empty(const struct model *model)
 }
 
 /* The empty heap has a rule of its own, for a counter that says how large the hole is. */
-static bool is_of_empty_heap(const struct evidence *evidence)
+static bool is_of_empty_heap(const struct rule_evidence *evidence)
 {
     const uint8_t *counting = evidence->host->contract.counting;
     return counting[TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES] == TARGET_COUNT_EXACT &&
            evidence->with_holes && is_empty(evidence->host->model);
 }
 
-bool rules_judge_counters(const struct evidence *evidence)
+bool rules_judge_counters(const struct rule_evidence *evidence)
 {
     const struct host *host = evidence->host;
     if (!evidence->with_holes && judge_counters_are_exact(evidence->judge, host, evidence->stats)) {
@@ -243,7 +243,7 @@ bool rules_judge_counters(const struct evidence *evidence)
 }
 
 /* The hole is all that lies between two ranges that went bad, or the whole heap. */
-bool rules_judge_not_coalesced(const struct evidence *evidence)
+bool rules_judge_not_coalesced(const struct rule_evidence *evidence)
 {
     const struct model *model = evidence->host->model;
     if (!is_of_empty_heap(evidence) || model_absent_count(model) > 0) {
@@ -286,7 +286,7 @@ static void sum_owners(const struct host *host, uint64_t bytes[OWNER_COUNT])
     }
 }
 
-static bool check_owner(const struct evidence *evidence, const char *name, uint64_t has,
+static bool check_owner(const struct rule_evidence *evidence, const char *name, uint64_t has,
                         uint64_t should)
 {
     return has == should ||
@@ -294,7 +294,7 @@ static bool check_owner(const struct evidence *evidence, const char *name, uint6
                              "%s is %" PRIu64 " but should be %" PRIu64, name, has, should);
 }
 
-static bool check_sum(const struct evidence *evidence)
+static bool check_sum(const struct rule_evidence *evidence)
 {
     const struct target_stats *stats = evidence->stats;
     const uint64_t capacity = model_capacity_bytes(evidence->host->model);
@@ -311,7 +311,7 @@ static bool check_sum(const struct evidence *evidence)
 }
 
 /* The sum costs nothing; who has what is asked where the largest hole is. */
-bool rules_judge_ownership(const struct evidence *evidence)
+bool rules_judge_ownership(const struct rule_evidence *evidence)
 {
     const struct target_stats *stats = evidence->stats;
     if (!evidence->host->contract.counts_owners) {

@@ -81,7 +81,7 @@ static bool take_granted(struct pass *pass, struct overlap_call *over)
     const struct op_kind_info *info = op_kind_info(call->op.kind);
     call->slot = slot_named(over->host, call);
     if ((info->has_block || info->has_program) && call->slot == SLOT_NONE) {
-        const struct evidence gone = evidence_of(pass->judge, over->host, call, SIGHT_GONE);
+        const struct rule_evidence gone = evidence_of(pass->judge, over->host, call, SIGHT_GONE);
         return rule_judge(RULE_STATUS, &gone);
     }
     if (call->op.kind == OP_TOUCH || call->op.kind == OP_REPORT || call->op.kind == OP_DEFRAGMENT) {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Names what was looked at, which tells most rules apart; some are judged in one way alone. */
-static const char *name_sight(const struct evidence *evidence, enum rule rule)
+static const char *name_sight(const struct rule_evidence *evidence, enum rule rule)
 {
     static const char *const names[] = {
 #define SIGHT(enumerator, mechanism) mechanism,
@@ -50,13 +50,13 @@ struct reason_fact {
     size_t offset;                       /* in the source */
 };
 static const struct reason_fact facts[] = {
-    {"at}", OF_EVIDENCE, ADDRESS, offsetof(struct evidence, address)},
-    {"size}", OF_EVIDENCE, BYTES, offsetof(struct evidence, size_bytes)},
-    {"asked}", OF_EVIDENCE, BYTES, offsetof(struct evidence, asked_bytes)},
-    {"align}", OF_EVIDENCE, BYTES, offsetof(struct evidence, align_bytes)},
-    {"reservable}", OF_EVIDENCE, BYTES, offsetof(struct evidence, reservable_bytes)},
-    {"number}", OF_EVIDENCE, BYTES, offsetof(struct evidence, op)},
-    {"count}", OF_EVIDENCE, BYTES, offsetof(struct evidence, count)},
+    {"at}", OF_EVIDENCE, ADDRESS, offsetof(struct rule_evidence, address)},
+    {"size}", OF_EVIDENCE, BYTES, offsetof(struct rule_evidence, size_bytes)},
+    {"asked}", OF_EVIDENCE, BYTES, offsetof(struct rule_evidence, asked_bytes)},
+    {"align}", OF_EVIDENCE, BYTES, offsetof(struct rule_evidence, align_bytes)},
+    {"reservable}", OF_EVIDENCE, BYTES, offsetof(struct rule_evidence, reservable_bytes)},
+    {"number}", OF_EVIDENCE, BYTES, offsetof(struct rule_evidence, op)},
+    {"count}", OF_EVIDENCE, BYTES, offsetof(struct rule_evidence, count)},
     {"block}", OF_BLOCK, COUNT, offsetof(struct block, op)},
     {"was}", OF_BLOCK, ADDRESS, offsetof(struct block, address)},
     {"had}", OF_BLOCK, BYTES, offsetof(struct block, size_bytes)},
@@ -70,7 +70,7 @@ static const struct reason_fact facts[] = {
     {"made_bytes}", OF_MADE, BYTES, offsetof(struct device_call, bytes)},
 };
 
-static const void *find_source(const struct evidence *evidence, const struct reason_fact *fact)
+static const void *find_source(const struct rule_evidence *evidence, const struct reason_fact *fact)
 {
     switch (fact->source) {
     case OF_BLOCK:
@@ -86,7 +86,8 @@ static const void *find_source(const struct evidence *evidence, const struct rea
 
 /* Prints the fact that is named at *name, which comes to stand behind the name; "op": the kind of
  * the op that is judged. */
-static int print_fact(const struct evidence *evidence, const char **name, char *text, size_t bytes)
+static int print_fact(const struct rule_evidence *evidence, const char **name, char *text,
+                      size_t bytes)
 {
     if (strncmp(*name, "op}", 3) == 0) {
         *name += 3;
@@ -104,7 +105,7 @@ static int print_fact(const struct evidence *evidence, const char **name, char *
 }
 
 /* Returns the format with the facts in the place of their names. */
-static const char *put_facts(const struct evidence *evidence, const char *format,
+static const char *put_facts(const struct rule_evidence *evidence, const char *format,
                              char text[VERDICT_REASON_BYTES])
 {
     size_t used = 0;
@@ -124,7 +125,7 @@ static const char *put_facts(const struct evidence *evidence, const char *format
 /* --- breaking --- */
 
 /* Sets the verdict.  That on an out-of-memory is kept: there is one verdict on each. */
-static void set_verdict(const struct evidence *evidence, enum rule rule, const char *mechanism,
+static void set_verdict(const struct rule_evidence *evidence, enum rule rule, const char *mechanism,
                         const char *format, va_list arguments)
 {
     struct judge *judge = evidence->judge;
@@ -142,7 +143,7 @@ static void set_verdict(const struct evidence *evidence, enum rule rule, const c
 }
 
 /* Breaks the rule; true if a run that goes on after findings goes on after this one, too. */
-static bool break_rule(const struct evidence *evidence, enum rule rule, const char *mechanism,
+static bool break_rule(const struct rule_evidence *evidence, enum rule rule, const char *mechanism,
                        const char *format, va_list arguments)
 {
     struct judge *judge = evidence->judge;
@@ -163,7 +164,7 @@ static bool break_rule(const struct evidence *evidence, enum rule rule, const ch
     return goes_on;
 }
 
-bool evidence_break(const struct evidence *evidence, enum rule rule, const char *format, ...)
+bool evidence_break(const struct rule_evidence *evidence, enum rule rule, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -172,7 +173,7 @@ bool evidence_break(const struct evidence *evidence, enum rule rule, const char 
     return goes_on;
 }
 
-bool evidence_break_as(const struct evidence *evidence, enum rule rule, const char *mechanism,
+bool evidence_break_as(const struct rule_evidence *evidence, enum rule rule, const char *mechanism,
                        const char *format, ...)
 {
     va_list arguments;
@@ -182,7 +183,7 @@ bool evidence_break_as(const struct evidence *evidence, enum rule rule, const ch
     return goes_on;
 }
 
-bool evidence_end(const struct evidence *evidence, enum rule rule, const char *mechanism,
+bool evidence_end(const struct rule_evidence *evidence, enum rule rule, const char *mechanism,
                   const char *format, ...)
 {
     va_list arguments;
@@ -194,7 +195,7 @@ bool evidence_end(const struct evidence *evidence, enum rule rule, const char *m
 }
 
 /* NULL: the rule is judged on another road. */
-static bool (*const judges[RULE_COUNT])(const struct evidence *evidence) = {
+static bool (*const judges[RULE_COUNT])(const struct rule_evidence *evidence) = {
 #define JUDGE(function) function
 #define ROAD(name) NULL
 #define RULE(enumerator, name, gravity, promise, judge, plant) [RULE_##enumerator] = judge,
@@ -204,7 +205,7 @@ static bool (*const judges[RULE_COUNT])(const struct evidence *evidence) = {
 #undef JUDGE
 };
 
-bool rule_judge(enum rule rule, const struct evidence *evidence)
+bool rule_judge(enum rule rule, const struct rule_evidence *evidence)
 {
     CHECK(rule < RULE_COUNT);
     CHECK(judges[rule] != NULL);

@@ -44,7 +44,7 @@ static bool check_effort(struct judge *judge, const struct host *host, const str
 {
     size_t count = 0;
     const struct device_call *calls = device_calls(host->device, &count);
-    struct evidence effort = evidence_on(judge, host, call, SIGHT_EFFORT, SLOT_NONE);
+    struct rule_evidence effort = evidence_on(judge, host, call, SIGHT_EFFORT, SLOT_NONE);
     if (judge_may_mitigate(judge, call)) {
         return true;
     }
@@ -64,7 +64,7 @@ static bool check_effort(struct judge *judge, const struct host *host, const str
 
 static bool check_stages(struct judge *judge, const struct host *host, const struct call *call)
 {
-    struct evidence left = evidence_on(judge, host, call, SIGHT_STAGE, SLOT_NONE);
+    struct rule_evidence left = evidence_on(judge, host, call, SIGHT_STAGE, SLOT_NONE);
     EACH_DEVICE_CALL(host->device, made) {
         uint32_t owner = SLOT_NONE;
         if (made->kind != DEVICE_CALL_STAGE_OUT || made->result != DEVICE_OK ||
@@ -81,11 +81,11 @@ static bool check_stages(struct judge *judge, const struct host *host, const str
 }
 
 /* The program is evicted: locate says so. */
-static bool check_image(const struct evidence *failure, const struct block *program)
+static bool check_image(const struct rule_evidence *failure, const struct block *program)
 {
     const struct host *host = failure->host;
     struct target_block at = {0};
-    struct evidence left = *failure;
+    struct rule_evidence left = *failure;
     if (program->state != BLOCK_GONE || host->target->locate == NULL ||
         host->target->locate(host->instance, program->handle, &at) != TARGET_OK) {
         return true;
@@ -96,7 +96,7 @@ static bool check_image(const struct evidence *failure, const struct block *prog
     return rule_judge(RULE_FAILED_CHANGED, &left);
 }
 
-static bool check_images(const struct evidence *failure)
+static bool check_images(const struct rule_evidence *failure)
 {
     const struct model *model = failure->host->model;
     for (size_t i = 0; i < model_program_count(model); i++) {
@@ -187,11 +187,11 @@ static void look_at_row(void *context, const struct target_row *row)
 }
 
 /* The op is over: what the report takes for sorting is not of it, and no fault waits for that. */
-static bool check_report(const struct evidence *failure)
+static bool check_report(const struct rule_evidence *failure)
 {
     const struct host *host = failure->host;
     struct asked_row asked = {.is_found = false};
-    struct evidence left = *failure;
+    struct rule_evidence left = *failure;
     if (host->target->report != NULL && host->contract.placement == PLACEMENT_RANGES &&
         make_asked_row(host, failure->call, &asked)) {
         device_pin(host->device, true);
@@ -214,7 +214,7 @@ bool judge_failed(struct judge *judge, const struct host *host, const struct cal
     if (call->result == TARGET_OK) {
         return true;
     }
-    const struct evidence failure = evidence_on(judge, host, call, SIGHT_ANSWER, SLOT_NONE);
+    const struct rule_evidence failure = evidence_on(judge, host, call, SIGHT_ANSWER, SLOT_NONE);
     if (!check_effort(judge, host, call) || !check_stages(judge, host, call)) {
         return false;
     }
@@ -227,7 +227,7 @@ bool judge_failed(struct judge *judge, const struct host *host, const struct cal
 
 /* This rule asks if a call that failed left everything as it was. */
 
-static bool break_effort(const struct evidence *evidence)
+static bool break_effort(const struct rule_evidence *evidence)
 {
     static const char *const efforts[DEVICE_CALL_KIND_COUNT] = {
         [DEVICE_CALL_COPY] = "copied memory",
@@ -243,7 +243,7 @@ static bool break_effort(const struct evidence *evidence)
                           efforts[evidence->made->kind]);
 }
 
-bool rules_judge_failed_changed(const struct evidence *evidence)
+bool rules_judge_failed_changed(const struct rule_evidence *evidence)
 {
     const char *format = "block {block} went from {was} to {at} in a call that failed";
     if (evidence->call->result == TARGET_OK) {

@@ -5,7 +5,7 @@
 
 bool judge_host_memory(struct judge *judge, const struct host *host)
 {
-    const struct evidence evidence = evidence_of(judge, host, NULL, SIGHT_ANSWER);
+    const struct rule_evidence evidence = evidence_of(judge, host, NULL, SIGHT_ANSWER);
     if (judge_keeps_host_memory(host)) {
         return true;
     }
@@ -14,20 +14,20 @@ bool judge_host_memory(struct judge *judge, const struct host *host)
 
 void judge_host_closed(struct judge *judge, const struct host *host)
 {
-    const struct evidence evidence = evidence_of(judge, host, NULL, SIGHT_CLOSE);
+    const struct rule_evidence evidence = evidence_of(judge, host, NULL, SIGHT_CLOSE);
     host_memory_check(device_host_memory(host->device));
     (void)(rule_judge(RULE_OVERRUN, &evidence) && rule_judge(RULE_HOST_MEMORY, &evidence));
 }
 
 /* The target's memory on the host: where it writes, and how much it holds. */
 
-bool rules_judge_overrun(const struct evidence *evidence)
+bool rules_judge_overrun(const struct rule_evidence *evidence)
 {
     const struct host_memory *memory = device_host_memory(evidence->host->device);
     return memory->fault[0] == '\0' || evidence_break(evidence, RULE_OVERRUN, "%s", memory->fault);
 }
 
-bool rules_judge_host_memory(const struct evidence *evidence)
+bool rules_judge_host_memory(const struct rule_evidence *evidence)
 {
     const struct host_memory *memory = device_host_memory(evidence->host->device);
     if (evidence->sight == SIGHT_CLOSE) {

@@ -65,18 +65,18 @@ bool judge_is_evictable(const struct call *call, uint32_t slot, const struct blo
 bool judge_eviction(struct judge *judge, const struct host *host, const struct device_call *unload,
                     bool may_evict)
 {
-    struct evidence evidence = evidence_on(judge, host, NULL, SIGHT_ANSWER,
-                                           judge_unloaded_slot(host, unload));
+    struct rule_evidence evidence = evidence_on(judge, host, NULL, SIGHT_ANSWER,
+                                                judge_unloaded_slot(host, unload));
     evidence.made = unload;
     evidence.op = unload->from - 1;
     evidence.may_evict = may_evict;
     return rule_judge(RULE_WRONG_EVICTION, &evidence); /* and RULE_BUSY_EVICTED with it */
 }
 
-bool judge_written(const struct evidence *copy, const struct overlap_stages *stages)
+bool judge_written(const struct rule_evidence *copy, const struct overlap_stages *stages)
 {
     struct span span;
-    struct evidence evidence = *copy;
+    struct rule_evidence evidence = *copy;
     const uint64_t end = copy->made->to + copy->made->bytes;
     EACH_SPAN_IN(model_map(copy->host->model), copy->made->to, end, &span) {
         evidence.slot = (uint32_t)span.owner;
@@ -91,7 +91,7 @@ bool judge_written(const struct evidence *copy, const struct overlap_stages *sta
 
 bool judge_bounds(struct judge *judge, const struct host *host)
 {
-    const struct evidence evidence = evidence_of(judge, host, NULL, SIGHT_DEVICE);
+    const struct rule_evidence evidence = evidence_of(judge, host, NULL, SIGHT_DEVICE);
     return rule_judge(RULE_HANG, &evidence) && rule_judge(RULE_OUTSIDE, &evidence);
 }
 
@@ -99,7 +99,7 @@ bool judge_bounds(struct judge *judge, const struct host *host)
 
 /* If several calls are under way nobody knows which one evicts.  That none of them may is as wrong
  * as a program that is not loaded, and is judged before its being busy. */
-bool rules_judge_eviction(const struct evidence *evidence)
+bool rules_judge_eviction(const struct rule_evidence *evidence)
 {
     const struct block *program = evidence->slot == SLOT_NONE ? NULL : evidence_block(evidence);
     const bool is_overlapping = evidence->judge->is_overlapping;
@@ -119,7 +119,7 @@ bool rules_judge_eviction(const struct evidence *evidence)
 }
 
 /* A target may also hang in what it is asked after the op. */
-bool rules_judge_hang(const struct evidence *evidence)
+bool rules_judge_hang(const struct rule_evidence *evidence)
 {
     return !device_hung(evidence->host->device) ||
            evidence_break(
@@ -144,10 +144,10 @@ static bool is_elsewhere(const struct judge *judge, const struct host *host,
 
 /* A block that is in use when it is copied away is moved while in use, even if the use ends before
  * the call returns. */
-static bool check_source(const struct evidence *copy)
+static bool check_source(const struct rule_evidence *copy)
 {
     struct span span;
-    struct evidence evidence = *copy;
+    struct rule_evidence evidence = *copy;
     const uint64_t end = copy->made->from + copy->made->bytes;
     EACH_SPAN_IN(model_map(copy->host->model), copy->made->from, end, &span) {
         evidence.slot = (uint32_t)span.owner;
@@ -184,7 +184,7 @@ static bool take_unload(struct judge *judge, struct host *host, const struct cal
 static bool absorb_device_call(struct judge *judge, struct host *host, const struct call *call,
                                const struct device_call *made, bool *moved)
 {
-    struct evidence copy = evidence_of(judge, host, call, SIGHT_COPY);
+    struct rule_evidence copy = evidence_of(judge, host, call, SIGHT_COPY);
     copy.made = made;
     switch (made->kind) {
     case DEVICE_CALL_UNLOAD:

@@ -194,7 +194,7 @@ bool message_is_right(const char *text, const struct message_expected *expected,
 /* --- texts --- */
 
 /* An answer FAILED says why, unless there was no host memory to say it with. */
-static bool judge_failure_text(const struct evidence *evidence)
+static bool judge_failure_text(const struct rule_evidence *evidence)
 {
     const uint32_t fired = device_faults_fired(evidence->host->device);
     const bool is_excused = (fired & 1u << FAULT_HOST_MEMORY) != 0;
@@ -225,7 +225,7 @@ static void open_numbers(const struct target_contract *contract, struct message_
 }
 
 /* The text follows the grammar, and its numbers are the model's. */
-static bool judge_numbers(const struct evidence *evidence)
+static bool judge_numbers(const struct rule_evidence *evidence)
 {
     const struct judge *judge = evidence->judge;
     const struct host *host = evidence->host;
@@ -256,7 +256,7 @@ static bool judge_numbers(const struct evidence *evidence)
     return evidence_break_as(evidence, RULE_MESSAGE, lacking, "%s", reason);
 }
 
-bool rules_judge_message(const struct evidence *evidence)
+bool rules_judge_message(const struct rule_evidence *evidence)
 {
     if (evidence->call->result == TARGET_FAILED) {
         return judge_failure_text(evidence);

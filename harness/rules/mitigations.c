@@ -21,7 +21,7 @@ static bool has_surplus(const struct oom *oom)
 /* The state of a call alone, before its next device call, in the scratch of the judge, where it
  * stays until the next state is taken.  Its evidence needs the judge, the host and the call.
  * O(blocks + events). */
-static const struct oom *state_take(const struct evidence *evidence)
+static const struct oom *state_take(const struct rule_evidence *evidence)
 {
     struct oom *oom = &evidence->judge->reservable;
     const struct oom_request request = judge_request(evidence->host, evidence->call);
@@ -32,7 +32,7 @@ static const struct oom *state_take(const struct evidence *evidence)
 /* True if the request fits once the mitigations have gone so far, and blocks are moved by sliding
  * alone.  False if a block is larger than was promised: what its target takes for free is not
  * known.  Blocks have addresses.  O(blocks + events). */
-static bool state_fits(const struct evidence *evidence, const struct reach_limits *limits)
+static bool state_fits(const struct rule_evidence *evidence, const struct reach_limits *limits)
 {
     struct reach *reach = &evidence->judge->reach;
     const struct oom *oom = state_take(evidence);
@@ -88,7 +88,7 @@ bool judge_order(struct judge *judge, const struct host *host, const struct call
     if (!is_mitigation(made, completed_after) || !is_order_judged(judge, host, call)) {
         return true;
     }
-    struct evidence begun = evidence_on(judge, host, call, SIGHT_MITIGATION, SLOT_NONE);
+    struct rule_evidence begun = evidence_on(judge, host, call, SIGHT_MITIGATION, SLOT_NONE);
     begun.made = made;
     begun.has_moved = has_moved;
     return rule_judge(RULE_ORDER, &begun);
@@ -104,7 +104,7 @@ static bool can_ever_fit(const struct host *host, const struct call *call)
 
 bool judge_last_eviction(struct judge *judge, const struct host *host, const struct call *call)
 {
-    struct evidence kept = evidence_of(judge, host, call, SIGHT_KEPT);
+    struct rule_evidence kept = evidence_of(judge, host, call, SIGHT_KEPT);
     if (!host->contract.evicts_until_fits || !is_order_judged(judge, host, call) ||
         !judge_may_evict(host, &call->op) || !can_ever_fit(host, call)) {
         return true;
@@ -143,7 +143,7 @@ static bool comes_before(const struct target_contract *contract, enum mitigation
 
 /* --- what the others could do --- */
 
-static bool is_evictable(const struct evidence *evidence, uint32_t slot)
+static bool is_evictable(const struct rule_evidence *evidence, uint32_t slot)
 {
     return judge_may_evict(evidence->host, &evidence->call->op) &&
            judge_is_evictable(evidence->call, slot, model_block(evidence->host->model, slot));
@@ -158,7 +158,7 @@ static bool has_room(const struct oom_request *request, uint64_t from, uint64_t 
 
 /* True if the request has a place as the blocks lie; without_idle: the programs that it may evict
  * are gone. */
-static bool fits_in_place(const struct evidence *evidence, bool without_idle)
+static bool fits_in_place(const struct rule_evidence *evidence, bool without_idle)
 {
     const struct model *model = evidence->host->model;
     const struct oom_request request = judge_request(evidence->host, evidence->call);
@@ -181,13 +181,13 @@ static bool fits_in_place(const struct evidence *evidence, bool without_idle)
 }
 
 /* True if a free is queued that waiting can end. */
-static bool has_queued_free(const struct evidence *evidence)
+static bool has_queued_free(const struct rule_evidence *evidence)
 {
     return evidence->host->contract.drains && model_dying_count(evidence->host->model) > 0 &&
            reach_drain_ns(state_take(evidence)) > 0;
 }
 
-static bool has_idle_program(const struct evidence *evidence)
+static bool has_idle_program(const struct rule_evidence *evidence)
 {
     const struct model *model = evidence->host->model;
     for (size_t i = 0; i < model_program_count(model); i++) {
@@ -200,7 +200,7 @@ static bool has_idle_program(const struct evidence *evidence)
 
 /* True if evictions could do more.  A target that evicts until it fits goes on in any case, another
  * one if that makes room. */
-static bool could_evict(const struct evidence *evidence)
+static bool could_evict(const struct rule_evidence *evidence)
 {
     return evidence->host->contract.evicts_until_fits
                ? has_idle_program(evidence)
@@ -210,7 +210,8 @@ static bool could_evict(const struct evidence *evidence)
 
 /* --- the rule --- */
 
-static bool break_order(const struct evidence *evidence, enum mitigation begun, const char *missed)
+static bool break_order(const struct rule_evidence *evidence, enum mitigation begun,
+                        const char *missed)
 {
     static const char *const names[] = {[MITIGATION_DRAIN] = "wait",
                                         [MITIGATION_DEFRAGMENT] = "move",
@@ -225,7 +226,7 @@ static bool break_order(const struct evidence *evidence, enum mitigation begun, 
 
 /* After a move the places are known again when the op is over: what depends on them is not asked
  * then. */
-static bool judge_begun(const struct evidence *evidence)
+static bool judge_begun(const struct rule_evidence *evidence)
 {
     const struct target_contract *contract = &evidence->host->contract;
     const enum mitigation begun = mitigation_of(evidence->made);
@@ -248,7 +249,7 @@ static bool judge_begun(const struct evidence *evidence)
     return true;
 }
 
-bool rules_judge_order(const struct evidence *evidence)
+bool rules_judge_order(const struct rule_evidence *evidence)
 {
     if (evidence->sight == SIGHT_MITIGATION) {
         return judge_begun(evidence);
@@ -293,7 +294,7 @@ bool judge_held_back(struct judge *judge, const struct host *host, const struct 
     if (awaited == NULL || has_moved || !is_wait_judged(judge, host, call)) {
         return true;
     }
-    struct evidence wait = evidence_on(judge, host, call, SIGHT_MITIGATION, SLOT_NONE);
+    struct rule_evidence wait = evidence_on(judge, host, call, SIGHT_MITIGATION, SLOT_NONE);
     wait.made = made;
     wait.awaited = awaited;
     return rule_judge(RULE_HELD_BACK, &wait);
@@ -304,7 +305,7 @@ bool judge_held_back(struct judge *judge, const struct host *host, const struct 
 
 /* True if something completed in this call before the wait.  From then on an allocator that is
  * draining may look for holes alone: no contract says that it begins anew with what comes first. */
-static bool is_draining(const struct evidence *evidence)
+static bool is_draining(const struct rule_evidence *evidence)
 {
     size_t count = 0;
     const struct device_call *calls = device_calls(evidence->host->device, &count);
@@ -313,7 +314,7 @@ static bool is_draining(const struct evidence *evidence)
 }
 
 /* Returns what was enough without the wait; NULL: nothing that comes before it. */
-static const char *find_enough(const struct evidence *evidence)
+static const char *find_enough(const struct rule_evidence *evidence)
 {
     const struct target_contract *contract = &evidence->host->contract;
     if (state_fits(evidence, &(const struct reach_limits){0})) {
@@ -334,7 +335,7 @@ static const char *find_enough(const struct evidence *evidence)
 }
 
 /* Whom the collective lacked: "collective 'stage 0', which host 1 and 2 more had not joined". */
-static void describe_awaited(const struct evidence *evidence, char *text, size_t text_bytes)
+static void describe_awaited(const struct rule_evidence *evidence, char *text, size_t text_bytes)
 {
     const struct collective *awaited = evidence->awaited;
     const char *name = setup_group_name(evidence->judge->setup, awaited->group);
@@ -351,7 +352,7 @@ static void describe_awaited(const struct evidence *evidence, char *text, size_t
                    name[0] == '\0' ? number : name, quote, __builtin_ctzll(missing), others);
 }
 
-bool rules_judge_held_back(const struct evidence *evidence)
+bool rules_judge_held_back(const struct rule_evidence *evidence)
 {
     const char *enough = find_enough(evidence);
     if (enough == NULL) {

@@ -14,7 +14,7 @@
 
 /* True if the block may have moved.  A block that the op freed may have moved before that, unless
  * it was in use.  One that was in host memory alone when it was held had no place to keep. */
-static bool has_leave(const struct evidence *evidence)
+static bool has_leave(const struct rule_evidence *evidence)
 {
     const struct block *block = evidence_block(evidence);
     const bool is_idle = block->hold_count == 0 &&
@@ -22,7 +22,7 @@ static bool has_leave(const struct evidence *evidence)
     return block->use_count == 0 && (is_idle || evidence->may_be_absent);
 }
 
-bool rules_judge_held_moved(const struct evidence *evidence)
+bool rules_judge_held_moved(const struct rule_evidence *evidence)
 {
     return has_leave(evidence) ||
            evidence_break(
@@ -36,7 +36,7 @@ bool rules_judge_held_moved(const struct evidence *evidence)
 
 /* --- moves that nobody asked for --- */
 
-static bool judge_touch(const struct evidence *evidence)
+static bool judge_touch(const struct rule_evidence *evidence)
 {
     const struct block *block = evidence_block(evidence);
     if (evidence->is_in_host_memory != block->is_absent) {
@@ -48,7 +48,7 @@ static bool judge_touch(const struct evidence *evidence)
 }
 
 /* A sleep and a wake move nothing. */
-static bool may_move(const struct evidence *evidence)
+static bool may_move(const struct rule_evidence *evidence)
 {
     const struct call *call = evidence->call;
     return evidence->host->contract.defrag != DEFRAG_NONE &&
@@ -57,7 +57,7 @@ static bool may_move(const struct evidence *evidence)
 
 /* Only a device that refuses may leave a block in host memory, and only where blocks change places.
  */
-static bool judge_stranded(const struct evidence *evidence)
+static bool judge_stranded(const struct rule_evidence *evidence)
 {
     const struct host *host = evidence->host;
     const bool is_repack = host->contract.defrag == DEFRAG_REPACK && may_move(evidence);
@@ -70,7 +70,7 @@ static bool judge_stranded(const struct evidence *evidence)
 
 /* If calls overlap, others may have moved the donated block since.  A lost block whose bytes are
  * where they were was lost by the target alone. */
-bool rules_judge_moved_unasked(const struct evidence *evidence)
+bool rules_judge_moved_unasked(const struct rule_evidence *evidence)
 {
     const struct host *host = evidence->host;
     const struct block *block = evidence_block(evidence);
@@ -164,7 +164,7 @@ static void note_sequence(struct overlap_moves *moves, const struct host *host)
 bool overlap_moves_judge_order(const struct overlap_moves *moves, struct judge *judge,
                                const struct host *host)
 {
-    struct evidence evidence = evidence_of(judge, host, NULL, SIGHT_PASSED);
+    struct rule_evidence evidence = evidence_of(judge, host, NULL, SIGHT_PASSED);
     evidence.other = SLOT_NONE;
     for (size_t i = 0; i < moves->sequence.count; i++) {
         evidence.slot = moves->sequence.slots[i].slot;
@@ -360,7 +360,7 @@ static bool move_block(const struct move_taking *taking, uint32_t slot, uint64_t
 {
     struct host *host = taking->host;
     const struct block *block = model_block(host->model, slot);
-    struct evidence evidence = evidence_on(taking->judge, host, NULL, SIGHT_MOVE, slot);
+    struct rule_evidence evidence = evidence_on(taking->judge, host, NULL, SIGHT_MOVE, slot);
     evidence.made = taking->made;
     evidence.address = to;
     evidence.has_moved = true;
@@ -432,7 +432,7 @@ bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct
     if (made->kind == DEVICE_CALL_STAGE_IN && !is_young(moves, host, made->owner)) {
         overlap_stages_take_in(&moves->stages, host, made);
     }
-    struct evidence copy = evidence_of(judge, host, NULL, SIGHT_COPY);
+    struct rule_evidence copy = evidence_of(judge, host, NULL, SIGHT_COPY);
     copy.made = made;
     return judge_written(&copy, &moves->stages) &&
            (made->kind == DEVICE_CALL_STAGE_IN ? take_stage_in(&taking) : take_copy(&taking));

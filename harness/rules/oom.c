@@ -83,7 +83,7 @@ static bool judge_text(struct judge *judge, const struct host *host, const struc
                               timeline_completed_count(host->timeline);
     const bool has_numbers = has_seen_all && model_absent_count(host->model) == 0 &&
                              host->contract.placement == PLACEMENT_RANGES;
-    struct evidence text = evidence_of(judge, host, call, SIGHT_ANSWER);
+    struct rule_evidence text = evidence_of(judge, host, call, SIGHT_ANSWER);
     text.has_numbers = has_numbers;
     return rule_judge(RULE_MESSAGE, &text);
 }
@@ -450,6 +450,6 @@ bool overlap_oom_finish(struct pass *pass, uint32_t number)
         return judge->goes_on;
     }
     /* The numbers may be those of any instant. */
-    const struct evidence text = evidence_of(judge, over->host, &over->call, SIGHT_ANSWER);
+    const struct rule_evidence text = evidence_of(judge, over->host, &over->call, SIGHT_ANSWER);
     return rule_judge(RULE_MESSAGE, &text);
 }

@@ -77,7 +77,7 @@ enum block_place judge_find_place(const struct judge *judge, const struct host *
 
 bool judge_touched(struct judge *judge, const struct host *host, const struct call *call)
 {
-    struct evidence evidence = evidence_on(judge, host, call, SIGHT_TOUCH, call->slot);
+    struct rule_evidence evidence = evidence_on(judge, host, call, SIGHT_TOUCH, call->slot);
     struct target_block at;
     const enum block_place place = judge_find_place(judge, host, call, call->slot, &at);
     evidence.address = at.address;
@@ -105,12 +105,12 @@ struct block_placing {
     size_t stranded_count;        /* of slots of those that left it */
 };
 
-static struct evidence seen_block(const struct block_placing *placing, uint32_t slot,
-                                  enum evidence_sight sight)
+static struct rule_evidence seen_block(const struct block_placing *placing, uint32_t slot,
+                                       enum evidence_sight sight)
 {
     const struct block *block = model_block(placing->host->model, slot);
-    struct evidence evidence = evidence_on(placing->judge, placing->host, placing->call, sight,
-                                           slot);
+    struct rule_evidence evidence = evidence_on(placing->judge, placing->host, placing->call, sight,
+                                                slot);
     evidence.size_bytes = block->size_bytes;
     evidence.align_bytes = block->align_bytes;
     evidence.has_moved = placing->moved;
@@ -118,13 +118,13 @@ static struct evidence seen_block(const struct block_placing *placing, uint32_t 
     return evidence;
 }
 
-static bool check_place(const struct evidence *place)
+static bool check_place(const struct rule_evidence *place)
 {
     return rule_judge(RULE_OUTSIDE, place) && rule_judge(RULE_MISALIGNED, place) &&
            rule_judge(RULE_OVERLAP, place);
 }
 
-static bool check_move(const struct block_placing *placing, const struct evidence *place)
+static bool check_move(const struct block_placing *placing, const struct rule_evidence *place)
 {
     /* If calls overlapped, each move was judged at its own instant. */
     return (placing->is_late || rule_judge(RULE_FAILED_CHANGED, place)) &&
@@ -141,7 +141,7 @@ static bool check_address(const struct block_placing *placing, uint32_t slot, ui
     if (!has_moved && address >= below_address) {
         return true;
     }
-    struct evidence place = seen_block(placing, slot, SIGHT_PLACE);
+    struct rule_evidence place = seen_block(placing, slot, SIGHT_PLACE);
     place.address = address;
     place.below_address = below_address;
     if (has_moved && !check_move(placing, &place)) {
@@ -159,7 +159,7 @@ static bool check_size(const struct block_placing *placing, uint32_t slot,
         at->size_bytes == model_block(placing->host->model, slot)->size_bytes) {
         return true;
     }
-    struct evidence size = seen_block(placing, slot, SIGHT_SIZE);
+    struct rule_evidence size = seen_block(placing, slot, SIGHT_SIZE);
     size.size_bytes = at->size_bytes;
     return rule_judge(RULE_FAILED_CHANGED, &size);
 }
@@ -172,7 +172,7 @@ static bool place_block(struct block_placing *placing, uint32_t slot)
     struct target_block at;
     const enum block_place place = judge_find_place(placing->judge, host, placing->call, slot, &at);
     if (place == PLACE_HOST) {
-        const struct evidence stranded = seen_block(placing, slot, SIGHT_STRANDED);
+        const struct rule_evidence stranded = seen_block(placing, slot, SIGHT_STRANDED);
         placing->scratch->stranded[placing->stranded_count++] = slot;
         return rule_judge(RULE_MOVED_UNASKED, &stranded) && rule_judge(RULE_HELD_MOVED, &stranded);
     }
@@ -191,7 +191,7 @@ static bool place_block(struct block_placing *placing, uint32_t slot)
 static bool place_absent(const struct block_placing *placing, uint32_t slot)
 {
     struct host *host = placing->host;
-    struct evidence back = seen_block(placing, slot, SIGHT_RETURN);
+    struct rule_evidence back = seen_block(placing, slot, SIGHT_RETURN);
     struct target_block at;
     const enum block_place place = judge_find_place(placing->judge, host, placing->call, slot, &at);
     back.address = at.address;
@@ -230,7 +230,7 @@ static bool place_all(struct block_placing *placing)
     }
     uint32_t slot = 0;
     if (placing->has_changes && !model_relocate(model, placing->scratch->addresses, &slot)) {
-        const struct evidence taken = seen_block(placing, slot, SIGHT_TAKEN);
+        const struct rule_evidence taken = seen_block(placing, slot, SIGHT_TAKEN);
         return rule_judge(RULE_OVERLAP, &taken);
     }
     /* This goes from the last on: one that returns changes the places of those behind it. */
@@ -307,11 +307,11 @@ static bool has_called_target(const struct call *call)
 }
 
 /* The block has no place in the hole. */
-static bool check_hole(const struct evidence *stays, const struct judge_hole *hole)
+static bool check_hole(const struct rule_evidence *stays, const struct judge_hole *hole)
 {
     const struct block *block = evidence_block(stays);
     const uint64_t start = align_up(hole->start, block->align_bytes);
-    struct evidence evidence = *stays;
+    struct rule_evidence evidence = *stays;
     evidence.address = start;
     evidence.size_bytes = block->size_bytes;
     return start >= hole->end || block->size_bytes > hole->end - start ||
@@ -322,7 +322,7 @@ static bool check_hole(const struct evidence *stays, const struct judge_hole *ho
  * no other block: each that was granted its return has its room. */
 static bool check_block(struct judge *judge, const struct host *host, uint32_t slot)
 {
-    const struct evidence stays = evidence_on(judge, host, NULL, SIGHT_STAYS, slot);
+    const struct rule_evidence stays = evidence_on(judge, host, NULL, SIGHT_STAYS, slot);
     for (size_t i = 0; i < judge->holes.count; i++) {
         struct judge_hole hole = {.end = judge->holes.holes[i].start};
         while (find_free(host, hole.end, judge->holes.holes[i].end, &hole)) {

@@ -14,7 +14,7 @@ bool judge_region_given(struct judge *judge, const struct host *host, const stru
                         const struct device_call *given)
 {
     struct span span;
-    struct evidence evidence = evidence_of(judge, host, call, SIGHT_REGION);
+    struct rule_evidence evidence = evidence_of(judge, host, call, SIGHT_REGION);
     evidence.address = given->from;
     evidence.size_bytes = given->bytes;
     EACH_SPAN_IN(model_map(host->model), given->from, given->from + given->bytes, &span) {
@@ -31,7 +31,7 @@ static bool judge_each_block(struct judge *judge, const struct host *host, const
                              bool *is_one_ended)
 {
     struct span span;
-    struct evidence evidence = evidence_of(judge, host, call, SIGHT_PLACE);
+    struct rule_evidence evidence = evidence_of(judge, host, call, SIGHT_PLACE);
     EACH_SPAN(model_map(host->model), &span) {
         evidence.slot = (uint32_t)span.owner;
         evidence.address = span.start;
@@ -48,7 +48,7 @@ static bool judge_each_block(struct judge *judge, const struct host *host, const
 /* Nothing was given back that is no region. */
 static bool judge_wrong_gift(struct judge *judge, const struct host *host)
 {
-    struct evidence evidence = evidence_on(judge, host, NULL, SIGHT_REGION, SLOT_NONE);
+    struct rule_evidence evidence = evidence_on(judge, host, NULL, SIGHT_REGION, SLOT_NONE);
     return !device_gave_wrongly(host->device, &evidence.address) ||
            rule_judge(RULE_REGION, &evidence);
 }
@@ -73,7 +73,7 @@ bool judge_regions(struct judge *judge, struct host *host, const struct call *ca
 
 void judge_regions_closed(struct judge *judge, const struct host *host)
 {
-    struct evidence evidence = evidence_of(judge, host, NULL, SIGHT_CLOSE);
+    struct rule_evidence evidence = evidence_of(judge, host, NULL, SIGHT_CLOSE);
     if (!host->contract.regions.grows || !judge_wrong_gift(judge, host)) {
         return;
     }
@@ -122,7 +122,7 @@ void judge_pool(const struct host *host, struct oom *oom)
 
 /* Regions of the device: blocks lie in them, and all are given back. */
 
-static bool judge_given(const struct evidence *evidence)
+static bool judge_given(const struct rule_evidence *evidence)
 {
     if (evidence->slot == SLOT_NONE) {
         return evidence_break_as(evidence, RULE_REGION, "no region that was given back",
@@ -133,7 +133,7 @@ static bool judge_given(const struct evidence *evidence)
         "the region [{at}, +{size}) was given back while block {block} lay there");
 }
 
-static bool judge_place(const struct evidence *evidence)
+static bool judge_place(const struct rule_evidence *evidence)
 {
     const struct model *model = evidence->host->model;
     if (!evidence->host->contract.regions.grows ||
@@ -147,7 +147,7 @@ static bool judge_place(const struct evidence *evidence)
                                       : "begins in no region that is held");
 }
 
-bool rules_judge_region(const struct evidence *evidence)
+bool rules_judge_region(const struct rule_evidence *evidence)
 {
     switch (evidence->sight) {
     case SIGHT_REGION:

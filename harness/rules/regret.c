@@ -91,7 +91,7 @@ void judge_look_back(struct judge *judge, const struct host *host, const struct 
 
 /* --- costs --- */
 
-bool rules_judge_regret(const struct evidence *evidence)
+bool rules_judge_regret(const struct rule_evidence *evidence)
 {
     const struct regret *regret = &evidence->judge->regret;
     const char *names[REGRET_KIND_COUNT];
@@ -115,5 +115,5 @@ bool rules_judge_regret(const struct evidence *evidence)
 
 void judge_regret(struct judge *judge, uint64_t count)
 {
-    (void)rule_judge(RULE_REGRET, &(const struct evidence){.judge = judge, .count = count});
+    (void)rule_judge(RULE_REGRET, &(const struct rule_evidence){.judge = judge, .count = count});
 }

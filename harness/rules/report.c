@@ -8,14 +8,14 @@
 
 bool judge_report(struct judge *judge, const struct host *host)
 {
-    const struct evidence evidence = evidence_of(judge, host, NULL, SIGHT_REPORT);
+    const struct rule_evidence evidence = evidence_of(judge, host, NULL, SIGHT_REPORT);
     return rule_judge(RULE_REPORT, &evidence) && rule_judge(RULE_HANDLE, &evidence);
 }
 
 /* --- the allocations report --- */
 
 struct report_check {
-    const struct evidence *evidence;
+    const struct rule_evidence *evidence;
     const struct host *host;
     uint64_t *addresses; /* of the rows that have one; address_count, at most as many as there are
                             blocks */
@@ -111,7 +111,7 @@ static bool check_rows(struct report_check *check)
     return true;
 }
 
-bool rules_judge_report(const struct evidence *evidence)
+bool rules_judge_report(const struct rule_evidence *evidence)
 {
     const struct host *host = evidence->host;
     struct report_check check = {.evidence = evidence, .host = host, .is_good = true};
@@ -136,7 +136,7 @@ bool rules_judge_report(const struct evidence *evidence)
 /* --- handles --- */
 
 /* No two things share a handle; sorted once per report, because per op it would cost a set. */
-static bool judge_distinct_handles(const struct evidence *evidence)
+static bool judge_distinct_handles(const struct rule_evidence *evidence)
 {
     const struct model *model = evidence->host->model;
     const size_t live = model_live_count(model);
@@ -157,7 +157,7 @@ static bool judge_distinct_handles(const struct evidence *evidence)
     return is_good;
 }
 
-bool rules_judge_handle(const struct evidence *evidence)
+bool rules_judge_handle(const struct rule_evidence *evidence)
 {
     if (evidence->sight == SIGHT_REPORT) {
         return judge_distinct_handles(evidence);

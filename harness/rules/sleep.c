@@ -23,7 +23,7 @@ bool judge_take_sleep(struct judge *judge, struct host *host, const struct call 
         device_mapped_bytes(host->device) == model_capacity_bytes(host->model)) {
         return true;
     }
-    const struct evidence memory = evidence_of(judge, host, call, SIGHT_SLEEP);
+    const struct rule_evidence memory = evidence_of(judge, host, call, SIGHT_SLEEP);
     if (ends_series(host, call)) {
         judge->woken_bytes[host->index] = 0;
     }
@@ -50,7 +50,7 @@ static void stamp_retired(const struct host *host)
 bool judge_after_sleep(struct judge *judge, struct host *host, const struct call *call)
 {
     const bool has_woken = call->op.kind == OP_WAKE;
-    const struct evidence left = evidence_of(judge, host, call, SIGHT_WAKE);
+    const struct rule_evidence left = evidence_of(judge, host, call, SIGHT_WAKE);
     if (has_woken && host->contract.sleeps == SLEEP_DISCARDS) {
         judge_stamp_all(host); /* the client writes them again */
     }
@@ -65,7 +65,7 @@ bool judge_after_sleep(struct judge *judge, struct host *host, const struct call
 
 /* These rules judge what a sleeping target has of the device, and what it leaves in host memory. */
 
-bool rules_judge_not_released(const struct evidence *evidence)
+bool rules_judge_not_released(const struct rule_evidence *evidence)
 {
     const struct model *model = evidence->host->model;
     const uint64_t capacity = model_capacity_bytes(model);
@@ -84,7 +84,7 @@ bool rules_judge_not_released(const struct evidence *evidence)
                              mapped, capacity);
 }
 
-bool rules_judge_wake_grows(const struct evidence *evidence)
+bool rules_judge_wake_grows(const struct rule_evidence *evidence)
 {
     const struct host *host = evidence->host;
     const size_t stages = device_stage_count(host->device);

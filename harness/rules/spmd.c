@@ -110,7 +110,7 @@ static struct judge_round *find_round(const struct judge *judge, struct judge_gr
 
 /* The call is of no OP_SPMD group, or got the answer of each host of the same round whose state was
  * as good. */
-bool rules_judge_spmd(const struct evidence *evidence)
+bool rules_judge_spmd(const struct rule_evidence *evidence)
 {
     struct judge *judge = evidence->judge;
     const struct host *host = evidence->host;

@@ -1,12 +1,12 @@
 /* A list, tried in this process. */
 
-#include <stdio.h>
-#include <string.h>
 #include "harness/lanes/lanes.h"
 #include "harness/run/run_state.h"
 #include "harness/shrink/private/shrink_state.h"
 #include "harness/shrink/shrink.h"
 #include "harness/trial/trial_run.h"
+#include <stdio.h>
+#include <string.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -41,7 +41,7 @@ struct op_source {
     struct retrying retrying;
     struct sleeping sleeping;
     struct streaming streaming;
-    struct recording recording;
+    struct open_recording recording;
     struct given given; /* of a list in place of the scenario's ops */
 };
 

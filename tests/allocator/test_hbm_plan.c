@@ -316,7 +316,7 @@ struct loose {
     uint32_t numbers[LOOSE_COUNT_MAX], home[LOOSE_COUNT_MAX + 1], assigned[LOOSE_COUNT_MAX + 1],
         best[LOOSE_COUNT_MAX + 1], bin_spans[SPAN_COUNT_MAX], arrival_next[LOOSE_COUNT_MAX + 1],
         arrival_first[SPAN_COUNT_MAX];
-    struct packing packing;
+    struct hbm_packing packing;
 };
 
 /* As many bytes as the spans have, or a few less; sizes descend. */
@@ -351,19 +351,19 @@ static void draw_loose(struct loose *loose)
         loose->numbers[i] = i;
         loose->home[i] = NOWHERE;
     }
-    loose->packing = (struct packing){.plan = &loose->plan,
-                                      .spans = loose->spans,
-                                      .span_count = span_count,
-                                      .count = count,
-                                      .items = loose->numbers,
-                                      .home = loose->home,
-                                      .assigned = loose->assigned,
-                                      .best = loose->best,
-                                      .room = loose->room,
-                                      .bin_spans = loose->bin_spans,
-                                      .sizes = loose->sizes,
-                                      .arrival_next = loose->arrival_next,
-                                      .arrival_first = loose->arrival_first};
+    loose->packing = (struct hbm_packing){.plan = &loose->plan,
+                                          .spans = loose->spans,
+                                          .span_count = span_count,
+                                          .count = count,
+                                          .items = loose->numbers,
+                                          .home = loose->home,
+                                          .assigned = loose->assigned,
+                                          .best = loose->best,
+                                          .room = loose->room,
+                                          .bin_spans = loose->bin_spans,
+                                          .sizes = loose->sizes,
+                                          .arrival_next = loose->arrival_next,
+                                          .arrival_first = loose->arrival_first};
 }
 
 static bool fits_by_trying_all(const struct loose *loose, size_t item, uint64_t *room)

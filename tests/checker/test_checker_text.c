@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const struct {
-    bool (*read)(struct word word, uint64_t *value);
+    bool (*read)(struct text_word word, uint64_t *value);
     const char *text;
     bool is_good;
     uint64_t value;
@@ -57,7 +57,7 @@ static const struct {
 START_TEST(sizes_and_times_are_read_to_the_last_digit)
 {
     uint64_t value = 0;
-    const struct word word = {texts[_i].text, strlen(texts[_i].text)};
+    const struct text_word word = {texts[_i].text, strlen(texts[_i].text)};
     const bool is_good = texts[_i].read(word, &value);
     ck_assert_msg(is_good == texts[_i].is_good && (!is_good || value == texts[_i].value),
                   "%s: %" PRIu64, texts[_i].text, value);
@@ -100,7 +100,7 @@ START_TEST(a_block_may_have_what_its_rounding_allows)
 {
     struct rounding rounding;
     const char *text = roundings[_i].rounding;
-    ck_assert(rounding_read((struct word){text, strlen(text)}, &rounding));
+    ck_assert(rounding_read((struct text_word){text, strlen(text)}, &rounding));
     ck_assert_uint_eq(rounding_most(&rounding, roundings[_i].granule, roundings[_i].asked),
                       roundings[_i].most);
     ck_assert_uint_eq(rounding_needed(&rounding, roundings[_i].granule, roundings[_i].asked),

@@ -283,7 +283,7 @@ START_TEST(the_numbers_of_a_placement_point_to_a_defect)
     enum { K = 1024 };
     static const struct {
         const char *kind;
-        struct fit fit;
+        struct line_fit fit;
         uint64_t largest_hole_bytes, free_bytes, in_use_bytes;
     } cases[] = {
         {"stack", {.stack_bytes = 8 * K}, 64 * K, 64 * K, 0},

@@ -31,7 +31,7 @@ enum evidence_sight {
 struct collective;
 
 /* A rule reads the fields that its sights need; the others may be zero. */
-struct evidence {
+struct rule_evidence {
     struct judge *judge;              /* its verdict is set when the rule is broken */
     const struct host *host;          /* where */
     const struct call *call;          /* that is judged, or was under way */
@@ -66,44 +66,44 @@ struct evidence {
  * facts of the evidence in braces ("block {block} went to {at}": see evidence.c).  Returns whether
  * the judging goes on as if the rule were kept, for `return evidence_break(…)`: the run goes on
  * after such findings, and the model still knows what the target has. */
-bool evidence_break(const struct evidence *evidence, enum rule rule, const char *format, ...)
+bool evidence_break(const struct rule_evidence *evidence, enum rule rule, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Breaks in the same way, told apart by mechanism; NULL: what was looked at tells it. */
-bool evidence_break_as(const struct evidence *evidence, enum rule rule, const char *mechanism,
+bool evidence_break_as(const struct rule_evidence *evidence, enum rule rule, const char *mechanism,
                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Breaks in the same way if the model cannot follow the target: the run ends.  Returns false. */
-bool evidence_end(const struct evidence *evidence, enum rule rule, const char *mechanism,
+bool evidence_end(const struct rule_evidence *evidence, enum rule rule, const char *mechanism,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Returns the evidence seen of a call, or (NULL) next to one; the rest is zero. */
-static inline struct evidence evidence_of(struct judge *judge, const struct host *host,
-                                          const struct call *call, enum evidence_sight sight)
+static inline struct rule_evidence evidence_of(struct judge *judge, const struct host *host,
+                                               const struct call *call, enum evidence_sight sight)
 {
-    return (struct evidence){.judge = judge, .host = host, .call = call, .sight = sight};
+    return (struct rule_evidence){.judge = judge, .host = host, .call = call, .sight = sight};
 }
 
 /* Returns the same for the block in the slot. */
-static inline struct evidence evidence_on(struct judge *judge, const struct host *host,
-                                          const struct call *call, enum evidence_sight sight,
-                                          uint32_t slot)
+static inline struct rule_evidence evidence_on(struct judge *judge, const struct host *host,
+                                               const struct call *call, enum evidence_sight sight,
+                                               uint32_t slot)
 {
-    return (struct evidence){
+    return (struct rule_evidence){
         .judge = judge, .host = host, .call = call, .sight = sight, .slot = slot};
 }
 
-static inline const struct block *evidence_block(const struct evidence *evidence)
+static inline const struct block *evidence_block(const struct rule_evidence *evidence)
 {
     return model_block(evidence->host->model, evidence->slot);
 }
 
 /* Asks the function that the rule's row names.  True: the rule is kept.  False: it is broken, or
  * another of the same function is; *judge->verdict has the first broken one, with its reason. */
-bool rule_judge(enum rule rule, const struct evidence *evidence);
+bool rule_judge(enum rule rule, const struct rule_evidence *evidence);
 
-/* bool rules_judge_overlap(const struct evidence *evidence); and so on, one for each row. */
-#define JUDGE(function) bool function(const struct evidence *evidence);
+/* bool rules_judge_overlap(const struct rule_evidence *evidence); and so on, one for each row. */
+#define JUDGE(function) bool function(const struct rule_evidence *evidence);
 #define ROAD(name)
 #define RULE(enumerator, name, gravity, promise, judge, plant) judge
 #include "harness/oracle/rule_list.h"
@@ -253,7 +253,7 @@ bool judge_eviction(struct judge *judge, const struct host *host, const struct d
                     bool may_evict);
 /* Nothing lies where copy->made writes that is still needed.  stages: of calls that overlap; NULL:
  * every block has its place. */
-bool judge_written(const struct evidence *copy, const struct overlap_stages *stages);
+bool judge_written(const struct rule_evidence *copy, const struct overlap_stages *stages);
 /* Bounds that no single device call breaks. */
 bool judge_bounds(struct judge *judge, const struct host *host);
 /* Replays the log of a call alone in its order, takes what it did into the model, and says whether

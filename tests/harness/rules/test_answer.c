@@ -207,10 +207,10 @@ START_TEST(calls_that_overlap_evict_only_if_one_of_them_may)
             struct verdict verdict = {.kind = VERDICT_NONE};
             struct judge judge = {.verdict = &verdict, .is_overlapping = is_overlapping != 0};
             const struct host host = {.model = (struct model *)model};
-            const struct evidence evidence = {.judge = &judge,
-                                              .host = &host,
-                                              .slot = model_slot_of_op(model, 0),
-                                              .may_evict = may_evict != 0};
+            const struct rule_evidence evidence = {.judge = &judge,
+                                                   .host = &host,
+                                                   .slot = model_slot_of_op(model, 0),
+                                                   .may_evict = may_evict != 0};
             ck_assert_int_eq(rule_judge(RULE_WRONG_EVICTION, &evidence), may_evict);
             ck_assert_int_eq(verdict.rule, may_evict != 0 ? RULE_NONE : RULE_WRONG_EVICTION);
             ck_assert_str_eq(verdict.reason, may_evict != 0 ? ""
@@ -310,7 +310,7 @@ START_TEST(what_is_gone_takes_no_call)
     struct judge judge = {.verdict = &verdict, .goes_on = true};
     struct call call = {.op = op_make(OP_HOLD)};
     call.op.ref = 3;
-    const struct evidence evidence = {.judge = &judge, .call = &call, .sight = SIGHT_GONE};
+    const struct rule_evidence evidence = {.judge = &judge, .call = &call, .sight = SIGHT_GONE};
     ck_assert(!rule_judge(RULE_STATUS, &evidence));
     ck_assert(judge.cannot_follow);
     ck_assert_str_eq(verdict.reason, "hold returned OK for block 3, which was gone");

@@ -22,7 +22,7 @@ static void bench_init(struct bench *bench)
 /* Breaks the rule with the mechanism; NULL: what was looked at names it. */
 static bool break_rule(struct bench *bench, enum rule rule, const char *mechanism)
 {
-    const struct evidence evidence = {.judge = &bench->judge};
+    const struct rule_evidence evidence = {.judge = &bench->judge};
     bench->judge.asked = rule;
     return evidence_break_as(&evidence, rule, mechanism, "%s is broken", rule_info(rule)->name);
 }
@@ -135,7 +135,7 @@ START_TEST(what_the_model_cannot_follow_ends_every_run)
         bench_init(&bench);
         bench.judge.goes_on = goes_on != 0;
         bench.judge.asked = RULE_STATUS;
-        const struct evidence evidence = {.judge = &bench.judge};
+        const struct rule_evidence evidence = {.judge = &bench.judge};
         ck_assert(!evidence_break_as(&evidence, RULE_STATUS, "now", "one") || goes_on != 0);
         ck_assert(!bench.judge.cannot_follow);
         begin_op(&bench);
@@ -305,7 +305,7 @@ START_TEST(what_was_looked_at_names_a_finding)
         struct bench bench;
         bench_init(&bench);
         bench.judge.asked = rows[i].rule;
-        const struct evidence evidence = {
+        const struct rule_evidence evidence = {
             .judge = &bench.judge, .sight = rows[i].sight, .may_evict = rows[i].may_evict};
         (void)evidence_break(&evidence, rows[i].rule, "now");
         ck_assert_str_eq(bench.verdict.mechanism, rows[i].mechanism);
@@ -348,7 +348,7 @@ START_TEST(a_regret_is_named_for_the_first_of_its_kinds)
             bench.judge.goes_on = goes_on != 0;
             bench.judge.regret = (struct regret){
                 .kinds = rows[i].kinds, .evicted_bytes = 512, .moved_bytes = 1024};
-            const struct evidence evidence = {.judge = &bench.judge, .count = 3};
+            const struct rule_evidence evidence = {.judge = &bench.judge, .count = 3};
             ck_assert(rule_judge(RULE_REGRET, &evidence) == (goes_on != 0));
             ck_assert_str_eq(bench.verdict.mechanism, regret_info(rows[i].name)->name);
             ck_assert_str_eq(bench.verdict.reason, expected);

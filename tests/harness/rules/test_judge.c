@@ -958,7 +958,7 @@ START_TEST(rules_of_one_judge_share_it_and_the_first_broken_one_stays)
 {
     struct verdict verdict = {.kind = VERDICT_NONE};
     struct judge judge = {.verdict = &verdict, .asked = RULE_WRONG_EVICTION};
-    const struct evidence evidence = {.judge = &judge};
+    const struct rule_evidence evidence = {.judge = &judge};
     ck_assert(!evidence_break(&evidence, RULE_BUSY_EVICTED, "program %d", 3));
     ck_assert(!evidence_break(&evidence, RULE_WRONG_EVICTION, "later"));
     ck_assert_int_eq(verdict.kind, VERDICT_BROKEN);
@@ -974,7 +974,7 @@ START_TEST(a_rule_that_breaks_beside_an_out_of_memory_leaves_its_verdict)
     for (size_t i = 0; i < 3; i++) {
         struct verdict verdict = {.kind = kinds[i], .op = 5};
         struct judge judge = {.verdict = &verdict, .asked = RULE_WRONG_EVICTION};
-        const struct evidence evidence = {.judge = &judge};
+        const struct rule_evidence evidence = {.judge = &judge};
         ck_assert(!evidence_break(&evidence, RULE_BUSY_EVICTED, "program %d", 3));
         ck_assert_int_eq(verdict.kind, VERDICT_BROKEN);
         ck_assert_int_eq(judge.hides_oom, kinds[i] != VERDICT_NONE);
@@ -1010,7 +1010,7 @@ START_TEST(a_rule_is_broken_by_the_judge_of_its_row_alone)
 {
     struct verdict verdict = {.kind = VERDICT_NONE};
     struct judge judge = {.verdict = &verdict, .asked = RULE_OVERLAP};
-    (void)evidence_break(&(const struct evidence){.judge = &judge}, RULE_OUTSIDE, "elsewhere");
+    (void)evidence_break(&(const struct rule_evidence){.judge = &judge}, RULE_OUTSIDE, "elsewhere");
 }
 END_TEST
 
@@ -1022,7 +1022,7 @@ START_TEST(a_call_alone_and_calls_that_overlap_have_one_judge_of_evictions)
     for (int overlapping = 0; overlapping < 2; overlapping++) {
         struct verdict verdict = {.kind = VERDICT_NONE};
         struct judge judge = {.verdict = &verdict, .is_overlapping = overlapping != 0};
-        const struct evidence evidence = {
+        const struct rule_evidence evidence = {
             .judge = &judge, .op = 7, .slot = SLOT_NONE, .may_evict = true};
         ck_assert(!rule_judge(RULE_WRONG_EVICTION, &evidence));
         ck_assert_int_eq(verdict.rule, RULE_WRONG_EVICTION);

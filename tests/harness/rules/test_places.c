@@ -314,11 +314,11 @@ START_TEST(a_move_of_what_is_held_is_told_as_it_was_seen)
         struct verdict verdict = {.kind = VERDICT_NONE};
         struct judge judge = {.verdict = &verdict};
         const struct host host = {.model = (struct model *)model};
-        const struct evidence evidence = {.judge = &judge,
-                                          .host = &host,
-                                          .sight = rows[i].sight,
-                                          .slot = model_slot_of_op(model, 0),
-                                          .address = 4 * G};
+        const struct rule_evidence evidence = {.judge = &judge,
+                                               .host = &host,
+                                               .sight = rows[i].sight,
+                                               .slot = model_slot_of_op(model, 0),
+                                               .address = 4 * G};
         ck_assert(!rule_judge(RULE_HELD_MOVED, &evidence));
         ck_assert_str_eq(verdict.reason, rows[i].reason);
     }
