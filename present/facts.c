@@ -12,6 +12,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum fact_kind {
+    FACT_OPEN,
+    FACT_CLOSE,
+    FACT_NEST,
+    FACT_UNNEST,
+    FACT_MEMBER,
+    FACT_TABLE,
+    FACT_TABLE_END,
+    FACT_HEADING,
+    FACT_SAY,
+    FACT_ANSWER,
+    FACT_LINE,
+    FACT_GIVEN
+};
+
+struct fact {
+    enum fact_kind kind;
+    enum fact_unit unit;                /* of a member */
+    bool is_cell;                       /* a member that JSON does not have */
+    char bracket;                       /* of a nest */
+    const char *name;                   /* of a member or nest; the lead of a paragraph */
+    uint64_t number, whole;             /* of a member; number: the indent of a paragraph; whole:
+                                           that of a table */
+    const char *type;                   /* of a record */
+    size_t text;                        /* of a text or words: where it begins in facts->texts */
+    const struct facts_column *columns; /* of a table: number of them */
+};
+
+static const char *fact_string(const struct facts *facts, const struct fact *fact)
+{
+    return facts->texts.bytes + fact->text;
+}
+
 /* --- filling --- */
 
 void facts_clear(struct facts *facts)
@@ -254,9 +287,10 @@ void facts_given_end(struct facts *facts)
     writing_append_bytes(&facts->texts, "", 1);
 }
 
-/* --- for the renderers --- */
+/* --- what both forms need --- */
 
-const struct fact *fact_find(const struct facts *facts, size_t open, const char *name)
+/* The member of that name in the record that begins at `open`; NULL: it has none. */
+static const struct fact *find_member(const struct facts *facts, size_t open, const char *name)
 {
     size_t depth = 0;
     for (size_t i = open + 1; i < facts->count && facts->facts[i].kind != FACT_CLOSE; i++) {
@@ -270,7 +304,8 @@ const struct fact *fact_find(const struct facts *facts, size_t open, const char 
     return NULL;
 }
 
-void fact_append_value(const struct facts *facts, const struct fact *fact, struct writing *text)
+/* Appends the value as people read it on a terminal. */
+static void append_value(const struct facts *facts, const struct fact *fact, struct writing *text)
 {
     switch (fact->unit) {
     case FACT_TEXT:
@@ -368,10 +403,10 @@ static void put_row(const struct facts *facts, size_t open, const struct fact *v
 {
     struct writing cell = {0};
     for (size_t column = 0; column < view->number; column++) {
-        const struct fact *member = fact_find(facts, open, view->columns[column].name);
+        const struct fact *member = find_member(facts, open, view->columns[column].name);
         writing_clear(&cell);
         if (member != NULL) {
-            fact_append_value(facts, member, &cell);
+            append_value(facts, member, &cell);
         }
         table_put(table, writing_string(&cell));
     }

@@ -1,5 +1,5 @@
-/* What a command found, filled once and told in three forms: lines of JSON, words and tables for a
- * terminal, HTML (present/page/facts_html.h).
+/* What a command found, filled once and told in two forms: lines of JSON, or words and tables for a
+ * terminal.
  *
  * Facts are records, whose members have names, and words between them.  A record is a line of JSON.
  * People read its members where a table shows them, and words everywhere. */
@@ -28,35 +28,6 @@ enum fact_unit {
 struct facts_column {
     const char *name;  /* the member; a record without it leaves the cell empty */
     const char *title; /* without '#' in what is printed */
-};
-
-/* One of them, for the renderers. */
-enum fact_kind {
-    FACT_OPEN,
-    FACT_CLOSE,
-    FACT_NEST,
-    FACT_UNNEST,
-    FACT_MEMBER,
-    FACT_TABLE,
-    FACT_TABLE_END,
-    FACT_HEADING,
-    FACT_SAY,
-    FACT_ANSWER,
-    FACT_LINE,
-    FACT_GIVEN
-};
-
-struct fact {
-    enum fact_kind kind;
-    enum fact_unit unit;                /* of a member */
-    bool is_cell;                       /* a member that JSON does not have */
-    char bracket;                       /* of a nest */
-    const char *name;                   /* of a member or nest; the lead of a paragraph */
-    uint64_t number, whole;             /* of a member; number: the indent of a paragraph; whole:
-                                           that of a table */
-    const char *type;                   /* of a record */
-    size_t text;                        /* of a text or words: where it begins in facts->texts */
-    const struct facts_column *columns; /* of a table: number of them */
 };
 
 /* Zero is a valid start.  Names, titles and columns are kept as pointers until facts_clear(). */
@@ -131,17 +102,5 @@ void facts_given_end(struct facts *facts);
 
 /* Appends all of it in that form. */
 void facts_print(const struct facts *facts, enum facts_form form, struct writing *text);
-
-/* --- for the renderers --- */
-
-static inline const char *fact_string(const struct facts *facts, const struct fact *fact)
-{
-    return facts->texts.bytes + fact->text;
-}
-
-/* The member of that name in the record that begins at `open`; NULL: it has none. */
-const struct fact *fact_find(const struct facts *facts, size_t open, const char *name);
-/* Appends the value as people read it on a terminal. */
-void fact_append_value(const struct facts *facts, const struct fact *fact, struct writing *text);
 
 #endif

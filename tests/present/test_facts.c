@@ -2,7 +2,6 @@
 #include "present/facts.h"
 
 #include "harness/base/json.h"
-#include "present/page/facts_html.h"
 
 #include <check.h>
 #include <string.h>
@@ -95,23 +94,6 @@ START_TEST(people_read_tables_and_words)
 }
 END_TEST
 
-START_TEST(html_is_escaped_and_has_the_same_cells)
-{
-    struct facts facts = {0};
-    struct writing html = {0};
-    fill(&facts);
-    facts_html(&facts, &html);
-    const char *text = writing_string(&html);
-    ck_assert_ptr_nonnull(strstr(text, "<h3>Who holds it</h3>\n<table>\n<caption>Who holds it"));
-    ck_assert_ptr_nonnull(strstr(text, "<th scope=\"row\">a\\x1b</th><td class=\"number\">8.00M"));
-    ck_assert_ptr_nonnull(strstr(text, "<p>words &amp; words</p>"));
-    ck_assert_ptr_nonnull(strstr(text, "<code class=\"copy\">hbmstress replay list.ops</code>"));
-    ck_assert_ptr_null(strstr(text, "seed"));
-    writing_deinit(&html);
-    facts_deinit(&facts);
-}
-END_TEST
-
 START_TEST(a_table_may_be_indented_and_a_heading_is_broken)
 {
     struct facts facts = {0};
@@ -169,7 +151,6 @@ Suite *suite_of_facts(void)
     TCase *all = tcase_create("all");
     tcase_add_test(all, json_has_records_and_no_words);
     tcase_add_test(all, people_read_tables_and_words);
-    tcase_add_test(all, html_is_escaped_and_has_the_same_cells);
     tcase_add_test(all, a_table_may_be_indented_and_a_heading_is_broken);
     tcase_add_test(all, a_table_without_rows_is_not_printed);
     tcase_add_test(all, facts_can_be_filled_again);
