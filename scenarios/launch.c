@@ -173,10 +173,10 @@ static void note_execution(struct launch *launch, const struct model *model)
 static const struct {
     bool (*next)(struct launch *launch, uint8_t i, const struct scenario_view *view, struct op *op);
     bool is_of_outputs;
-} items[OVER] = {
-    [HOLD] = {hold_input},       [OUTPUT] = {make_output, true},    [DONATE] = {donate_input, true},
-    [USE_INPUT] = {use_input},   [USE_OUTPUT] = {use_output, true}, [RELEASE] = {release_input},
-    [DROP] = {drop_output, true}};
+} items[OVER] = {[HOLD] = {hold_input, false},      [OUTPUT] = {make_output, true},
+                 [DONATE] = {donate_input, true},   [USE_INPUT] = {use_input, false},
+                 [USE_OUTPUT] = {use_output, true}, [RELEASE] = {release_input, false},
+                 [DROP] = {drop_output, true}};
 
 /* One phase: true when it made an op, false when it went on to another phase. */
 static bool phase_next(struct launch *launch, const struct scenario_view *view, struct op *op)

@@ -245,7 +245,7 @@ static bool break_effort(const struct rule_evidence *evidence)
 
 bool rules_judge_failed_changed(const struct rule_evidence *evidence)
 {
-    const char *format = "block {block} went from {was} to {at} in a call that failed";
+    const enum rule rule = RULE_FAILED_CHANGED;
     if (evidence->call->result == TARGET_OK) {
         return true;
     }
@@ -253,25 +253,27 @@ bool rules_judge_failed_changed(const struct rule_evidence *evidence)
     case SIGHT_EFFORT:
         return break_effort(evidence);
     case SIGHT_SIZE:
-        format = "block {block} has {size} bytes after a call that failed, not {had}";
-        break;
+        return evidence_break(evidence, rule,
+                              "block {block} has {size} bytes after a call that failed, not {had}");
     case SIGHT_STAGE:
-        format =
-            "{op} failed and left a stage of {made_bytes} bytes from {made_from} in host memory, of no block that is there alone";
-        break;
+        return evidence_break(
+            evidence, rule,
+            "{op} failed and left a stage of {made_bytes} bytes from {made_from} in host memory, of no block that is there alone");
     case SIGHT_IMAGE_LEFT:
-        format = "{op} failed, and program {block}, which is evicted, has its image at {at}";
-        break;
+        return evidence_break(
+            evidence, rule,
+            "{op} failed, and program {block}, which is evicted, has its image at {at}");
     case SIGHT_ROW_LEFT:
-        format =
-            evidence->address == TARGET_ADDRESS_NONE
-                ? "{op} failed, and the report has a row of {size} bytes without an address for what it was asked"
-                : "{op} failed, and the report has a row of {size} bytes at {at} for what it was asked";
-        break;
+        return evidence->address == TARGET_ADDRESS_NONE
+                   ? evidence_break(
+                         evidence, rule,
+                         "{op} failed, and the report has a row of {size} bytes without an address for what it was asked")
+                   : evidence_break(
+                         evidence, rule,
+                         "{op} failed, and the report has a row of {size} bytes at {at} for what it was asked");
     default:
-        if (evidence->has_moved) {
-            return true;
-        }
+        return evidence->has_moved ||
+               evidence_break(evidence, rule,
+                              "block {block} went from {was} to {at} in a call that failed");
     }
-    return evidence_break(evidence, RULE_FAILED_CHANGED, format);
 }

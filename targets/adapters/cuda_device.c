@@ -30,7 +30,7 @@ static const struct library_call calls[] = {
 #define CUDA_CALL(symbol, name, parameters) {symbol, &device.calls.name},
     CUDA_CALLS
 #undef CUDA_CALL
-    {NULL}};
+    {NULL, NULL}};
 const struct library library_cuda = {.file = "libcuda.so.1",
                                      .package = "libcuda1",
                                      .calls = calls,
@@ -190,7 +190,7 @@ void cuda_device_examine(struct adapter_findings *findings)
                                           {"cuDeviceGetCount", &listing.device_count},
                                           {"cuDeviceGetName", &listing.device_name},
                                           {"cuDeviceTotalMem_v2", &listing.device_memory},
-                                          {NULL}};
+                                          {NULL, NULL}};
     char reason[LIBRARY_REASON_BYTES];
     findings->is_usable = start_device(findings->reason);
     void *handle = loader == 0 ? NULL : library_open(&library_cuda, reason);

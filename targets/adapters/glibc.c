@@ -3,8 +3,10 @@
 #include "targets/adapters/private/calls.h"
 
 static struct malloc_calls its;
-static const struct library_call calls[] = {
-    {"malloc", &its.malloc}, {"free", &its.free}, {"posix_memalign", &its.posix_memalign}, {NULL}};
+static const struct library_call calls[] = {{"malloc", &its.malloc},
+                                            {"free", &its.free},
+                                            {"posix_memalign", &its.posix_memalign},
+                                            {NULL, NULL}};
 const struct library library_glibc = {.file = "libc.so.6", .package = "libc6", .calls = calls};
 
 static const char *open_glibc(void *state, const struct kit_setup *setup)

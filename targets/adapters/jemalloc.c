@@ -64,7 +64,7 @@ static const struct library_call calls[] = {{"mallctl", &je.mallctl},
                                             {"mallocx", &je.mallocx},
                                             {"dallocx", &je.dallocx},
                                             {"sallocx", &je.sallocx},
-                                            {NULL}};
+                                            {NULL, NULL}};
 
 /* Freed memory waits for a clock unless it decays at once: addresses would differ from run to
  * run. */

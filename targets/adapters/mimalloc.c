@@ -30,7 +30,7 @@ static const struct library_call calls[] = {{"mi_manage_os_memory_ex", &mi.manag
                                             {"mi_free", &mi.free},
                                             {"mi_usable_size", &mi.usable_size},
                                             {"mi_collect", &mi.collect},
-                                            {NULL}};
+                                            {NULL, NULL}};
 const struct library library_mimalloc = {
     .file = "libmimalloc.so.2", .package = "libmimalloc2.0", .calls = calls};
 

@@ -133,7 +133,7 @@ static const char *load_once(struct ort_env **env)
     void *handle = open_library(reason);
     if (handle == NULL ||
         !library_find(handle, &library,
-                      (const struct library_call[]){{"OrtGetApiBase", &get_base}, {NULL}},
+                      (const struct library_call[]){{"OrtGetApiBase", &get_base}, {NULL, NULL}},
                       reason)) {
         return reason;
     }

@@ -45,7 +45,7 @@ static const struct library_call calls[] = {{"pmemobj_create", &pmem.create},
                                             {"pmemobj_free", &pmem.free},
                                             {"pmemobj_alloc_usable_size", &pmem.usable},
                                             {"pmemobj_defrag", &pmem.defragment},
-                                            {NULL}};
+                                            {NULL, NULL}};
 
 /* Without the variable each write to memory that is not persistent is synchronised with a file. */
 const struct library library_pmemobj = {.file = "libpmemobj.so.1",

@@ -107,7 +107,7 @@ static struct {
                          void **made);
 } vulkan;
 
-static const struct library_call entry[] = {{"vkGetInstanceProcAddr", &vulkan.find}, {NULL}};
+static const struct library_call entry[] = {{"vkGetInstanceProcAddr", &vulkan.find}, {NULL, NULL}};
 const struct library library_vulkan = {.file = "libvulkan.so.1",
                                        .package = "libvulkan1",
                                        .calls = entry,
