@@ -257,9 +257,12 @@ static void add_lines(struct facts *facts, enum fact_kind kind, const struct wri
 {
     for (const char *line = writing_string(lines); *line != '\0';) {
         const size_t length = strcspn(line, "\n"), start = facts->texts.length;
-        writing_append_bytes(&facts->texts, line, length);
+        char *words = strndup(line, length);
+        CHECK(words != NULL);
+        writing_append_visible(&facts->texts, words);
         writing_append_bytes(&facts->texts, "", 1);
         (void)add(facts, (struct fact){.kind = kind, .text = start});
+        free(words);
         line += length + (line[length] == '\n');
     }
 }

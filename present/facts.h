@@ -88,11 +88,11 @@ void facts_say(struct facts *facts, const char *lead, size_t indent, const char 
 /* A line of any form, broken as wrap_answer() breaks it. */
 void facts_answer(struct facts *facts, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The same of several lines, in which foreign text is visible already. */
+/* The same of several lines. */
 void facts_answers(struct facts *facts, const struct writing *lines);
 /* A line that is never broken: a path, or a command to copy; "" is an empty line. */
 void facts_line(struct facts *facts, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same of several lines, in which foreign text is visible already. */
+/* The same of several lines. */
 void facts_lines(struct facts *facts, const struct writing *lines);
 
 /* JSON that another room appends to what is returned, until facts_given_end(): members of the open

@@ -451,7 +451,7 @@ enum exit_code target_child(const struct run_options *options, struct death *dea
     if (death->kind == DEATH_CHECK) {
         char words[DEATH_WORDS_BYTES];
         death_describe(death, words);
-        return message_fail(EXIT_HARNESS, "internal error: %s. Please report this.", words);
+        return message_fail(EXIT_HARNESS, "%s. Please report this.", words);
     }
     return EXIT_KEPT;
 }

@@ -279,10 +279,18 @@ const char *campaign_view_missed_probes(struct campaign_view *view, const struct
     return view->missed.length == 0 ? NULL : writing_string(&view->missed);
 }
 
-bool campaign_view_shows_nothing(const struct campaign_view *view, const struct checkpoint *at)
+static bool shows_nothing(const struct campaign_view *view, const struct checkpoint *at)
 {
     return at->state.is_finished && view->description->head.duration_ns != UINT64_MAX &&
            at->state.end.trials == 0;
+}
+
+void campaign_view_say_nothing_shown(const struct campaign_view *view, const struct checkpoint *at)
+{
+    if (shows_nothing(view, at)) {
+        (void)message_fail(EXIT_HARNESS, "no trial ended within the time of the run: it shows "
+                                         "nothing. Give it more time.");
+    }
 }
 
 enum exit_code campaign_view_exit_code(struct campaign_view *view, const struct checkpoint *at)
@@ -290,7 +298,7 @@ enum exit_code campaign_view_exit_code(struct campaign_view *view, const struct 
     const struct campaign_state *state = &at->state;
     const struct campaign_head *head = &view->description->head;
     const bool is_silent = head->has_canary && !state->is_canary_reported;
-    if (state->is_disputed || campaign_view_shows_nothing(view, at) ||
+    if (state->is_disputed || shows_nothing(view, at) ||
         (state->is_finished && (is_silent || campaign_view_missed_probes(view, at) != NULL))) {
         return EXIT_HARNESS;
     }

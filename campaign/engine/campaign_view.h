@@ -46,8 +46,8 @@ struct report_campaign campaign_view_report(struct campaign_view *view,
  * exit code of what is found. */
 void campaign_view_conclude(struct campaign_view *view, struct checkpoint *at);
 enum exit_code campaign_view_exit_code(struct campaign_view *view, const struct checkpoint *at);
-/* True if the time was over before any trial was. */
-bool campaign_view_shows_nothing(const struct campaign_view *view, const struct checkpoint *at);
+/* Says so if the time was over before any trial was. */
+void campaign_view_say_nothing_shown(const struct campaign_view *view, const struct checkpoint *at);
 
 /* Writes the document of a sink into the directory; when that fails none is left there.  False: a
  * message was given. */

@@ -368,6 +368,7 @@ static enum exit_code merge_reports(struct whole *whole, enum annotation_form an
     campaign_view_init(&view, &whole->description, whole->directory);
     view.annotation = annotation;
     campaign_view_conclude(&view, &whole->at);
+    campaign_view_say_nothing_shown(&view, &whole->at);
     end->exit_code = whole->output.is_failed ? EXIT_HARNESS : end->exit_code;
     const struct report_campaign report = campaign_view_report(&view, &whole->at);
     const bool is_written = reporter_campaign(&reporter, &report);

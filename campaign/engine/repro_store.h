@@ -45,9 +45,9 @@ struct saved_repro {
 
 /* The trial has a rule (trial_result_rule) and a list, both of the finding that is selected.
  * Shrinks in processes of its own, because a shorter list may make the target crash.  A list that
- * does not show the finding again is tried behind the trials before it (repeated.h); without
- * success the verdict is unrepeated, but for a death or an overrun, which was seen.  known: what is
- * saved already.  Not is_to_shrink: at once, the list as it is. */
+ * does not show the finding again is tried behind the trials before it (campaign/trials/trials.h);
+ * without success the verdict is unrepeated, but for a death or an overrun, which was seen.  known:
+ * what is saved already.  Not is_to_shrink: at once, the list as it is. */
 struct saved_repro repro_store_take(const struct repro_store *repro_store,
                                     const struct trial_result *trial_result,
                                     const struct findings *known, bool is_to_shrink);

@@ -77,7 +77,7 @@ struct part {
     uint64_t keep_count;         /* lists of its first trials are kept, whatever came of them */
     uint64_t duration_ns;        /* of its trials together; UINT64_MAX = not bounded */
     char note[RUN_REASON_BYTES]; /* why it is skipped; "" = it runs */
-    /* what campaign/plan/widen.h adds; all zero: nothing */
+    /* what is added to a part of the default run; all zero: nothing */
     uint64_t fault_period; /* trials N-1, 2N-1, ... get the faults; 0 = each does */
     uint64_t small_period; /* trials N/2, N/2+N, ... draw a small device, if it is free; 0 = none */
     uint64_t head_start;   /* so many of its trials come in the first round */
@@ -109,8 +109,7 @@ struct plan {
     uint32_t shard_index,
         shard_count; /* of the trials numbered i, those with i % shard_count == shard_index */
     bool has_required_probes;   /* the campaign fails unless every state probe is hit */
-    bool has_canary;            /* the last part is the canary: it is no job of the user's, see
-                                   campaign/plan/canary.h */
+    bool has_canary;            /* the last part is the canary: it is no job of the user's */
     struct allowance allowance; /* of the whole run */
     uint64_t begin_ns;          /* when plan_make() began: the time of the run counts from there */
     uint64_t duration_ns;       /* wall time of the whole run; UINT64_MAX = not bounded */

@@ -134,8 +134,8 @@ struct run_options {
     struct setup_option scenario_options[SETUP_SCENARIO_OPTION_COUNT_MAX];
     uint32_t scenario_option_count;    /* keys unique */
     uint64_t shard_index, shard_count; /* index from 0; count 0 = not given */
-    bool
-        has_auto_shard; /* they are those of a rank (plan/rank.h), once somebody has asked for it */
+    bool has_auto_shard; /* they are those of a rank (campaign/plan/plan.h), once somebody has asked
+                            for it */
     struct target_rounding rounding;
     struct rate unknown_rates[OOM_CLASS_COUNT];
     struct fault_options faults;

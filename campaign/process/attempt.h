@@ -22,7 +22,7 @@ struct attempt {
     const struct target *target;
     const struct setup *setup;
     /* before_count of them, which run before it; with some, a difference from a fresh instance
-     * (fresh.h) is a finding, too, where one of that kind is looked for */
+     * is a finding, too, where one of that kind is looked for */
     const struct earlier_list *const *before;
     size_t before_count;
     const char *signature;  /* of the finding that counts, if the list shows it; NULL, or when it

@@ -36,7 +36,7 @@ int64_t own_ops_change(const struct own_ops *own, const struct evidence *evidenc
  * Blocks that survive can then be compared step by step, and a list of one step is
  * told from one of many --- */
 
-/* The swings of what lives on the host (harness/base/swings.h), with ops as their ends. */
+/* The swings of what lives on the host (harness/base/trend.h), with ops as their ends. */
 struct cycles {
     struct swings swings;
     bool are_many; /* at least 4 tags have at least 8 requests each in each of 32 equal parts of

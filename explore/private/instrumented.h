@@ -5,7 +5,7 @@
  *
  * Outside of lanes every call does just what the code asked for.  In a lane:
  * - An atomic load, store, update or compare_exchange is a step of kind STEP_ATOMIC, orders what
- *   its memory order says (explore/private/order_atomic.h), and is done as if it were
+ *   its memory order says (explore/private/order_shadow.h), and is done as if it were
  * memory_order_seq_cst. Results that only a weak memory would show are not explored, but plain
  * accesses that rely on an order that was not asked for are found as races.
  * - A fence orders, but is no step: nobody else can see when it happens.

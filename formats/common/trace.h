@@ -83,7 +83,7 @@ struct trace_totals {
  * - The granule, unless it is fixed or in import->setup since before trace_begin(): the largest
  *   power of two up to 512 that divides all sizes.
  * - The capacity, unless it is fixed or in import->setup: the peak, with every size rounded up to
- *   the granule, of a long log an eighth more (capacity.h); target option defrag=repack is
+ *   the granule, of a long log an eighth more (import.h); target option defrag=repack is
  *   suggested.
  * - A failure that would fit by its bytes is followed by a free of it: nobody frees what the log
  *   did not grant, and a replay may grant it.

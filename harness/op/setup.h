@@ -54,7 +54,7 @@ struct setup_clock {
 /* An open value; copy it freely.  Texts are NUL-terminated and free of control characters. */
 struct setup {
     char chip[SETUP_NAME_BYTES];    /* "" = none named */
-    char system[SETUP_NAME_BYTES];  /* that the list comes from (system.h); "" = not known */
+    char system[SETUP_NAME_BYTES];  /* that the list comes from (chip.h); "" = not known */
     uint64_t capacity_bytes;        /* 1..2^50, a multiple of the granule; 0 = not yet chosen */
     uint64_t granule_bytes;         /* 0 = the target's default */
     uint32_t host_count;            /* 1..64 */

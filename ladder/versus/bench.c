@@ -192,8 +192,9 @@ static void tell_head(const struct bench *bench, struct facts *facts)
         "%d",
         SEED);
     facts_line(facts, "raw: the calls alone.  checked: device, model and every rule.");
-    facts_heading(facts, "%8s %6s  %-*s  %-8s %10s %10s %9s", "live", "full",
-                  find_name_width(bench->versus), "target", "what", "median", "least", "refused");
+    facts_line(facts, "%s", "");
+    facts_line(facts, "%8s %6s  %-*s  %-8s %10s %10s %9s", "live", "full",
+               find_name_width(bench->versus), "target", "what", "median", "least", "refused");
 }
 
 static void tell_row(const struct bench *bench, const struct bench_row *row,

@@ -1,6 +1,6 @@
 /* compare: one or two builds of an allocator on the same op lists.  What is measured of each, what
- * counts as a regression, and how that is told.  replay/compare.h is another thing: a log beside a
- * run of it. */
+ * counts as a regression, and how that is told.  replay --compare is another thing: a log
+ * beside a run of it. */
 #ifndef LADDER_VERSUS_VERSUS_H
 #define LADDER_VERSUS_VERSUS_H
 
