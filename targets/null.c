@@ -113,8 +113,14 @@ static enum target_result target_alloc(struct target_instance *instance,
     if (request->align_bytes > 1 && address % request->align_bytes != 0) {
         return TARGET_NO_MEMORY;
     }
+    struct target_stats *stats = &instance->stats;
     instance->free_count--;
-    count_block(&instance->stats, instance->slot_bytes);
+    stats->num_allocs++;
+    stats->bytes_in_use += instance->slot_bytes;
+    stats->largest_alloc_size = instance->slot_bytes;
+    if (stats->bytes_in_use > stats->peak_bytes_in_use) {
+        stats->peak_bytes_in_use = stats->bytes_in_use;
+    }
     *block = (struct target_block){(uint64_t)slot + 1, address, instance->slot_bytes};
     return TARGET_OK;
 }

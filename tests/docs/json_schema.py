@@ -110,7 +110,9 @@ def find_types_in_code():
     types = set()
     for folder in CODE:
         for path in (SOURCE_TREE / folder).rglob('*.c'):
-            types.update(re.findall(r'json_open\([^;"]*"([a-z_]+)"\)', path.read_text()))
+            text = path.read_text()
+            types.update(re.findall(r'(?:json|facts)_open\([^;"]*"([a-z_]+)"\)', text))
+            types.update(re.findall(r'explain_lines\(\w+,\s*"[^"]*",\s*"([a-z_]+)"', text))
     return types | HELD_TYPES
 
 
@@ -125,7 +127,7 @@ def check_members(members):
             if str(path.relative_to(SOURCE_TREE)).startswith(OTHER_DOCUMENTS):
                 continue
             text = path.read_text()
-            named = re.findall(r'json_(?:add_[a-z_]+|nest)\([^,;]+,\s*"([a-z_0-9]+)"', text)
+            named = re.findall(r'(?:json_(?:add_[a-z_]+|nest)|facts_(?!cell|open)[a-z_]+)\([^,;"]+,\s*"([a-z_0-9]+)"', text)
             named += re.findall(r'\{"([a-z_0-9]+)", TOTAL\(', text)
             for format in re.findall(r'say_json\(\w+,\s*((?:"[^"]*"|PRIu64|\s)+)', text):
                 named += re.findall(r'([a-z][a-z_0-9.]*)\??:', format)
