@@ -63,7 +63,7 @@ sed -i 's|^/\* clang-format on \*/|RULE(SCRATCH, scratch, HARM, "no handle is 77
     harness/oracle/rule_list.h
 sed -i 's|^    return evidence->call->block.handle != 0 \|\||    if (evidence->call->block.handle == 77) {\n        return rule_judge(RULE_SCRATCH, evidence);\n    }\n&|' \
     harness/rules/report.c
-printf '\nbool rules_judge_scratch(const struct evidence *evidence)\n{\n    return evidence_break(evidence, RULE_SCRATCH, "the handle is 77");\n}\n' \
+printf '\nbool rules_judge_scratch(const struct rule_evidence *evidence)\n{\n    return evidence_break(evidence, RULE_SCRATCH, "the handle is 77");\n}\n' \
     >>harness/rules/report.c
 counts rule 2
 # A plant is a row and its function.
@@ -77,11 +77,11 @@ counts plant 2
 # An option is a row, which declares its member; a subcommand names it among those that it takes.
 sed -i 's|^OPTION(DURATION, trial_timeout_ns,|OPTION(NUMBER, scratch, "--scratch", .argument = "N", .key = "scratch", .most = 9, .help = "a digit")\n&|' \
     campaign/plan/run_option_list.h
-sed -i 's|"--results-limit",|"--scratch", &|' cli/cmd_run.c
+sed -i 's|--results-limit |--scratch &|' cli/cmd_run.c
 counts option 2
 # One of the command line alone.
 sed -i 's|^OPTION(TEXT, svg,|OPTION(FLAG, has_scratch, "--scratch-flag", .help = "nothing")\n&|' cli/option_list.h
-sed -i 's|"--observations",|"--scratch-flag", &|' cli/cmd_check.c
+sed -i 's|options = "--|options = "--scratch-flag --|' cli/cmd_check.c
 counts option 2
 sed 's|\bsubcommand_check\b|subcommand_scratch|; s|\.name = "check"|.name = "scratch"|' cli/cmd_check.c >cli/cmd_scratch.c
 adds cli/list.h 'SUBCOMMAND(scratch)'
