@@ -47,6 +47,11 @@ expect_text out.txt "Not an out-of-memory as far as this log goes"
 expect_exit 2 explain "$field/torch_timeline/picture.html"
 expect_text err.txt "is a picture"
 
+# A report of a program that uses nothing, on a device of no bytes, has nothing to replay.
+echo 'Ran out of memory in memory space hbm. Used 0B of 0B hbm. Exceeded hbm capacity by 0B.' >nothing.log
+expect_exit 2 convert nothing.log --chip v4 -o nothing.ops
+expect_text err.txt "nothing.log: the file has nothing to replay"
+
 # The failure of a profile has its own words.
 expect_exit 0 explain "$field/kineto/out_of_memory.json"
 expect_text out.txt 'the file says, in line 6: { "ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[OutOfMemory]"'
