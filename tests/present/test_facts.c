@@ -146,6 +146,23 @@ START_TEST(facts_can_be_filled_again)
 }
 END_TEST
 
+START_TEST(lines_of_others_cannot_act_on_a_terminal)
+{
+    struct facts facts = {0};
+    struct writing lines = {0}, text = {0};
+    writing_append(&lines, "a\xe2\x80\xae"
+                           "b\nc\x1b[2J\n");
+    facts_answers(&facts, &lines);
+    facts_lines(&facts, &lines);
+    facts_print(&facts, FACTS_WORDS, &text);
+    ck_assert_str_eq(writing_string(&text), "a\\xe2\\x80\\xaeb\nc\\x1b[2J\n"
+                                            "a\\xe2\\x80\\xaeb\nc\\x1b[2J\n");
+    writing_deinit(&lines);
+    writing_deinit(&text);
+    facts_deinit(&facts);
+}
+END_TEST
+
 Suite *suite_of_facts(void)
 {
     TCase *all = tcase_create("all");
@@ -154,6 +171,7 @@ Suite *suite_of_facts(void)
     tcase_add_test(all, a_table_may_be_indented_and_a_heading_is_broken);
     tcase_add_test(all, a_table_without_rows_is_not_printed);
     tcase_add_test(all, facts_can_be_filled_again);
+    tcase_add_test(all, lines_of_others_cannot_act_on_a_terminal);
     Suite *suite = suite_create("facts");
     suite_add_tcase(suite, all);
     return suite;
