@@ -8,9 +8,7 @@
 function(hbmstress_add_suites program)
     cmake_parse_arguments(PARSE_ARGV 1 test "" "" "LIBS;SOURCES")
     hbmstress_listed_sources(listed PREFIX test_)
-    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY "${CMAKE_SOURCE_DIR}" OUTPUT_VARIABLE folder)
-    hbmstress_add_test_program(${program} "#include \"${folder}/list.h\""
-        SOURCES ${listed} ${test_SOURCES} LIBS ${test_LIBS})
+    hbmstress_add_test_program(${program} SOURCES ${listed} ${test_SOURCES} LIBS ${test_LIBS})
     foreach(source IN LISTS listed)
         cmake_path(GET source STEM name)
         hbmstress_add_suite_entry(${name} ${program})
@@ -23,9 +21,8 @@ endfunction()
 # than its neighbours.
 function(hbmstress_add_test name)
     cmake_parse_arguments(PARSE_ARGV 1 test "" "ROOM" "LIBS;SOURCES;LABELS")
-    string(REGEX REPLACE "^test_" "" suite ${name})
-    hbmstress_add_test_program(${name} "SUITE(${suite})" SOURCES "${CMAKE_CURRENT_SOURCE_DIR}/${test_ROOM}/${name}.c"
-        ${test_SOURCES} LIBS ${test_LIBS})
+    hbmstress_add_test_program(${name} SOURCES "${CMAKE_CURRENT_SOURCE_DIR}/${test_ROOM}/${name}.c" ${test_SOURCES}
+        LIBS ${test_LIBS})
     hbmstress_add_suite_entry(${name} ${name} LABELS ${test_LABELS})
 endfunction()
 
@@ -59,13 +56,11 @@ function(hbmstress_start_early)
     set_tests_properties(${ARGN} PROPERTIES COST 4)
 endfunction()
 
-# A program of suites, which are text for tests/helpers/main.c.in.  It knows where the sources, what was built and the field
-# data are from the definitions below; field data may be absent, and a test that needs it then says that it was skipped.
-function(hbmstress_add_test_program program suites)
-    cmake_parse_arguments(PARSE_ARGV 2 test "" "" "LIBS;SOURCES")
-    set(main "${CMAKE_CURRENT_BINARY_DIR}/${program}_main.c")
-    configure_file("${CMAKE_SOURCE_DIR}/tests/helpers/main.c.in" "${main}" @ONLY)
-    add_executable(${program} "${main}" ${test_SOURCES})
+# A program of the tests that its sources register.  It knows where the sources, what was built and the field data are from
+# the definitions below; field data may be absent, and a test that needs it then says that it was skipped.
+function(hbmstress_add_test_program program)
+    cmake_parse_arguments(PARSE_ARGV 1 test "" "" "LIBS;SOURCES")
+    add_executable(${program} ${test_SOURCES})
     target_link_libraries(${program} PRIVATE test_helpers ${test_LIBS} PkgConfig::CHECK Threads::Threads)
     target_compile_definitions(${program} PRIVATE
         "HBMSTRESS_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\""

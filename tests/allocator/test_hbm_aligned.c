@@ -139,7 +139,9 @@ static void addresses_check(const struct puzzle *puzzle, const uint64_t *address
     }
 }
 
-START_TEST(aligned_search_agrees_with_trying_everything)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(aligned_search_agrees_with_trying_everything, .to = 5)
 {
     static struct hbm_device device;
     hbm_device_init(&device, 0);
@@ -172,11 +174,10 @@ START_TEST(aligned_search_agrees_with_trying_everything)
     ck_assert_int_lt(fitting, 3600);
     hbm_device_deinit(&device);
 }
-END_TEST
 
 /* Twelve types in one span have 479 million orders; the same blocks are left over in 4096 ways
  * only. */
-START_TEST(proof_does_not_try_the_same_leftovers_in_every_order)
+TEST(proof_does_not_try_the_same_leftovers_in_every_order)
 {
     static struct hbm_device device;
     hbm_device_init(&device, 0);
@@ -206,7 +207,6 @@ START_TEST(proof_does_not_try_the_same_leftovers_in_every_order)
     }
     hbm_device_deinit(&device);
 }
-END_TEST
 
 /* ---- through the allocator ---- */
 
@@ -220,7 +220,7 @@ static struct hbm_buffer *allocate_buffer(uint64_t granules, uint64_t align_gran
 }
 
 /* 37 granules: 20 and 15 lie around the only multiples of 16 that leave room for both. */
-START_TEST(aligned_request_between_blocks_that_nearly_fill_the_device_is_met)
+TEST(aligned_request_between_blocks_that_nearly_fill_the_device_is_met)
 {
     rig_start(&rig, 37, HBM_DEFRAG_REPACK);
     struct hbm_buffer *large = allocate_buffer(20, 1), *small = allocate_buffer(15, 1);
@@ -232,11 +232,10 @@ START_TEST(aligned_request_between_blocks_that_nearly_fill_the_device_is_met)
     ck_assert(rig_stamp_holds(&rig, small, 2));
     rig_stop(&rig);
 }
-END_TEST
 
 /* Above a held granule at the bottom, 20 and 14 and 1 fill the device; in no order does the 1 begin
  * at a multiple of 16. */
-START_TEST(aligned_request_without_an_arrangement_is_refused)
+TEST(aligned_request_without_an_arrangement_is_refused)
 {
     rig_start(&rig, 36, HBM_DEFRAG_REPACK);
     (void)allocate_buffer(20, 1);
@@ -251,12 +250,11 @@ START_TEST(aligned_request_without_an_arrangement_is_refused)
     ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &out), HBM_OK);
     rig_stop(&rig);
 }
-END_TEST
 
 /* ---- moves under slide ---- */
 
 /* Whatever copy is refused, the blocks that moved before it have not passed a neighbour. */
-START_TEST(slide_keeps_the_order_at_every_moment)
+TEST(slide_keeps_the_order_at_every_moment, .to = 9)
 {
     static const uint64_t sizes[] = {9, 3, 1, 5, 2, 7, 4, 1, 6};
     rig_start(&rig, 80, HBM_DEFRAG_SLIDE);
@@ -282,19 +280,4 @@ START_TEST(slide_keeps_the_order_at_every_moment)
         }
     }
     rig_stop(&rig);
-}
-END_TEST
-
-Suite *suite_of_hbm_aligned(void)
-{
-    Suite *suite = suite_create("hbm_aligned");
-    TCase *test_case = tcase_create("all");
-    tcase_set_timeout(test_case, 120);
-    tcase_add_loop_test(test_case, aligned_search_agrees_with_trying_everything, 0, 5);
-    tcase_add_test(test_case, proof_does_not_try_the_same_leftovers_in_every_order);
-    tcase_add_test(test_case, aligned_request_between_blocks_that_nearly_fill_the_device_is_met);
-    tcase_add_test(test_case, aligned_request_without_an_arrangement_is_refused);
-    tcase_add_loop_test(test_case, slide_keeps_the_order_at_every_moment, 0, 9);
-    suite_add_tcase(suite, test_case);
-    return suite;
 }

@@ -104,7 +104,7 @@ static void put_somewhere(struct hbm_rig *rig)
     place->buffer = buffer;
 }
 
-START_TEST(a_request_gets_the_smallest_of_many_holes_that_takes_it)
+TEST(a_request_gets_the_smallest_of_many_holes_that_takes_it)
 {
     struct hbm_rig rig;
     random_state = 1;
@@ -123,10 +123,9 @@ START_TEST(a_request_gets_the_smallest_of_many_holes_that_takes_it)
     }
     rig_stop(&rig);
 }
-END_TEST
 
 /* What lies behind the last block that stays is made full, so that the places are all there is. */
-START_TEST(the_largest_of_many_holes_is_found)
+TEST(the_largest_of_many_holes_is_found)
 {
     struct hbm_rig rig;
     random_state = 2;
@@ -151,10 +150,9 @@ START_TEST(the_largest_of_many_holes_is_found)
     }
     rig_stop(&rig);
 }
-END_TEST
 
 /* The first block of the heap is no hole; the second is too small, and the last one is not. */
-START_TEST(an_aligned_request_gets_a_hole_with_room_for_any_shift)
+TEST(an_aligned_request_gets_a_hole_with_room_for_any_shift)
 {
     struct hbm_rig rig;
     struct hbm_buffer *buffer = NULL;
@@ -172,10 +170,9 @@ START_TEST(an_aligned_request_gets_a_hole_with_room_for_any_shift)
     ck_assert_uint_eq(rig_at(&rig, buffer) % (8 * RIG_GRANULE), 0);
     rig_stop(&rig);
 }
-END_TEST
 
 /* Holes of few granules have a bin of their size alone: its trie is one ring. */
-START_TEST(any_number_of_small_holes_of_one_size_is_found)
+TEST(any_number_of_small_holes_of_one_size_is_found)
 {
     enum { COUNT = 2 * HBM_BIN_LIST_MAX };
     struct hbm_rig rig;
@@ -194,17 +191,4 @@ START_TEST(any_number_of_small_holes_of_one_size_is_found)
     }
     ck_assert_uint_eq(hbm_bins_largest(&rig.hbm->heap), HBM_POOL_NONE);
     rig_stop(&rig);
-}
-END_TEST
-
-Suite *suite_of_hbm_bins(void)
-{
-    Suite *suite = suite_create("hbm_bins");
-    TCase *tests = tcase_create("bins");
-    tcase_add_test(tests, a_request_gets_the_smallest_of_many_holes_that_takes_it);
-    tcase_add_test(tests, the_largest_of_many_holes_is_found);
-    tcase_add_test(tests, an_aligned_request_gets_a_hole_with_room_for_any_shift);
-    tcase_add_test(tests, any_number_of_small_holes_of_one_size_is_found);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

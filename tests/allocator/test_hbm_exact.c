@@ -212,7 +212,9 @@ static void run_once(struct run *run, uint64_t seed)
     rig_stop(&rig);
 }
 
-START_TEST(no_memory_means_that_no_placement_exists)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(no_memory_means_that_no_placement_exists, .to = 3)
 {
     struct run run = {.defrag = (enum hbm_defrag)_i};
     for (uint64_t seed = 1; seed <= 600; seed++) {
@@ -222,15 +224,4 @@ START_TEST(no_memory_means_that_no_placement_exists)
     if (run.defrag != HBM_DEFRAG_NONE) {
         ck_assert_int_gt(run.saved, 200);
     }
-}
-END_TEST
-
-Suite *suite_of_hbm_exact(void)
-{
-    Suite *suite = suite_create("hbm_exact");
-    TCase *test_case = tcase_create("all");
-    tcase_set_timeout(test_case, 120);
-    tcase_add_loop_test(test_case, no_memory_means_that_no_placement_exists, 0, 3);
-    suite_add_tcase(suite, test_case);
-    return suite;
 }

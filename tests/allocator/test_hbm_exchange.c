@@ -94,7 +94,9 @@ static void check_is_packed(const uint64_t *sizes, size_t items, const uint64_t 
     check_packing(&problem);
 }
 
-START_TEST(what_it_finds_are_packings)
+EVERY_TEST(.timeout_s = 60);
+
+TEST(what_it_finds_are_packings)
 {
     static struct problem problem;
     random_state = 1;
@@ -111,11 +113,10 @@ START_TEST(what_it_finds_are_packings)
     ck_assert_uint_ge(found, 495);
     ck_assert_uint_ge(others, 900);
 }
-END_TEST
 
 /* A heap of the field's sizes with 0.003 % to spare: filling bin by bin needs more than 100 million
  * nodes. */
-START_TEST(a_nearly_full_heap_is_packed)
+TEST(a_nearly_full_heap_is_packed)
 {
     static const uint64_t sizes[] = {
         16849251, 6876183, 1886208, 1630208, 799744, 685568, 685568, 404480, 296960, 295936, 295936,
@@ -128,11 +129,10 @@ START_TEST(a_nearly_full_heap_is_packed)
     check_is_packed(sizes, sizeof sizes / sizeof *sizes, capacities,
                     sizeof capacities / sizeof *capacities, 10000000);
 }
-END_TEST
 
 /* Small spans that must be filled nearly whole, and 0.01 % to spare in all: two for two is seldom
  * close enough. */
-START_TEST(a_heap_with_small_spans_is_packed)
+TEST(a_heap_with_small_spans_is_packed)
 {
     static const uint64_t sizes[] = {
         493568, 453120, 412672, 412672, 412672, 412672, 412672, 412672, 412672, 412672,
@@ -150,9 +150,8 @@ START_TEST(a_heap_with_small_spans_is_packed)
     check_is_packed(sizes, sizeof sizes / sizeof *sizes, capacities,
                     sizeof capacities / sizeof *capacities, 8000000);
 }
-END_TEST
 
-START_TEST(it_ends_where_nothing_fits)
+TEST(it_ends_where_nothing_fits)
 {
     static struct problem problem;
     problem.sizes[0] = problem.sizes[1] = problem.sizes[2] = 2;
@@ -162,10 +161,9 @@ START_TEST(it_ends_where_nothing_fits)
     ck_assert_uint_gt(problem.exchange.steps, 10000 - 3 * 2);
     ck_assert_uint_lt(problem.exchange.steps, 10100);
 }
-END_TEST
 
 /* With so few steps one list of sums is most of them: no other is made once they are used up. */
-START_TEST(few_steps_are_hardly_exceeded_among_many_bins)
+TEST(few_steps_are_hardly_exceeded_among_many_bins)
 {
     static struct problem problem;
     random_state = 5;
@@ -185,9 +183,8 @@ START_TEST(few_steps_are_hardly_exceeded_among_many_bins)
     }
     ck_assert_uint_lt(most, 2 * 8 * HBM_EXCHANGE_SUMS);
 }
-END_TEST
 
-START_TEST(it_ends_within_a_start_when_there_are_no_more_steps)
+TEST(it_ends_within_a_start_when_there_are_no_more_steps)
 {
     static struct problem problem;
     for (size_t i = 0; i < 100; i++) {
@@ -203,7 +200,6 @@ START_TEST(it_ends_within_a_start_when_there_are_no_more_steps)
     ck_assert(hbm_exchange_next(&problem.exchange));
     check_packing(&problem);
 }
-END_TEST
 
 static void *take_memory(void *context, size_t bytes)
 {
@@ -219,7 +215,7 @@ static void give_memory(void *context, void *memory, size_t bytes)
 }
 
 /* Sums fit, alignments do not: every search is tried. */
-START_TEST(a_span_of_the_largest_capacity_is_not_too_large_for_it)
+TEST(a_span_of_the_largest_capacity_is_not_too_large_for_it)
 {
     const uint64_t whole = UINT64_C(1) << 63, part = (UINT64_C(1) << 61) + 1;
     struct hbm_host host = {.services = {.host_alloc = take_memory, .host_free = give_memory}};
@@ -237,9 +233,8 @@ START_TEST(a_span_of_the_largest_capacity_is_not_too_large_for_it)
     plan.demand.size_bytes--;
     ck_assert(hbm_plan_repack(&plan));
 }
-END_TEST
 
-START_TEST(it_takes_the_same_steps_each_time)
+TEST(it_takes_the_same_steps_each_time)
 {
     static struct problem first, second;
     random_state = 3;
@@ -250,22 +245,4 @@ START_TEST(it_takes_the_same_steps_each_time)
     ck_assert(hbm_exchange_next(&second.exchange));
     ck_assert_uint_eq(first.exchange.steps, second.exchange.steps);
     ck_assert_mem_eq(first.bins, second.bins, sizeof first.bins);
-}
-END_TEST
-
-Suite *suite_of_hbm_exchange(void)
-{
-    Suite *suite = suite_create("hbm_exchange");
-    TCase *test_case = tcase_create("all");
-    tcase_set_timeout(test_case, 60);
-    tcase_add_test(test_case, what_it_finds_are_packings);
-    tcase_add_test(test_case, a_nearly_full_heap_is_packed);
-    tcase_add_test(test_case, a_heap_with_small_spans_is_packed);
-    tcase_add_test(test_case, it_ends_where_nothing_fits);
-    tcase_add_test(test_case, few_steps_are_hardly_exceeded_among_many_bins);
-    tcase_add_test(test_case, it_ends_within_a_start_when_there_are_no_more_steps);
-    tcase_add_test(test_case, a_span_of_the_largest_capacity_is_not_too_large_for_it);
-    tcase_add_test(test_case, it_takes_the_same_steps_each_time);
-    suite_add_tcase(suite, test_case);
-    return suite;
 }

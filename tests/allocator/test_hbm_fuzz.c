@@ -312,7 +312,9 @@ static void world_run(uint64_t seed, enum hbm_defrag defrag, uint32_t granule,
     world_end(&world, host_start);
 }
 
-START_TEST(random_ops_keep_every_invariant)
+EVERY_TEST(.timeout_s = 300);
+
+TEST(random_ops_keep_every_invariant, .to = 18)
 {
     static const uint32_t granules[] = {1, 128, 512, 1024};
     for (int granule = 0; granule < 4; granule++) {
@@ -320,7 +322,6 @@ START_TEST(random_ops_keep_every_invariant)
         world_run(seed, (enum hbm_defrag)(_i % 3), granules[granule], orders[(_i / 3) % 6]);
     }
 }
-END_TEST
 
 /* ---- the exact search against trying everything ---- */
 
@@ -365,7 +366,7 @@ static void found_check(void *context, const uint32_t *bins)
     }
 }
 
-START_TEST(exact_search_agrees_with_trying_everything)
+TEST(exact_search_agrees_with_trying_everything)
 {
     static struct hbm_device device;
     hbm_device_init(&device, 0);
@@ -400,7 +401,6 @@ START_TEST(exact_search_agrees_with_trying_everything)
     ck_assert_int_lt(fitting, 18000);
     hbm_device_deinit(&device);
 }
-END_TEST
 
 static void found_note(void *context, const uint32_t *bins)
 {
@@ -410,7 +410,7 @@ static void found_note(void *context, const uint32_t *bins)
 
 /* Many equal items and few bytes to spare: the same ways to fill the first bin come up again and
  * again. */
-START_TEST(exact_search_does_not_try_the_same_fillings_again)
+TEST(exact_search_does_not_try_the_same_fillings_again)
 {
     static const uint64_t sizes[] = {
         8102565, 4441763, 2027764, 1806110, 1032063, 1032063, 1032063, 1032063, 1032063, 1032063,
@@ -436,17 +436,4 @@ START_TEST(exact_search_does_not_try_the_same_fillings_again)
     ck_assert(found);
     ck_assert_uint_eq(host.bytes, 0);
     hbm_device_deinit(&device);
-}
-END_TEST
-
-Suite *suite_of_hbm_fuzz(void)
-{
-    Suite *suite = suite_create("hbm_fuzz");
-    TCase *test_case = tcase_create("all");
-    tcase_set_timeout(test_case, 300);
-    tcase_add_loop_test(test_case, random_ops_keep_every_invariant, 0, 18);
-    tcase_add_test(test_case, exact_search_agrees_with_trying_everything);
-    tcase_add_test(test_case, exact_search_does_not_try_the_same_fillings_again);
-    suite_add_tcase(suite, test_case);
-    return suite;
 }

@@ -110,7 +110,7 @@ static void assert_layout(const struct heap *heap)
     }
 }
 
-START_TEST(drawn_heaps_are_laid_out_from_nothing)
+TEST(drawn_heaps_are_laid_out_from_nothing)
 {
     static struct heap heap;
     int found = 0;
@@ -128,11 +128,10 @@ START_TEST(drawn_heaps_are_laid_out_from_nothing)
     printf("%d of 100 are laid out\n", found);
     ck_assert_int_ge(found, 90);
 }
-END_TEST
 
 /* Each block in turn is taken out and asked for again: its own place is free, so nothing else may
  * move. */
-START_TEST(window_that_is_free_moves_nothing)
+TEST(window_that_is_free_moves_nothing)
 {
     static struct heap heap;
     random_state = 7;
@@ -153,11 +152,10 @@ START_TEST(window_that_is_free_moves_nothing)
     }
     hbm_device_deinit(&heap.device);
 }
-END_TEST
 
 /* 256 at a multiple of 256 has no place but where 30 and 20 lie, and each of them has one gap that
  * it fits in. */
-START_TEST(window_is_cleared_into_what_alignment_left)
+TEST(window_is_cleared_into_what_alignment_left)
 {
     struct heap heap = {.sizes = {256, 200, 190, 30, 20},
                         .shifts = {8, 8, 8, 0, 0},
@@ -179,10 +177,9 @@ START_TEST(window_is_cleared_into_what_alignment_left)
     ck_assert_int_eq(hbm_gaps_clear(&search, &now), HBM_SEARCH_UNKNOWN);
     hbm_device_deinit(&heap.device);
 }
-END_TEST
 
 /* 10 at a multiple of 16 has one place, below a window that ends where the span does. */
-START_TEST(window_at_the_end_of_a_span_leaves_what_lies_below_it)
+TEST(window_at_the_end_of_a_span_leaves_what_lies_below_it)
 {
     struct heap heap = {.sizes = {45, 10},
                         .shifts = {0, 4},
@@ -200,7 +197,6 @@ START_TEST(window_at_the_end_of_a_span_leaves_what_lies_below_it)
     ck_assert_uint_eq(heap.found[1], 64);
     hbm_device_deinit(&heap.device);
 }
-END_TEST
 
 /* Where the only item goes. */
 static uint64_t fill_with_one(uint64_t size_bytes, uint8_t shift, struct hbm_span first,
@@ -219,7 +215,7 @@ static uint64_t fill_with_one(uint64_t size_bytes, uint8_t shift, struct hbm_spa
     return heap.found[0];
 }
 
-START_TEST(smallest_gap_is_taken_at_the_end_that_wastes_less)
+TEST(smallest_gap_is_taken_at_the_end_that_wastes_less)
 {
     const struct hbm_span small = {.low = 7, .high = 30}, large = {.low = 33, .high = 70},
                           other = {.low = 33, .high = 56};
@@ -229,9 +225,8 @@ START_TEST(smallest_gap_is_taken_at_the_end_that_wastes_less)
     ck_assert_uint_eq(fill_with_one(24, 0, small, large), 46);
     ck_assert_uint_lt(fill_with_one(4, 0, small, other), 30); /* the first of equal ones */
 }
-END_TEST
 
-START_TEST(refused_host_memory_is_told)
+TEST(refused_host_memory_is_told)
 {
     static struct heap heap;
     random_state = 3;
@@ -241,11 +236,10 @@ START_TEST(refused_host_memory_is_told)
     ck_assert_int_eq(hbm_gaps_fill(&search), HBM_SEARCH_REFUSED);
     hbm_device_deinit(&heap.device);
 }
-END_TEST
 
 /* Two blocks, and as many gaps to look at for each: of a heap with as many blocks as gaps that
  * takes minutes. */
-START_TEST(order_that_is_far_beyond_its_budget_is_given_up)
+TEST(order_that_is_far_beyond_its_budget_is_given_up)
 {
     enum { MANY = 1000 };
     static struct hbm_span spans[MANY];
@@ -271,7 +265,6 @@ START_TEST(order_that_is_far_beyond_its_budget_is_given_up)
     ck_assert_int_eq(hbm_gaps_fill(&search), HBM_SEARCH_UNKNOWN);
     hbm_device_deinit(&device);
 }
-END_TEST
 
 /* ---- plans ---- */
 
@@ -365,7 +358,7 @@ static void assert_plan(struct drawn_plan *drawn)
 static const uint64_t bases[] = {
     0, (uint64_t)1 << 50, ((uint64_t)1 << 63) - (400u << PLAN_GRANULE_SHIFT), (uint64_t)1 << 62};
 
-START_TEST(plans_put_no_block_over_another)
+TEST(plans_put_no_block_over_another, .to = sizeof bases / sizeof *bases)
 {
     static struct drawn_plan drawn;
     int found = 0, drawn_count = 0;
@@ -386,10 +379,9 @@ START_TEST(plans_put_no_block_over_another)
     printf("base %" PRIx64 ": %d of %d fit\n", bases[_i], found, drawn_count);
     ck_assert_int_ge(found, 100);
 }
-END_TEST
 
 /* Each allocation of a plan in turn is refused. */
-START_TEST(refused_plan_is_no_proof)
+TEST(refused_plan_is_no_proof)
 {
     static struct drawn_plan drawn;
     int refused_count = 0;
@@ -409,23 +401,4 @@ START_TEST(refused_plan_is_no_proof)
         }
     }
     ck_assert_int_gt(refused_count, 300);
-}
-END_TEST
-
-Suite *suite_of_hbm_gaps(void)
-{
-    Suite *suite = suite_create("hbm_gaps");
-    TCase *test_case = tcase_create("all");
-    tcase_add_test(test_case, drawn_heaps_are_laid_out_from_nothing);
-    tcase_add_test(test_case, window_that_is_free_moves_nothing);
-    tcase_add_test(test_case, window_is_cleared_into_what_alignment_left);
-    tcase_add_test(test_case, smallest_gap_is_taken_at_the_end_that_wastes_less);
-    tcase_add_test(test_case, window_at_the_end_of_a_span_leaves_what_lies_below_it);
-    tcase_add_test(test_case, refused_host_memory_is_told);
-    tcase_add_test(test_case, refused_plan_is_no_proof);
-    tcase_add_test(test_case, order_that_is_far_beyond_its_budget_is_given_up);
-    tcase_add_loop_test(test_case, plans_put_no_block_over_another, 0,
-                        (int)(sizeof bases / sizeof *bases));
-    suite_add_tcase(suite, test_case);
-    return suite;
 }

@@ -15,7 +15,7 @@ static void check_error(enum hbm_result result, const char *words)
     ck_assert_msg(strstr(hbm_error(rig.hbm), words) != NULL, "%s", hbm_error(rig.hbm));
 }
 
-START_TEST(a_request_that_cannot_be_is_refused_alone_and_in_a_launch)
+TEST(a_request_that_cannot_be_is_refused_alone_and_in_a_launch)
 {
     const struct hbm_shape shape = {.rank = HBM_SHAPE_RANK_MAX + 1};
     const struct {
@@ -44,9 +44,8 @@ START_TEST(a_request_that_cannot_be_is_refused_alone_and_in_a_launch)
     }
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_launch_that_cannot_be_is_refused)
+TEST(a_launch_that_cannot_be_is_refused)
 {
     rig_start(&rig, 16, HBM_DEFRAG_REPACK);
     struct hbm_buffer *inputs[] = {rig_buffer(&rig, 1), rig_buffer(&rig, 1)};
@@ -79,9 +78,8 @@ START_TEST(a_launch_that_cannot_be_is_refused)
     ck_assert_ptr_eq(outputs[0], inputs[0]);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_release_without_a_hold_is_refused)
+TEST(a_release_without_a_hold_is_refused)
 {
     rig_start(&rig, 16, HBM_DEFRAG_NONE);
     struct hbm_buffer *buffer = rig_buffer(&rig, 1);
@@ -90,16 +88,4 @@ START_TEST(a_release_without_a_hold_is_refused)
     ck_assert_int_eq(hbm_release(rig.hbm, buffer), HBM_OK);
     check_error(hbm_release(rig.hbm, buffer), "a release without a hold");
     rig_stop(&rig);
-}
-END_TEST
-
-Suite *suite_of_hbm_invalid(void)
-{
-    Suite *suite = suite_create("hbm_invalid");
-    TCase *tests = tcase_create("invalid");
-    tcase_add_test(tests, a_request_that_cannot_be_is_refused_alone_and_in_a_launch);
-    tcase_add_test(tests, a_launch_that_cannot_be_is_refused);
-    tcase_add_test(tests, a_release_without_a_hold_is_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

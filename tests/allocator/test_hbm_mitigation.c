@@ -10,7 +10,7 @@ static struct hbm_rig rig;
 
 /* ---- drain ---- */
 
-START_TEST(queued_free_is_awaited_before_a_request_fails)
+TEST(queued_free_is_awaited_before_a_request_fails)
 {
     rig_start(&rig, 10, HBM_DEFRAG_NONE);
     ck_assert_int_eq(hbm_free_after(rig.hbm, rig_buffer(&rig, 10), 1), HBM_OK);
@@ -18,9 +18,8 @@ START_TEST(queued_free_is_awaited_before_a_request_fails)
     ck_assert_uint_eq(rig_stats(&rig).events_awaited, 1);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(drain_takes_the_earliest_free_first_skips_a_lost_event_and_stops_when_it_fits)
+TEST(drain_takes_the_earliest_free_first_skips_a_lost_event_and_stops_when_it_fits)
 {
     rig_start(&rig, 12, HBM_DEFRAG_NONE);
     struct hbm_buffer *buffers[4];
@@ -40,9 +39,8 @@ START_TEST(drain_takes_the_earliest_free_first_skips_a_lost_event_and_stops_when
     ck_assert(rig.device.done[5]);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(dying_block_keeps_its_place_until_event_and_hold_have_ended)
+TEST(dying_block_keeps_its_place_until_event_and_hold_have_ended)
 {
     rig_start(&rig, 4, HBM_DEFRAG_REPACK);
     struct hbm_buffer *buffer = rig_buffer(&rig, 4);
@@ -55,11 +53,10 @@ START_TEST(dying_block_keeps_its_place_until_event_and_hold_have_ended)
     ck_assert_int_eq(rig_try(&rig, 4), HBM_OK);
     rig_stop(&rig);
 }
-END_TEST
 
 /* ---- defragment ---- */
 
-START_TEST(slide_joins_two_holes_and_keeps_contents)
+TEST(slide_joins_two_holes_and_keeps_contents)
 {
     rig_start(&rig, 12, HBM_DEFRAG_SLIDE);
     struct hbm_buffer *buffers[4];
@@ -75,10 +72,9 @@ START_TEST(slide_joins_two_holes_and_keeps_contents)
     ck_assert_uint_eq(rig_stats(&rig).bytes_moved, 3 * 512);
     rig_stop(&rig);
 }
-END_TEST
 
 /* Top down: [hole 3][held 1][hole 3][block 2][hole 3]: 5 and 6 fit only below the held one. */
-START_TEST(slide_does_not_cross_a_held_block_and_repack_does)
+TEST(slide_does_not_cross_a_held_block_and_repack_does)
 {
     for (int pass = 0; pass < 2; pass++) {
         rig_start(&rig, 12, pass == 0 ? HBM_DEFRAG_SLIDE : HBM_DEFRAG_REPACK);
@@ -97,12 +93,11 @@ START_TEST(slide_does_not_cross_a_held_block_and_repack_does)
         rig_stop(&rig);
     }
 }
-END_TEST
 
 /* Two full spans around a held block whose blocks must change sides: 4 | 3+1+1 with a request of 1
  * that needs 4 and 3+1 exchanged can only be done through the host when not a granule is free
  * elsewhere. */
-START_TEST(blocks_that_wait_for_each_other_go_through_the_host)
+TEST(blocks_that_wait_for_each_other_go_through_the_host)
 {
     rig_start(&rig, 11, HBM_DEFRAG_REPACK);
     struct hbm_buffer *a = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 1),
@@ -122,9 +117,8 @@ START_TEST(blocks_that_wait_for_each_other_go_through_the_host)
     ck_assert(rig_stamp_holds(&rig, c, 3));
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(block_whose_return_from_the_host_is_refused_is_brought_back_by_the_first_call_granted)
+TEST(block_whose_return_from_the_host_is_refused_is_brought_back_by_the_first_call_granted)
 {
     rig_start(&rig, 11, HBM_DEFRAG_REPACK);
     struct hbm_buffer *a = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 1),
@@ -160,9 +154,8 @@ START_TEST(block_whose_return_from_the_host_is_refused_is_brought_back_by_the_fi
     }
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(block_on_the_host_is_waited_for_when_a_copy_is_refused_for_a_moment)
+TEST(block_on_the_host_is_waited_for_when_a_copy_is_refused_for_a_moment)
 {
     for (uint64_t refused = 1; refused < 3; refused++) {
         rig_start(&rig, 11, HBM_DEFRAG_REPACK);
@@ -181,11 +174,10 @@ START_TEST(block_on_the_host_is_waited_for_when_a_copy_is_refused_for_a_moment)
         rig_stop(&rig);
     }
 }
-END_TEST
 
 /* The same exchange with two more granules at the bottom, which the plan does not need: the way by
  * the device. */
-START_TEST(blocks_that_wait_for_each_other_go_by_way_of_a_hole_when_there_is_one)
+TEST(blocks_that_wait_for_each_other_go_by_way_of_a_hole_when_there_is_one)
 {
     rig_start(&rig, 14, HBM_DEFRAG_REPACK);
     struct hbm_buffer *a = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 1),
@@ -209,9 +201,8 @@ START_TEST(blocks_that_wait_for_each_other_go_by_way_of_a_hole_when_there_is_one
     ck_assert(rig_stamp_holds(&rig, c, 3));
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(refused_wait_is_unavailable_and_not_no_memory)
+TEST(refused_wait_is_unavailable_and_not_no_memory)
 {
     rig_start(&rig, 10, HBM_DEFRAG_NONE);
     ck_assert_int_eq(hbm_free_after(rig.hbm, rig_buffer(&rig, 10), 1), HBM_OK);
@@ -220,11 +211,10 @@ START_TEST(refused_wait_is_unavailable_and_not_no_memory)
     ck_assert_int_eq(rig_try(&rig, 10), HBM_OK);
     rig_stop(&rig);
 }
-END_TEST
 
 /* The program whose unload was refused is not asked again after the other one went, and is not
  * forgotten either. */
-START_TEST(refused_unload_is_remembered_to_the_end_of_the_call)
+TEST(refused_unload_is_remembered_to_the_end_of_the_call)
 {
     rig_start(&rig, 6, HBM_DEFRAG_REPACK);
     rig_program(&rig, 1, 3, 0);
@@ -234,9 +224,8 @@ START_TEST(refused_unload_is_remembered_to_the_end_of_the_call)
     ck_assert_int_eq(rig_try(&rig, 6), HBM_OK);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(refused_copy_is_unavailable_and_not_no_memory)
+TEST(refused_copy_is_unavailable_and_not_no_memory)
 {
     rig_start(&rig, 9, HBM_DEFRAG_SLIDE);
     struct hbm_buffer *first = rig_buffer(&rig, 3), *kept = rig_buffer(&rig, 3);
@@ -248,9 +237,8 @@ START_TEST(refused_copy_is_unavailable_and_not_no_memory)
     ck_assert_int_eq(rig_try(&rig, 6), HBM_OK);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(aligned_request_slides_blocks_to_make_an_aligned_hole)
+TEST(aligned_request_slides_blocks_to_make_an_aligned_hole)
 {
     struct hbm_buffer *aligned;
     rig_start(&rig, 10, HBM_DEFRAG_SLIDE);
@@ -261,9 +249,8 @@ START_TEST(aligned_request_slides_blocks_to_make_an_aligned_hole)
     ck_assert_uint_eq(rig_at(&rig, aligned) % 4096, 0);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(nothing_moves_for_a_request_that_cannot_fit)
+TEST(nothing_moves_for_a_request_that_cannot_fit)
 {
     rig_start(&rig, 12, HBM_DEFRAG_REPACK);
     struct hbm_buffer *first = rig_buffer(&rig, 3);
@@ -273,9 +260,8 @@ START_TEST(nothing_moves_for_a_request_that_cannot_fit)
     ck_assert_uint_eq(rig.device.copies, 0);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(explicit_defragmentation_leaves_one_hole)
+TEST(explicit_defragmentation_leaves_one_hole)
 {
     rig_start(&rig, 12, HBM_DEFRAG_SLIDE);
     struct hbm_buffer *first = rig_buffer(&rig, 2), *kept = rig_buffer(&rig, 3);
@@ -289,11 +275,10 @@ START_TEST(explicit_defragmentation_leaves_one_hole)
     ck_assert_int_eq(hbm_defragment(rig.hbm), HBM_INVALID);
     rig_stop(&rig);
 }
-END_TEST
 
 /* ---- evict ---- */
 
-START_TEST(least_recently_used_programs_go_first_and_no_more_than_needed)
+TEST(least_recently_used_programs_go_first_and_no_more_than_needed)
 {
     rig_start(&rig, 12, HBM_DEFRAG_REPACK);
     struct hbm_program *programs[4];
@@ -311,9 +296,8 @@ START_TEST(least_recently_used_programs_go_first_and_no_more_than_needed)
     ck_assert(!hbm_program_is_loaded(rig.hbm, programs[1]));
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(nothing_is_evicted_in_vain_or_while_busy)
+TEST(nothing_is_evicted_in_vain_or_while_busy)
 {
     rig_start(&rig, 12, HBM_DEFRAG_REPACK);
     struct hbm_program *busy = rig_program(&rig, 1, 3, 0);
@@ -325,9 +309,8 @@ START_TEST(nothing_is_evicted_in_vain_or_while_busy)
     ck_assert_uint_eq(rig.device.unload_count, 1);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(refused_eviction_passes_to_the_next_program)
+TEST(refused_eviction_passes_to_the_next_program)
 {
     rig_start(&rig, 6, HBM_DEFRAG_REPACK);
     rig_program(&rig, 1, 3, 0);
@@ -339,9 +322,8 @@ START_TEST(refused_eviction_passes_to_the_next_program)
     ck_assert_int_eq(rig_try(&rig, 3), HBM_UNAVAILABLE);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(program_evicts_program_only_when_allowed)
+TEST(program_evicts_program_only_when_allowed)
 {
     for (int allowed = 0; allowed < 2; allowed++) {
         struct hbm_program *program;
@@ -356,9 +338,8 @@ START_TEST(program_evicts_program_only_when_allowed)
         rig_stop(&rig);
     }
 }
-END_TEST
 
-START_TEST(queued_free_is_awaited_and_idle_program_evicted_unless_that_is_off)
+TEST(queued_free_is_awaited_and_idle_program_evicted_unless_that_is_off)
 {
     for (int off = 0; off < 2; off++) {
         rig_init(&rig, 8, HBM_DEFRAG_REPACK);
@@ -376,10 +357,9 @@ START_TEST(queued_free_is_awaited_and_idle_program_evicted_unless_that_is_off)
         rig_stop(&rig);
     }
 }
-END_TEST
 
 /* A queued free, two holes to join and an idle program: any one of them would do. */
-START_TEST(mitigations_are_tried_in_the_configured_order)
+TEST(mitigations_are_tried_in_the_configured_order)
 {
     for (int first = 0; first < 3; first++) {
         rig_init(&rig, 13, HBM_DEFRAG_SLIDE);
@@ -403,38 +383,4 @@ START_TEST(mitigations_are_tried_in_the_configured_order)
         }
         rig_stop(&rig);
     }
-}
-END_TEST
-
-Suite *suite_of_hbm_mitigation(void)
-{
-    Suite *suite = suite_create("hbm_mitigation");
-    TCase *test_case = tcase_create("all");
-    tcase_add_test(test_case, queued_free_is_awaited_before_a_request_fails);
-    tcase_add_test(test_case,
-                   drain_takes_the_earliest_free_first_skips_a_lost_event_and_stops_when_it_fits);
-    tcase_add_test(test_case, dying_block_keeps_its_place_until_event_and_hold_have_ended);
-    tcase_add_test(test_case, slide_joins_two_holes_and_keeps_contents);
-    tcase_add_test(test_case, slide_does_not_cross_a_held_block_and_repack_does);
-    tcase_add_test(test_case, blocks_that_wait_for_each_other_go_through_the_host);
-    tcase_add_test(
-        test_case,
-        block_whose_return_from_the_host_is_refused_is_brought_back_by_the_first_call_granted);
-    tcase_add_test(test_case, block_on_the_host_is_waited_for_when_a_copy_is_refused_for_a_moment);
-    tcase_add_test(test_case,
-                   blocks_that_wait_for_each_other_go_by_way_of_a_hole_when_there_is_one);
-    tcase_add_test(test_case, refused_wait_is_unavailable_and_not_no_memory);
-    tcase_add_test(test_case, refused_unload_is_remembered_to_the_end_of_the_call);
-    tcase_add_test(test_case, refused_copy_is_unavailable_and_not_no_memory);
-    tcase_add_test(test_case, aligned_request_slides_blocks_to_make_an_aligned_hole);
-    tcase_add_test(test_case, nothing_moves_for_a_request_that_cannot_fit);
-    tcase_add_test(test_case, explicit_defragmentation_leaves_one_hole);
-    tcase_add_test(test_case, least_recently_used_programs_go_first_and_no_more_than_needed);
-    tcase_add_test(test_case, nothing_is_evicted_in_vain_or_while_busy);
-    tcase_add_test(test_case, refused_eviction_passes_to_the_next_program);
-    tcase_add_test(test_case, program_evicts_program_only_when_allowed);
-    tcase_add_test(test_case, queued_free_is_awaited_and_idle_program_evicted_unless_that_is_off);
-    tcase_add_test(test_case, mitigations_are_tried_in_the_configured_order);
-    suite_add_tcase(suite, test_case);
-    return suite;
 }

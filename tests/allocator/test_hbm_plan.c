@@ -88,7 +88,7 @@ static void check_who_leaves(const struct crowded *row)
     snapshot_end(&snapshot);
 }
 
-START_TEST(the_smallest_block_that_is_enough_leaves_or_else_the_largest_that_has_a_place)
+TEST(the_smallest_block_that_is_enough_leaves_or_else_the_largest_that_has_a_place)
 {
     static const struct crowded rows[] = {
         {{5, 4, 3}, 15, 6, {5, 0}, {false, false, true}},
@@ -100,10 +100,9 @@ START_TEST(the_smallest_block_that_is_enough_leaves_or_else_the_largest_that_has
         check_who_leaves(&rows[i]);
     }
 }
-END_TEST
 
 /* Three spans of 6 with a block of 3 each, at the bottom.  That of the first goes to the second. */
-START_TEST(of_equal_spans_the_first_makes_room_and_others_keep_their_blocks)
+TEST(of_equal_spans_the_first_makes_room_and_others_keep_their_blocks)
 {
     struct snapshot snapshot;
     snapshot_begin(&snapshot, 20, 5);
@@ -117,11 +116,10 @@ START_TEST(of_equal_spans_the_first_makes_room_and_others_keep_their_blocks)
     ck_assert_uint_eq(snapshot.items[4].target, 14);
     snapshot_end(&snapshot);
 }
-END_TEST
 
 /* Three spans of 4, 5 and 6, and only that of 5 has a place that is aligned; the others are the
  * first that each rule tries.  There are as many spans as there can be. */
-START_TEST(an_aligned_demand_finds_the_one_span_that_has_a_place)
+TEST(an_aligned_demand_finds_the_one_span_that_has_a_place)
 {
     struct snapshot snapshot;
     snapshot_begin(&snapshot, 23, 4);
@@ -132,7 +130,6 @@ START_TEST(an_aligned_demand_finds_the_one_span_that_has_a_place)
     ck_assert(hbm_plan_repack(&snapshot.plan));
     snapshot_end(&snapshot);
 }
-END_TEST
 
 /* ---- what is known without planning ---- */
 
@@ -155,7 +152,7 @@ static bool room_is_planned(uint64_t absent_bytes, uint64_t demand_bytes, bool *
 
 /* Blocks of 4 bytes in 10: what they, the demand and the blocks without a place come to is looked
  * at before any host memory is needed. */
-START_TEST(what_sums_rule_out_is_not_planned)
+TEST(what_sums_rule_out_is_not_planned)
 {
     bool is_refused = false;
     ck_assert(room_is_planned(0, 6, &is_refused));
@@ -169,7 +166,6 @@ START_TEST(what_sums_rule_out_is_not_planned)
     ck_assert(!room_is_planned(0, 11, &is_refused));
     ck_assert(!is_refused);
 }
-END_TEST
 
 /* ---- sliding ---- */
 
@@ -223,7 +219,7 @@ static uint64_t find_fewest(const struct hbm_plan *plan, size_t i, uint64_t low,
 }
 
 /* 0: with granules alone; 1: with alignments. */
-START_TEST(sliding_moves_the_fewest_bytes_there_are)
+TEST(sliding_moves_the_fewest_bytes_there_are, .to = 2)
 {
     int fits_count = 0;
     random_state = 6;
@@ -248,11 +244,10 @@ START_TEST(sliding_moves_the_fewest_bytes_there_are)
     }
     ck_assert_int_gt(fits_count, DRAW_COUNT / 4);
 }
-END_TEST
 
 /* Two spans with a block between a free granule and another one each; an alignment of what stays in
  * its place makes it look at each place in turn. */
-START_TEST(of_equally_cheap_places_the_lowest_is_taken)
+TEST(of_equally_cheap_places_the_lowest_is_taken)
 {
     for (uint8_t shift = 0; shift < 2; shift++) {
         struct snapshot snapshot;
@@ -268,12 +263,11 @@ START_TEST(of_equally_cheap_places_the_lowest_is_taken)
         snapshot_end(&snapshot);
     }
 }
-END_TEST
 
 /* ---- compaction ---- */
 
 /* Three spans of 6, 4 and 5: blocks of 2 and 3, of 2, and of last_bytes. */
-START_TEST(compaction_fills_spans_from_the_top_and_holes_of_higher_ones_first_if_it_may)
+TEST(compaction_fills_spans_from_the_top_and_holes_of_higher_ones_first_if_it_may)
 {
     static const struct {
         uint64_t last_bytes;
@@ -301,7 +295,6 @@ START_TEST(compaction_fills_spans_from_the_top_and_holes_of_higher_ones_first_if
         snapshot_end(&snapshot);
     }
 }
-END_TEST
 
 /* ---- item by item ---- */
 
@@ -379,7 +372,7 @@ static bool fits_by_trying_all(const struct loose *loose, size_t item, uint64_t 
     return fits;
 }
 
-START_TEST(item_by_item_finds_a_packing_wherever_there_is_one)
+TEST(item_by_item_finds_a_packing_wherever_there_is_one)
 {
     int fits_count = 0;
     random_state = 1;
@@ -401,7 +394,6 @@ START_TEST(item_by_item_finds_a_packing_wherever_there_is_one)
     ck_assert_int_gt(fits_count, DRAW_COUNT / 4);
     ck_assert_int_lt(fits_count, DRAW_COUNT * 3 / 4);
 }
-END_TEST
 
 /* ---- largest first ---- */
 
@@ -420,7 +412,7 @@ static size_t choose_plainly(const struct loose *loose, const uint64_t *room, ui
     return chosen;
 }
 
-START_TEST(each_item_goes_to_the_span_that_the_rule_names)
+TEST(each_item_goes_to_the_span_that_the_rule_names)
 {
     int packed_count = 0;
     random_state = 4;
@@ -447,7 +439,6 @@ START_TEST(each_item_goes_to_the_span_that_the_rule_names)
     }
     ck_assert_int_gt(packed_count, DRAW_COUNT / 8);
 }
-END_TEST
 
 /* ---- the exact search ---- */
 
@@ -477,7 +468,7 @@ static void sort_capacities(const struct loose *loose, uint64_t capacities[SPAN_
     }
 }
 
-START_TEST(the_search_by_sums_finds_a_packing_exactly_where_there_is_one)
+TEST(the_search_by_sums_finds_a_packing_exactly_where_there_is_one)
 {
     struct hbm_device device;
     hbm_device_init(&device, 0);
@@ -509,10 +500,9 @@ START_TEST(the_search_by_sums_finds_a_packing_exactly_where_there_is_one)
     }
     hbm_device_deinit(&device);
 }
-END_TEST
 
 /* An item that has a place takes one step. */
-START_TEST(item_by_item_takes_a_64th_of_the_steps)
+TEST(item_by_item_takes_a_64th_of_the_steps)
 {
     struct loose loose;
     random_state = 1;
@@ -522,26 +512,4 @@ START_TEST(item_by_item_takes_a_64th_of_the_steps)
     ck_assert(hbm_packing_item_by_item(&loose.packing));
     loose.plan.search_nodes_max--;
     ck_assert(!hbm_packing_item_by_item(&loose.packing));
-}
-END_TEST
-
-Suite *suite_of_hbm_plan(void)
-{
-    Suite *suite = suite_create("hbm_plan");
-    TCase *tests = tcase_create("plan");
-    tcase_add_test(tests,
-                   the_smallest_block_that_is_enough_leaves_or_else_the_largest_that_has_a_place);
-    tcase_add_test(tests, of_equal_spans_the_first_makes_room_and_others_keep_their_blocks);
-    tcase_add_loop_test(tests, sliding_moves_the_fewest_bytes_there_are, 0, 2);
-    tcase_add_test(tests, of_equally_cheap_places_the_lowest_is_taken);
-    tcase_add_test(tests,
-                   compaction_fills_spans_from_the_top_and_holes_of_higher_ones_first_if_it_may);
-    tcase_add_test(tests, item_by_item_finds_a_packing_wherever_there_is_one);
-    tcase_add_test(tests, each_item_goes_to_the_span_that_the_rule_names);
-    tcase_add_test(tests, the_search_by_sums_finds_a_packing_exactly_where_there_is_one);
-    tcase_add_test(tests, item_by_item_takes_a_64th_of_the_steps);
-    tcase_add_test(tests, an_aligned_demand_finds_the_one_span_that_has_a_place);
-    tcase_add_test(tests, what_sums_rule_out_is_not_planned);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -7,7 +7,7 @@
 
 static struct hbm_rig rig;
 
-START_TEST(stack_is_as_large_as_the_largest_executing_program)
+TEST(stack_is_as_large_as_the_largest_executing_program)
 {
     rig_start(&rig, 32, HBM_DEFRAG_REPACK);
     struct hbm_program *small = rig_program(&rig, 1, 1, 4), *large = rig_program(&rig, 2, 1, 8);
@@ -26,9 +26,8 @@ START_TEST(stack_is_as_large_as_the_largest_executing_program)
     ck_assert_uint_eq(rig_stats(&rig).num_allocs, 1);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(stack_growth_moves_blocks_up_out_of_its_way)
+TEST(stack_growth_moves_blocks_up_out_of_its_way)
 {
     rig_start(&rig, 16, HBM_DEFRAG_SLIDE);
     struct hbm_program *program = rig_program(&rig, 1, 2, 8);
@@ -41,9 +40,8 @@ START_TEST(stack_growth_moves_blocks_up_out_of_its_way)
     ck_assert(rig_stamp_holds(&rig, low, 7));
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(held_block_at_the_bottom_stops_the_stack)
+TEST(held_block_at_the_bottom_stops_the_stack)
 {
     struct hbm_program *program;
     rig_start(&rig, 16, HBM_DEFRAG_REPACK);
@@ -60,9 +58,8 @@ START_TEST(held_block_at_the_bottom_stops_the_stack)
     ck_assert_uint_eq(rig_stats(&rig).bytes_reservable_limit, 16 * 512);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(evicted_program_is_loaded_again_by_its_execution)
+TEST(evicted_program_is_loaded_again_by_its_execution)
 {
     rig_start(&rig, 8, HBM_DEFRAG_REPACK);
     struct hbm_program *program = rig_program(&rig, 1, 4, 2);
@@ -75,10 +72,9 @@ START_TEST(evicted_program_is_loaded_again_by_its_execution)
     ck_assert(hbm_program_is_loaded(rig.hbm, program));
     rig_stop(&rig);
 }
-END_TEST
 
 /* The caller's mistake, and noticed as long as the block waits for its event. */
-START_TEST(a_handle_that_was_freed_is_neither_donated_nor_launched_with)
+TEST(a_handle_that_was_freed_is_neither_donated_nor_launched_with)
 {
     rig_start(&rig, 16, HBM_DEFRAG_REPACK);
     struct hbm_program *program = rig_program(&rig, 1, 2, 0);
@@ -93,9 +89,8 @@ START_TEST(a_handle_that_was_freed_is_neither_donated_nor_launched_with)
     ck_assert(hbm_invariants_hold(rig.hbm));
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(a_launch_of_more_buffers_than_can_be_is_invalid)
+TEST(a_launch_of_more_buffers_than_can_be_is_invalid)
 {
     rig_start(&rig, 16, HBM_DEFRAG_REPACK);
     struct hbm_buffer *out = NULL;
@@ -110,9 +105,8 @@ START_TEST(a_launch_of_more_buffers_than_can_be_is_invalid)
     ck_assert_int_eq(hbm_launch(rig.hbm, &launch, &out), HBM_INVALID);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(donation_takes_the_block_over_with_its_uses_and_refuses_what_does_not_fit)
+TEST(donation_takes_the_block_over_with_its_uses_and_refuses_what_does_not_fit)
 {
     rig_start(&rig, 8, HBM_DEFRAG_REPACK);
     struct hbm_buffer *input = rig_buffer(&rig, 3), *out = NULL;
@@ -135,9 +129,8 @@ START_TEST(donation_takes_the_block_over_with_its_uses_and_refuses_what_does_not
     ck_assert_uint_eq(rig_stats(&rig).num_allocs, 0);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(launch_uses_inputs_outputs_and_program_until_the_event)
+TEST(launch_uses_inputs_outputs_and_program_until_the_event)
 {
     rig_start(&rig, 32, HBM_DEFRAG_REPACK);
     struct hbm_program *program = rig_program(&rig, 1, 2, 4);
@@ -159,9 +152,8 @@ START_TEST(launch_uses_inputs_outputs_and_program_until_the_event)
     ck_assert_uint_eq(rig_stats(&rig).bytes_reserved, 0);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(failed_launch_leaves_everything_as_it_was)
+TEST(failed_launch_leaves_everything_as_it_was)
 {
     rig_start(&rig, 32, HBM_DEFRAG_REPACK);
     struct hbm_program *program = rig_program(&rig, 1, 2, 20);
@@ -187,9 +179,8 @@ START_TEST(failed_launch_leaves_everything_as_it_was)
     ck_assert_uint_eq(rig_stats(&rig).num_allocs, 1);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(refused_host_memory_is_unavailable_and_changes_nothing)
+TEST(refused_host_memory_is_unavailable_and_changes_nothing)
 {
     int failures = 0;
     for (uint64_t refused = 1; refused <= 8; refused++) {
@@ -212,24 +203,4 @@ START_TEST(refused_host_memory_is_unavailable_and_changes_nothing)
         rig_stop(&rig);
     }
     ck_assert_int_gt(failures, 1);
-}
-END_TEST
-
-Suite *suite_of_hbm_program(void)
-{
-    Suite *suite = suite_create("hbm_program");
-    TCase *test_case = tcase_create("all");
-    tcase_add_test(test_case, stack_is_as_large_as_the_largest_executing_program);
-    tcase_add_test(test_case, stack_growth_moves_blocks_up_out_of_its_way);
-    tcase_add_test(test_case, held_block_at_the_bottom_stops_the_stack);
-    tcase_add_test(test_case, evicted_program_is_loaded_again_by_its_execution);
-    tcase_add_test(test_case, a_handle_that_was_freed_is_neither_donated_nor_launched_with);
-    tcase_add_test(test_case, a_launch_of_more_buffers_than_can_be_is_invalid);
-    tcase_add_test(test_case,
-                   donation_takes_the_block_over_with_its_uses_and_refuses_what_does_not_fit);
-    tcase_add_test(test_case, launch_uses_inputs_outputs_and_program_until_the_event);
-    tcase_add_test(test_case, failed_launch_leaves_everything_as_it_was);
-    tcase_add_test(test_case, refused_host_memory_is_unavailable_and_changes_nothing);
-    suite_add_tcase(suite, test_case);
-    return suite;
 }

@@ -23,7 +23,7 @@ static void entry_take(void *context, const struct hbm_report_entry *entry)
     }
 }
 
-START_TEST(retired_range_is_counted_and_reported_like_any_block)
+TEST(retired_range_is_counted_and_reported_like_any_block)
 {
     rig_start(&rig, 10, HBM_DEFRAG_REPACK);
     struct hbm_report_entry entry = {.size_bytes = 0};
@@ -44,9 +44,8 @@ START_TEST(retired_range_is_counted_and_reported_like_any_block)
     ck_assert_str_eq(hbm_state_name(entry.state), "retired");
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(only_free_whole_granules_inside_the_device_can_be_retired)
+TEST(only_free_whole_granules_inside_the_device_can_be_retired)
 {
     rig_start(&rig, 10, HBM_DEFRAG_REPACK);
     struct hbm_buffer *dying = rig_buffer(&rig, 1);
@@ -80,9 +79,8 @@ START_TEST(only_free_whole_granules_inside_the_device_can_be_retired)
     ck_assert_int_eq(retire_granules(2, 1), HBM_INVALID);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(frees_that_have_completed_count_as_free)
+TEST(frees_that_have_completed_count_as_free)
 {
     rig_start(&rig, 4, HBM_DEFRAG_REPACK);
     ck_assert_int_eq(hbm_free_after(rig.hbm, rig_buffer(&rig, 4), 1), HBM_OK);
@@ -91,9 +89,8 @@ START_TEST(frees_that_have_completed_count_as_free)
     ck_assert_int_eq(retire_granules(1, 1), HBM_OK);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(no_block_moves_across_a_retired_range_by_sliding_and_none_onto_it_by_repacking)
+TEST(no_block_moves_across_a_retired_range_by_sliding_and_none_onto_it_by_repacking)
 {
     for (int pass = 0; pass < 2; pass++) {
         rig_start(&rig, 9, pass == 0 ? HBM_DEFRAG_SLIDE : HBM_DEFRAG_REPACK);
@@ -113,9 +110,8 @@ START_TEST(no_block_moves_across_a_retired_range_by_sliding_and_none_onto_it_by_
         rig_stop(&rig);
     }
 }
-END_TEST
 
-START_TEST(stack_does_not_grow_over_a_retired_range_and_the_message_says_how_far_it_could)
+TEST(stack_does_not_grow_over_a_retired_range_and_the_message_says_how_far_it_could)
 {
     rig_start(&rig, 10, HBM_DEFRAG_REPACK);
     struct hbm_program *program;
@@ -128,9 +124,8 @@ START_TEST(stack_does_not_grow_over_a_retired_range_and_the_message_says_how_far
     ck_assert_int_eq(hbm_program_load(rig.hbm, &request, &program), HBM_OK);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(refused_host_memory_changes_nothing_and_the_same_call_works_later)
+TEST(refused_host_memory_changes_nothing_and_the_same_call_works_later)
 {
     struct hbm_buffer *buffer;
     struct hbm_request request = {.size_bytes = 512};
@@ -148,21 +143,4 @@ START_TEST(refused_host_memory_changes_nothing_and_the_same_call_works_later)
     rig.device.fault.at = 0;
     ck_assert_int_eq(retire_granules(5, 2), HBM_OK);
     rig_stop(&rig);
-}
-END_TEST
-
-Suite *suite_of_hbm_retire(void)
-{
-    Suite *suite = suite_create("hbm_retire");
-    TCase *test_case = tcase_create("all");
-    tcase_add_test(test_case, retired_range_is_counted_and_reported_like_any_block);
-    tcase_add_test(test_case, only_free_whole_granules_inside_the_device_can_be_retired);
-    tcase_add_test(test_case, frees_that_have_completed_count_as_free);
-    tcase_add_test(test_case,
-                   no_block_moves_across_a_retired_range_by_sliding_and_none_onto_it_by_repacking);
-    tcase_add_test(test_case,
-                   stack_does_not_grow_over_a_retired_range_and_the_message_says_how_far_it_could);
-    tcase_add_test(test_case, refused_host_memory_changes_nothing_and_the_same_call_works_later);
-    suite_add_tcase(suite, test_case);
-    return suite;
 }

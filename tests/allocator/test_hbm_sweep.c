@@ -424,7 +424,9 @@ static void sweep_faults(enum device_fault_kind kind, unsigned calls, unsigned l
     }
 }
 
-START_TEST(every_promise_holds_when_a_copy_is_refused)
+EVERY_TEST(.timeout_s = 300);
+
+TEST(every_promise_holds_when_a_copy_is_refused)
 {
     sweep_faults(DEVICE_REFUSES, DEVICE_CALL_COPY, 60);
     ck_assert_uint_ne(seen.unavailable, 0);
@@ -432,70 +434,45 @@ START_TEST(every_promise_holds_when_a_copy_is_refused)
     ck_assert_uint_ne(seen.stranded, 0);
     ck_assert_uint_ne(seen.retired, 0);
 }
-END_TEST
 
-START_TEST(every_promise_holds_when_a_wait_is_refused)
+TEST(every_promise_holds_when_a_wait_is_refused)
 {
     sweep_faults(DEVICE_REFUSES, DEVICE_CALL_WAIT, 6);
     ck_assert_uint_ne(seen.unavailable, 0);
 }
-END_TEST
 
-START_TEST(every_promise_holds_when_an_unload_is_refused)
+TEST(every_promise_holds_when_an_unload_is_refused)
 {
     sweep_faults(DEVICE_REFUSES, DEVICE_CALL_UNLOAD, 20);
     ck_assert_uint_ne(seen.unavailable, 0);
 }
-END_TEST
 
-START_TEST(every_promise_holds_when_host_memory_is_refused)
+TEST(every_promise_holds_when_host_memory_is_refused)
 {
     sweep_faults(DEVICE_REFUSES, DEVICE_CALL_HOST, 2);
     ck_assert_uint_ne(seen.unavailable, 0);
 }
-END_TEST
 
-START_TEST(every_promise_holds_when_any_call_is_refused)
+TEST(every_promise_holds_when_any_call_is_refused)
 {
     sweep_faults(DEVICE_REFUSES, DEVICE_CALL_ANY, 2);
     ck_assert_uint_ne(seen.unavailable, 0);
 }
-END_TEST
 
-START_TEST(calls_that_are_done_in_part_are_made_again_and_nobody_notices)
+TEST(calls_that_are_done_in_part_are_made_again_and_nobody_notices)
 {
     sweep_faults(DEVICE_HALVES, DEVICE_CALL_COPY | DEVICE_CALL_UNLOAD, 30);
     ck_assert_uint_eq(seen.unavailable, 0);
 }
-END_TEST
 
-START_TEST(what_completes_during_a_wait_that_times_out_is_not_overlooked)
+TEST(what_completes_during_a_wait_that_times_out_is_not_overlooked)
 {
     sweep_faults(DEVICE_TIMES_OUT, DEVICE_CALL_WAIT, 6);
     ck_assert_uint_ne(seen.unavailable, 0);
 }
-END_TEST
 
-START_TEST(what_completes_during_any_call_is_not_overlooked)
+TEST(what_completes_during_any_call_is_not_overlooked)
 {
     sweep_faults(DEVICE_JUMPS, DEVICE_CALL_ANY, 2);
     ck_assert_uint_eq(seen.unavailable, 0);
-}
-END_TEST
-
-Suite *suite_of_hbm_sweep(void)
-{
-    Suite *suite = suite_create("hbm_sweep");
-    TCase *test_case = tcase_create("all");
-    tcase_set_timeout(test_case, 300);
-    tcase_add_test(test_case, every_promise_holds_when_a_copy_is_refused);
-    tcase_add_test(test_case, every_promise_holds_when_a_wait_is_refused);
-    tcase_add_test(test_case, every_promise_holds_when_an_unload_is_refused);
-    tcase_add_test(test_case, every_promise_holds_when_host_memory_is_refused);
-    tcase_add_test(test_case, every_promise_holds_when_any_call_is_refused);
-    tcase_add_test(test_case, calls_that_are_done_in_part_are_made_again_and_nobody_notices);
-    tcase_add_test(test_case, what_completes_during_a_wait_that_times_out_is_not_overlooked);
-    tcase_add_test(test_case, what_completes_during_any_call_is_not_overlooked);
-    suite_add_tcase(suite, test_case);
-    return suite;
 }

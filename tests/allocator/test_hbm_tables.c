@@ -66,7 +66,7 @@ static void remove_event(struct hbm_pending *pending, uint32_t id)
     ck_assert_uint_eq(hbm_pending_use_end(pending, use), HBM_POOL_NONE);
 }
 
-START_TEST(events_are_found_until_they_are_removed_and_leave_no_memory_behind)
+TEST(events_are_found_until_they_are_removed_and_leave_no_memory_behind, .to = ROW_COUNT)
 {
     const uint32_t count = counts[_i];
     struct rig rig;
@@ -94,7 +94,6 @@ START_TEST(events_are_found_until_they_are_removed_and_leave_no_memory_behind)
     hbm_pending_deinit(&pending);
     rig_end(&rig);
 }
-END_TEST
 
 /* ---- shapes ---- */
 
@@ -105,7 +104,7 @@ static struct hbm_shape make_shape(uint32_t i)
     return shape;
 }
 
-START_TEST(equal_shapes_are_one_and_the_last_one_leaves_no_memory_behind)
+TEST(equal_shapes_are_one_and_the_last_one_leaves_no_memory_behind, .to = ROW_COUNT)
 {
     static uint32_t numbers[4000];
     const uint32_t count = counts[_i];
@@ -135,17 +134,4 @@ START_TEST(equal_shapes_are_one_and_the_last_one_leaves_no_memory_behind)
     ck_assert_ptr_null(hbm_shapes_at(&shapes, HBM_POOL_NONE));
     hbm_shapes_deinit(&shapes);
     rig_end(&rig);
-}
-END_TEST
-
-Suite *suite_of_hbm_tables(void)
-{
-    Suite *suite = suite_create("hbm_tables");
-    TCase *tests = tcase_create("tables");
-    tcase_add_loop_test(tests, events_are_found_until_they_are_removed_and_leave_no_memory_behind,
-                        0, ROW_COUNT);
-    tcase_add_loop_test(tests, equal_shapes_are_one_and_the_last_one_leaves_no_memory_behind, 0,
-                        ROW_COUNT);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

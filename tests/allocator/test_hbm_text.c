@@ -11,7 +11,7 @@
 
 static struct hbm_rig rig;
 
-START_TEST(sizes_print_as_the_runtime_prints_them)
+TEST(sizes_print_as_the_runtime_prints_them)
 {
     static const struct {
         int64_t bytes;
@@ -40,9 +40,8 @@ START_TEST(sizes_print_as_the_runtime_prints_them)
         ck_assert_str_eq(hbm_size_print(cases[i].bytes, text, sizeof text), cases[i].text);
     }
 }
-END_TEST
 
-START_TEST(sizes_print_as_far_as_there_is_room)
+TEST(sizes_print_as_far_as_there_is_room)
 {
     char text[HBM_SIZE_TEXT_BYTES] = "kept";
     ck_assert_str_eq(hbm_size_print(1002ll << 20, text, 0), "kept");
@@ -50,9 +49,8 @@ START_TEST(sizes_print_as_far_as_there_is_room)
     ck_assert_str_eq(hbm_size_print(1002ll << 20, text, 4), "100");
     ck_assert_str_eq(hbm_size_print(1002ll << 20, text, 9), "1002.00M");
 }
-END_TEST
 
-START_TEST(buffer_error_is_the_documented_one)
+TEST(buffer_error_is_the_documented_one)
 {
     rig_init(&rig, 32768, HBM_DEFRAG_REPACK);
     rig.options.coordinate = (struct hbm_coordinate){true, 0, 0, 1, 0};
@@ -65,9 +63,8 @@ START_TEST(buffer_error_is_the_documented_one)
         "possible. There are 6.43M free.; (0x0x1_HBM0)");
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(fragmentation_is_named_when_nothing_may_move)
+TEST(fragmentation_is_named_when_nothing_may_move)
 {
     rig_init(&rig, 8, HBM_DEFRAG_NONE);
     rig.options.code_shown = true;
@@ -83,9 +80,8 @@ START_TEST(fragmentation_is_named_when_nothing_may_move)
         "the largest contiguous region of free memory is 1.0K.");
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(program_errors_name_the_image_or_the_stack)
+TEST(program_errors_name_the_image_or_the_stack)
 {
     struct hbm_program *program;
     rig_init(&rig, 16, HBM_DEFRAG_REPACK);
@@ -112,9 +108,8 @@ START_TEST(program_errors_name_the_image_or_the_stack)
     ck_assert_uint_eq(rig_stats(&rig).num_allocs, 1);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(sizes_that_cannot_be_are_refused_without_mitigation)
+TEST(sizes_that_cannot_be_are_refused_without_mitigation)
 {
     struct hbm_buffer *buffer = NULL;
     rig_start(&rig, 16, HBM_DEFRAG_REPACK);
@@ -141,9 +136,8 @@ START_TEST(sizes_that_cannot_be_are_refused_without_mitigation)
     ck_assert_uint_eq(rig_stats(&rig).events_awaited, 0);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(options_that_cannot_be_are_refused)
+TEST(options_that_cannot_be_are_refused)
 {
     rig_init(&rig, 16, HBM_DEFRAG_REPACK);
     struct hbm_services services = hbm_device_services(&rig.device);
@@ -181,7 +175,6 @@ START_TEST(options_that_cannot_be_are_refused)
     }
     hbm_device_deinit(&rig.device);
 }
-END_TEST
 
 /* ---- shapes ---- */
 
@@ -196,7 +189,7 @@ static uint64_t compute_padded_bytes(const char *text)
     return bytes;
 }
 
-START_TEST(shapes_pad_to_tiles)
+TEST(shapes_pad_to_tiles)
 {
     ck_assert_uint_eq(compute_padded_bytes("f32[512,245,256]{2,1,0:T(8,128)}"), 130023424);
     ck_assert_uint_eq(compute_padded_bytes("s32[8388608,8,4]{2,1,0:T(8,128)}"), 34359738368);
@@ -209,9 +202,8 @@ START_TEST(shapes_pad_to_tiles)
     ck_assert_uint_eq(compute_padded_bytes("f32[0,7]{1,0}"), 0);
     ck_assert_uint_eq(compute_padded_bytes("f32[8,128,1,1]{3,2,1,0:T(8,128)}"), 8 * 128 * 1024 * 4);
 }
-END_TEST
 
-START_TEST(default_tiles_follow_the_second_minor_dimension)
+TEST(default_tiles_follow_the_second_minor_dimension)
 {
     static const struct {
         uint64_t second;
@@ -223,9 +215,8 @@ START_TEST(default_tiles_follow_the_second_minor_dimension)
         ck_assert_uint_eq(shape.tile[0], cases[i].tile);
     }
 }
-END_TEST
 
-START_TEST(text_that_is_no_shape_is_refused_at_its_first_wrong_byte)
+TEST(text_that_is_no_shape_is_refused_at_its_first_wrong_byte)
 {
     static const struct {
         const char *text;
@@ -261,7 +252,6 @@ START_TEST(text_that_is_no_shape_is_refused_at_its_first_wrong_byte)
     ck_assert_int_eq(hbm_shape_padded_bytes(&huge, &bytes), HBM_SHAPE_OVERFLOW);
     ck_assert_uint_eq(bytes, 5);
 }
-END_TEST
 
 /* Reads "key": [1, 2] or "key": "text" out of one line of JSON. */
 static const char *find_field(const char *line, const char *key)
@@ -300,7 +290,7 @@ static void vector_check(const char *line)
     ck_assert_uint_eq(bytes, strtoull(find_field(line, "unpadded_bytes"), NULL, 10));
 }
 
-START_TEST(published_padded_sizes_hold)
+TEST(published_padded_sizes_hold)
 {
     char path[4096], line[4096];
     const char *folder = getenv("HBMSTRESS_FACTS_DIR");
@@ -325,7 +315,6 @@ START_TEST(published_padded_sizes_hold)
     fclose(file);
     ck_assert_int_gt(count, 0);
 }
-END_TEST
 
 /* ---- report ---- */
 
@@ -351,7 +340,7 @@ static void line_keep(void *context, const char *text)
 }
 
 /* A block in each state, two of one size, and what is reserved for a program that executes. */
-START_TEST(report_says_of_each_block_where_and_what_it_is)
+TEST(report_says_of_each_block_where_and_what_it_is)
 {
     static const char *const expected[] = {
         "HBM allocations: 7 blocks, 12.0K in use (12288 bytes), 0B of it padding, 3.0K "
@@ -406,9 +395,8 @@ START_TEST(report_says_of_each_block_where_and_what_it_is)
     ck_assert_str_eq(totals.lines[8], expected[7]);
     rig_stop(&rig);
 }
-END_TEST
 
-START_TEST(report_lists_each_block_once_largest_first_and_agrees_with_counters)
+TEST(report_lists_each_block_once_largest_first_and_agrees_with_counters)
 {
     static struct totals totals = {.last_bytes = UINT64_MAX};
     struct hbm_shape shape;
@@ -442,7 +430,6 @@ START_TEST(report_lists_each_block_once_largest_first_and_agrees_with_counters)
                      "f32[3,100]{1,0:T(4,128)}, unpadded 1.2K, padding 848B, 2048 bytes");
     rig_stop(&rig);
 }
-END_TEST
 
 static void note_unpadded(void *context, const struct hbm_report_entry *entry)
 {
@@ -457,7 +444,7 @@ static void note_unpadded(void *context, const struct hbm_report_entry *entry)
 }
 
 /* Whether a plain block has a description of its own depends on how much of it is padding. */
-START_TEST(report_has_the_unpadded_bytes_that_were_asked_for)
+TEST(report_has_the_unpadded_bytes_that_were_asked_for)
 {
     const uint64_t size_bytes = 1000 * RIG_GRANULE;
     const uint64_t asked[] = {
@@ -474,27 +461,4 @@ START_TEST(report_has_the_unpadded_bytes_that_were_asked_for)
         hbm_free(rig.hbm, buffer);
     }
     rig_stop(&rig);
-}
-END_TEST
-
-Suite *suite_of_hbm_text(void)
-{
-    Suite *suite = suite_create("hbm_text");
-    TCase *test_case = tcase_create("all");
-    tcase_add_test(test_case, sizes_print_as_the_runtime_prints_them);
-    tcase_add_test(test_case, sizes_print_as_far_as_there_is_room);
-    tcase_add_test(test_case, buffer_error_is_the_documented_one);
-    tcase_add_test(test_case, fragmentation_is_named_when_nothing_may_move);
-    tcase_add_test(test_case, program_errors_name_the_image_or_the_stack);
-    tcase_add_test(test_case, sizes_that_cannot_be_are_refused_without_mitigation);
-    tcase_add_test(test_case, options_that_cannot_be_are_refused);
-    tcase_add_test(test_case, shapes_pad_to_tiles);
-    tcase_add_test(test_case, default_tiles_follow_the_second_minor_dimension);
-    tcase_add_test(test_case, text_that_is_no_shape_is_refused_at_its_first_wrong_byte);
-    tcase_add_test(test_case, published_padded_sizes_hold);
-    tcase_add_test(test_case, report_says_of_each_block_where_and_what_it_is);
-    tcase_add_test(test_case, report_lists_each_block_once_largest_first_and_agrees_with_counters);
-    tcase_add_test(test_case, report_has_the_unpadded_bytes_that_were_asked_for);
-    suite_add_tcase(suite, test_case);
-    return suite;
 }

@@ -74,7 +74,9 @@ static void *thread_run(void *argument)
     return NULL;
 }
 
-START_TEST(four_threads_leave_an_empty_device)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(four_threads_leave_an_empty_device, .to = 3)
 {
     pthread_t threads[THREADS];
     rig_start(&rig, 256, (enum hbm_defrag)_i);
@@ -94,15 +96,4 @@ START_TEST(four_threads_leave_an_empty_device)
     ck_assert_uint_eq(stats.largest_free_block_bytes, stats.bytes_limit);
     atomic_store(&next_event, 0);
     rig_stop(&rig);
-}
-END_TEST
-
-Suite *suite_of_hbm_thread(void)
-{
-    Suite *suite = suite_create("hbm_thread");
-    TCase *test_case = tcase_create("all");
-    tcase_set_timeout(test_case, 120);
-    tcase_add_loop_test(test_case, four_threads_leave_an_empty_device, 0, 3);
-    suite_add_tcase(suite, test_case);
-    return suite;
 }

@@ -142,7 +142,7 @@ static void request_one(struct heap *heap, struct sums *sums)
     heap->count++;
 }
 
-START_TEST(requests_move_at_most_a_tenth_more_than_the_fewest_bytes_that_do)
+TEST(requests_move_at_most_a_tenth_more_than_the_fewest_bytes_that_do)
 {
     struct sums sums = {0};
     random_state = 11;
@@ -164,7 +164,6 @@ START_TEST(requests_move_at_most_a_tenth_more_than_the_fewest_bytes_that_do)
     ck_assert_int_gt(sums.request_count, DRAW_COUNT / 3);
     ck_assert_uint_le(sums.moved * 10, sums.fewest * 11);
 }
-END_TEST
 
 /* ---- large heaps ---- */
 
@@ -218,7 +217,7 @@ static void crowd_request(struct crowd *crowd, size_t i)
 }
 
 /* 0: blocks slide; 1: they go anywhere; 2: some of them are aligned or stay. */
-START_TEST(a_request_in_a_large_full_heap_is_met_whenever_enough_is_free)
+TEST(a_request_in_a_large_full_heap_is_met_whenever_enough_is_free, .to = 3)
 {
     struct crowd crowd = {.is_mixed = _i == 2};
     random_state = 5;
@@ -236,7 +235,6 @@ START_TEST(a_request_in_a_large_full_heap_is_met_whenever_enough_is_free)
     }
     rig_stop(&rig);
 }
-END_TEST
 
 /* ---- limits ---- */
 
@@ -260,7 +258,7 @@ static bool check_limits(const struct hbm_window_wish *wish)
     return false;
 }
 
-START_TEST(a_window_is_found_below_a_limit_when_it_costs_less)
+TEST(a_window_is_found_below_a_limit_when_it_costs_less)
 {
     struct crowd crowd = {.is_mixed = false};
     int found_count = 0;
@@ -283,16 +281,4 @@ START_TEST(a_window_is_found_below_a_limit_when_it_costs_less)
         crowd_free(&crowd, i);
     }
     rig_stop(&rig);
-}
-END_TEST
-
-Suite *suite_of_hbm_vacate(void)
-{
-    Suite *suite = suite_create("hbm_vacate");
-    TCase *tests = tcase_create("vacate");
-    tcase_add_test(tests, requests_move_at_most_a_tenth_more_than_the_fewest_bytes_that_do);
-    tcase_add_loop_test(tests, a_request_in_a_large_full_heap_is_met_whenever_enough_is_free, 0, 3);
-    tcase_add_test(tests, a_window_is_found_below_a_limit_when_it_costs_less);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -34,7 +34,9 @@ static void expect_unknown(const char *blocks, const char *proof, enum certifica
     document_expect_text(result, part);
 }
 
-START_TEST(the_steps_of_all_methods_add_up)
+EVERY_TEST(.timeout_s = 60);
+
+TEST(the_steps_of_all_methods_add_up)
 {
     static const char steps[] = "tried: the steps do not add up to nodes";
     expect_unknown(TENS(USED_FOREVER), EFFORT(10, 10, 0, plain, 1, 2, 3, 4), CERTIFICATE_VALID,
@@ -51,9 +53,8 @@ START_TEST(the_steps_of_all_methods_add_up)
                    EFFORT(10, 10, 0, plain, 9223372036854775807, 9223372036854775807, 12, 0),
                    CERTIFICATE_REFUTED, steps);
 }
-END_TEST
 
-START_TEST(a_limit_that_is_not_used_up_is_no_excuse)
+TEST(a_limit_that_is_not_used_up_is_no_excuse)
 {
     expect_unknown(TENS(USED_FOREVER), EFFORT(10, 11, 0, plain, 10, 0, 0, 0), CERTIFICATE_REFUTED,
                    "proof: trivial: the limit of 11 steps is not used up");
@@ -62,18 +63,16 @@ START_TEST(a_limit_that_is_not_used_up_is_no_excuse)
     expect_unknown(TENS(USED_FOREVER), EFFORT(10, 0, 0, plain, 10, 0, 0, 0), CERTIFICATE_REFUTED,
                    "proof: trivial: the limit of 0 steps is not used up");
 }
-END_TEST
 
-START_TEST(until_is_the_time_that_decides)
+TEST(until_is_the_time_that_decides)
 {
     static const char blocks[] = TENS(USED_FOREVER) "," DYING(20, 1, 0, 5);
     expect_unknown(blocks, EFFORT(10, 10, 5, plain, 10, 0, 0, 0), CERTIFICATE_VALID, "");
     expect_unknown(blocks, EFFORT(10, 10, 0, plain, 10, 0, 0, 0), CERTIFICATE_REFUTED,
                    "proof: until is 0, not 5");
 }
-END_TEST
 
-START_TEST(the_class_is_that_of_the_state)
+TEST(the_class_is_that_of_the_state)
 {
     static const char aligned[] = LIVE_ALIGNED(0, 4, 4) "," LIVE(4, 4) "," HELD(10, 1) "," LIVE(
         11, 3) "," LIVE(14, 3) "," LIVE(17, 3);
@@ -90,15 +89,13 @@ START_TEST(the_class_is_that_of_the_state)
     expect_unknown(aligned, EFFORT(10, 10, 0, held, 10, 0, 0, 0), CERTIFICATE_REFUTED,
                    "proof: the class is aligned");
 }
-END_TEST
 
-START_TEST(no_member_may_be_missing)
+TEST(no_member_may_be_missing)
 {
     expect_unknown(TENS(USED_FOREVER), "{'kind': 'budget', 'nodes': 10, 'need': 20, 'have': 20}",
                    CERTIFICATE_UNREADABLE,
                    "proof: a member is missing, unknown, or of the wrong type");
 }
-END_TEST
 
 /* --- what takes no search --- */
 
@@ -106,25 +103,23 @@ END_TEST
     .claim = "unknown", .request = BUFFER(bytes), .blocks = blocks_text, \
     .proof = BUDGET(nodes, need, have)
 
-START_TEST(a_search_takes_a_step_at_least)
+TEST(a_search_takes_a_step_at_least)
 {
     accepts(OPEN_QUESTION(BUDGET(1, 20, 20)));
     refutes("nodes", OPEN_QUESTION(BUDGET(0, 20, 20)));
     expect_unknown(TENS(USED_FOREVER), EFFORT(0, 0, 0, plain, 0, 0, 0, 0), CERTIFICATE_REFUTED,
                    "nodes");
 }
-END_TEST
 
-START_TEST(what_best_fit_places_is_no_open_question)
+TEST(what_best_fit_places_is_no_open_question)
 {
     /* Spans of 20, 40 and 38; the request finds no room in place. */
     const char *blocks = LIVE(5, 10) "," HELD(20, 1) "," LIVE(21, 15) "," LIVE(41, 15) "," HELD(
         61, 1) "," LIVE(62, 30);
     refutes("trivial: best fit", UNKNOWN(20, blocks, 9, 90, 98));
 }
-END_TEST
 
-START_TEST(best_fit_leaves_room_to_align_each_item)
+TEST(best_fit_leaves_room_to_align_each_item)
 {
     /* 5 bytes at a multiple of 4 count as 8.  In 7 they fit, but best fit does not see it. */
     const char *request = REQUEST(buffer, 5, 4, 0, -1);
@@ -133,9 +128,8 @@ START_TEST(best_fit_leaves_room_to_align_each_item)
     accepts(.claim = "unknown", .device = "{'capacity': 12, 'granule': 1}", .request = request,
             .blocks = LIVE(0, 4) "," HELD(7, 1), .proof = BUDGET_OF(aligned, 9, 9, 11));
 }
-END_TEST
 
-START_TEST(what_rounding_refutes_is_no_open_question)
+TEST(what_rounding_refutes_is_no_open_question)
 {
     /* Spans of 50 and 30, and four items of 20. */
     const char *twenties = LIVE(0, 20) "," LIVE(20, 20) "," HELD(50, 20) "," LIVE(70, 20);
@@ -147,9 +141,8 @@ START_TEST(what_rounding_refutes_is_no_open_question)
     refutes("trivial: rounding by 51",
             UNKNOWN(51, LIVE(0, 10) "," HELD(50, 1) "," LIVE(60, 3), 9, 64, 99));
 }
-END_TEST
 
-START_TEST(what_fits_in_place_is_no_open_question)
+TEST(what_fits_in_place_is_no_open_question)
 {
     /* Best fit, with room to align, does not see it. */
     refutes("trivial: the request fits where", .claim = "unknown",
@@ -160,7 +153,6 @@ START_TEST(what_fits_in_place_is_no_open_question)
             .device = "{'capacity': 16, 'granule': 1}", .request = REQUEST(buffer, 8, 8, 0, -1),
             .blocks = LIVE_ALIGNED(8, 8, 8) "," DYING(-1, 4, 0, 5), .proof = BUDGET(9, 16, 16));
 }
-END_TEST
 
 /* --- many items or spans --- */
 
@@ -214,15 +206,14 @@ static void expect_filled(struct filling filling, enum certificate_result result
 }
 
 /* Where nothing is in its place, nothing is settled by it. */
-START_TEST(blocks_in_host_memory_are_placed_by_a_search)
+TEST(blocks_in_host_memory_are_placed_by_a_search)
 {
     const char *blocks = LIVE(0, 4) "," LIVE(4, 4) "," HELD(10, 1) "," LIVE(11, 3) "," ABSENT(
         3) "," ABSENT(3);
     accepts(.device = "{'capacity': 21, 'granule': 1}", UNKNOWN(3, blocks, 1, 20, 20));
 }
-END_TEST
 
-START_TEST(what_is_too_large_for_a_search_need_not_use_up_its_limit)
+TEST(what_is_too_large_for_a_search_need_not_use_up_its_limit)
 {
     static const char unused[] = "proof: trivial: the limit of 2 steps is not used up";
     /* Six items are of the question. */
@@ -236,7 +227,6 @@ START_TEST(what_is_too_large_for_a_search_need_not_use_up_its_limit)
     document_expect_text(CERTIFICATE_REFUTED,
                          "proof: trivial: the limit of 0 steps is not used up");
 }
-END_TEST
 
 /* Spans of 5 and 5 for 3, 1, 3 and 3: rounding by 3 refutes it, and fills the rest. */
 static void expect_rounded(struct filling filling, enum certificate_result result)
@@ -257,36 +247,11 @@ static void expect_rounded(struct filling filling, enum certificate_result resul
                     result == CERTIFICATE_VALID ? "unknown, budget" : "trivial: rounding by 3 ");
 }
 
-START_TEST(rounding_by_each_size_is_for_few_spans_and_sizes)
+TEST(rounding_by_each_size_is_for_few_spans_and_sizes)
 {
     expect_rounded((struct filling){62, 12, 0, true}, CERTIFICATE_REFUTED);
     expect_rounded((struct filling){63, 12, 0, true}, CERTIFICATE_VALID);
     /* Two sizes are of the question. */
     expect_rounded((struct filling){1022, 12, 3, false}, CERTIFICATE_REFUTED);
     expect_rounded((struct filling){1023, 12, 3, false}, CERTIFICATE_VALID);
-}
-END_TEST
-
-Suite *suite_of_certificate_budget(void)
-{
-    Suite *suite = suite_create("certificate_budget");
-    TCase *budget = tcase_create("budget");
-    tcase_add_test(budget, the_steps_of_all_methods_add_up);
-    tcase_add_test(budget, a_limit_that_is_not_used_up_is_no_excuse);
-    tcase_add_test(budget, until_is_the_time_that_decides);
-    tcase_add_test(budget, the_class_is_that_of_the_state);
-    tcase_add_test(budget, no_member_may_be_missing);
-    suite_add_tcase(suite, budget);
-    TCase *trivial = tcase_create("trivial");
-    tcase_set_timeout(trivial, 60);
-    tcase_add_test(trivial, a_search_takes_a_step_at_least);
-    tcase_add_test(trivial, what_best_fit_places_is_no_open_question);
-    tcase_add_test(trivial, best_fit_leaves_room_to_align_each_item);
-    tcase_add_test(trivial, what_rounding_refutes_is_no_open_question);
-    tcase_add_test(trivial, what_fits_in_place_is_no_open_question);
-    tcase_add_test(trivial, blocks_in_host_memory_are_placed_by_a_search);
-    tcase_add_test(trivial, what_is_too_large_for_a_search_need_not_use_up_its_limit);
-    tcase_add_test(trivial, rounding_by_each_size_is_for_few_spans_and_sizes);
-    suite_add_tcase(suite, trivial);
-    return suite;
 }

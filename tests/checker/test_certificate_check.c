@@ -37,7 +37,7 @@ static const struct document good[] = {
 };
 enum { GOOD_COUNT = sizeof good / sizeof *good };
 
-START_TEST(a_good_document_is_valid_and_its_claim_is_named)
+TEST(a_good_document_is_valid_and_its_claim_is_named)
 {
     document_expect(good[0], CERTIFICATE_VALID, "justified, spans");
     document_expect(good[1], CERTIFICATE_VALID, "premature, plan");
@@ -48,7 +48,6 @@ START_TEST(a_good_document_is_valid_and_its_claim_is_named)
     accepts(.request = BUFFER(101), .proof = ROUNDING(1, 101, 100),
             .more = ", 'about': {'op': 31, 'reason': [1.5, null, {'x': -3}]}");
 }
-END_TEST
 
 /* Puts new where the length letters at `at` were. */
 static void replace_part(char *at, size_t length, const char *new)
@@ -66,7 +65,7 @@ static size_t member_length(const char *at)
     return name > 0 && strncmp(at + name, "\": ", 3) == 0 ? name + 3 : 0;
 }
 
-START_TEST(every_member_is_required_and_of_one_type_and_no_other_is_allowed)
+TEST(every_member_is_required_and_of_one_type_and_no_other_is_allowed, .to = GOOD_COUNT)
 {
     static const char *const others[] = {"null", "1.5", "[]", "{}", "1e99", "99999999999999999999"};
     document_write(good[_i]);
@@ -92,9 +91,8 @@ START_TEST(every_member_is_required_and_of_one_type_and_no_other_is_allowed)
         }
     }
 }
-END_TEST
 
-START_TEST(extreme_numbers_do_no_harm)
+TEST(extreme_numbers_do_no_harm, .to = GOOD_COUNT)
 {
     static const char *const numbers[] = {"-9223372036854775808",
                                           "-9223372036854775807",
@@ -126,7 +124,6 @@ START_TEST(extreme_numbers_do_no_harm)
         }
     }
 }
-END_TEST
 
 /* Replaces the first `old` in the first good document. */
 static void expect_spoilt_refuted(const char *old, const char *new, const char *part_of_reason)
@@ -141,7 +138,7 @@ static void expect_spoilt_refuted(const char *old, const char *new, const char *
     document_expect_text(CERTIFICATE_REFUTED, part_of_reason);
 }
 
-START_TEST(what_is_out_of_its_range_is_refuted)
+TEST(what_is_out_of_its_range_is_refuted)
 {
     expect_spoilt_refuted("'hbmstress-certificate'", "'other'", "format");
     expect_spoilt_refuted("'version': 1", "'version': 4", "version");
@@ -199,9 +196,8 @@ START_TEST(what_is_out_of_its_range_is_refuted)
     refutes("blocks[0]", .device = granules, .request = request,
             .blocks = BLOCK(program, live, 0, 512, 512, 511, 0, 0, 0), .proof = SPANS);
 }
-END_TEST
 
-START_TEST(what_is_cut_off_is_unreadable)
+TEST(what_is_cut_off_is_unreadable, .to = GOOD_COUNT)
 {
     document_write(good[_i]);
     const size_t length = strlen(document_text) - 1; /* all but the last end of line */
@@ -213,7 +209,6 @@ START_TEST(what_is_cut_off_is_unreadable)
     }
     ck_assert_int_eq(certificate_check(document_text, length, document_reason), CERTIFICATE_VALID);
 }
-END_TEST
 
 static uint64_t random_below(uint64_t bound)
 {
@@ -222,7 +217,7 @@ static uint64_t random_below(uint64_t bound)
     return (random_state >> 33) % bound;
 }
 
-START_TEST(changed_bytes_never_crash_and_leave_one_printable_line)
+TEST(changed_bytes_never_crash_and_leave_one_printable_line, .to = GOOD_COUNT)
 {
     for (int round = 0; round < 2000; round++) {
         document_write(good[_i]);
@@ -233,9 +228,8 @@ START_TEST(changed_bytes_never_crash_and_leave_one_printable_line)
         document_check();
     }
 }
-END_TEST
 
-START_TEST(a_document_with_a_nul_is_unreadable)
+TEST(a_document_with_a_nul_is_unreadable, .to = GOOD_COUNT)
 {
     document_write(good[_i]);
     const size_t length = strlen(document_text);
@@ -250,9 +244,8 @@ START_TEST(a_document_with_a_nul_is_unreadable)
         free(copy);
     }
 }
-END_TEST
 
-START_TEST(what_is_no_document_is_unreadable)
+TEST(what_is_no_document_is_unreadable)
 {
     static const char *const texts[] = {
         "", " ", "null", "[]", "{}", "7", "\"x\"", "[[[[", "{\"format\": 1}", "\xff\xfe", "{}\n{}"};
@@ -276,9 +269,8 @@ START_TEST(what_is_no_document_is_unreadable)
     rejects("line 7", .request = BUFFER(101), .proof = SPANS,
             .more = ", 'about': {'x': 1, 'x': 1}");
 }
-END_TEST
 
-START_TEST(a_search_needs_a_span_and_slack)
+TEST(a_search_needs_a_span_and_slack)
 {
     static const char table[] = "{'kind': 'table', 'sets': 1}";
     refutes("no span, no slack", .request = RUN(1, 0),
@@ -288,24 +280,21 @@ START_TEST(a_search_needs_a_span_and_slack)
     refutes("no span, no slack", .request = BUFFER(101), .proof = SEARCH(true, "f"));
     refutes("no span, no slack", .request = BUFFER(101), .proof = table);
 }
-END_TEST
 
-START_TEST(only_items_below_the_least_are_left_out)
+TEST(only_items_below_the_least_are_left_out)
 {
     accepts(FOURS("{'kind': 'search', 'least': 4, 'plain': true, 'log': 'bff'}"));
     refutes("log[0]", FOURS("{'kind': 'search', 'least': 5, 'plain': true, 'log': 'bff'}"));
 }
-END_TEST
 
-START_TEST(blocks_are_an_array)
+TEST(blocks_are_an_array)
 {
     document_write(good[3]);
     replace_part(strstr(document_text, "[]"), 2, "{}");
     document_expect_text(CERTIFICATE_UNREADABLE, "blocks: this is not an array");
 }
-END_TEST
 
-START_TEST(a_proof_has_the_members_of_its_own_kind_alone)
+TEST(a_proof_has_the_members_of_its_own_kind_alone)
 {
     rejects("proof", .request = BUFFER(101),
             .proof = "{'kind': 'rounding', 'nodes': 1, 'need': 101, 'have': 100}");
@@ -318,7 +307,6 @@ START_TEST(a_proof_has_the_members_of_its_own_kind_alone)
     rejects("proof", .claim = "premature", .request = PROGRAM(1, 0),
             .proof = "{'kind': 'plan', 'until': 0, 'evict': [], 'moves': []}");
 }
-END_TEST
 
 /* --- The state that decides: under `none` the largest span shows it --- */
 
@@ -343,7 +331,7 @@ static void expect_bytes_taken(struct document document, const char *class, int 
 #define program_takes(bytes, stack, program, ...) \
     expect_bytes_taken((struct document){__VA_ARGS__}, "program", stack, program, bytes)
 
-START_TEST(queued_frees_without_references_go_when_the_contract_drains)
+TEST(queued_frees_without_references_go_when_the_contract_drains)
 {
     const char *blocks = DYING(0, 30, 0, 7) "," HELD(40, 60);
     heap_takes(40, .blocks = blocks);
@@ -356,13 +344,12 @@ START_TEST(queued_frees_without_references_go_when_the_contract_drains)
     /* The latest time that a document can name is a time all the same. */
     heap_takes(40, .blocks = DYING(0, 30, 0, 9223372036854775807) "," HELD(40, 60));
 }
-END_TEST
 
 /* Two programs that execute until 7 and 8 go when a queued free ends then or later. */
 #define TWO_USES(dying) \
     IMAGE(0, 10, 0, 7) "," IMAGE(10, 10, 0, 8) "," HELD(20, 50) "," dying "," HELD(72, 28)
 
-START_TEST(uses_end_by_the_time_of_the_last_queued_free)
+TEST(uses_end_by_the_time_of_the_last_queued_free)
 {
     heap_takes(2, .blocks = TWO_USES(DYING(70, 1, 0, 6)));
     heap_takes(10, .blocks = TWO_USES(DYING(70, 1, 0, 7)));
@@ -372,9 +359,8 @@ START_TEST(uses_end_by_the_time_of_the_last_queued_free)
     heap_takes(11, .blocks = IMAGE(0, 10, 0, -1) "," IMAGE(10, 10, 0, 8) "," DYING(
                        20, 1, 0, 8) "," HELD(21, 79));
 }
-END_TEST
 
-START_TEST(idle_programs_go_for_buffers_and_only_as_promised_for_programs)
+TEST(idle_programs_go_for_buffers_and_only_as_promised_for_programs)
 {
     const char *blocks = IMAGE(0, 30, 5, 0) "," HELD(40, 60),
                *programs_too = PROMISE(none, true, false, true);
@@ -397,9 +383,8 @@ START_TEST(idle_programs_go_for_buffers_and_only_as_promised_for_programs)
                       40, 60)); /* busy: it stays, and its stack is reserved */
     heap_takes(10, .blocks = BLOCK(program, dying, 10, 30, 1, 0, 0, -1, -1) "," HELD(40, 60));
 }
-END_TEST
 
-START_TEST(bottom_is_the_larger_of_the_stacks_of_the_request_and_of_busy_programs)
+TEST(bottom_is_the_larger_of_the_stacks_of_the_request_and_of_busy_programs)
 {
     const char *dying = BLOCK(program, dying, 90, 10, 1, 30, 0, -1, -1);
     heap_takes(60, .blocks = dying);
@@ -409,9 +394,8 @@ START_TEST(bottom_is_the_larger_of_the_stacks_of_the_request_and_of_busy_program
     heap_takes(80, .blocks = IMAGE(80, 10, 40, 0) "," HELD(90, 10),
                .refused = NO_UNLOAD); /* idle */
 }
-END_TEST
 
-START_TEST(defrag_is_none_when_copies_or_host_memory_were_refused)
+TEST(defrag_is_none_when_copies_or_host_memory_were_refused)
 {
     const char *blocks = LIVE(10, 10), *repack = CONTRACT(repack);
     heap_takes(80, .blocks = blocks, .contract = repack, .refused = NO_COPY);
@@ -422,11 +406,10 @@ START_TEST(defrag_is_none_when_copies_or_host_memory_were_refused)
     refutes("not match the contract", .blocks = blocks, .request = BUFFER(91), .refused = NO_COPY,
             .proof = ROUNDING(1, 101, 100));
 }
-END_TEST
 
 /* --- Justified --- */
 
-START_TEST(stack_is_a_fixed_block_or_the_end_of_the_device_below_bottom)
+TEST(stack_is_a_fixed_block_or_the_end_of_the_device_below_bottom)
 {
     const char *request = PROGRAM(10, 20);
     accepts(.request = request, .blocks = HELD(19, 1), .proof = STACK);
@@ -448,12 +431,11 @@ START_TEST(stack_is_a_fixed_block_or_the_end_of_the_device_below_bottom)
     refutes("not prove this claim", .claim = "premature", .request = request, .blocks = HELD(19, 1),
             .proof = STACK);
 }
-END_TEST
 
 #define SLIDES(capacity) \
     .device = "{'capacity': " #capacity ", 'granule': 1}", .contract = CONTRACT(slide)
 
-START_TEST(spans_under_slide_count_what_their_blocks_leave)
+TEST(spans_under_slide_count_what_their_blocks_leave)
 {
     heap_takes(35, .contract = CONTRACT(slide),
                .blocks = LIVE(10, 10) "," LIVE(30, 10) "," HELD(50, 10) "," LIVE(70, 5));
@@ -466,13 +448,12 @@ START_TEST(spans_under_slide_count_what_their_blocks_leave)
     accepts(.contract = CONTRACT(none), .request = BUFFER(1), .blocks = HELD(0, 100),
             .proof = SPANS);
 }
-END_TEST
 
 /* A loaded program, the last of the blocks, needs its stack. */
 #define EXECUTES(index, stack, blocks_text) \
     .request = RUN(index, stack), .blocks = blocks_text IMAGE(90, 10, stack, 0)
 
-START_TEST(spans_show_blocks_that_cannot_be_pushed_up_above_bottom)
+TEST(spans_show_blocks_that_cannot_be_pushed_up_above_bottom)
 {
 #define TO_PUSH LIVE(0, 20) "," HELD(40, 10) ","
 #define TO_PUSH_ALIGNED LIVE_ALIGNED(0, 20, 16) "," HELD(40, 10) ","
@@ -483,13 +464,12 @@ START_TEST(spans_show_blocks_that_cannot_be_pushed_up_above_bottom)
     refutes("fits before", SLIDES(100), EXECUTES(2, 16, TO_PUSH_ALIGNED), .proof = SPANS);
     refutes("fits before", .contract = CONTRACT(none), EXECUTES(0, 90, ""), .proof = SPANS);
 }
-END_TEST
 
 /* Spans of 50, 30; blocks of 20, 20, 20 and a request of 20: rounded to 20 they are 4 in 2 + 1. */
 #define FOUR_TWENTIES LIVE(0, 20) "," LIVE(20, 20) "," HELD(50, 20) "," LIVE(70, 20)
 #define TWENTIES(proof_text) .request = BUFFER(20), .blocks = FOUR_TWENTIES, .proof = proof_text
 
-START_TEST(rounding_compares_all_items_with_all_spans_in_units)
+TEST(rounding_compares_all_items_with_all_spans_in_units)
 {
     accepts(TWENTIES(ROUNDING(20, 4, 3)));
     accepts(TWENTIES(ROUNDING(17, 4, 3)));
@@ -514,7 +494,6 @@ START_TEST(rounding_compares_all_items_with_all_spans_in_units)
     accepts(.request = BUFFER(4611686018427387904), .blocks = LIVE(0, 10),
             .proof = ROUNDING(1, 111, 100));
 }
-END_TEST
 
 /* --- Premature --- */
 
@@ -523,7 +502,7 @@ END_TEST
     .claim = "premature", .request = BUFFER(bytes), .blocks = blocks_text, \
     .proof = PLAN(__VA_ARGS__)
 
-START_TEST(a_plan_puts_the_request_into_a_hole)
+TEST(a_plan_puts_the_request_into_a_hole)
 {
     const char *aligned = REQUEST(buffer, 10, 8, 0, -1);
     accepts(PLANS(10, HOLES, 0, "", "", 10));
@@ -546,9 +525,8 @@ START_TEST(a_plan_puts_the_request_into_a_hole)
     rejects("moves: this is not an array", .claim = "premature",
             .proof = "{'kind': 'plan', 'until': 0, 'address': 0, 'evict': [], 'moves': null}");
 }
-END_TEST
 
-START_TEST(a_plan_awaits_queued_frees)
+TEST(a_plan_awaits_queued_frees)
 {
 #define TWO_FREES DYING(0, 50, 0, 5) "," DYING(50, 50, 0, 9)
     accepts(PLANS(50, TWO_FREES, 5, "", "", 0));
@@ -563,9 +541,8 @@ START_TEST(a_plan_awaits_queued_frees)
     refutes("blocks[0]", PLANS(50, DYING(0, 50, 1, 5) "," DYING(50, 50, 0, 9), 9, "", "", 0));
     refutes("blocks[0]", PLANS(50, DYING(0, 50, 0, -1) "," DYING(50, 50, 0, 9), 9, "", "", 0));
 }
-END_TEST
 
-START_TEST(a_plan_evicts_idle_programs_that_may_go)
+TEST(a_plan_evicts_idle_programs_that_may_go)
 {
 #define TWO_PROGRAMS IMAGE(0, 40, 0, 0) "," IMAGE(40, 30, 0, 7) "," DYING(70, 30, 0, 7)
     const char *idle = IMAGE(0, 40, 0, 0) "," HELD(40, 60),
@@ -592,9 +569,8 @@ START_TEST(a_plan_evicts_idle_programs_that_may_go)
     rejects("evict", PLANS(40, idle, 0, "null", "", 0));
     rejects("evict", PLANS(40, idle, 0, "0.5", "", 0));
 }
-END_TEST
 
-START_TEST(a_plan_moves_blocks_to_free_aligned_places)
+TEST(a_plan_moves_blocks_to_free_aligned_places)
 {
     accepts(PLANS(40, HOLES, 0, "", MOVE(2, 50, 80, 20), 30));
     accepts(PLANS(40, HOLES, 0, "", MOVE(2, 50, 60, 20) "," MOVE(2, 60, 80, 20),
@@ -625,13 +601,12 @@ START_TEST(a_plan_moves_blocks_to_free_aligned_places)
             .blocks = LIVE(0, 10), .proof = PLAN(0, "", MOVE(0, 0, 20, 10), 50));
     rejects("moves[1]", PLANS(40, HOLES, 0, "", MOVE(2, 50, 80, 20) ", 7", 30));
 }
-END_TEST
 
 /* Two blocks change places by way of host memory. */
 #define SWAP(size) MOVE(0, 0, -1, size) "," MOVE(1, 50, 0, size) "," MOVE(0, -1, size, size)
 #define TWO(size) LIVE(0, size) "," LIVE(50, size)
 
-START_TEST(a_plan_stages_blocks_in_host_memory_and_brings_them_back)
+TEST(a_plan_stages_blocks_in_host_memory_and_brings_them_back)
 {
     accepts(PLANS(20, TWO(40), 0, "", SWAP(40), 80));
     refutes("blocks[0] ends in", PLANS(20, TWO(40), 0, "", MOVE(0, 0, -1, 40), 0));
@@ -641,9 +616,8 @@ START_TEST(a_plan_stages_blocks_in_host_memory_and_brings_them_back)
             PLANS(20, TWO(40), 0, "",
                   MOVE(0, 0, -1, 40) "," MOVE(1, 50, 0, 40) "," MOVE(0, -1, 39, 40), 80));
 }
-END_TEST
 
-START_TEST(a_plan_under_slide_keeps_the_order)
+TEST(a_plan_under_slide_keeps_the_order)
 {
     accepts(PLANS(40, TWO(30), 0, "", SWAP(30), 60));
     refutes("moves[2]: blocks[1]", PLANS(40, TWO(30), 0, "", SWAP(30), 60),
@@ -662,12 +636,11 @@ START_TEST(a_plan_under_slide_keeps_the_order)
     accepts(PLANS(20, DYING(40, 10, 0, 3) "," LIVE(80, 10), 3, "", MOVE(1, 80, 0, 10), 50),
             .contract = CONTRACT(slide));
 }
-END_TEST
 
 #define LOADED(stack, blocks_text, ...) \
     .claim = "premature", EXECUTES(2, stack, blocks_text), .proof = PLAN(__VA_ARGS__)
 
-START_TEST(a_plan_makes_room_for_the_stack)
+TEST(a_plan_makes_room_for_the_stack)
 {
 #define TO_MOVE LIVE(10, 10) "," HELD(60, 10) ","
     accepts(LOADED(30, TO_MOVE, 0, "", MOVE(0, 10, 30, 10), -1));
@@ -681,11 +654,10 @@ START_TEST(a_plan_makes_room_for_the_stack)
             PLANS(10, DYING(80, 10, 0, 9) "," IMAGE(90, 10, 50, 7), 6, "", "", 20));
     accepts(PLANS(10, DYING(80, 10, 0, 9) "," IMAGE(90, 10, 50, 7), 7, "", "", 20));
 }
-END_TEST
 
 /* --- Unknown --- */
 
-START_TEST(unknown_states_the_right_volume_and_that_it_settles_nothing)
+TEST(unknown_states_the_right_volume_and_that_it_settles_nothing)
 {
     accepts(OPEN_QUESTION(BUDGET(4000000, 20, 20)));
     refutes("need and have", .claim = "unknown", TWENTIES(BUDGET(1, 79, 80)));
@@ -700,13 +672,12 @@ START_TEST(unknown_states_the_right_volume_and_that_it_settles_nothing)
     refutes("not prove this claim", TWENTIES(BUDGET(1, 80, 80)));
     refutes("not prove this claim", .claim = "unknown", TWENTIES(ROUNDING(20, 4, 3)));
 }
-END_TEST
 
 /* --- Blocks in host memory --- */
 
 #define TEN_AND_ABSENT_TWENTY LIVE(0, 10) "," ABSENT(20)
 
-START_TEST(a_block_in_host_memory_is_one_more_to_be_placed)
+TEST(a_block_in_host_memory_is_one_more_to_be_placed)
 {
     accepts(.claim = "premature", .request = BUFFER(70), .blocks = TEN_AND_ABSENT_TWENTY,
             .proof = PLAN(0, "", MOVE(1, -1, 10, 20), 30));
@@ -722,9 +693,8 @@ START_TEST(a_block_in_host_memory_is_one_more_to_be_placed)
             .blocks = BLOCK(buffer, live, -1, 20, 1, 0, 1, 0, 0),
             .proof = PLAN(0, "", MOVE(0, -1, 0, 20), 20));
 }
-END_TEST
 
-START_TEST(a_block_in_host_memory_goes_when_it_is_freed_and_in_no_other_way)
+TEST(a_block_in_host_memory_goes_when_it_is_freed_and_in_no_other_way)
 {
     accepts(.claim = "premature", .request = BUFFER(100),
             .blocks = BLOCK(buffer, dying, -1, 20, 1, 0, 0, 0, 5), .proof = PLAN(5, "", "", 0));
@@ -735,9 +705,8 @@ START_TEST(a_block_in_host_memory_goes_when_it_is_freed_and_in_no_other_way)
     accepts(.request = BUFFER(100), .blocks = BLOCK(program, live, -1, 20, 1, 0, 0, 0, 0),
             .proof = ROUNDING(1, 120, 100));
 }
-END_TEST
 
-START_TEST(blocks_in_host_memory_come_last_and_only_under_repack)
+TEST(blocks_in_host_memory_come_last_and_only_under_repack)
 {
     refutes("blocks[1]: it is in host memory without repack, or not among the last",
             .request = BUFFER(71), .blocks = ABSENT(20) "," LIVE(0, 10),
@@ -748,55 +717,4 @@ START_TEST(blocks_in_host_memory_come_last_and_only_under_repack)
             .request = BUFFER(71), .blocks = ABSENT(20), .proof = SPANS);
     refutes("outside the device", .request = BUFFER(71), .blocks = ABSENT(101),
             .proof = ROUNDING(1, 172, 100));
-}
-END_TEST
-
-Suite *suite_of_certificate_check(void)
-{
-    Suite *suite = suite_create("certificate_check");
-    TCase *document = tcase_create("document");
-    tcase_add_test(document, a_good_document_is_valid_and_its_claim_is_named);
-    tcase_add_loop_test(document, every_member_is_required_and_of_one_type_and_no_other_is_allowed,
-                        0, GOOD_COUNT);
-    tcase_add_loop_test(document, extreme_numbers_do_no_harm, 0, GOOD_COUNT);
-    tcase_add_test(document, what_is_out_of_its_range_is_refuted);
-    tcase_add_loop_test(document, what_is_cut_off_is_unreadable, 0, GOOD_COUNT);
-    tcase_add_loop_test(document, a_document_with_a_nul_is_unreadable, 0, GOOD_COUNT);
-    tcase_add_loop_test(document, changed_bytes_never_crash_and_leave_one_printable_line, 0,
-                        GOOD_COUNT);
-    tcase_add_test(document, what_is_no_document_is_unreadable);
-    tcase_add_test(document, a_search_needs_a_span_and_slack);
-    tcase_add_test(document, only_items_below_the_least_are_left_out);
-    tcase_add_test(document, blocks_are_an_array);
-    tcase_add_test(document, a_proof_has_the_members_of_its_own_kind_alone);
-    suite_add_tcase(suite, document);
-    TCase *state = tcase_create("state");
-    tcase_add_test(state, queued_frees_without_references_go_when_the_contract_drains);
-    tcase_add_test(state, uses_end_by_the_time_of_the_last_queued_free);
-    tcase_add_test(state, idle_programs_go_for_buffers_and_only_as_promised_for_programs);
-    tcase_add_test(state, bottom_is_the_larger_of_the_stacks_of_the_request_and_of_busy_programs);
-    tcase_add_test(state, defrag_is_none_when_copies_or_host_memory_were_refused);
-    suite_add_tcase(suite, state);
-    TCase *justified = tcase_create("justified");
-    tcase_add_test(justified, stack_is_a_fixed_block_or_the_end_of_the_device_below_bottom);
-    tcase_add_test(justified, spans_under_slide_count_what_their_blocks_leave);
-    tcase_add_test(justified, spans_show_blocks_that_cannot_be_pushed_up_above_bottom);
-    tcase_add_test(justified, rounding_compares_all_items_with_all_spans_in_units);
-    suite_add_tcase(suite, justified);
-    TCase *premature = tcase_create("premature");
-    tcase_add_test(premature, a_plan_puts_the_request_into_a_hole);
-    tcase_add_test(premature, a_plan_awaits_queued_frees);
-    tcase_add_test(premature, a_plan_evicts_idle_programs_that_may_go);
-    tcase_add_test(premature, a_plan_moves_blocks_to_free_aligned_places);
-    tcase_add_test(premature, a_plan_stages_blocks_in_host_memory_and_brings_them_back);
-    tcase_add_test(premature, a_plan_under_slide_keeps_the_order);
-    tcase_add_test(premature, a_plan_makes_room_for_the_stack);
-    tcase_add_test(premature, unknown_states_the_right_volume_and_that_it_settles_nothing);
-    suite_add_tcase(suite, premature);
-    TCase *absent = tcase_create("absent");
-    tcase_add_test(absent, a_block_in_host_memory_is_one_more_to_be_placed);
-    tcase_add_test(absent, a_block_in_host_memory_goes_when_it_is_freed_and_in_no_other_way);
-    tcase_add_test(absent, blocks_in_host_memory_come_last_and_only_under_repack);
-    suite_add_tcase(suite, absent);
-    return suite;
 }

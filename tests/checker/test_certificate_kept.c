@@ -26,7 +26,7 @@ static void expect(struct document document, enum certificate_result result, con
 #define holds(...) expect((struct document){__VA_ARGS__}, CERTIFICATE_VALID, "")
 #define fails(part, ...) expect((struct document){__VA_ARGS__}, CERTIFICATE_REFUTED, part)
 
-START_TEST(what_is_kept_goes_with_its_last_event)
+TEST(what_is_kept_goes_with_its_last_event)
 {
     holds(.request = BUFFER(50), .blocks = KEPT(3, 10, 60, 0, -1));
     holds(.request = BUFFER(50), .blocks = KEPT(3, 10, 60, 1, 5));
@@ -39,9 +39,8 @@ START_TEST(what_is_kept_goes_with_its_last_event)
     fails("may not move", .request = BUFFER(50), .blocks = KEPT(3, 10, 60, 0, -1),
           .claim = "premature", .proof = PLAN(0, "", MOVE(0, 10, 0, 60), 60));
 }
-END_TEST
 
-START_TEST(what_is_kept_was_left_by_a_buffer_or_output)
+TEST(what_is_kept_was_left_by_a_buffer_or_output)
 {
     const char *reason = "blocks[0]: what is kept is left by a buffer or output";
     holds(.blocks = OF(1, output, kept, 0, 10, 1, 0, 0, 5));
@@ -53,9 +52,8 @@ START_TEST(what_is_kept_was_left_by_a_buffer_or_output)
     fails(reason, .blocks = OF(1, buffer, kept, 0, 10, 1, 0, 4, 5));
     fails("blocks[0]: it waits for nothing", .blocks = KEPT(1, 0, 10, 0, 0));
 }
-END_TEST
 
-START_TEST(pieces_of_one_op_are_alike_and_do_not_touch)
+TEST(pieces_of_one_op_are_alike_and_do_not_touch)
 {
     const char *reason = "blocks[1]: blocks[0] was made by the same op";
     holds(.blocks = KEPT(1, 0, 10, 0, 5) "," KEPT(1, 11, 10, 0, 5));
@@ -69,9 +67,8 @@ START_TEST(pieces_of_one_op_are_alike_and_do_not_touch)
     fails("blocks[1]: it is not aligned, overlaps",
           .blocks = KEPT(1, 0, 10, 0, 5) "," KEPT(2, 9, 10, 0, 5));
 }
-END_TEST
 
-START_TEST(nothing_moves_or_runs_next_to_what_is_kept)
+TEST(nothing_moves_or_runs_next_to_what_is_kept)
 {
     const char *reason = "blocks: moves, regions, programs and bad memory do not go with";
     fails(reason, .contract = PLACED(slide, ranges), .blocks = KEPT(1, 0, 10, 0, 5));
@@ -89,9 +86,8 @@ START_TEST(nothing_moves_or_runs_next_to_what_is_kept)
                      "'region': false}",
           .blocks = KEPT(1, 0, 10, 0, 5));
 }
-END_TEST
 
-START_TEST(without_addresses_what_is_kept_proves_nothing)
+TEST(without_addresses_what_is_kept_proves_nothing)
 {
     const char *plan = PLAN(0, "", "", -1);
     fails("blocks: what is kept proves nothing", .contract = PLACED(none, hidden),
@@ -110,9 +106,8 @@ START_TEST(without_addresses_what_is_kept_proves_nothing)
           .request = BUFFER(1), .claim = "premature",
           .blocks = KEPT(1, 0, 10, 0, -1) "," KEPT(1, 0, 10, 0, -1), .proof = plan);
 }
-END_TEST
 
-START_TEST(a_contract_without_a_placement_is_of_ranges)
+TEST(a_contract_without_a_placement_is_of_ranges)
 {
     expect((struct document){.contract = "{'defrag': 'none', 'drains': true, 'evicts': true, "
                                          "'program_evicts_program': false, 'header': 0}"},
@@ -120,19 +115,4 @@ START_TEST(a_contract_without_a_placement_is_of_ranges)
     holds(.contract = CONTRACT(none), .blocks = KEPT(1, 0, 10, 0, 5));
     fails("overlaps", .contract = CONTRACT(none),
           .blocks = KEPT(1, 0, 10, 0, 5) "," KEPT(2, 9, 10, 0, 5));
-}
-END_TEST
-
-Suite *suite_of_certificate_kept(void)
-{
-    Suite *suite = suite_create("certificate_kept");
-    TCase *tests = tcase_create("certificate_kept");
-    tcase_add_test(tests, what_is_kept_goes_with_its_last_event);
-    tcase_add_test(tests, what_is_kept_was_left_by_a_buffer_or_output);
-    tcase_add_test(tests, pieces_of_one_op_are_alike_and_do_not_touch);
-    tcase_add_test(tests, nothing_moves_or_runs_next_to_what_is_kept);
-    tcase_add_test(tests, without_addresses_what_is_kept_proves_nothing);
-    tcase_add_test(tests, a_contract_without_a_placement_is_of_ranges);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -140,7 +140,9 @@ static bool draw_move(struct heap *heap, int number)
     return holds;
 }
 
-START_TEST(a_plan_holds_exactly_when_each_byte_is_free_when_it_is_needed)
+EVERY_TEST(.timeout_s = 60);
+
+TEST(a_plan_holds_exactly_when_each_byte_is_free_when_it_is_needed, .to = 2)
 {
     int valid = 0;
     random_state = 3 + (uint64_t)_i;
@@ -166,7 +168,6 @@ START_TEST(a_plan_holds_exactly_when_each_byte_is_free_when_it_is_needed)
     ck_assert_int_gt(valid, ROUND_COUNT / 20);
     ck_assert_int_lt(valid, ROUND_COUNT / 20 * 19);
 }
-END_TEST
 
 /* Block i of the order and those after it, from that byte on; the request once, before any. */
 static bool can_place_from(const struct heap *heap, int i, int from, bool has_request)
@@ -189,7 +190,7 @@ static bool can_place_from(const struct heap *heap, int i, int from, bool has_re
     return false;
 }
 
-START_TEST(spans_under_slide_hold_exactly_when_no_places_in_order_are_found)
+TEST(spans_under_slide_hold_exactly_when_no_places_in_order_are_found)
 {
     int valid = 0;
     random_state = 5;
@@ -203,16 +204,4 @@ START_TEST(spans_under_slide_hold_exactly_when_no_places_in_order_are_found)
     }
     ck_assert_int_gt(valid, ROUND_COUNT / 100);
     ck_assert_int_lt(valid, ROUND_COUNT / 100 * 9);
-}
-END_TEST
-
-Suite *suite_of_certificate_moves(void)
-{
-    Suite *suite = suite_create("certificate_moves");
-    TCase *plans = tcase_create("plans");
-    tcase_set_timeout(plans, 60);
-    tcase_add_loop_test(plans, a_plan_holds_exactly_when_each_byte_is_free_when_it_is_needed, 0, 2);
-    tcase_add_test(plans, spans_under_slide_hold_exactly_when_no_places_in_order_are_found);
-    suite_add_tcase(suite, plans);
-    return suite;
 }

@@ -29,7 +29,7 @@ static void expect(struct document document, enum certificate_result result, con
 #define holds(...) expect((struct document){__VA_ARGS__}, CERTIFICATE_VALID, "")
 #define fails(part, ...) expect((struct document){__VA_ARGS__}, CERTIFICATE_REFUTED, part)
 
-START_TEST(a_request_lies_at_a_multiple_of_its_bytes)
+TEST(a_request_lies_at_a_multiple_of_its_bytes)
 {
     holds(.request = ALIGNED(4, 4), .blocks = LIVE(0, 1) "," LIVE(7, 2));
     fails("the request fits", .request = ALIGNED(4, 4), .blocks = LIVE(0, 1) "," LIVE(7, 1));
@@ -41,9 +41,8 @@ START_TEST(a_request_lies_at_a_multiple_of_its_bytes)
     /* What is larger than the device keeps what it asks for. */
     holds(.request = ALIGNED(16, 1));
 }
-END_TEST
 
-START_TEST(an_alignment_may_be_as_large_as_a_device)
+TEST(an_alignment_may_be_as_large_as_a_device)
 {
     holds(.device = LARGE_DEVICE, .request = HALF_REQUEST, .blocks = LIVE(0, 1),
           FIT_AT(562949953421312));
@@ -54,9 +53,8 @@ START_TEST(an_alignment_may_be_as_large_as_a_device)
     fails("out of range", .device = LARGE_DEVICE, .contract = CONTRACT(none),
           .request = ALIGNED(1, 2147483648));
 }
-END_TEST
 
-START_TEST(what_does_not_go_with_it_is_refused)
+TEST(what_does_not_go_with_it_is_refused)
 {
     const char *part = "it aligns naturally";
     fails("does not move", .contract = CONTRACT_WITH(slide, 1, true), .request = ALIGNED(16, 16));
@@ -67,16 +65,4 @@ START_TEST(what_does_not_go_with_it_is_refused)
     fails(part, .request = ALIGNED(16, 16), .blocks = IMAGE(0, 1, 0, 0));
     fails("true or not there", .contract = CONTRACT_WITH(none, 0, false),
           .request = ALIGNED(16, 16));
-}
-END_TEST
-
-Suite *suite_of_certificate_natural(void)
-{
-    Suite *suite = suite_create("certificate_natural");
-    TCase *tests = tcase_create("certificate_natural");
-    tcase_add_test(tests, a_request_lies_at_a_multiple_of_its_bytes);
-    tcase_add_test(tests, an_alignment_may_be_as_large_as_a_device);
-    tcase_add_test(tests, what_does_not_go_with_it_is_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

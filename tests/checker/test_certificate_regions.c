@@ -31,7 +31,7 @@ static void expect(struct document document, enum certificate_result result, con
 #define fails(part, ...) expect((struct document){__VA_ARGS__}, CERTIFICATE_REFUTED, part)
 #define is_unread(part, ...) expect((struct document){__VA_ARGS__}, CERTIFICATE_UNREADABLE, part)
 
-START_TEST(a_request_fits_into_one_region_that_is_held)
+TEST(a_request_fits_into_one_region_that_is_held)
 {
     holds(.request = BUFFER(3), .blocks = LIVE(0, 1) "," LIVE(6, 2), FIT_AT(1));
     fails("no region", .request = BUFFER(3), .blocks = LIVE(0, 1) "," LIVE(6, 2), FIT_AT(2));
@@ -41,9 +41,8 @@ START_TEST(a_request_fits_into_one_region_that_is_held)
     holds(.request = BUFFER(2), .blocks = LIVE(0, 1) "," LIVE(4, 1), FIT_AT(5));
     fails("the request fits at 5", .request = BUFFER(2), .blocks = LIVE(0, 3) "," LIVE(4, 1));
 }
-END_TEST
 
-START_TEST(a_new_region_takes_what_the_contract_says)
+TEST(a_new_region_takes_what_the_contract_says)
 {
     holds(.device = DEVICE(12, "[0, 3]"), .request = BUFFER(8), .blocks = LIVE(0, 3), FIT_AT(4));
     fails("no region", .device = DEVICE(12, "[0, 3]"), .request = BUFFER(8), .blocks = LIVE(0, 3),
@@ -56,9 +55,8 @@ START_TEST(a_new_region_takes_what_the_contract_says)
     fails("no region", .device = DEVICE(12, "[0, 3]"), .contract = GROWS(true, 5),
           .request = BUFFER(6), .blocks = LIVE(0, 3), FIT_AT(4));
 }
-END_TEST
 
-START_TEST(empty_regions_give_way_if_they_are_given_back)
+TEST(empty_regions_give_way_if_they_are_given_back)
 {
     holds(.request = BUFFER(8), FIT_AT(0));
     fails("no region", .contract = GROWS(false, 1), .request = BUFFER(8), FIT_AT(0));
@@ -70,9 +68,8 @@ START_TEST(empty_regions_give_way_if_they_are_given_back)
     fails("no region", .request = BUFFER(7), .blocks = DYING(7, 1, 0, 5), FIT_AFTER(4, 0));
     holds(.request = BUFFER(7), .blocks = DYING(7, 1, 1, 5));
 }
-END_TEST
 
-START_TEST(a_refused_region_excuses_a_new_one_alone)
+TEST(a_refused_region_excuses_a_new_one_alone)
 {
     holds(.refused = REFUSED_WITH(false, true), .request = BUFFER(8));
     holds(.refused = REFUSED_WITH(true, false), .request = BUFFER(8));
@@ -80,9 +77,8 @@ START_TEST(a_refused_region_excuses_a_new_one_alone)
     fails("the request fits at 4", .refused = REFUSED_WITH(false, true), .request = BUFFER(4),
           .blocks = LIVE(0, 1));
 }
-END_TEST
 
-START_TEST(regions_that_cannot_be_are_refused)
+TEST(regions_that_cannot_be_are_refused)
 {
     fails("regions[1]", .device = DEVICE(8, "[4, 8], [0, 4]"), .request = BUFFER(9));
     fails("regions[1]", .device = DEVICE(8, "[0, 5], [4, 8]"), .request = BUFFER(9));
@@ -100,7 +96,6 @@ START_TEST(regions_that_cannot_be_are_refused)
     fails("region_align", .request = REQUEST(buffer, 9, 8, 0, -1));
     fails("do not go with regions", .request = PROGRAM(9, 0));
 }
-END_TEST
 
 /* Everything else stands; one member does not. */
 static void drop_member(const char *text)
@@ -115,7 +110,7 @@ static void drop_member(const char *text)
     document_expect_text(CERTIFICATE_UNREADABLE, "some members of regions are missing");
 }
 
-START_TEST(all_members_of_regions_are_there_or_none)
+TEST(all_members_of_regions_are_there_or_none)
 {
     holds(.device = DEVICE(8, "[0, 4]"), .request = BUFFER(9));
     drop_member(", \"region_align\": 4");
@@ -124,19 +119,4 @@ START_TEST(all_members_of_regions_are_there_or_none)
     drop_member(", \"trims\": true");
     drop_member(", \"step\": 1");
     drop_member(", \"region\": false");
-}
-END_TEST
-
-Suite *suite_of_certificate_regions(void)
-{
-    Suite *suite = suite_create("certificate_regions");
-    TCase *tests = tcase_create("certificate_regions");
-    tcase_add_test(tests, a_request_fits_into_one_region_that_is_held);
-    tcase_add_test(tests, a_new_region_takes_what_the_contract_says);
-    tcase_add_test(tests, empty_regions_give_way_if_they_are_given_back);
-    tcase_add_test(tests, a_refused_region_excuses_a_new_one_alone);
-    tcase_add_test(tests, regions_that_cannot_be_are_refused);
-    tcase_add_test(tests, all_members_of_regions_are_there_or_none);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

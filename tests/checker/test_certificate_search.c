@@ -329,7 +329,9 @@ static void spoil_log(struct walk *walk)
     }
 }
 
-START_TEST(a_whole_log_is_accepted_and_no_log_when_there_is_a_packing)
+EVERY_TEST(.timeout_s = 60);
+
+TEST(a_whole_log_is_accepted_and_no_log_when_there_is_a_packing, .to = 4)
 {
     static struct walk walk, spoiled;
     const bool is_plain = _i % 2 == 1, is_aligned = _i / 2 == 1;
@@ -367,10 +369,9 @@ START_TEST(a_whole_log_is_accepted_and_no_log_when_there_is_a_packing)
     ck_assert_int_gt(accepted, 10);
     ck_assert_int_gt(packable, 10);
 }
-END_TEST
 
 /* All strings of five letters and less. */
-START_TEST(no_short_log_at_all_is_accepted_when_there_is_a_packing)
+TEST(no_short_log_at_all_is_accepted_when_there_is_a_packing, .to = 2)
 {
     random_state = 5;
     for (int round = 0, tried = 0; tried < 12 && round < 1000; round++) {
@@ -390,7 +391,6 @@ START_TEST(no_short_log_at_all_is_accepted_when_there_is_a_packing)
         }
     }
 }
-END_TEST
 
 /* Spans of 5 and 7 and three items of 4: by hand. */
 static const struct packing three_fours = {.span_count = 2,
@@ -401,7 +401,7 @@ static const struct packing three_fours = {.span_count = 2,
                                            .align = {1, 1, 1},
                                            .address = {0, 0, 8}};
 
-START_TEST(a_letter_that_is_not_true_is_named)
+TEST(a_letter_that_is_not_true_is_named)
 {
     static const struct {
         const char *log, *reason;
@@ -423,11 +423,10 @@ START_TEST(a_letter_that_is_not_true_is_named)
                       cases[i].log, reason);
     }
 }
-END_TEST
 
 /* Spans of 1, 1 and 3, items of 3 and 1: slack would bear a span that stays empty, but the 1 fits
  * there. */
-START_TEST(a_span_is_left_only_when_no_item_may_come)
+TEST(a_span_is_left_only_when_no_item_may_come)
 {
     const struct packing packing = {.span_count = 3,
                                     .item_count = 2,
@@ -438,20 +437,18 @@ START_TEST(a_span_is_left_only_when_no_item_may_come)
     ck_assert_int_eq(check_log(&packing, false, "c"), CERTIFICATE_REFUTED);
     ck_assert_str_eq(reason, "log[0] is false");
 }
-END_TEST
 
-START_TEST(a_search_is_for_what_the_volume_does_not_settle)
+TEST(a_search_is_for_what_the_volume_does_not_settle)
 {
     struct packing larger = three_fours;
     larger.size[0] = 5;
     ck_assert_int_eq(check_log(&larger, true, "f"), CERTIFICATE_REFUTED);
     ck_assert_str_eq(reason, "proof: no span, no slack, or too many items");
 }
-END_TEST
 
 /* Blocks of two bytes, which fill the device but for the request's two: the walk goes down to the
  * last item. */
-START_TEST(a_walk_of_8192_items_is_no_deeper_than_the_stack)
+TEST(a_walk_of_8192_items_is_no_deeper_than_the_stack)
 {
     static char log[8192 + 2];
     for (int extra = 0; extra < 2; extra++) {
@@ -468,7 +465,6 @@ START_TEST(a_walk_of_8192_items_is_no_deeper_than_the_stack)
             strstr(reason, extra == 0 ? "log[8192]: the log ends" : "too many items"));
     }
 }
-END_TEST
 
 /* --- Tables --- */
 
@@ -589,15 +585,14 @@ static void expect_right_count_alone(const struct counted *proof, bool is_aligne
     ck_assert_int_gt(packable, 10);
 }
 
-START_TEST(a_table_is_accepted_with_its_number_of_sets_and_never_when_there_is_a_packing)
+TEST(a_table_is_accepted_with_its_number_of_sets_and_never_when_there_is_a_packing, .to = 2)
 {
     static const struct counted table = {check_sets, count_sets, 7, true};
     random_state = 17 + (uint64_t)_i;
     expect_right_count_alone(&table, _i == 0);
 }
-END_TEST
 
-START_TEST(a_table_that_is_not_right_says_why)
+TEST(a_table_that_is_not_right_says_why)
 {
     static const struct {
         int64_t sets;
@@ -617,10 +612,9 @@ START_TEST(a_table_that_is_not_right_says_why)
     ck_assert_int_eq(check_proof(&three_fours, "{\"kind\": \"table\", \"sets\": 2, \"log\": \"\"}"),
                      CERTIFICATE_UNREADABLE);
 }
-END_TEST
 
 /* Blocks of 64 sizes have 2^64 sets, more than there are numbers for. */
-START_TEST(a_table_of_too_many_sets_is_refused)
+TEST(a_table_of_too_many_sets_is_refused)
 {
     int at = 0;
     begin_document(4000, 1900, 1);
@@ -631,7 +625,6 @@ START_TEST(a_table_of_too_many_sets_is_refused)
     ck_assert_int_eq(certificate_check(text, text_length, reason), CERTIFICATE_REFUTED);
     ck_assert_str_eq(reason, "proof: there are too many sets to number them");
 }
-END_TEST
 
 /* --- Patterns --- */
 
@@ -688,15 +681,14 @@ static enum certificate_result check_pattern_sets(const struct packing *packing,
     return check_proof(packing, proof);
 }
 
-START_TEST(patterns_are_accepted_with_their_number_of_sets_and_never_when_there_is_a_packing)
+TEST(patterns_are_accepted_with_their_number_of_sets_and_never_when_there_is_a_packing, .to = 2)
 {
     static const struct counted patterns = {check_pattern_sets, count_pattern_sets, 6, false};
     random_state = 31 + (uint64_t)_i;
     expect_right_count_alone(&patterns, _i == 0);
 }
-END_TEST
 
-START_TEST(patterns_that_are_not_right_say_why)
+TEST(patterns_that_are_not_right_say_why)
 {
     static const struct {
         int64_t sets;
@@ -720,10 +712,9 @@ START_TEST(patterns_that_are_not_right_say_why)
         check_proof(&three_fours, "{\"kind\": \"patterns\", \"sets\": 1, \"unit\": 1}"),
         CERTIFICATE_UNREADABLE);
 }
-END_TEST
 
 /* The last step that is allowed is taken, and no other one. */
-START_TEST(patterns_take_steps_up_to_a_limit)
+TEST(patterns_take_steps_up_to_a_limit)
 {
     enum certificate_result result = CERTIFICATE_REFUTED;
     uint64_t steps_max = 0;
@@ -745,10 +736,9 @@ START_TEST(patterns_take_steps_up_to_a_limit)
     ck_assert_uint_gt(steps_max, 2);
     ck_assert_int_eq(PATTERN_STEPS_MAX, 1 << 27); /* docs/certificate.md */
 }
-END_TEST
 
 /* As with a table: 2^64 sets. */
-START_TEST(patterns_of_too_many_sets_are_refused)
+TEST(patterns_of_too_many_sets_are_refused)
 {
     int at = 0;
     begin_document(4000, 1900, 1);
@@ -759,7 +749,6 @@ START_TEST(patterns_of_too_many_sets_are_refused)
     ck_assert_int_eq(certificate_check(text, text_length, reason), CERTIFICATE_REFUTED);
     ck_assert_str_eq(reason, "proof: there are too many sets to number them");
 }
-END_TEST
 
 /* --- Fills --- */
 
@@ -807,7 +796,7 @@ static int find_lost(const struct packing *packing, int spans, int unit)
     return lost;
 }
 
-START_TEST(fills_are_accepted_with_what_they_lose_and_never_when_there_is_a_packing)
+TEST(fills_are_accepted_with_what_they_lose_and_never_when_there_is_a_packing, .to = 2)
 {
     int accepted = 0, packable = 0;
     random_state = 29 + (uint64_t)_i;
@@ -834,9 +823,8 @@ START_TEST(fills_are_accepted_with_what_they_lose_and_never_when_there_is_a_pack
     ck_assert_int_gt(accepted, 100);
     ck_assert_int_gt(packable, 10);
 }
-END_TEST
 
-START_TEST(fills_that_are_not_right_say_why)
+TEST(fills_that_are_not_right_say_why)
 {
     static const struct {
         int spans, unit, lost;
@@ -868,10 +856,9 @@ START_TEST(fills_that_are_not_right_say_why)
                                                " \"lost\": 1, \"sets\": 2}"),
                      CERTIFICATE_UNREADABLE);
 }
-END_TEST
 
 /* An item of 4 in the one span would lose nearly all of it: no proof, but it can be counted. */
-START_TEST(sums_are_counted_up_to_a_limit)
+TEST(sums_are_counted_up_to_a_limit)
 {
     enum { LIMIT = 1 << 28 };
     struct packing packing = {.span_count = 1, .item_count = 1, .size = {4}, .align = {1}};
@@ -884,11 +871,10 @@ START_TEST(sums_are_counted_up_to_a_limit)
     ck_assert_int_eq(check_fills(&packing, 1, 2, 1), CERTIFICATE_REFUTED);
     ck_assert_str_eq(reason, "proof: the spans lose 268435452");
 }
-END_TEST
 
 /* Blocks of 1, 2, 3, ... bytes and the request, and the end of a device of 2^27 bytes: one pass for
  * each. */
-START_TEST(sums_are_gone_through_up_to_a_limit)
+TEST(sums_are_gone_through_up_to_a_limit)
 {
     enum { PASSES_MAX = 1 << 8 };
     for (int extra = 0; extra < 2; extra++) {
@@ -903,9 +889,8 @@ START_TEST(sums_are_gone_through_up_to_a_limit)
             strstr(reason, extra == 0 ? "the spans lose" : "there are too many sums"));
     }
 }
-END_TEST
 
-START_TEST(rounding_is_never_accepted_when_there_is_a_packing)
+TEST(rounding_is_never_accepted_when_there_is_a_packing)
 {
     int accepted = 0;
     random_state = 13;
@@ -930,48 +915,4 @@ START_TEST(rounding_is_never_accepted_when_there_is_a_packing)
         }
     }
     ck_assert_int_gt(accepted, 10);
-}
-END_TEST
-
-Suite *suite_of_certificate_search(void)
-{
-    Suite *suite = suite_create("certificate_search");
-    TCase *schedule_search = tcase_create("searches");
-    tcase_add_loop_test(schedule_search, a_whole_log_is_accepted_and_no_log_when_there_is_a_packing,
-                        0, 4);
-    tcase_add_loop_test(schedule_search, no_short_log_at_all_is_accepted_when_there_is_a_packing, 0,
-                        2);
-    tcase_add_test(schedule_search, a_letter_that_is_not_true_is_named);
-    tcase_add_test(schedule_search, a_span_is_left_only_when_no_item_may_come);
-    tcase_add_test(schedule_search, a_search_is_for_what_the_volume_does_not_settle);
-    tcase_add_test(schedule_search, a_walk_of_8192_items_is_no_deeper_than_the_stack);
-    suite_add_tcase(suite, schedule_search);
-    TCase *tables = tcase_create("tables");
-    tcase_add_loop_test(
-        tables, a_table_is_accepted_with_its_number_of_sets_and_never_when_there_is_a_packing, 0,
-        2);
-    tcase_add_test(tables, a_table_that_is_not_right_says_why);
-    tcase_add_test(tables, a_table_of_too_many_sets_is_refused);
-    suite_add_tcase(suite, tables);
-    TCase *patterns = tcase_create("patterns");
-    tcase_set_timeout(patterns, 60);
-    tcase_add_loop_test(
-        patterns, patterns_are_accepted_with_their_number_of_sets_and_never_when_there_is_a_packing,
-        0, 2);
-    tcase_add_test(patterns, patterns_that_are_not_right_say_why);
-    tcase_add_test(patterns, patterns_take_steps_up_to_a_limit);
-    tcase_add_test(patterns, patterns_of_too_many_sets_are_refused);
-    suite_add_tcase(suite, patterns);
-    TCase *fills = tcase_create("fills");
-    tcase_set_timeout(fills, 60);
-    tcase_add_loop_test(
-        fills, fills_are_accepted_with_what_they_lose_and_never_when_there_is_a_packing, 0, 2);
-    tcase_add_test(fills, fills_that_are_not_right_say_why);
-    tcase_add_test(fills, sums_are_counted_up_to_a_limit);
-    tcase_add_test(fills, sums_are_gone_through_up_to_a_limit);
-    suite_add_tcase(suite, fills);
-    TCase *bounds = tcase_create("bounds");
-    tcase_add_test(bounds, rounding_is_never_accepted_when_there_is_a_packing);
-    suite_add_tcase(suite, bounds);
-    return suite;
 }

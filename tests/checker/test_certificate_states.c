@@ -14,7 +14,7 @@
 #define TOO_LARGE(blocks_text) \
     .contract = CONTRACT(none), .request = BUFFER(101), .blocks = blocks_text, .proof = SPANS
 
-START_TEST(retired_memory_is_live_in_its_place_held_once_and_unused)
+TEST(retired_memory_is_live_in_its_place_held_once_and_unused)
 {
     const char *reason = "blocks[0]: retired memory";
     accepts(TOO_LARGE(RETIRED(live, 0, 1, 0, 0)));
@@ -27,9 +27,8 @@ START_TEST(retired_memory_is_live_in_its_place_held_once_and_unused)
             .proof = ROUNDING(1, 111, 100));
     refutes("blocks[1]: retired memory", TOO_LARGE(LIVE(0, 10) "," RETIRED(live, 20, 0, 0, 0)));
 }
-END_TEST
 
-START_TEST(what_is_freed_waits_for_something)
+TEST(what_is_freed_waits_for_something)
 {
     accepts(TOO_LARGE(DYING(0, 10, 0, 1)));
     accepts(TOO_LARGE(DYING(0, 10, 1, 0)));
@@ -38,9 +37,8 @@ START_TEST(what_is_freed_waits_for_something)
     refutes("blocks[0]: it waits for nothing", .request = BUFFER(101),
             .blocks = BLOCK(buffer, dying, -1, 20, 1, 0, 0, 0, 0), .proof = ROUNDING(1, 101, 100));
 }
-END_TEST
 
-START_TEST(what_is_freed_waits_for_its_uses)
+TEST(what_is_freed_waits_for_its_uses)
 {
     accepts(TOO_LARGE(STUCK(buffer, 10, 1, 0, 0, 5, 5)));
     accepts(TOO_LARGE(STUCK(buffer, 10, 1, 0, 0, 5, -1)));
@@ -54,18 +52,16 @@ START_TEST(what_is_freed_waits_for_its_uses)
     refutes("blocks[0]: an unloaded program", TOO_LARGE(STUCK(program, 10, 1, 0, 0, 5, -1)));
     refutes("blocks[0]: an unloaded program", TOO_LARGE(STUCK(program, 10, 1, 0, 0, 0, 5)));
 }
-END_TEST
 
-START_TEST(references_are_of_buffers)
+TEST(references_are_of_buffers)
 {
     accepts(TOO_LARGE(BLOCK(buffer, live, 0, 10, 1, 0, 3, 0, 0)));
     accepts(TOO_LARGE(BLOCK(output, live, 0, 10, 1, 0, 3, 0, 0)));
     refutes("blocks[0]: a program has no holds",
             TOO_LARGE(BLOCK(program, live, 0, 10, 1, 0, 1, 0, 0)));
 }
-END_TEST
 
-START_TEST(no_block_begins_in_the_stack_of_a_program_that_is_in_use)
+TEST(no_block_begins_in_the_stack_of_a_program_that_is_in_use)
 {
     const char *reason = "blocks[0]: it begins in the stack";
     accepts(TOO_LARGE(HELD(10, 10) "," IMAGE(20, 10, 10, -1)));
@@ -79,9 +75,8 @@ START_TEST(no_block_begins_in_the_stack_of_a_program_that_is_in_use)
     accepts(.request = BUFFER(101), .proof = ROUNDING(1, 121, 80),
             .blocks = IMAGE(20, 10, 10, -1) "," ABSENT(20));
 }
-END_TEST
 
-START_TEST(a_request_without_bytes_executes_a_live_program)
+TEST(a_request_without_bytes_executes_a_live_program)
 {
     const char *program = IMAGE(20, 10, 21, 0), *two = LIVE(10, 10) "," IMAGE(20, 10, 21, 0);
     accepts(.contract = CONTRACT(none), .request = RUN(0, 21), .blocks = program, .proof = STACK);
@@ -102,9 +97,8 @@ START_TEST(a_request_without_bytes_executes_a_live_program)
             .blocks = BLOCK(program, live, -1, 20, 1, 5, 0, 0, 0),
             .proof = PLAN(0, "", MOVE(0, -1, 5, 20), -1));
 }
-END_TEST
 
-START_TEST(programs_are_aligned_to_the_granule_alone)
+TEST(programs_are_aligned_to_the_granule_alone)
 {
     accepts(TOO_LARGE(BLOCK(buffer, live, 0, 10, 2, 0, 0, 0, 0)));
     refutes("blocks[0]: a program is aligned",
@@ -113,29 +107,11 @@ START_TEST(programs_are_aligned_to_the_granule_alone)
     refutes("request: a program is aligned", .contract = CONTRACT(none),
             .request = REQUEST(program, 101, 2, 0, -1), .proof = SPANS);
 }
-END_TEST
 
-START_TEST(each_block_was_made_by_another_op)
+TEST(each_block_was_made_by_another_op)
 {
     document_write((struct document){TOO_LARGE(LIVE(0, 10) "," LIVE(10, 10) "," LIVE(20, 10))});
     document_expect_text(CERTIFICATE_VALID, "");
     document_replace("1002", "1000");
     document_expect_text(CERTIFICATE_REFUTED, "blocks[2]: blocks[0] was made by the same op");
-}
-END_TEST
-
-Suite *suite_of_certificate_states(void)
-{
-    Suite *suite = suite_create("certificate_states");
-    TCase *states = tcase_create("states");
-    tcase_add_test(states, retired_memory_is_live_in_its_place_held_once_and_unused);
-    tcase_add_test(states, what_is_freed_waits_for_something);
-    tcase_add_test(states, what_is_freed_waits_for_its_uses);
-    tcase_add_test(states, references_are_of_buffers);
-    tcase_add_test(states, no_block_begins_in_the_stack_of_a_program_that_is_in_use);
-    tcase_add_test(states, a_request_without_bytes_executes_a_live_program);
-    tcase_add_test(states, programs_are_aligned_to_the_granule_alone);
-    tcase_add_test(states, each_block_was_made_by_another_op);
-    suite_add_tcase(suite, states);
-    return suite;
 }

@@ -47,7 +47,7 @@ static struct tree_node *toggle_key(struct tree_node *root, int key)
     return is_there[key] ? tree_put(root, &nodes[key]) : tree_take(root, &nodes[key]);
 }
 
-START_TEST(neighbours_are_found_whatever_comes_and_goes)
+TEST(neighbours_are_found_whatever_comes_and_goes)
 {
     struct tree_node *root = NULL;
     uint64_t state = 1;
@@ -58,9 +58,8 @@ START_TEST(neighbours_are_found_whatever_comes_and_goes)
         expect_neighbours(root, (int)((state >> 45) % (KEY_COUNT + 1)));
     }
 }
-END_TEST
 
-START_TEST(keys_that_come_and_go_in_order_leave_it_balanced)
+TEST(keys_that_come_and_go_in_order_leave_it_balanced)
 {
     struct tree_node *root = NULL;
     for (int step = 0; step < 2 * KEY_COUNT; step++) {
@@ -68,15 +67,4 @@ START_TEST(keys_that_come_and_go_in_order_leave_it_balanced)
         (void)expect_sound(root, 0, KEY_COUNT - 1);
     }
     ck_assert_ptr_null(root);
-}
-END_TEST
-
-Suite *suite_of_certificate_tree(void)
-{
-    Suite *suite = suite_create("certificate_tree");
-    TCase *tree = tcase_create("tree");
-    tcase_add_test(tree, neighbours_are_found_whatever_comes_and_goes);
-    tcase_add_test(tree, keys_that_come_and_go_in_order_leave_it_balanced);
-    suite_add_tcase(suite, tree);
-    return suite;
 }

@@ -126,31 +126,25 @@ static size_t fail_each(enum certificate_result (*check)(void), enum failure fai
     }
 }
 
-START_TEST(a_proof_is_not_judged_without_memory)
+static void link_jansson(void)
+{
+    json_set_alloc_funcs(allocate_for_jansson, free);
+}
+
+EVERY_TEST(.begin = link_jansson);
+
+TEST(a_proof_is_not_judged_without_memory, .to = DOCUMENT_COUNT)
 {
     for (enum failure failure = ONCE; failure < FAILURE_COUNT; failure++) {
         document_write(documents[_i]);
         ck_assert_uint_ge(fail_each(check_document, failure), 2);
     }
 }
-END_TEST
 
-START_TEST(a_list_and_its_log_are_not_compared_without_memory)
+TEST(a_list_and_its_log_are_not_compared_without_memory)
 {
     for (enum failure failure = ONCE; failure < FAILURE_COUNT; failure++) {
         story_write(&story, &texts);
         ck_assert_uint_ge(fail_each(check_story, failure), 12);
     }
-}
-END_TEST
-
-Suite *suite_of_checker_memory(void)
-{
-    Suite *suite = suite_create("checker_memory");
-    TCase *failures = tcase_create("failures");
-    json_set_alloc_funcs(allocate_for_jansson, free);
-    tcase_add_loop_test(failures, a_proof_is_not_judged_without_memory, 0, DOCUMENT_COUNT);
-    tcase_add_test(failures, a_list_and_its_log_are_not_compared_without_memory);
-    suite_add_tcase(suite, failures);
-    return suite;
 }

@@ -54,7 +54,7 @@ static const struct {
     {word_duration, "", false, 0},
 };
 
-START_TEST(sizes_and_times_are_read_to_the_last_digit)
+TEST(sizes_and_times_are_read_to_the_last_digit, .to = sizeof texts / sizeof *texts)
 {
     uint64_t value = 0;
     const struct text_word word = {texts[_i].text, strlen(texts[_i].text)};
@@ -62,7 +62,6 @@ START_TEST(sizes_and_times_are_read_to_the_last_digit)
     ck_assert_msg(is_good == texts[_i].is_good && (!is_good || value == texts[_i].value),
                   "%s: %" PRIu64, texts[_i].text, value);
 }
-END_TEST
 
 static const struct {
     const char *rounding;
@@ -96,7 +95,7 @@ static const struct {
     {"granule overhead=1P", 512, (UINT64_C(1) << 63) - 1, UINT64_C(1) << 63, UINT64_C(1) << 63},
 };
 
-START_TEST(a_block_may_have_what_its_rounding_allows)
+TEST(a_block_may_have_what_its_rounding_allows, .to = sizeof roundings / sizeof *roundings)
 {
     struct rounding rounding;
     const char *text = roundings[_i].rounding;
@@ -105,17 +104,4 @@ START_TEST(a_block_may_have_what_its_rounding_allows)
                       roundings[_i].most);
     ck_assert_uint_eq(rounding_needed(&rounding, roundings[_i].granule, roundings[_i].asked),
                       roundings[_i].needed);
-}
-END_TEST
-
-Suite *suite_of_checker_text(void)
-{
-    Suite *suite = suite_create("checker_text");
-    TCase *words = tcase_create("words");
-    tcase_add_loop_test(words, sizes_and_times_are_read_to_the_last_digit, 0,
-                        sizeof texts / sizeof *texts);
-    tcase_add_loop_test(words, a_block_may_have_what_its_rounding_allows, 0,
-                        sizeof roundings / sizeof *roundings);
-    suite_add_tcase(suite, words);
-    return suite;
 }

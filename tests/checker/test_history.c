@@ -449,7 +449,7 @@ static void expect_texts(enum certificate_result result, const char *part)
                   names[answer], reason, texts.list, texts.log, texts.document);
 }
 
-START_TEST(facts_that_follow_are_valid)
+TEST(facts_that_follow_are_valid, .to = STORY_COUNT)
 {
     story_write(&stories[_i], &texts);
     expect_texts(CERTIFICATE_VALID, "; the state is that of the list and its observations");
@@ -458,7 +458,6 @@ START_TEST(facts_that_follow_are_valid)
                       strstr(reason, "; the op is that of the list") != NULL,
                   "%s", reason);
 }
-END_TEST
 
 /* Replaces text[at, at + length) of the document by `by`. */
 static void replace(size_t at, size_t length, const char *by)
@@ -490,7 +489,7 @@ static size_t find_other(const char *at, char other[32])
     return digits;
 }
 
-START_TEST(each_other_fact_is_refused)
+TEST(each_other_fact_is_refused, .to = STORY_COUNT)
 {
     char other[32];
     size_t tried = 0;
@@ -511,7 +510,6 @@ START_TEST(each_other_fact_is_refused)
     }
     ck_assert_uint_ge(tried, 10);
 }
-END_TEST
 
 /* --- one change of a good text, and what is said of it --- */
 
@@ -598,11 +596,10 @@ static const struct edit other_documents[] = {
     {"{'defrag': 'none'}}", "{'defrug': 'none'}}", "list: its target options are others"},
 };
 
-START_TEST(another_fact_is_named)
+TEST(another_fact_is_named, .to = sizeof other_documents / sizeof *other_documents)
 {
     expect_edit(texts.document, &other_documents[_i], CERTIFICATE_REFUTED);
 }
-END_TEST
 
 static const struct edit wrong_documents[] = {
     {"'host': 0", "'host': 64", "list: sha256, op, host or options is wrong"},
@@ -618,11 +615,10 @@ static const struct edit wrong_documents[] = {
      "blocks[2]: op, stack, holds, used_until or freed_at is out of range"},
 };
 
-START_TEST(a_list_is_named_as_the_page_says)
+TEST(a_list_is_named_as_the_page_says, .to = sizeof wrong_documents / sizeof *wrong_documents)
 {
     expect_edit(texts.document, &wrong_documents[_i], CERTIFICATE_REFUTED);
 }
-END_TEST
 
 static const struct edit unreadable_documents[] = {
     {"'host': 0, ", "", "list: a member is missing"},
@@ -631,13 +627,13 @@ static const struct edit unreadable_documents[] = {
     {"'version': 1, 'list'", "'version': 1, 'lost'", "certificate: a member is missing"},
 };
 
-START_TEST(a_list_of_another_form_is_unreadable)
+TEST(a_list_of_another_form_is_unreadable,
+     .to = sizeof unreadable_documents / sizeof *unreadable_documents)
 {
     expect_edit(texts.document, &unreadable_documents[_i], CERTIFICATE_UNREADABLE);
 }
-END_TEST
 
-START_TEST(the_list_alone_names_the_device)
+TEST(the_list_alone_names_the_device)
 {
     static const struct edit edits[] = {
         {"'capacity': 65536", "'capacity': 66048", "device: capacity is 66048"},
@@ -650,7 +646,6 @@ START_TEST(the_list_alone_names_the_device)
         ck_assert_msg(strstr(reason, edits[i].reason) != NULL, "%s", reason);
     }
 }
-END_TEST
 
 /* The document names the list as it is now. */
 static void name_list(void)
@@ -661,7 +656,7 @@ static void name_list(void)
     memcpy(strstr(texts.document, "\"sha256\": \"") + 11, hash, 64);
 }
 
-START_TEST(the_granule_is_that_of_the_list_if_it_has_one)
+TEST(the_granule_is_that_of_the_list_if_it_has_one)
 {
     story_write(&usual, &texts);
     edit_text(texts.list, &(struct edit){"granule 512\n", "granule 1\n", NULL});
@@ -673,9 +668,8 @@ START_TEST(the_granule_is_that_of_the_list_if_it_has_one)
     ck_assert_int_eq(story_check(texts.list, NULL, texts.document, reason), CERTIFICATE_VALID);
     ck_assert_str_eq(reason, by_list);
 }
-END_TEST
 
-START_TEST(a_hash_has_lower_case_digits_alone)
+TEST(a_hash_has_lower_case_digits_alone)
 {
     story_write(&usual, &texts);
     char *digit = strstr(texts.document, "\"sha256\": \"") + 11;
@@ -684,9 +678,8 @@ START_TEST(a_hash_has_lower_case_digits_alone)
     *digit = '\'';
     expect_texts(CERTIFICATE_REFUTED, "list: sha256, op, host or options is wrong");
 }
-END_TEST
 
-START_TEST(a_certificate_that_names_no_list_is_of_none)
+TEST(a_certificate_that_names_no_list_is_of_none)
 {
     struct story story = usual;
     story.list = "null";
@@ -698,7 +691,6 @@ START_TEST(a_certificate_that_names_no_list_is_of_none)
     edit_text(texts.document, &(struct edit){"'version': 1, 'list': null", "'version': 1", NULL});
     expect_texts(CERTIFICATE_UNREADABLE, "certificate: a member is missing");
 }
-END_TEST
 
 /* --- the list --- */
 
@@ -709,11 +701,10 @@ static const struct edit other_lists[] = {
     {"capacity 64K", "capacity 65536", "list: its SHA-256 is"},
 };
 
-START_TEST(another_list_is_refused)
+TEST(another_list_is_refused, .to = sizeof other_lists / sizeof *other_lists)
 {
     expect_edit(texts.list, &other_lists[_i], CERTIFICATE_REFUTED);
 }
-END_TEST
 
 static const struct edit same_lists[] = {
     {"# a remark\n", "", by_state},
@@ -721,14 +712,13 @@ static const struct edit same_lists[] = {
     {"6: alloc size=1M\n", "6: alloc size=1M\n7: report\n# end\n8: free block=0\n", by_state},
 };
 
-START_TEST(what_the_hash_leaves_out_is_of_no_matter)
+TEST(what_the_hash_leaves_out_is_of_no_matter, .to = sizeof same_lists / sizeof *same_lists)
 {
     expect_edit(texts.list, &same_lists[_i], CERTIFICATE_VALID);
 }
-END_TEST
 
 /* The digest is that of sha256sum for the seven lines of the head and the op. */
-START_TEST(the_hash_is_that_of_the_lines)
+TEST(the_hash_is_that_of_the_lines)
 {
     const struct story story = {.last = "alloc size=1M"};
     story_write(&story, &texts);
@@ -736,7 +726,6 @@ START_TEST(the_hash_is_that_of_the_lines)
         strstr(texts.document, "05369a3ee612bee30ff7bff60b0043a1374450862f2cdbdf423522a24df85770"));
     expect_texts(CERTIFICATE_VALID, by_state);
 }
-END_TEST
 
 static const struct edit broken_lists[] = {
     {"hbmstress-ops 1", "hbmstress-ops 2", "list.ops:1: the first line is not 'hbmstress-ops 1'"},
@@ -866,11 +855,11 @@ static const struct edit broken_lists[] = {
     {"6: alloc size=1M\n", "6: alloc size=1M\nseed 1\n", "list.ops:17: this is not an op"},
 };
 
-START_TEST(a_list_of_another_form_is_named_with_its_line)
+TEST(a_list_of_another_form_is_named_with_its_line,
+     .to = sizeof broken_lists / sizeof *broken_lists)
 {
     expect_edit(texts.list, &broken_lists[_i], CERTIFICATE_UNREADABLE);
 }
-END_TEST
 
 /* --- what is in a list, by the tables of the page --- */
 
@@ -903,11 +892,11 @@ static const char *const heads_at_the_edge[] = {
     "capacity 1M\nhosts 1\nscenario s\nchip c\ncoordinate 0,0,0,0\ncheck_races yes",
 };
 
-START_TEST(a_head_may_have_the_least_and_the_most)
+TEST(a_head_may_have_the_least_and_the_most,
+     .to = sizeof heads_at_the_edge / sizeof *heads_at_the_edge)
 {
     ck_assert_msg(can_read_list(heads_at_the_edge[_i], "report"), "%s", reason);
 }
-END_TEST
 
 /* All that a field may be at its edges, and one more. */
 static const struct {
@@ -931,12 +920,11 @@ static const struct {
     {"free block=2", false},
 };
 
-START_TEST(an_op_may_have_the_least_and_the_most)
+TEST(an_op_may_have_the_least_and_the_most, .to = sizeof ops_at_the_edge / sizeof *ops_at_the_edge)
 {
     ck_assert_msg(can_read_list(usual_head, ops_at_the_edge[_i].op) == ops_at_the_edge[_i].is_good,
                   "%s: %s", ops_at_the_edge[_i].op, reason);
 }
-END_TEST
 
 static const struct {
     const char *name, *required, *either, *optional;
@@ -1005,7 +993,7 @@ static bool can_read_with(size_t kind, size_t changed_field, bool is_there)
     return can_read_list(usual_head, op);
 }
 
-START_TEST(an_op_has_the_fields_of_its_kind)
+TEST(an_op_has_the_fields_of_its_kind, .to = KIND_COUNT)
 {
     const size_t kind = (size_t)_i;
     ck_assert_msg(can_read_with(kind, FIELD_COUNT, false), "%s: %s", kinds[kind].name, reason);
@@ -1020,9 +1008,8 @@ START_TEST(an_op_has_the_fields_of_its_kind)
                       kinds[kind].name, name);
     }
 }
-END_TEST
 
-START_TEST(a_list_may_be_any_bytes)
+TEST(a_list_may_be_any_bytes)
 {
     struct certificate_text list = {"a\tb", "", 0};
     ck_assert_ptr_null(certificate_history_read(&list, NULL, reason));
@@ -1037,9 +1024,8 @@ START_TEST(a_list_may_be_any_bytes)
     ck_assert_ptr_null(certificate_history_read(&list, NULL, reason));
     ck_assert_str_eq(reason, "list:2: this is neither an op nor a line of the head");
 }
-END_TEST
 
-START_TEST(a_line_may_have_a_mebibyte)
+TEST(a_line_may_have_a_mebibyte)
 {
     enum { LINE_BYTES = 1 << 20 };
     static char text[LINE_BYTES + 64];
@@ -1050,7 +1036,6 @@ START_TEST(a_line_may_have_a_mebibyte)
     ck_assert_ptr_null(certificate_history_read(&list, NULL, reason));
     ck_assert_str_eq(reason, "list:2: the head has no line capacity");
 }
-END_TEST
 
 /* --- the log --- */
 
@@ -1136,11 +1121,10 @@ static const struct edit broken_logs[] = {
      "log.jsonl:9: the list has no op 7"},
 };
 
-START_TEST(a_log_of_another_form_is_named_with_its_line)
+TEST(a_log_of_another_form_is_named_with_its_line, .to = sizeof broken_logs / sizeof *broken_logs)
 {
     expect_edit(texts.log, &broken_logs[_i], CERTIFICATE_UNREADABLE);
 }
-END_TEST
 
 static const struct edit other_logs[] = {
     {"{'op': 1, 'answer': 'ok'", "{'op': 1, 'answer': 'skipped'",
@@ -1170,20 +1154,18 @@ static const struct edit other_logs[] = {
      "blocks[1]: size is 512, by list and observations 0"},
 };
 
-START_TEST(another_log_is_refused)
+TEST(another_log_is_refused, .to = sizeof other_logs / sizeof *other_logs)
 {
     expect_edit(texts.log, &other_logs[_i], CERTIFICATE_REFUTED);
 }
-END_TEST
 
-START_TEST(a_log_may_end_anywhere_behind_the_op)
+TEST(a_log_may_end_anywhere_behind_the_op)
 {
     story_write(&usual, &texts);
     const size_t length = strlen(texts.log);
     snprintf(texts.log + length, sizeof texts.log - length, "{\"op\": 7, \"ans");
     expect_texts(CERTIFICATE_VALID, by_state);
 }
-END_TEST
 
 /* Ops that are answered ok though what they name is not there: no target's answer, but a log that
  * is of no run. */
@@ -1221,7 +1203,7 @@ static const struct {
 };
 enum { CONTRADICTION_COUNT = sizeof contradictions / sizeof *contradictions };
 
-START_TEST(an_op_that_cannot_be_answered_ok_is_named)
+TEST(an_op_that_cannot_be_answered_ok_is_named, .to = CONTRADICTION_COUNT)
 {
     struct story story = {.steps = {MADE("alloc size=512", 0, 512)}, .hosts = RECORDED};
     for (size_t i = 0; i < 4 && contradictions[_i].steps[i] != NULL; i++) {
@@ -1235,9 +1217,8 @@ START_TEST(an_op_that_cannot_be_answered_ok_is_named)
     story_write(&story, &texts);
     expect_texts(CERTIFICATE_REFUTED, contradictions[_i].reason);
 }
-END_TEST
 
-START_TEST(an_event_of_another_time_is_not_awaited)
+TEST(an_event_of_another_time_is_not_awaited)
 {
     struct story story = {
         .steps = {MADE("alloc size=512", 0, 512), MADE("alloc size=512 host=1", 0, 512),
@@ -1256,14 +1237,12 @@ START_TEST(an_event_of_another_time_is_not_awaited)
     story_write(&story, &texts);
     expect_texts(CERTIFICATE_VALID, by_state);
 }
-END_TEST
 
-START_TEST(without_recordings_none_begins)
+TEST(without_recordings_none_begins)
 {
     story_write(&(const struct story){.steps = {DID("record")}, .hosts = STREAMED}, &texts);
     expect_texts(CERTIFICATE_REFUTED, "op 0 is answered ok, but has no such recording");
 }
-END_TEST
 
 static const struct story kept_story = {
     .steps = {MADE("alloc size=2K stream=1", 0, 2048),
@@ -1295,16 +1274,15 @@ static const struct edit other_pieces[] = {
      "blocks[2]: size is 512"},
 };
 
-START_TEST(another_piece_of_what_is_kept_is_refused)
+TEST(another_piece_of_what_is_kept_is_refused, .to = sizeof other_pieces / sizeof *other_pieces)
 {
     story_write(&kept_story, &texts);
     expect_texts(CERTIFICATE_VALID, by_state);
     edit_text(texts.document, &other_pieces[_i]);
     expect_texts(CERTIFICATE_REFUTED, other_pieces[_i].reason);
 }
-END_TEST
 
-START_TEST(what_is_no_request_is_not_out_of_memory)
+TEST(what_is_no_request_is_not_out_of_memory)
 {
     story_write(&(struct story){.last = "report"}, &texts);
     expect_texts(CERTIFICATE_REFUTED, "list: op 0 cannot be out of memory");
@@ -1315,9 +1293,8 @@ START_TEST(what_is_no_request_is_not_out_of_memory)
     story_write(&(struct story){.last = "execute program=none delay=0s"}, &texts);
     expect_texts(CERTIFICATE_REFUTED, "list: op 0 cannot be out of memory");
 }
-END_TEST
 
-START_TEST(a_program_that_was_unloaded_is_not_executed)
+TEST(a_program_that_was_unloaded_is_not_executed)
 {
     struct story story = {.steps = {MADE("load size=1M stack=0", 0, 1024), DID("unload program=0")},
                           .last = "execute program=0 delay=0s",
@@ -1325,10 +1302,9 @@ START_TEST(a_program_that_was_unloaded_is_not_executed)
     story_write(&story, &texts);
     expect_texts(CERTIFICATE_REFUTED, "observations: the program of op 2 is not there");
 }
-END_TEST
 
 /* Though an execution of it has not ended: an evicted program that is unloaded is gone. */
-START_TEST(a_program_that_was_evicted_and_unloaded_is_not_executed)
+TEST(a_program_that_was_evicted_and_unloaded_is_not_executed)
 {
     struct story story = {.steps = {MADE("load size=1M stack=0", 0, 1024),
                                     MADE("execute program=0 delay=1s", 0, 1024),
@@ -1342,9 +1318,8 @@ START_TEST(a_program_that_was_evicted_and_unloaded_is_not_executed)
     story_write(&story, &texts);
     expect_texts(CERTIFICATE_REFUTED, "observations: the program of op 4 is not there");
 }
-END_TEST
 
-START_TEST(a_program_that_was_not_loaded_is_not_executed)
+TEST(a_program_that_was_not_loaded_is_not_executed)
 {
     struct story story = {.steps = {{"load size=1M stack=0", "no_memory", "0", ""}},
                           .last = "execute program=0 delay=0s",
@@ -1352,10 +1327,9 @@ START_TEST(a_program_that_was_not_loaded_is_not_executed)
     story_write(&story, &texts);
     expect_texts(CERTIFICATE_REFUTED, "observations: the program of op 1 is not there");
 }
-END_TEST
 
 /* A load of nothing needs as many bytes as an execution, but it has no program yet. */
-START_TEST(a_load_has_no_program)
+TEST(a_load_has_no_program)
 {
     struct story story = {.steps = {MADE("load size=1K stack=128K", 0, 1024)},
                           .last = "load size=0 stack=128K",
@@ -1365,9 +1339,8 @@ START_TEST(a_load_has_no_program)
     story_write(&story, &texts);
     expect_texts(CERTIFICATE_REFUTED, "request: program is not the one of list and observations");
 }
-END_TEST
 
-START_TEST(an_execution_is_of_its_own_program)
+TEST(an_execution_is_of_its_own_program)
 {
     struct story story = {.steps = {MADE("load size=1K stack=128K", 0, 1024),
                                     MADE("load size=1K stack=128K", 1024, 1024)},
@@ -1382,9 +1355,8 @@ START_TEST(an_execution_is_of_its_own_program)
     story_write(&story, &texts);
     expect_texts(CERTIFICATE_REFUTED, "request: program is not the one of list and observations");
 }
-END_TEST
 
-START_TEST(a_head_has_sixteen_options_and_need_not_have_a_granule)
+TEST(a_head_has_sixteen_options_and_need_not_have_a_granule)
 {
     char options[512] = "";
     for (int i = 1; i < 16; i++) {
@@ -1399,9 +1371,8 @@ START_TEST(a_head_has_sixteen_options_and_need_not_have_a_granule)
     edit_text(texts.list, &(struct edit){"seed 1\n", "option more=1\n", NULL});
     expect_texts(CERTIFICATE_UNREADABLE, "list.ops:21: the value of option is wrong");
 }
-END_TEST
 
-START_TEST(changes_are_of_the_host_of_their_line)
+TEST(changes_are_of_the_host_of_their_line)
 {
     story_write(&(struct story){.steps = {MADE("alloc size=512", 0, 512),
                                           STEP("report host=1", 0, ", 'moved': [[0, 512]]")},
@@ -1410,11 +1381,10 @@ START_TEST(changes_are_of_the_host_of_their_line)
                 &texts);
     expect_texts(CERTIFICATE_UNREADABLE, "log.jsonl:3: moved: op 0 has nothing of the kind");
 }
-END_TEST
 
 /* --- the list alone --- */
 
-START_TEST(the_list_alone_does_not_bind_bytes_that_a_rounding_makes)
+TEST(the_list_alone_does_not_bind_bytes_that_a_rounding_makes)
 {
     story_write(&(struct story){.head = CLASSES,
                                 .hosts = CLASSED,
@@ -1425,9 +1395,8 @@ START_TEST(the_list_alone_does_not_bind_bytes_that_a_rounding_makes)
     expect_texts(CERTIFICATE_REFUTED,
                  "request: bytes is 1310719, by list and observations 1310720");
 }
-END_TEST
 
-START_TEST(the_list_alone_binds_the_request)
+TEST(the_list_alone_binds_the_request)
 {
     static const struct edit edits[] = {
         {"'bytes': 1048576", "'bytes': 1048575", "request: bytes is 1048575, by the list 1048576"},
@@ -1443,7 +1412,6 @@ START_TEST(the_list_alone_binds_the_request)
         ck_assert_str_eq(reason, edits[i].reason);
     }
 }
-END_TEST
 
 /* --- lanes --- */
 
@@ -1455,7 +1423,7 @@ static void write_lanes(void)
     *(strchr(texts.log, '\n') + 1) = '\0';
 }
 
-START_TEST(with_lanes_only_the_op_is_compared)
+TEST(with_lanes_only_the_op_is_compared)
 {
     write_lanes();
     expect_texts(CERTIFICATE_VALID,
@@ -1466,9 +1434,8 @@ START_TEST(with_lanes_only_the_op_is_compared)
     edit_text(texts.document, &(struct edit){"'drains': false", "'drains': true", NULL});
     expect_texts(CERTIFICATE_REFUTED, "contract: drains is true");
 }
-END_TEST
 
-START_TEST(with_lanes_the_hash_is_of_all_lines_but_switches)
+TEST(with_lanes_the_hash_is_of_all_lines_but_switches)
 {
     write_lanes();
     char *end = texts.list + strlen(texts.list);
@@ -1477,9 +1444,8 @@ START_TEST(with_lanes_the_hash_is_of_all_lines_but_switches)
     snprintf(end, 64, "3: report\n");
     expect_texts(CERTIFICATE_REFUTED, "list: its SHA-256 is");
 }
-END_TEST
 
-START_TEST(a_switch_alone_makes_lanes)
+TEST(a_switch_alone_makes_lanes)
 {
     story_write(&usual, &texts);
     *(strchr(texts.log, '\n') + 1) = '\0';
@@ -1487,64 +1453,12 @@ START_TEST(a_switch_alone_makes_lanes)
     snprintf(texts.list + length, 64, "7: switch op=1 point=0 to=0\n");
     expect_texts(CERTIFICATE_VALID, "whose lanes overlap");
 }
-END_TEST
 
-START_TEST(with_lanes_the_log_has_no_lines_of_ops)
+TEST(with_lanes_the_log_has_no_lines_of_ops)
 {
     write_lanes();
     const size_t length = strlen(texts.log);
     snprintf(texts.log + length, 64, "{\"op\": 0, \"answer\": \"ok\", \"now\": \"0\"}\n");
     expect_texts(CERTIFICATE_UNREADABLE,
                  "log.jsonl:2: the list has lanes, but the log has lines of ops");
-}
-END_TEST
-
-Suite *suite_of_history(void)
-{
-    Suite *suite = suite_create("history");
-    TCase *facts = tcase_create("facts"), *edits = tcase_create("edits");
-    tcase_add_loop_test(facts, facts_that_follow_are_valid, 0, STORY_COUNT);
-    tcase_add_loop_test(facts, each_other_fact_is_refused, 0, STORY_COUNT);
-#define ADD_EDITS(test, edit_table) \
-    tcase_add_loop_test(edits, test, 0, (int)(sizeof(edit_table) / sizeof *(edit_table)))
-    ADD_EDITS(another_fact_is_named, other_documents);
-    ADD_EDITS(a_list_is_named_as_the_page_says, wrong_documents);
-    ADD_EDITS(a_list_of_another_form_is_unreadable, unreadable_documents);
-    ADD_EDITS(another_list_is_refused, other_lists);
-    ADD_EDITS(what_the_hash_leaves_out_is_of_no_matter, same_lists);
-    ADD_EDITS(a_list_of_another_form_is_named_with_its_line, broken_lists);
-    ADD_EDITS(a_head_may_have_the_least_and_the_most, heads_at_the_edge);
-    ADD_EDITS(an_op_may_have_the_least_and_the_most, ops_at_the_edge);
-    tcase_add_loop_test(edits, an_op_has_the_fields_of_its_kind, 0, KIND_COUNT);
-    ADD_EDITS(a_log_of_another_form_is_named_with_its_line, broken_logs);
-    ADD_EDITS(another_log_is_refused, other_logs);
-    tcase_add_loop_test(edits, an_op_that_cannot_be_answered_ok_is_named, 0, CONTRADICTION_COUNT);
-    tcase_add_test(edits, the_granule_is_that_of_the_list_if_it_has_one);
-    tcase_add_test(edits, a_hash_has_lower_case_digits_alone);
-    tcase_add_test(edits, a_certificate_that_names_no_list_is_of_none);
-    tcase_add_test(edits, the_hash_is_that_of_the_lines);
-    tcase_add_test(edits, a_list_may_be_any_bytes);
-    tcase_add_test(edits, a_line_may_have_a_mebibyte);
-    tcase_add_test(edits, a_log_may_end_anywhere_behind_the_op);
-    ADD_EDITS(another_piece_of_what_is_kept_is_refused, other_pieces);
-    tcase_add_test(edits, an_event_of_another_time_is_not_awaited);
-    tcase_add_test(edits, without_recordings_none_begins);
-    tcase_add_test(edits, what_is_no_request_is_not_out_of_memory);
-    tcase_add_test(edits, a_program_that_was_unloaded_is_not_executed);
-    tcase_add_test(edits, a_program_that_was_evicted_and_unloaded_is_not_executed);
-    tcase_add_test(edits, a_program_that_was_not_loaded_is_not_executed);
-    tcase_add_test(edits, a_load_has_no_program);
-    tcase_add_test(edits, an_execution_is_of_its_own_program);
-    tcase_add_test(edits, a_head_has_sixteen_options_and_need_not_have_a_granule);
-    tcase_add_test(edits, changes_are_of_the_host_of_their_line);
-    tcase_add_test(edits, the_list_alone_does_not_bind_bytes_that_a_rounding_makes);
-    tcase_add_test(edits, the_list_alone_binds_the_request);
-    tcase_add_test(edits, with_lanes_only_the_op_is_compared);
-    tcase_add_test(edits, the_list_alone_names_the_device);
-    tcase_add_test(edits, with_lanes_the_hash_is_of_all_lines_but_switches);
-    tcase_add_test(edits, a_switch_alone_makes_lanes);
-    tcase_add_test(edits, with_lanes_the_log_has_no_lines_of_ops);
-    suite_add_tcase(suite, facts);
-    suite_add_tcase(suite, edits);
-    return suite;
 }

@@ -63,7 +63,7 @@ static enum target_result die_in_open(const struct target_setup *target_setup,
     return TARGET_OK;
 }
 
-START_TEST(a_list_counts_up_to_the_op_that_broke)
+TEST(a_list_counts_up_to_the_op_that_broke)
 {
     prepare(UNDRAINED);
     struct attempt_result result = run_once(NULL);
@@ -95,9 +95,8 @@ START_TEST(a_list_counts_up_to_the_op_that_broke)
     ck_assert_uint_eq(result.op_count, 3);
     op_list_deinit(&ops);
 }
-END_TEST
 
-START_TEST(a_refused_setup_and_an_interrupt_are_no_verdicts)
+TEST(a_refused_setup_and_an_interrupt_are_no_verdicts)
 {
     prepare(DEFRAGMENTS);
     ck_assert(setup_set_option(&setup, "colour", "red"));
@@ -116,9 +115,8 @@ START_TEST(a_refused_setup_and_an_interrupt_are_no_verdicts)
     ck_assert_int_eq(result.end, ATTEMPT_ENDED);
     op_list_deinit(&ops);
 }
-END_TEST
 
-START_TEST(the_certificate_of_a_premature_refusal_comes_with_it)
+TEST(the_certificate_of_a_premature_refusal_comes_with_it)
 {
     struct writing certificate;
     char reason[CERTIFICATE_REASON_BYTES];
@@ -134,7 +132,6 @@ START_TEST(the_certificate_of_a_premature_refusal_comes_with_it)
     writing_deinit(&certificate);
     op_list_deinit(&ops);
 }
-END_TEST
 
 /* Its counters are wrong by a byte from the first op on. */
 static void stats_one_more(struct target_instance *instance, struct target_stats *stats)
@@ -143,7 +140,7 @@ static void stats_one_more(struct target_instance *instance, struct target_stats
     stats->bytes_in_use++;
 }
 
-START_TEST(the_finding_that_is_asked_for_is_meant_where_it_shows)
+TEST(the_finding_that_is_asked_for_is_meant_where_it_shows)
 {
     char gravest[SIGNATURE_BYTES];
     prepare(UNDRAINED);
@@ -160,7 +157,6 @@ START_TEST(the_finding_that_is_asked_for_is_meant_where_it_shows)
     ck_assert_str_eq(run_once(NULL).signature, gravest);
     op_list_deinit(&ops);
 }
-END_TEST
 
 static unsigned defragment_count;
 
@@ -170,7 +166,7 @@ static enum target_result defragment_twice(struct target_instance *instance)
     return ++defragment_count > 2 ? TARGET_INVALID : target_find("hbm")->defragment(instance);
 }
 
-START_TEST(lists_before_it_are_run_and_not_judged)
+TEST(lists_before_it_are_run_and_not_judged)
 {
     struct earlier_list before = {0};
     const struct earlier_list *const lists[] = {&before, &before};
@@ -208,18 +204,4 @@ START_TEST(lists_before_it_are_run_and_not_judged)
     ck_assert_int_eq(result.first.kind, VERDICT_NONE);
     op_list_deinit(&before.ops);
     op_list_deinit(&ops);
-}
-END_TEST
-
-Suite *suite_of_attempt(void)
-{
-    Suite *suite = suite_create("attempt");
-    TCase *tests = tcase_create("attempt");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, a_list_counts_up_to_the_op_that_broke);
-    tcase_add_test(tests, a_refused_setup_and_an_interrupt_are_no_verdicts);
-    tcase_add_test(tests, the_certificate_of_a_premature_refusal_comes_with_it);
-    tcase_add_test(tests, lists_before_it_are_run_and_not_judged);
-    tcase_add_test(tests, the_finding_that_is_asked_for_is_meant_where_it_shows);
-    return suite;
 }

@@ -34,7 +34,7 @@ static enum exit_code read_bytes(const char *bytes, size_t length, struct baseli
     return code;
 }
 
-START_TEST(a_file_of_known_findings_is_read)
+TEST(a_file_of_known_findings_is_read)
 {
     static const char text[] = "# before it\n\n" HEAD
                                "finding: a\nreason: it is old\n# behind it\n";
@@ -54,9 +54,8 @@ START_TEST(a_file_of_known_findings_is_read)
     ck_assert_uint_eq(strlen(baseline.signatures[0]), SIGNATURE_BYTES - 1);
     baseline_deinit(&baseline);
 }
-END_TEST
 
-START_TEST(many_known_findings_are_all_known)
+TEST(many_known_findings_are_all_known)
 {
     struct baseline baseline;
     struct writing text;
@@ -74,9 +73,8 @@ START_TEST(many_known_findings_are_all_known)
     baseline_deinit(&baseline);
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(what_is_no_such_file_is_refused_with_its_line)
+TEST(what_is_no_such_file_is_refused_with_its_line)
 {
     char too_long[TEXT_BYTES] = HEAD "finding: ";
     memset(too_long + strlen(too_long), 'x', SIGNATURE_BYTES);
@@ -117,7 +115,6 @@ START_TEST(what_is_no_such_file_is_refused_with_its_line)
     ck_assert_str_eq(message, " this is no baseline: it has a NUL byte\n");
     baseline_deinit(&baseline);
 }
-END_TEST
 
 static struct finding make_finding(const char *signature, const char *rule, uint64_t count,
                                    uint64_t moved_count)
@@ -151,7 +148,7 @@ static void add_findings(struct findings *findings)
     }
 }
 
-START_TEST(a_baseline_has_the_findings_that_are_shown)
+TEST(a_baseline_has_the_findings_that_are_shown)
 {
     struct findings findings;
     struct writing text;
@@ -168,9 +165,8 @@ START_TEST(a_baseline_has_the_findings_that_are_shown)
     writing_deinit(&text);
     findings_deinit(&findings);
 }
-END_TEST
 
-START_TEST(what_showed_another_finding_is_counted_there)
+TEST(what_showed_another_finding_is_counted_there)
 {
     struct findings findings;
     add_findings(&findings);
@@ -183,9 +179,8 @@ START_TEST(what_showed_another_finding_is_counted_there)
     findings_deinit(&findings);
     ck_assert_uint_eq(findings.count, 0);
 }
-END_TEST
 
-START_TEST(what_nobody_can_repeat_is_no_finding)
+TEST(what_nobody_can_repeat_is_no_finding)
 {
     struct finding finding = {.count = 3, .moved_count = 1, .unrepeated_count = 2};
     ck_assert(!finding_is_shown(&finding));
@@ -196,9 +191,8 @@ START_TEST(what_nobody_can_repeat_is_no_finding)
     finding.stayed_count = 3;
     ck_assert(!finding_is_to_shrink(&finding, 8));
 }
-END_TEST
 
-START_TEST(a_repro_that_shows_again_is_better)
+TEST(a_repro_that_shows_again_is_better)
 {
     struct finding finding = {.op_count = 0};
     ck_assert(finding_repro_is_better(&finding, 9, 3, true)); /* there is none */
@@ -214,9 +208,8 @@ START_TEST(a_repro_that_shows_again_is_better)
     ck_assert(finding_repro_is_better(&finding, 900, 7, false));
     ck_assert(!finding_repro_is_better(&finding, 5, 2, true));
 }
-END_TEST
 
-START_TEST(the_line_of_a_finding_names_what_runs_before_it)
+TEST(the_line_of_a_finding_names_what_runs_before_it)
 {
     static const char *const part_names[] = {"storm", "leak"};
     struct findings findings;
@@ -235,9 +228,8 @@ START_TEST(the_line_of_a_finding_names_what_runs_before_it)
     findings_free_report(known, findings_shown_count(&findings));
     findings_deinit(&findings);
 }
-END_TEST
 
-START_TEST(the_gravest_findings_are_told_first_with_their_files)
+TEST(the_gravest_findings_are_told_first_with_their_files)
 {
     static const char *const part_names[] = {"storm", "leak"};
     struct findings findings;
@@ -267,10 +259,9 @@ START_TEST(the_gravest_findings_are_told_first_with_their_files)
     findings_free_report(known, 3);
     findings_deinit(&findings);
 }
-END_TEST
 
 /* The first three are; beyond them only what may show another, as some did. */
-START_TEST(a_finding_is_shrunk_a_few_times)
+TEST(a_finding_is_shrunk_a_few_times)
 {
     static const struct {
         uint64_t number, moved_count, stayed_count;
@@ -285,10 +276,9 @@ START_TEST(a_finding_is_shrunk_a_few_times)
                       "row %zu", i);
     }
 }
-END_TEST
 
 /* As far as they were shrunk, all of the first and the third were another finding. */
-START_TEST(what_was_only_counted_goes_where_the_others_went)
+TEST(what_was_only_counted_goes_where_the_others_went)
 {
     struct findings findings = {.findings = NULL};
     const struct finding made[] = {
@@ -317,24 +307,4 @@ START_TEST(what_was_only_counted_goes_where_the_others_went)
     findings_settle(&findings); /* once is enough */
     ck_assert_uint_eq(findings.findings[3].count, 10);
     findings_deinit(&findings);
-}
-END_TEST
-
-Suite *suite_of_baseline(void)
-{
-    Suite *suite = suite_create("baseline");
-    TCase *tests = tcase_create("baseline");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, a_file_of_known_findings_is_read);
-    tcase_add_test(tests, many_known_findings_are_all_known);
-    tcase_add_test(tests, what_is_no_such_file_is_refused_with_its_line);
-    tcase_add_test(tests, a_baseline_has_the_findings_that_are_shown);
-    tcase_add_test(tests, what_showed_another_finding_is_counted_there);
-    tcase_add_test(tests, what_nobody_can_repeat_is_no_finding);
-    tcase_add_test(tests, a_repro_that_shows_again_is_better);
-    tcase_add_test(tests, the_line_of_a_finding_names_what_runs_before_it);
-    tcase_add_test(tests, the_gravest_findings_are_told_first_with_their_files);
-    tcase_add_test(tests, a_finding_is_shrunk_a_few_times);
-    tcase_add_test(tests, what_was_only_counted_goes_where_the_others_went);
-    return suite;
 }

@@ -102,7 +102,7 @@ static enum exit_code run_quietly(struct campaign_description *description,
     return code;
 }
 
-START_TEST(a_campaign_runs_its_trials_and_leaves_its_reports)
+TEST(a_campaign_runs_its_trials_and_leaves_its_reports)
 {
     prepare(SOUND, 5);
     ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_KEPT);
@@ -118,9 +118,8 @@ START_TEST(a_campaign_runs_its_trials_and_leaves_its_reports)
     ck_assert_ptr_nonnull(strstr(read_file("results.sarif"), "\"version\":\"2.1.0\""));
     clean_up();
 }
-END_TEST
 
-START_TEST(a_campaign_with_a_finding_is_red_and_keeps_its_shrunk_list)
+TEST(a_campaign_with_a_finding_is_red_and_keeps_its_shrunk_list)
 {
     struct campaign_description description;
     struct checkpoint checkpoint;
@@ -137,9 +136,8 @@ START_TEST(a_campaign_with_a_finding_is_red_and_keeps_its_shrunk_list)
     checkpoint_deinit(&checkpoint);
     clean_up();
 }
-END_TEST
 
-START_TEST(a_campaign_whose_time_is_over_runs_no_more)
+TEST(a_campaign_whose_time_is_over_runs_no_more)
 {
     prepare(SOUND, UINT64_MAX);
     plan.duration_ns = 1;
@@ -150,7 +148,6 @@ START_TEST(a_campaign_whose_time_is_over_runs_no_more)
                      "Give it more time.\n");
     clean_up();
 }
-END_TEST
 
 /* The first time, whichever worker is first. */
 static enum target_result interrupt_parent(struct target_instance *instance)
@@ -173,7 +170,7 @@ static _Noreturn void run_and_exit(void)
 }
 
 /* The second process runs what the first did not, and says what one alone would have said. */
-START_TEST(a_campaign_that_is_interrupted_goes_on_in_another_process)
+TEST(a_campaign_that_is_interrupted_goes_on_in_another_process)
 {
     enum { TRIAL_COUNT = 40 };
     struct campaign_description description;
@@ -213,7 +210,6 @@ START_TEST(a_campaign_that_is_interrupted_goes_on_in_another_process)
     checkpoint_deinit(&checkpoint);
     clean_up();
 }
-END_TEST
 
 /* To whatever is there. */
 static enum target_result write_nonsense(struct target_instance *instance)
@@ -225,7 +221,7 @@ static enum target_result write_nonsense(struct target_instance *instance)
     return TARGET_OK;
 }
 
-START_TEST(a_target_that_spoils_the_answers_is_a_finding_and_the_run_goes_on)
+TEST(a_target_that_spoils_the_answers_is_a_finding_and_the_run_goes_on)
 {
     prepare(HEAD("hbm") "0: alloc size=1K\n1: defragment\n", 3);
     special.defragment = write_nonsense;
@@ -238,7 +234,6 @@ START_TEST(a_target_that_spoils_the_answers_is_a_finding_and_the_run_goes_on)
     ck_assert_ptr_nonnull(strstr(lines, "crash: damaged a descriptor of the harness"));
     clean_up();
 }
-END_TEST
 
 /* The trials that are known print a line each. */
 static enum target_result print_line(struct target_instance *instance)
@@ -248,7 +243,7 @@ static enum target_result print_line(struct target_instance *instance)
     return TARGET_OK;
 }
 
-START_TEST(what_a_target_prints_is_a_file_that_the_line_of_its_trial_names)
+TEST(what_a_target_prints_is_a_file_that_the_line_of_its_trial_names)
 {
     char name[2 * SCRATCH_PATH_BYTES];
     prepare(HEAD("hbm") "0: alloc size=1K\n1: defragment\n", 5);
@@ -266,9 +261,8 @@ START_TEST(what_a_target_prints_is_a_file_that_the_line_of_its_trial_names)
     ck_assert_uint_ge(count_text(text, "{\"type\":\"end\"} by the target\n"), 1);
     clean_up();
 }
-END_TEST
 
-START_TEST(a_baseline_that_cannot_be_read_leaves_nothing)
+TEST(a_baseline_that_cannot_be_read_leaves_nothing)
 {
     prepare(SOUND, 3);
     options.baseline = "/dev/null";
@@ -277,20 +271,4 @@ START_TEST(a_baseline_that_cannot_be_read_leaves_nothing)
     ck_assert_int_ne(access(path_of("results.jsonl"), F_OK), 0);
     ck_assert_int_ne(access(path_of("campaign"), F_OK), 0);
     clean_up();
-}
-END_TEST
-
-Suite *suite_of_campaign(void)
-{
-    Suite *suite = suite_create("campaign");
-    TCase *tests = tcase_create("campaign");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, a_campaign_runs_its_trials_and_leaves_its_reports);
-    tcase_add_test(tests, a_campaign_with_a_finding_is_red_and_keeps_its_shrunk_list);
-    tcase_add_test(tests, a_campaign_whose_time_is_over_runs_no_more);
-    tcase_add_test(tests, a_campaign_that_is_interrupted_goes_on_in_another_process);
-    tcase_add_test(tests, a_target_that_spoils_the_answers_is_a_finding_and_the_run_goes_on);
-    tcase_add_test(tests, what_a_target_prints_is_a_file_that_the_line_of_its_trial_names);
-    tcase_add_test(tests, a_baseline_that_cannot_be_read_leaves_nothing);
-    return suite;
 }

@@ -166,7 +166,7 @@ static unsigned count_text(const char *text, const char *wanted)
 
 /* --- counts --- */
 
-START_TEST(what_a_trial_did_is_counted_in_its_part_and_in_all)
+TEST(what_a_trial_did_is_counted_in_its_part_and_in_all)
 {
     begin_campaign(HEAD("hbm") "0: alloc size=1K\n", false);
     for (uint32_t i = 0; i < 3; i++) {
@@ -194,9 +194,8 @@ START_TEST(what_a_trial_did_is_counted_in_its_part_and_in_all)
     ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), 3);
     end_campaign();
 }
-END_TEST
 
-START_TEST(the_tag_that_grew_most_in_most_trials_is_named)
+TEST(the_tag_that_grew_most_in_most_trials_is_named)
 {
     static const struct {
         uint64_t looked_op_count, first_bytes, last_bytes;
@@ -232,9 +231,8 @@ START_TEST(the_tag_that_grew_most_in_most_trials_is_named)
     ck_assert_ptr_null(report.results[0].growing_tag);
     end_campaign();
 }
-END_TEST
 
-START_TEST(a_refusal_is_noted_in_its_part_and_counts_no_trial)
+TEST(a_refusal_is_noted_in_its_part_and_counts_no_trial)
 {
     begin_campaign(HEAD("hbm") "0: alloc size=1K\n", false);
     struct trial_result result = make_result(1, 5);
@@ -249,9 +247,8 @@ START_TEST(a_refusal_is_noted_in_its_part_and_counts_no_trial)
                      checkpoint.parts[1].note);
     end_campaign();
 }
-END_TEST
 
-START_TEST(a_fault_of_ours_ends_the_campaign_with_its_words)
+TEST(a_fault_of_ours_ends_the_campaign_with_its_words)
 {
     char text[1024];
     begin_campaign(HEAD("hbm") "0: alloc size=1K\n", false);
@@ -268,9 +265,8 @@ START_TEST(a_fault_of_ours_ends_the_campaign_with_its_words)
     ck_assert_uint_eq(checkpoint.state.end.trials, 0);
     end_campaign();
 }
-END_TEST
 
-START_TEST(what_was_not_modelled_is_said_once_in_a_part)
+TEST(what_was_not_modelled_is_said_once_in_a_part)
 {
     char text[1024];
     begin_campaign(HEAD("hbm") "0: alloc size=1K\n", false);
@@ -286,10 +282,9 @@ START_TEST(what_was_not_modelled_is_said_once_in_a_part)
                            "hbmstress: second, trial 1 was not modelled: reason 1\n");
     end_campaign();
 }
-END_TEST
 
 /* Nobody asked for these lanes. */
-START_TEST(lanes_that_cannot_be_modelled_end_all_of_them_and_are_no_failure)
+TEST(lanes_that_cannot_be_modelled_end_all_of_them_and_are_no_failure)
 {
     struct trials_progress progress[PART_COUNT];
     begin_campaign(HEAD("hbm") "0: alloc size=1K\n", false);
@@ -317,9 +312,8 @@ START_TEST(lanes_that_cannot_be_modelled_end_all_of_them_and_are_no_failure)
     parts[0].is_tentative = parts[1].is_tentative = false;
     end_campaign();
 }
-END_TEST
 
-START_TEST(a_small_device_that_is_refused_is_noted_once)
+TEST(a_small_device_that_is_refused_is_noted_once)
 {
     begin_campaign(HEAD("hbm") "0: alloc size=1K\n", false);
     parts[0].small_period = 4;
@@ -338,7 +332,6 @@ START_TEST(a_small_device_that_is_refused_is_noted_once)
     parts[0].small_period = 0;
     end_campaign();
 }
-END_TEST
 
 /* --- the canary --- */
 
@@ -361,7 +354,7 @@ static bool canary_is_settled(void)
     return progress[1].is_finished;
 }
 
-START_TEST(a_canary_is_settled_when_its_defect_is_reported)
+TEST(a_canary_is_settled_when_its_defect_is_reported)
 {
     begin_campaign(UNDRAINED, true);
     struct trial_result result = make_canary_result(0, RULE_NONE);
@@ -389,9 +382,8 @@ START_TEST(a_canary_is_settled_when_its_defect_is_reported)
     ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_HARNESS);
     end_campaign();
 }
-END_TEST
 
-START_TEST(a_canary_that_shows_nothing_is_settled_in_the_end)
+TEST(a_canary_that_shows_nothing_is_settled_in_the_end)
 {
     begin_campaign(UNDRAINED, true);
     for (uint64_t i = 0; i < CANARY_TRIAL_COUNT_MAX; i++) {
@@ -416,11 +408,10 @@ START_TEST(a_canary_that_shows_nothing_is_settled_in_the_end)
     ck_assert_int_eq(campaign_exit_code(&campaign), EXIT_KEPT);
     end_campaign();
 }
-END_TEST
 
 /* --- out-of-memories that break nothing --- */
 
-START_TEST(a_few_justified_refusals_have_their_files_named_in_their_lines)
+TEST(a_few_justified_refusals_have_their_files_named_in_their_lines)
 {
     begin_campaign(HEAD("hbm") "0: alloc size=16K\n1: alloc size=1K\n2: alloc size=2K\n"
                                "3: alloc size=3K\n",
@@ -446,9 +437,8 @@ START_TEST(a_few_justified_refusals_have_their_files_named_in_their_lines)
     ck_assert_uint_eq(saved_count, 8);
     end_campaign();
 }
-END_TEST
 
-START_TEST(beyond_its_limit_the_file_has_no_justified_refusals_and_no_trials)
+TEST(beyond_its_limit_the_file_has_no_justified_refusals_and_no_trials)
 {
     begin_campaign(HEAD("hbm") "0: alloc size=16K\n1: alloc size=1K\n2: alloc size=2K\n", false);
     options.results_limit_bytes = 0;
@@ -463,7 +453,6 @@ START_TEST(beyond_its_limit_the_file_has_no_justified_refusals_and_no_trials)
     ck_assert_uint_eq(checkpoint.state.end.verdicts_omitted, 4);
     end_campaign();
 }
-END_TEST
 
 static void accept_kept(uint64_t trial)
 {
@@ -474,7 +463,7 @@ static void accept_kept(uint64_t trial)
     accept_result(&result);
 }
 
-START_TEST(lists_are_kept_while_they_and_the_results_are_within_the_limit)
+TEST(lists_are_kept_while_they_and_the_results_are_within_the_limit)
 {
     const struct report_end *end = &checkpoint.state.end;
     uint64_t due = UINT64_MAX; /* what the first trial needs */
@@ -506,9 +495,8 @@ START_TEST(lists_are_kept_while_they_and_the_results_are_within_the_limit)
         end_campaign();
     }
 }
-END_TEST
 
-START_TEST(what_is_kept_counts_towards_the_limit_of_the_results)
+TEST(what_is_kept_counts_towards_the_limit_of_the_results)
 {
     begin_campaign(HEAD("hbm") "0: alloc size=16K\n1: alloc size=1K\n", false);
     accept_kept(9);
@@ -517,9 +505,8 @@ START_TEST(what_is_kept_counts_towards_the_limit_of_the_results)
     ck_assert_uint_eq(checkpoint.state.end.verdicts_omitted, 1);
     end_campaign();
 }
-END_TEST
 
-START_TEST(behind_a_failure_nothing_more_is_saved)
+TEST(behind_a_failure_nothing_more_is_saved)
 {
     for (int i = 0; i < 2; i++) {
         begin_campaign(HEAD("hbm") "0: alloc size=16K\n1: alloc size=1K\n", false);
@@ -542,9 +529,8 @@ START_TEST(behind_a_failure_nothing_more_is_saved)
         end_campaign();
     }
 }
-END_TEST
 
-START_TEST(the_first_dispute_is_told_and_its_files_are_kept)
+TEST(the_first_dispute_is_told_and_its_files_are_kept)
 {
     char text[2048];
     begin_campaign(HEAD("hbm") "0: alloc size=16K\n1: alloc size=1K\n", false);
@@ -572,11 +558,10 @@ START_TEST(the_first_dispute_is_told_and_its_files_are_kept)
     ck_assert_str_eq(text, "");
     end_campaign();
 }
-END_TEST
 
 /* --- findings --- */
 
-START_TEST(a_finding_is_counted_and_its_shortest_list_is_kept)
+TEST(a_finding_is_counted_and_its_shortest_list_is_kept)
 {
     char longer[FINDING_BASE_BYTES];
     begin_campaign(UNDRAINED, false);
@@ -640,9 +625,8 @@ START_TEST(a_finding_is_counted_and_its_shortest_list_is_kept)
     ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"signature\":\"premature"), 11);
     end_campaign();
 }
-END_TEST
 
-START_TEST(files_that_cannot_be_written_fail_the_campaign)
+TEST(files_that_cannot_be_written_fail_the_campaign)
 {
     char path[2 * SCRATCH_PATH_BYTES], text[2048];
     begin_campaign(UNDRAINED, false);
@@ -661,9 +645,8 @@ START_TEST(files_that_cannot_be_written_fail_the_campaign)
     ck_assert_ptr_null(strstr(read_file("results.jsonl"), "\"repro\":"));
     end_campaign();
 }
-END_TEST
 
-START_TEST(text_for_people_takes_the_place_of_the_table)
+TEST(text_for_people_takes_the_place_of_the_table)
 {
     char text[2048];
     begin_campaign(UNDRAINED, false);
@@ -681,9 +664,8 @@ START_TEST(text_for_people_takes_the_place_of_the_table)
     ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"start\""), 1);
     end_campaign();
 }
-END_TEST
 
-START_TEST(what_the_baseline_knows_does_not_make_it_red)
+TEST(what_the_baseline_knows_does_not_make_it_red)
 {
     char signatures[1][SIGNATURE_BYTES];
     begin_campaign(UNDRAINED, false);
@@ -700,10 +682,9 @@ START_TEST(what_the_baseline_knows_does_not_make_it_red)
     ck_assert_ptr_nonnull(strstr(read_file("summary.json"), "\"known\":true"));
     end_campaign();
 }
-END_TEST
 
 /* Two signatures in one trial, the second seen under another schedule by the same op and rule. */
-START_TEST(each_finding_of_a_trial_has_files_of_its_own)
+TEST(each_finding_of_a_trial_has_files_of_its_own)
 {
     begin_campaign(UNDRAINED, false);
     struct trial_result result = run_trial(0, 0);
@@ -740,10 +721,9 @@ START_TEST(each_finding_of_a_trial_has_files_of_its_own)
     ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), 1);
     end_campaign();
 }
-END_TEST
 
 /* Ctrl-C ends shrinking: nobody knows whether that list shows it again. */
-START_TEST(what_was_interrupted_replaces_no_repro)
+TEST(what_was_interrupted_replaces_no_repro)
 {
     begin_campaign(UNDRAINED, false);
     accept_trial(0, 2);
@@ -760,10 +740,9 @@ START_TEST(what_was_interrupted_replaces_no_repro)
     trial_result_deinit(&result);
     end_campaign();
 }
-END_TEST
 
 /* A verdict that its list does not show again, alone or after the trials before it. */
-START_TEST(what_its_list_does_not_show_is_counted_as_unrepeated)
+TEST(what_its_list_does_not_show_is_counted_as_unrepeated)
 {
     char text[1024];
     begin_campaign(HEAD("hbm") "0: alloc size=1K\n1: defragment\n", false);
@@ -803,11 +782,10 @@ START_TEST(what_its_list_does_not_show_is_counted_as_unrepeated)
     ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"broken\""), 1);
     end_campaign();
 }
-END_TEST
 
 /* --- the state on the disk --- */
 
-START_TEST(another_process_reads_the_state_that_was_saved)
+TEST(another_process_reads_the_state_that_was_saved)
 {
     struct campaign_description read;
     struct checkpoint at;
@@ -842,10 +820,9 @@ START_TEST(another_process_reads_the_state_that_was_saved)
     campaign_description_deinit(&read);
     end_campaign();
 }
-END_TEST
 
 /* Another bound, setup, fault or way to run lanes decides on other trials. */
-START_TEST(a_plan_with_other_trials_is_another_one)
+TEST(a_plan_with_other_trials_is_another_one)
 {
     begin_campaign(UNDRAINED, false);
     struct part *second = &parts[1];
@@ -886,9 +863,8 @@ START_TEST(a_plan_with_other_trials_is_another_one)
     ck_assert(!campaign_is_of_plan(&description, &plan));
     end_campaign();
 }
-END_TEST
 
-START_TEST(a_description_says_what_the_plan_and_the_options_do)
+TEST(a_description_says_what_the_plan_and_the_options_do)
 {
     char *const raw[] = {"--seed", "7"};
     struct campaign_description said;
@@ -938,10 +914,9 @@ START_TEST(a_description_says_what_the_plan_and_the_options_do)
     campaign_description_deinit(&said);
     end_campaign();
 }
-END_TEST
 
 /* What shrinks the list is a process of its own; the ops that show nothing go. */
-START_TEST(a_finding_is_shrunk_in_the_background)
+TEST(a_finding_is_shrunk_in_the_background)
 {
     begin_campaign(HEAD("plant_premature_undrained") "0: alloc size=512\n1: report\n"
                                                      "2: free block=0\n3: alloc size=16K\n"
@@ -968,9 +943,8 @@ START_TEST(a_finding_is_shrunk_in_the_background)
     ck_assert(!campaign.is_failed);
     end_campaign();
 }
-END_TEST
 
-START_TEST(the_end_is_saved_with_its_reports)
+TEST(the_end_is_saved_with_its_reports)
 {
     struct campaign_description read;
     struct checkpoint at;
@@ -999,40 +973,4 @@ START_TEST(the_end_is_saved_with_its_reports)
     ck_assert_int_eq(checkpoint.state.end.exit_code, EXIT_HARNESS);
     campaign.output.is_failed = false;
     end_campaign();
-}
-END_TEST
-
-Suite *suite_of_campaign_state(void)
-{
-    Suite *suite = suite_create("campaign_state");
-    TCase *tests = tcase_create("campaign_state");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, what_a_trial_did_is_counted_in_its_part_and_in_all);
-    tcase_add_test(tests, the_tag_that_grew_most_in_most_trials_is_named);
-    tcase_add_test(tests, a_refusal_is_noted_in_its_part_and_counts_no_trial);
-    tcase_add_test(tests, a_fault_of_ours_ends_the_campaign_with_its_words);
-    tcase_add_test(tests, what_was_not_modelled_is_said_once_in_a_part);
-    tcase_add_test(tests, lanes_that_cannot_be_modelled_end_all_of_them_and_are_no_failure);
-    tcase_add_test(tests, a_small_device_that_is_refused_is_noted_once);
-    tcase_add_test(tests, a_canary_is_settled_when_its_defect_is_reported);
-    tcase_add_test(tests, a_canary_that_shows_nothing_is_settled_in_the_end);
-    tcase_add_test(tests, a_few_justified_refusals_have_their_files_named_in_their_lines);
-    tcase_add_test(tests, beyond_its_limit_the_file_has_no_justified_refusals_and_no_trials);
-    tcase_add_test(tests, lists_are_kept_while_they_and_the_results_are_within_the_limit);
-    tcase_add_test(tests, what_is_kept_counts_towards_the_limit_of_the_results);
-    tcase_add_test(tests, behind_a_failure_nothing_more_is_saved);
-    tcase_add_test(tests, the_first_dispute_is_told_and_its_files_are_kept);
-    tcase_add_test(tests, a_finding_is_counted_and_its_shortest_list_is_kept);
-    tcase_add_test(tests, files_that_cannot_be_written_fail_the_campaign);
-    tcase_add_test(tests, text_for_people_takes_the_place_of_the_table);
-    tcase_add_test(tests, what_the_baseline_knows_does_not_make_it_red);
-    tcase_add_test(tests, each_finding_of_a_trial_has_files_of_its_own);
-    tcase_add_test(tests, what_was_interrupted_replaces_no_repro);
-    tcase_add_test(tests, what_its_list_does_not_show_is_counted_as_unrepeated);
-    tcase_add_test(tests, a_finding_is_shrunk_in_the_background);
-    tcase_add_test(tests, another_process_reads_the_state_that_was_saved);
-    tcase_add_test(tests, the_end_is_saved_with_its_reports);
-    tcase_add_test(tests, a_plan_with_other_trials_is_another_one);
-    tcase_add_test(tests, a_description_says_what_the_plan_and_the_options_do);
-    return suite;
 }

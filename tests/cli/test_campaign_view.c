@@ -58,7 +58,7 @@ static void end_view(void)
 
 /* --- where it stands --- */
 
-START_TEST(a_part_is_as_far_as_its_own_bound_says)
+TEST(a_part_is_as_far_as_its_own_bound_says)
 {
     static const struct {
         uint64_t trial_count_max, op_count_max, duration_ns, done, due;
@@ -97,9 +97,8 @@ START_TEST(a_part_is_as_far_as_its_own_bound_says)
         end_view();
     }
 }
-END_TEST
 
-START_TEST(why_a_part_does_not_run_comes_before_why_it_ended)
+TEST(why_a_part_does_not_run_comes_before_why_it_ended)
 {
     begin_view(false);
     strcpy(at.parts[0].note, "e");
@@ -111,9 +110,8 @@ START_TEST(why_a_part_does_not_run_comes_before_why_it_ended)
     ck_assert_ptr_null(report.results[2].note);
     end_view();
 }
-END_TEST
 
-START_TEST(a_canary_is_no_job)
+TEST(a_canary_is_no_job)
 {
     begin_view(true);
     at.state.canary_trials = 5;
@@ -127,9 +125,8 @@ START_TEST(a_canary_is_no_job)
     ck_assert(report.canary->is_reported);
     end_view();
 }
-END_TEST
 
-START_TEST(the_time_that_is_left_does_not_fall_below_zero)
+TEST(the_time_that_is_left_does_not_fall_below_zero)
 {
     static const struct {
         uint64_t duration_ns, elapsed_ns, left_ns;
@@ -146,9 +143,8 @@ START_TEST(the_time_that_is_left_does_not_fall_below_zero)
         end_view();
     }
 }
-END_TEST
 
-START_TEST(the_start_says_what_the_description_does)
+TEST(the_start_says_what_the_description_does)
 {
     begin_view(false);
     ck_assert_ptr_null(view.start.seed_source);
@@ -171,9 +167,8 @@ START_TEST(the_start_says_what_the_description_does)
     ck_assert_uint_eq(start->parts[1].op_count_max, 9);
     end_view();
 }
-END_TEST
 
-START_TEST(required_probes_that_were_not_hit_are_named)
+TEST(required_probes_that_were_not_hit_are_named)
 {
     begin_view(false);
     ck_assert_ptr_null(campaign_view_missed_probes(&view, &at)); /* none is required */
@@ -199,11 +194,10 @@ START_TEST(required_probes_that_were_not_hit_are_named)
     ck_assert_ptr_null(campaign_view_missed_probes(&view, &at));
     end_view();
 }
-END_TEST
 
 /* --- while it runs --- */
 
-START_TEST(in_a_pipe_there_is_a_line_a_minute)
+TEST(in_a_pipe_there_is_a_line_a_minute)
 {
     char text[TEXT_BYTES];
     begin_view(false);
@@ -228,7 +222,6 @@ START_TEST(in_a_pipe_there_is_a_line_a_minute)
     ck_assert_uint_eq(view.text.length, 0);
     end_view();
 }
-END_TEST
 
 /* A terminal of that size in the place of standard output and standard error.  Returns its other
  * side; 0 columns: it does not say. */
@@ -245,7 +238,7 @@ static int enter_terminal(unsigned short rows, unsigned short columns)
     return outer;
 }
 
-START_TEST(the_table_has_the_size_of_the_terminal)
+TEST(the_table_has_the_size_of_the_terminal)
 {
     static const struct {
         unsigned short rows, columns;
@@ -284,9 +277,8 @@ START_TEST(the_table_has_the_size_of_the_terminal)
         end_view();
     }
 }
-END_TEST
 
-START_TEST(both_outputs_must_be_the_terminal)
+TEST(both_outputs_must_be_the_terminal)
 {
     const int output = dup(STDOUT_FILENO), error = dup(STDERR_FILENO);
     for (int i = 0; i < 2; i++) {
@@ -303,9 +295,8 @@ START_TEST(both_outputs_must_be_the_terminal)
         end_view();
     }
 }
-END_TEST
 
-START_TEST(a_terminal_whose_cursor_does_not_move_is_written_to_as_a_pipe)
+TEST(a_terminal_whose_cursor_does_not_move_is_written_to_as_a_pipe)
 {
     static const char *const terms[] = {"dumb", "", NULL};
     const int output = dup(STDOUT_FILENO), error = dup(STDERR_FILENO);
@@ -332,9 +323,8 @@ START_TEST(a_terminal_whose_cursor_does_not_move_is_written_to_as_a_pipe)
         end_view();
     }
 }
-END_TEST
 
-START_TEST(the_table_follows_the_size_of_the_terminal)
+TEST(the_table_follows_the_size_of_the_terminal)
 {
     static const struct winsize sizes[] = {
         {.ws_row = 20, .ws_col = 40}, {.ws_row = 6, .ws_col = 120}, {.ws_row = 50, .ws_col = 80}};
@@ -361,9 +351,8 @@ START_TEST(the_table_follows_the_size_of_the_terminal)
     }
     end_view();
 }
-END_TEST
 
-START_TEST(the_table_is_drawn_and_taken_away)
+TEST(the_table_is_drawn_and_taken_away)
 {
     char text[TEXT_BYTES];
     const int output = dup(STDOUT_FILENO), error = dup(STDERR_FILENO);
@@ -385,7 +374,6 @@ START_TEST(the_table_is_drawn_and_taken_away)
     ck_assert_int_gt(cleared_bytes, 0);
     end_view();
 }
-END_TEST
 
 /* --- in the end --- */
 
@@ -396,7 +384,7 @@ static const char *path_of(const char *name)
     return path;
 }
 
-START_TEST(documents_are_written_and_removed_together)
+TEST(documents_are_written_and_removed_together)
 {
     struct writing text;
     char said[TEXT_BYTES], wanted[TEXT_BYTES];
@@ -432,26 +420,4 @@ START_TEST(documents_are_written_and_removed_together)
     ck_assert_int_eq(rmdir(path_of("junit.xml")), 0);
     writing_deinit(&text);
     end_view();
-}
-END_TEST
-
-Suite *suite_of_campaign_view(void)
-{
-    Suite *suite = suite_create("campaign_view");
-    TCase *tests = tcase_create("campaign_view");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, a_part_is_as_far_as_its_own_bound_says);
-    tcase_add_test(tests, why_a_part_does_not_run_comes_before_why_it_ended);
-    tcase_add_test(tests, a_canary_is_no_job);
-    tcase_add_test(tests, the_time_that_is_left_does_not_fall_below_zero);
-    tcase_add_test(tests, the_start_says_what_the_description_does);
-    tcase_add_test(tests, required_probes_that_were_not_hit_are_named);
-    tcase_add_test(tests, in_a_pipe_there_is_a_line_a_minute);
-    tcase_add_test(tests, the_table_has_the_size_of_the_terminal);
-    tcase_add_test(tests, both_outputs_must_be_the_terminal);
-    tcase_add_test(tests, a_terminal_whose_cursor_does_not_move_is_written_to_as_a_pipe);
-    tcase_add_test(tests, the_table_follows_the_size_of_the_terminal);
-    tcase_add_test(tests, the_table_is_drawn_and_taken_away);
-    tcase_add_test(tests, documents_are_written_and_removed_together);
-    return suite;
 }

@@ -93,7 +93,7 @@ static void check_load(const char *name, const char *message)
     checkpoint_deinit(&at);
 }
 
-START_TEST(a_campaign_is_read_back_as_it_was)
+TEST(a_campaign_is_read_back_as_it_was)
 {
     struct campaign_description read;
     struct checkpoint at;
@@ -121,9 +121,8 @@ START_TEST(a_campaign_is_read_back_as_it_was)
     check_load("", NULL);
     end_campaign();
 }
-END_TEST
 
-START_TEST(what_is_forgotten_is_gone)
+TEST(what_is_forgotten_is_gone)
 {
     make_campaign();
     save_campaign();
@@ -134,9 +133,8 @@ START_TEST(what_is_forgotten_is_gone)
     ck_assert_int_ne(access(path_of("checkpoint"), F_OK), 0);
     end_campaign();
 }
-END_TEST
 
-START_TEST(a_file_that_cannot_be_written_is_told)
+TEST(a_file_that_cannot_be_written_is_told)
 {
     make_campaign();
     ck_assert_int_eq(rmdir(directory), 0);
@@ -147,10 +145,9 @@ START_TEST(a_file_that_cannot_be_written_is_told)
     ck_assert_int_eq(mkdir(directory, 0700), 0);
     end_campaign();
 }
-END_TEST
 
 /* Each byte of the head counts, the file's length, and the bytes behind. */
-START_TEST(a_changed_file_is_refused)
+TEST(a_changed_file_is_refused)
 {
     static const struct {
         long at; /* the byte that is changed; -1: the last one is cut, -2: one is appended */
@@ -187,9 +184,8 @@ START_TEST(a_changed_file_is_refused)
         end_campaign();
     }
 }
-END_TEST
 
-START_TEST(a_file_that_is_not_there_or_too_short_is_refused)
+TEST(a_file_that_is_not_there_or_too_short_is_refused)
 {
     make_campaign();
     check_load("campaign", "there is no campaign to resume");
@@ -202,10 +198,9 @@ START_TEST(a_file_that_is_not_there_or_too_short_is_refused)
     check_load("campaign", DAMAGED);
     end_campaign();
 }
-END_TEST
 
 /* Files whose sums are right, and whose lengths are not. */
-START_TEST(counts_that_cannot_be_are_refused)
+TEST(counts_that_cannot_be_are_refused)
 {
     for (unsigned i = 0; i < 4; i++) {
         make_campaign();
@@ -233,7 +228,6 @@ START_TEST(counts_that_cannot_be_are_refused)
         end_campaign();
     }
 }
-END_TEST
 
 /* --- each field, damaged --- */
 
@@ -269,7 +263,7 @@ static void check_damage(const char *file, const struct damaged *row)
 
 #define WHOLE(member) (void *)&(member), sizeof(member)
 
-START_TEST(a_damaged_field_of_the_campaign_is_refused)
+TEST(a_damaged_field_of_the_campaign_is_refused)
 {
     for (size_t i = 0;; i++) {
         make_campaign();
@@ -328,9 +322,8 @@ START_TEST(a_damaged_field_of_the_campaign_is_refused)
         check_damage("campaign", &rows[i]);
     }
 }
-END_TEST
 
-START_TEST(a_damaged_field_of_the_state_is_refused)
+TEST(a_damaged_field_of_the_state_is_refused)
 {
     for (size_t i = 0;; i++) {
         make_campaign();
@@ -393,9 +386,8 @@ START_TEST(a_damaged_field_of_the_state_is_refused)
         check_damage("checkpoint", &rows[i]);
     }
 }
-END_TEST
 
-START_TEST(a_damaged_finding_is_refused)
+TEST(a_damaged_finding_is_refused)
 {
     for (size_t i = 0;; i++) {
         make_campaign();
@@ -434,7 +426,6 @@ START_TEST(a_damaged_finding_is_refused)
         check_damage("checkpoint", &rows[i]);
     }
 }
-END_TEST
 
 /* One that waits, of the finding that is there. */
 static struct shrink_entry *add_entry(void)
@@ -451,7 +442,7 @@ static struct shrink_entry *add_entry(void)
     return &checkpoint.queue.entries[0];
 }
 
-START_TEST(a_damaged_entry_of_the_queue_is_refused)
+TEST(a_damaged_entry_of_the_queue_is_refused)
 {
     for (size_t i = 0;; i++) {
         make_campaign();
@@ -503,10 +494,9 @@ START_TEST(a_damaged_entry_of_the_queue_is_refused)
         check_damage("checkpoint", &rows[i]);
     }
 }
-END_TEST
 
 /* Where verdicts moved to must be a finding, too; and there are no more of them than were seen. */
-START_TEST(findings_that_point_nowhere_are_refused)
+TEST(findings_that_point_nowhere_are_refused)
 {
     static const char *const fields[] = {"moved_to", "moved_to", "count", "count", "verdict"};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
@@ -526,10 +516,9 @@ START_TEST(findings_that_point_nowhere_are_refused)
         end_campaign();
     }
 }
-END_TEST
 
 /* Numbers that are in their range, and belong to no campaign. */
-START_TEST(fields_that_contradict_each_other_are_refused)
+TEST(fields_that_contradict_each_other_are_refused)
 {
     static const char *const fields[] = {"shard_index", "has_canary",    "host_count",
                                          "shard_index", "growing_count", "growth.first_bytes",
@@ -617,9 +606,8 @@ START_TEST(fields_that_contradict_each_other_are_refused)
         end_campaign();
     }
 }
-END_TEST
 
-START_TEST(names_outside_of_the_folders_are_refused)
+TEST(names_outside_of_the_folders_are_refused)
 {
     static const char *const files[] = {
         "",           "repros",      "repros/",      "repros/..",         "repros/.", "/etc/passwd",
@@ -641,11 +629,10 @@ START_TEST(names_outside_of_the_folders_are_refused)
         end_campaign();
     }
 }
-END_TEST
 
 /* A link is not followed below the folder, nothing waits for a pipe, and the folder's own name may
  * be a link. */
-START_TEST(links_and_pipes_are_refused)
+TEST(links_and_pipes_are_refused)
 {
     static const char *const names[] = {"campaign", "checkpoint"};
     char link[PATH_BYTES], kept[PATH_BYTES];
@@ -674,27 +661,4 @@ START_TEST(links_and_pipes_are_refused)
         ck_assert_int_eq(unlink(link), 0);
         end_campaign();
     }
-}
-END_TEST
-
-Suite *suite_of_checkpoint(void)
-{
-    Suite *suite = suite_create("checkpoint");
-    TCase *tests = tcase_create("checkpoint");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, a_campaign_is_read_back_as_it_was);
-    tcase_add_test(tests, what_is_forgotten_is_gone);
-    tcase_add_test(tests, a_file_that_cannot_be_written_is_told);
-    tcase_add_test(tests, a_changed_file_is_refused);
-    tcase_add_test(tests, a_file_that_is_not_there_or_too_short_is_refused);
-    tcase_add_test(tests, counts_that_cannot_be_are_refused);
-    tcase_add_test(tests, a_damaged_field_of_the_campaign_is_refused);
-    tcase_add_test(tests, a_damaged_field_of_the_state_is_refused);
-    tcase_add_test(tests, a_damaged_finding_is_refused);
-    tcase_add_test(tests, fields_that_contradict_each_other_are_refused);
-    tcase_add_test(tests, a_damaged_entry_of_the_queue_is_refused);
-    tcase_add_test(tests, findings_that_point_nowhere_are_refused);
-    tcase_add_test(tests, names_outside_of_the_folders_are_refused);
-    tcase_add_test(tests, links_and_pipes_are_refused);
-    return suite;
 }

@@ -43,7 +43,7 @@ static void check_no_child(void)
 
 /* --- reading and writing --- */
 
-START_TEST(all_is_read_and_written_or_it_is_told)
+TEST(all_is_read_and_written_or_it_is_told)
 {
     static char sent[LARGE_BYTES], got[LARGE_BYTES];
     int files[2];
@@ -77,7 +77,6 @@ START_TEST(all_is_read_and_written_or_it_is_told)
     ck_assert(!file_write_all(files[1], sent, 1));
     close(files[1]);
 }
-END_TEST
 
 /* --- one piece of work --- */
 
@@ -104,7 +103,7 @@ static void wait_for_ever(void *context, int file)
     }
 }
 
-START_TEST(an_answer_comes_whole_and_nothing_of_its_process_stays)
+TEST(an_answer_comes_whole_and_nothing_of_its_process_stays)
 {
     char death[CHILD_DEATH_BYTES], letter = 'q';
     struct writing answer;
@@ -126,7 +125,6 @@ START_TEST(an_answer_comes_whole_and_nothing_of_its_process_stays)
     check_no_child();
     writing_deinit(&answer);
 }
-END_TEST
 
 /* How often it was called, in whichever process. */
 static volatile int *exit_calls;
@@ -137,7 +135,7 @@ static void count_exit(void)
 }
 
 /* What the parent wants done at its own end. */
-START_TEST(what_is_called_at_exit_is_not_called_in_a_child)
+TEST(what_is_called_at_exit_is_not_called_in_a_child)
 {
     char death[CHILD_DEATH_BYTES];
     struct writing answer;
@@ -150,7 +148,6 @@ START_TEST(what_is_called_at_exit_is_not_called_in_a_child)
     ck_assert_int_eq(*exit_calls, 0);
     writing_deinit(&answer);
 }
-END_TEST
 
 static unsigned heard_count;
 
@@ -160,7 +157,7 @@ static void drop_what_came(struct writing *answer)
     writing_clear(answer);
 }
 
-START_TEST(what_is_no_longer_needed_of_an_answer_may_be_dropped)
+TEST(what_is_no_longer_needed_of_an_answer_may_be_dropped)
 {
     char letter = 'q';
     struct writing answer;
@@ -176,9 +173,8 @@ START_TEST(what_is_no_longer_needed_of_an_answer_may_be_dropped)
     writing_deinit(&answer);
     shared_memory_destroy(death, sizeof *death);
 }
-END_TEST
 
-START_TEST(work_that_takes_too_long_is_stopped_as_a_hang)
+TEST(work_that_takes_too_long_is_stopped_as_a_hang)
 {
     struct writing answer;
     struct death *death = shared_memory_create(sizeof *death);
@@ -192,9 +188,8 @@ START_TEST(work_that_takes_too_long_is_stopped_as_a_hang)
     writing_deinit(&answer);
     shared_memory_destroy(death, sizeof *death);
 }
-END_TEST
 
-START_TEST(an_interrupt_stops_what_may_be_interrupted)
+TEST(an_interrupt_stops_what_may_be_interrupted)
 {
     char letter = 'q';
     struct writing answer;
@@ -217,7 +212,6 @@ START_TEST(an_interrupt_stops_what_may_be_interrupted)
     writing_deinit(&answer);
     shared_memory_destroy(death, sizeof *death);
 }
-END_TEST
 
 /* One call that takes a part of the time that it may. */
 static void work_a_while(void *context, int file)
@@ -231,7 +225,7 @@ static void work_a_while(void *context, int file)
     progress_end();
 }
 
-START_TEST(a_slow_call_is_no_hang)
+TEST(a_slow_call_is_no_hang)
 {
     long busy_ns = 90000000; /* some ticks of 25 ms */
     struct writing answer;
@@ -246,7 +240,6 @@ START_TEST(a_slow_call_is_no_hang)
     writing_deinit(&answer);
     shared_memory_destroy(death, sizeof *death);
 }
-END_TEST
 
 /* One call that waits now and then, and is looked at meanwhile: each byte wakes the parent. */
 static void wait_now_and_then(void *context, int file)
@@ -260,7 +253,7 @@ static void wait_now_and_then(void *context, int file)
     progress_end();
 }
 
-START_TEST(a_call_that_waits_less_than_it_may_is_no_hang)
+TEST(a_call_that_waits_less_than_it_may_is_no_hang)
 {
     struct writing answer;
     struct death *death = shared_memory_create(sizeof *death);
@@ -272,7 +265,6 @@ START_TEST(a_call_that_waits_less_than_it_may_is_no_hang)
     writing_deinit(&answer);
     shared_memory_destroy(death, sizeof *death);
 }
-END_TEST
 
 /* --- what is forked below it --- */
 
@@ -298,7 +290,7 @@ static void leave_processes(void *context, int file)
     (void)raise(SIGSEGV);
 }
 
-START_TEST(what_it_forked_ends_with_it_in_whatever_session)
+TEST(what_it_forked_ends_with_it_in_whatever_session)
 {
     char death[CHILD_DEATH_BYTES];
     struct writing answer;
@@ -316,7 +308,6 @@ START_TEST(what_it_forked_ends_with_it_in_whatever_session)
     check_no_child();
     writing_deinit(&answer);
 }
-END_TEST
 
 static pid_t own_process;
 
@@ -326,7 +317,7 @@ static void do_nothing(void *context, int file)
     (void)file;
 }
 
-START_TEST(children_that_were_there_before_stay)
+TEST(children_that_were_there_before_stay)
 {
     char death[CHILD_DEATH_BYTES];
     struct writing answer;
@@ -342,7 +333,6 @@ START_TEST(children_that_were_there_before_stay)
     ck_assert_int_eq(waitpid(own_process, NULL, 0), own_process);
     writing_deinit(&answer);
 }
-END_TEST
 
 /* --- what it prints, and its answers --- */
 
@@ -354,7 +344,7 @@ static void print_and_answer(void *context, int file)
     (void)file_write_all(file, "answer", 6);
 }
 
-START_TEST(what_it_prints_goes_to_its_output)
+TEST(what_it_prints_goes_to_its_output)
 {
     struct writing answer, output;
     struct death *death = shared_memory_create(sizeof *death);
@@ -369,7 +359,6 @@ START_TEST(what_it_prints_goes_to_its_output)
     writing_deinit(&output);
     shared_memory_destroy(death, sizeof *death);
 }
-END_TEST
 
 /* As a target does that has found the file. */
 static void add_to_the_answer(void *context, int file)
@@ -386,7 +375,7 @@ static void close_and_stay(void *context, int file)
     (void)pause();
 }
 
-START_TEST(an_answer_that_is_not_its_own_and_a_closed_one_are_its_death)
+TEST(an_answer_that_is_not_its_own_and_a_closed_one_are_its_death)
 {
     void (*const works[])(void *, int) = {add_to_the_answer, close_and_stay};
     struct death *death = shared_memory_create(sizeof *death);
@@ -401,11 +390,10 @@ START_TEST(an_answer_that_is_not_its_own_and_a_closed_one_are_its_death)
     }
     shared_memory_destroy(death, sizeof *death);
 }
-END_TEST
 
 /* --- beside the run --- */
 
-START_TEST(work_in_the_background_is_looked_for_until_it_ends)
+TEST(work_in_the_background_is_looked_for_until_it_ends)
 {
     char letter = 'b';
     bool is_good = false;
@@ -431,11 +419,10 @@ START_TEST(work_in_the_background_is_looked_for_until_it_ends)
     check_no_child();
     writing_deinit(&background.answer);
 }
-END_TEST
 
 /* --- words for a death --- */
 
-START_TEST(each_kind_of_death_has_its_words)
+TEST(each_kind_of_death_has_its_words)
 {
     static const struct {
         struct death death;
@@ -490,7 +477,6 @@ START_TEST(each_kind_of_death_has_its_words)
         ck_assert_str_eq(words, rows[i].words);
     }
 }
-END_TEST
 
 /* Four functions deep, in frames of their own. */
 static volatile int depth_seen;
@@ -521,7 +507,7 @@ static __attribute__((noinline)) void fall_fourth(void *context, int file)
     depth_seen = 4;
 }
 
-START_TEST(three_functions_name_the_place)
+TEST(three_functions_name_the_place)
 {
     char death[CHILD_DEATH_BYTES];
     struct writing answer;
@@ -530,9 +516,8 @@ START_TEST(three_functions_name_the_place)
     ck_assert_str_eq(death, "SIGSEGV at fall_first < fall_second < fall_third");
     writing_deinit(&answer);
 }
-END_TEST
 
-START_TEST(the_end_of_a_process_is_taken_in_where_it_left_no_note)
+TEST(the_end_of_a_process_is_taken_in_where_it_left_no_note)
 {
     struct death death = {0};
     death_conclude(&death, SIGTERM); /* as waitpid says it */
@@ -545,9 +530,8 @@ START_TEST(the_end_of_a_process_is_taken_in_where_it_left_no_note)
     ck_assert_int_eq(death.kind, DEATH_EXIT);
     ck_assert_int_eq(death.number, 5);
 }
-END_TEST
 
-START_TEST(an_address_has_the_name_of_its_function)
+TEST(an_address_has_the_name_of_its_function)
 {
     struct symbol symbol;
     ck_assert(symbol_find((uintptr_t)&check_no_child + 1, &symbol));
@@ -564,7 +548,6 @@ START_TEST(an_address_has_the_name_of_its_function)
     ck_assert(symbol_find((uintptr_t)&check_no_child + 1, &symbol));
     ck_assert_str_eq(symbol.name, "check_no_child");
 }
-END_TEST
 
 /* --- seen again --- */
 
@@ -609,7 +592,7 @@ static void find_signature(char signature[SIGNATURE_BYTES])
     op_list_deinit(&ops);
 }
 
-START_TEST(a_verdict_is_seen_again_with_its_schedule)
+TEST(a_verdict_is_seen_again_with_its_schedule)
 {
     char signature[SIGNATURE_BYTES];
     struct op_list shown;
@@ -630,7 +613,6 @@ START_TEST(a_verdict_is_seen_again_with_its_schedule)
     op_list_deinit(&ops);
     op_list_deinit(&shown);
 }
-END_TEST
 
 static enum target_result die_in_alloc(struct target_instance *instance,
                                        const struct target_request *request,
@@ -644,7 +626,7 @@ static enum target_result die_in_alloc(struct target_instance *instance,
 }
 
 /* What cannot be told counts as seen. */
-START_TEST(a_death_and_an_interrupt_leave_it_open)
+TEST(a_death_and_an_interrupt_leave_it_open)
 {
     struct op_list shown;
     struct target deadly = *target_find("race_limit_checked");
@@ -667,32 +649,4 @@ START_TEST(a_death_and_an_interrupt_leave_it_open)
     ck_assert_uint_eq(shown.count, 0);
     op_list_deinit(&ops);
     op_list_deinit(&shown);
-}
-END_TEST
-
-Suite *suite_of_child(void)
-{
-    Suite *suite = suite_create("child");
-    TCase *tests = tcase_create("child");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, all_is_read_and_written_or_it_is_told);
-    tcase_add_test(tests, an_answer_comes_whole_and_nothing_of_its_process_stays);
-    tcase_add_test(tests, what_is_called_at_exit_is_not_called_in_a_child);
-    tcase_add_test(tests, what_is_no_longer_needed_of_an_answer_may_be_dropped);
-    tcase_add_test(tests, work_that_takes_too_long_is_stopped_as_a_hang);
-    tcase_add_test(tests, an_interrupt_stops_what_may_be_interrupted);
-    tcase_add_test(tests, a_slow_call_is_no_hang);
-    tcase_add_test(tests, a_call_that_waits_less_than_it_may_is_no_hang);
-    tcase_add_test(tests, what_it_forked_ends_with_it_in_whatever_session);
-    tcase_add_test(tests, children_that_were_there_before_stay);
-    tcase_add_test(tests, what_it_prints_goes_to_its_output);
-    tcase_add_test(tests, an_answer_that_is_not_its_own_and_a_closed_one_are_its_death);
-    tcase_add_test(tests, work_in_the_background_is_looked_for_until_it_ends);
-    tcase_add_test(tests, each_kind_of_death_has_its_words);
-    tcase_add_test(tests, three_functions_name_the_place);
-    tcase_add_test(tests, the_end_of_a_process_is_taken_in_where_it_left_no_note);
-    tcase_add_test(tests, an_address_has_the_name_of_its_function);
-    tcase_add_test(tests, a_verdict_is_seen_again_with_its_schedule);
-    tcase_add_test(tests, a_death_and_an_interrupt_leave_it_open);
-    return suite;
 }

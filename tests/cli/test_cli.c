@@ -29,7 +29,7 @@ static enum exit_code parse_given(const struct subcommand *subcommand, const cha
     return arguments_parse(subcommand, argv, count, words, arguments);
 }
 
-START_TEST(options_take_their_value_in_three_ways)
+TEST(options_take_their_value_in_three_ways)
 {
     struct arguments arguments;
     const char *const given[] = {"--seed", "7",  "slow_leak", "--ops=12", "-c",
@@ -43,18 +43,16 @@ START_TEST(options_take_their_value_in_three_ways)
     ck_assert_str_eq(arguments.words[0], "slow_leak");
     ck_assert_str_eq(arguments.words[1], "--odd");
 }
-END_TEST
 
-START_TEST(the_largest_seed_is_a_seed)
+TEST(the_largest_seed_is_a_seed)
 {
     struct arguments arguments;
     const char *const given[] = {"--seed", "18446744073709551615", NULL};
     ck_assert_int_eq(parse_given(&subcommand_run, given, &arguments), EXIT_KEPT);
     ck_assert_uint_eq(arguments.run.seed, UINT64_MAX);
 }
-END_TEST
 
-START_TEST(what_is_said_later_overrides_and_the_rest_stays)
+TEST(what_is_said_later_overrides_and_the_rest_stays)
 {
     struct run_options base = {.seed = 1, .has_seed = true, .chip = "v4", .op_count_max = 5};
     struct run_options over = {
@@ -73,9 +71,8 @@ START_TEST(what_is_said_later_overrides_and_the_rest_stays)
     ck_assert_str_eq(base.options[0].value, "slide");
     ck_assert_str_eq(base.options[1].value, "512");
 }
-END_TEST
 
-START_TEST(the_nearest_name_is_the_one_with_the_fewest_edits)
+TEST(the_nearest_name_is_the_one_with_the_fewest_edits)
 {
     static const char *const names[] = {"fragmentation_storm", "slow_leak", "host_skew"};
     ck_assert_str_eq(message_nearest("fragmentation_strom", names, 3), "fragmentation_storm");
@@ -91,9 +88,8 @@ START_TEST(the_nearest_name_is_the_one_with_the_fewest_edits)
     endless[sizeof endless - 1] = '\0';
     ck_assert_ptr_null(message_nearest(endless, names, 3));
 }
-END_TEST
 
-START_TEST(a_job_file_becomes_its_sections)
+TEST(a_job_file_becomes_its_sections)
 {
     static const char text[] =
         "; words\n[global]\nseed = 5\n[first]\nscenario = slow_leak\noption.defrag = none\n[slow_leak]\n";
@@ -115,7 +111,6 @@ START_TEST(a_job_file_becomes_its_sections)
     job_deinit(&job);
     (void)unlink(path);
 }
-END_TEST
 
 static uint64_t planned_op_count(const char *scenario, struct run_options options)
 {
@@ -129,7 +124,7 @@ static uint64_t planned_op_count(const char *scenario, struct run_options option
     return op_count_max;
 }
 
-START_TEST(a_scenario_may_have_its_own_bound_where_none_is_given)
+TEST(a_scenario_may_have_its_own_bound_where_none_is_given)
 {
     struct run_options options;
     run_options_init(&options);
@@ -145,7 +140,6 @@ START_TEST(a_scenario_may_have_its_own_bound_where_none_is_given)
     other.lanes.lane_count = 2; /* its lists are short */
     ck_assert_uint_eq(planned_op_count("slow_leak", other), 20000);
 }
-END_TEST
 
 /* Two parts of 100 and 30 ops a trial, 250 ops each; nothing is run. */
 static const struct scenario long_one = {.name = "long_one", .ops_per_trial = 100};
@@ -202,7 +196,7 @@ static void run_plan(const struct plan *plan, size_t at_once, struct writing *or
     trials_destroy(trials);
 }
 
-START_TEST(results_count_in_the_same_order_with_any_number_of_workers)
+TEST(results_count_in_the_same_order_with_any_number_of_workers)
 {
     struct part parts[2];
     struct plan plan;
@@ -219,9 +213,8 @@ START_TEST(results_count_in_the_same_order_with_any_number_of_workers)
     }
     writing_deinit(&alone);
 }
-END_TEST
 
-START_TEST(a_scenario_gets_exactly_the_ops_that_were_asked_for)
+TEST(a_scenario_gets_exactly_the_ops_that_were_asked_for)
 {
     struct part parts[2];
     struct plan plan;
@@ -240,9 +233,8 @@ START_TEST(a_scenario_gets_exactly_the_ops_that_were_asked_for)
     ck_assert_uint_eq(op_counts[1], 250);
     trials_destroy(trials);
 }
-END_TEST
 
-START_TEST(what_was_started_still_counts_after_a_stop)
+TEST(what_was_started_still_counts_after_a_stop)
 {
     struct part parts[2];
     struct plan plan;
@@ -265,9 +257,8 @@ START_TEST(what_was_started_still_counts_after_a_stop)
     ck_assert_uint_eq(taken, 3);
     trials_destroy(trials);
 }
-END_TEST
 
-START_TEST(a_trial_without_ops_ends_its_scenario)
+TEST(a_trial_without_ops_ends_its_scenario)
 {
     struct part parts[2];
     struct plan plan;
@@ -285,9 +276,8 @@ START_TEST(a_trial_without_ops_ends_its_scenario)
     trial_result_deinit(&trial_result);
     trials_destroy(trials);
 }
-END_TEST
 
-START_TEST(a_judgement_survives_its_way_and_no_other_bytes_are_one)
+TEST(a_judgement_survives_its_way_and_no_other_bytes_are_one)
 {
     struct trial_result sent, received;
     struct writing bytes;
@@ -333,7 +323,6 @@ START_TEST(a_judgement_survives_its_way_and_no_other_bytes_are_one)
     writing_deinit(&bytes);
     trial_result_deinit(&sent);
 }
-END_TEST
 
 /* A trial of 8 ops; its third and fifth stayed unknown. */
 static void trial_result_with_unknowns(struct trial_result *trial_result)
@@ -366,7 +355,7 @@ static void expect_file(const char *path, const char *wanted)
     ck_assert_str_eq(text, wanted);
 }
 
-START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
+TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
 {
     char directory[SCRATCH_PATH_BYTES];
     scratch_name(directory, "test_cli");
@@ -405,9 +394,8 @@ START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
         ck_assert_int_eq(rmdir(path), 0); /* nothing else is there */
     }
 }
-END_TEST
 
-START_TEST(premature_and_unknown_certificates_are_checked_and_one_in_so_many_others)
+TEST(premature_and_unknown_certificates_are_checked_and_one_in_so_many_others)
 {
     uint64_t count = 0;
     for (uint64_t i = 0; i < UINT64_C(4) * CERTIFICATE_CHECK_PERIOD; i++) {
@@ -417,9 +405,8 @@ START_TEST(premature_and_unknown_certificates_are_checked_and_one_in_so_many_oth
     }
     ck_assert_uint_eq(count, 4);
 }
-END_TEST
 
-START_TEST(a_disputed_verdict_is_no_broken_promise)
+TEST(a_disputed_verdict_is_no_broken_promise)
 {
     struct trial_result trial_result;
     trial_result_with_unknowns(&trial_result);
@@ -431,7 +418,6 @@ START_TEST(a_disputed_verdict_is_no_broken_promise)
     ck_assert_ptr_eq(trial_result_dispute(&trial_result), &trial_result.head.saved[1]);
     trial_result_deinit(&trial_result);
 }
-END_TEST
 
 /* A scenario that is a recorded list, its setup included. */
 static struct op_list recorded;
@@ -458,7 +444,7 @@ static bool recorded_next(void *state, struct random *random, const struct scena
     return true;
 }
 
-START_TEST(a_trial_sends_the_certificates_of_what_stayed_unknown_with_its_list)
+TEST(a_trial_sends_the_certificates_of_what_stayed_unknown_with_its_list)
 {
     struct ops_file_error error;
     op_list_init(&recorded);
@@ -495,9 +481,8 @@ START_TEST(a_trial_sends_the_certificates_of_what_stayed_unknown_with_its_list)
     last_words_destroy(words);
     op_list_deinit(&recorded);
 }
-END_TEST
 
-START_TEST(a_trial_seed_depends_on_seed_name_and_number_alone)
+TEST(a_trial_seed_depends_on_seed_name_and_number_alone)
 {
     struct part parts[2];
     struct plan plan;
@@ -510,29 +495,4 @@ START_TEST(a_trial_seed_depends_on_seed_name_and_number_alone)
     ck_assert_uint_eq(seed, plan_trial_seed(&parts[0], 3));
     parts[0].setup.seed = 1;
     ck_assert_uint_ne(seed, plan_trial_seed(&parts[0], 3));
-}
-END_TEST
-
-Suite *suite_of_cli(void)
-{
-    Suite *suite = suite_create("cli");
-    TCase *tests = tcase_create("cli");
-    tcase_add_test(tests, options_take_their_value_in_three_ways);
-    tcase_add_test(tests, the_largest_seed_is_a_seed);
-    tcase_add_test(tests, what_is_said_later_overrides_and_the_rest_stays);
-    tcase_add_test(tests, the_nearest_name_is_the_one_with_the_fewest_edits);
-    tcase_add_test(tests, a_job_file_becomes_its_sections);
-    tcase_add_test(tests, a_scenario_may_have_its_own_bound_where_none_is_given);
-    tcase_add_test(tests, results_count_in_the_same_order_with_any_number_of_workers);
-    tcase_add_test(tests, a_scenario_gets_exactly_the_ops_that_were_asked_for);
-    tcase_add_test(tests, what_was_started_still_counts_after_a_stop);
-    tcase_add_test(tests, a_trial_without_ops_ends_its_scenario);
-    tcase_add_test(tests, a_judgement_survives_its_way_and_no_other_bytes_are_one);
-    tcase_add_test(tests, an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate);
-    tcase_add_test(tests, premature_and_unknown_certificates_are_checked_and_one_in_so_many_others);
-    tcase_add_test(tests, a_disputed_verdict_is_no_broken_promise);
-    tcase_add_test(tests, a_trial_sends_the_certificates_of_what_stayed_unknown_with_its_list);
-    tcase_add_test(tests, a_trial_seed_depends_on_seed_name_and_number_alone);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -53,24 +53,24 @@ static void check_commit(const char *directory, const char *wanted)
     ck_assert_str_eq(hash, wanted == NULL ? "untouched" : wanted);
 }
 
-START_TEST(a_branch_has_its_commit_in_a_file)
+EVERY_TEST(.setup = enter_scratch, .teardown = leave_scratch);
+
+TEST(a_branch_has_its_commit_in_a_file)
 {
     write_file(".git/HEAD", "ref: refs/heads/main\n");
     write_file(".git/refs/heads/main", FIRST "\n");
     check_commit(".", FIRST);
     check_commit(scratch, FIRST);
 }
-END_TEST
 
-START_TEST(a_branch_with_folders_in_its_name_is_found)
+TEST(a_branch_with_folders_in_its_name_is_found)
 {
     write_file(".git/HEAD", "ref: refs/heads/a/b/c\n");
     write_file(".git/refs/heads/a/b/c", FIRST "\n");
     check_commit(".", FIRST);
 }
-END_TEST
 
-START_TEST(packed_refs_are_read)
+TEST(packed_refs_are_read)
 {
     write_file(".git/HEAD", "ref: refs/heads/main\n");
     write_file(".git/packed-refs", "# pack-refs with: peeled fully-peeled sorted\n" SECOND
@@ -78,27 +78,24 @@ START_TEST(packed_refs_are_read)
                                    " refs/heads/main\n" SECOND " refs/tags/v1\n^" SECOND "\n");
     check_commit(".", FIRST);
 }
-END_TEST
 
-START_TEST(a_file_comes_before_the_packed_refs)
+TEST(a_file_comes_before_the_packed_refs)
 {
     write_file(".git/HEAD", "ref: refs/heads/main\n");
     write_file(".git/refs/heads/main", FIRST "\n");
     write_file(".git/packed-refs", SECOND " refs/heads/main\n");
     check_commit(".", FIRST);
 }
-END_TEST
 
-START_TEST(a_detached_head_is_the_commit_itself)
+TEST(a_detached_head_is_the_commit_itself)
 {
     write_file(".git/HEAD", SECOND "\n");
     check_commit(".", SECOND);
     write_file(".git/HEAD", LONG_HASH);
     check_commit(".", LONG_HASH);
 }
-END_TEST
 
-START_TEST(a_linked_worktree_has_its_own_head_and_the_common_refs)
+TEST(a_linked_worktree_has_its_own_head_and_the_common_refs)
 {
     write_file("main/.git/HEAD", "ref: refs/heads/main\n");
     write_file("main/.git/refs/heads/main", FIRST "\n");
@@ -116,9 +113,8 @@ START_TEST(a_linked_worktree_has_its_own_head_and_the_common_refs)
     write_file("main/.git/packed-refs", SECOND " refs/heads/other\n");
     check_commit("tree", SECOND);
 }
-END_TEST
 
-START_TEST(a_symbolic_ref_is_followed_and_a_circle_ends)
+TEST(a_symbolic_ref_is_followed_and_a_circle_ends)
 {
     write_file(".git/HEAD", "ref: refs/heads/alias\n");
     write_file(".git/refs/heads/alias", "ref: refs/heads/main\n");
@@ -127,9 +123,8 @@ START_TEST(a_symbolic_ref_is_followed_and_a_circle_ends)
     write_file(".git/refs/heads/main", "ref: refs/heads/alias\n");
     check_commit(".", NULL);
 }
-END_TEST
 
-START_TEST(what_is_no_checkout_has_no_commit)
+TEST(what_is_no_checkout_has_no_commit)
 {
     check_commit(".", NULL);
     check_commit("nowhere", NULL);
@@ -148,9 +143,8 @@ START_TEST(what_is_no_checkout_has_no_commit)
     write_file("lies/.git", "not a gitdir\n");
     check_commit("lies", NULL);
 }
-END_TEST
 
-START_TEST(a_ref_leads_nowhere_else)
+TEST(a_ref_leads_nowhere_else)
 {
     write_file("secret", FIRST "\n");
     write_file(".git/refs/x", "");
@@ -163,32 +157,11 @@ START_TEST(a_ref_leads_nowhere_else)
     write_file(".git/HEAD", text);
     check_commit(".", NULL);
 }
-END_TEST
 
-START_TEST(a_commit_stands_for_one_seed)
+TEST(a_commit_stands_for_one_seed)
 {
     ck_assert_uint_eq(commit_seed(FIRST), commit_seed(FIRST));
     ck_assert_uint_ne(commit_seed(FIRST), commit_seed(SECOND));
     ck_assert_uint_ne(commit_seed(FIRST), commit_seed(LONG_HASH));
     ck_assert_uint_lt(commit_seed(FIRST), UINT64_C(1) << 48);
-}
-END_TEST
-
-Suite *suite_of_cli_commit(void)
-{
-    Suite *suite = suite_create("cli_commit");
-    TCase *tests = tcase_create("cli_commit");
-    tcase_add_checked_fixture(tests, enter_scratch, leave_scratch);
-    tcase_add_test(tests, a_branch_has_its_commit_in_a_file);
-    tcase_add_test(tests, a_branch_with_folders_in_its_name_is_found);
-    tcase_add_test(tests, packed_refs_are_read);
-    tcase_add_test(tests, a_file_comes_before_the_packed_refs);
-    tcase_add_test(tests, a_detached_head_is_the_commit_itself);
-    tcase_add_test(tests, a_linked_worktree_has_its_own_head_and_the_common_refs);
-    tcase_add_test(tests, a_symbolic_ref_is_followed_and_a_circle_ends);
-    tcase_add_test(tests, what_is_no_checkout_has_no_commit);
-    tcase_add_test(tests, a_ref_leads_nowhere_else);
-    tcase_add_test(tests, a_commit_stands_for_one_seed);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -106,7 +106,7 @@ static void check_signature(void (*work)(void *context, int file), void *context
     shared_memory_destroy(death, sizeof *death);
 }
 
-START_TEST(a_signal_is_named_with_the_place)
+TEST(a_signal_is_named_with_the_place)
 {
     static const struct {
         int number;
@@ -121,16 +121,14 @@ START_TEST(a_signal_is_named_with_the_place)
         check_signature(end_by_signal, &number, cases[i].signature);
     }
 }
-END_TEST
 
-START_TEST(an_exit_is_a_death_whatever_its_status)
+TEST(an_exit_is_a_death_whatever_its_status)
 {
     int status = 3;
     check_signature(die_by_exit, &status, "crash: exit status 3 in alloc");
     status = 0;
     check_signature(die_by_exit, &status, "crash: exit status 0 in alloc");
 }
-END_TEST
 
 static void fail_a_check(void *context, int file)
 {
@@ -138,7 +136,7 @@ static void fail_a_check(void *context, int file)
     CHECK(context != NULL);
 }
 
-START_TEST(a_check_of_ours_is_no_death_of_the_target)
+TEST(a_check_of_ours_is_no_death_of_the_target)
 {
     struct writing answer;
     char death[CHILD_DEATH_BYTES];
@@ -151,23 +149,20 @@ START_TEST(a_check_of_ours_is_no_death_of_the_target)
                      CHILD_DIED);
     writing_deinit(&answer);
 }
-END_TEST
 
-START_TEST(a_call_that_spins_or_waits_is_a_hang)
+TEST(a_call_that_spins_or_waits_is_a_hang)
 {
     check_signature(spin_for_ever, NULL, "hang in defragment");
     check_signature(wait_for_ever, NULL, "hang in load");
 }
-END_TEST
 
-START_TEST(many_short_calls_are_no_hang)
+TEST(many_short_calls_are_no_hang)
 {
     struct death *death = shared_memory_create(sizeof *death);
     ck_assert_int_eq(run_child(work_long, NULL, death), CHILD_DONE);
     ck_assert_int_eq(death->kind, DEATH_NONE);
     shared_memory_destroy(death, sizeof *death);
 }
-END_TEST
 
 static void die_from_outside(void *context, int file)
 {
@@ -177,7 +172,7 @@ static void die_from_outside(void *context, int file)
     (void)kill(getpid(), SIGKILL);
 }
 
-START_TEST(who_sends_sigkill_is_not_said_to_be_the_target)
+TEST(who_sends_sigkill_is_not_said_to_be_the_target)
 {
     char words[DEATH_WORDS_BYTES];
     struct death *death = shared_memory_create(sizeof *death);
@@ -188,9 +183,8 @@ START_TEST(who_sends_sigkill_is_not_said_to_be_the_target)
         "the kernel (out of memory), a limit or a user killed the target's process: SIGKILL in alloc");
     shared_memory_destroy(death, sizeof *death);
 }
-END_TEST
 
-START_TEST(a_check_of_ours_is_no_finding)
+TEST(a_check_of_ours_is_no_finding)
 {
     char signature[SIGNATURE_BYTES], words[DEATH_WORDS_BYTES];
     int something = 0;
@@ -204,7 +198,6 @@ START_TEST(a_check_of_ours_is_no_finding)
     ck_assert_ptr_nonnull(strstr(words, "context == NULL does not hold"));
     shared_memory_destroy(death, sizeof *death);
 }
-END_TEST
 
 /* --- a death in each call of a target --- */
 
@@ -345,7 +338,7 @@ static const char every_call[] =
     "7: advance delay=1ms\n8: unload program=5\n9: alloc size=512\n10: free block=4\n"
     "11: defragment\n12: retire address=512K size=512\n13: report\n14: alloc size=2M\n";
 
-START_TEST(a_death_in_any_call_of_the_target_names_the_target_alone)
+TEST(a_death_in_any_call_of_the_target_names_the_target_alone)
 {
     static const char *const calls[] = {
         "open",    "close",  "alloc",      "free",   "use",    "hold",  "release", "donate", "load",
@@ -389,9 +382,8 @@ START_TEST(a_death_in_any_call_of_the_target_names_the_target_alone)
     }
     op_list_deinit(&ops);
 }
-END_TEST
 
-START_TEST(a_trial_that_a_check_of_ours_ended_breaks_no_rule)
+TEST(a_trial_that_a_check_of_ours_ended_breaks_no_rule)
 {
     const struct task task = {.trial = 1};
     struct last_words *words = last_words_create();
@@ -406,7 +398,6 @@ START_TEST(a_trial_that_a_check_of_ours_ended_breaks_no_rule)
     trial_result_deinit(&trial_result);
     last_words_destroy(words);
 }
-END_TEST
 
 /* As the worker leaves it when its target dies in op 2. */
 static void note_findings_before_death(struct last_words *words)
@@ -430,7 +421,7 @@ static void note_findings_before_death(struct last_words *words)
     memset(findings[2].signature, 'x', sizeof findings[2].signature);
 }
 
-START_TEST(what_a_trial_found_before_it_died_is_kept)
+TEST(what_a_trial_found_before_it_died_is_kept)
 {
     const struct task task = {.trial = 1};
     struct last_words *words = last_words_create();
@@ -449,11 +440,10 @@ START_TEST(what_a_trial_found_before_it_died_is_kept)
     trial_result_deinit(&trial_result);
     last_words_destroy(words);
 }
-END_TEST
 
 /* --- host memory --- */
 
-START_TEST(host_memory_notices_what_is_written_around_a_piece)
+TEST(host_memory_notices_what_is_written_around_a_piece)
 {
     for (int offset = -2; offset <= 1; offset++) {
         struct host_memory memory;
@@ -465,9 +455,8 @@ START_TEST(host_memory_notices_what_is_written_around_a_piece)
         host_memory_deinit(&memory);
     }
 }
-END_TEST
 
-START_TEST(host_memory_is_not_given_back_twice)
+TEST(host_memory_is_not_given_back_twice)
 {
     struct host_memory memory;
     host_memory_init(&memory);
@@ -486,7 +475,6 @@ START_TEST(host_memory_is_not_given_back_twice)
     ck_assert_str_ne(memory.fault, "");
     host_memory_deinit(&memory);
 }
-END_TEST
 
 static __attribute__((noinline)) void overrun(void *context, int file)
 {
@@ -502,29 +490,7 @@ static __attribute__((noinline)) void overrun(void *context, int file)
     progress_end();
 }
 
-START_TEST(the_very_write_beyond_a_guarded_piece_ends_the_process)
+TEST(the_very_write_beyond_a_guarded_piece_ends_the_process)
 {
     check_signature(overrun, NULL, "crash: SIGSEGV at overrun");
-}
-END_TEST
-
-Suite *suite_of_death(void)
-{
-    Suite *suite = suite_create("death");
-    TCase *tests = tcase_create("death");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, a_signal_is_named_with_the_place);
-    tcase_add_test(tests, an_exit_is_a_death_whatever_its_status);
-    tcase_add_test(tests, a_check_of_ours_is_no_death_of_the_target);
-    tcase_add_test(tests, a_call_that_spins_or_waits_is_a_hang);
-    tcase_add_test(tests, many_short_calls_are_no_hang);
-    tcase_add_test(tests, who_sends_sigkill_is_not_said_to_be_the_target);
-    tcase_add_test(tests, a_check_of_ours_is_no_finding);
-    tcase_add_test(tests, a_trial_that_a_check_of_ours_ended_breaks_no_rule);
-    tcase_add_test(tests, what_a_trial_found_before_it_died_is_kept);
-    tcase_add_test(tests, a_death_in_any_call_of_the_target_names_the_target_alone);
-    tcase_add_test(tests, host_memory_notices_what_is_written_around_a_piece);
-    tcase_add_test(tests, host_memory_is_not_given_back_twice);
-    tcase_add_test(tests, the_very_write_beyond_a_guarded_piece_ends_the_process);
-    return suite;
 }

@@ -123,7 +123,9 @@ static struct part part_of(const struct ground *ground, uint64_t seed)
     return part;
 }
 
-START_TEST(a_plant_is_one_finding_and_its_shrunk_list_the_same_one)
+EVERY_TEST(.timeout_s = 900);
+
+TEST(a_plant_is_one_finding_and_its_shrunk_list_the_same_one, .to = GROUND_COUNT)
 {
     const struct ground *ground = &grounds[_i];
     const uint64_t seed_count = draws_count(SEED_COUNT, 1);
@@ -155,16 +157,4 @@ START_TEST(a_plant_is_one_finding_and_its_shrunk_list_the_same_one)
     ck_assert_msg(caught_count + MISSED_MAX >= seed_count,
                   "%s: caught for %" PRIu64 " of %" PRIu64 " seeds; else %s", ground->target,
                   caught_count, seed_count, other);
-}
-END_TEST
-
-Suite *suite_of_deaths(void)
-{
-    Suite *suite = suite_create("deaths");
-    TCase *deaths = tcase_create("deaths");
-    suite_add_tcase(suite, deaths);
-    tcase_set_timeout(deaths, 900);
-    tcase_add_loop_test(deaths, a_plant_is_one_finding_and_its_shrunk_list_the_same_one, 0,
-                        GROUND_COUNT);
-    return suite;
 }

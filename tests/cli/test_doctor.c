@@ -52,7 +52,7 @@ static const char *find_version(const char *text)
     return version;
 }
 
-START_TEST(versions_are_found_in_what_programs_print)
+TEST(versions_are_found_in_what_programs_print)
 {
     ck_assert_str_eq(find_version("Debian clang version 14.0.6-2\nTarget: x86_64"), "14.0.6");
     ck_assert_str_eq(find_version("gcov (Debian 12.2.0-14+deb12u1) 12.2.0"), "12.2.0");
@@ -66,9 +66,8 @@ START_TEST(versions_are_found_in_what_programs_print)
     ck_assert_uint_lt(strlen(find_version("1.11111111111111111111111111111111111111111111111")),
                       VERSION_BYTES);
 }
-END_TEST
 
-START_TEST(versions_compare_as_numbers)
+TEST(versions_compare_as_numbers)
 {
     ck_assert_int_lt(version_compare("3.9", "3.25"), 0);
     ck_assert_int_eq(version_compare("3.25", "3.25.0"), 0);
@@ -76,9 +75,8 @@ START_TEST(versions_compare_as_numbers)
     ck_assert_int_gt(version_compare("4", "3.25"), 0);
     ck_assert_int_lt(version_compare("", "0.1"), 0);
 }
-END_TEST
 
-START_TEST(a_number_behind_a_name_is_found)
+TEST(a_number_behind_a_name_is_found)
 {
     uint64_t number = 7;
     const char *text = "MemTotal:  100 kB\nMemAvailable:\t50 kB\nBad: x\nHuge: "
@@ -90,9 +88,8 @@ START_TEST(a_number_behind_a_name_is_found)
     ck_assert(!number_find_named(text, "Huge", &number));
     ck_assert_uint_eq(number, 50);
 }
-END_TEST
 
-START_TEST(bytes_are_printed_with_their_unit)
+TEST(bytes_are_printed_with_their_unit)
 {
     char text[BYTES_TEXT_BYTES];
     ck_assert_str_eq(bytes_print(0, text), "0 bytes");
@@ -100,11 +97,10 @@ START_TEST(bytes_are_printed_with_their_unit)
     ck_assert_str_eq(bytes_print(UINT64_C(80) << 30, text), "80.0 GiB");
     ck_assert_str_eq(bytes_print(UINT64_MAX, text), "16777216.0 TiB");
 }
-END_TEST
 
 /* --- control groups --- */
 
-START_TEST(the_tightest_group_above_counts)
+TEST(the_tightest_group_above_counts)
 {
     struct cgroup_limits limits;
     make_tree();
@@ -120,9 +116,8 @@ START_TEST(the_tightest_group_above_counts)
     ck_assert_uint_eq(limits.process_count, 99);
     remove_tree();
 }
-END_TEST
 
-START_TEST(groups_of_version_1_are_read)
+TEST(groups_of_version_1_are_read)
 {
     struct cgroup_limits limits;
     make_tree();
@@ -139,9 +134,8 @@ START_TEST(groups_of_version_1_are_read)
     ck_assert(limits.process_count == CGROUP_NO_LIMIT);
     remove_tree();
 }
-END_TEST
 
-START_TEST(no_group_and_no_sense_are_no_limit)
+TEST(no_group_and_no_sense_are_no_limit)
 {
     static const char *const texts[] = {"",       "\n",  "0::",         "0::/../../etc\n",
                                         "::::\n", "x\n", "1:../..:/a\n"};
@@ -157,7 +151,6 @@ START_TEST(no_group_and_no_sense_are_no_limit)
     }
     remove_tree();
 }
-END_TEST
 
 /* --- rows --- */
 
@@ -202,7 +195,7 @@ static void check_row(const char *name, enum doctor_state state, const char *fou
     ck_assert(state != DOCTOR_OK || finding.meaning[0] == '\0');
 }
 
-START_TEST(settings_of_the_kernel_are_judged)
+TEST(settings_of_the_kernel_are_judged)
 {
     make_tree();
     check_row("address randomisation", DOCTOR_UNKNOWN, "No such file", "");
@@ -236,9 +229,8 @@ START_TEST(settings_of_the_kernel_are_judged)
               "sysctl kernel.core_pattern=core");
     remove_tree();
 }
-END_TEST
 
-START_TEST(memory_is_that_of_the_group_where_that_is_less)
+TEST(memory_is_that_of_the_group_where_that_is_less)
 {
     make_tree();
     check_row("memory", DOCTOR_UNKNOWN, "/proc/meminfo", "");
@@ -251,9 +243,8 @@ START_TEST(memory_is_that_of_the_group_where_that_is_less)
     check_row("memory", DOCTOR_LIMITED, "8.0 GiB, ", "");
     remove_tree();
 }
-END_TEST
 
-START_TEST(a_device_without_a_kernel_module_is_told)
+TEST(a_device_without_a_kernel_module_is_told)
 {
     make_tree();
     check_row("NVIDIA", DOCTOR_MISSING, "no device", "");
@@ -278,9 +269,8 @@ START_TEST(a_device_without_a_kernel_module_is_told)
     check_row("TPU", DOCTOR_OK, "/dev/accel*: 1, /dev/vfio: 0, libtpu: /lib/libtpu.so", "");
     remove_tree();
 }
-END_TEST
 
-START_TEST(commands_for_root_say_so)
+TEST(commands_for_root_say_so)
 {
     static struct doctor doctor;
     struct doctor_finding finding;
@@ -289,10 +279,9 @@ START_TEST(commands_for_root_say_so)
     doctor_mend_as_root(&doctor, &finding, "apt-get install %s", "jq");
     ck_assert_str_eq(finding.remedy, "sudo apt-get install jq");
 }
-END_TEST
 
 /* Every row can be looked at, is named once, and says what it means unless it is always ok. */
-START_TEST(the_table_is_whole)
+TEST(the_table_is_whole)
 {
     const char *group = NULL;
     size_t group_count = 0;
@@ -316,9 +305,8 @@ START_TEST(the_table_is_whole)
     }
     ck_assert_uint_le(adapter_count, DOCTOR_ADAPTER_COUNT_MAX);
 }
-END_TEST
 
-START_TEST(hostile_texts_break_no_line)
+TEST(hostile_texts_break_no_line)
 {
     struct doctor_finding finding = {.state = DOCTOR_BROKEN};
     struct facts facts = {0};
@@ -339,27 +327,4 @@ START_TEST(hostile_texts_break_no_line)
                      "\"remedy\":\"d\\n\"}\n");
     writing_deinit(&text);
     facts_deinit(&facts);
-}
-END_TEST
-
-Suite *suite_of_doctor(void);
-Suite *suite_of_doctor(void)
-{
-    Suite *suite = suite_create("doctor");
-    TCase *tests = tcase_create("machine");
-    tcase_add_test(tests, versions_are_found_in_what_programs_print);
-    tcase_add_test(tests, versions_compare_as_numbers);
-    tcase_add_test(tests, a_number_behind_a_name_is_found);
-    tcase_add_test(tests, bytes_are_printed_with_their_unit);
-    tcase_add_test(tests, the_tightest_group_above_counts);
-    tcase_add_test(tests, groups_of_version_1_are_read);
-    tcase_add_test(tests, no_group_and_no_sense_are_no_limit);
-    tcase_add_test(tests, settings_of_the_kernel_are_judged);
-    tcase_add_test(tests, memory_is_that_of_the_group_where_that_is_less);
-    tcase_add_test(tests, a_device_without_a_kernel_module_is_told);
-    tcase_add_test(tests, commands_for_root_say_so);
-    tcase_add_test(tests, the_table_is_whole);
-    tcase_add_test(tests, hostile_texts_break_no_line);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -69,7 +69,7 @@ static void end(void)
     op_list_deinit(&trial_player_ops);
 }
 
-START_TEST(the_last_trials_of_a_process_are_known)
+TEST(the_last_trials_of_a_process_are_known)
 {
     struct earlier_tasks tasks = {0}, copy = {0};
     earlier_tasks_copy(&copy, &tasks);
@@ -93,9 +93,8 @@ START_TEST(the_last_trials_of_a_process_are_known)
     earlier_tasks_deinit(&copy);
     earlier_tasks_deinit(&tasks);
 }
-END_TEST
 
-START_TEST(earlier_trials_are_regenerated_as_often_as_they_ran)
+TEST(earlier_trials_are_regenerated_as_often_as_they_ran)
 {
     struct earlier earlier;
     begin(1000);
@@ -120,9 +119,8 @@ START_TEST(earlier_trials_are_regenerated_as_often_as_they_ran)
     ck_assert(!earlier_collect(&plan, &result.earlier, FAR_NS, &earlier));
     end();
 }
-END_TEST
 
-START_TEST(a_list_that_shows_its_finding_needs_no_other)
+TEST(a_list_that_shows_its_finding_needs_no_other)
 {
     struct repeated repeated;
     begin(1);
@@ -134,9 +132,8 @@ START_TEST(a_list_that_shows_its_finding_needs_no_other)
     repeated_deinit(&repeated);
     end();
 }
-END_TEST
 
-START_TEST(the_fewest_earlier_trials_bring_a_finding_back)
+TEST(the_fewest_earlier_trials_bring_a_finding_back)
 {
     struct repeated repeated;
     begin(4);
@@ -152,9 +149,8 @@ START_TEST(the_fewest_earlier_trials_bring_a_finding_back)
     repeated_deinit(&repeated);
     end();
 }
-END_TEST
 
-START_TEST(what_no_earlier_trial_brings_back_is_not_repeated)
+TEST(what_no_earlier_trial_brings_back_is_not_repeated)
 {
     struct repeated repeated;
     begin(30);
@@ -166,18 +162,4 @@ START_TEST(what_no_earlier_trial_brings_back_is_not_repeated)
     ck_assert_int_eq(repeated.end, REPEATED_NOT);
     repeated_deinit(&repeated);
     end();
-}
-END_TEST
-
-Suite *suite_of_earlier(void)
-{
-    Suite *suite = suite_create("earlier");
-    TCase *tests = tcase_create("earlier");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, the_last_trials_of_a_process_are_known);
-    tcase_add_test(tests, earlier_trials_are_regenerated_as_often_as_they_ran);
-    tcase_add_test(tests, a_list_that_shows_its_finding_needs_no_other);
-    tcase_add_test(tests, the_fewest_earlier_trials_bring_a_finding_back);
-    tcase_add_test(tests, what_no_earlier_trial_brings_back_is_not_repeated);
-    return suite;
 }

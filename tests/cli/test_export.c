@@ -19,7 +19,9 @@
 
 enum { SCENARIO_OPS = 300 };
 
-START_TEST(the_table_has_a_row_for_all_that_became_of_a_block)
+EVERY_TEST(.timeout_s = 300);
+
+TEST(the_table_has_a_row_for_all_that_became_of_a_block)
 {
     static const char expected[] =
         "op,action,address,size,requested,lane,host,tag,in_use,largest_hole\n"
@@ -54,9 +56,8 @@ START_TEST(the_table_has_a_row_for_all_that_became_of_a_block)
     free(text);
     told_deinit(&told);
 }
-END_TEST
 
-START_TEST(the_list_comes_out_as_it_was_run)
+TEST(the_list_comes_out_as_it_was_run)
 {
     struct told told;
     char *text = told_export(told_list, &exporter_run_ops, &told);
@@ -65,7 +66,6 @@ START_TEST(the_list_comes_out_as_it_was_run)
     free(text);
     told_deinit(&told);
 }
-END_TEST
 
 /* --- events tell everything --- */
 
@@ -232,7 +232,7 @@ static void run_scenario(const struct scenario *scenario, uint64_t seed, const c
     told_deinit(&summing.told);
 }
 
-START_TEST(events_of_every_scenario_replay_to_its_end)
+TEST(events_of_every_scenario_replay_to_its_end)
 {
     static const char *const contracts[] = {"none", "slide", "repack"};
     uint64_t counts[EXPORT_ACTION_COUNT] = {0};
@@ -246,7 +246,6 @@ START_TEST(events_of_every_scenario_replay_to_its_end)
         ck_assert_uint_gt(counts[i], 0);
     }
 }
-END_TEST
 
 static void assert_comes_in(const char *name, const char *text, size_t length)
 {
@@ -292,7 +291,7 @@ static void run_recorded(const char *path)
     op_list_deinit(&recorded);
 }
 
-START_TEST(events_of_every_recorded_list_replay_to_its_end_and_come_in_again)
+TEST(events_of_every_recorded_list_replay_to_its_end_and_come_in_again)
 {
     static const char directory_name[] = HBMSTRESS_SOURCE_DIR "/corpus/regressions";
     DIR *directory = opendir(directory_name);
@@ -311,28 +310,12 @@ START_TEST(events_of_every_recorded_list_replay_to_its_end_and_come_in_again)
     closedir(directory);
     ck_assert_uint_gt(count, 0);
 }
-END_TEST
 
-START_TEST(exporters_have_names_of_their_own)
+TEST(exporters_have_names_of_their_own)
 {
     for (size_t i = 0; exporters[i] != NULL; i++) {
         ck_assert_ptr_eq(exporter_find(exporters[i]->name), exporters[i]);
         ck_assert(exporters[i]->summary[0] != '\0');
     }
     ck_assert_ptr_null(exporter_find("nonsense"));
-}
-END_TEST
-
-Suite *suite_of_export(void)
-{
-    Suite *suite = suite_create("export");
-    TCase *cases = tcase_create("export");
-    tcase_set_timeout(cases, 300);
-    tcase_add_test(cases, exporters_have_names_of_their_own);
-    tcase_add_test(cases, the_table_has_a_row_for_all_that_became_of_a_block);
-    tcase_add_test(cases, the_list_comes_out_as_it_was_run);
-    tcase_add_test(cases, events_of_every_scenario_replay_to_its_end);
-    tcase_add_test(cases, events_of_every_recorded_list_replay_to_its_end_and_come_in_again);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -24,7 +24,9 @@ static const char plain_list[] =
     "4: alloc size=2M\n5: advance delay=90m\n6: alloc size=300K\n7: free block=0\n"
     "8: alloc size=12345\n9: free block=6\n";
 
-START_TEST(a_log_of_rmm_has_its_header_and_rows)
+EVERY_TEST(.timeout_s = 300);
+
+TEST(a_log_of_rmm_has_its_header_and_rows)
 {
     struct told told;
     char *text = told_export(plain_list, &exporter_rmm, &told);
@@ -41,7 +43,6 @@ START_TEST(a_log_of_rmm_has_its_header_and_rows)
     free(text);
     told_deinit(&told);
 }
-END_TEST
 
 /* The requests and frees of a list, without what makes no difference to a log. */
 static void assert_same_requests(const struct op_list *ops, const char *const *expected,
@@ -98,11 +99,10 @@ static void assert_comes_back(const struct exporter *exporter, const char *forma
     told_deinit(&told);
 }
 
-START_TEST(a_log_of_rmm_comes_back_as_the_same_requests)
+TEST(a_log_of_rmm_comes_back_as_the_same_requests)
 {
     assert_comes_back(&exporter_rmm, "rmm");
 }
-END_TEST
 
 /* --- PyTorch --- */
 
@@ -166,7 +166,7 @@ static void check_trace(const json_t *trace, const json_t *segment)
     ck_assert_uint_eq(live, active);
 }
 
-START_TEST(a_snapshot_of_pytorch_is_tiled_and_has_the_events_that_led_there)
+TEST(a_snapshot_of_pytorch_is_tiled_and_has_the_events_that_led_there)
 {
     struct told told;
     json_error_t error;
@@ -185,19 +185,16 @@ START_TEST(a_snapshot_of_pytorch_is_tiled_and_has_the_events_that_led_there)
     free(text);
     told_deinit(&told);
 }
-END_TEST
 
-START_TEST(a_snapshot_of_pytorch_comes_back_as_the_same_requests)
+TEST(a_snapshot_of_pytorch_comes_back_as_the_same_requests)
 {
     assert_comes_back(&exporter_torch_snapshot, "torch_snapshot");
 }
-END_TEST
 
-START_TEST(a_pickle_for_memory_viz_comes_back_as_the_same_requests)
+TEST(a_pickle_for_memory_viz_comes_back_as_the_same_requests)
 {
     assert_comes_back(&exporter_memory_viz, "torch_snapshot");
 }
-END_TEST
 
 /* More events than a list of a pickle takes at once, numbers of each width, and a tag of every
  * character that means something somewhere. */
@@ -217,7 +214,7 @@ static char *write_long_list(void)
     return text;
 }
 
-START_TEST(the_pickle_and_the_json_of_a_snapshot_are_one_document)
+TEST(the_pickle_and_the_json_of_a_snapshot_are_one_document, .to = 2)
 {
     struct told told_of_json, told_of_pickle;
     struct import_error error = {0};
@@ -242,7 +239,6 @@ START_TEST(the_pickle_and_the_json_of_a_snapshot_are_one_document)
     told_deinit(&told_of_json);
     told_deinit(&told_of_pickle);
 }
-END_TEST
 
 static uint64_t failure_count(const struct told *told)
 {
@@ -254,7 +250,7 @@ static uint64_t failure_count(const struct told *told)
 }
 
 /* The granule is that of the list, or PyTorch's where the list has a larger one. */
-START_TEST(a_snapshot_of_pytorch_has_its_out_of_memories_at_the_same_capacity)
+TEST(a_snapshot_of_pytorch_has_its_out_of_memories_at_the_same_capacity, .to = 4)
 {
     static const char *const granules[] = {"1", "128", "512", "4K"};
     static const char ops[] =
@@ -279,22 +275,4 @@ START_TEST(a_snapshot_of_pytorch_has_its_out_of_memories_at_the_same_capacity)
     import_deinit(&import);
     free(exported);
     told_deinit(&told);
-}
-END_TEST
-
-Suite *suite_of_export_formats(void)
-{
-    Suite *suite = suite_create("export_formats");
-    TCase *cases = tcase_create("export_formats");
-    tcase_set_timeout(cases, 300);
-    tcase_add_test(cases, a_log_of_rmm_has_its_header_and_rows);
-    tcase_add_test(cases, a_log_of_rmm_comes_back_as_the_same_requests);
-    tcase_add_test(cases, a_snapshot_of_pytorch_is_tiled_and_has_the_events_that_led_there);
-    tcase_add_loop_test(cases, a_snapshot_of_pytorch_has_its_out_of_memories_at_the_same_capacity,
-                        0, 4);
-    tcase_add_test(cases, a_snapshot_of_pytorch_comes_back_as_the_same_requests);
-    tcase_add_test(cases, a_pickle_for_memory_viz_comes_back_as_the_same_requests);
-    tcase_add_loop_test(cases, the_pickle_and_the_json_of_a_snapshot_are_one_document, 0, 2);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

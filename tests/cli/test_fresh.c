@@ -85,14 +85,13 @@ static struct verdict compare(void)
     return broken;
 }
 
-START_TEST(an_honest_target_does_the_same_in_a_fresh_process)
+TEST(an_honest_target_does_the_same_in_a_fresh_process)
 {
     behaviour = FOLLOWS_NOTHING;
     ck_assert_int_eq(compare().kind, VERDICT_NONE);
 }
-END_TEST
 
-START_TEST(the_first_answer_that_differs_is_named_with_both)
+TEST(the_first_answer_that_differs_is_named_with_both)
 {
     char signature[SIGNATURE_BYTES];
     behaviour = FOLLOWS_PLACES;
@@ -110,14 +109,12 @@ START_TEST(the_first_answer_that_differs_is_named_with_both)
                                  "it answers INVALID here, after other trials, but OK in a process "
                                  "in which it never ran"));
 }
-END_TEST
 
-START_TEST(a_fresh_instance_that_dies_says_nothing)
+TEST(a_fresh_instance_that_dies_says_nothing)
 {
     behaviour = DIES_WHEN_FRESH;
     ck_assert_int_eq(compare().kind, VERDICT_NONE);
 }
-END_TEST
 
 /* Into the pipe to the fresh process, the last that was made. */
 static enum target_result write_nonsense(struct target_instance *instance,
@@ -137,22 +134,9 @@ static enum target_result write_nonsense(struct target_instance *instance,
     return target_find("hbm")->alloc(instance, request, block);
 }
 
-START_TEST(what_a_target_writes_to_the_fresh_process_ends_the_comparisons)
+TEST(what_a_target_writes_to_the_fresh_process_ends_the_comparisons)
 {
     (void)signal(SIGPIPE, SIG_IGN);
     alloc_of_target = write_nonsense;
     ck_assert_int_eq(compare().kind, VERDICT_NONE);
-}
-END_TEST
-
-Suite *suite_of_fresh(void)
-{
-    Suite *suite = suite_create("fresh");
-    TCase *tests = tcase_create("fresh");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, an_honest_target_does_the_same_in_a_fresh_process);
-    tcase_add_test(tests, the_first_answer_that_differs_is_named_with_both);
-    tcase_add_test(tests, a_fresh_instance_that_dies_says_nothing);
-    tcase_add_test(tests, what_a_target_writes_to_the_fresh_process_ends_the_comparisons);
-    return suite;
 }

@@ -75,7 +75,9 @@ static void end(void)
     keeper_destroy(keeper);
 }
 
-START_TEST(members_go_on_when_the_last_one_came)
+EVERY_TEST(.setup = begin, .teardown = end);
+
+TEST(members_go_on_when_the_last_one_came)
 {
     uint64_t last = 0;
     say(0, FRAME_JOIN, GROUP, 0, 500);
@@ -87,9 +89,8 @@ START_TEST(members_go_on_when_the_last_one_came)
     ck_assert_int_eq(hear(1, &last), FRAME_GO);
     ck_assert_uint_eq(keeper_wait_count(keeper), 0);
 }
-END_TEST
 
-START_TEST(ranks_that_wait_for_each_other_are_told_at_once)
+TEST(ranks_that_wait_for_each_other_are_told_at_once)
 {
     uint64_t last = 0;
     say(0, FRAME_JOIN, GROUP, 0, 1);
@@ -109,9 +110,8 @@ START_TEST(ranks_that_wait_for_each_other_are_told_at_once)
     ck_assert_uint_eq(wait->missing, 2);
     ck_assert_uint_eq(wait->op, 10);
 }
-END_TEST
 
-START_TEST(only_the_dead_member_is_to_blame)
+TEST(only_the_dead_member_is_to_blame)
 {
     uint64_t last = 0;
     say(0, FRAME_JOIN, 0, 0, 1);
@@ -129,10 +129,9 @@ START_TEST(only_the_dead_member_is_to_blame)
     }
     ck_assert(!keeper_is_over(keeper));
 }
-END_TEST
 
 /* What it missed it joins late, so that its next collective is that of the others again. */
-START_TEST(one_that_was_given_up_is_not_behind_afterwards)
+TEST(one_that_was_given_up_is_not_behind_afterwards)
 {
     uint64_t last = 0;
     say(0, FRAME_JOIN, GROUP, 0, 1);
@@ -156,11 +155,10 @@ START_TEST(one_that_was_given_up_is_not_behind_afterwards)
     }
     ck_assert_uint_eq(keeper_late_count(keeper), 1);
 }
-END_TEST
 
 /* One that was refused at its own execution did not join: its next one is the first that it joins,
  * as in lock step (harness/device/collectives.h). */
-START_TEST(one_that_was_refused_stays_one_behind)
+TEST(one_that_was_refused_stays_one_behind)
 {
     uint64_t last = 0;
     say(0, FRAME_JOIN, GROUP, 0, 1);
@@ -176,7 +174,6 @@ START_TEST(one_that_was_refused_stays_one_behind)
     ck_assert_int_eq(keeper_wait_at(keeper, 0)->cause, WAIT_FOR_ENDED);
     ck_assert_uint_eq(keeper_rank(keeper, 1)->first_missed.numbers[0], GROUP);
 }
-END_TEST
 
 /* --- the same request --- */
 
@@ -191,7 +188,7 @@ static const struct spmd_answer granted = {
 static const struct spmd_answer refused = {
     .result = TARGET_NO_MEMORY, .decides = true, .fits = true};
 
-START_TEST(ranks_that_are_answered_otherwise_are_told)
+TEST(ranks_that_are_answered_otherwise_are_told)
 {
     say_answer(2, 0, HASH, &refused);
     say_answer(0, 0, HASH, &granted);
@@ -208,9 +205,8 @@ START_TEST(ranks_that_are_answered_otherwise_are_told)
     ck_assert_uint_eq(difference->count, 2); /* both requests */
     ck_assert_uint_eq(answers_difference_at(answers, 1)->first.rank, 1);
 }
-END_TEST
 
-START_TEST(answers_to_other_requests_and_of_other_states_may_differ)
+TEST(answers_to_other_requests_and_of_other_states_may_differ)
 {
     struct spmd_answer other = refused;
     say_answer(0, 0, HASH, &granted);
@@ -226,10 +222,9 @@ START_TEST(answers_to_other_requests_and_of_other_states_may_differ)
     say_answer(1, 2, HASH, &other); /* of another group */
     ck_assert_uint_eq(answers_difference_count(keeper_answers(keeper)), 0);
 }
-END_TEST
 
 /* A rank that is gone owes nothing; one that is late still does. */
-START_TEST(a_late_answer_is_compared_when_others_are_gone)
+TEST(a_late_answer_is_compared_when_others_are_gone)
 {
     for (uint64_t i = 0; i < 1000; i++) {
         say_answer(0, i, HASH, &granted);
@@ -242,9 +237,8 @@ START_TEST(a_late_answer_is_compared_when_others_are_gone)
     ck_assert_uint_eq(answers_difference_count(keeper_answers(keeper)), 1);
     ck_assert_uint_eq(answers_difference_at(keeper_answers(keeper), 0)->count, 1);
 }
-END_TEST
 
-START_TEST(what_no_rank_says_changes_nothing)
+TEST(what_no_rank_says_changes_nothing)
 {
     uint64_t last = 0;
     say(0, FRAME_GO, GROUP, 0, 1); /* the keeper's own word */
@@ -266,23 +260,4 @@ START_TEST(what_no_rank_says_changes_nothing)
     ck_assert_int_eq(keeper_rank(keeper, 1)->state, RANK_DEAD);
     ck_assert_int_eq(hear(1, &last), FRAME_GO);
     ck_assert_int_eq(hear(1, &last), FRAME_REFUSED);
-}
-END_TEST
-
-Suite *suite_of_keeper(void)
-{
-    Suite *suite = suite_create("keeper");
-    TCase *tcase = tcase_create("keeper");
-    tcase_add_checked_fixture(tcase, begin, end);
-    tcase_add_test(tcase, members_go_on_when_the_last_one_came);
-    tcase_add_test(tcase, ranks_that_wait_for_each_other_are_told_at_once);
-    tcase_add_test(tcase, only_the_dead_member_is_to_blame);
-    tcase_add_test(tcase, one_that_was_given_up_is_not_behind_afterwards);
-    tcase_add_test(tcase, one_that_was_refused_stays_one_behind);
-    tcase_add_test(tcase, ranks_that_are_answered_otherwise_are_told);
-    tcase_add_test(tcase, answers_to_other_requests_and_of_other_states_may_differ);
-    tcase_add_test(tcase, a_late_answer_is_compared_when_others_are_gone);
-    tcase_add_test(tcase, what_no_rank_says_changes_nothing);
-    suite_add_tcase(suite, tcase);
-    return suite;
 }

@@ -34,7 +34,7 @@ static struct lane_options set_strategy(const char *value)
     return options;
 }
 
-START_TEST(two_to_sixteen_lanes_are_accepted)
+TEST(two_to_sixteen_lanes_are_accepted)
 {
     static const char *const wrong[] = {"1", "17", "", "x", "0"};
     struct lane_options options = {0};
@@ -51,9 +51,8 @@ START_TEST(two_to_sixteen_lanes_are_accepted)
         check_complaint("--lanes", wrong[i], "is neither none nor a number from 2 to 16");
     }
 }
-END_TEST
 
-START_TEST(a_strategy_is_a_name_with_the_argument_that_it_takes)
+TEST(a_strategy_is_a_name_with_the_argument_that_it_takes)
 {
     static const struct {
         const char *value, *printed;
@@ -82,11 +81,10 @@ START_TEST(a_strategy_is_a_name_with_the_argument_that_it_takes)
     check_complaint("--strategy", "random=1", "has an argument, but strategy random accepts none");
     check_complaint("--strategy", "pctt", "is not a strategy; did you mean 'pct'?");
 }
-END_TEST
 
 /* The one that repeats a list looks for nothing, and a name too long for any strategy is not cut to
  * one. */
-START_TEST(an_unknown_strategy_is_told_which_there_are)
+TEST(an_unknown_strategy_is_told_which_there_are)
 {
     static const char all[] = "is not a strategy; valid strategies: ";
     static const char *const names[] = {"quite_another", "pct_with_more_than_31_bytes_in_its_name"};
@@ -106,9 +104,8 @@ START_TEST(an_unknown_strategy_is_told_which_there_are)
     struct lane_options options = {0};
     ck_assert_ptr_nonnull(lane_options_set_strategy(&options, "replay"));
 }
-END_TEST
 
-START_TEST(backends_and_races_have_few_words)
+TEST(backends_and_races_have_few_words)
 {
     static const char *const names[] = {"auto", "threads", "fibers", "free"};
     struct lane_options options = {0};
@@ -128,9 +125,8 @@ START_TEST(backends_and_races_have_few_words)
     ck_assert_ptr_null(set_lane_option(&options, "--check-races", NULL));
     ck_assert(options.has_races && options.checks_races);
 }
-END_TEST
 
-START_TEST(the_first_option_that_says_how_lanes_run_is_named)
+TEST(the_first_option_that_says_how_lanes_run_is_named)
 {
     struct lane_options options = {0};
     ck_assert_ptr_null(lane_options_how(&options));
@@ -143,9 +139,8 @@ START_TEST(the_first_option_that_says_how_lanes_run_is_named)
     options.has_schedules = true;
     ck_assert_str_eq(lane_options_how(&options), "--schedules");
 }
-END_TEST
 
-START_TEST(options_that_contradict_each_other_are_refused)
+TEST(options_that_contradict_each_other_are_refused)
 {
     static const struct {
         struct lane_options options;
@@ -171,9 +166,8 @@ START_TEST(options_that_contradict_each_other_are_refused)
         }
     }
 }
-END_TEST
 
-START_TEST(what_was_not_said_is_filled_in)
+TEST(what_was_not_said_is_filled_in)
 {
     struct setup setup;
     struct lane_options options = {.lane_count = 3};
@@ -196,9 +190,8 @@ START_TEST(what_was_not_said_is_filled_in)
     check_complaint("--schedules", "many",
                     "is not a number (0 = all schedules, with the strategy exhaustive)");
 }
-END_TEST
 
-START_TEST(a_search_does_what_the_options_say)
+TEST(a_search_does_what_the_options_say)
 {
     static const struct {
         enum lane_backend backend;
@@ -232,10 +225,9 @@ START_TEST(a_search_does_what_the_options_say)
         ck_assert_int_eq(report.checks_races, i == 1);
     }
 }
-END_TEST
 
 /* k is 2^16: k^3 and thrice that fit in 64 bits, and k^4 does not. */
-START_TEST(the_end_of_a_search_says_what_is_known_then)
+TEST(the_end_of_a_search_says_what_is_known_then)
 {
     static const struct {
         const struct strategy_kind *strategy;
@@ -290,22 +282,4 @@ START_TEST(the_end_of_a_search_says_what_is_known_then)
         ck_assert_str_eq(text.bytes, rows[i].text);
         writing_deinit(&text);
     }
-}
-END_TEST
-
-Suite *suite_of_lane_options(void)
-{
-    Suite *suite = suite_create("lane_options");
-    TCase *tests = tcase_create("lane_options");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, two_to_sixteen_lanes_are_accepted);
-    tcase_add_test(tests, a_strategy_is_a_name_with_the_argument_that_it_takes);
-    tcase_add_test(tests, an_unknown_strategy_is_told_which_there_are);
-    tcase_add_test(tests, backends_and_races_have_few_words);
-    tcase_add_test(tests, the_first_option_that_says_how_lanes_run_is_named);
-    tcase_add_test(tests, options_that_contradict_each_other_are_refused);
-    tcase_add_test(tests, what_was_not_said_is_filled_in);
-    tcase_add_test(tests, a_search_does_what_the_options_say);
-    tcase_add_test(tests, the_end_of_a_search_says_what_is_known_then);
-    return suite;
 }

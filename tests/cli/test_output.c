@@ -67,7 +67,7 @@ static void write_file(const char *path, const char *text)
     ck_assert_int_eq(fclose(stream), 0);
 }
 
-START_TEST(lines_are_in_the_file_once_they_are_flushed)
+TEST(lines_are_in_the_file_once_they_are_flushed)
 {
     struct stat outer, inner;
     enter_scratch();
@@ -91,10 +91,9 @@ START_TEST(lines_are_in_the_file_once_they_are_flushed)
     check_file(path_of("a/b/results.jsonl"), "one\ntwo\nthree\n");
     leave_scratch();
 }
-END_TEST
 
 /* Another campaign begins, or one goes on behind what its checkpoint knows of. */
-START_TEST(a_file_from_before_is_cut_to_what_is_known_of_it)
+TEST(a_file_from_before_is_cut_to_what_is_known_of_it)
 {
     static const char *const others[] = {"campaign",      "checkpoint",
                                          "summary.json",  "junit.xml",
@@ -116,7 +115,6 @@ START_TEST(a_file_from_before_is_cut_to_what_is_known_of_it)
         leave_scratch();
     }
 }
-END_TEST
 
 static void check_refusal(const char *folder, uint64_t saved_bytes, enum exit_code wanted,
                           const char *wanted_text)
@@ -131,7 +129,7 @@ static void check_refusal(const char *folder, uint64_t saved_bytes, enum exit_co
     output_close(&output);
 }
 
-START_TEST(a_place_where_no_results_can_be_is_refused)
+TEST(a_place_where_no_results_can_be_is_refused)
 {
     char longest[FILE_PATH_BYTES];
     enter_scratch();
@@ -154,9 +152,8 @@ START_TEST(a_place_where_no_results_can_be_is_refused)
     check_refusal(longest, 0, EXIT_USAGE, "File name too long");
     leave_scratch();
 }
-END_TEST
 
-START_TEST(a_full_disk_is_told_once_and_ends_the_lines)
+TEST(a_full_disk_is_told_once_and_ends_the_lines)
 {
     char text[TEXT_BYTES];
     enter_scratch();
@@ -183,7 +180,6 @@ START_TEST(a_full_disk_is_told_once_and_ends_the_lines)
     check_file(path_of("results.jsonl"), "one\n");
     leave_scratch();
 }
-END_TEST
 
 /* Standard output in the place of a file: which texts go there. */
 static const char *say_all(bool is_json, bool is_closed)
@@ -219,17 +215,16 @@ static const char *say_all(bool is_json, bool is_closed)
     return text;
 }
 
-START_TEST(programs_get_lines_and_people_text)
+TEST(programs_get_lines_and_people_text)
 {
     ck_assert_str_eq(say_all(true, false), "line.line.");
     ck_assert_str_eq(say_all(false, false), "line.text.");
     ck_assert_str_eq(say_all(true, true), "");
     ck_assert_str_eq(say_all(false, true), "");
 }
-END_TEST
 
 /* The code, then the words. */
-START_TEST(the_answer_of_a_child_is_its_code_and_its_words)
+TEST(the_answer_of_a_child_is_its_code_and_its_words)
 {
     struct writing answer;
     const enum exit_code code = EXIT_UNKNOWN;
@@ -261,19 +256,4 @@ START_TEST(the_answer_of_a_child_is_its_code_and_its_words)
     check_file(path_of("standard"), "words\nwords\n");
     writing_deinit(&answer);
     leave_scratch();
-}
-END_TEST
-
-Suite *suite_of_output(void)
-{
-    Suite *suite = suite_create("output");
-    TCase *tests = tcase_create("output");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, lines_are_in_the_file_once_they_are_flushed);
-    tcase_add_test(tests, a_file_from_before_is_cut_to_what_is_known_of_it);
-    tcase_add_test(tests, a_place_where_no_results_can_be_is_refused);
-    tcase_add_test(tests, a_full_disk_is_told_once_and_ends_the_lines);
-    tcase_add_test(tests, programs_get_lines_and_people_text);
-    tcase_add_test(tests, the_answer_of_a_child_is_its_code_and_its_words);
-    return suite;
 }

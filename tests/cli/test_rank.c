@@ -31,7 +31,7 @@ struct found_case {
     uint64_t index, count;
 };
 
-START_TEST(each_launcher_has_its_pair_and_the_inner_one_decides)
+TEST(each_launcher_has_its_pair_and_the_inner_one_decides)
 {
     static const struct found_case cases[] = {
         {{OMPI("0", "1")}, 0, 1},
@@ -60,14 +60,13 @@ START_TEST(each_launcher_has_its_pair_and_the_inner_one_decides)
         ck_assert_uint_eq(rank.count, cases[i].count);
     }
 }
-END_TEST
 
 struct refused_case {
     const char *variables[2 * VARIABLE_COUNT_MAX + 1];
     const char *reason; /* how it begins */
 };
 
-START_TEST(what_does_not_say_which_rank_it_is_is_refused)
+TEST(what_does_not_say_which_rank_it_is_is_refused)
 {
     static const struct refused_case cases[] = {
         {{NULL}, "no rank in the environment"},
@@ -105,9 +104,8 @@ START_TEST(what_does_not_say_which_rank_it_is_is_refused)
         ck_assert_uint_eq(rank.count, 99);
     }
 }
-END_TEST
 
-START_TEST(a_long_value_is_cut_in_the_reason)
+TEST(a_long_value_is_cut_in_the_reason)
 {
     static char digits[2000];
     struct rank rank;
@@ -117,16 +115,4 @@ START_TEST(a_long_value_is_cut_in_the_reason)
     environment = variables;
     ck_assert(!rank_find(look_up, &rank, reason));
     ck_assert_uint_lt(strlen(reason), RANK_REASON_BYTES - 1);
-}
-END_TEST
-
-Suite *suite_of_rank(void)
-{
-    Suite *suite = suite_create("rank");
-    TCase *tests = tcase_create("rank");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, each_launcher_has_its_pair_and_the_inner_one_decides);
-    tcase_add_test(tests, what_does_not_say_which_rank_it_is_is_refused);
-    tcase_add_test(tests, a_long_value_is_cut_in_the_reason);
-    return suite;
 }

@@ -17,7 +17,7 @@ static struct result_line read_line_of(const char *text)
     return line;
 }
 
-START_TEST(what_is_no_object_of_ours_is_refused)
+TEST(what_is_no_object_of_ours_is_refused)
 {
     static const char *const good[] = {"{\"a\":1}", "{\"a\":{\"b\":[1,\"}\"]},\"c\":\"\\\"}\"}",
                                        "{\"a\":\"\",\"b\":0.50}"};
@@ -47,9 +47,8 @@ START_TEST(what_is_no_object_of_ours_is_refused)
         ck_assert_ptr_null(line.values);
     }
 }
-END_TEST
 
-START_TEST(members_are_found_on_the_first_level_alone)
+TEST(members_are_found_on_the_first_level_alone)
 {
     struct result_line line = read_line_of(
         "{\"type\":\"trial\",\"in\":{\"op\":1,\"name\":\"no\"},\"op\":42,\"name\":\"a \\\"b\\\"\",\"low\":-1}");
@@ -67,9 +66,8 @@ START_TEST(members_are_found_on_the_first_level_alone)
     ck_assert(!result_line_find_number(&line, "in", &number));
     result_line_forget(&line);
 }
-END_TEST
 
-START_TEST(a_copy_has_the_same_bytes_but_for_paths_and_what_is_dropped)
+TEST(a_copy_has_the_same_bytes_but_for_paths_and_what_is_dropped)
 {
     static const char *const nothing[] = {NULL};
     static const char *const dropped[] = {"repro", "largest", NULL};
@@ -91,9 +89,8 @@ START_TEST(a_copy_has_the_same_bytes_but_for_paths_and_what_is_dropped)
     writing_deinit(&text);
     result_line_forget(&line);
 }
-END_TEST
 
-START_TEST(a_size_of_64_bits_is_copied_with_its_digits)
+TEST(a_size_of_64_bits_is_copied_with_its_digits)
 {
     static const char *const dropped[] = {"largest", NULL};
     struct result_line line = read_line_of(
@@ -110,9 +107,8 @@ START_TEST(a_size_of_64_bits_is_copied_with_its_digits)
     writing_deinit(&text);
     result_line_forget(&line);
 }
-END_TEST
 
-START_TEST(a_saved_file_is_the_end_of_its_path)
+TEST(a_saved_file_is_the_end_of_its_path)
 {
     char name[16];
     struct result_line line = read_line_of(
@@ -125,18 +121,4 @@ START_TEST(a_saved_file_is_the_end_of_its_path)
         ck_assert_str_eq(name, "");
     }
     result_line_forget(&line);
-}
-END_TEST
-
-Suite *suite_of_result_line(void)
-{
-    Suite *suite = suite_create("result_line");
-    TCase *tests = tcase_create("result_line");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, what_is_no_object_of_ours_is_refused);
-    tcase_add_test(tests, members_are_found_on_the_first_level_alone);
-    tcase_add_test(tests, a_copy_has_the_same_bytes_but_for_paths_and_what_is_dropped);
-    tcase_add_test(tests, a_size_of_64_bits_is_copied_with_its_digits);
-    tcase_add_test(tests, a_saved_file_is_the_end_of_its_path);
-    return suite;
 }

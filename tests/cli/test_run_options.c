@@ -21,7 +21,7 @@ static const char *set_option(struct run_options *options, const char *name, con
     return option_set(row, options, value);
 }
 
-START_TEST(numbers_are_taken_up_to_their_bounds)
+TEST(numbers_are_taken_up_to_their_bounds)
 {
 #define AT(member) offsetof(struct run_options, member)
     static const struct {
@@ -74,9 +74,8 @@ START_TEST(numbers_are_taken_up_to_their_bounds)
                       rows[i].name, rows[i].beyond);
     }
 }
-END_TEST
 
-START_TEST(what_is_not_given_has_its_default)
+TEST(what_is_not_given_has_its_default)
 {
     struct run_options options;
     run_options_init(&options);
@@ -96,9 +95,8 @@ START_TEST(what_is_not_given_has_its_default)
     ck_assert_ptr_null(run_option_named("seed"));
     ck_assert_ptr_null(run_option_keyed("--seed"));
 }
-END_TEST
 
-START_TEST(shards_are_counted_from_one)
+TEST(shards_are_counted_from_one)
 {
     static const char *const wrong[] = {"0/3", "4/3", "1/0", "3", "/3", "1/", "1/1000001", "a/2"};
     struct run_options options = {0};
@@ -112,9 +110,8 @@ START_TEST(shards_are_counted_from_one)
     }
     ck_assert_uint_eq(options.shard_count, 1000000);
 }
-END_TEST
 
-START_TEST(annotations_have_two_forms)
+TEST(annotations_have_two_forms)
 {
     static const char *const wrong[] = {"GitHub", "", "none", "git"};
     struct run_options options = {0};
@@ -126,9 +123,8 @@ START_TEST(annotations_have_two_forms)
         ck_assert_str_eq(set_option(&options, "--annotate", wrong[i]), "is not github or gitlab");
     }
 }
-END_TEST
 
-START_TEST(an_option_of_the_target_is_a_key_and_a_value)
+TEST(an_option_of_the_target_is_a_key_and_a_value)
 {
     char text[160];
     struct run_options options = {0};
@@ -158,9 +154,8 @@ START_TEST(an_option_of_the_target_is_a_key_and_a_value)
                      "is one option too many (16 at most)");
     ck_assert_uint_eq(options.option_count, SETUP_OPTION_COUNT_MAX);
 }
-END_TEST
 
-START_TEST(texts_are_not_empty_and_a_target_is_no_longer_than_a_setup_holds)
+TEST(texts_are_not_empty_and_a_target_is_no_longer_than_a_setup_holds)
 {
     static const char *const names[] = {"--target", "--chip", "--job", "--out", "--baseline"};
     char name[SETUP_VALUE_BYTES + 1];
@@ -177,9 +172,8 @@ START_TEST(texts_are_not_empty_and_a_target_is_no_longer_than_a_setup_holds)
     name[SETUP_VALUE_BYTES - 1] = '\0';
     ck_assert_ptr_null(set_option(&options, "--target", name));
 }
-END_TEST
 
-START_TEST(what_comes_over_replaces_what_it_gives_and_no_more)
+TEST(what_comes_over_replaces_what_it_gives_and_no_more)
 {
     struct run_options base = {.chip = "v4", .op_count_max = 5, .seed = 1, .has_seed = true};
     struct run_options over = {.has_seed = true, .host_count = 3, .worker_count = 9};
@@ -227,9 +221,8 @@ START_TEST(what_comes_over_replaces_what_it_gives_and_no_more)
     ck_assert(!run_options_merge(&base, &over));
     ck_assert_str_eq(base.options[0].value, "9");
 }
-END_TEST
 
-START_TEST(a_setup_takes_what_the_options_fix)
+TEST(a_setup_takes_what_the_options_fix)
 {
     struct setup setup;
     struct run_options options = {.chip = "v4"};
@@ -266,9 +259,8 @@ START_TEST(a_setup_takes_what_the_options_fix)
     ck_assert_uint_eq(setup.granule_bytes, 1024);
     ck_assert_str_eq(setup_option(&setup, "b"), "2");
 }
-END_TEST
 
-START_TEST(faults_are_printed_as_they_are_read)
+TEST(faults_are_printed_as_they_are_read)
 {
     static const char *const texts[] = {"all", "copy", "wait,retire", "copy,wait,unload"};
     char text[320];
@@ -283,9 +275,8 @@ START_TEST(faults_are_printed_as_they_are_read)
     ck_assert_ptr_null(op_options_parse_faults(" none\t", &faults));
     ck_assert_uint_eq(faults.kinds, 0);
 }
-END_TEST
 
-START_TEST(weights_that_are_not_named_stay)
+TEST(weights_that_are_not_named_stay)
 {
     uint16_t weights[OP_KIND_COUNT] = {0};
     ck_assert_ptr_null(op_options_parse_weights("alloc:0, output:1\tuse:10000", weights));
@@ -298,9 +289,8 @@ START_TEST(weights_that_are_not_named_stay)
     ck_assert_ptr_nonnull(op_options_parse_weights("alloc:0 output:0", weights));
     ck_assert_uint_eq(weights[OP_ALLOC], 100);
 }
-END_TEST
 
-START_TEST(rates_become_counts_that_are_rounded_down)
+TEST(rates_become_counts_that_are_rounded_down)
 {
     static const struct {
         const char *text;
@@ -346,10 +336,9 @@ START_TEST(rates_become_counts_that_are_rounded_down)
         ck_assert_uint_eq(rates[0].part, 7);
     }
 }
-END_TEST
 
 /* In one line, and in two: the first one that is wrong is told. */
-START_TEST(the_first_wrong_line_of_a_job_file_is_told)
+TEST(the_first_wrong_line_of_a_job_file_is_told)
 {
     char long_line[256];
     memset(long_line, 'x', sizeof long_line);
@@ -398,25 +387,4 @@ START_TEST(the_first_wrong_line_of_a_job_file_is_told)
             ck_assert_str_eq(message + strlen(place), rows[i].message);
         }
     }
-}
-END_TEST
-
-Suite *suite_of_run_options(void)
-{
-    Suite *suite = suite_create("run_options");
-    TCase *tests = tcase_create("run_options");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, numbers_are_taken_up_to_their_bounds);
-    tcase_add_test(tests, what_is_not_given_has_its_default);
-    tcase_add_test(tests, shards_are_counted_from_one);
-    tcase_add_test(tests, annotations_have_two_forms);
-    tcase_add_test(tests, an_option_of_the_target_is_a_key_and_a_value);
-    tcase_add_test(tests, texts_are_not_empty_and_a_target_is_no_longer_than_a_setup_holds);
-    tcase_add_test(tests, what_comes_over_replaces_what_it_gives_and_no_more);
-    tcase_add_test(tests, a_setup_takes_what_the_options_fix);
-    tcase_add_test(tests, faults_are_printed_as_they_are_read);
-    tcase_add_test(tests, weights_that_are_not_named_stay);
-    tcase_add_test(tests, the_first_wrong_line_of_a_job_file_is_told);
-    tcase_add_test(tests, rates_become_counts_that_are_rounded_down);
-    return suite;
 }

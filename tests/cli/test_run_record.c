@@ -70,7 +70,7 @@ static bool has_block(uint32_t begin)
     return false;
 }
 
-START_TEST(a_use_that_ends_by_itself_makes_the_block_movable_again)
+TEST(a_use_that_ends_by_itself_makes_the_block_movable_again)
 {
     record_text(HEAD "0: alloc size=1K\n1: use block=0 delay=10ns\n2: advance delay=20ns\n"
                      "3: hold block=0\n4: free block=0\n5: release block=0\n6: report\n");
@@ -88,9 +88,8 @@ START_TEST(a_use_that_ends_by_itself_makes_the_block_movable_again)
     ck_assert_uint_eq(record->ops[5].queued_bytes, 0);
     forget();
 }
-END_TEST
 
-START_TEST(the_stack_is_a_block_for_each_of_its_sizes)
+TEST(the_stack_is_a_block_for_each_of_its_sizes)
 {
     record_text(HEAD "0: load size=1K stack=2K\n1: execute program=0 delay=10ns\n"
                      "2: advance delay=20ns\n3: report\n");
@@ -106,9 +105,8 @@ START_TEST(the_stack_is_a_block_for_each_of_its_sizes)
     ck_assert_uint_eq(count, 1);
     forget();
 }
-END_TEST
 
-START_TEST(thinning_keeps_what_lived_long)
+TEST(thinning_keeps_what_lived_long)
 {
     make_long();
     run_record_thin(record, 20000);
@@ -119,9 +117,8 @@ START_TEST(thinning_keeps_what_lived_long)
     }
     forget();
 }
-END_TEST
 
-START_TEST(thinning_keeps_all_around_a_failure_and_the_peak)
+TEST(thinning_keeps_all_around_a_failure_and_the_peak)
 {
     make_long();
     add_failure(50000, VERDICT_JUSTIFIED);
@@ -135,9 +132,8 @@ START_TEST(thinning_keeps_all_around_a_failure_and_the_peak)
     }
     forget();
 }
-END_TEST
 
-START_TEST(with_many_failures_the_windows_of_the_first_that_are_not_justified_stay)
+TEST(with_many_failures_the_windows_of_the_first_that_are_not_justified_stay)
 {
     make_long();
     for (uint32_t i = 0; i < 100; i++) {
@@ -151,9 +147,8 @@ START_TEST(with_many_failures_the_windows_of_the_first_that_are_not_justified_st
     }
     forget();
 }
-END_TEST
 
-START_TEST(a_limit_below_the_windows_is_kept_all_the_same)
+TEST(a_limit_below_the_windows_is_kept_all_the_same)
 {
     make_long();
     add_failure(50000, VERDICT_PREMATURE);
@@ -161,20 +156,4 @@ START_TEST(a_limit_below_the_windows_is_kept_all_the_same)
     ck_assert_uint_le(record->block_count, 1000);
     ck_assert(has_block(50000));
     forget();
-}
-END_TEST
-
-Suite *suite_of_run_record(void);
-Suite *suite_of_run_record(void)
-{
-    Suite *suite = suite_create("run_record");
-    TCase *tests = tcase_create("record");
-    tcase_add_test(tests, a_use_that_ends_by_itself_makes_the_block_movable_again);
-    tcase_add_test(tests, the_stack_is_a_block_for_each_of_its_sizes);
-    tcase_add_test(tests, thinning_keeps_what_lived_long);
-    tcase_add_test(tests, thinning_keeps_all_around_a_failure_and_the_peak);
-    tcase_add_test(tests, with_many_failures_the_windows_of_the_first_that_are_not_justified_stay);
-    tcase_add_test(tests, a_limit_below_the_windows_is_kept_all_the_same);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -53,7 +53,9 @@ static void expect_rows(const char *line, const char *const *names)
     scale_deinit(&scale);
 }
 
-START_TEST(rows_are_all_combinations_or_one_axis_at_a_time)
+EVERY_TEST(.timeout_s = 60);
+
+TEST(rows_are_all_combinations_or_one_axis_at_a_time)
 {
     static const char *const alone[] = {"hosts=1 chip=v4", "hosts=2 chip=v4", "hosts=4 chip=v4",
                                         "hosts=8 chip=v4", NULL};
@@ -69,9 +71,8 @@ START_TEST(rows_are_all_combinations_or_one_axis_at_a_time)
     expect_rows("training --hosts 1,2 --chip v4,v5e -S batch=8,16 --one-axis", one);
     expect_rows("--capacity 8G -S leak=none", fixed);
 }
-END_TEST
 
-START_TEST(a_row_keeps_the_sizes_of_the_first_device)
+TEST(a_row_keeps_the_sizes_of_the_first_device)
 {
     struct setup setup;
     char reason[RUN_REASON_BYTES];
@@ -87,9 +88,8 @@ START_TEST(a_row_keeps_the_sizes_of_the_first_device)
     ck_assert_str_eq(setup.scenario_options[1].value, "8388608");
     scale_deinit(&scale);
 }
-END_TEST
 
-START_TEST(what_some_hosts_cannot_be_is_a_row_and_what_none_can_be_is_refused)
+TEST(what_some_hosts_cannot_be_is_a_row_and_what_none_can_be_is_refused)
 {
     struct setup setup;
     char reason[RUN_REASON_BYTES];
@@ -102,7 +102,6 @@ START_TEST(what_some_hosts_cannot_be_is_a_row_and_what_none_can_be_is_refused)
     ck_assert_ptr_nonnull(strstr(message, "no multiple"));
     scale_deinit(&scale);
 }
-END_TEST
 
 static const struct {
     const char *line, *words;
@@ -133,16 +132,15 @@ static const struct {
     {"-t buddy", "training needs programs"},
 };
 
-START_TEST(what_is_no_ladder_is_told_in_one_line)
+TEST(what_is_no_ladder_is_told_in_one_line, .to = sizeof refused / sizeof *refused)
 {
     ck_assert_int_eq(plan(refused[_i].line), EXIT_USAGE);
     ck_assert_msg(strstr(message, refused[_i].words) != NULL, "%s: %s", refused[_i].line, message);
     ck_assert_ptr_eq(strchr(message, '\n'), message + strlen(message) - 1);
     scale_deinit(&scale);
 }
-END_TEST
 
-START_TEST(too_many_rows_are_refused)
+TEST(too_many_rows_are_refused)
 {
     char line[MESSAGE_BYTES] = "--hosts 1";
     for (int i = 2; i <= 64; i++) {
@@ -153,7 +151,6 @@ START_TEST(too_many_rows_are_refused)
     ck_assert_ptr_nonnull(strstr(message, "more than 1024 combinations"));
     scale_deinit(&scale);
 }
-END_TEST
 
 /* --- stored runs --- */
 
@@ -282,7 +279,7 @@ static void die(struct scale_result *result)
     *result = (struct scale_result){.end = SCALE_DIED, .op = 3, .why = "SIGSEGV"};
 }
 
-START_TEST(what_grew_or_stopped_to_fit_is_an_alarm)
+TEST(what_grew_or_stopped_to_fit_is_an_alarm)
 {
     compare_after(keep, "", 0, 0, "");
     compare_after(grow_a_little, "", 1, 0, "hosts=2 chip=v4: peak grew by 102.40M, from 10.00G to");
@@ -296,7 +293,6 @@ START_TEST(what_grew_or_stopped_to_fit_is_an_alarm)
     compare_after(run_out, "", 2, 1, "limited by leak logged_metrics, before by activations");
     compare_after(die, "", 1, 1, "crashed, before: fits");
 }
-END_TEST
 
 /* Runs out in so many steps, before and after. */
 static void compare_steps(uint64_t before, uint64_t after, size_t alarm_count)
@@ -317,15 +313,14 @@ static void compare_steps(uint64_t before, uint64_t after, size_t alarm_count)
     scale_deinit(&scale);
 }
 
-START_TEST(to_run_out_earlier_is_an_alarm_and_later_is_none)
+TEST(to_run_out_earlier_is_an_alarm_and_later_is_none)
 {
     compare_steps(17, 17, 0);
     compare_steps(17, 16, 1);
     compare_steps(17, 18, 0);
 }
-END_TEST
 
-START_TEST(rows_that_are_new_or_gone_are_told)
+TEST(rows_that_are_new_or_gone_are_told)
 {
     struct writing text;
     struct stored stored;
@@ -344,9 +339,8 @@ START_TEST(rows_that_are_new_or_gone_are_told)
     stored_deinit(&stored);
     scale_deinit(&scale);
 }
-END_TEST
 
-START_TEST(a_file_of_another_job_is_refused)
+TEST(a_file_of_another_job_is_refused)
 {
     static const char *const others[][2] = {{"--hosts 1,2 --chip v4 --seed 2", "another seed"},
                                             {"--hosts 1,2 --chip v4 --until 9", "another length"},
@@ -366,10 +360,9 @@ START_TEST(a_file_of_another_job_is_refused)
     }
     writing_deinit(&text);
 }
-END_TEST
 
 /* Every prefix of a stored run, and every byte of it changed, is read or refused in one line. */
-START_TEST(a_damaged_file_is_refused_in_one_line)
+TEST(a_damaged_file_is_refused_in_one_line)
 {
     static const char bytes[] = {'\0', '"', '9', '\n', '\\', '}', (char)0xff};
     struct writing text;
@@ -393,25 +386,4 @@ START_TEST(a_damaged_file_is_refused_in_one_line)
     ck_assert_uint_gt(refused_count, text.length / 3 / 4);
     writing_deinit(&text);
     scale_deinit(&scale);
-}
-END_TEST
-
-Suite *suite_of_scale(void)
-{
-    Suite *suite = suite_create("scale");
-    TCase *tests = tcase_create("scale");
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, rows_are_all_combinations_or_one_axis_at_a_time);
-    tcase_add_test(tests, a_row_keeps_the_sizes_of_the_first_device);
-    tcase_add_test(tests, what_some_hosts_cannot_be_is_a_row_and_what_none_can_be_is_refused);
-    tcase_add_loop_test(tests, what_is_no_ladder_is_told_in_one_line, 0,
-                        sizeof refused / sizeof *refused);
-    tcase_add_test(tests, too_many_rows_are_refused);
-    tcase_add_test(tests, what_grew_or_stopped_to_fit_is_an_alarm);
-    tcase_add_test(tests, to_run_out_earlier_is_an_alarm_and_later_is_none);
-    tcase_add_test(tests, rows_that_are_new_or_gone_are_told);
-    tcase_add_test(tests, a_file_of_another_job_is_refused);
-    tcase_add_test(tests, a_damaged_file_is_refused_in_one_line);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

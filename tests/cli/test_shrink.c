@@ -89,26 +89,25 @@ static void check_no_slide(const struct target *target, const char *first, const
     ck_assert_uint_gt(second_count, 0);
 }
 
-START_TEST(of_two_broken_rules_the_one_that_is_wanted_stays)
+EVERY_TEST(.timeout_s = 300);
+
+TEST(of_two_broken_rules_the_one_that_is_wanted_stays)
 {
     check_no_slide(&two_rules, "too_small: answer", "counters: bytes_in_use");
 }
-END_TEST
 
-START_TEST(a_broken_rule_does_not_become_a_crash_nor_a_crash_a_rule)
+TEST(a_broken_rule_does_not_become_a_crash_nor_a_crash_a_rule)
 {
     check_no_slide(&rule_and_crash, "too_small: answer", "crash: SIGABRT at free_with_defects");
 }
-END_TEST
 
-START_TEST(two_crashes_stay_apart)
+TEST(two_crashes_stay_apart)
 {
     check_no_slide(&two_crashes, "crash: SIGABRT at crash_on_size",
                    "crash: SIGABRT at free_with_defects");
 }
-END_TEST
 
-START_TEST(a_list_that_shows_nothing_is_not_shrunk)
+TEST(a_list_that_shows_nothing_is_not_shrunk)
 {
     const struct setup setup = small_setup();
     struct op_list ops;
@@ -122,18 +121,4 @@ START_TEST(a_list_that_shows_nothing_is_not_shrunk)
     op_list_deinit(&ops);
     op_list_deinit(&shrunk.ops);
     writing_deinit(&shrunk.certificate);
-}
-END_TEST
-
-Suite *suite_of_shrink(void)
-{
-    Suite *suite = suite_create("shrink");
-    TCase *tests = tcase_create("shrink");
-    suite_add_tcase(suite, tests);
-    tcase_set_timeout(tests, 300);
-    tcase_add_test(tests, of_two_broken_rules_the_one_that_is_wanted_stays);
-    tcase_add_test(tests, a_broken_rule_does_not_become_a_crash_nor_a_crash_a_rule);
-    tcase_add_test(tests, two_crashes_stay_apart);
-    tcase_add_test(tests, a_list_that_shows_nothing_is_not_shrunk);
-    return suite;
 }

@@ -50,7 +50,7 @@ static void add_trial(struct shrink_queue *queue, uint64_t trial, size_t op_coun
     trial_result_deinit(&result);
 }
 
-START_TEST(the_first_three_enter_and_then_ever_fewer)
+TEST(the_first_three_enter_and_then_ever_fewer)
 {
     static const uint64_t taken[] = {1, 2, 3, 4, 8, 16, 1024};
     size_t next = 0;
@@ -62,9 +62,8 @@ START_TEST(the_first_three_enter_and_then_ever_fewer)
     }
     ck_assert(!shrink_queue_takes(5) && !shrink_queue_takes(1000));
 }
-END_TEST
 
-START_TEST(one_waits_after_the_other_each_with_a_list_of_its_own)
+TEST(one_waits_after_the_other_each_with_a_list_of_its_own)
 {
     struct shrink_queue queue = {.entries = NULL};
     ck_assert_ptr_null(shrink_queue_first(&queue));
@@ -99,10 +98,9 @@ START_TEST(one_waits_after_the_other_each_with_a_list_of_its_own)
     ck_assert_ptr_null(shrink_queue_first(&queue));
     shrink_queue_deinit(&queue);
 }
-END_TEST
 
 /* As another process reads it: without lists. */
-START_TEST(a_trial_that_is_run_again_brings_its_lists_back)
+TEST(a_trial_that_is_run_again_brings_its_lists_back)
 {
     struct shrink_queue queue = {.entries = NULL}, read = {.entries = NULL};
     struct task task;
@@ -132,7 +130,6 @@ START_TEST(a_trial_that_is_run_again_brings_its_lists_back)
     shrink_queue_deinit(&queue);
     shrink_queue_deinit(&read);
 }
-END_TEST
 
 /* --- the disk --- */
 
@@ -151,7 +148,7 @@ static enum syncer_result ask(struct syncer *syncer, const struct writing *paths
     return result;
 }
 
-START_TEST(files_are_forced_to_the_disk_and_those_that_are_gone_left_out)
+TEST(files_are_forced_to_the_disk_and_those_that_are_gone_left_out)
 {
     char path[SCRATCH_PATH_BYTES];
     struct syncer syncer;
@@ -180,17 +177,4 @@ START_TEST(files_are_forced_to_the_disk_and_those_that_are_gone_left_out)
     syncer_stop(&syncer);
     writing_deinit(&paths);
     (void)unlink(path);
-}
-END_TEST
-
-Suite *suite_of_shrink_queue(void)
-{
-    Suite *suite = suite_create("shrink_queue");
-    TCase *tests = tcase_create("shrink_queue");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, the_first_three_enter_and_then_ever_fewer);
-    tcase_add_test(tests, one_waits_after_the_other_each_with_a_list_of_its_own);
-    tcase_add_test(tests, a_trial_that_is_run_again_brings_its_lists_back);
-    tcase_add_test(tests, files_are_forced_to_the_disk_and_those_that_are_gone_left_out);
-    return suite;
 }

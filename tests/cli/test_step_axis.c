@@ -34,7 +34,7 @@ static const char *print_step(const struct step_axis *axis, uint32_t op, struct 
     return writing_string(text);
 }
 
-START_TEST(what_the_file_says_is_the_number)
+TEST(what_the_file_says_is_the_number)
 {
     const struct said said[] = {{2, SAID_STEP, 24030},
                                 {2, SAID_IN_USE_BYTES, 5},
@@ -61,9 +61,8 @@ START_TEST(what_the_file_says_is_the_number)
     step_axis_deinit(&axis);
     op_list_deinit(&ops);
 }
-END_TEST
 
-START_TEST(where_it_says_nothing_steps_are_seen_where_requests_repeat)
+TEST(where_it_says_nothing_steps_are_seen_where_requests_repeat)
 {
     struct step_axis axis;
     struct op_list ops;
@@ -84,9 +83,8 @@ START_TEST(where_it_says_nothing_steps_are_seen_where_requests_repeat)
     step_axis_deinit(&axis);
     op_list_deinit(&ops);
 }
-END_TEST
 
-START_TEST(a_list_in_which_nothing_ends_has_no_steps)
+TEST(a_list_in_which_nothing_ends_has_no_steps)
 {
     struct step_axis axis;
     struct op_list ops;
@@ -98,17 +96,4 @@ START_TEST(a_list_in_which_nothing_ends_has_no_steps)
     ck_assert_uint_eq(step_axis_place(&axis, 30), 0);
     step_axis_deinit(&axis);
     op_list_deinit(&ops);
-}
-END_TEST
-
-Suite *suite_of_step_axis(void);
-Suite *suite_of_step_axis(void)
-{
-    Suite *suite = suite_create("step_axis");
-    TCase *tests = tcase_create("steps");
-    tcase_add_test(tests, what_the_file_says_is_the_number);
-    tcase_add_test(tests, where_it_says_nothing_steps_are_seen_where_requests_repeat);
-    tcase_add_test(tests, a_list_in_which_nothing_ends_has_no_steps);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -157,7 +157,7 @@ static struct sweep_campaign *run_sweeps(uint64_t timeout_ns)
     "4: alloc size=16K\n5: free_after block=4 delay=1ms\n6: alloc size=16K\n"                \
     "7: free_after block=6 delay=1ms\n8: alloc size=16K\n"
 
-START_TEST(the_list_that_asks_most_of_the_device_is_swept)
+TEST(the_list_that_asks_most_of_the_device_is_swept)
 {
     static const struct {
         const char *third, *fifth, *last;
@@ -188,10 +188,9 @@ START_TEST(the_list_that_asks_most_of_the_device_is_swept)
         sweep_campaign_destroy(sweeps);
     }
 }
-END_TEST
 
 /* It breaks a promise by itself, which is no way to look at faults. */
-START_TEST(a_list_that_breaks_a_promise_is_the_last_choice)
+TEST(a_list_that_breaks_a_promise_is_the_last_choice)
 {
     make_plan(1);
     parts[0].target = target_find("plant_premature_undrained");
@@ -217,11 +216,10 @@ START_TEST(a_list_that_breaks_a_promise_is_the_last_choice)
     ck_assert_str_ne(note->message, "");
     sweep_campaign_destroy(sweeps);
 }
-END_TEST
 
 /* --- what ends a process --- */
 
-START_TEST(a_death_while_lists_are_tried_costs_its_trial)
+TEST(a_death_while_lists_are_tried_costs_its_trial)
 {
     make_plan(1);
     texts[2] = "0: alloc size=1K\n1: defragment\n2: alloc size=1K\n";
@@ -244,11 +242,10 @@ START_TEST(a_death_while_lists_are_tried_costs_its_trial)
     ck_assert_uint_eq(note->setup.seed, plan_trial_seed(&parts[0], 2));
     sweep_campaign_destroy(sweeps);
 }
-END_TEST
 
 /* Each is the list that ran, requests that were made again included: run again it dies in the same
  * op. */
-START_TEST(the_list_of_a_death_dies_again)
+TEST(the_list_of_a_death_dies_again)
 {
     make_plan(1);
     parts[0].scenario = scenario_find("queued_free_race");
@@ -275,7 +272,6 @@ START_TEST(the_list_of_a_death_dies_again)
     ck_assert_uint_gt(retry_count, 0); /* the scenario alone has none */
     sweep_campaign_destroy(sweeps);
 }
-END_TEST
 
 /* It survives no refusal of the device. */
 static enum target_result die_when_refused(struct target_instance *instance,
@@ -289,7 +285,7 @@ static enum target_result die_when_refused(struct target_instance *instance,
     return result;
 }
 
-START_TEST(a_death_in_a_replay_costs_that_replay)
+TEST(a_death_in_a_replay_costs_that_replay)
 {
     make_plan(1);
     deadly.alloc = die_when_refused;
@@ -312,10 +308,9 @@ START_TEST(a_death_in_a_replay_costs_that_replay)
     }
     sweep_campaign_destroy(sweeps);
 }
-END_TEST
 
 /* Behind the fifth the rest of its mode is left out. */
-START_TEST(a_mode_ends_with_its_fifth_death)
+TEST(a_mode_ends_with_its_fifth_death)
 {
     char text[1024] = "0: alloc size=16K\n";
     enum { WAIT_COUNT = 9 };
@@ -338,9 +333,8 @@ START_TEST(a_mode_ends_with_its_fifth_death)
     ck_assert(!sweep_is_complete(part.result));
     sweep_campaign_destroy(sweeps);
 }
-END_TEST
 
-START_TEST(five_deaths_are_noted_and_all_are_counted)
+TEST(five_deaths_are_noted_and_all_are_counted)
 {
     make_plan(1);
     for (size_t i = 0; i < SWEEPS_TRIAL_COUNT; i++) {
@@ -357,9 +351,8 @@ START_TEST(five_deaths_are_noted_and_all_are_counted)
     ck_assert_uint_eq(part.notes[0].verdict.op, 0);
     sweep_campaign_destroy(sweeps);
 }
-END_TEST
 
-START_TEST(a_trial_that_does_not_end_in_time_is_a_hang)
+TEST(a_trial_that_does_not_end_in_time_is_a_hang)
 {
     make_plan(1);
     texts[15] = "0: alloc size=1K\n1: retire address=0 size=4K\n";
@@ -372,9 +365,8 @@ START_TEST(a_trial_that_does_not_end_in_time_is_a_hang)
     ck_assert_str_eq(part.notes[0].verdict.reason, "the replay did not end within --trial-timeout");
     sweep_campaign_destroy(sweeps);
 }
-END_TEST
 
-START_TEST(a_fault_of_ours_ends_its_sweep_with_a_message)
+TEST(a_fault_of_ours_ends_its_sweep_with_a_message)
 {
     char text[1024];
     make_plan(1);
@@ -389,9 +381,8 @@ START_TEST(a_fault_of_ours_ends_its_sweep_with_a_message)
                                        "part. Please report this.\n"));
     sweep_campaign_destroy(sweeps);
 }
-END_TEST
 
-START_TEST(a_refused_setup_ends_its_sweep_with_the_reason)
+TEST(a_refused_setup_ends_its_sweep_with_the_reason)
 {
     make_plan(2);
     strcpy(parts[0].note, "x"); /* left out */
@@ -404,9 +395,8 @@ START_TEST(a_refused_setup_ends_its_sweep_with_the_reason)
     ck_assert_str_ne(sweep_campaign_part(sweeps, 1).refusal, "");
     sweep_campaign_destroy(sweeps);
 }
-END_TEST
 
-START_TEST(sweeps_that_are_stopped_are_not_done)
+TEST(sweeps_that_are_stopped_are_not_done)
 {
     bool is_failed;
     make_plan(2);
@@ -424,10 +414,9 @@ START_TEST(sweeps_that_are_stopped_are_not_done)
     ck_assert(sweep_campaign_turn(sweeps, &is_failed)); /* again under way, and so destroyed */
     sweep_campaign_destroy(sweeps);
 }
-END_TEST
 
 /* It had ended by then, and nobody had looked. */
-START_TEST(a_death_just_before_the_stop_is_noted)
+TEST(a_death_just_before_the_stop_is_noted)
 {
     bool is_failed;
     siginfo_t ended;
@@ -446,25 +435,4 @@ START_TEST(a_death_just_before_the_stop_is_noted)
     ck_assert_uint_eq(part.note_count, 1);
     ck_assert_int_eq(part.notes[0].verdict.rule, RULE_CRASH);
     sweep_campaign_destroy(sweeps);
-}
-END_TEST
-
-Suite *suite_of_sweep_campaign(void)
-{
-    Suite *suite = suite_create("sweep_campaign");
-    TCase *tests = tcase_create("sweep_campaign");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, the_list_that_asks_most_of_the_device_is_swept);
-    tcase_add_test(tests, a_list_that_breaks_a_promise_is_the_last_choice);
-    tcase_add_test(tests, a_death_while_lists_are_tried_costs_its_trial);
-    tcase_add_test(tests, the_list_of_a_death_dies_again);
-    tcase_add_test(tests, a_death_in_a_replay_costs_that_replay);
-    tcase_add_test(tests, a_mode_ends_with_its_fifth_death);
-    tcase_add_test(tests, five_deaths_are_noted_and_all_are_counted);
-    tcase_add_test(tests, a_trial_that_does_not_end_in_time_is_a_hang);
-    tcase_add_test(tests, a_fault_of_ours_ends_its_sweep_with_a_message);
-    tcase_add_test(tests, a_refused_setup_ends_its_sweep_with_the_reason);
-    tcase_add_test(tests, a_death_just_before_the_stop_is_noted);
-    tcase_add_test(tests, sweeps_that_are_stopped_are_not_done);
-    return suite;
 }

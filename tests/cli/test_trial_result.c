@@ -80,7 +80,7 @@ static void prepare_refusals(void)
     append_ops(FULL_COUNT + REFUSED_COUNT - 1, make_alloc(1024, 0));
 }
 
-START_TEST(two_justified_refusals_are_saved_of_each_early_trial)
+TEST(two_justified_refusals_are_saved_of_each_early_trial)
 {
     prepare_refusals();
     const struct trial_result_head *head = run_trial(7, false);
@@ -123,9 +123,8 @@ START_TEST(two_justified_refusals_are_saved_of_each_early_trial)
     ck_assert_uint_eq(count_lines(&result.all), REFUSED_COUNT);
     end_trial();
 }
-END_TEST
 
-START_TEST(the_list_comes_with_a_single_saved_refusal)
+TEST(the_list_comes_with_a_single_saved_refusal)
 {
     prepare(HEAD("hbm") "0: alloc size=16K\n1: alloc size=512\n");
     const struct trial_result_head *head = run_trial(0, false);
@@ -135,10 +134,9 @@ START_TEST(the_list_comes_with_a_single_saved_refusal)
     ck_assert_uint_eq(result.setup.capacity_bytes, 16 << 10);
     end_trial();
 }
-END_TEST
 
 /* Which ones are checked depends on the seed: here one that is not saved, or none. */
-START_TEST(one_in_so_many_certificates_is_checked_and_not_kept)
+TEST(one_in_so_many_certificates_is_checked_and_not_kept)
 {
     bool was_due = false, was_not_due = false;
     prepare_refusals();
@@ -159,9 +157,8 @@ START_TEST(one_in_so_many_certificates_is_checked_and_not_kept)
     }
     end_trial();
 }
-END_TEST
 
-START_TEST(the_first_premature_refusal_of_a_finding_is_saved_and_the_others_are_lines)
+TEST(the_first_premature_refusal_of_a_finding_is_saved_and_the_others_are_lines)
 {
     prepare(HEAD("plant_premature_undrained") "0: alloc size=16K\n"
                                               "1: free_after block=0 delay=1s\n"
@@ -190,7 +187,6 @@ START_TEST(the_first_premature_refusal_of_a_finding_is_saved_and_the_others_are_
     ck_assert(words->has_begun && !words->has_lanes);
     end_trial();
 }
-END_TEST
 
 /* The trial of that list, which is to be kept. */
 static const struct trial_result_head *run_kept_trial(void)
@@ -209,7 +205,7 @@ static void expect_diagnoses(unsigned count, const char *first_text)
                   writing_string(&result.diagnoses));
 }
 
-START_TEST(a_list_to_be_kept_comes_with_the_reason_of_its_first_refusal_of_each_kind)
+TEST(a_list_to_be_kept_comes_with_the_reason_of_its_first_refusal_of_each_kind)
 {
     prepare_refusals();
     ck_assert(!run_trial(9, false)->has_list);
@@ -249,7 +245,6 @@ START_TEST(a_list_to_be_kept_comes_with_the_reason_of_its_first_refusal_of_each_
     ck_assert_uint_eq(result.diagnoses.length, 0);
     end_trial();
 }
-END_TEST
 
 /* The list of a question that one step does not decide. */
 static const char undecided[] =
@@ -263,7 +258,7 @@ static const char undecided[] =
     "20: hold block=4\n21: free block=14\n22: free block=1\n23: free block=13\n"
     "24: free block=7\n25: free block=10\n26: alloc size=14848\n27: alloc size=14336\n";
 
-START_TEST(five_refusals_that_stay_unknown_are_saved_and_all_are_notable)
+TEST(five_refusals_that_stay_unknown_are_saved_and_all_are_notable)
 {
     prepare(undecided);
     append_ops(5, make_alloc(14336, 0));
@@ -282,7 +277,6 @@ START_TEST(five_refusals_that_stay_unknown_are_saved_and_all_are_notable)
     ck_assert_uint_lt(head->saved[4].all_end, result.all.length);
     end_trial();
 }
-END_TEST
 
 /* --- what grew, and how full it was --- */
 
@@ -307,7 +301,7 @@ static void prepare_growth(const char *text, unsigned count, unsigned staying)
 
 #define LARGE_HEAD "hbmstress-ops 1\ncapacity 1M\ngranule 512\ntarget first_fit\n"
 
-START_TEST(a_tag_that_grows_in_a_long_trial_is_named)
+TEST(a_tag_that_grows_in_a_long_trial_is_named)
 {
     static const struct {
         const char *text;
@@ -336,9 +330,8 @@ START_TEST(a_tag_that_grows_in_a_long_trial_is_named)
         end_trial();
     }
 }
-END_TEST
 
-START_TEST(the_fullest_moment_is_what_was_in_use_of_what_was_there)
+TEST(the_fullest_moment_is_what_was_in_use_of_what_was_there)
 {
     static const struct {
         const char *ops;
@@ -361,7 +354,6 @@ START_TEST(the_fullest_moment_is_what_was_in_use_of_what_was_there)
         end_trial();
     }
 }
-END_TEST
 
 /* --- run again --- */
 
@@ -378,7 +370,7 @@ static void prepare_queued_frees(const char *text)
     }
 }
 
-START_TEST(a_trial_that_differs_when_it_is_run_again_is_found_in_samples_alone)
+TEST(a_trial_that_differs_when_it_is_run_again_is_found_in_samples_alone)
 {
     prepare_queued_frees(HEAD("plant_replay") "0: alloc size=512\n");
     const struct trial_result_head *head = run_trial(9, false);
@@ -392,7 +384,6 @@ START_TEST(a_trial_that_differs_when_it_is_run_again_is_found_in_samples_alone)
     ck_assert_uint_eq(result.ops.count, trial_player_ops.count);
     end_trial();
 }
-END_TEST
 
 /* Trials of that list which are run again, and break the relation: those alone whose seed has
  * period as a factor. */
@@ -408,15 +399,14 @@ static void check_related(uint64_t period)
     end_trial();
 }
 
-START_TEST(a_sampled_list_is_run_again_under_other_ids)
+TEST(a_sampled_list_is_run_again_under_other_ids)
 {
     prepare_queued_frees(HEAD("plant_relation_names") "0: alloc size=512\n");
     check_related(1);
 }
-END_TEST
 
 /* A request that needs the room of a queued free. */
-START_TEST(every_second_sampled_list_is_run_at_twice_the_size)
+TEST(every_second_sampled_list_is_run_at_twice_the_size)
 {
     struct op op = op_make(OP_FREE_AFTER);
     op.ref = 0;
@@ -426,9 +416,8 @@ START_TEST(every_second_sampled_list_is_run_at_twice_the_size)
     append_ops(1, make_alloc(12 << 10, 0));
     check_related(2);
 }
-END_TEST
 
-START_TEST(a_refused_setup_has_the_words_of_the_target)
+TEST(a_refused_setup_has_the_words_of_the_target)
 {
     prepare(HEAD("hbm") "0: alloc size=1K\n");
     ck_assert(setup_set_option(&part.setup, "colour", "red"));
@@ -438,7 +427,6 @@ START_TEST(a_refused_setup_has_the_words_of_the_target)
     ck_assert(!head->has_list);
     end_trial();
 }
-END_TEST
 
 /* --- with lanes --- */
 
@@ -452,7 +440,7 @@ static void prepare_lanes(const char *text)
                                        .backend = LANE_BACKEND_FIBERS};
 }
 
-START_TEST(the_refusals_of_schedules_are_counted_and_the_last_words_have_the_schedule)
+TEST(the_refusals_of_schedules_are_counted_and_the_last_words_have_the_schedule)
 {
     struct op_list taken;
     prepare_lanes(HEAD("race_limit_checked") "0: alloc size=4K\n1: alloc size=8K\n"
@@ -471,10 +459,9 @@ START_TEST(the_refusals_of_schedules_are_counted_and_the_last_words_have_the_sch
     op_list_deinit(&taken);
     end_trial();
 }
-END_TEST
 
 /* What the scenario chose would be refused when the list is replayed. */
-START_TEST(the_last_words_have_the_device_that_the_target_took)
+TEST(the_last_words_have_the_device_that_the_target_took)
 {
     prepare(HEAD("hbm") "0: alloc size=4K\n");
     struct target limited = *part.target;
@@ -486,9 +473,8 @@ START_TEST(the_last_words_have_the_device_that_the_target_took)
     ck_assert_uint_eq(words->setup.capacity_bytes, 8192);
     end_trial();
 }
-END_TEST
 
-START_TEST(a_witness_notes_the_last_schedule_of_the_first_list)
+TEST(a_witness_notes_the_last_schedule_of_the_first_list)
 {
     struct setup setup;
     struct op_list ops, taken;
@@ -523,7 +509,6 @@ START_TEST(a_witness_notes_the_last_schedule_of_the_first_list)
     op_list_deinit(&ops);
     last_words_destroy(words);
 }
-END_TEST
 
 /* --- of a trial that died --- */
 
@@ -539,7 +524,7 @@ static struct trial_result_head make_dead(void)
     return head;
 }
 
-START_TEST(a_death_is_laid_on_the_op_that_was_under_way)
+TEST(a_death_is_laid_on_the_op_that_was_under_way)
 {
     static const struct {
         uint32_t phase, op;
@@ -575,7 +560,6 @@ START_TEST(a_death_is_laid_on_the_op_that_was_under_way)
     }
     last_words_destroy(words);
 }
-END_TEST
 
 static void spoil_kind(struct run_finding *finding)
 {
@@ -615,7 +599,7 @@ static void spoil_nothing(struct run_finding *finding)
 }
 
 /* What a target wrote over is dropped, and what is sound beside it stays. */
-START_TEST(only_sound_findings_of_a_dead_trial_are_taken)
+TEST(only_sound_findings_of_a_dead_trial_are_taken)
 {
     static void (*const spoil[])(struct run_finding *
                                  finding) = {spoil_nothing, spoil_kind,      spoil_rule,   spoil_op,
@@ -644,9 +628,8 @@ START_TEST(only_sound_findings_of_a_dead_trial_are_taken)
         last_words_destroy(words);
     }
 }
-END_TEST
 
-START_TEST(what_cannot_be_findings_of_a_dead_trial_is_not_taken)
+TEST(what_cannot_be_findings_of_a_dead_trial_is_not_taken)
 {
     for (int i = 0; i < 3; i++) {
         words = last_words_create();
@@ -676,11 +659,10 @@ START_TEST(what_cannot_be_findings_of_a_dead_trial_is_not_taken)
     ck_assert_uint_eq(head.totals.premature, RUN_FINDING_COUNT_MAX - 1);
     last_words_destroy(words);
 }
-END_TEST
 
 /* --- which finding is meant --- */
 
-START_TEST(a_finding_is_selected_with_its_words_and_its_list)
+TEST(a_finding_is_selected_with_its_words_and_its_list)
 {
     struct trial_result many;
     trial_result_init(&many);
@@ -732,7 +714,6 @@ START_TEST(a_finding_is_selected_with_its_words_and_its_list)
     ck_assert_ptr_null(trial_result_rule(&many));
     trial_result_deinit(&many);
 }
-END_TEST
 
 /* --- as bytes --- */
 
@@ -802,7 +783,7 @@ static bool unpacks_first(const struct writing *bytes, size_t length, struct tri
     return trial_result_unpack(&first, back);
 }
 
-START_TEST(a_result_is_the_same_behind_its_bytes)
+TEST(a_result_is_the_same_behind_its_bytes)
 {
     for (int has_list = 0; has_list < 2; has_list++) {
         struct trial_result full, back;
@@ -842,10 +823,9 @@ START_TEST(a_result_is_the_same_behind_its_bytes)
         writing_deinit(&bytes);
     }
 }
-END_TEST
 
 /* Each row is what a head of these bytes cannot have: where it lies, and the number. */
-START_TEST(a_head_that_its_bytes_do_not_bear_out_is_refused)
+TEST(a_head_that_its_bytes_do_not_bear_out_is_refused)
 {
 #define WRONG(member, value)                                \
     {                                                       \
@@ -904,37 +884,4 @@ START_TEST(a_head_that_its_bytes_do_not_bear_out_is_refused)
     trial_result_deinit(&back);
     trial_result_deinit(&full);
     writing_deinit(&bytes);
-}
-END_TEST
-
-Suite *suite_of_trial_result(void)
-{
-    Suite *suite = suite_create("trial_result");
-    TCase *tests = tcase_create("trial_result");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, two_justified_refusals_are_saved_of_each_early_trial);
-    tcase_add_test(tests, the_list_comes_with_a_single_saved_refusal);
-    tcase_add_test(tests, one_in_so_many_certificates_is_checked_and_not_kept);
-    tcase_add_test(tests,
-                   the_first_premature_refusal_of_a_finding_is_saved_and_the_others_are_lines);
-    tcase_add_test(tests,
-                   a_list_to_be_kept_comes_with_the_reason_of_its_first_refusal_of_each_kind);
-    tcase_add_test(tests, five_refusals_that_stay_unknown_are_saved_and_all_are_notable);
-    tcase_add_test(tests, a_tag_that_grows_in_a_long_trial_is_named);
-    tcase_add_test(tests, the_fullest_moment_is_what_was_in_use_of_what_was_there);
-    tcase_add_test(tests, a_trial_that_differs_when_it_is_run_again_is_found_in_samples_alone);
-    tcase_add_test(tests, a_sampled_list_is_run_again_under_other_ids);
-    tcase_add_test(tests, every_second_sampled_list_is_run_at_twice_the_size);
-    tcase_add_test(tests, a_refused_setup_has_the_words_of_the_target);
-    tcase_add_test(tests,
-                   the_refusals_of_schedules_are_counted_and_the_last_words_have_the_schedule);
-    tcase_add_test(tests, the_last_words_have_the_device_that_the_target_took);
-    tcase_add_test(tests, a_witness_notes_the_last_schedule_of_the_first_list);
-    tcase_add_test(tests, a_death_is_laid_on_the_op_that_was_under_way);
-    tcase_add_test(tests, only_sound_findings_of_a_dead_trial_are_taken);
-    tcase_add_test(tests, what_cannot_be_findings_of_a_dead_trial_is_not_taken);
-    tcase_add_test(tests, a_finding_is_selected_with_its_words_and_its_list);
-    tcase_add_test(tests, a_result_is_the_same_behind_its_bytes);
-    tcase_add_test(tests, a_head_that_its_bytes_do_not_bear_out_is_refused);
-    return suite;
 }

@@ -147,7 +147,7 @@ static bool is_next_diagnosed(void)
     return next_task().is_diagnosed;
 }
 
-START_TEST(justified_refusals_are_diagnosed_until_two_were_counted)
+TEST(justified_refusals_are_diagnosed_until_two_were_counted)
 {
     make_plan(1, (uint32_t[]){2000});
     begin_trials(0, 100);
@@ -166,9 +166,8 @@ START_TEST(justified_refusals_are_diagnosed_until_two_were_counted)
     ck_assert(!is_next_diagnosed());
     trials_destroy(trials);
 }
-END_TEST
 
-START_TEST(lists_of_the_first_trials_of_each_part_are_to_be_kept)
+TEST(lists_of_the_first_trials_of_each_part_are_to_be_kept)
 {
     make_plan(2, (uint32_t[]){2000, 2000});
     parts[0].keep_count = 2;
@@ -184,25 +183,22 @@ START_TEST(lists_of_the_first_trials_of_each_part_are_to_be_kept)
     ck_assert_uint_eq(start_kept(4), 0x1); /* numbers 2, 5, 8, 11 of the whole */
     trials_destroy(trials);
 }
-END_TEST
 
-START_TEST(parts_with_long_trials_run_in_fewer_rounds)
+TEST(parts_with_long_trials_run_in_fewer_rounds)
 {
     make_plan(3, (const uint32_t[]){1, 6000, 1999});
     begin_trials(0, 100);
     start_all(10);
     end_trials("a0:1 b0:6000 c0:1999 a1:1 c1:1999 a2:1 c2:1999 a3:1 b1:6000 c3:1999");
 }
-END_TEST
 
 /* It would keep every promise. */
-START_TEST(a_scenario_without_ops_a_trial_ends_the_process)
+TEST(a_scenario_without_ops_a_trial_ends_the_process, .signal = SIGABRT)
 {
     make_plan(2, (const uint32_t[]){2000, 0});
     begin_trials(0, 100);
     start_all(10);
 }
-END_TEST
 
 /* How many trials come before the first one of the part. */
 static size_t count_before(uint32_t part)
@@ -216,7 +212,7 @@ static size_t count_before(uint32_t part)
     return count;
 }
 
-START_TEST(very_long_trials_wait_for_others_of_which_somebody_asked)
+TEST(very_long_trials_wait_for_others_of_which_somebody_asked)
 {
     make_plan(2, (const uint32_t[]){20000, 2000});
     ck_assert_uint_eq(count_before(0), 64);
@@ -226,9 +222,8 @@ START_TEST(very_long_trials_wait_for_others_of_which_somebody_asked)
     make_plan(1, (const uint32_t[]){20000});
     ck_assert_uint_eq(count_before(0), 0);
 }
-END_TEST
 
-START_TEST(trials_are_started_in_the_order_in_which_they_count)
+TEST(trials_are_started_in_the_order_in_which_they_count)
 {
     for (uint32_t shard_count = 1; shard_count <= 3; shard_count++) {
         make_plan(3, (const uint32_t[]){2000, 6000, 20000});
@@ -246,9 +241,8 @@ START_TEST(trials_are_started_in_the_order_in_which_they_count)
         trials_destroy(trials);
     }
 }
-END_TEST
 
-START_TEST(trials_of_a_scenario_that_is_run_once_are_not_repeated)
+TEST(trials_of_a_scenario_that_is_run_once_are_not_repeated)
 {
     make_plan(2, (const uint32_t[]){2000, 2000});
     scenarios_made[1].is_run_once = true;
@@ -256,9 +250,8 @@ START_TEST(trials_of_a_scenario_that_is_run_once_are_not_repeated)
     start_all(4);
     end_trials("a0:2000* b0:2000 a1:2000* b1:2000");
 }
-END_TEST
 
-START_TEST(results_count_in_the_order_of_the_rounds_whoever_is_first)
+TEST(results_count_in_the_order_of_the_rounds_whoever_is_first)
 {
     make_plan(2, (const uint32_t[]){2000, 4000});
     begin_trials(0, 100);
@@ -273,9 +266,8 @@ START_TEST(results_count_in_the_order_of_the_rounds_whoever_is_first)
     take_all();
     end_trials("a0:2000 b0:4000 a1:2000 a2:2000 b1:4000 . a0 b0 . a1 a2 b1 .");
 }
-END_TEST
 
-START_TEST(only_the_next_one_that_counts_is_started_beyond_the_window)
+TEST(only_the_next_one_that_counts_is_started_beyond_the_window)
 {
     make_plan(2, (const uint32_t[]){2000, 2000});
     begin_trials(0, 2);
@@ -288,10 +280,9 @@ START_TEST(only_the_next_one_that_counts_is_started_beyond_the_window)
     start_all(3);
     end_trials("a0:2000 b0:2000 - . - a0 b0 . a1:2000 b1:2000 -");
 }
-END_TEST
 
 /* With a window of none the trial that counts next is still run, of whichever part and round. */
-START_TEST(the_trial_that_counts_next_is_always_run)
+TEST(the_trial_that_counts_next_is_always_run)
 {
     make_plan(2, (const uint32_t[]){2000, 4000});
     begin_trials(0, 0);
@@ -303,10 +294,9 @@ START_TEST(the_trial_that_counts_next_is_always_run)
     }
     end_trials("a0:2000 - a0 . b0:4000 - b0 . a1:2000 - a1 . a2:2000 - a2 . b1:4000 - b1 .");
 }
-END_TEST
 
 /* The bound of the next trial is known only when what runs can no longer change it. */
-START_TEST(a_bound_on_ops_is_used_up_to_the_last_op)
+TEST(a_bound_on_ops_is_used_up_to_the_last_op)
 {
     make_plan(1, (const uint32_t[]){2000});
     parts[0].op_count_max = 6000;
@@ -326,9 +316,8 @@ START_TEST(a_bound_on_ops_is_used_up_to_the_last_op)
     start_all(1);
     end_trials("a0:2000 a1:2000 a2:2000 - a0 . - a1 . - - a2 . a3:400 - a3 . -");
 }
-END_TEST
 
-START_TEST(a_shard_has_its_own_trials_and_its_share_of_the_ops)
+TEST(a_shard_has_its_own_trials_and_its_share_of_the_ops)
 {
     make_plan(2, (const uint32_t[]){2000, 2000});
     plan.shard_index = 1;
@@ -347,9 +336,8 @@ START_TEST(a_shard_has_its_own_trials_and_its_share_of_the_ops)
     start_all(1);
     end_trials("a1:4 b1:2000* b4:2000 - a1 b1 . a4:1* - a4 b4 . -");
 }
-END_TEST
 
-START_TEST(a_shard_beyond_the_last_trial_has_none)
+TEST(a_shard_beyond_the_last_trial_has_none)
 {
     make_plan(2, (const uint32_t[]){2000, 2000});
     plan.shard_index = 2;
@@ -362,9 +350,8 @@ START_TEST(a_shard_beyond_the_last_trial_has_none)
     take_all();
     end_trials("b2:2000 - b2 .");
 }
-END_TEST
 
-START_TEST(every_so_manieth_trial_is_a_sample)
+TEST(every_so_manieth_trial_is_a_sample)
 {
     make_plan(1, (const uint32_t[]){2000});
     begin_trials(3, 100);
@@ -372,20 +359,18 @@ START_TEST(every_so_manieth_trial_is_a_sample)
     put(0, 2, 2000, 2000); /* it waits when all ends */
     end_trials("a0:2000* a1:2000 a2:2000 a3:2000 a4:2000*");
 }
-END_TEST
 
 /* Else each part would have its first trial run again. */
-START_TEST(parts_have_their_samples_at_different_trials)
+TEST(parts_have_their_samples_at_different_trials)
 {
     make_plan(3, (const uint32_t[]){2000, 2000, 2000});
     begin_trials(3, 100);
     start_all(9);
     end_trials("a0:2000* b0:2000 c0:2000 a1:2000 b1:2000 c1:2000* a2:2000 b2:2000* c2:2000");
 }
-END_TEST
 
 /* Every second trial has faults, and every fourth a small device: samples meet all of them. */
-START_TEST(samples_of_a_part_meet_each_kind_of_trial)
+TEST(samples_of_a_part_meet_each_kind_of_trial)
 {
     enum { SAMPLE_PERIOD = 32, KIND_COUNT = 4, SAMPLE_COUNT = 8 };
     uint32_t counts[KIND_COUNT] = {0};
@@ -400,10 +385,9 @@ START_TEST(samples_of_a_part_meet_each_kind_of_trial)
         ck_assert_uint_eq(counts[i], SAMPLE_COUNT / KIND_COUNT);
     }
 }
-END_TEST
 
 /* The fourth, the sixteenth, and so on up to one of four times as many as are run again. */
-START_TEST(some_trials_are_compared_with_a_fresh_instance)
+TEST(some_trials_are_compared_with_a_fresh_instance)
 {
     static const struct {
         uint64_t replay_sample, compared[6];
@@ -426,10 +410,9 @@ START_TEST(some_trials_are_compared_with_a_fresh_instance)
         ck_assert(rows[i].replay_sample != 0 || seen == 0);
     }
 }
-END_TEST
 
 /* What ended its part with trial 0; trial 1 was started by then, and counts no more. */
-START_TEST(a_part_ends_at_each_of_its_bounds)
+TEST(a_part_ends_at_each_of_its_bounds)
 {
     static const struct {
         uint64_t op_count_max, trial_count_max, duration_ns, ops, elapsed_ns;
@@ -463,9 +446,8 @@ START_TEST(a_part_ends_at_each_of_its_bounds)
         trials_destroy(trials);
     }
 }
-END_TEST
 
-START_TEST(what_was_started_beyond_the_end_of_a_part_is_forgotten)
+TEST(what_was_started_beyond_the_end_of_a_part_is_forgotten)
 {
     make_plan(2, (const uint32_t[]){2000, 2000});
     begin_trials(0, 4);
@@ -480,9 +462,8 @@ START_TEST(what_was_started_beyond_the_end_of_a_part_is_forgotten)
     take_all();
     end_trials("a0:2000 b0:2000 a1:2000 b1:2000 - a0 . b2:2000 b3:2000 - - b0 b1 .");
 }
-END_TEST
 
-START_TEST(what_was_started_before_the_stop_counts)
+TEST(what_was_started_before_the_stop_counts)
 {
     make_plan(2, (const uint32_t[]){2000, 2000});
     begin_trials(0, 100);
@@ -495,9 +476,8 @@ START_TEST(what_was_started_before_the_stop_counts)
     take_all();
     end_trials("a0:2000 b0:2000 a1:2000 - a0 b0 a1 .");
 }
-END_TEST
 
-START_TEST(a_part_with_a_note_is_not_run)
+TEST(a_part_with_a_note_is_not_run)
 {
     make_plan(2, (const uint32_t[]){2000, 2000});
     strcpy(parts[0].note, "x");
@@ -505,10 +485,9 @@ START_TEST(a_part_with_a_note_is_not_run)
     start_all(2);
     end_trials("b0:2000 b1:2000");
 }
-END_TEST
 
 /* Two processes, the second after what counted in the first, give the trials of one. */
-START_TEST(another_process_goes_on_where_the_first_one_stood)
+TEST(another_process_goes_on_where_the_first_one_stood)
 {
     struct trials_progress progress[2];
     make_plan(2, (const uint32_t[]){2000, 4000});
@@ -543,10 +522,9 @@ START_TEST(another_process_goes_on_where_the_first_one_stood)
     ck_assert(progress[0].is_finished && progress[1].is_finished);
     end_trials("a0:2000* b0:4000 a1:2000 a0 b0 a1 . a2:2000 a2:2000 b1:4000* b2:4000* - a2 b1 . -");
 }
-END_TEST
 
 /* A file may say anything of where a campaign stands. */
-START_TEST(where_no_campaign_comes_to_is_refused)
+TEST(where_no_campaign_comes_to_is_refused)
 {
     static const struct {
         struct trials_mark mark;
@@ -573,9 +551,8 @@ START_TEST(where_no_campaign_comes_to_is_refused)
                       "row %zu", i);
     }
 }
-END_TEST
 
-START_TEST(a_head_start_comes_before_all_others_and_counts_first)
+TEST(a_head_start_comes_before_all_others_and_counts_first)
 {
     make_plan(2, (const uint32_t[]){2000, 2000});
     parts[1].head_start = 3;
@@ -592,9 +569,8 @@ START_TEST(a_head_start_comes_before_all_others_and_counts_first)
     end_trials(
         "a0:2000 b0:2000 b1:2000 b2:2000 a1:2000 b3:2000 a2:2000 b4:2000 a0 b0 b1 . b2 a1 b3 .");
 }
-END_TEST
 
-START_TEST(a_stride_leaves_rounds_out)
+TEST(a_stride_leaves_rounds_out)
 {
     make_plan(2, (const uint32_t[]){2000, 2000});
     parts[1].stride = 3;
@@ -602,9 +578,8 @@ START_TEST(a_stride_leaves_rounds_out)
     start_all(7);
     end_trials("a0:2000 b0:2000 a1:2000 a2:2000 a3:2000 b1:2000 a4:2000");
 }
-END_TEST
 
-START_TEST(a_small_device_that_is_refused_does_not_end_its_part)
+TEST(a_small_device_that_is_refused_does_not_end_its_part)
 {
     struct trials_progress progress[PART_COUNT_MAX];
     make_plan(1, (const uint32_t[]){2000});
@@ -623,39 +598,4 @@ START_TEST(a_small_device_that_is_refused_does_not_end_its_part)
     (void)trials_save(trials, progress, sizeof *progress);
     ck_assert(progress[0].is_finished);
     end_trials("a0:2000 a1:2000 a2:2000 a3:2000 a0 a1 a2 . a3 .");
-}
-END_TEST
-
-Suite *suite_of_trials(void)
-{
-    Suite *suite = suite_create("trials");
-    TCase *tests = tcase_create("trials");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, justified_refusals_are_diagnosed_until_two_were_counted);
-    tcase_add_test(tests, lists_of_the_first_trials_of_each_part_are_to_be_kept);
-    tcase_add_test(tests, parts_with_long_trials_run_in_fewer_rounds);
-    tcase_add_test_raise_signal(tests, a_scenario_without_ops_a_trial_ends_the_process, SIGABRT);
-    tcase_add_test(tests, very_long_trials_wait_for_others_of_which_somebody_asked);
-    tcase_add_test(tests, trials_are_started_in_the_order_in_which_they_count);
-    tcase_add_test(tests, trials_of_a_scenario_that_is_run_once_are_not_repeated);
-    tcase_add_test(tests, results_count_in_the_order_of_the_rounds_whoever_is_first);
-    tcase_add_test(tests, only_the_next_one_that_counts_is_started_beyond_the_window);
-    tcase_add_test(tests, the_trial_that_counts_next_is_always_run);
-    tcase_add_test(tests, a_bound_on_ops_is_used_up_to_the_last_op);
-    tcase_add_test(tests, a_shard_has_its_own_trials_and_its_share_of_the_ops);
-    tcase_add_test(tests, a_shard_beyond_the_last_trial_has_none);
-    tcase_add_test(tests, every_so_manieth_trial_is_a_sample);
-    tcase_add_test(tests, parts_have_their_samples_at_different_trials);
-    tcase_add_test(tests, samples_of_a_part_meet_each_kind_of_trial);
-    tcase_add_test(tests, some_trials_are_compared_with_a_fresh_instance);
-    tcase_add_test(tests, a_part_ends_at_each_of_its_bounds);
-    tcase_add_test(tests, what_was_started_beyond_the_end_of_a_part_is_forgotten);
-    tcase_add_test(tests, what_was_started_before_the_stop_counts);
-    tcase_add_test(tests, a_part_with_a_note_is_not_run);
-    tcase_add_test(tests, a_head_start_comes_before_all_others_and_counts_first);
-    tcase_add_test(tests, a_stride_leaves_rounds_out);
-    tcase_add_test(tests, a_small_device_that_is_refused_does_not_end_its_part);
-    tcase_add_test(tests, another_process_goes_on_where_the_first_one_stood);
-    tcase_add_test(tests, where_no_campaign_comes_to_is_refused);
-    return suite;
 }

@@ -28,7 +28,7 @@ static void check_faults(const struct part *part, uint32_t even, uint32_t odd)
     }
 }
 
-START_TEST(every_second_trial_gets_every_fault_and_each_scenario_a_part_with_lanes)
+TEST(every_second_trial_gets_every_fault_and_each_scenario_a_part_with_lanes)
 {
     static const char *const names[] = {"crowded", "queued_free_race", "crowded.lanes",
                                         "queued_free_race.lanes"};
@@ -48,9 +48,8 @@ START_TEST(every_second_trial_gets_every_fault_and_each_scenario_a_part_with_lan
     ck_assert_uint_eq(plan.parts[2].head_start, 0);
     plan_deinit(&plan);
 }
-END_TEST
 
-START_TEST(what_is_given_is_for_every_trial_and_nothing_is_added)
+TEST(what_is_given_is_for_every_trial_and_nothing_is_added)
 {
     run_options_init(&options);
     options.has_faults = true;
@@ -65,9 +64,8 @@ START_TEST(what_is_given_is_for_every_trial_and_nothing_is_added)
     }
     plan_deinit(&plan);
 }
-END_TEST
 
-START_TEST(none_takes_faults_and_lanes_away)
+TEST(none_takes_faults_and_lanes_away)
 {
     run_options_init(&options);
     options.has_faults = true;
@@ -80,9 +78,8 @@ START_TEST(none_takes_faults_and_lanes_away)
     }
     plan_deinit(&plan);
 }
-END_TEST
 
-START_TEST(a_target_that_takes_no_lanes_gets_one_part_that_says_why)
+TEST(a_target_that_takes_no_lanes_gets_one_part_that_says_why)
 {
     run_options_init(&options);
     make_plan("first_fit");
@@ -93,9 +90,8 @@ START_TEST(a_target_that_takes_no_lanes_gets_one_part_that_says_why)
     ck_assert_ptr_nonnull(strstr(plan.parts[2].how, "thread_safe"));
     plan_deinit(&plan);
 }
-END_TEST
 
-START_TEST(a_small_device_comes_in_one_trial_of_four_unless_the_user_chose_one)
+TEST(a_small_device_comes_in_one_trial_of_four_unless_the_user_chose_one)
 {
     run_options_init(&options);
     make_plan("hbm");
@@ -110,28 +106,12 @@ START_TEST(a_small_device_comes_in_one_trial_of_four_unless_the_user_chose_one)
     }
     plan_deinit(&plan);
 }
-END_TEST
 
-START_TEST(a_part_that_nobody_widened_gets_its_faults_in_each_trial)
+TEST(a_part_that_nobody_widened_gets_its_faults_in_each_trial)
 {
     const struct part part = {.faults = {5}, .capacity_is_free = true};
     check_faults(&part, 5, 5);
     for (uint64_t trial = 0; trial < 8; trial++) {
         ck_assert(!plan_trial_is_small(&part, trial));
     }
-}
-END_TEST
-
-Suite *suite_of_widen(void)
-{
-    Suite *suite = suite_create("widen");
-    TCase *tests = tcase_create("widen");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, every_second_trial_gets_every_fault_and_each_scenario_a_part_with_lanes);
-    tcase_add_test(tests, what_is_given_is_for_every_trial_and_nothing_is_added);
-    tcase_add_test(tests, none_takes_faults_and_lanes_away);
-    tcase_add_test(tests, a_target_that_takes_no_lanes_gets_one_part_that_says_why);
-    tcase_add_test(tests, a_small_device_comes_in_one_trial_of_four_unless_the_user_chose_one);
-    tcase_add_test(tests, a_part_that_nobody_widened_gets_its_faults_in_each_trial);
-    return suite;
 }

@@ -201,7 +201,7 @@ static struct trial_result_head take_result(void)
     return head;
 }
 
-START_TEST(as_many_workers_run_as_are_asked_for)
+TEST(as_many_workers_run_as_are_asked_for)
 {
     struct run_options options = {.worker_count = 7};
     ck_assert_uint_eq(workers_wanted(&options), 7);
@@ -209,9 +209,8 @@ START_TEST(as_many_workers_run_as_are_asked_for)
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     ck_assert_uint_eq(workers_wanted(&options), processors > 64 ? 64 : (uint32_t)processors);
 }
-END_TEST
 
-START_TEST(each_worker_has_one_trial_at_a_time)
+TEST(each_worker_has_one_trial_at_a_time)
 {
     struct trial_result none;
     uint64_t seen = 0;
@@ -237,7 +236,6 @@ START_TEST(each_worker_has_one_trial_at_a_time)
     trial_result_deinit(&none);
     end_workers();
 }
-END_TEST
 
 /* What breaks a promise in each trial: a report with a row too many would do, too. */
 static enum target_result refuse(struct target_instance *instance)
@@ -246,7 +244,7 @@ static enum target_result refuse(struct target_instance *instance)
     return TARGET_INVALID;
 }
 
-START_TEST(a_finding_comes_with_the_trials_that_its_process_ran_before)
+TEST(a_finding_comes_with_the_trials_that_its_process_ran_before)
 {
     begin_workers(HEAD "1: defragment\n", refuse, 1, FAR_NS);
     for (uint64_t i = 5; i < 8; i++) {
@@ -268,9 +266,8 @@ START_TEST(a_finding_comes_with_the_trials_that_its_process_ran_before)
     }
     end_workers();
 }
-END_TEST
 
-START_TEST(a_worker_that_dies_costs_its_trial_and_is_replaced)
+TEST(a_worker_that_dies_costs_its_trial_and_is_replaced)
 {
     begin_workers(HEAD "1: defragment\n2: alloc size=2K\n", die_of_signal, 1, FAR_NS);
     int free_before = -1;
@@ -291,10 +288,9 @@ START_TEST(a_worker_that_dies_costs_its_trial_and_is_replaced)
     }
     end_workers();
 }
-END_TEST
 
 /* Who sends SIGKILL may be anybody: only the second time in one trial it is laid on the target. */
-START_TEST(a_worker_that_is_killed_runs_its_trial_once_more)
+TEST(a_worker_that_is_killed_runs_its_trial_once_more)
 {
     begin_workers(HEAD "1: defragment\n2: alloc size=2K\n", be_killed, 1, FAR_NS);
     for (uint64_t i = 0; i < 2; i++) {
@@ -314,9 +310,8 @@ START_TEST(a_worker_that_is_killed_runs_its_trial_once_more)
     ck_assert_int_eq(*kills_left, 1);
     end_workers();
 }
-END_TEST
 
-START_TEST(a_trial_that_takes_too_long_is_a_hang)
+TEST(a_trial_that_takes_too_long_is_a_hang)
 {
     begin_workers(HEAD "1: defragment\n", wait_for_ever, 2, UINT64_C(100000000));
     start_trial(4);
@@ -339,7 +334,6 @@ START_TEST(a_trial_that_takes_too_long_is_a_hang)
     trial_result_deinit(&late);
     end_workers();
 }
-END_TEST
 
 /* One trial, and how it ended; then another one, that all is well with. */
 static struct trial_result_head run_one(enum target_result (*defragment)(struct target_instance *),
@@ -365,16 +359,15 @@ static struct trial_result_head run_one(enum target_result (*defragment)(struct 
     return head;
 }
 
-START_TEST(a_target_that_writes_to_low_descriptors_reaches_none_of_ours)
+TEST(a_target_that_writes_to_low_descriptors_reaches_none_of_ours)
 {
     const struct trial_result_head head = run_one(write_to_low_files, NULL);
     ck_assert_int_eq(head.end, TRIAL_RESULT_DONE);
     ck_assert_uint_eq(head.totals.ops, 3);
     ck_assert_uint_eq(head.findings.count, 0);
 }
-END_TEST
 
-START_TEST(damage_to_the_descriptors_of_the_harness_is_the_targets_crash)
+TEST(damage_to_the_descriptors_of_the_harness_is_the_targets_crash)
 {
     enum target_result (*const damages[])(struct target_instance *) = {
         write_to_all_files, close_all_files, replace_all_files};
@@ -384,9 +377,8 @@ START_TEST(damage_to_the_descriptors_of_the_harness_is_the_targets_crash)
         ck_assert_str_eq(head.signature, "crash: damaged a descriptor of the harness");
     }
 }
-END_TEST
 
-START_TEST(a_worker_that_is_stopped_runs_its_trial_once_more)
+TEST(a_worker_that_is_stopped_runs_its_trial_once_more)
 {
     begin_workers(HEAD "1: defragment\n2: alloc size=2K\n", stop_once, 1, FAR_NS);
     *kills_left = 1;
@@ -401,26 +393,23 @@ START_TEST(a_worker_that_is_stopped_runs_its_trial_once_more)
     ck_assert_str_eq(head.signature, "hang in defragment");
     end_workers();
 }
-END_TEST
 
-START_TEST(a_call_that_blocks_signals_or_waits_is_a_hang_within_its_bound)
+TEST(a_call_that_blocks_signals_or_waits_is_a_hang_within_its_bound)
 {
     death_set_op_timeout(UINT64_C(100000000));
     ck_assert_str_eq(run_one(spin_behind_a_mask, NULL).signature, "hang in defragment");
     ck_assert_str_eq(run_one(wait_for_ever, NULL).signature, "hang in defragment");
 }
-END_TEST
 
-START_TEST(a_process_that_the_target_forks_neither_answers_nor_stays)
+TEST(a_process_that_the_target_forks_neither_answers_nor_stays)
 {
     const struct trial_result_head head = run_one(fork_and_return, NULL);
     ck_assert_int_eq(head.end, TRIAL_RESULT_DONE);
     ck_assert_uint_eq(head.totals.ops, 3);
     ck_assert_uint_eq(head.findings.count, 0);
 }
-END_TEST
 
-START_TEST(what_a_target_prints_is_kept_with_its_trial)
+TEST(what_a_target_prints_is_kept_with_its_trial)
 {
     struct writing output;
     writing_init(&output);
@@ -433,34 +422,11 @@ START_TEST(what_a_target_prints_is_kept_with_its_trial)
     ck_assert_str_eq(output.bytes + output.length - 5, "last\n");
     writing_deinit(&output);
 }
-END_TEST
 
 /* Under way when all ends, and with an answer that nobody took. */
-START_TEST(workers_end_in_the_middle_of_a_trial)
+TEST(workers_end_in_the_middle_of_a_trial)
 {
     begin_workers(HEAD "1: defragment\n", wait_for_ever, 2, FAR_NS);
     start_trial(0);
     end_workers();
-}
-END_TEST
-
-Suite *suite_of_workers(void)
-{
-    Suite *suite = suite_create("workers");
-    TCase *tests = tcase_create("workers");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, as_many_workers_run_as_are_asked_for);
-    tcase_add_test(tests, each_worker_has_one_trial_at_a_time);
-    tcase_add_test(tests, a_finding_comes_with_the_trials_that_its_process_ran_before);
-    tcase_add_test(tests, a_worker_that_dies_costs_its_trial_and_is_replaced);
-    tcase_add_test(tests, a_worker_that_is_killed_runs_its_trial_once_more);
-    tcase_add_test(tests, a_trial_that_takes_too_long_is_a_hang);
-    tcase_add_test(tests, a_target_that_writes_to_low_descriptors_reaches_none_of_ours);
-    tcase_add_test(tests, damage_to_the_descriptors_of_the_harness_is_the_targets_crash);
-    tcase_add_test(tests, a_worker_that_is_stopped_runs_its_trial_once_more);
-    tcase_add_test(tests, a_call_that_blocks_signals_or_waits_is_a_hang_within_its_bound);
-    tcase_add_test(tests, a_process_that_the_target_forks_neither_answers_nor_stays);
-    tcase_add_test(tests, what_a_target_prints_is_kept_with_its_trial);
-    tcase_add_test(tests, workers_end_in_the_middle_of_a_trial);
-    return suite;
 }

@@ -21,7 +21,7 @@
 
 /* --- words --- */
 
-START_TEST(each_remedy_says_what_to_do_and_only_to_those_who_can)
+TEST(each_remedy_says_what_to_do_and_only_to_those_who_can)
 {
     for (size_t i = 0; remedies[i] != NULL; i++) {
         ck_assert((advice_words(remedies[i], "") == NULL) == (remedies[i] == &remedy_pages));
@@ -39,9 +39,8 @@ START_TEST(each_remedy_says_what_to_do_and_only_to_those_who_can)
         }
     }
 }
-END_TEST
 
-START_TEST(words_have_the_tag_and_the_value_in_them)
+TEST(words_have_the_tag_and_the_value_in_them)
 {
     char text[ADVICE_WORDS_BYTES];
     advice_write(&remedy_release, "pytorch", "losses", "release-losses", text, sizeof text);
@@ -54,9 +53,8 @@ START_TEST(words_have_the_tag_and_the_value_in_them)
     advice_write(&remedy_order, "pytorch", "", "", text, sizeof text);
     ck_assert_str_eq(text, "");
 }
-END_TEST
 
-START_TEST(each_cause_has_a_remedy_unless_the_allocator_has_to_change)
+TEST(each_cause_has_a_remedy_unless_the_allocator_has_to_change)
 {
     for (size_t i = 0; i < CAUSE_COUNT; i++) {
         const bool is_the_allocator_s = causes[i] == &cause_refused_though_it_fits ||
@@ -66,9 +64,8 @@ START_TEST(each_cause_has_a_remedy_unless_the_allocator_has_to_change)
     ck_assert_ptr_eq(cause_leak.remedies[0], &remedy_release);
     ck_assert_ptr_null(cause_leak.remedies[1]);
 }
-END_TEST
 
-START_TEST(users_of_gpus_are_shown_gpus_and_those_of_tpus_tpus)
+TEST(users_of_gpus_are_shown_gpus_and_those_of_tpus_tpus)
 {
     static const struct {
         const char *system;
@@ -93,7 +90,6 @@ START_TEST(users_of_gpus_are_shown_gpus_and_those_of_tpus_tpus)
         remedy_list_deinit(&list);
     }
 }
-END_TEST
 
 /* --- remedies of single causes --- */
 
@@ -109,7 +105,7 @@ static const char leak_text[] =
     "19: alloc size=64K tag=1\n20: output size=64K tag=2\n21: free block=19\n"
     "22: alloc size=64K tag=1\n23: output size=64K tag=2\n24: free block=22\n";
 
-START_TEST(what_piles_up_is_freed_as_old_as_a_step_and_its_references_before)
+TEST(what_piles_up_is_freed_as_old_as_a_step_and_its_references_before)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -126,9 +122,8 @@ START_TEST(what_piles_up_is_freed_as_old_as_a_step_and_its_references_before)
     ck_assert_uint_eq(row.peak_bytes, 192 * KILO); /* a batch, a loss, and the one before */
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(what_only_fills_the_device_does_not_pile_up)
+TEST(what_only_fills_the_device_does_not_pile_up)
 {
     struct remedy_list list;
     char note[REMEDY_NOTE_BYTES];
@@ -140,9 +135,8 @@ START_TEST(what_only_fills_the_device_does_not_pile_up)
     ck_assert(!remedy_bound.parameter(&list.given, 0, &tag, note));
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(references_that_nobody_releases_end_where_the_block_is_freed)
+TEST(references_that_nobody_releases_end_where_the_block_is_freed)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -158,9 +152,8 @@ START_TEST(references_that_nobody_releases_end_where_the_block_is_freed)
     remedy_list_refused(&list, &remedy_release_references, 0, "no reference that stays");
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(the_first_copy_goes_block_by_block_while_the_second_is_made)
+TEST(the_first_copy_goes_block_by_block_while_the_second_is_made)
 {
     static const char text[] = "tag 1 \"opt_state\"\ntag 2 \"batch\"\n"
                                "0: alloc size=256K tag=1\n1: alloc size=128K tag=1\n"
@@ -180,9 +173,8 @@ START_TEST(the_first_copy_goes_block_by_block_while_the_second_is_made)
     ck_assert_uint_eq(row.peak_bytes, 388 * KILO);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(what_grows_is_held_to_what_it_had_in_the_first_half)
+TEST(what_grows_is_held_to_what_it_had_in_the_first_half)
 {
     struct remedy_list list;
     char text[2048] = "tag 1 \"batch\"\n";
@@ -201,9 +193,8 @@ START_TEST(what_grows_is_held_to_what_it_had_in_the_first_half)
     }
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(the_fullest_host_comes_down_to_the_mean)
+TEST(the_fullest_host_comes_down_to_the_mean)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -216,7 +207,6 @@ START_TEST(the_fullest_host_comes_down_to_the_mean)
     remedy_list_refused(&list, &remedy_even, 0, "no host holds more");
     remedy_list_deinit(&list);
 }
-END_TEST
 
 /* --- forecast --- */
 
@@ -289,7 +279,7 @@ static uint64_t find_full_step(const struct setup *setup, const struct op_list *
     return (find_failed_op(setup, ops) - 1) / JOB_STEP_OPS + 1;
 }
 
-START_TEST(the_step_in_which_a_leaking_job_runs_out_is_the_one_that_was_forecast)
+TEST(the_step_in_which_a_leaking_job_runs_out_is_the_one_that_was_forecast)
 {
     const struct setup setup = make_setup();
     for (uint64_t seed = 1; seed <= JOB_SEEDS; seed++) {
@@ -318,9 +308,8 @@ START_TEST(the_step_in_which_a_leaking_job_runs_out_is_the_one_that_was_forecast
         op_list_deinit(&whole);
     }
 }
-END_TEST
 
-START_TEST(a_released_leak_no_longer_grows_and_the_whole_job_fits)
+TEST(a_released_leak_no_longer_grows_and_the_whole_job_fits)
 {
     const struct setup setup = make_setup();
     const uint8_t tag = 4;
@@ -349,7 +338,6 @@ START_TEST(a_released_leak_no_longer_grows_and_the_whole_job_fits)
     remedy_list_deinit(&whole);
     op_list_deinit(&cut);
 }
-END_TEST
 
 /* The variant of a longer list, of which none before has run out. */
 static uint64_t find_full_step_under(const struct remedy *remedy, uint64_t parameter,
@@ -389,7 +377,7 @@ static void project(const struct remedy *remedy, uint64_t parameter, const struc
     op_list_deinit(&ops);
 }
 
-START_TEST(what_a_remedy_predicts_for_a_step_is_what_a_run_to_it_shows)
+TEST(what_a_remedy_predicts_for_a_step_is_what_a_run_to_it_shows)
 {
     const struct setup setup = make_setup();
     for (uint64_t seed = 1; seed <= PROJECTED_SEEDS; seed++) {
@@ -413,9 +401,8 @@ START_TEST(what_a_remedy_predicts_for_a_step_is_what_a_run_to_it_shows)
         ck_assert_uint_le(later.peak_bytes, peak_bytes[2]);
     }
 }
-END_TEST
 
-START_TEST(a_smaller_batch_is_no_answer_to_a_leak_and_its_row_says_when_it_ends)
+TEST(a_smaller_batch_is_no_answer_to_a_leak_and_its_row_says_when_it_ends)
 {
     const struct setup setup = make_setup();
     struct op_list ops;
@@ -442,9 +429,8 @@ START_TEST(a_smaller_batch_is_no_answer_to_a_leak_and_its_row_says_when_it_ends)
     what_if_deinit(&what_if);
     op_list_deinit(&ops);
 }
-END_TEST
 
-START_TEST(steady_memory_and_memory_that_only_fills_have_no_forecast)
+TEST(steady_memory_and_memory_that_only_fills_have_no_forecast)
 {
     uint64_t in_use_bytes[4 * 64];
     const struct remedy_steps no_steps = {0};
@@ -471,7 +457,6 @@ START_TEST(steady_memory_and_memory_that_only_fills_have_no_forecast)
     ck_assert_uint_eq(forecast.full.from, 962);
     ck_assert_uint_eq(forecast.full.to, 962);
 }
-END_TEST
 
 /* Six steps of activations of 64 KiB over 256 KiB of parameters, on a device of 1 MiB. */
 static const char steps_text[] =
@@ -494,7 +479,7 @@ static enum what_if_end run_batch(struct remedy_list *list, uint64_t percent)
     return row.end;
 }
 
-START_TEST(the_largest_batch_fits_and_one_percent_more_does_not)
+TEST(the_largest_batch_fits_and_one_percent_more_does_not)
 {
     struct remedy_list list;
     struct largest_batch found;
@@ -513,9 +498,8 @@ START_TEST(the_largest_batch_fits_and_one_percent_more_does_not)
         !largest_batch_find(list.given.target, list.given.setup, list.given.ops, 10000, &found));
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_few_percent_less_are_tried_before_half_of_everything)
+TEST(a_few_percent_less_are_tried_before_half_of_everything)
 {
     struct remedy_list list;
     struct what_if_answer answer;
@@ -539,9 +523,8 @@ START_TEST(a_few_percent_less_are_tried_before_half_of_everything)
     remedy_list_refused(&list, &remedy_precision, 0, "no name in the list says float32");
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(of_several_remedies_the_first_that_fits_is_the_answer)
+TEST(of_several_remedies_the_first_that_fits_is_the_answer)
 {
     static const char *const options[][2] = {{"evicts", "no"}, {"program_evicts_program", "no"}};
     struct setup setup = make_setup();
@@ -579,9 +562,8 @@ START_TEST(of_several_remedies_the_first_that_fits_is_the_answer)
     what_if_trial_destroy(trial);
     op_list_deinit(&ops);
 }
-END_TEST
 
-START_TEST(beyond_the_bound_nothing_is_tried_and_that_is_said)
+TEST(beyond_the_bound_nothing_is_tried_and_that_is_said)
 {
     const struct setup setup = make_setup();
     const uint8_t tag = 4;
@@ -597,32 +579,4 @@ START_TEST(beyond_the_bound_nothing_is_tried_and_that_is_said)
     ck_assert(!what_if_trial_forecast(trial, &forecast));
     what_if_trial_destroy(trial);
     op_list_deinit(&ops);
-}
-END_TEST
-
-Suite *suite_of_advice(void)
-{
-    Suite *suite = suite_create("advice");
-    TCase *tests = tcase_create("advice");
-    tcase_add_test(tests, each_remedy_says_what_to_do_and_only_to_those_who_can);
-    tcase_add_test(tests, words_have_the_tag_and_the_value_in_them);
-    tcase_add_test(tests, each_cause_has_a_remedy_unless_the_allocator_has_to_change);
-    tcase_add_test(tests, users_of_gpus_are_shown_gpus_and_those_of_tpus_tpus);
-    tcase_add_test(tests, what_piles_up_is_freed_as_old_as_a_step_and_its_references_before);
-    tcase_add_test(tests, what_only_fills_the_device_does_not_pile_up);
-    tcase_add_test(tests, references_that_nobody_releases_end_where_the_block_is_freed);
-    tcase_add_test(tests, the_first_copy_goes_block_by_block_while_the_second_is_made);
-    tcase_add_test(tests, what_grows_is_held_to_what_it_had_in_the_first_half);
-    tcase_add_test(tests, the_fullest_host_comes_down_to_the_mean);
-    tcase_add_test(tests, the_step_in_which_a_leaking_job_runs_out_is_the_one_that_was_forecast);
-    tcase_add_test(tests, a_released_leak_no_longer_grows_and_the_whole_job_fits);
-    tcase_add_test(tests, what_a_remedy_predicts_for_a_step_is_what_a_run_to_it_shows);
-    tcase_add_test(tests, a_smaller_batch_is_no_answer_to_a_leak_and_its_row_says_when_it_ends);
-    tcase_add_test(tests, steady_memory_and_memory_that_only_fills_have_no_forecast);
-    tcase_add_test(tests, the_largest_batch_fits_and_one_percent_more_does_not);
-    tcase_add_test(tests, a_few_percent_less_are_tried_before_half_of_everything);
-    tcase_add_test(tests, of_several_remedies_the_first_that_fits_is_the_answer);
-    tcase_add_test(tests, beyond_the_bound_nothing_is_tried_and_that_is_said);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

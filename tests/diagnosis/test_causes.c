@@ -104,7 +104,7 @@ static uint64_t number_of(const struct diagnosis *diagnosis, const char *name)
     return 0;
 }
 
-START_TEST(a_cause_is_named_first_on_its_story)
+TEST(a_cause_is_named_first_on_its_story, .to = CAUSE_COUNT)
 {
     const struct cause *cause = causes[_i];
     story_tell(cause->name);
@@ -118,9 +118,8 @@ START_TEST(a_cause_is_named_first_on_its_story)
     ck_assert_uint_lt(strlen(story.diagnoses[0].text), DIAGNOSIS_TEXT_BYTES - 1);
     story_end();
 }
-END_TEST
 
-START_TEST(a_cause_is_not_named_on_what_is_nearly_its_story)
+TEST(a_cause_is_not_named_on_what_is_nearly_its_story, .to = CAUSE_COUNT)
 {
     char name[64];
     snprintf(name, sizeof name, "%s-near", causes[_i]->name);
@@ -131,10 +130,9 @@ START_TEST(a_cause_is_not_named_on_what_is_nearly_its_story)
                   find_diagnosis(causes[_i]->name)->text);
     story_end();
 }
-END_TEST
 
 /* What is taken over by an output goes with it. */
-START_TEST(donated_blocks_do_not_grow)
+TEST(donated_blocks_do_not_grow)
 {
     char ops[3600];
     size_t length = 0;
@@ -152,9 +150,8 @@ START_TEST(donated_blocks_do_not_grow)
     ck_assert_ptr_null(find_diagnosis("leak"));
     story_end();
 }
-END_TEST
 
-START_TEST(diagnoses_are_told_the_surest_first)
+TEST(diagnoses_are_told_the_surest_first, .to = CAUSE_COUNT)
 {
     story_tell(causes[_i]->name);
     for (size_t i = 1; i < story.count; i++) {
@@ -162,9 +159,8 @@ START_TEST(diagnoses_are_told_the_surest_first)
     }
     story_end();
 }
-END_TEST
 
-START_TEST(the_table_of_causes_is_complete)
+TEST(the_table_of_causes_is_complete)
 {
     for (size_t i = 0; i < CAUSE_COUNT; i++) {
         ck_assert_ptr_nonnull(causes[i]->find);
@@ -174,11 +170,10 @@ START_TEST(the_table_of_causes_is_complete)
         }
     }
 }
-END_TEST
 
 /* --- the numbers are right --- */
 
-START_TEST(the_block_that_keeps_a_hole_small_is_named)
+TEST(the_block_that_keeps_a_hole_small_is_named)
 {
     story_tell("fragmented");
     const struct diagnosis *diagnosis = find_diagnosis("fragmented");
@@ -189,9 +184,8 @@ START_TEST(the_block_that_keeps_a_hole_small_is_named)
     ck_assert_uint_eq(number_of(diagnosis, "pins"), 1);
     story_end();
 }
-END_TEST
 
-START_TEST(memory_that_was_retired_is_in_the_way)
+TEST(memory_that_was_retired_is_in_the_way)
 {
     story_tell_ops("target hbm",
                    "0: retire size=4K address=32M\n1: advance delay=1ms\n2: alloc size=40M\n");
@@ -207,18 +201,16 @@ START_TEST(memory_that_was_retired_is_in_the_way)
                       48 << 20);
     story_end();
 }
-END_TEST
 
-START_TEST(one_hole_that_is_large_enough_is_no_fragmentation)
+TEST(one_hole_that_is_large_enough_is_no_fragmentation)
 {
     story_tell_ops("target plant_premature_rounded", "0: alloc size=8M\n1: alloc size=33M\n");
     ck_assert_int_eq(story.verdict.kind, VERDICT_PREMATURE);
     ck_assert_ptr_null(find_diagnosis("fragmented"));
     story_end();
 }
-END_TEST
 
-START_TEST(what_lies_where_the_stack_must_be_is_named)
+TEST(what_lies_where_the_stack_must_be_is_named)
 {
     story_tell_ops("target hbm\ntag 1 \"buf\"",
                    "0: alloc size=63M\n1: alloc size=1M tag=1\n2: hold block=1\n"
@@ -232,9 +224,8 @@ START_TEST(what_lies_where_the_stack_must_be_is_named)
                "1.00M, held)."));
     story_end();
 }
-END_TEST
 
-START_TEST(a_place_that_is_aligned_is_what_is_missing)
+TEST(a_place_that_is_aligned_is_what_is_missing)
 {
     story_tell_ops("target hbm\noption defrag=none",
                    "0: alloc size=1M\n1: alloc size=2M\n2: alloc size=61M\n"
@@ -246,9 +237,8 @@ START_TEST(a_place_that_is_aligned_is_what_is_missing)
         "in 1 hole; the largest has 2.00M. No hole has the requested 2.00M at a multiple of 2.00M. In the way"));
     story_end();
 }
-END_TEST
 
-START_TEST(a_multiple_of_the_size_class_is_what_is_missing)
+TEST(a_multiple_of_the_size_class_is_what_is_missing)
 {
     story_tell_ops("target buddy", "0: alloc size=16M\n1: alloc size=16M\n2: alloc size=16M\n"
                                    "3: alloc size=16M\n4: free block=1\n5: free block=2\n"
@@ -260,9 +250,8 @@ START_TEST(a_multiple_of_the_size_class_is_what_is_missing)
         "in 1 hole; the largest has 32.00M. No hole has 32.00M at a multiple of 32.00M. In the way"));
     story_end();
 }
-END_TEST
 
-START_TEST(a_size_class_that_does_not_fit_is_named)
+TEST(a_size_class_that_does_not_fit_is_named)
 {
     story_tell_ops("target first_fit\noption rounding=pow2",
                    "0: alloc size=1M\n1: alloc size=33M\n");
@@ -275,10 +264,9 @@ START_TEST(a_size_class_that_does_not_fit_is_named)
                                 "largest hole has 63.00M: the request itself would fit."));
     story_end();
 }
-END_TEST
 
 /* Placements in a heap of 512-byte granules, and the defect that each points to. */
-START_TEST(the_numbers_of_a_placement_point_to_a_defect)
+TEST(the_numbers_of_a_placement_point_to_a_defect)
 {
     enum { K = 1024 };
     static const struct {
@@ -344,11 +332,10 @@ START_TEST(the_numbers_of_a_placement_point_to_a_defect)
         ck_assert_ptr_nonnull(strstr(diagnosis.text, "Remedy: "));
     }
 }
-END_TEST
 
 /* --- what did not happen is no evidence --- */
 
-START_TEST(what_a_skipped_op_names_holds_nothing)
+TEST(what_a_skipped_op_names_holds_nothing)
 {
     story_tell_ops("target hbm",
                    "0: alloc size=40M\n1: hold block=0\n2: free block=0\n3: alloc size=1M\n"
@@ -359,9 +346,8 @@ START_TEST(what_a_skipped_op_names_holds_nothing)
     ck_assert_ptr_nonnull(strstr(find_diagnosis("references")->text, "by op 1"));
     story_end();
 }
-END_TEST
 
-START_TEST(a_host_that_has_freed_what_is_asked_for_has_it_no_more)
+TEST(a_host_that_has_freed_what_is_asked_for_has_it_no_more)
 {
     static const char ops[] =
         "0: alloc size=40M host=1\n1: alloc size=23M host=1\n2: free block=1 host=1\n"
@@ -370,9 +356,8 @@ START_TEST(a_host_that_has_freed_what_is_asked_for_has_it_no_more)
     ck_assert_ptr_null(find_diagnosis("host_skew"));
     story_end();
 }
-END_TEST
 
-START_TEST(an_execution_asks_for_no_more_than_its_load)
+TEST(an_execution_asks_for_no_more_than_its_load)
 {
     char ops[2048] = "0: load size=1M stack=30M tag=1\n";
     for (int i = 1; i <= 18; i += 2) {
@@ -388,9 +373,8 @@ START_TEST(an_execution_asks_for_no_more_than_its_load)
     ck_assert_ptr_null(find_diagnosis("spike"));
     story_end();
 }
-END_TEST
 
-START_TEST(an_eviction_for_an_execution_is_for_its_program)
+TEST(an_eviction_for_an_execution_is_for_its_program)
 {
     story_tell_ops(
         "target hbm\noption program_evicts_program=yes\ntag 0 \"embeddings\"\ntag 1 \"a\"\ntag 2 \"b\"",
@@ -403,9 +387,8 @@ START_TEST(an_eviction_for_an_execution_is_for_its_program)
         "It was evicted for op 2 (an execution of 'a'); 30.00M of what is in use now came in since then"));
     story_end();
 }
-END_TEST
 
-START_TEST(a_leak_has_its_tag_and_rate)
+TEST(a_leak_has_its_tag_and_rate)
 {
     story_tell("leak");
     const struct diagnosis *diagnosis = find_diagnosis("leak");
@@ -417,9 +400,8 @@ START_TEST(a_leak_has_its_tag_and_rate)
     ck_assert_uint_lt(per_thousand, 33 << 20);
     story_end();
 }
-END_TEST
 
-START_TEST(numbers_of_the_other_causes_are_exact)
+TEST(numbers_of_the_other_causes_are_exact)
 {
     story_tell("exhausted");
     ck_assert_uint_eq(number_of(find_diagnosis("exhausted"), "missing_bytes"), 8 << 20);
@@ -454,11 +436,10 @@ START_TEST(numbers_of_the_other_causes_are_exact)
     ck_assert_uint_eq(find_diagnosis("host_skew")->tag, 5);
     story_end();
 }
-END_TEST
 
 /* --- without an out-of-memory --- */
 
-START_TEST(a_leak_is_told_before_it_ends_in_an_out_of_memory)
+TEST(a_leak_is_told_before_it_ends_in_an_out_of_memory)
 {
     char path[512];
     struct ops_file_error error;
@@ -474,10 +455,9 @@ START_TEST(a_leak_is_told_before_it_ends_in_an_out_of_memory)
     ck_assert_uint_eq(story.diagnoses[0].tag, 3);
     story_end();
 }
-END_TEST
 
 /* A snapshot is rebuilt by requests alone: that fills the device, and is no leak. */
-START_TEST(a_list_that_only_fills_the_device_leaks_nothing)
+TEST(a_list_that_only_fills_the_device_leaks_nothing)
 {
     memset(&story, 0, sizeof story);
     setup_init(&story.setup);
@@ -496,7 +476,6 @@ START_TEST(a_list_that_only_fills_the_device_leaks_nothing)
     ck_assert_str_eq(story.diagnoses[0].cause->name, "exhausted");
     story_end();
 }
-END_TEST
 
 /* A large block that is held from the beginning on, of that tag, and a request for which it is in
  * the way. */
@@ -524,7 +503,7 @@ static void tell_held(const char *tag)
 }
 
 /* Nobody could release it. */
-START_TEST(what_an_importer_holds_is_no_reference_of_somebody)
+TEST(what_an_importer_holds_is_no_reference_of_somebody)
 {
     tell_held("params");
     ck_assert_ptr_nonnull(find_diagnosis("references"));
@@ -539,9 +518,8 @@ START_TEST(what_an_importer_holds_is_no_reference_of_somebody)
     ck_assert_ptr_null(find_diagnosis("references"));
     story_end();
 }
-END_TEST
 
-START_TEST(what_is_outside_the_allocator_is_told_with_its_holders)
+TEST(what_is_outside_the_allocator_is_told_with_its_holders)
 {
     story_tell("outside_the_allocator");
     const struct diagnosis *diagnosis = find_diagnosis("outside_the_allocator");
@@ -552,9 +530,8 @@ START_TEST(what_is_outside_the_allocator_is_told_with_its_holders)
     ck_assert_ptr_nonnull(strstr(diagnosis->text, "'other process 4711' 24.00M"));
     story_end();
 }
-END_TEST
 
-START_TEST(where_the_placement_is_assumed_no_block_is_named)
+TEST(where_the_placement_is_assumed_no_block_is_named)
 {
     static const char ops[] =
         "0: alloc size=20M tag=1\n1: alloc size=10M\n2: alloc size=20M tag=1\n"
@@ -569,9 +546,8 @@ START_TEST(where_the_placement_is_assumed_no_block_is_named)
     ck_assert_uint_eq(number_of(find_diagnosis("fragmented"), "free_bytes"), 24 << 20);
     story_end();
 }
-END_TEST
 
-START_TEST(a_full_device_is_told_alone_unless_there_is_more_to_tell)
+TEST(a_full_device_is_told_alone_unless_there_is_more_to_tell)
 {
     story_tell("exhausted");
     ck_assert_uint_eq(story.count, 1);
@@ -582,9 +558,8 @@ START_TEST(a_full_device_is_told_alone_unless_there_is_more_to_tell)
     ck_assert_uint_lt(find_diagnosis("exhausted")->confidence, DIAGNOSIS_SURE);
     story_end();
 }
-END_TEST
 
-START_TEST(a_request_larger_than_the_device_is_exhausted_for_sure)
+TEST(a_request_larger_than_the_device_is_exhausted_for_sure)
 {
     memset(&story, 0, sizeof story);
     setup_init(&story.setup);
@@ -598,43 +573,4 @@ START_TEST(a_request_larger_than_the_device_is_exhausted_for_sure)
     ck_assert_str_eq(story.diagnoses[0].cause->name, "exhausted");
     ck_assert_uint_ge(story.diagnoses[0].confidence, DIAGNOSIS_SURE);
     story_end();
-}
-END_TEST
-
-Suite *suite_of_causes(void)
-{
-    Suite *suite = suite_create("causes");
-    TCase *stories = tcase_create("stories");
-    tcase_add_test(stories, the_table_of_causes_is_complete);
-    tcase_add_loop_test(stories, a_cause_is_named_first_on_its_story, 0, CAUSE_COUNT);
-    tcase_add_loop_test(stories, a_cause_is_not_named_on_what_is_nearly_its_story, 0, CAUSE_COUNT);
-    tcase_add_test(stories, donated_blocks_do_not_grow);
-    tcase_add_loop_test(stories, diagnoses_are_told_the_surest_first, 0, CAUSE_COUNT);
-    suite_add_tcase(suite, stories);
-    TCase *numbers = tcase_create("numbers");
-    tcase_add_test(numbers, the_block_that_keeps_a_hole_small_is_named);
-    tcase_add_test(numbers, memory_that_was_retired_is_in_the_way);
-    tcase_add_test(numbers, one_hole_that_is_large_enough_is_no_fragmentation);
-    tcase_add_test(numbers, what_lies_where_the_stack_must_be_is_named);
-    tcase_add_test(numbers, the_numbers_of_a_placement_point_to_a_defect);
-    tcase_add_test(numbers, a_place_that_is_aligned_is_what_is_missing);
-    tcase_add_test(numbers, a_multiple_of_the_size_class_is_what_is_missing);
-    tcase_add_test(numbers, a_size_class_that_does_not_fit_is_named);
-    tcase_add_test(numbers, what_a_skipped_op_names_holds_nothing);
-    tcase_add_test(numbers, a_host_that_has_freed_what_is_asked_for_has_it_no_more);
-    tcase_add_test(numbers, an_execution_asks_for_no_more_than_its_load);
-    tcase_add_test(numbers, an_eviction_for_an_execution_is_for_its_program);
-    tcase_add_test(numbers, a_leak_has_its_tag_and_rate);
-    tcase_add_test(numbers, numbers_of_the_other_causes_are_exact);
-    suite_add_tcase(suite, numbers);
-    TCase *edges = tcase_create("edges");
-    tcase_add_test(edges, a_leak_is_told_before_it_ends_in_an_out_of_memory);
-    tcase_add_test(edges, a_list_that_only_fills_the_device_leaks_nothing);
-    tcase_add_test(edges, what_an_importer_holds_is_no_reference_of_somebody);
-    tcase_add_test(edges, what_is_outside_the_allocator_is_told_with_its_holders);
-    tcase_add_test(edges, where_the_placement_is_assumed_no_block_is_named);
-    tcase_add_test(edges, a_full_device_is_told_alone_unless_there_is_more_to_tell);
-    tcase_add_test(edges, a_request_larger_than_the_device_is_exhausted_for_sure);
-    suite_add_tcase(suite, edges);
-    return suite;
 }

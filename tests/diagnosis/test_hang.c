@@ -43,7 +43,7 @@ static void take_hangs(const char *head, const char *ops)
 
 /* --- causes --- */
 
-START_TEST(nobody_waits_in_vain_where_all_join)
+TEST(nobody_waits_in_vain_where_all_join)
 {
     take_hangs("hosts 2\n", TWO_PROGRAMS "2: execute program=0 delay=1us collective=0\n"
                                          "3: execute program=1 delay=1us collective=0 host=1\n");
@@ -51,16 +51,14 @@ START_TEST(nobody_waits_in_vain_where_all_join)
     ck_assert(!hangs_are_there(&hangs));
     ck_assert_uint_eq(totals.hangs, 0);
 }
-END_TEST
 
-START_TEST(one_host_alone_has_no_hangs)
+TEST(one_host_alone_has_no_hangs)
 {
     take_hangs("", "0: load size=1K stack=1K tag=1\n1: execute program=0 delay=1us collective=0\n");
     ck_assert_uint_eq(hangs.count, 0);
 }
-END_TEST
 
-START_TEST(an_out_of_memory_before_the_collective_is_the_cause)
+TEST(an_out_of_memory_before_the_collective_is_the_cause)
 {
     take_hangs("hosts 2\n", TWO_PROGRAMS "2: alloc size=2M host=1\n"
                                          "3: execute program=0 delay=1us collective=0\n");
@@ -72,19 +70,17 @@ START_TEST(an_out_of_memory_before_the_collective_is_the_cause)
     ck_assert_uint_eq(totals.ooms, 1);
     ck_assert_uint_eq(totals.broken + totals.premature, 0);
 }
-END_TEST
 
-START_TEST(a_host_that_allocates_after_its_out_of_memory_is_not_silent)
+TEST(a_host_that_allocates_after_its_out_of_memory_is_not_silent)
 {
     take_hangs("hosts 2\n", TWO_PROGRAMS "2: alloc size=2M host=1\n3: alloc size=1K host=1\n"
                                          "4: execute program=0 delay=1us collective=0\n");
     ck_assert_int_eq(hangs.hangs[0].cause, HANG_OOM);
     ck_assert(!hangs.hangs[0].is_silent);
 }
-END_TEST
 
 /* It was answered in time, executed after that, and stops for another reason. */
-START_TEST(an_out_of_memory_before_its_last_execution_is_no_cause)
+TEST(an_out_of_memory_before_its_last_execution_is_no_cause)
 {
     take_hangs("hosts 2\n",
                TWO_PROGRAMS "2: alloc size=2M host=1\n"
@@ -107,19 +103,17 @@ START_TEST(an_out_of_memory_before_its_last_execution_is_no_cause)
     ck_assert_uint_eq(hangs.hangs[0].since_step, 1);
     ck_assert_uint_eq(totals.hangs_without_word, 1);
 }
-END_TEST
 
 /* A list that is cut in the middle of a step shows no hang. */
-START_TEST(where_the_list_ends_at_once_nobody_is_gone)
+TEST(where_the_list_ends_at_once_nobody_is_gone)
 {
     take_hangs("hosts 2\n", TWO_PROGRAMS "2: execute program=0 delay=1us collective=0\n");
     ck_assert_uint_eq(hangs.count, 1);
     ck_assert_int_eq(hangs.hangs[0].cause, HANG_LIST_ENDS);
     ck_assert_uint_eq(totals.hangs, 0);
 }
-END_TEST
 
-START_TEST(hosts_of_other_groups_are_not_missed)
+TEST(hosts_of_other_groups_are_not_missed)
 {
     take_hangs("hosts 4\ngroup 0 0-1 \"data 0\"\ngroup 1 2-3 \"data 1\"\ncollective_bound never\n",
                TWO_PROGRAMS "2: load size=1K stack=1K tag=1 host=2\n3: alloc size=2M host=1\n"
@@ -133,9 +127,8 @@ START_TEST(hosts_of_other_groups_are_not_missed)
     ck_assert_uint_eq(hangs.hangs[1].missing, 3);
     ck_assert_int_ne(hangs.hangs[1].cause, HANG_OOM);
 }
-END_TEST
 
-START_TEST(a_cycle_is_told_once)
+TEST(a_cycle_is_told_once)
 {
     take_hangs("hosts 2\ncollective_bound never\n",
                TWO_PROGRAMS "2: execute program=0 delay=1us collective=3\n"
@@ -146,9 +139,8 @@ START_TEST(a_cycle_is_told_once)
     ck_assert_uint_eq(hangs.hangs[0].other_group, 5);
     ck_assert_uint_eq(hangs.hangs[0].cause_op, 3);
 }
-END_TEST
 
-START_TEST(a_request_that_waits_for_a_late_host_is_told_with_both)
+TEST(a_request_that_waits_for_a_late_host_is_told_with_both)
 {
     take_hangs("hosts 2\n", TWO_PROGRAMS "2: alloc size=900K\n"
                                          "3: execute program=0 delay=1us collective=0\n"
@@ -163,7 +155,6 @@ START_TEST(a_request_that_waits_for_a_late_host_is_told_with_both)
     ck_assert_uint_eq(hangs.hangs[0].waited_ns, 5000000000);
     ck_assert_uint_eq(totals.ooms, 0);
 }
-END_TEST
 
 /* --- words --- */
 
@@ -178,7 +169,7 @@ static const char *words_of(const struct hang *hang)
     return words;
 }
 
-START_TEST(hosts_are_named_as_ranges)
+TEST(hosts_are_named_as_ranges)
 {
     setup_init(&setup);
     setup_set_hosts(&setup, 64);
@@ -203,9 +194,8 @@ START_TEST(hosts_are_named_as_ranges)
     hang.waiting = 4;
     ck_assert_ptr_nonnull(strstr(words_of(&hang), "host 2 waits in"));
 }
-END_TEST
 
-START_TEST(each_cause_has_a_name_and_a_summary)
+TEST(each_cause_has_a_name_and_a_summary)
 {
     for (unsigned i = 0; i < HANG_CAUSE_COUNT; i++) {
         ck_assert_ptr_nonnull(hang_cause_name((enum hang_cause)i));
@@ -215,25 +205,4 @@ START_TEST(each_cause_has_a_name_and_a_summary)
                              hang_cause_name((enum hang_cause)k));
         }
     }
-}
-END_TEST
-
-Suite *suite_of_hang(void);
-Suite *suite_of_hang(void)
-{
-    Suite *suite = suite_create("hang");
-    TCase *cases = tcase_create("hang");
-    tcase_add_test(cases, nobody_waits_in_vain_where_all_join);
-    tcase_add_test(cases, one_host_alone_has_no_hangs);
-    tcase_add_test(cases, an_out_of_memory_before_the_collective_is_the_cause);
-    tcase_add_test(cases, a_host_that_allocates_after_its_out_of_memory_is_not_silent);
-    tcase_add_test(cases, an_out_of_memory_before_its_last_execution_is_no_cause);
-    tcase_add_test(cases, where_the_list_ends_at_once_nobody_is_gone);
-    tcase_add_test(cases, hosts_of_other_groups_are_not_missed);
-    tcase_add_test(cases, a_cycle_is_told_once);
-    tcase_add_test(cases, a_request_that_waits_for_a_late_host_is_told_with_both);
-    tcase_add_test(cases, hosts_are_named_as_ranges);
-    tcase_add_test(cases, each_cause_has_a_name_and_a_summary);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

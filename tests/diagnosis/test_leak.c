@@ -77,28 +77,28 @@ static struct score judge_seeds(uint64_t first, uint32_t count, bool has_leak)
     return score;
 }
 
-START_TEST(the_leaking_tag_is_named)
+EVERY_TEST(.timeout_s = 300);
+
+TEST(the_leaking_tag_is_named)
 {
     const struct score score = judge_seeds(SEED_FIRST, SEED_COUNT, true);
     ck_assert_uint_ge(score.named, NAMED_COUNT_MIN);
     ck_assert_uint_le(score.others, CRIED_COUNT_MAX);
     ck_assert_uint_eq(score.sure_others, 0);
 }
-END_TEST
 
-START_TEST(no_leak_is_cried_where_there_is_none)
+TEST(no_leak_is_cried_where_there_is_none)
 {
     const struct score score = judge_seeds(SEED_FIRST, SEED_COUNT, false);
     ck_assert_uint_le(score.others, CRIED_COUNT_MAX);
     ck_assert_uint_eq(score.sure_others, 0);
 }
-END_TEST
 
 /* --- a run --- */
 
 /* The same list through a target: what the run records gives the same answer as what the generator
  * noted. */
-START_TEST(a_leak_is_named_from_a_run_as_well)
+TEST(a_leak_is_named_from_a_run_as_well)
 {
     static struct leak_trace trace;
     static struct history history;
@@ -130,11 +130,10 @@ START_TEST(a_leak_is_named_from_a_run_as_well)
     run_destroy(run);
     leak_trace_deinit(&trace);
 }
-END_TEST
 
 /* --- the history --- */
 
-START_TEST(a_history_of_any_length_stays_within_its_bound)
+TEST(a_history_of_any_length_stays_within_its_bound)
 {
     static struct history history;
     uint64_t tag_bytes[OP_TAG_COUNT] = {0};
@@ -168,20 +167,4 @@ START_TEST(a_history_of_any_length_stays_within_its_bound)
     ck_assert_uint_eq(host->rises[0].op, 18);
     ck_assert_uint_eq(host->rises[0].bytes, 998);
     history_deinit(&history);
-}
-END_TEST
-
-Suite *suite_of_leak(void)
-{
-    Suite *suite = suite_create("leak");
-    TCase *histories = tcase_create("histories");
-    tcase_add_test(histories, a_history_of_any_length_stays_within_its_bound);
-    tcase_add_test(histories, a_leak_is_named_from_a_run_as_well);
-    suite_add_tcase(suite, histories);
-    TCase *traces = tcase_create("traces");
-    tcase_set_timeout(traces, 300);
-    tcase_add_test(traces, the_leaking_tag_is_named);
-    tcase_add_test(traces, no_leak_is_cried_where_there_is_none);
-    suite_add_tcase(suite, traces);
-    return suite;
 }

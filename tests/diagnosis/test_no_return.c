@@ -159,7 +159,7 @@ static void check_list(const struct list *list)
     }
 }
 
-START_TEST(it_is_where_leaving_out_all_that_follows_no_longer_helps)
+TEST(it_is_where_leaving_out_all_that_follows_no_longer_helps)
 {
     uint64_t counts[NO_RETURN_OP + 1] = {0};
     static const char *const defrags[] = {"repack", "slide", "none"};
@@ -176,11 +176,10 @@ START_TEST(it_is_where_leaving_out_all_that_follows_no_longer_helps)
     ck_assert_uint_gt(counts[NO_RETURN_START], 5);
     ck_assert_uint_gt(counts[NO_RETURN_NONE], 5);
 }
-END_TEST
 
 #define HEAD "hbmstress-ops 1\ncapacity 6K\ngranule 512\ntarget hbm\n"
 
-START_TEST(fragmentation_has_none)
+TEST(fragmentation_has_none)
 {
     struct list list;
     list_read(&list, HEAD "option defrag=none\n"
@@ -196,9 +195,8 @@ START_TEST(fragmentation_has_none)
     ck_assert_uint_eq(list.no_return.request_bytes, 3072);
     op_list_deinit(&list.ops);
 }
-END_TEST
 
-START_TEST(a_queued_free_is_not_kept)
+TEST(a_queued_free_is_not_kept)
 {
     struct list list;
     list_read(&list, HEAD "0: alloc size=2K\n"
@@ -209,9 +207,8 @@ START_TEST(a_queued_free_is_not_kept)
     ck_assert_int_eq(list.no_return.kind, NO_RETURN_NONE);
     op_list_deinit(&list.ops);
 }
-END_TEST
 
-START_TEST(a_program_that_may_be_evicted_is_not_kept)
+TEST(a_program_that_may_be_evicted_is_not_kept)
 {
     struct list list;
     list_read(&list, HEAD "0: load size=2K\n"
@@ -229,9 +226,8 @@ START_TEST(a_program_that_may_be_evicted_is_not_kept)
     ck_assert_uint_eq(list.no_return.op, 0);
     op_list_deinit(&list.ops);
 }
-END_TEST
 
-START_TEST(a_stack_is_part_of_the_request)
+TEST(a_stack_is_part_of_the_request)
 {
     struct list list;
     list_read(&list, HEAD "0: alloc size=2K\n"
@@ -240,19 +236,4 @@ START_TEST(a_stack_is_part_of_the_request)
     ck_assert_uint_eq(list.no_return.op, 0);
     ck_assert_uint_eq(list.no_return.request_bytes, 5120);
     op_list_deinit(&list.ops);
-}
-END_TEST
-
-Suite *suite_of_no_return(void);
-Suite *suite_of_no_return(void)
-{
-    Suite *suite = suite_create("no_return");
-    TCase *tests = tcase_create("no return");
-    tcase_add_test(tests, it_is_where_leaving_out_all_that_follows_no_longer_helps);
-    tcase_add_test(tests, fragmentation_has_none);
-    tcase_add_test(tests, a_queued_free_is_not_kept);
-    tcase_add_test(tests, a_program_that_may_be_evicted_is_not_kept);
-    tcase_add_test(tests, a_stack_is_part_of_the_request);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

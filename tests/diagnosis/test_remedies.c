@@ -14,7 +14,7 @@
 
 /* --- the table --- */
 
-START_TEST(every_remedy_has_a_name_of_its_own_and_says_what_it_assumes)
+TEST(every_remedy_has_a_name_of_its_own_and_says_what_it_assumes)
 {
     ck_assert_ptr_nonnull(remedies[0]);
     for (size_t i = 0; remedies[i] != NULL; i++) {
@@ -30,11 +30,10 @@ START_TEST(every_remedy_has_a_name_of_its_own_and_says_what_it_assumes)
     }
     ck_assert_ptr_null(remedy_find("prayer"));
 }
-END_TEST
 
 /* --- steps --- */
 
-START_TEST(a_step_begins_where_the_least_is_live)
+TEST(a_step_begins_where_the_least_is_live)
 {
     struct remedy_list list;
     remedy_list_steps(&list, 6);
@@ -53,9 +52,8 @@ START_TEST(a_step_begins_where_the_least_is_live)
     ck_assert(!steps->is_of_step[0]);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_list_cut_off_in_a_step_says_what_its_last_blocks_are)
+TEST(a_list_cut_off_in_a_step_says_what_its_last_blocks_are)
 {
     struct remedy_list list;
     remedy_list_steps(&list, 6);
@@ -72,9 +70,8 @@ START_TEST(a_list_cut_off_in_a_step_says_what_its_last_blocks_are)
     op_list_deinit(&ops);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(requests_that_are_all_the_same_have_no_steps)
+TEST(requests_that_are_all_the_same_have_no_steps)
 {
     struct remedy_list list;
     remedy_list_parse(&list,
@@ -89,9 +86,8 @@ START_TEST(requests_that_are_all_the_same_have_no_steps)
     }
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(executions_mark_steps_whose_sizes_differ)
+TEST(executions_mark_steps_whose_sizes_differ)
 {
     struct remedy_list list;
     remedy_list_parse(
@@ -111,11 +107,10 @@ START_TEST(executions_mark_steps_whose_sizes_differ)
     ck_assert_uint_eq(list.result.ops.ops[0].size_bytes, 4 * KILO);
     remedy_list_deinit(&list);
 }
-END_TEST
 
 /* --- donation --- */
 
-START_TEST(an_output_takes_over_the_input_that_ends_there)
+TEST(an_output_takes_over_the_input_that_ends_there)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -139,9 +134,8 @@ START_TEST(an_output_takes_over_the_input_that_ends_there)
     ck_assert_uint_eq(row.peak_bytes, 384 * KILO);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(the_free_may_stand_before_the_output)
+TEST(the_free_may_stand_before_the_output)
 {
     struct remedy_list list;
     remedy_list_parse(&list,
@@ -152,9 +146,8 @@ START_TEST(the_free_may_stand_before_the_output)
     ck_assert_int_eq(list.result.ops.ops[1].kind, OP_DONATE);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(an_input_is_not_donated_that_is_needed_or_does_not_fit)
+TEST(an_input_is_not_donated_that_is_needed_or_does_not_fit)
 {
     static const char *const lists[] = {
         "0: alloc size=64K\n1: output size=64K\n2: touch block=0\n3: free block=0\n", /* it is read
@@ -182,9 +175,8 @@ START_TEST(an_input_is_not_donated_that_is_needed_or_does_not_fit)
         remedy_list_deinit(&list);
     }
 }
-END_TEST
 
-START_TEST(one_input_is_donated_once_and_the_nearest_in_size_first)
+TEST(one_input_is_donated_once_and_the_nearest_in_size_first)
 {
     struct remedy_list list;
     remedy_list_parse(&list,
@@ -198,11 +190,10 @@ START_TEST(one_input_is_donated_once_and_the_nearest_in_size_first)
     ck_assert_uint_eq(remedy_list_count(&list, OP_FREE), 0);
     remedy_list_deinit(&list);
 }
-END_TEST
 
 /* --- sizes --- */
 
-START_TEST(without_padding_a_buffer_takes_its_unpadded_size)
+TEST(without_padding_a_buffer_takes_its_unpadded_size)
 {
     struct remedy_list list;
     remedy_list_parse(&list, "0: alloc size=64K unpadded=1000\n1: alloc size=8K\n"
@@ -222,9 +213,8 @@ START_TEST(without_padding_a_buffer_takes_its_unpadded_size)
     remedy_list_refused(&list, &remedy_layout, 0, "unpadded");
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_block_that_is_taken_over_stays_as_large_as_what_takes_it_over)
+TEST(a_block_that_is_taken_over_stays_as_large_as_what_takes_it_over)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -236,9 +226,8 @@ START_TEST(a_block_that_is_taken_over_stays_as_large_as_what_takes_it_over)
     ck_assert_int_eq(row.end, WHAT_IF_FITS);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(half_the_batch_halves_what_lives_within_a_step)
+TEST(half_the_batch_halves_what_lives_within_a_step)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -252,9 +241,8 @@ START_TEST(half_the_batch_halves_what_lives_within_a_step)
     ck_assert_uint_eq(row.peak_bytes, (96 + 32 + 64 + 32 + 48) * KILO + 5 * 512);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(accumulation_divides_activations_and_keeps_gradients)
+TEST(accumulation_divides_activations_and_keeps_gradients)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -268,9 +256,8 @@ START_TEST(accumulation_divides_activations_and_keeps_gradients)
     ck_assert_uint_eq(row.peak_bytes, (2 * 96 + 16 + 32 + 16 + 96) * KILO + 5 * 512);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(sharding_divides_all_but_the_images_of_programs)
+TEST(sharding_divides_all_but_the_images_of_programs)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -287,11 +274,10 @@ START_TEST(sharding_divides_all_but_the_images_of_programs)
     ck_assert_int_eq(row.end, WHAT_IF_FITS);
     remedy_list_deinit(&list);
 }
-END_TEST
 
 /* --- order --- */
 
-START_TEST(checkpointing_gives_back_what_lies_unused_within_a_step)
+TEST(checkpointing_gives_back_what_lies_unused_within_a_step)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -311,9 +297,8 @@ START_TEST(checkpointing_gives_back_what_lies_unused_within_a_step)
     ck_assert_uint_eq(remedy_list_bytes(&list, OP_OUTPUT, 3), 6 * (192 + 192) * KILO);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(named_tags_are_given_back_though_no_step_is_seen)
+TEST(named_tags_are_given_back_though_no_step_is_seen)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -343,9 +328,8 @@ START_TEST(named_tags_are_given_back_though_no_step_is_seen)
     ck_assert(!remedy_checkpointing.parameter(&list.given, 3, &parameter, note));
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_tag_with_the_name_of_all_has_another_label)
+TEST(a_tag_with_the_name_of_all_has_another_label)
 {
     struct remedy_list list;
     char label[REMEDY_LABEL_BYTES];
@@ -354,9 +338,8 @@ START_TEST(a_tag_with_the_name_of_all_has_another_label)
     ck_assert_str_eq(label, "all-that-are-named.tag4");
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(what_is_held_or_was_donated_is_not_given_back)
+TEST(what_is_held_or_was_donated_is_not_given_back)
 {
     struct remedy_list list;
     char text[4096] = "0: alloc size=16K tag=1\n";
@@ -380,9 +363,8 @@ START_TEST(what_is_held_or_was_donated_is_not_given_back)
     }
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_restart_brings_back_what_lives_long_and_leaves_leaks_behind)
+TEST(a_restart_brings_back_what_lives_long_and_leaves_leaks_behind)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -397,9 +379,8 @@ START_TEST(a_restart_brings_back_what_lives_long_and_leaves_leaks_behind)
     ck_assert_uint_lt(row.peak_bytes, (96 + 352) * KILO + 6 * 512);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_restart_keeps_references_holds_and_donations_right)
+TEST(a_restart_keeps_references_holds_and_donations_right)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -428,10 +409,9 @@ START_TEST(a_restart_keeps_references_holds_and_donations_right)
     ck_assert_int_eq(row.end, WHAT_IF_FITS);
     remedy_list_deinit(&list);
 }
-END_TEST
 
 /* References that outlive their blocks are what a restart gives back. */
-START_TEST(a_restart_releases_what_was_freed_and_is_still_held)
+TEST(a_restart_releases_what_was_freed_and_is_still_held)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -452,9 +432,8 @@ START_TEST(a_restart_releases_what_was_freed_and_is_still_held)
     ck_assert_int_eq(row.end, WHAT_IF_FITS);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_donated_block_comes_back_as_its_last_owner_s)
+TEST(a_donated_block_comes_back_as_its_last_owner_s)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -477,9 +456,8 @@ START_TEST(a_donated_block_comes_back_as_its_last_owner_s)
     ck_assert_int_eq(row.end, WHAT_IF_FITS);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_forced_drain_ends_what_is_queued_lost_events_too)
+TEST(a_forced_drain_ends_what_is_queued_lost_events_too)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -501,9 +479,8 @@ START_TEST(a_forced_drain_ends_what_is_queued_lost_events_too)
     remedy_list_refused(&list, &remedy_mark_step, 0, "nothing is queued");
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(what_a_drain_completed_is_not_completed_again)
+TEST(what_a_drain_completed_is_not_completed_again)
 {
     struct remedy_list list;
     remedy_list_parse(
@@ -517,7 +494,6 @@ START_TEST(what_a_drain_completed_is_not_completed_again)
     ck_assert_int_eq(row.end, WHAT_IF_FITS);
     remedy_list_deinit(&list);
 }
-END_TEST
 
 /* --- programs --- */
 
@@ -527,7 +503,7 @@ static const char programs_text[] =
     "5: execute program=2 delay=1us\n6: execute program=0 delay=1us\n"
     "7: unload program=1\n8: report\n";
 
-START_TEST(a_program_is_unloaded_after_its_last_execution)
+TEST(a_program_is_unloaded_after_its_last_execution)
 {
     struct remedy_list list;
     remedy_list_parse(&list, programs_text);
@@ -543,9 +519,8 @@ START_TEST(a_program_is_unloaded_after_its_last_execution)
     remedy_list_refused(&list, &remedy_programs, 0, "no host");
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_program_of_the_steps_is_not_taken_for_one_that_is_over)
+TEST(a_program_of_the_steps_is_not_taken_for_one_that_is_over)
 {
     struct remedy_list list;
     remedy_list_parse(&list, "0: load size=4K stack=0 tag=1\n1: load size=8K stack=0 tag=2\n"
@@ -560,9 +535,8 @@ START_TEST(a_program_of_the_steps_is_not_taken_for_one_that_is_over)
     ck_assert_uint_eq(list.result.ops.ops[3].ref, 0);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(no_more_than_n_programs_are_loaded_at_a_time)
+TEST(no_more_than_n_programs_are_loaded_at_a_time)
 {
     struct remedy_list list;
     struct what_if_row row;
@@ -587,11 +561,10 @@ START_TEST(no_more_than_n_programs_are_loaded_at_a_time)
     ck_assert_int_eq(row.end, WHAT_IF_FITS);
     remedy_list_deinit(&list);
 }
-END_TEST
 
 /* --- the device and the allocator --- */
 
-START_TEST(a_chip_has_what_the_list_reserves_beside_its_capacity)
+TEST(a_chip_has_what_the_list_reserves_beside_its_capacity)
 {
     struct remedy_list list;
     remedy_list_parse(
@@ -611,9 +584,8 @@ START_TEST(a_chip_has_what_the_list_reserves_beside_its_capacity)
         strstr(list.result.note, " plus the reserved memory; retired ranges left out: 1"));
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(the_next_larger_chip_comes_first)
+TEST(the_next_larger_chip_comes_first)
 {
     struct remedy_list list;
     char note[REMEDY_NOTE_BYTES], order[128] = "";
@@ -628,9 +600,8 @@ START_TEST(the_next_larger_chip_comes_first)
     ck_assert_str_eq(order, "v4 v6e v7x v5p v3 v2 ");
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(on_another_chip_nothing_is_retired)
+TEST(on_another_chip_nothing_is_retired)
 {
     struct remedy_list list;
     char note[REMEDY_NOTE_BYTES];
@@ -646,9 +617,8 @@ START_TEST(on_another_chip_nothing_is_retired)
     ck_assert_ptr_nonnull(strstr(list.result.note, "retired ranges left out: 1"));
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_target_is_asked_only_for_options_that_it_has)
+TEST(a_target_is_asked_only_for_options_that_it_has)
 {
     struct remedy_list list;
     char note[REMEDY_NOTE_BYTES] = "";
@@ -667,44 +637,4 @@ START_TEST(a_target_is_asked_only_for_options_that_it_has)
     remedy_list_parse(&list, "target first_fit\n0: alloc size=4K\n");
     remedy_list_refused(&list, &remedy_order, 0, "has no option order");
     remedy_list_deinit(&list);
-}
-END_TEST
-
-Suite *suite_of_remedies(void)
-{
-    Suite *suite = suite_create("remedies");
-    TCase *tests = tcase_create("remedies");
-    tcase_add_test(tests, every_remedy_has_a_name_of_its_own_and_says_what_it_assumes);
-    tcase_add_test(tests, a_step_begins_where_the_least_is_live);
-    tcase_add_test(tests, a_list_cut_off_in_a_step_says_what_its_last_blocks_are);
-    tcase_add_test(tests, requests_that_are_all_the_same_have_no_steps);
-    tcase_add_test(tests, executions_mark_steps_whose_sizes_differ);
-    tcase_add_test(tests, an_output_takes_over_the_input_that_ends_there);
-    tcase_add_test(tests, the_free_may_stand_before_the_output);
-    tcase_add_test(tests, an_input_is_not_donated_that_is_needed_or_does_not_fit);
-    tcase_add_test(tests, one_input_is_donated_once_and_the_nearest_in_size_first);
-    tcase_add_test(tests, without_padding_a_buffer_takes_its_unpadded_size);
-    tcase_add_test(tests, a_block_that_is_taken_over_stays_as_large_as_what_takes_it_over);
-    tcase_add_test(tests, half_the_batch_halves_what_lives_within_a_step);
-    tcase_add_test(tests, accumulation_divides_activations_and_keeps_gradients);
-    tcase_add_test(tests, sharding_divides_all_but_the_images_of_programs);
-    tcase_add_test(tests, checkpointing_gives_back_what_lies_unused_within_a_step);
-    tcase_add_test(tests, named_tags_are_given_back_though_no_step_is_seen);
-    tcase_add_test(tests, a_tag_with_the_name_of_all_has_another_label);
-    tcase_add_test(tests, what_is_held_or_was_donated_is_not_given_back);
-    tcase_add_test(tests, a_restart_brings_back_what_lives_long_and_leaves_leaks_behind);
-    tcase_add_test(tests, a_restart_keeps_references_holds_and_donations_right);
-    tcase_add_test(tests, a_restart_releases_what_was_freed_and_is_still_held);
-    tcase_add_test(tests, a_donated_block_comes_back_as_its_last_owner_s);
-    tcase_add_test(tests, a_forced_drain_ends_what_is_queued_lost_events_too);
-    tcase_add_test(tests, what_a_drain_completed_is_not_completed_again);
-    tcase_add_test(tests, a_program_is_unloaded_after_its_last_execution);
-    tcase_add_test(tests, a_program_of_the_steps_is_not_taken_for_one_that_is_over);
-    tcase_add_test(tests, no_more_than_n_programs_are_loaded_at_a_time);
-    tcase_add_test(tests, a_chip_has_what_the_list_reserves_beside_its_capacity);
-    tcase_add_test(tests, the_next_larger_chip_comes_first);
-    tcase_add_test(tests, on_another_chip_nothing_is_retired);
-    tcase_add_test(tests, a_target_is_asked_only_for_options_that_it_has);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

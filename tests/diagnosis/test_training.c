@@ -27,7 +27,9 @@ static void tell_seed(enum training_plant plant, uint32_t i, struct training_tol
     training_trace_deinit(&trace);
 }
 
-START_TEST(nothing_is_sure_of_a_healthy_job)
+EVERY_TEST(.timeout_s = 0);
+
+TEST(nothing_is_sure_of_a_healthy_job)
 {
     for (uint32_t i = 0; i < HEALTHY_SEED_COUNT; i++) {
         struct training_told told;
@@ -39,9 +41,8 @@ START_TEST(nothing_is_sure_of_a_healthy_job)
         }
     }
 }
-END_TEST
 
-START_TEST(of_a_device_that_is_too_small_nothing_else_is_sure)
+TEST(of_a_device_that_is_too_small_nothing_else_is_sure)
 {
     const size_t exhausted = training_cause_index("exhausted");
     for (uint32_t i = 0; i < HEALTHY_SEED_COUNT / 2; i++) {
@@ -54,7 +55,6 @@ START_TEST(of_a_device_that_is_too_small_nothing_else_is_sure)
         }
     }
 }
-END_TEST
 
 /* --- planted causes --- */
 
@@ -69,7 +69,7 @@ static const uint32_t right_counts_min[TRAINING_PLANT_COUNT] = {
     [TRAINING_OUT_OF_PLACE] = 10, [TRAINING_REFUSED_THOUGH_IT_FITS] = 10,
 };
 
-START_TEST(a_planted_cause_is_told)
+TEST(a_planted_cause_is_told, .from = TRAINING_LEAK, .to = TRAINING_PLANT_COUNT)
 {
     const uint32_t count = (uint32_t)draws_count(SICK_SEED_COUNT * 3, SICK_SEED_COUNT);
     const struct confusion_size size = {TRAINING_TEST_SEED, count, SICK_OP_COUNT_MAX};
@@ -83,10 +83,9 @@ START_TEST(a_planted_cause_is_told)
                   training_plant_name((enum training_plant)_i), counts.right, counts.wrong,
                   counts.sure_wrong, count);
 }
-END_TEST
 
 /* The op that the others wait for is named. */
-START_TEST(the_head_of_the_line_is_named)
+TEST(the_head_of_the_line_is_named)
 {
     const size_t cause = training_cause_index("head_of_line");
     for (uint32_t i = 0; i < SICK_SEED_COUNT; i++) {
@@ -101,9 +100,8 @@ START_TEST(the_head_of_the_line_is_named)
         training_trace_deinit(&trace);
     }
 }
-END_TEST
 
-START_TEST(a_seed_gives_the_same_trace)
+TEST(a_seed_gives_the_same_trace, .to = 5)
 {
     struct training_trace a, b;
     training_trace_make(&a, (uint64_t)_i, TRAINING_LEAK, SICK_OP_COUNT_MAX);
@@ -116,7 +114,6 @@ START_TEST(a_seed_gives_the_same_trace)
     training_trace_deinit(&a);
     training_trace_deinit(&b);
 }
-END_TEST
 
 /* --- the larger measurements, where the environment asks for them --- */
 
@@ -132,7 +129,7 @@ static bool read_size(const char *variable, uint64_t first_seed, struct confusio
     return count != NULL;
 }
 
-START_TEST(the_tables_of_the_page_are_printed_on_demand)
+TEST(the_tables_of_the_page_are_printed_on_demand)
 {
     struct confusion_size size;
     if (read_size("HBMSTRESS_CONFUSION", TRAINING_TEST_SEED, &size)) {
@@ -141,21 +138,4 @@ START_TEST(the_tables_of_the_page_are_printed_on_demand)
     if (read_size("HBMSTRESS_STRENGTHS", TRAINING_STRENGTH_SEED, &size)) {
         confusion_print_strengths(&size);
     }
-}
-END_TEST
-
-Suite *suite_of_training(void);
-Suite *suite_of_training(void)
-{
-    Suite *suite = suite_create("training");
-    TCase *all = tcase_create("all");
-    tcase_set_timeout(all, 0);
-    tcase_add_test(all, nothing_is_sure_of_a_healthy_job);
-    tcase_add_test(all, of_a_device_that_is_too_small_nothing_else_is_sure);
-    tcase_add_loop_test(all, a_planted_cause_is_told, TRAINING_LEAK, TRAINING_PLANT_COUNT);
-    tcase_add_test(all, the_head_of_the_line_is_named);
-    tcase_add_loop_test(all, a_seed_gives_the_same_trace, 0, 5);
-    tcase_add_test(all, the_tables_of_the_page_are_printed_on_demand);
-    suite_add_tcase(suite, all);
-    return suite;
 }

@@ -225,7 +225,9 @@ static uint64_t count_expected(const struct ground *ground)
     return count;
 }
 
-START_TEST(no_diagnosis_contradicts_its_verdict)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(no_diagnosis_contradicts_its_verdict, .to = GROUND_COUNT)
 {
     const struct ground *ground = &grounds[_i];
     memset(&tally, 0, sizeof tally);
@@ -245,9 +247,8 @@ START_TEST(no_diagnosis_contradicts_its_verdict)
                       tally.premature, tally.kinds[0]);
     }
 }
-END_TEST
 
-START_TEST(every_plant_that_refuses_too_early_is_run)
+TEST(every_plant_that_refuses_too_early_is_run)
 {
     for (size_t i = 0; targets[i] != NULL; i++) {
         bool is_run = strncmp(targets[i]->name, "plant_premature_", 16) != 0;
@@ -257,10 +258,9 @@ START_TEST(every_plant_that_refuses_too_early_is_run)
         ck_assert_msg(is_run, "%s", targets[i]->name);
     }
 }
-END_TEST
 
 /* One word for each pair, so that a row which is changed by mistake is seen. */
-START_TEST(the_table_of_claims_is_this_one)
+TEST(the_table_of_claims_is_this_one)
 {
     static const char *const rows[CAUSE_CLAIM_COUNT] = {[CLAIM_ROOM] = "..ra.",
                                                         [CLAIM_NO_ROOM] = ".n...",
@@ -272,17 +272,4 @@ START_TEST(the_table_of_claims_is_this_one)
                              rows[claim][room] != '.');
         }
     }
-}
-END_TEST
-
-Suite *suite_of_verdicts(void)
-{
-    Suite *suite = suite_create("verdicts");
-    TCase *tests = tcase_create("verdicts");
-    tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, no_diagnosis_contradicts_its_verdict, 0, GROUND_COUNT);
-    tcase_add_test(tests, every_plant_that_refuses_too_early_is_run);
-    tcase_add_test(tests, the_table_of_claims_is_this_one);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -69,7 +69,16 @@ static void draw_ops(uint64_t seed, struct setup *setup, struct op_list *ops)
     run_destroy(run);
 }
 
-START_TEST(variants_of_drawn_lists_are_legal_and_keep_every_promise)
+static int count_scenarios(void)
+{
+    int count = 0;
+    while (scenarios[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+TEST(variants_of_drawn_lists_are_legal_and_keep_every_promise)
 {
     struct occupancy occupancy = {0};
     for (uint64_t seed = 1; seed <= DRAWN_COUNT; seed++) {
@@ -90,7 +99,6 @@ START_TEST(variants_of_drawn_lists_are_legal_and_keep_every_promise)
     ck_assert_uint_gt(occupancy.fits, 200);
     ck_assert_uint_gt(occupancy.fails, 200);
 }
-END_TEST
 
 /* --- every scenario --- */
 
@@ -128,7 +136,7 @@ static void check_row(void *context, const struct what_if_row *row, const struct
     trial_deinit(&again);
 }
 
-START_TEST(every_row_of_every_scenario_is_true_when_its_list_is_replayed)
+TEST(every_row_of_every_scenario_is_true_when_its_list_is_replayed, .count = count_scenarios)
 {
     const struct scenario *scenario = scenarios[_i];
     const struct target *target = target_find("hbm");
@@ -149,7 +157,6 @@ START_TEST(every_row_of_every_scenario_is_true_when_its_list_is_replayed)
     printf("%s: %u lists fit, %u do not\n", scenario->name, occupancy.fits, occupancy.fails);
     ck_assert_uint_gt(occupancy.fits, 0);
 }
-END_TEST
 
 /* --- the table --- */
 
@@ -172,7 +179,7 @@ static const struct what_if_row *row_of(const struct what_if *what_if, const cha
     return NULL;
 }
 
-START_TEST(the_smallest_capacity_is_exact)
+TEST(the_smallest_capacity_is_exact)
 {
     struct what_if what_if;
     struct remedy_list list;
@@ -196,9 +203,8 @@ START_TEST(the_smallest_capacity_is_exact)
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(the_first_of_the_table_that_fits_is_the_smallest_change)
+TEST(the_first_of_the_table_that_fits_is_the_smallest_change)
 {
     struct what_if what_if;
     struct remedy_list list;
@@ -222,9 +228,8 @@ START_TEST(the_first_of_the_table_that_fits_is_the_smallest_change)
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_list_that_fits_says_so)
+TEST(a_list_that_fits_says_so)
 {
     struct what_if what_if;
     struct remedy_list list;
@@ -235,9 +240,8 @@ START_TEST(a_list_that_fits_says_so)
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(what_only_fills_free_memory_is_in_no_peak)
+TEST(what_only_fills_free_memory_is_in_no_peak)
 {
     struct what_if what_if;
     struct remedy_list list;
@@ -250,9 +254,8 @@ START_TEST(what_only_fills_free_memory_is_in_no_peak)
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(what_is_retired_is_in_no_peak_and_leaves_its_host_less_headroom)
+TEST(what_is_retired_is_in_no_peak_and_leaves_its_host_less_headroom)
 {
     struct what_if what_if;
     struct remedy_list list;
@@ -265,10 +268,9 @@ START_TEST(what_is_retired_is_in_no_peak_and_leaves_its_host_less_headroom)
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
-END_TEST
 
 /* A request that found no host memory made nothing. */
-START_TEST(what_the_device_refused_takes_no_room)
+TEST(what_the_device_refused_takes_no_room)
 {
     struct what_if what_if;
     struct remedy_list list;
@@ -279,9 +281,8 @@ START_TEST(what_the_device_refused_takes_no_room)
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_variant_in_which_memory_cannot_be_retired_says_nothing)
+TEST(a_variant_in_which_memory_cannot_be_retired_says_nothing)
 {
     struct what_if what_if;
     struct remedy_list list;
@@ -303,10 +304,9 @@ START_TEST(a_variant_in_which_memory_cannot_be_retired_says_nothing)
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
-END_TEST
 
 /* What an allocation evicts makes the hole larger than it was when least was free. */
-START_TEST(the_hole_is_that_of_the_tightest_moment)
+TEST(the_hole_is_that_of_the_tightest_moment)
 {
     struct what_if what_if;
     struct remedy_list list;
@@ -317,9 +317,8 @@ START_TEST(the_hole_is_that_of_the_tightest_moment)
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(each_named_tag_has_its_row_and_all_of_them_the_last_however_many)
+TEST(each_named_tag_has_its_row_and_all_of_them_the_last_however_many)
 {
     bool named_tags[OP_TAG_COUNT];
     const struct what_if_wish wanted = {.named_tags = named_tags};
@@ -340,9 +339,8 @@ START_TEST(each_named_tag_has_its_row_and_all_of_them_the_last_however_many)
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(what_did_nothing_is_left_out_but_not_the_events_that_others_name)
+TEST(what_did_nothing_is_left_out_but_not_the_events_that_others_name)
 {
     struct what_if what_if;
     struct remedy_list list;
@@ -363,9 +361,8 @@ START_TEST(what_did_nothing_is_left_out_but_not_the_events_that_others_name)
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_list_from_where_the_request_was_granted_is_run_whole)
+TEST(a_list_from_where_the_request_was_granted_is_run_whole)
 {
     struct what_if what_if;
     struct remedy_list list;
@@ -381,9 +378,8 @@ START_TEST(a_list_from_where_the_request_was_granted_is_run_whole)
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(lanes_become_one_client)
+TEST(lanes_become_one_client)
 {
     struct what_if what_if;
     struct remedy_list list;
@@ -398,9 +394,8 @@ START_TEST(lanes_become_one_client)
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(what_breaks_a_promise_after_the_last_op_does_not_fit)
+TEST(what_breaks_a_promise_after_the_last_op_does_not_fit)
 {
     struct what_if what_if;
     struct remedy_list list;
@@ -413,9 +408,8 @@ START_TEST(what_breaks_a_promise_after_the_last_op_does_not_fit)
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_list_that_breaks_another_promise_is_not_tried)
+TEST(a_list_that_breaks_another_promise_is_not_tried)
 {
     struct what_if what_if;
     struct setup setup;
@@ -439,34 +433,4 @@ START_TEST(a_list_that_breaks_another_promise_is_not_tried)
     ck_assert_uint_eq(what_if.count, 0);
     what_if_deinit(&what_if);
     trial_deinit(&trial);
-}
-END_TEST
-
-Suite *suite_of_what_if(void)
-{
-    Suite *suite = suite_create("what_if");
-    TCase *tests = tcase_create("what_if");
-    int scenario_count = 0;
-    while (scenarios[scenario_count] != NULL) {
-        scenario_count++;
-    }
-    tcase_add_test(tests, variants_of_drawn_lists_are_legal_and_keep_every_promise);
-    tcase_add_loop_test(tests, every_row_of_every_scenario_is_true_when_its_list_is_replayed, 0,
-                        scenario_count);
-    tcase_add_test(tests, the_smallest_capacity_is_exact);
-    tcase_add_test(tests, the_first_of_the_table_that_fits_is_the_smallest_change);
-    tcase_add_test(tests, a_list_that_fits_says_so);
-    tcase_add_test(tests, what_only_fills_free_memory_is_in_no_peak);
-    tcase_add_test(tests, what_is_retired_is_in_no_peak_and_leaves_its_host_less_headroom);
-    tcase_add_test(tests, what_the_device_refused_takes_no_room);
-    tcase_add_test(tests, a_variant_in_which_memory_cannot_be_retired_says_nothing);
-    tcase_add_test(tests, the_hole_is_that_of_the_tightest_moment);
-    tcase_add_test(tests, each_named_tag_has_its_row_and_all_of_them_the_last_however_many);
-    tcase_add_test(tests, what_did_nothing_is_left_out_but_not_the_events_that_others_name);
-    tcase_add_test(tests, a_list_from_where_the_request_was_granted_is_run_whole);
-    tcase_add_test(tests, lanes_become_one_client);
-    tcase_add_test(tests, what_breaks_a_promise_after_the_last_op_does_not_fit);
-    tcase_add_test(tests, a_list_that_breaks_another_promise_is_not_tried);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -10,7 +10,7 @@
 /* As in harness/lanes/lanes.h: what a message has room for. */
 enum { MESSAGE_BYTES = 224 };
 
-START_TEST(each_row_has_a_reason_that_fits_and_a_name_of_its_own)
+TEST(each_row_has_a_reason_that_fits_and_a_name_of_its_own)
 {
     for (const struct pthreads_unmodelled *row = pthreads_unmodelled; row->name != NULL; row++) {
         const size_t length = strlen("it imports , which ; lanes model ") + strlen(row->name) +
@@ -21,10 +21,9 @@ START_TEST(each_row_has_a_reason_that_fits_and_a_name_of_its_own)
         }
     }
 }
-END_TEST
 
 /* One that lanes model has no row: it would be refused. */
-START_TEST(what_is_modelled_is_not_in_the_table)
+TEST(what_is_modelled_is_not_in_the_table)
 {
     static const char *const modelled[] = {
         "pthread_mutex_lock",
@@ -53,7 +52,6 @@ START_TEST(what_is_modelled_is_not_in_the_table)
         }
     }
 }
-END_TEST
 
 static const struct pthreads_unmodelled *find_in(const char *name, const char *symbol)
 {
@@ -68,7 +66,7 @@ static const struct pthreads_unmodelled *find_in(const char *name, const char *s
     return found;
 }
 
-START_TEST(an_import_is_found_by_any_address_in_the_object)
+TEST(an_import_is_found_by_any_address_in_the_object)
 {
     const struct pthreads_unmodelled *found = find_in("imports_some", "wait_somewhere");
     ck_assert(found != NULL);
@@ -77,36 +75,20 @@ START_TEST(an_import_is_found_by_any_address_in_the_object)
     ck_assert(found != NULL);
     ck_assert_str_eq(found->name, "epoll_wait");
 }
-END_TEST
 
-START_TEST(an_import_that_harms_only_with_another_needs_that_one)
+TEST(an_import_that_harms_only_with_another_needs_that_one)
 {
     ck_assert(find_in("imports_cleanup", "lock_with_handler") == NULL);
     const struct pthreads_unmodelled *found = find_in("imports_exit", "lock_with_handler");
     ck_assert(found != NULL);
     ck_assert_str_eq(found->only_with, "pthread_exit");
 }
-END_TEST
 
-START_TEST(modelled_imports_the_program_itself_and_no_object_have_none)
+TEST(modelled_imports_the_program_itself_and_no_object_have_none)
 {
     static const char here;
     int local = 0;
     ck_assert(find_in("pthreads_plugin", "plugin_lock_both") == NULL);
     ck_assert(pthreads_find_unmodelled(&here) == NULL);
     ck_assert(pthreads_find_unmodelled(&local) == NULL);
-}
-END_TEST
-
-Suite *suite_of_imports(void)
-{
-    Suite *suite = suite_create("imports");
-    TCase *tests = tcase_create("imports");
-    tcase_add_test(tests, each_row_has_a_reason_that_fits_and_a_name_of_its_own);
-    tcase_add_test(tests, what_is_modelled_is_not_in_the_table);
-    tcase_add_test(tests, an_import_is_found_by_any_address_in_the_object);
-    tcase_add_test(tests, an_import_that_harms_only_with_another_needs_that_one);
-    tcase_add_test(tests, modelled_imports_the_program_itself_and_no_object_have_none);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

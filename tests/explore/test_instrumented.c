@@ -112,15 +112,15 @@ static unsigned count_races(void (*one)(void *), void (*two)(void *))
 
 /* --- races --- */
 
-START_TEST(an_unlocked_counter_races_in_every_schedule)
+TEST(an_unlocked_counter_races_in_every_schedule, .from = SCHEDULER_FIBERS,
+     .to = SCHEDULER_THREADS + 1)
 {
     set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_count_plain, explored_count_plain), SCHEDULE_COUNT);
     tear_down_scheduler();
 }
-END_TEST
 
-START_TEST(a_race_names_both_lanes_and_both_places)
+TEST(a_race_names_both_lanes_and_both_places, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
 {
     static struct pair pair = {.bodies = {explored_count_plain, explored_count_plain}};
     set_up_scheduler(_i);
@@ -132,9 +132,8 @@ START_TEST(a_race_names_both_lanes_and_both_places)
     ck_assert_ptr_nonnull(strstr(report.text, "(test_instrumented)"));
     tear_down_scheduler();
 }
-END_TEST
 
-START_TEST(without_an_order_nothing_races)
+TEST(without_an_order_nothing_races, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
 {
     static struct pair pair = {.bodies = {explored_count_plain, explored_count_plain}};
     struct chance chance = {0};
@@ -146,43 +145,39 @@ START_TEST(without_an_order_nothing_races)
     ck_assert_uint_eq(pair.explored.plain, 2 * EXPLORED_COUNT);
     tear_down_scheduler();
 }
-END_TEST
 
-START_TEST(an_atomic_counter_does_not_race)
+TEST(an_atomic_counter_does_not_race, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
 {
     set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_count_atomic, explored_count_atomic), 0);
     tear_down_scheduler();
 }
-END_TEST
 
-START_TEST(what_a_release_publishes_does_not_race)
+TEST(what_a_release_publishes_does_not_race, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
 {
     set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_publish, explored_await), 0);
     ck_assert_uint_eq(count_races(explored_await, explored_publish), 0);
     tear_down_scheduler();
 }
-END_TEST
 
-START_TEST(what_a_relaxed_store_publishes_races)
+TEST(what_a_relaxed_store_publishes_races, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
 {
     set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_publish_relaxed, explored_await), SCHEDULE_COUNT);
     ck_assert_uint_eq(count_races(explored_await, explored_publish_relaxed), SCHEDULE_COUNT);
     tear_down_scheduler();
 }
-END_TEST
 
-START_TEST(a_plain_look_at_an_atomic_races)
+TEST(a_plain_look_at_an_atomic_races, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
 {
     set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_publish, explored_look_plainly), SCHEDULE_COUNT);
     tear_down_scheduler();
 }
-END_TEST
 
-START_TEST(a_spinning_lock_orders_and_lets_others_run)
+TEST(a_spinning_lock_orders_and_lets_others_run, .from = SCHEDULER_FIBERS,
+     .to = SCHEDULER_THREADS + 1)
 {
     static struct pair pair = {.bodies = {explored_count_locked, explored_count_locked}};
     set_up_scheduler(_i);
@@ -192,39 +187,35 @@ START_TEST(a_spinning_lock_orders_and_lets_others_run)
     }
     tear_down_scheduler();
 }
-END_TEST
 
-START_TEST(copies_are_accesses_of_all_their_bytes)
+TEST(copies_are_accesses_of_all_their_bytes, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
 {
     set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_copy, explored_clear), SCHEDULE_COUNT);
     ck_assert_uint_eq(count_races(explored_clear, explored_assign), SCHEDULE_COUNT);
     tear_down_scheduler();
 }
-END_TEST
 
-START_TEST(neighbouring_bytes_do_not_race)
+TEST(neighbouring_bytes_do_not_race, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
 {
     set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_write_one, explored_write_two), 0);
     ck_assert_uint_eq(count_races(explored_write_one, explored_write_one), SCHEDULE_COUNT);
     tear_down_scheduler();
 }
-END_TEST
 
-START_TEST(blocks_that_change_hands_do_not_race)
+TEST(blocks_that_change_hands_do_not_race, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
 {
     set_up_scheduler(_i);
     ck_assert_uint_eq(count_races(explored_use_blocks, explored_use_blocks), 0);
     tear_down_scheduler();
 }
-END_TEST
 
 /* --- steps --- */
 
 /* No race: only the order of whole operations is wrong, so they must be points at which lanes
  * switch. */
-START_TEST(a_check_that_is_too_old_is_found)
+TEST(a_check_that_is_too_old_is_found, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
 {
     static struct pair pair = {.bodies = {explored_take_carelessly, explored_take_carelessly}};
     unsigned twice = 0;
@@ -238,9 +229,8 @@ START_TEST(a_check_that_is_too_old_is_found)
     ck_assert_uint_lt(twice, SCHEDULE_COUNT);
     tear_down_scheduler();
 }
-END_TEST
 
-START_TEST(a_schedule_repeats_exactly)
+TEST(a_schedule_repeats_exactly, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
 {
     static struct pair pair = {.bodies = {explored_await, explored_publish}};
     uint64_t step_counts[SCHEDULE_COUNT];
@@ -254,10 +244,10 @@ START_TEST(a_schedule_repeats_exactly)
     }
     tear_down_scheduler();
 }
-END_TEST
 
 /* A run that is cut leaves looks behind that the next one must not count on. */
-START_TEST(looks_of_one_run_do_not_count_in_the_next)
+TEST(looks_of_one_run_do_not_count_in_the_next, .from = SCHEDULER_FIBERS,
+     .to = SCHEDULER_THREADS + 1)
 {
     static struct pair waits_in_vain = {.bodies = {explored_await, explored_write_one}};
     static struct pair pair = {.bodies = {explored_await, explored_publish}};
@@ -269,11 +259,10 @@ START_TEST(looks_of_one_run_do_not_count_in_the_next)
     ck_assert_uint_eq(report.step_count, step_count);
     tear_down_scheduler();
 }
-END_TEST
 
 /* --- values --- */
 
-START_TEST(outside_of_lanes_all_is_plain)
+TEST(outside_of_lanes_all_is_plain)
 {
     struct explored explored = {.from.bytes = {1, 2, 3}};
     ck_assert_ptr_null(scheduler_current());
@@ -288,7 +277,6 @@ START_TEST(outside_of_lanes_all_is_plain)
     ck_assert_mem_eq(&explored.to, &explored.from, sizeof explored.to);
     ck_assert_ptr_null(explored_atomics());
 }
-END_TEST
 
 static void try_atomics(void *context)
 {
@@ -296,7 +284,7 @@ static void try_atomics(void *context)
     *wrong = explored_atomics();
 }
 
-START_TEST(in_lanes_results_are_the_same)
+TEST(in_lanes_results_are_the_same, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
 {
     const char *wrong = "nothing was tried";
     struct chance chance = {0};
@@ -311,34 +299,4 @@ START_TEST(in_lanes_results_are_the_same)
     ck_assert_msg(wrong == NULL, "%s", wrong);
     ck_assert_uint_gt(report.step_count, 50);
     tear_down_scheduler();
-}
-END_TEST
-
-Suite *suite_of_instrumented(void)
-{
-    const TTest *const both[] = {
-        an_unlocked_counter_races_in_every_schedule,
-        a_race_names_both_lanes_and_both_places,
-        without_an_order_nothing_races,
-        an_atomic_counter_does_not_race,
-        what_a_release_publishes_does_not_race,
-        what_a_relaxed_store_publishes_races,
-        a_plain_look_at_an_atomic_races,
-        a_spinning_lock_orders_and_lets_others_run,
-        copies_are_accesses_of_all_their_bytes,
-        neighbouring_bytes_do_not_race,
-        blocks_that_change_hands_do_not_race,
-        a_check_that_is_too_old_is_found,
-        a_schedule_repeats_exactly,
-        looks_of_one_run_do_not_count_in_the_next,
-        in_lanes_results_are_the_same,
-    };
-    Suite *suite = suite_create("instrumented");
-    TCase *tests = tcase_create("instrumented");
-    for (size_t i = 0; i < sizeof both / sizeof both[0]; i++) {
-        tcase_add_loop_test(tests, both[i], SCHEDULER_FIBERS, SCHEDULER_THREADS + 1);
-    }
-    tcase_add_test(tests, outside_of_lanes_all_is_plain);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

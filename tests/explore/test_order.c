@@ -35,16 +35,17 @@ static bool races_atomic(uint8_t lane, bool is_write, size_t at)
     return order_atomic_access(order, &access, &memory[at], 8, &race);
 }
 
-START_TEST(what_one_lane_does_is_ordered)
+EVERY_TEST(.setup = set_up_order, .teardown = tear_down_order);
+
+TEST(what_one_lane_does_is_ordered)
 {
     for (unsigned i = 0; i < 4; i++) {
         ck_assert(!is_access_racing(0, i % 2 == 0, 0, 8));
         order_release(order, 0, &objects[0]);
     }
 }
-END_TEST
 
-START_TEST(unordered_accesses_race_when_one_writes)
+TEST(unordered_accesses_race_when_one_writes)
 {
     ck_assert(!is_access_racing(0, true, 0, 4));
     ck_assert(is_access_racing(1, true, 0, 4));
@@ -53,9 +54,8 @@ START_TEST(unordered_accesses_race_when_one_writes)
     ck_assert(!is_access_racing(1, false, 16, 4));
     ck_assert(is_access_racing(2, true, 16, 4));
 }
-END_TEST
 
-START_TEST(a_race_says_who_met_whom_where)
+TEST(a_race_says_who_met_whom_where)
 {
     ck_assert(!is_access_racing(3, true, 2, 4));
     ck_assert(is_access_racing(1, false, 4, 4));
@@ -69,9 +69,8 @@ START_TEST(a_race_says_who_met_whom_where)
     ck_assert(!race.later.is_write);
     ck_assert_ptr_eq(race.later.place, &memory[4]);
 }
-END_TEST
 
-START_TEST(a_release_orders_what_was_before_it_and_no_more)
+TEST(a_release_orders_what_was_before_it_and_no_more)
 {
     ck_assert(!is_access_racing(0, true, 0, 8));
     order_release(order, 0, &objects[0]);
@@ -80,18 +79,16 @@ START_TEST(a_release_orders_what_was_before_it_and_no_more)
     ck_assert(!is_access_racing(1, true, 0, 8));
     ck_assert(is_access_racing(1, true, 8, 8));
 }
-END_TEST
 
-START_TEST(another_object_orders_nothing)
+TEST(another_object_orders_nothing)
 {
     ck_assert(!is_access_racing(0, true, 0, 8));
     order_release(order, 0, &objects[0]);
     order_acquire(order, 1, &objects[1]);
     ck_assert(is_access_racing(1, true, 0, 8));
 }
-END_TEST
 
-START_TEST(order_goes_through_a_chain_of_three_lanes)
+TEST(order_goes_through_a_chain_of_three_lanes)
 {
     ck_assert(!is_access_racing(0, true, 0, 8));
     order_release(order, 0, &objects[0]);
@@ -100,9 +97,8 @@ START_TEST(order_goes_through_a_chain_of_three_lanes)
     order_acquire(order, 2, &objects[1]);
     ck_assert(!is_access_racing(2, true, 0, 8));
 }
-END_TEST
 
-START_TEST(a_write_after_reads_must_come_after_all_of_them)
+TEST(a_write_after_reads_must_come_after_all_of_them)
 {
     ck_assert(!is_access_racing(0, false, 0, 8));
     ck_assert(!is_access_racing(1, false, 0, 8));
@@ -114,9 +110,8 @@ START_TEST(a_write_after_reads_must_come_after_all_of_them)
     order_acquire(order, 2, &objects[0]);
     ck_assert(!is_access_racing(2, true, 0, 8));
 }
-END_TEST
 
-START_TEST(starts_and_joins_order)
+TEST(starts_and_joins_order)
 {
     ck_assert(!is_access_racing(0, true, 0, 8));
     order_start(order, 0, 1);
@@ -128,9 +123,8 @@ START_TEST(starts_and_joins_order)
     order_join(order, 0, 1);
     ck_assert(!is_access_racing(0, true, 0, 16));
 }
-END_TEST
 
-START_TEST(bytes_of_one_word_do_not_meet)
+TEST(bytes_of_one_word_do_not_meet)
 {
     for (uint8_t lane = 0; lane < 8; lane++) {
         ck_assert(!is_access_racing(lane, true, lane, 1));
@@ -141,9 +135,8 @@ START_TEST(bytes_of_one_word_do_not_meet)
         ck_assert_uint_eq(race.earlier.lane, lane);
     }
 }
-END_TEST
 
-START_TEST(ranges_meet_at_their_ends)
+TEST(ranges_meet_at_their_ends)
 {
     ck_assert(!is_access_racing(0, true, 3, 30));
     ck_assert(!is_access_racing(1, true, 2, 1));
@@ -151,9 +144,8 @@ START_TEST(ranges_meet_at_their_ends)
     ck_assert(is_access_racing(1, false, 32, 1));
     ck_assert(is_access_racing(1, false, 0, 4));
 }
-END_TEST
 
-START_TEST(memory_given_back_is_new)
+TEST(memory_given_back_is_new)
 {
     ck_assert(!is_access_racing(0, true, 0, 24));
     order_release(order, 0, &memory[9]);
@@ -164,9 +156,8 @@ START_TEST(memory_given_back_is_new)
     order_acquire(order, 1, &memory[9]);
     ck_assert(is_access_racing(1, true, 4, 1));
 }
-END_TEST
 
-START_TEST(much_memory_given_back_is_new)
+TEST(much_memory_given_back_is_new)
 {
     ck_assert(!is_access_racing(0, true, 0, 24));
     order_release(order, 0, &memory[9]);
@@ -175,9 +166,8 @@ START_TEST(much_memory_given_back_is_new)
     order_acquire(order, 1, &memory[9]);
     ck_assert(is_access_racing(1, true, 7, 1));
 }
-END_TEST
 
-START_TEST(a_reset_forgets_all)
+TEST(a_reset_forgets_all)
 {
     ck_assert(!is_access_racing(0, true, 0, 8));
     order_release(order, 0, &objects[0]);
@@ -187,9 +177,8 @@ START_TEST(a_reset_forgets_all)
     ck_assert(is_access_racing(2, true, 0, 8));
     ck_assert_uint_eq(race.earlier.lane, 1);
 }
-END_TEST
 
-START_TEST(much_is_remembered)
+TEST(much_is_remembered)
 {
     enum { WORD_COUNT = 100000 };
     static uint64_t words[WORD_COUNT];
@@ -208,11 +197,10 @@ START_TEST(much_is_remembered)
         order_reset(order);
     }
 }
-END_TEST
 
 /* --- atomic operations --- */
 
-START_TEST(a_relaxed_store_ends_what_another_lane_released)
+TEST(a_relaxed_store_ends_what_another_lane_released)
 {
     ck_assert(!is_access_racing(0, true, 0, 8));
     order_atomic_store(order, 0, &objects[0], true);
@@ -220,9 +208,8 @@ START_TEST(a_relaxed_store_ends_what_another_lane_released)
     order_atomic_load(order, 2, &objects[0], true);
     ck_assert(is_access_racing(2, false, 0, 8));
 }
-END_TEST
 
-START_TEST(a_relaxed_store_goes_on_with_what_the_same_lane_released)
+TEST(a_relaxed_store_goes_on_with_what_the_same_lane_released)
 {
     ck_assert(!is_access_racing(0, true, 0, 8));
     order_atomic_store(order, 0, &objects[0], true);
@@ -230,9 +217,8 @@ START_TEST(a_relaxed_store_goes_on_with_what_the_same_lane_released)
     order_atomic_load(order, 2, &objects[0], true);
     ck_assert(!is_access_racing(2, false, 0, 8));
 }
-END_TEST
 
-START_TEST(a_release_store_replaces_what_another_lane_released)
+TEST(a_release_store_replaces_what_another_lane_released)
 {
     ck_assert(!is_access_racing(0, true, 0, 8));
     ck_assert(!is_access_racing(1, true, 8, 8));
@@ -242,9 +228,8 @@ START_TEST(a_release_store_replaces_what_another_lane_released)
     ck_assert(!is_access_racing(2, false, 8, 8));
     ck_assert(is_access_racing(2, false, 0, 8));
 }
-END_TEST
 
-START_TEST(an_update_carries_on_what_was_released)
+TEST(an_update_carries_on_what_was_released)
 {
     ck_assert(!is_access_racing(0, true, 0, 8));
     order_atomic_store(order, 0, &objects[0], true);
@@ -254,9 +239,8 @@ START_TEST(an_update_carries_on_what_was_released)
     order_atomic_load(order, 2, &objects[0], true);
     ck_assert(!is_access_racing(2, false, 0, 8));
 }
-END_TEST
 
-START_TEST(fences_order_through_relaxed_operations)
+TEST(fences_order_through_relaxed_operations)
 {
     ck_assert(!is_access_racing(0, true, 0, 8));
     order_atomic_fence(order, 0, false, true);
@@ -268,9 +252,8 @@ START_TEST(fences_order_through_relaxed_operations)
     ck_assert(!is_access_racing(1, false, 0, 8));
     ck_assert(is_access_racing(1, false, 8, 8));
 }
-END_TEST
 
-START_TEST(a_plain_access_races_with_an_atomic_one)
+TEST(a_plain_access_races_with_an_atomic_one)
 {
     ck_assert(!races_atomic(0, true, 0));
     ck_assert(!races_atomic(1, true, 0));
@@ -281,7 +264,6 @@ START_TEST(a_plain_access_races_with_an_atomic_one)
     ck_assert(!races_atomic(1, false, 16));
     ck_assert(races_atomic(1, true, 16));
 }
-END_TEST
 
 /* --- the definition --- */
 
@@ -396,7 +378,7 @@ static bool compare_trace(struct chance *chance)
     return false;
 }
 
-START_TEST(random_traces_agree_with_the_definition)
+TEST(random_traces_agree_with_the_definition)
 {
     struct chance chance = chance_of(1, 0);
     unsigned raced = 0;
@@ -405,35 +387,4 @@ START_TEST(random_traces_agree_with_the_definition)
     }
     ck_assert_uint_gt(raced, TRACE_COUNT / 10);
     ck_assert_uint_lt(raced, TRACE_COUNT * 9 / 10);
-}
-END_TEST
-
-Suite *suite_of_order(void)
-{
-    Suite *suite = suite_create("order");
-    TCase *tests = tcase_create("order");
-    tcase_add_checked_fixture(tests, set_up_order, tear_down_order);
-    tcase_add_test(tests, what_one_lane_does_is_ordered);
-    tcase_add_test(tests, unordered_accesses_race_when_one_writes);
-    tcase_add_test(tests, a_race_says_who_met_whom_where);
-    tcase_add_test(tests, a_release_orders_what_was_before_it_and_no_more);
-    tcase_add_test(tests, another_object_orders_nothing);
-    tcase_add_test(tests, order_goes_through_a_chain_of_three_lanes);
-    tcase_add_test(tests, a_write_after_reads_must_come_after_all_of_them);
-    tcase_add_test(tests, starts_and_joins_order);
-    tcase_add_test(tests, bytes_of_one_word_do_not_meet);
-    tcase_add_test(tests, ranges_meet_at_their_ends);
-    tcase_add_test(tests, memory_given_back_is_new);
-    tcase_add_test(tests, much_memory_given_back_is_new);
-    tcase_add_test(tests, a_reset_forgets_all);
-    tcase_add_test(tests, much_is_remembered);
-    tcase_add_test(tests, a_relaxed_store_ends_what_another_lane_released);
-    tcase_add_test(tests, a_relaxed_store_goes_on_with_what_the_same_lane_released);
-    tcase_add_test(tests, a_release_store_replaces_what_another_lane_released);
-    tcase_add_test(tests, an_update_carries_on_what_was_released);
-    tcase_add_test(tests, fences_order_through_relaxed_operations);
-    tcase_add_test(tests, a_plain_access_races_with_an_atomic_one);
-    tcase_add_test(tests, random_traces_agree_with_the_definition);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

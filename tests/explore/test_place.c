@@ -15,7 +15,7 @@ static const void *address_of(int (*function)(int))
     return (const void *)(uintptr_t)function;
 }
 
-START_TEST(a_static_function_has_its_name)
+TEST(a_static_function_has_its_name)
 {
     char text[PLACE_TEXT_BYTES];
     ck_assert_int_eq(add_seven(1), 8);
@@ -24,31 +24,17 @@ START_TEST(a_static_function_has_its_name)
     ck_assert_ptr_nonnull(
         strstr(place_print((const char *)place + 1, text), "add_seven+0x1 (tests_explore)"));
 }
-END_TEST
 
-START_TEST(a_function_of_a_library_has_its_name_and_that_of_the_file)
+TEST(a_function_of_a_library_has_its_name_and_that_of_the_file)
 {
     char text[PLACE_TEXT_BYTES];
     ck_assert_ptr_nonnull(
         strstr(place_print((const void *)(uintptr_t)&suite_create, text), "suite_create+0x0 ("));
 }
-END_TEST
 
-START_TEST(what_is_no_code_is_said_to_be_unknown)
+TEST(what_is_no_code_is_said_to_be_unknown)
 {
     char text[PLACE_TEXT_BYTES];
     ck_assert_str_eq(place_print(NULL, text), "an unknown place");
     ck_assert_str_eq(place_print(text, text), "an unknown place");
-}
-END_TEST
-
-Suite *suite_of_place(void)
-{
-    Suite *suite = suite_create("place");
-    TCase *places = tcase_create("places");
-    suite_add_tcase(suite, places);
-    tcase_add_test(places, a_static_function_has_its_name);
-    tcase_add_test(places, a_function_of_a_library_has_its_name_and_that_of_the_file);
-    tcase_add_test(places, what_is_no_code_is_said_to_be_unknown);
-    return suite;
 }

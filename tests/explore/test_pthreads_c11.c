@@ -68,11 +68,12 @@ static void mutex_body(void *context)
     mtx_destroy(&mutex_a);
 }
 
-START_TEST(a_mutex_lets_one_lane_in_at_a_time)
+EVERY_TEST(.begin = pthreads_link, .timeout_s = 300);
+
+TEST(a_mutex_lets_one_lane_in_at_a_time)
 {
     rig_check_finishes(RUN_COUNT, mutex_body);
 }
-END_TEST
 
 static int try_rounds(void *argument)
 {
@@ -96,14 +97,13 @@ static void try_body(void *context)
     run_lanes(2, (int (*const[])(void *)){try_rounds, lock_rounds});
 }
 
-START_TEST(a_try_finds_the_mutex_free_or_busy)
+TEST(a_try_finds_the_mutex_free_or_busy)
 {
     busy_count = 0;
     rig_check_finishes(RUN_COUNT, try_body);
     ck_assert_int_gt(busy_count, 0);
     ck_assert_int_lt(busy_count, 2 * RUN_COUNT * ROUND_COUNT);
 }
-END_TEST
 
 static int lock_until(void *argument)
 {
@@ -135,14 +135,13 @@ static void timed_lock_body(void *context)
     run_lanes(2, (int (*const[])(void *)){hold_for_a_day, lock_until});
 }
 
-START_TEST(a_timed_lock_ends_in_virtual_time_where_it_waits)
+TEST(a_timed_lock_ends_in_virtual_time_where_it_waits)
 {
     timed_out_count = 0;
     rig_check_finishes(RUN_COUNT, timed_lock_body);
     ck_assert_int_gt(timed_out_count, 0);
     ck_assert_int_lt(timed_out_count, 2 * RUN_COUNT);
 }
-END_TEST
 
 static void recursive_body(void *context)
 {
@@ -157,11 +156,10 @@ static void recursive_body(void *context)
     mtx_destroy(&mutex);
 }
 
-START_TEST(a_recursive_mutex_counts)
+TEST(a_recursive_mutex_counts)
 {
     rig_check_finishes(1, recursive_body);
 }
-END_TEST
 
 static int lock_a_then_b(void *argument)
 {
@@ -190,7 +188,7 @@ static void deadlock_body(void *context)
     run_lanes(2, (int (*const[])(void *)){lock_a_then_b, lock_b_then_a});
 }
 
-START_TEST(two_orders_of_two_mutexes_are_a_deadlock_with_its_places)
+TEST(two_orders_of_two_mutexes_are_a_deadlock_with_its_places)
 {
     char text[SCHEDULER_TEXT_BYTES];
     rig_check_finds(SCHEDULER_DEADLOCK, deadlock_body, text);
@@ -198,7 +196,6 @@ START_TEST(two_orders_of_two_mutexes_are_a_deadlock_with_its_places)
     ck_assert_msg(strstr(text, "lock_a_then_b+0x") != NULL, "%s", text);
     ck_assert_msg(strstr(text, "lock_b_then_a+0x") != NULL, "%s", text);
 }
-END_TEST
 
 static void unlock_unheld_body(void *context)
 {
@@ -215,7 +212,7 @@ static void destroy_held_body(void *context)
     mtx_destroy(&mutex_a);
 }
 
-START_TEST(an_unlock_without_the_lock_and_a_destroy_under_it_are_misuse)
+TEST(an_unlock_without_the_lock_and_a_destroy_under_it_are_misuse)
 {
     struct outcomes outcomes;
     rig_run(SCHEDULER_FIBERS, 1, unlock_unheld_body, &outcomes);
@@ -226,7 +223,6 @@ START_TEST(an_unlock_without_the_lock_and_a_destroy_under_it_are_misuse)
     ck_assert_uint_eq(outcomes.counts[SCHEDULER_MISUSE], 1);
     ck_assert_msg(strstr(outcomes.text, "destroys, while it is held") != NULL, "%s", outcomes.text);
 }
-END_TEST
 
 /* --- condition variables --- */
 
@@ -271,11 +267,10 @@ static void broadcast_body(void *context)
     cnd_destroy(&condition);
 }
 
-START_TEST(a_broadcast_wakes_all_who_wait)
+TEST(a_broadcast_wakes_all_who_wait)
 {
     rig_check_finishes(RUN_COUNT, broadcast_body);
 }
-END_TEST
 
 static void one_signal_body(void *context)
 {
@@ -284,13 +279,12 @@ static void one_signal_body(void *context)
     run_lanes(3, (int (*const[])(void *)){await_flag, await_flag, raise_for_one});
 }
 
-START_TEST(one_signal_for_two_waiters_is_a_lost_wakeup)
+TEST(one_signal_for_two_waiters_is_a_lost_wakeup)
 {
     char text[SCHEDULER_TEXT_BYTES];
     rig_check_finds(SCHEDULER_LOST_WAKEUP, one_signal_body, text);
     ck_assert_msg(strstr(text, "condition variable #") != NULL, "%s", text);
 }
-END_TEST
 
 static int await_flag_until(void *argument)
 {
@@ -314,14 +308,13 @@ static void timed_wait_body(void *context)
     run_lanes(2, (int (*const[])(void *)){await_flag_until, raise_for_one});
 }
 
-START_TEST(a_timed_wait_is_woken_or_ends_in_virtual_time)
+TEST(a_timed_wait_is_woken_or_ends_in_virtual_time)
 {
     timed_out_count = 0;
     rig_check_finishes(RUN_COUNT, timed_wait_body);
     ck_assert_int_gt(timed_out_count, 0);
     ck_assert_int_lt(timed_out_count, 2 * RUN_COUNT);
 }
-END_TEST
 
 static int await_nothing(void *argument)
 {
@@ -346,13 +339,12 @@ static void destroy_waited_body(void *context)
     run_lanes(2, (int (*const[])(void *)){await_nothing, destroy_condition});
 }
 
-START_TEST(a_destroy_under_a_waiter_is_misuse)
+TEST(a_destroy_under_a_waiter_is_misuse)
 {
     struct outcomes outcomes;
     rig_run(SCHEDULER_THREADS, RUN_COUNT, destroy_waited_body, &outcomes);
     ck_assert_uint_gt(outcomes.counts[SCHEDULER_MISUSE], 0);
 }
-END_TEST
 
 /* --- once --- */
 
@@ -378,13 +370,12 @@ static void once_body(void *context)
     run_lanes(3, (int (*const[])(void *)){pass_once, pass_once, pass_once});
 }
 
-START_TEST(what_is_done_once_is_done_by_one_and_awaited_by_the_others)
+TEST(what_is_done_once_is_done_by_one_and_awaited_by_the_others)
 {
     rig_check_finishes(RUN_COUNT, once_body);
     call_once(&once, initialise_once); /* done in lanes, so done */
     ck_assert_int_eq(done_count, 1);
 }
-END_TEST
 
 /* --- threads --- */
 
@@ -428,11 +419,10 @@ static void join_body(void *context)
     ck_assert_int_eq(thrd_join(thread, NULL), thrd_error);
 }
 
-START_TEST(a_join_gets_the_result_and_a_detached_thread_has_none)
+TEST(a_join_gets_the_result_and_a_detached_thread_has_none)
 {
     rig_check_finishes(RUN_COUNT, join_body);
 }
-END_TEST
 
 static void keep_sum(void *value)
 {
@@ -462,7 +452,7 @@ static void key_body(void *context)
     tss_delete(key);
 }
 
-START_TEST(each_lane_has_its_own_value_and_its_end_runs_the_destructors)
+TEST(each_lane_has_its_own_value_and_its_end_runs_the_destructors)
 {
     int outside = 0;
     ck_assert_int_eq(tss_create(&plain_key, NULL), thrd_success);
@@ -471,7 +461,6 @@ START_TEST(each_lane_has_its_own_value_and_its_end_runs_the_destructors)
     ck_assert_ptr_eq(tss_get(plain_key), &outside);
     tss_delete(plain_key);
 }
-END_TEST
 
 static void sleep_body(void *context)
 {
@@ -484,15 +473,14 @@ static void sleep_body(void *context)
     ck_assert_int_eq((int)now.tv_sec, 3600);
 }
 
-START_TEST(a_sleep_costs_virtual_time_alone)
+TEST(a_sleep_costs_virtual_time_alone)
 {
     rig_check_finishes(1, sleep_body);
 }
-END_TEST
 
 /* --- outside of lanes --- */
 
-START_TEST(outside_of_lanes_the_real_functions_answer)
+TEST(outside_of_lanes_the_real_functions_answer)
 {
     thrd_t thread;
     int result = 0;
@@ -513,30 +501,4 @@ START_TEST(outside_of_lanes_the_real_functions_answer)
     ck_assert_int_eq(thrd_sleep(&early, NULL), 0);
     cnd_destroy(&condition);
     mtx_destroy(&mutex_a);
-}
-END_TEST
-
-Suite *suite_of_pthreads_c11(void)
-{
-    pthreads_link();
-    Suite *suite = suite_create("pthreads_c11");
-    TCase *tests = tcase_create("c11");
-    tcase_set_timeout(tests, 300);
-    tcase_add_test(tests, a_mutex_lets_one_lane_in_at_a_time);
-    tcase_add_test(tests, a_try_finds_the_mutex_free_or_busy);
-    tcase_add_test(tests, a_timed_lock_ends_in_virtual_time_where_it_waits);
-    tcase_add_test(tests, a_recursive_mutex_counts);
-    tcase_add_test(tests, two_orders_of_two_mutexes_are_a_deadlock_with_its_places);
-    tcase_add_test(tests, an_unlock_without_the_lock_and_a_destroy_under_it_are_misuse);
-    tcase_add_test(tests, a_broadcast_wakes_all_who_wait);
-    tcase_add_test(tests, one_signal_for_two_waiters_is_a_lost_wakeup);
-    tcase_add_test(tests, a_timed_wait_is_woken_or_ends_in_virtual_time);
-    tcase_add_test(tests, a_destroy_under_a_waiter_is_misuse);
-    tcase_add_test(tests, what_is_done_once_is_done_by_one_and_awaited_by_the_others);
-    tcase_add_test(tests, a_join_gets_the_result_and_a_detached_thread_has_none);
-    tcase_add_test(tests, each_lane_has_its_own_value_and_its_end_runs_the_destructors);
-    tcase_add_test(tests, a_sleep_costs_virtual_time_alone);
-    tcase_add_test(tests, outside_of_lanes_the_real_functions_answer);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

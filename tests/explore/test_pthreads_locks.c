@@ -61,11 +61,12 @@ static void mutex_body(void *context)
     ck_assert_int_eq(pthread_mutex_destroy(&mutex_a), 0);
 }
 
-START_TEST(a_mutex_lets_one_lane_in_at_a_time)
+EVERY_TEST(.begin = pthreads_link, .timeout_s = 300);
+
+TEST(a_mutex_lets_one_lane_in_at_a_time)
 {
     rig_check_finishes(RUN_COUNT, mutex_body);
 }
-END_TEST
 
 static void *spin_rounds(void *argument)
 {
@@ -91,11 +92,10 @@ static void spin_body(void *context)
     ck_assert_int_eq(pthread_spin_destroy(&spinlock), 0);
 }
 
-START_TEST(a_spin_lock_lets_one_lane_in_and_nobody_spins)
+TEST(a_spin_lock_lets_one_lane_in_and_nobody_spins)
 {
     rig_check_finishes(RUN_COUNT, spin_body);
 }
-END_TEST
 
 static void *try_rounds(void *argument)
 {
@@ -120,14 +120,13 @@ static void try_body(void *context)
     join_two(threads);
 }
 
-START_TEST(a_try_finds_the_mutex_free_or_busy_and_never_waits)
+TEST(a_try_finds_the_mutex_free_or_busy_and_never_waits)
 {
     busy_count = 0;
     rig_check_finishes(RUN_COUNT, try_body);
     ck_assert_int_gt(busy_count, 0);
     ck_assert_int_lt(busy_count, 2 * RUN_COUNT * ROUND_COUNT);
 }
-END_TEST
 
 /* --- deadlocks --- */
 
@@ -158,7 +157,7 @@ static void inversion_body(void *context)
     join_two(threads);
 }
 
-START_TEST(two_locks_in_two_orders_deadlock_in_some_schedule_and_the_text_names_who_holds_what)
+TEST(two_locks_in_two_orders_deadlock_in_some_schedule_and_the_text_names_who_holds_what)
 {
     char text[SCHEDULER_TEXT_BYTES];
     rig_check_finds(SCHEDULER_DEADLOCK, inversion_body, text);
@@ -172,7 +171,6 @@ START_TEST(two_locks_in_two_orders_deadlock_in_some_schedule_and_the_text_names_
     ck_assert_msg(strstr(one, ", which lane 2 holds since ") != NULL, "%s", text);
     ck_assert_msg(strstr(two, ", which lane 1 holds since ") != NULL, "%s", text);
 }
-END_TEST
 
 static void relock_body(void *context)
 {
@@ -182,13 +180,12 @@ static void relock_body(void *context)
     pthread_mutex_lock(&mutex_a);
 }
 
-START_TEST(who_locks_its_own_normal_mutex_waits_for_ever)
+TEST(who_locks_its_own_normal_mutex_waits_for_ever)
 {
     char text[SCHEDULER_TEXT_BYTES];
     rig_check_finds(SCHEDULER_DEADLOCK, relock_body, text);
     ck_assert_msg(strstr(text, "which lane 0 holds") != NULL, "%s", text);
 }
-END_TEST
 
 /* --- the kinds of mutexes --- */
 
@@ -251,12 +248,11 @@ static void errorcheck_body(void *context)
     ck_assert_int_eq(pthread_mutex_destroy(&mutex_a), 0);
 }
 
-START_TEST(recursive_and_errorcheck_mutexes_answer_as_posix_says)
+TEST(recursive_and_errorcheck_mutexes_answer_as_posix_says)
 {
     rig_check_finishes(RUN_COUNT / 4, recursive_body);
     rig_check_finishes(RUN_COUNT / 4, errorcheck_body);
 }
-END_TEST
 
 static void *lock_in_time(void *argument)
 {
@@ -283,11 +279,10 @@ static void timed_lock_body(void *context)
     pthread_mutex_unlock(&mutex_a);
 }
 
-START_TEST(a_timed_lock_of_a_taken_mutex_ends_in_virtual_time)
+TEST(a_timed_lock_of_a_taken_mutex_ends_in_virtual_time)
 {
     rig_check_finishes(RUN_COUNT, timed_lock_body);
 }
-END_TEST
 
 /* --- misuse --- */
 
@@ -343,7 +338,7 @@ static void check_misuse(void (*body)(void *), const char *words)
     ck_assert_msg(strstr(text, words) != NULL, "%s", text);
 }
 
-START_TEST(who_unlocks_what_it_does_not_hold_or_destroys_what_is_held_is_named)
+TEST(who_unlocks_what_it_does_not_hold_or_destroys_what_is_held_is_named)
 {
     check_misuse(foreign_unlock_body, "lane 0 unlocks, without holding it, mutex #1, at ");
     check_misuse(locked_destroy_body,
@@ -353,7 +348,6 @@ START_TEST(who_unlocks_what_it_does_not_hold_or_destroys_what_is_held_is_named)
     check_misuse(read_destroy_body, "lane 0 destroys, while it is read, rwlock #1");
     check_misuse(foreign_spin_unlock_body, "lane 0 unlocks, without holding it, spin lock #1");
 }
-END_TEST
 
 static void *lock_once(void *argument)
 {
@@ -372,12 +366,11 @@ static void early_destroy_body(void *context)
     pthread_join(thread, NULL);
 }
 
-START_TEST(a_destroy_that_does_not_wait_for_the_others_is_found)
+TEST(a_destroy_that_does_not_wait_for_the_others_is_found)
 {
     char text[SCHEDULER_TEXT_BYTES];
     rig_check_finds(SCHEDULER_MISUSE, early_destroy_body, text);
 }
-END_TEST
 
 /* --- read-write locks --- */
 
@@ -425,31 +418,9 @@ static void rwlock_body(void *context)
     ck_assert_int_eq(pthread_rwlock_destroy(&rwlock), 0);
 }
 
-START_TEST(readers_share_a_rwlock_and_a_writer_is_alone)
+TEST(readers_share_a_rwlock_and_a_writer_is_alone)
 {
     readers_max = 0;
     rig_check_finishes(RUN_COUNT, rwlock_body);
     ck_assert_int_eq(readers_max, 2);
-}
-END_TEST
-
-Suite *suite_of_pthreads_locks(void)
-{
-    pthreads_link();
-    Suite *suite = suite_create("pthreads_locks");
-    TCase *tests = tcase_create("locks");
-    tcase_set_timeout(tests, 300);
-    tcase_add_test(tests, a_mutex_lets_one_lane_in_at_a_time);
-    tcase_add_test(tests, a_spin_lock_lets_one_lane_in_and_nobody_spins);
-    tcase_add_test(tests, a_try_finds_the_mutex_free_or_busy_and_never_waits);
-    tcase_add_test(
-        tests, two_locks_in_two_orders_deadlock_in_some_schedule_and_the_text_names_who_holds_what);
-    tcase_add_test(tests, who_locks_its_own_normal_mutex_waits_for_ever);
-    tcase_add_test(tests, recursive_and_errorcheck_mutexes_answer_as_posix_says);
-    tcase_add_test(tests, a_timed_lock_of_a_taken_mutex_ends_in_virtual_time);
-    tcase_add_test(tests, who_unlocks_what_it_does_not_hold_or_destroys_what_is_held_is_named);
-    tcase_add_test(tests, a_destroy_that_does_not_wait_for_the_others_is_found);
-    tcase_add_test(tests, readers_share_a_rwlock_and_a_writer_is_alone);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

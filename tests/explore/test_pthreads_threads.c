@@ -54,11 +54,18 @@ static void join_body(void *context)
     ck_assert_int_eq(pthread_join(thread + 1, NULL), ESRCH);
 }
 
-START_TEST(a_join_waits_for_the_thread_and_gets_its_result)
+static void make_early_key_and_link(void)
+{
+    pthread_key_create(&early_key, NULL);
+    pthreads_link();
+}
+
+EVERY_TEST(.begin = make_early_key_and_link, .timeout_s = 300);
+
+TEST(a_join_waits_for_the_thread_and_gets_its_result)
 {
     rig_check_finishes(RUN_COUNT, join_body);
 }
-END_TEST
 
 static void detach_body(void *context)
 {
@@ -76,11 +83,10 @@ static void detach_body(void *context)
     ck_assert_int_eq(pthread_join(second, NULL), EINVAL);
 }
 
-START_TEST(a_detached_thread_cannot_be_joined_and_the_run_waits_for_it)
+TEST(a_detached_thread_cannot_be_joined_and_the_run_waits_for_it)
 {
     rig_check_finishes(RUN_COUNT, detach_body);
 }
-END_TEST
 
 static void id_body(void *context)
 {
@@ -101,13 +107,12 @@ static void id_body(void *context)
     ck_assert_int_eq(pthread_cancel(thread), ENOTSUP);
 }
 
-START_TEST(a_lane_has_an_id_that_other_functions_take)
+TEST(a_lane_has_an_id_that_other_functions_take)
 {
     rig_check_finishes(1, id_body);
     ck_assert_int_eq(pthread_join(id_of_lane, NULL), ESRCH);
     ck_assert(!pthread_equal(pthread_self(), id_of_lane));
 }
-END_TEST
 
 static void *wait_a_second(void *argument)
 {
@@ -129,11 +134,10 @@ static void timed_join_body(void *context)
     }
 }
 
-START_TEST(a_join_may_try_or_end_by_time)
+TEST(a_join_may_try_or_end_by_time)
 {
     rig_check_finishes(RUN_COUNT, timed_join_body);
 }
-END_TEST
 
 static void crowd_body(void *context)
 {
@@ -145,11 +149,10 @@ static void crowd_body(void *context)
     ck_assert_int_eq(pthread_create(&thread, NULL, give_back, NULL), EAGAIN);
 }
 
-START_TEST(one_thread_too_many_is_refused)
+TEST(one_thread_too_many_is_refused)
 {
     rig_check_finishes(2, crowd_body);
 }
-END_TEST
 
 /* --- keys --- */
 
@@ -199,7 +202,7 @@ static void key_body(void *context)
     ck_assert_int_eq(pthread_key_delete(key), 0);
 }
 
-START_TEST(each_lane_has_its_own_value_of_a_key_and_its_end_runs_the_destructors)
+TEST(each_lane_has_its_own_value_of_a_key_and_its_end_runs_the_destructors)
 {
     int outside = 0;
     pthread_key_create(&plain_key, NULL);
@@ -208,7 +211,6 @@ START_TEST(each_lane_has_its_own_value_of_a_key_and_its_end_runs_the_destructors
     ck_assert_ptr_eq(pthread_getspecific(plain_key), &outside);
     pthread_key_delete(plain_key);
 }
-END_TEST
 
 #ifndef EXPLORE_REAL_LOCKS /* that build has no fibers, and each lane is another real thread */
 static void early_key_body(void *context)
@@ -217,14 +219,13 @@ static void early_key_body(void *context)
     ck_assert_ptr_eq(pthread_getspecific(early_key), &early_key);
 }
 
-START_TEST(a_key_from_before_the_link_belongs_to_the_real_thread)
+TEST(a_key_from_before_the_link_belongs_to_the_real_thread)
 {
     struct outcomes outcomes;
     pthread_setspecific(early_key, &early_key);
     rig_run(SCHEDULER_FIBERS, 1, early_key_body, &outcomes);
     ck_assert_uint_eq(outcomes.counts[SCHEDULER_FINISHED], 1);
 }
-END_TEST
 #endif
 
 /* --- time --- */
@@ -256,13 +257,12 @@ static void time_body(void *context)
     ck_assert_int_eq((int)day.tv_sec, 7200);
 }
 
-START_TEST(time_in_a_lane_is_virtual_and_sleeping_costs_none)
+TEST(time_in_a_lane_is_virtual_and_sleeping_costs_none)
 {
     const uint64_t before = now_ns(CLOCK_MONOTONIC);
     rig_check_finishes(1, time_body);
     ck_assert_uint_lt(now_ns(CLOCK_MONOTONIC) - before, UINT64_C(3000000000000));
 }
-END_TEST
 
 /* --- outside of lanes --- */
 
@@ -285,7 +285,7 @@ static void keep_sum(void *value)
     destroyed_sum = *(int *)value;
 }
 
-START_TEST(outside_of_lanes_the_real_functions_answer)
+TEST(outside_of_lanes_the_real_functions_answer)
 {
     pthread_t thread;
     void *result;
@@ -304,7 +304,6 @@ START_TEST(outside_of_lanes_the_real_functions_answer)
     ck_assert_uint_gt(thread, LANE_COUNT_MAX * 1000);
     ck_assert_uint_gt(now_ns(CLOCK_REALTIME), UINT64_C(1500000000000000000));
 }
-END_TEST
 
 /* --- a shared object --- */
 
@@ -332,7 +331,7 @@ static void plugin_body(void *context)
     pthread_join(threads[1], NULL);
 }
 
-START_TEST(the_calls_of_a_shared_object_as_it_is_are_steps)
+TEST(the_calls_of_a_shared_object_as_it_is_are_steps)
 {
     char text[SCHEDULER_TEXT_BYTES];
     void *plugin = dlopen(HBMSTRESS_BINARY_DIR "/tests/explore/pthreads_plugin.so",
@@ -344,28 +343,4 @@ START_TEST(the_calls_of_a_shared_object_as_it_is_are_steps)
     rig_check_finds(SCHEDULER_DEADLOCK, plugin_body, text);
     ck_assert_msg(strstr(text, "(pthreads_plugin.so)") != NULL, "%s", text);
     dlclose(plugin);
-}
-END_TEST
-
-Suite *suite_of_pthreads_threads(void)
-{
-    pthread_key_create(&early_key, NULL);
-    pthreads_link();
-    Suite *suite = suite_create("pthreads_threads");
-    TCase *tests = tcase_create("threads");
-    tcase_set_timeout(tests, 300);
-    tcase_add_test(tests, a_join_waits_for_the_thread_and_gets_its_result);
-    tcase_add_test(tests, a_detached_thread_cannot_be_joined_and_the_run_waits_for_it);
-    tcase_add_test(tests, a_lane_has_an_id_that_other_functions_take);
-    tcase_add_test(tests, a_join_may_try_or_end_by_time);
-    tcase_add_test(tests, one_thread_too_many_is_refused);
-    tcase_add_test(tests, each_lane_has_its_own_value_of_a_key_and_its_end_runs_the_destructors);
-#ifndef EXPLORE_REAL_LOCKS
-    tcase_add_test(tests, a_key_from_before_the_link_belongs_to_the_real_thread);
-#endif
-    tcase_add_test(tests, time_in_a_lane_is_virtual_and_sleeping_costs_none);
-    tcase_add_test(tests, the_calls_of_a_shared_object_as_it_is_are_steps);
-    tcase_add_test(tests, outside_of_lanes_the_real_functions_answer);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -82,11 +82,12 @@ static void queue_body(void *context)
     ck_assert_int_eq(pthread_cond_destroy(&other_condition), 0);
 }
 
-START_TEST(producer_and_consumers_always_finish)
+EVERY_TEST(.begin = pthreads_link, .timeout_s = 300);
+
+TEST(producer_and_consumers_always_finish)
 {
     rig_check_finishes(RUN_COUNT * 4, queue_body);
 }
-END_TEST
 
 static void *await_flag(void *argument)
 {
@@ -116,11 +117,10 @@ static void broadcast_body(void *context)
     ck_assert_int_eq(seen, 2);
 }
 
-START_TEST(a_broadcast_wakes_all_who_wait)
+TEST(a_broadcast_wakes_all_who_wait)
 {
     rig_check_finishes(RUN_COUNT, broadcast_body);
 }
-END_TEST
 
 static void *raise_flag_for_one(void *argument)
 {
@@ -138,13 +138,12 @@ static void one_signal_body(void *context)
     run_lanes(3, (void *(*const[])(void *)){await_flag, await_flag, raise_flag_for_one});
 }
 
-START_TEST(one_signal_for_two_waiters_loses_one)
+TEST(one_signal_for_two_waiters_loses_one)
 {
     char text[SCHEDULER_TEXT_BYTES];
     rig_check_finds(SCHEDULER_LOST_WAKEUP, one_signal_body, text);
     ck_assert_msg(strstr(text, "condition variable #") != NULL, "%s", text);
 }
-END_TEST
 
 /* The flag is looked at before the mutex is taken: the signal may come between. */
 static void *await_flag_carelessly(void *argument)
@@ -171,12 +170,11 @@ static void careless_body(void *context)
     run_lanes(2, (void *(*const[])(void *)){await_flag_carelessly, raise_flag_outside});
 }
 
-START_TEST(a_signal_between_the_look_and_the_wait_is_lost)
+TEST(a_signal_between_the_look_and_the_wait_is_lost)
 {
     char text[SCHEDULER_TEXT_BYTES];
     rig_check_finds(SCHEDULER_LOST_WAKEUP, careless_body, text);
 }
-END_TEST
 
 static void *await_for_an_hour(void *argument)
 {
@@ -235,20 +233,18 @@ static void hour_body(void *context)
     run_lanes(1, (void *(*const[])(void *)){await_for_an_hour});
 }
 
-START_TEST(a_timed_wait_is_woken_or_ends_in_virtual_time)
+TEST(a_timed_wait_is_woken_or_ends_in_virtual_time)
 {
     timeout_count = wake_count = 0;
     rig_check_finishes(RUN_COUNT, timed_body);
     ck_assert_int_gt(timeout_count, 0);
     ck_assert_int_gt(wake_count, 0);
 }
-END_TEST
 
-START_TEST(a_timed_wait_that_nobody_ends_takes_its_hour)
+TEST(a_timed_wait_that_nobody_ends_takes_its_hour)
 {
     rig_check_finishes(RUN_COUNT, hour_body);
 }
-END_TEST
 
 static void waited_destroy_body(void *context)
 {
@@ -274,7 +270,7 @@ static void unheld_wait_body(void *context)
     pthread_cond_wait(&condition, &mutex);
 }
 
-START_TEST(a_destroy_under_a_waiter_and_a_wait_without_the_mutex_are_misuse)
+TEST(a_destroy_under_a_waiter_and_a_wait_without_the_mutex_are_misuse)
 {
     struct outcomes outcomes;
     char text[SCHEDULER_TEXT_BYTES];
@@ -283,7 +279,6 @@ START_TEST(a_destroy_under_a_waiter_and_a_wait_without_the_mutex_are_misuse)
     rig_check_finds(SCHEDULER_MISUSE, unheld_wait_body, text);
     ck_assert_msg(strstr(text, "lane 0 unlocks, without holding it, mutex #") != NULL, "%s", text);
 }
-END_TEST
 
 /* --- semaphores --- */
 
@@ -332,11 +327,10 @@ static void semaphore_body(void *context)
     ck_assert_int_eq(sem_destroy(&semaphore), 0);
 }
 
-START_TEST(semaphores_hand_turns_on_and_keep_their_value)
+TEST(semaphores_hand_turns_on_and_keep_their_value)
 {
     rig_check_finishes(RUN_COUNT, semaphore_body);
 }
-END_TEST
 
 static void starved_body(void *context)
 {
@@ -345,13 +339,12 @@ static void starved_body(void *context)
     sem_wait(&semaphore);
 }
 
-START_TEST(a_semaphore_that_nobody_posts_is_a_deadlock)
+TEST(a_semaphore_that_nobody_posts_is_a_deadlock)
 {
     char text[SCHEDULER_TEXT_BYTES];
     rig_check_finds(SCHEDULER_DEADLOCK, starved_body, text);
     ck_assert_msg(strstr(text, "lane 0 awaits semaphore #1 at ") != NULL, "%s", text);
 }
-END_TEST
 
 /* --- barriers and once --- */
 
@@ -377,11 +370,10 @@ static void barrier_body(void *context)
     ck_assert_int_eq(pthread_barrier_destroy(&barrier), 0);
 }
 
-START_TEST(nobody_passes_a_barrier_before_all_have_come_and_one_is_told)
+TEST(nobody_passes_a_barrier_before_all_have_come_and_one_is_told)
 {
     rig_check_finishes(RUN_COUNT, barrier_body);
 }
-END_TEST
 
 static void *arrive_alone(void *argument)
 {
@@ -396,7 +388,7 @@ static void lonely_barrier_body(void *context)
     run_lanes(1, (void *(*const[])(void *)){arrive_alone});
 }
 
-START_TEST(a_barrier_that_was_made_before_the_run_has_its_size)
+TEST(a_barrier_that_was_made_before_the_run_has_its_size)
 {
     struct outcomes outcomes;
     pthread_barrier_init(&barrier, NULL, 2);
@@ -405,7 +397,6 @@ START_TEST(a_barrier_that_was_made_before_the_run_has_its_size)
     ck_assert_msg(strstr(outcomes.text, "lane 1 awaits barrier #") != NULL, "%s", outcomes.text);
     pthread_barrier_destroy(&barrier);
 }
-END_TEST
 
 static pthread_once_t once;
 
@@ -432,23 +423,17 @@ static void once_body(void *context)
     ck_assert_int_eq(queued, 1);
 }
 
-START_TEST(what_is_done_once_is_done_by_one_and_awaited_by_the_others)
+TEST(what_is_done_once_is_done_by_one_and_awaited_by_the_others)
 {
     rig_check_finishes(RUN_COUNT, once_body);
     pthread_once(&once, initialise_once); /* done in lanes, so done */
     ck_assert_int_eq(queued, 1);
 }
-END_TEST
 
 /* --- what nobody sees --- */
 
 /* A thread sanitizer keeps signals back until the next call that it knows: a spin makes none. */
-#ifdef EXPLORE_REAL_LOCKS
-static void add_spin_tests(TCase *tests)
-{
-    (void)tests;
-}
-#else
+#ifndef EXPLORE_REAL_LOCKS
 static volatile int never_set;
 
 static void spin_body(void *context)
@@ -459,7 +444,7 @@ static void spin_body(void *context)
 }
 
 /* A spin burns what the scheduler waits for: the ten seconds of the default are for a full run. */
-START_TEST(a_spin_on_a_plain_variable_is_noticed_and_its_place_named)
+TEST(a_spin_on_a_plain_variable_is_noticed_and_its_place_named)
 {
     const uint32_t stuck_after_ms = draws_period() == 1 ? 0 : 1000;
     for (int backend = SCHEDULER_FIBERS; backend <= SCHEDULER_THREADS; backend++) {
@@ -469,7 +454,6 @@ START_TEST(a_spin_on_a_plain_variable_is_noticed_and_its_place_named)
         ck_assert_msg(strstr(outcomes.text, "spin_body+0x") != NULL, "%s", outcomes.text);
     }
 }
-END_TEST
 
 /* A second of computing, then a wait that no pthread call shows. */
 static void compute_then_wait_body(void *context)
@@ -481,7 +465,7 @@ static void compute_then_wait_body(void *context)
     (void)syscall(SYS_futex, &never_set, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 }
 
-START_TEST(a_wait_in_a_raw_futex_is_noticed_after_a_computation)
+TEST(a_wait_in_a_raw_futex_is_noticed_after_a_computation)
 {
     for (int backend = SCHEDULER_FIBERS; backend <= SCHEDULER_THREADS; backend++) {
         struct outcomes outcomes;
@@ -491,7 +475,6 @@ START_TEST(a_wait_in_a_raw_futex_is_noticed_after_a_computation)
                       "%s", outcomes.text);
     }
 }
-END_TEST
 
 /* While nobody else may run, too: a target closes then. */
 static void wait_alone_body(void *context)
@@ -501,7 +484,7 @@ static void wait_alone_body(void *context)
     (void)syscall(SYS_futex, &never_set, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 }
 
-START_TEST(a_wait_is_noticed_within_a_second_where_computing_may_take_long)
+TEST(a_wait_is_noticed_within_a_second_where_computing_may_take_long)
 {
     struct timespec before, after;
     struct outcomes outcomes;
@@ -512,7 +495,6 @@ START_TEST(a_wait_is_noticed_within_a_second_where_computing_may_take_long)
     /* As long again is for a busy machine. */
     ck_assert_int_le(after.tv_sec - before.tv_sec, 2);
 }
-END_TEST
 
 static int output[2];
 
@@ -536,7 +518,7 @@ static void *read_late(void *argument)
     return argument;
 }
 
-START_TEST(what_a_lane_writes_may_wait_for_its_reader)
+TEST(what_a_lane_writes_may_wait_for_its_reader)
 {
     pthread_t reader;
     struct outcomes outcomes;
@@ -546,36 +528,5 @@ START_TEST(what_a_lane_writes_may_wait_for_its_reader)
     ck_assert_uint_eq(outcomes.counts[SCHEDULER_FINISHED], 1);
     ck_assert_int_eq(pthread_join(reader, NULL), 0);
 }
-END_TEST
 
-static void add_spin_tests(TCase *tests)
-{
-    tcase_add_test(tests, a_spin_on_a_plain_variable_is_noticed_and_its_place_named);
-    tcase_add_test(tests, a_wait_in_a_raw_futex_is_noticed_after_a_computation);
-    tcase_add_test(tests, a_wait_is_noticed_within_a_second_where_computing_may_take_long);
-    tcase_add_test(tests, what_a_lane_writes_may_wait_for_its_reader);
-}
 #endif
-
-Suite *suite_of_pthreads_waits(void)
-{
-    pthreads_link();
-    Suite *suite = suite_create("pthreads_waits");
-    TCase *tests = tcase_create("waits");
-    tcase_set_timeout(tests, 300);
-    tcase_add_test(tests, producer_and_consumers_always_finish);
-    tcase_add_test(tests, a_broadcast_wakes_all_who_wait);
-    tcase_add_test(tests, one_signal_for_two_waiters_loses_one);
-    tcase_add_test(tests, a_signal_between_the_look_and_the_wait_is_lost);
-    tcase_add_test(tests, a_timed_wait_is_woken_or_ends_in_virtual_time);
-    tcase_add_test(tests, a_timed_wait_that_nobody_ends_takes_its_hour);
-    tcase_add_test(tests, a_destroy_under_a_waiter_and_a_wait_without_the_mutex_are_misuse);
-    tcase_add_test(tests, semaphores_hand_turns_on_and_keep_their_value);
-    tcase_add_test(tests, a_semaphore_that_nobody_posts_is_a_deadlock);
-    tcase_add_test(tests, nobody_passes_a_barrier_before_all_have_come_and_one_is_told);
-    tcase_add_test(tests, a_barrier_that_was_made_before_the_run_has_its_size);
-    tcase_add_test(tests, what_is_done_once_is_done_by_one_and_awaited_by_the_others);
-    add_spin_tests(tests);
-    suite_add_tcase(suite, tests);
-    return suite;
-}

@@ -26,7 +26,7 @@ static bool same_record(const struct simulated_record *a, const struct simulated
 
 /* --- the table --- */
 
-START_TEST(each_strategy_is_found_by_its_name_and_has_what_it_needs)
+TEST(each_strategy_is_found_by_its_name_and_has_what_it_needs)
 {
     size_t count = 0;
     for (; strategies[count] != NULL; count++) {
@@ -41,11 +41,10 @@ START_TEST(each_strategy_is_found_by_its_name_and_has_what_it_needs)
     ck_assert_str_eq(strategies[0]->name, "portfolio");
     ck_assert_ptr_null(strategy_find("chess"));
 }
-END_TEST
 
 enum { KIND_COUNT = 7, REPEATED_RUN_COUNT = 40 };
 
-START_TEST(the_same_seed_takes_the_same_decisions)
+TEST(the_same_seed_takes_the_same_decisions, .to = 2 * KIND_COUNT)
 {
     const struct strategy_kind *kind = strategies[_i % KIND_COUNT];
     const struct simulated_program *program = _i < KIND_COUNT ? &simulated_plain
@@ -62,9 +61,8 @@ START_TEST(the_same_seed_takes_the_same_decisions)
     state_destroy(kind, state);
     state_destroy(kind, again);
 }
-END_TEST
 
-START_TEST(another_seed_takes_other_decisions)
+TEST(another_seed_takes_other_decisions, .to = 3)
 {
     static const struct strategy_kind *const kinds[] = {&strategy_random, &strategy_pct,
                                                         &strategy_delay};
@@ -81,9 +79,8 @@ START_TEST(another_seed_takes_other_decisions)
     state_destroy(kinds[_i], state);
     state_destroy(kinds[_i], other);
 }
-END_TEST
 
-START_TEST(a_run_of_random_does_not_depend_on_the_runs_before)
+TEST(a_run_of_random_does_not_depend_on_the_runs_before)
 {
     void *state = state_create(&strategy_random, 5, 0),
          *fresh = state_create(&strategy_random, 5, 0);
@@ -97,14 +94,13 @@ START_TEST(a_run_of_random_does_not_depend_on_the_runs_before)
     state_destroy(&strategy_random, state);
     state_destroy(&strategy_random, fresh);
 }
-END_TEST
 
 /* --- single choices --- */
 
 static const uint64_t three_events[] = {7, 8, 9};
 static const struct footprint any[LANE_COUNT_MAX];
 
-START_TEST(random_takes_each_participant_as_often_and_the_first_event_most)
+TEST(random_takes_each_participant_as_often_and_the_first_event_most)
 {
     enum { DRAW_COUNT = 60000 };
     const struct choice choice = {
@@ -126,11 +122,10 @@ START_TEST(random_takes_each_participant_as_often_and_the_first_event_most)
     ck_assert_int_lt(abs((int)events[2] - DRAW_COUNT / 18), 500);
     state_destroy(&strategy_random, state);
 }
-END_TEST
 
 /* How often a time-out fires in so many choices with a lane, and how often when there is nothing
  * else. */
-START_TEST(time_outs_fire_one_time_in_16_or_when_nothing_else_can)
+TEST(time_outs_fire_one_time_in_16_or_when_nothing_else_can, .to = KIND_COUNT)
 {
     enum { DRAW_COUNT = 1600 };
     const struct strategy_kind *kind = strategies[_i];
@@ -156,9 +151,8 @@ START_TEST(time_outs_fire_one_time_in_16_or_when_nothing_else_can)
     ck_assert(!decision.completes && (decision.lane == 1 || decision.lane == 2));
     state_destroy(kind, state);
 }
-END_TEST
 
-START_TEST(round_robin_goes_to_the_next_participant_at_each_decision)
+TEST(round_robin_goes_to_the_next_participant_at_each_decision)
 {
     void *state = state_create(&strategy_round_robin, 1, 0);
     struct simulated_state last = {.program = &simulated_plain};
@@ -169,9 +163,8 @@ START_TEST(round_robin_goes_to_the_next_participant_at_each_decision)
     }
     state_destroy(&strategy_round_robin, state);
 }
-END_TEST
 
-START_TEST(round_robin_forgets_the_device_when_a_lane_has_run_since)
+TEST(round_robin_forgets_the_device_when_a_lane_has_run_since)
 {
     struct choice choice = {
         .at = {.lane = 1}, .lanes = 3, .event_count = 3, .events = three_events, .next = any};
@@ -182,9 +175,8 @@ START_TEST(round_robin_forgets_the_device_when_a_lane_has_run_since)
     ck_assert(strategy_round_robin.choose(state, &choice).completes);
     state_destroy(&strategy_round_robin, state);
 }
-END_TEST
 
-START_TEST(round_robin_takes_the_device_after_the_last_lane)
+TEST(round_robin_takes_the_device_after_the_last_lane)
 {
     struct choice choice = {.lanes = 3, .event_count = 2, .events = three_events, .next = any};
     void *state = state_create(&strategy_round_robin, 1, 0);
@@ -199,7 +191,6 @@ START_TEST(round_robin_takes_the_device_after_the_last_lane)
     ck_assert(!next.completes && next.lane == 0);
     state_destroy(&strategy_round_robin, state);
 }
-END_TEST
 
 /* --- pct --- */
 
@@ -219,7 +210,7 @@ static bool is_planted_3(const struct simulated_state *last)
                                      simulated_place(last, simulated_action(1, 4));
 }
 
-START_TEST(pct_finds_what_is_planted_as_often_as_its_bound_says)
+TEST(pct_finds_what_is_planted_as_often_as_its_bound_says, .to = 2)
 {
     enum { RUN_COUNT = 20000 };
     const uint32_t depth = 2 + (uint32_t)_i;
@@ -242,9 +233,8 @@ START_TEST(pct_finds_what_is_planted_as_often_as_its_bound_says)
     ck_assert_double_ge((double)found_count, RUN_COUNT * bound.probability / 2);
     state_destroy(&strategy_pct, state);
 }
-END_TEST
 
-START_TEST(pct_switches_no_more_often_than_its_depth_allows)
+TEST(pct_switches_no_more_often_than_its_depth_allows, .to = 4)
 {
     const uint32_t depth = 1 + (uint32_t)_i;
     void *state = state_create(&strategy_pct, 9, depth);
@@ -264,9 +254,8 @@ START_TEST(pct_switches_no_more_often_than_its_depth_allows)
     ck_assert_uint_eq(most, depth - 1);
     state_destroy(&strategy_pct, state);
 }
-END_TEST
 
-START_TEST(a_lane_that_gives_way_comes_after_all_others)
+TEST(a_lane_that_gives_way_comes_after_all_others)
 {
     const struct simulated_program spins = {
         3, {4, 2, 2}, {{T(0), YIELD, T(0), T(0)}, {T(0), T(0)}, {T(0), T(0)}}};
@@ -282,9 +271,8 @@ START_TEST(a_lane_that_gives_way_comes_after_all_others)
     ck_assert_uint_gt(early_count, 30);
     state_destroy(&strategy_pct, state);
 }
-END_TEST
 
-START_TEST(pct_looks_for_its_changes_where_earlier_runs_had_decisions)
+TEST(pct_looks_for_its_changes_where_earlier_runs_had_decisions)
 {
     const struct choice choice = {.lanes = 1, .next = any};
     struct strategy_bound bound;
@@ -300,11 +288,10 @@ START_TEST(pct_looks_for_its_changes_where_earlier_runs_had_decisions)
     }
     state_destroy(&strategy_pct, state);
 }
-END_TEST
 
 /* --- delay --- */
 
-START_TEST(delay_uses_its_delays_and_no_more)
+TEST(delay_uses_its_delays_and_no_more, .to = 8)
 {
     const uint32_t allowed = 1 + (uint32_t)_i % 4;
     void *state = state_create(&strategy_delay, 4, allowed);
@@ -319,9 +306,8 @@ START_TEST(delay_uses_its_delays_and_no_more)
     ck_assert_uint_eq(most, allowed);
     state_destroy(&strategy_delay, state);
 }
-END_TEST
 
-START_TEST(delays_that_meet_pass_over_one_participant_each)
+TEST(delays_that_meet_pass_over_one_participant_each)
 {
     const struct choice choice = {.lanes = 7, .next = any};
     void *state = state_create(&strategy_delay, 4, 2);
@@ -331,11 +317,10 @@ START_TEST(delays_that_meet_pass_over_one_participant_each)
     ck_assert_uint_eq(strategy_delay.choose(state, &choice).lane, 2);
     state_destroy(&strategy_delay, state);
 }
-END_TEST
 
 /* --- portfolio --- */
 
-START_TEST(portfolio_deals_each_its_share_of_every_ten_runs)
+TEST(portfolio_deals_each_its_share_of_every_ten_runs)
 {
     static const struct {
         const struct strategy_kind *kind;
@@ -358,7 +343,6 @@ START_TEST(portfolio_deals_each_its_share_of_every_ten_runs)
         }
     }
 }
-END_TEST
 
 /* The place of who is dealt the run in a table of the test's own; 0..5. */
 static uint32_t alone_place(const struct strategy_kind *kind, uint64_t argument)
@@ -369,7 +353,7 @@ static uint32_t alone_place(const struct strategy_kind *kind, uint64_t argument)
     return kind == &strategy_random ? 3 : kind == &strategy_delay ? 4 : 5;
 }
 
-START_TEST(in_the_portfolio_each_decides_as_it_would_alone)
+TEST(in_the_portfolio_each_decides_as_it_would_alone)
 {
     void *portfolio = state_create(&strategy_portfolio, 33, 0);
     const struct strategy_kind *kinds[6] = {NULL};
@@ -393,9 +377,8 @@ START_TEST(in_the_portfolio_each_decides_as_it_would_alone)
     }
     state_destroy(&strategy_portfolio, portfolio);
 }
-END_TEST
 
-START_TEST(in_the_portfolio_random_fires_no_more_time_outs_than_alone)
+TEST(in_the_portfolio_random_fires_no_more_time_outs_than_alone)
 {
     enum { DRAW_COUNT = 16000 };
     const struct choice choice = {.lanes = 1, .sleepers = 2, .next = any};
@@ -411,32 +394,4 @@ START_TEST(in_the_portfolio_random_fires_no_more_time_outs_than_alone)
     }
     ck_assert_int_lt(abs((int)count - DRAW_COUNT / 16), 150);
     state_destroy(&strategy_portfolio, state);
-}
-END_TEST
-
-Suite *suite_of_strategies(void)
-{
-    Suite *suite = suite_create("strategies");
-    TCase *tests = tcase_create("strategies");
-    tcase_add_test(tests, each_strategy_is_found_by_its_name_and_has_what_it_needs);
-    tcase_add_loop_test(tests, the_same_seed_takes_the_same_decisions, 0, 2 * KIND_COUNT);
-    tcase_add_loop_test(tests, another_seed_takes_other_decisions, 0, 3);
-    tcase_add_test(tests, a_run_of_random_does_not_depend_on_the_runs_before);
-    tcase_add_test(tests, random_takes_each_participant_as_often_and_the_first_event_most);
-    tcase_add_loop_test(tests, time_outs_fire_one_time_in_16_or_when_nothing_else_can, 0,
-                        KIND_COUNT);
-    tcase_add_test(tests, round_robin_goes_to_the_next_participant_at_each_decision);
-    tcase_add_test(tests, round_robin_forgets_the_device_when_a_lane_has_run_since);
-    tcase_add_test(tests, round_robin_takes_the_device_after_the_last_lane);
-    tcase_add_loop_test(tests, pct_finds_what_is_planted_as_often_as_its_bound_says, 0, 2);
-    tcase_add_loop_test(tests, pct_switches_no_more_often_than_its_depth_allows, 0, 4);
-    tcase_add_test(tests, a_lane_that_gives_way_comes_after_all_others);
-    tcase_add_test(tests, pct_looks_for_its_changes_where_earlier_runs_had_decisions);
-    tcase_add_loop_test(tests, delay_uses_its_delays_and_no_more, 0, 8);
-    tcase_add_test(tests, delays_that_meet_pass_over_one_participant_each);
-    tcase_add_test(tests, portfolio_deals_each_its_share_of_every_ten_runs);
-    tcase_add_test(tests, in_the_portfolio_each_decides_as_it_would_alone);
-    tcase_add_test(tests, in_the_portfolio_random_fires_no_more_time_outs_than_alone);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -197,7 +197,9 @@ static const struct simulated_program shapes[] = {
 };
 enum { SHAPE_COUNT = sizeof shapes / sizeof shapes[0], BOUND_COUNT = 4 };
 
-START_TEST(where_every_order_matters_there_are_as_many_interleavings_as_orders)
+EVERY_TEST(.timeout_s = 60);
+
+TEST(where_every_order_matters_there_are_as_many_interleavings_as_orders, .to = DEPENDENT_COUNT)
 {
     const struct orders orders = orders_of(&dependent[_i], 0);
     const struct found found = search_of(&dependent[_i], 0);
@@ -209,9 +211,8 @@ START_TEST(where_every_order_matters_there_are_as_many_interleavings_as_orders)
     free(orders.forms.of);
     free(found.forms.of);
 }
-END_TEST
 
-START_TEST(each_class_of_equivalent_orders_is_one_interleaving)
+TEST(each_class_of_equivalent_orders_is_one_interleaving, .to = SHAPE_COUNT)
 {
     const struct orders orders = orders_of(&shapes[_i], 0);
     const struct found found = search_of(&shapes[_i], 0);
@@ -223,11 +224,10 @@ START_TEST(each_class_of_equivalent_orders_is_one_interleaving)
     free(orders.forms.of);
     free(found.forms.of);
 }
-END_TEST
 
 /* What a redundant run meets after it was found out is luck and may lie beyond the bound, so more
  * may be found. */
-START_TEST(within_a_bound_nothing_is_lost)
+TEST(within_a_bound_nothing_is_lost, .to = SHAPE_COUNT * BOUND_COUNT)
 {
     const uint32_t bound = (uint32_t)_i % BOUND_COUNT;
     const struct simulated_program *program = &shapes[_i / BOUND_COUNT];
@@ -246,7 +246,6 @@ START_TEST(within_a_bound_nothing_is_lost)
     free(all.forms.of);
     free(found.forms.of);
 }
-END_TEST
 
 static struct simulated_step step_draw(struct chance *chance, bool has_waits, uint32_t *event_count)
 {
@@ -284,7 +283,7 @@ static const uint64_t hidden_seeds[] = {964, 979, 1135, 1966, 2026};
 enum { HIDDEN_COUNT = sizeof hidden_seeds / sizeof hidden_seeds[0] };
 
 /* The count is exact, also where lanes wait and steps are taken without a decision. */
-START_TEST(in_programs_of_chance_no_class_is_lost)
+TEST(in_programs_of_chance_no_class_is_lost, .to = PROGRAM_COUNT + HIDDEN_COUNT)
 {
     const uint64_t seed = _i < PROGRAM_COUNT ? (uint64_t)_i : hidden_seeds[_i - PROGRAM_COUNT];
     const struct simulated_program program = program_draw(seed, seed % 3 != 0);
@@ -309,9 +308,8 @@ START_TEST(in_programs_of_chance_no_class_is_lost)
     }
     free(all.forms.of);
 }
-END_TEST
 
-START_TEST(sleep_sets_spare_most_runs_of_lanes_that_do_not_meet)
+TEST(sleep_sets_spare_most_runs_of_lanes_that_do_not_meet)
 {
     const struct simulated_program apart = {
         2, {4, 4}, {{T(1), T(1), T(1), T(1)}, {T(2), T(2), T(2), T(2)}}};
@@ -323,9 +321,8 @@ START_TEST(sleep_sets_spare_most_runs_of_lanes_that_do_not_meet)
     free(orders.forms.of);
     free(found.forms.of);
 }
-END_TEST
 
-START_TEST(the_first_run_is_the_default)
+TEST(the_first_run_is_the_default)
 {
     struct simulated_state last = {.program = &shapes[2]};
     struct simulated_record record;
@@ -335,9 +332,8 @@ START_TEST(the_first_run_is_the_default)
     ck_assert_uint_eq(record.deviation_count, 0);
     state_destroy(&strategy_exhaustive, state);
 }
-END_TEST
 
-START_TEST(another_choice_after_the_same_decisions_ends_the_search)
+TEST(another_choice_after_the_same_decisions_ends_the_search, .to = 2)
 {
     struct simulated_state last = {.program = &shapes[1]};
     struct simulated_record record;
@@ -353,9 +349,8 @@ START_TEST(another_choice_after_the_same_decisions_ends_the_search)
     ck_assert(!count.is_complete);
     state_destroy(&strategy_exhaustive, state);
 }
-END_TEST
 
-START_TEST(a_search_with_a_run_that_was_cut_is_not_complete)
+TEST(a_search_with_a_run_that_was_cut_is_not_complete)
 {
     const struct footprint next[LANE_COUNT_MAX] = {{.object = 1}, {.object = 2}};
     const struct choice choice = {.lanes = 3, .next = next};
@@ -374,9 +369,8 @@ START_TEST(a_search_with_a_run_that_was_cut_is_not_complete)
     ck_assert(!count.is_complete);
     state_destroy(&strategy_exhaustive, state);
 }
-END_TEST
 
-START_TEST(of_time_outs_that_are_all_that_can_happen_each_is_tried)
+TEST(of_time_outs_that_are_all_that_can_happen_each_is_tried)
 {
     const struct footprint next[LANE_COUNT_MAX] = {{.object = 1}, {.object = 2}, {.object = 3}};
     const struct choice choice = {.sleepers = 6, .next = next};
@@ -392,25 +386,4 @@ START_TEST(of_time_outs_that_are_all_that_can_happen_each_is_tried)
     ck_assert_uint_eq(count.interleavings, 2);
     ck_assert(count.is_complete);
     state_destroy(&strategy_exhaustive, state);
-}
-END_TEST
-
-Suite *suite_of_strategy_exhaustive(void)
-{
-    Suite *suite = suite_create("strategy_exhaustive");
-    TCase *tests = tcase_create("exhaustive");
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, where_every_order_matters_there_are_as_many_interleavings_as_orders,
-                        0, DEPENDENT_COUNT);
-    tcase_add_loop_test(tests, each_class_of_equivalent_orders_is_one_interleaving, 0, SHAPE_COUNT);
-    tcase_add_loop_test(tests, within_a_bound_nothing_is_lost, 0, SHAPE_COUNT * BOUND_COUNT);
-    tcase_add_loop_test(tests, in_programs_of_chance_no_class_is_lost, 0,
-                        PROGRAM_COUNT + HIDDEN_COUNT);
-    tcase_add_test(tests, sleep_sets_spare_most_runs_of_lanes_that_do_not_meet);
-    tcase_add_test(tests, the_first_run_is_the_default);
-    tcase_add_loop_test(tests, another_choice_after_the_same_decisions_ends_the_search, 0, 2);
-    tcase_add_test(tests, a_search_with_a_run_that_was_cut_is_not_complete);
-    tcase_add_test(tests, of_time_outs_that_are_all_that_can_happen_each_is_tried);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

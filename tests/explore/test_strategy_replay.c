@@ -8,7 +8,7 @@
 static const uint64_t three_events[] = {7, 8, 9};
 static const struct footprint any[LANE_COUNT_MAX];
 
-START_TEST(replay_repeats_a_random_run)
+TEST(replay_repeats_a_random_run, .to = 2)
 {
     const struct simulated_program *program = _i == 0 ? &simulated_plain : &simulated_with_events;
     void *random = state_create(&strategy_random, 21, 0),
@@ -32,9 +32,8 @@ START_TEST(replay_repeats_a_random_run)
     state_destroy(&strategy_random, random);
     state_destroy(&strategy_replay, replay);
 }
-END_TEST
 
-START_TEST(replay_without_switches_is_the_default)
+TEST(replay_without_switches_is_the_default)
 {
     void *replay = state_create(&strategy_replay, 0, 0);
     struct simulated_state last = {.program = &simulated_with_events};
@@ -44,9 +43,8 @@ START_TEST(replay_without_switches_is_the_default)
     ck_assert_uint_eq(record.deviation_count, 0);
     state_destroy(&strategy_replay, replay);
 }
-END_TEST
 
-START_TEST(replay_drops_and_counts_what_cannot_go_on)
+TEST(replay_drops_and_counts_what_cannot_go_on)
 {
     const struct schedule_switch switches[] = {
         {.lane = 1, .op = 4, .number = 2, .to = 3},                       /* ended */
@@ -75,9 +73,8 @@ START_TEST(replay_drops_and_counts_what_cannot_go_on)
     }
     state_destroy(&strategy_replay, replay);
 }
-END_TEST
 
-START_TEST(a_switch_awaits_the_completion_that_opens_its_lane)
+TEST(a_switch_awaits_the_completion_that_opens_its_lane)
 {
     const struct schedule_switch opened = {.lane = 1, .op = 4, .number = 2, .to = 2};
     struct choice choice = {.at = {.lane = 1, .op = 4, .number = 2},
@@ -93,17 +90,4 @@ START_TEST(a_switch_awaits_the_completion_that_opens_its_lane)
     ck_assert_uint_eq(strategy_replay.choose(replay, &choice).lane, 2);
     ck_assert_uint_eq(strategy_replay_dropped(replay), 0);
     state_destroy(&strategy_replay, replay);
-}
-END_TEST
-
-Suite *suite_of_strategy_replay(void)
-{
-    Suite *suite = suite_create("strategy_replay");
-    TCase *tests = tcase_create("replay");
-    tcase_add_loop_test(tests, replay_repeats_a_random_run, 0, 2);
-    tcase_add_test(tests, replay_without_switches_is_the_default);
-    tcase_add_test(tests, replay_drops_and_counts_what_cannot_go_on);
-    tcase_add_test(tests, a_switch_awaits_the_completion_that_opens_its_lane);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

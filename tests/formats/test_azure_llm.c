@@ -28,7 +28,9 @@ static void teardown_import(void)
     import_deinit(&import);
 }
 
-START_TEST(a_request_lives_from_its_arrival_to_its_last_token)
+EVERY_TEST(.setup = setup_import, .teardown = teardown_import);
+
+TEST(a_request_lives_from_its_arrival_to_its_last_token)
 {
     const struct import_options options = {.kv_bytes_per_token = 512, .kv_tokens_per_second = 100};
     import_checks_file(FIELD "/four_requests.csv", "azure_llm", &options, &import);
@@ -42,9 +44,8 @@ START_TEST(a_request_lives_from_its_arrival_to_its_last_token)
     ck_assert_ptr_nonnull(strstr(import.notes, "the last line has no line end"));
     ck_assert_uint_eq(import_checks_replay(&import), 0);
 }
-END_TEST
 
-START_TEST(what_the_options_do_not_say_is_assumed_and_noted)
+TEST(what_the_options_do_not_say_is_assumed_and_noted)
 {
     import_checks_file(FIELD "/four_requests.csv", "azure_llm", NULL, &import);
     ck_assert_uint_eq(import.ops.ops[0].size_bytes, 150 * 327680);
@@ -52,9 +53,8 @@ START_TEST(what_the_options_do_not_say_is_assumed_and_noted)
     ck_assert_ptr_nonnull(strstr(import.notes, "assumed: 25 tokens a second"));
     ck_assert_uint_eq(import_checks_replay(&import), 0);
 }
-END_TEST
 
-START_TEST(later_forms_and_times_out_of_order_are_read)
+TEST(later_forms_and_times_out_of_order_are_read)
 {
     const struct import_options options = {.kv_bytes_per_token = 512, .kv_tokens_per_second = 1};
     import_checks_file(FIELD "/later_form.csv", "azure_llm", &options, &import);
@@ -69,7 +69,6 @@ START_TEST(later_forms_and_times_out_of_order_are_read)
         &import, "alloc size=1536\nfree block=0\nalloc size=1K\nfree block=2\nalloc size=2560\n"
                  "free block=4\n");
 }
-END_TEST
 
 #define ROW(text) HEADER text "\n"
 static const struct import_refused refused_texts[] = {
@@ -91,7 +90,7 @@ static const struct import_refused refused_files[] = {
      "the generated tokens are not a number up to 2^30: '-44'"},
 };
 
-START_TEST(what_is_wrong_is_said_with_its_place)
+TEST(what_is_wrong_is_said_with_its_place)
 {
     for (size_t i = 0; i < sizeof refused_texts / sizeof refused_texts[0]; i++) {
         import_checks_refused(&refused_texts[i], NULL, "azure_llm", &import);
@@ -100,9 +99,8 @@ START_TEST(what_is_wrong_is_said_with_its_place)
         import_checks_refused(&refused_files[i], FIELD, "azure_llm", &import);
     }
 }
-END_TEST
 
-START_TEST(bytes_beyond_what_a_device_holds_are_refused)
+TEST(bytes_beyond_what_a_device_holds_are_refused)
 {
     const struct import_options options = {.kv_bytes_per_token = UINT64_C(1) << 40};
     const char text[] = HEADER "2024-01-01 00:00:00,1000,25\n";
@@ -113,9 +111,8 @@ START_TEST(bytes_beyond_what_a_device_holds_are_refused)
                      "1025 tokens of 1099511627776 bytes each are more than 2^50 bytes");
     ck_assert_uint_eq(error.line, 2);
 }
-END_TEST
 
-START_TEST(any_cut_and_any_damage_is_survived)
+TEST(any_cut_and_any_damage_is_survived)
 {
     static const char *const names[] = {"four_requests.csv", "later_form.csv"};
     for (size_t i = 0; i < 2; i++) {
@@ -128,7 +125,6 @@ START_TEST(any_cut_and_any_damage_is_survived)
         free(text);
     }
 }
-END_TEST
 
 /* --- field data --- */
 
@@ -179,7 +175,7 @@ static uint64_t count_peak(const struct request *requests, size_t count)
     return peak;
 }
 
-START_TEST(the_file_of_the_field_imports_with_its_own_sums)
+TEST(the_file_of_the_field_imports_with_its_own_sums)
 {
     struct request *requests = NULL;
     uint64_t tokens = 0;
@@ -204,21 +200,4 @@ START_TEST(the_file_of_the_field_imports_with_its_own_sums)
     import.ops.count = 2000; /* as much as a test has time for */
     ck_assert_uint_eq(import_checks_replay(&import), 0);
     free(requests);
-}
-END_TEST
-
-Suite *suite_of_azure_llm(void)
-{
-    Suite *suite = suite_create("azure_llm");
-    TCase *cases = tcase_create("azure_llm");
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_test(cases, a_request_lives_from_its_arrival_to_its_last_token);
-    tcase_add_test(cases, what_the_options_do_not_say_is_assumed_and_noted);
-    tcase_add_test(cases, later_forms_and_times_out_of_order_are_read);
-    tcase_add_test(cases, what_is_wrong_is_said_with_its_place);
-    tcase_add_test(cases, bytes_beyond_what_a_device_holds_are_refused);
-    tcase_add_test(cases, any_cut_and_any_damage_is_survived);
-    tcase_add_test(cases, the_file_of_the_field_imports_with_its_own_sums);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

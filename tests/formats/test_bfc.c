@@ -237,7 +237,10 @@ static const struct {
 };
 enum { OWN_COUNT = sizeof own / sizeof own[0] };
 
-START_TEST(a_dump_of_each_era_is_rebuilt_chunk_by_chunk_and_fails_as_it_did)
+EVERY_TEST(.timeout_s = 300);
+
+TEST(a_dump_of_each_era_is_rebuilt_chunk_by_chunk_and_fails_as_it_did, .to = OWN_COUNT,
+     .setup = rig_setup, .teardown = rig_teardown)
 {
     ck_assert_msg(rig_import_own(own[_i].name) == IMPORT_OK, "%s:%zu: %s", own[_i].name,
                   rig.error.line, rig.error.reason);
@@ -250,7 +253,6 @@ START_TEST(a_dump_of_each_era_is_rebuilt_chunk_by_chunk_and_fails_as_it_did)
     ck_assert_uint_eq(said_value(SAID_LARGEST_HOLE_BYTES), own[_i].largest_bytes);
     ck_assert_int_eq(check_replay(), own[_i].moves_would_help);
 }
-END_TEST
 
 /* Into the rig: the file with the tag in front of each line. */
 static void tag_lines(const char *name, const char *tag)
@@ -286,7 +288,8 @@ static void check_tagged(const char *name, const char *tag)
     import_deinit(&tagged);
 }
 
-START_TEST(a_tag_that_a_launcher_puts_before_each_line_does_not_matter)
+TEST(a_tag_that_a_launcher_puts_before_each_line_does_not_matter, .setup = rig_setup,
+     .teardown = rig_teardown)
 {
     static const char *const tags[] = {"[1,0]<stderr>:", "[default0]:", "worker-0:", "0: "};
     for (size_t i = 0; i < OWN_COUNT; i++) {
@@ -297,9 +300,8 @@ START_TEST(a_tag_that_a_launcher_puts_before_each_line_does_not_matter)
         }
     }
 }
-END_TEST
 
-START_TEST(operations_become_tags_the_largest_first)
+TEST(operations_become_tags_the_largest_first, .setup = rig_setup, .teardown = rig_teardown)
 {
     ck_assert_int_eq(rig_import_own("tf25_operations.log"), IMPORT_OK);
     static const char *const names[] = {
@@ -311,9 +313,9 @@ START_TEST(operations_become_tags_the_largest_first)
     ck_assert_uint_eq(rig.import.ops.ops[rig.import.ops.count - 1].tag,
                       4); /* it was asked for by model/relu 1 */
 }
-END_TEST
 
-START_TEST(a_chunk_that_waits_for_its_count_is_a_free_that_never_completes)
+TEST(a_chunk_that_waits_for_its_count_is_a_free_that_never_completes, .setup = rig_setup,
+     .teardown = rig_teardown)
 {
     size_t count = 0;
     ck_assert_int_eq(rig_import_own("tf25_operations.log"), IMPORT_OK);
@@ -324,9 +326,9 @@ START_TEST(a_chunk_that_waits_for_its_count_is_a_free_that_never_completes)
     }
     ck_assert_uint_eq(count, 1);
 }
-END_TEST
 
-START_TEST(the_first_complete_dump_is_taken_and_the_others_are_counted)
+TEST(the_first_complete_dump_is_taken_and_the_others_are_counted, .setup = rig_setup,
+     .teardown = rig_teardown)
 {
     ck_assert_int_eq(rig_import_own("xla_two_dumps.log"), IMPORT_OK);
     ck_assert_ptr_nonnull(strstr(rig.import.notes, "2 dumps in the log; this is the first"));
@@ -341,10 +343,10 @@ START_TEST(the_first_complete_dump_is_taken_and_the_others_are_counted)
     ck_assert_ptr_nonnull(
         strstr(rig.import.notes, "1 dumps in the log are cut or contradict themselves"));
 }
-END_TEST
 
 /* bare.log behind each. */
-START_TEST(a_request_without_a_dump_is_not_counted_as_a_cut_dump)
+TEST(a_request_without_a_dump_is_not_counted_as_a_cut_dump, .setup = rig_setup,
+     .teardown = rig_teardown)
 {
     static const char request[] =
         "W bfc_allocator.cc:482] Allocator (GPU_0_bfc) ran out of memory trying to allocate "
@@ -374,7 +376,6 @@ START_TEST(a_request_without_a_dump_is_not_counted_as_a_cut_dump)
                          !rows[i].is_cut);
     }
 }
-END_TEST
 
 /* --- from the field --- */
 
@@ -404,7 +405,7 @@ static void measure_message(const char *name)
     rig_teardown();
 }
 
-START_TEST(dumps_from_the_field_are_rebuilt_or_refused_for_what_they_lack)
+TEST(dumps_from_the_field_are_rebuilt_or_refused_for_what_they_lack)
 {
     struct dirent **names = NULL;
     const int count = scandir(DATA, &names, NULL, alphasort);
@@ -419,25 +420,4 @@ START_TEST(dumps_from_the_field_are_rebuilt_or_refused_for_what_they_lack)
         free(names[i]);
     }
     free(names);
-}
-END_TEST
-
-Suite *suite_of_bfc(void)
-{
-    Suite *suite = suite_create("bfc");
-    TCase *cases = tcase_create("bfc");
-    tcase_add_checked_fixture(cases, rig_setup, rig_teardown);
-    tcase_add_loop_test(cases, a_dump_of_each_era_is_rebuilt_chunk_by_chunk_and_fails_as_it_did, 0,
-                        OWN_COUNT);
-    tcase_add_test(cases, a_tag_that_a_launcher_puts_before_each_line_does_not_matter);
-    tcase_add_test(cases, operations_become_tags_the_largest_first);
-    tcase_add_test(cases, a_chunk_that_waits_for_its_count_is_a_free_that_never_completes);
-    tcase_add_test(cases, the_first_complete_dump_is_taken_and_the_others_are_counted);
-    tcase_add_test(cases, a_request_without_a_dump_is_not_counted_as_a_cut_dump);
-    suite_add_tcase(suite, cases);
-    TCase *field = tcase_create("field");
-    tcase_set_timeout(field, 300);
-    tcase_add_test(field, dumps_from_the_field_are_rebuilt_or_refused_for_what_they_lack);
-    suite_add_tcase(suite, field);
-    return suite;
 }

@@ -23,7 +23,9 @@ static const struct {
 };
 enum { OWN_COUNT = sizeof own / sizeof own[0] };
 
-START_TEST(chunks_that_are_not_listed_make_a_dump_incomplete)
+EVERY_TEST(.timeout_s = 300, .setup = rig_setup, .teardown = rig_teardown);
+
+TEST(chunks_that_are_not_listed_make_a_dump_incomplete)
 {
     ck_assert_int_eq(rig_import_own("cut.log"), IMPORT_INCOMPLETE);
     ck_assert_str_eq(
@@ -31,18 +33,16 @@ START_TEST(chunks_that_are_not_listed_make_a_dump_incomplete)
         "lines are missing: InUse is 11540480 bytes, but the chunks in use have 11536384 bytes");
     ck_assert_uint_eq(rig.error.line, 40);
 }
-END_TEST
 
-START_TEST(statistics_that_contradict_the_chunks_are_refused)
+TEST(statistics_that_contradict_the_chunks_are_refused)
 {
     ck_assert_int_eq(rig_import_own("contradicting.log"), IMPORT_INVALID);
     ck_assert_str_eq(rig.error.reason,
                      "InUse is 2560 bytes, but the chunks in use have 2304 bytes");
     ck_assert_uint_eq(rig.error.line, 42);
 }
-END_TEST
 
-START_TEST(a_warning_that_is_no_failure_is_not_taken_for_one)
+TEST(a_warning_that_is_no_failure_is_not_taken_for_one)
 {
     static const char warning[] =
         "W bfc_allocator.cc:236] Allocator (GPU_0_bfc) ran out of memory trying to allocate "
@@ -50,9 +50,8 @@ START_TEST(a_warning_that_is_no_failure_is_not_taken_for_one)
     ck_assert_int_eq(rig_import_text(warning, strlen(warning)), IMPORT_INCOMPLETE);
     ck_assert_str_eq(rig.error.reason, "no out-of-memory dump of a BFC allocator in this text");
 }
-END_TEST
 
-START_TEST(other_logs_are_not_recognised)
+TEST(other_logs_are_not_recognised)
 {
     static const char *const texts[] = {
         "Free at last\nStats:\nLimit: 5\n", "Allocator (x) ran fine\n",
@@ -62,10 +61,9 @@ START_TEST(other_logs_are_not_recognised)
         ck_assert_uint_eq(format_find("bfc")->recognise(texts[i], strlen(texts[i])), 0);
     }
 }
-END_TEST
 
 /* Of each line that no other program prints. */
-START_TEST(one_line_without_its_prefix_shows_a_dump_in_a_long_log)
+TEST(one_line_without_its_prefix_shows_a_dump_in_a_long_log)
 {
     static const char *const lines[] = {
         "Bin (256): \tTotal Chunks: 1, Chunks in use: 1. 256B allocated for chunks. 256B in use in bin.",
@@ -81,11 +79,10 @@ START_TEST(one_line_without_its_prefix_shows_a_dump_in_a_long_log)
         }
     }
 }
-END_TEST
 
 /* The allocator's first line and its map alone, and beside them what the program that asked prints.
  */
-START_TEST(where_no_dump_is_the_statistics_of_the_program_say_more)
+TEST(where_no_dump_is_the_statistics_of_the_program_say_more)
 {
     char text[2048];
     const int length = snprintf(
@@ -104,10 +101,9 @@ START_TEST(where_no_dump_is_the_statistics_of_the_program_say_more)
              "I bfc_allocator.cc:7] InUse at 1000 of size 256\n");
     ck_assert_str_eq(format_recognise(text, strlen(text))->name, "bfc");
 }
-END_TEST
 
 /* bare.log with one part replaced. */
-START_TEST(each_contradiction_is_refused_with_its_line)
+TEST(each_contradiction_is_refused_with_its_line)
 {
     static const struct {
         const char *from, *to;
@@ -182,9 +178,8 @@ START_TEST(each_contradiction_is_refused_with_its_line)
         ck_assert_uint_eq(rig.error.line, rows[i].line);
     }
 }
-END_TEST
 
-START_TEST(a_request_that_would_have_found_room_is_refused)
+TEST(a_request_that_would_have_found_room_is_refused)
 {
     static char damaged[sizeof rig.text];
     ck_assert_int_eq(rig_import_own("tf11.log"), IMPORT_OK);
@@ -197,9 +192,8 @@ START_TEST(a_request_that_would_have_found_room_is_refused)
         rig.error.reason,
         "the request of 4194304 bytes would have fitted: a chunk of 7340032 bytes is free");
 }
-END_TEST
 
-START_TEST(any_prefix_imports_or_is_refused)
+TEST(any_prefix_imports_or_is_refused, .to = OWN_COUNT)
 {
     static char cut[BFC_TEXT_BYTES_MAX];
     size_t import_count = 0;
@@ -217,9 +211,8 @@ START_TEST(any_prefix_imports_or_is_refused)
     }
     ck_assert_uint_gt(import_count, 0); /* what comes behind the statistics is not needed */
 }
-END_TEST
 
-START_TEST(damaged_bytes_do_no_harm)
+TEST(damaged_bytes_do_no_harm, .to = OWN_COUNT)
 {
     static char damaged[BFC_TEXT_BYTES_MAX];
     struct random random;
@@ -234,25 +227,4 @@ START_TEST(damaged_bytes_do_no_harm)
                                                       &rig.error);
         ck_assert(result == IMPORT_OK || rig.error.reason[0] != '\0');
     }
-}
-END_TEST
-
-Suite *suite_of_bfc_refused(void)
-{
-    Suite *suite = suite_create("bfc_refused");
-    TCase *cases = tcase_create("bfc_refused");
-    tcase_set_timeout(cases, 300);
-    tcase_add_checked_fixture(cases, rig_setup, rig_teardown);
-    tcase_add_test(cases, chunks_that_are_not_listed_make_a_dump_incomplete);
-    tcase_add_test(cases, statistics_that_contradict_the_chunks_are_refused);
-    tcase_add_test(cases, a_warning_that_is_no_failure_is_not_taken_for_one);
-    tcase_add_test(cases, other_logs_are_not_recognised);
-    tcase_add_test(cases, one_line_without_its_prefix_shows_a_dump_in_a_long_log);
-    tcase_add_test(cases, where_no_dump_is_the_statistics_of_the_program_say_more);
-    tcase_add_test(cases, each_contradiction_is_refused_with_its_line);
-    tcase_add_test(cases, a_request_that_would_have_found_room_is_refused);
-    tcase_add_loop_test(cases, any_prefix_imports_or_is_refused, 0, OWN_COUNT);
-    tcase_add_loop_test(cases, damaged_bytes_do_no_harm, 0, OWN_COUNT);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

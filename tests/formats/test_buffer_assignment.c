@@ -14,7 +14,9 @@ static enum import_result import_string(const char *text)
     return import_text(text, strlen(text), "auto", NULL, &import, &error);
 }
 
-START_TEST(each_allocation_of_the_device_is_a_block)
+EVERY_TEST(.timeout_s = 120, .setup = setup_import, .teardown = teardown_import);
+
+TEST(each_allocation_of_the_device_is_a_block)
 {
     import_checks_field("buffer_assignment/small.txt", &import);
     import_checks_ops(&import, "alloc size=4M tag=1\nalloc size=256 unpadded=20 tag=2\n"
@@ -22,9 +24,8 @@ START_TEST(each_allocation_of_the_device_is_a_block)
     ck_assert_uint_eq(import_checks_replay(&import), 0);
     ck_assert_ptr_nonnull(strstr(import.assumed, "just what the program needs"));
 }
-END_TEST
 
-START_TEST(the_plan_is_told_with_exact_sums)
+TEST(the_plan_is_told_with_exact_sums)
 {
     import_checks_field("buffer_assignment/small.txt", &import);
     const struct compile_report *report = import.compile_report;
@@ -41,9 +42,8 @@ START_TEST(the_plan_is_told_with_exact_sums)
     ck_assert_str_eq(report->allocations[0].shape, "f32[2048,1024]{1,0}");
     ck_assert_str_eq(report->allocations[2].shape, "f32[1024,1024]");
 }
-END_TEST
 
-START_TEST(a_dump_without_its_total_or_with_another_says_so)
+TEST(a_dump_without_its_total_or_with_another_says_so)
 {
     ck_assert_int_eq(
         import_string("BufferAssignment:\nallocation 0: size 512, preallocated-temp:\n"),
@@ -56,7 +56,6 @@ START_TEST(a_dump_without_its_total_or_with_another_says_so)
     ck_assert_str_eq(import.compile_report->remarks,
                      "its total is 513 bytes, the allocations are 512");
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -77,16 +76,15 @@ static const struct {
      "no name or no size"},
 };
 
-START_TEST(what_is_no_plan_is_refused_with_its_line)
+TEST(what_is_no_plan_is_refused_with_its_line, .to = sizeof refused / sizeof refused[0])
 {
     ck_assert_int_ne(import_string(refused[_i].text), IMPORT_OK);
     ck_assert_msg(strstr(error.reason, refused[_i].reason) != NULL, "%s", error.reason);
     ck_assert_uint_eq(error.line, refused[_i].line);
 }
-END_TEST
 
 /* The largest are kept, whatever their order. */
-START_TEST(of_many_allocations_the_largest_are_listed)
+TEST(of_many_allocations_the_largest_are_listed)
 {
     char *text = NULL;
     size_t length = 0;
@@ -106,27 +104,8 @@ START_TEST(of_many_allocations_the_largest_are_listed)
                      "936 smaller allocations and values are not listed here");
     free(text);
 }
-END_TEST
 
-START_TEST(any_beginning_and_any_damage_is_read_or_refused)
+TEST(any_beginning_and_any_damage_is_read_or_refused)
 {
     import_checks_field_damage("buffer_assignment/small.txt", 2000, &import);
-}
-END_TEST
-
-Suite *suite_of_buffer_assignment(void)
-{
-    Suite *suite = suite_create("buffer_assignment");
-    TCase *cases = tcase_create("buffer_assignment");
-    tcase_set_timeout(cases, 120);
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_test(cases, each_allocation_of_the_device_is_a_block);
-    tcase_add_test(cases, the_plan_is_told_with_exact_sums);
-    tcase_add_test(cases, a_dump_without_its_total_or_with_another_says_so);
-    tcase_add_loop_test(cases, what_is_no_plan_is_refused_with_its_line, 0,
-                        (int)(sizeof refused / sizeof refused[0]));
-    tcase_add_test(cases, of_many_allocations_the_largest_are_listed);
-    tcase_add_test(cases, any_beginning_and_any_damage_is_read_or_refused);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -489,7 +489,9 @@ static void use_large_segments(struct cache_settings *settings)
     settings->large_segment_bytes = 40 * MIB;
 }
 
-START_TEST(the_model_takes_the_segments_and_places_of_a_real_trace)
+EVERY_TEST(.timeout_s = 60, .setup = setup_import, .teardown = teardown_import);
+
+TEST(the_model_takes_the_segments_and_places_of_a_real_trace, .to = sizeof files / sizeof files[0])
 {
     const struct known *known = &files[_i];
     const struct counts *counts = &replayed.counts;
@@ -508,10 +510,9 @@ START_TEST(the_model_takes_the_segments_and_places_of_a_real_trace)
     ck_assert_uint_eq(counts->ooms, 0);
     ck_assert_uint_eq(counts->guessed, known->guessed);
 }
-END_TEST
 
 /* Each of these makes the model another allocator, and the trace shows it. */
-START_TEST(another_setting_does_not_reproduce_the_trace)
+TEST(another_setting_does_not_reproduce_the_trace, .to = 3)
 {
     static const struct {
         const char *file;
@@ -523,18 +524,4 @@ START_TEST(another_setting_does_not_reproduce_the_trace)
     if (replay_file(cases[_i].file, cases[_i].change, &followed)) {
         ck_assert_uint_lt(followed, replayed.event_count);
     }
-}
-END_TEST
-
-Suite *suite_of_caching_field(void)
-{
-    Suite *suite = suite_create("caching_field");
-    TCase *tests = tcase_create("caching_field");
-    tcase_add_checked_fixture(tests, setup_import, teardown_import);
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, the_model_takes_the_segments_and_places_of_a_real_trace, 0,
-                        sizeof files / sizeof files[0]);
-    tcase_add_loop_test(tests, another_setting_does_not_reproduce_the_trace, 0, 3);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -30,7 +30,7 @@ static const struct {
     {"v6e-", NULL, NULL},
 };
 
-START_TEST(a_log_names_one_chip_or_none)
+TEST(a_log_names_one_chip_or_none, .to = sizeof texts / sizeof texts[0])
 {
     size_t at = 0, length = 0;
     const struct chip *chip = chip_named(texts[_i].text, strlen(texts[_i].text), &at, &length);
@@ -41,15 +41,4 @@ START_TEST(a_log_names_one_chip_or_none)
     ck_assert_msg(chip != NULL && strcmp(chip->name, texts[_i].chip) == 0, "%s", texts[_i].text);
     ck_assert_uint_eq(length, strlen(texts[_i].named));
     ck_assert(memcmp(texts[_i].text + at, texts[_i].named, length) == 0);
-}
-END_TEST
-
-Suite *suite_of_chip_named(void)
-{
-    Suite *suite = suite_create("chip_named");
-    TCase *cases = tcase_create("chip_named");
-    tcase_add_loop_test(cases, a_log_names_one_chip_or_none, 0,
-                        (int)(sizeof texts / sizeof texts[0]));
-    suite_add_tcase(suite, cases);
-    return suite;
 }

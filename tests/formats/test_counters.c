@@ -63,7 +63,9 @@ static const struct {
 };
 enum { COUNTER_COUNT = sizeof counters / sizeof counters[0] };
 
-START_TEST(counters_become_a_heap_of_the_same_sums)
+EVERY_TEST(.timeout_s = 120, .setup = setup_import, .teardown = teardown_import);
+
+TEST(counters_become_a_heap_of_the_same_sums, .to = COUNTER_COUNT)
 {
     import_counters(counters[_i].name);
     ck_assert_str_eq(import.setup.system, counters[_i].system);
@@ -74,7 +76,6 @@ START_TEST(counters_become_a_heap_of_the_same_sums)
     ck_assert_msg(strstr(import.told, counters[_i].told) != NULL, "%s", import.told);
     ck_assert_uint_eq(import_checks_replay(&import), 0);
 }
-END_TEST
 
 static const struct import_refused refused[] = {
     {"device_stats/no_limit.txt", IMPORT_INCOMPLETE, 1, 3, "lack 'bytes_limit'; give --capacity"},
@@ -82,13 +83,12 @@ static const struct import_refused refused[] = {
     {"torch_stats/zeros.json", IMPORT_INCOMPLETE, 0, 0, "or in another process"},
 };
 
-START_TEST(counters_that_say_nothing_are_refused)
+TEST(counters_that_say_nothing_are_refused, .to = sizeof refused / sizeof refused[0])
 {
     import_checks_refused(&refused[_i], FIELD, "auto", &import);
 }
-END_TEST
 
-START_TEST(sound_counters_fail_no_check)
+TEST(sound_counters_fail_no_check)
 {
     static const char *const sound[] = {"device_stats/reserved_most.json", "torch_stats/dict.txt",
                                         "torch_stats/summary.txt"};
@@ -99,10 +99,9 @@ START_TEST(sound_counters_fail_no_check)
         import_init(&import);
     }
 }
-END_TEST
 
 /* The capacity is nobody's counter: it may be given, and the rest is free. */
-START_TEST(a_capacity_that_is_given_is_free_beyond_what_is_reserved)
+TEST(a_capacity_that_is_given_is_free_beyond_what_is_reserved)
 {
     const struct setup fixed = {.capacity_bytes = UINT64_C(80) << 30};
     const struct import_options options = {.fixed = &fixed};
@@ -115,10 +114,9 @@ START_TEST(a_capacity_that_is_given_is_free_beyond_what_is_reserved)
     import_checks_file(FIELD "device_stats/no_limit.txt", "device_stats", &options, &import);
     ck_assert_uint_eq(sum_of(0, "in use", false), 9437184);
 }
-END_TEST
 
 /* Each device of a dictionary of dictionaries, whatever brackets there are. */
-START_TEST(forms_of_one_dictionary_are_the_same)
+TEST(forms_of_one_dictionary_are_the_same)
 {
     static const char *const forms[] = {
         "{'bytes_in_use': 4096, 'bytes_limit': 65536, 'bytes_reserved': 8192}",
@@ -134,27 +132,8 @@ START_TEST(forms_of_one_dictionary_are_the_same)
                                    "alloc size=3584 tag=1\n");
     }
 }
-END_TEST
 
-START_TEST(damage_is_refused_or_replays)
+TEST(damage_is_refused_or_replays, .to = COUNTER_COUNT)
 {
     import_checks_field_damage(counters[_i].name, 300, &import);
-}
-END_TEST
-
-Suite *suite_of_counters(void)
-{
-    Suite *suite = suite_create("counters");
-    TCase *cases = tcase_create("counters");
-    tcase_set_timeout(cases, 120);
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_loop_test(cases, counters_become_a_heap_of_the_same_sums, 0, COUNTER_COUNT);
-    tcase_add_loop_test(cases, counters_that_say_nothing_are_refused, 0,
-                        (int)(sizeof refused / sizeof refused[0]));
-    tcase_add_test(cases, sound_counters_fail_no_check);
-    tcase_add_test(cases, a_capacity_that_is_given_is_free_beyond_what_is_reserved);
-    tcase_add_test(cases, forms_of_one_dictionary_are_the_same);
-    tcase_add_loop_test(cases, damage_is_refused_or_replays, 0, COUNTER_COUNT);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -25,7 +25,9 @@ static enum import_result import_string(const char *text, const char *format)
 
 /* --- the registry --- */
 
-START_TEST(format_names_are_unique_and_found)
+EVERY_TEST(.timeout_s = 120, .setup = setup_import, .teardown = teardown_import);
+
+TEST(format_names_are_unique_and_found)
 {
     for (size_t i = 0; formats[i] != NULL; i++) {
         ck_assert_ptr_eq(format_find(formats[i]->name), formats[i]);
@@ -34,9 +36,8 @@ START_TEST(format_names_are_unique_and_found)
     }
     ck_assert_ptr_null(format_find("nothing"));
 }
-END_TEST
 
-START_TEST(unknown_formats_and_texts_are_refused_with_the_known_names)
+TEST(unknown_formats_and_texts_are_refused_with_the_known_names)
 {
     ck_assert_int_eq(import_string("id,lower,upper,size\na,0,1,1\n", "csv"), IMPORT_UNRECOGNISED);
     char expected[IMPORT_REASON_BYTES] = "unknown format 'csv'; valid are auto";
@@ -48,9 +49,8 @@ START_TEST(unknown_formats_and_texts_are_refused_with_the_known_names)
     ck_assert_ptr_nonnull(strstr(error.reason, "static_planning"));
     ck_assert_uint_eq(error.line, 0);
 }
-END_TEST
 
-START_TEST(what_the_user_fixed_wins)
+TEST(what_the_user_fixed_wins)
 {
     struct setup fixed = {.granule_bytes = 1024, .chip = "v5e", .target = "first_fit"};
     ck_assert(setup_set_option(&fixed, "defrag", "slide"));
@@ -67,11 +67,10 @@ START_TEST(what_the_user_fixed_wins)
         import_file(FIELD "static_planning/exclusive.csv", NULL, &options, &import, &error),
         IMPORT_INVALID);
 }
-END_TEST
 
 /* A control of two bytes and an escape in three, which lax decoders take for one; letters of others
  * stay. */
-START_TEST(no_control_character_of_a_text_is_printed)
+TEST(no_control_character_of_a_text_is_printed)
 {
     static const char text[] = "Thread,Time,Action,Pointer,Size,Stream\n1,00:00:00.000000,\xC2\x9B"
                                "2J\xC2\x85"
@@ -80,11 +79,10 @@ START_TEST(no_control_character_of_a_text_is_printed)
                      IMPORT_INVALID);
     ck_assert_msg(strstr(error.reason, ": '??2J??????[m\xC3\xA9'") != NULL, "%s", error.reason);
 }
-END_TEST
 
 /* --- ops --- */
 
-START_TEST(ops_are_read_as_they_are)
+TEST(ops_are_read_as_they_are)
 {
     import_checks_file(FIELD "ops/small.ops", "ops", NULL, &import);
     import_checks_ops(&import,
@@ -94,11 +92,10 @@ START_TEST(ops_are_read_as_they_are)
     ck_assert_uint_eq(error.line, 3);
     ck_assert_uint_eq(error.column, 10);
 }
-END_TEST
 
 /* --- printed sizes --- */
 
-START_TEST(a_printed_size_is_exactly_the_sizes_that_print_so)
+TEST(a_printed_size_is_exactly_the_sizes_that_print_so)
 {
     struct random random;
     random_init(&random, 1);
@@ -124,9 +121,8 @@ START_TEST(a_printed_size_is_exactly_the_sizes_that_print_so)
         }
     }
 }
-END_TEST
 
-START_TEST(printed_sizes_that_are_none_are_refused)
+TEST(printed_sizes_that_are_none_are_refused)
 {
     static const char *const bad[] = {"",          "B",   "1",          "1.M",
                                       ".5M",       "1.2", "1.5X",       "-1B",
@@ -141,9 +137,8 @@ START_TEST(printed_sizes_that_are_none_are_refused)
     ck_assert(printed_size_parse("0.50G", 5, &range));
     ck_assert_uint_eq(range.nominal, UINT64_C(512) << 20);
 }
-END_TEST
 
-START_TEST(aligned_ranges_hold_multiples_only)
+TEST(aligned_ranges_hold_multiples_only)
 {
     struct size_range range;
     ck_assert(printed_size_parse("6.43M", 5, &range));
@@ -152,7 +147,6 @@ START_TEST(aligned_ranges_hold_multiples_only)
     ck_assert(printed_size_parse("1.7K", 4, &range));
     ck_assert(!printed_size_align(&range, 512));
 }
-END_TEST
 
 /* --- any bytes --- */
 
@@ -245,7 +239,7 @@ static void read_corpus(int index, struct text *text)
     ck_assert_int_eq(text_read(path, 1 << 20, text, &error), IMPORT_OK);
 }
 
-START_TEST(a_cut_at_any_byte_never_crashes)
+TEST(a_cut_at_any_byte_never_crashes, .to = FILE_COUNT)
 {
     struct text text;
     read_corpus(_i, &text);
@@ -257,9 +251,8 @@ START_TEST(a_cut_at_any_byte_never_crashes)
     }
     text_deinit(&text);
 }
-END_TEST
 
-START_TEST(damage_at_any_byte_never_crashes)
+TEST(damage_at_any_byte_never_crashes, .to = FILE_COUNT)
 {
     static const char likely[] = "\0\n\r\t ,.:;\"'0129-xBKMGTP(\xFF";
     struct text text;
@@ -278,25 +271,4 @@ START_TEST(damage_at_any_byte_never_crashes)
         free(copy);
     }
     text_deinit(&text);
-}
-END_TEST
-
-Suite *suite_of_formats(void)
-{
-    Suite *suite = suite_create("formats");
-    TCase *cases = tcase_create("formats");
-    tcase_set_timeout(cases, 120);
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_test(cases, format_names_are_unique_and_found);
-    tcase_add_test(cases, unknown_formats_and_texts_are_refused_with_the_known_names);
-    tcase_add_test(cases, what_the_user_fixed_wins);
-    tcase_add_test(cases, no_control_character_of_a_text_is_printed);
-    tcase_add_test(cases, ops_are_read_as_they_are);
-    tcase_add_test(cases, a_printed_size_is_exactly_the_sizes_that_print_so);
-    tcase_add_test(cases, printed_sizes_that_are_none_are_refused);
-    tcase_add_test(cases, aligned_ranges_hold_multiples_only);
-    tcase_add_loop_test(cases, a_cut_at_any_byte_never_crashes, 0, FILE_COUNT);
-    tcase_add_loop_test(cases, damage_at_any_byte_never_crashes, 0, FILE_COUNT);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -23,7 +23,9 @@ static const struct {
              {"cut_then_whole.log", true},
              {"no_message.log", false}};
 
-START_TEST(a_report_becomes_the_heap_that_it_shows)
+EVERY_TEST(.timeout_s = 120, .setup = setup_import, .teardown = teardown_import);
+
+TEST(a_report_becomes_the_heap_that_it_shows, .to = sizeof heaps / sizeof heaps[0])
 {
     char path[4096];
     char expected[2048];
@@ -47,7 +49,6 @@ START_TEST(a_report_becomes_the_heap_that_it_shows)
                    "Attempting to allocate 600.0K. That was not possible. There are 558.0K free."));
     }
 }
-END_TEST
 
 /* Each block's address, as the report has it: said for the op that makes it, and seen in the run.
  */
@@ -67,7 +68,7 @@ static void check_place(void *context, const struct run *run, const struct verdi
     }
 }
 
-START_TEST(each_block_is_at_its_address)
+TEST(each_block_is_at_its_address)
 {
     static const uint64_t addresses[] = {0xcf200, 0xc7200, 0xc4a00, 0xaf200, 0x9f200, 0x4b000};
     struct places places = {0};
@@ -88,7 +89,6 @@ START_TEST(each_block_is_at_its_address)
     ck_assert_uint_ge(places.checked, 6);
     trial_deinit(&trial);
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -105,7 +105,8 @@ static const struct {
     {"overlap.log", IMPORT_INVALID, 10, "overlaps"},
 };
 
-START_TEST(what_is_missing_or_contradicts_is_said_with_its_place)
+TEST(what_is_missing_or_contradicts_is_said_with_its_place,
+     .to = sizeof refused / sizeof refused[0])
 {
     char path[4096];
     snprintf(path, sizeof path, FIELD "%s", refused[_i].name);
@@ -114,10 +115,9 @@ START_TEST(what_is_missing_or_contradicts_is_said_with_its_place)
     ck_assert_uint_eq(error.line, refused[_i].line);
     ck_assert_uint_eq(import.ops.count, 0);
 }
-END_TEST
 
 /* The first blocks without the others are never taken for the heap. */
-START_TEST(a_report_cut_anywhere_is_refused_or_whole)
+TEST(a_report_cut_anywhere_is_refused_or_whole)
 {
     struct text text;
     ck_assert_int_eq(text_read(FIELD "every_state.log", 1 << 20, &text, &error), IMPORT_OK);
@@ -129,20 +129,18 @@ START_TEST(a_report_cut_anywhere_is_refused_or_whole)
     }
     text_deinit(&text);
 }
-END_TEST
 
-START_TEST(damage_at_any_byte_never_crashes)
+TEST(damage_at_any_byte_never_crashes)
 {
     struct text text;
     ck_assert_int_eq(text_read(FIELD "every_state.log", 1 << 20, &text, &error), IMPORT_OK);
     damage(text.bytes, text.length, 7, 4000);
     text_deinit(&text);
 }
-END_TEST
 
 /* A quarter of a million first lines, each of a report that is cut: in lines of their own, and in
  * one. */
-START_TEST(many_cut_reports_take_no_longer_than_the_text_is_long)
+TEST(many_cut_reports_take_no_longer_than_the_text_is_long, .to = 2)
 {
     static const char *const heads[] = {"HBM allocations:\n", "HBM allocations: "};
     const size_t head_length = strlen(heads[_i]);
@@ -155,10 +153,9 @@ START_TEST(many_cut_reports_take_no_longer_than_the_text_is_long)
     ck_assert_uint_eq(error.line, 1);
     free(text);
 }
-END_TEST
 
 /* Lines are counted from report to report: overlap.log, with four lines before it. */
-START_TEST(the_lines_of_a_report_behind_cut_ones_are_those_of_the_text)
+TEST(the_lines_of_a_report_behind_cut_ones_are_those_of_the_text)
 {
     struct text text;
     char *both = NULL;
@@ -174,7 +171,6 @@ START_TEST(the_lines_of_a_report_behind_cut_ones_are_those_of_the_text)
     ck_assert_uint_eq(error.line, 14);
     free(both);
 }
-END_TEST
 
 /* no_message.log with other text before and behind it. */
 static char *surround_log(const char *before, const char *behind, size_t *length)
@@ -193,7 +189,7 @@ static char *surround_log(const char *before, const char *behind, size_t *length
     "Attempting to allocate " size ". That was not possible. There are " free " free.\n"
 
 /* The message of the next failure stands behind the report of this one. */
-START_TEST(the_request_is_of_the_message_with_the_free_bytes_of_the_report)
+TEST(the_request_is_of_the_message_with_the_free_bytes_of_the_report)
 {
     size_t length = 0;
     char *text = surround_log(MESSAGE("600.0K", "558.0K"), MESSAGE("900.0K", "300.0K"), &length);
@@ -206,9 +202,8 @@ START_TEST(the_request_is_of_the_message_with_the_free_bytes_of_the_report)
     ck_assert(strstr(import.notes, "its free bytes differ from the report's") != NULL);
     free(text);
 }
-END_TEST
 
-START_TEST(reports_that_are_not_used_are_counted)
+TEST(reports_that_are_not_used_are_counted)
 {
     size_t length = 0;
     char *text = surround_log("HBM allocations: 6\nHBM allocations:\n", "HBM allocations: \n",
@@ -218,10 +213,9 @@ START_TEST(reports_that_are_not_used_are_counted)
     ck_assert(strstr(import.notes, "1 reports after this one are not used") != NULL);
     free(text);
 }
-END_TEST
 
 /* Tags print without what is not ASCII, a quote and a backslash; those of one name are one. */
-START_TEST(blocks_of_one_name_share_a_tag_whatever_its_letters)
+TEST(blocks_of_one_name_share_a_tag_whatever_its_letters)
 {
     static const char text[] =
         "HBM allocations: 2 blocks, 1.0K in use (1024 bytes), 0B of it padding, 0B reserved, 0B free, 1.0K limit\n"
@@ -234,9 +228,8 @@ START_TEST(blocks_of_one_name_share_a_tag_whatever_its_letters)
     ck_assert_uint_eq(import.ops.ops[0].tag, 255);
     ck_assert_uint_eq(import.ops.ops[1].tag, 255);
 }
-END_TEST
 
-START_TEST(names_beyond_the_last_tag_are_counted)
+TEST(names_beyond_the_last_tag_are_counted)
 {
     char *text = NULL;
     size_t length = 0;
@@ -257,9 +250,8 @@ START_TEST(names_beyond_the_last_tag_are_counted)
         strstr(import.notes, "45 blocks have a name but get no tag, because none is left"));
     free(text);
 }
-END_TEST
 
-START_TEST(a_log_may_have_long_prefixes)
+TEST(a_log_may_have_long_prefixes)
 {
     char *text = NULL;
     size_t length = 0;
@@ -275,29 +267,4 @@ START_TEST(a_log_may_have_long_prefixes)
     fclose(stream);
     ck_assert_msg(import_bytes(text, length, "hbm_allocations") == IMPORT_OK, "%s", error.reason);
     free(text);
-}
-END_TEST
-
-Suite *suite_of_hbm_allocations(void)
-{
-    Suite *suite = suite_create("hbm_allocations");
-    TCase *cases = tcase_create("hbm_allocations");
-    tcase_set_timeout(cases, 120);
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_loop_test(cases, a_report_becomes_the_heap_that_it_shows, 0,
-                        (int)(sizeof heaps / sizeof heaps[0]));
-    tcase_add_test(cases, each_block_is_at_its_address);
-    tcase_add_loop_test(cases, what_is_missing_or_contradicts_is_said_with_its_place, 0,
-                        (int)(sizeof refused / sizeof refused[0]));
-    tcase_add_test(cases, a_report_cut_anywhere_is_refused_or_whole);
-    tcase_add_test(cases, damage_at_any_byte_never_crashes);
-    tcase_add_loop_test(cases, many_cut_reports_take_no_longer_than_the_text_is_long, 0, 2);
-    tcase_add_test(cases, the_lines_of_a_report_behind_cut_ones_are_those_of_the_text);
-    tcase_add_test(cases, the_request_is_of_the_message_with_the_free_bytes_of_the_report);
-    tcase_add_test(cases, reports_that_are_not_used_are_counted);
-    tcase_add_test(cases, blocks_of_one_name_share_a_tag_whatever_its_letters);
-    tcase_add_test(cases, names_beyond_the_last_tag_are_counted);
-    tcase_add_test(cases, a_log_may_have_long_prefixes);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -80,7 +80,9 @@ static enum import_result import_fixed(const char *path, const char *format,
     return import_file(path, format, &options, &import, &error);
 }
 
-START_TEST(a_gpu_too_small_for_the_report_is_refused)
+EVERY_TEST(.timeout_s = 300, .setup = setup_import, .teardown = teardown_import);
+
+TEST(a_gpu_too_small_for_the_report_is_refused)
 {
     ck_assert_int_eq(import_fixed(FIELD "gpu.log", "auto", 16 << 20), IMPORT_INVALID);
     ck_assert_str_eq(
@@ -88,9 +90,8 @@ START_TEST(a_gpu_too_small_for_the_report_is_refused)
         "the capacity of 16777216 bytes is below the 26214400 bytes that the report needs");
     ck_assert_int_eq(import_fixed(FIELD "gpu.log", "auto", 25 << 20), IMPORT_OK);
 }
-END_TEST
 
-START_TEST(each_form_of_report_becomes_the_request_that_fails)
+TEST(each_form_of_report_becomes_the_request_that_fails, .to = REPORT_COUNT)
 {
     char path[4096];
     struct replayed replayed;
@@ -111,7 +112,6 @@ START_TEST(each_form_of_report_becomes_the_request_that_fails)
     ck_assert_uint_eq(import.said[0].op, import.ops.count - 1);
     ck_assert_int_eq(import.said[0].kind, SAID_FAILED);
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -134,7 +134,8 @@ static const struct {
     {"contradicts_parts.log", IMPORT_INVALID, 2, "the parts sum to more than the used bytes"},
 };
 
-START_TEST(what_is_missing_or_contradicts_is_said_with_its_place)
+TEST(what_is_missing_or_contradicts_is_said_with_its_place,
+     .to = sizeof refused / sizeof refused[0])
 {
     char path[4096];
     snprintf(path, sizeof path, FIELD "%s", refused[_i].name);
@@ -143,11 +144,10 @@ START_TEST(what_is_missing_or_contradicts_is_said_with_its_place)
     ck_assert_uint_eq(error.line, refused[_i].line);
     ck_assert_uint_eq(import.ops.count, 0);
 }
-END_TEST
 
 /* Until 2020 reports count in what the chip keeps to itself; what a chip is listed with is without
  * it. */
-START_TEST(what_is_reserved_is_not_taken_from_a_chip_that_is_given)
+TEST(what_is_reserved_is_not_taken_from_a_chip_that_is_given)
 {
     struct setup fixed = {.chip = "v2"};
     const struct import_options options = {.fixed = &fixed};
@@ -157,9 +157,8 @@ START_TEST(what_is_reserved_is_not_taken_from_a_chip_that_is_given)
                                 "alloc size=12M tag=3\nload size=8K stack=12280K tag=4\n");
     ck_assert_uint_eq(import.setup.capacity_bytes, chip_find("v2")->capacity_bytes);
 }
-END_TEST
 
-START_TEST(another_capacity_is_taken_and_what_fits_there_is_said)
+TEST(another_capacity_is_taken_and_what_fits_there_is_said)
 {
     struct replayed replayed;
     ck_assert_int_eq(import_fixed(FIELD "sections.log", "auto", UINT64_C(1) << 30), IMPORT_OK);
@@ -167,13 +166,12 @@ START_TEST(another_capacity_is_taken_and_what_fits_there_is_said)
     replay("sections.log", &replayed);
     ck_assert_uint_eq(replayed.totals.ooms, 0);
 }
-END_TEST
 
 #define OVER(space)                                                             \
     "Ran out of memory in memory space " space ". Used 17.00G of 16.00G " space \
     ". Exceeded " space " capacity by 1.00G.\n"
 
-START_TEST(a_list_that_may_be_cut_is_said)
+TEST(a_list_that_may_be_cut_is_said)
 {
     static const char whole[] = OVER(
         "hbm") "Largest program allocations in hbm:\n\n  1. Size: 9.00G\n"
@@ -186,10 +184,9 @@ START_TEST(a_list_that_may_be_cut_is_said)
     ck_assert_msg(import_bytes(cut, sizeof cut - 1, "auto") == IMPORT_OK, "%s", error.reason);
     ck_assert_ptr_nonnull(strstr(import.notes, "entries of the report's list are missing"));
 }
-END_TEST
 
 /* A compiler that tries many tilings reports each that does not fit its scratchpad. */
-START_TEST(the_first_complete_report_is_found_behind_any_number_of_others)
+TEST(the_first_complete_report_is_found_behind_any_number_of_others)
 {
     char *text = NULL;
     size_t length = 0;
@@ -204,18 +201,16 @@ START_TEST(the_first_complete_report_is_found_behind_any_number_of_others)
         strstr(import.notes, "10001 or more reports in the log, 1 of them complete"));
     free(text);
 }
-END_TEST
 
-START_TEST(the_name_of_a_memory_space_may_be_long)
+TEST(the_name_of_a_memory_space_may_be_long)
 {
     static const char text[] = OVER("sparsecore_scratchpad");
     ck_assert_int_eq(import_bytes(text, sizeof text - 1, "auto"), IMPORT_INCOMPLETE);
     ck_assert_ptr_nonnull(strstr(error.reason, "a memory space other than hbm"));
 }
-END_TEST
 
 /* Where no line ends a look for the next one is a look at all that follows. */
-START_TEST(a_log_of_one_line_takes_no_longer_than_it_is_long)
+TEST(a_log_of_one_line_takes_no_longer_than_it_is_long)
 {
     enum { COUNT = 500000 };
     static const char heading[] = "Largest program allocations in hbm: ";
@@ -229,11 +224,10 @@ START_TEST(a_log_of_one_line_takes_no_longer_than_it_is_long)
     ck_assert_int_eq(import_bytes(text, length, "hbm_report"), IMPORT_INCOMPLETE);
     free(text);
 }
-END_TEST
 
 /* A label goes on to the next field; where none comes, each of the 64 lines that it may have was a
  * look at all blank lines behind it: seconds a megabyte, so that the suite's time runs out. */
-START_TEST(blank_lines_behind_a_label_are_passed_once)
+TEST(blank_lines_behind_a_label_are_passed_once)
 {
     enum { COUNT = 8 << 20 };
     static const char begin[] = "Largest program allocations in hbm:\n  1. Size: 64.00M\n"
@@ -244,9 +238,8 @@ START_TEST(blank_lines_behind_a_label_are_passed_once)
     ck_assert_int_eq(import_bytes(text, sizeof begin - 1 + COUNT, "hbm_report"), IMPORT_INCOMPLETE);
     free(text);
 }
-END_TEST
 
-START_TEST(a_message_of_the_runtime_is_preferred_to_the_sections_below_it)
+TEST(a_message_of_the_runtime_is_preferred_to_the_sections_below_it)
 {
     static const char text[] =
         "Attempting to reserve 3.95G at the bottom of memory. That was not possible. There are "
@@ -256,9 +249,8 @@ START_TEST(a_message_of_the_runtime_is_preferred_to_the_sections_below_it)
     ck_assert_int_eq(import_bytes(text, sizeof text - 1, "auto"), IMPORT_OK);
     ck_assert_str_eq(import.format->name, "tpu_message");
 }
-END_TEST
 
-START_TEST(bytes_of_a_shape_are_its_dimensions_times_its_element)
+TEST(bytes_of_a_shape_are_its_dimensions_times_its_element)
 {
     static const struct {
         const char *shape;
@@ -280,9 +272,8 @@ START_TEST(bytes_of_a_shape_are_its_dimensions_times_its_element)
                       "%s", shapes[i].shape);
     }
 }
-END_TEST
 
-START_TEST(bytes_in_tiles_are_those_of_the_padded_dimensions)
+TEST(bytes_in_tiles_are_those_of_the_padded_dimensions)
 {
     static const struct {
         const char *shape;
@@ -310,7 +301,6 @@ START_TEST(bytes_in_tiles_are_those_of_the_padded_dimensions)
                       shape.innermost, shape.innermost_tiled);
     }
 }
-END_TEST
 
 /* --- what is told without a run --- */
 
@@ -321,7 +311,7 @@ static const struct compile_allocation *get_allocation(size_t index)
     return &import.compile_report->allocations[index];
 }
 
-START_TEST(an_allocation_is_told_with_all_of_its_texts)
+TEST(an_allocation_is_told_with_all_of_its_texts)
 {
     ck_assert_int_eq(import_fixed(FIELD "broken_label.log", "auto", 0), IMPORT_OK);
     ck_assert_str_eq(import.setup.system, "xla_tpu");
@@ -341,9 +331,8 @@ START_TEST(an_allocation_is_told_with_all_of_its_texts)
     ck_assert_str_eq(get_allocation(1)->op, "jit(update)/adam[ b1=0.9 b2=0.95 ]/mul");
     ck_assert_str_eq(get_allocation(1)->source, "stack frame 12");
 }
-END_TEST
 
-START_TEST(a_row_behind_a_prefix_that_begins_with_a_parenthesis_is_read)
+TEST(a_row_behind_a_prefix_that_begins_with_a_parenthesis_is_read)
 {
     ck_assert_int_eq(import_fixed(FIELD "vllm.log", "auto", 0), IMPORT_OK);
     const struct compile_size *numbers = import.compile_report->numbers;
@@ -353,9 +342,8 @@ START_TEST(a_row_behind_a_prefix_that_begins_with_a_parenthesis_is_read)
     ck_assert_uint_eq(import.compile_report->allocation_count, 2);
     ck_assert_str_eq(get_allocation(0)->source, "/app/model_runner.py:812");
 }
-END_TEST
 
-START_TEST(what_stands_behind_the_temporaries_is_read)
+TEST(what_stands_behind_the_temporaries_is_read)
 {
     ck_assert_int_eq(import_fixed(FIELD "fragmented.log", "auto", 0), IMPORT_OK);
     const struct compile_report *report = import.compile_report;
@@ -366,10 +354,9 @@ START_TEST(what_stands_behind_the_temporaries_is_read)
     ck_assert_uint_gt(report->numbers[COMPILE_FRAGMENTATION].range.low, missing.range.high);
     ck_assert_str_eq(report->remarks, "");
 }
-END_TEST
 
 /* Sums, and sizes by the tiles of the layout. */
-START_TEST(a_report_that_does_not_agree_with_itself_says_where)
+TEST(a_report_that_does_not_agree_with_itself_says_where)
 {
     ck_assert_int_eq(import_fixed(FIELD "total_short.log", "auto", 0), IMPORT_OK);
     ck_assert_str_eq(import.compile_report->remarks,
@@ -381,9 +368,8 @@ START_TEST(a_report_that_does_not_agree_with_itself_says_where)
                      "the report lists 3 temporaries (HLO temp) of 72.00G; its total says 99.98G: "
                      "27.98G are not listed, of them 1003.52M fragmentation");
 }
-END_TEST
 
-START_TEST(a_report_of_which_no_list_is_made_is_told)
+TEST(a_report_of_which_no_list_is_made_is_told)
 {
     ck_assert_int_eq(import_fixed(FIELD "gpu_peak.log", "auto", 0), IMPORT_INCOMPLETE);
     ck_assert_str_eq(import.message, "Out of memory while trying to allocate 41943104 bytes.");
@@ -397,10 +383,9 @@ START_TEST(a_report_of_which_no_list_is_made_is_told)
     ck_assert_int_eq(import_fixed(FIELD "contradicts_parts.log", "auto", 0), IMPORT_INVALID);
     ck_assert_ptr_null(import.compile_report);
 }
-END_TEST
 
 /* The guess is told, and no request fails that fits there. */
-START_TEST(a_named_chip_that_holds_the_program_is_told_and_makes_no_failure)
+TEST(a_named_chip_that_holds_the_program_is_told_and_makes_no_failure)
 {
     ck_assert_int_eq(import_fixed(FIELD "chip_named_fits.log", "auto", 0), IMPORT_INCOMPLETE);
     ck_assert_str_eq(import.compile_report->chip, "v6e");
@@ -409,9 +394,8 @@ START_TEST(a_named_chip_that_holds_the_program_is_told_and_makes_no_failure)
                      IMPORT_OK);
     ck_assert_uint_eq(import.said_count, 1);
 }
-END_TEST
 
-START_TEST(a_report_that_fits_the_named_chip_yields_to_a_later_one_that_does_not)
+TEST(a_report_that_fits_the_named_chip_yields_to_a_later_one_that_does_not)
 {
     static const char text[] = "Accelerator type: v6e\n"
                                "Program hbm requirement 10.00G:\n    HLO temp 9.00G\n\n"
@@ -422,9 +406,8 @@ START_TEST(a_report_that_fits_the_named_chip_yields_to_a_later_one_that_does_not
     replay("two programs", &replayed);
     ck_assert_uint_eq(replayed.totals.justified, 1);
 }
-END_TEST
 
-START_TEST(the_list_of_an_estimate_is_no_failure)
+TEST(the_list_of_an_estimate_is_no_failure)
 {
     ck_assert_int_eq(import_fixed(FIELD "estimate.log", "auto", 0), IMPORT_INCOMPLETE);
     const struct compile_size *numbers = import.compile_report->numbers;
@@ -433,10 +416,9 @@ START_TEST(the_list_of_an_estimate_is_no_failure)
     ck_assert_uint_eq(numbers[COMPILE_SHARED].range.nominal, UINT64_C(89) << 29);
     ck_assert_ptr_nonnull(strstr(import.assumed, "which the log names in line 1: \"v5p-16\""));
 }
-END_TEST
 
 /* In the first the job went on after the compiler had refused a program. */
-START_TEST(of_two_failures_that_which_ended_the_job_is_told)
+TEST(of_two_failures_that_which_ended_the_job_is_told)
 {
     ck_assert_int_eq(import_fixed(FIELD "report_then_message.log", "auto", 0), IMPORT_OK);
     ck_assert_str_eq(import.format->name, "tpu_message");
@@ -444,9 +426,8 @@ START_TEST(of_two_failures_that_which_ended_the_job_is_told)
     ck_assert_int_eq(import_fixed(FIELD "message_then_report.log", "auto", 0), IMPORT_OK);
     ck_assert_str_eq(import.format->name, "tpu_message");
 }
-END_TEST
 
-START_TEST(the_module_of_a_sentence_over_two_lines_is_read)
+TEST(the_module_of_a_sentence_over_two_lines_is_read)
 {
     ck_assert_int_eq(import_fixed(FIELD "temporaries.log", "auto", 0), IMPORT_OK);
     ck_assert_str_eq(import.compile_report->module, "jit__train_step");
@@ -454,7 +435,6 @@ START_TEST(the_module_of_a_sentence_over_two_lines_is_read)
                      "Ran out of memory on HBM, the total memory required for HLO temporaries "
                      "(160.25G) exceeds available HBM (94.74G). HLO module: jit__train_step.");
 }
-END_TEST
 
 /* --- any bytes --- */
 
@@ -498,7 +478,7 @@ static void read_field(int index, struct text *text)
 
 /* A line of another program in an entry, or a first line that is not there, costs that entry and no
  * other. */
-START_TEST(one_damaged_entry_does_not_end_its_list)
+TEST(one_damaged_entry_does_not_end_its_list, .to = 2)
 {
     static const char *const texts[] = {
         ENTRY("  2. Size: 16.00M\n", "I0101 other.cc:7] Program terminated\n", "b"),
@@ -525,11 +505,10 @@ START_TEST(one_damaged_entry_does_not_end_its_list)
     ck_assert(has[0] && !has[1] && has[2]);
     free(text);
 }
-END_TEST
 
 /* Cut anywhere, the report is refused, or becomes a run of the same capacity; the whole one has the
  * most ops. */
-START_TEST(a_report_cut_anywhere_is_refused_or_fails_as_the_whole_does)
+TEST(a_report_cut_anywhere_is_refused_or_fails_as_the_whole_does, .to = FILE_COUNT)
 {
     struct text text;
     read_field(_i, &text);
@@ -547,16 +526,14 @@ START_TEST(a_report_cut_anywhere_is_refused_or_fails_as_the_whole_does)
     }
     text_deinit(&text);
 }
-END_TEST
 
-START_TEST(damage_at_any_byte_never_crashes)
+TEST(damage_at_any_byte_never_crashes, .to = FILE_COUNT)
 {
     struct text text;
     read_field(_i, &text);
     damage(text.bytes, text.length, (uint64_t)_i, (int)draws_count(600, 1));
     text_deinit(&text);
 }
-END_TEST
 
 /* --- the field --- */
 
@@ -697,7 +674,7 @@ static size_t list_directory(const char *path, char *names[64])
     return count;
 }
 
-START_TEST(every_report_of_the_field_is_imported_or_refused_for_a_true_reason)
+TEST(every_report_of_the_field_is_imported_or_refused_for_a_true_reason)
 {
     char *names[64];
     size_t imported = 0;
@@ -720,10 +697,9 @@ START_TEST(every_report_of_the_field_is_imported_or_refused_for_a_true_reason)
     ck_assert_uint_eq(
         imported, 10); /* the others: four without a beginning, one list alone, one of XLA:GPU */
 }
-END_TEST
 
 /* With the chip of its name each file without a beginning is a run, too. */
-START_TEST(files_without_a_beginning_are_imported_with_a_capacity)
+TEST(files_without_a_beginning_are_imported_with_a_capacity)
 {
     static const struct {
         const char *name;
@@ -749,7 +725,6 @@ START_TEST(files_without_a_beginning_are_imported_with_a_capacity)
                       replayed.totals.ooms);
     }
 }
-END_TEST
 
 /* One sample a line, as JSON: those of the compiler are recognised in their text. */
 static void import_sample(const json_t *sample, size_t *counts)
@@ -772,7 +747,7 @@ static void import_sample(const json_t *sample, size_t *counts)
     }
 }
 
-START_TEST(every_public_sample_of_the_compiler_is_taken)
+TEST(every_public_sample_of_the_compiler_is_taken)
 {
     size_t counts[2] = {0};
     FILE *stream = fopen(SAMPLES, "r");
@@ -792,46 +767,4 @@ START_TEST(every_public_sample_of_the_compiler_is_taken)
     fclose(stream);
     printf("  samples of the compiler: %zu imported, %zu refused\n", counts[1], counts[0]);
     ck_assert_uint_gt(counts[1], 10);
-}
-END_TEST
-
-Suite *suite_of_hbm_report(void)
-{
-    Suite *suite = suite_create("hbm_report");
-    TCase *cases = tcase_create("hbm_report");
-    tcase_set_timeout(cases, 300);
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_loop_test(cases, each_form_of_report_becomes_the_request_that_fails, 0, REPORT_COUNT);
-    tcase_add_test(cases, a_gpu_too_small_for_the_report_is_refused);
-    tcase_add_loop_test(cases, what_is_missing_or_contradicts_is_said_with_its_place, 0,
-                        (int)(sizeof refused / sizeof refused[0]));
-    tcase_add_loop_test(cases, one_damaged_entry_does_not_end_its_list, 0, 2);
-    tcase_add_test(cases, what_is_reserved_is_not_taken_from_a_chip_that_is_given);
-    tcase_add_test(cases, another_capacity_is_taken_and_what_fits_there_is_said);
-    tcase_add_test(cases, blank_lines_behind_a_label_are_passed_once);
-    tcase_add_test(cases, a_message_of_the_runtime_is_preferred_to_the_sections_below_it);
-    tcase_add_test(cases, the_first_complete_report_is_found_behind_any_number_of_others);
-    tcase_add_test(cases, the_name_of_a_memory_space_may_be_long);
-    tcase_add_test(cases, a_list_that_may_be_cut_is_said);
-    tcase_add_test(cases, a_log_of_one_line_takes_no_longer_than_it_is_long);
-    tcase_add_test(cases, bytes_of_a_shape_are_its_dimensions_times_its_element);
-    tcase_add_test(cases, bytes_in_tiles_are_those_of_the_padded_dimensions);
-    tcase_add_test(cases, an_allocation_is_told_with_all_of_its_texts);
-    tcase_add_test(cases, a_row_behind_a_prefix_that_begins_with_a_parenthesis_is_read);
-    tcase_add_test(cases, what_stands_behind_the_temporaries_is_read);
-    tcase_add_test(cases, a_report_that_does_not_agree_with_itself_says_where);
-    tcase_add_test(cases, a_report_of_which_no_list_is_made_is_told);
-    tcase_add_test(cases, a_named_chip_that_holds_the_program_is_told_and_makes_no_failure);
-    tcase_add_test(cases, a_report_that_fits_the_named_chip_yields_to_a_later_one_that_does_not);
-    tcase_add_test(cases, the_list_of_an_estimate_is_no_failure);
-    tcase_add_test(cases, of_two_failures_that_which_ended_the_job_is_told);
-    tcase_add_test(cases, the_module_of_a_sentence_over_two_lines_is_read);
-    tcase_add_loop_test(cases, a_report_cut_anywhere_is_refused_or_fails_as_the_whole_does, 0,
-                        FILE_COUNT);
-    tcase_add_loop_test(cases, damage_at_any_byte_never_crashes, 0, FILE_COUNT);
-    tcase_add_test(cases, every_report_of_the_field_is_imported_or_refused_for_a_true_reason);
-    tcase_add_test(cases, files_without_a_beginning_are_imported_with_a_capacity);
-    tcase_add_test(cases, every_public_sample_of_the_compiler_is_taken);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

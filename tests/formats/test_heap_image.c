@@ -280,17 +280,18 @@ static void check_drawing(uint64_t seed)
     teardown_each();
 }
 
-START_TEST(drawn_heaps_are_rebuilt_block_by_block_with_exactly_their_holes)
+EVERY_TEST(.timeout_s = 300);
+
+TEST(drawn_heaps_are_rebuilt_block_by_block_with_exactly_their_holes, .to = 5)
 {
     for (uint64_t i = 0; i < SEED_COUNT; i++) {
         check_drawing((uint64_t)_i * SEED_COUNT + i);
     }
 }
-END_TEST
 
 /* --- by hand --- */
 
-START_TEST(a_block_is_one_op_a_hole_two_and_a_gap_one)
+TEST(a_block_is_one_op_a_hole_two_and_a_gap_one, .setup = setup_each, .teardown = teardown_each)
 {
     add_at(0x1000, 512, HEAP_SPAN_FREE); /* at the bottom: nothing */
     add_at(0x1200, 1024, HEAP_SPAN_IN_USE);
@@ -314,9 +315,9 @@ START_TEST(a_block_is_one_op_a_hole_two_and_a_gap_one)
     ck_assert_uint_eq(model_largest_hole_bytes(run_model(run, 0)), 1024);
     finish_run(run);
 }
-END_TEST
 
-START_TEST(touching_regions_are_kept_apart_where_a_border_is_said)
+TEST(touching_regions_are_kept_apart_where_a_border_is_said, .setup = setup_each,
+     .teardown = teardown_each)
 {
     add_at(0, 512, HEAP_SPAN_FREE);
     const struct heap_span span = {.address = 512, .size_bytes = 512, .begins_region = true};
@@ -327,9 +328,9 @@ START_TEST(touching_regions_are_kept_apart_where_a_border_is_said)
     ck_assert_uint_eq(model_largest_hole_bytes(run_model(run, 0)), 512);
     finish_run(run);
 }
-END_TEST
 
-START_TEST(the_smaller_device_and_one_without_memory_have_their_rest_retired)
+TEST(the_smaller_device_and_one_without_memory_have_their_rest_retired, .setup = setup_each,
+     .teardown = teardown_each)
 {
     const struct heap_span large = {.address = 64, .size_bytes = 4096, .host = 0};
     const struct heap_span small = {.address = 64, .size_bytes = 1024, .host = 2};
@@ -343,9 +344,9 @@ START_TEST(the_smaller_device_and_one_without_memory_have_their_rest_retired)
     ck_assert_uint_eq(model_free_bytes(run_model(run, 2)), 1024);
     finish_run(run);
 }
-END_TEST
 
-START_TEST(what_a_fixed_capacity_has_above_the_snapshot_is_free_at_the_bottom)
+TEST(what_a_fixed_capacity_has_above_the_snapshot_is_free_at_the_bottom, .setup = setup_each,
+     .teardown = teardown_each)
 {
     const struct setup fixed = {.capacity_bytes = 8192};
     add_at(0x7000, 1024, HEAP_SPAN_IN_USE);
@@ -357,9 +358,9 @@ START_TEST(what_a_fixed_capacity_has_above_the_snapshot_is_free_at_the_bottom)
     ck_assert_uint_eq(model_hole_count(run_model(run, 0)), 2);
     finish_run(run);
 }
-END_TEST
 
-START_TEST(a_capacity_or_granule_that_does_not_hold_the_snapshot_is_refused)
+TEST(a_capacity_or_granule_that_does_not_hold_the_snapshot_is_refused, .to = 3, .setup = setup_each,
+     .teardown = teardown_each)
 {
     const struct setup fixed[] = {
         {.capacity_bytes = 512}, {.granule_bytes = 1024}, {.capacity_bytes = 2000}};
@@ -371,9 +372,9 @@ START_TEST(a_capacity_or_granule_that_does_not_hold_the_snapshot_is_refused)
     ck_assert_int_eq(build_import(&fixed[_i]), IMPORT_INVALID);
     ck_assert_str_eq(error.reason, reasons[_i]);
 }
-END_TEST
 
-START_TEST(spans_that_overlap_are_refused_with_the_line_of_the_later_one)
+TEST(spans_that_overlap_are_refused_with_the_line_of_the_later_one, .setup = setup_each,
+     .teardown = teardown_each)
 {
     add_at(0x2000, 512, HEAP_SPAN_IN_USE);
     add_at(0x1000, 0x1100, HEAP_SPAN_FREE);
@@ -382,9 +383,8 @@ START_TEST(spans_that_overlap_are_refused_with_the_line_of_the_later_one)
     ck_assert_str_eq(error.reason,
                      "the range at 0x1000 of 4352 bytes overlaps the one at 0x2000 of 512 bytes");
 }
-END_TEST
 
-START_TEST(the_same_addresses_on_two_hosts_do_not_overlap)
+TEST(the_same_addresses_on_two_hosts_do_not_overlap, .setup = setup_each, .teardown = teardown_each)
 {
     const struct heap_span span = {
         .address = 64, .size_bytes = 4096, .host = 1, .state = HEAP_SPAN_IN_USE};
@@ -393,9 +393,8 @@ START_TEST(the_same_addresses_on_two_hosts_do_not_overlap)
     ck_assert_int_eq(build_import(&nothing), IMPORT_OK);
     finish_run(replay_ops());
 }
-END_TEST
 
-START_TEST(a_span_that_cannot_be_is_refused)
+TEST(a_span_that_cannot_be_is_refused, .to = 5, .setup = setup_each, .teardown = teardown_each)
 {
     static const struct {
         struct heap_span span;
@@ -418,9 +417,9 @@ START_TEST(a_span_that_cannot_be_is_refused)
     ck_assert_uint_eq(error.line, 7);
     ck_assert_str_eq(error.reason, rows[_i].reason);
 }
-END_TEST
 
-START_TEST(sums_above_2_to_the_50_are_refused_at_the_span_that_brings_them)
+TEST(sums_above_2_to_the_50_are_refused_at_the_span_that_brings_them, .setup = setup_each,
+     .teardown = teardown_each)
 {
     add_at(0, UINT64_C(1) << 49, HEAP_SPAN_IN_USE);
     add_at(UINT64_C(1) << 49, UINT64_C(1) << 49, HEAP_SPAN_FREE);
@@ -428,16 +427,14 @@ START_TEST(sums_above_2_to_the_50_are_refused_at_the_span_that_brings_them)
     ck_assert_int_eq(build_import(&nothing), IMPORT_INVALID);
     ck_assert_uint_eq(error.line, 3);
 }
-END_TEST
 
-START_TEST(an_image_without_spans_is_incomplete)
+TEST(an_image_without_spans_is_incomplete, .setup = setup_each, .teardown = teardown_each)
 {
     ck_assert_int_eq(build_import(&nothing), IMPORT_INCOMPLETE);
     ck_assert_str_eq(error.reason, "the snapshot has no memory");
 }
-END_TEST
 
-START_TEST(an_address_that_begins_no_span_is_not_found)
+TEST(an_address_that_begins_no_span_is_not_found, .setup = setup_each, .teardown = teardown_each)
 {
     add_at(0x2000, 512, HEAP_SPAN_IN_USE);
     add_at(0x1000, 512, HEAP_SPAN_IN_USE);
@@ -446,31 +443,4 @@ START_TEST(an_address_that_begins_no_span_is_not_found)
     ck_assert_uint_eq(heap_image_find(&image, 0, 0x1000)->line, 2);
     ck_assert_ptr_null(heap_image_find(&image, 0, 0x1001));
     ck_assert_ptr_null(heap_image_find(&image, 1, 0x1000));
-}
-END_TEST
-
-Suite *suite_of_heap_image(void)
-{
-    Suite *suite = suite_create("heap_image");
-    TCase *drawn = tcase_create("drawn");
-    tcase_set_timeout(drawn, 300);
-    tcase_add_loop_test(drawn, drawn_heaps_are_rebuilt_block_by_block_with_exactly_their_holes, 0,
-                        5);
-    suite_add_tcase(suite, drawn);
-    TCase *cases = tcase_create("by hand");
-    tcase_add_checked_fixture(cases, setup_each, teardown_each);
-    tcase_add_test(cases, a_block_is_one_op_a_hole_two_and_a_gap_one);
-    tcase_add_test(cases, touching_regions_are_kept_apart_where_a_border_is_said);
-    tcase_add_test(cases, the_smaller_device_and_one_without_memory_have_their_rest_retired);
-    tcase_add_test(cases, what_a_fixed_capacity_has_above_the_snapshot_is_free_at_the_bottom);
-    tcase_add_loop_test(cases, a_capacity_or_granule_that_does_not_hold_the_snapshot_is_refused, 0,
-                        3);
-    tcase_add_test(cases, spans_that_overlap_are_refused_with_the_line_of_the_later_one);
-    tcase_add_test(cases, the_same_addresses_on_two_hosts_do_not_overlap);
-    tcase_add_loop_test(cases, a_span_that_cannot_be_is_refused, 0, 5);
-    tcase_add_test(cases, sums_above_2_to_the_50_are_refused_at_the_span_that_brings_them);
-    tcase_add_test(cases, an_image_without_spans_is_incomplete);
-    tcase_add_test(cases, an_address_that_begins_no_span_is_not_found);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

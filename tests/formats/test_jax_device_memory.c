@@ -13,7 +13,9 @@
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/jax_device_memory/"
 #define DATA HBMSTRESS_FIELD_DATA "/data/xla_profiler/"
 
-START_TEST(each_stack_becomes_its_blocks_with_the_users_function_as_tag)
+EVERY_TEST(.timeout_s = 300, .setup = profile_setup, .teardown = profile_teardown);
+
+TEST(each_stack_becomes_its_blocks_with_the_users_function_as_tag)
 {
     profile_load(FIELD "small.prof", "jax_device_memory");
     profile_assert_ops(
@@ -27,11 +29,10 @@ START_TEST(each_stack_becomes_its_blocks_with_the_users_function_as_tag)
     ck_assert_uint_eq(profile_import.setup.capacity_bytes, 4096);
     ck_assert_uint_eq(profile_import.setup.granule_bytes, 1);
 }
-END_TEST
 
 /* As archives that are appended to each other are read: the second's numbers would name texts of
  * the first. */
-START_TEST(two_profiles_in_one_file_are_refused)
+TEST(two_profiles_in_one_file_are_refused)
 {
     struct text text;
     ck_assert_int_eq(text_read(FIELD "small.prof", 1 << 20, &text, &profile_error), IMPORT_OK);
@@ -46,9 +47,8 @@ START_TEST(two_profiles_in_one_file_are_refused)
     free(both);
     text_deinit(&text);
 }
-END_TEST
 
-START_TEST(what_the_profile_does_not_say_is_said)
+TEST(what_the_profile_does_not_say_is_said)
 {
     profile_load(FIELD "small.prof", "jax_device_memory");
     static const char *const notes[] = {
@@ -66,9 +66,8 @@ START_TEST(what_the_profile_does_not_say_is_said)
                       profile_import.notes);
     }
 }
-END_TEST
 
-START_TEST(a_chip_that_is_given_is_the_device)
+TEST(a_chip_that_is_given_is_the_device)
 {
     const struct setup fixed = {.chip = "v3"};
     const struct import_options options = {.fixed = &fixed};
@@ -79,16 +78,14 @@ START_TEST(a_chip_that_is_given_is_the_device)
     ck_assert_uint_eq(profile_import.setup.capacity_bytes, chip_find("v3")->capacity_bytes);
     ck_assert_ptr_null(strstr(profile_import.notes, "assumed: capacity"));
 }
-END_TEST
 
-START_TEST(the_snapshot_fits_exactly)
+TEST(the_snapshot_fits_exactly)
 {
     profile_load(FIELD "small.prof", "jax_device_memory");
     profile_assert_replay();
 }
-END_TEST
 
-START_TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
+TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
 {
     profile_assert_refused(
         FIELD "cut.prof", "jax_device_memory", IMPORT_INCOMPLETE,
@@ -99,19 +96,16 @@ START_TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
         FIELD "unknown_kind.prof", "jax_device_memory", IMPORT_INVALID,
         "the sample at byte 38: kind 'heap' is neither 'buffer' nor 'executable'");
 }
-END_TEST
 
-START_TEST(every_cut_is_said)
+TEST(every_cut_is_said)
 {
     profile_assert_cuts_are_said(FIELD "small.prof", "jax_device_memory", 13);
 }
-END_TEST
 
-START_TEST(damage_is_survived)
+TEST(damage_is_survived)
 {
     profile_assert_damage_is_survived(FIELD "small.prof", "jax_device_memory", 4000);
 }
-END_TEST
 
 /* --- one sample --- */
 
@@ -178,7 +172,7 @@ static const struct {
     {BYTES("\x02\xFF"), BYTES(""), IMPORT_INVALID, "a message ends within a field"},
 };
 
-START_TEST(samples_are_held_against_their_bounds)
+TEST(samples_are_held_against_their_bounds, .to = sizeof samples / sizeof samples[0])
 {
     const enum import_result result = import_sample(samples[_i].values, samples[_i].values_length,
                                                     samples[_i].more, samples[_i].more_length);
@@ -186,16 +180,14 @@ START_TEST(samples_are_held_against_their_bounds)
     ck_assert_msg(result == IMPORT_OK || strstr(profile_error.reason, samples[_i].reason) != NULL,
                   "%s", profile_error.reason);
 }
-END_TEST
 
-START_TEST(more_blocks_than_bytes_are_empty_but_for_the_bytes)
+TEST(more_blocks_than_bytes_are_empty_but_for_the_bytes)
 {
     ck_assert_int_eq(import_sample(BYTES("\x05\x03"), BYTES("")), IMPORT_OK);
     profile_assert_ops("alloc size=1\nalloc size=1\nalloc size=1\n");
     ck_assert_ptr_nonnull(
         strstr(profile_import.notes, "left out: 2 executables or buffers of 0 bytes"));
 }
-END_TEST
 
 /* --- real profiles --- */
 
@@ -228,7 +220,7 @@ static void assert_note(const char *format, uint64_t count)
                   profile_import.notes);
 }
 
-START_TEST(real_profiles_have_the_sums_of_their_files)
+TEST(real_profiles_have_the_sums_of_their_files, .to = sizeof real_files / sizeof real_files[0])
 {
     const struct expected *expected = &real_files[_i];
     struct expected found = {0};
@@ -261,28 +253,4 @@ START_TEST(real_profiles_have_the_sums_of_their_files)
            "%7" PRIu64 " bytes: as in the file\n",
            expected->file, found.buffer_count, found.device_bytes[0],
            profile_import.setup.host_count, found.program_count, found.program_bytes);
-}
-END_TEST
-
-Suite *suite_of_jax_device_memory(void)
-{
-    Suite *suite = suite_create("jax_device_memory");
-    TCase *cases = tcase_create("jax_device_memory");
-    tcase_set_timeout(cases, 300);
-    tcase_add_checked_fixture(cases, profile_setup, profile_teardown);
-    tcase_add_test(cases, each_stack_becomes_its_blocks_with_the_users_function_as_tag);
-    tcase_add_test(cases, two_profiles_in_one_file_are_refused);
-    tcase_add_test(cases, what_the_profile_does_not_say_is_said);
-    tcase_add_test(cases, a_chip_that_is_given_is_the_device);
-    tcase_add_test(cases, the_snapshot_fits_exactly);
-    tcase_add_test(cases, what_is_cut_off_or_contradicts_itself_is_refused_with_its_place);
-    tcase_add_test(cases, every_cut_is_said);
-    tcase_add_test(cases, damage_is_survived);
-    tcase_add_loop_test(cases, samples_are_held_against_their_bounds, 0,
-                        sizeof samples / sizeof samples[0]);
-    tcase_add_test(cases, more_blocks_than_bytes_are_empty_but_for_the_bytes);
-    tcase_add_loop_test(cases, real_profiles_have_the_sums_of_their_files, 0,
-                        sizeof real_files / sizeof real_files[0]);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

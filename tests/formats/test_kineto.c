@@ -16,9 +16,11 @@ static void import_file_of(const char *name)
     ck_assert_str_eq(import.setup.system, "pytorch");
 }
 
+EVERY_TEST(.timeout_s = 120, .setup = setup_import, .teardown = teardown_import);
+
 /* The rest of what was allocated before comes first, and events count in the order of their times.
  */
-START_TEST(a_window_becomes_its_blocks_and_what_was_there)
+TEST(a_window_becomes_its_blocks_and_what_was_there)
 {
     import_file_of("kineto/window.json");
     import_checks_ops(&import, "alloc size=8M tag=2\nalloc size=32M tag=2\nalloc size=16M tag=1\n"
@@ -31,16 +33,14 @@ START_TEST(a_window_becomes_its_blocks_and_what_was_there)
     ck_assert_ptr_nonnull(strstr(import.notes, "1 events of host memory (CPU)"));
     ck_assert_uint_eq(import_checks_replay(&import), 0);
 }
-END_TEST
 
-START_TEST(a_comma_behind_the_last_event_is_no_fault)
+TEST(a_comma_behind_the_last_event_is_no_fault)
 {
     import_file_of("kineto/trailing_comma.json");
     ck_assert_uint_eq(import.ops.count, 8);
 }
-END_TEST
 
-START_TEST(a_request_that_failed_fails)
+TEST(a_request_that_failed_fails)
 {
     import_file_of("kineto/out_of_memory.json");
     ck_assert_uint_eq(import_checks_replay(&import), 1);
@@ -50,17 +50,15 @@ START_TEST(a_request_that_failed_fails)
     ck_assert_ptr_nonnull(strstr(import.assumed, "the 40.00M that were reserved and free"));
     ck_assert_ptr_nonnull(strstr(import.assumed, "the capacity is what was reserved"));
 }
-END_TEST
 
-START_TEST(events_that_are_missing_are_told)
+TEST(events_that_are_missing_are_told)
 {
     import_file_of("kineto/missing_events.json");
     ck_assert_ptr_nonnull(strstr(import.assumed, "1 blocks are made where one is live"));
     ck_assert_ptr_nonnull(strstr(import.told, "events are missing"));
 }
-END_TEST
 
-START_TEST(rows_become_blocks_of_their_categories)
+TEST(rows_become_blocks_of_their_categories)
 {
     import_file_of("torch_timeline/rows.raw.json");
     import_checks_ops(&import,
@@ -72,9 +70,8 @@ START_TEST(rows_become_blocks_of_their_categories)
     ck_assert_ptr_nonnull(strstr(import.told, "1 rows free or rename what is not there"));
     ck_assert_uint_eq(import_checks_replay(&import), 0);
 }
-END_TEST
 
-START_TEST(sums_become_blocks_that_have_them)
+TEST(sums_become_blocks_that_have_them)
 {
     import_file_of("torch_timeline/sums.json");
     import_checks_ops(&import, "alloc size=4K tag=1\nalloc size=8K tag=2\nalloc size=1K tag=3\n"
@@ -83,7 +80,6 @@ START_TEST(sums_become_blocks_that_have_them)
     ck_assert_ptr_nonnull(strstr(import.told, "the most was live at 200 us: 15.0K"));
     ck_assert_ptr_nonnull(strstr(import.assumed, "only sums are known"));
 }
-END_TEST
 
 static const struct import_refused refused[] = {
     {"kineto/cut.json", IMPORT_INCOMPLETE, 8, 19, "the file is cut off here"},
@@ -95,38 +91,17 @@ static const struct import_refused refused[] = {
     {"torch_timeline/picture.html", IMPORT_INCOMPLETE, 0, 0, "is a picture"},
 };
 
-START_TEST(what_has_no_whole_trace_is_refused)
+TEST(what_has_no_whole_trace_is_refused, .to = sizeof refused / sizeof refused[0])
 {
     import_checks_refused(&refused[_i], FIELD, "auto", &import);
 }
-END_TEST
 
 static const char *const files[] = {"kineto/window.json",         "kineto/out_of_memory.json",
                                     "kineto/missing_events.json", "torch_timeline/rows.raw.json",
                                     "torch_timeline/sums.json",   "torch_timeline/picture.html"};
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
 
-START_TEST(damage_is_refused_or_replays)
+TEST(damage_is_refused_or_replays, .to = FILE_COUNT)
 {
     import_checks_field_damage(files[_i], 300, &import);
-}
-END_TEST
-
-Suite *suite_of_kineto(void)
-{
-    Suite *suite = suite_create("kineto");
-    TCase *cases = tcase_create("kineto");
-    tcase_set_timeout(cases, 120);
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_test(cases, a_window_becomes_its_blocks_and_what_was_there);
-    tcase_add_test(cases, a_comma_behind_the_last_event_is_no_fault);
-    tcase_add_test(cases, a_request_that_failed_fails);
-    tcase_add_test(cases, events_that_are_missing_are_told);
-    tcase_add_test(cases, rows_become_blocks_of_their_categories);
-    tcase_add_test(cases, sums_become_blocks_that_have_them);
-    tcase_add_loop_test(cases, what_has_no_whole_trace_is_refused, 0,
-                        (int)(sizeof refused / sizeof refused[0]));
-    tcase_add_loop_test(cases, damage_is_refused_or_replays, 0, FILE_COUNT);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

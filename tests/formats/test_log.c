@@ -75,7 +75,9 @@ static void check_line(const char *text, const char *source, const char *time, c
     ck_assert_uint_eq(line.length - line.prefix_bytes, strlen(words));
 }
 
-START_TEST(each_prefix_is_taken_off_and_says_who_and_when)
+EVERY_TEST(.setup = setup_story, .teardown = teardown_story);
+
+TEST(each_prefix_is_taken_off_and_says_who_and_when)
 {
     check_line("(EngineCore pid=7) ERROR 04-30 22:40:27 [core.py:1136]   indented",
                "EngineCore pid=7", "04-30 22:40:27", "  indented");
@@ -102,10 +104,9 @@ START_TEST(each_prefix_is_taken_off_and_says_who_and_when)
     check_line("[rank]: x", "", "", "[rank]: x");
     check_line("", "", "", "");
 }
-END_TEST
 
 /* The collector's stamp is 12 minutes late: the program's own time counts. */
-START_TEST(the_programs_time_wins_over_the_collectors)
+TEST(the_programs_time_wins_over_the_collectors)
 {
     struct log_line line;
     static const char text[] =
@@ -116,9 +117,8 @@ START_TEST(the_programs_time_wins_over_the_collectors)
     ck_assert_int_eq(line.time.clock, LOG_CLOCK_PROGRAM);
     ck_assert_uint_eq(line.pid, 418);
 }
-END_TEST
 
-START_TEST(folded_lines_count)
+TEST(folded_lines_count)
 {
     struct log_line line;
     static const char text[] = "(W pid=1, ip=10.0.0.1) out [repeated 3x across cluster]";
@@ -126,9 +126,8 @@ START_TEST(folded_lines_count)
     ck_assert_uint_eq(line.repeated_count, 3);
     ck_assert_str_eq(line.source, "W pid=1, ip=10.0.0.1");
 }
-END_TEST
 
-START_TEST(steps_are_read_in_each_form)
+TEST(steps_are_read_in_each_form)
 {
     static const struct {
         const char *text;
@@ -152,9 +151,8 @@ START_TEST(steps_are_read_in_each_form)
         ck_assert_msg(!log_step_read(others[i], strlen(others[i]), &step), "%s", others[i]);
     }
 }
-END_TEST
 
-START_TEST(how_many_steps_there_were_to_be_is_read_in_each_form)
+TEST(how_many_steps_there_were_to_be_is_read_in_each_form)
 {
     static const struct {
         const char *text;
@@ -181,10 +179,9 @@ START_TEST(how_many_steps_there_were_to_be_is_read_in_each_form)
                       (unsigned long)total);
     }
 }
-END_TEST
 
 /* One sentence of each row of the tables: what looks for signs first must not pass over it. */
-START_TEST(each_sentence_is_recognised)
+TEST(each_sentence_is_recognised)
 {
     static const struct {
         enum log_event_kind kind;
@@ -285,11 +282,10 @@ START_TEST(each_sentence_is_recognised)
         ck_assert_msg(words.kind == lines[i].kind, "%s: %d", lines[i].text, (int)words.kind);
     }
 }
-END_TEST
 
 /* --- stories --- */
 
-START_TEST(of_interleaved_ranks_the_one_that_failed_is_imported_and_explained)
+TEST(of_interleaved_ranks_the_one_that_failed_is_imported_and_explained)
 {
     ck_assert_int_eq(import_log_file("ranks_oom.log"), IMPORT_OK);
     ck_assert_int_eq(story.verdict, LOG_VERDICT_OOM);
@@ -306,10 +302,9 @@ START_TEST(of_interleaved_ranks_the_one_that_failed_is_imported_and_explained)
     ck_assert_uint_eq(said->value, 42);
     ck_assert_uint_eq(said->op, import.ops.count - 1);
 }
-END_TEST
 
 /* A listing that two ranks print at once is whole again: the same ops as of one rank's alone. */
-START_TEST(a_listing_among_other_ranks_lines_is_whole)
+TEST(a_listing_among_other_ranks_lines_is_whole)
 {
     char line[1024];
     struct writing mixed;
@@ -336,9 +331,8 @@ START_TEST(a_listing_among_other_ranks_lines_is_whole)
     import_deinit(&alone);
     writing_deinit(&mixed);
 }
-END_TEST
 
-START_TEST(errors_name_the_line_of_the_file)
+TEST(errors_name_the_line_of_the_file)
 {
     static const char text[] = "[rank0]: step 1\n[rank1]: step 1\n"
                                "[rank1]: Attempting to allocate 8.00M. That was not possible.\n"
@@ -348,9 +342,8 @@ START_TEST(errors_name_the_line_of_the_file)
         IMPORT_INCOMPLETE);
     ck_assert_uint_eq(error.line, 3);
 }
-END_TEST
 
-START_TEST(entries_of_a_structured_log_are_put_in_the_order_of_time)
+TEST(entries_of_a_structured_log_are_put_in_the_order_of_time)
 {
     ck_assert_int_eq(import_log_file("cloud_logging.json"), IMPORT_OK);
     ck_assert_str_eq(first_source(), "pod train-1");
@@ -359,9 +352,8 @@ START_TEST(entries_of_a_structured_log_are_put_in_the_order_of_time)
     ck_assert_uint_eq(story.left_out_count, 1);
     ck_assert_uint_eq(story.missing[0], 1);
 }
-END_TEST
 
-START_TEST(warnings_that_were_served_are_no_failure)
+TEST(warnings_that_were_served_are_no_failure)
 {
     static const struct {
         const char *name;
@@ -373,10 +365,9 @@ START_TEST(warnings_that_were_served_are_no_failure)
         ck_assert_uint_eq(first()->count, files[i].count);
     }
 }
-END_TEST
 
 /* Two of the three warnings are of the request that failed then. */
-START_TEST(warnings_of_the_request_that_failed_are_its_own)
+TEST(warnings_of_the_request_that_failed_are_its_own)
 {
     (void)import_log_file("retry_then_failure.log");
     ck_assert_int_eq(story.verdict, LOG_VERDICT_OOM);
@@ -386,9 +377,8 @@ START_TEST(warnings_of_the_request_that_failed_are_its_own)
     ck_assert_int_eq(story.events[0].kind, LOG_EVENT_RETRY);
     ck_assert_uint_eq(story.events[0].count, 1);
 }
-END_TEST
 
-START_TEST(what_is_printed_three_times_counts_once)
+TEST(what_is_printed_three_times_counts_once)
 {
     (void)import_log_file("vllm_thrice.log");
     ck_assert_str_eq(first_source(), "Worker_TP1 pid=61");
@@ -399,9 +389,8 @@ START_TEST(what_is_printed_three_times_counts_once)
     (void)import_log_file("ray_folded.log");
     ck_assert_uint_eq(first()->count, 5);
 }
-END_TEST
 
-START_TEST(each_other_end_has_its_verdict)
+TEST(each_other_end_has_its_verdict)
 {
     static const struct {
         const char *name;
@@ -420,9 +409,8 @@ START_TEST(each_other_end_has_its_verdict)
         ck_assert_uint_eq(first()->line, files[i].line);
     }
 }
-END_TEST
 
-START_TEST(the_rank_that_others_waited_for_is_named)
+TEST(the_rank_that_others_waited_for_is_named)
 {
     (void)import_log_file("waited_only.log");
     ck_assert_uint_eq(story.missing_count, 1);
@@ -436,10 +424,9 @@ START_TEST(the_rank_that_others_waited_for_is_named)
     ck_assert_str_eq(story.sources[story.silent[0]].name, "rank 2");
     ck_assert_uint_eq(story.sources[story.silent[0]].last_step, 12);
 }
-END_TEST
 
 /* Rank 1's lines come later in the file, and are earlier in time. */
-START_TEST(times_decide_between_two_sources)
+TEST(times_decide_between_two_sources)
 {
     read_text("[rank0]:[E402 10:00:09.0 a.cpp:1] CUDA error: out of memory A\n"
               "[rank1]:[E402 10:00:03.0 a.cpp:1] CUDA error: out of memory B\n");
@@ -451,10 +438,9 @@ START_TEST(times_decide_between_two_sources)
               "2031-04-02T09:00:00Z [rank1]: CUDA error: out of memory B\n");
     ck_assert_str_eq(first_source(), "rank 0");
 }
-END_TEST
 
 /* A job of many ranks: those who wait do not crowd out the one that failed. */
-START_TEST(many_who_wait_leave_room_for_the_failure)
+TEST(many_who_wait_leave_room_for_the_failure)
 {
     struct writing text;
     writing_init(&text);
@@ -467,9 +453,8 @@ START_TEST(many_who_wait_leave_room_for_the_failure)
     ck_assert_uint_gt(story.event_omitted, 0);
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(a_failure_after_which_the_job_went_on_is_survived)
+TEST(a_failure_after_which_the_job_went_on_is_survived)
 {
     read_text("step 1\nCUDA error: out of memory\nstep 2\nstep 3\nstep 4\n"
               "CUDA error: out of memory\n");
@@ -477,9 +462,8 @@ START_TEST(a_failure_after_which_the_job_went_on_is_survived)
     ck_assert_uint_eq(first()->line, 6);
     ck_assert(story.events[0].has_survived);
 }
-END_TEST
 
-START_TEST(a_size_with_its_bytes_behind_it_is_exact)
+TEST(a_size_with_its_bytes_behind_it_is_exact)
 {
     read_text(
         "RESOURCE_EXHAUSTED: Failed to allocate request for 1.00GiB (1073741825B) on device\n");
@@ -488,10 +472,9 @@ START_TEST(a_size_with_its_bytes_behind_it_is_exact)
     read_text("Failed to allocate memory for requested buffer of size 4585490524328388608\n");
     ck_assert_uint_eq(first()->low_bytes, UINT64_C(4585490524328388608));
 }
-END_TEST
 
 /* What the job prints that goes on: fewer than three steps follow, or none. */
-START_TEST(a_job_that_tries_again_with_less_has_survived)
+TEST(a_job_that_tries_again_with_less_has_survived)
 {
     static const char oom[] =
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. "
@@ -524,9 +507,8 @@ START_TEST(a_job_that_tries_again_with_less_has_survived)
     ck_assert_uint_eq(first()->line, 5);
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(progress_bars_and_colours_are_parted_from_other_lines)
+TEST(progress_bars_and_colours_are_parted_from_other_lines)
 {
     read_text(" 10%|#  | 1/10 [00:01<00:09,  1.0s/it]\r 20%|## | 2/10 [00:02<00:08,  "
               "1.0s/it][rank5]:[E602 11:17:52.185053341 P.cpp:607] CUDA error: out of memory\n"
@@ -536,9 +518,8 @@ START_TEST(progress_bars_and_colours_are_parted_from_other_lines)
     ck_assert_uint_eq(first()->step, 2);
     ck_assert_uint_eq(first()->count, 2);
 }
-END_TEST
 
-START_TEST(a_numbered_list_has_no_labels_of_tasks)
+TEST(a_numbered_list_has_no_labels_of_tasks)
 {
     read_text("1: first\n2: second\n3: third\n4: Killed\n");
     ck_assert(!story.has_task_labels);
@@ -546,10 +527,9 @@ START_TEST(a_numbered_list_has_no_labels_of_tasks)
     ck_assert(story.has_task_labels);
     ck_assert_str_eq(first_source(), "task 1");
 }
-END_TEST
 
 /* Any bytes: no more sources and events than there is room for. */
-START_TEST(any_text_is_read)
+TEST(any_text_is_read)
 {
     static const char *const pieces[] = {"[rank",
                                          "7]:",
@@ -597,37 +577,4 @@ START_TEST(any_text_is_read)
     ck_assert_uint_eq(story.source_count, LOG_SOURCE_COUNT_MAX);
     ck_assert_uint_eq(story.event_count, LOG_EVENT_COUNT_MAX);
     writing_deinit(&text);
-}
-END_TEST
-
-Suite *suite_of_log(void)
-{
-    Suite *suite = suite_create("log");
-    TCase *cases = tcase_create("log");
-    tcase_add_checked_fixture(cases, setup_story, teardown_story);
-    tcase_add_test(cases, each_prefix_is_taken_off_and_says_who_and_when);
-    tcase_add_test(cases, the_programs_time_wins_over_the_collectors);
-    tcase_add_test(cases, folded_lines_count);
-    tcase_add_test(cases, steps_are_read_in_each_form);
-    tcase_add_test(cases, how_many_steps_there_were_to_be_is_read_in_each_form);
-    tcase_add_test(cases, each_sentence_is_recognised);
-    tcase_add_test(cases, of_interleaved_ranks_the_one_that_failed_is_imported_and_explained);
-    tcase_add_test(cases, a_listing_among_other_ranks_lines_is_whole);
-    tcase_add_test(cases, errors_name_the_line_of_the_file);
-    tcase_add_test(cases, entries_of_a_structured_log_are_put_in_the_order_of_time);
-    tcase_add_test(cases, warnings_that_were_served_are_no_failure);
-    tcase_add_test(cases, warnings_of_the_request_that_failed_are_its_own);
-    tcase_add_test(cases, what_is_printed_three_times_counts_once);
-    tcase_add_test(cases, each_other_end_has_its_verdict);
-    tcase_add_test(cases, the_rank_that_others_waited_for_is_named);
-    tcase_add_test(cases, times_decide_between_two_sources);
-    tcase_add_test(cases, many_who_wait_leave_room_for_the_failure);
-    tcase_add_test(cases, a_failure_after_which_the_job_went_on_is_survived);
-    tcase_add_test(cases, a_size_with_its_bytes_behind_it_is_exact);
-    tcase_add_test(cases, a_job_that_tries_again_with_less_has_survived);
-    tcase_add_test(cases, progress_bars_and_colours_are_parted_from_other_lines);
-    tcase_add_test(cases, a_numbered_list_has_no_labels_of_tasks);
-    tcase_add_test(cases, any_text_is_read);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

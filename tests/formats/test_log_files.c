@@ -50,14 +50,13 @@ static const struct {
     {{".log\033[1m"}, {".log?[1m"}},
 };
 
-START_TEST(a_files_name_says_its_rank_or_is_its_source)
+TEST(a_files_name_says_its_rank_or_is_its_source, .to = sizeof directories / sizeof directories[0])
 {
     check_sources(directories[_i].names, "x\n", directories[_i].sources);
 }
-END_TEST
 
 /* Each host counts from 0; the lines have the rank of the job. */
-START_TEST(the_label_of_its_lines_wins_over_a_name)
+TEST(the_label_of_its_lines_wins_over_a_name)
 {
     const char *const names[] = {"a/0/stderr.log", NULL};
     const char *const one[] = {"rank 8"};
@@ -65,9 +64,8 @@ START_TEST(the_label_of_its_lines_wins_over_a_name)
     check_sources(names, "x\n[rank8]: y\n[rank8]: z\n", one);
     check_sources(names, "x\n[rank8]: y\n[rank9]: z\n", many);
 }
-END_TEST
 
-START_TEST(yaml_is_read_as_json)
+TEST(yaml_is_read_as_json)
 {
     static const char text[] = "# a comment\n"
                                "a: 1\n"
@@ -90,9 +88,8 @@ START_TEST(yaml_is_read_as_json)
     free(printed);
     json_decref(root);
 }
-END_TEST
 
-START_TEST(any_bytes_are_no_trouble_for_the_readers_of_pods)
+TEST(any_bytes_are_no_trouble_for_the_readers_of_pods)
 {
     static const char *const pieces[] = {"apiVersion: v1\n",
                                          "items:\n",
@@ -133,9 +130,8 @@ START_TEST(any_bytes_are_no_trouble_for_the_readers_of_pods)
         free(exact);
     }
 }
-END_TEST
 
-START_TEST(lists_nested_without_end_are_cut)
+TEST(lists_nested_without_end_are_cut)
 {
     enum { DASH_COUNT = 200000 };
     char *text = malloc(2 * DASH_COUNT);
@@ -145,19 +141,4 @@ START_TEST(lists_nested_without_end_are_cut)
     }
     json_decref(log_yaml_read(text, 2 * DASH_COUNT));
     free(text);
-}
-END_TEST
-
-Suite *suite_of_log_files(void)
-{
-    Suite *suite = suite_create("log_files");
-    TCase *cases = tcase_create("log_files");
-    tcase_add_loop_test(cases, a_files_name_says_its_rank_or_is_its_source, 0,
-                        sizeof directories / sizeof directories[0]);
-    tcase_add_test(cases, the_label_of_its_lines_wins_over_a_name);
-    tcase_add_test(cases, yaml_is_read_as_json);
-    tcase_add_test(cases, any_bytes_are_no_trouble_for_the_readers_of_pods);
-    tcase_add_test(cases, lists_nested_without_end_are_cut);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

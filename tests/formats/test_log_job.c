@@ -80,7 +80,9 @@ static void check_first(enum log_verdict verdict, uint32_t rank)
 
 /* --- who is missing --- */
 
-START_TEST(who_waited_in_another_collective_is_not_missing)
+EVERY_TEST(.setup = start, .teardown = stop);
+
+TEST(who_waited_in_another_collective_is_not_missing)
 {
     add_host(5, TIMED_OUT("0", "11", TASK("0", "1")));
     add_host(5, TIMED_OUT("1", "10", TASK("1", "2")));
@@ -91,9 +93,8 @@ START_TEST(who_waited_in_another_collective_is_not_missing)
     ck_assert_uint_eq(story.missing[0], 2);
     ck_assert_uint_eq(story.silent_count, 0);
 }
-END_TEST
 
-START_TEST(where_all_wait_for_each_other_all_are_missing)
+TEST(where_all_wait_for_each_other_all_are_missing)
 {
     add_host(5, TIMED_OUT("0", "10", TASK("0", "1")));
     add_host(5, TIMED_OUT("1", "10", TASK("1", "0")));
@@ -101,7 +102,6 @@ START_TEST(where_all_wait_for_each_other_all_are_missing)
     ck_assert_int_eq(story.verdict, LOG_VERDICT_WAITED);
     ck_assert_uint_eq(story.missing_count, 2);
 }
-END_TEST
 
 /* --- who left without a word --- */
 
@@ -121,16 +121,15 @@ static void check_silence(uint32_t last_step, enum log_silence silence, bool has
     ck_assert_uint_eq(story.missing_count, 2);
 }
 
-START_TEST(a_silent_host_left_before_the_failure_in_its_step_or_after_it)
+TEST(a_silent_host_left_before_the_failure_in_its_step_or_after_it)
 {
     check_silence(18, LOG_SILENCE_BEFORE, true);
     check_silence(19, LOG_SILENCE_SAME_STEP, false);
     check_silence(20, LOG_SILENCE_SAME_STEP, false);
     check_silence(22, LOG_SILENCE_AFTER, false);
 }
-END_TEST
 
-START_TEST(who_prints_each_tenth_step_is_compared_with_its_stride)
+TEST(who_prints_each_tenth_step_is_compared_with_its_stride)
 {
     static const char seldom[] = "1: step 70\n1: step 80\n1: step 90\n1: step 100\n";
     static const struct {
@@ -152,9 +151,8 @@ START_TEST(who_prints_each_tenth_step_is_compared_with_its_stride)
         ck_assert_int_eq(story.silence[0], cases[i].silence);
     }
 }
-END_TEST
 
-START_TEST(who_has_come_to_its_end_is_not_silent)
+TEST(who_has_come_to_its_end_is_not_silent)
 {
     add_host(5, TIMED_OUT("0", "10", TASK("0", "2")));
     add_host(9, "1: I0302 08:00:10.000000 41 train.py:9] Training finished\n");
@@ -166,11 +164,10 @@ START_TEST(who_has_come_to_its_end_is_not_silent)
     ck_assert_uint_eq(story.silent_count, 1);
     ck_assert_uint_eq(story.sources[story.silent[0]].rank, 3);
 }
-END_TEST
 
 /* --- who was killed --- */
 
-START_TEST(slurms_count_and_sruns_line_are_one_and_name_the_rank)
+TEST(slurms_count_and_sruns_line_are_one_and_name_the_rank)
 {
     add_host(5, TIMED_OUT("0", "10", TASK("0", "1")));
     add_host(5, "");
@@ -186,9 +183,8 @@ START_TEST(slurms_count_and_sruns_line_are_one_and_name_the_rank)
     ck_assert_uint_eq(first()->step, 5);
     ck_assert_uint_eq(story.silent_count, 0);
 }
-END_TEST
 
-START_TEST(what_a_launcher_says_of_a_signal_names_the_rank)
+TEST(what_a_launcher_says_of_a_signal_names_the_rank)
 {
     static const struct {
         const char *line;
@@ -221,9 +217,8 @@ START_TEST(what_a_launcher_says_of_a_signal_names_the_rank)
     read_files();
     ck_assert_int_eq(first()->kind, LOG_EVENT_CRASH);
 }
-END_TEST
 
-START_TEST(a_kill_of_another_host_does_not_hide_an_out_of_memory)
+TEST(a_kill_of_another_host_does_not_hide_an_out_of_memory)
 {
     static const uint32_t last_steps[] = {10, 20, 22};
     static const enum log_silence silences[] = {LOG_SILENCE_BEFORE, LOG_SILENCE_SAME_STEP,
@@ -241,7 +236,6 @@ START_TEST(a_kill_of_another_host_does_not_hide_an_out_of_memory)
         ck_assert(story.has_gone_before == (i == 0));
     }
 }
-END_TEST
 
 /* --- a torchrun on each host --- */
 
@@ -253,7 +247,7 @@ END_TEST
          ":   rank      : " host " (local_rank: 0)\n" host ":   exitcode  : " code " (pid: 8" host \
          ")\n" host ": ============\n"
 
-START_TEST(of_several_reports_the_earliest_failure_counts)
+TEST(of_several_reports_the_earliest_failure_counts)
 {
     add_host(5, TIMED_OUT("0", "10", TASK("0", "1")) REPORT("0", "08:10:00", "1"));
     add_host(5, OOM("1") REPORT("1", "08:00:06", "1"));
@@ -269,9 +263,8 @@ START_TEST(of_several_reports_the_earliest_failure_counts)
         ck_assert(story.events[i].kind != LOG_EVENT_PEER || story.events[i].is_blame);
     }
 }
-END_TEST
 
-START_TEST(reports_of_those_who_waited_are_no_cause)
+TEST(reports_of_those_who_waited_are_no_cause)
 {
     add_host(5, TIMED_OUT("0", "10", TASK("0", "1")) REPORT("0", "08:10:00", "1"));
     add_host(5, "");
@@ -280,34 +273,12 @@ START_TEST(reports_of_those_who_waited_are_no_cause)
     ck_assert_int_eq(first()->kind, LOG_EVENT_TIMEOUT);
     ck_assert_uint_eq(story.silent_count, 1);
 }
-END_TEST
 
-START_TEST(a_report_of_a_signal_is_the_kill_itself)
+TEST(a_report_of_a_signal_is_the_kill_itself)
 {
     add_host(5, TIMED_OUT("0", "10", TASK("0", "1")) REPORT("0", "08:10:00", "1"));
     add_host(5, REPORT("1", "08:00:06", "-9"));
     read_files();
     check_first(LOG_VERDICT_KILLED, 1);
     ck_assert_int_eq(story.blame.exit_code, -9);
-}
-END_TEST
-
-Suite *suite_of_log_job(void)
-{
-    Suite *suite = suite_create("log_job");
-    TCase *cases = tcase_create("log_job");
-    tcase_add_checked_fixture(cases, start, stop);
-    tcase_add_test(cases, who_waited_in_another_collective_is_not_missing);
-    tcase_add_test(cases, where_all_wait_for_each_other_all_are_missing);
-    tcase_add_test(cases, a_silent_host_left_before_the_failure_in_its_step_or_after_it);
-    tcase_add_test(cases, who_prints_each_tenth_step_is_compared_with_its_stride);
-    tcase_add_test(cases, who_has_come_to_its_end_is_not_silent);
-    tcase_add_test(cases, slurms_count_and_sruns_line_are_one_and_name_the_rank);
-    tcase_add_test(cases, what_a_launcher_says_of_a_signal_names_the_rank);
-    tcase_add_test(cases, a_kill_of_another_host_does_not_hide_an_out_of_memory);
-    tcase_add_test(cases, of_several_reports_the_earliest_failure_counts);
-    tcase_add_test(cases, reports_of_those_who_waited_are_no_cause);
-    tcase_add_test(cases, a_report_of_a_signal_is_the_kill_itself);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -54,7 +54,7 @@ static const struct {
     {"", ""},
 };
 
-START_TEST(a_prefix_is_told_from_its_line)
+TEST(a_prefix_is_told_from_its_line, .to = sizeof lines / sizeof lines[0])
 {
     char line[512];
     snprintf(line, sizeof line, "%s%s", lines[_i].prefix, lines[_i].rest);
@@ -62,10 +62,9 @@ START_TEST(a_prefix_is_told_from_its_line)
     ck_assert_msg(log_prefix_length(line, length) == strlen(lines[_i].prefix), "%s: %zu", line,
                   log_prefix_length(line, length));
 }
-END_TEST
 
 /* Behind "3: " of a log whose first lines have such labels. */
-START_TEST(a_whole_log_parts_its_lines_at_the_same_place)
+TEST(a_whole_log_parts_its_lines_at_the_same_place, .to = sizeof lines / sizeof lines[0])
 {
     char text[512];
     struct log_line line;
@@ -74,10 +73,9 @@ START_TEST(a_whole_log_parts_its_lines_at_the_same_place)
     ck_assert_msg(line.prefix_bytes == strlen(lines[_i].prefix), "%s: %zu", text,
                   line.prefix_bytes);
 }
-END_TEST
 
 /* Each beginning of a line stands in memory of its own, so that a read behind it is seen. */
-START_TEST(a_cut_prefix_is_at_most_what_is_there)
+TEST(a_cut_prefix_is_at_most_what_is_there, .to = sizeof lines / sizeof lines[0])
 {
     char line[512];
     snprintf(line, sizeof line, "%s%s", lines[_i].prefix, lines[_i].rest);
@@ -89,9 +87,8 @@ START_TEST(a_cut_prefix_is_at_most_what_is_there)
         free(copy);
     }
 }
-END_TEST
 
-START_TEST(a_prefix_ends_with_its_line_and_with_512_bytes)
+TEST(a_prefix_ends_with_its_line_and_with_512_bytes)
 {
     char line[4096];
     ck_assert_uint_eq(log_prefix_length("[rank0]: \n[rank1]: ", 19), 9);
@@ -100,18 +97,4 @@ START_TEST(a_prefix_ends_with_its_line_and_with_512_bytes)
     memcpy(line, "ERROR", 5);
     memcpy(line + sizeof line - 32, "04-30 22:40:27 [core.py:1136] x", 31);
     ck_assert_uint_eq(log_prefix_length(line, sizeof line), 0);
-}
-END_TEST
-
-Suite *suite_of_log_prefix(void)
-{
-    Suite *suite = suite_create("log_prefix");
-    TCase *cases = tcase_create("log_prefix");
-    const int line_count = (int)(sizeof lines / sizeof lines[0]);
-    tcase_add_loop_test(cases, a_prefix_is_told_from_its_line, 0, line_count);
-    tcase_add_loop_test(cases, a_whole_log_parts_its_lines_at_the_same_place, 0, line_count);
-    tcase_add_loop_test(cases, a_cut_prefix_is_at_most_what_is_there, 0, line_count);
-    tcase_add_test(cases, a_prefix_ends_with_its_line_and_with_512_bytes);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

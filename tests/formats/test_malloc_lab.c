@@ -27,7 +27,9 @@ static void teardown_import(void)
     import_deinit(&import);
 }
 
-START_TEST(a_reallocation_is_an_allocation_and_then_a_free)
+EVERY_TEST(.setup = setup_import, .teardown = teardown_import);
+
+TEST(a_reallocation_is_an_allocation_and_then_a_free)
 {
     import_checks_file(FIELD "/realloc.rep", "malloc_lab", NULL, &import);
     import_checks_ops(
@@ -38,7 +40,6 @@ START_TEST(a_reallocation_is_an_allocation_and_then_a_free)
         strstr(import.notes, "1 frees of the null pointer, 1 requests for 0 bytes"));
     ck_assert_uint_eq(import_checks_replay(&import), 0);
 }
-END_TEST
 
 static void import_string(const char *text)
 {
@@ -48,14 +49,13 @@ static void import_string(const char *text)
     ck_assert_str_eq(import.format->name, "malloc_lab");
 }
 
-START_TEST(a_reallocation_of_nothing_allocates_and_one_to_nothing_frees)
+TEST(a_reallocation_of_nothing_allocates_and_one_to_nothing_frees)
 {
     import_string("1\n2\n5\n1\nr 0 512\nr 0 0\nr 1 1024\na 0 0\nr 0 2048\n");
     import_checks_ops(&import, "alloc size=512\nfree block=0\nalloc size=1K\nalloc size=2K\n");
 }
-END_TEST
 
-START_TEST(both_headers_and_crlf_are_read)
+TEST(both_headers_and_crlf_are_read)
 {
     import_checks_file(FIELD "/crlf.rep", "malloc_lab", NULL, &import);
     import_checks_ops(&import, "alloc size=100\nalloc size=28\nfree block=0\nfree block=1\n");
@@ -63,9 +63,8 @@ START_TEST(both_headers_and_crlf_are_read)
     import_string("0\n1\n1\n0\na 0 64\n");
     ck_assert_uint_eq(import.setup.capacity_bytes, 64);
 }
-END_TEST
 
-START_TEST(a_last_line_without_its_end_is_read_where_the_calls_are_complete)
+TEST(a_last_line_without_its_end_is_read_where_the_calls_are_complete)
 {
     static const char note[] =
         "the last line has no line end: if it is cut, its last number is wrong";
@@ -88,25 +87,22 @@ START_TEST(a_last_line_without_its_end_is_read_where_the_calls_are_complete)
         ck_assert_int_eq(strstr(import.notes, note) != NULL, rows[i].may_be_cut);
     }
 }
-END_TEST
 
-START_TEST(blanks_before_a_line_end_do_not_matter)
+TEST(blanks_before_a_line_end_do_not_matter)
 {
     import_string("1 \n1\t\n2 \t \n1 \r\na 0 512 \n  \t\r\n\nf 0\t \r\n \n");
     import_checks_ops(&import, "alloc size=512\nfree block=0\n");
     import_string("1\n1\n1\n1  \na 0 512\n");
     import_checks_ops(&import, "alloc size=512\n");
 }
-END_TEST
 
-START_TEST(a_granule_that_is_fixed_counts_in_the_capacity)
+TEST(a_granule_that_is_fixed_counts_in_the_capacity)
 {
     const struct setup fixed = {.granule_bytes = 1024};
     const struct import_options options = {.fixed = &fixed};
     import_checks_file(FIELD "/realloc.rep", "malloc_lab", &options, &import);
     ck_assert_uint_eq(import.setup.capacity_bytes, 4096);
 }
-END_TEST
 
 static const struct import_refused refused_texts[] = {
     {"x\n1\n1\n1\na 0 8\n", IMPORT_INVALID, 1, 1, "the first line is not a number"},
@@ -142,7 +138,7 @@ static const struct import_refused refused_files[] = {
     {"freed_twice.rep", IMPORT_INVALID, 8, 0, "a free of an id that is not live: 0"},
 };
 
-START_TEST(what_is_wrong_is_said_with_its_place)
+TEST(what_is_wrong_is_said_with_its_place)
 {
     for (size_t i = 0; i < sizeof refused_texts / sizeof refused_texts[0]; i++) {
         import_checks_refused(&refused_texts[i], NULL, "malloc_lab", &import);
@@ -151,9 +147,8 @@ START_TEST(what_is_wrong_is_said_with_its_place)
         import_checks_refused(&refused_files[i], FIELD, "malloc_lab", &import);
     }
 }
-END_TEST
 
-START_TEST(any_cut_and_any_damage_is_survived)
+TEST(any_cut_and_any_damage_is_survived)
 {
     static const char *const names[] = {"realloc.rep", "crlf.rep"};
     for (size_t i = 0; i < 2; i++) {
@@ -166,7 +161,6 @@ START_TEST(any_cut_and_any_damage_is_survived)
         free(text);
     }
 }
-END_TEST
 
 /* --- field data --- */
 
@@ -226,7 +220,7 @@ static void compare_counts(const char *path)
            strrchr(path, '/') + 1, import.ops.count, counted.peak_bytes, counted.live_bytes);
 }
 
-START_TEST(every_file_of_the_field_imports_with_its_own_sums)
+TEST(every_file_of_the_field_imports_with_its_own_sums)
 {
     DIR *folder = opendir(DATA);
     if (folder == NULL) {
@@ -242,9 +236,8 @@ START_TEST(every_file_of_the_field_imports_with_its_own_sums)
     }
     closedir(folder);
 }
-END_TEST
 
-START_TEST(traces_of_the_field_replay)
+TEST(traces_of_the_field_replay)
 {
     static const char *const names[] = {"short1-bal.rep", "short2-bal.rep", "cp-decl.rep.gz"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -262,24 +255,4 @@ START_TEST(traces_of_the_field_replay)
                                : import.ops.count; /* as much as a test has time for */
         ck_assert_uint_eq(import_checks_replay(&import), 0);
     }
-}
-END_TEST
-
-Suite *suite_of_malloc_lab(void)
-{
-    Suite *suite = suite_create("malloc_lab");
-    TCase *cases = tcase_create("malloc_lab");
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_test(cases, a_reallocation_is_an_allocation_and_then_a_free);
-    tcase_add_test(cases, a_reallocation_of_nothing_allocates_and_one_to_nothing_frees);
-    tcase_add_test(cases, both_headers_and_crlf_are_read);
-    tcase_add_test(cases, a_last_line_without_its_end_is_read_where_the_calls_are_complete);
-    tcase_add_test(cases, blanks_before_a_line_end_do_not_matter);
-    tcase_add_test(cases, a_granule_that_is_fixed_counts_in_the_capacity);
-    tcase_add_test(cases, what_is_wrong_is_said_with_its_place);
-    tcase_add_test(cases, any_cut_and_any_damage_is_survived);
-    tcase_add_test(cases, every_file_of_the_field_imports_with_its_own_sums);
-    tcase_add_test(cases, traces_of_the_field_replay);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

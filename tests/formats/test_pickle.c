@@ -53,7 +53,9 @@ static void assert_refused(enum import_result result, const char *reason)
 
 /* --- values --- */
 
-START_TEST(each_type_is_read_in_each_of_its_spellings)
+EVERY_TEST(.teardown = teardown_root);
+
+TEST(each_type_is_read_in_each_of_its_spellings)
 {
     assert_value(READ("\x80\x04N."), "null");
     assert_value(READ("\x80\x04\x88."), "true");
@@ -72,9 +74,8 @@ START_TEST(each_type_is_read_in_each_of_its_spellings)
     assert_value(READ("\x80\x02X\x02\x00\x00\x00hi."), "\"hi\"");
     assert_value(READ("\x80\x04\x8d\x02\x00\x00\x00\x00\x00\x00\x00hi."), "\"hi\"");
 }
-END_TEST
 
-START_TEST(containers_are_read_in_each_of_their_spellings)
+TEST(containers_are_read_in_each_of_their_spellings)
 {
     assert_value(READ("\x80\x04]."), "[]");
     assert_value(READ("\x80\x04}."), "{}");
@@ -111,9 +112,8 @@ START_TEST(containers_are_read_in_each_of_their_spellings)
                  "null");
     assert_value(READ("\x80\x04\x95\x02\x00\x00\x00\x00\x00\x00\x00N."), "null");
 }
-END_TEST
 
-START_TEST(the_memo_shares_values)
+TEST(the_memo_shares_values)
 {
     assert_value(READ("\x80\x04](\x8c\x02hi\x94h\x00h\x00"
                       "e."),
@@ -133,10 +133,9 @@ START_TEST(the_memo_shares_values)
                       "e."),
                  "[[],[]]");
 }
-END_TEST
 
 /* 2^64 - 1 has no sign, and nine bytes. */
-START_TEST(numbers_of_64_bits_are_read_with_and_without_a_sign)
+TEST(numbers_of_64_bits_are_read_with_and_without_a_sign)
 {
     static const struct {
         const char *bytes;
@@ -159,10 +158,9 @@ START_TEST(numbers_of_64_bits_are_read_with_and_without_a_sign)
         ck_assert(plain_is_negative(root) == numbers[i].is_negative);
     }
 }
-END_TEST
 
 /* Their values move as they grow, one after the other and between each other. */
-START_TEST(long_lists_and_dicts_keep_all_their_values)
+TEST(long_lists_and_dicts_keep_all_their_values)
 {
     enum { COUNT = 3000 };
     char *bytes = malloc(64 * COUNT);
@@ -186,10 +184,9 @@ START_TEST(long_lists_and_dicts_keep_all_their_values)
     }
     free(bytes);
 }
-END_TEST
 
 /* The pickler writes a dict in steps of 1000 keys, with other values between. */
-START_TEST(a_dict_may_be_filled_in_steps)
+TEST(a_dict_may_be_filled_in_steps)
 {
     assert_value(READ("\x80\x04}\x8c\x01"
                       "aK\x01s(\x8c\x01"
@@ -203,11 +200,10 @@ START_TEST(a_dict_may_be_filled_in_steps)
                         "aNu."),
                    "the key 'a' is given twice");
 }
-END_TEST
 
 /* --- what is refused --- */
 
-START_TEST(what_could_execute_something_is_refused_by_name_and_offset)
+TEST(what_could_execute_something_is_refused_by_name_and_offset)
 {
     static const struct {
         unsigned char code;
@@ -227,10 +223,9 @@ START_TEST(what_could_execute_something_is_refused_by_name_and_offset)
         assert_refused(read_pickle(bytes, sizeof bytes - 1), expected);
     }
 }
-END_TEST
 
 /* The only ones that do anything are those of the list, whatever follows them. */
-START_TEST(no_other_byte_is_an_opcode)
+TEST(no_other_byte_is_an_opcode)
 {
     static const char taken[] =
         "(.01NJKMGX]})tldaesuqrhj\x80\x95\x88\x89\x8a\x8b\x8c\x8d\x85\x86\x87\x94";
@@ -245,9 +240,8 @@ START_TEST(no_other_byte_is_an_opcode)
         ck_assert_msg(is_refused != is_taken, "0x%02x: %s", code, error.reason);
     }
 }
-END_TEST
 
-START_TEST(nothing_can_contain_itself)
+TEST(nothing_can_contain_itself)
 {
     assert_refused(READ("\x80\x04]\x94h\x00"
                         "a."),
@@ -274,9 +268,8 @@ START_TEST(nothing_can_contain_itself)
                         "a."),
                    "APPEND: it adds to a list"); /* a tuple */
 }
-END_TEST
 
-START_TEST(a_broken_stack_is_refused)
+TEST(a_broken_stack_is_refused)
 {
     assert_refused(READ("\x80\x04."), "0 values and 0 marks are left");
     assert_refused(READ("\x80\x04NN."), "2 values and 0 marks are left");
@@ -310,9 +303,8 @@ START_TEST(a_broken_stack_is_refused)
     assert_refused(READ("\x80\x04Nq\x01."), "it sets memo 1, but the next one is 0");
     assert_refused(READ("\x80\x04\x94."), "it needs 1 values");
 }
-END_TEST
 
-START_TEST(bad_values_are_refused)
+TEST(bad_values_are_refused)
 {
     assert_refused(READ("\x80\x04\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01."),
                    "at most 64 bits are accepted");
@@ -329,9 +321,8 @@ START_TEST(bad_values_are_refused)
     assert_refused(READ("\x80\x06N."), "protocol 6 is not supported; accepted: 2 to 5");
     assert_refused(READ("N."), "must begin with PROTO");
 }
-END_TEST
 
-START_TEST(nesting_and_the_stack_are_bounded)
+TEST(nesting_and_the_stack_are_bounded)
 {
     char bytes[3 + 2 * PLAIN_DEPTH_MAX + 8] = "\x80\x04";
     size_t length = 2;
@@ -354,10 +345,9 @@ START_TEST(nesting_and_the_stack_are_bounded)
     assert_refused(read_pickle(many, PICKLE_STACK_MAX + 3), "marks");
     free(many);
 }
-END_TEST
 
 /* 2^60 values by sharing, in a few bytes: they are never walked here. */
-START_TEST(a_value_that_shares_itself_many_times_costs_nothing)
+TEST(a_value_that_shares_itself_many_times_costs_nothing)
 {
     char bytes[1024] = "\x80\x04]\x94";
     size_t length = 4;
@@ -370,7 +360,6 @@ START_TEST(a_value_that_shares_itself_many_times_costs_nothing)
     ck_assert_msg(read_pickle(bytes, length) == IMPORT_OK, "%s", error.reason);
     ck_assert_uint_eq(plain_count(&tree, root), 2);
 }
-END_TEST
 
 /* --- cuts and damage --- */
 
@@ -382,7 +371,7 @@ static const char whole[] = "\x80\x04}\x94(\x8c\x01"
                             "xyh\x01s\x8c\x01"
                             "d\x94\x88\x89\x86u.";
 
-START_TEST(every_cut_is_said)
+TEST(every_cut_is_said)
 {
     assert_value(READ(whole),
                  "{\"a\":[1,513,67305985,513],\"b\":0.5,\"c\":{\"xy\":\"a\"},\"d\":[true,false]}");
@@ -394,9 +383,8 @@ START_TEST(every_cut_is_said)
     ck_assert_str_eq(error.reason,
                      "byte 2: FRAME: it has 3 bytes, but only 2 follow (a cut file?)");
 }
-END_TEST
 
-START_TEST(damage_never_does_more_than_to_be_refused)
+TEST(damage_never_does_more_than_to_be_refused)
 {
     struct random random;
     random_init(&random, 7);
@@ -409,29 +397,4 @@ START_TEST(damage_never_does_more_than_to_be_refused)
         }
         (void)read_pickle(bytes, sizeof whole - 1);
     }
-}
-END_TEST
-
-Suite *suite_of_pickle(void)
-{
-    Suite *suite = suite_create("pickle");
-    TCase *cases = tcase_create("pickle");
-    tcase_add_checked_fixture(cases, NULL, teardown_root);
-    tcase_add_test(cases, each_type_is_read_in_each_of_its_spellings);
-    tcase_add_test(cases, containers_are_read_in_each_of_their_spellings);
-    tcase_add_test(cases, the_memo_shares_values);
-    tcase_add_test(cases, numbers_of_64_bits_are_read_with_and_without_a_sign);
-    tcase_add_test(cases, long_lists_and_dicts_keep_all_their_values);
-    tcase_add_test(cases, a_dict_may_be_filled_in_steps);
-    tcase_add_test(cases, what_could_execute_something_is_refused_by_name_and_offset);
-    tcase_add_test(cases, no_other_byte_is_an_opcode);
-    tcase_add_test(cases, nothing_can_contain_itself);
-    tcase_add_test(cases, a_broken_stack_is_refused);
-    tcase_add_test(cases, bad_values_are_refused);
-    tcase_add_test(cases, nesting_and_the_stack_are_bounded);
-    tcase_add_test(cases, a_value_that_shares_itself_many_times_costs_nothing);
-    tcase_add_test(cases, every_cut_is_said);
-    tcase_add_test(cases, damage_never_does_more_than_to_be_refused);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -19,7 +19,7 @@ static void read_from(const char *text, size_t length)
     error = (struct import_error){0};
 }
 
-START_TEST(each_wire_type_is_read)
+TEST(each_wire_type_is_read)
 {
     static const char text[] = "\x08\x96\x01"
                                "\x11\x08\x07\x06\x05\x04\x03\x02\x81"
@@ -43,9 +43,8 @@ START_TEST(each_wire_type_is_read)
     ck_assert_int_eq(protobuf_next(&reader, &field, &error), IMPORT_OK);
     ck_assert_uint_eq(field.number, 0);
 }
-END_TEST
 
-START_TEST(the_largest_number_and_field_are_read)
+TEST(the_largest_number_and_field_are_read)
 {
     static const char text[] = "\xF8\xFF\xFF\xFF\x0F\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01";
     read_from(text, sizeof text - 1);
@@ -53,7 +52,6 @@ START_TEST(the_largest_number_and_field_are_read)
     ck_assert_uint_eq(field.number, (UINT32_C(1) << 29) - 1);
     ck_assert_uint_eq(field.value, UINT64_MAX);
 }
-END_TEST
 
 #define BYTES(text) text, sizeof text - 1
 static const struct {
@@ -88,15 +86,14 @@ static const struct {
     {BYTES("\x0F"), IMPORT_INVALID, "byte 0: unknown wire type"},
 };
 
-START_TEST(what_breaks_the_format_is_named_by_its_byte)
+TEST(what_breaks_the_format_is_named_by_its_byte, .to = sizeof bad / sizeof bad[0])
 {
     read_from(bad[_i].text, bad[_i].length);
     ck_assert_int_eq(protobuf_next(&reader, &field, &error), bad[_i].result);
     ck_assert_str_eq(error.reason, bad[_i].reason);
 }
-END_TEST
 
-START_TEST(a_message_that_ends_too_early_inside_the_file_is_no_cut)
+TEST(a_message_that_ends_too_early_inside_the_file_is_no_cut)
 {
     read_from("\x0A\x02\x08\x80\x10\x01", 6);
     ck_assert_int_eq(protobuf_next(&reader, &field, &error), IMPORT_OK);
@@ -109,9 +106,8 @@ START_TEST(a_message_that_ends_too_early_inside_the_file_is_no_cut)
     ck_assert_int_eq(protobuf_next(&inner, &field, &error), IMPORT_INVALID);
     ck_assert_str_eq(error.reason, "byte 2: a field has 4 bytes, but its message has only 1 left");
 }
-END_TEST
 
-START_TEST(packed_numbers_are_read_one_by_one)
+TEST(packed_numbers_are_read_one_by_one)
 {
     uint64_t value = 0;
     read_from("\x0A\x04\x01\x80\x01\x7F", 6);
@@ -123,7 +119,6 @@ START_TEST(packed_numbers_are_read_one_by_one)
     }
     ck_assert_uint_eq(field.bytes.offset, field.bytes.end);
 }
-END_TEST
 
 /* --- names --- */
 
@@ -135,7 +130,7 @@ static uint8_t keep_name(void *context, size_t rank, const char *name)
     return rank == 0 ? 7 : 0;
 }
 
-START_TEST(names_are_told_apart_and_ranked_by_bytes)
+TEST(names_are_told_apart_and_ranked_by_bytes)
 {
     struct name_table table = {0};
     uint32_t order[1000];
@@ -159,9 +154,8 @@ START_TEST(names_are_told_apart_and_ranked_by_bytes)
     ck_assert_uint_eq(table.names[0].bytes, UINT64_MAX);
     name_table_deinit(&table);
 }
-END_TEST
 
-START_TEST(long_names_keep_their_end_in_whole_characters)
+TEST(long_names_keep_their_end_in_whole_characters)
 {
     struct name_table table = {0};
     char name[128];
@@ -177,9 +171,8 @@ START_TEST(long_names_keep_their_end_in_whole_characters)
     ck_assert_str_eq(table.names[2].text, "a_b");
     name_table_deinit(&table);
 }
-END_TEST
 
-START_TEST(devices_are_told_apart_by_the_whole_name)
+TEST(devices_are_told_apart_by_the_whole_name)
 {
     struct name_table table = {0};
     char name[200];
@@ -199,22 +192,4 @@ START_TEST(devices_are_told_apart_by_the_whole_name)
     name_keep("a\0b", 3, kept, sizeof kept);
     ck_assert_str_eq(kept, "a_b");
     name_table_deinit(&table);
-}
-END_TEST
-
-Suite *suite_of_protobuf(void)
-{
-    Suite *suite = suite_create("protobuf");
-    TCase *cases = tcase_create("protobuf");
-    tcase_add_test(cases, each_wire_type_is_read);
-    tcase_add_test(cases, the_largest_number_and_field_are_read);
-    tcase_add_loop_test(cases, what_breaks_the_format_is_named_by_its_byte, 0,
-                        sizeof bad / sizeof bad[0]);
-    tcase_add_test(cases, a_message_that_ends_too_early_inside_the_file_is_no_cut);
-    tcase_add_test(cases, packed_numbers_are_read_one_by_one);
-    tcase_add_test(cases, names_are_told_apart_and_ranked_by_bytes);
-    tcase_add_test(cases, devices_are_told_apart_by_the_whole_name);
-    tcase_add_test(cases, long_names_keep_their_end_in_whole_characters);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

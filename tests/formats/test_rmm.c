@@ -29,7 +29,9 @@ static void teardown_import(void)
     import_deinit(&import);
 }
 
-START_TEST(threads_and_streams_are_lanes_and_a_failure_is_a_request)
+EVERY_TEST(.setup = setup_import, .teardown = teardown_import);
+
+TEST(threads_and_streams_are_lanes_and_a_failure_is_a_request)
 {
     import_checks_file(FIELD "/two_threads.csv", "rmm", NULL, &import);
     ck_assert_uint_eq(lanes_count(&import.ops), 3);
@@ -41,24 +43,21 @@ START_TEST(threads_and_streams_are_lanes_and_a_failure_is_a_request)
     ck_assert_ptr_nonnull(strstr(import.notes, "the time goes back 1 times"));
     ck_assert_uint_eq(import_checks_replay(&import), 1);
 }
-END_TEST
 
-START_TEST(old_times_plain_streams_and_crlf_are_read)
+TEST(old_times_plain_streams_and_crlf_are_read)
 {
     import_checks_file(FIELD "/old_times_crlf.csv", "rmm", NULL, &import);
     import_checks_ops(&import, "alloc size=256\nfree block=0\n");
     ck_assert_ptr_nonnull(strstr(import.notes, "left out: 2 rows"));
     ck_assert_uint_eq(import_checks_replay(&import), 0);
 }
-END_TEST
 
-START_TEST(a_log_that_begins_in_the_middle_gets_its_start)
+TEST(a_log_that_begins_in_the_middle_gets_its_start)
 {
     import_checks_file(FIELD "/starts_late.csv", "rmm", NULL, &import);
     import_checks_ops(&import, "alloc size=256\nfree block=0\nalloc size=512\n");
     ck_assert_uint_eq(import_checks_replay(&import), 0);
 }
-END_TEST
 
 #define ROW(text) HEADER text "\n"
 static const struct import_refused refused_texts[] = {
@@ -92,7 +91,7 @@ static const struct import_refused refused_files[] = {
     {"sizes_differ.csv", IMPORT_INVALID, 3, 0, "gives 512 bytes; the block was allocated with 256"},
 };
 
-START_TEST(what_is_wrong_is_said_with_its_place)
+TEST(what_is_wrong_is_said_with_its_place)
 {
     for (size_t i = 0; i < sizeof refused_texts / sizeof refused_texts[0]; i++) {
         import_checks_refused(&refused_texts[i], NULL, "rmm", &import);
@@ -101,9 +100,8 @@ START_TEST(what_is_wrong_is_said_with_its_place)
         import_checks_refused(&refused_files[i], FIELD, "rmm", &import);
     }
 }
-END_TEST
 
-START_TEST(more_than_thirty_two_threads_are_counted)
+TEST(more_than_thirty_two_threads_are_counted)
 {
     char text[16384] = HEADER;
     for (int i = 0; i < 100; i++) {
@@ -116,9 +114,8 @@ START_TEST(more_than_thirty_two_threads_are_counted)
     ck_assert_ptr_nonnull(strstr(import.notes, "100 streams are not distinguished"));
     ck_assert(!lanes_are_in(&import.ops));
 }
-END_TEST
 
-START_TEST(any_cut_and_any_damage_is_survived)
+TEST(any_cut_and_any_damage_is_survived)
 {
     static const char *const names[] = {"two_threads.csv", "old_times_crlf.csv"};
     for (size_t i = 0; i < 2; i++) {
@@ -131,7 +128,6 @@ START_TEST(any_cut_and_any_damage_is_survived)
         free(text);
     }
 }
-END_TEST
 
 /* --- field data --- */
 
@@ -180,7 +176,7 @@ static void compare_counts(const char *path)
            import.ops.count, counted.peak_bytes, import_checks_replay(&import));
 }
 
-START_TEST(every_file_of_the_field_imports_with_its_own_sums)
+TEST(every_file_of_the_field_imports_with_its_own_sums)
 {
     DIR *folder = opendir(DATA);
     if (folder == NULL) {
@@ -195,21 +191,4 @@ START_TEST(every_file_of_the_field_imports_with_its_own_sums)
         }
     }
     closedir(folder);
-}
-END_TEST
-
-Suite *suite_of_rmm(void)
-{
-    Suite *suite = suite_create("rmm");
-    TCase *cases = tcase_create("rmm");
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_test(cases, threads_and_streams_are_lanes_and_a_failure_is_a_request);
-    tcase_add_test(cases, old_times_plain_streams_and_crlf_are_read);
-    tcase_add_test(cases, a_log_that_begins_in_the_middle_gets_its_start);
-    tcase_add_test(cases, what_is_wrong_is_said_with_its_place);
-    tcase_add_test(cases, more_than_thirty_two_threads_are_counted);
-    tcase_add_test(cases, any_cut_and_any_damage_is_survived);
-    tcase_add_test(cases, every_file_of_the_field_imports_with_its_own_sums);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

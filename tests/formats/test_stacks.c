@@ -49,7 +49,9 @@ static void assert_path(const struct stacks *of, uint32_t node, const char *expe
     free(text);
 }
 
-START_TEST(stacks_share_the_outer_frames_that_they_have_in_common)
+EVERY_TEST(.timeout_s = 60, .setup = setup_stacks, .teardown = teardown_stacks);
+
+TEST(stacks_share_the_outer_frames_that_they_have_in_common)
 {
     const uint32_t left[] = {frame("left"), frame("main")};
     const uint32_t right[] = {frame("right"), frame("main")};
@@ -62,33 +64,29 @@ START_TEST(stacks_share_the_outer_frames_that_they_have_in_common)
     assert_path(stacks, one, "main > left");
     ck_assert_uint_eq(stacks_add(stacks, left + 1, 1, false), stacks->nodes[one].parent);
 }
-END_TEST
 
-START_TEST(a_frame_that_calls_itself_stands_below_itself)
+TEST(a_frame_that_calls_itself_stands_below_itself)
 {
     const uint32_t again[] = {frame("f"), frame("f"), frame("f")};
     assert_path(stacks, stacks_add(stacks, again, 3, false), "f > f > f");
     ck_assert_uint_eq(stacks->frames.count, 1);
 }
-END_TEST
 
-START_TEST(no_frames_are_no_stack)
+TEST(no_frames_are_no_stack)
 {
     ck_assert_uint_eq(stacks_add(stacks, NULL, 0, false), STACKS_NONE);
     ck_assert_uint_eq(stacks_add(stacks, NULL, 0, true), STACKS_NONE);
     stacks_say(NULL, 0, STACKS_NONE);
 }
-END_TEST
 
-START_TEST(outer_frames_that_are_left_out_are_said)
+TEST(outer_frames_that_are_left_out_are_said)
 {
     const uint32_t inner[] = {frame("f")};
     assert_path(stacks, stacks_add(stacks, inner, 1, true), STACKS_OUTER_FRAMES " > f");
     ck_assert(!stacks->is_cut);
 }
-END_TEST
 
-START_TEST(ops_that_say_nothing_have_no_stack)
+TEST(ops_that_say_nothing_have_no_stack)
 {
     const uint32_t inner[] = {frame("f")};
     const uint32_t node = stacks_add(stacks, inner, 1, false);
@@ -99,10 +97,9 @@ START_TEST(ops_that_say_nothing_have_no_stack)
     ck_assert_uint_eq(nodes[2], node);
     free(nodes);
 }
-END_TEST
 
 /* Each stack of two frames of 2,000 is another one: 4,000,000 nodes. */
-START_TEST(nodes_are_bounded_and_the_outer_frame_stays)
+TEST(nodes_are_bounded_and_the_outer_frame_stays)
 {
     enum { COUNT = 2000 };
     uint32_t *frames = array_resized(NULL, COUNT * sizeof *frames);
@@ -124,9 +121,8 @@ START_TEST(nodes_are_bounded_and_the_outer_frame_stays)
     ck_assert_uint_eq(stacks_add(stacks, last, 1, true), STACKS_NONE); /* not as if it were whole */
     free(frames);
 }
-END_TEST
 
-START_TEST(frames_are_bounded_and_further_ones_are_one)
+TEST(frames_are_bounded_and_further_ones_are_one)
 {
     char text[32];
     for (uint32_t i = 0; i < 2 * STACKS_FRAME_COUNT_MAX; i++) {
@@ -136,9 +132,8 @@ START_TEST(frames_are_bounded_and_further_ones_are_one)
     ck_assert(stacks->is_cut);
     ck_assert_str_eq(stacks->frames.names[frame("one more")].text, STACKS_OTHER_FRAMES);
 }
-END_TEST
 
-START_TEST(the_work_is_bounded)
+TEST(the_work_is_bounded)
 {
     uint32_t frames[STACKS_DEPTH_MAX];
     for (size_t i = 0; i < STACKS_DEPTH_MAX; i++) {
@@ -149,7 +144,6 @@ START_TEST(the_work_is_bounded)
     ck_assert_uint_eq(stacks_add(stacks, frames, STACKS_DEPTH_MAX, false), STACKS_NONE);
     ck_assert(stacks->is_cut);
 }
-END_TEST
 
 /* --- of a snapshot --- */
 
@@ -181,7 +175,7 @@ static void import_snapshot(bool with_stacks)
     ck_assert_msg(result == IMPORT_OK, "%s", refusal.reason);
 }
 
-START_TEST(ops_of_a_snapshot_have_the_stacks_of_their_events)
+TEST(ops_of_a_snapshot_have_the_stacks_of_their_events)
 {
     import_snapshot(true);
     uint32_t *nodes = stacks_by_op(import.stacks, import.ops.count);
@@ -194,9 +188,8 @@ START_TEST(ops_of_a_snapshot_have_the_stacks_of_their_events)
     assert_path(import.stacks, nodes[1], "m.py:1 main > PyTorch::go_on(int) > op.cpp:1 c10::alloc");
     free(nodes);
 }
-END_TEST
 
-START_TEST(who_asks_for_no_stacks_gets_none_and_the_same_ops)
+TEST(who_asks_for_no_stacks_gets_none_and_the_same_ops)
 {
     import_snapshot(true);
     char *text = ops_text();
@@ -205,9 +198,8 @@ START_TEST(who_asks_for_no_stacks_gets_none_and_the_same_ops)
     assert_ops(text);
     free(text);
 }
-END_TEST
 
-START_TEST(blocks_of_a_device_memory_profile_have_its_stacks)
+TEST(blocks_of_a_device_memory_profile_have_its_stacks)
 {
     const struct import_options options = {.with_stacks = true};
     ck_assert_int_eq(import_file(HBMSTRESS_SOURCE_DIR "/corpus/field/jax_device_memory/small.prof",
@@ -220,26 +212,4 @@ START_TEST(blocks_of_a_device_memory_profile_have_its_stacks)
     ck_assert_uint_eq(nodes[1], nodes[0]);
     assert_path(import.stacks, nodes[5], "_run_code runpy.py:86 > device_put api.py:20");
     free(nodes);
-}
-END_TEST
-
-Suite *suite_of_stacks(void)
-{
-    Suite *suite = suite_create("stacks");
-    TCase *cases = tcase_create("stacks");
-    tcase_set_timeout(cases, 60);
-    tcase_add_checked_fixture(cases, setup_stacks, teardown_stacks);
-    tcase_add_test(cases, stacks_share_the_outer_frames_that_they_have_in_common);
-    tcase_add_test(cases, a_frame_that_calls_itself_stands_below_itself);
-    tcase_add_test(cases, no_frames_are_no_stack);
-    tcase_add_test(cases, outer_frames_that_are_left_out_are_said);
-    tcase_add_test(cases, ops_that_say_nothing_have_no_stack);
-    tcase_add_test(cases, nodes_are_bounded_and_the_outer_frame_stays);
-    tcase_add_test(cases, frames_are_bounded_and_further_ones_are_one);
-    tcase_add_test(cases, the_work_is_bounded);
-    tcase_add_test(cases, ops_of_a_snapshot_have_the_stacks_of_their_events);
-    tcase_add_test(cases, who_asks_for_no_stacks_gets_none_and_the_same_ops);
-    tcase_add_test(cases, blocks_of_a_device_memory_profile_have_its_stacks);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

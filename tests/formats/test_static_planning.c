@@ -102,14 +102,15 @@ static void measure_instance(const char *name, const char *path)
     ck_assert_uint_eq(ooms, 0);
 }
 
-START_TEST(the_peak_is_enough_with_moves_on_our_own_instances)
+EVERY_TEST(.timeout_s = 600, .setup = setup_import, .teardown = teardown_import);
+
+TEST(the_peak_is_enough_with_moves_on_our_own_instances)
 {
     measure_instance("exclusive", FIELD "exclusive.csv");
     measure_instance("odd_sizes", FIELD "odd_sizes.csv");
 }
-END_TEST
 
-START_TEST(the_peak_is_enough_with_moves_on_instances_a_to_f)
+TEST(the_peak_is_enough_with_moves_on_instances_a_to_f)
 {
     static const char letters[] = "ABCDEF";
     for (const char *letter = letters; *letter != '\0'; letter++) {
@@ -123,7 +124,6 @@ START_TEST(the_peak_is_enough_with_moves_on_instances_a_to_f)
         measure_instance(name, path);
     }
 }
-END_TEST
 
 /* --- rows --- */
 
@@ -131,7 +131,7 @@ END_TEST
     "alloc size=512\nalloc size=1K\nfree block=1\nalloc size=1K\nfree block=0\nfree block=3\n" \
     "alloc size=2560\nfree block=6\n"
 
-START_TEST(frees_come_before_allocs_of_the_same_time)
+TEST(frees_come_before_allocs_of_the_same_time)
 {
     import_checks_file(FIELD "exclusive.csv", "static_planning", NULL, &import);
     import_checks_ops(&import, EXCLUSIVE_OPS);
@@ -139,16 +139,14 @@ START_TEST(frees_come_before_allocs_of_the_same_time)
     ck_assert_uint_eq(import.setup.granule_bytes, 512);
     ck_assert_str_eq(setup_option(&import.setup, "defrag"), "repack");
 }
-END_TEST
 
-START_TEST(included_ends_in_any_column_order_give_the_same_ops)
+TEST(included_ends_in_any_column_order_give_the_same_ops)
 {
     import_checks_file(FIELD "inclusive_crlf.csv", "static_planning", NULL, &import);
     import_checks_ops(&import, EXCLUSIVE_OPS);
 }
-END_TEST
 
-START_TEST(optional_columns_are_used_or_said_to_be_unused)
+TEST(optional_columns_are_used_or_said_to_be_unused)
 {
     import_checks_file(FIELD "all_columns.csv", "static_planning", NULL, &import);
     import_checks_ops(&import,
@@ -159,9 +157,8 @@ START_TEST(optional_columns_are_used_or_said_to_be_unused)
     ck_assert_ptr_nonnull(strstr(import.notes, "offsets"));
     ck_assert_ptr_nonnull(strstr(import.notes, "1 columns with unknown names"));
 }
-END_TEST
 
-START_TEST(odd_sizes_and_times_before_zero_are_kept)
+TEST(odd_sizes_and_times_before_zero_are_kept)
 {
     import_checks_file(FIELD "odd_sizes.csv", "static_planning", NULL, &import);
     ck_assert_uint_eq(import.setup.granule_bytes, 1);
@@ -170,7 +167,6 @@ START_TEST(odd_sizes_and_times_before_zero_are_kept)
         &import,
         "alloc size=7\nalloc size=6\nfree block=0\nalloc size=5\nfree block=1\nfree block=3\n");
 }
-END_TEST
 
 static const struct import_refused bad_plans[] = {
     {"id,lower,upper,size\na,0,1,0\n", IMPORT_INVALID, 2, 7, "size 0"},
@@ -194,13 +190,12 @@ static const struct import_refused bad_plans[] = {
     {"id,lower,upper,size\n", IMPORT_INCOMPLETE, 1, 0, "no buffer"},
 };
 
-START_TEST(bad_plans_are_refused_with_their_place)
+TEST(bad_plans_are_refused_with_their_place, .to = sizeof bad_plans / sizeof bad_plans[0])
 {
     import_checks_refused(&bad_plans[_i], NULL, "static_planning", &import);
 }
-END_TEST
 
-START_TEST(nul_bytes_in_a_plan_are_refused_with_their_place)
+TEST(nul_bytes_in_a_plan_are_refused_with_their_place)
 {
     static const char text[] = "id,lower,upper,size\na,0,1,\0001\n";
     ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error),
@@ -208,15 +203,13 @@ START_TEST(nul_bytes_in_a_plan_are_refused_with_their_place)
     ck_assert_uint_eq(error.line, 2);
     ck_assert_uint_eq(error.column, 7);
 }
-END_TEST
 
-START_TEST(a_last_line_without_its_end_and_a_byte_order_mark_are_taken)
+TEST(a_last_line_without_its_end_and_a_byte_order_mark_are_taken)
 {
     static const char text[] = "\xEF\xBB\xBFid,lower,upper,size\na,0,1,7";
     ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error), IMPORT_OK);
     import_checks_ops(&import, "alloc size=7\nfree block=0\n");
 }
-END_TEST
 
 /* --- many buffers --- */
 
@@ -244,7 +237,7 @@ static uint64_t draw_key(struct random *random, int shape, uint64_t i)
     }
 }
 
-START_TEST(an_order_is_that_of_the_keys_and_equal_keys_keep_theirs)
+TEST(an_order_is_that_of_the_keys_and_equal_keys_keep_theirs, .to = 7)
 {
     static uint64_t keys[KEY_COUNT];
     static uint64_t order[KEY_COUNT];
@@ -269,9 +262,8 @@ START_TEST(an_order_is_that_of_the_keys_and_equal_keys_keep_theirs)
         }
     }
 }
-END_TEST
 
-START_TEST(the_earliest_name_that_came_before_is_found)
+TEST(the_earliest_name_that_came_before_is_found)
 {
     enum { NAME_COUNT = 5000, NAME_BYTES = 16 };
     static char texts[NAME_COUNT][NAME_BYTES];
@@ -286,7 +278,6 @@ START_TEST(the_earliest_name_that_came_before_is_found)
     names[2000] = names[17];
     ck_assert_uint_eq(doubles_find(names, NAME_COUNT), 900);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -301,7 +292,8 @@ static const struct {
      "live at time -3"},
 };
 
-START_TEST(what_is_wrong_with_many_buffers_is_said_with_its_line)
+TEST(what_is_wrong_with_many_buffers_is_said_with_its_line,
+     .to = sizeof far_ends / sizeof far_ends[0])
 {
     ck_assert_int_eq(import_text(far_ends[_i].text, strlen(far_ends[_i].text), "static_planning",
                                  NULL, &import, &error),
@@ -309,10 +301,9 @@ START_TEST(what_is_wrong_with_many_buffers_is_said_with_its_line)
     ck_assert_msg(strstr(error.reason, far_ends[_i].reason) != NULL, "%s", error.reason);
     ck_assert_uint_eq(error.line, far_ends[_i].line);
 }
-END_TEST
 
 /* At each time frees come before allocs, each in the order of the file, whatever form a row has. */
-START_TEST(plain_rows_and_others_make_the_same_ops)
+TEST(plain_rows_and_others_make_the_same_ops)
 {
     static const char plain[] =
         "size,id,upper,lower,alignment\n512,a,9223372036854775807,3,0\n512,b,3,1,64\n512,c,5,3,1\n";
@@ -335,38 +326,10 @@ START_TEST(plain_rows_and_others_make_the_same_ops)
     ck_assert_uint_eq(import.ops.ops[0].align_log2, 6);
     import_deinit(&other);
 }
-END_TEST
 
-START_TEST(a_number_that_may_be_cut_is_said)
+TEST(a_number_that_may_be_cut_is_said)
 {
     static const char text[] = "id,lower,upper,size\na,0,1,8192\nb,0,1,81";
     ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error), IMPORT_OK);
     ck_assert_ptr_nonnull(strstr(import.notes, "the last line has no line end"));
-}
-END_TEST
-
-Suite *suite_of_static_planning(void)
-{
-    Suite *suite = suite_create("static_planning");
-    TCase *cases = tcase_create("static_planning");
-    tcase_set_timeout(cases, 600);
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_test(cases, the_peak_is_enough_with_moves_on_our_own_instances);
-    tcase_add_test(cases, the_peak_is_enough_with_moves_on_instances_a_to_f);
-    tcase_add_test(cases, frees_come_before_allocs_of_the_same_time);
-    tcase_add_test(cases, included_ends_in_any_column_order_give_the_same_ops);
-    tcase_add_test(cases, optional_columns_are_used_or_said_to_be_unused);
-    tcase_add_test(cases, odd_sizes_and_times_before_zero_are_kept);
-    tcase_add_loop_test(cases, bad_plans_are_refused_with_their_place, 0,
-                        (int)(sizeof bad_plans / sizeof bad_plans[0]));
-    tcase_add_test(cases, nul_bytes_in_a_plan_are_refused_with_their_place);
-    tcase_add_test(cases, a_last_line_without_its_end_and_a_byte_order_mark_are_taken);
-    tcase_add_loop_test(cases, an_order_is_that_of_the_keys_and_equal_keys_keep_theirs, 0, 7);
-    tcase_add_test(cases, the_earliest_name_that_came_before_is_found);
-    tcase_add_loop_test(cases, what_is_wrong_with_many_buffers_is_said_with_its_line, 0,
-                        sizeof far_ends / sizeof far_ends[0]);
-    tcase_add_test(cases, plain_rows_and_others_make_the_same_ops);
-    tcase_add_test(cases, a_number_that_may_be_cut_is_said);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

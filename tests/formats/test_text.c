@@ -19,7 +19,9 @@
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/static_planning/"
 
-START_TEST(compressed_files_give_the_same_ops)
+EVERY_TEST(.timeout_s = 120, .setup = setup_import, .teardown = teardown_import);
+
+TEST(compressed_files_give_the_same_ops)
 {
     static const char *const names[] = {"exclusive.csv", "exclusive.csv.gz", "exclusive.csv.zst"};
     char path[4096];
@@ -31,7 +33,6 @@ START_TEST(compressed_files_give_the_same_ops)
                      "free block=3\nalloc size=2560\nfree block=6\n");
     }
 }
-END_TEST
 
 /* Writes bytes to a new file; path gets its name. */
 static void write_file(char path[SCRATCH_PATH_BYTES], const void *bytes, size_t length)
@@ -56,7 +57,7 @@ static void assert_text(const void *bytes, size_t length, const char *expected)
     unlink(path);
 }
 
-START_TEST(utf_16_becomes_utf_8)
+TEST(utf_16_becomes_utf_8)
 {
     /* one of each length, and halves of pairs alone */
     static const unsigned char little[] = {0xFF, 0xFE, 'a',  0,    0xE9, 0, 0xAC, 0x20, 0x3D, 0xD8,
@@ -66,10 +67,9 @@ START_TEST(utf_16_becomes_utf_8)
     assert_text(big, sizeof big, "a\u00E9\U0001F600"); /* cut in the last character */
     assert_text(little, 2, "");
 }
-END_TEST
 
 /* More than one chunk of what is read and of what is written. */
-START_TEST(utf_16_of_any_length_is_whole)
+TEST(utf_16_of_any_length_is_whole)
 {
     enum { COUNT = 300001 };
     char *bytes = malloc(2 + 2 * COUNT);
@@ -86,7 +86,6 @@ START_TEST(utf_16_of_any_length_is_whole)
     free(bytes);
     free(expected);
 }
-END_TEST
 
 static void assert_every_cut_is_said(const char *path)
 {
@@ -104,14 +103,13 @@ static void assert_every_cut_is_said(const char *path)
     }
 }
 
-START_TEST(cut_archives_are_said_to_be_cut)
+TEST(cut_archives_are_said_to_be_cut)
 {
     assert_every_cut_is_said(FIELD "exclusive.csv.gz");
     assert_every_cut_is_said(FIELD "exclusive.csv.zst");
 }
-END_TEST
 
-START_TEST(archives_of_two_members_are_read_whole)
+TEST(archives_of_two_members_are_read_whole)
 {
     char bytes[8192];
     char path[SCRATCH_PATH_BYTES];
@@ -129,7 +127,6 @@ START_TEST(archives_of_two_members_are_read_whole)
     text_deinit(&twice);
     unlink(path);
 }
-END_TEST
 
 /* Writes the archive of the corpus with bytes before and behind it. */
 static void write_around(char path[SCRATCH_PATH_BYTES], const char *archive, const char *before,
@@ -145,7 +142,7 @@ static void write_around(char path[SCRATCH_PATH_BYTES], const char *archive, con
     write_file(path, bytes, length + strlen(behind));
 }
 
-START_TEST(an_archive_may_begin_with_a_frame_that_is_skipped)
+TEST(an_archive_may_begin_with_a_frame_that_is_skipped)
 {
     static const char frame[] = "\x5F\x2A\x4D\x18\x04\x00\x00\x00"
                                 "abcd";
@@ -155,9 +152,8 @@ START_TEST(an_archive_may_begin_with_a_frame_that_is_skipped)
                   error.reason);
     unlink(path);
 }
-END_TEST
 
-START_TEST(what_follows_an_archive_is_named)
+TEST(what_follows_an_archive_is_named)
 {
     char path[SCRATCH_PATH_BYTES];
     write_around(path, FIELD "exclusive.csv.gz", "", 0, "\n");
@@ -165,10 +161,9 @@ START_TEST(what_follows_an_archive_is_named)
     ck_assert_ptr_nonnull(strstr(error.reason, "followed by something that is not gzip"));
     unlink(path);
 }
-END_TEST
 
 /* A frame that asks for a window of 1 GiB, and holds nothing. */
-START_TEST(a_window_that_is_too_large_is_named)
+TEST(a_window_that_is_too_large_is_named)
 {
     static const char frame[] = "\x28\xB5\x2F\xFD\x00\xA0\x01\x00\x00";
     char path[SCRATCH_PATH_BYTES];
@@ -177,9 +172,8 @@ START_TEST(a_window_that_is_too_large_is_named)
     ck_assert_ptr_nonnull(strstr(error.reason, "a window above 128 MiB"));
     unlink(path);
 }
-END_TEST
 
-START_TEST(text_beyond_the_limit_is_refused_in_each_packing)
+TEST(text_beyond_the_limit_is_refused_in_each_packing)
 {
     static const char *const paths[] = {FIELD "exclusive.csv", FIELD "exclusive.csv.gz",
                                         FIELD "exclusive.csv.zst"};
@@ -194,9 +188,8 @@ START_TEST(text_beyond_the_limit_is_refused_in_each_packing)
         ck_assert_ptr_nonnull(strstr(error.reason, "limit"));
     }
 }
-END_TEST
 
-START_TEST(missing_files_directories_and_empty_files_are_said)
+TEST(missing_files_directories_and_empty_files_are_said)
 {
     char path[SCRATCH_PATH_BYTES];
     char text[512];
@@ -212,7 +205,6 @@ START_TEST(missing_files_directories_and_empty_files_are_said)
     ck_assert_str_eq(error.reason, "the file is empty");
     unlink(path);
 }
-END_TEST
 
 /* A file of length bytes, all 0 but the last, that takes no room on the disk. */
 static void make_sparse(char path[SCRATCH_PATH_BYTES], size_t length)
@@ -225,7 +217,7 @@ static void make_sparse(char path[SCRATCH_PATH_BYTES], size_t length)
     ck_assert_int_eq(fclose(stream), 0);
 }
 
-START_TEST(large_texts_are_kept_where_nobody_can_cut_them)
+TEST(large_texts_are_kept_where_nobody_can_cut_them)
 {
     const size_t lengths[] = {TEXT_HEAP_BYTES_MAX - 1, TEXT_HEAP_BYTES_MAX, TEXT_HEAP_BYTES_MAX + 1,
                               TEXT_HEAP_BYTES_MAX + 12345678,
@@ -245,9 +237,8 @@ START_TEST(large_texts_are_kept_where_nobody_can_cut_them)
         unlink(path);
     }
 }
-END_TEST
 
-START_TEST(no_room_for_a_large_text_is_one_line)
+TEST(no_room_for_a_large_text_is_one_line)
 {
     char path[SCRATCH_PATH_BYTES];
     struct text text;
@@ -271,7 +262,6 @@ START_TEST(no_room_for_a_large_text_is_one_line)
     ck_assert_str_eq(error.reason, reason);
     unlink(path);
 }
-END_TEST
 
 /* The file system of temporary files, smaller than it is, or one that does not say how large it is.
  */
@@ -294,7 +284,7 @@ int fstatvfs(int file, struct statvfs *status)
     return result;
 }
 
-START_TEST(a_text_takes_at_most_half_of_what_is_free)
+TEST(a_text_takes_at_most_half_of_what_is_free)
 {
     char path[SCRATCH_PATH_BYTES], reason[2 * SCRATCH_PATH_BYTES];
     struct text text;
@@ -316,36 +306,10 @@ START_TEST(a_text_takes_at_most_half_of_what_is_free)
     pretended_free_bytes = 0;
     unlink(path);
 }
-END_TEST
 
-START_TEST(a_device_without_an_end_is_not_read)
+TEST(a_device_without_an_end_is_not_read)
 {
     struct text text;
     ck_assert_int_eq(text_read("/dev/zero", SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
     ck_assert_str_eq(error.reason, "it is a device, not a file");
-}
-END_TEST
-
-Suite *suite_of_text(void)
-{
-    Suite *suite = suite_create("text");
-    TCase *cases = tcase_create("text");
-    tcase_set_timeout(cases, 120);
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_test(cases, compressed_files_give_the_same_ops);
-    tcase_add_test(cases, utf_16_becomes_utf_8);
-    tcase_add_test(cases, utf_16_of_any_length_is_whole);
-    tcase_add_test(cases, cut_archives_are_said_to_be_cut);
-    tcase_add_test(cases, archives_of_two_members_are_read_whole);
-    tcase_add_test(cases, an_archive_may_begin_with_a_frame_that_is_skipped);
-    tcase_add_test(cases, what_follows_an_archive_is_named);
-    tcase_add_test(cases, a_window_that_is_too_large_is_named);
-    tcase_add_test(cases, text_beyond_the_limit_is_refused_in_each_packing);
-    tcase_add_test(cases, missing_files_directories_and_empty_files_are_said);
-    tcase_add_test(cases, large_texts_are_kept_where_nobody_can_cut_them);
-    tcase_add_test(cases, no_room_for_a_large_text_is_one_line);
-    tcase_add_test(cases, a_text_takes_at_most_half_of_what_is_free);
-    tcase_add_test(cases, a_device_without_an_end_is_not_read);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

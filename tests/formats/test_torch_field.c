@@ -225,7 +225,9 @@ static uint64_t spare_bytes(uint64_t peak_bytes)
     return import.ops.count > CAPACITY_TIGHT_OPS_MAX ? (peak_bytes / 8 + 511) / 512 * 512 : 0;
 }
 
-START_TEST(every_real_file_agrees_with_its_own_numbers)
+EVERY_TEST(.timeout_s = 600, .setup = setup_import, .teardown = teardown_import);
+
+TEST(every_real_file_agrees_with_its_own_numbers)
 {
     char path[4096];
     size_t n = 0;
@@ -256,9 +258,8 @@ START_TEST(every_real_file_agrees_with_its_own_numbers)
     }
     ck_assert_uint_eq(n, 8);
 }
-END_TEST
 
-START_TEST(the_final_heap_of_every_real_file_is_rebuilt_block_by_block)
+TEST(the_final_heap_of_every_real_file_is_rebuilt_block_by_block)
 {
     char path[4096];
     char reason[RUN_REASON_BYTES] = "";
@@ -283,7 +284,6 @@ START_TEST(the_final_heap_of_every_real_file_is_rebuilt_block_by_block)
                said.segments);
     }
 }
-END_TEST
 
 /* Takes the event into the map of live blocks, and compares it with the next op. */
 static void step_complete(const json_t *event, struct span_map *map, uint32_t *next)
@@ -311,7 +311,7 @@ static void step_complete(const json_t *event, struct span_map *map, uint32_t *n
     }
 }
 
-START_TEST(a_complete_trace_is_followed_event_by_event_to_its_final_state)
+TEST(a_complete_trace_is_followed_event_by_event_to_its_final_state)
 {
     if (!has_field_data()) {
         return;
@@ -348,11 +348,10 @@ START_TEST(a_complete_trace_is_followed_event_by_event_to_its_final_state)
     json_decref(active);
     json_decref(root);
 }
-END_TEST
 
 /* device,idx,action,addr,size,stream,time_us,device_free, as somebody else's script took it out of
  * the pickle. */
-START_TEST(the_events_are_those_that_were_derived_from_the_file)
+TEST(the_events_are_those_that_were_derived_from_the_file)
 {
     if (!has_field_data()) {
         return;
@@ -377,19 +376,4 @@ START_TEST(the_events_are_those_that_were_derived_from_the_file)
     ck_assert_uint_eq(i, json_array_size(events));
     json_decref(root);
     free(csv);
-}
-END_TEST
-
-Suite *suite_of_torch_field(void)
-{
-    Suite *suite = suite_create("torch_field");
-    TCase *cases = tcase_create("torch_field");
-    tcase_set_timeout(cases, 600);
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_test(cases, every_real_file_agrees_with_its_own_numbers);
-    tcase_add_test(cases, the_final_heap_of_every_real_file_is_rebuilt_block_by_block);
-    tcase_add_test(cases, a_complete_trace_is_followed_event_by_event_to_its_final_state);
-    tcase_add_test(cases, the_events_are_those_that_were_derived_from_the_file);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

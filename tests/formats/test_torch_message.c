@@ -72,7 +72,9 @@ static const struct {
 };
 enum { MESSAGE_COUNT = sizeof messages / sizeof messages[0] };
 
-START_TEST(a_message_becomes_a_heap_that_it_allows)
+EVERY_TEST(.timeout_s = 120, .setup = setup_import, .teardown = teardown_import);
+
+TEST(a_message_becomes_a_heap_that_it_allows, .to = MESSAGE_COUNT)
 {
     import_message(messages[_i].name);
     ck_assert_uint_eq(requested(), messages[_i].requested);
@@ -95,16 +97,14 @@ START_TEST(a_message_becomes_a_heap_that_it_allows)
         ck_assert_msg(strstr(import.assumed, messages[_i].assumed) != NULL, "%s", import.assumed);
     }
 }
-END_TEST
 
-START_TEST(its_request_fails_when_it_is_replayed)
+TEST(its_request_fails_when_it_is_replayed, .to = MESSAGE_COUNT)
 {
     import_message(messages[_i].name);
     ck_assert_uint_eq(import_checks_replay(&import), 1);
 }
-END_TEST
 
-START_TEST(each_process_that_is_named_has_a_tag)
+TEST(each_process_that_is_named_has_a_tag)
 {
     import_message("b3_processes");
     ck_assert_uint_eq(sum_of("other process 51200"), 9984 * MIB);
@@ -112,19 +112,17 @@ START_TEST(each_process_that_is_named_has_a_tag)
     ck_assert_uint_eq(sum_of("free in private pools (graphs)"), 320 * MIB);
     assert_near(sum_of("this process, outside the allocator"), 67.05 - 63.10 - 0.3044, (double)GIB);
 }
-END_TEST
 
-START_TEST(one_failure_that_stands_twice_is_one)
+TEST(one_failure_that_stands_twice_is_one)
 {
     import_message("b3_processes");
     ck_assert_ptr_null(strstr(import.told, "other out-of-memory"));
     ck_assert_uint_eq(import.message_line, 1);
     ck_assert_ptr_nonnull(strstr(import.message, "CUDA out of memory. Tried to allocate 2.50 GiB"));
 }
-END_TEST
 
 /* 5.5 MiB are free by the printed digits, and anything from 0 to 15 MiB by their rounding. */
-START_TEST(rounding_that_leaves_it_open_is_told)
+TEST(rounding_that_leaves_it_open_is_told)
 {
     static const char close[] =
         "MPS backend out of memory (MPS allocated: 18.02 GB, other allocations: 107.00 MB, max "
@@ -134,15 +132,13 @@ START_TEST(rounding_that_leaves_it_open_is_told)
     ck_assert_ptr_null(strstr(import.told, "in every heap"));
     ck_assert_uint_eq(import_checks_replay(&import), 1);
 }
-END_TEST
 
-START_TEST(free_memory_that_was_not_given_is_nobodys)
+TEST(free_memory_that_was_not_given_is_nobodys)
 {
     import_message("b1_fraction_not_said");
     assert_near(sum_of("free, but not given to this process" SETUP_PLACED_ENDING),
                 30.02 - 20.0 / 1024, (double)GIB);
 }
-END_TEST
 
 static const struct import_refused refused[] = {
     {"retry.log", IMPORT_INCOMPLETE, 1, 63, "not an out-of-memory: one cudaMalloc failed"},
@@ -150,11 +146,10 @@ static const struct import_refused refused[] = {
     {"cut.log", IMPORT_INCOMPLETE, 1, 25, "it lacks what is allocated by PyTorch"},
 };
 
-START_TEST(what_is_no_whole_failure_is_refused)
+TEST(what_is_no_whole_failure_is_refused, .to = sizeof refused / sizeof refused[0])
 {
     import_checks_refused(&refused[_i], FIELD, "auto", &import);
 }
-END_TEST
 
 static const char sentence[] =
     "x: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 8.00 GiB of "
@@ -163,7 +158,7 @@ static const char sentence[] =
     "PyTorch, and 256.00 MiB is reserved by PyTorch but unallocated.";
 
 /* Of the last words nothing is lost that has a number. */
-START_TEST(a_message_cut_anywhere_is_refused)
+TEST(a_message_cut_anywhere_is_refused)
 {
     const size_t last = (size_t)(strstr(sentence, "unallocated") - sentence);
     for (size_t length = 1; length < sizeof sentence - 1; length++) {
@@ -173,9 +168,8 @@ START_TEST(a_message_cut_anywhere_is_refused)
                          length < last + strlen("unallocated") ? IMPORT_INCOMPLETE : IMPORT_OK);
     }
 }
-END_TEST
 
-START_TEST(broken_lines_prefixes_and_escapes_change_nothing)
+TEST(broken_lines_prefixes_and_escapes_change_nothing)
 {
     static const char broken[] =
         "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to\n[rank3]: allocate 2.00 GiB. "
@@ -193,9 +187,8 @@ START_TEST(broken_lines_prefixes_and_escapes_change_nothing)
     ck_assert_uint_eq(import.ops.count, op_count);
     ck_assert_uint_eq(sum_of("other process 9"), 1536 * MIB);
 }
-END_TEST
 
-START_TEST(other_failures_of_the_log_are_counted)
+TEST(other_failures_of_the_log_are_counted)
 {
     char text[3 * sizeof sentence + 64];
     snprintf(text, sizeof text, "%s\n%s\nx: %s", sentence, sentence, strstr(sentence, "CUDA"));
@@ -206,34 +199,10 @@ START_TEST(other_failures_of_the_log_are_counted)
     ck_assert_ptr_nonnull(
         strstr(import.told, "other out-of-memory messages of PyTorch in the text: 1"));
 }
-END_TEST
 
-START_TEST(damage_is_refused_or_replays)
+TEST(damage_is_refused_or_replays, .to = MESSAGE_COUNT)
 {
     char path[64];
     snprintf(path, sizeof path, "torch_message/%s.log", messages[_i].name);
     import_checks_field_damage(path, 300, &import);
-}
-END_TEST
-
-Suite *suite_of_torch_message(void)
-{
-    Suite *suite = suite_create("torch_message");
-    TCase *cases = tcase_create("torch_message");
-    tcase_set_timeout(cases, 120);
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_loop_test(cases, a_message_becomes_a_heap_that_it_allows, 0, MESSAGE_COUNT);
-    tcase_add_loop_test(cases, its_request_fails_when_it_is_replayed, 0, MESSAGE_COUNT);
-    tcase_add_test(cases, each_process_that_is_named_has_a_tag);
-    tcase_add_test(cases, one_failure_that_stands_twice_is_one);
-    tcase_add_test(cases, rounding_that_leaves_it_open_is_told);
-    tcase_add_test(cases, free_memory_that_was_not_given_is_nobodys);
-    tcase_add_loop_test(cases, what_is_no_whole_failure_is_refused, 0,
-                        (int)(sizeof refused / sizeof refused[0]));
-    tcase_add_test(cases, a_message_cut_anywhere_is_refused);
-    tcase_add_test(cases, broken_lines_prefixes_and_escapes_change_nothing);
-    tcase_add_test(cases, other_failures_of_the_log_are_counted);
-    tcase_add_loop_test(cases, damage_is_refused_or_replays, 0, MESSAGE_COUNT);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

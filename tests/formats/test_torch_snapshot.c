@@ -52,7 +52,9 @@ static const struct {
 };
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
 
-START_TEST(each_of_our_files_is_recognised_and_becomes_what_it_says_or_is_refused)
+EVERY_TEST(.timeout_s = 600, .setup = setup_import, .teardown = teardown_import);
+
+TEST(each_of_our_files_is_recognised_and_becomes_what_it_says_or_is_refused, .to = FILE_COUNT)
 {
     char path[4096];
     uint64_t failed_count = 0;
@@ -73,9 +75,8 @@ START_TEST(each_of_our_files_is_recognised_and_becomes_what_it_says_or_is_refuse
     ck_assert_uint_eq(failed_count, files[_i].failed_count);
     ck_assert_uint_eq(replay(), files[_i].oom_count);
 }
-END_TEST
 
-START_TEST(every_file_of_the_folder_has_a_row)
+TEST(every_file_of_the_folder_has_a_row)
 {
     DIR *folder = opendir(FIELD);
     ck_assert_ptr_nonnull(folder);
@@ -86,9 +87,8 @@ START_TEST(every_file_of_the_folder_has_a_row)
     closedir(folder);
     ck_assert_uint_eq(count, FILE_COUNT);
 }
-END_TEST
 
-START_TEST(events_become_ops_with_what_they_asked_for_and_where)
+TEST(events_become_ops_with_what_they_asked_for_and_where)
 {
     load(FIELD "complete.pickle", "torch_events");
     assert_ops(
@@ -111,9 +111,8 @@ START_TEST(events_become_ops_with_what_they_asked_for_and_where)
     free(of_pickle);
     ck_assert_str_eq(import.setup.system, "pytorch");
 }
-END_TEST
 
-START_TEST(the_missing_start_of_a_ring_is_rebuilt)
+TEST(the_missing_start_of_a_ring_is_rebuilt)
 {
     load(FIELD "ring.pickle", "auto");
     assert_ops(
@@ -134,9 +133,8 @@ START_TEST(the_missing_start_of_a_ring_is_rebuilt)
         "switch op=11 point=0 to=1\n"
         "switch op=13 point=0 to=0 lane=1\n");
 }
-END_TEST
 
-START_TEST(a_final_state_becomes_its_heap_and_the_request_that_failed)
+TEST(a_final_state_becomes_its_heap_and_the_request_that_failed)
 {
     load(FIELD "state_oom.json", "auto");
     assert_ops("alloc size=2M tag=254\n" /* a small segment, free */
@@ -154,11 +152,10 @@ START_TEST(a_final_state_becomes_its_heap_and_the_request_that_failed)
     ck_assert_int_eq(import.said[import.said_count - 1].kind, SAID_FAILED);
     ck_assert_uint_eq(import.said[import.said_count - 1].op, 11);
 }
-END_TEST
 
 /* The last event is the failure, and by its bytes the request would fit: only the heap tells why it
  * failed. */
-START_TEST(a_trace_that_ends_in_a_failure_becomes_the_heap_in_which_it_failed)
+TEST(a_trace_that_ends_in_a_failure_becomes_the_heap_in_which_it_failed)
 {
     load(FIELD "complete.json", "auto");
     ck_assert_str_eq(
@@ -181,10 +178,9 @@ START_TEST(a_trace_that_ends_in_a_failure_becomes_the_heap_in_which_it_failed)
                "alloc size=6M tag=1\n");
     ck_assert_uint_eq(replay(), 1); /* 7 MiB are free, but not in one piece */
 }
-END_TEST
 
 /* Device 1 never failed: it had at least its segments. */
-START_TEST(a_device_on_which_nothing_failed_has_at_least_its_segments)
+TEST(a_device_on_which_nothing_failed_has_at_least_its_segments)
 {
     load(FIELD "two_devices_one_fails.json", "auto");
     assert_ops("retire size=2560K address=1536K\n"
@@ -199,9 +195,8 @@ START_TEST(a_device_on_which_nothing_failed_has_at_least_its_segments)
     ck_assert_uint_eq(import.setup.capacity_bytes, 64 << 20);
     ck_assert_int_eq(import.ops.ops[0].kind, OP_ALLOC); /* nothing is retired */
 }
-END_TEST
 
-START_TEST(of_the_smaller_of_two_devices_that_failed_the_rest_is_retired)
+TEST(of_the_smaller_of_two_devices_that_failed_the_rest_is_retired)
 {
     load(FIELD "two_devices_both_fail.json", "auto");
     assert_ops("retire size=3M address=2M\n"
@@ -217,10 +212,9 @@ START_TEST(of_the_smaller_of_two_devices_that_failed_the_rest_is_retired)
     ck_assert_ptr_nonnull(strstr(
         import.notes, "2 streams are not distinguished: a replay with lanes retires nothing"));
 }
-END_TEST
 
 /* Device 1 went on after its failure; that of device 2 was earlier than that of device 0. */
-START_TEST(of_the_devices_that_end_in_a_failure_the_latest_gets_its_request)
+TEST(of_the_devices_that_end_in_a_failure_the_latest_gets_its_request)
 {
     load(FIELD "state_two_fail.json", "torch_state");
     assert_ops("alloc size=2M\n"
@@ -232,7 +226,6 @@ START_TEST(of_the_devices_that_end_in_a_failure_the_latest_gets_its_request)
         import.notes,
         "on 1 more devices, the last event is a failed request; only the latest of all is replayed, on device 0"));
 }
-END_TEST
 
 /* --- texts made here --- */
 
@@ -257,7 +250,7 @@ static void assert_refused(const char *text, const char *reason)
 
 /* --- failures --- */
 
-START_TEST(a_failure_for_want_of_bytes_keeps_its_events)
+TEST(a_failure_for_want_of_bytes_keeps_its_events)
 {
     ck_assert_msg(
         import_string(
@@ -276,7 +269,6 @@ START_TEST(a_failure_for_want_of_bytes_keeps_its_events)
                      "device_traces[0][1]: oom, size 4194304, device_free 2097152, in a.py:7 f");
     ck_assert_ptr_nonnull(strstr(import.assumed, "blocks lie where the replay places them"));
 }
-END_TEST
 
 /* A segment of 4 MiB, all free but its last 512 bytes. */
 #define SEGMENT_4M(address, keys)     \
@@ -288,7 +280,7 @@ END_TEST
     "{\"segments\":[" segments "],\"allocator_settings\":{" settings \
     "}" TRACE(EVENT("alloc", 1048576, 512) "," EVENT("free_completed", 1048576, 512) "," event)
 
-START_TEST(free_memory_that_could_not_serve_the_request_is_shown_as_in_use)
+TEST(free_memory_that_could_not_serve_the_request_is_shown_as_in_use)
 {
     static const struct {
         const char *text, *tag;
@@ -314,10 +306,9 @@ START_TEST(free_memory_that_could_not_serve_the_request_is_shown_as_in_use)
         import_init(&import);
     }
 }
-END_TEST
 
 /* Pool, stream and size are right: that PyTorch did not use it is not explained away. */
-START_TEST(a_free_block_that_would_have_served_stays_free)
+TEST(a_free_block_that_would_have_served_stays_free)
 {
     ck_assert_msg(import_string(FAILED(SEGMENT_4M(8388608, "\"segment_type\":\"large\","), "",
                                        OOM(2097152, 0))) == IMPORT_OK,
@@ -326,9 +317,8 @@ START_TEST(a_free_block_that_would_have_served_stays_free)
     ck_assert_ptr_nonnull(
         strstr(import.assumed, "a free block of 4193792 bytes serves the request, which failed"));
 }
-END_TEST
 
-START_TEST(a_device_that_refused_what_it_had_is_told_as_such)
+TEST(a_device_that_refused_what_it_had_is_told_as_such)
 {
     ck_assert_msg(import_string(FAILED(SEGMENT_4M(8388608, ""), "", OOM(12582912, 33554432))) ==
                       IMPORT_OK,
@@ -338,9 +328,8 @@ START_TEST(a_device_that_refused_what_it_had_is_told_as_such)
         import.assumed,
         "the device refused a segment of 12582912 bytes although it had 33554432 free: a limit"));
 }
-END_TEST
 
-START_TEST(numbers_of_64_bits_are_neither_lines_nor_blocks)
+TEST(numbers_of_64_bits_are_neither_lines_nor_blocks)
 {
 #define HUGE_NUMBER "18446744073709551615"
     ck_assert_msg(
@@ -360,11 +349,10 @@ START_TEST(numbers_of_64_bits_are_neither_lines_nor_blocks)
         "}]}]}",
         "segments[0].blocks[0]: 'size' is 9223372036854775807; accepted: 0 to");
 }
-END_TEST
 
 /* --- what is refused --- */
 
-START_TEST(what_contradicts_itself_is_refused_with_its_place)
+TEST(what_contradicts_itself_is_refused_with_its_place)
 {
 #define ACTIVE SEGMENT(BLOCK(1024, "active_allocated"))
 #define INACTIVE SEGMENT(BLOCK(1024, "inactive"))
@@ -398,9 +386,8 @@ START_TEST(what_contradicts_itself_is_refused_with_its_place)
 #undef ACTIVE
 #undef INACTIVE
 }
-END_TEST
 
-START_TEST(what_breaks_the_grammar_is_refused_with_its_place)
+TEST(what_breaks_the_grammar_is_refused_with_its_place)
 {
     assert_refused("3", "neither a dict with 'segments' nor a list of segments");
     assert_refused("{}", "'segments' is missing or not a list");
@@ -445,9 +432,8 @@ START_TEST(what_breaks_the_grammar_is_refused_with_its_place)
     ck_assert_int_eq(import_string("{\"segments\":[]" TRACE("")), IMPORT_INCOMPLETE);
     ck_assert_str_eq(refusal.reason, "the file has no block in a segment, and no event of one");
 }
-END_TEST
 
-START_TEST(memory_that_is_all_free_is_nothing_to_replay)
+TEST(memory_that_is_all_free_is_nothing_to_replay)
 {
     ck_assert_int_eq(
         import_string(SEGMENT(BLOCK(1024, "inactive")) TRACE(EVENT("snapshot", 0, 512))),
@@ -455,10 +441,9 @@ START_TEST(memory_that_is_all_free_is_nothing_to_replay)
     ck_assert_str_eq(refusal.reason,
                      "the file has nothing to replay: no memory in use, and no request");
 }
-END_TEST
 
 /* A list of 1000 blocks that 1000 segments share would be a million blocks in 4 KB. */
-START_TEST(shared_values_are_visited_only_as_often_as_the_file_is_long)
+TEST(shared_values_are_visited_only_as_often_as_the_file_is_long)
 {
     static char bytes[1 << 16];
     char *at = bytes;
@@ -488,7 +473,6 @@ START_TEST(shared_values_are_visited_only_as_often_as_the_file_is_long)
                      IMPORT_INVALID);
     ck_assert_msg(strstr(refusal.reason, "shared so often") != NULL, "%s", refusal.reason);
 }
-END_TEST
 
 /* --- pickles that share much --- */
 
@@ -524,7 +508,7 @@ static void put_head(struct pickled *pickle)
 }
 
 /* The same event 1000 times, with 500 keys that nobody knows: half a million keys in 7 KB. */
-START_TEST(the_keys_of_shared_values_count_as_visits)
+TEST(the_keys_of_shared_values_count_as_visits)
 {
     static char bytes[1 << 14];
     struct pickled pickle = {.bytes = bytes};
@@ -542,11 +526,10 @@ START_TEST(the_keys_of_shared_values_count_as_visits)
                      IMPORT_INVALID);
     ck_assert_msg(strstr(refusal.reason, "shared so often") != NULL, "%s", refusal.reason);
 }
-END_TEST
 
 /* 40,000 events, each with a stack of 512 frames, each of them of a file with a name of 500,000
  * bytes: 10^13 bytes to look at, in 600 KB, unless what is shared is looked at once. */
-START_TEST(shared_stacks_take_no_longer_than_the_file_is_long)
+TEST(shared_stacks_take_no_longer_than_the_file_is_long)
 {
     enum { NAME_BYTES = 500000, EVENT_COUNT = 40000 };
     struct pickled pickle = {.bytes = malloc(NAME_BYTES + 4 * EVENT_COUNT)};
@@ -573,9 +556,8 @@ START_TEST(shared_stacks_take_no_longer_than_the_file_is_long)
         "device_traces[0][1]: it allocates a block at 1, where the block of event [0] is not yet free");
     free(pickle.bytes);
 }
-END_TEST
 
-START_TEST(the_254_places_with_the_most_bytes_get_tags_and_the_rest_is_other)
+TEST(the_254_places_with_the_most_bytes_get_tags_and_the_rest_is_other)
 {
     char *text = NULL;
     size_t length = 0;
@@ -598,9 +580,8 @@ START_TEST(the_254_places_with_the_most_bytes_get_tags_and_the_rest_is_other)
     ck_assert_uint_eq(import.ops.ops[0].tag, 255);
     ck_assert_uint_eq(import.ops.ops[2 * 299].tag, 1);
 }
-END_TEST
 
-START_TEST(a_place_is_the_innermost_frame_that_is_not_of_torch)
+TEST(a_place_is_the_innermost_frame_that_is_not_of_torch)
 {
 #define FRAME(file, line, name) \
     "{\"filename\":\"" file "\",\"line\":" #line ",\"name\":\"" name "\"}"
@@ -630,9 +611,8 @@ START_TEST(a_place_is_the_innermost_frame_that_is_not_of_torch)
         ck_assert_uint_eq(import.ops.ops[0].tag, rows[i].tag[0] == '\0' ? 0 : 1);
     }
 }
-END_TEST
 
-START_TEST(events_after_the_failure_take_the_request_from_the_final_heap)
+TEST(events_after_the_failure_take_the_request_from_the_final_heap)
 {
     static const char oom[] = "{\"action\":\"oom\",\"size\":512,\"device_free\":0}";
     char text[1024];
@@ -648,9 +628,8 @@ START_TEST(events_after_the_failure_take_the_request_from_the_final_heap)
     ck_assert_ptr_nonnull(
         strstr(import.notes, "the file does not show a failed request in this state"));
 }
-END_TEST
 
-START_TEST(events_of_several_devices_are_merged_by_time)
+TEST(events_of_several_devices_are_merged_by_time)
 {
 #define TIMED(action, time, addr) \
     "{\"action\":\"" action "\",\"time_us\":" #time ",\"addr\":" #addr ",\"size\":512}"
@@ -669,11 +648,10 @@ START_TEST(events_of_several_devices_are_merged_by_time)
         "free block=1 host=1\n");
 #undef TIMED
 }
-END_TEST
 
 /* Segments that come and go: at the failure there were 2 MiB more than at the end, and 1 MiB was
  * free. */
-START_TEST(capacity_is_what_the_failure_says)
+TEST(capacity_is_what_the_failure_says)
 {
     ck_assert_msg(
         import_string(SEGMENT(BLOCK(1048576, "active_allocated")) TRACE(
@@ -692,7 +670,6 @@ START_TEST(capacity_is_what_the_failure_says)
                      IMPORT_OK);
     ck_assert_uint_eq(import.setup.capacity_bytes, 64 << 20);
 }
-END_TEST
 
 /* --- cuts and damage --- */
 
@@ -705,7 +682,7 @@ static void check_stacks(void)
     free(stacks_by_op(import.stacks, import.ops.count));
 }
 
-START_TEST(every_cut_of_our_files_is_said)
+TEST(every_cut_of_our_files_is_said, .to = FILE_COUNT)
 {
     char path[4096];
     size_t length = 0;
@@ -726,9 +703,8 @@ START_TEST(every_cut_of_our_files_is_said)
     }
     free(bytes);
 }
-END_TEST
 
-START_TEST(damaged_files_are_imported_or_refused)
+TEST(damaged_files_are_imported_or_refused, .to = FILE_COUNT)
 {
     char path[4096];
     size_t length = 0;
@@ -757,48 +733,4 @@ START_TEST(damaged_files_are_imported_or_refused)
     }
     free(copy);
     free(bytes);
-}
-END_TEST
-
-Suite *suite_of_torch_snapshot(void)
-{
-    Suite *suite = suite_create("torch_snapshot");
-    TCase *cases = tcase_create("torch_snapshot");
-    TCase *quick = tcase_create("quick");
-    tcase_set_timeout(cases, 600);
-    tcase_set_timeout(quick, 60);
-    tcase_add_checked_fixture(quick, setup_import, teardown_import);
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_loop_test(cases,
-                        each_of_our_files_is_recognised_and_becomes_what_it_says_or_is_refused, 0,
-                        FILE_COUNT);
-    tcase_add_test(cases, every_file_of_the_folder_has_a_row);
-    tcase_add_test(cases, events_become_ops_with_what_they_asked_for_and_where);
-    tcase_add_test(cases, the_missing_start_of_a_ring_is_rebuilt);
-    tcase_add_test(cases, a_final_state_becomes_its_heap_and_the_request_that_failed);
-    tcase_add_test(cases, a_trace_that_ends_in_a_failure_becomes_the_heap_in_which_it_failed);
-    tcase_add_test(cases, a_failure_for_want_of_bytes_keeps_its_events);
-    tcase_add_test(cases, free_memory_that_could_not_serve_the_request_is_shown_as_in_use);
-    tcase_add_test(cases, a_free_block_that_would_have_served_stays_free);
-    tcase_add_test(cases, a_device_that_refused_what_it_had_is_told_as_such);
-    tcase_add_test(cases, numbers_of_64_bits_are_neither_lines_nor_blocks);
-    tcase_add_test(cases, a_device_on_which_nothing_failed_has_at_least_its_segments);
-    tcase_add_test(cases, of_the_smaller_of_two_devices_that_failed_the_rest_is_retired);
-    tcase_add_test(cases, of_the_devices_that_end_in_a_failure_the_latest_gets_its_request);
-    tcase_add_test(cases, what_contradicts_itself_is_refused_with_its_place);
-    tcase_add_test(cases, what_breaks_the_grammar_is_refused_with_its_place);
-    tcase_add_test(cases, memory_that_is_all_free_is_nothing_to_replay);
-    tcase_add_test(cases, shared_values_are_visited_only_as_often_as_the_file_is_long);
-    tcase_add_test(cases, the_keys_of_shared_values_count_as_visits);
-    tcase_add_test(quick, shared_stacks_take_no_longer_than_the_file_is_long);
-    tcase_add_test(cases, the_254_places_with_the_most_bytes_get_tags_and_the_rest_is_other);
-    tcase_add_test(cases, a_place_is_the_innermost_frame_that_is_not_of_torch);
-    tcase_add_test(cases, events_after_the_failure_take_the_request_from_the_final_heap);
-    tcase_add_test(cases, events_of_several_devices_are_merged_by_time);
-    tcase_add_test(cases, capacity_is_what_the_failure_says);
-    tcase_add_loop_test(cases, every_cut_of_our_files_is_said, 0, FILE_COUNT);
-    tcase_add_loop_test(cases, damaged_files_are_imported_or_refused, 0, FILE_COUNT);
-    suite_add_tcase(suite, quick);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -54,7 +54,9 @@ static const struct {
 };
 enum { MESSAGE_COUNT = sizeof messages / sizeof messages[0] };
 
-START_TEST(each_form_of_message_becomes_its_shortest_ops)
+EVERY_TEST(.timeout_s = 120, .setup = setup_import, .teardown = teardown_import);
+
+TEST(each_form_of_message_becomes_its_shortest_ops, .to = MESSAGE_COUNT)
 {
     char path[4096];
     snprintf(path, sizeof path, FIELD "%s.log", messages[_i].name);
@@ -71,10 +73,9 @@ START_TEST(each_form_of_message_becomes_its_shortest_ops)
     ck_assert_ptr_nonnull(strstr(import.assumed, "printed sizes are rounded"));
     ck_assert(messages[_i].note == NULL || strstr(import.notes, messages[_i].note) != NULL);
 }
-END_TEST
 
 /* What a message does not say is assumed, with the number that would change the verdict. */
-START_TEST(a_request_above_all_that_is_free_assumes_that_nothing_else_could_go)
+TEST(a_request_above_all_that_is_free_assumes_that_nothing_else_could_go)
 {
     import_checks_file(FIELD "buffer.log", "tpu_message", NULL, &import);
     ck_assert_ptr_nonnull(strstr(import.assumed, "an idle program or an unfinished free: with "
@@ -82,10 +83,9 @@ START_TEST(a_request_above_all_that_is_free_assumes_that_nothing_else_could_go)
     import_checks_file(FIELD "program_reserve.log", "tpu_message", NULL, &import);
     ck_assert_ptr_nonnull(strstr(import.assumed, "was an unfinished free: with 805306880 bytes"));
 }
-END_TEST
 
 /* Both print as 3.98G: in one heap the request is the larger one, in another it is not. */
-START_TEST(sizes_that_print_alike_leave_open_which_is_larger)
+TEST(sizes_that_print_alike_leave_open_which_is_larger)
 {
     static const char text[] =
         "Attempting to allocate 3.98G. That was not possible. There are 3.98G free.";
@@ -103,9 +103,8 @@ START_TEST(sizes_that_print_alike_leave_open_which_is_larger)
                      IMPORT_OK);
     ck_assert_uint_eq(import.setup.reported.image_least, 512);
 }
-END_TEST
 
-START_TEST(coordinates_and_names_are_taken_over)
+TEST(coordinates_and_names_are_taken_over)
 {
     import_checks_file(FIELD "buffer.log", "tpu_message", NULL, &import);
     ck_assert_uint_eq(import.setup.coordinate[0], 2);
@@ -115,9 +114,8 @@ START_TEST(coordinates_and_names_are_taken_over)
     import_checks_file(FIELD "program_reserve.log", "tpu_message", NULL, &import);
     ck_assert_str_eq(import.setup.tags[1], "jit_update");
 }
-END_TEST
 
-START_TEST(a_cut_message_says_what_is_missing)
+TEST(a_cut_message_says_what_is_missing)
 {
     char text[512];
     ck_assert_int_eq(import_file(FIELD "cut.log", "auto", NULL, &import, &error),
@@ -126,10 +124,9 @@ START_TEST(a_cut_message_says_what_is_missing)
         import_error_print("cut.log", &error, text, sizeof text),
         "cut.log:1:21: the message is cut off or damaged: it lacks the free, reserved and reservable bytes");
 }
-END_TEST
 
 /* Whatever is cut off the end: the import says so, or it gives what the whole message gives. */
-START_TEST(a_message_cut_anywhere_is_never_taken_for_another)
+TEST(a_message_cut_anywhere_is_never_taken_for_another)
 {
     static const char whole[] =
         "x: Attempting to allocate 40.00M. That was not possible. There are 100.10M free. Due to "
@@ -151,7 +148,6 @@ START_TEST(a_message_cut_anywhere_is_never_taken_for_another)
         }
     }
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -172,7 +168,7 @@ static const struct {
      "not above the largest"},
 };
 
-START_TEST(contradictions_are_refused)
+TEST(contradictions_are_refused, .to = sizeof contradictions / sizeof contradictions[0])
 {
     const char *text = contradictions[_i].text;
     ck_assert_int_ne(import_text(text, strlen(text), "tpu_message", NULL, &import, &error),
@@ -180,9 +176,8 @@ START_TEST(contradictions_are_refused)
     ck_assert_msg(strstr(error.reason, contradictions[_i].reason) != NULL, "%s", error.reason);
     ck_assert_uint_eq(error.line, 1);
 }
-END_TEST
 
-START_TEST(a_capacity_that_cannot_hold_the_message_is_refused)
+TEST(a_capacity_that_cannot_hold_the_message_is_refused)
 {
     const struct setup fixed = {.capacity_bytes = 64 << 20};
     const struct import_options options = {.fixed = &fixed};
@@ -191,24 +186,4 @@ START_TEST(a_capacity_that_cannot_hold_the_message_is_refused)
     ck_assert_str_eq(
         error.reason,
         "the capacity of 67108864 bytes is below the 74994176 bytes that the message needs");
-}
-END_TEST
-
-Suite *suite_of_tpu_message(void)
-{
-    Suite *suite = suite_create("tpu_message");
-    TCase *cases = tcase_create("tpu_message");
-    tcase_set_timeout(cases, 120);
-    tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_loop_test(cases, each_form_of_message_becomes_its_shortest_ops, 0, MESSAGE_COUNT);
-    tcase_add_test(cases, a_request_above_all_that_is_free_assumes_that_nothing_else_could_go);
-    tcase_add_test(cases, sizes_that_print_alike_leave_open_which_is_larger);
-    tcase_add_test(cases, coordinates_and_names_are_taken_over);
-    tcase_add_test(cases, a_cut_message_says_what_is_missing);
-    tcase_add_test(cases, a_message_cut_anywhere_is_never_taken_for_another);
-    tcase_add_loop_test(cases, contradictions_are_refused, 0,
-                        (int)(sizeof contradictions / sizeof contradictions[0]));
-    tcase_add_test(cases, a_capacity_that_cannot_hold_the_message_is_refused);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -170,7 +170,9 @@ static const struct {
      "Attempting to allocate 2.0K. That was not possible. There are 1.7K free.; (0x0x0_HBM0)"},
 };
 
-START_TEST(our_own_messages_come_back)
+EVERY_TEST(.timeout_s = 300);
+
+TEST(our_own_messages_come_back, .to = sizeof own / sizeof own[0])
 {
     struct import import;
     struct import_error error = {0};
@@ -182,10 +184,9 @@ START_TEST(our_own_messages_come_back)
     assert_ends_in(&import, own[_i].expected);
     import_deinit(&import);
 }
-END_TEST
 
 /* A device given by the user changes what is in use, not the message. */
-START_TEST(every_chip_and_granule_gives_the_same_message)
+TEST(every_chip_and_granule_gives_the_same_message)
 {
     static const uint64_t granules[] = {1, 128, 512, 1024};
     for (size_t i = 0; chips[i] != NULL; i++) {
@@ -207,7 +208,6 @@ START_TEST(every_chip_and_granule_gives_the_same_message)
         import_deinit(&import);
     }
 }
-END_TEST
 
 /* --- messages from the field --- */
 
@@ -288,7 +288,7 @@ static void try_sample(const json_t *sample, int number)
     import_deinit(&import);
 }
 
-START_TEST(messages_of_public_logs_come_back_number_for_number)
+TEST(messages_of_public_logs_come_back_number_for_number)
 {
     FILE *stream = fopen(SAMPLES, "r");
     if (stream == NULL) {
@@ -314,7 +314,6 @@ START_TEST(messages_of_public_logs_come_back_number_for_number)
     free(line);
     fclose(stream);
 }
-END_TEST
 
 /* Numbers at random, as a runtime in some state would have printed them. */
 struct numbers {
@@ -371,7 +370,7 @@ static void print_random_message(struct random *random, char text[TEXT_BYTES], c
              random_chance(random, 1, 2) ? "Error loading program 'p': " : "", end);
 }
 
-START_TEST(messages_at_random_come_back)
+TEST(messages_at_random_come_back)
 {
     struct random random;
     random_init(&random, 1);
@@ -389,7 +388,6 @@ START_TEST(messages_at_random_come_back)
         import_deinit(&import);
     }
 }
-END_TEST
 
 /* --- noise --- */
 
@@ -409,7 +407,7 @@ static void assert_beginnings(const char *bytes, size_t length)
     free(text);
 }
 
-START_TEST(every_capital_letter_before_a_small_one_may_begin_a_sentence)
+TEST(every_capital_letter_before_a_small_one_may_begin_a_sentence)
 {
     static const char letters[] = "AZaz 09\n@_`\x7F\xC1\xE1"; /* and the NUL */
     struct random random;
@@ -424,10 +422,9 @@ START_TEST(every_capital_letter_before_a_small_one_may_begin_a_sentence)
         assert_beginnings(bytes, length);
     }
 }
-END_TEST
 
 /* With each noise the text ends elsewhere, and the words of the sentence lie otherwise. */
-START_TEST(a_message_is_found_wherever_it_stands_in_noise)
+TEST(a_message_is_found_wherever_it_stands_in_noise)
 {
     static const char *const starts[] = {
         "", "Error loading program 'p': ", "Error\nloading  program\\n'p':\n"};
@@ -446,9 +443,8 @@ START_TEST(a_message_is_found_wherever_it_stands_in_noise)
         ck_assert(message.has_free && !tpu_message_next(text, strlen(text), &offset, &message));
     }
 }
-END_TEST
 
-START_TEST(a_program_may_have_a_name_of_any_length)
+TEST(a_program_may_have_a_name_of_any_length)
 {
     enum { LONG = 10000 };
     static char text[LONG + 200];
@@ -464,10 +460,9 @@ START_TEST(a_program_may_have_a_name_of_any_length)
     ck_assert_int_eq(message.form, TPU_MESSAGE_PROGRAM_IMAGE);
     ck_assert(message.has_free && message.begin == 0);
 }
-END_TEST
 
 /* Each has its own. */
-START_TEST(the_table_of_the_next_message_is_not_that_of_this_one)
+TEST(the_table_of_the_next_message_is_not_that_of_this_one)
 {
     static const char text[] =
         "Attempting to reserve 2.00G at the bottom of memory. That was not possible. There are 1.00G free, 0B reserved, "
@@ -480,22 +475,4 @@ START_TEST(the_table_of_the_next_message_is_not_that_of_this_one)
     ck_assert_uint_eq(message.free.nominal, UINT64_C(1) << 30);
     ck_assert(tpu_message_next(text, sizeof text - 1, &offset, &message));
     ck_assert_uint_eq(message.free.nominal, (UINT64_C(8) << 30) - UINT64_C(7516000000));
-}
-END_TEST
-
-Suite *suite_of_tpu_message_replay(void)
-{
-    Suite *suite = suite_create("tpu_message_replay");
-    TCase *cases = tcase_create("tpu_message_replay");
-    tcase_set_timeout(cases, 300);
-    tcase_add_loop_test(cases, our_own_messages_come_back, 0, (int)(sizeof own / sizeof own[0]));
-    tcase_add_test(cases, every_chip_and_granule_gives_the_same_message);
-    tcase_add_test(cases, messages_of_public_logs_come_back_number_for_number);
-    tcase_add_test(cases, messages_at_random_come_back);
-    tcase_add_test(cases, every_capital_letter_before_a_small_one_may_begin_a_sentence);
-    tcase_add_test(cases, a_message_is_found_wherever_it_stands_in_noise);
-    tcase_add_test(cases, a_program_may_have_a_name_of_any_length);
-    tcase_add_test(cases, the_table_of_the_next_message_is_not_that_of_this_one);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -105,7 +105,9 @@ static void assert_ops(const char *expected)
 
 /* --- what events become --- */
 
-START_TEST(an_address_names_its_newest_block)
+EVERY_TEST(.setup = setup_test, .teardown = teardown_test);
+
+TEST(an_address_names_its_newest_block)
 {
     add_alloc(16, 512);
     add_alloc(17, 1024);
@@ -123,10 +125,9 @@ START_TEST(an_address_names_its_newest_block)
     ck_assert_str_eq(setup_option(&import.setup, "defrag"), "repack");
     ck_assert_ptr_nonnull(strstr(import.notes, "assumed: capacity 3072, the peak"));
 }
-END_TEST
 
 /* Near the peak each request would have blocks moved. */
-START_TEST(a_long_log_without_a_capacity_gets_an_eighth_to_spare)
+TEST(a_long_log_without_a_capacity_gets_an_eighth_to_spare)
 {
     for (uint64_t i = 0; i < CAPACITY_TIGHT_OPS_MAX / 2; i++) {
         add_alloc(i, 512);
@@ -140,9 +141,8 @@ START_TEST(a_long_log_without_a_capacity_gets_an_eighth_to_spare)
     ck_assert_ptr_nonnull(
         strstr(import.assumed, "capacity 4608, the peak of live bytes, 4096 in granules of 512"));
 }
-END_TEST
 
-START_TEST(a_free_that_completes_at_once_is_a_free_and_another_waits_for_its_completion)
+TEST(a_free_that_completes_at_once_is_a_free_and_another_waits_for_its_completion)
 {
     add_alloc(1, 512);
     add_alloc(2, 512);
@@ -158,9 +158,8 @@ START_TEST(a_free_that_completes_at_once_is_a_free_and_another_waits_for_its_com
     ck_assert_uint_eq(totals.frees, 2);
     ck_assert_uint_eq(totals.peak_bytes, 1024);
 }
-END_TEST
 
-START_TEST(a_queued_free_takes_its_place_until_it_completes)
+TEST(a_queued_free_takes_its_place_until_it_completes)
 {
     add_alloc(1, 512);
     request_free(1, 0);
@@ -173,9 +172,8 @@ START_TEST(a_queued_free_takes_its_place_until_it_completes)
     ck_assert_uint_eq(totals.live_count, 2);
     ck_assert_uint_eq(totals.live_bytes, 1536);
 }
-END_TEST
 
-START_TEST(blocks_whose_free_or_final_state_is_seen_were_there_before)
+TEST(blocks_whose_free_or_final_state_is_seen_were_there_before)
 {
     add_alloc(1, 512);
     add_failure(1 << 20);
@@ -198,9 +196,8 @@ START_TEST(blocks_whose_free_or_final_state_is_seen_were_there_before)
     ck_assert_uint_eq(totals.live_bytes, 512);
     ck_assert_ptr_nonnull(strstr(import.notes, "3 blocks (5632 bytes in all)"));
 }
-END_TEST
 
-START_TEST(frees_of_unknown_blocks_without_a_size_are_counted_and_left_out)
+TEST(frees_of_unknown_blocks_without_a_size_are_counted_and_left_out)
 {
     request_free(1, 0);
     complete_free(1, 0);
@@ -212,18 +209,16 @@ START_TEST(frees_of_unknown_blocks_without_a_size_are_counted_and_left_out)
     ck_assert_uint_eq(totals.unknown_frees, 3);
     ck_assert_ptr_nonnull(strstr(import.notes, "left out: 3 frees"));
 }
-END_TEST
 
-START_TEST(a_log_of_which_nothing_becomes_an_op_is_incomplete)
+TEST(a_log_of_which_nothing_becomes_an_op_is_incomplete)
 {
     free_at_once(2, 0);
     ck_assert_int_eq(trace_end(trace, NULL), IMPORT_INCOMPLETE);
     trace = NULL;
     ck_assert_ptr_nonnull(strstr(error.reason, "of unknown size"));
 }
-END_TEST
 
-START_TEST(a_failure_that_would_fit_is_given_back_before_the_next_op)
+TEST(a_failure_that_would_fit_is_given_back_before_the_next_op)
 {
     add_alloc(1, 1024);
     free_at_once(1, 0);
@@ -238,9 +233,8 @@ START_TEST(a_failure_that_would_fit_is_given_back_before_the_next_op)
     ck_assert_uint_eq(import.said[1].op, 5);
     ck_assert_uint_eq(totals.failures, 2);
 }
-END_TEST
 
-START_TEST(what_was_asked_for_is_kept_beside_what_it_takes)
+TEST(what_was_asked_for_is_kept_beside_what_it_takes)
 {
     const struct trace_event event = {
         .address = 1, .size_bytes = 512, .requested_bytes = 100, .tag = 3};
@@ -248,9 +242,8 @@ START_TEST(what_was_asked_for_is_kept_beside_what_it_takes)
     end_trace();
     assert_ops("alloc size=512 unpadded=100 tag=3\n");
 }
-END_TEST
 
-START_TEST(hosts_have_blocks_and_sums_of_their_own)
+TEST(hosts_have_blocks_and_sums_of_their_own)
 {
     const struct trace_event on[] = {{.address = 1, .size_bytes = 512},
                                      {.address = 1, .size_bytes = 1536, .host = 2}};
@@ -263,9 +256,8 @@ START_TEST(hosts_have_blocks_and_sums_of_their_own)
     ck_assert_uint_eq(totals.peak_bytes, 1536);
     ck_assert_uint_eq(totals.live_bytes, 1536);
 }
-END_TEST
 
-START_TEST(the_granule_divides_all_sizes_unless_it_is_fixed)
+TEST(the_granule_divides_all_sizes_unless_it_is_fixed)
 {
     add_alloc(1, 768);
     end_trace();
@@ -279,9 +271,8 @@ START_TEST(the_granule_divides_all_sizes_unless_it_is_fixed)
     ck_assert_uint_eq(import.setup.capacity_bytes, 2048);
     ck_assert_uint_eq(totals.peak_bytes, 769);
 }
-END_TEST
 
-START_TEST(a_capacity_that_is_fixed_or_set_stays)
+TEST(a_capacity_that_is_fixed_or_set_stays)
 {
     fixed.capacity_bytes = 1 << 20;
     add_alloc(1, 512);
@@ -296,9 +287,8 @@ START_TEST(a_capacity_that_is_fixed_or_set_stays)
     ck_assert_uint_eq(import.setup.capacity_bytes, 512);
     ck_assert_ptr_nonnull(strstr(import.notes, "above the capacity"));
 }
-END_TEST
 
-START_TEST(tags_have_a_number_each_until_there_are_no_more)
+TEST(tags_have_a_number_each_until_there_are_no_more)
 {
     char name[128];
     ck_assert_uint_eq(trace_tag(trace, "", 0), 0);
@@ -316,7 +306,6 @@ START_TEST(tags_have_a_number_each_until_there_are_no_more)
     ck_assert_uint_eq(trace_tag(trace, "a\0b\n", 4), 2);
     ck_assert_str_eq(import.setup.tags[2], "a_b_");
 }
-END_TEST
 
 /* --- contradictions --- */
 
@@ -366,7 +355,7 @@ static const struct {
     {"at", {512, 1024}, 0, "a different block than the final state"},
 };
 
-START_TEST(events_that_contradict_each_other_are_refused_with_their_line)
+TEST(events_that_contradict_each_other_are_refused_with_their_line)
 {
     for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++) {
         begin_trace();
@@ -382,9 +371,8 @@ START_TEST(events_that_contradict_each_other_are_refused_with_their_line)
         ck_assert_uint_eq(error.line, 7);
     }
 }
-END_TEST
 
-START_TEST(sums_beyond_what_a_device_can_hold_are_refused)
+TEST(sums_beyond_what_a_device_can_hold_are_refused)
 {
     const struct trace_event half = event_of(1, UINT64_C(1) << 49, 0);
     const struct trace_event rest = event_of(2, UINT64_C(1) << 49, 0);
@@ -396,9 +384,8 @@ START_TEST(sums_beyond_what_a_device_can_hold_are_refused)
     ck_assert_int_eq(trace_was_there(trace, &before), IMPORT_INVALID);
     ck_assert_ptr_nonnull(strstr(error.reason, "more than 2^50 bytes are live"));
 }
-END_TEST
 
-START_TEST(requests_that_no_device_can_hold_fail_as_the_largest_that_can_be_written)
+TEST(requests_that_no_device_can_hold_fail_as_the_largest_that_can_be_written)
 {
     add_alloc(1, 512);
     add_failure(UINT64_MAX);
@@ -406,7 +393,6 @@ START_TEST(requests_that_no_device_can_hold_fail_as_the_largest_that_can_be_writ
     assert_ops("alloc size=512\nalloc size=1P\n");
     ck_assert_ptr_nonnull(strstr(import.notes, "more than 2^50 bytes; here they ask for 2^50"));
 }
-END_TEST
 
 /* --- many --- */
 
@@ -437,7 +423,7 @@ static uint64_t address_of_hash(uint64_t hash)
     return undo_shift(hash, 30) - UINT64_C(0x9E3779B97F4A7C15);
 }
 
-START_TEST(addresses_that_are_chosen_to_meet_are_as_fast_as_others)
+TEST(addresses_that_are_chosen_to_meet_are_as_fast_as_others)
 {
     enum { COUNT = 200000 }; /* by linear probing 2 * 10^10 looks */
     for (uint64_t i = 0; i < COUNT; i++) {
@@ -451,10 +437,9 @@ START_TEST(addresses_that_are_chosen_to_meet_are_as_fast_as_others)
     ck_assert_uint_eq(totals.frees, COUNT);
     ck_assert_uint_eq(totals.live_count, 0);
 }
-END_TEST
 
 /* For more seeds than anybody would try: whoever knows the next one knows which addresses meet. */
-START_TEST(addresses_that_meet_for_many_seeds_are_as_fast_as_others)
+TEST(addresses_that_meet_for_many_seeds_are_as_fast_as_others)
 {
     enum { SEED_COUNT = 64, FOR_EACH = 140, COUNT = 200000 };
     for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
@@ -468,7 +453,6 @@ START_TEST(addresses_that_meet_for_many_seeds_are_as_fast_as_others)
     end_trace();
     ck_assert_uint_eq(totals.live_count, SEED_COUNT * FOR_EACH + COUNT);
 }
-END_TEST
 
 /* A log drawn at random, with what it must come to counted on the side. */
 enum { NAME_COUNT = 64 };
@@ -548,7 +532,7 @@ static void draw_log(struct drawn *drawn, uint64_t seed, uint64_t stream_count,
     }
 }
 
-START_TEST(counts_and_sums_are_those_of_the_log)
+TEST(counts_and_sums_are_those_of_the_log)
 {
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct drawn drawn;
@@ -562,7 +546,6 @@ START_TEST(counts_and_sums_are_those_of_the_log)
         ck_assert_uint_eq(totals.at_start, 5);
     }
 }
-END_TEST
 
 /* --- lanes --- */
 
@@ -622,7 +605,7 @@ static void assert_lanes_keep_the_order(void)
     op_list_deinit(&plain);
 }
 
-START_TEST(lanes_run_the_ops_in_the_order_of_the_log)
+TEST(lanes_run_the_ops_in_the_order_of_the_log)
 {
     size_t switches = 0;
     size_t pauses = 0;
@@ -650,9 +633,8 @@ START_TEST(lanes_run_the_ops_in_the_order_of_the_log)
     printf("%zu ops, of them %zu pauses and %zu switches\n", ops, pauses, switches);
     ck_assert_uint_gt(pauses, ends + 40);
 }
-END_TEST
 
-START_TEST(sixteen_streams_are_lanes_and_more_are_not)
+TEST(sixteen_streams_are_lanes_and_more_are_not)
 {
     struct drawn drawn;
     draw_log(&drawn, 1, 16, 300);
@@ -667,9 +649,8 @@ START_TEST(sixteen_streams_are_lanes_and_more_are_not)
     ck_assert(!lanes_are_in(&import.ops));
     ck_assert_ptr_nonnull(strstr(import.notes, "17 streams are not distinguished"));
 }
-END_TEST
 
-START_TEST(another_target_gets_a_list_that_it_can_run)
+TEST(another_target_gets_a_list_that_it_can_run)
 {
     struct drawn drawn;
     snprintf(fixed.target, sizeof fixed.target, "first_fit");
@@ -678,9 +659,8 @@ START_TEST(another_target_gets_a_list_that_it_can_run)
     ck_assert(!lanes_are_in(&import.ops));
     ck_assert_ptr_nonnull(strstr(import.notes, "3 streams are not distinguished"));
 }
-END_TEST
 
-START_TEST(a_switch_stands_only_where_the_stream_changes)
+TEST(a_switch_stands_only_where_the_stream_changes)
 {
     static const uint64_t streams[] = {9, 9, 4, 4, 9, 9};
     for (uint64_t i = 0; i < 6; i++) {
@@ -694,9 +674,8 @@ START_TEST(a_switch_stands_only_where_the_stream_changes)
         "alloc size=512\nadvance delay=0s lane=1\nswitch op=4 point=0 to=1\nswitch op=6 point=0 to=0 lane=1\n");
     assert_lanes_keep_the_order();
 }
-END_TEST
 
-START_TEST(hosts_and_streams_are_two_things)
+TEST(hosts_and_streams_are_two_things)
 {
     for (uint64_t i = 0; i < 40; i++) {
         struct trace_event event = event_of(i / 2, 512, i % 3);
@@ -707,43 +686,4 @@ START_TEST(hosts_and_streams_are_two_things)
     ck_assert_uint_eq(import.setup.host_count, 2);
     ck_assert_uint_eq(lanes_count(&import.ops), 3);
     assert_lanes_keep_the_order();
-}
-END_TEST
-
-Suite *suite_of_trace(void)
-{
-    Suite *suite = suite_create("trace");
-    TCase *events = tcase_create("events");
-    tcase_add_checked_fixture(events, setup_test, teardown_test);
-    tcase_add_test(events, an_address_names_its_newest_block);
-    tcase_add_test(events, a_long_log_without_a_capacity_gets_an_eighth_to_spare);
-    tcase_add_test(events,
-                   a_free_that_completes_at_once_is_a_free_and_another_waits_for_its_completion);
-    tcase_add_test(events, a_queued_free_takes_its_place_until_it_completes);
-    tcase_add_test(events, blocks_whose_free_or_final_state_is_seen_were_there_before);
-    tcase_add_test(events, frees_of_unknown_blocks_without_a_size_are_counted_and_left_out);
-    tcase_add_test(events, a_log_of_which_nothing_becomes_an_op_is_incomplete);
-    tcase_add_test(events, a_failure_that_would_fit_is_given_back_before_the_next_op);
-    tcase_add_test(events, what_was_asked_for_is_kept_beside_what_it_takes);
-    tcase_add_test(events, hosts_have_blocks_and_sums_of_their_own);
-    tcase_add_test(events, the_granule_divides_all_sizes_unless_it_is_fixed);
-    tcase_add_test(events, a_capacity_that_is_fixed_or_set_stays);
-    tcase_add_test(events, tags_have_a_number_each_until_there_are_no_more);
-    tcase_add_test(events, events_that_contradict_each_other_are_refused_with_their_line);
-    tcase_add_test(events, sums_beyond_what_a_device_can_hold_are_refused);
-    tcase_add_test(events,
-                   requests_that_no_device_can_hold_fail_as_the_largest_that_can_be_written);
-    tcase_add_test(events, addresses_that_are_chosen_to_meet_are_as_fast_as_others);
-    tcase_add_test(events, addresses_that_meet_for_many_seeds_are_as_fast_as_others);
-    tcase_add_test(events, counts_and_sums_are_those_of_the_log);
-    suite_add_tcase(suite, events);
-    TCase *lanes = tcase_create("lanes");
-    tcase_add_checked_fixture(lanes, setup_test, teardown_test);
-    tcase_add_test(lanes, lanes_run_the_ops_in_the_order_of_the_log);
-    tcase_add_test(lanes, sixteen_streams_are_lanes_and_more_are_not);
-    tcase_add_test(lanes, another_target_gets_a_list_that_it_can_run);
-    tcase_add_test(lanes, a_switch_stands_only_where_the_stream_changes);
-    tcase_add_test(lanes, hosts_and_streams_are_two_things);
-    suite_add_tcase(suite, lanes);
-    return suite;
 }

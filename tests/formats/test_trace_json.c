@@ -32,21 +32,21 @@ static void assert_same(const char *json, const char *xplane)
     import_deinit(&other);
 }
 
-START_TEST(both_forms_of_a_profile_give_the_same_run)
+EVERY_TEST(.timeout_s = 300, .setup = profile_setup, .teardown = profile_teardown);
+
+TEST(both_forms_of_a_profile_give_the_same_run)
 {
     assert_same(FIELD "small.trace.json", XPLANE "small.xplane.pb");
     assert_same(FIELD "devices_crlf.trace.json", XPLANE "devices.xplane.pb");
 }
-END_TEST
 
-START_TEST(the_run_keeps_what_the_trace_says_is_in_use)
+TEST(the_run_keeps_what_the_trace_says_is_in_use)
 {
     profile_load(FIELD "small.trace.json", "trace_json");
     ck_assert_uint_eq(profile_assert_replay(), 9);
 }
-END_TEST
 
-START_TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
+TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
 {
     profile_assert_refused(FIELD "cut.trace.json", "trace_json", IMPORT_INCOMPLETE,
                            "the file is cut off here");
@@ -59,7 +59,6 @@ START_TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
                            "some events are missing (a trace.json has only some events");
     ck_assert_uint_eq(profile_error.line, 6);
 }
-END_TEST
 
 #define EVENT \
     "{\"name\":\"MemoryAllocation\",\"ts\":1.5,\"args\":{\"addr\":\"1\",\"allocation_bytes\":\"8\"}}"
@@ -103,7 +102,7 @@ static const struct {
     {EVENTS(""), IMPORT_INCOMPLETE, 0, "the profile has no memory event"},
 };
 
-START_TEST(bad_texts_are_refused_with_their_place)
+TEST(bad_texts_are_refused_with_their_place, .to = sizeof bad_texts / sizeof bad_texts[0])
 {
     const char *text = bad_texts[_i].text;
     ck_assert_int_eq(
@@ -116,9 +115,8 @@ START_TEST(bad_texts_are_refused_with_their_place)
         ck_assert_uint_eq(profile_error.column, bad_texts[_i].column);
     }
 }
-END_TEST
 
-START_TEST(numbers_may_be_texts_and_addresses_signed)
+TEST(numbers_may_be_texts_and_addresses_signed)
 {
     static const char text[] = EVENTS(
         "{\"name\":\"MemoryAllocation\",\"ts\":-2,\"pid\":7,\"args\":{\"addr\":-4096,\"allocation_bytes\":8}},"
@@ -130,9 +128,8 @@ START_TEST(numbers_may_be_texts_and_addresses_signed)
     profile_assert_ops("alloc size=8\nfree block=0\n");
     ck_assert_ptr_nonnull(strstr(profile_import.notes, "0 = process 7"));
 }
-END_TEST
 
-START_TEST(times_below_a_nanosecond_order_events)
+TEST(times_below_a_nanosecond_order_events)
 {
     static const char text[] = EVENTS(
         "{\"name\":\"MemoryAllocation\",\"ts\":0.000002,\"args\":{\"addr\":1,\"allocation_bytes\":8}},"
@@ -142,10 +139,9 @@ START_TEST(times_below_a_nanosecond_order_events)
         IMPORT_OK);
     profile_assert_ops("alloc size=16\nalloc size=8\n");
 }
-END_TEST
 
 /* Of other events nothing is read, however long they are and whatever stands in them. */
-START_TEST(events_that_are_not_of_memory_are_passed_over)
+TEST(events_that_are_not_of_memory_are_passed_over)
 {
     enum { LONG = 70000 };
     static char text[LONG + 400];
@@ -164,10 +160,9 @@ START_TEST(events_that_are_not_of_memory_are_passed_over)
         IMPORT_OK);
     profile_assert_ops("alloc size=8\n");
 }
-END_TEST
 
 /* 20 MB of nesting must cost neither stack nor much time. */
-START_TEST(deep_nesting_is_passed_over)
+TEST(deep_nesting_is_passed_over)
 {
     enum { DEPTH = 10 << 20 };
     char *text = malloc(2 * DEPTH + 64);
@@ -181,38 +176,14 @@ START_TEST(deep_nesting_is_passed_over)
     ck_assert_ptr_nonnull(strstr(profile_error.reason, "no memory event"));
     free(text);
 }
-END_TEST
 
-START_TEST(every_cut_is_said)
+TEST(every_cut_is_said)
 {
     profile_assert_cuts_are_said(FIELD "small.trace.json", "trace_json", 75);
     profile_assert_cuts_are_said(FIELD "devices_crlf.trace.json", "trace_json", 75);
 }
-END_TEST
 
-START_TEST(damage_is_survived)
+TEST(damage_is_survived)
 {
     profile_assert_damage_is_survived(FIELD "small.trace.json", "trace_json", 2000);
-}
-END_TEST
-
-Suite *suite_of_trace_json(void)
-{
-    Suite *suite = suite_create("trace_json");
-    TCase *cases = tcase_create("trace_json");
-    tcase_set_timeout(cases, 300);
-    tcase_add_checked_fixture(cases, profile_setup, profile_teardown);
-    tcase_add_test(cases, both_forms_of_a_profile_give_the_same_run);
-    tcase_add_test(cases, the_run_keeps_what_the_trace_says_is_in_use);
-    tcase_add_test(cases, what_is_cut_off_or_contradicts_itself_is_refused_with_its_place);
-    tcase_add_loop_test(cases, bad_texts_are_refused_with_their_place, 0,
-                        sizeof bad_texts / sizeof bad_texts[0]);
-    tcase_add_test(cases, numbers_may_be_texts_and_addresses_signed);
-    tcase_add_test(cases, times_below_a_nanosecond_order_events);
-    tcase_add_test(cases, events_that_are_not_of_memory_are_passed_over);
-    tcase_add_test(cases, deep_nesting_is_passed_over);
-    tcase_add_test(cases, every_cut_is_said);
-    tcase_add_test(cases, damage_is_survived);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -13,7 +13,9 @@
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/xplane/"
 #define DATA HBMSTRESS_FIELD_DATA "/data/xla_profiler/"
 
-START_TEST(events_of_all_lines_are_merged_by_time)
+EVERY_TEST(.timeout_s = 300, .setup = profile_setup, .teardown = profile_teardown);
+
+TEST(events_of_all_lines_are_merged_by_time)
 {
     profile_load(FIELD "small.xplane.pb", "xplane");
     profile_assert_ops(
@@ -27,18 +29,16 @@ START_TEST(events_of_all_lines_are_merged_by_time)
     ck_assert_str_eq(profile_import.setup.tags[3], "dense/MatMul");
     ck_assert_str_eq(profile_import.setup.tags[4], "dense/BiasAdd");
 }
-END_TEST
 
-START_TEST(what_was_in_use_before_is_made_first_and_said_to_be_a_sum)
+TEST(what_was_in_use_before_is_made_first_and_said_to_be_a_sum)
 {
     profile_load(FIELD "small.xplane.pb", "xplane");
     ck_assert_ptr_nonnull(strstr(profile_import.notes, "9728 bytes on 1 devices were in use"));
     ck_assert_ptr_nonnull(strstr(profile_import.notes, "since only the sum is known"));
     ck_assert_uint_eq(profile_assert_replay(), 5 + 4); /* the peak rises with the second event */
 }
-END_TEST
 
-START_TEST(frees_with_an_address_only_get_their_size_from_the_sums)
+TEST(frees_with_an_address_only_get_their_size_from_the_sums)
 {
     profile_load(FIELD "devices.xplane.pb", "xplane");
     profile_assert_ops(
@@ -47,9 +47,8 @@ START_TEST(frees_with_an_address_only_get_their_size_from_the_sums)
         "alloc size=4K tag=3\nfree block=1 host=1\nfree block=4\nfree block=5 host=1\nfree block=6\n");
     ck_assert_uint_eq(profile_assert_replay(), 7);
 }
-END_TEST
 
-START_TEST(each_device_has_the_capacity_that_its_allocator_says)
+TEST(each_device_has_the_capacity_that_its_allocator_says)
 {
     profile_load(FIELD "devices.xplane.pb", "xplane");
     ck_assert_uint_eq(profile_import.setup.host_count, 2);
@@ -58,9 +57,8 @@ START_TEST(each_device_has_the_capacity_that_its_allocator_says)
     ck_assert_ptr_nonnull(
         strstr(profile_import.notes, "up to 65536 bytes were reserved for the stack"));
 }
-END_TEST
 
-START_TEST(a_capacity_that_is_given_holds_for_all_devices)
+TEST(a_capacity_that_is_given_holds_for_all_devices)
 {
     const struct setup fixed = {.capacity_bytes = 1 << 21};
     const struct import_options options = {.fixed = &fixed};
@@ -71,9 +69,8 @@ START_TEST(a_capacity_that_is_given_holds_for_all_devices)
     ck_assert_int_eq(profile_import.ops.ops[0].kind, OP_ALLOC); /* nothing is retired */
     ck_assert_uint_eq(profile_assert_replay(), 7);
 }
-END_TEST
 
-START_TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
+TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
 {
     profile_assert_refused(
         FIELD "cut.xplane.pb", "xplane", IMPORT_INCOMPLETE,
@@ -87,20 +84,17 @@ START_TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
     profile_assert_refused(FIELD "no_events.xplane.pb", "xplane", IMPORT_INCOMPLETE,
                            "the profile has no memory event");
 }
-END_TEST
 
-START_TEST(every_cut_is_said)
+TEST(every_cut_is_said)
 {
     profile_assert_cuts_are_said(FIELD "small.xplane.pb", "xplane", 20);
 }
-END_TEST
 
-START_TEST(damage_is_survived)
+TEST(damage_is_survived)
 {
     profile_assert_damage_is_survived(FIELD "small.xplane.pb", "xplane", 2000);
     profile_assert_damage_is_survived(FIELD "devices.xplane.pb", "xplane", 2000);
 }
-END_TEST
 
 /* --- single events --- */
 
@@ -231,16 +225,15 @@ static const struct {
      "from before the profile have 9 bytes, but only 4 were in use"},
 };
 
-START_TEST(events_that_contradict_are_refused)
+TEST(events_that_contradict_are_refused, .to = sizeof bad_steps / sizeof bad_steps[0])
 {
     ck_assert_int_eq(import_steps(bad_steps[_i].steps), IMPORT_INVALID);
     ck_assert_msg(strstr(profile_error.reason, bad_steps[_i].reason) != NULL, "%s",
                   profile_error.reason);
     ck_assert_msg(strstr(profile_error.reason, "byte ") != NULL, "%s", profile_error.reason);
 }
-END_TEST
 
-START_TEST(frees_whose_size_nothing_says_are_left_out_and_counted)
+TEST(frees_whose_size_nothing_says_are_left_out_and_counted)
 {
     const struct step steps[STEP_COUNT_MAX] = {{true, 1, 8, ABSENT, ABSENT},
                                                {false, 2, ABSENT, ABSENT, ABSENT}};
@@ -251,9 +244,8 @@ START_TEST(frees_whose_size_nothing_says_are_left_out_and_counted)
     ck_assert_ptr_nonnull(
         strstr(profile_import.notes, "assumed: on 1 devices, nothing was live before"));
 }
-END_TEST
 
-START_TEST(empty_blocks_are_left_out_with_their_frees)
+TEST(empty_blocks_are_left_out_with_their_frees)
 {
     const struct step steps[STEP_COUNT_MAX] = {{true, 1, 0, 0, 8},
                                                {true, 2, 8, ABSENT, 16},
@@ -263,9 +255,8 @@ START_TEST(empty_blocks_are_left_out_with_their_frees)
     profile_assert_ops("alloc size=8 tag=1\nhold block=0\nalloc size=8\nalloc size=8\n");
     ck_assert_ptr_nonnull(strstr(profile_import.notes, "left out: 1 allocations of 0 bytes"));
 }
-END_TEST
 
-START_TEST(an_allocator_without_a_limit_has_the_device_of_the_others)
+TEST(an_allocator_without_a_limit_has_the_device_of_the_others)
 {
     struct writer line = {.length = 0};
     const int64_t limited[STAT_COUNT] = {1, 512, ABSENT, 512, 0, 0, 512};
@@ -283,9 +274,8 @@ START_TEST(an_allocator_without_a_limit_has_the_device_of_the_others)
         strstr(profile_import.notes, "assumed: 1 devices have the capacity of the others"));
     profile_assert_replay();
 }
-END_TEST
 
-START_TEST(the_253_largest_ops_have_tags_and_the_rest_is_other)
+TEST(the_253_largest_ops_have_tags_and_the_rest_is_other)
 {
     static struct writer line;
     line.length = 0;
@@ -301,9 +291,8 @@ START_TEST(the_253_largest_ops_have_tags_and_the_rest_is_other)
     ck_assert_str_eq(setup->tags[ops[300 - 254].tag], "other");
     ck_assert_str_eq(setup->tags[ops[0].tag], "other");
 }
-END_TEST
 
-START_TEST(a_device_whose_events_are_left_out_is_there)
+TEST(a_device_whose_events_are_left_out_is_there)
 {
     struct writer line = {.length = 0};
     const int64_t first[STAT_COUNT] = {1, 8, ABSENT, 8, 0};
@@ -315,9 +304,8 @@ START_TEST(a_device_whose_events_are_left_out_is_there)
     profile_assert_ops("alloc size=8\n");
     profile_assert_replay();
 }
-END_TEST
 
-START_TEST(the_64th_allocator_is_the_last)
+TEST(the_64th_allocator_is_the_last)
 {
     struct writer line = {.length = 0};
     for (int64_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
@@ -331,7 +319,6 @@ START_TEST(the_64th_allocator_is_the_last)
     ck_assert_int_eq(import_line(&line), IMPORT_INVALID);
     ck_assert_ptr_nonnull(strstr(profile_error.reason, "more than 64 allocators"));
 }
-END_TEST
 
 /* --- a real profile --- */
 
@@ -415,7 +402,7 @@ static uint64_t compare_rows(struct cursor *cursor, uint32_t first, struct devic
     return count;
 }
 
-START_TEST(a_real_profile_is_the_same_event_by_event)
+TEST(a_real_profile_is_the_same_event_by_event)
 {
     struct text text;
     struct device_row devices[OP_HOST_COUNT_MAX] = {0};
@@ -449,32 +436,4 @@ START_TEST(a_real_profile_is_the_same_event_by_event)
     }
     printf("%" PRIu64 " events, %" PRIu64 " sums and peaks compared in the replay: equal\n", events,
            compared);
-}
-END_TEST
-
-Suite *suite_of_xplane(void)
-{
-    Suite *suite = suite_create("xplane");
-    TCase *cases = tcase_create("xplane");
-    tcase_set_timeout(cases, 300);
-    tcase_add_checked_fixture(cases, profile_setup, profile_teardown);
-    tcase_add_test(cases, events_of_all_lines_are_merged_by_time);
-    tcase_add_test(cases, what_was_in_use_before_is_made_first_and_said_to_be_a_sum);
-    tcase_add_test(cases, frees_with_an_address_only_get_their_size_from_the_sums);
-    tcase_add_test(cases, each_device_has_the_capacity_that_its_allocator_says);
-    tcase_add_test(cases, a_capacity_that_is_given_holds_for_all_devices);
-    tcase_add_test(cases, what_is_cut_off_or_contradicts_itself_is_refused_with_its_place);
-    tcase_add_test(cases, every_cut_is_said);
-    tcase_add_test(cases, damage_is_survived);
-    tcase_add_loop_test(cases, events_that_contradict_are_refused, 0,
-                        sizeof bad_steps / sizeof bad_steps[0]);
-    tcase_add_test(cases, frees_whose_size_nothing_says_are_left_out_and_counted);
-    tcase_add_test(cases, empty_blocks_are_left_out_with_their_frees);
-    tcase_add_test(cases, an_allocator_without_a_limit_has_the_device_of_the_others);
-    tcase_add_test(cases, the_253_largest_ops_have_tags_and_the_rest_is_other);
-    tcase_add_test(cases, a_device_whose_events_are_left_out_is_there);
-    tcase_add_test(cases, the_64th_allocator_is_the_last);
-    tcase_add_test(cases, a_real_profile_is_the_same_event_by_event);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -44,7 +44,7 @@ static uint32_t way_of(const struct decision *decision)
     return way;
 }
 
-START_TEST(each_thing_that_can_happen_is_some_bytes_and_nothing_else_is)
+TEST(each_thing_that_can_happen_is_some_bytes_and_nothing_else_is)
 {
     uint32_t counts[WAY_COUNT + 1] = {0};
     for (uint32_t byte = 0; byte <= UINT8_MAX; byte++) {
@@ -56,9 +56,8 @@ START_TEST(each_thing_that_can_happen_is_some_bytes_and_nothing_else_is)
     }
     ck_assert_uint_eq(counts[WAY_COUNT], 0);
 }
-END_TEST
 
-START_TEST(byte_0_is_the_default_wherever_the_lane_stands)
+TEST(byte_0_is_the_default_wherever_the_lane_stands)
 {
     for (uint8_t lane = 0; lane < 6; lane++) {
         struct choice choice = eight_ways;
@@ -70,17 +69,15 @@ START_TEST(byte_0_is_the_default_wherever_the_lane_stands)
         ck_assert(decision_equal(&wrapped, &otherwise));
     }
 }
-END_TEST
 
-START_TEST(time_outs_alone_can_be_chosen_among)
+TEST(time_outs_alone_can_be_chosen_among)
 {
     const struct choice choice = {.sleepers = UINT64_C(5), .next = any};
     ck_assert_uint_eq(decision_of(0, &choice).lane, 2);
     ck_assert_uint_eq(decision_of(1, &choice).lane, 0);
 }
-END_TEST
 
-START_TEST(where_bytes_have_run_out_the_default_is_taken)
+TEST(where_bytes_have_run_out_the_default_is_taken)
 {
     const uint8_t bytes[] = {1};
     struct choices choices;
@@ -94,9 +91,8 @@ START_TEST(where_bytes_have_run_out_the_default_is_taken)
         ck_assert(decision_equal(&decision, &otherwise));
     }
 }
-END_TEST
 
-START_TEST(a_decision_with_one_possibility_takes_no_byte)
+TEST(a_decision_with_one_possibility_takes_no_byte)
 {
     const uint8_t bytes[] = {1};
     const struct choice alone = {.lanes = 2, .next = any};
@@ -108,7 +104,6 @@ START_TEST(a_decision_with_one_possibility_takes_no_byte)
     (void)strategy_choices.choose(&choices, &eight_ways);
     ck_assert_uint_eq(choices.used, 1);
 }
-END_TEST
 
 /* --- whole runs --- */
 
@@ -122,7 +117,7 @@ static void run_with(const struct simulated_program *program, const uint8_t *byt
     ck_assert(simulated_run(&strategy_choices, &choices, 0, &last, record));
 }
 
-START_TEST(the_same_bytes_take_the_same_decisions_and_others_take_others)
+TEST(the_same_bytes_take_the_same_decisions_and_others_take_others, .to = 2)
 {
     static const struct simulated_program *const programs[] = {&simulated_plain,
                                                                &simulated_with_events};
@@ -138,9 +133,8 @@ START_TEST(the_same_bytes_take_the_same_decisions_and_others_take_others)
     ck_assert_uint_gt(record.deviation_count, 0);
     ck_assert(!decision_equal(&record.decisions[2], &other.decisions[2]));
 }
-END_TEST
 
-START_TEST(the_next_run_begins_with_the_first_byte_again)
+TEST(the_next_run_begins_with_the_first_byte_again)
 {
     const uint8_t bytes[] = {1, 2, 1, 2, 1, 2};
     struct choices choices;
@@ -151,31 +145,11 @@ START_TEST(the_next_run_begins_with_the_first_byte_again)
     simulated_run(&strategy_choices, &choices, 1, &last, &again);
     check_same_record(&record, &again);
 }
-END_TEST
 
-START_TEST(no_bytes_are_the_default_schedule)
+TEST(no_bytes_are_the_default_schedule)
 {
     struct simulated_record record;
     run_with(&simulated_with_events, NULL, 0, &record);
     ck_assert_uint_eq(record.deviation_count, 0);
     ck_assert_uint_gt(record.decision_count, 0);
-}
-END_TEST
-
-Suite *suite_of_fuzz_choices(void)
-{
-    Suite *suite = suite_create("fuzz_choices");
-    TCase *one = tcase_create("one decision");
-    tcase_add_test(one, each_thing_that_can_happen_is_some_bytes_and_nothing_else_is);
-    tcase_add_test(one, byte_0_is_the_default_wherever_the_lane_stands);
-    tcase_add_test(one, time_outs_alone_can_be_chosen_among);
-    tcase_add_test(one, where_bytes_have_run_out_the_default_is_taken);
-    tcase_add_test(one, a_decision_with_one_possibility_takes_no_byte);
-    suite_add_tcase(suite, one);
-    TCase *runs = tcase_create("runs");
-    tcase_add_loop_test(runs, the_same_bytes_take_the_same_decisions_and_others_take_others, 0, 2);
-    tcase_add_test(runs, the_next_run_begins_with_the_first_byte_again);
-    tcase_add_test(runs, no_bytes_are_the_default_schedule);
-    suite_add_tcase(suite, runs);
-    return suite;
 }

@@ -58,57 +58,51 @@ static bool differ_in(const struct feedback_sight *a, const struct feedback_sigh
     return is_different;
 }
 
-START_TEST(twice_the_fragmentation_is_another_cell)
+TEST(twice_the_fragmentation_is_another_cell)
 {
     struct feedback_sight other = plain;
     other.largest_hole_bytes /= 2;
     ck_assert(differ_in(&plain, &other, FEEDBACK_HEAP, FEEDBACK_SPANS));
 }
-END_TEST
 
-START_TEST(twice_the_spans_are_another_cell)
+TEST(twice_the_spans_are_another_cell)
 {
     struct feedback_sight other = plain;
     other.span_count *= 2;
     ck_assert(differ_in(&plain, &other, FEEDBACK_SPANS, FEEDBACK_QUEUED));
 }
-END_TEST
 
-START_TEST(twice_the_queued_frees_are_another_cell)
+TEST(twice_the_queued_frees_are_another_cell)
 {
     struct feedback_sight other = plain;
     other.queued_free_count *= 2;
     ck_assert(differ_in(&plain, &other, FEEDBACK_QUEUED, FEEDBACK_DISTANCE));
 }
-END_TEST
 
-START_TEST(a_span_that_fits_and_one_as_much_too_short_are_two_cells)
+TEST(a_span_that_fits_and_one_as_much_too_short_are_two_cells)
 {
     struct feedback_sight other = plain;
     other.best_span_bytes = 6144;
     ck_assert(differ_in(&plain, &other, FEEDBACK_DISTANCE, FEEDBACK_SWITCHES));
 }
-END_TEST
 
-START_TEST(one_granule_short_is_another_cell_than_two)
+TEST(one_granule_short_is_another_cell_than_two)
 {
     struct feedback_sight one = plain, two = plain;
     one.best_span_bytes = plain.request_bytes - 512;
     two.best_span_bytes = plain.request_bytes - 1024;
     ck_assert(differ_in(&one, &two, FEEDBACK_DISTANCE, FEEDBACK_SWITCHES));
 }
-END_TEST
 
-START_TEST(a_little_more_of_everything_is_no_other_cell)
+TEST(a_little_more_of_everything_is_no_other_cell)
 {
     struct feedback_sight other = plain;
     other.free_bytes += 512;
     other.best_span_bytes -= 511;
     ck_assert(!differ_in(&plain, &other, 0, FEEDBACK_CELL_COUNT));
 }
-END_TEST
 
-START_TEST(each_mitigation_and_each_outcome_is_a_cell_of_its_own)
+TEST(each_mitigation_and_each_outcome_is_a_cell_of_its_own)
 {
     uint32_t cells[FEEDBACK_CELLS_PER_OP_MAX];
     bool is_seen[FEEDBACK_SPANS] = {false};
@@ -124,9 +118,8 @@ START_TEST(each_mitigation_and_each_outcome_is_a_cell_of_its_own)
         }
     }
 }
-END_TEST
 
-START_TEST(queued_frees_are_told_of_out_of_memories_alone)
+TEST(queued_frees_are_told_of_out_of_memories_alone)
 {
     uint32_t cells[FEEDBACK_CELLS_PER_OP_MAX];
     struct feedback_sight sight = plain;
@@ -137,7 +130,6 @@ START_TEST(queued_frees_are_told_of_out_of_memories_alone)
         ck_assert(cells[i] < FEEDBACK_QUEUED || cells[i] >= FEEDBACK_DISTANCE);
     }
 }
-END_TEST
 
 /* Sizes of every magnitude, and the two ends. */
 static uint64_t any_number(struct random *random)
@@ -159,7 +151,7 @@ static uint32_t group_of(uint32_t cell)
     return group;
 }
 
-START_TEST(no_sight_has_a_cell_out_of_range_or_two_of_one_group)
+TEST(no_sight_has_a_cell_out_of_range_or_two_of_one_group)
 {
     uint32_t cells[FEEDBACK_CELLS_PER_OP_MAX];
     struct random random;
@@ -184,7 +176,6 @@ START_TEST(no_sight_has_a_cell_out_of_range_or_two_of_one_group)
     }
     ck_assert(is_right);
 }
-END_TEST
 
 /* --- what ops leave behind --- */
 
@@ -235,7 +226,7 @@ static struct feedback_sight see_last(const struct run *run, const struct verdic
     return sight;
 }
 
-START_TEST(a_request_that_is_just_placed_is_not_told)
+TEST(a_request_that_is_just_placed_is_not_told)
 {
     const struct op ops[] = {make_alloc(2), make_alloc(3), make_op_on(OP_FREE, 0),
                              make_op_on(OP_HOLD, 1)};
@@ -243,10 +234,9 @@ START_TEST(a_request_that_is_just_placed_is_not_told)
     ck_assert_uint_eq(noted_between(0, FEEDBACK_CELL_COUNT), 0);
     run_destroy(run);
 }
-END_TEST
 
 /* 2 free, 2 held, 4 that may move or not. */
-START_TEST(a_refused_request_is_seen_with_its_holes_spans_and_distance)
+TEST(a_refused_request_is_seen_with_its_holes_spans_and_distance)
 {
     const struct op ops[] = {make_alloc(2),          make_alloc(2),          make_alloc(2),
                              make_alloc(2),          make_op_on(OP_HOLD, 1), make_op_on(OP_FREE, 0),
@@ -264,9 +254,8 @@ START_TEST(a_refused_request_is_seen_with_its_holes_spans_and_distance)
     ck_assert_uint_eq(noted_between(FEEDBACK_HEAP, FEEDBACK_SWITCHES), 4);
     run_destroy(run);
 }
-END_TEST
 
-START_TEST(a_request_that_took_a_wait_is_seen_to_have_drained)
+TEST(a_request_that_took_a_wait_is_seen_to_have_drained)
 {
     const struct op ops[] = {make_alloc(8), queued_free(0, 1000), make_alloc(8)};
     struct run *run = run_list(ops, sizeof ops / sizeof ops[0]);
@@ -275,9 +264,8 @@ START_TEST(a_request_that_took_a_wait_is_seen_to_have_drained)
     ck_assert_uint_eq(sight.mitigations, FEEDBACK_DRAINED);
     run_destroy(run);
 }
-END_TEST
 
-START_TEST(a_request_that_took_a_move_is_seen_to_have_moved)
+TEST(a_request_that_took_a_move_is_seen_to_have_moved)
 {
     const struct op ops[] = {make_alloc(2),          make_alloc(2),          make_alloc(4),
                              make_op_on(OP_FREE, 0), make_op_on(OP_FREE, 2), make_alloc(6)};
@@ -287,9 +275,8 @@ START_TEST(a_request_that_took_a_move_is_seen_to_have_moved)
     ck_assert_uint_eq(sight.span_count, 1);
     run_destroy(run);
 }
-END_TEST
 
-START_TEST(a_free_that_is_lost_is_queued_when_memory_runs_out)
+TEST(a_free_that_is_lost_is_queued_when_memory_runs_out)
 {
     const struct op ops[] = {make_alloc(8), queued_free(0, DELAY_NEVER), make_alloc(8)};
     struct run *run = run_list(ops, sizeof ops / sizeof ops[0]);
@@ -298,9 +285,8 @@ START_TEST(a_free_that_is_lost_is_queued_when_memory_runs_out)
     ck_assert_uint_eq(sight.best_span_bytes, 0);
     run_destroy(run);
 }
-END_TEST
 
-START_TEST(each_kind_of_switch_is_a_cell)
+TEST(each_kind_of_switch_is_a_cell)
 {
     struct op_list ops;
     op_list_init(&ops);
@@ -319,30 +305,4 @@ START_TEST(each_kind_of_switch_is_a_cell)
     ck_assert_uint_eq(noted_between(FEEDBACK_SWITCHES, FEEDBACK_CELL_COUNT), 2);
     ck_assert_uint_eq(noted_between(0, FEEDBACK_SWITCHES), 0);
     op_list_deinit(&ops);
-}
-END_TEST
-
-Suite *suite_of_fuzz_feedback(void)
-{
-    Suite *suite = suite_create("fuzz_feedback");
-    TCase *cells = tcase_create("cells");
-    tcase_add_test(cells, twice_the_fragmentation_is_another_cell);
-    tcase_add_test(cells, twice_the_spans_are_another_cell);
-    tcase_add_test(cells, twice_the_queued_frees_are_another_cell);
-    tcase_add_test(cells, a_span_that_fits_and_one_as_much_too_short_are_two_cells);
-    tcase_add_test(cells, one_granule_short_is_another_cell_than_two);
-    tcase_add_test(cells, a_little_more_of_everything_is_no_other_cell);
-    tcase_add_test(cells, each_mitigation_and_each_outcome_is_a_cell_of_its_own);
-    tcase_add_test(cells, queued_frees_are_told_of_out_of_memories_alone);
-    tcase_add_test(cells, no_sight_has_a_cell_out_of_range_or_two_of_one_group);
-    suite_add_tcase(suite, cells);
-    TCase *ops = tcase_create("ops");
-    tcase_add_test(ops, a_request_that_is_just_placed_is_not_told);
-    tcase_add_test(ops, a_refused_request_is_seen_with_its_holes_spans_and_distance);
-    tcase_add_test(ops, a_request_that_took_a_wait_is_seen_to_have_drained);
-    tcase_add_test(ops, a_request_that_took_a_move_is_seen_to_have_moved);
-    tcase_add_test(ops, a_free_that_is_lost_is_queued_when_memory_runs_out);
-    tcase_add_test(ops, each_kind_of_switch_is_a_cell);
-    suite_add_tcase(suite, ops);
-    return suite;
 }

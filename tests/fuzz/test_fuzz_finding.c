@@ -161,16 +161,17 @@ static size_t count_tries(void)
     return count;
 }
 
-START_TEST(in_time_a_list_is_shrunk)
+EVERY_TEST(.setup = set_up, .teardown = tear_down);
+
+TEST(in_time_a_list_is_shrunk)
 {
     find_and_read(IN_TIME_MS);
     check_said();
     ck_assert_uint_gt(count_tries(), 1);
     ck_assert_uint_lt(list_count, REPORT_COUNT);
 }
-END_TEST
 
-START_TEST(out_of_processor_time_no_shorter_list_is_tried)
+TEST(out_of_processor_time_no_shorter_list_is_tried)
 {
     open_clocks = 2 * FIRST_MS * (CLOCKS_PER_SEC / 1000);
     find_and_read(FIRST_MS);
@@ -178,26 +179,12 @@ START_TEST(out_of_processor_time_no_shorter_list_is_tried)
     ck_assert_uint_eq(count_tries(), 1);
     ck_assert_uint_gt(list_count, REPORT_COUNT);
 }
-END_TEST
 
-START_TEST(when_a_shorter_list_does_not_end_the_finding_has_the_list_that_did)
+TEST(when_a_shorter_list_does_not_end_the_finding_has_the_list_that_did)
 {
     opens_that_end = 1;
     find_and_read(FIRST_MS);
     check_said();
     ck_assert_uint_gt(list_count, REPORT_COUNT);
     ck_assert_ptr_nonnull(strstr(text, "a shorter op list did not end"));
-}
-END_TEST
-
-Suite *suite_of_fuzz_finding(void)
-{
-    Suite *suite = suite_create("fuzz_finding");
-    TCase *tests = tcase_create("fuzz_finding");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, in_time_a_list_is_shrunk);
-    tcase_add_test(tests, out_of_processor_time_no_shorter_list_is_tried);
-    tcase_add_test(tests, when_a_shorter_list_does_not_end_the_finding_has_the_list_that_did);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

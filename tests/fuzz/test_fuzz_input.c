@@ -59,7 +59,7 @@ static size_t draw_bytes(struct random *random, uint8_t bytes[BYTES_MAX])
     return length;
 }
 
-START_TEST(any_bytes_are_a_legal_list)
+TEST(any_bytes_are_a_legal_list, .to = 400)
 {
     struct random random;
     struct input input;
@@ -83,9 +83,8 @@ START_TEST(any_bytes_are_a_legal_list)
     check_there_and_back(&input);
     input_deinit(&input);
 }
-END_TEST
 
-START_TEST(what_is_missing_counts_as_zero)
+TEST(what_is_missing_counts_as_zero)
 {
     struct random random;
     struct input cut;
@@ -113,7 +112,6 @@ START_TEST(what_is_missing_counts_as_zero)
     input_deinit(&cut);
     input_deinit(&padded);
 }
-END_TEST
 
 /* --- lists from elsewhere --- */
 
@@ -150,7 +148,7 @@ static int is_ops_file(const struct dirent *entry)
     return length > 4 && strcmp(entry->d_name + length - 4, ".ops") == 0;
 }
 
-START_TEST(a_list_of_a_file_is_the_same_list_as_bytes)
+TEST(a_list_of_a_file_is_the_same_list_as_bytes, .to = 2)
 {
     static const char *const folders[] = {HBMSTRESS_SOURCE_DIR "/corpus/regressions",
                                           HBMSTRESS_SOURCE_DIR "/corpus/field/ops"};
@@ -173,9 +171,8 @@ START_TEST(a_list_of_a_file_is_the_same_list_as_bytes)
     }
     free(entries);
 }
-END_TEST
 
-START_TEST(a_list_of_a_scenario_is_the_same_list_as_bytes)
+TEST(a_list_of_a_scenario_is_the_same_list_as_bytes, .to = 10)
 {
     for (uint64_t seed = 1; seed <= 5 && scenarios[_i] != NULL; seed++) {
         char reason[RUN_REASON_BYTES];
@@ -194,9 +191,8 @@ START_TEST(a_list_of_a_scenario_is_the_same_list_as_bytes)
         trial_deinit(&trial);
     }
 }
-END_TEST
 
-START_TEST(marked_bytes_give_hosts_their_time_and_groups)
+TEST(marked_bytes_give_hosts_their_time_and_groups)
 {
     uint8_t bytes[INPUT_HEADER_BYTES] = {1, [6] = 195, [27] = 1 | 2 << 1, [28] = 0x93, [29] = 0x12};
     struct input input;
@@ -226,9 +222,8 @@ START_TEST(marked_bytes_give_hosts_their_time_and_groups)
     check_there_and_back(&input);
     input_deinit(&input);
 }
-END_TEST
 
-START_TEST(each_mesh_and_each_clock_comes_back)
+TEST(each_mesh_and_each_clock_comes_back)
 {
     struct random random;
     struct input input;
@@ -248,9 +243,8 @@ START_TEST(each_mesh_and_each_clock_comes_back)
         input_deinit(&input);
     }
 }
-END_TEST
 
-START_TEST(time_and_groups_of_a_file_are_kept)
+TEST(time_and_groups_of_a_file_are_kept)
 {
     static const char text[] =
         "hbmstress-ops 1\ncapacity 64K\ngranule 512\nhosts 4\nclocks own\n"
@@ -289,10 +283,9 @@ START_TEST(time_and_groups_of_a_file_are_kept)
     input_deinit(&input);
     op_list_deinit(&ops);
 }
-END_TEST
 
 /* A record for host 9, one for no host, and half a record are nothing; what is behind is no op. */
-START_TEST(records_of_hosts_that_are_not_there_say_nothing)
+TEST(records_of_hosts_that_are_not_there_say_nothing)
 {
     enum { RECORDS = 4, KIND_CLOCK = 1, CUT = 5 };
     uint8_t bytes[INPUT_HEADER_BYTES + RECORDS * INPUT_RECORD_BYTES] = {
@@ -319,9 +312,8 @@ START_TEST(records_of_hosts_that_are_not_there_say_nothing)
     ck_assert_uint_eq(input.ops.count, RECORDS * INPUT_RECORD_BYTES / INPUT_SHORT_BYTES);
     input_deinit(&input);
 }
-END_TEST
 
-START_TEST(what_an_input_cannot_say_is_refused)
+TEST(what_an_input_cannot_say_is_refused)
 {
     struct setup setup;
     struct op_list none;
@@ -339,7 +331,6 @@ START_TEST(what_an_input_cannot_say_is_refused)
     ck_assert(!input_from_ops(&setup, &none, &input));
     input_deinit(&input);
 }
-END_TEST
 
 /* --- what a corpus means --- */
 
@@ -421,7 +412,7 @@ static const char corpus_text[] = "hbmstress-ops 1\n"
                                   "25: alloc size=21 unpadded=22 align=16 tag=7 lane=1 host=1\n"
                                   "26: alloc size=1K stream=3\n";
 
-START_TEST(a_corpus_means_what_it_always_meant)
+TEST(a_corpus_means_what_it_always_meant)
 {
     struct input input;
     char *text = NULL;
@@ -441,9 +432,8 @@ START_TEST(a_corpus_means_what_it_always_meant)
     check_there_and_back(&input);
     input_deinit(&input);
 }
-END_TEST
 
-START_TEST(each_chip_has_a_code)
+TEST(each_chip_has_a_code)
 {
     struct input input;
     uint8_t bytes[INPUT_HEADER_BYTES] = {1};
@@ -456,10 +446,9 @@ START_TEST(each_chip_has_a_code)
     }
     input_deinit(&input);
 }
-END_TEST
 
 /* 0, never, and 1, 2 or 5 times a power of ten. */
-START_TEST(each_delay_with_a_code_takes_8_bytes)
+TEST(each_delay_with_a_code_takes_8_bytes)
 {
     enum { DELAY_CODE_COUNT = 41, SHORT_BYTES = 8, WIDE_BYTES = 40 };
     uint8_t bytes[INPUT_HEADER_BYTES + SHORT_BYTES] = {1};
@@ -478,25 +467,4 @@ START_TEST(each_delay_with_a_code_takes_8_bytes)
         ck_assert_uint_eq(input_op_bytes(&input, &between), has_code ? SHORT_BYTES : WIDE_BYTES);
     }
     input_deinit(&input);
-}
-END_TEST
-
-Suite *suite_of_fuzz_input(void)
-{
-    Suite *suite = suite_create("fuzz_input");
-    TCase *tests = tcase_create("fuzz_input");
-    tcase_add_loop_test(tests, any_bytes_are_a_legal_list, 0, 400);
-    tcase_add_test(tests, what_is_missing_counts_as_zero);
-    tcase_add_loop_test(tests, a_list_of_a_file_is_the_same_list_as_bytes, 0, 2);
-    tcase_add_loop_test(tests, a_list_of_a_scenario_is_the_same_list_as_bytes, 0, 10);
-    tcase_add_test(tests, marked_bytes_give_hosts_their_time_and_groups);
-    tcase_add_test(tests, each_mesh_and_each_clock_comes_back);
-    tcase_add_test(tests, time_and_groups_of_a_file_are_kept);
-    tcase_add_test(tests, records_of_hosts_that_are_not_there_say_nothing);
-    tcase_add_test(tests, what_an_input_cannot_say_is_refused);
-    tcase_add_test(tests, a_corpus_means_what_it_always_meant);
-    tcase_add_test(tests, each_chip_has_a_code);
-    tcase_add_test(tests, each_delay_with_a_code_takes_8_bytes);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -78,7 +78,7 @@ static void check_replays(const struct target *target, const struct trial *found
 
 /* A race between plain accesses alone changes nothing that is judged without a target built for it.
  */
-START_TEST(bytes_find_each_race_and_its_list_breaks_the_same_promise_again)
+TEST(bytes_find_each_race_and_its_list_breaks_the_same_promise_again, .to = RACE_COUNT)
 {
     const struct target *target = target_find(race_lists[_i].target);
     struct lane_player *player = lane_player_create(target, target->name);
@@ -97,7 +97,6 @@ START_TEST(bytes_find_each_race_and_its_list_breaks_the_same_promise_again)
     input_deinit(&list);
     lane_player_destroy(player);
 }
-END_TEST
 
 /* Bytes that break race_counter_unlocked. */
 static void find_one(struct lane_player *player, struct trial *trial)
@@ -112,7 +111,7 @@ static void find_one(struct lane_player *player, struct trial *trial)
     }
 }
 
-START_TEST(a_list_that_has_its_schedule_is_played_with_it_where_no_bytes_choose)
+TEST(a_list_that_has_its_schedule_is_played_with_it_where_no_bytes_choose)
 {
     const struct target *target = target_find("race_counter_unlocked");
     struct lane_player *player = lane_player_create(target, target->name);
@@ -134,9 +133,8 @@ START_TEST(a_list_that_has_its_schedule_is_played_with_it_where_no_bytes_choose)
     input_deinit(&input);
     lane_player_destroy(player);
 }
-END_TEST
 
-START_TEST(after_a_deadlock_the_next_input_is_played_as_by_a_new_player)
+TEST(after_a_deadlock_the_next_input_is_played_as_by_a_new_player)
 {
     const struct target *target = target_find("race_lock_order");
     struct lane_player *player = lane_player_create(target, target->name);
@@ -159,11 +157,10 @@ START_TEST(after_a_deadlock_the_next_input_is_played_as_by_a_new_player)
     input_deinit(&list);
     lane_player_destroy(player);
 }
-END_TEST
 
 #define HEAD "hbmstress-ops 1\ncapacity 8K\ngranule 512\nhosts 2\n"
 
-START_TEST(what_another_host_made_cannot_be_named)
+TEST(what_another_host_made_cannot_be_named)
 {
     struct lane_player *player = lane_player_create(target_find("threaded"), "threaded");
     struct input input;
@@ -178,9 +175,8 @@ START_TEST(what_another_host_made_cannot_be_named)
     input_deinit(&input);
     lane_player_destroy(player);
 }
-END_TEST
 
-START_TEST(ops_without_lanes_are_dealt_and_those_that_lanes_do_not_take_left_out)
+TEST(ops_without_lanes_are_dealt_and_those_that_lanes_do_not_take_left_out)
 {
     struct lane_player *player = lane_player_create(target_find("threaded"), "threaded");
     struct input input;
@@ -200,9 +196,8 @@ START_TEST(ops_without_lanes_are_dealt_and_those_that_lanes_do_not_take_left_out
     input_deinit(&input);
     lane_player_destroy(player);
 }
-END_TEST
 
-START_TEST(a_target_that_takes_no_lanes_is_said_to_be_one)
+TEST(a_target_that_takes_no_lanes_is_said_to_be_one)
 {
     struct lane_player *player = lane_player_create(target_find("first_fit"), "first_fit");
     struct input input;
@@ -212,9 +207,8 @@ START_TEST(a_target_that_takes_no_lanes_is_said_to_be_one)
     input_deinit(&input);
     lane_player_destroy(player);
 }
-END_TEST
 
-START_TEST(a_promise_that_one_client_breaks_is_found_before_lanes_are_run)
+TEST(a_promise_that_one_client_breaks_is_found_before_lanes_are_run)
 {
     const struct target *target = target_find("plant_handle");
     struct lane_player *player = lane_player_create(target, target->name);
@@ -233,23 +227,4 @@ START_TEST(a_promise_that_one_client_breaks_is_found_before_lanes_are_run)
     trial_deinit(&trial);
     input_deinit(&input);
     lane_player_destroy(player);
-}
-END_TEST
-
-Suite *suite_of_fuzz_lane_player(void)
-{
-    Suite *suite = suite_create("fuzz_lane_player");
-    TCase *by_race = tcase_create("races");
-    tcase_add_loop_test(by_race, bytes_find_each_race_and_its_list_breaks_the_same_promise_again, 0,
-                        RACE_COUNT);
-    suite_add_tcase(suite, by_race);
-    TCase *inputs = tcase_create("inputs");
-    tcase_add_test(inputs, a_list_that_has_its_schedule_is_played_with_it_where_no_bytes_choose);
-    tcase_add_test(inputs, after_a_deadlock_the_next_input_is_played_as_by_a_new_player);
-    tcase_add_test(inputs, what_another_host_made_cannot_be_named);
-    tcase_add_test(inputs, ops_without_lanes_are_dealt_and_those_that_lanes_do_not_take_left_out);
-    tcase_add_test(inputs, a_target_that_takes_no_lanes_is_said_to_be_one);
-    tcase_add_test(inputs, a_promise_that_one_client_breaks_is_found_before_lanes_are_run);
-    suite_add_tcase(suite, inputs);
-    return suite;
 }

@@ -52,7 +52,9 @@ static void decode_again(const struct input *input)
     free(bytes);
 }
 
-START_TEST(names_of_edits_are_unique_and_each_is_drawn)
+EVERY_TEST(.setup = set_up, .teardown = tear_down);
+
+TEST(names_of_edits_are_unique_and_each_is_drawn)
 {
     size_t count = 0;
     for (size_t i = 0; edit_tables[i] != NULL; i++) {
@@ -65,10 +67,9 @@ START_TEST(names_of_edits_are_unique_and_each_is_drawn)
     ck_assert_uint_gt(count, 30);
     ck_assert_ptr_null(edit_find("no such edit"));
 }
-END_TEST
 
 /* What no bytes say would be another input when it is read again, and a wide op for nothing. */
-START_TEST(bytes_can_say_what_every_edit_makes)
+TEST(bytes_can_say_what_every_edit_makes)
 {
     one.lane_count = 2;
     input_set_choice_count(&one, 8);
@@ -86,7 +87,6 @@ START_TEST(bytes_can_say_what_every_edit_makes)
         }
     }
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -102,7 +102,8 @@ static const struct {
                     {"hosts", NULL},
                     {"lanes", NULL}};
 
-START_TEST(an_edit_of_the_header_changes_that_field_and_keeps_the_ops)
+TEST(an_edit_of_the_header_changes_that_field_and_keeps_the_ops,
+     .to = sizeof header_edits / sizeof header_edits[0])
 {
     const char *name = header_edits[_i].name;
     const char *option = header_edits[_i].option;
@@ -129,9 +130,8 @@ START_TEST(an_edit_of_the_header_changes_that_field_and_keeps_the_ops)
     }
     ck_assert_uint_gt(changed_count, EDIT_SEEDS / 2);
 }
-END_TEST
 
-START_TEST(lanes_and_schedules_are_edited_where_there_are_lanes)
+TEST(lanes_and_schedules_are_edited_where_there_are_lanes)
 {
     static const char *const names[] = {"lane", "choices", "more_choices"};
     input_set_choice_count(&one, 8);
@@ -153,9 +153,8 @@ START_TEST(lanes_and_schedules_are_edited_where_there_are_lanes)
     ck_assert_uint_gt(changed_counts[1], EDIT_SEEDS / 2);
     ck_assert_uint_eq(changed_counts[2], EDIT_SEEDS);
 }
-END_TEST
 
-START_TEST(a_seed_gives_the_same_change_again_whatever_came_between)
+TEST(a_seed_gives_the_same_change_again_whatever_came_between)
 {
     struct mutator *fresh = mutator_create();
     for (uint64_t seed = 1; seed <= SEED_COUNT; seed++) {
@@ -171,9 +170,8 @@ START_TEST(a_seed_gives_the_same_change_again_whatever_came_between)
     }
     mutator_destroy(fresh);
 }
-END_TEST
 
-START_TEST(nearly_every_seed_changes_the_input_and_no_two_alike)
+TEST(nearly_every_seed_changes_the_input_and_no_two_alike)
 {
     size_t same_count = 0;
     for (uint64_t seed = 1; seed <= SEED_COUNT; seed++) {
@@ -185,9 +183,8 @@ START_TEST(nearly_every_seed_changes_the_input_and_no_two_alike)
     }
     ck_assert_uint_lt(same_count, SEED_COUNT / 20);
 }
-END_TEST
 
-START_TEST(what_is_made_fits_into_as_many_bytes_as_there_are)
+TEST(what_is_made_fits_into_as_many_bytes_as_there_are)
 {
     static const size_t bounds[] = {
         INPUT_HEADER_BYTES, INPUT_HEADER_BYTES + 1, 40, 41, 100, 300, 1000, BYTES_MAX};
@@ -203,9 +200,8 @@ START_TEST(what_is_made_fits_into_as_many_bytes_as_there_are)
         }
     }
 }
-END_TEST
 
-START_TEST(lists_grow_but_not_beyond_all_bounds)
+TEST(lists_grow_but_not_beyond_all_bounds)
 {
     size_t longest = 0;
     input_copy(&out, &one);
@@ -216,9 +212,8 @@ START_TEST(lists_grow_but_not_beyond_all_bounds)
     }
     ck_assert_uint_gt(longest, MUTATE_OP_COUNT_MAX / 2);
 }
-END_TEST
 
-START_TEST(a_list_that_is_too_long_is_cut)
+TEST(a_list_that_is_too_long_is_cut)
 {
     while (one.ops.count <= MUTATE_OP_COUNT_MAX) {
         const struct op op = op_make(OP_REPORT);
@@ -230,9 +225,8 @@ START_TEST(a_list_that_is_too_long_is_cut)
         ck_assert_uint_le(out.ops.count, MUTATE_OP_COUNT_MAX);
     }
 }
-END_TEST
 
-START_TEST(an_empty_input_becomes_one_with_ops)
+TEST(an_empty_input_becomes_one_with_ops)
 {
     size_t count = 0;
     for (uint64_t seed = 1; seed <= SEED_COUNT; seed++) {
@@ -242,9 +236,8 @@ START_TEST(an_empty_input_becomes_one_with_ops)
     }
     ck_assert_uint_gt(count, SEED_COUNT * 3 / 4);
 }
-END_TEST
 
-START_TEST(a_cross_has_ops_of_both)
+TEST(a_cross_has_ops_of_both)
 {
     size_t both_count = 0;
     for (uint64_t seed = 1; seed <= SEED_COUNT; seed++) {
@@ -259,26 +252,4 @@ START_TEST(a_cross_has_ops_of_both)
         both_count += ones > 0 && others > 0;
     }
     ck_assert_uint_gt(both_count, SEED_COUNT * 3 / 4);
-}
-END_TEST
-
-Suite *suite_of_fuzz_mutate(void)
-{
-    Suite *suite = suite_create("fuzz_mutate");
-    TCase *cases = tcase_create("mutate");
-    tcase_add_checked_fixture(cases, set_up, tear_down);
-    tcase_add_test(cases, names_of_edits_are_unique_and_each_is_drawn);
-    tcase_add_test(cases, bytes_can_say_what_every_edit_makes);
-    tcase_add_loop_test(cases, an_edit_of_the_header_changes_that_field_and_keeps_the_ops, 0,
-                        sizeof header_edits / sizeof header_edits[0]);
-    tcase_add_test(cases, lanes_and_schedules_are_edited_where_there_are_lanes);
-    tcase_add_test(cases, a_seed_gives_the_same_change_again_whatever_came_between);
-    tcase_add_test(cases, nearly_every_seed_changes_the_input_and_no_two_alike);
-    tcase_add_test(cases, what_is_made_fits_into_as_many_bytes_as_there_are);
-    tcase_add_test(cases, lists_grow_but_not_beyond_all_bounds);
-    tcase_add_test(cases, a_list_that_is_too_long_is_cut);
-    tcase_add_test(cases, an_empty_input_becomes_one_with_ops);
-    tcase_add_test(cases, a_cross_has_ops_of_both);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

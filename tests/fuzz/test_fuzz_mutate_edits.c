@@ -43,11 +43,12 @@ static void check_inserted(void)
     ck_assert(known_references_hold(&after.ops));
 }
 
-START_TEST(insert_adds_ops_between_the_others)
+EVERY_TEST(.setup = set_up, .teardown = tear_down);
+
+TEST(insert_adds_ops_between_the_others)
 {
     for_each_seed("insert", check_inserted);
 }
-END_TEST
 
 static void check_deleted(void)
 {
@@ -59,11 +60,10 @@ static void check_deleted(void)
     }
 }
 
-START_TEST(delete_takes_ops_out_and_what_named_them_still_acts)
+TEST(delete_takes_ops_out_and_what_named_them_still_acts)
 {
     for_each_seed("delete", check_deleted);
 }
-END_TEST
 
 static void check_same_ops(void)
 {
@@ -77,11 +77,10 @@ static void check_same_ops(void)
     ck_assert(known_references_hold(&after.ops));
 }
 
-START_TEST(move_keeps_all_ops_and_what_they_name)
+TEST(move_keeps_all_ops_and_what_they_name)
 {
     for_each_seed("move", check_same_ops);
 }
-END_TEST
 
 static void check_swapped(void)
 {
@@ -93,11 +92,10 @@ static void check_swapped(void)
     ck_assert_uint_eq(moved, 2);
 }
 
-START_TEST(swap_changes_the_places_of_two_ops)
+TEST(swap_changes_the_places_of_two_ops)
 {
     for_each_seed("swap", check_swapped);
 }
-END_TEST
 
 static void check_grown(void)
 {
@@ -107,11 +105,10 @@ static void check_grown(void)
     ck_assert(known_references_hold(&after.ops));
 }
 
-START_TEST(duplicate_copies_a_run_with_what_it_names)
+TEST(duplicate_copies_a_run_with_what_it_names)
 {
     for_each_seed("duplicate", check_grown);
 }
-END_TEST
 
 /* Whether what came in repeats what stands before it, count ops long. */
 static bool is_repeated(size_t count)
@@ -159,11 +156,10 @@ static void check_repeated(void)
     ck_assert(is_repeated(count));
 }
 
-START_TEST(repeat_puts_copies_of_a_run_behind_it)
+TEST(repeat_puts_copies_of_a_run_behind_it)
 {
     for_each_seed("repeat", check_repeated);
 }
-END_TEST
 
 static void check_spliced(void)
 {
@@ -171,12 +167,11 @@ static void check_spliced(void)
     ck_assert_uint_lt(after.ops.count, before.ops.count + other.ops.count + 1);
 }
 
-START_TEST(splice_takes_a_run_of_the_other_list)
+TEST(splice_takes_a_run_of_the_other_list)
 {
     for_each_seed("splice", check_spliced);
     ck_assert(!edit_copy("splice", &before, NULL, 1, &after));
 }
-END_TEST
 
 static void check_joined(void)
 {
@@ -193,11 +188,10 @@ static void check_joined(void)
     ck_assert(known_references_hold(&after.ops));
 }
 
-START_TEST(join_is_the_front_of_one_and_the_back_of_the_other)
+TEST(join_is_the_front_of_one_and_the_back_of_the_other)
 {
     for_each_seed("join", check_joined);
 }
-END_TEST
 
 static void check_loosened(void)
 {
@@ -210,11 +204,10 @@ static void check_loosened(void)
     }
 }
 
-START_TEST(loosen_makes_references_relative_and_changes_nothing_else)
+TEST(loosen_makes_references_relative_and_changes_nothing_else)
 {
     for_each_seed("loosen", check_loosened);
 }
-END_TEST
 
 static void check_changed(void)
 {
@@ -222,11 +215,10 @@ static void check_changed(void)
     ck_assert_uint_eq(differing_ops(&before.ops, &after.ops, &at), 1);
 }
 
-START_TEST(change_changes_one_op)
+TEST(change_changes_one_op)
 {
     for_each_seed("change", check_changed);
 }
-END_TEST
 
 /* --- sizes --- */
 
@@ -244,11 +236,10 @@ static void check_fitted(void)
     ck_assert((op->flags & OP_FITTED) != 0);
 }
 
-START_TEST(fit_lets_a_request_ask_for_what_fits)
+TEST(fit_lets_a_request_ask_for_what_fits)
 {
     for_each_seed("fit", check_fitted);
 }
-END_TEST
 
 static bool is_of_size(const struct op *op, const struct op *changed)
 {
@@ -272,11 +263,10 @@ static void check_same_size(void)
     check_pair(is_of_size);
 }
 
-START_TEST(same_size_makes_two_requests_equal)
+TEST(same_size_makes_two_requests_equal)
 {
     for_each_seed("same_size", check_same_size);
 }
-END_TEST
 
 static void check_nudged(void)
 {
@@ -287,11 +277,10 @@ static void check_nudged(void)
     ck_assert(op_equal(&op, &before.ops.ops[at]));
 }
 
-START_TEST(nudge_changes_a_size_alone)
+TEST(nudge_changes_a_size_alone)
 {
     for_each_seed("nudge", check_nudged);
 }
-END_TEST
 
 static size_t requests_of(const struct op_list *ops, uint64_t size_bytes)
 {
@@ -319,7 +308,8 @@ static const uint64_t edge_sizes[] = {
     UINT64_MAX,
 };
 
-START_TEST(nudges_and_swarms_ask_for_every_edge_of_what_a_size_can_be)
+TEST(nudges_and_swarms_ask_for_every_edge_of_what_a_size_can_be,
+     .to = sizeof edge_sizes / sizeof edge_sizes[0])
 {
     static const char *const names[] = {"nudge", "swarm"};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
@@ -333,7 +323,6 @@ START_TEST(nudges_and_swarms_ask_for_every_edge_of_what_a_size_can_be)
         ck_assert_msg(more > 0, "%s never asks for %" PRIu64, names[k], edge_sizes[_i]);
     }
 }
-END_TEST
 
 static void check_aligned(void)
 {
@@ -343,11 +332,10 @@ static void check_aligned(void)
     ck_assert_uint_le(op->align_log2, 17);
 }
 
-START_TEST(align_asks_for_an_alignment_between_granule_and_device)
+TEST(align_asks_for_an_alignment_between_granule_and_device)
 {
     for_each_seed("align", check_aligned);
 }
-END_TEST
 
 /* The op that came in, alone. */
 static size_t only_new_op(void)
@@ -369,11 +357,10 @@ static void check_asked(void)
     ck_assert((op->flags & OP_FITTED) != 0);
 }
 
-START_TEST(ask_fit_adds_a_request_for_what_fits)
+TEST(ask_fit_adds_a_request_for_what_fits)
 {
     for_each_seed("ask_fit", check_asked);
 }
-END_TEST
 
 /* --- states --- */
 
@@ -392,12 +379,11 @@ static void check_complete_after(void)
     ck_assert_uint_eq(after.ops.ops[at - 1].kind, OP_ALLOC);
 }
 
-START_TEST(complete_before_and_after_stand_next_to_a_request)
+TEST(complete_before_and_after_stand_next_to_a_request)
 {
     for_each_seed("complete_before", check_complete_before);
     for_each_seed("complete_after", check_complete_after);
 }
-END_TEST
 
 static uint64_t drains_of(const struct input *input)
 {
@@ -409,7 +395,7 @@ static uint64_t drains_of(const struct input *input)
     return drains;
 }
 
-START_TEST(complete_during_makes_a_request_wait_for_an_event)
+TEST(complete_during_makes_a_request_wait_for_an_event)
 {
     size_t count = 0;
     before.ops.count = KNOWN_PAIRS; /* nothing is freed: nobody waits */
@@ -419,7 +405,6 @@ START_TEST(complete_during_makes_a_request_wait_for_an_event)
     }
     ck_assert_uint_gt(count, EDIT_SEEDS / 2);
 }
-END_TEST
 
 static void check_lost(void)
 {
@@ -429,11 +414,10 @@ static void check_lost(void)
     ck_assert(op->delay_ns == DELAY_NEVER);
 }
 
-START_TEST(lose_takes_an_event_away)
+TEST(lose_takes_an_event_away)
 {
     for_each_seed("lose", check_lost);
 }
-END_TEST
 
 static bool is_due_with(const struct op *op, const struct op *changed)
 {
@@ -445,11 +429,10 @@ static void check_same_delay(void)
     check_pair(is_due_with);
 }
 
-START_TEST(same_delay_makes_two_events_due_at_once)
+TEST(same_delay_makes_two_events_due_at_once)
 {
     for_each_seed("same_delay", check_same_delay);
 }
-END_TEST
 
 static void check_held(void)
 {
@@ -466,11 +449,10 @@ static void check_held(void)
     ck_assert(known_references_hold(&after.ops));
 }
 
-START_TEST(hold_holds_a_block_and_gives_it_back_later_if_ever)
+TEST(hold_holds_a_block_and_gives_it_back_later_if_ever)
 {
     for_each_seed("hold", check_held);
 }
-END_TEST
 
 static void check_busy(void)
 {
@@ -483,11 +465,10 @@ static void check_busy(void)
     ck_assert_uint_eq(after.ops.ops[at + 1].kind, OP_ALLOC);
 }
 
-START_TEST(busy_runs_a_program_for_long_before_a_request)
+TEST(busy_runs_a_program_for_long_before_a_request)
 {
     for_each_seed("busy", check_busy);
 }
-END_TEST
 
 static void check_used(void)
 {
@@ -511,43 +492,9 @@ static void check_retired(void)
     ck_assert((op->flags & OP_RELATIVE) != 0);
 }
 
-START_TEST(use_fault_and_retire_add_the_op_that_they_say)
+TEST(use_fault_and_retire_add_the_op_that_they_say)
 {
     for_each_seed("use", check_used);
     for_each_seed("fault", check_fault);
     for_each_seed("retire", check_retired);
-}
-END_TEST
-
-Suite *suite_of_fuzz_mutate_edits(void)
-{
-    Suite *suite = suite_create("fuzz_mutate_edits");
-    TCase *cases = tcase_create("edits");
-    tcase_add_checked_fixture(cases, set_up, tear_down);
-    tcase_add_test(cases, insert_adds_ops_between_the_others);
-    tcase_add_test(cases, delete_takes_ops_out_and_what_named_them_still_acts);
-    tcase_add_test(cases, move_keeps_all_ops_and_what_they_name);
-    tcase_add_test(cases, swap_changes_the_places_of_two_ops);
-    tcase_add_test(cases, duplicate_copies_a_run_with_what_it_names);
-    tcase_add_test(cases, repeat_puts_copies_of_a_run_behind_it);
-    tcase_add_test(cases, splice_takes_a_run_of_the_other_list);
-    tcase_add_test(cases, join_is_the_front_of_one_and_the_back_of_the_other);
-    tcase_add_test(cases, loosen_makes_references_relative_and_changes_nothing_else);
-    tcase_add_test(cases, change_changes_one_op);
-    tcase_add_test(cases, fit_lets_a_request_ask_for_what_fits);
-    tcase_add_test(cases, same_size_makes_two_requests_equal);
-    tcase_add_test(cases, nudge_changes_a_size_alone);
-    tcase_add_loop_test(cases, nudges_and_swarms_ask_for_every_edge_of_what_a_size_can_be, 0,
-                        (int)(sizeof edge_sizes / sizeof edge_sizes[0]));
-    tcase_add_test(cases, align_asks_for_an_alignment_between_granule_and_device);
-    tcase_add_test(cases, ask_fit_adds_a_request_for_what_fits);
-    tcase_add_test(cases, complete_before_and_after_stand_next_to_a_request);
-    tcase_add_test(cases, complete_during_makes_a_request_wait_for_an_event);
-    tcase_add_test(cases, lose_takes_an_event_away);
-    tcase_add_test(cases, same_delay_makes_two_events_due_at_once);
-    tcase_add_test(cases, hold_holds_a_block_and_gives_it_back_later_if_ever);
-    tcase_add_test(cases, busy_runs_a_program_for_long_before_a_request);
-    tcase_add_test(cases, use_fault_and_retire_add_the_op_that_they_say);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -30,7 +30,9 @@ static struct run *play_input(const struct input *input)
     return run;
 }
 
-START_TEST(fill_leaves_next_to_nothing_free)
+EVERY_TEST(.setup = set_up, .teardown = tear_down);
+
+TEST(fill_leaves_next_to_nothing_free)
 {
     for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
         ck_assert(edit_copy("fill", &before, NULL, seed, &after));
@@ -39,9 +41,8 @@ START_TEST(fill_leaves_next_to_nothing_free)
         ck_assert_uint_ge(model_live_count(model), 4);
     }
 }
-END_TEST
 
-START_TEST(comb_leaves_holes_between_equal_blocks)
+TEST(comb_leaves_holes_between_equal_blocks)
 {
     size_t comb_count = 0;
     for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
@@ -57,9 +58,8 @@ START_TEST(comb_leaves_holes_between_equal_blocks)
     }
     ck_assert_uint_ge(comb_count, EDIT_SEEDS / 8);
 }
-END_TEST
 
-START_TEST(comb_frees_blocks_of_its_own_wherever_it_stands)
+TEST(comb_frees_blocks_of_its_own_wherever_it_stands)
 {
     known_input(&before, KNOWN_MARK);
     for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
@@ -73,9 +73,8 @@ START_TEST(comb_frees_blocks_of_its_own_wherever_it_stands)
         }
     }
 }
-END_TEST
 
-START_TEST(swarm_adds_a_run_whose_ops_act)
+TEST(swarm_adds_a_run_whose_ops_act)
 {
     struct run_totals totals = {0};
     for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
@@ -91,9 +90,8 @@ START_TEST(swarm_adds_a_run_whose_ops_act)
                       op_kind_info((enum op_kind)kind)->name);
     }
 }
-END_TEST
 
-START_TEST(swarm_leaves_kinds_out_that_others_have)
+TEST(swarm_leaves_kinds_out_that_others_have)
 {
     size_t without_use = 0;
     size_t long_count = 0;
@@ -110,7 +108,6 @@ START_TEST(swarm_leaves_kinds_out_that_others_have)
     ck_assert_uint_gt(without_use * 8, long_count);
     ck_assert_uint_lt(without_use * 2, long_count);
 }
-END_TEST
 
 /* How many ops of the marked ones stand in front of what came in. */
 static size_t place_of_swarm(uint8_t mark)
@@ -133,7 +130,7 @@ static void ask_before(size_t count, uint64_t size_bytes, uint8_t tag)
 }
 
 /* Behind requests for the device twice over it has fewer requests than in front of them all. */
-START_TEST(swarm_steers_towards_a_device_that_is_full_but_not_more)
+TEST(swarm_steers_towards_a_device_that_is_full_but_not_more)
 {
     uint64_t request_counts[2] = {0}; /* in front, behind */
     uint64_t op_counts[2] = {0};
@@ -151,10 +148,9 @@ START_TEST(swarm_steers_towards_a_device_that_is_full_but_not_more)
     ck_assert_uint_gt(op_counts[1], 0);
     ck_assert_uint_lt(request_counts[1] * op_counts[0] * 2, request_counts[0] * op_counts[1]);
 }
-END_TEST
 
 /* What is refused leaves the device as full as it was. */
-START_TEST(swarm_behind_requests_that_are_refused_has_as_many_requests)
+TEST(swarm_behind_requests_that_are_refused_has_as_many_requests)
 {
     enum { COUNT = 40 };
     static const uint64_t sizes[] = {1, UINT64_C(1) << 56};
@@ -172,10 +168,9 @@ START_TEST(swarm_behind_requests_that_are_refused_has_as_many_requests)
     }
     ck_assert_uint_gt(counts[1] * 10, counts[0] * 9);
 }
-END_TEST
 
 /* A list of many ops must stay a short input. */
-START_TEST(swarm_draws_numbers_that_short_ops_can_say)
+TEST(swarm_draws_numbers_that_short_ops_can_say)
 {
     size_t op_count = 0;
     size_t bytes = 0;
@@ -185,22 +180,4 @@ START_TEST(swarm_draws_numbers_that_short_ops_can_say)
         bytes += input_encode(&after, NULL, 0) - INPUT_HEADER_BYTES;
     }
     ck_assert_uint_lt(bytes, op_count * (INPUT_SHORT_BYTES + 1));
-}
-END_TEST
-
-Suite *suite_of_fuzz_mutate_heap(void)
-{
-    Suite *suite = suite_create("fuzz_mutate_heap");
-    TCase *cases = tcase_create("heap");
-    tcase_add_checked_fixture(cases, set_up, tear_down);
-    tcase_add_test(cases, fill_leaves_next_to_nothing_free);
-    tcase_add_test(cases, comb_leaves_holes_between_equal_blocks);
-    tcase_add_test(cases, comb_frees_blocks_of_its_own_wherever_it_stands);
-    tcase_add_test(cases, swarm_adds_a_run_whose_ops_act);
-    tcase_add_test(cases, swarm_leaves_kinds_out_that_others_have);
-    tcase_add_test(cases, swarm_steers_towards_a_device_that_is_full_but_not_more);
-    tcase_add_test(cases, swarm_behind_requests_that_are_refused_has_as_many_requests);
-    tcase_add_test(cases, swarm_draws_numbers_that_short_ops_can_say);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -50,7 +50,9 @@ static uint64_t find_sharers(const struct input *input)
                                    : setup->groups[0].members;
 }
 
-START_TEST(share_lets_every_host_do_what_one_did)
+EVERY_TEST(.setup = set_up, .teardown = tear_down);
+
+TEST(share_lets_every_host_do_what_one_did)
 {
     struct op_list own[2];
     size_t whole_count = 0;
@@ -80,10 +82,9 @@ START_TEST(share_lets_every_host_do_what_one_did)
     op_list_deinit(&own[0]);
     op_list_deinit(&own[1]);
 }
-END_TEST
 
 /* By number; what a host has not is named by place. */
-START_TEST(share_lets_each_host_name_what_is_its_own)
+TEST(share_lets_each_host_name_what_is_its_own)
 {
     size_t named_count = 0;
     for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
@@ -99,7 +100,6 @@ START_TEST(share_lets_each_host_name_what_is_its_own)
     }
     ck_assert_uint_gt(named_count, EDIT_SEEDS);
 }
-END_TEST
 
 static void add_op(struct input *input, enum op_kind kind, uint32_t ref, uint64_t size_bytes,
                    uint64_t delay_ns)
@@ -129,7 +129,7 @@ static void check_group(size_t first, uint64_t sharers)
     ck_assert_uint_eq(hosts, sharers);
 }
 
-START_TEST(share_makes_one_request_of_those_of_all_hosts)
+TEST(share_makes_one_request_of_those_of_all_hosts)
 {
     size_t collective_count = 0;
     size_t request_count = 0;
@@ -157,11 +157,10 @@ START_TEST(share_makes_one_request_of_those_of_all_hosts)
     ck_assert_uint_gt(request_count, EDIT_SEEDS * 4);
     ck_assert_uint_gt(collective_count, EDIT_SEEDS / 8);
 }
-END_TEST
 
 /* It takes the place of what they did, so that lists do not grow each time.  Where it begins or
  * ends between the copies of an op, that op is done twice. */
-START_TEST(share_again_replaces_what_the_other_hosts_did)
+TEST(share_again_replaces_what_the_other_hosts_did)
 {
     size_t replaced_count = 0;
     struct op_list own;
@@ -182,9 +181,8 @@ START_TEST(share_again_replaces_what_the_other_hosts_did)
     ck_assert_uint_gt(replaced_count, EDIT_SEEDS / 2);
     op_list_deinit(&own);
 }
-END_TEST
 
-START_TEST(share_takes_as_much_of_a_long_list_as_there_is_room_for)
+TEST(share_takes_as_much_of_a_long_list_as_there_is_room_for)
 {
     size_t longest = 0;
     while (before.ops.count < LONG_COUNT) {
@@ -202,7 +200,6 @@ START_TEST(share_takes_as_much_of_a_long_list_as_there_is_room_for)
     }
     ck_assert(!edit_copy("share", &before, NULL, 1, &after));
 }
-END_TEST
 
 /* How many of the seeds break a promise, all of them that rule. */
 static size_t count_broken(const struct target *target, const char *edit, enum rule rule)
@@ -229,26 +226,24 @@ static void wait_for_room(void)
     add_op(&before, OP_ALLOC, OP_NONE, before.setup.capacity_bytes, 0);
 }
 
-START_TEST(share_shows_a_host_that_answers_otherwise)
+TEST(share_shows_a_host_that_answers_otherwise)
 {
     wait_for_room();
     ck_assert_uint_gt(count_broken(target_find("plant_spmd"), "share", RULE_SPMD), EDIT_SEEDS / 8);
     ck_assert_uint_eq(count_broken(&target_hbm, "share", RULE_SPMD), 0);
 }
-END_TEST
 
 /* One of four, in a list that had one host: no clock needs to be in it. */
-START_TEST(share_shows_a_fourth_host_that_answers_otherwise)
+TEST(share_shows_a_fourth_host_that_answers_otherwise)
 {
     wait_for_room();
     ck_assert_uint_gt(count_broken(target_find("plant_spmd_one_host"), "share", RULE_SPMD),
                       EDIT_SEEDS / 16);
 }
-END_TEST
 
 /* --- skew --- */
 
-START_TEST(skew_changes_how_long_the_work_of_one_host_takes)
+TEST(skew_changes_how_long_the_work_of_one_host_takes)
 {
     size_t longer = 0;
     size_t shorter = 0;
@@ -274,11 +269,10 @@ START_TEST(skew_changes_how_long_the_work_of_one_host_takes)
     ck_assert_uint_gt(longer, EDIT_SEEDS / 4);
     ck_assert_uint_gt(shorter, EDIT_SEEDS / 4);
 }
-END_TEST
 
 /* Host 0 asks first, and the time in which it waits is enough for host 1, too, as long as both are
  * as fast. */
-START_TEST(skew_shows_a_host_that_does_not_wait)
+TEST(skew_shows_a_host_that_does_not_wait)
 {
     wait_for_room();
     op_list_copy(&other.ops, &before.ops);
@@ -296,13 +290,13 @@ START_TEST(skew_shows_a_host_that_does_not_wait)
     ck_assert_uint_gt(count_broken(target_find("plant_spmd"), "skew", RULE_SPMD), EDIT_SEEDS / 8);
     ck_assert_uint_eq(count_broken(&target_hbm, "skew", RULE_SPMD), 0);
 }
-END_TEST
 
 /* --- other edits --- */
 
 static const char *const naming_edits[] = {"hold", "use", "complete_during", "busy"};
 
-START_TEST(what_an_edit_adds_is_on_the_host_of_what_it_names)
+TEST(what_an_edit_adds_is_on_the_host_of_what_it_names,
+     .to = sizeof naming_edits / sizeof naming_edits[0])
 {
     size_t named_count = 0;
     add_op(&before, OP_LOAD, OP_NONE, 1024, 0);
@@ -318,25 +312,4 @@ START_TEST(what_an_edit_adds_is_on_the_host_of_what_it_names)
         }
     }
     ck_assert_uint_gt(named_count, EDIT_SEEDS / 16);
-}
-END_TEST
-
-Suite *suite_of_fuzz_mutate_hosts(void)
-{
-    Suite *suite = suite_create("fuzz_mutate_hosts");
-    TCase *cases = tcase_create("hosts");
-    tcase_add_checked_fixture(cases, set_up, tear_down);
-    tcase_add_test(cases, share_lets_every_host_do_what_one_did);
-    tcase_add_test(cases, share_lets_each_host_name_what_is_its_own);
-    tcase_add_test(cases, share_makes_one_request_of_those_of_all_hosts);
-    tcase_add_test(cases, share_again_replaces_what_the_other_hosts_did);
-    tcase_add_test(cases, share_takes_as_much_of_a_long_list_as_there_is_room_for);
-    tcase_add_test(cases, share_shows_a_host_that_answers_otherwise);
-    tcase_add_test(cases, share_shows_a_fourth_host_that_answers_otherwise);
-    tcase_add_test(cases, skew_changes_how_long_the_work_of_one_host_takes);
-    tcase_add_test(cases, skew_shows_a_host_that_does_not_wait);
-    tcase_add_loop_test(cases, what_an_edit_adds_is_on_the_host_of_what_it_names, 0,
-                        sizeof naming_edits / sizeof naming_edits[0]);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

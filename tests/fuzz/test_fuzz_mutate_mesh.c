@@ -55,15 +55,16 @@ static bool has_clock(const struct setup *setup)
 
 static const char *const edits[] = {"time", "bound", "group", "mesh"};
 
-START_TEST(one_host_is_left_alone)
+EVERY_TEST(.setup = set_up, .teardown = tear_down);
+
+TEST(one_host_is_left_alone, .to = sizeof edits / sizeof edits[0])
 {
     before.setup.host_count = 1;
     ck_assert(!edit_copy(edits[_i], &before, NULL, 1, &after));
     ck_assert_mem_eq(&before.setup, &after.setup, sizeof after.setup);
 }
-END_TEST
 
-START_TEST(what_an_edit_says_of_hosts_comes_back_from_bytes)
+TEST(what_an_edit_says_of_hosts_comes_back_from_bytes)
 {
     for (uint64_t seed = 1; seed <= EDIT_SEEDS / 4; seed++) {
         input_copy(&other, &before);
@@ -79,9 +80,8 @@ START_TEST(what_an_edit_says_of_hosts_comes_back_from_bytes)
         ck_assert(after.lane_count == 1 || !after.setup.has_clocks);
     }
 }
-END_TEST
 
-START_TEST(time_comes_changes_and_goes)
+TEST(time_comes_changes_and_goes)
 {
     size_t clock_count = 0;
     size_t gone_count = 0;
@@ -102,9 +102,8 @@ START_TEST(time_comes_changes_and_goes)
     before.lane_count = 2;
     ck_assert(!edit_copy("time", &before, NULL, 1, &after));
 }
-END_TEST
 
-START_TEST(groups_come_change_and_go)
+TEST(groups_come_change_and_go)
 {
     size_t pair_count = 0;
     size_t counts[3] = {0};
@@ -121,9 +120,8 @@ START_TEST(groups_come_change_and_go)
         ck_assert_uint_gt(counts[i], EDIT_SEEDS / 16);
     }
 }
-END_TEST
 
-START_TEST(a_group_is_mostly_one_that_an_op_has)
+TEST(a_group_is_mostly_one_that_an_op_has)
 {
     size_t named_count = 0;
     struct op op = op_make(OP_ALLOC);
@@ -137,9 +135,8 @@ START_TEST(a_group_is_mostly_one_that_an_op_has)
     }
     ck_assert_uint_gt(named_count, EDIT_SEEDS / 2);
 }
-END_TEST
 
-START_TEST(a_mesh_takes_the_place_of_groups)
+TEST(a_mesh_takes_the_place_of_groups)
 {
     size_t column_count = 0;
     for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
@@ -156,9 +153,8 @@ START_TEST(a_mesh_takes_the_place_of_groups)
     }
     ck_assert_uint_gt(column_count, EDIT_SEEDS / 4);
 }
-END_TEST
 
-START_TEST(a_bound_is_any_or_none)
+TEST(a_bound_is_any_or_none)
 {
     size_t none_count = 0;
     size_t back_count = 0;
@@ -171,21 +167,4 @@ START_TEST(a_bound_is_any_or_none)
     }
     ck_assert_uint_gt(none_count, EDIT_SEEDS / 16);
     ck_assert_uint_gt(back_count, EDIT_SEEDS / 16);
-}
-END_TEST
-
-Suite *suite_of_fuzz_mutate_mesh(void)
-{
-    Suite *suite = suite_create("fuzz_mutate_mesh");
-    TCase *cases = tcase_create("mesh");
-    tcase_add_checked_fixture(cases, set_up, tear_down);
-    tcase_add_loop_test(cases, one_host_is_left_alone, 0, sizeof edits / sizeof edits[0]);
-    tcase_add_test(cases, what_an_edit_says_of_hosts_comes_back_from_bytes);
-    tcase_add_test(cases, time_comes_changes_and_goes);
-    tcase_add_test(cases, groups_come_change_and_go);
-    tcase_add_test(cases, a_group_is_mostly_one_that_an_op_has);
-    tcase_add_test(cases, a_mesh_takes_the_place_of_groups);
-    tcase_add_test(cases, a_bound_is_any_or_none);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

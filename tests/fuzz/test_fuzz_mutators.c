@@ -23,7 +23,9 @@ static void set_up(void)
     input_deinit(&input);
 }
 
-START_TEST(libfuzzer_gets_the_same_bytes_for_a_seed_and_never_too_many)
+EVERY_TEST(.setup = set_up);
+
+TEST(libfuzzer_gets_the_same_bytes_for_a_seed_and_never_too_many)
 {
     static const size_t bounds[] = {1, 31, 32, 200, BYTES_MAX};
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
@@ -42,9 +44,8 @@ START_TEST(libfuzzer_gets_the_same_bytes_for_a_seed_and_never_too_many)
         }
     }
 }
-END_TEST
 
-START_TEST(libfuzzer_crosses_within_the_bytes_that_there_are)
+TEST(libfuzzer_crosses_within_the_bytes_that_there_are)
 {
     static const size_t bounds[] = {1, 32, 200, BYTES_MAX};
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
@@ -57,9 +58,8 @@ START_TEST(libfuzzer_crosses_within_the_bytes_that_there_are)
         }
     }
 }
-END_TEST
 
-START_TEST(afl_gets_the_same_bytes_for_a_seed_and_never_too_many)
+TEST(afl_gets_the_same_bytes_for_a_seed_and_never_too_many)
 {
     static const size_t bounds[] = {1, 40, BYTES_MAX};
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
@@ -81,9 +81,8 @@ START_TEST(afl_gets_the_same_bytes_for_a_seed_and_never_too_many)
         afl_custom_deinit(states[1]);
     }
 }
-END_TEST
 
-START_TEST(afl_gets_other_bytes_at_each_call)
+TEST(afl_gets_other_bytes_at_each_call)
 {
     void *state = afl_custom_init(NULL, 1);
     uint8_t before[BYTES_MAX];
@@ -99,7 +98,6 @@ START_TEST(afl_gets_other_bytes_at_each_call)
     ck_assert_uint_lt(same_count, CALL_COUNT / 20);
     afl_custom_deinit(state);
 }
-END_TEST
 
 /* As AFL++ does it: a step is as good where what it has to keep is there. */
 static size_t trim_as_afl_does(void *state, uint8_t *input, size_t input_length,
@@ -121,7 +119,7 @@ static size_t trim_as_afl_does(void *state, uint8_t *input, size_t input_length,
     return best;
 }
 
-START_TEST(afl_trims_to_what_it_has_to_keep)
+TEST(afl_trims_to_what_it_has_to_keep)
 {
     void *state = afl_custom_init(NULL, 1);
     int32_t call_count = 0;
@@ -130,10 +128,9 @@ START_TEST(afl_trims_to_what_it_has_to_keep)
     ck_assert_int_gt(call_count, 3);
     afl_custom_deinit(state);
 }
-END_TEST
 
 /* Bytes that are fewer than their input takes in full. */
-START_TEST(afl_trims_nothing_that_would_get_longer)
+TEST(afl_trims_nothing_that_would_get_longer)
 {
     void *state = afl_custom_init(NULL, 1);
     for (size_t short_length = 0; short_length < length; short_length++) {
@@ -141,20 +138,4 @@ START_TEST(afl_trims_nothing_that_would_get_longer)
         ck_assert_uint_le(trim_as_afl_does(state, bytes, short_length, &call_count), short_length);
     }
     afl_custom_deinit(state);
-}
-END_TEST
-
-Suite *suite_of_fuzz_mutators(void)
-{
-    Suite *suite = suite_create("fuzz_mutators");
-    TCase *cases = tcase_create("engines");
-    tcase_add_checked_fixture(cases, set_up, NULL);
-    tcase_add_test(cases, libfuzzer_gets_the_same_bytes_for_a_seed_and_never_too_many);
-    tcase_add_test(cases, libfuzzer_crosses_within_the_bytes_that_there_are);
-    tcase_add_test(cases, afl_gets_the_same_bytes_for_a_seed_and_never_too_many);
-    tcase_add_test(cases, afl_gets_other_bytes_at_each_call);
-    tcase_add_test(cases, afl_trims_to_what_it_has_to_keep);
-    tcase_add_test(cases, afl_trims_nothing_that_would_get_longer);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

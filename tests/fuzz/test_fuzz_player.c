@@ -23,7 +23,7 @@ static void begin_input(const char *defrag)
     ck_assert(setup_set_option(&input.setup, "defrag", defrag));
 }
 
-START_TEST(an_option_that_the_target_does_not_know_is_left_out)
+TEST(an_option_that_the_target_does_not_know_is_left_out)
 {
     begin_input("slide");
     ck_assert(setup_set_option(&input.setup, "order", "evict,drain,defragment"));
@@ -40,9 +40,8 @@ START_TEST(an_option_that_the_target_does_not_know_is_left_out)
     ck_assert_ptr_nonnull(setup_option(run_setup(run), "search_nodes"));
     player_destroy(player);
 }
-END_TEST
 
-START_TEST(all_ops_are_of_one_lane_and_no_schedule_is_recorded)
+TEST(all_ops_are_of_one_lane_and_no_schedule_is_recorded)
 {
     begin_input("none");
     input.lane_count = 3;
@@ -56,9 +55,8 @@ START_TEST(all_ops_are_of_one_lane_and_no_schedule_is_recorded)
     ck_assert_uint_eq(run_ops(run)->ops[0].lane, 0);
     player_destroy(player);
 }
-END_TEST
 
-START_TEST(long_lists_have_no_alignments_where_blocks_may_go_anywhere)
+TEST(long_lists_have_no_alignments_where_blocks_may_go_anywhere)
 {
     static const char *const defrags[] = {"repack", "slide"};
     struct op_player *player = player_create(&target_hbm);
@@ -73,9 +71,8 @@ START_TEST(long_lists_have_no_alignments_where_blocks_may_go_anywhere)
     }
     player_destroy(player);
 }
-END_TEST
 
-START_TEST(what_is_broken_comes_back_and_the_next_input_begins_anew)
+TEST(what_is_broken_comes_back_and_the_next_input_begins_anew)
 {
     struct verdict verdict = {.kind = VERDICT_NONE};
     struct op_player *player = player_create(target_find("plant_too_small"));
@@ -96,9 +93,8 @@ START_TEST(what_is_broken_comes_back_and_the_next_input_begins_anew)
     }
     player_destroy(player);
 }
-END_TEST
 
-START_TEST(a_part_of_an_input_can_be_played_and_gone_on_from)
+TEST(a_part_of_an_input_can_be_played_and_gone_on_from)
 {
     begin_input("none");
     append_op(OP_ALLOC, 512);
@@ -111,9 +107,8 @@ START_TEST(a_part_of_an_input_can_be_played_and_gone_on_from)
     ck_assert_uint_eq(model_live_count(run_model(run, 0)), 3);
     player_destroy(player);
 }
-END_TEST
 
-START_TEST(hosts_come_and_go_between_inputs)
+TEST(hosts_come_and_go_between_inputs)
 {
     struct op_player *player = player_create(&target_hbm);
     for (uint32_t hosts = 1; hosts <= 8; hosts++) {
@@ -128,19 +123,4 @@ START_TEST(hosts_come_and_go_between_inputs)
         ck_assert_uint_eq(run_totals(run)->ops, input.setup.host_count);
     }
     player_destroy(player);
-}
-END_TEST
-
-Suite *suite_of_fuzz_player(void)
-{
-    Suite *suite = suite_create("fuzz_player");
-    TCase *tests = tcase_create("fuzz_player");
-    tcase_add_test(tests, an_option_that_the_target_does_not_know_is_left_out);
-    tcase_add_test(tests, all_ops_are_of_one_lane_and_no_schedule_is_recorded);
-    tcase_add_test(tests, long_lists_have_no_alignments_where_blocks_may_go_anywhere);
-    tcase_add_test(tests, what_is_broken_comes_back_and_the_next_input_begins_anew);
-    tcase_add_test(tests, a_part_of_an_input_can_be_played_and_gone_on_from);
-    tcase_add_test(tests, hosts_come_and_go_between_inputs);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -47,7 +47,9 @@ static bool find_regrets(const char *target, uint32_t kinds, struct trial *trial
     return regrets_find(target_find(target), run, kinds, trial);
 }
 
-START_TEST(a_forbidden_regret_is_found_and_no_other)
+EVERY_TEST(.setup = set_up, .teardown = tear_down);
+
+TEST(a_forbidden_regret_is_found_and_no_other)
 {
     struct trial trial;
     const uint32_t moved = UINT32_C(1) << REGRET_MOVED_NEEDLESSLY;
@@ -59,9 +61,8 @@ START_TEST(a_forbidden_regret_is_found_and_no_other)
     ck_assert_uint_eq(trial.first.op, BLOCK_COUNT + 1);
     trial_deinit(&trial);
 }
-END_TEST
 
-START_TEST(its_list_breaks_the_rule_when_it_is_replayed)
+TEST(its_list_breaks_the_rule_when_it_is_replayed)
 {
     char reason[RUN_REASON_BYTES];
     struct trial trial;
@@ -75,50 +76,30 @@ START_TEST(its_list_breaks_the_rule_when_it_is_replayed)
     trial_deinit(&again);
     trial_deinit(&trial);
 }
-END_TEST
 
-START_TEST(who_is_told_another_order_is_held_to_nothing)
+TEST(who_is_told_another_order_is_held_to_nothing)
 {
     struct trial trial;
     ck_assert(setup_set_option(&input.setup, "order", "evict,drain,defragment"));
     ck_assert(!find_regrets("plant_regret_moves_first", EVERY_KIND, &trial));
 }
-END_TEST
 
-START_TEST(kinds_are_named_in_the_environment)
+TEST(kinds_are_named_in_the_environment)
 {
     ck_assert_int_eq(setenv("HBMSTRESS_FUZZ_REGRETS", "in_vain,moved_needlessly", 1), 0);
     ck_assert_uint_eq(regrets_forbidden(), 1u << REGRET_IN_VAIN | 1u << REGRET_MOVED_NEEDLESSLY);
     ck_assert_int_eq(unsetenv("HBMSTRESS_FUZZ_REGRETS"), 0);
     ck_assert_uint_ne(regrets_forbidden(), 0); /* it is read once */
 }
-END_TEST
 
-START_TEST(without_the_variable_no_kind_is_forbidden)
+TEST(without_the_variable_no_kind_is_forbidden)
 {
     ck_assert_int_eq(unsetenv("HBMSTRESS_FUZZ_REGRETS"), 0);
     ck_assert_uint_eq(regrets_forbidden(), 0);
 }
-END_TEST
 
-START_TEST(a_name_that_is_no_kind_ends_the_process)
+TEST(a_name_that_is_no_kind_ends_the_process, .exit_code = 2)
 {
     ck_assert_int_eq(setenv("HBMSTRESS_FUZZ_REGRETS", "in_vain,moved", 1), 0);
     (void)regrets_forbidden();
-}
-END_TEST
-
-Suite *suite_of_fuzz_regrets(void)
-{
-    Suite *suite = suite_create("fuzz_regrets");
-    TCase *cases = tcase_create("regrets");
-    tcase_add_checked_fixture(cases, set_up, tear_down);
-    tcase_add_test(cases, a_forbidden_regret_is_found_and_no_other);
-    tcase_add_test(cases, its_list_breaks_the_rule_when_it_is_replayed);
-    tcase_add_test(cases, who_is_told_another_order_is_held_to_nothing);
-    tcase_add_test(cases, kinds_are_named_in_the_environment);
-    tcase_add_test(cases, without_the_variable_no_kind_is_forbidden);
-    tcase_add_exit_test(cases, a_name_that_is_no_kind_ends_the_process, 2);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -71,7 +71,7 @@ static void check_same_state(const struct oom *a, const struct oom *b)
     }
 }
 
-START_TEST(any_bytes_are_a_state_whose_certificate_is_valid_and_read_back)
+TEST(any_bytes_are_a_state_whose_certificate_is_valid_and_read_back)
 {
     static struct writing text;
     struct oracle *oracle = oracle_create();
@@ -102,7 +102,6 @@ START_TEST(any_bytes_are_a_state_whose_certificate_is_valid_and_read_back)
     oom_deinit(&oom);
     oracle_destroy(oracle);
 }
-END_TEST
 
 static const char document[] =
     "{\"kind\": \"plan\", \"from\": 512,\n \"to\": -1},\n{\"log\": \"bcf\"}\n";
@@ -117,7 +116,7 @@ static void check_edit(const uint8_t edit[CERTIFICATE_EDIT_BYTES], const char *e
     ck_assert_str_eq(text.bytes, expected);
 }
 
-START_TEST(an_edit_changes_what_its_bytes_say)
+TEST(an_edit_changes_what_its_bytes_say)
 {
     check_edit((const uint8_t[]){0, 1, 0, 7},
                "{\"kind\": \"plan\", \"from\": 572,\n \"to\": -1},\n{\"log\": \"bcf\"}\n");
@@ -138,11 +137,10 @@ START_TEST(an_edit_changes_what_its_bytes_say)
     check_edit((const uint8_t[]){8, 1, 0, 0},
                "{\"kind\": \"plan\", \"from\": 512,\n \"to\": -1},\n{\"log\": \"bff\"}\n");
 }
-END_TEST
 
 /* --- texts --- */
 
-START_TEST(a_stream_forgets_what_it_printed_before)
+TEST(a_stream_forgets_what_it_printed_before)
 {
     static struct text_stream stream;
     ck_assert_int_gt(fputs("a long text", text_stream_begin(&stream)), 0);
@@ -153,55 +151,32 @@ START_TEST(a_stream_forgets_what_it_printed_before)
     ck_assert_uint_eq(stream.length, strlen("short"));
     ck_assert_str_eq(stream.text, "short");
 }
-END_TEST
 
 static const char two_lines[] = "one\nthree\n";
 
-START_TEST(places_in_a_text_and_right_behind_its_lines_are_inside)
+TEST(places_in_a_text_and_right_behind_its_lines_are_inside)
 {
     static const size_t places[][2] = {{0, 0}, {1, 0}, {1, 1}, {1, 4}, {2, 6}, {3, 1}};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         text_check_position("test", two_lines, sizeof two_lines - 1, places[i][0], places[i][1]);
     }
 }
-END_TEST
 
-START_TEST(a_place_outside_of_a_text_ends_the_process)
+TEST(a_place_outside_of_a_text_ends_the_process, .to = 5, .signal = SIGABRT)
 {
     static const size_t places[][2] = {{0, 1}, {1, 5}, {2, 7}, {3, 2}, {4, 0}};
     text_check_position("test", two_lines, sizeof two_lines - 1, places[_i][0], places[_i][1]);
 }
-END_TEST
 
-START_TEST(a_reason_that_is_no_printable_line_ends_the_process)
+TEST(a_reason_that_is_no_printable_line_ends_the_process, .to = 5, .signal = SIGABRT)
 {
     static const char *const reasons[] = {"", "two\nlines", "a bell \a", "rubbed out \x7F",
                                           "not ASCII \xC3\xA9"};
     text_check_ascii("test", reasons[_i], strlen(reasons[_i]) + 1);
 }
-END_TEST
 
-START_TEST(each_check_ends_the_process)
+TEST(each_check_ends_the_process, .to = FINDING_CHECK_COUNT, .signal = SIGABRT)
 {
     finding_end_check("test", (enum finding_check)_i, "%s",
                       finding_check_name((enum finding_check)_i));
-}
-END_TEST
-
-Suite *suite_of_fuzz_targets(void)
-{
-    Suite *suite = suite_create("fuzz_targets");
-    TCase *tests = tcase_create("fuzz_targets");
-    tcase_add_test(tests, any_bytes_are_a_state_whose_certificate_is_valid_and_read_back);
-    tcase_add_test(tests, an_edit_changes_what_its_bytes_say);
-    tcase_add_test(tests, a_stream_forgets_what_it_printed_before);
-    tcase_add_test(tests, places_in_a_text_and_right_behind_its_lines_are_inside);
-    tcase_add_loop_test_raise_signal(tests, a_place_outside_of_a_text_ends_the_process, SIGABRT, 0,
-                                     5);
-    tcase_add_loop_test_raise_signal(tests, a_reason_that_is_no_printable_line_ends_the_process,
-                                     SIGABRT, 0, 5);
-    tcase_add_loop_test_raise_signal(tests, each_check_ends_the_process, SIGABRT, 0,
-                                     FINDING_CHECK_COUNT);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

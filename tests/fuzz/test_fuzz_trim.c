@@ -55,7 +55,9 @@ static bool frees_block_seven(const struct input *candidate)
     return false;
 }
 
-START_TEST(what_is_left_is_one_block_and_its_free)
+EVERY_TEST(.setup = set_up, .teardown = tear_down);
+
+TEST(what_is_left_is_one_block_and_its_free)
 {
     trim_all(frees_block_seven);
     ck_assert_uint_eq(trim.best.ops.count, 2);
@@ -64,7 +66,6 @@ START_TEST(what_is_left_is_one_block_and_its_free)
                       4096); /* eight granules were a power of two already */
     ck_assert(trim.best.ops.ops[1].delay_ns == 0);
 }
-END_TEST
 
 static bool is_never_as_good(const struct input *candidate)
 {
@@ -72,14 +73,13 @@ static bool is_never_as_good(const struct input *candidate)
     return false;
 }
 
-START_TEST(where_nothing_may_change_the_input_stays)
+TEST(where_nothing_may_change_the_input_stays)
 {
     size_t at = 0;
     trim_all(is_never_as_good);
     ck_assert_uint_eq(differing_ops(&trim.best.ops, &input.ops, &at), 0);
     ck_assert_uint_gt(trim.step_count, input.ops.count);
 }
-END_TEST
 
 static bool is_always_as_good(const struct input *candidate)
 {
@@ -87,23 +87,21 @@ static bool is_always_as_good(const struct input *candidate)
     return true;
 }
 
-START_TEST(where_anything_goes_nothing_is_left)
+TEST(where_anything_goes_nothing_is_left)
 {
     trim_all(is_always_as_good);
     ck_assert_uint_eq(trim.best.ops.count, 0);
     ck_assert_uint_lt(trim.step_count, input.ops.count);
 }
-END_TEST
 
-START_TEST(an_empty_list_has_no_steps)
+TEST(an_empty_list_has_no_steps)
 {
     op_list_clear(&input.ops);
     trim_begin(&trim, &input);
     ck_assert_ptr_null(trim_next(&trim));
 }
-END_TEST
 
-START_TEST(of_a_long_list_steps_are_bounded)
+TEST(of_a_long_list_steps_are_bounded)
 {
     for (int i = 0; i < 200; i++) {
         const struct op op = op_make(OP_REPORT);
@@ -111,19 +109,4 @@ START_TEST(of_a_long_list_steps_are_bounded)
     }
     trim_all(is_never_as_good);
     ck_assert_uint_eq(trim.step_count, TRIM_STEPS_MAX);
-}
-END_TEST
-
-Suite *suite_of_fuzz_trim(void)
-{
-    Suite *suite = suite_create("fuzz_trim");
-    TCase *cases = tcase_create("trim");
-    tcase_add_checked_fixture(cases, set_up, tear_down);
-    tcase_add_test(cases, what_is_left_is_one_block_and_its_free);
-    tcase_add_test(cases, where_nothing_may_change_the_input_stays);
-    tcase_add_test(cases, where_anything_goes_nothing_is_left);
-    tcase_add_test(cases, an_empty_list_has_no_steps);
-    tcase_add_test(cases, of_a_long_list_steps_are_bounded);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -38,7 +38,7 @@ static void make(int number, struct lab_trace *trace)
     experiment_make((enum experiment_number)number, target, &setup, &no_limits, NULL, trace);
 }
 
-START_TEST(each_row_is_whole_and_named_once)
+TEST(each_row_is_whole_and_named_once, .to = EXPERIMENT_COUNT)
 {
     const struct experiment *experiment = &experiments[_i];
     ck_assert_ptr_nonnull(experiment->make);
@@ -48,9 +48,8 @@ START_TEST(each_row_is_whole_and_named_once)
         ck_assert_str_ne(experiments[i].name, experiment->name);
     }
 }
-END_TEST
 
-START_TEST(each_is_made_to_its_end_and_finds_nothing)
+TEST(each_is_made_to_its_end_and_finds_nothing, .to = EXPERIMENT_COUNT)
 {
     struct lab_trace trace;
     make(_i, &trace);
@@ -62,9 +61,8 @@ START_TEST(each_is_made_to_its_end_and_finds_nothing)
     }
     trace_deinit(&trace);
 }
-END_TEST
 
-START_TEST(each_gives_the_same_ops_and_answers_again)
+TEST(each_gives_the_same_ops_and_answers_again, .to = EXPERIMENT_COUNT)
 {
     struct lab_trace one, other;
     make(_i, &one);
@@ -77,9 +75,8 @@ START_TEST(each_gives_the_same_ops_and_answers_again)
     trace_deinit(&one);
     trace_deinit(&other);
 }
-END_TEST
 
-START_TEST(each_list_replays_with_the_same_answers)
+TEST(each_list_replays_with_the_same_answers, .to = EXPERIMENT_COUNT)
 {
     struct setup setup;
     struct lab_trace trace;
@@ -97,9 +94,8 @@ START_TEST(each_list_replays_with_the_same_answers)
     trial_deinit(&trial);
     trace_deinit(&trace);
 }
-END_TEST
 
-START_TEST(a_trace_comes_back_from_its_bytes)
+TEST(a_trace_comes_back_from_its_bytes)
 {
     struct lab_trace trace, again;
     struct writing bytes;
@@ -120,7 +116,6 @@ START_TEST(a_trace_comes_back_from_its_bytes)
     trace_deinit(&again);
     trace_deinit(&trace);
 }
-END_TEST
 
 static struct effects measure(const char *key, const char *value)
 {
@@ -140,7 +135,7 @@ static struct effects measure(const char *key, const char *value)
     return effects;
 }
 
-START_TEST(an_option_changes_what_it_is_for_and_nothing_else)
+TEST(an_option_changes_what_it_is_for_and_nothing_else)
 {
     const struct effects usual = measure(NULL, NULL);
     const struct effects same = measure("message_code", "no");
@@ -154,9 +149,8 @@ START_TEST(an_option_changes_what_it_is_for_and_nothing_else)
     ck_assert_uint_ne(usual.hashes[EFFECT_ANSWERS], undrained.hashes[EFFECT_ANSWERS]);
     ck_assert_uint_ne(usual.hashes[EFFECT_DEVICE_CALLS], undrained.hashes[EFFECT_DEVICE_CALLS]);
 }
-END_TEST
 
-START_TEST(counters_of_owners_are_an_effect_where_they_are_promised)
+TEST(counters_of_owners_are_an_effect_where_they_are_promised)
 {
     const struct effects usual = measure("order_binds", "no");
     const struct effects owners = measure("owners", "yes");
@@ -170,7 +164,6 @@ START_TEST(counters_of_owners_are_an_effect_where_they_are_promised)
                   i == EFFECT_CONTRACT);
     }
 }
-END_TEST
 
 /* Declares that it counts owners, and counts none. */
 static enum target_result open_uncounting(const struct target_setup *setup,
@@ -185,7 +178,7 @@ static enum target_result open_uncounting(const struct target_setup *setup,
     return result;
 }
 
-START_TEST(owners_that_are_declared_and_not_counted_are_no_effect)
+TEST(owners_that_are_declared_and_not_counted_are_no_effect)
 {
     struct target uncounting = target_null;
     struct lab_trace honest, other;
@@ -200,22 +193,4 @@ START_TEST(owners_that_are_declared_and_not_counted_are_no_effect)
     ck_assert_uint_gt(other.findings.count, honest.findings.count);
     trace_deinit(&honest);
     trace_deinit(&other);
-}
-END_TEST
-
-Suite *suite_of_experiments(void);
-Suite *suite_of_experiments(void)
-{
-    Suite *suite = suite_create("experiments");
-    TCase *tests = tcase_create("experiments");
-    tcase_add_loop_test(tests, each_row_is_whole_and_named_once, 0, EXPERIMENT_COUNT);
-    tcase_add_loop_test(tests, each_is_made_to_its_end_and_finds_nothing, 0, EXPERIMENT_COUNT);
-    tcase_add_loop_test(tests, each_gives_the_same_ops_and_answers_again, 0, EXPERIMENT_COUNT);
-    tcase_add_loop_test(tests, each_list_replays_with_the_same_answers, 0, EXPERIMENT_COUNT);
-    tcase_add_test(tests, a_trace_comes_back_from_its_bytes);
-    tcase_add_test(tests, counters_of_owners_are_an_effect_where_they_are_promised);
-    tcase_add_test(tests, owners_that_are_declared_and_not_counted_are_no_effect);
-    tcase_add_test(tests, an_option_changes_what_it_is_for_and_nothing_else);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

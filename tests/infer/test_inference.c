@@ -172,7 +172,7 @@ static const struct {
     {"plant_latency_moves", NULL, "latency"},
 };
 
-START_TEST(what_is_not_kept_is_refuted_and_nothing_else)
+TEST(what_is_not_kept_is_refuted_and_nothing_else, .to = sizeof cases / sizeof *cases)
 {
     struct studied studied;
     study(&studied, cases[_i].target, cases[_i].option);
@@ -181,7 +181,6 @@ START_TEST(what_is_not_kept_is_refuted_and_nothing_else)
                   print_refuted(&studied));
     forget(&studied);
 }
-END_TEST
 
 static void expect_line(const struct studied *studied, enum inference_field field,
                         enum inference_verdict verdict, const char *inferred)
@@ -206,7 +205,7 @@ static enum target_result open_modestly(const struct target_setup *setup,
     return result;
 }
 
-START_TEST(what_is_kept_without_a_promise_is_told)
+TEST(what_is_kept_without_a_promise_is_told)
 {
     struct studied studied;
     struct target modest = target_hbm;
@@ -220,9 +219,8 @@ START_TEST(what_is_kept_without_a_promise_is_told)
     ck_assert_str_eq(inference_value(&studied.lines[FIELD_drains]), "true");
     forget(&studied);
 }
-END_TEST
 
-START_TEST(claims_that_are_not_kept_are_not_inferred)
+TEST(claims_that_are_not_kept_are_not_inferred)
 {
     struct studied studied;
     study(&studied, "null", NULL);
@@ -237,9 +235,8 @@ START_TEST(claims_that_are_not_kept_are_not_inferred)
     expect_line(&studied, FIELD_defrag, INFERENCE_KEPT, "DEFRAG_SLIDE");
     forget(&studied);
 }
-END_TEST
 
-START_TEST(the_order_of_mitigations_is_seen_in_the_device_calls)
+TEST(the_order_of_mitigations_is_seen_in_the_device_calls)
 {
     struct studied studied;
     study(&studied, "hbm", "order=evict,drain,defragment");
@@ -251,9 +248,8 @@ START_TEST(the_order_of_mitigations_is_seen_in_the_device_calls)
                 "{MITIGATION_EVICT, MITIGATION_DRAIN, MITIGATION_DEFRAGMENT}");
     forget(&studied);
 }
-END_TEST
 
-START_TEST(streams_and_recordings_are_inferred_without_a_promise)
+TEST(streams_and_recordings_are_inferred_without_a_promise)
 {
     struct studied studied;
     study(&studied, "streamed", "records=no");
@@ -271,9 +267,8 @@ START_TEST(streams_and_recordings_are_inferred_without_a_promise)
     expect_line(&studied, FIELD_records, INFERENCE_KEPT, "false");
     forget(&studied);
 }
-END_TEST
 
-START_TEST(a_stream_ordered_target_drains_for_another_stream)
+TEST(a_stream_ordered_target_drains_for_another_stream)
 {
     struct studied studied;
     study(&studied, "streamed", "drains=yes");
@@ -283,9 +278,8 @@ START_TEST(a_stream_ordered_target_drains_for_another_stream)
     expect_line(&studied, FIELD_drains, INFERENCE_KEPT, "false");
     forget(&studied);
 }
-END_TEST
 
-START_TEST(regions_are_inferred_from_those_that_are_taken)
+TEST(regions_are_inferred_from_those_that_are_taken)
 {
     static const char all[] = "{.grows = true, .trims = true, .step_bytes = 2097152}";
     static const char no_trims[] = "{.grows = true, .trims = false, .step_bytes = 2097152}";
@@ -306,9 +300,8 @@ START_TEST(regions_are_inferred_from_those_that_are_taken)
     expect_line(&studied, FIELD_regions, INFERENCE_REFUTED, no_trims);
     forget(&studied);
 }
-END_TEST
 
-START_TEST(sleep_is_kept_only_where_it_was_seen)
+TEST(sleep_is_kept_only_where_it_was_seen)
 {
     struct studied studied;
     study(&studied, "hbm", "sleep=discards");
@@ -320,11 +313,10 @@ START_TEST(sleep_is_kept_only_where_it_was_seen)
     ck_assert_int_eq(studied.lines[FIELD_sleeps].experiment, EXPERIMENT_COUNT);
     forget(&studied);
 }
-END_TEST
 
 static const char calls_alone[] = "{.calls = TARGET_GROWTH_CONSTANT}";
 
-START_TEST(the_slowest_growth_and_a_bound_are_inferred_without_a_promise)
+TEST(the_slowest_growth_and_a_bound_are_inferred_without_a_promise)
 {
     struct studied studied;
     study(&studied, "first_fit", NULL);
@@ -337,9 +329,8 @@ START_TEST(the_slowest_growth_and_a_bound_are_inferred_without_a_promise)
                 "{.calls = TARGET_GROWTH_LINEAR, .accesses = TARGET_GROWTH_LINEAR}");
     forget(&studied);
 }
-END_TEST
 
-START_TEST(what_moves_has_a_growth_of_moved_bytes_and_no_bound_for_all_capacities)
+TEST(what_moves_has_a_growth_of_moved_bytes_and_no_bound_for_all_capacities)
 {
     struct studied studied;
     study(&studied, "hbm", NULL);
@@ -349,9 +340,8 @@ START_TEST(what_moves_has_a_growth_of_moved_bytes_and_no_bound_for_all_capacitie
     ck_assert_ptr_nonnull(strstr(studied.lines[FIELD_latency].seen, "of one capacity"));
     forget(&studied);
 }
-END_TEST
 
-START_TEST(a_refuted_growth_is_replaced_by_the_one_that_was_seen)
+TEST(a_refuted_growth_is_replaced_by_the_one_that_was_seen)
 {
     struct studied studied;
     study(&studied, "plant_cost_polls", NULL);
@@ -359,9 +349,8 @@ START_TEST(a_refuted_growth_is_replaced_by_the_one_that_was_seen)
                 "{.calls = TARGET_GROWTH_LINEAR, .moved_bytes = TARGET_GROWTH_CONSTANT}");
     forget(&studied);
 }
-END_TEST
 
-START_TEST(a_device_of_few_blocks_shows_no_growth)
+TEST(a_device_of_few_blocks_shows_no_growth)
 {
     struct studied studied;
     study(&studied, "null", NULL);
@@ -369,7 +358,6 @@ START_TEST(a_device_of_few_blocks_shows_no_growth)
     expect_line(&studied, FIELD_latency, INFERENCE_OPEN, "");
     forget(&studied);
 }
-END_TEST
 
 /* A target that promises one thing more than it keeps. */
 static const struct boast {
@@ -463,7 +451,7 @@ static enum target_result open_boasting(const struct target_setup *setup,
     return result;
 }
 
-START_TEST(each_promise_too_much_is_refuted)
+TEST(each_promise_too_much_is_refuted, .to = sizeof boasts / sizeof *boasts)
 {
     struct studied studied;
     boast_now = &boasts[_i];
@@ -475,9 +463,8 @@ START_TEST(each_promise_too_much_is_refuted)
                   print_refuted(&studied));
     forget(&studied);
 }
-END_TEST
 
-START_TEST(a_refuted_promise_is_not_copied)
+TEST(a_refuted_promise_is_not_copied)
 {
     struct studied studied;
     study(&studied, "first_fit", "drains=yes");
@@ -487,29 +474,4 @@ START_TEST(a_refuted_promise_is_not_copied)
     ck_assert_uint_lt(line->op, studied.inference.declared[line->experiment].ops.count);
     ck_assert_ptr_nonnull(strstr(line->seen, "premature"));
     forget(&studied);
-}
-END_TEST
-
-Suite *suite_of_inference(void);
-Suite *suite_of_inference(void)
-{
-    Suite *suite = suite_create("inference");
-    TCase *tests = tcase_create("inference");
-    tcase_add_loop_test(tests, what_is_not_kept_is_refuted_and_nothing_else, 0,
-                        sizeof cases / sizeof *cases);
-    tcase_add_test(tests, what_is_kept_without_a_promise_is_told);
-    tcase_add_test(tests, claims_that_are_not_kept_are_not_inferred);
-    tcase_add_test(tests, the_order_of_mitigations_is_seen_in_the_device_calls);
-    tcase_add_test(tests, streams_and_recordings_are_inferred_without_a_promise);
-    tcase_add_test(tests, a_stream_ordered_target_drains_for_another_stream);
-    tcase_add_test(tests, regions_are_inferred_from_those_that_are_taken);
-    tcase_add_test(tests, the_slowest_growth_and_a_bound_are_inferred_without_a_promise);
-    tcase_add_test(tests, what_moves_has_a_growth_of_moved_bytes_and_no_bound_for_all_capacities);
-    tcase_add_test(tests, a_refuted_growth_is_replaced_by_the_one_that_was_seen);
-    tcase_add_test(tests, a_device_of_few_blocks_shows_no_growth);
-    tcase_add_test(tests, sleep_is_kept_only_where_it_was_seen);
-    tcase_add_loop_test(tests, each_promise_too_much_is_refuted, 0, sizeof boasts / sizeof *boasts);
-    tcase_add_test(tests, a_refuted_promise_is_not_copied);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -21,36 +21,32 @@ static const char *print_values(const char *help)
     return text;
 }
 
-START_TEST(bars_part_values)
+TEST(bars_part_values)
 {
     ck_assert_str_eq(print_values("defrag=none|slide|repack\n"), "defrag: none slide repack");
     ck_assert_str_eq(print_values("defrag=none"), "defrag: none");
 }
-END_TEST
 
-START_TEST(a_list_is_tried_in_both_directions)
+TEST(a_list_is_tried_in_both_directions)
 {
     ck_assert_str_eq(print_values("order=drain,defragment,evict\n"),
                      "order: drain,defragment,evict evict,defragment,drain");
 }
-END_TEST
 
-START_TEST(a_number_is_tried_with_a_few)
+TEST(a_number_is_tried_with_a_few)
 {
     ck_assert_str_eq(print_values("granule=N\n"), "granule: 1 4K 64K");
 }
-END_TEST
 
-START_TEST(any_text_is_not_tried)
+TEST(any_text_is_not_tried)
 {
     ck_assert_str_eq(print_values("limit=<bytes>\n"), "limit: ...");
     ck_assert_str_eq(print_values("with=PLANT,...\n"), "with: ...");
     ck_assert_str_eq(print_values("mode=fast|<number>\n"), "mode: fast ...");
     ck_assert_str_eq(print_values("mode=\n"), "mode: ...");
 }
-END_TEST
 
-START_TEST(lines_follow_each_other)
+TEST(lines_follow_each_other)
 {
     struct target target = {.option_help = "a=1|2\nnot an option\nb=x\n"};
     struct option_values values;
@@ -64,9 +60,8 @@ START_TEST(lines_follow_each_other)
     at = 0;
     ck_assert(!option_values_next(&target, &at, &values));
 }
-END_TEST
 
-START_TEST(rows_list_values_as_lines_do)
+TEST(rows_list_values_as_lines_do)
 {
     static const struct target_option_row rows[] = {
         {"a", TARGET_OPTION_WORD, .values = "x|y"},
@@ -83,28 +78,10 @@ START_TEST(rows_list_values_as_lines_do)
     ck_assert_uint_eq(values.count, 3);
     ck_assert(!option_values_next(&target, &at, &values));
 }
-END_TEST
 
-START_TEST(what_a_setup_cannot_hold_is_left_out)
+TEST(what_a_setup_cannot_hold_is_left_out)
 {
     char line[256] = "k=a|";
     memset(line + 4, 'x', 100);
     ck_assert_str_eq(print_values(line), "k: a ...");
-}
-END_TEST
-
-Suite *suite_of_option_values(void);
-Suite *suite_of_option_values(void)
-{
-    Suite *suite = suite_create("option_values");
-    TCase *tests = tcase_create("option_values");
-    tcase_add_test(tests, bars_part_values);
-    tcase_add_test(tests, a_list_is_tried_in_both_directions);
-    tcase_add_test(tests, a_number_is_tried_with_a_few);
-    tcase_add_test(tests, any_text_is_not_tried);
-    tcase_add_test(tests, lines_follow_each_other);
-    tcase_add_test(tests, rows_list_values_as_lines_do);
-    tcase_add_test(tests, what_a_setup_cannot_hold_is_left_out);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -25,7 +25,7 @@ static const struct target_rounding roundings[] = {
     {.kind = ROUNDING_CLASSES, .steps = 64},
 };
 
-START_TEST(exact_sizes_have_no_slack)
+TEST(exact_sizes_have_no_slack, .to = sizeof roundings / sizeof *roundings)
 {
     struct size_pair pairs[PAIR_COUNT];
     make_pairs(&roundings[_i], pairs);
@@ -36,10 +36,9 @@ START_TEST(exact_sizes_have_no_slack)
         ck_assert_uint_eq(fit.rounding.steps, roundings[_i].steps);
     }
 }
-END_TEST
 
 /* Any rounding with fewer bytes for some pair would be broken by that pair. */
-START_TEST(a_fit_allows_every_pair)
+TEST(a_fit_allows_every_pair, .to = sizeof roundings / sizeof *roundings)
 {
     struct size_pair pairs[PAIR_COUNT];
     make_pairs(&roundings[_i], pairs);
@@ -55,9 +54,8 @@ START_TEST(a_fit_allows_every_pair)
         ck_assert_uint_le(most - pairs[i].block_bytes, fit.slack_bytes);
     }
 }
-END_TEST
 
-START_TEST(slots_are_classes_with_a_smallest_one)
+TEST(slots_are_classes_with_a_smallest_one)
 {
     const struct size_pair pairs[] = {{1, 65536}, {512, 65536}, {40000, 65536}, {65536, 65536}};
     const struct size_fit fit = size_fit_find(pairs, 4, 512, 65536);
@@ -67,9 +65,8 @@ START_TEST(slots_are_classes_with_a_smallest_one)
     ck_assert_uint_eq(fit.rounding.overhead_bytes, 0);
     ck_assert_uint_eq(fit.slack_bytes, 0);
 }
-END_TEST
 
-START_TEST(what_needs_an_overhead_of_the_limit_fits_nothing)
+TEST(what_needs_an_overhead_of_the_limit_fits_nothing)
 {
     const struct size_pair pairs[] = {{16, 16}, {32, 32 + 4096}};
     const uint64_t overhead = 4096 - (GRANULE_BYTES - 1);
@@ -79,26 +76,9 @@ START_TEST(what_needs_an_overhead_of_the_limit_fits_nothing)
     ck_assert_uint_eq(fit.rounding.overhead_bytes, overhead);
     ck_assert_int_eq(size_fit_find(pairs, 0, GRANULE_BYTES, overhead).rounding.kind, ROUNDING_ANY);
 }
-END_TEST
 
-START_TEST(granules_come_before_classes_that_do_no_better)
+TEST(granules_come_before_classes_that_do_no_better)
 {
     const struct size_pair pairs[] = {{512, 512}, {1024, 1024}, {2048, 2048}};
     ck_assert_int_eq(size_fit_find(pairs, 3, 512, 4096).rounding.kind, ROUNDING_GRANULE);
-}
-END_TEST
-
-Suite *suite_of_size_fit(void);
-Suite *suite_of_size_fit(void)
-{
-    Suite *suite = suite_create("size_fit");
-    TCase *tests = tcase_create("size_fit");
-    const int count = sizeof roundings / sizeof *roundings;
-    tcase_add_loop_test(tests, exact_sizes_have_no_slack, 0, count);
-    tcase_add_loop_test(tests, a_fit_allows_every_pair, 0, count);
-    tcase_add_test(tests, slots_are_classes_with_a_smallest_one);
-    tcase_add_test(tests, what_needs_an_overhead_of_the_limit_fits_nothing);
-    tcase_add_test(tests, granules_come_before_classes_that_do_no_better);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

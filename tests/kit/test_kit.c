@@ -22,7 +22,7 @@ static void ck_use(uint64_t handle, uint64_t event)
 
 /* --- when a block goes --- */
 
-START_TEST(a_queued_free_goes_when_its_event_is_done)
+TEST(a_queued_free_goes_when_its_event_is_done)
 {
     begin();
     ck_free(world_take(), 1);
@@ -35,9 +35,8 @@ START_TEST(a_queued_free_goes_when_its_event_is_done)
     ck_assert_uint_eq(world.free_count, 2);
     world_close();
 }
-END_TEST
 
-START_TEST(a_freed_block_goes_with_the_last_of_its_uses_and_holds)
+TEST(a_freed_block_goes_with_the_last_of_its_uses_and_holds)
 {
     begin();
     const uint64_t handle = world_take();
@@ -57,9 +56,8 @@ START_TEST(a_freed_block_goes_with_the_last_of_its_uses_and_holds)
     ck_assert_int_eq(kit_release(world.instance, handle), TARGET_INVALID);
     world_close();
 }
-END_TEST
 
-START_TEST(what_completes_behind_the_look_is_seen)
+TEST(what_completes_behind_the_look_is_seen)
 {
     begin();
     ck_free(world_take(), 1);
@@ -71,9 +69,8 @@ START_TEST(what_completes_behind_the_look_is_seen)
     world_complete(2);
     world_close();
 }
-END_TEST
 
-START_TEST(close_gives_back_what_is_live_held_used_and_queued)
+TEST(close_gives_back_what_is_live_held_used_and_queued)
 {
     begin();
     const uint64_t handle = world_take();
@@ -84,11 +81,10 @@ START_TEST(close_gives_back_what_is_live_held_used_and_queued)
     world_close();
     ck_assert_uint_eq(world.free_count, 3);
 }
-END_TEST
 
 /* --- what an allocation awaits --- */
 
-START_TEST(an_allocation_awaits_queued_frees_and_nothing_else)
+TEST(an_allocation_awaits_queued_frees_and_nothing_else)
 {
     begin();
     const uint64_t used = world_take(), held = world_take(), lost = world_take();
@@ -109,9 +105,8 @@ START_TEST(an_allocation_awaits_queued_frees_and_nothing_else)
     ck_assert_int_eq(world_alloc(NULL), TARGET_OK);
     world_close();
 }
-END_TEST
 
-START_TEST(what_was_lost_and_is_done_no_longer_keeps_others_from_being_awaited)
+TEST(what_was_lost_and_is_done_no_longer_keeps_others_from_being_awaited)
 {
     begin();
     for (int i = 1; i < WORLD_PLACE_COUNT; i++) {
@@ -128,9 +123,8 @@ START_TEST(what_was_lost_and_is_done_no_longer_keeps_others_from_being_awaited)
     ck_assert(world.is_done[2]);
     world_close();
 }
-END_TEST
 
-START_TEST(an_allocation_asks_again_when_something_completed_while_it_asked)
+TEST(an_allocation_asks_again_when_something_completed_while_it_asked)
 {
     begin();
     const uint64_t lost = world_take();
@@ -144,9 +138,8 @@ START_TEST(an_allocation_asks_again_when_something_completed_while_it_asked)
     ck_assert_int_eq(world_alloc(NULL), TARGET_OK);
     world_close();
 }
-END_TEST
 
-START_TEST(a_refused_wait_fails_the_allocation)
+TEST(a_refused_wait_fails_the_allocation)
 {
     begin();
     for (uint64_t i = 1; i <= WORLD_PLACE_COUNT; i++) {
@@ -157,11 +150,10 @@ START_TEST(a_refused_wait_fails_the_allocation)
     ck_assert_uint_eq(world_stats().num_allocs, WORLD_PLACE_COUNT);
     world_close();
 }
-END_TEST
 
 /* --- handles --- */
 
-START_TEST(the_handle_of_a_block_that_went_means_nothing)
+TEST(the_handle_of_a_block_that_went_means_nothing)
 {
     struct target_block block;
     begin();
@@ -181,9 +173,8 @@ START_TEST(the_handle_of_a_block_that_went_means_nothing)
     ck_assert_int_eq(kit_locate(world.instance, fresh, &block), TARGET_OK);
     world_close();
 }
-END_TEST
 
-START_TEST(a_donation_keeps_the_place_and_the_uses)
+TEST(a_donation_keeps_the_place_and_the_uses)
 {
     struct target_block block;
     const struct target_request request = {.id = 2, .size_bytes = 50, .kind = BLOCK_OUTPUT};
@@ -203,9 +194,8 @@ START_TEST(a_donation_keeps_the_place_and_the_uses)
     ck_assert_uint_eq(world_stats().num_allocs, 1);
     world_close();
 }
-END_TEST
 
-START_TEST(a_request_that_can_never_be_right_is_invalid)
+TEST(a_request_that_can_never_be_right_is_invalid)
 {
     static const struct target_request wrong[] = {
         {.size_bytes = 0},
@@ -223,7 +213,6 @@ START_TEST(a_request_that_can_never_be_right_is_invalid)
     ck_assert_int_eq(kit_alloc(world.instance, &huge, &block), TARGET_NO_MEMORY);
     world_close();
 }
-END_TEST
 
 /* --- memory that goes bad --- */
 
@@ -239,7 +228,7 @@ static bool reserve_place(void *state, uint64_t offset, uint64_t size)
     return true;
 }
 
-START_TEST(a_range_that_is_retired_is_a_block_for_good)
+TEST(a_range_that_is_retired_is_a_block_for_good)
 {
     memset(&world, 0, sizeof world);
     ck_assert_int_eq(world_open(), TARGET_OK);
@@ -262,7 +251,6 @@ START_TEST(a_range_that_is_retired_is_a_block_for_good)
     ck_assert_int_eq(world_alloc(NULL), TARGET_NO_MEMORY);
     world_close();
 }
-END_TEST
 
 /* --- opening --- */
 
@@ -313,7 +301,7 @@ static void ck_options(const struct target_option *options, uint32_t count,
     ck_assert_uint_eq(world.host_bytes, 0);
 }
 
-START_TEST(options_are_those_of_the_help)
+TEST(options_are_those_of_the_help)
 {
     ck_options(NULL, 0, TARGET_OK, "");
     ck_options(&(struct target_option){"fit", "best"}, 1, TARGET_OK, "");
@@ -329,9 +317,8 @@ START_TEST(options_are_those_of_the_help)
     const struct target_option both[] = {{"fit", "best"}, {"limit", "12"}};
     ck_options(both, 2, TARGET_INVALID, "best has no limit");
 }
-END_TEST
 
-START_TEST(a_granule_that_cannot_be_had_is_refused)
+TEST(a_granule_that_cannot_be_had_is_refused)
 {
     memset(&world, 0, sizeof world);
     struct target_setup setup = {.capacity_bytes = 1 << 20, .granule_bytes = 512};
@@ -341,9 +328,8 @@ START_TEST(a_granule_that_cannot_be_had_is_refused)
     ck_assert_int_eq(world_open_with(&bumping, NULL, &setup), TARGET_INVALID);
     ck_assert_uint_eq(world.host_bytes, 0);
 }
-END_TEST
 
-START_TEST(an_allocator_without_its_two_calls_is_refused)
+TEST(an_allocator_without_its_two_calls_is_refused)
 {
     static const struct kit_allocator lacking[] = {
         {.allocate_offset = bump}, {.free_offset = keep}, {.state_bytes = 8}};
@@ -354,9 +340,8 @@ START_TEST(an_allocator_without_its_two_calls_is_refused)
         ck_assert_ptr_nonnull(strstr(world.reason, "lacks allocate_offset and free_offset"));
     }
 }
-END_TEST
 
-START_TEST(an_allocator_that_reserves_has_offsets_and_no_headers)
+TEST(an_allocator_that_reserves_has_offsets_and_no_headers)
 {
     static const struct kit_allocator headed = {.allocate_offset = bump,
                                                 .free_offset = keep,
@@ -367,7 +352,6 @@ START_TEST(an_allocator_that_reserves_has_offsets_and_no_headers)
     ck_assert_int_eq(world_open_with(&headed, NULL, &setup), TARGET_INVALID);
     ck_assert_ptr_nonnull(strstr(world.reason, "needs allocate_offset and no headers"));
 }
-END_TEST
 
 /* --- pointers --- */
 
@@ -402,7 +386,7 @@ static void free_pointer(void *state, void *pointer, uint64_t size)
     world.free_count++;
 }
 
-START_TEST(pointers_are_told_as_offsets_into_the_arena)
+TEST(pointers_are_told_as_offsets_into_the_arena)
 {
     static const struct kit_allocator pointers = {.state_bytes = sizeof(struct region_state),
                                                   .arena = {.align_bytes = UINT64_C(1) << 26},
@@ -423,7 +407,6 @@ START_TEST(pointers_are_told_as_offsets_into_the_arena)
     ck_assert_uint_eq(world.free_count, 2);
     ck_assert_uint_eq(world.host_bytes, 0);
 }
-END_TEST
 
 /* --- rows --- */
 
@@ -438,7 +421,7 @@ static void note_row(void *context, const struct target_row *row)
     rows->row[rows->count++] = *row;
 }
 
-START_TEST(rows_come_largest_first_each_block_once)
+TEST(rows_come_largest_first_each_block_once)
 {
     static struct rows rows;
     const struct target_setup setup = {.capacity_bytes = UINT64_C(1) << 30};
@@ -462,32 +445,4 @@ START_TEST(rows_come_largest_first_each_block_once)
     ck_assert_uint_eq(world_stats().largest_alloc_size, rows.row[0].size_bytes);
     kit_close(world.instance);
     ck_assert_uint_eq(world.host_bytes, 0);
-}
-END_TEST
-
-Suite *suite_of_kit(void);
-Suite *suite_of_kit(void)
-{
-    Suite *suite = suite_create("kit");
-    TCase *tcase = tcase_create("kit");
-    tcase_add_test(tcase, a_queued_free_goes_when_its_event_is_done);
-    tcase_add_test(tcase, a_freed_block_goes_with_the_last_of_its_uses_and_holds);
-    tcase_add_test(tcase, what_completes_behind_the_look_is_seen);
-    tcase_add_test(tcase, close_gives_back_what_is_live_held_used_and_queued);
-    tcase_add_test(tcase, an_allocation_awaits_queued_frees_and_nothing_else);
-    tcase_add_test(tcase, what_was_lost_and_is_done_no_longer_keeps_others_from_being_awaited);
-    tcase_add_test(tcase, an_allocation_asks_again_when_something_completed_while_it_asked);
-    tcase_add_test(tcase, a_refused_wait_fails_the_allocation);
-    tcase_add_test(tcase, the_handle_of_a_block_that_went_means_nothing);
-    tcase_add_test(tcase, a_donation_keeps_the_place_and_the_uses);
-    tcase_add_test(tcase, a_request_that_can_never_be_right_is_invalid);
-    tcase_add_test(tcase, a_range_that_is_retired_is_a_block_for_good);
-    tcase_add_test(tcase, options_are_those_of_the_help);
-    tcase_add_test(tcase, a_granule_that_cannot_be_had_is_refused);
-    tcase_add_test(tcase, an_allocator_without_its_two_calls_is_refused);
-    tcase_add_test(tcase, an_allocator_that_reserves_has_offsets_and_no_headers);
-    tcase_add_test(tcase, pointers_are_told_as_offsets_into_the_arena);
-    tcase_add_test(tcase, rows_come_largest_first_each_block_once);
-    suite_add_tcase(suite, tcase);
-    return suite;
 }

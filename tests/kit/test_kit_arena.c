@@ -77,7 +77,7 @@ static void close_pile(void)
     ck_assert_uint_eq(world.host_bytes, 0);
 }
 
-START_TEST(addresses_count_from_behind_the_front)
+TEST(addresses_count_from_behind_the_front)
 {
     static const struct kit_allocator allocator = {PILE, .rounding.overhead_bytes = HEADER};
     ck_assert_int_eq(open_pile(&allocator), TARGET_OK);
@@ -92,9 +92,8 @@ START_TEST(addresses_count_from_behind_the_front)
     ck_assert_ptr_eq(pile->freed, (const char *)first + HEADER);
     close_pile();
 }
-END_TEST
 
-START_TEST(a_header_in_the_request_is_no_header_of_the_contract)
+TEST(a_header_in_the_request_is_no_header_of_the_contract)
 {
     static const struct kit_allocator allocator = {PILE, .header_in_request = true};
     ck_assert_int_eq(open_pile(&allocator), TARGET_OK);
@@ -109,9 +108,8 @@ START_TEST(a_header_in_the_request_is_no_header_of_the_contract)
     ck_assert_ptr_eq(pile->freed, pile->arena + FRONT + 64 + HEADER);
     close_pile();
 }
-END_TEST
 
-START_TEST(a_block_is_measured_at_the_pointer_that_was_returned)
+TEST(a_block_is_measured_at_the_pointer_that_was_returned)
 {
     static const struct kit_allocator allocator = {PILE, .header_in_request = true,
                                                    .block_bytes = measure};
@@ -121,9 +119,8 @@ START_TEST(a_block_is_measured_at_the_pointer_that_was_returned)
     ck_assert_uint_eq(block.size_bytes, 128);
     close_pile();
 }
-END_TEST
 
-START_TEST(a_block_takes_its_whole_class_where_the_allocator_says_so)
+TEST(a_block_takes_its_whole_class_where_the_allocator_says_so)
 {
     static const struct kit_allocator allocator = {
         PILE, .header_in_request = true, .takes_class = true, .rounding = {ROUNDING_CLASSES, 1}};
@@ -133,7 +130,6 @@ START_TEST(a_block_takes_its_whole_class_where_the_allocator_says_so)
     ck_assert_uint_eq(block.size_bytes, 256);
     close_pile();
 }
-END_TEST
 
 static const char *open_late(void *state, const struct kit_setup *given)
 {
@@ -148,7 +144,7 @@ static void close_late(void *state)
     world.free_count++;
 }
 
-START_TEST(what_does_not_go_together_is_refused)
+TEST(what_does_not_go_together_is_refused)
 {
     static const struct kit_allocator large = {.header_bytes = GRANULE,
                                                .granule_bytes = GRANULE,
@@ -179,9 +175,8 @@ START_TEST(what_does_not_go_together_is_refused)
                      "a plug-in of ranges that returns pointers needs the kit's arena");
     ck_assert_uint_eq(world.host_bytes, 0);
 }
-END_TEST
 
-START_TEST(records_that_are_refused_fail_the_open)
+TEST(records_that_are_refused_fail_the_open)
 {
     static const struct kit_allocator allocator = {PILE, .rounding.overhead_bytes = HEADER};
     memset(&world, 0, sizeof world);
@@ -190,9 +185,8 @@ START_TEST(records_that_are_refused_fail_the_open)
     ck_assert_str_eq(world.reason, "the heap cannot be created");
     ck_assert_uint_eq(world.host_bytes, 0);
 }
-END_TEST
 
-START_TEST(an_arena_that_is_too_large_is_refused)
+TEST(an_arena_that_is_too_large_is_refused)
 {
     static const struct kit_allocator allocator = {KIT_HEAP_CALLS,
                                                    .arena.front_bytes = UINT64_MAX - 100};
@@ -200,11 +194,10 @@ START_TEST(an_arena_that_is_too_large_is_refused)
     ck_assert_str_eq(world.reason, "no address space for the arena");
     ck_assert_uint_eq(world.host_bytes, 0);
 }
-END_TEST
 
 /* --- size classes --- */
 
-START_TEST(classes_are_those_of_the_page_on_promises)
+TEST(classes_are_those_of_the_page_on_promises)
 {
     static const struct {
         struct target_rounding rounding;
@@ -226,9 +219,8 @@ START_TEST(classes_are_those_of_the_page_on_promises)
             cases[i].class_bytes);
     }
 }
-END_TEST
 
-START_TEST(a_class_is_the_most_that_the_harness_allows)
+TEST(a_class_is_the_most_that_the_harness_allows)
 {
     for (uint32_t steps = 1; steps <= 64; steps *= 2) {
         const struct target_rounding rounding = {ROUNDING_CLASSES, steps, 0, 0};
@@ -240,23 +232,4 @@ START_TEST(a_class_is_the_most_that_the_harness_allows)
             }
         }
     }
-}
-END_TEST
-
-Suite *suite_of_kit_arena(void);
-Suite *suite_of_kit_arena(void)
-{
-    Suite *suite = suite_create("kit_arena");
-    TCase *tests = tcase_create("kit_arena");
-    tcase_add_test(tests, addresses_count_from_behind_the_front);
-    tcase_add_test(tests, a_header_in_the_request_is_no_header_of_the_contract);
-    tcase_add_test(tests, a_block_is_measured_at_the_pointer_that_was_returned);
-    tcase_add_test(tests, a_block_takes_its_whole_class_where_the_allocator_says_so);
-    tcase_add_test(tests, what_does_not_go_together_is_refused);
-    tcase_add_test(tests, records_that_are_refused_fail_the_open);
-    tcase_add_test(tests, an_arena_that_is_too_large_is_refused);
-    tcase_add_test(tests, classes_are_those_of_the_page_on_promises);
-    tcase_add_test(tests, a_class_is_the_most_that_the_harness_allows);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

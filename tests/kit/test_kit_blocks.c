@@ -57,7 +57,7 @@ static void toggle_block(struct kit_block **root, struct random *random, size_t 
     }
 }
 
-START_TEST(the_largest_gap_is_that_of_the_units)
+TEST(the_largest_gap_is_that_of_the_units)
 {
     struct kit_block *root = NULL;
     struct random random;
@@ -67,9 +67,8 @@ START_TEST(the_largest_gap_is_that_of_the_units)
         ck_assert_uint_eq(kit_blocks_largest_gap(root, 0, UNIT_COUNT), count_gap());
     }
 }
-END_TEST
 
-START_TEST(blocks_that_overlap_come_and_go)
+TEST(blocks_that_overlap_come_and_go)
 {
     struct kit_block *root = NULL;
     struct random random;
@@ -85,9 +84,8 @@ START_TEST(blocks_that_overlap_come_and_go)
     }
     ck_assert_ptr_null(root);
 }
-END_TEST
 
-START_TEST(a_block_over_others_leaves_no_gap_behind_them)
+TEST(a_block_over_others_leaves_no_gap_behind_them)
 {
     static struct kit_block nested[8];
     struct kit_block *root = NULL;
@@ -98,7 +96,6 @@ START_TEST(a_block_over_others_leaves_no_gap_behind_them)
         ck_assert_uint_eq(kit_blocks_largest_gap(root, 0, UNIT_COUNT), 0);
     }
 }
-END_TEST
 
 static size_t count_depth(const struct kit_block *block)
 {
@@ -109,7 +106,7 @@ static size_t count_depth(const struct kit_block *block)
     return 1 + (left > right ? left : right);
 }
 
-START_TEST(blocks_in_ascending_order_make_no_deep_tree)
+TEST(blocks_in_ascending_order_make_no_deep_tree)
 {
     enum { MANY = 100000 };
     struct kit_block *many = calloc(MANY, sizeof *many), *root = NULL;
@@ -121,18 +118,4 @@ START_TEST(blocks_in_ascending_order_make_no_deep_tree)
     }
     ck_assert_uint_lt(count_depth(root), 80);
     free(many);
-}
-END_TEST
-
-Suite *suite_of_kit_blocks(void);
-Suite *suite_of_kit_blocks(void)
-{
-    Suite *suite = suite_create("kit_blocks");
-    TCase *tcase = tcase_create("kit_blocks");
-    tcase_add_test(tcase, the_largest_gap_is_that_of_the_units);
-    tcase_add_test(tcase, blocks_that_overlap_come_and_go);
-    tcase_add_test(tcase, a_block_over_others_leaves_no_gap_behind_them);
-    tcase_add_test(tcase, blocks_in_ascending_order_make_no_deep_tree);
-    suite_add_tcase(suite, tcase);
-    return suite;
 }

@@ -33,7 +33,7 @@ static void play_calls(void)
     }
 }
 
-START_TEST(each_refusal_fails_one_call)
+TEST(each_refusal_fails_one_call)
 {
     uint64_t refusal_count = 0;
     for (bool is_over = false; !is_over; refusal_count++) {
@@ -55,7 +55,6 @@ START_TEST(each_refusal_fails_one_call)
     /* Instance, state and slots; a record and a use for each of four blocks. */
     ck_assert_uint_eq(refusal_count, 3 + 2 * WORLD_PLACE_COUNT + 1);
 }
-END_TEST
 
 static const char *open_refused(void *state, const struct kit_setup *setup)
 {
@@ -78,7 +77,7 @@ static void free_nothing(void *state, uint64_t offset, uint64_t size)
     (void)size;
 }
 
-START_TEST(an_open_that_was_refused_memory_failed)
+TEST(an_open_that_was_refused_memory_failed)
 {
     static const struct kit_allocator refused = {
         .open = open_refused, .allocate_offset = allocate_refused, .free_offset = free_nothing};
@@ -89,7 +88,6 @@ START_TEST(an_open_that_was_refused_memory_failed)
     ck_assert_str_eq(world.reason, "no host memory for the table");
     ck_assert_uint_eq(world.host_bytes, 0);
 }
-END_TEST
 
 struct wasteful {
     struct kit_host *host;
@@ -111,7 +109,7 @@ static uint64_t allocate_wasteful(void *state, uint64_t size, uint64_t align)
     return KIT_NOTHING;
 }
 
-START_TEST(an_allocation_that_was_refused_memory_failed)
+TEST(an_allocation_that_was_refused_memory_failed)
 {
     static const struct kit_allocator wasteful = {.state_bytes = sizeof(struct wasteful),
                                                   .open = open_wasteful,
@@ -125,17 +123,4 @@ START_TEST(an_allocation_that_was_refused_memory_failed)
     ck_assert_int_eq(world_alloc(NULL), TARGET_FAILED);
     ck_assert_int_eq(world_alloc(NULL), TARGET_NO_MEMORY);
     world_close();
-}
-END_TEST
-
-Suite *suite_of_kit_refusals(void);
-Suite *suite_of_kit_refusals(void)
-{
-    Suite *suite = suite_create("kit_refusals");
-    TCase *tcase = tcase_create("kit_refusals");
-    tcase_add_test(tcase, each_refusal_fails_one_call);
-    tcase_add_test(tcase, an_open_that_was_refused_memory_failed);
-    tcase_add_test(tcase, an_allocation_that_was_refused_memory_failed);
-    suite_add_tcase(suite, tcase);
-    return suite;
 }

@@ -46,7 +46,7 @@ static const struct kit_allocator growing = {
 static const struct target_setup growing_setup = {.capacity_bytes = WORLD_CAPACITY_BYTES,
                                                   .granule_bytes = WORLD_PLACE_BYTES};
 
-START_TEST(regions_are_declared_taken_and_given_back)
+TEST(regions_are_declared_taken_and_given_back)
 {
     struct target_block block;
     memset(&world, 0, sizeof world);
@@ -63,9 +63,8 @@ START_TEST(regions_are_declared_taken_and_given_back)
     world_close();
     ck_assert_uint_eq(world.region_count, 0);
 }
-END_TEST
 
-START_TEST(a_region_that_is_refused_is_out_of_memory)
+TEST(a_region_that_is_refused_is_out_of_memory)
 {
     memset(&world, 0, sizeof world);
     ck_assert_int_eq(world_open_with(&growing, NULL, &growing_setup), TARGET_OK);
@@ -75,9 +74,8 @@ START_TEST(a_region_that_is_refused_is_out_of_memory)
     ck_assert_int_eq(world_alloc(NULL), TARGET_OK);
     world_close();
 }
-END_TEST
 
-START_TEST(an_allocator_that_grows_has_offsets_and_says_its_largest_hole)
+TEST(an_allocator_that_grows_has_offsets_and_says_its_largest_hole)
 {
     struct kit_allocator lacking = growing;
     memset(&world, 0, sizeof world);
@@ -85,16 +83,4 @@ START_TEST(an_allocator_that_grows_has_offsets_and_says_its_largest_hole)
     ck_assert_int_eq(world_open_with(&lacking, NULL, &growing_setup), TARGET_INVALID);
     ck_assert_ptr_nonnull(strstr(world.reason, "needs allocate_offset and largest_free_bytes"));
     ck_assert_uint_eq(world.host_bytes, 0);
-}
-END_TEST
-
-Suite *suite_of_kit_regions(void)
-{
-    Suite *suite = suite_create("kit_regions");
-    TCase *tests = tcase_create("kit_regions");
-    tcase_add_test(tests, regions_are_declared_taken_and_given_back);
-    tcase_add_test(tests, a_region_that_is_refused_is_out_of_memory);
-    tcase_add_test(tests, an_allocator_that_grows_has_offsets_and_says_its_largest_hole);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -107,7 +107,7 @@ static void draw_lives(struct random *random, struct life drawn[SMALL_COUNT])
     }
 }
 
-START_TEST(no_plan_is_smaller_than_the_bound_and_the_one_found_is_near_the_smallest)
+TEST(no_plan_is_smaller_than_the_bound_and_the_one_found_is_near_the_smallest)
 {
     struct random random;
     int least_count = 0, above_count = 0;
@@ -131,7 +131,6 @@ START_TEST(no_plan_is_smaller_than_the_bound_and_the_one_found_is_near_the_small
     ck_assert_int_ge(least_count, CASE_COUNT - 2);
     ck_assert_int_ge(above_count, CASE_COUNT / 20); /* the bound alone is not the answer */
 }
-END_TEST
 
 /* --- lists --- */
 
@@ -156,7 +155,7 @@ static void check_life(const struct life *life, uint32_t from, uint32_t to, uint
     ck_assert_uint_eq(life->bytes, bytes);
 }
 
-START_TEST(a_life_goes_from_the_request_to_the_free_under_whatever_name)
+TEST(a_life_goes_from_the_request_to_the_free_under_whatever_name)
 {
     const struct target_contract contract = {.granule_bytes = GRANULE, .header_bytes = GRANULE};
     struct list_lives lives;
@@ -177,7 +176,6 @@ START_TEST(a_life_goes_from_the_request_to_the_free_under_whatever_name)
     ck_assert_uint_eq(lives.lives[0].header_bytes, GRANULE);
     lives_deinit(&lives);
 }
-END_TEST
 
 static const char programs[] = "hbmstress-ops 1\ncapacity 1M\ntarget hbm\n"
                                "0: load size=2000 stack=1000\n"
@@ -185,7 +183,7 @@ static const char programs[] = "hbmstress-ops 1\ncapacity 1M\ntarget hbm\n"
                                "2: unload program=0\n"
                                "3: load size=700 stack=5000\n";
 
-START_TEST(one_stack_is_there_throughout_and_programs_that_go_have_no_place)
+TEST(one_stack_is_there_throughout_and_programs_that_go_have_no_place)
 {
     struct target_contract contract = {.granule_bytes = GRANULE};
     struct list_lives lives;
@@ -201,9 +199,8 @@ START_TEST(one_stack_is_there_throughout_and_programs_that_go_have_no_place)
     ck_assert_uint_eq(lives.count, 0);
     lives_deinit(&lives);
 }
-END_TEST
 
-START_TEST(sizes_that_do_not_add_up_are_refused)
+TEST(sizes_that_do_not_add_up_are_refused)
 {
     const struct target_contract contract = {.granule_bytes = GRANULE};
     struct list_lives lives;
@@ -211,14 +208,13 @@ START_TEST(sizes_that_do_not_add_up_are_refused)
               &contract, 0, LIVES_TOO_LARGE, &lives);
     lives_deinit(&lives);
 }
-END_TEST
 
 static const struct scenario *const drawn[] = {&scenario_fragmentation_storm,
                                                &scenario_training_step, &scenario_queued_free_race,
                                                &scenario_crowded, &scenario_slow_leak};
 enum { DRAWN_COUNT = sizeof drawn / sizeof *drawn };
 
-START_TEST(the_plan_of_a_drawn_list_holds_and_is_the_same_again)
+TEST(the_plan_of_a_drawn_list_holds_and_is_the_same_again, .to = DRAWN_COUNT)
 {
     const struct target_contract contract = {.granule_bytes = GRANULE};
     struct setup setup;
@@ -248,20 +244,4 @@ START_TEST(the_plan_of_a_drawn_list_holds_and_is_the_same_again)
     fixed_places_deinit(&none);
     lives_deinit(&lives);
     op_list_deinit(&ops);
-}
-END_TEST
-
-Suite *suite_of_fixed_places(void);
-Suite *suite_of_fixed_places(void)
-{
-    Suite *suite = suite_create("fixed_places");
-    TCase *tests = tcase_create("fixed_places");
-    tcase_add_test(tests, no_plan_is_smaller_than_the_bound_and_the_one_found_is_near_the_smallest);
-    tcase_add_test(tests, a_life_goes_from_the_request_to_the_free_under_whatever_name);
-    tcase_add_test(tests, one_stack_is_there_throughout_and_programs_that_go_have_no_place);
-    tcase_add_test(tests, sizes_that_do_not_add_up_are_refused);
-    tcase_add_loop_test(tests, the_plan_of_a_drawn_list_holds_and_is_the_same_again, 0,
-                        DRAWN_COUNT);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -95,7 +95,7 @@ static void check_headroom(const struct list *list, uint64_t *lost_count)
     run_destroy(run);
 }
 
-START_TEST(what_is_said_to_fit_is_served_and_what_is_lost_lies_outside_the_largest_hole)
+TEST(what_is_said_to_fit_is_served_and_what_is_lost_lies_outside_the_largest_hole)
 {
     static const char *const defrags[] = {"none", "slide", "repack"};
     uint64_t lost_count = 0;
@@ -107,7 +107,6 @@ START_TEST(what_is_said_to_fit_is_served_and_what_is_lost_lies_outside_the_large
     }
     ck_assert_uint_gt(lost_count, LIST_COUNT / 4);
 }
-END_TEST
 
 /* No smaller device serves the list, and the least that is found does. */
 static void check_least(struct list *list, bool is_repack)
@@ -132,7 +131,7 @@ static void check_least(struct list *list, bool is_repack)
     }
 }
 
-START_TEST(no_device_below_the_packed_peak_serves_and_one_that_is_found_does)
+TEST(no_device_below_the_packed_peak_serves_and_one_that_is_found_does)
 {
     for (uint64_t seed = 1; seed <= LIST_COUNT / 3; seed++) {
         struct list list;
@@ -141,7 +140,6 @@ START_TEST(no_device_below_the_packed_peak_serves_and_one_that_is_found_does)
         op_list_deinit(&list.ops);
     }
 }
-END_TEST
 
 /* The worst share so far, asked with what is known of it, is that of looking at each moment. */
 static void check_worst(const struct list *list, const char *target, uint64_t *lost_count)
@@ -171,7 +169,7 @@ static void check_worst(const struct list *list, const char *target, uint64_t *l
     run_destroy(run);
 }
 
-START_TEST(the_worst_fragmentation_is_that_of_a_look_at_every_moment)
+TEST(the_worst_fragmentation_is_that_of_a_look_at_every_moment)
 {
     static const char *const names[] = {"hbm", "first_fit", "segments"};
     enum { TARGET_COUNT = sizeof names / sizeof *names };
@@ -187,7 +185,6 @@ START_TEST(the_worst_fragmentation_is_that_of_a_look_at_every_moment)
         ck_assert_uint_gt(lost_counts[i], LIST_COUNT / 4);
     }
 }
-END_TEST
 
 static struct needs find_needs(const char *text)
 {
@@ -205,7 +202,7 @@ static struct needs find_needs(const char *text)
     return needs;
 }
 
-START_TEST(a_program_that_may_be_evicted_is_needed_while_it_runs)
+TEST(a_program_that_may_be_evicted_is_needed_while_it_runs)
 {
     const struct needs needs = find_needs("hbmstress-ops 1\ncapacity 1M\ntarget hbm\n"
                                           "0: load size=2000 stack=1000\n"
@@ -219,9 +216,8 @@ START_TEST(a_program_that_may_be_evicted_is_needed_while_it_runs)
     ck_assert_uint_eq(needs.packed.op, 2);
     ck_assert_uint_eq(needs.block_count_max, 3);
 }
-END_TEST
 
-START_TEST(fillers_and_what_another_host_has_are_not_needed)
+TEST(fillers_and_what_another_host_has_are_not_needed)
 {
     const struct needs needs = find_needs("hbmstress-ops 1\ncapacity 1M\nhosts 2\ntarget hbm\n"
                                           "tag 3 \"free later\"\n"
@@ -237,9 +233,8 @@ START_TEST(fillers_and_what_another_host_has_are_not_needed)
     ck_assert_uint_eq(needs.packed.bytes, 2048);
     ck_assert_uint_eq(needs.packed.op, 4);
 }
-END_TEST
 
-START_TEST(where_a_device_is_known_to_serve_no_larger_one_is_tried)
+TEST(where_a_device_is_known_to_serve_no_larger_one_is_tried)
 {
     struct list list;
     list_draw(&list, 1, "none");
@@ -248,21 +243,4 @@ START_TEST(where_a_device_is_known_to_serve_no_larger_one_is_tried)
     ck_assert_uint_eq(least.bytes, GRANULES * GRANULE);
     ck_assert_uint_eq(least.try_count, 0);
     op_list_deinit(&list.ops);
-}
-END_TEST
-
-Suite *suite_of_headroom(void);
-Suite *suite_of_headroom(void)
-{
-    Suite *suite = suite_create("headroom");
-    TCase *tests = tcase_create("headroom");
-    tcase_add_test(tests,
-                   what_is_said_to_fit_is_served_and_what_is_lost_lies_outside_the_largest_hole);
-    tcase_add_test(tests, the_worst_fragmentation_is_that_of_a_look_at_every_moment);
-    tcase_add_test(tests, no_device_below_the_packed_peak_serves_and_one_that_is_found_does);
-    tcase_add_test(tests, a_program_that_may_be_evicted_is_needed_while_it_runs);
-    tcase_add_test(tests, fillers_and_what_another_host_has_are_not_needed);
-    tcase_add_test(tests, where_a_device_is_known_to_serve_no_larger_one_is_tried);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

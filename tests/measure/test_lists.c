@@ -19,7 +19,7 @@ static void append(struct op_list *ops, enum op_kind kind, uint64_t size_bytes, 
     op_list_append(ops, &op);
 }
 
-START_TEST(the_peak_is_what_is_asked_for_and_not_freed)
+TEST(the_peak_is_what_is_asked_for_and_not_freed)
 {
     struct op_list ops;
     op_list_init(&ops);
@@ -38,7 +38,6 @@ START_TEST(the_peak_is_what_is_asked_for_and_not_freed)
     ck_assert_uint_eq(peak.op, 6);
     op_list_deinit(&ops);
 }
-END_TEST
 
 static void draw(const struct scenario *scenario, struct op_list *ops)
 {
@@ -59,7 +58,7 @@ static const struct scenario *const drawn[] = {&scenario_fragmentation_storm,
                                                &scenario_crowded, &scenario_slow_leak};
 enum { DRAWN_COUNT = sizeof drawn / sizeof *drawn };
 
-START_TEST(a_drawn_list_is_the_same_each_time_and_names_only_what_it_has)
+TEST(a_drawn_list_is_the_same_each_time_and_names_only_what_it_has, .to = DRAWN_COUNT)
 {
     struct op_list first, second;
     draw(drawn[_i], &first);
@@ -80,10 +79,9 @@ START_TEST(a_drawn_list_is_the_same_each_time_and_names_only_what_it_has)
     op_list_deinit(&first);
     op_list_deinit(&second);
 }
-END_TEST
 
 /* So that what a target refuses of it is lost to placement or rounding. */
-START_TEST(a_drawn_list_fits_where_any_free_granules_will_do)
+TEST(a_drawn_list_fits_where_any_free_granules_will_do, .to = DRAWN_COUNT)
 {
     struct op_list ops;
     struct setup setup;
@@ -94,18 +92,4 @@ START_TEST(a_drawn_list_fits_where_any_free_granules_will_do)
     ck_assert_uint_eq(judged_first_refused(&target_paged, &setup, &ops), ops.count);
     ck_assert_uint_le(list_peak_find(&ops).bytes, CAPACITY_BYTES);
     op_list_deinit(&ops);
-}
-END_TEST
-
-Suite *suite_of_lists(void);
-Suite *suite_of_lists(void)
-{
-    Suite *suite = suite_create("lists");
-    TCase *tests = tcase_create("lists");
-    tcase_add_test(tests, the_peak_is_what_is_asked_for_and_not_freed);
-    tcase_add_loop_test(tests, a_drawn_list_is_the_same_each_time_and_names_only_what_it_has, 0,
-                        DRAWN_COUNT);
-    tcase_add_loop_test(tests, a_drawn_list_fits_where_any_free_granules_will_do, 0, DRAWN_COUNT);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

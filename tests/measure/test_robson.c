@@ -174,7 +174,7 @@ static void is_forced(const struct target *target, const char *key, const char *
 
 /* --- tests --- */
 
-START_TEST(the_bound_is_that_of_the_theorem)
+TEST(the_bound_is_that_of_the_theorem)
 {
     const struct robson_game game = make_game(32, 8);
     /* 32 * (1 + 3 / 2) - 8 + 1 */
@@ -183,27 +183,24 @@ START_TEST(the_bound_is_that_of_the_theorem)
     /* Knuth, The Art of Computer Programming, volume 1, exercise 2.5-37: N(16, 2) = 23. */
     ck_assert_uint_eq(robson_bound_bytes(&pairs, GRANULE_BYTES), 23 * GRANULE_BYTES);
 }
-END_TEST
 
-START_TEST(whatever_moves_nothing_is_forced_to_the_bound)
+TEST(whatever_moves_nothing_is_forced_to_the_bound)
 {
     static const char *const rules[] = {"first", "best", "worst", "next", "any"};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         is_forced(&holes_target, "rule", rules[i]);
     }
 }
-END_TEST
 
-START_TEST(so_are_the_listed_targets_that_move_nothing)
+TEST(so_are_the_listed_targets_that_move_nothing)
 {
     is_forced(target_find("first_fit"), NULL, NULL);
     is_forced(target_find("buddy"), NULL, NULL);
     is_forced(target_find("streamed"), NULL, NULL);
     is_forced(target_find("hbm"), "defrag", "none");
 }
-END_TEST
 
-START_TEST(no_device_below_the_bound_serves_what_moves_nothing)
+TEST(no_device_below_the_bound_serves_what_moves_nothing)
 {
     for (uint64_t largest = 2; largest <= 16; largest *= 2) {
         const struct robson_game game = make_game(64, largest);
@@ -215,9 +212,8 @@ START_TEST(no_device_below_the_bound_serves_what_moves_nothing)
         }
     }
 }
-END_TEST
 
-START_TEST(what_moves_gets_by_with_what_is_live)
+TEST(what_moves_gets_by_with_what_is_live)
 {
     for (uint64_t largest = 2; largest <= 16; largest *= 2) {
         const struct robson_game game = make_game(64, largest);
@@ -227,9 +223,8 @@ START_TEST(what_moves_gets_by_with_what_is_live)
         ck_assert(played.may_move);
     }
 }
-END_TEST
 
-START_TEST(a_defect_and_a_device_that_is_refused_are_told)
+TEST(a_defect_and_a_device_that_is_refused_are_told)
 {
     const struct robson_game game = make_game(64, 16);
     const struct robson_play broken = play(target_find("plant_overlap"), NULL, NULL, &game,
@@ -240,20 +235,4 @@ START_TEST(a_defect_and_a_device_that_is_refused_are_told)
                                             DEVICE_TIMES * game.live_bytes, 1);
     ck_assert_int_eq(refused.end, ROBSON_NOT);
     ck_assert_uint_gt(strlen(refused.why), 0);
-}
-END_TEST
-
-Suite *suite_of_robson(void);
-Suite *suite_of_robson(void)
-{
-    Suite *suite = suite_create("robson");
-    TCase *tests = tcase_create("games");
-    tcase_add_test(tests, the_bound_is_that_of_the_theorem);
-    tcase_add_test(tests, whatever_moves_nothing_is_forced_to_the_bound);
-    tcase_add_test(tests, so_are_the_listed_targets_that_move_nothing);
-    tcase_add_test(tests, no_device_below_the_bound_serves_what_moves_nothing);
-    tcase_add_test(tests, what_moves_gets_by_with_what_is_live);
-    tcase_add_test(tests, a_defect_and_a_device_that_is_refused_are_told);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

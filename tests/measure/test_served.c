@@ -47,7 +47,7 @@ static void judge(struct list *list, const struct target *target)
     judged_run(target, &list->setup, &list->ops, &list->judged, list->answers);
 }
 
-START_TEST(requests_and_refusals_are_counted)
+TEST(requests_and_refusals_are_counted)
 {
     struct list list;
     read_list(&list, HOLES);
@@ -66,9 +66,8 @@ START_TEST(requests_and_refusals_are_counted)
     ck_assert_uint_eq(judged_first_refused(&target_first_fit, &list.setup, &list.ops), 9);
     op_list_deinit(&list.ops);
 }
-END_TEST
 
-START_TEST(the_largest_request_is_that_of_the_largest_hole)
+TEST(the_largest_request_is_that_of_the_largest_hole)
 {
     struct list list;
     uint64_t bytes = 1;
@@ -83,9 +82,8 @@ START_TEST(the_largest_request_is_that_of_the_largest_hole)
     ck_assert_uint_gt(bytes, 0); /* no address is needed for it */
     op_list_deinit(&list.ops);
 }
-END_TEST
 
-START_TEST(without_classes_a_refusal_for_its_class_is_premature)
+TEST(without_classes_a_refusal_for_its_class_is_premature)
 {
     struct list list;
     struct target held;
@@ -99,9 +97,8 @@ START_TEST(without_classes_a_refusal_for_its_class_is_premature)
     ck_assert_uint_eq(list.judged.premature, 1);
     op_list_deinit(&list.ops);
 }
-END_TEST
 
-START_TEST(one_target_can_be_judged_by_the_contract_of_another)
+TEST(one_target_can_be_judged_by_the_contract_of_another)
 {
     struct list list;
     struct target held;
@@ -120,9 +117,8 @@ START_TEST(one_target_can_be_judged_by_the_contract_of_another)
     ck_assert_uint_eq(list.judged.premature, 1); /* it does not move, as libhbm promises */
     op_list_deinit(&list.ops);
 }
-END_TEST
 
-START_TEST(the_calls_of_a_list_are_counted_and_timed)
+TEST(the_calls_of_a_list_are_counted_and_timed)
 {
     struct list list;
     struct cost cost;
@@ -135,19 +131,4 @@ START_TEST(the_calls_of_a_list_are_counted_and_timed)
     cost_measure(&target_segments, &list.setup, &list.ops, &cost);
     ck_assert_uint_eq(cost.op_count, 0); /* it takes regions, which the services do not have */
     op_list_deinit(&list.ops);
-}
-END_TEST
-
-Suite *suite_of_served(void);
-Suite *suite_of_served(void)
-{
-    Suite *suite = suite_create("served");
-    TCase *tests = tcase_create("served");
-    tcase_add_test(tests, requests_and_refusals_are_counted);
-    tcase_add_test(tests, the_largest_request_is_that_of_the_largest_hole);
-    tcase_add_test(tests, without_classes_a_refusal_for_its_class_is_premature);
-    tcase_add_test(tests, one_target_can_be_judged_by_the_contract_of_another);
-    tcase_add_test(tests, the_calls_of_a_list_are_counted_and_timed);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -36,7 +36,7 @@ static struct smallest find(struct device *device, uint64_t from_bytes, uint64_t
     return smallest_find(&search);
 }
 
-START_TEST(the_smallest_multiple_of_the_step_is_found)
+TEST(the_smallest_multiple_of_the_step_is_found)
 {
     for (uint64_t least = 1; least < 700; least += 13) {
         struct device device = {.least_bytes = least, .step_bytes = 8};
@@ -46,17 +46,15 @@ START_TEST(the_smallest_multiple_of_the_step_is_found)
         ck_assert_uint_le(smallest.try_count, 20);
     }
 }
-END_TEST
 
-START_TEST(nothing_below_the_beginning_is_tried)
+TEST(nothing_below_the_beginning_is_tried)
 {
     struct device device = {.least_bytes = 1, .step_bytes = 16};
     ck_assert_uint_eq(find(&device, 1000, 4096).bytes, 1008);
     ck_assert_uint_eq(device.try_count, 1);
 }
-END_TEST
 
-START_TEST(where_none_serves_none_is_found_and_the_largest_was_tried)
+TEST(where_none_serves_none_is_found_and_the_largest_was_tried)
 {
     struct device device = {.least_bytes = 5000, .step_bytes = 16};
     ck_assert_uint_eq(find(&device, 100, 4999).bytes, 0);
@@ -64,10 +62,9 @@ START_TEST(where_none_serves_none_is_found_and_the_largest_was_tried)
     ck_assert_uint_eq(find(&device, 100, 4999).bytes, 4992);
     ck_assert_uint_eq(find(&device, 6000, 4999).bytes, 0);
 }
-END_TEST
 
 /* Less memory may do where more did not. */
-START_TEST(what_is_found_was_served_even_if_more_is_not_always_enough)
+TEST(what_is_found_was_served_even_if_more_is_not_always_enough)
 {
     for (uint64_t gap = 80; gap < 800; gap += 8) {
         struct device device = {
@@ -77,9 +74,8 @@ START_TEST(what_is_found_was_served_even_if_more_is_not_always_enough)
         ck_assert_uint_ne(smallest.bytes, 0);
     }
 }
-END_TEST
 
-START_TEST(a_precision_ends_it_sooner_and_not_further_away)
+TEST(a_precision_ends_it_sooner_and_not_further_away)
 {
     struct device exact = {.least_bytes = 100001, .step_bytes = 1};
     struct device rough = exact;
@@ -96,9 +92,8 @@ START_TEST(a_precision_ends_it_sooner_and_not_further_away)
     ck_assert_uint_le(some.bytes, 101001);
     ck_assert_uint_lt(some.try_count, all.try_count);
 }
-END_TEST
 
-START_TEST(a_search_that_is_cut_finds_nothing)
+TEST(a_search_that_is_cut_finds_nothing)
 {
     for (uint32_t tries = 1; tries < 10; tries++) {
         struct device device = {.least_bytes = 300, .step_bytes = 8, .try_count_max = tries};
@@ -107,20 +102,4 @@ START_TEST(a_search_that_is_cut_finds_nothing)
         ck_assert(smallest.is_cut);
         ck_assert_uint_eq(device.try_count, tries);
     }
-}
-END_TEST
-
-Suite *suite_of_smallest(void);
-Suite *suite_of_smallest(void)
-{
-    Suite *suite = suite_create("smallest");
-    TCase *tests = tcase_create("bisection");
-    tcase_add_test(tests, the_smallest_multiple_of_the_step_is_found);
-    tcase_add_test(tests, nothing_below_the_beginning_is_tried);
-    tcase_add_test(tests, where_none_serves_none_is_found_and_the_largest_was_tried);
-    tcase_add_test(tests, what_is_found_was_served_even_if_more_is_not_always_enough);
-    tcase_add_test(tests, a_precision_ends_it_sooner_and_not_further_away);
-    tcase_add_test(tests, a_search_that_is_cut_finds_nothing);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

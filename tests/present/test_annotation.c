@@ -30,7 +30,7 @@ static unsigned count_of(const char *part)
     return count;
 }
 
-START_TEST(a_command_escapes_what_its_places_give_a_meaning)
+TEST(a_command_escapes_what_its_places_give_a_meaning)
 {
     annotations_add(&annotations, &(struct annotation){.level = ANNOTATION_ERROR,
                                                        .file = "./a,b:c%.ini",
@@ -55,9 +55,8 @@ START_TEST(a_command_escapes_what_its_places_give_a_meaning)
                      "::warning title=t::m\n"
                      "::notice file=/a,title=t::\n");
 }
-END_TEST
 
-START_TEST(a_step_shows_ten_of_each_level_and_counts_the_rest)
+TEST(a_step_shows_ten_of_each_level_and_counts_the_rest)
 {
     char title[32];
     for (int i = 0; i < 10; i++) {
@@ -77,7 +76,6 @@ START_TEST(a_step_shows_ten_of_each_level_and_counts_the_rest)
     ck_assert_uint_eq(
         count_of("::error title=hbmstress::4 more are not shown here: a step shows 10\n"), 1);
 }
-END_TEST
 
 static const char *word_of(const json_t *object, const char *key)
 {
@@ -95,7 +93,7 @@ static json_t *read_report(void)
     return report;
 }
 
-START_TEST(a_report_names_gravity_and_place)
+TEST(a_report_names_gravity_and_place)
 {
     static const struct {
         enum annotation_level level;
@@ -128,9 +126,8 @@ START_TEST(a_report_names_gravity_and_place)
     }
     json_decref(report);
 }
-END_TEST
 
-START_TEST(a_report_without_findings_is_an_empty_array)
+TEST(a_report_without_findings_is_an_empty_array)
 {
     annotations_print_gitlab(&text, &annotations);
     ck_assert_str_eq(writing_string(&text), "[]\n");
@@ -140,9 +137,8 @@ START_TEST(a_report_without_findings_is_an_empty_array)
     annotations_print_markdown(&text, "all is well", &annotations);
     ck_assert_str_eq(writing_string(&text), "### hbmstress\n\nall is well\n\n");
 }
-END_TEST
 
-START_TEST(a_fingerprint_is_that_of_what_stays)
+TEST(a_fingerprint_is_that_of_what_stays)
 {
     struct annotation one = {
         .file = "a", .line = 1, .title = "t", .message = "seen 3 times", .rule = "r"};
@@ -160,9 +156,8 @@ START_TEST(a_fingerprint_is_that_of_what_stays)
     ck_assert_uint_eq(strlen(items[2].fingerprint), ANNOTATION_HASH_BYTES - 1);
     ck_assert_str_eq(items[3].fingerprint, "mine");
 }
-END_TEST
 
-START_TEST(markdown_shows_fifty_rows_and_no_markup_of_others)
+TEST(markdown_shows_fifty_rows_and_no_markup_of_others)
 {
     for (int i = 0; i < 52; i++) {
         add_plain(ANNOTATION_ERROR, "<script>a|b</script> **x**");
@@ -173,9 +168,8 @@ START_TEST(markdown_shows_fifty_rows_and_no_markup_of_others)
     ck_assert_uint_eq(count_of("\\<b\\>broken\\</b\\>"), 1);
     ck_assert_uint_eq(count_of("\\<script\\>a\\|b\\</script\\> \\*\\*x\\*\\***<br>words |"), 50);
 }
-END_TEST
 
-START_TEST(foreign_text_ends_no_line_and_keeps_no_control_character)
+TEST(foreign_text_ends_no_line_and_keeps_no_control_character)
 {
     annotations_add(&annotations, &(struct annotation){.file = hostile_text,
                                                        .title = hostile_text,
@@ -198,7 +192,6 @@ START_TEST(foreign_text_ends_no_line_and_keeps_no_control_character)
     ck_assert_uint_eq(count_of("\\<script\\>alert"), 4);
     ck_assert_uint_eq(count_of("\033"), 0);
 }
-END_TEST
 
 static void expect_disarmed(const char *given, bool is_json, const char *expected)
 {
@@ -211,7 +204,7 @@ static void expect_disarmed(const char *given, bool is_json, const char *expecte
     writing_deinit(&words);
 }
 
-START_TEST(a_runner_reads_no_command_in_disarmed_text)
+TEST(a_runner_reads_no_command_in_disarmed_text)
 {
     expect_disarmed("a ::b\n::c\n \t::d\n\xC2\xA0::e\n:f:\n", false,
                     "a ::b\n: :c\n \t: :d\n\xC2\xA0: :e\n:f:\n");
@@ -219,7 +212,6 @@ START_TEST(a_runner_reads_no_command_in_disarmed_text)
     expect_disarmed("{\"a\":\"##[error]::b\"}\n", true, "{\"a\":\"#\\u0023[error]::b\"}\n");
     expect_disarmed("", false, "");
 }
-END_TEST
 
 static void release_all(void)
 {
@@ -227,19 +219,4 @@ static void release_all(void)
     annotations_deinit(&annotations);
 }
 
-Suite *suite_of_annotation(void)
-{
-    Suite *suite = suite_create("annotation");
-    TCase *tests = tcase_create("annotation");
-    tcase_add_checked_fixture(tests, NULL, release_all);
-    tcase_add_test(tests, a_command_escapes_what_its_places_give_a_meaning);
-    tcase_add_test(tests, a_step_shows_ten_of_each_level_and_counts_the_rest);
-    tcase_add_test(tests, a_report_names_gravity_and_place);
-    tcase_add_test(tests, a_report_without_findings_is_an_empty_array);
-    tcase_add_test(tests, a_fingerprint_is_that_of_what_stays);
-    tcase_add_test(tests, markdown_shows_fifty_rows_and_no_markup_of_others);
-    tcase_add_test(tests, a_runner_reads_no_command_in_disarmed_text);
-    tcase_add_test(tests, foreign_text_ends_no_line_and_keeps_no_control_character);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
+EVERY_TEST(.teardown = release_all);

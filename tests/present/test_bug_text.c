@@ -17,29 +17,26 @@ static void expect_text(const char *template, const char *wanted)
     writing_deinit(&text);
 }
 
-START_TEST(a_word_becomes_its_value)
+TEST(a_word_becomes_its_value)
 {
     expect_text("@block = f(@block);", "b1 = f(b1);");
     expect_text("at_@block", "at_b1");
     expect_text("@block", "b1");
 }
-END_TEST
 
-START_TEST(a_value_is_not_looked_into)
+TEST(a_value_is_not_looked_into)
 {
     expect_text("@size", "@block");
 }
-END_TEST
 
-START_TEST(what_is_no_word_stays)
+TEST(what_is_no_word_stays)
 {
     expect_text("@blocks @ @@ @block_ @unknown a@", "@blocks @ @@ @block_ @unknown a@");
     expect_text("@@block", "@b1");
     expect_text("", "");
 }
-END_TEST
 
-START_TEST(lines_are_indented_and_ended)
+TEST(lines_are_indented_and_ended)
 {
     struct writing text;
     writing_init(&text);
@@ -48,9 +45,8 @@ START_TEST(lines_are_indented_and_ended)
     ck_assert_str_eq(writing_string(&text), "    a\n\n    b1\n");
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(markdown_has_no_markup_of_a_name)
+TEST(markdown_has_no_markup_of_a_name)
 {
     struct writing text;
     writing_init(&text);
@@ -59,9 +55,8 @@ START_TEST(markdown_has_no_markup_of_a_name)
                      "\\*/ \\`x\\`\\\\x0a\\# \\<b\\>\\[a\\](b) \\\\x1b\\[31m");
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(no_line_ends_a_code_block)
+TEST(no_line_ends_a_code_block)
 {
     struct writing text;
     writing_init(&text);
@@ -69,7 +64,6 @@ START_TEST(no_line_ends_a_code_block)
     ck_assert_str_eq(writing_string(&text), "`````c\na\n````\n\\x1b[2J\n`````\n");
     writing_deinit(&text);
 }
-END_TEST
 
 /* --- programs --- */
 
@@ -116,7 +110,7 @@ static bool has_text(const struct writing *text, const char *wanted)
     return strstr(writing_string(text), wanted) != NULL;
 }
 
-START_TEST(a_call_is_a_statement)
+TEST(a_call_is_a_statement)
 {
     const struct bug bug = make_bug();
     struct writing text;
@@ -129,9 +123,8 @@ START_TEST(a_call_is_a_statement)
     ck_assert(has_text(&text, "    report_refused(1);\n"));
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(no_name_reaches_a_program)
+TEST(no_name_reaches_a_program)
 {
     const struct bug bug = make_bug();
     struct writing text;
@@ -141,9 +134,8 @@ START_TEST(no_name_reaches_a_program)
     ck_assert(!has_text(&text, "<b>"));
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(a_program_needs_the_texts_of_its_calls)
+TEST(a_program_needs_the_texts_of_its_calls)
 {
     struct bug bug = make_bug();
     struct bug_call aligned = calls[0];
@@ -157,9 +149,8 @@ START_TEST(a_program_needs_the_texts_of_its_calls)
     bug.call_count = 1;
     ck_assert_ptr_nonnull(bug_program_flaw(&bug));
 }
-END_TEST
 
-START_TEST(a_picture_shows_what_is_live)
+TEST(a_picture_shows_what_is_live)
 {
     struct bug bug = make_bug();
     struct writing text;
@@ -173,23 +164,4 @@ START_TEST(a_picture_shows_what_is_live)
     bug_picture_append(&bug, &text);
     ck_assert_uint_eq(text.length, 0);
     writing_deinit(&text);
-}
-END_TEST
-
-Suite *suite_of_bug_text(void)
-{
-    Suite *suite = suite_create("bug_text");
-    TCase *tcase = tcase_create("all");
-    tcase_add_test(tcase, a_word_becomes_its_value);
-    tcase_add_test(tcase, a_value_is_not_looked_into);
-    tcase_add_test(tcase, what_is_no_word_stays);
-    tcase_add_test(tcase, lines_are_indented_and_ended);
-    tcase_add_test(tcase, markdown_has_no_markup_of_a_name);
-    tcase_add_test(tcase, no_line_ends_a_code_block);
-    tcase_add_test(tcase, a_call_is_a_statement);
-    tcase_add_test(tcase, no_name_reaches_a_program);
-    tcase_add_test(tcase, a_program_needs_the_texts_of_its_calls);
-    tcase_add_test(tcase, a_picture_shows_what_is_live);
-    suite_add_tcase(suite, tcase);
-    return suite;
 }

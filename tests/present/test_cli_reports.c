@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST(every_string_becomes_json_that_reads_back)
+TEST(every_string_becomes_json_that_reads_back)
 {
     char string[8];
     for (uint32_t i = 1; i < 0x20000; i += 1 + i / 300) {
@@ -32,9 +32,8 @@ START_TEST(every_string_becomes_json_that_reads_back)
         writing_deinit(&text);
     }
 }
-END_TEST
 
-START_TEST(good_text_reads_back_as_it_was)
+TEST(good_text_reads_back_as_it_was)
 {
     static const char string[] = "q\"b\\s/n\nt\tu\001 \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80";
     struct writing text;
@@ -48,7 +47,6 @@ START_TEST(good_text_reads_back_as_it_was)
     json_decref(value);
     writing_deinit(&text);
 }
-END_TEST
 
 static void expect_visible(const char *string, const char *wanted)
 {
@@ -59,7 +57,7 @@ static void expect_visible(const char *string, const char *wanted)
     writing_deinit(&text);
 }
 
-START_TEST(nothing_that_acts_on_a_terminal_gets_through)
+TEST(nothing_that_acts_on_a_terminal_gets_through)
 {
     expect_visible("plain \xc3\xa9\xe2\x82\xac", "plain \xc3\xa9\xe2\x82\xac");
     expect_visible("\033[2J\r\n\t\007\177", "\\x1b[2J\\x0d\\x0a\\x09\\x07\\x7f");
@@ -71,9 +69,8 @@ START_TEST(nothing_that_acts_on_a_terminal_gets_through)
     expect_visible("\xed\xa0\x80", "\\xed\\xa0\\x80"); /* half a surrogate pair */
     expect_visible("", "");
 }
-END_TEST
 
-START_TEST(columns_are_as_wide_as_their_widest_cell)
+TEST(columns_are_as_wide_as_their_widest_cell)
 {
     struct table table;
     struct writing text;
@@ -90,9 +87,8 @@ START_TEST(columns_are_as_wide_as_their_widest_cell)
     table_deinit(&table);
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(columns_stay_aligned_whatever_the_cells_hold)
+TEST(columns_stay_aligned_whatever_the_cells_hold)
 {
     static const char *const names[] = {"\xe4\xb8\xad\xe6\x96\x87", "e\xcc\x81\xcc\xb2",
                                         "\xf0\x9f\x98\x80\xef\xbd\xb1",
@@ -114,7 +110,6 @@ START_TEST(columns_stay_aligned_whatever_the_cells_hold)
     table_deinit(&table);
     writing_deinit(&text);
 }
-END_TEST
 
 static void expect_shortened(const char *string, size_t width, const char *wanted)
 {
@@ -126,7 +121,7 @@ static void expect_shortened(const char *string, size_t width, const char *wante
     writing_deinit(&text);
 }
 
-START_TEST(a_name_that_is_too_long_keeps_its_beginning_and_its_end)
+TEST(a_name_that_is_too_long_keeps_its_beginning_and_its_end)
 {
     expect_shortened("recompilation_churn", 19, "recompilation_churn");
     expect_shortened("recompilation_churn", 16, "recompi..n_churn");
@@ -141,7 +136,6 @@ START_TEST(a_name_that_is_too_long_keeps_its_beginning_and_its_end)
     expect_shortened("abcdefe\xcc\x81z", 7, "abc..e\xcc\x81z");
     expect_shortened("abcdefgh\xcc\x81z", 6, "ab..h\xcc\x81z");
 }
-END_TEST
 
 static json_t *read_line(struct writing *text)
 {
@@ -167,7 +161,7 @@ static json_int_t read_number(const json_t *line, const char *key)
     return json_integer_value(json_object_get(line, key));
 }
 
-START_TEST(lines_have_the_documented_fields)
+TEST(lines_have_the_documented_fields)
 {
     struct writing text;
     struct setup setup;
@@ -283,9 +277,8 @@ START_TEST(lines_have_the_documented_fields)
     json_decref(line);
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(the_share_of_premature_refusals_is_told_when_there_are_some)
+TEST(the_share_of_premature_refusals_is_told_when_there_are_some)
 {
     struct report_result results[] = {
         {.name = "storm", .totals = {.justified = 3000, .premature = 12, .unknown = 40}},
@@ -323,9 +316,8 @@ START_TEST(the_share_of_premature_refusals_is_told_when_there_are_some)
     ck_assert_ptr_null(strstr(writing_string(&text), "refusals"));
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(a_refusal_says_what_would_have_been_served)
+TEST(a_refusal_says_what_would_have_been_served)
 {
     static const struct {
         struct oracle_largest largest;
@@ -367,9 +359,8 @@ START_TEST(a_refusal_says_what_would_have_been_served)
     ck_assert_ptr_null(strstr(writing_string(&text), "largest"));
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(regret_is_told_by_kind_and_not_at_all_when_there_was_none)
+TEST(regret_is_told_by_kind_and_not_at_all_when_there_was_none)
 {
     struct report_end end = {.totals = {.regretted = 3,
                                         .regrets_unknown = 2,
@@ -404,7 +395,6 @@ START_TEST(regret_is_told_by_kind_and_not_at_all_when_there_was_none)
     ck_assert_ptr_null(strstr(writing_string(&text), "regret"));
     writing_deinit(&text);
 }
-END_TEST
 
 /* --- the closing line --- */
 
@@ -428,7 +418,7 @@ static struct run_totals cost_totals(void)
     return totals;
 }
 
-START_TEST(costs_are_told_in_full_to_programs_and_in_short_to_people)
+TEST(costs_are_told_in_full_to_programs_and_in_short_to_people)
 {
     const struct report_result results[2] = {{.name = "storm", .totals = cost_totals()},
                                              {.name = "quiet", .totals = {.ops = 9}}};
@@ -462,9 +452,8 @@ START_TEST(costs_are_told_in_full_to_programs_and_in_short_to_people)
                "\n"));
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(where_the_device_is_not_called_no_costs_are_told)
+TEST(where_the_device_is_not_called_no_costs_are_told)
 {
     const struct report_result result = {.name = "quiet", .totals = {.ops = 9}};
     struct writing text;
@@ -475,9 +464,8 @@ START_TEST(where_the_device_is_not_called_no_costs_are_told)
     ck_assert_ptr_null(strstr(writing_string(&text), "device calls an op"));
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(the_closing_line_claims_no_more_than_is_true)
+TEST(the_closing_line_claims_no_more_than_is_true)
 {
     const struct closing closings[] = {
         {{.exit_code = 0}, "every promise kept, every OOM judged: "},
@@ -519,9 +507,8 @@ START_TEST(the_closing_line_claims_no_more_than_is_true)
     }
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(what_is_unknown_and_allowed_has_its_members)
+TEST(what_is_unknown_and_allowed_has_its_members)
 {
     struct report_end end = {.totals = {.unknown = 5, .unknown_by_class = {2, 0, 3}},
                              .allowed = {.unknown = {4, 5, 6}}};
@@ -541,35 +528,10 @@ START_TEST(what_is_unknown_and_allowed_has_its_members)
     json_decref(line);
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(a_rate_needs_no_wide_numbers)
+TEST(a_rate_needs_no_wide_numbers)
 {
     ck_assert_uint_eq(per_second(5, 0), 0);
     ck_assert_uint_eq(per_second(1000, 1000000000), 1000);
     ck_assert_uint_eq(per_second(UINT64_MAX, UINT64_C(1000000000)), UINT64_MAX / 1000000 * 1000000);
-}
-END_TEST
-
-Suite *suite_of_cli_reports(void)
-{
-    Suite *suite = suite_create("cli_reports");
-    TCase *tests = tcase_create("reports");
-    tcase_add_test(tests, every_string_becomes_json_that_reads_back);
-    tcase_add_test(tests, good_text_reads_back_as_it_was);
-    tcase_add_test(tests, nothing_that_acts_on_a_terminal_gets_through);
-    tcase_add_test(tests, columns_are_as_wide_as_their_widest_cell);
-    tcase_add_test(tests, columns_stay_aligned_whatever_the_cells_hold);
-    tcase_add_test(tests, a_name_that_is_too_long_keeps_its_beginning_and_its_end);
-    tcase_add_test(tests, lines_have_the_documented_fields);
-    tcase_add_test(tests, the_share_of_premature_refusals_is_told_when_there_are_some);
-    tcase_add_test(tests, a_refusal_says_what_would_have_been_served);
-    tcase_add_test(tests, regret_is_told_by_kind_and_not_at_all_when_there_was_none);
-    tcase_add_test(tests, costs_are_told_in_full_to_programs_and_in_short_to_people);
-    tcase_add_test(tests, where_the_device_is_not_called_no_costs_are_told);
-    tcase_add_test(tests, the_closing_line_claims_no_more_than_is_true);
-    tcase_add_test(tests, what_is_unknown_and_allowed_has_its_members);
-    tcase_add_test(tests, a_rate_needs_no_wide_numbers);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -3,6 +3,8 @@
 
 #include "harness/base/json.h"
 
+#include "tests/helpers/suite.h"
+
 #include <check.h>
 #include <string.h>
 
@@ -55,7 +57,7 @@ static void fill(struct facts *facts)
     facts_close(facts);
 }
 
-START_TEST(json_has_records_and_no_words)
+TEST(json_has_records_and_no_words)
 {
     struct facts facts = {0};
     struct writing text = {0};
@@ -70,9 +72,8 @@ START_TEST(json_has_records_and_no_words)
     writing_deinit(&text);
     facts_deinit(&facts);
 }
-END_TEST
 
-START_TEST(people_read_tables_and_words)
+TEST(people_read_tables_and_words)
 {
     struct facts facts = {0};
     struct writing text = {0};
@@ -92,9 +93,8 @@ START_TEST(people_read_tables_and_words)
     writing_deinit(&text);
     facts_deinit(&facts);
 }
-END_TEST
 
-START_TEST(a_table_may_be_indented_and_a_heading_is_broken)
+TEST(a_table_may_be_indented_and_a_heading_is_broken)
 {
     struct facts facts = {0};
     struct writing text = {0};
@@ -116,9 +116,8 @@ START_TEST(a_table_may_be_indented_and_a_heading_is_broken)
     writing_deinit(&text);
     facts_deinit(&facts);
 }
-END_TEST
 
-START_TEST(a_table_without_rows_is_not_printed)
+TEST(a_table_without_rows_is_not_printed)
 {
     struct facts facts = {0};
     struct writing text = {0};
@@ -128,9 +127,8 @@ START_TEST(a_table_without_rows_is_not_printed)
     ck_assert_str_eq(writing_string(&text), "");
     facts_deinit(&facts);
 }
-END_TEST
 
-START_TEST(facts_can_be_filled_again)
+TEST(facts_can_be_filled_again)
 {
     struct facts facts = {0};
     struct writing text = {0};
@@ -144,9 +142,8 @@ START_TEST(facts_can_be_filled_again)
     writing_deinit(&text);
     facts_deinit(&facts);
 }
-END_TEST
 
-START_TEST(lines_of_others_cannot_act_on_a_terminal)
+TEST(lines_of_others_cannot_act_on_a_terminal)
 {
     struct facts facts = {0};
     struct writing lines = {0}, text = {0};
@@ -160,19 +157,4 @@ START_TEST(lines_of_others_cannot_act_on_a_terminal)
     writing_deinit(&lines);
     writing_deinit(&text);
     facts_deinit(&facts);
-}
-END_TEST
-
-Suite *suite_of_facts(void)
-{
-    TCase *all = tcase_create("all");
-    tcase_add_test(all, json_has_records_and_no_words);
-    tcase_add_test(all, people_read_tables_and_words);
-    tcase_add_test(all, a_table_may_be_indented_and_a_heading_is_broken);
-    tcase_add_test(all, a_table_without_rows_is_not_printed);
-    tcase_add_test(all, facts_can_be_filled_again);
-    tcase_add_test(all, lines_of_others_cannot_act_on_a_terminal);
-    Suite *suite = suite_create("facts");
-    suite_add_tcase(suite, all);
-    return suite;
 }

@@ -94,7 +94,7 @@ static void check_has_not(uint32_t number, const char *words)
 
 /* --- what hosts print --- */
 
-START_TEST(a_host_that_does_all_its_steps_says_so)
+TEST(a_host_that_does_all_its_steps_says_so)
 {
     read_job(BOTH("2", "3") NEXT("4", "5") BOTH("6", "7") NEXT("8", "9") BOTH("10", "11"));
     run_job();
@@ -111,9 +111,8 @@ START_TEST(a_host_that_does_all_its_steps_says_so)
     ck_assert_str_eq(text_of(JOB_LOG_LAUNCHER), "");
     forget_texts();
 }
-END_TEST
 
-START_TEST(the_host_that_ran_out_raises_where_its_tag_is_requested_and_the_other_names_it)
+TEST(the_host_that_ran_out_raises_where_its_tag_is_requested_and_the_other_names_it)
 {
     read_job(OUT_OF_MEMORY);
     run_job();
@@ -126,9 +125,8 @@ START_TEST(the_host_that_ran_out_raises_where_its_tag_is_requested_and_the_other
     check_has_not(0, "completed step: 1, ");
     forget_texts();
 }
-END_TEST
 
-START_TEST(a_host_that_leaves_prints_nothing_more)
+TEST(a_host_that_leaves_prints_nothing_more)
 {
     read_job(LEFT);
     run_job();
@@ -139,9 +137,8 @@ START_TEST(a_host_that_leaves_prints_nothing_more)
     ck_assert_str_eq(text_of(JOB_LOG_LAUNCHER), "");
     forget_texts();
 }
-END_TEST
 
-START_TEST(who_waits_without_a_bound_prints_nothing_more)
+TEST(who_waits_without_a_bound_prints_nothing_more)
 {
     read_job(LEFT);
     setup.collective_bound_ns = DELAY_NEVER;
@@ -149,11 +146,10 @@ START_TEST(who_waits_without_a_bound_prints_nothing_more)
     check_has_not(0, "DEADLINE_EXCEEDED");
     forget_texts();
 }
-END_TEST
 
 /* --- of one that was killed the launcher speaks --- */
 
-START_TEST(slurm_and_srun_say_whose_machine_was_out_of_memory)
+TEST(slurm_and_srun_say_whose_machine_was_out_of_memory)
 {
     read_job(LEFT);
     set_option("killed", "1");
@@ -166,9 +162,8 @@ START_TEST(slurm_and_srun_say_whose_machine_was_out_of_memory)
     check_has_not(1, "illed");
     forget_texts();
 }
-END_TEST
 
-START_TEST(a_signal_is_told_in_the_words_of_each_launcher)
+TEST(a_signal_is_told_in_the_words_of_each_launcher)
 {
     read_job(LEFT);
     set_option("killed", "1");
@@ -188,9 +183,8 @@ START_TEST(a_signal_is_told_in_the_words_of_each_launcher)
     check_has(0, "[1,0]<stderr>:/job:jax_worker/replica:0/task:1\n");
     forget_texts();
 }
-END_TEST
 
-START_TEST(who_ran_out_of_memory_before_was_not_killed)
+TEST(who_ran_out_of_memory_before_was_not_killed)
 {
     read_job(OUT_OF_MEMORY);
     set_option("killed", "1");
@@ -198,11 +192,10 @@ START_TEST(who_ran_out_of_memory_before_was_not_killed)
     ck_assert_str_eq(text_of(JOB_LOG_LAUNCHER), "");
     forget_texts();
 }
-END_TEST
 
 /* --- PyTorch/XLA --- */
 
-START_TEST(pytorch_says_the_same_in_its_own_words)
+TEST(pytorch_says_the_same_in_its_own_words)
 {
     read_job(OUT_OF_MEMORY);
     set_option("framework", "torch_xla");
@@ -216,9 +209,8 @@ START_TEST(pytorch_says_the_same_in_its_own_words)
     check_has_not(1, "JAX");
     forget_texts();
 }
-END_TEST
 
-START_TEST(torchrun_says_which_signal_ended_its_child)
+TEST(torchrun_says_which_signal_ended_its_child)
 {
     read_job(LEFT);
     set_option("framework", "torch_xla");
@@ -228,9 +220,8 @@ START_TEST(torchrun_says_which_signal_ended_its_child)
     check_has(1, "Signal 9 (SIGKILL) received by PID 4028\n");
     forget_texts();
 }
-END_TEST
 
-START_TEST(the_device_has_the_name_that_its_runtime_gives_it)
+TEST(the_device_has_the_name_that_its_runtime_gives_it)
 {
     static const char *const kinds[][2] = {
         {"v4", ": TPU v4\n"}, {"v5e", ": TPU v5 lite\n"}, {"v7x", ": TPU7x\n"}};
@@ -242,24 +233,4 @@ START_TEST(the_device_has_the_name_that_its_runtime_gives_it)
         forget_texts();
     }
     job_log_destroy(NULL);
-}
-END_TEST
-
-Suite *suite_of_job_log(void)
-{
-    Suite *suite = suite_create("job_log");
-    TCase *cases = tcase_create("job_log");
-    tcase_add_test(cases, a_host_that_does_all_its_steps_says_so);
-    tcase_add_test(cases,
-                   the_host_that_ran_out_raises_where_its_tag_is_requested_and_the_other_names_it);
-    tcase_add_test(cases, a_host_that_leaves_prints_nothing_more);
-    tcase_add_test(cases, who_waits_without_a_bound_prints_nothing_more);
-    tcase_add_test(cases, slurm_and_srun_say_whose_machine_was_out_of_memory);
-    tcase_add_test(cases, a_signal_is_told_in_the_words_of_each_launcher);
-    tcase_add_test(cases, who_ran_out_of_memory_before_was_not_killed);
-    tcase_add_test(cases, pytorch_says_the_same_in_its_own_words);
-    tcase_add_test(cases, torchrun_says_which_signal_ended_its_child);
-    tcase_add_test(cases, the_device_has_the_name_that_its_runtime_gives_it);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -11,7 +11,7 @@ static void add_point(struct memory_track *track, uint64_t op_count, uint64_t us
     memory_track_add(track, (struct memory_point){op_count, used_bytes, capacity_bytes});
 }
 
-START_TEST(points_stay_few_in_order_and_keep_the_peak)
+TEST(points_stay_few_in_order_and_keep_the_peak)
 {
     struct memory_track track = {0};
     for (uint64_t i = 1; i <= 100000; i++) {
@@ -30,9 +30,8 @@ START_TEST(points_stay_few_in_order_and_keep_the_peak)
     ck_assert_uint_eq(track.last.op_count, 100000);
     ck_assert_uint_eq(track.points[track.point_count - 1].op_count, 100000);
 }
-END_TEST
 
-START_TEST(the_peak_is_exact_to_the_byte_on_the_largest_device)
+TEST(the_peak_is_exact_to_the_byte_on_the_largest_device)
 {
     struct memory_track track = {0};
     const uint64_t capacity_bytes = UINT64_C(1) << 50;
@@ -47,9 +46,8 @@ START_TEST(the_peak_is_exact_to_the_byte_on_the_largest_device)
     ck_assert_uint_eq(track.peak.used_bytes, 500);
     ck_assert_uint_eq(track.peak.op_count, 500);
 }
-END_TEST
 
-START_TEST(of_two_devices_one_is_fuller_and_one_has_the_peak)
+TEST(of_two_devices_one_is_fuller_and_one_has_the_peak)
 {
     struct memory_track track = {0};
     add_point(&track, 1, 999999, 1000000);
@@ -61,10 +59,9 @@ START_TEST(of_two_devices_one_is_fuller_and_one_has_the_peak)
     ck_assert_uint_eq(track.fullest.op_count, 3);
     ck_assert_uint_eq(track.peak.op_count, 3);
 }
-END_TEST
 
 /* A small device that was nearly full before a large one that is half full. */
-START_TEST(no_peak_below_what_is_in_use_is_told)
+TEST(no_peak_below_what_is_in_use_is_told)
 {
     struct memory_track track = {0};
     struct writing text;
@@ -87,9 +84,8 @@ START_TEST(no_peak_below_what_is_in_use_is_told)
     ck_assert_ptr_nonnull(strstr(writing_string(&text), "\"alarm\":true"));
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(samples_at_one_op_are_one_point)
+TEST(samples_at_one_op_are_one_point)
 {
     struct memory_track track = {0};
     for (uint64_t i = 0; i < 1000; i++) {
@@ -98,9 +94,8 @@ START_TEST(samples_at_one_op_are_one_point)
     ck_assert_uint_eq(track.point_count, 1);
     ck_assert_uint_eq(track.points[0].used_bytes, 999);
 }
-END_TEST
 
-START_TEST(a_trend_is_told_in_spite_of_spikes)
+TEST(a_trend_is_told_in_spite_of_spikes)
 {
     struct memory_track track = {0};
     int64_t slope = 0;
@@ -110,9 +105,8 @@ START_TEST(a_trend_is_told_in_spite_of_spikes)
     ck_assert(memory_trend(&track, &slope));
     ck_assert_int_eq(slope, 50);
 }
-END_TEST
 
-START_TEST(there_is_no_trend_over_different_devices_or_two_points)
+TEST(there_is_no_trend_over_different_devices_or_two_points)
 {
     struct memory_track two = {0}, other = {0};
     int64_t slope = 7;
@@ -125,9 +119,8 @@ START_TEST(there_is_no_trend_over_different_devices_or_two_points)
     ck_assert(!memory_trend(&other, &slope));
     ck_assert_int_eq(slope, 7);
 }
-END_TEST
 
-START_TEST(extreme_numbers_do_not_overflow)
+TEST(extreme_numbers_do_not_overflow)
 {
     struct memory_track track = {0};
     int64_t slope = 0;
@@ -137,9 +130,8 @@ START_TEST(extreme_numbers_do_not_overflow)
     ck_assert(memory_trend(&track, &slope));
     ck_assert_uint_eq(memory_share(&track.fullest), UINT64_MAX);
 }
-END_TEST
 
-START_TEST(sizes_are_rounded_to_the_nearest_in_the_unit_of_the_device)
+TEST(sizes_are_rounded_to_the_nearest_in_the_unit_of_the_device)
 {
     char text[MEMORY_TEXT_BYTES];
     memory_print((UINT64_C(18) << 30) + (UINT64_C(459) << 20), UINT64_C(31) << 30, text);
@@ -155,7 +147,6 @@ START_TEST(sizes_are_rounded_to_the_nearest_in_the_unit_of_the_device)
     memory_print(0, 0, text);
     ck_assert_str_eq(text, "0.00 B");
 }
-END_TEST
 
 static void draw_chart(unsigned width, unsigned alarm_percent, struct writing *text)
 {
@@ -173,7 +164,7 @@ static void draw_chart(unsigned width, unsigned alarm_percent, struct writing *t
     ck_assert_uint_eq(count, lines);
 }
 
-START_TEST(names_cannot_act_on_the_terminal_and_a_pipe_gets_no_escape)
+TEST(names_cannot_act_on_the_terminal_and_a_pipe_gets_no_escape)
 {
     struct writing text;
     draw_chart(0, 90, &text);
@@ -183,9 +174,8 @@ START_TEST(names_cannot_act_on_the_terminal_and_a_pipe_gets_no_escape)
         strstr(writing_string(&text), "50.00 B / 100.00 B  [##########----------]  50%"));
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(an_alarm_is_told_at_its_share_and_not_below)
+TEST(an_alarm_is_told_at_its_share_and_not_below)
 {
     struct writing text;
     draw_chart(0, 90, &text);
@@ -197,24 +187,4 @@ START_TEST(an_alarm_is_told_at_its_share_and_not_below)
     draw_chart(0, 0, &text);
     ck_assert_ptr_null(strstr(writing_string(&text), "ALARM"));
     writing_deinit(&text);
-}
-END_TEST
-
-Suite *suite_of_memory_track(void)
-{
-    Suite *suite = suite_create("memory_track");
-    TCase *tests = tcase_create("memory_track");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, points_stay_few_in_order_and_keep_the_peak);
-    tcase_add_test(tests, the_peak_is_exact_to_the_byte_on_the_largest_device);
-    tcase_add_test(tests, of_two_devices_one_is_fuller_and_one_has_the_peak);
-    tcase_add_test(tests, no_peak_below_what_is_in_use_is_told);
-    tcase_add_test(tests, samples_at_one_op_are_one_point);
-    tcase_add_test(tests, a_trend_is_told_in_spite_of_spikes);
-    tcase_add_test(tests, there_is_no_trend_over_different_devices_or_two_points);
-    tcase_add_test(tests, extreme_numbers_do_not_overflow);
-    tcase_add_test(tests, sizes_are_rounded_to_the_nearest_in_the_unit_of_the_device);
-    tcase_add_test(tests, names_cannot_act_on_the_terminal_and_a_pipe_gets_no_escape);
-    tcase_add_test(tests, an_alarm_is_told_at_its_share_and_not_below);
-    return suite;
 }

@@ -54,7 +54,7 @@ static void write_page(struct writing *html, const char *title)
     page_end(html);
 }
 
-START_TEST(the_heading_is_the_last_part_of_a_path)
+TEST(the_heading_is_the_last_part_of_a_path)
 {
     struct writing html;
     write_page(&html, "a/\"b\"/c<d>");
@@ -66,7 +66,6 @@ START_TEST(the_heading_is_the_last_part_of_a_path)
     ck_assert_ptr_nonnull(strstr(writing_string(&html), "<title>out/</title>"));
     writing_deinit(&html);
 }
-END_TEST
 
 /* The policy allows text by its hash, as directive says. */
 static void expect_allowed(const char *page, const char *directive, const char *text)
@@ -96,21 +95,19 @@ static void expect_text(const char *string, const char *wanted)
     writing_deinit(&html);
 }
 
-START_TEST(markup_becomes_text)
+TEST(markup_becomes_text)
 {
     expect_text(hostile, hostile_escaped);
     expect_text("", "");
     expect_text("\xff\x80 \xe2\x80\xae", "\\xff\\x80 \\xe2\\x80\\xae");
 }
-END_TEST
 
-START_TEST(lines_stay_lines)
+TEST(lines_stay_lines)
 {
     expect_text("a\n\n<b>\n", "a\n\n&lt;b&gt;\n");
 }
-END_TEST
 
-START_TEST(a_long_line_loses_no_character)
+TEST(a_long_line_loses_no_character)
 {
     for (size_t shift = 0; shift < 4; shift++) {
         char line[2048] = "xxx";
@@ -125,11 +122,10 @@ START_TEST(a_long_line_loses_no_character)
         expect_text(line, line);
     }
 }
-END_TEST
 
 /* --- data --- */
 
-START_TEST(data_cannot_end_its_script)
+TEST(data_cannot_end_its_script)
 {
     struct writing json;
     struct writing html;
@@ -150,7 +146,6 @@ START_TEST(data_cannot_end_its_script)
     writing_deinit(&html);
     writing_deinit(&json);
 }
-END_TEST
 
 static void expect_round_trip(const uint8_t *bytes, size_t length)
 {
@@ -174,7 +169,7 @@ static void expect_round_trip(const uint8_t *bytes, size_t length)
     free(decoded);
 }
 
-START_TEST(base64_is_read_back)
+TEST(base64_is_read_back)
 {
     static uint8_t bytes[10000];
     for (size_t i = 0; i < sizeof bytes; i++) {
@@ -185,11 +180,10 @@ START_TEST(base64_is_read_back)
         expect_round_trip(bytes, lengths[i]);
     }
 }
-END_TEST
 
 /* --- the document --- */
 
-START_TEST(titles_are_text)
+TEST(titles_are_text)
 {
     struct writing html;
     write_page(&html, hostile);
@@ -199,9 +193,8 @@ START_TEST(titles_are_text)
     ck_assert_ptr_null(strstr(html.bytes, "<script>alert"));
     writing_deinit(&html);
 }
-END_TEST
 
-START_TEST(the_policy_names_what_the_page_holds)
+TEST(the_policy_names_what_the_page_holds)
 {
     struct writing html;
     write_page(&html, "a page");
@@ -217,9 +210,8 @@ START_TEST(the_policy_names_what_the_page_holds)
     free(style);
     writing_deinit(&html);
 }
-END_TEST
 
-START_TEST(the_policy_allows_nothing_else)
+TEST(the_policy_allows_nothing_else)
 {
     static const char *const forbidden[] = {"unsafe", "http", "*", "'self'", "connect", "frame"};
     struct writing html;
@@ -232,33 +224,13 @@ START_TEST(the_policy_allows_nothing_else)
     free(policy);
     writing_deinit(&html);
 }
-END_TEST
 
 /* The licence of what is copied into each report goes with the copy. */
-START_TEST(curves_come_with_their_licence)
+TEST(curves_come_with_their_licence)
 {
     struct writing html;
     write_page(&html, "a page");
     ck_assert_int_eq(strstr(html.bytes, "var uPlot") != NULL, page_has_curves());
     ck_assert_int_eq(strstr(html.bytes, "Leon Sorokin") != NULL, page_has_curves());
     writing_deinit(&html);
-}
-END_TEST
-
-Suite *suite_of_page(void)
-{
-    Suite *suite = suite_create("page");
-    TCase *tcase = tcase_create("all");
-    tcase_add_test(tcase, markup_becomes_text);
-    tcase_add_test(tcase, the_heading_is_the_last_part_of_a_path);
-    tcase_add_test(tcase, lines_stay_lines);
-    tcase_add_test(tcase, a_long_line_loses_no_character);
-    tcase_add_test(tcase, data_cannot_end_its_script);
-    tcase_add_test(tcase, base64_is_read_back);
-    tcase_add_test(tcase, titles_are_text);
-    tcase_add_test(tcase, the_policy_names_what_the_page_holds);
-    tcase_add_test(tcase, the_policy_allows_nothing_else);
-    tcase_add_test(tcase, curves_come_with_their_licence);
-    suite_add_tcase(suite, tcase);
-    return suite;
 }

@@ -29,7 +29,7 @@ static void expect_part(const char *document, const char *part)
     ck_assert_msg(strstr(document, part) != NULL, "no %s in\n%.3000s", part, document);
 }
 
-START_TEST(elements_are_as_many_as_the_counts_say)
+TEST(elements_are_as_many_as_the_counts_say)
 {
     for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
         const struct named_campaign *wanted = campaign_get(i);
@@ -47,9 +47,8 @@ START_TEST(elements_are_as_many_as_the_counts_say)
         expect_part(document, head);
     }
 }
-END_TEST
 
-START_TEST(known_findings_fail_no_test_unless_there_is_another)
+TEST(known_findings_fail_no_test_unless_there_is_another)
 {
     enum { FINDING_COUNT = 4 };
     struct report_campaign campaign = campaign_get(2)->campaign;
@@ -73,9 +72,8 @@ START_TEST(known_findings_fail_no_test_unless_there_is_another)
     ck_assert_uint_eq(count_of(writing_string(&text), "type=\"premature\""), 0);
     ck_assert_uint_eq(count_of(writing_string(&text), "type=\"hang\""), 1);
 }
-END_TEST
 
-START_TEST(a_job_says_what_it_ran_on)
+TEST(a_job_says_what_it_ran_on)
 {
     const char *document = print_campaign(2);
     expect_part(
@@ -89,9 +87,8 @@ START_TEST(a_job_says_what_it_ran_on)
     ck_assert_ptr_null(strstr(document, "hostname"));
     ck_assert_ptr_null(strstr(document, "timestamp"));
 }
-END_TEST
 
-START_TEST(a_finding_is_a_failed_case_of_its_job)
+TEST(a_finding_is_a_failed_case_of_its_job)
 {
     const char *document = print_campaign(2);
     expect_part(
@@ -111,9 +108,8 @@ START_TEST(a_finding_is_a_failed_case_of_its_job)
         document,
         "<failure type=\"hang\" message=\"it never returned\">\ncount: 1\njob: leak\ntrial: 1\nseed: 79\n</failure>");
 }
-END_TEST
 
-START_TEST(how_a_finding_shows_again_is_in_its_case)
+TEST(how_a_finding_shows_again_is_in_its_case)
 {
     static const char *const after[] = {"out/repros/c.before-1.ops", "out/repros/c.before-2.ops"};
     struct report_campaign campaign = campaign_get(2)->campaign;
@@ -139,9 +135,8 @@ START_TEST(how_a_finding_shows_again_is_in_its_case)
     ck_assert_uint_eq(count_of(document, "unrepeated: "), 1);
     expect_part(document, "; 5 verdicts could not be repeated\"/>");
 }
-END_TEST
 
-START_TEST(what_did_not_hold_is_not_a_passed_case)
+TEST(what_did_not_hold_is_not_a_passed_case)
 {
     const char *document = print_campaign(2);
     expect_part(
@@ -171,9 +166,8 @@ START_TEST(what_did_not_hold_is_not_a_passed_case)
     expect_part(document,
                 "name=\"the harness kept running\" time=\"0.000\">\n      <error type=\"harness\"");
 }
-END_TEST
 
-START_TEST(a_campaign_without_findings_passes)
+TEST(a_campaign_without_findings_passes)
 {
     const char *document = print_campaign(1);
     expect_part(document, "name=\"every promise is kept\" time=\"2.500\"/>");
@@ -183,9 +177,8 @@ START_TEST(a_campaign_without_findings_passes)
     expect_part(document, "<skipped message=\"no planted target ran\"/>");
     expect_part(document, "<skipped message=\"the campaign has no probes\"/>");
 }
-END_TEST
 
-START_TEST(one_broken_promise_of_any_kind_fails_its_job)
+TEST(one_broken_promise_of_any_kind_fails_its_job)
 {
     const struct setup setup = {.target = "hbm", .host_count = 1};
     const struct report_part part = {"job", "slow_leak", &setup, 1, "", {0}, 0, NULL, NULL, 0};
@@ -207,9 +200,8 @@ START_TEST(one_broken_promise_of_any_kind_fails_its_job)
             "name=\"every promise is kept\" time=\"0.000\">\n      <failure type=\"broken\"");
     }
 }
-END_TEST
 
-START_TEST(a_case_does_not_pass_where_something_was_not_judged)
+TEST(a_case_does_not_pass_where_something_was_not_judged)
 {
     const struct setup setup = {.target = "hbm", .host_count = 1};
     const struct report_part part = {"job", "slow_leak", &setup, 1, "", {0}, 0, NULL, NULL, 0};
@@ -238,9 +230,8 @@ START_TEST(a_case_does_not_pass_where_something_was_not_judged)
     expect_part(writing_string(&text),
                 "<failure type=\"unknown\" message=\"3 of 9 verdicts stayed unknown\"/>");
 }
-END_TEST
 
-START_TEST(foreign_text_stays_text)
+TEST(foreign_text_stays_text)
 {
     writing_clear(&text);
     writing_append_xml(&text, hostile_text);
@@ -256,9 +247,8 @@ START_TEST(foreign_text_stays_text)
     ck_assert_ptr_null(strstr(document, "]]>"));
     ck_assert_ptr_null(strstr(document, "<c>"));
 }
-END_TEST
 
-START_TEST(the_same_campaign_gives_the_same_bytes)
+TEST(the_same_campaign_gives_the_same_bytes)
 {
     for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
         struct writing again;
@@ -268,29 +258,10 @@ START_TEST(the_same_campaign_gives_the_same_bytes)
         writing_deinit(&again);
     }
 }
-END_TEST
 
 static void release_text(void)
 {
     writing_deinit(&text);
 }
 
-Suite *suite_of_reports_junit(void)
-{
-    Suite *suite = suite_create("reports_junit");
-    TCase *tests = tcase_create("junit");
-    tcase_add_checked_fixture(tests, NULL, release_text);
-    tcase_add_test(tests, elements_are_as_many_as_the_counts_say);
-    tcase_add_test(tests, known_findings_fail_no_test_unless_there_is_another);
-    tcase_add_test(tests, a_job_says_what_it_ran_on);
-    tcase_add_test(tests, a_finding_is_a_failed_case_of_its_job);
-    tcase_add_test(tests, how_a_finding_shows_again_is_in_its_case);
-    tcase_add_test(tests, what_did_not_hold_is_not_a_passed_case);
-    tcase_add_test(tests, a_campaign_without_findings_passes);
-    tcase_add_test(tests, one_broken_promise_of_any_kind_fails_its_job);
-    tcase_add_test(tests, a_case_does_not_pass_where_something_was_not_judged);
-    tcase_add_test(tests, foreign_text_stays_text);
-    tcase_add_test(tests, the_same_campaign_gives_the_same_bytes);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
+EVERY_TEST(.teardown = release_text);

@@ -44,7 +44,7 @@ static void expect_boolean(const json_t *object, const char *key, bool wanted)
     ck_assert(json_is_true(json_object_get(object, key)) == wanted);
 }
 
-START_TEST(it_begins_with_how_the_campaign_went)
+TEST(it_begins_with_how_the_campaign_went)
 {
     json_t *summary = read_summary(2);
     expect_word(summary, "format", "hbmstress-summary");
@@ -62,10 +62,9 @@ START_TEST(it_begins_with_how_the_campaign_went)
                             1e-9);
     json_decref(summary);
 }
-END_TEST
 
 /* Also in the line that ends the run, and below the tables, where one note is printed once. */
-START_TEST(what_was_not_tried_is_listed_with_the_reason_and_a_way)
+TEST(what_was_not_tried_is_listed_with_the_reason_and_a_way)
 {
     static const char note[] = "skipped: no threads";
     const struct report_result results[] = {
@@ -93,7 +92,6 @@ START_TEST(what_was_not_tried_is_listed_with_the_reason_and_a_way)
     ck_assert_ptr_null(strstr(writing_string(&text), "scenario")); /* nothing ran: no table */
     writing_deinit(&text);
 }
-END_TEST
 
 /* Where part comes after from; NULL fails. */
 static const char *find_after(const char *from, const char *part)
@@ -103,7 +101,7 @@ static const char *find_after(const char *from, const char *part)
     return at + strlen(part);
 }
 
-START_TEST(people_read_what_was_found_what_it_means_and_what_to_do_before_the_tables)
+TEST(people_read_what_was_found_what_it_means_and_what_to_do_before_the_tables)
 {
     struct report_campaign campaign = campaign_get(2)->campaign;
     struct writing text;
@@ -131,9 +129,8 @@ START_TEST(people_read_what_was_found_what_it_means_and_what_to_do_before_the_ta
     ck_assert_str_eq(find_after(at, "; seed 7"), "\n");
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(where_nothing_new_was_found_the_tables_are_first_and_nothing_is_to_be_done)
+TEST(where_nothing_new_was_found_the_tables_are_first_and_nothing_is_to_be_done)
 {
     struct report_known known[2] = {campaign_get(2)->campaign.findings[0],
                                     campaign_get(2)->campaign.findings[1]};
@@ -167,11 +164,10 @@ START_TEST(where_nothing_new_was_found_the_tables_are_first_and_nothing_is_to_be
     ck_assert_ptr_null(strstr(writing_string(&text), "explain"));
     writing_deinit(&text);
 }
-END_TEST
 
 /* A known finding has no line of what is broken; the first new one of the same rule does, and what
  * to do is of the first new one that has a repro. */
-START_TEST(what_to_do_is_of_the_gravest_new_finding)
+TEST(what_to_do_is_of_the_gravest_new_finding)
 {
     struct report_known mixed[3] = {campaign_get(2)->campaign.findings[0],
                                     campaign_get(2)->campaign.findings[0],
@@ -190,9 +186,8 @@ START_TEST(what_to_do_is_of_the_gravest_new_finding)
     ck_assert_ptr_null(strstr(at, "next: ")); /* a crash explains nothing; no directory is known */
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(tables_have_no_rows_of_zeros)
+TEST(tables_have_no_rows_of_zeros)
 {
     const struct report_result results[] = {
         {.name = "moves", .trials = 1, .totals = {.ops = 5, .moves = 2, .moved_bytes = 1 << 20}},
@@ -215,10 +210,9 @@ START_TEST(tables_have_no_rows_of_zeros)
     ck_assert_ptr_null(strstr(writing_string(&text), "\nall "));
     writing_deinit(&text);
 }
-END_TEST
 
 /* "hostile" of report_campaigns: nothing of it acts on the terminal or breaks a line of its own. */
-START_TEST(hostile_text_stays_text_for_people)
+TEST(hostile_text_stays_text_for_people)
 {
     struct report_campaign campaign = campaign_get(3)->campaign;
     struct writing text;
@@ -234,9 +228,8 @@ START_TEST(hostile_text_stays_text_for_people)
     (void)find_after(writing_string(&text), "next: hbmstress report ");
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(each_job_is_listed_whether_it_ran_or_not)
+TEST(each_job_is_listed_whether_it_ran_or_not)
 {
     json_t *summary = read_summary(2);
     const json_t *jobs = json_object_get(summary, "jobs"), *storm = json_array_get(jobs, 0),
@@ -259,9 +252,8 @@ START_TEST(each_job_is_listed_whether_it_ran_or_not)
     expect_word(late, "note", "the target has no programs");
     json_decref(summary);
 }
-END_TEST
 
-START_TEST(a_finding_says_where_it_was_and_how_to_see_it_again)
+TEST(a_finding_says_where_it_was_and_how_to_see_it_again)
 {
     json_t *summary = read_summary(2);
     const json_t *findings = json_object_get(summary, "findings"),
@@ -285,9 +277,8 @@ START_TEST(a_finding_says_where_it_was_and_how_to_see_it_again)
     ck_assert_ptr_null(json_object_get(json_array_get(findings, 2), "repro"));
     json_decref(summary);
 }
-END_TEST
 
-START_TEST(probes_and_the_canary_are_told)
+TEST(probes_and_the_canary_are_told)
 {
     json_t *summary = read_summary(2);
     const json_t *probes = json_object_get(summary, "probes"),
@@ -305,9 +296,8 @@ START_TEST(probes_and_the_canary_are_told)
     expect_boolean(json_object_get(summary, "canary"), "reported", true);
     json_decref(summary);
 }
-END_TEST
 
-START_TEST(an_empty_campaign_has_empty_lists)
+TEST(an_empty_campaign_has_empty_lists)
 {
     json_t *summary = read_summary(0);
     ck_assert(json_is_array(json_object_get(summary, "jobs")));
@@ -318,9 +308,8 @@ START_TEST(an_empty_campaign_has_empty_lists)
     ck_assert_ptr_null(json_object_get(summary, "interrupted"));
     json_decref(summary);
 }
-END_TEST
 
-START_TEST(hostile_text_reads_back_harmless)
+TEST(hostile_text_reads_back_harmless)
 {
     json_t *summary = read_summary(3);
     const char *name = json_string_value(
@@ -331,9 +320,8 @@ START_TEST(hostile_text_reads_back_harmless)
     ck_assert_uint_eq(json_object_size(json_object_get(summary, "probes")), 1);
     json_decref(summary);
 }
-END_TEST
 
-START_TEST(members_come_in_one_order_and_lists_a_line_each)
+TEST(members_come_in_one_order_and_lists_a_line_each)
 {
     struct writing text, wanted;
     writing_init(&text);
@@ -360,28 +348,4 @@ START_TEST(members_come_in_one_order_and_lists_a_line_each)
     ck_assert_str_eq(writing_string(&text), writing_string(&wanted));
     writing_deinit(&text);
     writing_deinit(&wanted);
-}
-END_TEST
-
-Suite *suite_of_reports_summary(void)
-{
-    Suite *suite = suite_create("reports_summary");
-    TCase *tests = tcase_create("summary");
-    tcase_add_test(tests, it_begins_with_how_the_campaign_went);
-    tcase_add_test(tests,
-                   people_read_what_was_found_what_it_means_and_what_to_do_before_the_tables);
-    tcase_add_test(tests,
-                   where_nothing_new_was_found_the_tables_are_first_and_nothing_is_to_be_done);
-    tcase_add_test(tests, what_to_do_is_of_the_gravest_new_finding);
-    tcase_add_test(tests, tables_have_no_rows_of_zeros);
-    tcase_add_test(tests, hostile_text_stays_text_for_people);
-    tcase_add_test(tests, each_job_is_listed_whether_it_ran_or_not);
-    tcase_add_test(tests, a_finding_says_where_it_was_and_how_to_see_it_again);
-    tcase_add_test(tests, probes_and_the_canary_are_told);
-    tcase_add_test(tests, what_was_not_tried_is_listed_with_the_reason_and_a_way);
-    tcase_add_test(tests, an_empty_campaign_has_empty_lists);
-    tcase_add_test(tests, hostile_text_reads_back_harmless);
-    tcase_add_test(tests, members_come_in_one_order_and_lists_a_line_each);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -86,7 +86,9 @@ static void expect_part(const char *drawn, const char *part)
     ck_assert_msg(strstr(drawn, part) != NULL, "no '%s' in\n%.3000s", part, drawn);
 }
 
-START_TEST(no_line_is_wider_than_the_terminal)
+EVERY_TEST(.teardown = release_text);
+
+TEST(no_line_is_wider_than_the_terminal)
 {
     for (unsigned width = 1; width <= WIDTH_MAX; width += width < WIDTH_MIN ? 6 : 1) {
         for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
@@ -97,9 +99,8 @@ START_TEST(no_line_is_wider_than_the_terminal)
         }
     }
 }
-END_TEST
 
-START_TEST(a_wide_terminal_shows_every_column)
+TEST(a_wide_terminal_shows_every_column)
 {
     start_watch(true, false, 120);
     const char *drawn = draw_number(2);
@@ -118,9 +119,8 @@ START_TEST(a_wide_terminal_shows_every_column)
         drawn,
         "12 m, 18 m left: 4 findings, 2 of 4 jobs done, 18204 trials, 91.2M ops (126.6k/s), 9.9M OOMs (9.8M justified,");
 }
-END_TEST
 
-START_TEST(a_narrow_terminal_leaves_columns_out_and_cuts_no_number)
+TEST(a_narrow_terminal_leaves_columns_out_and_cuts_no_number)
 {
     static const struct {
         unsigned width;
@@ -151,7 +151,6 @@ START_TEST(a_narrow_terminal_leaves_columns_out_and_cuts_no_number)
         expect_part(drawn, line);
     }
 }
-END_TEST
 
 static const char *draw_names(unsigned width, const char *const *job_names, size_t count)
 {
@@ -167,7 +166,7 @@ static const char *draw_names(unsigned width, const char *const *job_names, size
     return draw_campaign(&campaign);
 }
 
-START_TEST(names_that_begin_alike_are_told_apart)
+TEST(names_that_begin_alike_are_told_apart)
 {
     static const char *const alike[] = {"recompilation_churn", "recompilation_churn_faults"};
     const char *drawn = draw_names(120, alike, 2);
@@ -194,9 +193,8 @@ START_TEST(names_that_begin_alike_are_told_apart)
     expect_part(drawn, " found\033[K\n");
     ck_assert_uint_eq(count_of(drawn, "     7\033[K\n"), 2);
 }
-END_TEST
 
-START_TEST(hostile_names_keep_the_columns_aligned)
+TEST(hostile_names_keep_the_columns_aligned)
 {
     static const char *const hostile[] = {"<script>alert(1)</script>\"'&", "\033[2J\r\n\x9b",
                                           "\xe4\xb8\xad\xe6\x96\x87\xe5\xad\x97",
@@ -215,9 +213,8 @@ START_TEST(hostile_names_keep_the_columns_aligned)
         }
     }
 }
-END_TEST
 
-START_TEST(a_terminal_that_became_narrower_has_wrapped_what_was_drawn)
+TEST(a_terminal_that_became_narrower_has_wrapped_what_was_drawn)
 {
     start_watch(true, false, 120);
     draw_number(2); /* five lines of 75 columns, one of 119 */
@@ -232,9 +229,8 @@ START_TEST(a_terminal_that_became_narrower_has_wrapped_what_was_drawn)
     expect_part(drawn, "\n3 more jobs ");
     expect_no_line_above(drawn, 199, 4);
 }
-END_TEST
 
-START_TEST(a_redraw_begins_where_the_last_one_began)
+TEST(a_redraw_begins_where_the_last_one_began)
 {
     char up[16];
     start_watch(true, false, 80);
@@ -248,9 +244,8 @@ START_TEST(a_redraw_begins_where_the_last_one_began)
         ck_assert_str_eq(drawn + strlen(drawn) - 3, "\033[J");
     }
 }
-END_TEST
 
-START_TEST(a_cleared_table_is_gone_and_drawn_anew)
+TEST(a_cleared_table_is_gone_and_drawn_anew)
 {
     start_watch(true, false, 80);
     draw_number(2);
@@ -264,9 +259,8 @@ START_TEST(a_cleared_table_is_gone_and_drawn_anew)
     ck_assert_uint_eq(text.length, 0);
     ck_assert_uint_eq(count_of(draw_number(2), "A\r"), 0);
 }
-END_TEST
 
-START_TEST(a_pipe_gets_plain_lines)
+TEST(a_pipe_gets_plain_lines)
 {
     start_watch(false, true, 20);
     ck_assert(!watch.has_colour);
@@ -284,9 +278,8 @@ START_TEST(a_pipe_gets_plain_lines)
     watch_clear(&watch, &text);
     ck_assert_uint_eq(text.length, 0);
 }
-END_TEST
 
-START_TEST(colours_are_only_where_they_are_wanted)
+TEST(colours_are_only_where_they_are_wanted)
 {
     start_watch(true, false, 120);
     ck_assert_ptr_null(strstr(draw_number(2), "\033[3"));
@@ -300,9 +293,8 @@ START_TEST(colours_are_only_where_they_are_wanted)
                       count_of(drawn, "\033[0m"));
     ck_assert_ptr_null(strstr(draw_number(1), "\033[31m"));
 }
-END_TEST
 
-START_TEST(names_cannot_act_on_the_terminal)
+TEST(names_cannot_act_on_the_terminal)
 {
     start_watch(true, false, 200);
     const char *drawn = draw_number(3);
@@ -316,7 +308,6 @@ START_TEST(names_cannot_act_on_the_terminal)
                                              .duration_left_ns = UINT64_MAX};
     expect_part(draw_campaign(&campaign), "\n\xc3\xa9\xe4\xb8\xad\xcc\x81z [#---------]");
 }
-END_TEST
 
 static struct report_result jobs[JOB_COUNT];
 static char names[JOB_COUNT][8];
@@ -333,7 +324,7 @@ static struct report_campaign many_jobs(const struct report_end *end)
         .results = jobs, .result_count = JOB_COUNT, .end = end, .duration_left_ns = UINT64_MAX};
 }
 
-START_TEST(jobs_without_a_line_are_summed_in_one)
+TEST(jobs_without_a_line_are_summed_in_one)
 {
     const struct report_end end = {.elapsed_ns = 60 * SECOND};
     const struct report_campaign campaign = many_jobs(&end);
@@ -351,9 +342,8 @@ START_TEST(jobs_without_a_line_are_summed_in_one)
     expect_part(drawn, "\njob44 ");
     expect_part(drawn, "\n58 more jobs [#######---]     58 ");
 }
-END_TEST
 
-START_TEST(a_job_that_nothing_bounds_moves_a_mark_with_each_trial)
+TEST(a_job_that_nothing_bounds_moves_a_mark_with_each_trial)
 {
     const struct report_end end = {.elapsed_ns = SECOND};
     struct report_result result = {.name = "free", .trials = 3};
@@ -365,9 +355,8 @@ START_TEST(a_job_that_nothing_bounds_moves_a_mark_with_each_trial)
     result.trials = 14;
     expect_part(draw_campaign(&campaign), "free [----#-----]     14 ");
 }
-END_TEST
 
-START_TEST(time_left_is_estimated_where_no_bound_says_it)
+TEST(time_left_is_estimated_where_no_bound_says_it)
 {
     const struct report_end end = {.elapsed_ns = 60 * SECOND};
     struct report_result results[2] = {{.name = "half", .done = 1, .due = 2},
@@ -390,9 +379,8 @@ START_TEST(time_left_is_estimated_where_no_bound_says_it)
     results[0].is_finished = results[1].is_finished = true;
     expect_part(draw_campaign(&campaign), "60 s, 0 s left: ");
 }
-END_TEST
 
-START_TEST(a_terminal_is_drawn_four_times_a_second_and_a_pipe_each_minute)
+TEST(a_terminal_is_drawn_four_times_a_second_and_a_pipe_each_minute)
 {
     start_watch(true, false, 80);
     ck_assert(watch_is_due(&watch, 0));
@@ -404,9 +392,8 @@ START_TEST(a_terminal_is_drawn_four_times_a_second_and_a_pipe_each_minute)
     ck_assert(!watch_is_due(&watch, 61 * SECOND - 1));
     ck_assert(watch_is_due(&watch, 61 * SECOND));
 }
-END_TEST
 
-START_TEST(colours_need_a_terminal_that_knows_them_and_nobody_who_minds)
+TEST(colours_need_a_terminal_that_knows_them_and_nobody_who_minds)
 {
     ck_assert(screen_wants_colour(true, NULL, "xterm-256color"));
     ck_assert(screen_wants_colour(true, "", "xterm"));
@@ -421,9 +408,8 @@ START_TEST(colours_need_a_terminal_that_knows_them_and_nobody_who_minds)
     ck_assert(!screen_wants_cursor(true, NULL));
     ck_assert(!screen_wants_cursor(false, "xterm"));
 }
-END_TEST
 
-START_TEST(amounts_are_short_and_never_rounded_up)
+TEST(amounts_are_short_and_never_rounded_up)
 {
     static const struct {
         uint64_t count;
@@ -455,31 +441,4 @@ START_TEST(amounts_are_short_and_never_rounded_up)
     ck_assert_uint_eq(amount_scale(UINT64_MAX, 3, 4), UINT64_MAX / 4 * 3 + 2);
     ck_assert_uint_eq(amount_scale(UINT64_MAX, 4, 3), UINT64_MAX);
     ck_assert_uint_eq(amount_scale(10, 0, 7), 0);
-}
-END_TEST
-
-Suite *suite_of_reports_watch(void)
-{
-    Suite *suite = suite_create("reports_watch");
-    TCase *tests = tcase_create("watch");
-    tcase_add_checked_fixture(tests, NULL, release_text);
-    tcase_add_test(tests, no_line_is_wider_than_the_terminal);
-    tcase_add_test(tests, a_wide_terminal_shows_every_column);
-    tcase_add_test(tests, a_narrow_terminal_leaves_columns_out_and_cuts_no_number);
-    tcase_add_test(tests, names_that_begin_alike_are_told_apart);
-    tcase_add_test(tests, hostile_names_keep_the_columns_aligned);
-    tcase_add_test(tests, a_terminal_that_became_narrower_has_wrapped_what_was_drawn);
-    tcase_add_test(tests, a_redraw_begins_where_the_last_one_began);
-    tcase_add_test(tests, a_cleared_table_is_gone_and_drawn_anew);
-    tcase_add_test(tests, a_pipe_gets_plain_lines);
-    tcase_add_test(tests, colours_are_only_where_they_are_wanted);
-    tcase_add_test(tests, names_cannot_act_on_the_terminal);
-    tcase_add_test(tests, jobs_without_a_line_are_summed_in_one);
-    tcase_add_test(tests, a_job_that_nothing_bounds_moves_a_mark_with_each_trial);
-    tcase_add_test(tests, time_left_is_estimated_where_no_bound_says_it);
-    tcase_add_test(tests, a_terminal_is_drawn_four_times_a_second_and_a_pipe_each_minute);
-    tcase_add_test(tests, colours_need_a_terminal_that_knows_them_and_nobody_who_minds);
-    tcase_add_test(tests, amounts_are_short_and_never_rounded_up);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

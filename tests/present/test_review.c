@@ -29,7 +29,7 @@ static const struct annotation *find_annotation(const char *title)
     return NULL;
 }
 
-START_TEST(a_new_finding_is_an_error_and_a_known_one_a_notice)
+TEST(a_new_finding_is_an_error_and_a_known_one_a_notice)
 {
     collect(&campaign_get(REVIEWED)->campaign);
     const struct annotation *known = find_annotation("premature: fits after drain");
@@ -42,9 +42,8 @@ START_TEST(a_new_finding_is_an_error_and_a_known_one_a_notice)
                      "the target died of SIGSEGV\nseen 3 times, first in trial 9 of storm (seed "
                      "18446744073709551615)\nrepeat it: hbmstress replay '/tmp/my out/k.ops'");
 }
-END_TEST
 
-START_TEST(a_finding_is_at_its_section_or_its_trace_or_its_repro)
+TEST(a_finding_is_at_its_section_or_its_trace_or_its_repro)
 {
     collect(&campaign_get(REVIEWED)->campaign);
     const struct annotation *crash = find_annotation("crash: SIGSEGV at f < g < h");
@@ -72,9 +71,8 @@ START_TEST(a_finding_is_at_its_section_or_its_trace_or_its_repro)
     collect(&campaign);
     ck_assert_str_eq(find_annotation("interrupted")->fingerprint, fingerprint);
 }
-END_TEST
 
-START_TEST(what_is_open_is_a_warning_unless_the_job_allows_it)
+TEST(what_is_open_is_a_warning_unless_the_job_allows_it)
 {
     struct report_campaign campaign = campaign_get(REVIEWED)->campaign;
     struct report_end end = *campaign.end;
@@ -89,9 +87,8 @@ START_TEST(what_is_open_is_a_warning_unless_the_job_allows_it)
     collect(&campaign);
     ck_assert_int_eq(find_annotation("unknown: storm")->level, ANNOTATION_NOTICE);
 }
-END_TEST
 
-START_TEST(a_campaign_that_cannot_be_believed_is_an_error)
+TEST(a_campaign_that_cannot_be_believed_is_an_error)
 {
     struct report_campaign campaign = campaign_get(FINDINGS)->campaign;
     struct report_end end = *campaign.end;
@@ -117,9 +114,8 @@ START_TEST(a_campaign_that_cannot_be_believed_is_an_error)
     ck_assert_uint_eq(annotations.count, 1);
     ck_assert_str_eq(find_annotation("the harness failed")->rule, "campaign");
 }
-END_TEST
 
-START_TEST(nothing_is_printed_unless_it_is_asked_for)
+TEST(nothing_is_printed_unless_it_is_asked_for)
 {
     static void (*const prints[])(struct writing * text, const struct report_campaign *campaign) = {
         review_print_github, review_print_step, review_print_gitlab};
@@ -135,9 +131,8 @@ START_TEST(nothing_is_printed_unless_it_is_asked_for)
         }
     }
 }
-END_TEST
 
-START_TEST(the_page_of_a_step_begins_with_the_closing_line)
+TEST(the_page_of_a_step_begins_with_the_closing_line)
 {
     struct report_campaign campaign = campaign_get(REVIEWED)->campaign;
     campaign.annotation = ANNOTATION_GITHUB;
@@ -149,9 +144,8 @@ START_TEST(the_page_of_a_step_begins_with_the_closing_line)
                                  "\n| notice | jobs/nightly.ini:12 | **premature: fits after "
                                  "drain**<br>it fits at 4096<br>"));
 }
-END_TEST
 
-START_TEST(a_junit_case_names_the_section_of_its_job)
+TEST(a_junit_case_names_the_section_of_its_job)
 {
     junit_print(&text, &campaign_get(REVIEWED)->campaign);
     const char *document = writing_string(&text);
@@ -163,7 +157,6 @@ START_TEST(a_junit_case_names_the_section_of_its_job)
     ck_assert_ptr_nonnull(strstr(document, "<testcase classname=\"hbmstress.campaign\" "
                                            "name=\"the harness kept running\" time="));
 }
-END_TEST
 
 static void release_all(void)
 {
@@ -171,18 +164,4 @@ static void release_all(void)
     annotations_deinit(&annotations);
 }
 
-Suite *suite_of_review(void)
-{
-    Suite *suite = suite_create("review");
-    TCase *tests = tcase_create("review");
-    tcase_add_checked_fixture(tests, NULL, release_all);
-    tcase_add_test(tests, a_new_finding_is_an_error_and_a_known_one_a_notice);
-    tcase_add_test(tests, a_finding_is_at_its_section_or_its_trace_or_its_repro);
-    tcase_add_test(tests, what_is_open_is_a_warning_unless_the_job_allows_it);
-    tcase_add_test(tests, a_campaign_that_cannot_be_believed_is_an_error);
-    tcase_add_test(tests, nothing_is_printed_unless_it_is_asked_for);
-    tcase_add_test(tests, the_page_of_a_step_begins_with_the_closing_line);
-    tcase_add_test(tests, a_junit_case_names_the_section_of_its_job);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
+EVERY_TEST(.teardown = release_all);

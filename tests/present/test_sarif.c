@@ -49,7 +49,7 @@ static void expect_number(const json_t *value, const char *path, json_int_t want
     ck_assert_int_eq(json_integer_value(find_path(value, path)), wanted);
 }
 
-START_TEST(the_rules_are_the_table_and_what_a_job_leaves_open)
+TEST(the_rules_are_the_table_and_what_a_job_leaves_open)
 {
     json_t *run = read_run(&campaign_get(GOOD)->campaign);
     const json_t *rules = find_path(run, "tool.driver.rules");
@@ -63,9 +63,8 @@ START_TEST(the_rules_are_the_table_and_what_a_job_leaves_open)
     ck_assert_uint_eq(json_array_size(find_path(run, "results")), 0);
     json_decref(run);
 }
-END_TEST
 
-START_TEST(a_finding_is_a_result_at_its_place_with_its_files)
+TEST(a_finding_is_a_result_at_its_place_with_its_files)
 {
     json_t *run = read_run(&campaign_get(REVIEWED)->campaign);
     const json_t *crash = find_path(run, "results.1");
@@ -89,9 +88,8 @@ START_TEST(a_finding_is_a_result_at_its_place_with_its_files)
     ck_assert_ptr_null(json_object_get(hang, "attachments"));
     json_decref(run);
 }
-END_TEST
 
-START_TEST(a_rule_is_where_its_index_says)
+TEST(a_rule_is_where_its_index_says)
 {
     for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
         json_t *run = read_run(&campaign_get(i)->campaign);
@@ -110,9 +108,8 @@ START_TEST(a_rule_is_where_its_index_says)
         json_decref(run);
     }
 }
-END_TEST
 
-START_TEST(a_baseline_state_is_there_with_a_baseline_alone)
+TEST(a_baseline_state_is_there_with_a_baseline_alone)
 {
     json_t *run = read_run(&campaign_get(REVIEWED)->campaign);
     ck_assert_uint_eq(json_array_size(find_path(run, "results")), 4);
@@ -127,9 +124,8 @@ START_TEST(a_baseline_state_is_there_with_a_baseline_alone)
     ck_assert_ptr_null(strstr(writing_string(&text), "baselineState"));
     json_decref(run);
 }
-END_TEST
 
-START_TEST(a_fingerprint_is_that_of_the_signature)
+TEST(a_fingerprint_is_that_of_the_signature)
 {
     json_t *one = read_run(&campaign_get(REVIEWED)->campaign);
     json_t *other = read_run(&campaign_get(FINDINGS)->campaign);
@@ -143,9 +139,8 @@ START_TEST(a_fingerprint_is_that_of_the_signature)
     json_decref(one);
     json_decref(other);
 }
-END_TEST
 
-START_TEST(a_harness_that_failed_is_no_successful_execution)
+TEST(a_harness_that_failed_is_no_successful_execution)
 {
     struct report_campaign campaign = campaign_get(GOOD)->campaign;
     struct report_end end = *campaign.end;
@@ -162,9 +157,8 @@ START_TEST(a_harness_that_failed_is_no_successful_execution)
     expect_word(run, "invocations.0.toolExecutionNotifications.0.level", "error");
     json_decref(run);
 }
-END_TEST
 
-START_TEST(foreign_text_keeps_no_control_character)
+TEST(foreign_text_keeps_no_control_character)
 {
     json_t *run = read_run(&campaign_get(HOSTILE)->campaign);
     ck_assert_ptr_null(strstr(writing_string(&text), "\\u00"));
@@ -180,9 +174,8 @@ START_TEST(foreign_text_keeps_no_control_character)
     ck_assert_ptr_null(strpbrk(uri, "<>\"' \\{}|^`"));
     json_decref(run);
 }
-END_TEST
 
-START_TEST(times_change_no_byte)
+TEST(times_change_no_byte)
 {
     for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
         struct report_campaign campaign = campaign_get(i)->campaign;
@@ -197,26 +190,10 @@ START_TEST(times_change_no_byte)
         writing_deinit(&again);
     }
 }
-END_TEST
 
 static void release_text(void)
 {
     writing_deinit(&text);
 }
 
-Suite *suite_of_sarif(void)
-{
-    Suite *suite = suite_create("sarif");
-    TCase *tests = tcase_create("sarif");
-    tcase_add_checked_fixture(tests, NULL, release_text);
-    tcase_add_test(tests, the_rules_are_the_table_and_what_a_job_leaves_open);
-    tcase_add_test(tests, a_finding_is_a_result_at_its_place_with_its_files);
-    tcase_add_test(tests, a_rule_is_where_its_index_says);
-    tcase_add_test(tests, a_baseline_state_is_there_with_a_baseline_alone);
-    tcase_add_test(tests, a_fingerprint_is_that_of_the_signature);
-    tcase_add_test(tests, a_harness_that_failed_is_no_successful_execution);
-    tcase_add_test(tests, foreign_text_keeps_no_control_character);
-    tcase_add_test(tests, times_change_no_byte);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
+EVERY_TEST(.teardown = release_text);

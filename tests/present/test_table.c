@@ -4,6 +4,8 @@
 #include "present/table.h"
 #include "present/wrap.h"
 
+#include "tests/helpers/suite.h"
+
 #include <check.h>
 #include <string.h>
 
@@ -28,7 +30,7 @@ static void expect_table(size_t column_count, size_t left_count, const char *con
     writing_deinit(&text);
 }
 
-START_TEST(a_wide_table_breaks_its_titles_before_anything_else)
+TEST(a_wide_table_breaks_its_titles_before_anything_else)
 {
     static const char *const rows[] = {
         "fault|failed once|failed forever|ops struck|failed|succeeded|OOMs|sites|replays|findings",
@@ -38,9 +40,8 @@ START_TEST(a_wide_table_breaks_its_titles_before_anything_else)
                  "fault   once forever struck failed succeeded OOMs sites replays findings\n"
                  "busy       1       2      3      4         5    6     7       8        9\n");
 }
-END_TEST
 
-START_TEST(a_name_without_room_stands_on_a_line_of_its_own)
+TEST(a_name_without_room_stands_on_a_line_of_its_own)
 {
     static const char *const rows[] = {
         "scenario|trials|ops|skipped %|OOMs|justified|premature|unknown|broken|ops/s",
@@ -54,9 +55,8 @@ START_TEST(a_name_without_room_stands_on_a_line_of_its_own)
         "                  8 20000     0.0 1267      1267         0       0      0  11707\n"
         "slow_leak         1 20000     0.0    0         0         0       0      0 150671\n");
 }
-END_TEST
 
-START_TEST(columns_without_room_go_on_in_a_further_line)
+TEST(columns_without_room_go_on_in_a_further_line)
 {
     static const char *const rows[] = {"at|first number|second|third",
                                        "x|111111111122222222223333333333|44444444445555555555|"
@@ -68,9 +68,8 @@ START_TEST(columns_without_room_go_on_in_a_further_line)
                  "x  111111111122222222223333333333 44444444445555555555\n"
                  "    666666666677777777778888888888\n");
 }
-END_TEST
 
-START_TEST(prose_is_broken_between_words_and_a_line_of_its_own_is_not)
+TEST(prose_is_broken_between_words_and_a_line_of_its_own_is_not)
 {
     struct table table;
     struct writing text;
@@ -91,9 +90,8 @@ START_TEST(prose_is_broken_between_words_and_a_line_of_its_own_is_not)
     table_deinit(&table);
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(lines_are_broken_where_they_have_no_room_and_commands_never)
+TEST(lines_are_broken_where_they_have_no_room_and_commands_never)
 {
     struct writing text;
     writing_init(&text);
@@ -116,9 +114,8 @@ START_TEST(lines_are_broken_where_they_have_no_room_and_commands_never)
         "are:\n  seen hbmstress replay out/repros/one.ops");
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(lines_of_an_answer_go_on_below_their_second_column)
+TEST(lines_of_an_answer_go_on_below_their_second_column)
 {
     struct writing text;
     writing_init(&text);
@@ -139,28 +136,11 @@ START_TEST(lines_of_an_answer_go_on_below_their_second_column)
         "  Its proof: hbmstress replay corpus/causes/exhausted-near.ops --certificates DIRECTORY\n");
     writing_deinit(&text);
 }
-END_TEST
 
-START_TEST(columns_that_are_kept_are_those_of_the_screen)
+TEST(columns_that_are_kept_are_those_of_the_screen)
 {
     screen_keep_columns(118);
     ck_assert_uint_eq(screen_columns(), 118);
     screen_keep_columns(0);
     ck_assert_uint_eq(screen_columns(), SCREEN_COLUMNS);
-}
-END_TEST
-
-Suite *suite_of_table(void)
-{
-    Suite *suite = suite_create("table");
-    TCase *tests = tcase_create("table");
-    tcase_add_test(tests, a_wide_table_breaks_its_titles_before_anything_else);
-    tcase_add_test(tests, a_name_without_room_stands_on_a_line_of_its_own);
-    tcase_add_test(tests, lines_of_an_answer_go_on_below_their_second_column);
-    tcase_add_test(tests, columns_that_are_kept_are_those_of_the_screen);
-    tcase_add_test(tests, columns_without_room_go_on_in_a_further_line);
-    tcase_add_test(tests, prose_is_broken_between_words_and_a_line_of_its_own_is_not);
-    tcase_add_test(tests, lines_are_broken_where_they_have_no_room_and_commands_never);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -30,7 +30,7 @@ static void begin_as(const struct scenario *scenario, struct setup *setup)
     scenario->begin(state, &random, setup, true);
 }
 
-START_TEST(its_devices_have_two_to_256_granules)
+TEST(its_devices_have_two_to_256_granules)
 {
     for (uint64_t seed = 0; seed < 200; seed++) {
         struct setup setup;
@@ -42,9 +42,8 @@ START_TEST(its_devices_have_two_to_256_granules)
         ck_assert_uint_le(setup.capacity_bytes, 256 * granule);
     }
 }
-END_TEST
 
-START_TEST(where_the_granule_is_unknown_the_capacity_is_a_power_of_two)
+TEST(where_the_granule_is_unknown_the_capacity_is_a_power_of_two)
 {
     for (uint64_t seed = 0; seed < 100; seed++) {
         struct setup setup;
@@ -55,9 +54,8 @@ START_TEST(where_the_granule_is_unknown_the_capacity_is_a_power_of_two)
         ck_assert_uint_le(setup.capacity_bytes, 131072);
     }
 }
-END_TEST
 
-START_TEST(another_scenario_draws_a_small_one_when_the_capacity_is_0)
+TEST(another_scenario_draws_a_small_one_when_the_capacity_is_0)
 {
     for (uint64_t seed = 0; seed < 100; seed++) {
         struct setup setup;
@@ -68,7 +66,6 @@ START_TEST(another_scenario_draws_a_small_one_when_the_capacity_is_0)
         ck_assert_uint_le(setup.capacity_bytes, 256 * 16384);
     }
 }
-END_TEST
 
 /* What was granted: where it begins and how long it is, in granules. */
 struct seen {
@@ -110,7 +107,7 @@ static void run_trials(struct seen *seen)
     }
 }
 
-START_TEST(a_hole_of_every_length_at_every_place_comes_soon)
+TEST(a_hole_of_every_length_at_every_place_comes_soon)
 {
     static struct seen seen;
     unsigned missing = 0;
@@ -122,9 +119,8 @@ START_TEST(a_hole_of_every_length_at_every_place_comes_soon)
     }
     ck_assert_uint_le(missing, 6); /* of 136 */
 }
-END_TEST
 
-START_TEST(every_kind_of_op_comes_and_every_refusal_is_judged)
+TEST(every_kind_of_op_comes_and_every_refusal_is_judged)
 {
     static struct seen seen;
     run_trials(&seen);
@@ -140,18 +136,4 @@ START_TEST(every_kind_of_op_comes_and_every_refusal_is_judged)
     ck_assert_uint_gt(seen.totals.drains, 0);
     ck_assert_uint_gt(seen.totals.moves, 0);
     ck_assert_uint_gt(seen.totals.evictions, 0);
-}
-END_TEST
-
-Suite *suite_of_crowded(void)
-{
-    Suite *suite = suite_create("crowded");
-    TCase *tests = tcase_create("crowded");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, its_devices_have_two_to_256_granules);
-    tcase_add_test(tests, where_the_granule_is_unknown_the_capacity_is_a_power_of_two);
-    tcase_add_test(tests, another_scenario_draws_a_small_one_when_the_capacity_is_0);
-    tcase_add_test(tests, a_hole_of_every_length_at_every_place_comes_soon);
-    tcase_add_test(tests, every_kind_of_op_comes_and_every_refusal_is_judged);
-    return suite;
 }

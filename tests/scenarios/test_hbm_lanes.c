@@ -67,7 +67,18 @@ static bool keeps_promises(const struct scenario *scenario, uint64_t seed,
     return is_kept;
 }
 
-START_TEST(hbm_keeps_its_promises_to_lanes)
+static int count_scenarios(void)
+{
+    int count = 0;
+    while (scenarios[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+EVERY_TEST(.timeout_s = 1200);
+
+TEST(hbm_keeps_its_promises_to_lanes, .count = count_scenarios)
 {
     const struct scenario *scenario = scenarios[_i];
     struct run_totals totals = {0};
@@ -83,19 +94,4 @@ START_TEST(hbm_keeps_its_promises_to_lanes)
            scenario->name, totals.ops, totals.ooms, totals.excused, totals.unknown, failed,
            seed_count());
     ck_assert_uint_eq(failed, 0);
-}
-END_TEST
-
-Suite *suite_of_hbm_lanes(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    Suite *suite = suite_create("hbm_lanes");
-    TCase *cases = tcase_create("hbm_lanes");
-    tcase_set_timeout(cases, 1200);
-    tcase_add_loop_test(cases, hbm_keeps_its_promises_to_lanes, 0, count);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

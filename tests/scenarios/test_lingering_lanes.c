@@ -145,7 +145,18 @@ static void search_list(const char *text, const struct lanes_search *how, struct
     op_list_deinit(&ops);
 }
 
-START_TEST(no_interleaving_of_calls_that_linger_accuses)
+static int count_scenarios(void)
+{
+    int count = 0;
+    while (scenarios[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+EVERY_TEST(.timeout_s = 1200);
+
+TEST(no_interleaving_of_calls_that_linger_accuses, .to = sizeof lists / sizeof lists[0])
 {
     struct trial trial;
     struct lanes_found found;
@@ -158,7 +169,6 @@ START_TEST(no_interleaving_of_calls_that_linger_accuses)
     ck_assert_uint_eq(trial.totals.ooms, trial.totals.justified);
     trial_deinit(&trial);
 }
-END_TEST
 
 /* --- drawn lists --- */
 
@@ -207,7 +217,7 @@ static bool keeps_promises(const struct scenario *scenario, uint64_t seed,
     return is_kept;
 }
 
-START_TEST(no_drawn_list_of_calls_that_linger_accuses)
+TEST(no_drawn_list_of_calls_that_linger_accuses, .count = count_scenarios)
 {
     const struct scenario *scenario = scenarios[_i];
     struct run_totals totals = {0};
@@ -223,24 +233,4 @@ START_TEST(no_drawn_list_of_calls_that_linger_accuses)
            scenario->name, totals.ops, totals.ooms, totals.excused, totals.unknown, failed,
            seed_count());
     ck_assert_uint_eq(failed, 0);
-}
-END_TEST
-
-Suite *suite_of_lingering_lanes(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    Suite *suite = suite_create("lingering_lanes");
-    TCase *short_lists = tcase_create("short_lists");
-    tcase_set_timeout(short_lists, 120);
-    tcase_add_loop_test(short_lists, no_interleaving_of_calls_that_linger_accuses, 0,
-                        (int)(sizeof lists / sizeof lists[0]));
-    suite_add_tcase(suite, short_lists);
-    TCase *drawn = tcase_create("drawn");
-    tcase_set_timeout(drawn, 1200);
-    tcase_add_loop_test(drawn, no_drawn_list_of_calls_that_linger_accuses, 0, count);
-    suite_add_tcase(suite, drawn);
-    return suite;
 }

@@ -42,7 +42,9 @@ static void run_trial(const struct scenario *scenario, const struct setup *setup
 
 /* --- registry --- */
 
-START_TEST(every_scenario_is_complete_and_found_by_its_name)
+EVERY_TEST(.timeout_s = 300);
+
+TEST(every_scenario_is_complete_and_found_by_its_name)
 {
     size_t count = 0;
     for (; scenarios[count] != NULL; count++) {
@@ -58,10 +60,9 @@ START_TEST(every_scenario_is_complete_and_found_by_its_name)
     ck_assert_uint_eq(count, SCENARIO_COUNT);
     ck_assert_ptr_null(scenario_find("fragmentation"));
 }
-END_TEST
 
 /* A trial of no ops would keep every promise. */
-START_TEST(a_scenario_without_ops_a_trial_is_not_run)
+TEST(a_scenario_without_ops_a_trial_is_not_run, .signal = SIGABRT)
 {
     struct scenario empty = *scenarios[0];
     struct setup setup;
@@ -71,9 +72,8 @@ START_TEST(a_scenario_without_ops_a_trial_is_not_run)
     empty.ops_per_trial = 0;
     run_trial(&empty, &setup, true, 100, &trial);
 }
-END_TEST
 
-START_TEST(the_seven_eviction_cases_are_those_of_the_kernel)
+TEST(the_seven_eviction_cases_are_those_of_the_kernel)
 {
     static const char *const names[EVICTION_CASE_COUNT] = {
         "happy_evict",       "all_pinned_evict", "allowed_only_evict", "deleted_evict",
@@ -82,11 +82,10 @@ START_TEST(the_seven_eviction_cases_are_those_of_the_kernel)
         ck_assert_str_eq(eviction_cases[i].name, names[i]);
     }
 }
-END_TEST
 
 /* --- draws --- */
 
-START_TEST(what_the_user_fixed_stays)
+TEST(what_the_user_fixed_stays)
 {
     for (size_t i = 0; scenarios[i] != NULL; i++) {
         for (uint64_t seed = 1; seed <= 50; seed++) {
@@ -111,9 +110,8 @@ START_TEST(what_the_user_fixed_stays)
         }
     }
 }
-END_TEST
 
-START_TEST(targets_without_the_options_get_none)
+TEST(targets_without_the_options_get_none)
 {
     struct setup setup;
     struct random random;
@@ -124,7 +122,6 @@ START_TEST(targets_without_the_options_get_none)
     ck_assert_uint_eq(setup.option_count, 0);
     ck_assert_uint_eq(setup.granule_bytes, 0);
 }
-END_TEST
 
 /* --- total: any device, any target --- */
 
@@ -140,7 +137,7 @@ static void run_on(const struct scenario *scenario, const char *target, uint64_t
     trial_deinit(&trial);
 }
 
-START_TEST(scenarios_are_total_on_tiny_and_huge_devices)
+TEST(scenarios_are_total_on_tiny_and_huge_devices)
 {
     const uint64_t capacities[] = {
         512, 1024, 2048, 8192, 64 << 10, UINT64_C(96) << 30, UINT64_C(1) << 50};
@@ -155,9 +152,8 @@ START_TEST(scenarios_are_total_on_tiny_and_huge_devices)
         }
     }
 }
-END_TEST
 
-START_TEST(a_seed_gives_the_same_ops_and_observations_again)
+TEST(a_seed_gives_the_same_ops_and_observations_again)
 {
     for (size_t i = 0; scenarios[i] != NULL; i++) {
         for (uint64_t seed = 1; seed <= 3; seed++) {
@@ -176,11 +172,10 @@ START_TEST(a_seed_gives_the_same_ops_and_observations_again)
         }
     }
 }
-END_TEST
 
 /* --- measured: what runs, what is skipped, how often memory runs out --- */
 
-START_TEST(scenarios_act_and_run_out_of_memory)
+TEST(scenarios_act_and_run_out_of_memory)
 {
     struct run_totals all = {0};
     printf("%-20s %9s %9s %7s %12s\n", "scenario", "ops", "skipped %", "OOMs", "OOMs / 10^4");
@@ -223,7 +218,6 @@ START_TEST(scenarios_act_and_run_out_of_memory)
     ck_assert_uint_gt(all.moves, 0);
     ck_assert_uint_gt(all.evictions, 0);
 }
-END_TEST
 
 /* --- what single scenarios are there to show --- */
 
@@ -244,14 +238,13 @@ static void published_tests_pass(const char *defrag)
     trial_deinit(&trial);
 }
 
-START_TEST(the_published_defragmentation_tests_pass_where_blocks_may_move)
+TEST(the_published_defragmentation_tests_pass_where_blocks_may_move)
 {
     published_tests_pass("slide");
     published_tests_pass("repack");
 }
-END_TEST
 
-START_TEST(the_published_buffer_test_is_refused_without_defragmentation)
+TEST(the_published_buffer_test_is_refused_without_defragmentation)
 {
     struct setup setup;
     struct trial trial;
@@ -262,10 +255,9 @@ START_TEST(the_published_buffer_test_is_refused_without_defragmentation)
     ck_assert_uint_eq(trial.totals.justified, 1);
     trial_deinit(&trial);
 }
-END_TEST
 
 /* Some wait, ask again at once, spill behind an event, are aborted; and now and then all wait. */
-START_TEST(clients_react_and_all_wait_now_and_then)
+TEST(clients_react_and_all_wait_now_and_then)
 {
     struct run_totals totals = {0};
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -284,7 +276,6 @@ START_TEST(clients_react_and_all_wait_now_and_then)
     ck_assert_uint_gt(totals.standstills_ordered, 5);
     ck_assert_uint_eq(totals.unknown, 0);
 }
-END_TEST
 
 /* The tag of the small tensors that stay: the only outputs of that scenario. */
 static int leaking_tag(const struct op_list *ops)
@@ -338,27 +329,24 @@ static void leak_fills_and_is_named(uint64_t seed, uint32_t host_count)
     run_destroy(run);
 }
 
-START_TEST(a_slow_leak_fills_the_device_and_its_growing_tag_is_named)
+TEST(a_slow_leak_fills_the_device_and_its_growing_tag_is_named)
 {
     for (uint64_t seed = 1; seed <= 4; seed++) {
         leak_fills_and_is_named(seed, 1);
     }
 }
-END_TEST
 
-START_TEST(a_slow_leak_fills_every_host)
+TEST(a_slow_leak_fills_every_host)
 {
     leak_fills_and_is_named(1, 3);
 }
-END_TEST
 
-START_TEST(a_slow_leak_of_a_default_run_is_one_whole_trial_at_least)
+TEST(a_slow_leak_of_a_default_run_is_one_whole_trial_at_least)
 {
     ck_assert_uint_ge(scenario_slow_leak.op_count_default, scenario_slow_leak.ops_per_trial);
 }
-END_TEST
 
-START_TEST(hosts_are_compared_and_one_host_fails_alone)
+TEST(hosts_are_compared_and_one_host_fails_alone)
 {
     uint64_t flagged = 0;
     uint64_t collective = 0;
@@ -387,7 +375,6 @@ START_TEST(hosts_are_compared_and_one_host_fails_alone)
     ck_assert_uint_gt(flagged, 5000);
     ck_assert_uint_gt(collective, 2000);
 }
-END_TEST
 
 /* With faults none: what is refused, the others have. */
 static void share_a_device(const char *target, struct run_totals *all)
@@ -406,7 +393,7 @@ static void share_a_device(const char *target, struct run_totals *all)
     }
 }
 
-START_TEST(an_engine_and_trainers_share_a_device)
+TEST(an_engine_and_trainers_share_a_device)
 {
     struct run_totals by_turns = {0}, growing = {0};
     share_a_device("hbm", &by_turns);
@@ -426,9 +413,8 @@ START_TEST(an_engine_and_trainers_share_a_device)
     ck_assert_uint_gt(growing.justified, growing.shortages);
     ck_assert_uint_eq(growing.excused + growing.unknown, 0);
 }
-END_TEST
 
-START_TEST(a_mesh_of_hosts_shows_each_way_to_be_missing)
+TEST(a_mesh_of_hosts_shows_each_way_to_be_missing)
 {
     struct run_totals all = {0};
     uint64_t flagged = 0;
@@ -461,31 +447,4 @@ START_TEST(a_mesh_of_hosts_shows_each_way_to_be_missing)
     ck_assert_uint_gt(all.hangs_of_oom, 10);
     ck_assert_uint_gt(all.hangs_without_word, 0);
     ck_assert_uint_gt(all.hangs, all.hangs_of_oom + all.hangs_without_word);
-}
-END_TEST
-
-Suite *suite_of_scenarios(void)
-{
-    Suite *suite = suite_create("scenarios");
-    TCase *cases = tcase_create("scenarios");
-    tcase_set_timeout(cases, 300);
-    tcase_add_test(cases, every_scenario_is_complete_and_found_by_its_name);
-    tcase_add_test_raise_signal(cases, a_scenario_without_ops_a_trial_is_not_run, SIGABRT);
-    tcase_add_test(cases, the_seven_eviction_cases_are_those_of_the_kernel);
-    tcase_add_test(cases, what_the_user_fixed_stays);
-    tcase_add_test(cases, targets_without_the_options_get_none);
-    tcase_add_test(cases, scenarios_are_total_on_tiny_and_huge_devices);
-    tcase_add_test(cases, a_seed_gives_the_same_ops_and_observations_again);
-    tcase_add_test(cases, scenarios_act_and_run_out_of_memory);
-    tcase_add_test(cases, the_published_defragmentation_tests_pass_where_blocks_may_move);
-    tcase_add_test(cases, the_published_buffer_test_is_refused_without_defragmentation);
-    tcase_add_test(cases, clients_react_and_all_wait_now_and_then);
-    tcase_add_test(cases, a_slow_leak_fills_the_device_and_its_growing_tag_is_named);
-    tcase_add_test(cases, a_slow_leak_fills_every_host);
-    tcase_add_test(cases, a_slow_leak_of_a_default_run_is_one_whole_trial_at_least);
-    tcase_add_test(cases, an_engine_and_trainers_share_a_device);
-    tcase_add_test(cases, a_mesh_of_hosts_shows_each_way_to_be_missing);
-    tcase_add_test(cases, hosts_are_compared_and_one_host_fails_alone);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

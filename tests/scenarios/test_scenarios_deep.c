@@ -115,7 +115,9 @@ static void walk_is_a_permutation(struct random *random, uint32_t count, enum op
     ck_assert_uint_eq(visited, count == 0 ? 0 : count | 1);
 }
 
-START_TEST(a_walk_comes_by_every_number_once)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(a_walk_comes_by_every_number_once)
 {
     struct random random;
     random_init(&random, 1);
@@ -125,9 +127,8 @@ START_TEST(a_walk_comes_by_every_number_once)
         }
     }
 }
-END_TEST
 
-START_TEST(a_walk_goes_forward_backward_and_by_every_second)
+TEST(a_walk_goes_forward_backward_and_by_every_second)
 {
     static const uint32_t expected[][5] = {{7, 8, 9, 10, 11}, {11, 10, 9, 8, 7}, {7, 9, 11, 8, 10}};
     struct random random;
@@ -142,19 +143,17 @@ START_TEST(a_walk_goes_forward_backward_and_by_every_second)
         }
     }
 }
-END_TEST
 
 /* --- depths --- */
 
-START_TEST(more_frees_are_queued_than_a_ring_of_1024_holds)
+TEST(more_frees_are_queued_than_a_ring_of_1024_holds)
 {
     for (uint64_t seed = 1; seed <= 3; seed++) {
         ck_assert_uint_gt(run_trial(&scenario_deep_queue, seed, 6000).dying, 1024);
     }
 }
-END_TEST
 
-START_TEST(a_block_is_held_more_often_than_8_bits_count)
+TEST(a_block_is_held_more_often_than_8_bits_count)
 {
     for (uint64_t seed = 1; seed <= 3; seed++) {
         const struct peaks peaks = run_trial(&scenario_deep_holds, seed, 10000);
@@ -163,25 +162,22 @@ START_TEST(a_block_is_held_more_often_than_8_bits_count)
         ck_assert_uint_ge(peaks.requests_in_a_row, 256);
     }
 }
-END_TEST
 
-START_TEST(a_thousand_programs_execute_at_once)
+TEST(a_thousand_programs_execute_at_once)
 {
     const struct peaks peaks = run_trial(&scenario_deep_programs, 1, 6000);
     ck_assert_uint_gt(peaks.programs, 1024);
     ck_assert_uint_gt(peaks.busy, 1024);
 }
-END_TEST
 
-START_TEST(there_are_more_blocks_than_16_bits_name)
+TEST(there_are_more_blocks_than_16_bits_name)
 {
     ck_assert_uint_gt(
         run_trial(&scenario_deep_blocks, 1, scenario_deep_blocks.op_count_default).live, 65536);
 }
-END_TEST
 
 /* A target that is full after a few blocks is not asked a hundred thousand times. */
-START_TEST(a_full_target_ends_the_filling)
+TEST(a_full_target_ends_the_filling)
 {
     const struct scenario *const deep[] = {&scenario_deep_blocks, &scenario_deep_queue};
     for (unsigned i = 0; i < sizeof deep / sizeof deep[0]; i++) {
@@ -206,21 +202,4 @@ START_TEST(a_full_target_ends_the_filling)
         ck_assert_uint_lt(run_totals(run)->ooms * 2, run_totals(run)->ops);
         run_destroy(run);
     }
-}
-END_TEST
-
-Suite *suite_of_scenarios_deep(void)
-{
-    Suite *suite = suite_create("scenarios_deep");
-    TCase *cases = tcase_create("scenarios_deep");
-    tcase_set_timeout(cases, 120);
-    tcase_add_test(cases, a_walk_comes_by_every_number_once);
-    tcase_add_test(cases, a_walk_goes_forward_backward_and_by_every_second);
-    tcase_add_test(cases, more_frees_are_queued_than_a_ring_of_1024_holds);
-    tcase_add_test(cases, a_block_is_held_more_often_than_8_bits_count);
-    tcase_add_test(cases, a_thousand_programs_execute_at_once);
-    tcase_add_test(cases, there_are_more_blocks_than_16_bits_name);
-    tcase_add_test(cases, a_full_target_ends_the_filling);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

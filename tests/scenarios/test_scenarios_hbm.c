@@ -57,35 +57,29 @@ static void keep_promises(const struct scenario *scenario, const char *off, uint
     ck_assert_uint_eq(failed, 0);
 }
 
-START_TEST(hbm_keeps_its_promises)
+static int count_scenarios(void)
+{
+    int count = 0;
+    while (scenarios[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+EVERY_TEST(.timeout_s = 1200);
+
+TEST(hbm_keeps_its_promises, .count = count_scenarios)
 {
     struct run_totals totals = {0};
     const bool is_long = scenarios[_i]->op_count_default != 0;
     keep_promises(scenarios[_i], NULL, (seed_count() + 2) / (is_long ? 3 : 1), &totals);
 }
-END_TEST
 
-START_TEST(what_hbm_does_not_promise_it_does_not_do)
+TEST(what_hbm_does_not_promise_it_does_not_do, .count = count_scenarios)
 {
     const uint64_t seeds = (seed_count() + 2) / 3;
     struct run_totals without_drains = {0}, without_evicts = {0};
     keep_promises(scenarios[_i], "drains", seeds, &without_drains);
     ck_assert_uint_eq(without_drains.drains, 0);
     keep_promises(scenarios[_i], "evicts", seeds, &without_evicts);
-}
-END_TEST
-
-Suite *suite_of_scenarios_hbm(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    Suite *suite = suite_create("scenarios_hbm");
-    TCase *cases = tcase_create("scenarios_hbm");
-    tcase_set_timeout(cases, 1200);
-    tcase_add_loop_test(cases, hbm_keeps_its_promises, 0, count);
-    tcase_add_loop_test(cases, what_hbm_does_not_promise_it_does_not_do, 0, count);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -34,7 +34,7 @@ static void begin(uint64_t seed)
     training_job_begin(&job, &scenario_training, &random, &setup);
 }
 
-START_TEST(each_mesh_of_each_number_of_hosts_has_groups_enough)
+TEST(each_mesh_of_each_number_of_hosts_has_groups_enough)
 {
     uint32_t most = 0;
     for (uint32_t hosts = 1; hosts <= OP_HOST_COUNT_MAX; hosts++) {
@@ -51,9 +51,8 @@ START_TEST(each_mesh_of_each_number_of_hosts_has_groups_enough)
     ck_assert_uint_eq(most, 124);
     ck_assert_uint_le(most, SETUP_GROUP_COUNT_MAX);
 }
-END_TEST
 
-START_TEST(stages_are_in_pairs_with_their_neighbours)
+TEST(stages_are_in_pairs_with_their_neighbours)
 {
     start(8, 1, 4);
     begin(1);
@@ -67,9 +66,8 @@ START_TEST(stages_are_in_pairs_with_their_neighbours)
     }
     ck_assert_str_eq(setup_group_name(&setup, training_pair(5)), "pipeline 1 stage 1 to 2");
 }
-END_TEST
 
-START_TEST(the_host_that_leaves_is_in_another_copy_of_the_model_than_the_one_that_leaks)
+TEST(the_host_that_leaves_is_in_another_copy_of_the_model_than_the_one_that_leaks)
 {
     uint64_t leaking = 0;
     for (uint64_t seed = 0; seed < 200; seed++) {
@@ -89,9 +87,8 @@ START_TEST(the_host_that_leaves_is_in_another_copy_of_the_model_than_the_one_tha
     }
     ck_assert_uint_eq(leaking, 7); /* one copy: all but itself */
 }
-END_TEST
 
-START_TEST(wrong_hosts_and_meshes_are_refused)
+TEST(wrong_hosts_and_meshes_are_refused)
 {
     start(4, 3, 1);
     ck_assert_str_eq(training_refuses(&setup),
@@ -104,18 +101,4 @@ START_TEST(wrong_hosts_and_meshes_are_refused)
     set_option("silent", 2);
     ck_assert_str_eq(training_refuses(&setup),
                      "silent and killed: one host leaves a job, so give one of them");
-}
-END_TEST
-
-Suite *suite_of_training_job(void)
-{
-    Suite *suite = suite_create("training_job");
-    TCase *cases = tcase_create("training_job");
-    tcase_add_test(cases, each_mesh_of_each_number_of_hosts_has_groups_enough);
-    tcase_add_test(cases, stages_are_in_pairs_with_their_neighbours);
-    tcase_add_test(cases,
-                   the_host_that_leaves_is_in_another_copy_of_the_model_than_the_one_that_leaks);
-    tcase_add_test(cases, wrong_hosts_and_meshes_are_refused);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

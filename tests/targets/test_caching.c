@@ -175,7 +175,9 @@ static void expect(const char *text)
 
 /* --- event by event --- */
 
-START_TEST(requests_that_fill_a_device_leave_these_events)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(requests_that_fill_a_device_leave_these_events, .setup = setup, .teardown = teardown)
 {
     begin();
     take(1000);
@@ -208,9 +210,8 @@ START_TEST(requests_that_fill_a_device_leave_these_events)
     ck_assert_uint_eq(totals.retry_count, 2);
     ck_assert_uint_eq(totals.oom_count, 1);
 }
-END_TEST
 
-START_TEST(an_expandable_segment_maps_and_unmaps_these_pages)
+TEST(an_expandable_segment_maps_and_unmaps_these_pages, .setup = setup, .teardown = teardown)
 {
     rig.settings.is_expandable = true;
     begin();
@@ -233,11 +234,10 @@ START_TEST(an_expandable_segment_maps_and_unmaps_these_pages)
     expect("segment_unmap S1+0 20971520\n");
     ck_assert_uint_eq(rig.taken_bytes, 0);
 }
-END_TEST
 
 /* --- settings --- */
 
-START_TEST(sizes_are_rounded_as_the_divisions_say)
+TEST(sizes_are_rounded_as_the_divisions_say, .setup = setup, .teardown = teardown)
 {
     static const struct {
         uint32_t divisions;
@@ -258,9 +258,9 @@ START_TEST(sizes_are_rounded_as_the_divisions_say)
     }
     begin();
 }
-END_TEST
 
-START_TEST(a_block_as_large_as_max_split_size_serves_no_smaller_request)
+TEST(a_block_as_large_as_max_split_size_serves_no_smaller_request, .setup = setup,
+     .teardown = teardown)
 {
     rig.settings.max_split_bytes = 20 * MIB;
     rig.device_bytes = 100 * MIB;
@@ -272,9 +272,8 @@ START_TEST(a_block_as_large_as_max_split_size_serves_no_smaller_request)
     take(22 * MIB); /* 8 MiB more than it needs, which is less than 20 */
     expect("alloc S1+0 23068672\n");
 }
-END_TEST
 
-START_TEST(an_oversize_request_releases_oversize_blocks_first)
+TEST(an_oversize_request_releases_oversize_blocks_first, .setup = setup, .teardown = teardown)
 {
     rig.settings.max_split_bytes = 20 * MIB;
     rig.device_bytes = 72 * MIB;
@@ -287,9 +286,9 @@ START_TEST(an_oversize_request_releases_oversize_blocks_first)
     expect("segment_free S3+0 48234496\nsegment_alloc S4+0 25165824\nalloc S4+0 25165824\n");
     ck_assert_uint_eq(cache_totals(rig.cache).retry_count, 0);
 }
-END_TEST
 
-START_TEST(garbage_older_than_the_mean_is_collected_above_the_threshold)
+TEST(garbage_older_than_the_mean_is_collected_above_the_threshold, .setup = setup,
+     .teardown = teardown)
 {
     rig.device_bytes = 200 * MIB;
     rig.settings.limit_bytes = 100 * MIB;
@@ -306,9 +305,9 @@ START_TEST(garbage_older_than_the_mean_is_collected_above_the_threshold)
     expect("segment_free S1+0 20971520\nsegment_alloc S5+0 27262976\nalloc S5+0 27262976\n");
     ck_assert_uint_eq(cache_totals(rig.cache).retry_count, 0);
 }
-END_TEST
 
-START_TEST(a_block_that_a_stream_uses_is_awaited_before_segments_are_released)
+TEST(a_block_that_a_stream_uses_is_awaited_before_segments_are_released, .setup = setup,
+     .teardown = teardown)
 {
     begin();
     const uint64_t a = take(30 * MIB);
@@ -323,10 +322,9 @@ START_TEST(a_block_that_a_stream_uses_is_awaited_before_segments_are_released)
     ck_assert(!cache_free(rig.cache, a, false));
     ck_assert(!cache_complete(rig.cache, a));
 }
-END_TEST
 
 /* Of two free blocks of one size, the second segment has the lower address. */
-START_TEST(ties_are_broken_by_address_or_by_age)
+TEST(ties_are_broken_by_address_or_by_age, .to = 2, .setup = setup, .teardown = teardown)
 {
     const struct cache_segment_view segments[] = {{.range = {8 * SPACING_BYTES, 20 * MIB}},
                                                   {.range = {4 * SPACING_BYTES, 20 * MIB}}};
@@ -339,9 +337,8 @@ START_TEST(ties_are_broken_by_address_or_by_age)
     }
     ck_assert_uint_eq(take(3 * MIB), segments[_i == 0 ? 1 : 0].range.address);
 }
-END_TEST
 
-START_TEST(a_block_serves_no_other_stream)
+TEST(a_block_serves_no_other_stream, .setup = setup, .teardown = teardown)
 {
     struct cache_range block;
     begin();
@@ -349,7 +346,6 @@ START_TEST(a_block_serves_no_other_stream)
     ck_assert(cache_malloc(rig.cache, 3 * MIB, 7, &block) == CACHE_OK);
     ck_assert_uint_eq(block.address, 2 * SPACING_BYTES);
 }
-END_TEST
 
 /* --- random requests --- */
 
@@ -374,7 +370,8 @@ static void play_random(uint64_t seed)
     }
 }
 
-START_TEST(segments_and_blocks_agree_after_each_of_many_requests)
+TEST(segments_and_blocks_agree_after_each_of_many_requests, .to = 8, .setup = setup,
+     .teardown = teardown)
 {
     rig.device_bytes = 96 * MIB;
     rig.settings.range_bytes = 108 * MIB;
@@ -389,7 +386,6 @@ START_TEST(segments_and_blocks_agree_after_each_of_many_requests)
     begin();
     play_random((uint64_t)_i);
 }
-END_TEST
 
 /* --- the target --- */
 
@@ -436,7 +432,7 @@ static enum rule run_trials(const struct target *target, const char *scenario,
 }
 
 /* Under each setting; judged as far as the contract goes. */
-START_TEST(the_target_keeps_what_it_declares)
+TEST(the_target_keeps_what_it_declares, .to = GROUND_COUNT)
 {
     static const char *const options[][2 * OPTION_COUNT_MAX + 1] = {
         {NULL},
@@ -456,31 +452,14 @@ START_TEST(the_target_keeps_what_it_declares)
     ck_assert_uint_gt(totals.justified, 100);
     ck_assert_uint_eq(totals.unknown, 0);
 }
-END_TEST
 
-START_TEST(its_pools_are_held_against_it_where_they_are_not_declared)
+TEST(its_pools_are_held_against_it_where_they_are_not_declared)
 {
     static const char *const options[] = {"limit", "device", NULL};
     struct run_totals totals = {0};
     ck_assert_int_eq(run_trials(&target_caching, "queued_free_race", options, 0, &totals),
                      RULE_PREMATURE);
 }
-END_TEST
-
-/* The first rule that is broken may be another one that the defect breaks, too. */
-START_TEST(a_planted_defect_is_caught_by_the_rule_that_it_names)
-{
-    const struct target *plant = caching_plants[_i];
-    bool is_caught = false;
-    ck_assert_ptr_eq(target_find(plant->name), plant);
-    for (size_t i = 0; i < GROUND_COUNT; i++) {
-        struct run_totals totals = {0};
-        const enum rule broken = run_trials(plant, grounds[i], NULL, 2, &totals);
-        is_caught = is_caught || broken == rule_find(plant->breaks);
-    }
-    ck_assert_msg(is_caught, "%s", plant->name);
-}
-END_TEST
 
 static int plant_count(void)
 {
@@ -491,29 +470,16 @@ static int plant_count(void)
     return count;
 }
 
-Suite *suite_of_caching(void)
+/* The first rule that is broken may be another one that the defect breaks, too. */
+TEST(a_planted_defect_is_caught_by_the_rule_that_it_names, .count = plant_count)
 {
-    Suite *suite = suite_create("caching");
-    TCase *model = tcase_create("model");
-    TCase *target = tcase_create("target");
-    tcase_add_checked_fixture(model, setup, teardown);
-    tcase_set_timeout(model, 60);
-    tcase_set_timeout(target, 120);
-    tcase_add_test(model, requests_that_fill_a_device_leave_these_events);
-    tcase_add_test(model, an_expandable_segment_maps_and_unmaps_these_pages);
-    tcase_add_test(model, sizes_are_rounded_as_the_divisions_say);
-    tcase_add_test(model, a_block_as_large_as_max_split_size_serves_no_smaller_request);
-    tcase_add_test(model, an_oversize_request_releases_oversize_blocks_first);
-    tcase_add_test(model, garbage_older_than_the_mean_is_collected_above_the_threshold);
-    tcase_add_test(model, a_block_that_a_stream_uses_is_awaited_before_segments_are_released);
-    tcase_add_loop_test(model, ties_are_broken_by_address_or_by_age, 0, 2);
-    tcase_add_test(model, a_block_serves_no_other_stream);
-    tcase_add_loop_test(model, segments_and_blocks_agree_after_each_of_many_requests, 0, 8);
-    tcase_add_loop_test(target, the_target_keeps_what_it_declares, 0, GROUND_COUNT);
-    tcase_add_test(target, its_pools_are_held_against_it_where_they_are_not_declared);
-    tcase_add_loop_test(target, a_planted_defect_is_caught_by_the_rule_that_it_names, 0,
-                        plant_count());
-    suite_add_tcase(suite, model);
-    suite_add_tcase(suite, target);
-    return suite;
+    const struct target *plant = caching_plants[_i];
+    bool is_caught = false;
+    ck_assert_ptr_eq(target_find(plant->name), plant);
+    for (size_t i = 0; i < GROUND_COUNT; i++) {
+        struct run_totals totals = {0};
+        const enum rule broken = run_trials(plant, grounds[i], NULL, 2, &totals);
+        is_caught = is_caught || broken == rule_find(plant->breaks);
+    }
+    ck_assert_msg(is_caught, "%s", plant->name);
 }

@@ -81,7 +81,18 @@ static bool keeps_promises(const struct scenario *scenario, uint64_t seed,
     return is_kept;
 }
 
-START_TEST(hbm_keeps_its_promises_to_threads)
+static int count_scenarios(void)
+{
+    int count = 0;
+    while (scenarios[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+EVERY_TEST(.timeout_s = 1200);
+
+TEST(hbm_keeps_its_promises_to_threads, .count = count_scenarios)
 {
     const struct scenario *scenario = scenarios[_i];
     const uint64_t seed_count = number_from("HBMSTRESS_SEEDS", 12);
@@ -98,7 +109,6 @@ START_TEST(hbm_keeps_its_promises_to_threads)
            totals.excused, totals.unknown, failed, seed_count);
     ck_assert_uint_eq(failed, 0);
 }
-END_TEST
 
 /* --- a target without the lock that it claims --- */
 
@@ -257,7 +267,7 @@ static bool breaks_in(const struct target *target, uint64_t run_count, struct tr
     return trial->first.kind != VERDICT_NONE;
 }
 
-START_TEST(a_missing_lock_is_found)
+TEST(a_missing_lock_is_found)
 {
     struct trial trial;
     struct lanes_found found;
@@ -270,9 +280,8 @@ START_TEST(a_missing_lock_is_found)
            ATTEMPT_COUNT);
     trial_deinit(&trial);
 }
-END_TEST
 
-START_TEST(the_same_target_with_its_lock_keeps_its_promises)
+TEST(the_same_target_with_its_lock_keeps_its_promises)
 {
     struct trial trial;
     struct lanes_found found;
@@ -282,7 +291,6 @@ START_TEST(the_same_target_with_its_lock_keeps_its_promises)
     ck_assert_uint_eq(found.free_running.call_count, (uint64_t)ATTEMPT_COUNT * ALLOC_COUNT);
     trial_deinit(&trial);
 }
-END_TEST
 
 static void expect_refusal(const struct op *op, const char *expected)
 {
@@ -301,7 +309,7 @@ static void expect_refusal(const struct op *op, const char *expected)
     op_list_deinit(&ops);
 }
 
-START_TEST(what_depends_on_the_schedule_and_too_many_lanes_are_refused)
+TEST(what_depends_on_the_schedule_and_too_many_lanes_are_refused)
 {
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = BLOCK_BYTES;
@@ -310,22 +318,4 @@ START_TEST(what_depends_on_the_schedule_and_too_many_lanes_are_refused)
     op.lane = 1;
     op.flags |= OP_FITTED;
     expect_refusal(&op, "depend on the schedule");
-}
-END_TEST
-
-Suite *suite_of_hbm_lanes_thread(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    Suite *suite = suite_create("hbm_lanes_thread");
-    TCase *cases = tcase_create("hbm_lanes_thread");
-    tcase_set_timeout(cases, 1200);
-    tcase_add_loop_test(cases, hbm_keeps_its_promises_to_threads, 0, count);
-    tcase_add_test(cases, a_missing_lock_is_found);
-    tcase_add_test(cases, the_same_target_with_its_lock_keeps_its_promises);
-    tcase_add_test(cases, what_depends_on_the_schedule_and_too_many_lanes_are_refused);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -318,7 +318,9 @@ static void say_searched(const struct searched *searched, const struct lanes_sea
            totals->moves, totals->evictions);
 }
 
-START_TEST(no_interleaving_of_queued_frees_and_a_request_breaks_a_promise)
+EVERY_TEST(.timeout_s = 2 * UNBOUNDED_SECONDS);
+
+TEST(no_interleaving_of_queued_frees_and_a_request_breaks_a_promise)
 {
     const bool thorough = is_thorough();
     const struct lanes_search search = {
@@ -341,7 +343,6 @@ START_TEST(no_interleaving_of_queued_frees_and_a_request_breaks_a_promise)
     ck_assert_uint_gt(searched.totals.drains, 0);
     ck_assert_uint_gt(searched.totals.moves, 0);
 }
-END_TEST
 
 /* --- against chance --- */
 
@@ -433,7 +434,7 @@ static struct drawing pair_draw(uint32_t seed)
     return drawing;
 }
 
-START_TEST(chance_finds_nothing_that_the_search_did_not)
+TEST(chance_finds_nothing_that_the_search_did_not)
 {
     const uint64_t schedule_count = draws_count(RANDOM_SCHEDULE_COUNT, RANDOM_SCHEDULE_COUNT / 3);
     uint64_t outcome_count = 0, list_count = 0;
@@ -454,16 +455,4 @@ START_TEST(chance_finds_nothing_that_the_search_did_not)
     }
     printf("%" PRIu64 " lists of two lanes: %" PRIu64 " outcomes\n", list_count, outcome_count);
     ck_assert_uint_gt(outcome_count, list_count);
-}
-END_TEST
-
-Suite *suite_of_lanes_exhaustive(void)
-{
-    Suite *suite = suite_create("lanes_exhaustive");
-    TCase *cases = tcase_create("lanes_exhaustive");
-    tcase_set_timeout(cases, 2 * UNBOUNDED_SECONDS);
-    tcase_add_test(cases, no_interleaving_of_queued_frees_and_a_request_breaks_a_promise);
-    tcase_add_test(cases, chance_finds_nothing_that_the_search_did_not);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -133,7 +133,7 @@ static void check_replay(const struct run_finding *finding, size_t finding_count
 
 static const struct strategy_kind *const kinds[] = {&strategy_exhaustive, &strategy_random};
 
-START_TEST(harm_is_found_behind_what_does_none)
+TEST(harm_is_found_behind_what_does_none, .to = sizeof kinds / sizeof kinds[0])
 {
     prepare_list(true);
     search_list(kinds[_i], true, NULL);
@@ -149,9 +149,9 @@ START_TEST(harm_is_found_behind_what_does_none)
     ck_assert_uint_eq(rig.trial.searched.count, rig.ops.count);
     forget_list();
 }
-END_TEST
 
-START_TEST(a_search_that_does_not_go_on_ends_with_the_first_that_finds_something)
+TEST(a_search_that_does_not_go_on_ends_with_the_first_that_finds_something,
+     .to = sizeof kinds / sizeof kinds[0])
 {
     prepare_list(true);
     search_list(kinds[_i], false, NULL);
@@ -160,10 +160,9 @@ START_TEST(a_search_that_does_not_go_on_ends_with_the_first_that_finds_something
     ck_assert_str_eq(get_finding(0)->signature, harmless);
     forget_list();
 }
-END_TEST
 
 /* Each schedule is run to its end, and counts each of its out-of-memories. */
-START_TEST(a_search_goes_on_to_its_last_schedule)
+TEST(a_search_goes_on_to_its_last_schedule, .to = sizeof kinds / sizeof kinds[0])
 {
     prepare_list(false);
     search_list(kinds[_i], true, NULL);
@@ -178,9 +177,8 @@ START_TEST(a_search_goes_on_to_its_last_schedule)
     ck_assert_uint_eq(get_finding(0)->count, totals->broken);
     forget_list();
 }
-END_TEST
 
-START_TEST(a_search_for_a_finding_ends_where_it_shows)
+TEST(a_search_for_a_finding_ends_where_it_shows, .to = sizeof kinds / sizeof kinds[0])
 {
     prepare_list(true);
     search_list(kinds[_i], true, harmless);
@@ -191,19 +189,4 @@ START_TEST(a_search_for_a_finding_ends_where_it_shows)
     ck_assert_uint_gt(rig.found.schedule_count, 1);
     ck_assert_ptr_nonnull(run_findings_find(&rig.trial.findings, harmful));
     forget_list();
-}
-END_TEST
-
-Suite *suite_of_lanes_going_on(void)
-{
-    Suite *suite = suite_create("lanes_going_on");
-    TCase *cases = tcase_create("cases");
-    const int count = sizeof kinds / sizeof kinds[0];
-    suite_add_tcase(suite, cases);
-    tcase_add_loop_test(cases, harm_is_found_behind_what_does_none, 0, count);
-    tcase_add_loop_test(
-        cases, a_search_that_does_not_go_on_ends_with_the_first_that_finds_something, 0, count);
-    tcase_add_loop_test(cases, a_search_goes_on_to_its_last_schedule, 0, count);
-    tcase_add_loop_test(cases, a_search_for_a_finding_ends_where_it_shows, 0, count);
-    return suite;
 }

@@ -84,7 +84,7 @@ static enum rule search_list(const char *rounding, uint64_t *justified)
     return rule;
 }
 
-START_TEST(overlapping_requests_are_judged_by_their_classes)
+TEST(overlapping_requests_are_judged_by_their_classes)
 {
     uint64_t justified = 0;
     ck_assert_int_eq((int)search_list("", &justified), (int)RULE_NONE);
@@ -92,14 +92,4 @@ START_TEST(overlapping_requests_are_judged_by_their_classes)
     ck_assert_int_eq((int)search_list("granule", &justified), (int)RULE_TOO_LARGE);
     /* Blocks of any size, but each request as small as it is. */
     ck_assert_int_eq((int)search_list("any", &justified), (int)RULE_PREMATURE);
-}
-END_TEST
-
-Suite *suite_of_lanes_sizes(void)
-{
-    Suite *suite = suite_create("lanes_sizes");
-    TCase *cases = tcase_create("cases");
-    suite_add_tcase(suite, cases);
-    tcase_add_test(cases, overlapping_requests_are_judged_by_their_classes);
-    return suite;
 }

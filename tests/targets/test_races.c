@@ -61,7 +61,14 @@ static int compare_counts(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-START_TEST(pct_finds_the_race)
+static int count_races(void)
+{
+    return (int)race_list_count();
+}
+
+EVERY_TEST(.timeout_s = 600);
+
+TEST(pct_finds_the_race, .count = count_races)
 {
     const struct race_list *list = &race_lists[_i];
     const struct target *target = target_find(list->target);
@@ -106,7 +113,6 @@ START_TEST(pct_finds_the_race)
     ck_assert_uint_ne(counts[SEED_COUNT / 2], UINT64_MAX);
     ck_assert_msg(is_named(rules, target->breaks), "caught as %s", rules);
 }
-END_TEST
 
 /* One that the portfolio finds, with its schedule. */
 static void find_one(const struct race_list *list, struct setup *setup, struct trial *trial)
@@ -159,7 +165,7 @@ static size_t count_ops_that_can_go(const struct shrink_try *attempt, const stru
     return count;
 }
 
-START_TEST(the_race_shrinks_and_repeats)
+TEST(the_race_shrinks_and_repeats, .count = count_races)
 {
     const struct race_list *list = &race_lists[_i];
     struct setup setup;
@@ -196,9 +202,8 @@ START_TEST(the_race_shrinks_and_repeats)
     op_list_deinit(&shrunk.ops);
     trial_deinit(&trial);
 }
-END_TEST
 
-START_TEST(the_right_target_keeps_its_promises)
+TEST(the_right_target_keeps_its_promises, .count = count_races)
 {
     struct setup setup;
     struct op_list ops;
@@ -219,17 +224,4 @@ START_TEST(the_right_target_keeps_its_promises)
                   trial.first.op, rule_info(trial.first.rule)->name, trial.first.reason);
     trial_deinit(&trial);
     op_list_deinit(&ops);
-}
-END_TEST
-
-Suite *suite_of_races(void)
-{
-    Suite *suite = suite_create("races");
-    TCase *cases = tcase_create("races");
-    tcase_set_timeout(cases, 600);
-    tcase_add_loop_test(cases, pct_finds_the_race, 0, (int)race_list_count());
-    tcase_add_loop_test(cases, the_race_shrinks_and_repeats, 0, (int)race_list_count());
-    tcase_add_loop_test(cases, the_right_target_keeps_its_promises, 0, (int)race_list_count());
-    suite_add_tcase(suite, cases);
-    return suite;
 }

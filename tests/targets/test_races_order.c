@@ -79,7 +79,9 @@ static uint64_t count_races(const struct target *target, const struct setup *set
     return seen_count;
 }
 
-START_TEST(a_read_without_the_mutex_is_found_in_nearly_every_schedule)
+EVERY_TEST(.timeout_s = 600);
+
+TEST(a_read_without_the_mutex_is_found_in_nearly_every_schedule)
 {
     struct plugin plugin = {0};
     struct setup setup;
@@ -93,9 +95,8 @@ START_TEST(a_read_without_the_mutex_is_found_in_nearly_every_schedule)
     op_list_deinit(&ops);
     plugin_unload(&plugin);
 }
-END_TEST
 
-START_TEST(a_race_that_is_not_planted_is_refused)
+TEST(a_race_that_is_not_planted_is_refused)
 {
     struct plugin plugin = {0};
     struct setup setup;
@@ -108,9 +109,8 @@ START_TEST(a_race_that_is_not_planted_is_refused)
     op_list_deinit(&ops);
     plugin_unload(&plugin);
 }
-END_TEST
 
-START_TEST(the_right_target_has_no_race)
+TEST(the_right_target_has_no_race, .to = RACE_LIST_COUNT)
 {
     struct plugin plugin = {0};
     struct setup setup;
@@ -134,16 +134,6 @@ START_TEST(the_right_target_has_no_race)
     trial_deinit(&trial);
     op_list_deinit(&ops);
     plugin_unload(&plugin);
-}
-END_TEST
-
-static int scenario_count(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    return count;
 }
 
 /* Draws a list for three lanes and runs it in some schedules.  Libhbm's last failure is local to
@@ -187,12 +177,21 @@ static bool is_of_threads(enum rule rule)
            rule == RULE_LOST_WAKEUP || rule == RULE_MISUSE || rule == RULE_HANG;
 }
 
+static int scenario_count(void)
+{
+    int count = 0;
+    while (scenarios[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
 /* Its lock is an atomic exchange: each attempt is a point, and what it orders is all that keeps the
  * accesses apart. The judge's answers are not asked for: the target makes a block in one section of
  * the lock and reads its place in another, and a lane that moves or evicts it in between, which
  * only happens where atomic operations are points, makes the judge look for the block where it was
  * not made. */
-START_TEST(libhbm_has_neither_race_nor_deadlock)
+TEST(libhbm_has_neither_race_nor_deadlock, .count = scenario_count)
 {
     struct plugin plugin = {0};
     load_plugin(&plugin, HBM_EXPLORED);
@@ -204,18 +203,4 @@ START_TEST(libhbm_has_neither_race_nor_deadlock)
                       verdict.reason);
     }
     plugin_unload(&plugin);
-}
-END_TEST
-
-Suite *suite_of_races_order(void)
-{
-    Suite *suite = suite_create("races_order");
-    TCase *cases = tcase_create("races_order");
-    tcase_set_timeout(cases, 600);
-    tcase_add_test(cases, a_read_without_the_mutex_is_found_in_nearly_every_schedule);
-    tcase_add_test(cases, a_race_that_is_not_planted_is_refused);
-    tcase_add_loop_test(cases, the_right_target_has_no_race, 0, RACE_LIST_COUNT);
-    tcase_add_loop_test(cases, libhbm_has_neither_race_nor_deadlock, 0, scenario_count());
-    suite_add_tcase(suite, cases);
-    return suite;
 }

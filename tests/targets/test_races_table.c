@@ -63,7 +63,9 @@ static bool is_rule(const char *name)
     return is_found;
 }
 
-START_TEST(a_race_has_a_name_of_its_own_and_a_rule_and_one_list)
+EVERY_TEST(.timeout_s = 60);
+
+TEST(a_race_has_a_name_of_its_own_and_a_rule_and_one_list, .count = race_count)
 {
     const struct target *race = races[_i];
     char reason[PLUGIN_REASON_BYTES] = "";
@@ -75,9 +77,8 @@ START_TEST(a_race_has_a_name_of_its_own_and_a_rule_and_one_list)
     ck_assert_msg(is_rule(race->breaks), "%s: no rule is called %s", race->name, race->breaks);
     ck_assert_msg(list_of(race) != NULL, "%s has no list", race->name);
 }
-END_TEST
 
-START_TEST(there_are_as_many_lists_as_races_and_none_is_a_plant_of_single_calls)
+TEST(there_are_as_many_lists_as_races_and_none_is_a_plant_of_single_calls)
 {
     ck_assert_int_eq(race_count(), RACE_LIST_COUNT);
     ck_assert_int_ge(race_count(), RACE_COUNT_MIN);
@@ -85,11 +86,10 @@ START_TEST(there_are_as_many_lists_as_races_and_none_is_a_plant_of_single_calls)
         ck_assert_int_ne(strncmp(targets[i]->name, "race_", 5), 0);
     }
 }
-END_TEST
 
 /* --- the lists --- */
 
-START_TEST(a_list_is_small_and_runs_in_two_lanes_at_least_after_the_first)
+TEST(a_list_is_small_and_runs_in_two_lanes_at_least_after_the_first, .to = RACE_LIST_COUNT)
 {
     struct setup setup;
     struct op_list list;
@@ -108,9 +108,8 @@ START_TEST(a_list_is_small_and_runs_in_two_lanes_at_least_after_the_first)
                   setup.target);
     op_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_list_breaks_nothing_when_its_calls_do_not_overlap)
+TEST(a_list_breaks_nothing_when_its_calls_do_not_overlap, .to = RACE_LIST_COUNT)
 {
     struct setup setup;
     struct op_list list;
@@ -129,7 +128,6 @@ START_TEST(a_list_breaks_nothing_when_its_calls_do_not_overlap)
     trial_deinit(&trial);
     op_list_deinit(&list);
 }
-END_TEST
 
 /* --- workloads --- */
 
@@ -165,35 +163,12 @@ static void check_everywhere(const struct target *target)
     }
 }
 
-START_TEST(a_race_keeps_every_promise_when_calls_do_not_overlap)
+TEST(a_race_keeps_every_promise_when_calls_do_not_overlap, .count = race_count)
 {
     check_everywhere(races[_i]);
 }
-END_TEST
 
-START_TEST(the_right_target_keeps_every_promise)
+TEST(the_right_target_keeps_every_promise)
 {
     check_everywhere(&target_threaded);
-}
-END_TEST
-
-Suite *suite_of_races_table(void)
-{
-    Suite *suite = suite_create("races_table");
-    TCase *table = tcase_create("table");
-    TCase *workloads = tcase_create("workloads");
-    suite_add_tcase(suite, table);
-    suite_add_tcase(suite, workloads);
-    tcase_set_timeout(workloads, 60);
-    tcase_add_loop_test(table, a_race_has_a_name_of_its_own_and_a_rule_and_one_list, 0,
-                        race_count());
-    tcase_add_test(table, there_are_as_many_lists_as_races_and_none_is_a_plant_of_single_calls);
-    tcase_add_loop_test(table, a_list_is_small_and_runs_in_two_lanes_at_least_after_the_first, 0,
-                        RACE_LIST_COUNT);
-    tcase_add_loop_test(table, a_list_breaks_nothing_when_its_calls_do_not_overlap, 0,
-                        RACE_LIST_COUNT);
-    tcase_add_loop_test(workloads, a_race_keeps_every_promise_when_calls_do_not_overlap, 0,
-                        race_count());
-    tcase_add_test(workloads, the_right_target_keeps_every_promise);
-    return suite;
 }

@@ -51,7 +51,7 @@ static void replay_file(const char *name)
     op_list_deinit(&list);
 }
 
-START_TEST(what_once_broke_a_promise_keeps_it)
+TEST(what_once_broke_a_promise_keeps_it)
 {
     struct dirent **entries = NULL;
     const int count = scandir(FOLDER, &entries, is_ops_file, alphasort);
@@ -63,11 +63,10 @@ START_TEST(what_once_broke_a_promise_keeps_it)
     free(entries);
     printf("regressions: %d lists replayed\n", count);
 }
-END_TEST
 
 /* What the list is about: blocks are freed after an event while others are in host memory, and such
  * a call tries to bring these back. */
-START_TEST(a_block_is_freed_while_others_come_back_from_host_memory)
+TEST(a_block_is_freed_while_others_come_back_from_host_memory)
 {
     char reason[RUN_REASON_BYTES];
     struct setup setup;
@@ -89,15 +88,4 @@ START_TEST(a_block_is_freed_while_others_come_back_from_host_memory)
     ck_assert_uint_gt(moving_count, 0);
     run_destroy(run);
     op_list_deinit(&list);
-}
-END_TEST
-
-Suite *suite_of_regressions(void)
-{
-    Suite *suite = suite_create("regressions");
-    TCase *tests = tcase_create("regressions");
-    tcase_add_test(tests, what_once_broke_a_promise_keeps_it);
-    tcase_add_test(tests, a_block_is_freed_while_others_come_back_from_host_memory);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

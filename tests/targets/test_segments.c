@@ -70,7 +70,9 @@ static enum rule run_trials(const struct wish *wish, uint64_t seed, struct run_t
     return broken;
 }
 
-START_TEST(what_it_declares_it_keeps)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(what_it_declares_it_keeps, .to = GROUND_COUNT)
 {
     static const uint32_t faults[] = {0, FAULTING_ALL};
     static const struct {
@@ -90,9 +92,17 @@ START_TEST(what_it_declares_it_keeps)
     ck_assert_uint_gt(totals.justified, 100);
     ck_assert_uint_eq(totals.unknown, 0);
 }
-END_TEST
 
-START_TEST(a_planted_defect_is_caught_by_the_rule_that_it_names)
+static int plant_count(void)
+{
+    int count = 0;
+    while (segments_plants[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+TEST(a_planted_defect_is_caught_by_the_rule_that_it_names, .count = plant_count)
 {
     const struct target *plant = segments_plants[_i];
     unsigned caught_count = 0;
@@ -110,9 +120,8 @@ START_TEST(a_planted_defect_is_caught_by_the_rule_that_it_names)
     ck_assert_msg(caught_count == SEED_COUNT, "%s: caught for %u of %d seeds", plant->name,
                   caught_count, (int)SEED_COUNT);
 }
-END_TEST
 
-START_TEST(what_it_declares_wrongly_is_held_against_it)
+TEST(what_it_declares_wrongly_is_held_against_it)
 {
     struct run_totals totals = {0};
     struct wish wish = {.target = &target_segments,
@@ -138,9 +147,8 @@ START_TEST(what_it_declares_wrongly_is_held_against_it)
     ck_assert_str_eq(trial.first.mechanism, "fits after trim and grow");
     trial_deinit(&trial);
 }
-END_TEST
 
-START_TEST(each_region_call_fails_in_a_sweep_and_all_memory_is_had_again)
+TEST(each_region_call_fails_in_a_sweep_and_all_memory_is_had_again)
 {
     struct setup setup;
     struct trial trial;
@@ -165,38 +173,12 @@ START_TEST(each_region_call_fails_in_a_sweep_and_all_memory_is_had_again)
     ck_assert_uint_gt(result.kinds[FAULT_REGION_SHORT].failed[SWEEP_ONCE], 3);
     trial_deinit(&trial);
 }
-END_TEST
 
-START_TEST(a_contract_that_grows_has_no_lanes)
+TEST(a_contract_that_grows_has_no_lanes)
 {
     const struct target_contract contract = {.thread_safe = true, .queues_frees = true};
     struct target_contract growing = contract;
     growing.regions.grows = true;
     ck_assert_ptr_null(lanes_why_not(&contract));
     ck_assert_ptr_nonnull(strstr(lanes_why_not(&growing), "regions"));
-}
-END_TEST
-
-static int plant_count(void)
-{
-    int count = 0;
-    while (segments_plants[count] != NULL) {
-        count++;
-    }
-    return count;
-}
-
-Suite *suite_of_segments(void)
-{
-    Suite *suite = suite_create("segments");
-    TCase *tests = tcase_create("segments");
-    tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, what_it_declares_it_keeps, 0, GROUND_COUNT);
-    tcase_add_loop_test(tests, a_planted_defect_is_caught_by_the_rule_that_it_names, 0,
-                        plant_count());
-    tcase_add_test(tests, what_it_declares_wrongly_is_held_against_it);
-    tcase_add_test(tests, each_region_call_fails_in_a_sweep_and_all_memory_is_had_again);
-    tcase_add_test(tests, a_contract_that_grows_has_no_lanes);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

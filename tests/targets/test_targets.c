@@ -92,7 +92,7 @@ static void check_refused(const struct target *target, const char *key, const ch
 
 /* --- the table --- */
 
-START_TEST(names_are_unique_and_tables_complete)
+TEST(names_are_unique_and_tables_complete)
 {
     for (size_t i = 0; targets[i] != NULL; i++) {
         char reason[PLUGIN_REASON_BYTES] = "";
@@ -105,9 +105,8 @@ START_TEST(names_are_unique_and_tables_complete)
     }
     ck_assert_ptr_null(target_find("no_such_target"));
 }
-END_TEST
 
-START_TEST(adapters_are_found_and_complete)
+TEST(adapters_are_found_and_complete)
 {
     for (size_t i = 0; adapters[i] != NULL; i++) {
         char reason[PLUGIN_REASON_BYTES] = "";
@@ -120,9 +119,8 @@ START_TEST(adapters_are_found_and_complete)
     ck_assert_ptr_null(target_find("malloc:no_such_library"));
     ck_assert(!adapter_is_named("hbm"));
 }
-END_TEST
 
-START_TEST(unknown_options_are_refused_with_the_valid_ones)
+TEST(unknown_options_are_refused_with_the_valid_ones)
 {
     check_refused(&target_hbm, "defarg", "none", "defrag, granule, order");
     check_refused(&target_hbm, "defrag", "sometimes", "none, slide, repack");
@@ -138,9 +136,8 @@ START_TEST(unknown_options_are_refused_with_the_valid_ones)
     check_refused(target_find("plant_overlap"), "defrag", "sometimes", "none, slide, repack");
     check_refused(&target_hbm, "granule", "16G", "powers of two");
 }
-END_TEST
 
-START_TEST(a_capacity_that_is_no_multiple_of_the_granule_is_refused)
+TEST(a_capacity_that_is_no_multiple_of_the_granule_is_refused)
 {
     const struct target_setup setup = {.capacity_bytes = MIB + 512, .granule_bytes = 1024};
     struct timeline *timeline = timeline_create();
@@ -157,9 +154,8 @@ START_TEST(a_capacity_that_is_no_multiple_of_the_granule_is_refused)
     device_destroy(device);
     timeline_destroy(timeline);
 }
-END_TEST
 
-START_TEST(the_contract_is_what_was_asked_for)
+TEST(the_contract_is_what_was_asked_for)
 {
     struct bench bench;
     bench_open(&bench, &target_hbm, MIB, NULL, NULL);
@@ -176,9 +172,8 @@ START_TEST(the_contract_is_what_was_asked_for)
     ck_assert_int_eq(bench.contract.defrag, DEFRAG_SLIDE);
     bench_close(&bench);
 }
-END_TEST
 
-START_TEST(a_mitigation_that_is_off_is_declared_by_nobody)
+TEST(a_mitigation_that_is_off_is_declared_by_nobody)
 {
     for (size_t i = 0; targets[i] != NULL; i++) {
         struct bench bench;
@@ -198,13 +193,12 @@ START_TEST(a_mitigation_that_is_off_is_declared_by_nobody)
         bench_close(&bench);
     }
 }
-END_TEST
 
 /* --- calls --- */
 
 static const struct target *const allocators[] = {&target_hbm, &target_first_fit};
 
-START_TEST(blocks_are_placed_from_the_top_and_counted)
+TEST(blocks_are_placed_from_the_top_and_counted, .to = sizeof allocators / sizeof allocators[0])
 {
     struct bench bench;
     struct target_block first;
@@ -224,9 +218,8 @@ START_TEST(blocks_are_placed_from_the_top_and_counted)
     ck_assert_uint_eq(stats.bytes_limit, MIB);
     bench_close(&bench);
 }
-END_TEST
 
-START_TEST(a_free_keeps_its_place_until_its_event_is_done)
+TEST(a_free_keeps_its_place_until_its_event_is_done, .to = sizeof allocators / sizeof allocators[0])
 {
     struct bench bench;
     struct target_block block;
@@ -243,9 +236,8 @@ START_TEST(a_free_keeps_its_place_until_its_event_is_done)
     ck_assert_uint_eq(stats.largest_free_block_bytes, MIB);
     bench_close(&bench);
 }
-END_TEST
 
-START_TEST(only_the_reference_waits_for_a_queued_free)
+TEST(only_the_reference_waits_for_a_queued_free, .to = sizeof allocators / sizeof allocators[0])
 {
     struct bench bench;
     struct target_block block;
@@ -258,9 +250,8 @@ START_TEST(only_the_reference_waits_for_a_queued_free)
     ck_assert_uint_eq(timeline_now_ns(bench.timeline), bench.contract.drains ? 1000 : 0);
     bench_close(&bench);
 }
-END_TEST
 
-START_TEST(a_refusal_is_told_in_the_documented_words)
+TEST(a_refusal_is_told_in_the_documented_words, .to = sizeof allocators / sizeof allocators[0])
 {
     struct bench bench;
     struct target_block blocks[4];
@@ -283,9 +274,9 @@ START_TEST(a_refusal_is_told_in_the_documented_words)
         "memory is 1.00M.; (0x0x0_HBM0)");
     bench_close(&bench);
 }
-END_TEST
 
-START_TEST(impossible_sizes_are_invalid_and_not_out_of_memory)
+TEST(impossible_sizes_are_invalid_and_not_out_of_memory,
+     .to = sizeof allocators / sizeof allocators[0])
 {
     struct bench bench;
     struct target_block block;
@@ -296,9 +287,8 @@ START_TEST(impossible_sizes_are_invalid_and_not_out_of_memory)
     ck_assert_int_eq(bench_alloc(&bench, 4, UINT64_C(1) << 63, &block), TARGET_NO_MEMORY);
     bench_close(&bench);
 }
-END_TEST
 
-START_TEST(a_program_needs_its_stack_at_the_bottom)
+TEST(a_program_needs_its_stack_at_the_bottom, .to = sizeof allocators / sizeof allocators[0])
 {
     struct bench bench;
     struct target_block block;
@@ -323,9 +313,8 @@ START_TEST(a_program_needs_its_stack_at_the_bottom)
     ck_assert_uint_eq(stats.peak_bytes_reserved, 4096);
     bench_close(&bench);
 }
-END_TEST
 
-START_TEST(null_hands_out_every_slot_and_takes_it_back)
+TEST(null_hands_out_every_slot_and_takes_it_back)
 {
     struct bench bench;
     struct target_block blocks[16];
@@ -347,7 +336,6 @@ START_TEST(null_hands_out_every_slot_and_takes_it_back)
     ck_assert_uint_eq(stats.largest_free_block_bytes, MIB);
     bench_close(&bench);
 }
-END_TEST
 
 /* --- memory that goes bad, and calls that are done in part --- */
 
@@ -362,7 +350,8 @@ static void take_retired(void *context, const struct target_row *row)
     }
 }
 
-START_TEST(what_is_retired_is_counted_reported_and_never_given_out)
+TEST(what_is_retired_is_counted_reported_and_never_given_out,
+     .to = sizeof resuming / sizeof resuming[0])
 {
     struct bench bench;
     struct target_block block;
@@ -384,7 +373,6 @@ START_TEST(what_is_retired_is_counted_reported_and_never_given_out)
     }
     bench_close(&bench);
 }
-END_TEST
 
 /* A device that answers every copy and every unload in part first. */
 struct halving {
@@ -413,7 +401,7 @@ static enum device_result halving_unload(void *context, uint64_t program)
     return halving_stops(&halving) ? DEVICE_PARTIAL : halving.device->unload(context, program);
 }
 
-START_TEST(what_was_done_in_part_is_asked_for_again)
+TEST(what_was_done_in_part_is_asked_for_again, .to = sizeof resuming / sizeof resuming[0])
 {
     struct bench bench;
     struct target_block blocks[4];
@@ -440,9 +428,8 @@ START_TEST(what_was_done_in_part_is_asked_for_again)
     ck_assert(!halving.is_partial);
     bench_close(&bench);
 }
-END_TEST
 
-START_TEST(targets_that_do_not_move_neither_resume_nor_retire)
+TEST(targets_that_do_not_move_neither_resume_nor_retire)
 {
     static const struct target *const plain[] = {&target_first_fit, &target_null};
     for (size_t i = 0; i < 2; i++) {
@@ -452,34 +439,4 @@ START_TEST(targets_that_do_not_move_neither_resume_nor_retire)
         ck_assert_ptr_null(bench.target->retire);
         bench_close(&bench);
     }
-}
-END_TEST
-
-Suite *suite_of_targets(void)
-{
-    Suite *suite = suite_create("targets");
-    TCase *table = tcase_create("table");
-    TCase *calls = tcase_create("calls");
-    const int count = sizeof allocators / sizeof allocators[0];
-    suite_add_tcase(suite, table);
-    suite_add_tcase(suite, calls);
-    tcase_add_test(table, names_are_unique_and_tables_complete);
-    tcase_add_test(table, adapters_are_found_and_complete);
-    tcase_add_test(table, unknown_options_are_refused_with_the_valid_ones);
-    tcase_add_test(table, a_capacity_that_is_no_multiple_of_the_granule_is_refused);
-    tcase_add_test(table, the_contract_is_what_was_asked_for);
-    tcase_add_test(table, a_mitigation_that_is_off_is_declared_by_nobody);
-    tcase_add_loop_test(calls, blocks_are_placed_from_the_top_and_counted, 0, count);
-    tcase_add_loop_test(calls, a_free_keeps_its_place_until_its_event_is_done, 0, count);
-    tcase_add_loop_test(calls, only_the_reference_waits_for_a_queued_free, 0, count);
-    tcase_add_loop_test(calls, a_refusal_is_told_in_the_documented_words, 0, count);
-    tcase_add_loop_test(calls, impossible_sizes_are_invalid_and_not_out_of_memory, 0, count);
-    tcase_add_loop_test(calls, a_program_needs_its_stack_at_the_bottom, 0, count);
-    const int resuming_count = sizeof resuming / sizeof resuming[0];
-    tcase_add_loop_test(calls, what_is_retired_is_counted_reported_and_never_given_out, 0,
-                        resuming_count);
-    tcase_add_loop_test(calls, what_was_done_in_part_is_asked_for_again, 0, resuming_count);
-    tcase_add_test(calls, targets_that_do_not_move_neither_resume_nor_retire);
-    tcase_add_test(calls, null_hands_out_every_slot_and_takes_it_back);
-    return suite;
 }

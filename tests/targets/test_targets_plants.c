@@ -392,15 +392,16 @@ static void check_kept(const struct target *target, const struct scenario *scena
 
 /* --- tests --- */
 
-START_TEST(a_plant_is_caught_by_the_rule_that_it_names)
+EVERY_TEST(.timeout_s = 60);
+
+TEST(a_plant_is_caught_by_the_rule_that_it_names, .to = GROUND_COUNT)
 {
     const struct target *target = target_find(grounds[_i].target);
     ck_assert_ptr_nonnull(target);
     check_caught(target, scenario_named(grounds[_i].scenario), NULL);
 }
-END_TEST
 
-START_TEST(a_plant_of_one_place_or_depth_is_caught_there)
+TEST(a_plant_of_one_place_or_depth_is_caught_there, .to = SPECIAL_GROUND_COUNT)
 {
     const struct special_ground *ground = &special_grounds[_i];
     const struct target *target = target_find(ground->target);
@@ -417,16 +418,23 @@ START_TEST(a_plant_of_one_place_or_depth_is_caught_there)
                       ground->target, ground->scenario, text);
     }
 }
-END_TEST
 
-START_TEST(the_reference_breaks_nothing_there)
+static int scenario_count(void)
+{
+    int count = 0;
+    while (scenarios[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+TEST(the_reference_breaks_nothing_there, .count = scenario_count)
 {
     struct run_totals totals = {0};
     check_kept(&target_hbm, scenarios[_i], NULL, draws_count(REFERENCE_SEED_COUNT, 2), &totals);
 }
-END_TEST
 
-START_TEST(a_costly_plant_is_caught_where_the_reference_is_not)
+TEST(a_costly_plant_is_caught_where_the_reference_is_not, .to = REGRET_GROUND_COUNT)
 {
     const struct regret_ground *ground = &regret_grounds[_i];
     const struct target *target = target_find(ground->target);
@@ -437,10 +445,9 @@ START_TEST(a_costly_plant_is_caught_where_the_reference_is_not)
     check_kept(&target_hbm, scenario, &ground->regret_max, draws_count(SEED_COUNT, SEED_COUNT_MIN),
                &totals);
 }
-END_TEST
 
 /* However many regrets are allowed, so that no trial ends early. */
-START_TEST(a_costly_plant_has_its_own_regret_and_breaks_nothing_else)
+TEST(a_costly_plant_has_its_own_regret_and_breaks_nothing_else, .to = REGRET_GROUND_COUNT)
 {
     const struct regret_ground *ground = &regret_grounds[_i];
     const struct scenario *scenario = scenario_named(ground->scenario);
@@ -457,7 +464,6 @@ START_TEST(a_costly_plant_has_its_own_regret_and_breaks_nothing_else)
                   "%s in %s: %s %" PRIu64 " times, the reference %" PRIu64 " times", ground->target,
                   ground->scenario, regret_info(ground->kind)->name, planted_count, honest_count);
 }
-END_TEST
 
 static bool has_ground(const char *target)
 {
@@ -485,7 +491,7 @@ static const struct target *find_planted(const char *name)
     return target_find(name);
 }
 
-START_TEST(every_rule_names_a_plant_that_breaks_it)
+TEST(every_rule_names_a_plant_that_breaks_it)
 {
     for (unsigned i = RULE_NONE + 1; i < RULE_COUNT; i++) {
         const struct rule_info *rule = rule_info((enum rule)i);
@@ -496,11 +502,10 @@ START_TEST(every_rule_names_a_plant_that_breaks_it)
         ck_assert_int_eq((int)rule_find(rule->name), (int)i);
     }
 }
-END_TEST
 
 /* Those that end their process are run in tests/cli/test_deaths.c, races in
  * tests/targets/test_races.c. */
-START_TEST(every_plant_breaks_a_rule_and_has_a_ground)
+TEST(every_plant_breaks_a_rule_and_has_a_ground)
 {
     for (size_t i = 0; targets[i] != NULL; i++) {
         if (targets[i]->breaks == NULL) {
@@ -517,36 +522,4 @@ START_TEST(every_plant_breaks_a_rule_and_has_a_ground)
         ck_assert_msg(rule_find(races[i]->breaks) != RULE_NONE, "%s: no rule is called %s",
                       races[i]->name, races[i]->breaks);
     }
-}
-END_TEST
-
-static int scenario_count(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    return count;
-}
-
-Suite *suite_of_targets_plants(void)
-{
-    Suite *suite = suite_create("targets_plants");
-    TCase *plants = tcase_create("plants");
-    suite_add_tcase(suite, plants);
-    tcase_set_timeout(plants, 60);
-    tcase_add_test(plants, every_rule_names_a_plant_that_breaks_it);
-    tcase_add_test(plants, every_plant_breaks_a_rule_and_has_a_ground);
-    tcase_add_loop_test(plants, a_plant_is_caught_by_the_rule_that_it_names, 0, GROUND_COUNT);
-    tcase_add_loop_test(plants, the_reference_breaks_nothing_there, 0, scenario_count());
-    tcase_add_loop_test(plants, a_costly_plant_is_caught_where_the_reference_is_not, 0,
-                        REGRET_GROUND_COUNT);
-    tcase_add_loop_test(plants, a_costly_plant_has_its_own_regret_and_breaks_nothing_else, 0,
-                        REGRET_GROUND_COUNT);
-    TCase *special = tcase_create("special");
-    suite_add_tcase(suite, special);
-    tcase_set_timeout(special, 60);
-    tcase_add_loop_test(special, a_plant_of_one_place_or_depth_is_caught_there, 0,
-                        SPECIAL_GROUND_COUNT);
-    return suite;
 }

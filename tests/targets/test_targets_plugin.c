@@ -25,16 +25,15 @@ static void check_refused(const char *path, enum plugin_result result, const cha
     ck_assert_ptr_null(plugin.library);
 }
 
-START_TEST(files_that_are_no_plugin_are_refused)
+TEST(files_that_are_no_plugin_are_refused)
 {
     check_refused(ELSEWHERE, PLUGIN_MISSING, "No such file");
     check_refused("/", PLUGIN_UNLOADABLE, "directory");
     check_refused(HBMSTRESS_SOURCE_DIR "/tests/targets/test_targets_plugin.c", PLUGIN_UNLOADABLE,
                   "cannot be loaded as a shared object");
 }
-END_TEST
 
-START_TEST(tables_that_are_wrong_are_refused)
+TEST(tables_that_are_wrong_are_refused)
 {
     check_refused(BAD_PLUGIN_DIR "/bad_no_symbol.so", PLUGIN_NO_SYMBOL, "hbmstress_target");
     check_refused(BAD_PLUGIN_DIR "/bad_abi.so", PLUGIN_OTHER_ABI,
@@ -49,7 +48,6 @@ START_TEST(tables_that_are_wrong_are_refused)
     check_refused(BAD_PLUGIN_DIR "/bad_defragment.so", PLUGIN_INCONSISTENT,
                   "defragment() but not locate()");
 }
-END_TEST
 
 /* The first rule that the loose plug-in breaks; given: the user's rounding, NULL = none. */
 static const char *run_loose(const struct target_rounding *given)
@@ -83,7 +81,7 @@ static const char *run_loose(const struct target_rounding *given)
     return broken;
 }
 
-START_TEST(a_plugin_is_held_to_granules_unless_the_user_asks_for_less)
+TEST(a_plugin_is_held_to_granules_unless_the_user_asks_for_less)
 {
     const struct target_rounding any = {.kind = ROUNDING_ANY};
     const struct target_rounding granule = {.kind = ROUNDING_GRANULE};
@@ -91,9 +89,8 @@ START_TEST(a_plugin_is_held_to_granules_unless_the_user_asks_for_less)
     ck_assert_str_eq(run_loose(&granule), "too_large");
     ck_assert_str_eq(run_loose(NULL), "too_large");
 }
-END_TEST
 
-START_TEST(names_are_told_from_files)
+TEST(names_are_told_from_files)
 {
     ck_assert(plugin_is_named("./mine.so"));
     ck_assert(plugin_is_named("mine.so"));
@@ -102,9 +99,8 @@ START_TEST(names_are_told_from_files)
     ck_assert(!plugin_is_named(".so"));
     ck_assert(!plugin_is_named("malloc:./mine.so"));
 }
-END_TEST
 
-START_TEST(a_name_without_a_folder_is_looked_for_here)
+TEST(a_name_without_a_folder_is_looked_for_here)
 {
     struct plugin plugin = {0};
     char reason[PLUGIN_REASON_BYTES] = "";
@@ -113,10 +109,9 @@ START_TEST(a_name_without_a_folder_is_looked_for_here)
     plugin_unload(&plugin);
     ck_assert_ptr_null(plugin.target);
 }
-END_TEST
 
 /* The example of docs/targets.md keeps its contract under every scenario that it takes part in. */
-START_TEST(the_example_keeps_its_promises)
+TEST(the_example_keeps_its_promises)
 {
     struct plugin plugin = {0};
     char reason[PLUGIN_REASON_BYTES] = "";
@@ -145,19 +140,4 @@ START_TEST(the_example_keeps_its_promises)
     }
     ck_assert_uint_gt(ooms, 0);
     plugin_unload(&plugin);
-}
-END_TEST
-
-Suite *suite_of_targets_plugin(void)
-{
-    Suite *suite = suite_create("targets_plugin");
-    TCase *loader = tcase_create("loader");
-    suite_add_tcase(suite, loader);
-    tcase_add_test(loader, files_that_are_no_plugin_are_refused);
-    tcase_add_test(loader, tables_that_are_wrong_are_refused);
-    tcase_add_test(loader, a_plugin_is_held_to_granules_unless_the_user_asks_for_less);
-    tcase_add_test(loader, names_are_told_from_files);
-    tcase_add_test(loader, a_name_without_a_folder_is_looked_for_here);
-    tcase_add_test(loader, the_example_keeps_its_promises);
-    return suite;
 }

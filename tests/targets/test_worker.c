@@ -116,7 +116,9 @@ static const struct {
     {alone, "yes", SCHEDULER_THREADS},     {alone, "yes", SCHEDULER_FIBERS},
 };
 
-START_TEST(every_promise_is_kept_in_thousands_of_schedules)
+EVERY_TEST(.timeout_s = 300);
+
+TEST(every_promise_is_kept_in_thousands_of_schedules, .to = sizeof explored / sizeof *explored)
 {
     struct subject subject;
     struct trial trial;
@@ -138,7 +140,6 @@ START_TEST(every_promise_is_kept_in_thousands_of_schedules)
     trial_deinit(&trial);
     unload_subject(&subject);
 }
-END_TEST
 
 static void try_drawn(const struct target *target, uint64_t seed, struct run_totals *totals)
 {
@@ -171,7 +172,7 @@ static void try_drawn(const struct target *target, uint64_t seed, struct run_tot
 
 /* Without lanes the list is drawn, with them it is run: the same plug-in, and the reaper is a real
  * thread first. */
-START_TEST(lists_are_drawn_without_lanes_and_run_with_them)
+TEST(lists_are_drawn_without_lanes_and_run_with_them)
 {
     struct subject subject;
     struct run_totals totals = {0};
@@ -183,7 +184,6 @@ START_TEST(lists_are_drawn_without_lanes_and_run_with_them)
     ck_assert_uint_gt(totals.justified, 0);
     unload_subject(&subject);
 }
-END_TEST
 
 /* --- its lane --- */
 
@@ -204,7 +204,7 @@ static void count_step(void *context, const struct point *point, const void *obj
     }
 }
 
-START_TEST(the_reaper_is_a_lane_of_its_own)
+TEST(the_reaper_is_a_lane_of_its_own)
 {
     struct subject subject;
     struct trial trial;
@@ -238,7 +238,6 @@ START_TEST(the_reaper_is_a_lane_of_its_own)
     free(state);
     unload_subject(&subject);
 }
-END_TEST
 
 /* --- the one that loses a wakeup --- */
 
@@ -248,7 +247,7 @@ static bool is_lost_wakeup(const struct verdict *verdict)
            (verdict->rule == RULE_LOST_WAKEUP || verdict->rule == RULE_DEADLOCK);
 }
 
-START_TEST(a_lost_wakeup_is_found_and_repeats)
+TEST(a_lost_wakeup_is_found_and_repeats, .to = 5)
 {
     struct subject subject;
     struct trial trial, again;
@@ -274,7 +273,6 @@ START_TEST(a_lost_wakeup_is_found_and_repeats)
     trial_deinit(&trial);
     unload_subject(&subject);
 }
-END_TEST
 
 int main(int argument_count, char **arguments)
 {
@@ -283,14 +281,5 @@ int main(int argument_count, char **arguments)
         return 2;
     }
     folder = arguments[1];
-    Suite *suite = suite_create("worker");
-    TCase *cases = tcase_create("worker");
-    tcase_set_timeout(cases, 300);
-    tcase_add_loop_test(cases, every_promise_is_kept_in_thousands_of_schedules, 0,
-                        (int)(sizeof explored / sizeof explored[0]));
-    tcase_add_test(cases, lists_are_drawn_without_lanes_and_run_with_them);
-    tcase_add_test(cases, the_reaper_is_a_lane_of_its_own);
-    tcase_add_loop_test(cases, a_lost_wakeup_is_found_and_repeats, 0, 5);
-    suite_add_tcase(suite, cases);
-    return suite_run(suite);
+    return suites_run();
 }

@@ -40,7 +40,7 @@ static struct world world_of(uint64_t most)
     return (struct world){.most = most, .try_count_max = 1000};
 }
 
-START_TEST(the_edge_is_found_from_any_start)
+TEST(the_edge_is_found_from_any_start)
 {
     for (uint64_t most = 2; most < 60; most++) {
         for (uint64_t start = 2; start <= 60; start++) {
@@ -53,9 +53,8 @@ START_TEST(the_edge_is_found_from_any_start)
         }
     }
 }
-END_TEST
 
-START_TEST(nothing_and_everything_have_one_side)
+TEST(nothing_and_everything_have_one_side)
 {
     struct world nothing = world_of(1), everything = world_of(UINT64_MAX);
     struct edge edge = find(&nothing, 2, 60, 9, (struct edge){0});
@@ -65,18 +64,16 @@ START_TEST(nothing_and_everything_have_one_side)
     ck_assert_uint_eq(edge.holds, 60);
     ck_assert_uint_eq(edge.fails, 0);
 }
-END_TEST
 
-START_TEST(a_high_bound_near_the_end_of_64_bits_does_not_wrap)
+TEST(a_high_bound_near_the_end_of_64_bits_does_not_wrap)
 {
     struct world world = world_of(UINT64_MAX - 2);
     const struct edge edge = find(&world, 1, UINT64_MAX, UINT64_MAX / 2 + 9, (struct edge){0});
     ck_assert_uint_eq(edge.holds, UINT64_MAX - 2);
     ck_assert_uint_eq(edge.fails, UINT64_MAX - 1);
 }
-END_TEST
 
-START_TEST(what_is_known_is_not_tried_again)
+TEST(what_is_known_is_not_tried_again)
 {
     struct world world = world_of(11);
     const struct edge edge = find(&world, 1, 100, 1, (struct edge){.holds = 8, .fails = 16});
@@ -86,9 +83,8 @@ START_TEST(what_is_known_is_not_tried_again)
     ck_assert_uint_ge(world.lowest_asked, 9);
     ck_assert_uint_le(world.highest_asked, 15);
 }
-END_TEST
 
-START_TEST(tries_that_run_out_leave_what_was_found)
+TEST(tries_that_run_out_leave_what_was_found)
 {
     struct world world = world_of(40);
     world.try_count_max = 3;
@@ -96,18 +92,4 @@ START_TEST(tries_that_run_out_leave_what_was_found)
     ck_assert_uint_eq(edge.holds, 40);
     ck_assert_uint_eq(edge.fails, 0);
     ck_assert_uint_eq(world.try_count, 3);
-}
-END_TEST
-
-Suite *suite_of_edge(void)
-{
-    Suite *suite = suite_create("edge");
-    TCase *tests = tcase_create("edge");
-    tcase_add_test(tests, the_edge_is_found_from_any_start);
-    tcase_add_test(tests, nothing_and_everything_have_one_side);
-    tcase_add_test(tests, a_high_bound_near_the_end_of_64_bits_does_not_wrap);
-    tcase_add_test(tests, what_is_known_is_not_tried_again);
-    tcase_add_test(tests, tries_that_run_out_leave_what_was_found);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -15,33 +15,19 @@ static const struct {
     {"foobar", UINT64_C(0x85944171f73967e8)},
 };
 
-START_TEST(a_text_has_the_listed_hash)
+TEST(a_text_has_the_listed_hash, .to = sizeof vectors / sizeof vectors[0])
 {
     ck_assert_uint_eq(hash_string(HASH_START, vectors[_i].text), vectors[_i].hash);
 }
-END_TEST
 
-START_TEST(bytes_in_two_parts_hash_as_the_whole)
+TEST(bytes_in_two_parts_hash_as_the_whole)
 {
     const uint64_t first = hash_bytes(HASH_START, "foo", 3);
     ck_assert_uint_eq(hash_bytes(first, "bar", 3), hash_string(HASH_START, "foobar"));
 }
-END_TEST
 
-START_TEST(high_bits_of_a_word_reach_the_low_bits_of_its_hash)
+TEST(high_bits_of_a_word_reach_the_low_bits_of_its_hash)
 {
     const uint64_t one = hash_word(HASH_START, UINT64_C(1) << 40);
     ck_assert_uint_ne((uint32_t)one, (uint32_t)hash_word(HASH_START, 0));
-}
-END_TEST
-
-Suite *suite_of_hash(void)
-{
-    Suite *suite = suite_create("hash");
-    TCase *tests = tcase_create("hash");
-    tcase_add_loop_test(tests, a_text_has_the_listed_hash, 0, sizeof vectors / sizeof vectors[0]);
-    tcase_add_test(tests, bytes_in_two_parts_hash_as_the_whole);
-    tcase_add_test(tests, high_bits_of_a_word_reach_the_low_bits_of_its_hash);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -18,7 +18,9 @@ static void teardown_text(void)
     writing_deinit(&text);
 }
 
-START_TEST(commas_stand_between_members_and_nowhere_else)
+EVERY_TEST(.setup = setup_text, .teardown = teardown_text);
+
+TEST(commas_stand_between_members_and_nowhere_else)
 {
     json_nest(&text, "list", '[');
     json_add_number(&text, NULL, 1);
@@ -34,9 +36,8 @@ START_TEST(commas_stand_between_members_and_nowhere_else)
                      "{\"list\":[1,\"18446744073709551615\",{}],\"none\":-1,\"truth\":true,"
                      "\"seconds\":1.234}\n");
 }
-END_TEST
 
-START_TEST(a_fraction_has_six_digits_and_no_rounding_up)
+TEST(a_fraction_has_six_digits_and_no_rounding_up)
 {
     static const struct {
         uint64_t part, whole;
@@ -60,9 +61,8 @@ START_TEST(a_fraction_has_six_digits_and_no_rounding_up)
         ck_assert_str_eq(text.bytes, expected);
     }
 }
-END_TEST
 
-START_TEST(a_spaced_document_has_blanks_but_none_at_the_end_of_a_line)
+TEST(a_spaced_document_has_blanks_but_none_at_the_end_of_a_line)
 {
     text.is_spaced = true;
     json_add_number(&text, "a", 1);
@@ -77,9 +77,8 @@ START_TEST(a_spaced_document_has_blanks_but_none_at_the_end_of_a_line)
     json_close(&text);
     ck_assert_str_eq(text.bytes, "{\"a\": 1, \"b\": [\n  2,\n  3],\n \"c\": \"\"}\n");
 }
-END_TEST
 
-START_TEST(any_key_and_string_are_read_back)
+TEST(any_key_and_string_are_read_back)
 {
     const char *hostile = "\"\\\n\t\x01\x7f\xc3\xa9 }],";
     json_add_string(&text, hostile, hostile);
@@ -90,9 +89,8 @@ START_TEST(any_key_and_string_are_read_back)
     ck_assert_str_eq(json_string_value(json_object_get(read, hostile)), hostile);
     json_decref(read);
 }
-END_TEST
 
-START_TEST(bytes_that_are_no_utf8_become_the_replacement_character)
+TEST(bytes_that_are_no_utf8_become_the_replacement_character)
 {
     json_add_string(&text, "name", "\xff\xc0\x80\xed\xa0\x80");
     json_close(&text);
@@ -102,19 +100,4 @@ START_TEST(bytes_that_are_no_utf8_become_the_replacement_character)
     ck_assert_str_eq(json_string_value(json_object_get(read, "name")),
                      "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
     json_decref(read);
-}
-END_TEST
-
-Suite *suite_of_json(void)
-{
-    Suite *suite = suite_create("json");
-    TCase *members = tcase_create("members");
-    tcase_add_checked_fixture(members, setup_text, teardown_text);
-    tcase_add_test(members, a_fraction_has_six_digits_and_no_rounding_up);
-    tcase_add_test(members, commas_stand_between_members_and_nowhere_else);
-    tcase_add_test(members, a_spaced_document_has_blanks_but_none_at_the_end_of_a_line);
-    tcase_add_test(members, any_key_and_string_are_read_back);
-    tcase_add_test(members, bytes_that_are_no_utf8_become_the_replacement_character);
-    suite_add_tcase(suite, members);
-    return suite;
 }

@@ -20,7 +20,7 @@ static uint32_t spread_key(uint64_t number, int way)
     }
 }
 
-START_TEST(it_holds_what_an_array_holds)
+TEST(it_holds_what_an_array_holds, .to = 3)
 {
     struct number_map map = {0};
     uint32_t array[KEY_COUNT];
@@ -50,9 +50,8 @@ START_TEST(it_holds_what_an_array_holds)
     }
     number_map_deinit(&map);
 }
-END_TEST
 
-START_TEST(its_memory_follows_what_lives_and_not_the_keys)
+TEST(its_memory_follows_what_lives_and_not_the_keys)
 {
     struct number_map map = {0};
     for (uint32_t key = 0; key < 100000; key++) {
@@ -65,9 +64,8 @@ START_TEST(its_memory_follows_what_lives_and_not_the_keys)
     ck_assert_uint_le(map.capacity, 64);
     number_map_deinit(&map);
 }
-END_TEST
 
-START_TEST(no_key_is_in_none)
+TEST(no_key_is_in_none)
 {
     struct number_map map = {0};
     ck_assert_uint_eq(number_map_find(&map, 3), NUMBER_NONE);
@@ -77,16 +75,4 @@ START_TEST(no_key_is_in_none)
     ck_assert_uint_eq(number_map_find(&map, NUMBER_NONE), NUMBER_NONE);
     number_map_deinit(&map);
     ck_assert_uint_eq(map.capacity, 0);
-}
-END_TEST
-
-Suite *suite_of_number_map(void)
-{
-    Suite *suite = suite_create("number_map");
-    TCase *tests = tcase_create("number_map");
-    tcase_add_loop_test(tests, it_holds_what_an_array_holds, 0, 3);
-    tcase_add_test(tests, its_memory_follows_what_lives_and_not_the_keys);
-    tcase_add_test(tests, no_key_is_in_none);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

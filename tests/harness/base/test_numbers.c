@@ -6,7 +6,7 @@
 #include <check.h>
 #include <stdbool.h>
 
-START_TEST(numbers_are_ordered_as_far_as_they_go)
+TEST(numbers_are_ordered_as_far_as_they_go)
 {
     static const uint64_t ascending[] = {0, 1, 2, UINT32_MAX, UINT64_C(1) << 63, UINT64_MAX};
     enum { COUNT = sizeof ascending / sizeof ascending[0] };
@@ -18,17 +18,15 @@ START_TEST(numbers_are_ordered_as_far_as_they_go)
         }
     }
 }
-END_TEST
 
-START_TEST(the_second_order_counts_among_equals)
+TEST(the_second_order_counts_among_equals)
 {
     ck_assert_int_eq(compare_then(-1, 1), -1);
     ck_assert_int_eq(compare_then(0, 1), 1);
     ck_assert_int_eq(compare_then(0, 0), 0);
 }
-END_TEST
 
-START_TEST(sorted_numbers_ascend)
+TEST(sorted_numbers_ascend)
 {
     uint64_t numbers[] = {UINT64_MAX, 0, UINT64_C(1) << 63, 7, 7};
     double fractions[] = {0.5, -1.5, 1e300, 0.25};
@@ -44,9 +42,8 @@ START_TEST(sorted_numbers_ascend)
         ck_assert(fractions[i - 1] < fractions[i]);
     }
 }
-END_TEST
 
-START_TEST(a_median_is_the_middle_one)
+TEST(a_median_is_the_middle_one)
 {
     uint64_t odd[] = {9, 1, 5}, even[] = {4, 3, 2, 1}, one[] = {8};
     double doubles[] = {9, 1, 5}, pair[] = {4, 1};
@@ -56,9 +53,8 @@ START_TEST(a_median_is_the_middle_one)
     ck_assert(median_of_doubles(doubles, 3) == 5);
     ck_assert(median_of_doubles(pair, 2) == 2.5); /* the mean of two */
 }
-END_TEST
 
-START_TEST(a_search_finds_the_first_that_holds)
+TEST(a_search_finds_the_first_that_holds)
 {
     static const uint32_t values[] = {1, 3, 3, 3, 7, 9};
     enum { COUNT = sizeof values / sizeof values[0] };
@@ -74,9 +70,8 @@ START_TEST(a_search_finds_the_first_that_holds)
         }
     }
 }
-END_TEST
 
-START_TEST(a_search_goes_as_far_as_its_index)
+TEST(a_search_goes_as_far_as_its_index)
 {
     uint64_t number;
     uint32_t small;
@@ -86,19 +81,4 @@ START_TEST(a_search_goes_as_far_as_its_index)
     ck_assert_uint_eq(number, UINT64_MAX);
     SEARCH_FIRST(small, 0, 200, small >= 199);
     ck_assert_uint_eq(small, 199);
-}
-END_TEST
-
-Suite *suite_of_numbers(void)
-{
-    Suite *suite = suite_create("numbers");
-    TCase *tests = tcase_create("numbers");
-    tcase_add_test(tests, numbers_are_ordered_as_far_as_they_go);
-    tcase_add_test(tests, the_second_order_counts_among_equals);
-    tcase_add_test(tests, sorted_numbers_ascend);
-    tcase_add_test(tests, a_median_is_the_middle_one);
-    tcase_add_test(tests, a_search_finds_the_first_that_holds);
-    tcase_add_test(tests, a_search_goes_as_far_as_its_index);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

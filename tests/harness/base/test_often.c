@@ -5,7 +5,7 @@
 #include <check.h>
 #include <stdbool.h>
 
-START_TEST(as_many_bytes_are_zeroed_as_were_asked_for)
+TEST(as_many_bytes_are_zeroed_as_were_asked_for)
 {
     enum { BYTES_MAX = 160, UNTOUCHED = 0xA5 };
     for (size_t bytes = 0; bytes <= BYTES_MAX; bytes++) {
@@ -17,14 +17,4 @@ START_TEST(as_many_bytes_are_zeroed_as_were_asked_for)
             ck_assert_uint_eq(memory[i], is_zeroed ? 0 : UNTOUCHED);
         }
     }
-}
-END_TEST
-
-Suite *suite_of_often(void)
-{
-    Suite *suite = suite_create("often");
-    TCase *tests = tcase_create("often");
-    tcase_add_test(tests, as_many_bytes_are_zeroed_as_were_asked_for);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -76,7 +76,7 @@ static const char *set(struct values *values, const char *name, const char *valu
     return option_set(option_find(rows, ROW_COUNT, name), values, value);
 }
 
-START_TEST(a_value_is_kept_where_its_row_says)
+TEST(a_value_is_kept_where_its_row_says)
 {
     static const struct {
         const char *name, *value;
@@ -108,9 +108,8 @@ START_TEST(a_value_is_kept_where_its_row_says)
                       cases[i].value);
     }
 }
-END_TEST
 
-START_TEST(a_wrong_value_sets_nothing_and_has_a_reason)
+TEST(a_wrong_value_sets_nothing_and_has_a_reason)
 {
     static const struct {
         const char *name, *value, *wanted;
@@ -153,9 +152,8 @@ START_TEST(a_wrong_value_sets_nothing_and_has_a_reason)
     struct values values = {0};
     ck_assert_str_eq(set(&values, "other", "y"), "is no x");
 }
-END_TEST
 
-START_TEST(texts_are_kept_up_to_their_number)
+TEST(texts_are_kept_up_to_their_number)
 {
     struct values values = {0};
     ck_assert_ptr_null(set(&values, "text", "abc"));
@@ -167,9 +165,8 @@ START_TEST(texts_are_kept_up_to_their_number)
     ck_assert_str_eq(values.texts[0], "a");
     ck_assert_str_eq(values.texts[1], "b");
 }
-END_TEST
 
-START_TEST(what_is_given_is_known_and_copied)
+TEST(what_is_given_is_known_and_copied)
 {
     struct values base = {0}, over = {0};
     const struct option_row *number = option_find(rows, ROW_COUNT, "number");
@@ -184,17 +181,4 @@ START_TEST(what_is_given_is_known_and_copied)
     option_copy(number, &base, &over);
     option_copy(half, &base, &over);
     ck_assert(base.number == 7 && base.has_number && base.half == 256);
-}
-END_TEST
-
-Suite *suite_of_option(void)
-{
-    Suite *suite = suite_create("option");
-    TCase *tests = tcase_create("option");
-    tcase_add_test(tests, a_value_is_kept_where_its_row_says);
-    tcase_add_test(tests, a_wrong_value_sets_nothing_and_has_a_reason);
-    tcase_add_test(tests, texts_are_kept_up_to_their_number);
-    tcase_add_test(tests, what_is_given_is_known_and_copied);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -23,14 +23,13 @@ static const struct {
     {"two\nlines\t", "'two\nlines\t'"},
 };
 
-START_TEST(only_what_a_shell_would_change_is_quoted)
+TEST(only_what_a_shell_would_change_is_quoted, .to = sizeof samples / sizeof samples[0])
 {
     char word[SHELL_WORD_BYTES(64)];
     ck_assert_str_eq(shell_word(samples[_i].text, word), samples[_i].word);
 }
-END_TEST
 
-START_TEST(a_shell_reads_the_text_back)
+TEST(a_shell_reads_the_text_back, .to = sizeof samples / sizeof samples[0])
 {
     char command[512], word[SHELL_WORD_BYTES(64)], back[128] = "";
     (void)snprintf(command, sizeof command, "printf %%s %s", shell_word(samples[_i].text, word));
@@ -41,25 +40,11 @@ START_TEST(a_shell_reads_the_text_back)
     ck_assert_uint_eq(length, strlen(samples[_i].text));
     ck_assert_str_eq(back, samples[_i].text);
 }
-END_TEST
 
-START_TEST(the_longest_word_fits)
+TEST(the_longest_word_fits)
 {
     char text[65], word[SHELL_WORD_BYTES(64)];
     memset(text, '\'', 64);
     text[64] = '\0';
     ck_assert_uint_eq(strlen(shell_word(text, word)) + 1, sizeof word);
-}
-END_TEST
-
-Suite *suite_of_shell(void)
-{
-    enum { SAMPLE_COUNT = sizeof samples / sizeof samples[0] };
-    Suite *suite = suite_create("shell");
-    TCase *tests = tcase_create("shell");
-    tcase_add_loop_test(tests, only_what_a_shell_would_change_is_quoted, 0, SAMPLE_COUNT);
-    tcase_add_loop_test(tests, a_shell_reads_the_text_back, 0, SAMPLE_COUNT);
-    tcase_add_test(tests, the_longest_word_fits);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -33,7 +33,7 @@ static bool read_one(const char *key, const char *value, struct values *values, 
     return target_options_read(rows, &setup, values, reason, 256);
 }
 
-START_TEST(values_are_kept_where_rows_say)
+TEST(values_are_kept_where_rows_say)
 {
     struct values values = {0};
     char reason[256];
@@ -47,9 +47,8 @@ START_TEST(values_are_kept_where_rows_say)
     ck_assert(read_one("power", "4K", &values, reason) && values.size == 4096);
     ck_assert(read_one("loose", "b", &values, reason));
 }
-END_TEST
 
-START_TEST(a_wrong_key_or_value_is_refused_with_what_is_valid)
+TEST(a_wrong_key_or_value_is_refused_with_what_is_valid)
 {
     static const struct {
         const char *key, *value, *wanted;
@@ -83,7 +82,6 @@ START_TEST(a_wrong_key_or_value_is_refused_with_what_is_valid)
     ck_assert(read_one("order", "y,z,x", NULL, reason) && read_one("size", "1", NULL, reason));
     ck_assert(read_one("text", "any", NULL, reason) && read_one("flag", "no", NULL, reason));
 }
-END_TEST
 
 static const char *list_options(const struct target *target)
 {
@@ -99,7 +97,7 @@ static const char *list_options(const struct target *target)
     return text;
 }
 
-START_TEST(rows_come_before_the_text)
+TEST(rows_come_before_the_text)
 {
     struct target target = {.option_help = "a=1|2\nno option\nbc=\n=x\nd=<e>"};
     ck_assert_str_eq(list_options(&target), "a:1|2: bc:: d:<e>: ");
@@ -111,16 +109,4 @@ START_TEST(rows_come_before_the_text)
     target = (struct target){.options = rows + 1};
     ck_assert(strncmp(list_options(&target), "flag:yes|no:whether ", 20) == 0);
     ck_assert_str_eq(list_options(&(struct target){.name = "none"}), "");
-}
-END_TEST
-
-Suite *suite_of_target_option(void)
-{
-    Suite *suite = suite_create("target_option");
-    TCase *tests = tcase_create("target_option");
-    tcase_add_test(tests, values_are_kept_where_rows_say);
-    tcase_add_test(tests, a_wrong_key_or_value_is_refused_with_what_is_valid);
-    tcase_add_test(tests, rows_come_before_the_text);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

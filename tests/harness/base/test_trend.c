@@ -25,7 +25,7 @@ static enum trend_answer answer_trend(void)
     return test_floors(FLOOR_COUNT, &trend);
 }
 
-START_TEST(a_line_under_noise_grows_with_its_slope)
+TEST(a_line_under_noise_grows_with_its_slope)
 {
     struct random random;
     struct trend trend;
@@ -38,9 +38,8 @@ START_TEST(a_line_under_noise_grows_with_its_slope)
     ck_assert_double_lt(trend.slope_bytes, 110);
     ck_assert_uint_eq(trend.first % 4, 0);
 }
-END_TEST
 
-START_TEST(warm_up_is_no_trend)
+TEST(warm_up_is_no_trend)
 {
     for (uint64_t length = 10; length <= FLOOR_COUNT * 6 / 10; length += 10) {
         for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
@@ -54,9 +53,8 @@ START_TEST(warm_up_is_no_trend)
     }
     ck_assert_int_ne(answer_trend(), TREND_GROWS);
 }
-END_TEST
 
-START_TEST(steps_are_no_trend)
+TEST(steps_are_no_trend)
 {
     struct random random;
     random_init(&random, 6);
@@ -68,9 +66,8 @@ START_TEST(steps_are_no_trend)
         ck_assert_msg(answer_trend() != TREND_GROWS, "%d steps", count);
     }
 }
-END_TEST
 
-START_TEST(periods_are_no_trend)
+TEST(periods_are_no_trend)
 {
     for (uint64_t period = 2; period <= FLOOR_COUNT * 3 / 4; period++) {
         for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
@@ -79,19 +76,17 @@ START_TEST(periods_are_no_trend)
         ck_assert_msg(answer_trend() != TREND_GROWS, "period %" PRIu64, period);
     }
 }
-END_TEST
 
-START_TEST(a_trend_is_seen_through_steps)
+TEST(a_trend_is_seen_through_steps)
 {
     for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
         floors[i] = 100 * i + (i > 70 ? 1000000 : 0) + (i > 150 ? 500000 : 0);
     }
     ck_assert_int_eq(answer_trend(), TREND_GROWS);
 }
-END_TEST
 
 /* Bounded or not, and however slow, a walk drifts beyond chance no more often than alpha says. */
-START_TEST(random_walks_are_no_trend)
+TEST(random_walks_are_no_trend)
 {
     uint32_t cried = 0;
     for (uint64_t seed = 1; seed <= WALK_COUNT; seed++) {
@@ -108,9 +103,8 @@ START_TEST(random_walks_are_no_trend)
     }
     ck_assert_uint_eq(cried, 0);
 }
-END_TEST
 
-START_TEST(a_short_series_says_nothing)
+TEST(a_short_series_says_nothing)
 {
     struct trend trend;
     for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
@@ -119,9 +113,8 @@ START_TEST(a_short_series_says_nothing)
     ck_assert_int_eq(test_floors(COUNT_MIN - 1, &trend), TREND_SHORT);
     ck_assert_int_eq(test_floors(COUNT_MIN, &trend), TREND_GROWS);
 }
-END_TEST
 
-START_TEST(few_floors_grow_where_each_is_above_the_one_before)
+TEST(few_floors_grow_where_each_is_above_the_one_before)
 {
     const uint64_t rising[] = {10, 20, 40, 50}, falling[] = {10, 20, 15, 50};
     struct trend trend;
@@ -132,7 +125,6 @@ START_TEST(few_floors_grow_where_each_is_above_the_one_before)
     const struct trend_question other = {falling, 4, 2, TREND_WINDOW_COUNT_MAX, TREND_CHANCE};
     ck_assert_int_eq(trend_test(&other, &trend), TREND_FLAT);
 }
-END_TEST
 
 /* --- of a series --- */
 
@@ -158,7 +150,7 @@ static void add_steps(size_t count, uint64_t base, uint64_t left)
     }
 }
 
-START_TEST(what_steps_leave_behind_grows_by_as_much_an_op)
+TEST(what_steps_leave_behind_grows_by_as_much_an_op, .setup = begin_series, .teardown = end_series)
 {
     struct trend trend;
     add_steps(40, 5000, 10);
@@ -166,9 +158,8 @@ START_TEST(what_steps_leave_behind_grows_by_as_much_an_op)
     ck_assert_double_eq_tol(trend.slope_bytes, 5, 1e-9);
     ck_assert_double_eq_tol(trend.slope_low_bytes, 5, 1e-9);
 }
-END_TEST
 
-START_TEST(a_series_of_any_length_keeps_its_slope)
+TEST(a_series_of_any_length_keeps_its_slope, .setup = begin_series, .teardown = end_series)
 {
     struct trend trend;
     add_steps(100000, 5000, 1);
@@ -177,9 +168,8 @@ START_TEST(a_series_of_any_length_keeps_its_slope)
     ck_assert_int_eq(trend_of_series(series, TREND_OPS, &trend), TREND_GROWS);
     ck_assert_double_eq_tol(trend.slope_bytes, 0.5, 0.001);
 }
-END_TEST
 
-START_TEST(a_first_filling_is_no_growth)
+TEST(a_first_filling_is_no_growth, .setup = begin_series, .teardown = end_series)
 {
     struct trend trend;
     for (uint64_t i = 0; i < 200; i++) {
@@ -192,9 +182,9 @@ START_TEST(a_first_filling_is_no_growth)
     ck_assert_int_eq(trend_of_series(series, TREND_OPS, &trend), TREND_FILLS);
     ck_assert_int_eq(trend_of_series(series, TREND_SEEN_STEPS, &trend), TREND_FILLS);
 }
-END_TEST
 
-START_TEST(what_fills_before_the_steps_settle_does_not_count)
+TEST(what_fills_before_the_steps_settle_does_not_count, .setup = begin_series,
+     .teardown = end_series)
 {
     struct trend trend;
     for (uint64_t i = 0; i < 100; i++) {
@@ -203,9 +193,8 @@ START_TEST(what_fills_before_the_steps_settle_does_not_count)
     add_steps(100, 100000, 0);
     ck_assert_int_eq(trend_of_series(series, TREND_OPS, &trend), TREND_FLAT);
 }
-END_TEST
 
-START_TEST(an_evaluation_every_ten_steps_is_no_growth)
+TEST(an_evaluation_every_ten_steps_is_no_growth, .setup = begin_series, .teardown = end_series)
 {
     struct trend trend;
     for (size_t i = 0; i < 20; i++) {
@@ -214,9 +203,8 @@ START_TEST(an_evaluation_every_ten_steps_is_no_growth)
     }
     ck_assert_int_ne(trend_of_series(series, TREND_OPS, &trend), TREND_GROWS);
 }
-END_TEST
 
-START_TEST(known_steps_need_not_settle)
+TEST(known_steps_need_not_settle, .setup = begin_series, .teardown = end_series)
 {
     struct trend trend;
     for (uint64_t i = 0; i < 10; i++) {
@@ -227,40 +215,12 @@ START_TEST(known_steps_need_not_settle)
     ck_assert_int_eq(trend_of_series(series, TREND_KNOWN_STEPS, &trend), TREND_GROWS);
     ck_assert_double_eq_tol(trend.slope_bytes, 1000, 1e-9);
 }
-END_TEST
 
-START_TEST(three_steps_say_nothing)
+TEST(three_steps_say_nothing, .setup = begin_series, .teardown = end_series)
 {
     struct trend trend;
     add_steps(4, 5000, 10); /* the last one may be cut off */
     ck_assert_int_eq(trend_of_series(series, TREND_OPS, &trend), TREND_SHORT);
     ck_assert_int_eq(trend_of_series(memset(series, 0, sizeof *series), TREND_OPS, &trend),
                      TREND_FILLS);
-}
-END_TEST
-
-Suite *suite_of_trend(void)
-{
-    Suite *suite = suite_create("trend");
-    TCase *trends = tcase_create("trends");
-    tcase_add_test(trends, a_line_under_noise_grows_with_its_slope);
-    tcase_add_test(trends, warm_up_is_no_trend);
-    tcase_add_test(trends, steps_are_no_trend);
-    tcase_add_test(trends, periods_are_no_trend);
-    tcase_add_test(trends, a_trend_is_seen_through_steps);
-    tcase_add_test(trends, random_walks_are_no_trend);
-    tcase_add_test(trends, a_short_series_says_nothing);
-    tcase_add_test(trends, few_floors_grow_where_each_is_above_the_one_before);
-    suite_add_tcase(suite, trends);
-    TCase *of_series = tcase_create("series");
-    tcase_add_checked_fixture(of_series, begin_series, end_series);
-    tcase_add_test(of_series, what_steps_leave_behind_grows_by_as_much_an_op);
-    tcase_add_test(of_series, a_series_of_any_length_keeps_its_slope);
-    tcase_add_test(of_series, a_first_filling_is_no_growth);
-    tcase_add_test(of_series, what_fills_before_the_steps_settle_does_not_count);
-    tcase_add_test(of_series, an_evaluation_every_ten_steps_is_no_growth);
-    tcase_add_test(of_series, known_steps_need_not_settle);
-    tcase_add_test(of_series, three_steps_say_nothing);
-    suite_add_tcase(suite, of_series);
-    return suite;
 }

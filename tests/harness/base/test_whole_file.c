@@ -52,15 +52,16 @@ static void limit_file_size(void)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-START_TEST(a_written_file_replaces_the_one_before)
+EVERY_TEST(.setup = setup_directory, .teardown = teardown_directory);
+
+TEST(a_written_file_replaces_the_one_before)
 {
     ck_assert(whole_file_write(path, "after", strlen("after"), false));
     check_content("after");
     ck_assert_int_ne(access(partial, F_OK), 0);
 }
-END_TEST
 
-START_TEST(a_failed_write_leaves_the_file_before_and_no_part)
+TEST(a_failed_write_leaves_the_file_before_and_no_part)
 {
     limit_file_size();
     ck_assert(!whole_file_write(path, large, sizeof large, false));
@@ -68,10 +69,9 @@ START_TEST(a_failed_write_leaves_the_file_before_and_no_part)
     check_content("before");
     ck_assert_int_ne(access(partial, F_OK), 0);
 }
-END_TEST
 
 /* What is noticed only when the stream is flushed. */
-START_TEST(a_write_that_fails_at_the_end_is_one)
+TEST(a_write_that_fails_at_the_end_is_one)
 {
     static char buffer[2 * LARGE_BYTES];
     FILE *stream = whole_file_begin(path, partial);
@@ -83,9 +83,8 @@ START_TEST(a_write_that_fails_at_the_end_is_one)
     ck_assert_int_eq(errno, EFBIG);
     check_content("before");
 }
-END_TEST
 
-START_TEST(what_a_killed_process_left_is_replaced)
+TEST(what_a_killed_process_left_is_replaced)
 {
     FILE *left = fopen(partial, "w");
     ck_assert_ptr_nonnull(left);
@@ -94,9 +93,8 @@ START_TEST(what_a_killed_process_left_is_replaced)
     ck_assert(whole_file_write(path, "after", strlen("after"), true));
     check_content("after");
 }
-END_TEST
 
-START_TEST(a_path_without_room_for_its_ending_is_refused)
+TEST(a_path_without_room_for_its_ending_is_refused)
 {
     char name[WHOLE_FILE_PATH_BYTES];
     memset(name, 'n', sizeof name);
@@ -104,19 +102,4 @@ START_TEST(a_path_without_room_for_its_ending_is_refused)
     ck_assert_ptr_null(whole_file_begin(name, partial));
     ck_assert_int_eq(errno, ENAMETOOLONG);
     partial[0] = '\0';
-}
-END_TEST
-
-Suite *suite_of_whole_file(void)
-{
-    Suite *suite = suite_create("whole_file");
-    TCase *writes = tcase_create("writes");
-    tcase_add_checked_fixture(writes, setup_directory, teardown_directory);
-    tcase_add_test(writes, a_written_file_replaces_the_one_before);
-    tcase_add_test(writes, a_failed_write_leaves_the_file_before_and_no_part);
-    tcase_add_test(writes, a_write_that_fails_at_the_end_is_one);
-    tcase_add_test(writes, what_a_killed_process_left_is_replaced);
-    tcase_add_test(writes, a_path_without_room_for_its_ending_is_refused);
-    suite_add_tcase(suite, writes);
-    return suite;
 }

@@ -14,7 +14,7 @@ static void check_count(uint64_t count, const char *noun, const char *expected)
     writing_deinit(&text);
 }
 
-START_TEST(a_noun_follows_its_count)
+TEST(a_noun_follows_its_count)
 {
     check_count(1, "block", "1 block");
     check_count(0, "block", "0 blocks");
@@ -28,9 +28,8 @@ START_TEST(a_noun_follows_its_count)
     ck_assert_str_eq(plural(1, "was", "were"), "was");
     ck_assert_str_eq(plural(0, "was", "were"), "were");
 }
-END_TEST
 
-START_TEST(a_share_is_rounded_down)
+TEST(a_share_is_rounded_down)
 {
     ck_assert_str_eq(share_text_of(1, 3).text, "33.33 %");
     ck_assert_str_eq(share_text_of(3, 3).text, "100.00 %");
@@ -41,9 +40,8 @@ START_TEST(a_share_is_rounded_down)
     ck_assert_uint_eq(share_of(UINT64_MAX - 1, UINT64_MAX, 100), 99);
     ck_assert_uint_eq(share_of(1, 0, 100), 0);
 }
-END_TEST
 
-START_TEST(a_size_is_printed_as_the_runtime_prints_it)
+TEST(a_size_is_printed_as_the_runtime_prints_it)
 {
     struct writing text;
     writing_init(&text);
@@ -53,16 +51,4 @@ START_TEST(a_size_is_printed_as_the_runtime_prints_it)
     ck_assert_str_eq(writing_string(&text), "8.00M 50.00 %");
     ck_assert_str_eq(size_text_of(0).text, "0B");
     writing_deinit(&text);
-}
-END_TEST
-
-Suite *suite_of_words(void)
-{
-    Suite *suite = suite_create("words");
-    TCase *tests = tcase_create("words");
-    tcase_add_test(tests, a_noun_follows_its_count);
-    tcase_add_test(tests, a_share_is_rounded_down);
-    tcase_add_test(tests, a_size_is_printed_as_the_runtime_prints_it);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

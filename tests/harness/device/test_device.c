@@ -38,7 +38,7 @@ static enum device_result copy_bytes(uint64_t from, uint64_t to, uint64_t bytes)
     return services->copy(services->context, from, to, bytes);
 }
 
-START_TEST(a_block_holds_itself_until_it_is_written_over)
+TEST(a_block_holds_itself_until_it_is_written_over)
 {
     set_up_device();
     device_stamp(device, 8, 16, 0);
@@ -54,9 +54,8 @@ START_TEST(a_block_holds_itself_until_it_is_written_over)
     ck_assert(device_holds(device, 32, 8, 1));
     tear_down_device();
 }
-END_TEST
 
-START_TEST(copies_may_overlap_in_both_directions)
+TEST(copies_may_overlap_in_both_directions)
 {
     for (uint64_t to = 0; to <= 16; to++) {
         set_up_device();
@@ -68,9 +67,8 @@ START_TEST(copies_may_overlap_in_both_directions)
         tear_down_device();
     }
 }
-END_TEST
 
-START_TEST(a_block_copied_in_pieces_is_whole_and_one_with_a_piece_missing_is_not)
+TEST(a_block_copied_in_pieces_is_whole_and_one_with_a_piece_missing_is_not)
 {
     for (uint64_t missing = 0; missing <= 4; missing++) {
         set_up_device();
@@ -91,9 +89,8 @@ START_TEST(a_block_copied_in_pieces_is_whole_and_one_with_a_piece_missing_is_not
     ck_assert(!device_holds(device, 32, 8, 3));
     tear_down_device();
 }
-END_TEST
 
-START_TEST(a_stage_keeps_what_it_took_out)
+TEST(a_stage_keeps_what_it_took_out)
 {
     set_up_device();
     uint64_t stage = 0;
@@ -111,9 +108,8 @@ START_TEST(a_stage_keeps_what_it_took_out)
     ck_assert_int_eq(services->stage_in(services->context, stage, 16), DEVICE_REFUSED);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(what_is_given_back_holds_nothing_until_it_is_taken_and_written_again)
+TEST(what_is_given_back_holds_nothing_until_it_is_taken_and_written_again)
 {
     set_up_device();
     uint64_t stage = 0;
@@ -139,9 +135,8 @@ START_TEST(what_is_given_back_holds_nothing_until_it_is_taken_and_written_again)
     ck_assert_uint_eq(device_stage_count(device), 0);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(a_refused_map_takes_nothing)
+TEST(a_refused_map_takes_nothing)
 {
     set_up_device();
     services->unmap(services->context, 0, CAPACITY);
@@ -153,11 +148,10 @@ START_TEST(a_refused_map_takes_nothing)
     ck_assert_int_eq(services->map(services->context, 0, CAPACITY), DEVICE_OK);
     tear_down_device();
 }
-END_TEST
 
 /* What the judge does around an op that moves: an owner goes, a new one takes its number, all
  * settles. */
-START_TEST(a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes)
+TEST(a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes)
 {
     for (int ending = 0; ending < 3; ending++) {
         set_up_device();
@@ -187,9 +181,8 @@ START_TEST(a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes)
         tear_down_device();
     }
 }
-END_TEST
 
-START_TEST(a_stage_of_other_bytes_is_none_of_the_block)
+TEST(a_stage_of_other_bytes_is_none_of_the_block)
 {
     const struct {
         uint64_t from, bytes;
@@ -213,9 +206,8 @@ START_TEST(a_stage_of_other_bytes_is_none_of_the_block)
     ck_assert(device_has_staged(device, 0, 3));
     tear_down_device();
 }
-END_TEST
 
-START_TEST(the_number_of_an_owner_that_went_is_used_again)
+TEST(the_number_of_an_owner_that_went_is_used_again)
 {
     set_up_device();
     device_stamp(device, 0, 8, 0);
@@ -234,9 +226,8 @@ START_TEST(the_number_of_an_owner_that_went_is_used_again)
     ck_assert(device_holds(device, 32, 8, 0));
     tear_down_device();
 }
-END_TEST
 
-START_TEST(a_copy_out_of_the_device_changes_nothing_and_is_seen)
+TEST(a_copy_out_of_the_device_changes_nothing_and_is_seen)
 {
     set_up_device();
     device_stamp(device, 0, 8, 0);
@@ -251,9 +242,8 @@ START_TEST(a_copy_out_of_the_device_changes_nothing_and_is_seen)
     ck_assert(device_holds(device, 0, 8, 0));
     tear_down_device();
 }
-END_TEST
 
-START_TEST(a_fault_fires_once_at_its_call)
+TEST(a_fault_fires_once_at_its_call)
 {
     set_up_device();
     device_arm(device, &(struct device_fault){.kind = FAULT_COPY, .call = 2});
@@ -273,9 +263,8 @@ START_TEST(a_fault_fires_once_at_its_call)
     ck_assert_uint_eq(device_host_bytes(device), 0);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(an_op_beyond_its_bound_is_hung)
+TEST(an_op_beyond_its_bound_is_hung)
 {
     set_up_device();
     device_begin_op(device, 3);
@@ -287,11 +276,10 @@ START_TEST(an_op_beyond_its_bound_is_hung)
     ck_assert(device_hung(device));
     tear_down_device();
 }
-END_TEST
 
 /* --- time --- */
 
-START_TEST(waiting_completes_what_is_due_by_then_in_order)
+TEST(waiting_completes_what_is_due_by_then_in_order)
 {
     set_up_device();
     timeline_add(timeline, 1, 30);
@@ -316,9 +304,8 @@ START_TEST(waiting_completes_what_is_due_by_then_in_order)
     ck_assert_int_eq(services->event_wait(services->context, 5), DEVICE_OK);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(a_collective_ends_after_the_last_host_or_at_its_bound)
+TEST(a_collective_ends_after_the_last_host_or_at_its_bound)
 {
     set_up_device();
     timeline_add(timeline, 1, DELAY_NEVER);
@@ -334,10 +321,9 @@ START_TEST(a_collective_ends_after_the_last_host_or_at_its_bound)
     ck_assert_uint_eq(timeline_completed_count(timeline), 2);
     tear_down_device();
 }
-END_TEST
 
 /* The oracle takes due time 0 for "waits for nothing": no pending event may have it. */
-START_TEST(a_pending_event_is_due_later_than_now)
+TEST(a_pending_event_is_due_later_than_now)
 {
     set_up_device();
     timeline_add(timeline, 1, 0);
@@ -353,9 +339,8 @@ START_TEST(a_pending_event_is_due_later_than_now)
     ck_assert_uint_eq(timeline_completed_count(timeline), 3);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(what_is_enqueued_without_a_delay_is_done_unless_its_stream_is_busy)
+TEST(what_is_enqueued_without_a_delay_is_done_unless_its_stream_is_busy)
 {
     set_up_device();
     timeline_enqueue(timeline, 1, 3, 0);
@@ -366,9 +351,8 @@ START_TEST(what_is_enqueued_without_a_delay_is_done_unless_its_stream_is_busy)
     ck_assert_uint_eq(timeline_due_ns(timeline, 3), 50);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(the_event_that_is_due_last_is_found_wherever_it_stands)
+TEST(the_event_that_is_due_last_is_found_wherever_it_stands)
 {
     set_up_device();
     timeline_add(timeline, 1, 100);
@@ -382,30 +366,4 @@ START_TEST(the_event_that_is_due_last_is_found_wherever_it_stands)
     timeline_complete(timeline, 3);
     ck_assert_uint_eq(timeline_last_due(timeline, 2), 0);
     tear_down_device();
-}
-END_TEST
-
-Suite *suite_of_device(void)
-{
-    Suite *suite = suite_create("device");
-    TCase *tests = tcase_create("device");
-    tcase_add_test(tests, a_block_holds_itself_until_it_is_written_over);
-    tcase_add_test(tests, copies_may_overlap_in_both_directions);
-    tcase_add_test(tests, a_block_copied_in_pieces_is_whole_and_one_with_a_piece_missing_is_not);
-    tcase_add_test(tests, a_stage_keeps_what_it_took_out);
-    tcase_add_test(tests, what_is_given_back_holds_nothing_until_it_is_taken_and_written_again);
-    tcase_add_test(tests, a_refused_map_takes_nothing);
-    tcase_add_test(tests, a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes);
-    tcase_add_test(tests, a_stage_of_other_bytes_is_none_of_the_block);
-    tcase_add_test(tests, the_number_of_an_owner_that_went_is_used_again);
-    tcase_add_test(tests, a_copy_out_of_the_device_changes_nothing_and_is_seen);
-    tcase_add_test(tests, a_fault_fires_once_at_its_call);
-    tcase_add_test(tests, an_op_beyond_its_bound_is_hung);
-    tcase_add_test(tests, waiting_completes_what_is_due_by_then_in_order);
-    tcase_add_test(tests, a_collective_ends_after_the_last_host_or_at_its_bound);
-    tcase_add_test(tests, a_pending_event_is_due_later_than_now);
-    tcase_add_test(tests, what_is_enqueued_without_a_delay_is_done_unless_its_stream_is_busy);
-    tcase_add_test(tests, the_event_that_is_due_last_is_found_wherever_it_stands);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

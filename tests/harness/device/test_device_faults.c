@@ -98,7 +98,9 @@ static enum device_result call_of(enum fault_kind call)
     }
 }
 
-START_TEST(a_refusing_fault_strikes_its_nth_call_once_or_for_ever_until_it_is_disarmed)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(a_refusing_fault_strikes_its_nth_call_once_or_for_ever_until_it_is_disarmed)
 {
     for (unsigned kind = 0; kind < FAULT_CALL_COUNT; kind++) {
         for (uint64_t nth = 1; nth <= 3; nth++) {
@@ -125,9 +127,8 @@ START_TEST(a_refusing_fault_strikes_its_nth_call_once_or_for_ever_until_it_is_di
         }
     }
 }
-END_TEST
 
-START_TEST(any_refuses_the_nth_call_of_whatever_kind)
+TEST(any_refuses_the_nth_call_of_whatever_kind)
 {
     for (uint64_t nth = 1; nth <= 6; nth++) {
         for (int for_ever = 0; for_ever < 2; for_ever++) {
@@ -153,11 +154,10 @@ START_TEST(any_refuses_the_nth_call_of_whatever_kind)
         }
     }
 }
-END_TEST
 
 /* --- copies that stop half-way --- */
 
-START_TEST(a_copy_that_stops_half_way_ends_right_when_it_is_called_again)
+TEST(a_copy_that_stops_half_way_ends_right_when_it_is_called_again)
 {
     for (uint64_t to = 0; to <= 80; to++) {
         set_up_device();
@@ -177,9 +177,8 @@ START_TEST(a_copy_that_stops_half_way_ends_right_when_it_is_called_again)
         tear_down_device();
     }
 }
-END_TEST
 
-START_TEST(half_of_a_copy_is_half_of_its_bytes)
+TEST(half_of_a_copy_is_half_of_its_bytes)
 {
     set_up_device();
     device_stamp(device, 0, 16, 0);
@@ -212,9 +211,8 @@ START_TEST(half_of_a_copy_is_half_of_its_bytes)
     ck_assert_int_eq(copy_bytes(0, 400, 16), DEVICE_OK);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(a_copy_that_is_halved_for_ever_ends_within_64_calls)
+TEST(a_copy_that_is_halved_for_ever_ends_within_64_calls)
 {
     static const uint64_t sizes[] = {1, 2, 65536, 65537, 131073, 1000003, UINT64_C(1) << 39};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -237,9 +235,8 @@ START_TEST(a_copy_that_is_halved_for_ever_ends_within_64_calls)
         }
     }
 }
-END_TEST
 
-START_TEST(a_stage_that_stops_half_way_stays_until_it_has_arrived)
+TEST(a_stage_that_stops_half_way_stays_until_it_has_arrived)
 {
     set_up_device();
     uint64_t stage = 0;
@@ -261,9 +258,8 @@ START_TEST(a_stage_that_stops_half_way_stays_until_it_has_arrived)
     ck_assert_int_eq(stage_in(stage, 200), DEVICE_REFUSED);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(a_begun_copy_brings_all_of_it_after_the_contents_were_settled)
+TEST(a_begun_copy_brings_all_of_it_after_the_contents_were_settled)
 {
     set_up_device();
     device_stamp(device, 0, 16, 0);
@@ -276,7 +272,6 @@ START_TEST(a_begun_copy_brings_all_of_it_after_the_contents_were_settled)
     ck_assert(device_holds(device, 100, 16, 0));
     tear_down_device();
 }
-END_TEST
 
 static bool owner_is_program(const void *context, uint64_t program, uint32_t *owner)
 {
@@ -285,7 +280,7 @@ static bool owner_is_program(const void *context, uint64_t program, uint32_t *ow
     return program < 3;
 }
 
-START_TEST(half_of_an_image_is_gone_wherever_it_lies)
+TEST(half_of_an_image_is_gone_wherever_it_lies)
 {
     set_up_device();
     device_set_images(device, &(struct device_images){owner_is_program, NULL});
@@ -311,9 +306,8 @@ START_TEST(half_of_an_image_is_gone_wherever_it_lies)
     ck_assert(!device_holds(device, 32, 1, 2));
     tear_down_device();
 }
-END_TEST
 
-START_TEST(who_does_not_resume_never_sees_half_of_anything)
+TEST(who_does_not_resume_never_sees_half_of_anything)
 {
     set_up_device();
     device_set_resumes(device, false);
@@ -324,11 +318,10 @@ START_TEST(who_does_not_resume_never_sees_half_of_anything)
     ck_assert_uint_eq(device_faults_struck(device), 0);
     tear_down_device();
 }
-END_TEST
 
 /* --- time --- */
 
-START_TEST(a_late_copy_lets_events_complete_before_it_answers)
+TEST(a_late_copy_lets_events_complete_before_it_answers)
 {
     set_up_device();
     uint64_t stage = 0;
@@ -353,9 +346,8 @@ START_TEST(a_late_copy_lets_events_complete_before_it_answers)
     ck_assert_uint_eq(timeline_now_ns(timeline), 70);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(the_clock_jumps_before_the_nth_device_call)
+TEST(the_clock_jumps_before_the_nth_device_call)
 {
     set_up_device();
     timeline_add(timeline, 1, 100);
@@ -380,7 +372,6 @@ START_TEST(the_clock_jumps_before_the_nth_device_call)
     ck_assert_uint_eq(timeline_now_ns(timeline), 300);
     tear_down_device();
 }
-END_TEST
 
 static bool is_done(uint64_t event)
 {
@@ -392,7 +383,7 @@ static uint64_t count_completed(void)
     return services->completed_count(services->context);
 }
 
-START_TEST(the_clock_jumps_before_the_nth_look_at_the_events)
+TEST(the_clock_jumps_before_the_nth_look_at_the_events)
 {
     set_up_device();
     timeline_add(timeline, 1, 100);
@@ -416,7 +407,6 @@ START_TEST(the_clock_jumps_before_the_nth_look_at_the_events)
     ck_assert_uint_eq(timeline_now_ns(timeline), 300);
     tear_down_device();
 }
-END_TEST
 
 static void wait_nowhere(void *context, uint64_t event)
 {
@@ -434,7 +424,7 @@ static void give_nothing(void *context, const void *memory, size_t bytes)
     (void)bytes;
 }
 
-START_TEST(no_clock_jumps_before_a_look_where_others_pass_the_time)
+TEST(no_clock_jumps_before_a_look_where_others_pass_the_time)
 {
     const struct device_waiter waiter = {NULL, wait_nowhere, look_nowhere, give_nothing};
     set_up_device();
@@ -445,9 +435,8 @@ START_TEST(no_clock_jumps_before_a_look_where_others_pass_the_time)
     ck_assert_uint_eq(device_faults_struck(device), 0);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(what_completes_between_two_looks_is_seen_after_the_next_call)
+TEST(what_completes_between_two_looks_is_seen_after_the_next_call)
 {
     set_up_device();
     size_t count = 0;
@@ -479,9 +468,8 @@ START_TEST(what_completes_between_two_looks_is_seen_after_the_next_call)
     ck_assert_uint_eq(device_seen_count(device), 4);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(a_wait_times_out_unless_the_event_is_done_by_then)
+TEST(a_wait_times_out_unless_the_event_is_done_by_then)
 {
     set_up_device();
     timeline_add(timeline, 1, 100);
@@ -505,9 +493,8 @@ START_TEST(a_wait_times_out_unless_the_event_is_done_by_then)
     ck_assert_int_eq(wait_for(3), DEVICE_LOST);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(an_unload_is_busy_for_a_while_and_then_granted)
+TEST(an_unload_is_busy_for_a_while_and_then_granted)
 {
     for (int for_ever = 0; for_ever < 2; for_ever++) {
         set_up_device();
@@ -533,11 +520,10 @@ START_TEST(an_unload_is_busy_for_a_while_and_then_granted)
         tear_down_device();
     }
 }
-END_TEST
 
 /* --- events --- */
 
-START_TEST(a_lost_event_stays_lost)
+TEST(a_lost_event_stays_lost)
 {
     set_up_device();
     timeline_add(timeline, 1, 100);
@@ -558,9 +544,8 @@ START_TEST(a_lost_event_stays_lost)
     ck_assert_uint_eq(device_faults_fired(device), 0);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(a_lost_event_of_a_collective_does_not_start)
+TEST(a_lost_event_of_a_collective_does_not_start)
 {
     for (uint64_t delay_ns = 0; delay_ns <= 10; delay_ns += 10) {
         set_up_device();
@@ -575,9 +560,8 @@ START_TEST(a_lost_event_of_a_collective_does_not_start)
         tear_down_device();
     }
 }
-END_TEST
 
-START_TEST(a_late_event_is_awaited_to_its_new_time)
+TEST(a_late_event_is_awaited_to_its_new_time)
 {
     set_up_device();
     timeline_add(timeline, 1, 100);
@@ -593,9 +577,8 @@ START_TEST(a_late_event_is_awaited_to_its_new_time)
     ck_assert_int_eq(wait_for(3), DEVICE_LOST); /* past the end of time */
     tear_down_device();
 }
-END_TEST
 
-START_TEST(an_early_event_takes_no_time_and_a_doubled_one_counts_twice)
+TEST(an_early_event_takes_no_time_and_a_doubled_one_counts_twice)
 {
     set_up_device();
     timeline_add(timeline, 1, 100);
@@ -615,7 +598,6 @@ START_TEST(an_early_event_takes_no_time_and_a_doubled_one_counts_twice)
     ck_assert_uint_eq(services->completed_count(services->context), 3);
     tear_down_device();
 }
-END_TEST
 
 static void add_five(void)
 {
@@ -626,7 +608,7 @@ static void add_five(void)
     timeline_add(timeline, 5, DELAY_NEVER);
 }
 
-START_TEST(events_come_in_another_order)
+TEST(events_come_in_another_order)
 {
     const struct {
         enum fault_kind kind;
@@ -663,11 +645,10 @@ START_TEST(events_come_in_another_order)
     ck_assert_uint_eq(device_faults_fired(device), 0);
     tear_down_device();
 }
-END_TEST
 
 /* --- polling --- */
 
-START_TEST(who_polls_for_ever_comes_back_and_is_hung)
+TEST(who_polls_for_ever_comes_back_and_is_hung)
 {
     for (int what = 0; what < 3; what++) {
         set_up_device();
@@ -692,37 +673,4 @@ START_TEST(who_polls_for_ever_comes_back_and_is_hung)
         ck_assert_uint_eq(services->clock_ns(services->context), 0);
         tear_down_device();
     }
-}
-END_TEST
-
-Suite *suite_of_device_faults(void)
-{
-    Suite *suite = suite_create("device_faults");
-    TCase *tests = tcase_create("device_faults");
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests,
-                   a_refusing_fault_strikes_its_nth_call_once_or_for_ever_until_it_is_disarmed);
-    tcase_add_test(tests, any_refuses_the_nth_call_of_whatever_kind);
-    tcase_add_test(tests, a_copy_that_stops_half_way_ends_right_when_it_is_called_again);
-    tcase_add_test(tests, half_of_a_copy_is_half_of_its_bytes);
-    tcase_add_test(tests, a_copy_that_is_halved_for_ever_ends_within_64_calls);
-    tcase_add_test(tests, a_stage_that_stops_half_way_stays_until_it_has_arrived);
-    tcase_add_test(tests, a_begun_copy_brings_all_of_it_after_the_contents_were_settled);
-    tcase_add_test(tests, half_of_an_image_is_gone_wherever_it_lies);
-    tcase_add_test(tests, who_does_not_resume_never_sees_half_of_anything);
-    tcase_add_test(tests, a_late_copy_lets_events_complete_before_it_answers);
-    tcase_add_test(tests, the_clock_jumps_before_the_nth_device_call);
-    tcase_add_test(tests, the_clock_jumps_before_the_nth_look_at_the_events);
-    tcase_add_test(tests, no_clock_jumps_before_a_look_where_others_pass_the_time);
-    tcase_add_test(tests, what_completes_between_two_looks_is_seen_after_the_next_call);
-    tcase_add_test(tests, a_wait_times_out_unless_the_event_is_done_by_then);
-    tcase_add_test(tests, an_unload_is_busy_for_a_while_and_then_granted);
-    tcase_add_test(tests, a_lost_event_stays_lost);
-    tcase_add_test(tests, a_lost_event_of_a_collective_does_not_start);
-    tcase_add_test(tests, a_late_event_is_awaited_to_its_new_time);
-    tcase_add_test(tests, an_early_event_takes_no_time_and_a_doubled_one_counts_twice);
-    tcase_add_test(tests, events_come_in_another_order);
-    tcase_add_test(tests, who_polls_for_ever_comes_back_and_is_hung);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

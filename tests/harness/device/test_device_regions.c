@@ -47,7 +47,7 @@ static void give_region(uint64_t address)
     services->region_give(services->context, address);
 }
 
-START_TEST(a_region_is_the_lowest_that_is_free_and_aligned)
+TEST(a_region_is_the_lowest_that_is_free_and_aligned)
 {
     set_up_device();
     ck_assert_uint_eq(take_region(UNIT), 0);
@@ -66,9 +66,8 @@ START_TEST(a_region_is_the_lowest_that_is_free_and_aligned)
     ck_assert_uint_eq(regions[3].size_bytes, UNIT + 1);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(a_region_that_no_device_has_is_refused)
+TEST(a_region_that_no_device_has_is_refused)
 {
     set_up_device();
     refuse_region(0);
@@ -80,9 +79,8 @@ START_TEST(a_region_that_no_device_has_is_refused)
     ck_assert_uint_eq(take_region(CAPACITY_UNITS * UNIT), 0);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(every_call_is_in_the_log)
+TEST(every_call_is_in_the_log)
 {
     size_t count = 0;
     set_up_device();
@@ -104,9 +102,8 @@ START_TEST(every_call_is_in_the_log)
     ck_assert_uint_eq(device_region_changes(device), 3);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(a_fault_refuses_one_region)
+TEST(a_fault_refuses_one_region)
 {
     set_up_device();
     device_arm(device, &(struct device_fault){.kind = FAULT_REGION, .call = 2});
@@ -117,9 +114,8 @@ START_TEST(a_fault_refuses_one_region)
     ck_assert_uint_eq(take_region(UNIT), UNIT);
     tear_down_device();
 }
-END_TEST
 
-START_TEST(a_fault_makes_one_region_short)
+TEST(a_fault_makes_one_region_short)
 {
     const struct device_fault fault = {.kind = FAULT_REGION_SHORT, .call = 1};
     struct device_region region = {0};
@@ -134,9 +130,8 @@ START_TEST(a_fault_makes_one_region_short)
     ck_assert_uint_eq(take_region(UNIT), 3 * UNIT); /* 1.5 units, up to 2, and that of one byte */
     tear_down_device();
 }
-END_TEST
 
-START_TEST(what_is_given_back_and_is_no_region_is_noted)
+TEST(what_is_given_back_and_is_no_region_is_noted)
 {
     uint64_t address = 0;
     set_up_device();
@@ -148,19 +143,4 @@ START_TEST(what_is_given_back_and_is_no_region_is_noted)
     ck_assert_uint_eq(address, UNIT);
     ck_assert_uint_eq(device_region_changes(device), 1);
     tear_down_device();
-}
-END_TEST
-
-Suite *suite_of_device_regions(void)
-{
-    Suite *suite = suite_create("device_regions");
-    TCase *tests = tcase_create("device_regions");
-    tcase_add_test(tests, a_region_is_the_lowest_that_is_free_and_aligned);
-    tcase_add_test(tests, a_region_that_no_device_has_is_refused);
-    tcase_add_test(tests, every_call_is_in_the_log);
-    tcase_add_test(tests, a_fault_refuses_one_region);
-    tcase_add_test(tests, a_fault_makes_one_region_short);
-    tcase_add_test(tests, what_is_given_back_and_is_no_region_is_noted);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -28,7 +28,7 @@ static bool is_noticed(ptrdiff_t offset, bool is_freed)
 }
 
 /* Behind a guarded piece there are bytes of its own only up to the alignment. */
-START_TEST(each_byte_of_both_margins_is_looked_at)
+TEST(each_byte_of_both_margins_is_looked_at)
 {
     for (int is_guarded = 0; is_guarded < 2; is_guarded++) {
         const ptrdiff_t behind = is_guarded != 0 ? MARGIN_BYTES - PIECE_BYTES % MARGIN_BYTES
@@ -43,7 +43,6 @@ START_TEST(each_byte_of_both_margins_is_looked_at)
     }
     host_memory_guard(false);
 }
-END_TEST
 
 /* --- how much --- */
 
@@ -62,7 +61,7 @@ static void release_memory(void)
 }
 
 /* 1 MiB, and 4 KiB each for what the rows have made. */
-START_TEST(blocks_events_and_programs_raise_what_may_be_held)
+TEST(blocks_events_and_programs_raise_what_may_be_held)
 {
     const struct {
         int buffers, programs, events;
@@ -91,7 +90,6 @@ START_TEST(blocks_events_and_programs_raise_what_may_be_held)
         }
     }
 }
-END_TEST
 
 /* --- the end --- */
 
@@ -103,7 +101,7 @@ static void take_piece(void)
 }
 
 /* What was written beyond a piece is looked at when the target is closed, at the latest. */
-START_TEST(a_byte_beyond_a_piece_is_noticed_at_the_end)
+TEST(a_byte_beyond_a_piece_is_noticed_at_the_end)
 {
     for (int is_beyond = 0; is_beyond < 2; is_beyond++) {
         start();
@@ -118,16 +116,4 @@ START_TEST(a_byte_beyond_a_piece_is_noticed_at_the_end)
         }
         stop();
     }
-}
-END_TEST
-
-Suite *suite_of_host_memory(void)
-{
-    Suite *suite = suite_create("host_memory");
-    TCase *tests = tcase_create("host_memory");
-    tcase_add_test(tests, each_byte_of_both_margins_is_looked_at);
-    tcase_add_test(tests, blocks_events_and_programs_raise_what_may_be_held);
-    tcase_add_test(tests, a_byte_beyond_a_piece_is_noticed_at_the_end);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -58,7 +58,7 @@ static uint64_t mapped_of(uint32_t host)
 
 /* --- the pool --- */
 
-START_TEST(what_its_members_map_is_of_the_pool)
+TEST(what_its_members_map_is_of_the_pool)
 {
     struct timeline *timeline = timeline_create();
     struct device *a = device_create(100, timeline);
@@ -94,13 +94,12 @@ START_TEST(what_its_members_map_is_of_the_pool)
     device_destroy(a);
     timeline_destroy(timeline);
 }
-END_TEST
 
 /* --- sleeping by turns --- */
 
 #define TWO "hosts 2\nclocks own\nshares 0-1\noption sleep=keeps\n"
 
-START_TEST(all_sleep_at_first)
+TEST(all_sleep_at_first)
 {
     begin_list(TWO, "\n0: alloc size=1K\n1: wake\n2: alloc size=1K\n3: alloc size=1K host=1\n");
     ck_assert_uint_eq(run_totals(run)->skipped, 2);
@@ -108,9 +107,8 @@ START_TEST(all_sleep_at_first)
     ck_assert_uint_eq(mapped_of(1), 0);
     end_list();
 }
-END_TEST
 
-START_TEST(who_wakes_too_early_is_refused_and_sleeps_on)
+TEST(who_wakes_too_early_is_refused_and_sleeps_on)
 {
     begin_list(TWO, "\n0: wake\n1: alloc size=300K\n2: wake host=1\n3: alloc size=1K host=1\n"
                     "4: sleep\n5: wake host=1\n6: alloc size=1M host=1\n7: wake\n"
@@ -134,9 +132,8 @@ START_TEST(who_wakes_too_early_is_refused_and_sleeps_on)
     ck_assert_uint_eq(run_totals(run)->broken, 0);
     end_list();
 }
-END_TEST
 
-START_TEST(as_many_are_awake_as_there_is_room_for)
+TEST(as_many_are_awake_as_there_is_room_for)
 {
     begin_list("hosts 4\nclocks own\nshares 0-1,3 2560K\noption sleep=keeps\n",
                "\n0: wake\n1: wake host=3\n2: wake host=1\n3: alloc size=1K host=2\n");
@@ -146,24 +143,21 @@ START_TEST(as_many_are_awake_as_there_is_room_for)
     ck_assert_uint_eq(run_totals(run)->skipped, 0); /* host 2 has a device of its own */
     end_list();
 }
-END_TEST
 
-START_TEST(the_end_wakes_the_sleepers_after_the_others_are_gone)
+TEST(the_end_wakes_the_sleepers_after_the_others_are_gone)
 {
     begin_list(TWO,
                "\n0: wake\n1: alloc size=1K\n2: sleep\n3: wake host=1\n4: alloc size=1K host=1\n");
     end_list();
 }
-END_TEST
 
-START_TEST(hosts_that_share_may_be_answered_differently)
+TEST(hosts_that_share_may_be_answered_differently)
 {
     begin_list(TWO, "\n0: wake\n1: alloc size=1K spmd=1\n2: alloc size=1M spmd=2\n3: sleep\n"
                     "4: wake host=1\n5: alloc size=1M spmd=1 host=1\n");
     ck_assert_uint_eq(run_totals(run)->broken, 0);
     end_list();
 }
-END_TEST
 
 /* --- growing --- */
 
@@ -185,7 +179,7 @@ static void begin_growing(const char *options, const char *ops)
     }
 }
 
-START_TEST(a_region_beyond_the_shared_device_is_refused_justly)
+TEST(a_region_beyond_the_shared_device_is_refused_justly)
 {
     begin_growing("", "0: alloc size=40M\n1: alloc size=20M host=1\n2: alloc size=6M host=1\n"
                       "3: alloc size=4M host=1\n4: alloc size=1K\n");
@@ -201,9 +195,8 @@ START_TEST(a_region_beyond_the_shared_device_is_refused_justly)
     ck_assert_uint_eq(shortages->shortages[1].holder, 1); /* host 0 has 40M itself */
     end_list();
 }
-END_TEST
 
-START_TEST(a_free_region_of_the_other_host_is_the_others)
+TEST(a_free_region_of_the_other_host_is_the_others)
 {
     begin_growing("", "0: alloc size=60M\n1: free block=0\n2: alloc size=10M host=1\n"
                       "3: alloc size=62M\n4: free block=3\n");
@@ -212,9 +205,8 @@ START_TEST(a_free_region_of_the_other_host_is_the_others)
     ck_assert_uint_eq(run_totals(run)->shortages, 1);
     end_list();
 }
-END_TEST
 
-START_TEST(what_it_promised_to_give_back_counts_as_left)
+TEST(what_it_promised_to_give_back_counts_as_left)
 {
     const char *ops = "0: alloc size=20M\n1: free block=0\n2: alloc size=40M host=1\n"
                       "3: alloc size=24M\n";
@@ -231,11 +223,10 @@ START_TEST(what_it_promised_to_give_back_counts_as_left)
     run_destroy(run);
     op_list_deinit(&list);
 }
-END_TEST
 
 /* --- what is refused --- */
 
-START_TEST(the_head_comes_back_as_it_was)
+TEST(the_head_comes_back_as_it_was)
 {
     static const char *const lines[] = {"shares 0-2\n", "shares 0,2-3 3M\n"};
     for (size_t i = 0; i < 2; i++) {
@@ -255,9 +246,8 @@ START_TEST(the_head_comes_back_as_it_was)
         op_list_deinit(&list);
     }
 }
-END_TEST
 
-START_TEST(what_is_wrong_in_the_head_is_said)
+TEST(what_is_wrong_in_the_head_is_said)
 {
     static const struct {
         const char *head, *ops, *reason;
@@ -280,9 +270,8 @@ START_TEST(what_is_wrong_in_the_head_is_said)
         op_list_deinit(&list);
     }
 }
-END_TEST
 
-START_TEST(a_target_that_does_not_sleep_shares_nothing)
+TEST(a_target_that_does_not_sleep_shares_nothing)
 {
     char reason[RUN_REASON_BYTES] = "";
     ck_assert_ptr_null(create_run("hosts 2\nshares 0-1\n", "", "first_fit", reason));
@@ -297,9 +286,8 @@ START_TEST(a_target_that_does_not_sleep_shares_nothing)
     ck_assert_ptr_null(run_create(target_find("hbm"), &setup, reason));
     ck_assert_ptr_nonnull(strstr(reason, "smaller than the capacity"));
 }
-END_TEST
 
-START_TEST(fewer_hosts_share_less)
+TEST(fewer_hosts_share_less)
 {
     setup_init(&setup);
     setup_set_hosts(&setup, 3);
@@ -310,26 +298,4 @@ START_TEST(fewer_hosts_share_less)
     setup_set_hosts(&setup, 2);
     ck_assert_uint_eq(setup.shared_hosts, 0);
     ck_assert_uint_eq(setup.shared_bytes, 0);
-}
-END_TEST
-
-Suite *suite_of_shared(void)
-{
-    Suite *suite = suite_create("shared");
-    TCase *tests = tcase_create("shared");
-    tcase_add_test(tests, what_its_members_map_is_of_the_pool);
-    tcase_add_test(tests, all_sleep_at_first);
-    tcase_add_test(tests, who_wakes_too_early_is_refused_and_sleeps_on);
-    tcase_add_test(tests, as_many_are_awake_as_there_is_room_for);
-    tcase_add_test(tests, the_end_wakes_the_sleepers_after_the_others_are_gone);
-    tcase_add_test(tests, hosts_that_share_may_be_answered_differently);
-    tcase_add_test(tests, a_region_beyond_the_shared_device_is_refused_justly);
-    tcase_add_test(tests, a_free_region_of_the_other_host_is_the_others);
-    tcase_add_test(tests, what_it_promised_to_give_back_counts_as_left);
-    tcase_add_test(tests, the_head_comes_back_as_it_was);
-    tcase_add_test(tests, what_is_wrong_in_the_head_is_said);
-    tcase_add_test(tests, a_target_that_does_not_sleep_shares_nothing);
-    tcase_add_test(tests, fewer_hosts_share_less);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

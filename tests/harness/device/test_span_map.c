@@ -33,7 +33,9 @@ static void check_equal(const struct span_map *map, const struct naive *naive)
     }
 }
 
-START_TEST(random_inserts_and_erases_equal_an_array_of_bytes)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(random_inserts_and_erases_equal_an_array_of_bytes, .to = 4)
 {
     static struct naive naive;
     struct random random;
@@ -62,9 +64,8 @@ START_TEST(random_inserts_and_erases_equal_an_array_of_bytes)
     }
     span_map_deinit(&map);
 }
-END_TEST
 
-START_TEST(find_gives_the_first_range_that_ends_above_the_address)
+TEST(find_gives_the_first_range_that_ends_above_the_address)
 {
     struct span_map map;
     struct span span;
@@ -81,9 +82,8 @@ START_TEST(find_gives_the_first_range_that_ends_above_the_address)
     ck_assert(!span_map_intersects(&map, 15, 15, &span));
     span_map_deinit(&map);
 }
-END_TEST
 
-START_TEST(a_claim_is_the_new_range_or_one_that_is_in_its_way)
+TEST(a_claim_is_the_new_range_or_one_that_is_in_its_way)
 {
     struct span_map map;
     struct span span;
@@ -107,10 +107,9 @@ START_TEST(a_claim_is_the_new_range_or_one_that_is_in_its_way)
     ck_assert(span_map_invariants_hold(&map));
     span_map_deinit(&map);
 }
-END_TEST
 
 /* The bounds are sums, as those of callers: a loop takes them as they are. */
-START_TEST(loops_go_over_the_ranges_that_their_bounds_meet)
+TEST(loops_go_over_the_ranges_that_their_bounds_meet)
 {
     struct span_map map;
     struct span span;
@@ -138,18 +137,4 @@ START_TEST(loops_go_over_the_ranges_that_their_bounds_meet)
     ck_assert_uint_eq(within, 2345);
     ck_assert_uint_eq(map.count, 2);
     span_map_deinit(&map);
-}
-END_TEST
-
-Suite *suite_of_span_map(void)
-{
-    Suite *suite = suite_create("span_map");
-    TCase *tests = tcase_create("span_map");
-    tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, random_inserts_and_erases_equal_an_array_of_bytes, 0, 4);
-    tcase_add_test(tests, find_gives_the_first_range_that_ends_above_the_address);
-    tcase_add_test(tests, a_claim_is_the_new_range_or_one_that_is_in_its_way);
-    tcase_add_test(tests, loops_go_over_the_ranges_that_their_bounds_meet);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -45,7 +45,18 @@ static void slip_faults(struct faulting *faulting, const struct run *run, uint32
     }
 }
 
-START_TEST(a_kind_is_on_in_a_quarter_of_all_trials)
+static int count_scenarios(void)
+{
+    int count = 0;
+    while (scenarios[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+EVERY_TEST(.timeout_s = 120);
+
+TEST(a_kind_is_on_in_a_quarter_of_all_trials)
 {
     const struct fault_options wanted = {.kinds = FAULTING_ALL};
     uint32_t on_counts[FAULTING_KIND_COUNT] = {0};
@@ -66,9 +77,8 @@ START_TEST(a_kind_is_on_in_a_quarter_of_all_trials)
     }
     ck_assert_uint_gt(without_any, 0);
 }
-END_TEST
 
-START_TEST(chances_are_spread_over_their_range)
+TEST(chances_are_spread_over_their_range)
 {
     const struct fault_options wanted = {.kinds = 1u << FAULT_COPY};
     uint32_t low = 0, high = 0;
@@ -87,9 +97,8 @@ START_TEST(chances_are_spread_over_their_range)
     ck_assert_uint_gt(low, TRIAL_COUNT / 16);
     ck_assert_uint_gt(high, TRIAL_COUNT / 16);
 }
-END_TEST
 
-START_TEST(only_kinds_that_are_on_and_wished_for_come)
+TEST(only_kinds_that_are_on_and_wished_for_come)
 {
     struct run *run = open_run(1);
     for (uint64_t seed = 0; seed < 200; seed++) {
@@ -112,9 +121,8 @@ START_TEST(only_kinds_that_are_on_and_wished_for_come)
     }
     run_destroy(run);
 }
-END_TEST
 
-START_TEST(no_wish_gives_no_op)
+TEST(no_wish_gives_no_op)
 {
     struct run *run = open_run(1);
     for (uint64_t seed = 0; seed < 50; seed++) {
@@ -128,9 +136,8 @@ START_TEST(no_wish_gives_no_op)
     }
     run_destroy(run);
 }
-END_TEST
 
-START_TEST(another_wish_does_not_change_what_is_on)
+TEST(another_wish_does_not_change_what_is_on)
 {
     for (uint64_t seed = 0; seed < 200; seed++) {
         struct faulting all, two;
@@ -142,7 +149,6 @@ START_TEST(another_wish_does_not_change_what_is_on)
         ck_assert_uint_eq(two.kinds[FAULT_COPY].period, 0);
     }
 }
-END_TEST
 
 /* What one trial's faults are, and what they are together. */
 struct seen {
@@ -179,7 +185,7 @@ static void check_fault(const struct op *op, struct seen *seen, bool armed[FAULT
     seen->faults++;
 }
 
-START_TEST(faults_are_of_every_sort_and_what_lasts_is_disarmed)
+TEST(faults_are_of_every_sort_and_what_lasts_is_disarmed)
 {
     struct run *run = open_run(HOST_COUNT);
     struct seen seen = {0};
@@ -228,7 +234,6 @@ START_TEST(faults_are_of_every_sort_and_what_lasts_is_disarmed)
     ck_assert_uint_gt(seen.faults * 100, op_count);
     ck_assert_uint_lt(seen.faults * 20, op_count);
 }
-END_TEST
 
 /* --- whole trials --- */
 
@@ -282,7 +287,7 @@ static size_t count_to_compare(const struct scenario *scenario, const struct op_
     return strncmp(scenario->name, "deep_", 5) == 0 ? count : SIZE_MAX;
 }
 
-START_TEST(a_scenario_chooses_the_same_ops_with_and_without_faults)
+TEST(a_scenario_chooses_the_same_ops_with_and_without_faults, .count = count_scenarios)
 {
     const struct scenario *scenario = scenarios[_i];
     size_t fault_count = 0;
@@ -309,9 +314,8 @@ START_TEST(a_scenario_chooses_the_same_ops_with_and_without_faults)
     ck_assert_uint_gt(fault_count, 20);
     ck_assert_uint_gt(op_count, 0);
 }
-END_TEST
 
-START_TEST(a_recorded_trial_with_faults_replays_to_the_same_observations)
+TEST(a_recorded_trial_with_faults_replays_to_the_same_observations, .count = count_scenarios)
 {
     const struct scenario *scenario = scenarios[_i];
     size_t fault_count = 0;
@@ -330,7 +334,6 @@ START_TEST(a_recorded_trial_with_faults_replays_to_the_same_observations)
     }
     ck_assert_uint_gt(fault_count, 0);
 }
-END_TEST
 
 /* What was told of before each op. */
 static void take_chosen(void *context, const struct op *op)
@@ -338,7 +341,7 @@ static void take_chosen(void *context, const struct op *op)
     op_list_append(context, op);
 }
 
-START_TEST(each_op_of_a_trial_is_told_of_before_it_is_run)
+TEST(each_op_of_a_trial_is_told_of_before_it_is_run)
 {
     struct op_list told;
     struct setup setup;
@@ -364,31 +367,4 @@ START_TEST(each_op_of_a_trial_is_told_of_before_it_is_run)
     }
     trial_deinit(&trial);
     op_list_deinit(&told);
-}
-END_TEST
-
-Suite *suite_of_faulting(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    Suite *suite = suite_create("faulting");
-    TCase *drawing = tcase_create("drawing");
-    tcase_set_timeout(drawing, 120);
-    tcase_add_test(drawing, a_kind_is_on_in_a_quarter_of_all_trials);
-    tcase_add_test(drawing, chances_are_spread_over_their_range);
-    tcase_add_test(drawing, only_kinds_that_are_on_and_wished_for_come);
-    tcase_add_test(drawing, no_wish_gives_no_op);
-    tcase_add_test(drawing, another_wish_does_not_change_what_is_on);
-    tcase_add_test(drawing, faults_are_of_every_sort_and_what_lasts_is_disarmed);
-    suite_add_tcase(suite, drawing);
-    TCase *trials = tcase_create("trials");
-    tcase_set_timeout(trials, 120);
-    tcase_add_loop_test(trials, a_scenario_chooses_the_same_ops_with_and_without_faults, 0, count);
-    tcase_add_loop_test(trials, a_recorded_trial_with_faults_replays_to_the_same_observations, 0,
-                        count);
-    tcase_add_test(trials, each_op_of_a_trial_is_told_of_before_it_is_run);
-    suite_add_tcase(suite, trials);
-    return suite;
 }

@@ -43,7 +43,9 @@ static void generate_ops(struct run *run, uint64_t seed, uint64_t count,
     }
 }
 
-START_TEST(almost_every_op_acts)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(almost_every_op_acts)
 {
     struct run_totals totals = {0};
     for (uint64_t seed = 1; seed <= draws_count(SEED_COUNT, 1); seed++) {
@@ -63,9 +65,8 @@ START_TEST(almost_every_op_acts)
     }
     ck_assert_uint_eq(totals.by_kind[OP_FAULT], 0);
 }
-END_TEST
 
-START_TEST(each_seed_switches_some_kinds_off)
+TEST(each_seed_switches_some_kinds_off)
 {
     uint32_t off_counts[OP_KIND_COUNT] = {0};
     for (uint64_t seed = 1; seed <= 200; seed++) {
@@ -84,9 +85,8 @@ START_TEST(each_seed_switches_some_kinds_off)
     ck_assert_uint_gt(off_counts[OP_USE], 20);
     ck_assert_uint_lt(off_counts[OP_USE], 100);
 }
-END_TEST
 
-START_TEST(limits_are_kept)
+TEST(limits_are_kept)
 {
     const uint32_t allowed = 1u << OP_ALLOC | 1u << OP_FREE | 1u << OP_ADVANCE;
     const struct generate_limits limits = {
@@ -103,7 +103,6 @@ START_TEST(limits_are_kept)
         run_destroy(run);
     }
 }
-END_TEST
 
 /* What many trials make of weights of 100 each but for one kind. */
 static uint64_t count_kind(enum op_kind kind, uint16_t percent, struct run_totals *totals)
@@ -121,7 +120,7 @@ static uint64_t count_kind(enum op_kind kind, uint16_t percent, struct run_total
     return totals->by_kind[kind] + totals->skipped_by_kind[kind];
 }
 
-START_TEST(a_kind_that_is_not_allowed_is_not_forced)
+TEST(a_kind_that_is_not_allowed_is_not_forced)
 {
     const struct generate_limits limits = {.allowed_kinds = 1u << OP_OUTPUT | 1u << OP_HOLD};
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -134,9 +133,8 @@ START_TEST(a_kind_that_is_not_allowed_is_not_forced)
         }
     }
 }
-END_TEST
 
-START_TEST(weights_of_a_hundred_percent_change_nothing)
+TEST(weights_of_a_hundred_percent_change_nothing)
 {
     struct setup setup;
     setup_init(&setup);
@@ -150,19 +148,17 @@ START_TEST(weights_of_a_hundred_percent_change_nothing)
         run_destroy(weighted);
     }
 }
-END_TEST
 
 /* Not even in the place of a kind that does not apply. */
-START_TEST(a_kind_of_weight_zero_never_comes)
+TEST(a_kind_of_weight_zero_never_comes, .from = OP_OUTPUT, .to = OP_FAULT)
 {
     const enum op_kind kind = (enum op_kind)_i;
     struct run_totals totals;
     ck_assert_uint_eq(count_kind(kind, 0, &totals), 0);
     ck_assert_uint_gt(totals.ops, 15000);
 }
-END_TEST
 
-START_TEST(a_weight_makes_a_kind_more_or_less_frequent)
+TEST(a_weight_makes_a_kind_more_or_less_frequent)
 {
     static const enum op_kind kinds[] = {OP_EXECUTE, OP_DEFRAGMENT, OP_TOUCH, OP_USE};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -175,9 +171,8 @@ START_TEST(a_weight_makes_a_kind_more_or_less_frequent)
         ck_assert_uint_lt(usual * 2, many);
     }
 }
-END_TEST
 
-START_TEST(without_any_free_a_device_just_fills_up)
+TEST(without_any_free_a_device_just_fills_up)
 {
     struct setup setup;
     setup_init(&setup);
@@ -195,9 +190,8 @@ START_TEST(without_any_free_a_device_just_fills_up)
         run_destroy(run);
     }
 }
-END_TEST
 
-START_TEST(a_seed_gives_the_same_ops_again)
+TEST(a_seed_gives_the_same_ops_again)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
         struct run *first = open_run("hbm", 1 << 20, "slide");
@@ -211,9 +205,8 @@ START_TEST(a_seed_gives_the_same_ops_again)
         run_destroy(second);
     }
 }
-END_TEST
 
-START_TEST(tiny_and_huge_devices_are_fine)
+TEST(tiny_and_huge_devices_are_fine)
 {
     const uint64_t capacities[] = {
         512, 1024, 1536, 64 << 10, UINT64_C(96) << 30, UINT64_C(1) << 50};
@@ -226,9 +219,8 @@ START_TEST(tiny_and_huge_devices_are_fine)
         }
     }
 }
-END_TEST
 
-START_TEST(interesting_sizes_are_around_what_is_free)
+TEST(interesting_sizes_are_around_what_is_free)
 {
     struct run *run = open_run("first_fit", 1 << 20, NULL);
     struct op op = op_make(OP_ALLOC);
@@ -249,25 +241,4 @@ START_TEST(interesting_sizes_are_around_what_is_free)
     }
     ck_assert(over && exact && under);
     run_destroy(run);
-}
-END_TEST
-
-Suite *suite_of_generate(void)
-{
-    Suite *suite = suite_create("generate");
-    TCase *cases = tcase_create("generate");
-    tcase_set_timeout(cases, 120);
-    tcase_add_test(cases, almost_every_op_acts);
-    tcase_add_test(cases, each_seed_switches_some_kinds_off);
-    tcase_add_test(cases, limits_are_kept);
-    tcase_add_test(cases, a_kind_that_is_not_allowed_is_not_forced);
-    tcase_add_test(cases, weights_of_a_hundred_percent_change_nothing);
-    tcase_add_loop_test(cases, a_kind_of_weight_zero_never_comes, OP_OUTPUT, OP_FAULT);
-    tcase_add_test(cases, a_weight_makes_a_kind_more_or_less_frequent);
-    tcase_add_test(cases, without_any_free_a_device_just_fills_up);
-    tcase_add_test(cases, a_seed_gives_the_same_ops_again);
-    tcase_add_test(cases, tiny_and_huge_devices_are_fine);
-    tcase_add_test(cases, interesting_sizes_are_around_what_is_free);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

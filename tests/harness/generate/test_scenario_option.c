@@ -43,7 +43,7 @@ static void check_refused(const struct scenario *scenario, const char *expected)
     ck_assert_str_eq(reason, expected);
 }
 
-START_TEST(an_option_accepts_its_numbers_and_words_alone)
+TEST(an_option_accepts_its_numbers_and_words_alone)
 {
     static const struct {
         const char *name, *text;
@@ -78,9 +78,8 @@ START_TEST(an_option_accepts_its_numbers_and_words_alone)
     ck_assert_ptr_null(scenario_option_find(&with_options, "bat"));
     ck_assert_ptr_null(scenario_option_find(&plain, "batch"));
 }
-END_TEST
 
-START_TEST(the_default_stands_where_nothing_is_given)
+TEST(the_default_stands_where_nothing_is_given)
 {
     setup_init(&setup);
     ck_assert_uint_eq(scenario_option_value(&with_options, &setup, "batch"), 8);
@@ -93,9 +92,8 @@ START_TEST(the_default_stands_where_nothing_is_given)
     ck_assert_str_eq(scenario_option_given(&setup, "batch"), "16");
     ck_assert(!scenario_option_is_given(&setup, "leak"));
 }
-END_TEST
 
-START_TEST(values_are_printed_as_words_and_a_range)
+TEST(values_are_printed_as_words_and_a_range)
 {
     static const char *const printed[] = {"1..64", "drawn|none|0..3", "1..9", "drawn|none"};
     for (size_t i = 0; i < sizeof printed / sizeof printed[0]; i++) {
@@ -104,9 +102,8 @@ START_TEST(values_are_printed_as_words_and_a_range)
         ck_assert_str_eq(text, printed[i]);
     }
 }
-END_TEST
 
-START_TEST(a_wrong_name_is_answered_with_the_nearest_one)
+TEST(a_wrong_name_is_answered_with_the_nearest_one)
 {
     give("bach", "2");
     check_refused(&with_options, "scenario 'some' has no option 'bach'; did you mean 'batch'?");
@@ -119,9 +116,8 @@ START_TEST(a_wrong_name_is_answered_with_the_nearest_one)
     give("batch", "2");
     check_refused(&plain, "scenario 'plain' has no option 'batch'");
 }
-END_TEST
 
-START_TEST(a_wrong_value_is_answered_with_the_valid_ones)
+TEST(a_wrong_value_is_answered_with_the_valid_ones)
 {
     give("batch", "65");
     check_refused(&with_options, "batch=65: valid values are 1..64");
@@ -132,28 +128,12 @@ START_TEST(a_wrong_value_is_answered_with_the_valid_ones)
     give("batch", "6");
     ck_assert(scenario_options_check(&with_options, &setup, reason));
 }
-END_TEST
 
-START_TEST(steps_are_for_scenarios_that_count_them)
+TEST(steps_are_for_scenarios_that_count_them)
 {
     setup_init(&setup);
     setup.until_step = 10;
     check_refused(&plain,
                   "scenario 'plain' counts no steps, so that --until has no meaning for it");
     ck_assert(scenario_options_check(&with_options, &setup, reason));
-}
-END_TEST
-
-Suite *suite_of_scenario_option(void)
-{
-    Suite *suite = suite_create("scenario_option");
-    TCase *cases = tcase_create("scenario_option");
-    tcase_add_test(cases, an_option_accepts_its_numbers_and_words_alone);
-    tcase_add_test(cases, the_default_stands_where_nothing_is_given);
-    tcase_add_test(cases, values_are_printed_as_words_and_a_range);
-    tcase_add_test(cases, a_wrong_name_is_answered_with_the_nearest_one);
-    tcase_add_test(cases, a_wrong_value_is_answered_with_the_valid_ones);
-    tcase_add_test(cases, steps_are_for_scenarios_that_count_them);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

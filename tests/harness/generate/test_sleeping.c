@@ -40,7 +40,18 @@ static void run_trial(const char *sleep, const struct scenario *scenario, uint64
     run_trial_with(FAULTING_ALL, sleep, scenario, seed, trial);
 }
 
-START_TEST(a_target_that_sleeps_keeps_its_word_in_every_scenario)
+EVERY_TEST(.timeout_s = 120);
+
+static int scenario_count(void)
+{
+    int count = 0;
+    while (scenarios[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+TEST(a_target_that_sleeps_keeps_its_word_in_every_scenario, .count = scenario_count)
 {
     static const char *const contracts[] = {"keeps", "discards"};
     uint64_t sleeps = 0, ops = 0;
@@ -57,9 +68,8 @@ START_TEST(a_target_that_sleeps_keeps_its_word_in_every_scenario)
     ck_assert_msg(sleeps > 0 || ops < 10 * SLEEPING_PERIOD, "%s: nobody slept",
                   scenarios[_i]->name);
 }
-END_TEST
 
-START_TEST(others_are_drawn_as_before)
+TEST(others_are_drawn_as_before)
 {
     for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
         struct trial plain, none;
@@ -71,10 +81,9 @@ START_TEST(others_are_drawn_as_before)
         trial_deinit(&none);
     }
 }
-END_TEST
 
 /* Between a sleep that is OK and its wake only faults come; some wakes come twice. */
-START_TEST(every_sleep_is_woken_from_and_some_wakes_fail)
+TEST(every_sleep_is_woken_from_and_some_wakes_fail)
 {
     uint64_t sleeps = 0, failed = 0, again = 0;
     for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
@@ -92,37 +101,12 @@ START_TEST(every_sleep_is_woken_from_and_some_wakes_fail)
     ck_assert_uint_gt(failed, 2);
     ck_assert_uint_gt(again, 5);
 }
-END_TEST
 
-static int scenario_count(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    return count;
-}
-
-START_TEST(where_no_fault_is_wished_for_none_comes)
+TEST(where_no_fault_is_wished_for_none_comes)
 {
     struct trial trial;
     run_trial_with(0, "keeps", scenario_find("training_step"), 1, &trial);
     ck_assert_uint_gt(trial.totals.by_kind[OP_SLEEP], 0);
     ck_assert_uint_eq(trial.totals.by_kind[OP_FAULT], 0);
     trial_deinit(&trial);
-}
-END_TEST
-
-Suite *suite_of_sleeping(void)
-{
-    Suite *suite = suite_create("sleeping");
-    TCase *cases = tcase_create("sleeping");
-    suite_add_tcase(suite, cases);
-    tcase_set_timeout(cases, 120);
-    tcase_add_loop_test(cases, a_target_that_sleeps_keeps_its_word_in_every_scenario, 0,
-                        scenario_count());
-    tcase_add_test(cases, others_are_drawn_as_before);
-    tcase_add_test(cases, where_no_fault_is_wished_for_none_comes);
-    tcase_add_test(cases, every_sleep_is_woken_from_and_some_wakes_fail);
-    return suite;
 }

@@ -91,7 +91,9 @@ static size_t count_kind(const struct op_list *list, enum op_kind kind)
 
 /* --- repeating --- */
 
-START_TEST(a_list_that_is_repeated_names_its_own_blocks)
+EVERY_TEST(.timeout_s = 60);
+
+TEST(a_list_that_is_repeated_names_its_own_blocks)
 {
     struct op_list list, twice;
     op_list_init(&list);
@@ -105,9 +107,8 @@ START_TEST(a_list_that_is_repeated_names_its_own_blocks)
     op_list_deinit(&list);
     op_list_deinit(&twice);
 }
-END_TEST
 
-START_TEST(what_is_live_at_the_end_is_carried_on_or_freed)
+TEST(what_is_live_at_the_end_is_carried_on_or_freed)
 {
     struct op_list list, carried, freed;
     op_list_init(&list);
@@ -133,9 +134,8 @@ START_TEST(what_is_live_at_the_end_is_carried_on_or_freed)
     op_list_deinit(&carried);
     op_list_deinit(&freed);
 }
-END_TEST
 
-START_TEST(a_donor_is_not_freed_twice)
+TEST(a_donor_is_not_freed_twice)
 {
     struct op_list list, freed;
     op_list_init(&list);
@@ -148,10 +148,9 @@ START_TEST(a_donor_is_not_freed_twice)
     op_list_deinit(&list);
     op_list_deinit(&freed);
 }
-END_TEST
 
 /* Of a trial of an allocator that grants all, each block that the first repetition made is gone. */
-START_TEST(a_live_end_that_is_freed_leaves_the_device_empty)
+TEST(a_live_end_that_is_freed_leaves_the_device_empty)
 {
     struct setup setup;
     struct op_list list, freed;
@@ -171,11 +170,10 @@ START_TEST(a_live_end_that_is_freed_leaves_the_device_empty)
     op_list_deinit(&list);
     op_list_deinit(&freed);
 }
-END_TEST
 
 /* --- merging --- */
 
-START_TEST(merged_lists_keep_their_order_and_their_references)
+TEST(merged_lists_keep_their_order_and_their_references)
 {
     for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
         struct setup setup;
@@ -198,9 +196,8 @@ START_TEST(merged_lists_keep_their_order_and_their_references)
         op_list_deinit(&merged);
     }
 }
-END_TEST
 
-START_TEST(a_retry_stays_behind_its_request)
+TEST(a_retry_stays_behind_its_request)
 {
     struct op_list list, merged;
     struct random random;
@@ -220,11 +217,10 @@ START_TEST(a_retry_stays_behind_its_request)
     op_list_deinit(&list);
     op_list_deinit(&merged);
 }
-END_TEST
 
 /* --- hosts --- */
 
-START_TEST(hosts_start_later_and_are_independent)
+TEST(hosts_start_later_and_are_independent)
 {
     const uint64_t skew_ns = 1000000;
     uint64_t latest_ns = 0;
@@ -255,11 +251,10 @@ START_TEST(hosts_start_later_and_are_independent)
     }
     ck_assert_uint_gt(latest_ns, 0);
 }
-END_TEST
 
 /* --- sizes --- */
 
-START_TEST(sizes_are_scaled_exactly)
+TEST(sizes_are_scaled_exactly)
 {
     ck_assert_uint_eq(variation_scale_bytes(512, 200), 1024);
     ck_assert_uint_eq(variation_scale_bytes(513, 50), 256);
@@ -270,9 +265,8 @@ START_TEST(sizes_are_scaled_exactly)
     ck_assert_uint_eq(variation_scale_bytes(UINT64_MAX, 200), UINT64_MAX);
     ck_assert_uint_eq(variation_scale_bytes(1000003, 137), 1370004);
 }
-END_TEST
 
-START_TEST(what_is_no_size_is_not_scaled)
+TEST(what_is_no_size_is_not_scaled)
 {
     struct op_list list;
     op_list_init(&list);
@@ -296,11 +290,10 @@ START_TEST(what_is_no_size_is_not_scaled)
     ck_assert_uint_eq(list.ops[4].delay_ns, 99);
     op_list_deinit(&list);
 }
-END_TEST
 
 /* --- tags --- */
 
-START_TEST(tags_of_one_name_become_one)
+TEST(tags_of_one_name_become_one)
 {
     struct setup to, from;
     struct op_list list;
@@ -321,7 +314,6 @@ START_TEST(tags_of_one_name_become_one)
     ck_assert_uint_eq(list.ops[2].tag, 1);
     op_list_deinit(&list);
 }
-END_TEST
 
 /* --- whole trials --- */
 
@@ -332,7 +324,7 @@ static const struct variation_bounds all = {.repeat_count_max = 3,
                                             .host_count = 1,
                                             .skew_ns = 1000};
 
-START_TEST(the_first_trial_is_the_list_as_it_is)
+TEST(the_first_trial_is_the_list_as_it_is)
 {
     struct setup setup, made;
     struct op_list list, ops;
@@ -348,9 +340,8 @@ START_TEST(the_first_trial_is_the_list_as_it_is)
     op_list_deinit(&list);
     op_list_deinit(&ops);
 }
-END_TEST
 
-START_TEST(each_kind_has_its_turn)
+TEST(each_kind_has_its_turn)
 {
     struct setup setup;
     struct op_list list;
@@ -366,9 +357,8 @@ START_TEST(each_kind_has_its_turn)
     }
     op_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(what_is_not_allowed_is_not_drawn)
+TEST(what_is_not_allowed_is_not_drawn)
 {
     struct setup setup;
     struct op_list list;
@@ -384,9 +374,8 @@ START_TEST(what_is_not_allowed_is_not_drawn)
     }
     op_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_seed_gives_one_list_which_no_reference_breaks)
+TEST(a_seed_gives_one_list_which_no_reference_breaks)
 {
     struct setup setup, made, again_made;
     struct op_list list, ops, again;
@@ -416,9 +405,8 @@ START_TEST(a_seed_gives_one_list_which_no_reference_breaks)
     op_list_deinit(&ops);
     op_list_deinit(&again);
 }
-END_TEST
 
-START_TEST(a_trial_is_no_longer_than_is_said)
+TEST(a_trial_is_no_longer_than_is_said)
 {
     struct setup setup, made;
     struct op_list list, ops;
@@ -441,11 +429,10 @@ START_TEST(a_trial_is_no_longer_than_is_said)
     op_list_deinit(&list);
     op_list_deinit(&ops);
 }
-END_TEST
 
 /* --- the ops of a run --- */
 
-START_TEST(references_follow_what_is_slipped_in_between)
+TEST(references_follow_what_is_slipped_in_between)
 {
     struct op_list list;
     struct given given;
@@ -464,10 +451,9 @@ START_TEST(references_follow_what_is_slipped_in_between)
     given_deinit(&given);
     op_list_deinit(&list);
 }
-END_TEST
 
 /* The same list with faults between its ops: all of its ops are there, and only faults besides. */
-START_TEST(a_given_list_is_run_as_it_is)
+TEST(a_given_list_is_run_as_it_is)
 {
     struct setup setup;
     struct op_list list;
@@ -490,32 +476,4 @@ START_TEST(a_given_list_is_run_as_it_is)
         trial_deinit(&trial);
     }
     op_list_deinit(&list);
-}
-END_TEST
-
-Suite *suite_of_variation(void);
-Suite *suite_of_variation(void)
-{
-    Suite *suite = suite_create("variation");
-    TCase *tests = tcase_create("variation");
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, a_list_that_is_repeated_names_its_own_blocks);
-    tcase_add_test(tests, what_is_live_at_the_end_is_carried_on_or_freed);
-    tcase_add_test(tests, a_donor_is_not_freed_twice);
-    tcase_add_test(tests, a_live_end_that_is_freed_leaves_the_device_empty);
-    tcase_add_test(tests, merged_lists_keep_their_order_and_their_references);
-    tcase_add_test(tests, a_retry_stays_behind_its_request);
-    tcase_add_test(tests, hosts_start_later_and_are_independent);
-    tcase_add_test(tests, sizes_are_scaled_exactly);
-    tcase_add_test(tests, what_is_no_size_is_not_scaled);
-    tcase_add_test(tests, tags_of_one_name_become_one);
-    tcase_add_test(tests, the_first_trial_is_the_list_as_it_is);
-    tcase_add_test(tests, each_kind_has_its_turn);
-    tcase_add_test(tests, what_is_not_allowed_is_not_drawn);
-    tcase_add_test(tests, a_seed_gives_one_list_which_no_reference_breaks);
-    tcase_add_test(tests, a_trial_is_no_longer_than_is_said);
-    tcase_add_test(tests, references_follow_what_is_slipped_in_between);
-    tcase_add_test(tests, a_given_list_is_run_as_it_is);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -86,7 +86,9 @@ static enum verdict_kind judge_request(enum request_class class, uint64_t size, 
     return verdict.kind;
 }
 
-START_TEST(a_block_goes_when_the_last_of_its_events_ends)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(a_block_goes_when_the_last_of_its_events_ends)
 {
     for (unsigned order = 0; order < 6; order++) {
         set_up_model(DEFRAG_SLIDE, true);
@@ -106,9 +108,8 @@ START_TEST(a_block_goes_when_the_last_of_its_events_ends)
         tear_down_model();
     }
 }
-END_TEST
 
-START_TEST(a_drain_awaits_all_events_of_a_block_or_none_helps)
+TEST(a_drain_awaits_all_events_of_a_block_or_none_helps)
 {
     set_up_model(DEFRAG_NONE, true);
     const uint32_t slot = add_block(BLOCK_BUFFER, 8, 4, 1, 0);
@@ -127,9 +128,8 @@ START_TEST(a_drain_awaits_all_events_of_a_block_or_none_helps)
     ck_assert_int_eq(judge_request(REQUEST_BUFFER, 20, 1, 0), VERDICT_PREMATURE);
     tear_down_model();
 }
-END_TEST
 
-START_TEST(what_a_drain_takes_decides_which_executions_are_over)
+TEST(what_a_drain_takes_decides_which_executions_are_over)
 {
     for (uint64_t execution_ns = 20; execution_ns <= 21; execution_ns++) {
         set_up_model(DEFRAG_SLIDE, true);
@@ -150,9 +150,8 @@ START_TEST(what_a_drain_takes_decides_which_executions_are_over)
         tear_down_model();
     }
 }
-END_TEST
 
-START_TEST(the_peak_lies_between_what_was_there_and_what_may_have_been)
+TEST(the_peak_lies_between_what_was_there_and_what_may_have_been)
 {
     set_up_model(DEFRAG_NONE, true);
     const uint32_t first = add_block(BLOCK_BUFFER, 0, 4, 1, 0);
@@ -169,11 +168,10 @@ START_TEST(the_peak_lies_between_what_was_there_and_what_may_have_been)
     ck_assert_uint_eq(model_counters(model)->peak_high_bytes, 7 * G);
     tear_down_model();
 }
-END_TEST
 
 /* --- memory that went bad --- */
 
-START_TEST(a_retired_block_is_held_for_ever_and_nobody_names_it)
+TEST(a_retired_block_is_held_for_ever_and_nobody_names_it)
 {
     set_up_model(DEFRAG_REPACK, true);
     const uint32_t slot = add_block(BLOCK_RETIRED, 10, 4, 1, 0);
@@ -201,9 +199,8 @@ START_TEST(a_retired_block_is_held_for_ever_and_nobody_names_it)
     ck_assert(model_invariants_hold(model));
     tear_down_model();
 }
-END_TEST
 
-START_TEST(an_unseen_op_ends_without_a_trace_but_in_the_peak)
+TEST(an_unseen_op_ends_without_a_trace_but_in_the_peak)
 {
     set_up_model(DEFRAG_NONE, true);
     const uint32_t slot = add_block(BLOCK_BUFFER, 0, 4, 1, 0);
@@ -218,7 +215,6 @@ START_TEST(an_unseen_op_ends_without_a_trace_but_in_the_peak)
     ck_assert_uint_eq(model_counters(model)->peak_high_bytes, 5 * G);
     tear_down_model();
 }
-END_TEST
 
 /* --- alignments --- */
 
@@ -273,7 +269,7 @@ static int draw_heap(struct random *random, struct laid *blocks, int count_max)
     return count;
 }
 
-START_TEST(sliding_with_mixed_alignments_is_judged_as_by_trying_every_place)
+TEST(sliding_with_mixed_alignments_is_judged_as_by_trying_every_place)
 {
     struct random random;
     uint64_t premature = 0;
@@ -316,11 +312,10 @@ START_TEST(sliding_with_mixed_alignments_is_judged_as_by_trying_every_place)
     ck_assert_uint_gt(premature, 2000);
     ck_assert_uint_lt(premature, 18000);
 }
-END_TEST
 
 /* --- absent blocks --- */
 
-START_TEST(an_absent_block_counts_but_takes_no_range)
+TEST(an_absent_block_counts_but_takes_no_range)
 {
     set_up_model(DEFRAG_REPACK, true);
     const uint32_t slot = add_block(BLOCK_BUFFER, 0, 4, 1, 0);
@@ -349,9 +344,8 @@ START_TEST(an_absent_block_counts_but_takes_no_range)
     ck_assert(model_invariants_hold(model));
     tear_down_model();
 }
-END_TEST
 
-START_TEST(an_absent_block_ends_without_touching_the_ranges_of_others)
+TEST(an_absent_block_ends_without_touching_the_ranges_of_others)
 {
     set_up_model(DEFRAG_REPACK, true);
     const uint32_t freed = add_block(BLOCK_BUFFER, 0, 4, 1, 0);
@@ -379,7 +373,6 @@ START_TEST(an_absent_block_ends_without_touching_the_ranges_of_others)
     ck_assert(model_invariants_hold(model));
     tear_down_model();
 }
-END_TEST
 
 /* --- everything at random --- */
 
@@ -440,7 +433,7 @@ static void act_at_random(struct random *random)
     }
 }
 
-START_TEST(the_model_is_sound_after_every_op)
+TEST(the_model_is_sound_after_every_op)
 {
     struct random random;
     random_init(&random, 2);
@@ -458,24 +451,4 @@ START_TEST(the_model_is_sound_after_every_op)
                           model_counters(model)->peak_high_bytes);
     }
     tear_down_model();
-}
-END_TEST
-
-Suite *suite_of_model(void)
-{
-    Suite *suite = suite_create("model");
-    TCase *tests = tcase_create("model");
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, a_block_goes_when_the_last_of_its_events_ends);
-    tcase_add_test(tests, a_drain_awaits_all_events_of_a_block_or_none_helps);
-    tcase_add_test(tests, what_a_drain_takes_decides_which_executions_are_over);
-    tcase_add_test(tests, the_peak_lies_between_what_was_there_and_what_may_have_been);
-    tcase_add_test(tests, a_retired_block_is_held_for_ever_and_nobody_names_it);
-    tcase_add_test(tests, an_unseen_op_ends_without_a_trace_but_in_the_peak);
-    tcase_add_test(tests, sliding_with_mixed_alignments_is_judged_as_by_trying_every_place);
-    tcase_add_test(tests, an_absent_block_counts_but_takes_no_range);
-    tcase_add_test(tests, an_absent_block_ends_without_touching_the_ranges_of_others);
-    tcase_add_test(tests, the_model_is_sound_after_every_op);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

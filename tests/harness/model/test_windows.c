@@ -241,7 +241,9 @@ static bool check_windows(const struct model_window_query *query)
     return true;
 }
 
-START_TEST(windows_and_spans_are_those_that_a_look_at_all_finds)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(windows_and_spans_are_those_that_a_look_at_all_finds, .from = 1, .to = 21)
 {
     struct random random;
     uint32_t span_count = 0, found_count = 0, asked_count = 0;
@@ -270,9 +272,8 @@ START_TEST(windows_and_spans_are_those_that_a_look_at_all_finds)
     ck_assert_uint_gt(found_count, asked_count / 2);
     tear_down_model();
 }
-END_TEST
 
-START_TEST(the_largest_block_of_a_window_and_what_is_free_above_it_are_found)
+TEST(the_largest_block_of_a_window_and_what_is_free_above_it_are_found)
 {
     const uint64_t places[][2] = {{0, 2}, {4, 3}, {8, 1}, {15, 1}}; /* start, size */
     uint32_t other = SLOT_NONE;
@@ -292,16 +293,4 @@ START_TEST(the_largest_block_of_a_window_and_what_is_free_above_it_are_found)
     ck_assert_uint_eq(model_largest_inside(model, 16 * G, 2 * G, &above), 0);
     ck_assert_uint_eq(above, 2 * G);
     tear_down_model();
-}
-END_TEST
-
-Suite *suite_of_windows(void)
-{
-    Suite *suite = suite_create("windows");
-    TCase *tests = tcase_create("windows");
-    tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, windows_and_spans_are_those_that_a_look_at_all_finds, 1, 21);
-    tcase_add_test(tests, the_largest_block_of_a_window_and_what_is_free_above_it_are_found);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

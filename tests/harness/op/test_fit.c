@@ -43,7 +43,7 @@ static uint64_t fit_granules(uint8_t kind, uint32_t index, int32_t more)
     return bytes / G;
 }
 
-START_TEST(a_fit_is_what_its_name_says)
+TEST(a_fit_is_what_its_name_says)
 {
     open_run();
     ck_assert_uint_eq(fit_granules(FIT_HOLE, 0, 0), 12);
@@ -58,9 +58,8 @@ START_TEST(a_fit_is_what_its_name_says)
     ck_assert_uint_eq(fit_granules(FIT_PAIR, 0, 0), 4); /* the device ends above it */
     run_destroy(run);
 }
-END_TEST
 
-START_TEST(an_op_gets_its_size_when_it_runs_and_is_recorded_with_it)
+TEST(an_op_gets_its_size_when_it_runs_and_is_recorded_with_it)
 {
     open_run();
     struct op op = op_make(OP_ALLOC);
@@ -75,9 +74,8 @@ START_TEST(an_op_gets_its_size_when_it_runs_and_is_recorded_with_it)
     ck_assert_int_eq(run_step(run, &op)->kind, VERDICT_JUSTIFIED);
     run_destroy(run);
 }
-END_TEST
 
-START_TEST(a_fit_is_one_number_and_one_word)
+TEST(a_fit_is_one_number_and_one_word, .to = 100)
 {
     struct random random;
     random_init(&random, (uint64_t)_i);
@@ -94,9 +92,8 @@ START_TEST(a_fit_is_one_number_and_one_word)
     ck_assert_msg(read.kind == fit.kind && read.index == fit.index && read.granules == fit.granules,
                   "%s", text);
 }
-END_TEST
 
-START_TEST(what_is_no_fit_is_refused)
+TEST(what_is_no_fit_is_refused, .to = 13)
 {
     static const char *const texts[] = {"",
                                         "%",
@@ -114,11 +111,10 @@ START_TEST(what_is_no_fit_is_refused)
     struct fit fit;
     ck_assert_msg(!fit_parse(texts[_i], strlen(texts[_i]), &fit), "%s", texts[_i]);
 }
-END_TEST
 
 /* --- lists --- */
 
-START_TEST(references_follow_what_they_name_when_ops_come_in)
+TEST(references_follow_what_they_name_when_ops_come_in)
 {
     struct op_list list;
     struct op op = op_make(OP_ALLOC);
@@ -156,18 +152,4 @@ START_TEST(references_follow_what_they_name_when_ops_come_in)
     ck_assert_uint_eq(list.ops[4].ref, 1);
     ck_assert_uint_eq(list.ops[6].event, 5);
     op_list_deinit(&list);
-}
-END_TEST
-
-Suite *suite_of_fit(void)
-{
-    Suite *suite = suite_create("fit");
-    TCase *tests = tcase_create("fit");
-    tcase_add_test(tests, a_fit_is_what_its_name_says);
-    tcase_add_test(tests, an_op_gets_its_size_when_it_runs_and_is_recorded_with_it);
-    tcase_add_loop_test(tests, a_fit_is_one_number_and_one_word, 0, 100);
-    tcase_add_loop_test(tests, what_is_no_fit_is_refused, 0, 13);
-    tcase_add_test(tests, references_follow_what_they_name_when_ops_come_in);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

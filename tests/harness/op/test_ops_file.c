@@ -66,7 +66,7 @@ static struct op draw_op(struct random *random, uint32_t number)
     return op;
 }
 
-START_TEST(text_to_ops_to_text_is_the_identity)
+TEST(text_to_ops_to_text_is_the_identity, .to = 5)
 {
     struct random random;
     struct setup setup;
@@ -111,9 +111,8 @@ START_TEST(text_to_ops_to_text_is_the_identity)
     op_list_deinit(&list);
     op_list_deinit(&read_list);
 }
-END_TEST
 
-START_TEST(a_field_of_a_message_is_rounded_as_printf_rounds)
+TEST(a_field_of_a_message_is_rounded_as_printf_rounds)
 {
     static const char units[] = "KMGTPE";
     struct random random;
@@ -134,7 +133,6 @@ START_TEST(a_field_of_a_message_is_rounded_as_printf_rounds)
         ck_assert_str_eq(text, printed);
     }
 }
-END_TEST
 
 struct bad_text {
     const char *text;
@@ -203,7 +201,7 @@ static const struct bad_text bad_texts[] = {
     {"hbmstress-ops 1\ntag 3 \"a\"\ntag 4 \"a\"\ntag 3 \"\"\n", 4, 5, "the tag 3 is given twice"},
 };
 
-START_TEST(what_is_wrong_is_named_with_line_and_column)
+TEST(what_is_wrong_is_named_with_line_and_column, .to = sizeof bad_texts / sizeof bad_texts[0])
 {
     const struct bad_text *bad = &bad_texts[_i];
     struct setup setup;
@@ -217,9 +215,8 @@ START_TEST(what_is_wrong_is_named_with_line_and_column)
                   "%zu:%zu: %s", error.line, error.column, error.reason);
     op_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_fault_strikes_the_next_call_and_takes_a_while_unless_it_says_otherwise)
+TEST(a_fault_strikes_the_next_call_and_takes_a_while_unless_it_says_otherwise)
 {
     const char text[] =
         "hbmstress-ops 1\n0: fault call=copy\n1: fault call=clock_jump\n"
@@ -242,7 +239,6 @@ START_TEST(a_fault_strikes_the_next_call_and_takes_a_while_unless_it_says_otherw
     ck_assert_uint_eq(list.ops[3].size_bytes, 4096);
     op_list_deinit(&list);
 }
-END_TEST
 
 static const struct {
     const char *target;
@@ -262,7 +258,7 @@ static const struct {
     {"", false},
 };
 
-START_TEST(a_target_that_can_be_named_comes_back)
+TEST(a_target_that_can_be_named_comes_back, .to = sizeof named_targets / sizeof named_targets[0])
 {
     struct setup setup, again;
     struct op_list list;
@@ -279,9 +275,8 @@ START_TEST(a_target_that_can_be_named_comes_back)
     free(text);
     op_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_path_too_long_for_a_list_cannot_be_named)
+TEST(a_path_too_long_for_a_list_cannot_be_named)
 {
     char path[SETUP_VALUE_BYTES + 1];
     memset(path, 'a', sizeof path);
@@ -291,9 +286,8 @@ START_TEST(a_path_too_long_for_a_list_cannot_be_named)
     path[SETUP_VALUE_BYTES - 1] = '\0';
     ck_assert(ops_file_can_name(path));
 }
-END_TEST
 
-START_TEST(options_and_tags_come_once_each)
+TEST(options_and_tags_come_once_each)
 {
     static const char text[] =
         "hbmstress-ops 1\noption a=1\ntag 3 \"x\"\noption b=1\ntag 4 \"x\"\n";
@@ -306,9 +300,8 @@ START_TEST(options_and_tags_come_once_each)
     ck_assert_str_eq(setup.tags[4], "x");
     op_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(numbers_of_removed_lines_may_be_missing)
+TEST(numbers_of_removed_lines_may_be_missing)
 {
     const char text[] =
         "hbmstress-ops 1\r\n# by hand\r\n10: alloc size=4K\r\n\r\n20: free block=10\r\n";
@@ -321,9 +314,8 @@ START_TEST(numbers_of_removed_lines_may_be_missing)
     ck_assert_uint_eq(list.ops[1].ref, 0);
     op_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_removed_op_redirects_no_other)
+TEST(a_removed_op_redirects_no_other)
 {
     const char text[] =
         "hbmstress-ops 1\n0: alloc size=1K\n1: alloc size=2K\n2: use block=0 delay=1s\n"
@@ -340,9 +332,8 @@ START_TEST(a_removed_op_redirects_no_other)
     ck_assert_uint_eq(list.ops[3].ref, 0);
     op_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(a_file_appears_whole_or_not_at_all)
+TEST(a_file_appears_whole_or_not_at_all)
 {
     struct setup setup;
     struct op_list list;
@@ -356,7 +347,6 @@ START_TEST(a_file_appears_whole_or_not_at_all)
     ck_assert_ptr_nonnull(strstr(error.reason, "directory"));
     op_list_deinit(&list);
 }
-END_TEST
 
 /* A text that is read in several parts, one line of which is longer than a part; the numbers of its
  * ops have a gap. */
@@ -382,7 +372,7 @@ static void write_long_list(const char *path, const char *last)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-START_TEST(a_long_file_is_read_as_one_text)
+TEST(a_long_file_is_read_as_one_text, .to = 4)
 {
     static const struct {
         const char *last;
@@ -414,9 +404,8 @@ START_TEST(a_long_file_is_read_as_one_text)
     op_list_deinit(&list);
     unlink(path);
 }
-END_TEST
 
-START_TEST(sizes_print_as_the_runtime_prints_them)
+TEST(sizes_print_as_the_runtime_prints_them)
 {
     static const struct {
         uint64_t bytes;
@@ -434,27 +423,4 @@ START_TEST(sizes_print_as_the_runtime_prints_them)
         size_print_field(samples[i].bytes, text);
         ck_assert_str_eq(text, samples[i].text);
     }
-}
-END_TEST
-
-Suite *suite_of_ops_file(void)
-{
-    Suite *suite = suite_create("ops_file");
-    TCase *tests = tcase_create("ops_file");
-    tcase_add_loop_test(tests, text_to_ops_to_text_is_the_identity, 0, 5);
-    tcase_add_test(tests, a_field_of_a_message_is_rounded_as_printf_rounds);
-    tcase_add_loop_test(tests, what_is_wrong_is_named_with_line_and_column, 0,
-                        (int)(sizeof bad_texts / sizeof bad_texts[0]));
-    tcase_add_test(tests, a_fault_strikes_the_next_call_and_takes_a_while_unless_it_says_otherwise);
-    tcase_add_loop_test(tests, a_target_that_can_be_named_comes_back, 0,
-                        (int)(sizeof named_targets / sizeof named_targets[0]));
-    tcase_add_test(tests, a_path_too_long_for_a_list_cannot_be_named);
-    tcase_add_test(tests, options_and_tags_come_once_each);
-    tcase_add_test(tests, numbers_of_removed_lines_may_be_missing);
-    tcase_add_test(tests, a_removed_op_redirects_no_other);
-    tcase_add_test(tests, a_file_appears_whole_or_not_at_all);
-    tcase_add_loop_test(tests, a_long_file_is_read_as_one_text, 0, 4);
-    tcase_add_test(tests, sizes_print_as_the_runtime_prints_them);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

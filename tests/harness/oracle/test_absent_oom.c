@@ -74,7 +74,9 @@ static void check_draw(struct oracle *oracle, const struct oom *oom, struct tall
     tally->staged_count += proof->kind == PROOF_PLAN ? proof->plan.staged_count : 0;
 }
 
-START_TEST(judges_and_checker_agree_on_what_is_in_host_memory)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(judges_and_checker_agree_on_what_is_in_host_memory)
 {
     static const struct random_oom_wish wishes[] = {
         {.granules_max = 24, .block_count_max = 9, .has_alignments = true},
@@ -106,15 +108,4 @@ START_TEST(judges_and_checker_agree_on_what_is_in_host_memory)
     ck_assert_uint_gt(tally.return_count, tally.staged_count);
     oom_deinit(&oom);
     oracle_destroy(oracle);
-}
-END_TEST
-
-Suite *suite_of_absent_oom(void)
-{
-    Suite *suite = suite_create("absent_oom");
-    TCase *tests = tcase_create("absent_oom");
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, judges_and_checker_agree_on_what_is_in_host_memory);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

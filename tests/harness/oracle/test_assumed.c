@@ -153,7 +153,9 @@ static void visit_all(struct heaps *heaps, enum defrag_contract defrag)
 
 static const enum defrag_contract moving[] = {DEFRAG_SLIDE, DEFRAG_REPACK};
 
-START_TEST(no_buffer_is_refused_rightly_with_fewer_bytes_pinned)
+EVERY_TEST(.timeout_s = 300);
+
+TEST(no_buffer_is_refused_rightly_with_fewer_bytes_pinned, .to = 2)
 {
     struct heaps heaps = {.visit = visit_buffers};
     visit_all(&heaps, moving[_i]);
@@ -162,15 +164,13 @@ START_TEST(no_buffer_is_refused_rightly_with_fewer_bytes_pinned)
     ck_assert(heaps.is_reached[4][5]);
     ck_assert(heaps.is_reached[3][5]);
 }
-END_TEST
 
-START_TEST(no_stack_is_refused_rightly_with_nothing_pinned_below)
+TEST(no_stack_is_refused_rightly_with_nothing_pinned_below, .to = 2)
 {
     struct heaps heaps = {.visit = visit_stacks};
     visit_all(&heaps, moving[_i]);
     ck_assert(heaps.is_reached[2][4]);
 }
-END_TEST
 
 /* 100 bytes, 30 to 33 asked, 72 to 75 free. */
 static struct oom make_reported(void)
@@ -197,7 +197,7 @@ static void assert_condition(const struct oom *oom, uint64_t bytes, uint64_t fro
 
 /* Three spans of at most 32 hold the least that is free, so two pins; of these 72, 7 may lie
  * outside. */
-START_TEST(the_condition_is_of_the_largest_request_and_the_least_that_is_free)
+TEST(the_condition_is_of_the_largest_request_and_the_least_that_is_free)
 {
     struct oom oom = make_reported();
     assert_condition(&oom, 2, 3, 96);
@@ -208,9 +208,8 @@ START_TEST(the_condition_is_of_the_largest_request_and_the_least_that_is_free)
     oom.reported.free_low = 33; /* as much as is asked */
     assert_condition(&oom, 1, 0, 100);
 }
-END_TEST
 
-START_TEST(where_heaps_may_hold_the_request_or_not_nothing_is_proved)
+TEST(where_heaps_may_hold_the_request_or_not_nothing_is_proved)
 {
     struct oom oom = make_reported();
     oom.reported.free_low = 32;
@@ -228,7 +227,6 @@ START_TEST(where_heaps_may_hold_the_request_or_not_nothing_is_proved)
     oom.request.align_bytes = 2;
     assert_condition(&oom, 0, 0, 0);
 }
-END_TEST
 
 /* --- where nothing moves --- */
 
@@ -313,7 +311,7 @@ static void visit_placements(struct heaps *heaps)
     }
 }
 
-START_TEST(where_nothing_moves_all_arrangements_must_agree)
+TEST(where_nothing_moves_all_arrangements_must_agree)
 {
     struct heaps heaps = {.visit = visit_placements, .assumed = assumed_create()};
     visit_all(&heaps, DEFRAG_NONE);
@@ -321,7 +319,6 @@ START_TEST(where_nothing_moves_all_arrangements_must_agree)
     ck_assert_uint_gt(heaps.justified_count, 2 * heaps.unknown_count);
     assumed_destroy(heaps.assumed);
 }
-END_TEST
 
 /* --- any heap --- */
 
@@ -356,7 +353,7 @@ static void require_valid(const struct oom *oom, const struct proof *proof,
 
 /* Whatever else is in the heap: the verdict is unknown if and only if the two heaps have two, and
  * the checker believes it. */
-START_TEST(two_heaps_with_two_verdicts_are_unknown_and_that_is_proved)
+TEST(two_heaps_with_two_verdicts_are_unknown_and_that_is_proved)
 {
     enum { DRAWN = 20000, NODES_MAX = 100000 };
     static const struct random_oom_wish wish = {
@@ -390,20 +387,4 @@ START_TEST(two_heaps_with_two_verdicts_are_unknown_and_that_is_proved)
     oom_deinit(&oom);
     assumed_destroy(assumed);
     oracle_destroy(oracle);
-}
-END_TEST
-
-Suite *suite_of_assumed(void)
-{
-    Suite *suite = suite_create("assumed");
-    TCase *cases = tcase_create("assumed");
-    tcase_set_timeout(cases, 300);
-    tcase_add_loop_test(cases, no_buffer_is_refused_rightly_with_fewer_bytes_pinned, 0, 2);
-    tcase_add_loop_test(cases, no_stack_is_refused_rightly_with_nothing_pinned_below, 0, 2);
-    tcase_add_test(cases, the_condition_is_of_the_largest_request_and_the_least_that_is_free);
-    tcase_add_test(cases, where_nothing_moves_all_arrangements_must_agree);
-    tcase_add_test(cases, two_heaps_with_two_verdicts_are_unknown_and_that_is_proved);
-    tcase_add_test(cases, where_heaps_may_hold_the_request_or_not_nothing_is_proved);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

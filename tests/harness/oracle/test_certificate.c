@@ -151,7 +151,9 @@ static void collection_deinit(struct collection *collection)
 
 static struct collection collection; /* large */
 
-START_TEST(every_kind_of_proof_occurs_and_is_valid)
+EVERY_TEST(.timeout_s = 1800);
+
+TEST(every_kind_of_proof_occurs_and_is_valid)
 {
     collect_certificates(&collection, 1, draws_period());
     for (unsigned kind = PROOF_NONE + 1; kind < PROOF_KIND_COUNT; kind++) {
@@ -165,7 +167,6 @@ START_TEST(every_kind_of_proof_occurs_and_is_valid)
     }
     collection_deinit(&collection);
 }
-END_TEST
 
 /* --- reading --- */
 
@@ -864,7 +865,7 @@ static uint64_t corrupted_count(void)
                                                   : draws_count(CORRUPTED_COUNT, 1);
 }
 
-START_TEST(a_corrupted_certificate_is_noticed_or_still_right)
+TEST(a_corrupted_certificate_is_noticed_or_still_right)
 {
     struct oracle *oracle = oracle_create();
     struct tally tallies[WAY_COUNT] = {{0}};
@@ -887,7 +888,6 @@ START_TEST(a_corrupted_certificate_is_noticed_or_still_right)
     collection_deinit(&collection);
     oracle_destroy(oracle);
 }
-END_TEST
 
 /* --- exact proofs --- */
 
@@ -948,7 +948,7 @@ static uint64_t check_log_exact(json_t *root)
     return 1;
 }
 
-START_TEST(a_number_that_is_not_right_and_a_log_that_goes_on_are_noticed)
+TEST(a_number_that_is_not_right_and_a_log_that_goes_on_are_noticed)
 {
     uint64_t number_count = 0;
     uint64_t log_count = 0;
@@ -963,7 +963,6 @@ START_TEST(a_number_that_is_not_right_and_a_log_that_goes_on_are_noticed)
     ck_assert_uint_gt(log_count, 20);
     collection_deinit(&collection);
 }
-END_TEST
 
 /* --- forged proofs --- */
 
@@ -1091,7 +1090,7 @@ static void forge_log(struct forgery *forgery, bool is_plain)
     }
 }
 
-START_TEST(no_proof_can_be_forged_for_a_premature_out_of_memory)
+TEST(no_proof_can_be_forged_for_a_premature_out_of_memory)
 {
     struct forgery forgery = {.oracle = oracle_create()};
     char reason[CERTIFICATE_REASON_BYTES];
@@ -1124,18 +1123,4 @@ START_TEST(no_proof_can_be_forged_for_a_premature_out_of_memory)
     oom_deinit(&forgery.oom);
     reach_deinit(&forgery.reach);
     json_decref(forgery.root);
-}
-END_TEST
-
-Suite *suite_of_certificate(void)
-{
-    Suite *suite = suite_create("certificate");
-    TCase *certificates = tcase_create("certificates");
-    suite_add_tcase(suite, certificates);
-    tcase_set_timeout(certificates, 1800);
-    tcase_add_test(certificates, every_kind_of_proof_occurs_and_is_valid);
-    tcase_add_test(certificates, a_corrupted_certificate_is_noticed_or_still_right);
-    tcase_add_test(certificates, a_number_that_is_not_right_and_a_log_that_goes_on_are_noticed);
-    tcase_add_test(certificates, no_proof_can_be_forged_for_a_premature_out_of_memory);
-    return suite;
 }

@@ -69,7 +69,7 @@ static json_int_t number_of_block(const json_t *document, size_t block, const ch
         json_object_get(json_array_get(json_object_get(document, "blocks"), block), name));
 }
 
-START_TEST(late_times_keep_their_order_and_equal_ones_stay_equal)
+TEST(late_times_keep_their_order_and_equal_ones_stay_equal)
 {
     begin_heap();
     blocks[0].used_until_ns = LATE + 1000; /* none is earlier */
@@ -89,9 +89,8 @@ START_TEST(late_times_keep_their_order_and_equal_ones_stay_equal)
     ck_assert_int_eq(number_of_block(document, 2, "used_until"), (json_int_t)LATE + 4);
     json_decref(document);
 }
-END_TEST
 
-START_TEST(what_never_ends_is_no_late_time)
+TEST(what_never_ends_is_no_late_time)
 {
     begin_heap();
     blocks[0].used_until_ns = DELAY_NEVER;
@@ -101,9 +100,8 @@ START_TEST(what_never_ends_is_no_late_time)
     ck_assert_int_eq(number_of_block(document, 1, "used_until"), (json_int_t)LATE + 1);
     json_decref(document);
 }
-END_TEST
 
-START_TEST(what_it_says_to_people_is_plain_text)
+TEST(what_it_says_to_people_is_plain_text)
 {
     begin_heap();
     json_t *document = print_document("a \"b\"\\ \t c \x7f\xc3\xa9 ~ d!");
@@ -112,7 +110,6 @@ START_TEST(what_it_says_to_people_is_plain_text)
     ck_assert_str_eq(json_string_value(json_object_get(about, "reason")), "a b  c  ~ d!");
     json_decref(document);
 }
-END_TEST
 
 /* --- letter by letter --- */
 
@@ -126,7 +123,7 @@ static void print_text(const struct proof *proof, bool is_spaced, struct writing
     ck_assert_int_eq(text->is_spaced, is_spaced);
 }
 
-START_TEST(a_certificate_has_this_text)
+TEST(a_certificate_has_this_text)
 {
     static const uint32_t evicted[] = {1, 3};
     static const struct proof_move moves[] = {{2, 1024, PROOF_IN_HOST_MEMORY, 512},
@@ -182,7 +179,6 @@ START_TEST(a_certificate_has_this_text)
         " \"about\": {\"op\": 7, \"reason\": \"so\"}}\n");
     writing_deinit(&text);
 }
-END_TEST
 
 /* The proof of a text, in one line. */
 static void check_proof(const struct proof *proof, const char *expected)
@@ -196,7 +192,7 @@ static void check_proof(const struct proof *proof, const char *expected)
     writing_deinit(&text);
 }
 
-START_TEST(each_kind_of_proof_has_its_members)
+TEST(each_kind_of_proof_has_its_members)
 {
     const struct proof proof = {
         .claim = VERDICT_JUSTIFIED,
@@ -237,9 +233,8 @@ START_TEST(each_kind_of_proof_has_its_members)
         check_proof(&each, rows[i].text);
     }
 }
-END_TEST
 
-START_TEST(a_replay_that_differs_has_one_name)
+TEST(a_replay_that_differs_has_one_name)
 {
     char signature[SIGNATURE_BYTES];
     struct op op = op_make(OP_ALLOC);
@@ -257,10 +252,9 @@ START_TEST(a_replay_that_differs_has_one_name)
     signature_print(&verdict, &ops, signature);
     ck_assert_str_eq(signature, "counters in alloc");
 }
-END_TEST
 
 /* A use that is done, but was not seen to be, still keeps its block in its place. */
-START_TEST(the_stack_grows_up_to_the_lowest_block_that_is_used_now)
+TEST(the_stack_grows_up_to_the_lowest_block_that_is_used_now)
 {
     begin_heap();
     oom.defrag = DEFRAG_SLIDE;
@@ -276,20 +270,4 @@ START_TEST(the_stack_grows_up_to_the_lowest_block_that_is_used_now)
     ck_assert_uint_eq(oom_reservable(&oom).high_bytes, 512);
     blocks[2].used_until_ns = 0;
     ck_assert_uint_eq(oom_reservable(&oom).high_bytes, 1024);
-}
-END_TEST
-
-Suite *suite_of_certificate_text(void)
-{
-    Suite *suite = suite_create("certificate_text");
-    TCase *text = tcase_create("text");
-    tcase_add_test(text, late_times_keep_their_order_and_equal_ones_stay_equal);
-    tcase_add_test(text, what_never_ends_is_no_late_time);
-    tcase_add_test(text, what_it_says_to_people_is_plain_text);
-    tcase_add_test(text, a_certificate_has_this_text);
-    tcase_add_test(text, each_kind_of_proof_has_its_members);
-    tcase_add_test(text, a_replay_that_differs_has_one_name);
-    tcase_add_test(text, the_stack_grows_up_to_the_lowest_block_that_is_used_now);
-    suite_add_tcase(suite, text);
-    return suite;
 }

@@ -71,7 +71,7 @@ static void expect_dispute(const struct verdict *verdict, const char *reason)
 
 /* --- the second judge --- */
 
-START_TEST(two_judges_that_know_must_say_the_same)
+TEST(two_judges_that_know_must_say_the_same)
 {
     static const struct {
         uint64_t size; /* 13 granules do not fit, 12 do */
@@ -103,9 +103,8 @@ START_TEST(two_judges_that_know_must_say_the_same)
         stop();
     }
 }
-END_TEST
 
-START_TEST(what_the_oracle_leaves_open_the_second_judge_does_not_dispute)
+TEST(what_the_oracle_leaves_open_the_second_judge_does_not_dispute)
 {
     start_honest();
     lies.is_first = true;
@@ -116,9 +115,8 @@ START_TEST(what_the_oracle_leaves_open_the_second_judge_does_not_dispute)
     ck_assert_uint_eq(run_totals(script.run)->second_opinions, 1);
     stop();
 }
-END_TEST
 
-START_TEST(every_eighth_out_of_memory_and_every_premature_one_is_judged_twice)
+TEST(every_eighth_out_of_memory_and_every_premature_one_is_judged_twice)
 {
     for (int is_eighth = 0; is_eighth < 2; is_eighth++) {
         start_honest();
@@ -138,11 +136,10 @@ START_TEST(every_eighth_out_of_memory_and_every_premature_one_is_judged_twice)
         stop();
     }
 }
-END_TEST
 
 /* --- the oracle about related states --- */
 
-START_TEST(an_oracle_that_contradicts_itself_is_disputed)
+TEST(an_oracle_that_contradicts_itself_is_disputed)
 {
     start_honest();
     lies.is_doubled = true;
@@ -151,9 +148,8 @@ START_TEST(an_oracle_that_contradicts_itself_is_disputed)
     ck_assert_uint_ge(run_totals(script.run)->relations_checked, 1);
     stop();
 }
-END_TEST
 
-START_TEST(one_out_of_memory_in_64_is_held_against_related_states)
+TEST(one_out_of_memory_in_64_is_held_against_related_states)
 {
     start_honest();
     JUDGED(refuse(13), VERDICT_JUSTIFIED);
@@ -164,12 +160,11 @@ START_TEST(one_out_of_memory_in_64_is_held_against_related_states)
     JUDGED(refuse(13), VERDICT_DISPUTED);
     stop();
 }
-END_TEST
 
 /* --- the stack of a load --- */
 
 /* The held block ends at granule 14, so that a stack of 13 cannot be reserved. */
-START_TEST(a_stack_that_was_granted_is_judged_twice_where_it_seems_wrong)
+TEST(a_stack_that_was_granted_is_judged_twice_where_it_seems_wrong)
 {
     static const struct {
         uint64_t stack;
@@ -196,19 +191,4 @@ START_TEST(a_stack_that_was_granted_is_judged_twice_where_it_seems_wrong)
         }
         stop();
     }
-}
-END_TEST
-
-Suite *suite_of_disputes(void)
-{
-    Suite *suite = suite_create("disputes");
-    TCase *tests = tcase_create("disputes");
-    tcase_add_test(tests, two_judges_that_know_must_say_the_same);
-    tcase_add_test(tests, what_the_oracle_leaves_open_the_second_judge_does_not_dispute);
-    tcase_add_test(tests, every_eighth_out_of_memory_and_every_premature_one_is_judged_twice);
-    tcase_add_test(tests, an_oracle_that_contradicts_itself_is_disputed);
-    tcase_add_test(tests, one_out_of_memory_in_64_is_held_against_related_states);
-    tcase_add_test(tests, a_stack_that_was_granted_is_judged_twice_where_it_seems_wrong);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -32,7 +32,9 @@ static void expect_no_fit(const char *drawing, struct oom like)
     expect_verdict(drawing, like, VERDICT_JUSTIFIED);
 }
 
-START_TEST(a_hole_takes_a_request_rounded_up_to_granules)
+EVERY_TEST(.timeout_s = 600);
+
+TEST(a_hole_takes_a_request_rounded_up_to_granules)
 {
     expect_fit("m..m", (struct oom){.request = {.size_bytes = 2 * G}});
     expect_fit("m..m", (struct oom){.request = {.size_bytes = G + 1}});
@@ -40,9 +42,8 @@ START_TEST(a_hole_takes_a_request_rounded_up_to_granules)
     expect_no_fit("mhxl", (struct oom){.request = {.size_bytes = 1}});
     expect_fit("mhxl", (struct oom){.request = {.class = REQUEST_PROGRAM, .size_bytes = 0}});
 }
-END_TEST
 
-START_TEST(what_is_larger_than_the_device_fits_nowhere)
+TEST(what_is_larger_than_the_device_fits_nowhere)
 {
     expect_no_fit("....", (struct oom){.request = {.size_bytes = 5 * G}});
     expect_no_fit("....", (struct oom){.request = {.size_bytes = UINT64_MAX}});
@@ -50,18 +51,16 @@ START_TEST(what_is_larger_than_the_device_fits_nowhere)
     expect_no_fit("....",
                   (struct oom){.request = {.class = REQUEST_PROGRAM, .stack_bytes = 5 * G}});
 }
-END_TEST
 
-START_TEST(only_a_contract_that_drains_awaits_queued_frees)
+TEST(only_a_contract_that_drains_awaits_queued_frees)
 {
     expect_fit("dd", (struct oom){.drains = true, .request = {.size_bytes = 2 * G}});
     expect_no_fit("dd", (struct oom){.request = {.size_bytes = 2 * G}});
     expect_no_fit("ll", (struct oom){.drains = true, .request = {.size_bytes = G}});
     expect_no_fit("xw", (struct oom){.drains = true, .request = {.size_bytes = G}});
 }
-END_TEST
 
-START_TEST(waiting_for_a_free_ends_the_uses_that_end_before_it)
+TEST(waiting_for_a_free_ends_the_uses_that_end_before_it)
 {
     const struct oom question = {
         .defrag = DEFRAG_SLIDE, .drains = true, .request = {.size_bytes = 2 * G}};
@@ -73,9 +72,8 @@ START_TEST(waiting_for_a_free_ends_the_uses_that_end_before_it)
     /* Nobody awaits a free that waits for a reference, too. */
     expect_no_fit(".v.w", question);
 }
-END_TEST
 
-START_TEST(slide_keeps_the_order_and_the_span_of_each_block)
+TEST(slide_keeps_the_order_and_the_span_of_each_block)
 {
     const struct oom question = {.defrag = DEFRAG_SLIDE, .request = {.size_bytes = 2 * G}};
     expect_fit(".m.", question);
@@ -91,9 +89,8 @@ START_TEST(slide_keeps_the_order_and_the_span_of_each_block)
     small.oom.defrag = DEFRAG_REPACK;
     ck_assert_int_eq(exhaustive_judge(&small.oom), VERDICT_PREMATURE);
 }
-END_TEST
 
-START_TEST(repack_moves_blocks_to_other_spans)
+TEST(repack_moves_blocks_to_other_spans)
 {
     const struct oom question = {.defrag = DEFRAG_REPACK, .request = {.size_bytes = 2 * G}};
     expect_fit(".mh.", question);
@@ -103,9 +100,8 @@ START_TEST(repack_moves_blocks_to_other_spans)
     expect_no_fit(".mh.mMh..",
                   (struct oom){.defrag = DEFRAG_REPACK, .request = {.size_bytes = 4 * G}});
 }
-END_TEST
 
-START_TEST(places_are_aligned)
+TEST(places_are_aligned)
 {
     expect_fit(".m..", (struct oom){.request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
     expect_no_fit("m..m", (struct oom){.request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
@@ -116,9 +112,8 @@ START_TEST(places_are_aligned)
     expect_no_fit("h.m.", (struct oom){.defrag = DEFRAG_SLIDE,
                                        .request = {.size_bytes = 2 * G, .align_bytes = 4 * G}});
 }
-END_TEST
 
-START_TEST(idle_programs_are_evicted_for_the_class_that_the_contract_names)
+TEST(idle_programs_are_evicted_for_the_class_that_the_contract_names)
 {
     const struct oom_request buffer = {.size_bytes = 2 * G};
     const struct oom_request program = {.class = REQUEST_PROGRAM, .size_bytes = 2 * G};
@@ -128,9 +123,8 @@ START_TEST(idle_programs_are_evicted_for_the_class_that_the_contract_names)
     expect_no_fit(".p", (struct oom){.evicts = true, .request = program});
     expect_fit(".g", (struct oom){.evicts = true, .request = buffer});
 }
-END_TEST
 
-START_TEST(busy_programs_and_the_own_program_stay)
+TEST(busy_programs_and_the_own_program_stay)
 {
     const struct oom_request program = {.class = REQUEST_PROGRAM, .size_bytes = 2 * G};
     expect_no_fit("..o",
@@ -149,9 +143,8 @@ START_TEST(busy_programs_and_the_own_program_stay)
     expect_fit(".bd",
                (struct oom){.evicts = true, .drains = true, .request = {.size_bytes = 3 * G}});
 }
-END_TEST
 
-START_TEST(the_stack_is_reserved_until_the_executions_end)
+TEST(the_stack_is_reserved_until_the_executions_end)
 {
     expect_no_fit("..hy", (struct oom){.request = {.size_bytes = 2 * G}});
     expect_fit("..hz", (struct oom){.request = {.size_bytes = 2 * G}});
@@ -167,9 +160,8 @@ START_TEST(the_stack_is_reserved_until_the_executions_end)
     expect_fit("..cbd",
                (struct oom){.drains = true, .evicts = true, .request = {.size_bytes = 2 * G}});
 }
-END_TEST
 
-START_TEST(movable_blocks_make_room_for_the_stack_and_unmovable_ones_do_not)
+TEST(movable_blocks_make_room_for_the_stack_and_unmovable_ones_do_not)
 {
     const struct oom_request stack = {.class = REQUEST_PROGRAM, .stack_bytes = 2 * G};
     expect_no_fit("m..", (struct oom){.request = stack});
@@ -186,9 +178,8 @@ START_TEST(movable_blocks_make_room_for_the_stack_and_unmovable_ones_do_not)
     expect_no_fit("m..", (struct oom){.defrag = DEFRAG_REPACK, .request = both});
     expect_fit("m...", (struct oom){.defrag = DEFRAG_SLIDE, .request = both});
 }
-END_TEST
 
-START_TEST(a_refused_call_excuses_its_mitigation_and_host_memory_all_of_them)
+TEST(a_refused_call_excuses_its_mitigation_and_host_memory_all_of_them)
 {
     const struct {
         const char *drawing;
@@ -206,9 +197,8 @@ START_TEST(a_refused_call_excuses_its_mitigation_and_host_memory_all_of_them)
         }
     }
 }
-END_TEST
 
-START_TEST(states_above_its_limits_are_not_judged)
+TEST(states_above_its_limits_are_not_judged)
 {
     const struct oom question = {.defrag = DEFRAG_REPACK, .request = {.size_bytes = G}};
     const struct oom drains = {.drains = true, .request = {.size_bytes = G}};
@@ -227,7 +217,6 @@ START_TEST(states_above_its_limits_are_not_judged)
     small.blocks[4].freed_at_ns = 10;
     ck_assert_int_eq(exhaustive_judge(&small.oom), VERDICT_PREMATURE);
 }
-END_TEST
 
 /* --- every tiny heap --- */
 
@@ -413,7 +402,7 @@ static void ask_every_heap(struct tally *tally, struct small_oom *small, uint64_
     }
 }
 
-START_TEST(every_tiny_heap_is_judged_as_by_trying_every_granule_for_every_block)
+TEST(every_tiny_heap_is_judged_as_by_trying_every_granule_for_every_block)
 {
     struct tally tally = {0};
     struct small_oom small;
@@ -425,28 +414,4 @@ START_TEST(every_tiny_heap_is_judged_as_by_trying_every_granule_for_every_block)
     printf("exhaustive: %" PRIu64 " questions, %" PRIu64 " with a placement, no disagreement\n",
            tally.questions, tally.premature);
     ck_assert_uint_gt(tally.premature, tally.questions / 20);
-}
-END_TEST
-
-Suite *suite_of_exhaustive(void)
-{
-    Suite *suite = suite_create("exhaustive");
-    TCase *tests = tcase_create("exhaustive");
-    tcase_set_timeout(tests, 600);
-    tcase_add_test(tests, a_hole_takes_a_request_rounded_up_to_granules);
-    tcase_add_test(tests, what_is_larger_than_the_device_fits_nowhere);
-    tcase_add_test(tests, only_a_contract_that_drains_awaits_queued_frees);
-    tcase_add_test(tests, waiting_for_a_free_ends_the_uses_that_end_before_it);
-    tcase_add_test(tests, slide_keeps_the_order_and_the_span_of_each_block);
-    tcase_add_test(tests, repack_moves_blocks_to_other_spans);
-    tcase_add_test(tests, places_are_aligned);
-    tcase_add_test(tests, idle_programs_are_evicted_for_the_class_that_the_contract_names);
-    tcase_add_test(tests, busy_programs_and_the_own_program_stay);
-    tcase_add_test(tests, the_stack_is_reserved_until_the_executions_end);
-    tcase_add_test(tests, movable_blocks_make_room_for_the_stack_and_unmovable_ones_do_not);
-    tcase_add_test(tests, a_refused_call_excuses_its_mitigation_and_host_memory_all_of_them);
-    tcase_add_test(tests, states_above_its_limits_are_not_judged);
-    tcase_add_test(tests, every_tiny_heap_is_judged_as_by_trying_every_granule_for_every_block);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -36,7 +36,7 @@ static void fill_below_8(bool program_evicts_program)
 
 /* Five granules are free in all, and the lowest block that may not move is at 8.  But above a stack
  * of five granules there are spans of three and of seven for blocks of four, four and two. */
-START_TEST(a_stack_below_every_bound_must_have_a_packing)
+TEST(a_stack_below_every_bound_must_have_a_packing)
 {
     fill_below_8(false);
     KEEPS(load_at(9, 2, 4));
@@ -47,9 +47,8 @@ START_TEST(a_stack_below_every_bound_must_have_a_packing)
     ck_assert_ptr_nonnull(strstr(verdict->reason, "no packing"));
     stop();
 }
-END_TEST
 
-START_TEST(a_stack_may_count_on_programs_that_its_class_evicts)
+TEST(a_stack_may_count_on_programs_that_its_class_evicts)
 {
     fill_below_8(true);
     KEEPS(load_at(9, 2, 8));
@@ -58,10 +57,9 @@ START_TEST(a_stack_may_count_on_programs_that_its_class_evicts)
     BREAKS(load_at(9, 2, 9), RULE_STATUS);
     stop();
 }
-END_TEST
 
 /* A queued free in the place of the stack itself is one of them. */
-START_TEST(a_stack_may_count_on_the_place_of_a_queued_free)
+TEST(a_stack_may_count_on_the_place_of_a_queued_free)
 {
     for (int drains = 0; drains < 2; drains++) {
         prepare();
@@ -74,10 +72,9 @@ START_TEST(a_stack_may_count_on_the_place_of_a_queued_free)
         stop();
     }
 }
-END_TEST
 
 /* Without the queued free at 12 there are seven granules in one piece. */
-START_TEST(a_stack_may_count_on_frees_that_are_awaited)
+TEST(a_stack_may_count_on_frees_that_are_awaited)
 {
     for (int drains = 0; drains < 2; drains++) {
         prepare();
@@ -95,10 +92,9 @@ START_TEST(a_stack_may_count_on_frees_that_are_awaited)
         stop();
     }
 }
-END_TEST
 
 /* The block at 8 needs a multiple of eight granules: it does not go up with the image. */
-START_TEST(a_stack_is_not_reserved_where_an_alignment_keeps_a_block)
+TEST(a_stack_is_not_reserved_where_an_alignment_keeps_a_block)
 {
     for (uint64_t stack = 8; stack <= 9; stack++) {
         start_with(DEFRAG_SLIDE);
@@ -111,11 +107,10 @@ START_TEST(a_stack_is_not_reserved_where_an_alignment_keeps_a_block)
         stop();
     }
 }
-END_TEST
 
 /* --- executions --- */
 
-START_TEST(an_execution_of_no_duration_had_its_stack_as_well)
+TEST(an_execution_of_no_duration_had_its_stack_as_well)
 {
     for (uint64_t delay_ns = 0; delay_ns <= 1000; delay_ns += 1000) {
         start();
@@ -129,19 +124,4 @@ START_TEST(an_execution_of_no_duration_had_its_stack_as_well)
         KEEPS(execute(1, delay_ns));
         stop();
     }
-}
-END_TEST
-
-Suite *suite_of_granted(void)
-{
-    Suite *suite = suite_create("granted");
-    TCase *tests = tcase_create("granted");
-    tcase_add_test(tests, a_stack_below_every_bound_must_have_a_packing);
-    tcase_add_test(tests, a_stack_may_count_on_programs_that_its_class_evicts);
-    tcase_add_test(tests, a_stack_may_count_on_the_place_of_a_queued_free);
-    tcase_add_test(tests, a_stack_may_count_on_frees_that_are_awaited);
-    tcase_add_test(tests, a_stack_is_not_reserved_where_an_alignment_keeps_a_block);
-    tcase_add_test(tests, an_execution_of_no_duration_had_its_stack_as_well);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

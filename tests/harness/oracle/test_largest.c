@@ -37,7 +37,7 @@ static void expect_largest(const char *drawing, struct oom like, uint64_t bytes)
     ck_assert(largest.is_exact);
 }
 
-START_TEST(a_buffer_gets_the_largest_hole_after_its_mitigations)
+TEST(a_buffer_gets_the_largest_hole_after_its_mitigations)
 {
     const struct oom_request much = {.size_bytes = 9 * G};
     const struct oom_request little = {.size_bytes = G};
@@ -52,17 +52,15 @@ START_TEST(a_buffer_gets_the_largest_hole_after_its_mitigations)
     expect_largest("mhxl", (struct oom){.request = little}, 0);
     expect_largest("....", (struct oom){.request = {.size_bytes = UINT64_MAX}}, 4 * G);
 }
-END_TEST
 
-START_TEST(the_alignment_of_the_request_is_kept)
+TEST(the_alignment_of_the_request_is_kept)
 {
     expect_largest("m...", (struct oom){.request = {.size_bytes = 9 * G, .align_bytes = 2 * G}},
                    2 * G);
     expect_largest("m..m", (struct oom){.request = {.size_bytes = 9 * G, .align_bytes = 4 * G}}, 0);
 }
-END_TEST
 
-START_TEST(a_program_keeps_its_stack_and_a_stack_alone_varies)
+TEST(a_program_keeps_its_stack_and_a_stack_alone_varies)
 {
     struct oom_request load = {.class = REQUEST_PROGRAM, .size_bytes = 9 * G, .stack_bytes = 2 * G};
     expect_largest("......", (struct oom){.request = load}, 6 * G);
@@ -75,7 +73,6 @@ START_TEST(a_program_keeps_its_stack_and_a_stack_alone_varies)
     expect_largest("...h.", (struct oom){.request = load}, 3 * G);
     expect_largest("h...", (struct oom){.request = load}, 0);
 }
-END_TEST
 
 static void expect_largest_stack(const char *drawing, struct oom_request load, uint64_t bytes)
 {
@@ -93,7 +90,7 @@ static void expect_largest_stack(const char *drawing, struct oom_request load, u
 }
 
 /* Where the stack has no place, no image is small enough; a smaller stack is. */
-START_TEST(a_smaller_stack_is_found_for_the_same_image)
+TEST(a_smaller_stack_is_found_for_the_same_image)
 {
     const struct oom_request load = {
         .class = REQUEST_PROGRAM, .size_bytes = G, .stack_bytes = 5 * G};
@@ -103,7 +100,6 @@ START_TEST(a_smaller_stack_is_found_for_the_same_image)
     expect_largest_stack("h.....", load, 0);
     expect_largest_stack(".......", load, 6 * G);
 }
-END_TEST
 
 /* By the judge that tries everything; false: the state is too large for it. */
 static bool try_all_sizes(const struct oom *oom, uint64_t *bytes)
@@ -126,7 +122,7 @@ static bool try_all_sizes(const struct oom *oom, uint64_t *bytes)
     return true;
 }
 
-START_TEST(it_is_what_trying_every_size_finds)
+TEST(it_is_what_trying_every_size_finds)
 {
     const struct random_oom_wish wish = {
         .granules_max = 16, .block_count_max = 5, .has_alignments = true};
@@ -149,11 +145,10 @@ START_TEST(it_is_what_trying_every_size_finds)
     ck_assert_uint_ge(judged, JUDGED_COUNT_MIN);
     oom_deinit(&oom);
 }
-END_TEST
 
 /* A budget that ends leaves a bound from below, which says that it is one, and no more nodes are
  * taken. */
-START_TEST(a_short_budget_leaves_a_bound_that_holds)
+TEST(a_short_budget_leaves_a_bound_that_holds)
 {
     struct random random;
     random_init(&random, 7);
@@ -181,11 +176,10 @@ START_TEST(a_short_budget_leaves_a_bound_that_holds)
     oom_deinit(&oom);
     oracle_destroy(oracle);
 }
-END_TEST
 
 /* What the verdict says is not asked again: with a budget of one node a premature refusal leaves
  * room for the request at least, and a justified one for less. */
-START_TEST(it_never_contradicts_the_verdict)
+TEST(it_never_contradicts_the_verdict)
 {
     struct random random;
     random_init(&random, 11);
@@ -211,20 +205,4 @@ START_TEST(it_never_contradicts_the_verdict)
     ck_assert_uint_gt(counts[1], 20);
     oom_deinit(&oom);
     oracle_destroy(oracle);
-}
-END_TEST
-
-Suite *suite_of_largest(void)
-{
-    Suite *suite = suite_create("largest");
-    TCase *tests = tcase_create("largest");
-    tcase_add_test(tests, a_buffer_gets_the_largest_hole_after_its_mitigations);
-    tcase_add_test(tests, the_alignment_of_the_request_is_kept);
-    tcase_add_test(tests, a_program_keeps_its_stack_and_a_stack_alone_varies);
-    tcase_add_test(tests, a_smaller_stack_is_found_for_the_same_image);
-    tcase_add_test(tests, it_is_what_trying_every_size_finds);
-    tcase_add_test(tests, a_short_budget_leaves_a_bound_that_holds);
-    tcase_add_test(tests, it_never_contradicts_the_verdict);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -60,7 +60,9 @@ static void expect_verdict(const struct state *state, enum verdict_kind kind)
 #define FITS(...) expect_verdict(&(struct state){__VA_ARGS__}, VERDICT_PREMATURE)
 #define FITS_NOT(...) expect_verdict(&(struct state){__VA_ARGS__}, VERDICT_JUSTIFIED)
 
-START_TEST(a_hole_takes_a_request_at_a_multiple_of_its_size_alone)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(a_hole_takes_a_request_at_a_multiple_of_its_size_alone)
 {
     /* Six granules are free, from 1 to 7. */
     FITS_NOT(.capacity = 8, .need = 4, .blocks = {{0, 1}, {7, 1}});
@@ -72,9 +74,8 @@ START_TEST(a_hole_takes_a_request_at_a_multiple_of_its_size_alone)
     FITS_NOT(.capacity = 8, .need = 2, .align = 8, .blocks = {{0, 1}});
     FITS_NOT(.capacity = 12, .need = 16);
 }
-END_TEST
 
-START_TEST(an_alignment_may_be_as_large_as_a_device)
+TEST(an_alignment_may_be_as_large_as_a_device)
 {
     const uint64_t half = UINT64_C(1) << 40;
     FITS(.capacity = 2 * half, .need = half, .blocks = {{0, 1}});
@@ -83,7 +84,6 @@ START_TEST(an_alignment_may_be_as_large_as_a_device)
     FITS(.capacity = 2 * half, .need = 2 * half);
     FITS_NOT(.capacity = 2 * half, .need = 4 * half);
 }
-END_TEST
 
 static uint64_t find_largest(const struct state *state)
 {
@@ -95,7 +95,7 @@ static uint64_t find_largest(const struct state *state)
     return largest.bytes / G;
 }
 
-START_TEST(the_largest_request_has_the_alignment_of_its_own_size)
+TEST(the_largest_request_has_the_alignment_of_its_own_size)
 {
     ck_assert_uint_eq(find_largest(&(struct state){.capacity = 8, .need = 8, .blocks = {{0, 1}}}),
                       4);
@@ -107,7 +107,6 @@ START_TEST(the_largest_request_has_the_alignment_of_its_own_size)
     ck_assert_uint_eq(
         find_largest(&(struct state){.capacity = 8, .need = 8, .align = 4, .blocks = {{0, 5}}}), 0);
 }
-END_TEST
 
 /* --- states at random --- */
 
@@ -137,7 +136,7 @@ static enum verdict_kind ask_oracle(void *context, const struct oom *oom, uint64
     return verdict.kind;
 }
 
-START_TEST(every_judge_agrees_on_states_at_random)
+TEST(every_judge_agrees_on_states_at_random)
 {
     struct random random;
     struct oracle *oracle = oracle_create();
@@ -164,7 +163,6 @@ START_TEST(every_judge_agrees_on_states_at_random)
     relations_deinit(&relations);
     oracle_destroy(oracle);
 }
-END_TEST
 
 /* --- a target that promises it, on a device of 16 granules --- */
 
@@ -179,7 +177,7 @@ static void start_natural(bool aligns_naturally)
     start_hosts(1);
 }
 
-START_TEST(a_block_lies_at_a_multiple_of_its_size_class)
+TEST(a_block_lies_at_a_multiple_of_its_size_class)
 {
     start_natural(true);
     KEEPS(alloc_at(1, 1));
@@ -194,9 +192,8 @@ START_TEST(a_block_lies_at_a_multiple_of_its_size_class)
     BREAKS(alloc_at(3, 3), RULE_MISALIGNED);
     stop();
 }
-END_TEST
 
-START_TEST(a_refusal_is_judged_at_multiples_of_the_size_class)
+TEST(a_refusal_is_judged_at_multiples_of_the_size_class)
 {
     start_natural(true);
     KEEPS(alloc_at(0, 1));
@@ -216,10 +213,9 @@ START_TEST(a_refusal_is_judged_at_multiples_of_the_size_class)
     JUDGED(refuse(8), VERDICT_PREMATURE);
     stop();
 }
-END_TEST
 
 /* The block keeps its place, whatever the size class of the output. */
-START_TEST(a_donated_block_is_aligned_as_it_was)
+TEST(a_donated_block_is_aligned_as_it_was)
 {
     start_natural(true);
     KEEPS(alloc_at(4, 4));
@@ -232,9 +228,8 @@ START_TEST(a_donated_block_is_aligned_as_it_was)
     JUDGED(refuse(8), VERDICT_PREMATURE);
     stop();
 }
-END_TEST
 
-START_TEST(a_contract_that_makes_no_sense_is_refused_in_one_line)
+TEST(a_contract_that_makes_no_sense_is_refused_in_one_line)
 {
     const struct target_rounding powers = natural.rounding;
     const struct {
@@ -264,22 +259,4 @@ START_TEST(a_contract_that_makes_no_sense_is_refused_in_one_line)
         ck_assert_ptr_null(run_create(&scripted_target, &setup, reason));
         ck_assert_msg(strstr(reason, rows[i].reason) != NULL, "%zu: %s", i, reason);
     }
-}
-END_TEST
-
-Suite *suite_of_natural(void)
-{
-    Suite *suite = suite_create("natural");
-    TCase *tests = tcase_create("natural");
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, a_hole_takes_a_request_at_a_multiple_of_its_size_alone);
-    tcase_add_test(tests, an_alignment_may_be_as_large_as_a_device);
-    tcase_add_test(tests, the_largest_request_has_the_alignment_of_its_own_size);
-    tcase_add_test(tests, every_judge_agrees_on_states_at_random);
-    tcase_add_test(tests, a_block_lies_at_a_multiple_of_its_size_class);
-    tcase_add_test(tests, a_refusal_is_judged_at_multiples_of_the_size_class);
-    tcase_add_test(tests, a_donated_block_is_aligned_as_it_was);
-    tcase_add_test(tests, a_contract_that_makes_no_sense_is_refused_in_one_line);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -72,7 +72,9 @@ static void expect_verdict(const struct state *state, enum verdict_kind kind)
 #define FITS(...) expect_verdict(&(struct state){__VA_ARGS__}, VERDICT_PREMATURE)
 #define FITS_NOT(...) expect_verdict(&(struct state){__VA_ARGS__}, VERDICT_JUSTIFIED)
 
-START_TEST(a_hole_is_in_one_region)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(a_hole_is_in_one_region)
 {
     FITS(.capacity = 8, .need = 3, .regions = {{0, 4}, {4, 8}}, .blocks = {{0, 1, 0}, {6, 2, 0}});
     /* Five granules are free, three and two on either side of the fence. */
@@ -82,9 +84,8 @@ START_TEST(a_hole_is_in_one_region)
     FITS_NOT(.capacity = 8, .need = 2, .align = 4, .regions = {{0, 8}},
              .blocks = {{0, 1, 0}, {5, 2, 0}});
 }
-END_TEST
 
-START_TEST(a_new_region_is_aligned_and_has_a_whole_number_of_steps)
+TEST(a_new_region_is_aligned_and_has_a_whole_number_of_steps)
 {
     FITS(.capacity = 8, .need = 4, .regions = {{0, 1}}, .blocks = {{0, 1, 0}});
     FITS_NOT(.capacity = 8, .need = 5, .regions = {{0, 1}}, .blocks = {{0, 1, 0}});
@@ -93,9 +94,8 @@ START_TEST(a_new_region_is_aligned_and_has_a_whole_number_of_steps)
     FITS_NOT(.capacity = 11, .step = 8, .need = 3, .regions = {{0, 4}}, .blocks = {{0, 4, 0}});
     FITS(.capacity = 11, .step = 3, .need = 5, .regions = {{0, 4}}, .blocks = {{0, 4, 0}});
 }
-END_TEST
 
-START_TEST(only_a_contract_that_trims_gives_empty_regions_back)
+TEST(only_a_contract_that_trims_gives_empty_regions_back)
 {
     FITS_NOT(.capacity = 12, .need = 7, .regions = {{0, 4}, {4, 8}, {8, 12}},
              .blocks = {{8, 1, 0}});
@@ -107,9 +107,8 @@ START_TEST(only_a_contract_that_trims_gives_empty_regions_back)
     FITS(.capacity = 7, .trims = true, .step = 4, .need = 5, .regions = {{0, 5}});
     FITS_NOT(.capacity = 7, .trims = true, .step = 4, .need = 6, .regions = {{0, 5}});
 }
-END_TEST
 
-START_TEST(a_region_is_empty_once_its_queued_frees_are_done)
+TEST(a_region_is_empty_once_its_queued_frees_are_done)
 {
     FITS_NOT(.capacity = 8, .trims = true, .need = 7, .regions = {{0, 4}, {4, 8}},
              .blocks = {{1, 1, 9}, {5, 1, 9}});
@@ -120,9 +119,8 @@ START_TEST(a_region_is_empty_once_its_queued_frees_are_done)
     FITS(.capacity = 8, .drains = true, .need = 4, .regions = {{0, 4}, {4, 8}},
          .blocks = {{1, 1, 9}, {5, 1, 0}});
 }
-END_TEST
 
-START_TEST(a_refused_region_excuses_growing_and_nothing_else)
+TEST(a_refused_region_excuses_growing_and_nothing_else)
 {
     const uint32_t refused = 1u << FAULT_REGION;
     FITS_NOT(.capacity = 8, .need = 4, .refused = refused, .regions = {{0, 1}},
@@ -132,9 +130,8 @@ START_TEST(a_refused_region_excuses_growing_and_nothing_else)
     FITS(.capacity = 8, .need = 3, .refused = refused, .regions = {{0, 4}}, .blocks = {{0, 1, 0}});
     FITS(.capacity = 8, .trims = true, .need = 4, .refused = refused, .regions = {{0, 4}});
 }
-END_TEST
 
-START_TEST(what_was_lacking_is_named)
+TEST(what_was_lacking_is_named)
 {
     static const struct {
         struct state state;
@@ -172,9 +169,8 @@ START_TEST(what_was_lacking_is_named)
     reach_deinit(&reach);
     oracle_destroy(oracle);
 }
-END_TEST
 
-START_TEST(the_largest_request_is_that_of_a_hole_or_a_new_region)
+TEST(the_largest_request_is_that_of_a_hole_or_a_new_region)
 {
     struct oracle *oracle = oracle_create();
     struct oom oom = make_oom(&(struct state){
@@ -184,7 +180,6 @@ START_TEST(the_largest_request_is_that_of_a_hole_or_a_new_region)
     ck_assert_uint_eq(largest.bytes, 12 * GRANULE);
     oracle_destroy(oracle);
 }
-END_TEST
 
 /* --- at random --- */
 
@@ -240,7 +235,7 @@ static enum verdict_kind ask_oracle(void *context, const struct oom *oom, uint64
     return verdict.kind;
 }
 
-START_TEST(every_judge_agrees_on_states_at_random)
+TEST(every_judge_agrees_on_states_at_random)
 {
     struct random random;
     struct oracle *oracle = oracle_create();
@@ -266,22 +261,4 @@ START_TEST(every_judge_agrees_on_states_at_random)
     ck_assert_uint_gt(counts[VERDICT_JUSTIFIED], count / 5);
     relations_deinit(&relations);
     oracle_destroy(oracle);
-}
-END_TEST
-
-Suite *suite_of_oom_regions(void)
-{
-    Suite *suite = suite_create("oom_regions");
-    TCase *tests = tcase_create("oom_regions");
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, a_hole_is_in_one_region);
-    tcase_add_test(tests, a_new_region_is_aligned_and_has_a_whole_number_of_steps);
-    tcase_add_test(tests, only_a_contract_that_trims_gives_empty_regions_back);
-    tcase_add_test(tests, a_region_is_empty_once_its_queued_frees_are_done);
-    tcase_add_test(tests, a_refused_region_excuses_growing_and_nothing_else);
-    tcase_add_test(tests, what_was_lacking_is_named);
-    tcase_add_test(tests, the_largest_request_is_that_of_a_hole_or_a_new_region);
-    tcase_add_test(tests, every_judge_agrees_on_states_at_random);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -61,7 +61,9 @@ static bool is_by_table(const struct verdict *verdict)
 
 enum { LIST_COUNT = 200, LIST_MOVABLE_MAX = 15 };
 
-START_TEST(every_small_list_with_alignments_is_decided)
+EVERY_TEST(.timeout_s = 300);
+
+TEST(every_small_list_with_alignments_is_decided)
 {
     struct rig rig = rig_create(1);
     uint64_t tables = 0;
@@ -79,12 +81,11 @@ START_TEST(every_small_list_with_alignments_is_decided)
     ck_assert_uint_gt(tables, 2);
     rig_deinit(&rig);
 }
-END_TEST
 
 /* A small budget leaves most to the table. */
 enum { TABLE_COUNT = 3000, TABLE_NODES_MAX = 400, TABLE_MOVABLE_MAX = 9 };
 
-START_TEST(what_a_table_says_is_proved_and_planned_and_tried)
+TEST(what_a_table_says_is_proved_and_planned_and_tried)
 {
     struct rig rig = rig_create(2);
     uint64_t justified = 0;
@@ -112,12 +113,11 @@ START_TEST(what_a_table_says_is_proved_and_planned_and_tried)
     ck_assert_uint_gt(tried, 2);
     rig_deinit(&rig);
 }
-END_TEST
 
 /* With so many blocks a whole table has too many rows for the budget. */
 enum { LARGER_COUNT = 100, LARGER_NODES_MAX = 800000, LARGER_MOVABLE_MAX = 26 };
 
-START_TEST(a_narrow_table_finds_what_a_whole_one_cannot)
+TEST(a_narrow_table_finds_what_a_whole_one_cannot)
 {
     struct rig rig = rig_create(5);
     uint64_t found = 0;
@@ -134,7 +134,6 @@ START_TEST(a_narrow_table_finds_what_a_whole_one_cannot)
     ck_assert_uint_ge(found, 2);
     rig_deinit(&rig);
 }
-END_TEST
 
 /* --- what is spare --- */
 
@@ -155,7 +154,7 @@ static void draw_open(struct rig *rig, enum verdict_kind kind)
     } while (first.kind != VERDICT_UNKNOWN || spare.kind != kind);
 }
 
-START_TEST(an_open_question_takes_what_is_spare)
+TEST(an_open_question_takes_what_is_spare, .to = 2)
 {
     struct rig rig = rig_create(3);
     const enum verdict_kind kind = _i == 0 ? VERDICT_JUSTIFIED : VERDICT_PREMATURE;
@@ -186,9 +185,8 @@ START_TEST(an_open_question_takes_what_is_spare)
     ck_assert_int_eq(verdict.kind, kind);
     rig_deinit(&rig);
 }
-END_TEST
 
-START_TEST(a_budget_that_is_given_is_all_there_is)
+TEST(a_budget_that_is_given_is_all_there_is)
 {
     struct rig rig = rig_create(4);
     draw_open(&rig, VERDICT_JUSTIFIED);
@@ -201,22 +199,4 @@ START_TEST(a_budget_that_is_given_is_all_there_is)
         ck_assert_int_eq(prove(&rig, &verdict)->kind, PROOF_BUDGET);
     }
     rig_deinit(&rig);
-}
-END_TEST
-
-Suite *suite_of_open_questions(void)
-{
-    Suite *suite = suite_create("open_questions");
-    TCase *tables = tcase_create("tables");
-    tcase_set_timeout(tables, 300);
-    tcase_add_test(tables, every_small_list_with_alignments_is_decided);
-    tcase_add_test(tables, what_a_table_says_is_proved_and_planned_and_tried);
-    tcase_add_test(tables, a_narrow_table_finds_what_a_whole_one_cannot);
-    suite_add_tcase(suite, tables);
-    TCase *spare = tcase_create("spare");
-    tcase_set_timeout(spare, 300);
-    tcase_add_loop_test(spare, an_open_question_takes_what_is_spare, 0, 2);
-    tcase_add_test(spare, a_budget_that_is_given_is_all_there_is);
-    suite_add_tcase(suite, spare);
-    return suite;
 }

@@ -47,7 +47,7 @@ static void judge_model(struct oracle *oracle, const struct model *model,
     oom_deinit(&oom);
 }
 
-START_TEST(draining_one_free_ends_the_uses_that_are_due_before_it)
+TEST(draining_one_free_ends_the_uses_that_are_due_before_it)
 {
     struct timeline *timeline = timeline_create();
     const struct target_contract contract = {
@@ -86,9 +86,8 @@ START_TEST(draining_one_free_ends_the_uses_that_are_due_before_it)
     model_destroy(model);
     timeline_destroy(timeline);
 }
-END_TEST
 
-START_TEST(a_refused_device_call_excuses_the_mitigation_it_belongs_to)
+TEST(a_refused_device_call_excuses_the_mitigation_it_belongs_to)
 {
     struct timeline *timeline = timeline_create();
     const struct target_contract contract = {.granule_bytes = GRANULE,
@@ -116,7 +115,6 @@ START_TEST(a_refused_device_call_excuses_the_mitigation_it_belongs_to)
     model_destroy(model);
     timeline_destroy(timeline);
 }
-END_TEST
 
 /* --- what makes an unknown one hard --- */
 
@@ -159,7 +157,7 @@ static void expect_class(struct oracle *oracle, const struct oom *oom, enum oom_
     ck_assert_str_eq(oom_class_name(verdict.oom_class), oom_class_name(class));
 }
 
-START_TEST(an_unknown_verdict_says_what_makes_it_hard)
+TEST(an_unknown_verdict_says_what_makes_it_hard)
 {
     struct oom oom;
     struct oom_block blocks[HARD_COUNT];
@@ -187,10 +185,9 @@ START_TEST(an_unknown_verdict_says_what_makes_it_hard)
     expect_class(oracle, &oom, OOM_ALIGNED);
     oracle_destroy(oracle);
 }
-END_TEST
 
 /* A stack alone needs no place that is aligned. */
-START_TEST(the_alignment_of_no_block_makes_nothing_hard)
+TEST(the_alignment_of_no_block_makes_nothing_hard)
 {
     struct oom oom;
     struct oom_block blocks[HARD_COUNT];
@@ -203,7 +200,6 @@ START_TEST(the_alignment_of_no_block_makes_nothing_hard)
     expect_class(oracle, &oom, OOM_PLAIN);
     oracle_destroy(oracle);
 }
-END_TEST
 
 /* --- what is too large --- */
 
@@ -231,7 +227,7 @@ static void fill_long_oom(struct oom *oom, struct oom_block *blocks, uint64_t mo
     }
 }
 
-START_TEST(what_is_too_large_for_a_search_is_not_searched_for_longer)
+TEST(what_is_too_large_for_a_search_is_not_searched_for_longer)
 {
     enum { ITEMS_MAX = 8192 };
     struct oracle *oracle = oracle_create();
@@ -250,10 +246,9 @@ START_TEST(what_is_too_large_for_a_search_is_not_searched_for_longer)
     free(blocks);
     oracle_destroy(oracle);
 }
-END_TEST
 
 /* A request of 2 granules, where one of two is free, or both are. */
-START_TEST(a_terse_oracle_explains_what_is_premature_and_what_it_proves)
+TEST(a_terse_oracle_explains_what_is_premature_and_what_it_proves)
 {
     struct timeline *timeline = timeline_create();
     const struct target_contract contract = {.granule_bytes = GRANULE, .defrag = DEFRAG_NONE};
@@ -283,19 +278,4 @@ START_TEST(a_terse_oracle_explains_what_is_premature_and_what_it_proves)
     }
     oracle_destroy(oracle);
     timeline_destroy(timeline);
-}
-END_TEST
-
-Suite *suite_of_oracle(void)
-{
-    Suite *suite = suite_create("oracle");
-    TCase *tests = tcase_create("oracle");
-    tcase_add_test(tests, draining_one_free_ends_the_uses_that_are_due_before_it);
-    tcase_add_test(tests, a_refused_device_call_excuses_the_mitigation_it_belongs_to);
-    tcase_add_test(tests, an_unknown_verdict_says_what_makes_it_hard);
-    tcase_add_test(tests, the_alignment_of_no_block_makes_nothing_hard);
-    tcase_add_test(tests, what_is_too_large_for_a_search_is_not_searched_for_longer);
-    tcase_add_test(tests, a_terse_oracle_explains_what_is_premature_and_what_it_proves);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

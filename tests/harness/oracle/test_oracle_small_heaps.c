@@ -215,7 +215,9 @@ static void enumerate_heaps(struct enumeration *enumeration, uint64_t from)
     }
 }
 
-START_TEST(every_small_heap_is_judged_as_by_trying_everything)
+EVERY_TEST(.timeout_s = 3600);
+
+TEST(every_small_heap_is_judged_as_by_trying_everything, .to = LEVEL_COUNT)
 {
     const struct level *level = &levels[_i];
     const uint64_t stride = draws_period() == 1 ? level->stride_full : level->stride_short;
@@ -232,7 +234,6 @@ START_TEST(every_small_heap_is_judged_as_by_trying_everything)
     print_tally(&enumeration.tally);
     oracle_destroy(enumeration.tally.oracle);
 }
-END_TEST
 
 /* --- alignments, refused calls and somewhat larger heaps, by chance --- */
 
@@ -275,7 +276,7 @@ static void draw_oom(struct random *random, struct small_oom *small)
     small->oom.capacity_bytes = (end + random_below(random, 3)) * G;
 }
 
-START_TEST(heaps_with_alignments_and_refused_calls_are_judged_and_proved_as_by_trying_everything)
+TEST(heaps_with_alignments_and_refused_calls_are_judged_and_proved_as_by_trying_everything)
 {
     struct tally tally = {.oracle = oracle_create()};
     struct random random;
@@ -298,18 +299,4 @@ START_TEST(heaps_with_alignments_and_refused_calls_are_judged_and_proved_as_by_t
     printf("small heaps by chance, up to %d blocks:", BLOCKS_DRAWN_MAX);
     print_tally(&tally);
     oracle_destroy(tally.oracle);
-}
-END_TEST
-
-Suite *suite_of_oracle_small_heaps(void)
-{
-    Suite *suite = suite_create("oracle_small_heaps");
-    TCase *tests = tcase_create("oracle_small_heaps");
-    tcase_set_timeout(tests, 3600);
-    tcase_add_loop_test(tests, every_small_heap_is_judged_as_by_trying_everything, 0, LEVEL_COUNT);
-    tcase_add_test(
-        tests,
-        heaps_with_alignments_and_refused_calls_are_judged_and_proved_as_by_trying_everything);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -504,7 +504,9 @@ static void ask_question(struct oracle *oracle, Z3_context context, uint64_t ind
     }
 }
 
-START_TEST(random_heaps_are_judged_as_by_z3)
+EVERY_TEST(.timeout_s = 1800);
+
+TEST(random_heaps_are_judged_as_by_z3)
 {
     static const char *const names[] = {
         [DEFRAG_NONE] = "none", [DEFRAG_SLIDE] = "slide", [DEFRAG_REPACK] = "repack"};
@@ -533,15 +535,4 @@ START_TEST(random_heaps_are_judged_as_by_z3)
            questions, tally.searched, tally.unknown);
     ck_assert_uint_lt(undecided, questions / 20);
     oracle_destroy(oracle);
-}
-END_TEST
-
-Suite *suite_of_oracle_z3(void)
-{
-    Suite *suite = suite_create("oracle_z3");
-    TCase *tests = tcase_create("oracle_z3");
-    tcase_set_timeout(tests, 1800);
-    tcase_add_test(tests, random_heaps_are_judged_as_by_z3);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -36,17 +36,16 @@ static enum verdict_kind judge(enum placement placement, uint64_t capacity, size
     return verdict.kind;
 }
 
-START_TEST(pages_fit_wherever_they_are)
+TEST(pages_fit_wherever_they_are)
 {
     ck_assert_int_eq(judge(PLACEMENT_PAGES, 16, 7, 9, 1), VERDICT_PREMATURE);
     ck_assert_int_eq(judge(PLACEMENT_PAGES, 16, 7, 9, 8), VERDICT_PREMATURE);
     ck_assert_int_eq(judge(PLACEMENT_PAGES, 16, 7, 10, 1), VERDICT_JUSTIFIED);
     ck_assert_int_eq(judge(PLACEMENT_PAGES, 16, 0, 17, 1), VERDICT_JUSTIFIED);
 }
-END_TEST
 
 /* Three blocks of 15 granules leave 12 in at most 4 holes: one has 3. */
-START_TEST(hidden_blocks_leave_a_hole_of_its_share)
+TEST(hidden_blocks_leave_a_hole_of_its_share)
 {
     ck_assert_int_eq(judge(PLACEMENT_HIDDEN, 15, 3, 3, 1), VERDICT_PREMATURE);
     ck_assert_int_eq(judge(PLACEMENT_HIDDEN, 15, 3, 4, 1), VERDICT_NONE);
@@ -58,7 +57,6 @@ START_TEST(hidden_blocks_leave_a_hole_of_its_share)
     ck_assert_int_eq(judge(PLACEMENT_HIDDEN, 16, 3, 4, 2), VERDICT_NONE);
     ck_assert_int_eq(judge(PLACEMENT_HIDDEN, 16, 0, 16, 1), VERDICT_PREMATURE);
 }
-END_TEST
 
 /* --- through a target --- */
 
@@ -74,7 +72,7 @@ static void start_placed(enum placement placement, uint64_t header)
     start_hosts(1);
 }
 
-START_TEST(no_address_is_read_where_none_is_told)
+TEST(no_address_is_read_where_none_is_told, .to = 2)
 {
     start_placed(_i == 0 ? PLACEMENT_HIDDEN : PLACEMENT_PAGES, 0);
     KEEPS(alloc_at(3, 8));
@@ -82,18 +80,16 @@ START_TEST(no_address_is_read_where_none_is_told)
     JUDGED(refuse(4), _i == 0 ? VERDICT_NONE : VERDICT_PREMATURE);
     stop();
 }
-END_TEST
 
-START_TEST(blocks_take_no_more_than_there_is)
+TEST(blocks_take_no_more_than_there_is, .to = 2)
 {
     start_placed(_i == 0 ? PLACEMENT_HIDDEN : PLACEMENT_PAGES, 0);
     KEEPS(alloc_at(0, 12));
     BREAKS(alloc_at(0, 5), RULE_OUTSIDE);
     stop();
 }
-END_TEST
 
-START_TEST(a_header_lies_before_the_address)
+TEST(a_header_lies_before_the_address)
 {
     start_placed(PLACEMENT_RANGES, 1);
     /* What is asked for is a granule less than the block. */
@@ -107,9 +103,8 @@ START_TEST(a_header_lies_before_the_address)
     BREAKS(step(op), RULE_OVERLAP);
     stop();
 }
-END_TEST
 
-START_TEST(a_block_before_which_no_header_fits_is_outside)
+TEST(a_block_before_which_no_header_fits_is_outside)
 {
     start_placed(PLACEMENT_RANGES, 1);
     script.block = (struct target_block){next_handle(), 0, 4 * G};
@@ -118,9 +113,8 @@ START_TEST(a_block_before_which_no_header_fits_is_outside)
     BREAKS(step(op), RULE_OUTSIDE);
     stop();
 }
-END_TEST
 
-START_TEST(a_contract_that_goes_against_itself_is_refused)
+TEST(a_contract_that_goes_against_itself_is_refused)
 {
     static const struct {
         const char *reason;
@@ -153,7 +147,6 @@ START_TEST(a_contract_that_goes_against_itself_is_refused)
         ck_assert_msg(strstr(reason, rows[i].reason) != NULL, "%zu: %s", i, reason);
     }
 }
-END_TEST
 
 /* --- limits --- */
 
@@ -166,7 +159,7 @@ static uint64_t keep_capacity(struct target_limits limits, uint64_t capacity_byt
     return setup.capacity_bytes;
 }
 
-START_TEST(a_drawn_device_is_one_that_the_target_takes)
+TEST(a_drawn_device_is_one_that_the_target_takes)
 {
     const struct target_limits none = {0};
     const struct target_limits both = {.smallest_capacity_bytes = 1 << 20,
@@ -178,9 +171,8 @@ START_TEST(a_drawn_device_is_one_that_the_target_takes)
     ck_assert_uint_eq(keep_capacity(both, (5 << 20) + 1), 5 << 20);
     ck_assert_uint_eq(keep_capacity(both, 100 << 20), 100 << 20);
 }
-END_TEST
 
-START_TEST(a_device_beyond_the_limits_is_refused_in_one_line)
+TEST(a_device_beyond_the_limits_is_refused_in_one_line)
 {
     const struct target_limits limits = {.smallest_capacity_bytes = 1 << 20,
                                          .largest_capacity_bytes = 4 << 20,
@@ -194,9 +186,8 @@ START_TEST(a_device_beyond_the_limits_is_refused_in_one_line)
     ck_assert(!limits_take_capacity(&limits, (2 << 20) + G, reason));
     ck_assert_ptr_nonnull(strstr(reason, "a multiple of 1M"));
 }
-END_TEST
 
-START_TEST(drawn_requests_keep_to_the_limits_and_others_are_skipped)
+TEST(drawn_requests_keep_to_the_limits_and_others_are_skipped)
 {
     const struct target_limits limits = {.largest_size_bytes = 4 * G, .largest_align_bytes = G};
     struct op op = op_make(OP_ALLOC);
@@ -213,11 +204,10 @@ START_TEST(drawn_requests_keep_to_the_limits_and_others_are_skipped)
     op.size_bytes = 8 * G;
     ck_assert(!limits_are_exceeded(&limits, &op));
 }
-END_TEST
 
 /* --- what is not checked --- */
 
-START_TEST(a_contract_tells_what_it_leaves_open)
+TEST(a_contract_tells_what_it_leaves_open)
 {
     struct target target = {.name = "none"};
     struct target_contract contract = {.documented_messages = true};
@@ -232,28 +222,4 @@ START_TEST(a_contract_tells_what_it_leaves_open)
     ck_assert(not_checked_by(NOT_CHECKED_SIZES, &target, &contract));
     ck_assert(not_checked_by(NOT_CHECKED_PLACES, &target, &contract));
     ck_assert(not_checked_by(NOT_CHECKED_CONTENTS, &target, &contract));
-}
-END_TEST
-
-Suite *suite_of_placement(void)
-{
-    Suite *suite = suite_create("placement");
-    TCase *sums = tcase_create("sums");
-    TCase *calls = tcase_create("calls");
-    TCase *limits = tcase_create("limits");
-    tcase_add_test(sums, pages_fit_wherever_they_are);
-    tcase_add_test(sums, hidden_blocks_leave_a_hole_of_its_share);
-    tcase_add_loop_test(calls, no_address_is_read_where_none_is_told, 0, 2);
-    tcase_add_loop_test(calls, blocks_take_no_more_than_there_is, 0, 2);
-    tcase_add_test(calls, a_header_lies_before_the_address);
-    tcase_add_test(calls, a_block_before_which_no_header_fits_is_outside);
-    tcase_add_test(calls, a_contract_that_goes_against_itself_is_refused);
-    tcase_add_test(limits, a_drawn_device_is_one_that_the_target_takes);
-    tcase_add_test(limits, a_device_beyond_the_limits_is_refused_in_one_line);
-    tcase_add_test(limits, drawn_requests_keep_to_the_limits_and_others_are_skipped);
-    tcase_add_test(limits, a_contract_tells_what_it_leaves_open);
-    suite_add_tcase(suite, sums);
-    suite_add_tcase(suite, calls);
-    suite_add_tcase(suite, limits);
-    return suite;
 }

@@ -118,7 +118,9 @@ static void check_sums(const struct oom *oom, const struct proof_plan *plan)
     ck_assert_uint_eq(plan->frees_awaited, frees_awaited);
 }
 
-START_TEST(a_plan_is_found_exactly_when_the_oracle_says_premature_and_can_be_carried_out)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(a_plan_is_found_exactly_when_the_oracle_says_premature_and_can_be_carried_out)
 {
     struct rig rig;
     uint64_t found_count = 0;
@@ -152,11 +154,10 @@ START_TEST(a_plan_is_found_exactly_when_the_oracle_says_premature_and_can_be_car
     ck_assert_uint_gt(evictions, OOM_COUNT / 100);
     rig_deinit(&rig);
 }
-END_TEST
 
 /* --- plans cost no more than they must --- */
 
-START_TEST(nothing_is_awaited_moved_or_evicted_when_a_hole_is_there)
+TEST(nothing_is_awaited_moved_or_evicted_when_a_hole_is_there)
 {
     struct rig rig;
     uint64_t hole_count = 0;
@@ -173,7 +174,6 @@ START_TEST(nothing_is_awaited_moved_or_evicted_when_a_hole_is_there)
     ck_assert_uint_gt(hole_count, 1000);
     rig_deinit(&rig);
 }
-END_TEST
 
 /* The same out-of-memory in which nothing that is done at until_ns or later is ever done. */
 static bool would_do_with_less(struct rig *rig, uint64_t until_ns)
@@ -188,7 +188,7 @@ static bool would_do_with_less(struct rig *rig, uint64_t until_ns)
     return is_premature(rig, hasty);
 }
 
-START_TEST(nothing_is_moved_or_evicted_when_waiting_does_and_no_wait_is_longer_than_it_must_be)
+TEST(nothing_is_moved_or_evicted_when_waiting_does_and_no_wait_is_longer_than_it_must_be)
 {
     struct rig rig;
     uint64_t wait_count = 0;
@@ -208,7 +208,6 @@ START_TEST(nothing_is_moved_or_evicted_when_waiting_does_and_no_wait_is_longer_t
     ck_assert_uint_gt(wait_count, 1000);
     rig_deinit(&rig);
 }
-END_TEST
 
 /* Programs that may go: their indices. */
 static size_t find_candidates(const struct oom *oom, size_t candidates[CANDIDATE_COUNT_MAX])
@@ -254,7 +253,7 @@ static void try_every_choice(struct rig *rig, size_t *fewest, uint64_t *least_by
     }
 }
 
-START_TEST(the_fewest_programs_are_evicted_and_of_those_the_least_bytes)
+TEST(the_fewest_programs_are_evicted_and_of_those_the_least_bytes)
 {
     struct rig rig;
     uint64_t by_count[CANDIDATE_COUNT_MAX] = {0};
@@ -274,7 +273,6 @@ START_TEST(the_fewest_programs_are_evicted_and_of_those_the_least_bytes)
     ck_assert_uint_gt(by_count[2], 50);
     rig_deinit(&rig);
 }
-END_TEST
 
 /* --- moved bytes --- */
 
@@ -433,7 +431,7 @@ static struct moved measure_moves(struct rig *rig, const struct random_oom_wish 
     return moved;
 }
 
-START_TEST(sliding_moves_the_least_bytes_there_are)
+TEST(sliding_moves_the_least_bytes_there_are)
 {
     struct rig rig;
     rig_init(&rig, 5);
@@ -443,10 +441,9 @@ START_TEST(sliding_moves_the_least_bytes_there_are)
     ck_assert_uint_eq(aligned.minimal_count, aligned.plan_count);
     rig_deinit(&rig);
 }
-END_TEST
 
 /* Within two percent in sum. */
-START_TEST(repacking_moves_hardly_more_than_the_least_bytes)
+TEST(repacking_moves_hardly_more_than_the_least_bytes)
 {
     struct rig rig;
     rig_init(&rig, 6);
@@ -456,13 +453,12 @@ START_TEST(repacking_moves_hardly_more_than_the_least_bytes)
     ck_assert_uint_le(aligned.granules * 50, aligned.least_granules * 51);
     rig_deinit(&rig);
 }
-END_TEST
 
 /* --- circles --- */
 
 /* Two spans of four and three granules around a held block.  A block of three and one of two have
  * to change places for a request of two, and there is no room to step aside. */
-START_TEST(blocks_that_wait_for_each_other_go_through_host_memory)
+TEST(blocks_that_wait_for_each_other_go_through_host_memory)
 {
     struct oom_block blocks[] = {
         {.address = 0, .size_bytes = 3, .align_bytes = 1, .op = 1, .state = BLOCK_LIVE},
@@ -495,7 +491,6 @@ START_TEST(blocks_that_wait_for_each_other_go_through_host_memory)
     check_sums(&oom, &plan);
     planner_destroy(planner);
 }
-END_TEST
 
 /* --- which of several ways --- */
 
@@ -541,7 +536,7 @@ static const struct proof_plan *plan_rows(struct rig *rig, const struct row *row
 
 /* Blocks in spans that have one granule more, and a request for all of these.  Each fits exactly
  * into the span of the next smaller one, and the smallest goes to that of the largest. */
-START_TEST(the_smallest_block_of_a_circle_goes_through_host_memory)
+TEST(the_smallest_block_of_a_circle_goes_through_host_memory)
 {
     static const struct row two[] = {{0, 2, false}, {3, 1, true}, {4, 3, false}, {8, 1, true}};
     static const struct row three[] = {{0, 2, false}, {3, 1, true},  {4, 3, false},
@@ -558,11 +553,10 @@ START_TEST(the_smallest_block_of_a_circle_goes_through_host_memory)
     }
     rig_deinit(&rig);
 }
-END_TEST
 
 /* Blocks of 2 and 10 granules with 3 free above them, one of 11 with 2 free above it, and a hole of
  * 12, between held ones.  A request of 13 fits where the 10 lies, or where the 11 lies. */
-START_TEST(the_window_that_moves_the_fewest_bytes_is_emptied)
+TEST(the_window_that_moves_the_fewest_bytes_is_emptied)
 {
     static const struct row rows[] = {
         {0, 2, false}, {2, 10, false}, {15, 1, true}, {16, 11, false}, {29, 1, true}};
@@ -573,10 +567,9 @@ START_TEST(the_window_that_moves_the_fewest_bytes_is_emptied)
     ck_assert_uint_eq(plan->moved_bytes, 10);
     rig_deinit(&rig);
 }
-END_TEST
 
 /* Two spans that are alike, and a hole. */
-START_TEST(of_windows_that_move_as_much_the_lowest_is_emptied)
+TEST(of_windows_that_move_as_much_the_lowest_is_emptied)
 {
     static const struct row rows[] = {{0, 2, false}, {3, 1, true}, {4, 2, false}, {7, 1, true}};
     struct rig rig;
@@ -584,11 +577,10 @@ START_TEST(of_windows_that_move_as_much_the_lowest_is_emptied)
     ck_assert_uint_eq(PLAN_ROWS(&rig, rows, 10, 3)->address, 0);
     rig_deinit(&rig);
 }
-END_TEST
 
 /* Blocks of 2, 2 and 3 granules leave a window of 8 for holes of 3 and 4: only the largest first
  * they fit.  Packing all anew would move the block of 6, too, down to the free granule below it. */
-START_TEST(blocks_leave_a_window_the_largest_first)
+TEST(blocks_leave_a_window_the_largest_first)
 {
     static const struct row rows[] = {{0, 2, false}, {2, 2, false}, {4, 3, false}, {8, 1, true},
                                       {12, 1, true}, {17, 1, true}, {19, 6, false}};
@@ -599,9 +591,8 @@ START_TEST(blocks_leave_a_window_the_largest_first)
     ck_assert_uint_eq(plan->moved_bytes, 7);
     rig_deinit(&rig);
 }
-END_TEST
 
-START_TEST(circles_among_many_blocks_can_be_carried_out)
+TEST(circles_among_many_blocks_can_be_carried_out)
 {
     struct rig rig;
     uint64_t staged_count = 0;
@@ -619,7 +610,6 @@ START_TEST(circles_among_many_blocks_can_be_carried_out)
     ck_assert_uint_gt(staged_count, 20);
     rig_deinit(&rig);
 }
-END_TEST
 
 /* --- the simulator --- */
 
@@ -631,7 +621,7 @@ static bool is_refused_with(struct rig *rig, const struct proof_plan *plan)
     return !plan_simulate(&rig->oom, plan, reason) && reason[0] != '\0';
 }
 
-START_TEST(a_plan_with_a_step_left_out_is_refused)
+TEST(a_plan_with_a_step_left_out_is_refused)
 {
     struct rig rig;
     uint64_t changed_count = 0;
@@ -660,32 +650,4 @@ START_TEST(a_plan_with_a_step_left_out_is_refused)
         }
     }
     rig_deinit(&rig);
-}
-END_TEST
-
-Suite *suite_of_plan(void)
-{
-    Suite *suite = suite_create("plan");
-    TCase *steps = tcase_create("steps");
-    TCase *cost = tcase_create("cost");
-    suite_add_tcase(suite, steps);
-    suite_add_tcase(suite, cost);
-    tcase_set_timeout(steps, 120);
-    tcase_set_timeout(cost, 120);
-    tcase_add_test(steps,
-                   a_plan_is_found_exactly_when_the_oracle_says_premature_and_can_be_carried_out);
-    tcase_add_test(steps, blocks_that_wait_for_each_other_go_through_host_memory);
-    tcase_add_test(steps, the_smallest_block_of_a_circle_goes_through_host_memory);
-    tcase_add_test(steps, circles_among_many_blocks_can_be_carried_out);
-    tcase_add_test(steps, a_plan_with_a_step_left_out_is_refused);
-    tcase_add_test(cost, nothing_is_awaited_moved_or_evicted_when_a_hole_is_there);
-    tcase_add_test(
-        cost, nothing_is_moved_or_evicted_when_waiting_does_and_no_wait_is_longer_than_it_must_be);
-    tcase_add_test(cost, the_fewest_programs_are_evicted_and_of_those_the_least_bytes);
-    tcase_add_test(cost, of_windows_that_move_as_much_the_lowest_is_emptied);
-    tcase_add_test(cost, blocks_leave_a_window_the_largest_first);
-    tcase_add_test(cost, the_window_that_moves_the_fewest_bytes_is_emptied);
-    tcase_add_test(cost, sliding_moves_the_least_bytes_there_are);
-    tcase_add_test(cost, repacking_moves_hardly_more_than_the_least_bytes);
-    return suite;
 }

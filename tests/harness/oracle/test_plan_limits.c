@@ -47,7 +47,7 @@ static void find_plan(struct planner *planner, const struct oom *oom, uint64_t n
 /* Programs of one granule each, and a request of two: that two of them will do is found only while
  * no more than 256 choices are to be tried.  Of more programs the last 256 are asked whether they
  * may stay. */
-START_TEST(of_many_programs_256_are_tried)
+TEST(of_many_programs_256_are_tried)
 {
     static const struct {
         size_t program_count, evicted_count;
@@ -68,11 +68,10 @@ START_TEST(of_many_programs_256_are_tried)
     }
     planner_destroy(planner);
 }
-END_TEST
 
 /* Only the last of these programs, which is the largest, makes room: it is found alone as one of
  * 256 choices, and of more programs one more goes that is not asked any more. */
-START_TEST(the_last_of_256_choices_is_tried)
+TEST(the_last_of_256_choices_is_tried)
 {
     struct planner *planner = planner_create();
     for (uint64_t count = 256; count <= 257; count++) {
@@ -88,10 +87,9 @@ START_TEST(the_last_of_256_choices_is_tried)
     }
     planner_destroy(planner);
 }
-END_TEST
 
 /* Nothing of what was found for another out-of-memory is in a plan. */
-START_TEST(programs_that_went_before_do_not_go_again)
+TEST(programs_that_went_before_do_not_go_again)
 {
     struct planner *planner = planner_create();
     struct oom oom = begin_oom(4, 4);
@@ -112,12 +110,11 @@ START_TEST(programs_that_went_before_do_not_go_again)
     ck_assert_uint_eq(plan.evicted_bytes, 3 * GRANULE);
     planner_destroy(planner);
 }
-END_TEST
 
 /* A span that is full of blocks of one granule, as large as the request; a hole for each of them;
  * and in another span a block that need not move.  All spans are packed anew where more than 1024
  * blocks would have to leave the first one, and that moves the block down. */
-START_TEST(no_more_than_1024_blocks_leave_a_window)
+TEST(no_more_than_1024_blocks_leave_a_window)
 {
     struct planner *planner = planner_create();
     for (uint64_t count = 1024; count <= 1025; count++) {
@@ -136,12 +133,11 @@ START_TEST(no_more_than_1024_blocks_leave_a_window)
     }
     planner_destroy(planner);
 }
-END_TEST
 
 /* Blocks side by side at the bottom, and one with a free granule on each side.  A request of two
  * costs one move next to that one.  The places between the others are before it, and each costs all
  * blocks above it: priced to the end they would be millions of steps. */
-START_TEST(places_that_cost_more_are_not_priced_to_the_end)
+TEST(places_that_cost_more_are_not_priced_to_the_end)
 {
     struct planner *planner = planner_create();
     for (uint64_t count = 1000; count <= 4000; count += 3000) {
@@ -157,12 +153,11 @@ START_TEST(places_that_cost_more_are_not_priced_to_the_end)
     }
     planner_destroy(planner);
 }
-END_TEST
 
 /* Blocks of one granule at even places: each has a free granule behind it, and may go up by no less
  * than two.  A request of three costs the last block, which is of two.  By their free bytes the
  * places before it cost as much, and each costs all blocks above it: only so many are priced. */
-START_TEST(so_many_places_are_priced_that_look_cheap)
+TEST(so_many_places_are_priced_that_look_cheap)
 {
     static const struct {
         uint64_t count;
@@ -183,12 +178,11 @@ START_TEST(so_many_places_are_priced_that_look_cheap)
     }
     planner_destroy(planner);
 }
-END_TEST
 
 /* The budget that is left makes a search share it otherwise: a choice of programs that does with 50
  * steps less those of the choices before it does not do with 50.  Drawn lists come to this once in
  * several thousand. */
-START_TEST(all_programs_go_where_a_choice_that_did_does_not_do_again)
+TEST(all_programs_go_where_a_choice_that_did_does_not_do_again)
 {
     static const struct {
         uint64_t start, size, align;
@@ -216,20 +210,4 @@ START_TEST(all_programs_go_where_a_choice_that_did_does_not_do_again)
     find_plan(planner, &oom, 50, &plan);
     ck_assert_uint_eq(plan.evicted_count, 4);
     planner_destroy(planner);
-}
-END_TEST
-
-Suite *suite_of_plan_limits(void)
-{
-    Suite *suite = suite_create("plan_limits");
-    TCase *tests = tcase_create("plan_limits");
-    tcase_add_test(tests, of_many_programs_256_are_tried);
-    tcase_add_test(tests, the_last_of_256_choices_is_tried);
-    tcase_add_test(tests, programs_that_went_before_do_not_go_again);
-    tcase_add_test(tests, no_more_than_1024_blocks_leave_a_window);
-    tcase_add_test(tests, places_that_cost_more_are_not_priced_to_the_end);
-    tcase_add_test(tests, so_many_places_are_priced_that_look_cheap);
-    tcase_add_test(tests, all_programs_go_where_a_choice_that_did_does_not_do_again);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -48,7 +48,7 @@ static void check_rows(const struct row *rows, size_t count)
 }
 #define CHECK_ROWS(rows) check_rows(rows, sizeof(rows) / sizeof(rows)[0])
 
-START_TEST(a_justified_one_says_what_is_in_the_way)
+TEST(a_justified_one_says_what_is_in_the_way)
 {
     /* clang-format off */
     static const struct row rows[] = {
@@ -85,9 +85,8 @@ START_TEST(a_justified_one_says_what_is_in_the_way)
     /* clang-format on */
     CHECK_ROWS(rows);
 }
-END_TEST
 
-START_TEST(a_premature_one_says_what_to_do)
+TEST(a_premature_one_says_what_to_do)
 {
     /* clang-format off */
     static const struct row rows[] = {
@@ -129,15 +128,4 @@ START_TEST(a_premature_one_says_what_to_do)
     };
     /* clang-format on */
     CHECK_ROWS(rows);
-}
-END_TEST
-
-Suite *suite_of_reasons(void)
-{
-    Suite *suite = suite_create("reasons");
-    TCase *tests = tcase_create("reasons");
-    tcase_add_test(tests, a_justified_one_says_what_is_in_the_way);
-    tcase_add_test(tests, a_premature_one_says_what_to_do);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -94,7 +94,7 @@ static const struct regret_spent evicted_one = {
 
 /* --- evicted needlessly --- */
 
-START_TEST(evicting_where_a_wait_would_do_is_regretted)
+TEST(evicting_where_a_wait_would_do_is_regretted)
 {
     struct scene scene;
     scene_begin(&scene, 8, 4);
@@ -104,9 +104,8 @@ START_TEST(evicting_where_a_wait_would_do_is_regretted)
     scene.blocks[1].freed_at_ns = DELAY_NEVER;
     check_regret(&scene, &evicted_one, 0, 0, 0);
 }
-END_TEST
 
-START_TEST(evicting_where_a_move_would_do_is_regretted)
+TEST(evicting_where_a_move_would_do_is_regretted)
 {
     struct scene scene;
     scene_begin(&scene, 12, 4);
@@ -116,9 +115,8 @@ START_TEST(evicting_where_a_move_would_do_is_regretted)
     scene.blocks[1].hold_count = 1;
     check_regret(&scene, &evicted_one, 0, 0, 0);
 }
-END_TEST
 
-START_TEST(evicting_where_nothing_else_helps_is_not_regretted)
+TEST(evicting_where_nothing_else_helps_is_not_regretted)
 {
     struct scene scene;
     scene_begin(&scene, 8, 4);
@@ -126,11 +124,10 @@ START_TEST(evicting_where_nothing_else_helps_is_not_regretted)
     scene_add(&scene, BLOCK_BUFFER, 4, 4);
     check_regret(&scene, &evicted_one, 0, 0, 0);
 }
-END_TEST
 
 /* --- evicted too much --- */
 
-START_TEST(evicting_more_programs_than_needed_is_regretted_and_another_of_the_same_size_is_not)
+TEST(evicting_more_programs_than_needed_is_regretted_and_another_of_the_same_size_is_not)
 {
     struct scene scene;
     scene_begin(&scene, 8, 4);
@@ -140,9 +137,8 @@ START_TEST(evicting_more_programs_than_needed_is_regretted_and_another_of_the_sa
     check_regret(&scene, &both, mask_kind(REGRET_EVICTED_TOO_MUCH), 4, 0);
     check_regret(&scene, &evicted_one, 0, 0, 0);
 }
-END_TEST
 
-START_TEST(evicting_a_larger_program_than_needed_is_regretted)
+TEST(evicting_a_larger_program_than_needed_is_regretted)
 {
     struct scene scene;
     scene_begin(&scene, 10, 4);
@@ -152,9 +148,8 @@ START_TEST(evicting_a_larger_program_than_needed_is_regretted)
     check_regret(&scene, &larger, mask_kind(REGRET_EVICTED_TOO_MUCH), 2, 0);
     check_regret(&scene, &evicted_one, 0, 0, 0);
 }
-END_TEST
 
-START_TEST(two_small_programs_for_one_large_one_are_regretted_though_they_are_fewer_bytes)
+TEST(two_small_programs_for_one_large_one_are_regretted_though_they_are_fewer_bytes)
 {
     struct scene scene;
     scene_begin(&scene, 8, 4);
@@ -164,11 +159,10 @@ START_TEST(two_small_programs_for_one_large_one_are_regretted_though_they_are_fe
     const struct regret_spent two = {.evicted_count = 2, .evicted_bytes = 4, .is_met = true};
     check_regret(&scene, &two, mask_kind(REGRET_EVICTED_TOO_MUCH), 0, 0);
 }
-END_TEST
 
 /* --- moved needlessly --- */
 
-START_TEST(moving_though_a_hole_fits_is_regretted)
+TEST(moving_though_a_hole_fits_is_regretted)
 {
     struct scene scene;
     const struct regret_spent moved = {.moved_bytes = 3, .is_met = true};
@@ -178,11 +172,10 @@ START_TEST(moving_though_a_hole_fits_is_regretted)
     scene.oom.request.size_bytes = 8;
     check_regret(&scene, &moved, 0, 0, 0);
 }
-END_TEST
 
 /* --- moved too much --- */
 
-START_TEST(moving_more_bytes_than_the_cheapest_plan_is_regretted)
+TEST(moving_more_bytes_than_the_cheapest_plan_is_regretted)
 {
     struct scene scene;
     scene_begin(&scene, 12, 5);
@@ -196,9 +189,8 @@ START_TEST(moving_more_bytes_than_the_cheapest_plan_is_regretted)
     check_regret(&scene, &larger, mask_kind(REGRET_MOVED_TOO_MUCH), 0, 1);
     check_regret(&scene, &all, mask_kind(REGRET_MOVED_TOO_MUCH), 0, 3);
 }
-END_TEST
 
-START_TEST(moving_where_a_wait_would_do_is_moving_too_much)
+TEST(moving_where_a_wait_would_do_is_moving_too_much)
 {
     struct scene scene;
     const struct regret_spent moved = {.moved_bytes = 2, .is_met = true};
@@ -207,9 +199,8 @@ START_TEST(moving_where_a_wait_would_do_is_moving_too_much)
     scene_add_freed(&scene, 6, 4);
     check_regret(&scene, &moved, mask_kind(REGRET_MOVED_TOO_MUCH), 0, 2);
 }
-END_TEST
 
-START_TEST(who_evicts_less_than_the_plan_may_move_more)
+TEST(who_evicts_less_than_the_plan_may_move_more)
 {
     struct scene scene;
     const struct regret_spent moved = {.moved_bytes = 3, .is_met = true};
@@ -217,9 +208,8 @@ START_TEST(who_evicts_less_than_the_plan_may_move_more)
     scene_add(&scene, BLOCK_PROGRAM, 0, 4);
     ck_assert_uint_eq(judge_regret(&scene, &moved).kinds, 0);
 }
-END_TEST
 
-START_TEST(one_request_may_have_two_regrets)
+TEST(one_request_may_have_two_regrets)
 {
     struct scene scene;
     const struct regret_spent spent = {
@@ -230,11 +220,10 @@ START_TEST(one_request_may_have_two_regrets)
     check_regret(&scene, &spent,
                  mask_kind(REGRET_EVICTED_NEEDLESSLY) | mask_kind(REGRET_MOVED_NEEDLESSLY), 4, 3);
 }
-END_TEST
 
 /* --- in vain, nothing, unknown --- */
 
-START_TEST(what_was_done_for_a_refused_request_is_in_vain)
+TEST(what_was_done_for_a_refused_request_is_in_vain)
 {
     struct scene scene;
     const struct regret_spent spent = {.evicted_count = 1, .evicted_bytes = 4, .moved_bytes = 3};
@@ -245,19 +234,17 @@ START_TEST(what_was_done_for_a_refused_request_is_in_vain)
     check_regret(&scene, &spent, mask_kind(REGRET_IN_VAIN), 4, 3);
     check_regret(&scene, &nothing, 0, 0, 0);
 }
-END_TEST
 
-START_TEST(who_spends_nothing_regrets_nothing)
+TEST(who_spends_nothing_regrets_nothing)
 {
     struct scene scene;
     const struct regret_spent nothing = {.is_met = true};
     scene_begin(&scene, 8, 4);
     check_regret(&scene, &nothing, 0, 0, 0);
 }
-END_TEST
 
 /* Whose cheapest plan is beyond the budget of a regret. */
-START_TEST(nothing_is_said_when_no_plan_is_found_within_the_budget)
+TEST(nothing_is_said_when_no_plan_is_found_within_the_budget)
 {
     struct random random;
     struct oom oom = {0};
@@ -278,7 +265,6 @@ START_TEST(nothing_is_said_when_no_plan_is_found_within_the_budget)
     planner_destroy(planner);
     oom_deinit(&oom);
 }
-END_TEST
 
 /* --- in a run --- */
 
@@ -322,7 +308,7 @@ static struct trial replay_ops(const char *target, const struct op_list *ops, bo
     return trial;
 }
 
-START_TEST(a_run_counts_regrets_and_breaks_at_the_first_beyond_the_limit)
+TEST(a_run_counts_regrets_and_breaks_at_the_first_beyond_the_limit)
 {
     struct op_list ops;
     op_list_init(&ops);
@@ -349,32 +335,4 @@ START_TEST(a_run_counts_regrets_and_breaks_at_the_first_beyond_the_limit)
     trial_deinit(&limited);
     trial_deinit(&at_the_limit);
     op_list_deinit(&ops);
-}
-END_TEST
-
-Suite *suite_of_regret(void)
-{
-    Suite *suite = suite_create("regret");
-    TCase *kinds = tcase_create("kinds");
-    TCase *runs = tcase_create("runs");
-    suite_add_tcase(suite, kinds);
-    suite_add_tcase(suite, runs);
-    tcase_add_test(kinds, evicting_where_a_wait_would_do_is_regretted);
-    tcase_add_test(kinds, evicting_where_a_move_would_do_is_regretted);
-    tcase_add_test(kinds, evicting_where_nothing_else_helps_is_not_regretted);
-    tcase_add_test(
-        kinds, evicting_more_programs_than_needed_is_regretted_and_another_of_the_same_size_is_not);
-    tcase_add_test(kinds, evicting_a_larger_program_than_needed_is_regretted);
-    tcase_add_test(kinds,
-                   two_small_programs_for_one_large_one_are_regretted_though_they_are_fewer_bytes);
-    tcase_add_test(kinds, moving_though_a_hole_fits_is_regretted);
-    tcase_add_test(kinds, moving_more_bytes_than_the_cheapest_plan_is_regretted);
-    tcase_add_test(kinds, moving_where_a_wait_would_do_is_moving_too_much);
-    tcase_add_test(kinds, who_evicts_less_than_the_plan_may_move_more);
-    tcase_add_test(kinds, one_request_may_have_two_regrets);
-    tcase_add_test(kinds, what_was_done_for_a_refused_request_is_in_vain);
-    tcase_add_test(kinds, who_spends_nothing_regrets_nothing);
-    tcase_add_test(kinds, nothing_is_said_when_no_plan_is_found_within_the_budget);
-    tcase_add_test(runs, a_run_counts_regrets_and_breaks_at_the_first_beyond_the_limit);
-    return suite;
 }

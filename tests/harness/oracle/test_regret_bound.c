@@ -193,7 +193,9 @@ static struct tally check_states(uint64_t seed, enum defrag_contract defrag)
     return tally;
 }
 
-START_TEST(what_the_model_excludes_no_plan_does)
+EVERY_TEST(.timeout_s = 240);
+
+TEST(what_the_model_excludes_no_plan_does, .from = 1, .to = 5)
 {
     static const enum defrag_contract contracts[] = {DEFRAG_SLIDE, DEFRAG_REPACK};
     for (size_t i = 0; i < 2; i++) {
@@ -203,15 +205,4 @@ START_TEST(what_the_model_excludes_no_plan_does)
                       "%u excluded, %u regretted, %u kept", tally.excluded, tally.regretted,
                       tally.kept);
     }
-}
-END_TEST
-
-Suite *suite_of_regret_bound(void)
-{
-    Suite *suite = suite_create("regret_bound");
-    TCase *tests = tcase_create("regret_bound");
-    tcase_set_timeout(tests, 240);
-    tcase_add_loop_test(tests, what_the_model_excludes_no_plan_does, 1, 5);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -94,7 +94,9 @@ static enum relation find_broken(const char *drawing, uint64_t size_bytes,
     return broken;
 }
 
-START_TEST(a_judge_that_breaks_a_relation_is_found_out)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(a_judge_that_breaks_a_relation_is_found_out)
 {
     uint64_t large = 4 * G;
     uint64_t small = 2 * G;
@@ -112,9 +114,8 @@ START_TEST(a_judge_that_breaks_a_relation_is_found_out)
     ck_assert_int_eq(find_broken("hh.m..hm.", 4 * G, &greedy), RELATION_RESIZED);
     ck_assert_int_eq(find_broken("hh.m..hm.", 2 * G, &frugal), RELATION_RESIZED);
 }
-END_TEST
 
-START_TEST(an_unknown_verdict_contradicts_nothing)
+TEST(an_unknown_verdict_contradicts_nothing)
 {
     const struct relation_judge judge = {NULL, know_nothing};
     struct small_oom small;
@@ -132,7 +133,6 @@ START_TEST(an_unknown_verdict_contradicts_nothing)
     ck_assert_uint_eq(asked_count, 0);
     relations_deinit(&relations);
 }
-END_TEST
 
 /* --- what is made --- */
 
@@ -157,7 +157,7 @@ static void expect_permuted(const char *drawing, const struct oom *like, const c
     relations_deinit(&relations);
 }
 
-START_TEST(spans_change_places_with_what_lies_in_them)
+TEST(spans_change_places_with_what_lies_in_them)
 {
     struct oom like = {.defrag = DEFRAG_REPACK, .request = {.size_bytes = G}};
     expect_permuted("hh.m..hm.", &like, "m.h.m..hh");
@@ -174,9 +174,8 @@ START_TEST(spans_change_places_with_what_lies_in_them)
     expect_permuted("..hm", &like, NULL);
     expect_permuted("..hhm..", &like, NULL);
 }
-END_TEST
 
-START_TEST(a_request_is_resized_towards_the_verdict)
+TEST(a_request_is_resized_towards_the_verdict)
 {
     struct small_oom small;
     struct relations relations = {0};
@@ -202,9 +201,8 @@ START_TEST(a_request_is_resized_towards_the_verdict)
     ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_JUSTIFIED, RELATION_RESIZED));
     relations_deinit(&relations);
 }
-END_TEST
 
-START_TEST(numbers_that_cannot_be_doubled_have_no_double)
+TEST(numbers_that_cannot_be_doubled_have_no_double)
 {
     struct small_oom small;
     struct relations relations = {0};
@@ -225,9 +223,8 @@ START_TEST(numbers_that_cannot_be_doubled_have_no_double)
     ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_JUSTIFIED, RELATION_DOUBLED));
     relations_deinit(&relations);
 }
-END_TEST
 
-START_TEST(a_state_as_it_is_has_no_related_one)
+TEST(a_state_as_it_is_has_no_related_one)
 {
     struct small_oom small;
     struct relations relations = {0};
@@ -235,7 +232,6 @@ START_TEST(a_state_as_it_is_has_no_related_one)
     ck_assert_ptr_null(relations_make(&relations, &small.oom, VERDICT_PREMATURE, RELATION_NONE));
     relations_deinit(&relations);
 }
-END_TEST
 
 /* --- how much is asked --- */
 
@@ -246,7 +242,7 @@ static enum verdict_kind note_budget(void *context, const struct oom *oom, uint6
     return VERDICT_UNKNOWN;
 }
 
-START_TEST(a_question_has_twice_the_nodes_that_the_verdict_took)
+TEST(a_question_has_twice_the_nodes_that_the_verdict_took)
 {
     static const struct {
         uint64_t nodes, nodes_max, budget;
@@ -275,9 +271,8 @@ START_TEST(a_question_has_twice_the_nodes_that_the_verdict_took)
     }
     relations_deinit(&relations);
 }
-END_TEST
 
-START_TEST(so_many_blocks_are_asked_about_and_no_more)
+TEST(so_many_blocks_are_asked_about_and_no_more)
 {
     struct oom oom = {.capacity_bytes = (uint64_t)(RELATIONS_BLOCKS_MAX + 1) * G,
                       .granule_bytes = G,
@@ -305,7 +300,6 @@ START_TEST(so_many_blocks_are_asked_about_and_no_more)
     relations_deinit(&relations);
     free(oom.blocks);
 }
-END_TEST
 
 /* --- drawn states --- */
 
@@ -385,7 +379,7 @@ static void check_asked(const struct tally *tally, const struct drawn *drawn)
     }
 }
 
-START_TEST(related_states_have_one_verdict)
+TEST(related_states_have_one_verdict, .to = sizeof drawings / sizeof drawings[0])
 {
     struct random random;
     struct oom oom = {0};
@@ -400,24 +394,4 @@ START_TEST(related_states_have_one_verdict)
     oracle_destroy(tally.oracle);
     relations_deinit(&tally.relations);
     oom_deinit(&oom);
-}
-END_TEST
-
-Suite *suite_of_relations(void)
-{
-    enum { DRAWING_COUNT = sizeof drawings / sizeof drawings[0] };
-    Suite *suite = suite_create("relations");
-    TCase *tests = tcase_create("relations");
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, a_judge_that_breaks_a_relation_is_found_out);
-    tcase_add_test(tests, an_unknown_verdict_contradicts_nothing);
-    tcase_add_test(tests, spans_change_places_with_what_lies_in_them);
-    tcase_add_test(tests, a_request_is_resized_towards_the_verdict);
-    tcase_add_test(tests, numbers_that_cannot_be_doubled_have_no_double);
-    tcase_add_test(tests, a_state_as_it_is_has_no_related_one);
-    tcase_add_test(tests, a_question_has_twice_the_nodes_that_the_verdict_took);
-    tcase_add_test(tests, so_many_blocks_are_asked_about_and_no_more);
-    tcase_add_loop_test(tests, related_states_have_one_verdict, 0, DRAWING_COUNT);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -84,7 +84,7 @@ static const struct {
     {"any", 512, HIGHEST, UINT64_MAX},
 };
 
-START_TEST(a_block_is_at_most_its_class_and_the_overhead)
+TEST(a_block_is_at_most_its_class_and_the_overhead, .to = sizeof vectors / sizeof vectors[0])
 {
     const struct target_rounding rounding = parse(vectors[_i].rounding);
     const uint64_t most = rounding_bytes_max(&rounding, vectors[_i].granule, vectors[_i].asked);
@@ -92,7 +92,6 @@ START_TEST(a_block_is_at_most_its_class_and_the_overhead)
                   (unsigned long long)most, (unsigned long long)vectors[_i].asked,
                   (unsigned long long)vectors[_i].most);
 }
-END_TEST
 
 /* The same by counting: from the power of two below, step by step. */
 static uint64_t count_up_to_class(uint64_t asked, uint64_t steps)
@@ -108,7 +107,7 @@ static uint64_t count_up_to_class(uint64_t asked, uint64_t steps)
     return size;
 }
 
-START_TEST(classes_split_each_doubling_into_equal_parts)
+TEST(classes_split_each_doubling_into_equal_parts)
 {
     struct random random;
     random_init(&random, 5);
@@ -121,9 +120,8 @@ START_TEST(classes_split_each_doubling_into_equal_parts)
         ck_assert_uint_eq(rounding_bytes_max(&rounding, 1, size), size);
     }
 }
-END_TEST
 
-START_TEST(a_request_needs_what_it_asked_where_nothing_else_is_promised)
+TEST(a_request_needs_what_it_asked_where_nothing_else_is_promised)
 {
     const struct target_rounding plain = parse("granule");
     const struct target_rounding any = parse("any");
@@ -135,11 +133,10 @@ START_TEST(a_request_needs_what_it_asked_where_nothing_else_is_promised)
     ck_assert_uint_eq(rounding_bytes_needed(&header, 512, 700), 1024);
     ck_assert_uint_eq(rounding_bytes_needed(&classes, 512, HIGHEST), HIGHEST);
 }
-END_TEST
 
 /* --- its text --- */
 
-START_TEST(the_text_of_a_rounding_reads_back)
+TEST(the_text_of_a_rounding_reads_back)
 {
     static const char *const texts[] = {"granule",
                                         "granule overhead=16",
@@ -160,7 +157,6 @@ START_TEST(the_text_of_a_rounding_reads_back)
     rounding_print(&other, text);
     ck_assert_str_eq(text, "classes=8 smallest=4K overhead=512");
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -188,7 +184,8 @@ static const struct {
     {"any overhead=4K", 4, "promises nothing"},
 };
 
-START_TEST(what_is_wrong_with_a_text_is_named_with_its_place)
+TEST(what_is_wrong_with_a_text_is_named_with_its_place,
+     .to = sizeof bad_texts / sizeof bad_texts[0])
 {
     struct target_rounding rounding = {.kind = ROUNDING_CLASSES, .steps = 4};
     struct rounding_error error = {0};
@@ -198,7 +195,6 @@ START_TEST(what_is_wrong_with_a_text_is_named_with_its_place)
                   "'%s' at %zu: %s", text, error.at, error.reason);
     ck_assert_uint_eq(rounding.steps, 4);
 }
-END_TEST
 
 /* --- contracts --- */
 
@@ -209,7 +205,7 @@ static void start_with(const char *rounding)
     start_hosts(1);
 }
 
-START_TEST(a_rounding_that_makes_no_sense_is_refused)
+TEST(a_rounding_that_makes_no_sense_is_refused)
 {
     static const struct {
         struct target_rounding rounding;
@@ -233,7 +229,6 @@ START_TEST(a_rounding_that_makes_no_sense_is_refused)
         ck_assert_msg(strstr(reason, flaws[i].reason) != NULL, "%zu: %s", i, reason);
     }
 }
-END_TEST
 
 /* What a run is set up with once the target is open; "" = no rounding. */
 static void check_setup(const char *contract, const char *given, const char *expected)
@@ -262,7 +257,7 @@ static void check_setup(const char *contract, const char *given, const char *exp
     stop();
 }
 
-START_TEST(a_run_knows_the_rounding_that_it_judges_by)
+TEST(a_run_knows_the_rounding_that_it_judges_by)
 {
     check_setup("granule", "", "");
     check_setup("classes=8", "", "classes=8");
@@ -270,7 +265,6 @@ START_TEST(a_run_knows_the_rounding_that_it_judges_by)
     check_setup("classes=8", "granule", "granule");
     check_setup("granule", "classes=1", "classes=1");
 }
-END_TEST
 
 /* --- the rule --- */
 
@@ -284,7 +278,7 @@ static const struct verdict *get(enum op_kind kind, uint64_t asked_bytes, uint64
     return step(op);
 }
 
-START_TEST(a_block_is_no_larger_than_its_contract_allows)
+TEST(a_block_is_no_larger_than_its_contract_allows)
 {
     static const struct {
         const char *rounding;
@@ -310,9 +304,8 @@ START_TEST(a_block_is_no_larger_than_its_contract_allows)
     KEEPS(get(OP_ALLOC, 1, 0, 16));
     stop();
 }
-END_TEST
 
-START_TEST(the_reason_names_sizes_and_contract)
+TEST(the_reason_names_sizes_and_contract)
 {
     start_with("classes=4");
     const struct verdict *verdict = get(OP_ALLOC, 5 * G, 0, 6);
@@ -320,14 +313,13 @@ START_TEST(the_reason_names_sizes_and_contract)
                                       "contract (rounding classes=4) allows 2560");
     stop();
 }
-END_TEST
 
 static void evict_first(void)
 {
     (void)unload(0);
 }
 
-START_TEST(a_program_that_is_loaded_again_is_no_larger)
+TEST(a_program_that_is_loaded_again_is_no_larger)
 {
     for (uint64_t size = 4; size <= 5; size++) {
         start_with("classes=1");
@@ -340,7 +332,6 @@ START_TEST(a_program_that_is_loaded_again_is_no_larger)
         stop();
     }
 }
-END_TEST
 
 /* --- out-of-memories --- */
 
@@ -355,7 +346,7 @@ static void fill_but_three(const char *rounding)
     KEEPS(alloc_at(7, 2));
 }
 
-START_TEST(a_request_may_be_refused_where_its_class_does_not_fit)
+TEST(a_request_may_be_refused_where_its_class_does_not_fit)
 {
     static const struct {
         const char *rounding;
@@ -382,9 +373,8 @@ START_TEST(a_request_may_be_refused_where_its_class_does_not_fit)
         stop();
     }
 }
-END_TEST
 
-START_TEST(a_stack_alone_needs_no_class)
+TEST(a_stack_alone_needs_no_class)
 {
     prepare();
     script.contract.rounding = parse("classes=1");
@@ -399,9 +389,8 @@ START_TEST(a_stack_alone_needs_no_class)
     JUDGED(on_for(OP_EXECUTE, 0, 10), VERDICT_PREMATURE);
     stop();
 }
-END_TEST
 
-START_TEST(a_certificate_names_the_bytes_that_the_contract_needs)
+TEST(a_certificate_names_the_bytes_that_the_contract_needs)
 {
     static const struct {
         const char *rounding, *bytes;
@@ -424,9 +413,8 @@ START_TEST(a_certificate_names_the_bytes_that_the_contract_needs)
         stop();
     }
 }
-END_TEST
 
-START_TEST(hosts_are_held_against_each_other_by_what_their_classes_need)
+TEST(hosts_are_held_against_each_other_by_what_their_classes_need)
 {
     prepare();
     script.contract.rounding = parse("classes=1");
@@ -448,7 +436,6 @@ START_TEST(hosts_are_held_against_each_other_by_what_their_classes_need)
     JUDGED(step(op), VERDICT_JUSTIFIED);
     stop();
 }
-END_TEST
 
 /* --- blocks that are larger than promised: a trial may go on after one --- */
 
@@ -498,7 +485,7 @@ static void check_refusal(struct rig *rig, uint64_t asked, enum verdict_kind kin
     oracle_destroy(oracle);
 }
 
-START_TEST(what_a_block_has_too_much_counts_as_free)
+TEST(what_a_block_has_too_much_counts_as_free)
 {
     struct rig rig;
     rig_init(&rig, "granule", DEFRAG_NONE);
@@ -518,9 +505,8 @@ START_TEST(what_a_block_has_too_much_counts_as_free)
     check_refusal(&rig, 13, VERDICT_PREMATURE);
     rig_deinit(&rig);
 }
-END_TEST
 
-START_TEST(what_is_reservable_is_what_there_is)
+TEST(what_is_reservable_is_what_there_is)
 {
     struct rig rig;
     for (enum defrag_contract defrag = DEFRAG_SLIDE; defrag <= DEFRAG_REPACK; defrag++) {
@@ -532,9 +518,8 @@ START_TEST(what_is_reservable_is_what_there_is)
         rig_deinit(&rig);
     }
 }
-END_TEST
 
-START_TEST(a_donated_block_keeps_what_was_promised_of_it)
+TEST(a_donated_block_keeps_what_was_promised_of_it)
 {
     struct rig rig;
     rig_init(&rig, "granule", DEFRAG_NONE);
@@ -546,9 +531,8 @@ START_TEST(a_donated_block_keeps_what_was_promised_of_it)
     check_refusal(&rig, 9, VERDICT_JUSTIFIED);
     rig_deinit(&rig);
 }
-END_TEST
 
-START_TEST(retired_memory_is_as_large_as_it_is)
+TEST(retired_memory_is_as_large_as_it_is)
 {
     struct rig rig;
     rig_init(&rig, "granule", DEFRAG_NONE);
@@ -556,37 +540,4 @@ START_TEST(retired_memory_is_as_large_as_it_is)
     check_refusal(&rig, 4, VERDICT_PREMATURE);
     check_refusal(&rig, 5, VERDICT_JUSTIFIED);
     rig_deinit(&rig);
-}
-END_TEST
-
-Suite *suite_of_rounding(void)
-{
-    Suite *suite = suite_create("rounding");
-    TCase *function = tcase_create("function");
-    TCase *contract = tcase_create("contract");
-    TCase *oom = tcase_create("oom");
-    suite_add_tcase(suite, function);
-    suite_add_tcase(suite, contract);
-    suite_add_tcase(suite, oom);
-    tcase_add_loop_test(function, a_block_is_at_most_its_class_and_the_overhead, 0,
-                        sizeof vectors / sizeof vectors[0]);
-    tcase_add_test(function, classes_split_each_doubling_into_equal_parts);
-    tcase_add_test(function, a_request_needs_what_it_asked_where_nothing_else_is_promised);
-    tcase_add_test(function, the_text_of_a_rounding_reads_back);
-    tcase_add_loop_test(function, what_is_wrong_with_a_text_is_named_with_its_place, 0,
-                        sizeof bad_texts / sizeof bad_texts[0]);
-    tcase_add_test(contract, a_rounding_that_makes_no_sense_is_refused);
-    tcase_add_test(contract, a_run_knows_the_rounding_that_it_judges_by);
-    tcase_add_test(contract, a_block_is_no_larger_than_its_contract_allows);
-    tcase_add_test(contract, the_reason_names_sizes_and_contract);
-    tcase_add_test(contract, a_program_that_is_loaded_again_is_no_larger);
-    tcase_add_test(oom, a_request_may_be_refused_where_its_class_does_not_fit);
-    tcase_add_test(oom, a_stack_alone_needs_no_class);
-    tcase_add_test(oom, a_certificate_names_the_bytes_that_the_contract_needs);
-    tcase_add_test(oom, hosts_are_held_against_each_other_by_what_their_classes_need);
-    tcase_add_test(oom, what_a_block_has_too_much_counts_as_free);
-    tcase_add_test(oom, what_is_reservable_is_what_there_is);
-    tcase_add_test(oom, a_donated_block_keeps_what_was_promised_of_it);
-    tcase_add_test(oom, retired_memory_is_as_large_as_it_is);
-    return suite;
 }

@@ -55,7 +55,7 @@ static void check_rows(const struct row *rows, size_t count, const struct oom *c
 }
 #define CHECK_ROWS(rows, contract) check_rows(rows, sizeof(rows) / sizeof(rows)[0], contract)
 
-START_TEST(a_request_that_fits_at_once_is_named_by_its_kind_and_the_largest_hole)
+TEST(a_request_that_fits_at_once_is_named_by_its_kind_and_the_largest_hole)
 {
     static const struct row rows[] = {
         {"mm........", REQUEST_BUFFER, 8, 1, 0,
@@ -77,9 +77,8 @@ START_TEST(a_request_that_fits_at_once_is_named_by_its_kind_and_the_largest_hole
     };
     CHECK_ROWS(rows, &everything);
 }
-END_TEST
 
-START_TEST(an_alignment_counts_only_where_the_hole_could_miss_a_place_for_it)
+TEST(an_alignment_counts_only_where_the_hole_could_miss_a_place_for_it)
 {
     static const struct row rows[] = {
         {"....m...", REQUEST_BUFFER, 4, 4, 0,
@@ -93,9 +92,8 @@ START_TEST(an_alignment_counts_only_where_the_hole_could_miss_a_place_for_it)
     };
     CHECK_ROWS(rows, &everything);
 }
-END_TEST
 
-START_TEST(another_request_is_named_by_the_fewest_mitigations_that_make_room)
+TEST(another_request_is_named_by_the_fewest_mitigations_that_make_room)
 {
     static const struct row rows[] = {
         {"dddd....", REQUEST_BUFFER, 6, 1, 0, "fits after drain"},
@@ -116,9 +114,8 @@ START_TEST(another_request_is_named_by_the_fewest_mitigations_that_make_room)
     };
     CHECK_ROWS(rows, &everything);
 }
-END_TEST
 
-START_TEST(a_program_that_may_evict_others_lacks_it)
+TEST(a_program_that_may_evict_others_lacks_it)
 {
     static const struct row rows[] = {
         {"pppp....", REQUEST_PROGRAM, 5, 1, 1, "fits after evict"},
@@ -128,9 +125,8 @@ START_TEST(a_program_that_may_evict_others_lacks_it)
     contract.program_evicts_program = true;
     CHECK_ROWS(rows, &contract);
 }
-END_TEST
 
-START_TEST(a_mitigation_that_is_not_promised_is_never_lacking)
+TEST(a_mitigation_that_is_not_promised_is_never_lacking)
 {
     struct oom slides = everything;
     char name[VERDICT_MECHANISM_BYTES];
@@ -138,9 +134,8 @@ START_TEST(a_mitigation_that_is_not_promised_is_never_lacking)
     name_row(&(const struct row){"..mm..mm", REQUEST_BUFFER, 4, 1, 0, NULL}, &slides, 0, name);
     ck_assert_str_eq(name, "fits after defragment");
 }
-END_TEST
 
-START_TEST(what_the_target_did_in_vain_names_a_request_that_fits_at_once_then)
+TEST(what_the_target_did_in_vain_names_a_request_that_fits_at_once_then)
 {
     static const struct row at_once = {"m.........", REQUEST_BUFFER, 8, 1, 0, NULL};
     static const struct row later = {"dddd....", REQUEST_BUFFER, 6, 1, 0, NULL};
@@ -153,7 +148,6 @@ START_TEST(what_the_target_did_in_vain_names_a_request_that_fits_at_once_then)
     name_row(&later, &everything, SHORTFALL_EVICT, name);
     ck_assert_str_eq(name, "fits after drain");
 }
-END_TEST
 
 /* --- relations --- */
 
@@ -178,7 +172,7 @@ static void check_relation(const struct relation *relations, size_t count,
     }
 }
 
-START_TEST(what_is_left_of_a_defect_lacks_less_or_has_a_larger_hole)
+TEST(what_is_left_of_a_defect_lacks_less_or_has_a_larger_hole)
 {
     const struct relation relations[] = {
         {"fits after drain", "fits after drain and evict", true},
@@ -207,9 +201,8 @@ START_TEST(what_is_left_of_a_defect_lacks_less_or_has_a_larger_hole)
     };
     check_relation(relations, sizeof relations / sizeof relations[0], shortfall_is_simpler);
 }
-END_TEST
 
-START_TEST(a_refusal_is_explained_by_one_of_the_same_request_where_less_is_in_its_way)
+TEST(a_refusal_is_explained_by_one_of_the_same_request_where_less_is_in_its_way)
 {
     const struct relation relations[] = {
         {small_hole, "fits after drain", true},
@@ -235,9 +228,8 @@ START_TEST(a_refusal_is_explained_by_one_of_the_same_request_where_less_is_in_it
     };
     check_relation(relations, sizeof relations / sizeof relations[0], shortfall_explains);
 }
-END_TEST
 
-START_TEST(signatures_relate_as_their_mechanisms_do_and_others_only_to_themselves)
+TEST(signatures_relate_as_their_mechanisms_do_and_others_only_to_themselves)
 {
     ck_assert(signature_stands_for("premature: fits after drain",
                                    "premature: fits after drain and evict"));
@@ -249,23 +241,4 @@ START_TEST(signatures_relate_as_their_mechanisms_do_and_others_only_to_themselve
     ck_assert(signature_explains("premature: stack fits at once", "premature: fits after drain"));
     ck_assert(!signature_explains("counters: bytes_in_use", "premature: fits after drain"));
     ck_assert(!signature_explains("premature: fits after drain", "premature: fits after drain"));
-}
-END_TEST
-
-Suite *suite_of_shortfall(void)
-{
-    Suite *suite = suite_create("shortfall");
-    TCase *tests = tcase_create("shortfall");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, a_request_that_fits_at_once_is_named_by_its_kind_and_the_largest_hole);
-    tcase_add_test(tests, an_alignment_counts_only_where_the_hole_could_miss_a_place_for_it);
-    tcase_add_test(tests, another_request_is_named_by_the_fewest_mitigations_that_make_room);
-    tcase_add_test(tests, a_program_that_may_evict_others_lacks_it);
-    tcase_add_test(tests, a_mitigation_that_is_not_promised_is_never_lacking);
-    tcase_add_test(tests, what_the_target_did_in_vain_names_a_request_that_fits_at_once_then);
-    tcase_add_test(tests, what_is_left_of_a_defect_lacks_less_or_has_a_larger_hole);
-    tcase_add_test(tests,
-                   a_refusal_is_explained_by_one_of_the_same_request_where_less_is_in_its_way);
-    tcase_add_test(tests, signatures_relate_as_their_mechanisms_do_and_others_only_to_themselves);
-    return suite;
 }

@@ -9,7 +9,7 @@
 static const struct op op = {.kind = OP_DONATE};
 static const struct op_list one_op = {.ops = (struct op *)&op, .count = 1};
 
-START_TEST(each_verdict_has_its_name)
+TEST(each_verdict_has_its_name)
 {
     static const struct {
         struct verdict verdict;
@@ -33,7 +33,6 @@ START_TEST(each_verdict_has_its_name)
         ck_assert_str_eq(name, rows[i].name);
     }
 }
-END_TEST
 
 struct pair {
     const char *name, *other;
@@ -51,7 +50,7 @@ static void check_pairs(const struct pair *pairs, size_t count,
 }
 
 /* Texts that begin like the signature of a premature out-of-memory with its mechanism are none. */
-START_TEST(only_mechanisms_of_premature_refusals_stand_for_others)
+TEST(only_mechanisms_of_premature_refusals_stand_for_others)
 {
     static const struct pair pairs[] = {
         {"premature: fits after drain", "premature: fits after drain and evict", true},
@@ -68,9 +67,8 @@ START_TEST(only_mechanisms_of_premature_refusals_stand_for_others)
     };
     check_pairs(pairs, sizeof pairs / sizeof pairs[0], signature_stands_for);
 }
-END_TEST
 
-START_TEST(only_mechanisms_of_premature_refusals_explain_others)
+TEST(only_mechanisms_of_premature_refusals_explain_others)
 {
     static const struct pair pairs[] = {
         {"premature: stack fits at once", "premature: fits after drain", true},
@@ -84,9 +82,8 @@ START_TEST(only_mechanisms_of_premature_refusals_explain_others)
     };
     check_pairs(pairs, sizeof pairs / sizeof pairs[0], signature_explains);
 }
-END_TEST
 
-START_TEST(a_refusal_that_needed_mitigations_or_had_them_in_vain_lacks_one)
+TEST(a_refusal_that_needed_mitigations_or_had_them_in_vain_lacks_one)
 {
     static const struct {
         const char *name;
@@ -107,26 +104,11 @@ START_TEST(a_refusal_that_needed_mitigations_or_had_them_in_vain_lacks_one)
                       rows[i].name);
     }
 }
-END_TEST
 
-START_TEST(a_rule_is_found_by_its_whole_name)
+TEST(a_rule_is_found_by_its_whole_name)
 {
     ck_assert_int_eq(rule_find("premature"), RULE_PREMATURE);
     ck_assert_int_eq(rule_find("prematur"), RULE_NONE);
     ck_assert_int_eq(rule_find("none"), RULE_NONE);
     ck_assert_int_eq(rule_find(""), RULE_NONE);
-}
-END_TEST
-
-Suite *suite_of_signature(void)
-{
-    Suite *suite = suite_create("signature");
-    TCase *tests = tcase_create("signature");
-    tcase_add_test(tests, each_verdict_has_its_name);
-    tcase_add_test(tests, only_mechanisms_of_premature_refusals_stand_for_others);
-    tcase_add_test(tests, only_mechanisms_of_premature_refusals_explain_others);
-    tcase_add_test(tests, a_refusal_that_needed_mitigations_or_had_them_in_vain_lacks_one);
-    tcase_add_test(tests, a_rule_is_found_by_its_whole_name);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

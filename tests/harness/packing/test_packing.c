@@ -104,7 +104,9 @@ static struct packing_answer answer_and_prove(struct packing *packing,
     return answer;
 }
 
-START_TEST(every_small_problem_is_decided_as_by_trying_all)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(every_small_problem_is_decided_as_by_trying_all)
 {
     struct random random;
     struct packing *packing = packing_create();
@@ -138,9 +140,8 @@ START_TEST(every_small_problem_is_decided_as_by_trying_all)
     ck_assert_uint_gt(refuted[PACKING_BY_SEARCH], 1000);
     packing_destroy(packing);
 }
-END_TEST
 
-START_TEST(a_spent_budget_is_unknown_and_never_a_guess)
+TEST(a_spent_budget_is_unknown_and_never_a_guess)
 {
     struct random random;
     struct packing *packing = packing_create();
@@ -164,7 +165,6 @@ START_TEST(a_spent_budget_is_unknown_and_never_a_guess)
     ck_assert_uint_gt(searched, 100);
     packing_destroy(packing);
 }
-END_TEST
 
 /* Every order of items in every bin, each pushed down as far as its alignment allows. */
 static bool aligned_fits_by_trying_all(const struct random_problem *problem, bool *used, size_t bin,
@@ -193,7 +193,7 @@ static bool aligned_fits_by_trying_all(const struct random_problem *problem, boo
             aligned_fits_by_trying_all(problem, used, bin + 1, problem->bins[bin + 1].start));
 }
 
-START_TEST(alignments_are_decided_as_by_trying_all)
+TEST(alignments_are_decided_as_by_trying_all)
 {
     struct random random;
     struct packing *packing = packing_create();
@@ -222,10 +222,9 @@ START_TEST(alignments_are_decided_as_by_trying_all)
     ck_assert_uint_gt(by_addresses, 1000);
     packing_destroy(packing);
 }
-END_TEST
 
 /* Budgets so small that the branch and bound soon ends and the table has its turn. */
-START_TEST(a_table_decides_as_trying_all_does)
+TEST(a_table_decides_as_trying_all_does)
 {
     struct random random;
     struct packing *packing = packing_create();
@@ -253,10 +252,9 @@ START_TEST(a_table_decides_as_trying_all_does)
     ck_assert_uint_gt(decided[1], 30);
     packing_destroy(packing);
 }
-END_TEST
 
 /* More different sizes than a row has bits for, so that there is no table. */
-START_TEST(too_many_kinds_for_a_row_are_searched)
+TEST(too_many_kinds_for_a_row_are_searched)
 {
     enum { MANY = 64 };
     struct packing *packing = packing_create();
@@ -279,7 +277,6 @@ START_TEST(too_many_kinds_for_a_row_are_searched)
     ck_assert_int_ne(answer.method, PACKING_BY_TABLE);
     packing_destroy(packing);
 }
-END_TEST
 
 /* --- larger problems: too many ways to try, but an answer's proof can be checked --- */
 
@@ -342,7 +339,7 @@ static void draw_medium(struct random *random, struct medium_problem *problem)
     }
 }
 
-START_TEST(every_answer_on_a_larger_problem_is_proved)
+TEST(every_answer_on_a_larger_problem_is_proved)
 {
     struct random random;
     struct packing *packing = packing_create();
@@ -373,20 +370,4 @@ START_TEST(every_answer_on_a_larger_problem_is_proved)
     ck_assert_uint_gt(refuted[PACKING_BY_SEARCH], 100);
     ck_assert_uint_gt(refuted[PACKING_BY_SEARCH_ALIGNED], 1);
     packing_destroy(packing);
-}
-END_TEST
-
-Suite *suite_of_packing(void)
-{
-    Suite *suite = suite_create("packing");
-    TCase *tests = tcase_create("packing");
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, every_small_problem_is_decided_as_by_trying_all);
-    tcase_add_test(tests, a_spent_budget_is_unknown_and_never_a_guess);
-    tcase_add_test(tests, alignments_are_decided_as_by_trying_all);
-    tcase_add_test(tests, a_table_decides_as_trying_all_does);
-    tcase_add_test(tests, too_many_kinds_for_a_row_are_searched);
-    tcase_add_test(tests, every_answer_on_a_larger_problem_is_proved);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

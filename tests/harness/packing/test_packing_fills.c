@@ -118,8 +118,10 @@ struct small_lists {
 };
 static const struct small_lists small_lists[] = {{10, 2, 2, 100, 3000}, {7, 3, 5, 0, 2000}};
 
+EVERY_TEST(.timeout_s = 300);
+
 /* With budgets so small that the search bin by bin seldom ends first. */
-START_TEST(small_lists_are_decided_as_by_trying_all)
+TEST(small_lists_are_decided_as_by_trying_all, .to = sizeof small_lists / sizeof small_lists[0])
 {
     const struct small_lists *lists = &small_lists[_i];
     struct random random;
@@ -144,7 +146,6 @@ START_TEST(small_lists_are_decided_as_by_trying_all)
     ck_assert_uint_ge(by_fills[0], lists->none_min);
     packing_destroy(packing);
 }
-END_TEST
 
 /* --- lists that the searches leave open --- */
 
@@ -189,7 +190,7 @@ static void fill_six_spans(struct list *list)
 
 enum { NODES_EACH = 4000000 }; /* what each out-of-memory has */
 
-START_TEST(layers_in_two_spans_do_not_fit)
+TEST(layers_in_two_spans_do_not_fit)
 {
     struct packing *packing = packing_create();
     struct list list;
@@ -201,9 +202,8 @@ START_TEST(layers_in_two_spans_do_not_fit)
     ck_assert_uint_eq(answer.fills.unit_bytes, GRANULE);
     packing_destroy(packing);
 }
-END_TEST
 
-START_TEST(layers_in_six_spans_do_not_fit)
+TEST(layers_in_six_spans_do_not_fit)
 {
     struct packing *packing = packing_create();
     struct list list;
@@ -214,7 +214,6 @@ START_TEST(layers_in_six_spans_do_not_fit)
     ck_assert_uint_eq(answer.fills.bins, 3);
     packing_destroy(packing);
 }
-END_TEST
 
 /* By how much the larger span is too short for the list in two spans. */
 static uint64_t find_missing_bytes(struct packing *packing)
@@ -227,7 +226,7 @@ static uint64_t find_missing_bytes(struct packing *packing)
 }
 
 /* The least room for which it is no longer refuted, and there it fits: nothing lies between. */
-START_TEST(in_two_spans_a_granule_decides)
+TEST(in_two_spans_a_granule_decides)
 {
     struct packing *packing = packing_create();
     struct list list;
@@ -241,7 +240,6 @@ START_TEST(in_two_spans_a_granule_decides)
     ck_assert_int_eq(fits.method, PACKING_BY_FILLS);
     packing_destroy(packing);
 }
-END_TEST
 
 /* --- as an out-of-memory --- */
 
@@ -299,7 +297,7 @@ static void fill_oom(struct oom *oom, struct oom_block *blocks, uint64_t more)
 
 /* Without and with the granules that decide: refuted, and moved by a plan that can be carried out.
  */
-START_TEST(an_out_of_memory_of_layers_is_proved_and_planned)
+TEST(an_out_of_memory_of_layers_is_proved_and_planned, .to = 2)
 {
     static struct oom_block blocks[BLOCKS_MAX];
     const enum verdict_kind kinds[] = {VERDICT_JUSTIFIED, VERDICT_PREMATURE};
@@ -326,12 +324,11 @@ START_TEST(an_out_of_memory_of_layers_is_proved_and_planned)
     packing_destroy(packing);
     oracle_destroy(oracle);
 }
-END_TEST
 
 /* --- limits --- */
 
 /* The same list in granules so small that its sums are more than a checker takes. */
-START_TEST(sums_beyond_the_limit_are_not_counted)
+TEST(sums_beyond_the_limit_are_not_counted)
 {
     struct packing *packing = packing_create();
     struct packing_answer answer;
@@ -349,10 +346,9 @@ START_TEST(sums_beyond_the_limit_are_not_counted)
     ck_assert_uint_eq(answer.nodes, question.nodes_max);
     packing_destroy(packing);
 }
-END_TEST
 
 /* The sums of this list take 21,000 steps, and the half of what is left may be spent on them. */
-START_TEST(sums_that_cost_more_than_the_budget_are_not_counted)
+TEST(sums_that_cost_more_than_the_budget_are_not_counted)
 {
     struct packing *packing = packing_create();
     struct list list;
@@ -363,10 +359,9 @@ START_TEST(sums_that_cost_more_than_the_budget_are_not_counted)
     ck_assert_int_eq(answer_list(packing, &list, 60000).method, PACKING_BY_FILLS);
     packing_destroy(packing);
 }
-END_TEST
 
 /* Wherever all sizes have a common unit, it is the sums of units that are counted. */
-START_TEST(a_common_unit_makes_many_sums_few)
+TEST(a_common_unit_makes_many_sums_few)
 {
     enum { UNIT = 1 << 12 };
     struct packing *packing = packing_create();
@@ -386,23 +381,4 @@ START_TEST(a_common_unit_makes_many_sums_few)
     ck_assert_uint_eq(answer.fills.unit_bytes, UNIT * GRANULE);
     ck_assert_uint_eq(answer.nodes, first_nodes);
     packing_destroy(packing);
-}
-END_TEST
-
-Suite *suite_of_packing_fills(void)
-{
-    Suite *suite = suite_create("packing_fills");
-    TCase *tests = tcase_create("fills");
-    tcase_set_timeout(tests, 300);
-    tcase_add_loop_test(tests, small_lists_are_decided_as_by_trying_all, 0,
-                        sizeof small_lists / sizeof small_lists[0]);
-    tcase_add_test(tests, layers_in_two_spans_do_not_fit);
-    tcase_add_test(tests, layers_in_six_spans_do_not_fit);
-    tcase_add_test(tests, in_two_spans_a_granule_decides);
-    tcase_add_loop_test(tests, an_out_of_memory_of_layers_is_proved_and_planned, 0, 2);
-    tcase_add_test(tests, sums_beyond_the_limit_are_not_counted);
-    tcase_add_test(tests, sums_that_cost_more_than_the_budget_are_not_counted);
-    tcase_add_test(tests, a_common_unit_makes_many_sums_few);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -112,7 +112,9 @@ static struct packing_answer solve_state(const struct state *state)
     return answer;
 }
 
-START_TEST(the_largest_refute_what_a_search_of_all_leaves_open)
+EVERY_TEST(.timeout_s = 60);
+
+TEST(the_largest_refute_what_a_search_of_all_leaves_open)
 {
     const struct packing_answer answer = solve_state(&without_packing);
     ck_assert_int_eq(answer.result, PACKING_NONE);
@@ -120,23 +122,10 @@ START_TEST(the_largest_refute_what_a_search_of_all_leaves_open)
     /* None of the many small ones played a part. */
     ck_assert_uint_gt(answer.number, UINT64_C(300000) * GRANULE_BYTES);
 }
-END_TEST
 
-START_TEST(a_packing_of_the_largest_is_completed)
+TEST(a_packing_of_the_largest_is_completed)
 {
     const struct packing_answer answer = solve_state(&with_packing);
     ck_assert_int_eq(answer.result, PACKING_FITS);
     ck_assert_int_eq(answer.method, PACKING_BY_SEARCH);
-}
-END_TEST
-
-Suite *suite_of_packing_largest(void)
-{
-    Suite *suite = suite_create("packing_largest");
-    TCase *tests = tcase_create("largest");
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, the_largest_refute_what_a_search_of_all_leaves_open);
-    tcase_add_test(tests, a_packing_of_the_largest_is_completed);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

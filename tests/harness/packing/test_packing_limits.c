@@ -107,7 +107,7 @@ static enum packing_result search_with(struct rig *rig, enum search search, uint
 }
 
 /* Items of one granule, which fill two bins. */
-START_TEST(a_search_takes_no_more_than_8192_items)
+TEST(a_search_takes_no_more_than_8192_items, .to = SEARCH_COUNT)
 {
     for (size_t more = 0; more < 2; more++) {
         const size_t count = 8192 + more;
@@ -123,10 +123,9 @@ START_TEST(a_search_takes_no_more_than_8192_items)
         rig_deinit(&rig);
     }
 }
-END_TEST
 
 /* A row for each bin, as long as there are items and one more: 8192 rows of 512. */
-START_TEST(the_search_bin_by_bin_keeps_no_more_than_4_million_sums)
+TEST(the_search_bin_by_bin_keeps_no_more_than_4_million_sums)
 {
     for (size_t more = 0; more < 2; more++) {
         struct rig rig;
@@ -139,7 +138,6 @@ START_TEST(the_search_bin_by_bin_keeps_no_more_than_4_million_sums)
         rig_deinit(&rig);
     }
 }
-END_TEST
 
 /* --- rows of a table --- */
 
@@ -164,7 +162,7 @@ static void fill_three_items(struct rig *rig)
     rig->bin_sizes[1] = 4;
 }
 
-START_TEST(a_table_that_is_sure_to_end_needs_no_budget_of_its_own)
+TEST(a_table_that_is_sure_to_end_needs_no_budget_of_its_own)
 {
     enum { CHOICES = 2 * 3, STEPS = 7 + CHOICES * 2 };
     struct rig rig;
@@ -176,9 +174,8 @@ START_TEST(a_table_that_is_sure_to_end_needs_no_budget_of_its_own)
     ck_assert_int_eq(make_table(&rig, CHOICES - 1, STEPS, STEPS, &row_count), PACKING_NONE);
     rig_deinit(&rig);
 }
-END_TEST
 
-START_TEST(a_table_has_no_more_rows_than_it_may)
+TEST(a_table_has_no_more_rows_than_it_may)
 {
     struct rig rig;
     uint64_t least = 0;
@@ -191,7 +188,6 @@ START_TEST(a_table_has_no_more_rows_than_it_may)
                      PACKING_UNKNOWN);
     rig_deinit(&rig);
 }
-END_TEST
 
 /* --- sums --- */
 
@@ -215,13 +211,12 @@ static enum packing_result look_at_long_bins(uint64_t length, uint64_t rest)
     return result;
 }
 
-START_TEST(no_more_sums_are_counted_than_fit_into_32_mib)
+TEST(no_more_sums_are_counted_than_fit_into_32_mib)
 {
     /* Sums from 0 to the length, in granules: the sizes have no other divisor. */
     ck_assert_int_eq(look_at_long_bins(PACKING_FILLS_SUMS_MAX - 1, 2), PACKING_NONE);
     ck_assert_int_eq(look_at_long_bins(PACKING_FILLS_SUMS_MAX, 3), PACKING_UNKNOWN);
 }
-END_TEST
 
 /* Two bins, `small_count` sizes that are multiples of 4, and two large sizes that differ by one of
  * these: what fills a bin best leaves 2 granules of it. */
@@ -244,15 +239,14 @@ static enum packing_result look_at_many_sizes(size_t small_count)
     return result;
 }
 
-START_TEST(sums_are_gone_through_no_more_often_than_half_a_second_allows)
+TEST(sums_are_gone_through_no_more_often_than_half_a_second_allows)
 {
     enum { PASSES_MAX = PACKING_FILLS_WORK_MAX / PACKING_FILLS_SUMS_MAX };
     ck_assert_int_eq(look_at_many_sizes(PASSES_MAX - 2), PACKING_NONE);
     ck_assert_int_eq(look_at_many_sizes(PASSES_MAX - 1), PACKING_UNKNOWN);
 }
-END_TEST
 
-START_TEST(sums_take_no_step_beyond_the_budget_of_all_searches)
+TEST(sums_take_no_step_beyond_the_budget_of_all_searches)
 {
     struct rig rig;
     rig_init(&rig, 3, 2);
@@ -269,7 +263,6 @@ START_TEST(sums_take_no_step_beyond_the_budget_of_all_searches)
     }
     rig_deinit(&rig);
 }
-END_TEST
 
 /* --- divisions --- */
 
@@ -290,26 +283,9 @@ static bool rounding_refutes(size_t bin_count)
     return is_refuted;
 }
 
-START_TEST(so_many_units_are_tried_as_a_millisecond_allows)
+TEST(so_many_units_are_tried_as_a_millisecond_allows)
 {
     ck_assert(rounding_refutes(3));
     ck_assert(rounding_refutes(32768));
     ck_assert(!rounding_refutes(32769));
-}
-END_TEST
-
-Suite *suite_of_packing_limits(void)
-{
-    Suite *suite = suite_create("packing_limits");
-    TCase *tests = tcase_create("packing_limits");
-    tcase_add_loop_test(tests, a_search_takes_no_more_than_8192_items, 0, SEARCH_COUNT);
-    tcase_add_test(tests, the_search_bin_by_bin_keeps_no_more_than_4_million_sums);
-    tcase_add_test(tests, a_table_that_is_sure_to_end_needs_no_budget_of_its_own);
-    tcase_add_test(tests, a_table_has_no_more_rows_than_it_may);
-    tcase_add_test(tests, no_more_sums_are_counted_than_fit_into_32_mib);
-    tcase_add_test(tests, sums_are_gone_through_no_more_often_than_half_a_second_allows);
-    tcase_add_test(tests, sums_take_no_step_beyond_the_budget_of_all_searches);
-    tcase_add_test(tests, so_many_units_are_tried_as_a_millisecond_allows);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

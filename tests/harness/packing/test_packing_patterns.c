@@ -126,7 +126,9 @@ static void draw_list(struct random *random, size_t item_count, size_t bin_count
     list->bins[bin_count - 1] = sum;
 }
 
-START_TEST(small_lists_are_decided_as_by_trying_all)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(small_lists_are_decided_as_by_trying_all)
 {
     const uint64_t count = draws_count(30000, 1);
     struct random random;
@@ -160,10 +162,9 @@ START_TEST(small_lists_are_decided_as_by_trying_all)
     ck_assert_uint_gt(narrow_count, truths[true] / 2);
     packing_destroy(packing);
 }
-END_TEST
 
 /* Of the size that the other searches leave open: what is said of them is proved. */
-START_TEST(large_lists_of_few_sizes_are_decided)
+TEST(large_lists_of_few_sizes_are_decided)
 {
     struct random random;
     struct packing *packing = packing_create();
@@ -187,9 +188,8 @@ START_TEST(large_lists_of_few_sizes_are_decided)
     ck_assert_uint_gt(results[PACKING_NONE], 0);
     packing_destroy(packing);
 }
-END_TEST
 
-START_TEST(no_more_steps_are_taken_than_there_are)
+TEST(no_more_steps_are_taken_than_there_are)
 {
     struct random random;
     struct packing *packing = packing_create();
@@ -217,10 +217,9 @@ START_TEST(no_more_steps_are_taken_than_there_are)
     }
     packing_destroy(packing);
 }
-END_TEST
 
 /* 64 sizes, of which any may be chosen, have 2^64 choices. */
-START_TEST(more_choices_than_there_are_numbers_for_are_left_open)
+TEST(more_choices_than_there_are_numbers_for_are_left_open)
 {
     struct packing *packing = packing_create();
     struct list list = {.item_count = 64, .bin_count = 2};
@@ -237,18 +236,4 @@ START_TEST(more_choices_than_there_are_numbers_for_are_left_open)
     begin_question(packing, &list);
     ck_assert_int_eq(packing_search_patterns(packing, NARROW, UINT64_MAX, &rows), PACKING_FITS);
     packing_destroy(packing);
-}
-END_TEST
-
-Suite *suite_of_packing_patterns(void)
-{
-    Suite *suite = suite_create("packing_patterns");
-    TCase *tests = tcase_create("patterns");
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, small_lists_are_decided_as_by_trying_all);
-    tcase_add_test(tests, large_lists_of_few_sizes_are_decided);
-    tcase_add_test(tests, no_more_steps_are_taken_than_there_are);
-    tcase_add_test(tests, more_choices_than_there_are_numbers_for_are_left_open);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

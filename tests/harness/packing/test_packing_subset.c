@@ -61,7 +61,7 @@ static uint64_t check_choice(const uint64_t *values, size_t count, uint64_t room
     return subset.left;
 }
 
-START_TEST(what_is_left_is_no_more_than_any_pair_or_three_leave)
+TEST(what_is_left_is_no_more_than_any_pair_or_three_leave)
 {
     struct random random;
     random_init(&random, 11);
@@ -76,9 +76,8 @@ START_TEST(what_is_left_is_no_more_than_any_pair_or_three_leave)
                            i % 3 == 0 ? 0 : 1000, i % 2 == 0 ? NULL : &random);
     }
 }
-END_TEST
 
-START_TEST(many_values_fill_the_room)
+TEST(many_values_fill_the_room)
 {
     static const uint64_t values[] = {30, 20, 20, 9, 7, 5, 5, 3};
     for (uint64_t triple_steps = 0; triple_steps <= 1000; triple_steps += 1000) {
@@ -88,19 +87,17 @@ START_TEST(many_values_fill_the_room)
         ck_assert_uint_eq(check_choice(values, 8, 2, 0, triple_steps, NULL), 2);
     }
 }
-END_TEST
 
 /* 6, 5 and 4 fill the room, but they begin behind 12, which is taken first. */
-START_TEST(three_others_are_tried_only_if_there_are_steps_for_it)
+TEST(three_others_are_tried_only_if_there_are_steps_for_it)
 {
     static const uint64_t values[] = {12, 6, 5, 4};
     ck_assert_uint_eq(check_choice(values, 4, 15, 0, 0, NULL), 3);
     ck_assert_uint_eq(check_choice(values, 4, 15, 0, 1, NULL), 0);
     ck_assert_uint_eq(check_choice(values, 4, 15, 3, 1, NULL), 3);
 }
-END_TEST
 
-START_TEST(nothing_to_place_always_fits)
+TEST(nothing_to_place_always_fits)
 {
     const struct packing_bin bin = {512, 1024};
     const struct packing_problem problem = {
@@ -112,17 +109,4 @@ START_TEST(nothing_to_place_always_fits)
     ck_assert_int_eq(answer.method, PACKING_BY_NOTHING);
     ck_assert_uint_eq(answer.nodes, 0);
     packing_destroy(packing);
-}
-END_TEST
-
-Suite *suite_of_packing_subset(void)
-{
-    Suite *suite = suite_create("packing_subset");
-    TCase *subset = tcase_create("subset");
-    tcase_add_test(subset, what_is_left_is_no_more_than_any_pair_or_three_leave);
-    tcase_add_test(subset, many_values_fill_the_room);
-    tcase_add_test(subset, three_others_are_tried_only_if_there_are_steps_for_it);
-    tcase_add_test(subset, nothing_to_place_always_fits);
-    suite_add_tcase(suite, subset);
-    return suite;
 }

@@ -6,13 +6,18 @@
 
 struct overlap_rig rig;
 
-void open_lanes(uint32_t host_count)
+void begin_lanes(uint32_t host_count)
 {
-    start_hosts(host_count);
     rig = (struct overlap_rig){.clients = clients_create(CALL_COUNT_MAX)};
     for (uint32_t i = 0; i < host_count; i++) {
         host_set_clients(&script.run->hosts[i], rig.clients);
     }
+}
+
+void open_lanes(uint32_t host_count)
+{
+    start_hosts(host_count);
+    begin_lanes(host_count);
 }
 
 void start_lanes_on(uint32_t host_count, enum defrag_contract defrag)

@@ -30,6 +30,8 @@ void start_lanes_on(uint32_t host_count, enum defrag_contract defrag);
 void start_lanes_that_go_on(void);
 /* As these, for a script that the test has prepared. */
 void open_lanes(uint32_t host_count);
+/* The same for a target that is open. */
+void begin_lanes(uint32_t host_count);
 /* Under repack.  Ops 0 and 1 made blocks of two granules, with handles 1 and 2; op 2 is a fault,
  * and op 3 left block 0 in host memory alone, and block 1 at 0.  An act brings it back to
  * granule 4. */

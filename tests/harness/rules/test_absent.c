@@ -209,7 +209,7 @@ static void start_stranded(void)
 
 /* --- going, staying, coming back --- */
 
-START_TEST(a_block_that_the_device_does_not_take_back_counts_and_has_no_address)
+TEST(a_block_that_the_device_does_not_take_back_counts_and_has_no_address)
 {
     start_stranded();
     const struct model *model = run_model(script.run, 0);
@@ -230,9 +230,8 @@ START_TEST(a_block_that_the_device_does_not_take_back_counts_and_has_no_address)
     KEEPS(run_finish(script.run));
     stop();
 }
-END_TEST
 
-START_TEST(only_a_refused_return_leaves_a_block_in_host_memory)
+TEST(only_a_refused_return_leaves_a_block_in_host_memory)
 {
     const struct {
         void (*act)(void);
@@ -268,9 +267,8 @@ START_TEST(only_a_refused_return_leaves_a_block_in_host_memory)
         stop();
     }
 }
-END_TEST
 
-START_TEST(what_comes_back_has_a_place_of_its_own_and_its_contents)
+TEST(what_comes_back_has_a_place_of_its_own_and_its_contents)
 {
     const struct {
         void (*act)(void);
@@ -304,10 +302,9 @@ START_TEST(what_comes_back_has_a_place_of_its_own_and_its_contents)
         stop();
     }
 }
-END_TEST
 
 /* A call that failed shows it as well as one that is asked, though nothing is read back then. */
-START_TEST(nothing_comes_back_without_a_copy)
+TEST(nothing_comes_back_without_a_copy)
 {
     start_stranded();
     BREAKS(use_with(say_0_is_back, 0, TARGET_FAILED), RULE_MOVED_UNASKED);
@@ -317,9 +314,8 @@ START_TEST(nothing_comes_back_without_a_copy)
     BREAKS(report(), RULE_MOVED_UNASKED);
     stop();
 }
-END_TEST
 
-START_TEST(what_is_in_host_memory_is_neither_used_nor_donated_nor_executed)
+TEST(what_is_in_host_memory_is_neither_used_nor_donated_nor_executed)
 {
     const enum op_kind kinds[] = {OP_USE, OP_DONATE};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -354,10 +350,9 @@ START_TEST(what_is_in_host_memory_is_neither_used_nor_donated_nor_executed)
     BREAKS(use_with(NULL, 0, TARGET_FAILED), RULE_MESSAGE);
     stop();
 }
-END_TEST
 
 /* The image of a program, handle 1, is at [0, 2). */
-START_TEST(an_image_in_host_memory_waits_for_its_return)
+TEST(an_image_in_host_memory_waits_for_its_return)
 {
     for (int returns = 0; returns < 2; returns++) {
         prepare();
@@ -377,11 +372,10 @@ START_TEST(an_image_in_host_memory_waits_for_its_return)
         stop();
     }
 }
-END_TEST
 
 /* --- ends --- */
 
-START_TEST(an_absent_block_is_freed_like_any_other)
+TEST(an_absent_block_is_freed_like_any_other)
 {
     start_stranded();
     script.act = stage_drop;
@@ -395,9 +389,8 @@ START_TEST(an_absent_block_is_freed_like_any_other)
     KEEPS(run_finish(script.run));
     stop();
 }
-END_TEST
 
-START_TEST(a_run_ends_with_what_is_still_in_host_memory)
+TEST(a_run_ends_with_what_is_still_in_host_memory)
 {
     start_stranded();
     script.act = stage_drop;
@@ -406,10 +399,9 @@ START_TEST(a_run_ends_with_what_is_still_in_host_memory)
     ck_assert_uint_eq(model_in_use_bytes(run_model(script.run, 0)), 0);
     stop();
 }
-END_TEST
 
 /* Nobody can ask where a freed block is: its bytes are followed. */
-START_TEST(a_dying_block_that_comes_back_takes_room_until_it_goes)
+TEST(a_dying_block_that_comes_back_takes_room_until_it_goes)
 {
     start_stranded();
     KEEPS(on_for(OP_FREE_AFTER, 0, 1000));
@@ -430,7 +422,6 @@ START_TEST(a_dying_block_that_comes_back_takes_room_until_it_goes)
     KEEPS(report());
     stop();
 }
-END_TEST
 
 static void move_1_to_8(void)
 {
@@ -439,7 +430,7 @@ static void move_1_to_8(void)
     script.at[2] = (struct target_block){2, TARGET_ADDRESS_NONE, 2 * G}; /* the handle has ended */
 }
 
-START_TEST(a_block_is_followed_when_the_op_that_moves_it_frees_it)
+TEST(a_block_is_followed_when_the_op_that_moves_it_frees_it)
 {
     start_stranded();
     arm_copy(2);
@@ -458,7 +449,6 @@ START_TEST(a_block_is_followed_when_the_op_that_moves_it_frees_it)
     BREAKS(on_for(OP_FREE_AFTER, 1, 1000), RULE_HELD_MOVED);
     stop();
 }
-END_TEST
 
 static void move_0_then_await_its_use(void)
 {
@@ -482,7 +472,7 @@ static void bring_the_stage_of_0_to_8(void)
 
 /* Nobody can ask where the block went: its bytes say it, also where its use is over when the op
  * returns, and where what was taken out of it earlier is brought to another place. */
-START_TEST(a_block_in_use_is_not_moved_by_the_op_that_frees_it)
+TEST(a_block_in_use_is_not_moved_by_the_op_that_frees_it)
 {
     const struct {
         void (*act)(void);
@@ -507,11 +497,10 @@ START_TEST(a_block_in_use_is_not_moved_by_the_op_that_frees_it)
         stop();
     }
 }
-END_TEST
 
 /* --- answers that nobody can judge --- */
 
-START_TEST(an_out_of_memory_with_a_refused_return_is_counted_and_not_judged)
+TEST(an_out_of_memory_with_a_refused_return_is_counted_and_not_judged)
 {
     start_stranded();
     refuse_next_return();
@@ -531,11 +520,10 @@ START_TEST(an_out_of_memory_with_a_refused_return_is_counted_and_not_judged)
     ck_assert_uint_eq(run_totals(script.run)->excused, 1);
     stop();
 }
-END_TEST
 
 /* Two granules are free in two pieces.  A third one makes room for a request of one granule and for
  * block 0, if what lies between can move. */
-START_TEST(an_out_of_memory_leaves_room_for_what_is_in_host_memory)
+TEST(an_out_of_memory_leaves_room_for_what_is_in_host_memory)
 {
     const struct {
         bool has_third, is_held;
@@ -566,20 +554,18 @@ START_TEST(an_out_of_memory_leaves_room_for_what_is_in_host_memory)
         stop();
     }
 }
-END_TEST
 
 /* Nobody may say for ever that a device refused once. */
-START_TEST(one_refused_return_is_no_excuse_for_ever)
+TEST(one_refused_return_is_no_excuse_for_ever)
 {
     start_stranded();
     JUDGED(refuse(1), VERDICT_PREMATURE);
     stop();
 }
-END_TEST
 
 /* --- the first call that the device grants --- */
 
-START_TEST(a_block_for_which_there_is_room_is_back_after_a_call)
+TEST(a_block_for_which_there_is_room_is_back_after_a_call)
 {
     const enum op_kind kinds[] = {OP_DEFRAGMENT, OP_HOLD, OP_FREE, OP_USE};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -594,10 +580,9 @@ START_TEST(a_block_for_which_there_is_room_is_back_after_a_call)
         stop();
     }
 }
-END_TEST
 
 /* There is room from the op after the one that made it on. */
-START_TEST(a_block_without_room_stays_in_host_memory)
+TEST(a_block_without_room_stays_in_host_memory)
 {
     for (int returns = 0; returns < 2; returns++) {
         start_stranded_without_room();
@@ -612,11 +597,10 @@ START_TEST(a_block_without_room_stays_in_host_memory)
         stop();
     }
 }
-END_TEST
 
 /* Block 0 needs a multiple of eight granules: one of two holes of two granules is no room for it.
  */
-START_TEST(room_for_a_block_is_aligned_as_the_block_is)
+TEST(room_for_a_block_is_aligned_as_the_block_is)
 {
     for (uint64_t hole = 6; hole <= 8; hole += 2) {
         prepare();
@@ -638,9 +622,8 @@ START_TEST(room_for_a_block_is_aligned_as_the_block_is)
         stop();
     }
 }
-END_TEST
 
-START_TEST(the_largest_hole_is_not_compared_while_a_block_is_absent)
+TEST(the_largest_hole_is_not_compared_while_a_block_is_absent)
 {
     start_stranded();
     script.stats_more.largest_free_block_bytes = G;
@@ -653,9 +636,8 @@ START_TEST(the_largest_hole_is_not_compared_while_a_block_is_absent)
     BREAKS(report(), RULE_COUNTERS);
     stop();
 }
-END_TEST
 
-START_TEST(the_report_has_a_row_without_an_address_for_each_absent_block)
+TEST(the_report_has_a_row_without_an_address_for_each_absent_block)
 {
     const struct target_row present = {0, 2 * G, BLOCK_BUFFER, 0};
     const struct target_row absent = {TARGET_ADDRESS_NONE, 2 * G, BLOCK_BUFFER, 0};
@@ -689,9 +671,8 @@ START_TEST(the_report_has_a_row_without_an_address_for_each_absent_block)
         stop();
     }
 }
-END_TEST
 
-START_TEST(no_memory_is_retired_while_a_block_is_absent)
+TEST(no_memory_is_retired_while_a_block_is_absent)
 {
     start_stranded();
     struct op op = op_make(OP_RETIRE);
@@ -704,7 +685,6 @@ START_TEST(no_memory_is_retired_while_a_block_is_absent)
     ck_assert_int_eq(script.retire_calls, 1);
     stop();
 }
-END_TEST
 
 /* Block 1 leaves [0, 2) though a hole fits the request. */
 static void move_1_needlessly(void)
@@ -725,7 +705,7 @@ static void move_1_needlessly_and_return_0(void)
     return_0_to(8);
 }
 
-START_TEST(no_regret_is_counted_while_a_block_is_absent)
+TEST(no_regret_is_counted_while_a_block_is_absent)
 {
     start_stranded();
     script.act = move_1_needlessly_and_return_0; /* the state before has no place for it */
@@ -744,9 +724,8 @@ START_TEST(no_regret_is_counted_while_a_block_is_absent)
     ck_assert_uint_eq(run_totals(script.run)->regretted, 1);
     stop();
 }
-END_TEST
 
-START_TEST(a_refused_return_changes_nothing)
+TEST(a_refused_return_changes_nothing)
 {
     start_stranded();
     arm_copy(1);
@@ -755,35 +734,4 @@ START_TEST(a_refused_return_changes_nothing)
     KEEPS(report());
     ck_assert_uint_eq(model_absent_count(run_model(script.run, 0)), 1);
     stop();
-}
-END_TEST
-
-Suite *suite_of_absent(void)
-{
-    Suite *suite = suite_create("absent");
-    TCase *tests = tcase_create("absent");
-    tcase_add_test(tests, a_block_that_the_device_does_not_take_back_counts_and_has_no_address);
-    tcase_add_test(tests, only_a_refused_return_leaves_a_block_in_host_memory);
-    tcase_add_test(tests, what_comes_back_has_a_place_of_its_own_and_its_contents);
-    tcase_add_test(tests, nothing_comes_back_without_a_copy);
-    tcase_add_test(tests, what_is_in_host_memory_is_neither_used_nor_donated_nor_executed);
-    tcase_add_test(tests, an_image_in_host_memory_waits_for_its_return);
-    tcase_add_test(tests, an_absent_block_is_freed_like_any_other);
-    tcase_add_test(tests, a_run_ends_with_what_is_still_in_host_memory);
-    tcase_add_test(tests, a_dying_block_that_comes_back_takes_room_until_it_goes);
-    tcase_add_test(tests, a_block_is_followed_when_the_op_that_moves_it_frees_it);
-    tcase_add_test(tests, a_block_in_use_is_not_moved_by_the_op_that_frees_it);
-    tcase_add_test(tests, an_out_of_memory_with_a_refused_return_is_counted_and_not_judged);
-    tcase_add_test(tests, an_out_of_memory_leaves_room_for_what_is_in_host_memory);
-    tcase_add_test(tests, one_refused_return_is_no_excuse_for_ever);
-    tcase_add_test(tests, a_block_for_which_there_is_room_is_back_after_a_call);
-    tcase_add_test(tests, a_block_without_room_stays_in_host_memory);
-    tcase_add_test(tests, room_for_a_block_is_aligned_as_the_block_is);
-    tcase_add_test(tests, the_largest_hole_is_not_compared_while_a_block_is_absent);
-    tcase_add_test(tests, the_report_has_a_row_without_an_address_for_each_absent_block);
-    tcase_add_test(tests, no_memory_is_retired_while_a_block_is_absent);
-    tcase_add_test(tests, no_regret_is_counted_while_a_block_is_absent);
-    tcase_add_test(tests, a_refused_return_changes_nothing);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

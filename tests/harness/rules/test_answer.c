@@ -23,7 +23,7 @@ static void expect_reason(const struct verdict *verdict, const char *part)
 /* --- new blocks --- */
 
 /* The stack of a program that runs ends at granule 4. */
-START_TEST(a_new_block_lies_above_the_stack)
+TEST(a_new_block_lies_above_the_stack)
 {
     for (uint64_t at = 3; at <= 4; at++) {
         start();
@@ -40,7 +40,6 @@ START_TEST(a_new_block_lies_above_the_stack)
         stop();
     }
 }
-END_TEST
 
 static void move_0_to_4(void)
 {
@@ -49,7 +48,7 @@ static void move_0_to_4(void)
 }
 
 /* The range was free when the target was told. */
-START_TEST(nothing_is_moved_into_memory_that_goes_bad)
+TEST(nothing_is_moved_into_memory_that_goes_bad)
 {
     for (uint64_t at = 4; at <= 6; at += 2) {
         start();
@@ -69,11 +68,10 @@ START_TEST(nothing_is_moved_into_memory_that_goes_bad)
         stop();
     }
 }
-END_TEST
 
 /* --- donations --- */
 
-START_TEST(an_output_that_takes_over_its_input_has_a_handle)
+TEST(an_output_that_takes_over_its_input_has_a_handle)
 {
     for (uint64_t handle = 0; handle < 3; handle += 2) {
         start();
@@ -87,7 +85,6 @@ START_TEST(an_output_that_takes_over_its_input_has_a_handle)
         stop();
     }
 }
-END_TEST
 
 /* --- images --- */
 
@@ -97,7 +94,7 @@ static void evict_0(void)
 }
 
 /* Op 0 is an evicted program of two granules, op 1 the block [8, 10). */
-START_TEST(an_image_that_is_loaded_again_is_a_new_block)
+TEST(an_image_that_is_loaded_again_is_a_new_block)
 {
     static const struct {
         struct target_block image;
@@ -120,9 +117,8 @@ START_TEST(an_image_that_is_loaded_again_is_a_new_block)
         stop();
     }
 }
-END_TEST
 
-START_TEST(an_image_that_is_there_stays_where_it_is)
+TEST(an_image_that_is_there_stays_where_it_is)
 {
     for (uint64_t at = 4; at <= 6; at += 2) {
         start();
@@ -140,7 +136,6 @@ START_TEST(an_image_that_is_there_stays_where_it_is)
         stop();
     }
 }
-END_TEST
 
 static void evict_half_of_0(void)
 {
@@ -153,7 +148,7 @@ static void evict_0_in_two_steps(void)
 }
 
 /* Half an image is none; all of it is gone only after the second step. */
-START_TEST(half_an_image_does_not_run)
+TEST(half_an_image_does_not_run)
 {
     for (int is_resumed = 0; is_resumed < 2; is_resumed++) {
         prepare();
@@ -175,14 +170,13 @@ START_TEST(half_an_image_does_not_run)
         stop();
     }
 }
-END_TEST
 
 static void evict_1(void)
 {
     ck_assert_int_eq(unload(1), DEVICE_OK);
 }
 
-START_TEST(a_buffer_is_not_evicted)
+TEST(a_buffer_is_not_evicted)
 {
     start();
     KEEPS(load_at(4, 2, 0));
@@ -194,10 +188,9 @@ START_TEST(a_buffer_is_not_evicted)
     ck_assert_str_eq(verdict->mechanism, "program that is not loaded");
     stop();
 }
-END_TEST
 
 /* Of calls that overlap one must be under way that may evict. */
-START_TEST(calls_that_overlap_evict_only_if_one_of_them_may)
+TEST(calls_that_overlap_evict_only_if_one_of_them_may)
 {
     start();
     KEEPS(load_at(4, 2, 0));
@@ -223,7 +216,6 @@ START_TEST(calls_that_overlap_evict_only_if_one_of_them_may)
     }
     stop();
 }
-END_TEST
 
 /* --- stacks --- */
 
@@ -231,7 +223,7 @@ END_TEST
  * is larger than the device.  Blocks [0, 2) and [2, 4), and one that is held at 12: with the image
  * three of two granules are to lie above the stack.  For 9 granules of stack there are two spans of
  * three, which are large enough together alone. */
-START_TEST(a_load_that_cannot_run_is_told_again_when_it_runs)
+TEST(a_load_that_cannot_run_is_told_again_when_it_runs)
 {
     static const struct {
         uint64_t stack;
@@ -269,11 +261,10 @@ START_TEST(a_load_that_cannot_run_is_told_again_when_it_runs)
         stop();
     }
 }
-END_TEST
 
 /* --- results --- */
 
-START_TEST(a_result_that_no_call_gets_is_named_for_the_call)
+TEST(a_result_that_no_call_gets_is_named_for_the_call)
 {
     static const struct {
         enum op_kind kind;
@@ -301,10 +292,9 @@ START_TEST(a_result_that_no_call_gets_is_named_for_the_call)
         stop();
     }
 }
-END_TEST
 
 /* Op 0 made the block; calls that overlap name it once it is gone. */
-START_TEST(what_is_gone_takes_no_call)
+TEST(what_is_gone_takes_no_call)
 {
     struct verdict verdict = {.kind = VERDICT_NONE};
     struct judge judge = {.verdict = &verdict, .goes_on = true};
@@ -316,7 +306,6 @@ START_TEST(what_is_gone_takes_no_call)
     ck_assert_str_eq(verdict.reason, "hold returned OK for block 3, which was gone");
     ck_assert_str_eq(verdict.mechanism, "block that was gone");
 }
-END_TEST
 
 /* --- asked again --- */
 
@@ -348,7 +337,7 @@ static void take_memory(void)
 
 /* Classes of a power of two: a request of 9 granules is justly refused where no 16 are free.  Op 0
  * is the block [0, 2), op 1 a program. */
-START_TEST(a_retry_that_made_room_itself_is_told_so)
+TEST(a_retry_that_made_room_itself_is_told_so)
 {
     static const struct {
         void (*act)(void);
@@ -383,13 +372,12 @@ START_TEST(a_retry_that_made_room_itself_is_told_so)
         stop();
     }
 }
-END_TEST
 
 /* --- texts --- */
 
 /* Without a run that goes on a wrong text is the end of it; without documented messages any text
  * will do. */
-START_TEST(the_first_wrong_text_ends_a_run)
+TEST(the_first_wrong_text_ends_a_run)
 {
     static const struct {
         bool is_documented;
@@ -424,7 +412,6 @@ START_TEST(the_first_wrong_text_ends_a_run)
         stop();
     }
 }
-END_TEST
 
 #define NEEDED(size)                                   \
     "RESOURCE_EXHAUSTED: Attempting to allocate " size \
@@ -432,7 +419,7 @@ END_TEST
 #define FRAGMENTED " Due to fragmentation, the largest contiguous region of free memory is 3.5K."
 
 /* Seven granules are free on either side of a block that never moves: they would do for 14. */
-START_TEST(fragmentation_is_to_be_named_from_the_byte_on_that_would_do)
+TEST(fragmentation_is_to_be_named_from_the_byte_on_that_would_do)
 {
     static const struct {
         enum defrag_contract defrag;
@@ -460,10 +447,9 @@ START_TEST(fragmentation_is_to_be_named_from_the_byte_on_that_would_do)
         stop();
     }
 }
-END_TEST
 
 /* Behind a right one the target is looked at as after any other call. */
-START_TEST(behind_a_right_text_counters_are_compared)
+TEST(behind_a_right_text_counters_are_compared)
 {
     prepare();
     script.contract.documented_messages = true;
@@ -478,28 +464,4 @@ START_TEST(behind_a_right_text_counters_are_compared)
     KEEPS(alloc_at(0, 1));
     ck_assert_ptr_null(run_hidden_oom(script.run));
     stop();
-}
-END_TEST
-
-Suite *suite_of_answer(void)
-{
-    Suite *suite = suite_create("answer");
-    TCase *tests = tcase_create("answer");
-    tcase_add_test(tests, a_new_block_lies_above_the_stack);
-    tcase_add_test(tests, nothing_is_moved_into_memory_that_goes_bad);
-    tcase_add_test(tests, an_output_that_takes_over_its_input_has_a_handle);
-    tcase_add_test(tests, an_image_that_is_loaded_again_is_a_new_block);
-    tcase_add_test(tests, an_image_that_is_there_stays_where_it_is);
-    tcase_add_test(tests, half_an_image_does_not_run);
-    tcase_add_test(tests, a_buffer_is_not_evicted);
-    tcase_add_test(tests, calls_that_overlap_evict_only_if_one_of_them_may);
-    tcase_add_test(tests, a_load_that_cannot_run_is_told_again_when_it_runs);
-    tcase_add_test(tests, a_result_that_no_call_gets_is_named_for_the_call);
-    tcase_add_test(tests, what_is_gone_takes_no_call);
-    tcase_add_test(tests, a_retry_that_made_room_itself_is_told_so);
-    tcase_add_test(tests, the_first_wrong_text_ends_a_run);
-    tcase_add_test(tests, fragmentation_is_to_be_named_from_the_byte_on_that_would_do);
-    tcase_add_test(tests, behind_a_right_text_counters_are_compared);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -26,7 +26,7 @@ static const struct verdict *pass_time(void)
 
 /* --- counters --- */
 
-START_TEST(a_late_counter_is_at_most_64_ops_behind)
+TEST(a_late_counter_is_at_most_64_ops_behind)
 {
     start_counting(TARGET_COUNT_LATE);
     KEEPS(alloc_at(0, 1));
@@ -38,9 +38,8 @@ START_TEST(a_late_counter_is_at_most_64_ops_behind)
     BREAKS(pass_time(), RULE_COUNTERS);
     stop();
 }
-END_TEST
 
-START_TEST(a_late_counter_may_show_what_was_right_after_open)
+TEST(a_late_counter_may_show_what_was_right_after_open)
 {
     start_counting(TARGET_COUNT_LATE);
     show_more(-2);
@@ -49,9 +48,8 @@ START_TEST(a_late_counter_may_show_what_was_right_after_open)
     BREAKS(pass_time(), RULE_COUNTERS); /* one granule was never in use */
     stop();
 }
-END_TEST
 
-START_TEST(a_late_counter_never_goes_back)
+TEST(a_late_counter_never_goes_back)
 {
     start_counting(TARGET_COUNT_LATE);
     KEEPS(alloc_at(0, 1));
@@ -64,10 +62,9 @@ START_TEST(a_late_counter_never_goes_back)
                      "only before what it showed last; it should be 1024 now");
     stop();
 }
-END_TEST
 
 /* Each value that it shows is explained by the earliest op, so that the next may be any later. */
-START_TEST(a_late_counter_may_follow_step_by_step)
+TEST(a_late_counter_may_follow_step_by_step)
 {
     start_counting(TARGET_COUNT_LATE);
     for (uint64_t i = 0; i < 8; i++) {
@@ -80,9 +77,8 @@ START_TEST(a_late_counter_may_follow_step_by_step)
     }
     stop();
 }
-END_TEST
 
-START_TEST(an_upper_bound_is_never_below)
+TEST(an_upper_bound_is_never_below)
 {
     start_counting(TARGET_COUNT_AT_MOST);
     show_more(100);
@@ -95,9 +91,8 @@ START_TEST(an_upper_bound_is_never_below)
     ck_assert_str_eq(verdict->reason, "bytes_in_use is 512 but should be at least 1024");
     stop();
 }
-END_TEST
 
-START_TEST(an_absent_counter_may_show_anything_and_the_others_may_not)
+TEST(an_absent_counter_may_show_anything_and_the_others_may_not)
 {
     start_counting(TARGET_COUNT_ABSENT);
     show_more(-1);
@@ -106,9 +101,8 @@ START_TEST(an_absent_counter_may_show_anything_and_the_others_may_not)
     BREAKS(pass_time(), RULE_COUNTERS);
     stop();
 }
-END_TEST
 
-START_TEST(the_hole_of_an_empty_heap_is_a_counter_like_others_where_it_is_not_exact)
+TEST(the_hole_of_an_empty_heap_is_a_counter_like_others_where_it_is_not_exact)
 {
     const struct {
         enum target_counting counting;
@@ -140,7 +134,6 @@ START_TEST(the_hole_of_an_empty_heap_is_a_counter_like_others_where_it_is_not_ex
         stop();
     }
 }
-END_TEST
 
 /* --- texts and limits --- */
 
@@ -148,7 +141,7 @@ static const char wrong_free[] =
     "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 8.5K. That was not "
     "possible. There are 9.9G free.";
 
-START_TEST(a_text_says_no_more_than_its_counters)
+TEST(a_text_says_no_more_than_its_counters)
 {
     for (unsigned counting = TARGET_COUNT_EXACT; counting <= TARGET_COUNT_ABSENT; counting++) {
         prepare();
@@ -167,9 +160,8 @@ START_TEST(a_text_says_no_more_than_its_counters)
         stop();
     }
 }
-END_TEST
 
-START_TEST(an_out_of_memory_of_a_shared_limit_is_not_judged)
+TEST(an_out_of_memory_of_a_shared_limit_is_not_judged)
 {
     prepare();
     script.contract.limit = TARGET_LIMIT_PROCESS;
@@ -189,7 +181,6 @@ START_TEST(an_out_of_memory_of_a_shared_limit_is_not_judged)
     JUDGED(refuse(1), VERDICT_PREMATURE);
     stop();
 }
-END_TEST
 
 /* --- owners --- */
 
@@ -222,7 +213,7 @@ static void start_with_owners(bool evicts)
     KEEPS(on_for(OP_FREE_AFTER, 4, 1000));
 }
 
-START_TEST(each_byte_has_one_owner)
+TEST(each_byte_has_one_owner)
 {
     for (int evicts = 0; evicts < 2; evicts++) {
         start_with_owners(evicts != 0);
@@ -234,9 +225,8 @@ START_TEST(each_byte_has_one_owner)
         stop();
     }
 }
-END_TEST
 
-START_TEST(a_wrong_owner_is_named)
+TEST(a_wrong_owner_is_named)
 {
     const struct {
         uint64_t owners[4];
@@ -256,9 +246,8 @@ START_TEST(a_wrong_owner_is_named)
         stop();
     }
 }
-END_TEST
 
-START_TEST(a_sum_that_overflows_is_wrong)
+TEST(a_sum_that_overflows_is_wrong)
 {
     start_with_owners(true);
     script.stats_more.free_bytes = UINT64_MAX;
@@ -266,25 +255,4 @@ START_TEST(a_sum_that_overflows_is_wrong)
     script.stats_more.evictable_bytes = script.stats_more.held_bytes = 0;
     BREAKS(report(), RULE_OWNERSHIP);
     stop();
-}
-END_TEST
-
-Suite *suite_of_counting(void)
-{
-    Suite *suite = suite_create("counting");
-    TCase *tests = tcase_create("counting");
-    tcase_add_test(tests, a_late_counter_is_at_most_64_ops_behind);
-    tcase_add_test(tests, a_late_counter_may_show_what_was_right_after_open);
-    tcase_add_test(tests, a_late_counter_never_goes_back);
-    tcase_add_test(tests, a_late_counter_may_follow_step_by_step);
-    tcase_add_test(tests, an_upper_bound_is_never_below);
-    tcase_add_test(tests, an_absent_counter_may_show_anything_and_the_others_may_not);
-    tcase_add_test(tests, the_hole_of_an_empty_heap_is_a_counter_like_others_where_it_is_not_exact);
-    tcase_add_test(tests, a_text_says_no_more_than_its_counters);
-    tcase_add_test(tests, an_out_of_memory_of_a_shared_limit_is_not_judged);
-    tcase_add_test(tests, each_byte_has_one_owner);
-    tcase_add_test(tests, a_wrong_owner_is_named);
-    tcase_add_test(tests, a_sum_that_overflows_is_wrong);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

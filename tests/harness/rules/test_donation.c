@@ -26,7 +26,7 @@ static const struct verdict *donate_0(uint64_t at, uint64_t size)
     return step(op);
 }
 
-START_TEST(the_output_has_the_input_s_address_and_size)
+TEST(the_output_has_the_input_s_address_and_size)
 {
     const struct {
         uint64_t at, size;
@@ -44,10 +44,9 @@ START_TEST(the_output_has_the_input_s_address_and_size)
         stop();
     }
 }
-END_TEST
 
 /* The target is not asked: it answers OK to everything. */
-START_TEST(a_held_block_is_not_donated)
+TEST(a_held_block_is_not_donated)
 {
     start_with_two();
     KEEPS(on(OP_HOLD, 0));
@@ -58,7 +57,6 @@ START_TEST(a_held_block_is_not_donated)
     ck_assert_uint_eq(run_observation(script.run)->skipped, 0);
     stop();
 }
-END_TEST
 
 /* --- what host memory holds of the input --- */
 
@@ -80,7 +78,7 @@ static void overwrite_output(void)
     script.at[output_handle].address = TARGET_ADDRESS_NONE;
 }
 
-START_TEST(a_stage_of_the_input_is_not_the_output)
+TEST(a_stage_of_the_input_is_not_the_output)
 {
     start_with_two();
     script.act = take_block_out;
@@ -94,16 +92,4 @@ START_TEST(a_stage_of_the_input_is_not_the_output)
     script.result = TARGET_FAILED;
     BREAKS(step(op_make(OP_DEFRAGMENT)), RULE_CONTENTS);
     stop();
-}
-END_TEST
-
-Suite *suite_of_donation(void)
-{
-    Suite *suite = suite_create("donation");
-    TCase *tests = tcase_create("donation");
-    tcase_add_test(tests, the_output_has_the_input_s_address_and_size);
-    tcase_add_test(tests, a_held_block_is_not_donated);
-    tcase_add_test(tests, a_stage_of_the_input_is_not_the_output);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -34,7 +34,7 @@ static void begin_op(struct bench *bench)
 
 /* --- which of two is told --- */
 
-START_TEST(the_gravest_of_an_op_is_told_and_of_equally_grave_ones_the_first)
+TEST(the_gravest_of_an_op_is_told_and_of_equally_grave_ones_the_first)
 {
     static const struct {
         enum verdict_kind kind; /* what was said of the op before */
@@ -73,10 +73,9 @@ START_TEST(the_gravest_of_an_op_is_told_and_of_equally_grave_ones_the_first)
         ck_assert_msg(is_told || bench.verdict.kind == rows[i].kind, "row %zu", i);
     }
 }
-END_TEST
 
 /* There is one verdict on each out-of-memory, and totals count it. */
-START_TEST(a_verdict_on_an_out_of_memory_is_kept_once_behind_a_broken_rule)
+TEST(a_verdict_on_an_out_of_memory_is_kept_once_behind_a_broken_rule)
 {
     struct bench bench;
     bench_init(&bench);
@@ -94,10 +93,9 @@ START_TEST(a_verdict_on_an_out_of_memory_is_kept_once_behind_a_broken_rule)
     (void)break_rule(&bench, RULE_OVERLAP, "copy");
     ck_assert(!bench.judge.hides_oom); /* a premature one is a finding of its own */
 }
-END_TEST
 
 /* Of an answer that is wrong by itself nothing else is asked. */
-START_TEST(a_wrong_status_is_remembered_whatever_else_breaks)
+TEST(a_wrong_status_is_remembered_whatever_else_breaks)
 {
     struct bench bench;
     bench_init(&bench);
@@ -108,11 +106,10 @@ START_TEST(a_wrong_status_is_remembered_whatever_else_breaks)
     (void)break_rule(&bench, RULE_OVERLAP, "c");
     ck_assert(bench.judge.has_wrong_status);
 }
-END_TEST
 
 /* --- whether the run goes on --- */
 
-START_TEST(a_run_goes_on_after_every_rule_that_does_no_harm)
+TEST(a_run_goes_on_after_every_rule_that_does_no_harm)
 {
     for (unsigned i = 1; i < RULE_COUNT; i++) {
         for (int goes_on = 0; goes_on < 2; goes_on++) {
@@ -126,9 +123,8 @@ START_TEST(a_run_goes_on_after_every_rule_that_does_no_harm)
         }
     }
 }
-END_TEST
 
-START_TEST(what_the_model_cannot_follow_ends_every_run)
+TEST(what_the_model_cannot_follow_ends_every_run)
 {
     for (int goes_on = 0; goes_on < 2; goes_on++) {
         struct bench bench;
@@ -146,11 +142,10 @@ START_TEST(what_the_model_cannot_follow_ends_every_run)
         }
     }
 }
-END_TEST
 
 /* --- what is told again --- */
 
-START_TEST(a_run_that_goes_on_tells_each_mechanism_of_a_rule_once)
+TEST(a_run_that_goes_on_tells_each_mechanism_of_a_rule_once)
 {
     struct bench bench;
     bench_init(&bench);
@@ -171,10 +166,9 @@ START_TEST(a_run_that_goes_on_tells_each_mechanism_of_a_rule_once)
         ck_assert_msg((bench.verdict.kind == VERDICT_BROKEN) == ops[i].is_told, "op %zu", i);
     }
 }
-END_TEST
 
 /* What comes of the rule that is told is no finding of its own; what a graver rule hides is. */
-START_TEST(what_was_hidden_in_one_op_is_told_in_a_later_one)
+TEST(what_was_hidden_in_one_op_is_told_in_a_later_one)
 {
     struct bench bench;
     bench_init(&bench);
@@ -195,9 +189,8 @@ START_TEST(what_was_hidden_in_one_op_is_told_in_a_later_one)
                       later[i].mechanism);
     }
 }
-END_TEST
 
-START_TEST(a_run_that_does_not_go_on_remembers_nothing)
+TEST(a_run_that_does_not_go_on_remembers_nothing)
 {
     struct bench bench;
     bench_init(&bench);
@@ -208,9 +201,8 @@ START_TEST(a_run_that_does_not_go_on_remembers_nothing)
     }
     ck_assert_uint_eq(bench.judge.told.count, 0);
 }
-END_TEST
 
-START_TEST(no_more_is_told_once_so_many_mechanisms_were)
+TEST(no_more_is_told_once_so_many_mechanisms_were)
 {
     struct judge judge = {0};
     char mechanism[16];
@@ -224,12 +216,11 @@ START_TEST(no_more_is_told_once_so_many_mechanisms_were)
         ck_assert_uint_eq(judge.told.count, JUDGE_TOLD_COUNT_MAX);
     }
 }
-END_TEST
 
 /* --- another run --- */
 
 /* What it worked with stays, what the run before it gave it does not. */
-START_TEST(a_judge_begins_another_run_afresh)
+TEST(a_judge_begins_another_run_afresh)
 {
     struct judge judge = {.run = 7};
     struct verdict verdict = {.kind = VERDICT_NONE};
@@ -255,11 +246,10 @@ START_TEST(a_judge_begins_another_run_afresh)
     ck_assert_uint_eq(judge.told.count + judge.oom_count + judge.absorbed_counts[0], 0);
     judge_deinit(&judge);
 }
-END_TEST
 
 /* --- names --- */
 
-START_TEST(what_was_looked_at_names_a_finding)
+TEST(what_was_looked_at_names_a_finding)
 {
     static const struct {
         enum rule rule;
@@ -314,11 +304,10 @@ START_TEST(what_was_looked_at_names_a_finding)
         ck_assert_str_eq(bench.verdict.mechanism, "by name");
     }
 }
-END_TEST
 
 /* --- what is said of a regret --- */
 
-START_TEST(a_regret_is_named_for_the_first_of_its_kinds)
+TEST(a_regret_is_named_for_the_first_of_its_kinds)
 {
     static const struct {
         uint32_t kinds;
@@ -354,25 +343,4 @@ START_TEST(a_regret_is_named_for_the_first_of_its_kinds)
             ck_assert_str_eq(bench.verdict.reason, expected);
         }
     }
-}
-END_TEST
-
-Suite *suite_of_evidence(void)
-{
-    Suite *suite = suite_create("evidence");
-    TCase *tests = tcase_create("evidence");
-    tcase_add_test(tests, the_gravest_of_an_op_is_told_and_of_equally_grave_ones_the_first);
-    tcase_add_test(tests, a_verdict_on_an_out_of_memory_is_kept_once_behind_a_broken_rule);
-    tcase_add_test(tests, a_wrong_status_is_remembered_whatever_else_breaks);
-    tcase_add_test(tests, a_run_goes_on_after_every_rule_that_does_no_harm);
-    tcase_add_test(tests, what_the_model_cannot_follow_ends_every_run);
-    tcase_add_test(tests, a_run_that_goes_on_tells_each_mechanism_of_a_rule_once);
-    tcase_add_test(tests, what_was_hidden_in_one_op_is_told_in_a_later_one);
-    tcase_add_test(tests, a_run_that_does_not_go_on_remembers_nothing);
-    tcase_add_test(tests, no_more_is_told_once_so_many_mechanisms_were);
-    tcase_add_test(tests, a_judge_begins_another_run_afresh);
-    tcase_add_test(tests, what_was_looked_at_names_a_finding);
-    tcase_add_test(tests, a_regret_is_named_for_the_first_of_its_kinds);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -53,7 +53,7 @@ static void start_with(enum defrag_contract defrag)
 
 /* --- blocks --- */
 
-START_TEST(a_block_keeps_its_size)
+TEST(a_block_keeps_its_size)
 {
     const uint64_t sizes[] = {2 * G, 0, G, 3 * G};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -73,7 +73,6 @@ START_TEST(a_block_keeps_its_size)
         }
     }
 }
-END_TEST
 
 static void evict_0(void)
 {
@@ -81,7 +80,7 @@ static void evict_0(void)
 }
 
 /* locate says INVALID for a program that is not loaded. */
-START_TEST(an_evicted_program_has_no_image)
+TEST(an_evicted_program_has_no_image)
 {
     for (int has_image = 0; has_image < 2; has_image++) {
         start();
@@ -102,7 +101,6 @@ START_TEST(an_evicted_program_has_no_image)
         stop();
     }
 }
-END_TEST
 
 /* --- the report --- */
 
@@ -124,7 +122,7 @@ static const struct verdict *refuse_until_broken(uint64_t size)
     return verdict;
 }
 
-START_TEST(a_refused_request_has_no_row)
+TEST(a_refused_request_has_no_row)
 {
     const struct {
         struct target_row row;
@@ -148,10 +146,9 @@ START_TEST(a_refused_request_has_no_row)
         stop();
     }
 }
-END_TEST
 
 /* Which out-of-memories are looked at depends on the number of the op alone. */
-START_TEST(one_refusal_in_eight_is_looked_at)
+TEST(one_refusal_in_eight_is_looked_at)
 {
     unsigned looked_at = 0;
     for (uint32_t number = 1; number <= 64; number++) {
@@ -167,13 +164,12 @@ START_TEST(one_refusal_in_eight_is_looked_at)
     ck_assert_uint_ge(looked_at, 6);
     ck_assert_uint_le(looked_at, 10);
 }
-END_TEST
 
 static void load_nothing_else(void)
 {
 }
 
-START_TEST(what_failed_has_no_row)
+TEST(what_failed_has_no_row)
 {
     const struct {
         enum op_kind kind;
@@ -197,11 +193,10 @@ START_TEST(what_failed_has_no_row)
         stop();
     }
 }
-END_TEST
 
 /* The report takes memory for sorting: no fault that waits for a call of the target strikes that.
  */
-START_TEST(looking_at_the_report_meets_no_fault)
+TEST(looking_at_the_report_meets_no_fault)
 {
     start();
     KEEPS(alloc_at(0, 2));
@@ -214,7 +209,6 @@ START_TEST(looking_at_the_report_meets_no_fault)
     KEEPS(on(OP_HOLD, 0));
     stop();
 }
-END_TEST
 
 /* --- mitigations --- */
 
@@ -255,7 +249,7 @@ static void start_with_room(void)
 static void (*const efforts[])(void) = {move_0_to_4, await_1, evict_2};
 enum { EFFORT_COUNT = sizeof efforts / sizeof efforts[0] };
 
-START_TEST(what_can_never_be_right_needs_no_mitigation)
+TEST(what_can_never_be_right_needs_no_mitigation)
 {
     for (size_t i = 0; i < EFFORT_COUNT; i++) {
         start_with_room();
@@ -270,10 +264,9 @@ START_TEST(what_can_never_be_right_needs_no_mitigation)
     KEEPS(ask_for_nothing(await_done));
     stop();
 }
-END_TEST
 
 /* What a call may do that was refused what it needed: a request mitigates, others do not. */
-START_TEST(only_a_request_that_failed_may_have_mitigated)
+TEST(only_a_request_that_failed_may_have_mitigated)
 {
     static const struct {
         enum op_kind kind;
@@ -291,16 +284,14 @@ START_TEST(only_a_request_that_failed_may_have_mitigated)
         stop();
     }
 }
-END_TEST
 
-START_TEST(what_the_device_refused_is_no_mitigation)
+TEST(what_the_device_refused_is_no_mitigation)
 {
     start_with_room();
     KEEPS(arm(FAULT_COPY));
     KEEPS(ask_for_nothing(copy_refused));
     stop();
 }
-END_TEST
 
 /* --- transfers --- */
 
@@ -340,7 +331,7 @@ static const struct verdict *refuse_after(void (*act)(void))
     return refuse(15);
 }
 
-START_TEST(a_refused_request_leaves_no_stage)
+TEST(a_refused_request_leaves_no_stage)
 {
     start_with(DEFRAG_REPACK);
     KEEPS(alloc_at(0, 2));
@@ -348,10 +339,9 @@ START_TEST(a_refused_request_leaves_no_stage)
     BREAKS(refuse_after(leave_stage), RULE_FAILED_CHANGED);
     stop();
 }
-END_TEST
 
 /* What a refused stage_in leaves on the host is where the block is. */
-START_TEST(the_stage_of_a_block_in_host_memory_stays)
+TEST(the_stage_of_a_block_in_host_memory_stays)
 {
     start_with(DEFRAG_REPACK);
     KEEPS(alloc_at(0, 2));
@@ -362,10 +352,9 @@ START_TEST(the_stage_of_a_block_in_host_memory_stays)
     KEEPS(refuse_after(leave_block_in_host_memory));
     stop();
 }
-END_TEST
 
 /* Any call may bring it back, whatever its own answer is. */
-START_TEST(a_call_that_fails_may_bring_a_block_back)
+TEST(a_call_that_fails_may_bring_a_block_back)
 {
     for (int is_invalid = 0; is_invalid < 2; is_invalid++) {
         start_with(DEFRAG_REPACK);
@@ -380,11 +369,10 @@ START_TEST(a_call_that_fails_may_bring_a_block_back)
         stop();
     }
 }
-END_TEST
 
 /* --- counters --- */
 
-START_TEST(the_largest_hole_is_compared_after_every_failure)
+TEST(the_largest_hole_is_compared_after_every_failure)
 {
     start();
     KEEPS(alloc_at(0, 2));
@@ -393,10 +381,9 @@ START_TEST(the_largest_hole_is_compared_after_every_failure)
     BREAKS(ask_for_nothing(NULL), RULE_COUNTERS);
     stop();
 }
-END_TEST
 
 /* Two blocks of two granules, of which one went for the other: the peak is two or four. */
-START_TEST(a_peak_that_was_told_once_stays)
+TEST(a_peak_that_was_told_once_stays)
 {
     for (int goes_up = 0; goes_up < 2; goes_up++) {
         start();
@@ -411,27 +398,4 @@ START_TEST(a_peak_that_was_told_once_stays)
         BREAKS(ask_for_nothing(NULL), RULE_COUNTERS);
         stop();
     }
-}
-END_TEST
-
-Suite *suite_of_failed(void)
-{
-    Suite *suite = suite_create("failed");
-    TCase *cases = tcase_create("failed");
-    suite_add_tcase(suite, cases);
-    tcase_add_test(cases, a_block_keeps_its_size);
-    tcase_add_test(cases, an_evicted_program_has_no_image);
-    tcase_add_test(cases, a_refused_request_has_no_row);
-    tcase_add_test(cases, one_refusal_in_eight_is_looked_at);
-    tcase_add_test(cases, what_failed_has_no_row);
-    tcase_add_test(cases, looking_at_the_report_meets_no_fault);
-    tcase_add_test(cases, what_can_never_be_right_needs_no_mitigation);
-    tcase_add_test(cases, only_a_request_that_failed_may_have_mitigated);
-    tcase_add_test(cases, what_the_device_refused_is_no_mitigation);
-    tcase_add_test(cases, a_refused_request_leaves_no_stage);
-    tcase_add_test(cases, the_stage_of_a_block_in_host_memory_stays);
-    tcase_add_test(cases, a_call_that_fails_may_bring_a_block_back);
-    tcase_add_test(cases, the_largest_hole_is_compared_after_every_failure);
-    tcase_add_test(cases, a_peak_that_was_told_once_stays);
-    return suite;
 }

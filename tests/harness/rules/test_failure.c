@@ -86,7 +86,7 @@ static void stage_and_drop(void)
 }
 
 /* Host memory is for the target's own use, in any call. */
-START_TEST(each_effort_of_a_call_that_needs_none_is_told)
+TEST(each_effort_of_a_call_that_needs_none_is_told)
 {
     static const struct {
         void (*act)(void);
@@ -125,10 +125,9 @@ START_TEST(each_effort_of_a_call_that_needs_none_is_told)
         stop();
     }
 }
-END_TEST
 
 /* A copy out of the device is wrong by itself. */
-START_TEST(a_copy_out_of_the_device_is_told_first)
+TEST(a_copy_out_of_the_device_is_told_first)
 {
     start();
     KEEPS(alloc_at(0, 2));
@@ -137,7 +136,6 @@ START_TEST(a_copy_out_of_the_device_is_told_first)
     ck_assert_str_eq(verdict->reason, "a copy left the device");
     stop();
 }
-END_TEST
 
 static void await_1(void)
 {
@@ -151,7 +149,7 @@ static void await_1_twice(void)
 
 /* Time that a fault lets pass is nobody's.  Whether the event was awaited is seen at the call after
  * the wait, or at the end. */
-START_TEST(a_wait_of_a_call_that_needs_none_is_told_unless_a_fault_struck)
+TEST(a_wait_of_a_call_that_needs_none_is_told_unless_a_fault_struck)
 {
     void (*const acts[])(void) = {await_1, await_1_twice};
     for (int has_fault = 0; has_fault < 2; has_fault++) {
@@ -174,7 +172,6 @@ START_TEST(a_wait_of_a_call_that_needs_none_is_told_unless_a_fault_struck)
         }
     }
 }
-END_TEST
 
 static void await_done_then_pending(void)
 {
@@ -184,7 +181,7 @@ static void await_done_then_pending(void)
 }
 
 /* Which wait took time: the second. */
-START_TEST(a_wait_for_what_is_done_is_no_effort)
+TEST(a_wait_for_what_is_done_is_no_effort)
 {
     for (int is_pending = 0; is_pending < 2; is_pending++) {
         start();
@@ -196,10 +193,9 @@ START_TEST(a_wait_for_what_is_done_is_no_effort)
         stop();
     }
 }
-END_TEST
 
 /* Of calls that overlap nobody knows which one let the time pass. */
-START_TEST(a_wait_is_not_held_against_calls_that_overlap)
+TEST(a_wait_is_not_held_against_calls_that_overlap)
 {
     start_lanes(DEFRAG_SLIDE);
     make_block_at_7();
@@ -215,7 +211,6 @@ START_TEST(a_wait_is_not_held_against_calls_that_overlap)
     KEEPS(&rig.verdicts[second]);
     stop_lanes();
 }
-END_TEST
 
 /* --- stages --- */
 
@@ -226,7 +221,7 @@ static void leave_stage_of_nothing(void)
     ck_assert_int_eq(device->stage_out(device->context, 8 * G, 2 * G, &stage), DEVICE_OK);
 }
 
-START_TEST(a_stage_of_free_memory_is_left_by_no_failure)
+TEST(a_stage_of_free_memory_is_left_by_no_failure)
 {
     for (int is_left = 0; is_left < 2; is_left++) {
         start_with(DEFRAG_REPACK);
@@ -244,10 +239,9 @@ START_TEST(a_stage_of_free_memory_is_left_by_no_failure)
         stop();
     }
 }
-END_TEST
 
 /* A run that goes on after the refusal sees what else the call did, and that is the end of it. */
-START_TEST(harm_is_told_behind_a_refusal_that_was_premature)
+TEST(harm_is_told_behind_a_refusal_that_was_premature)
 {
     for (int is_left = 0; is_left < 2; is_left++) {
         start_with(DEFRAG_REPACK);
@@ -265,7 +259,6 @@ START_TEST(harm_is_told_behind_a_refusal_that_was_premature)
         stop();
     }
 }
-END_TEST
 
 static uint64_t stage_left;
 static void leave_0_in_host_memory(void)
@@ -304,7 +297,7 @@ static struct op make_output(void)
 }
 
 /* Block 0 is [0, 2); the row is next to that of the block, which may be in host memory. */
-START_TEST(a_row_of_what_failed_is_told_whatever_it_looks_like)
+TEST(a_row_of_what_failed_is_told_whatever_it_looks_like)
 {
     static const struct {
         struct target_row row;
@@ -348,10 +341,9 @@ START_TEST(a_row_of_what_failed_is_told_whatever_it_looks_like)
         stop();
     }
 }
-END_TEST
 
 /* Lists repeat themselves, so that every eighth out-of-memory might be always the same one. */
-START_TEST(the_refusals_that_are_looked_at_are_scattered)
+TEST(the_refusals_that_are_looked_at_are_scattered)
 {
     unsigned looked_at[8] = {0};
     for (uint32_t number = 1; number <= 64; number++) {
@@ -369,10 +361,9 @@ START_TEST(the_refusals_that_are_looked_at_are_scattered)
         ck_assert_msg(looked_at[i] <= 4, "%u of 8 with remainder %u", looked_at[i], i);
     }
 }
-END_TEST
 
 /* Memory that went bad has no tag, and is exactly as large as was said. */
-START_TEST(memory_that_is_not_retired_has_no_row)
+TEST(memory_that_is_not_retired_has_no_row)
 {
     static const struct {
         struct target_row row;
@@ -394,11 +385,10 @@ START_TEST(memory_that_is_not_retired_has_no_row)
         stop();
     }
 }
-END_TEST
 
 /* The classes of the contract say how large a block may be that was asked for; the program that was
  * executed had its size from its load. */
-START_TEST(a_row_of_what_failed_has_a_size_that_was_asked_for)
+TEST(a_row_of_what_failed_has_a_size_that_was_asked_for)
 {
     static const struct {
         enum op_kind kind;
@@ -426,7 +416,6 @@ START_TEST(a_row_of_what_failed_has_a_size_that_was_asked_for)
         stop();
     }
 }
-END_TEST
 
 /* --- targets that cannot be asked --- */
 
@@ -435,7 +424,7 @@ static void evict_0(void)
     ck_assert_int_eq(unload(0), DEVICE_OK);
 }
 
-START_TEST(a_target_that_says_nothing_of_itself_may_fail)
+TEST(a_target_that_says_nothing_of_itself_may_fail)
 {
     prepare();
     script.contract.defrag = DEFRAG_NONE;
@@ -450,10 +439,9 @@ START_TEST(a_target_that_says_nothing_of_itself_may_fail)
     KEEPS(report());
     stop();
 }
-END_TEST
 
 /* The evicted program is looked for where all are, and where it is the one that failed to run. */
-START_TEST(no_evicted_program_has_an_image_after_any_failure)
+TEST(no_evicted_program_has_an_image_after_any_failure)
 {
     for (int has_image = 0; has_image < 2; has_image++) {
         start();
@@ -473,7 +461,6 @@ START_TEST(no_evicted_program_has_an_image_after_any_failure)
         stop();
     }
 }
-END_TEST
 
 static unsigned reports;
 static void count_reports(struct target_instance *instance,
@@ -490,7 +477,7 @@ static void leave_stage_and_fail(void)
 }
 
 /* The report is looked at last, and not behind anything else that is wrong. */
-START_TEST(a_failure_that_is_wrong_is_looked_at_no_further)
+TEST(a_failure_that_is_wrong_is_looked_at_no_further)
 {
     for (int how = 0; how < 4; how++) {
         prepare();
@@ -517,7 +504,6 @@ START_TEST(a_failure_that_is_wrong_is_looked_at_no_further)
         stop();
     }
 }
-END_TEST
 
 /* --- failures without a reason --- */
 
@@ -528,7 +514,7 @@ static void refuse_copy(void)
 
 /* Whatever the device refused is an excuse, but for a range that went bad: to note that needs host
  * memory alone.  A failure says why, unless there was no host memory to say it with. */
-START_TEST(a_failure_has_an_excuse_and_a_text)
+TEST(a_failure_has_an_excuse_and_a_text)
 {
     static const struct {
         enum op_kind kind;
@@ -562,10 +548,9 @@ START_TEST(a_failure_has_an_excuse_and_a_text)
         stop();
     }
 }
-END_TEST
 
 /* What is in host memory alone is an excuse for the calls that need it, and for no others. */
-START_TEST(what_is_in_host_memory_fails_the_calls_that_need_it)
+TEST(what_is_in_host_memory_fails_the_calls_that_need_it)
 {
     static const struct {
         enum op_kind kind;
@@ -587,10 +572,9 @@ START_TEST(what_is_in_host_memory_fails_the_calls_that_need_it)
         stop();
     }
 }
-END_TEST
 
 /* A run that goes on takes the use as the target did. */
-START_TEST(what_is_in_host_memory_cannot_be_used)
+TEST(what_is_in_host_memory_cannot_be_used)
 {
     start_with(DEFRAG_REPACK);
     run_go_on(script.run);
@@ -608,10 +592,9 @@ START_TEST(what_is_in_host_memory_cannot_be_used)
     ck_assert_uint_eq(model_event_count(run_model(script.run, 0)), 1);
     stop();
 }
-END_TEST
 
 /* Room that was kept for it may be given up when the same is asked again. */
-START_TEST(a_retry_next_to_a_block_in_host_memory_says_nothing)
+TEST(a_retry_next_to_a_block_in_host_memory_says_nothing)
 {
     start_with_absent();
     KEEPS(alloc_at(0, 15));
@@ -623,10 +606,9 @@ START_TEST(a_retry_next_to_a_block_in_host_memory_says_nothing)
     ck_assert_uint_eq(run_totals(script.run)->retries_granted, 1);
     stop();
 }
-END_TEST
 
 /* Calls that overlap: the block is gone by the time the use of it has failed. */
-START_TEST(a_use_of_what_is_gone_has_no_excuse)
+TEST(a_use_of_what_is_gone_has_no_excuse)
 {
     start_lanes(DEFRAG_SLIDE);
     make_block_at_7();
@@ -643,32 +625,4 @@ START_TEST(a_use_of_what_is_gone_has_no_excuse)
     BREAKS(&rig.verdicts[user], RULE_STATUS);
     ck_assert_ptr_nonnull(strstr(rig.verdicts[user].reason, "use returned FAILED"));
     stop_lanes();
-}
-END_TEST
-
-Suite *suite_of_failure(void)
-{
-    Suite *suite = suite_create("failure");
-    TCase *tests = tcase_create("failure");
-    tcase_add_test(tests, each_effort_of_a_call_that_needs_none_is_told);
-    tcase_add_test(tests, a_copy_out_of_the_device_is_told_first);
-    tcase_add_test(tests, a_wait_of_a_call_that_needs_none_is_told_unless_a_fault_struck);
-    tcase_add_test(tests, a_wait_for_what_is_done_is_no_effort);
-    tcase_add_test(tests, a_wait_is_not_held_against_calls_that_overlap);
-    tcase_add_test(tests, a_stage_of_free_memory_is_left_by_no_failure);
-    tcase_add_test(tests, harm_is_told_behind_a_refusal_that_was_premature);
-    tcase_add_test(tests, a_row_of_what_failed_is_told_whatever_it_looks_like);
-    tcase_add_test(tests, the_refusals_that_are_looked_at_are_scattered);
-    tcase_add_test(tests, memory_that_is_not_retired_has_no_row);
-    tcase_add_test(tests, a_row_of_what_failed_has_a_size_that_was_asked_for);
-    tcase_add_test(tests, a_target_that_says_nothing_of_itself_may_fail);
-    tcase_add_test(tests, no_evicted_program_has_an_image_after_any_failure);
-    tcase_add_test(tests, a_failure_that_is_wrong_is_looked_at_no_further);
-    tcase_add_test(tests, a_failure_has_an_excuse_and_a_text);
-    tcase_add_test(tests, what_is_in_host_memory_fails_the_calls_that_need_it);
-    tcase_add_test(tests, what_is_in_host_memory_cannot_be_used);
-    tcase_add_test(tests, a_retry_next_to_a_block_in_host_memory_says_nothing);
-    tcase_add_test(tests, a_use_of_what_is_gone_has_no_excuse);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

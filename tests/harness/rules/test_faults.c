@@ -87,7 +87,9 @@ static void stage_0_to_4_in_part(void)
     script.at[1].address = 4 * G;
 }
 
-START_TEST(a_copy_that_stopped_half_way_has_moved_nothing)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(a_copy_that_stopped_half_way_has_moved_nothing)
 {
     const struct {
         void (*act)(void);
@@ -110,9 +112,8 @@ START_TEST(a_copy_that_stopped_half_way_has_moved_nothing)
         stop();
     }
 }
-END_TEST
 
-START_TEST(a_copy_may_go_on_in_a_later_op)
+TEST(a_copy_may_go_on_in_a_later_op)
 {
     start_resuming(DEFRAG_SLIDE);
     KEEPS(alloc_at(0, 2));
@@ -123,9 +124,8 @@ START_TEST(a_copy_may_go_on_in_a_later_op)
     KEEPS(on(OP_TOUCH, 0));
     stop();
 }
-END_TEST
 
-START_TEST(half_a_copy_over_a_queued_free_is_as_wrong_as_a_whole_one)
+TEST(half_a_copy_over_a_queued_free_is_as_wrong_as_a_whole_one)
 {
     start_resuming(DEFRAG_SLIDE);
     KEEPS(alloc_at(0, 2));
@@ -135,10 +135,9 @@ START_TEST(half_a_copy_over_a_queued_free_is_as_wrong_as_a_whole_one)
     BREAKS(defragment_with(move_0_to_4_in_part), RULE_REUSED_EARLY);
     stop();
 }
-END_TEST
 
 /* The copy itself stays in order: the block was not in use when it was copied away. */
-START_TEST(what_completes_during_a_late_copy_came_after_it)
+TEST(what_completes_during_a_late_copy_came_after_it)
 {
     for (int late = 0; late < 2; late++) {
         start_resuming(DEFRAG_SLIDE);
@@ -154,7 +153,6 @@ START_TEST(what_completes_during_a_late_copy_came_after_it)
         stop();
     }
 }
-END_TEST
 
 /* --- unloads that stop half-way --- */
 
@@ -179,7 +177,7 @@ static void start_with_program(void)
     KEEPS(arm(FAULT_UNLOAD_HALF));
 }
 
-START_TEST(a_program_is_gone_when_all_of_its_image_is)
+TEST(a_program_is_gone_when_all_of_its_image_is)
 {
     start_with_program();
     KEEPS(alloc_with(unload_0_in_two_calls, 4, 2));
@@ -189,9 +187,8 @@ START_TEST(a_program_is_gone_when_all_of_its_image_is)
     BREAKS(alloc_with(unload_0_in_part, 4, 2), RULE_OVERLAP);
     stop();
 }
-END_TEST
 
-START_TEST(half_an_image_that_is_left_loaded_is_seen)
+TEST(half_an_image_that_is_left_loaded_is_seen)
 {
     start_with_program();
     KEEPS(alloc_with(unload_0_in_part, 8, 2));
@@ -207,9 +204,8 @@ START_TEST(half_an_image_that_is_left_loaded_is_seen)
     KEEPS(report());
     stop();
 }
-END_TEST
 
-START_TEST(half_an_unload_is_held_to_what_a_whole_one_is)
+TEST(half_an_unload_is_held_to_what_a_whole_one_is)
 {
     start_with_program();
     KEEPS(execute(0, 1000));
@@ -219,7 +215,6 @@ START_TEST(half_an_unload_is_held_to_what_a_whole_one_is)
     BREAKS(defragment_with(unload_0_in_part), RULE_WRONG_EVICTION);
     stop();
 }
-END_TEST
 
 /* --- out-of-memories --- */
 
@@ -232,7 +227,7 @@ static void copy_in_part(void)
     ck_assert_int_eq(copy(4, 0, 2), DEVICE_PARTIAL);
 }
 
-START_TEST(what_stopped_half_way_excuses_no_out_of_memory)
+TEST(what_stopped_half_way_excuses_no_out_of_memory)
 {
     const struct {
         enum fault_kind fault;
@@ -256,7 +251,6 @@ START_TEST(what_stopped_half_way_excuses_no_out_of_memory)
     JUDGED(refuse(16), VERDICT_PREMATURE);
     stop();
 }
-END_TEST
 
 static void wait_1_lost(void)
 {
@@ -271,7 +265,7 @@ static void unload_0_refused(void)
     ck_assert_int_eq(unload(0), DEVICE_REFUSED);
 }
 
-START_TEST(an_event_that_was_lost_is_awaited_by_nobody)
+TEST(an_event_that_was_lost_is_awaited_by_nobody)
 {
     const struct {
         enum fault_kind fault;
@@ -293,7 +287,6 @@ START_TEST(an_event_that_was_lost_is_awaited_by_nobody)
         stop();
     }
 }
-END_TEST
 
 static void look_at_1(void)
 {
@@ -306,7 +299,7 @@ static void look_at_1_and_copy(void)
 }
 
 /* Block 0 is a queued free, or is used, until the event of op 1. */
-START_TEST(what_completed_between_the_last_looks_is_no_reason_against_an_out_of_memory)
+TEST(what_completed_between_the_last_looks_is_no_reason_against_an_out_of_memory)
 {
     const struct {
         enum op_kind kind;
@@ -337,10 +330,9 @@ START_TEST(what_completed_between_the_last_looks_is_no_reason_against_an_out_of_
         stop();
     }
 }
-END_TEST
 
 /* 14 granules are free before the jump, 16 after it. */
-START_TEST(the_numbers_of_a_text_may_lack_what_completed_between_the_last_looks)
+TEST(the_numbers_of_a_text_may_lack_what_completed_between_the_last_looks)
 {
     for (int jumps = 0; jumps < 2; jumps++) {
         prepare();
@@ -360,9 +352,8 @@ START_TEST(the_numbers_of_a_text_may_lack_what_completed_between_the_last_looks)
         stop();
     }
 }
-END_TEST
 
-START_TEST(a_busy_unload_excuses_each_op_in_which_it_is_refused)
+TEST(a_busy_unload_excuses_each_op_in_which_it_is_refused)
 {
     start();
     KEEPS(load_at(4, 2, 1));
@@ -374,9 +365,8 @@ START_TEST(a_busy_unload_excuses_each_op_in_which_it_is_refused)
     JUDGED(refuse(16), VERDICT_PREMATURE); /* not asked for: no excuse */
     stop();
 }
-END_TEST
 
-START_TEST(no_regret_is_counted_where_a_fault_struck)
+TEST(no_regret_is_counted_where_a_fault_struck)
 {
     for (int strikes = 0; strikes < 2; strikes++) {
         start_resuming(DEFRAG_SLIDE);
@@ -390,7 +380,6 @@ START_TEST(no_regret_is_counted_where_a_fault_struck)
         stop();
     }
 }
-END_TEST
 
 /* --- answers --- */
 
@@ -399,7 +388,7 @@ static void no_host_memory(void)
     ck_assert_ptr_null(script.device[0]->host_alloc(script.device[0]->context, 8));
 }
 
-START_TEST(a_failure_follows_a_refusal_and_says_so)
+TEST(a_failure_follows_a_refusal_and_says_so)
 {
     start_resuming(DEFRAG_SLIDE);
     KEEPS(alloc_at(4, 2));
@@ -416,7 +405,6 @@ START_TEST(a_failure_follows_a_refusal_and_says_so)
     BREAKS(fail_with(copy_in_part, "the device copied one half"), RULE_STATUS);
     stop();
 }
-END_TEST
 
 static void poll_for_ever(void)
 {
@@ -424,7 +412,7 @@ static void poll_for_ever(void)
     }
 }
 
-START_TEST(who_polls_for_ever_hangs)
+TEST(who_polls_for_ever_hangs)
 {
     start();
     KEEPS(alloc_at(4, 2));
@@ -432,9 +420,8 @@ START_TEST(who_polls_for_ever_hangs)
     BREAKS(alloc_with(poll_for_ever, 4, 2), RULE_HANG);
     stop();
 }
-END_TEST
 
-START_TEST(scenarios_do_not_see_ops_of_the_harness)
+TEST(scenarios_do_not_see_ops_of_the_harness)
 {
     start();
     JUDGED(refuse(17), VERDICT_JUSTIFIED);
@@ -454,10 +441,9 @@ START_TEST(scenarios_do_not_see_ops_of_the_harness)
     ck_assert_uint_eq(model_last_op(model), 5);
     stop();
 }
-END_TEST
 
 /* Every free of the end would be refused for ever. */
-START_TEST(a_run_ends_without_faults)
+TEST(a_run_ends_without_faults)
 {
     start();
     KEEPS(alloc_at(4, 2));
@@ -474,7 +460,6 @@ START_TEST(a_run_ends_without_faults)
     script.device[0]->host_free(script.device[0]->context, memory, 8);
     stop();
 }
-END_TEST
 
 static struct op spmd_alloc(uint8_t host, uint64_t at)
 {
@@ -486,7 +471,7 @@ static struct op spmd_alloc(uint8_t host, uint64_t at)
     return op;
 }
 
-START_TEST(hosts_may_differ_once_one_of_them_had_a_fault)
+TEST(hosts_may_differ_once_one_of_them_had_a_fault)
 {
     for (int differs = 0; differs < 2; differs++) {
         prepare();
@@ -520,7 +505,6 @@ START_TEST(hosts_may_differ_once_one_of_them_had_a_fault)
         stop();
     }
 }
-END_TEST
 
 /* --- memory that went bad --- */
 
@@ -538,7 +522,7 @@ static bool is_skipped(struct op op)
     return run_observation(script.run)->skipped != 0;
 }
 
-START_TEST(only_what_is_free_is_retired)
+TEST(only_what_is_free_is_retired)
 {
     start();
     KEEPS(alloc_at(4, 2));    /* 0 */
@@ -569,9 +553,8 @@ START_TEST(only_what_is_free_is_retired)
     KEEPS(run_finish(script.run));
     stop();
 }
-END_TEST
 
-START_TEST(who_cannot_retire_is_not_asked)
+TEST(who_cannot_retire_is_not_asked)
 {
     struct target without = scripted_target;
     struct setup setup;
@@ -585,9 +568,8 @@ START_TEST(who_cannot_retire_is_not_asked)
     ck_assert(is_skipped(make_retire(4, 1)));
     stop();
 }
-END_TEST
 
-START_TEST(a_range_that_is_named_by_chance_is_one_that_is_free)
+TEST(a_range_that_is_named_by_chance_is_one_that_is_free)
 {
     const struct {
         uint64_t at, size;       /* as asked, in granules */
@@ -628,9 +610,8 @@ START_TEST(a_range_that_is_named_by_chance_is_one_that_is_free)
     ck_assert(is_skipped(op));
     stop();
 }
-END_TEST
 
-START_TEST(a_retired_range_is_a_block_that_nobody_names_and_nothing_moves)
+TEST(a_retired_range_is_a_block_that_nobody_names_and_nothing_moves)
 {
     start();
     KEEPS(alloc_at(4, 2));
@@ -659,7 +640,6 @@ START_TEST(a_retired_range_is_a_block_that_nobody_names_and_nothing_moves)
     JUDGED(refuse(6), VERDICT_PREMATURE); /* beside the block that moves */
     stop();
 }
-END_TEST
 
 static void move_0_to_9(void)
 {
@@ -677,7 +657,7 @@ static void move_0_to_4_by_way_of_10(void)
     script.at[1].address = 4 * G;
 }
 
-START_TEST(a_copy_onto_bad_memory_is_lost)
+TEST(a_copy_onto_bad_memory_is_lost)
 {
     void (*const acts[])(void) = {move_0_to_9, move_0_to_4_by_way_of_10};
     for (size_t i = 0; i < sizeof acts / sizeof acts[0]; i++) {
@@ -688,9 +668,8 @@ START_TEST(a_copy_onto_bad_memory_is_lost)
         stop();
     }
 }
-END_TEST
 
-START_TEST(a_retirement_is_taken_note_of)
+TEST(a_retirement_is_taken_note_of)
 {
     static const enum target_result results[] = {TARGET_NO_MEMORY, TARGET_INVALID, TARGET_FAILED};
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
@@ -712,9 +691,8 @@ START_TEST(a_retirement_is_taken_note_of)
     BREAKS(step(make_retire(8, 1)), RULE_STATUS);
     stop();
 }
-END_TEST
 
-START_TEST(a_retired_block_is_reported_as_one)
+TEST(a_retired_block_is_reported_as_one)
 {
     for (int is_right = 0; is_right < 2; is_right++) {
         start();
@@ -730,9 +708,8 @@ START_TEST(a_retired_block_is_reported_as_one)
         stop();
     }
 }
-END_TEST
 
-START_TEST(a_run_ends_with_what_went_bad_and_one_hole_beside_it)
+TEST(a_run_ends_with_what_went_bad_and_one_hole_beside_it)
 {
     for (int coalesces = 0; coalesces < 2; coalesces++) {
         start();
@@ -748,41 +725,4 @@ START_TEST(a_run_ends_with_what_went_bad_and_one_hole_beside_it)
         }
         stop();
     }
-}
-END_TEST
-
-Suite *suite_of_faults(void)
-{
-    Suite *suite = suite_create("faults");
-    TCase *tests = tcase_create("faults");
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, a_copy_that_stopped_half_way_has_moved_nothing);
-    tcase_add_test(tests, a_copy_may_go_on_in_a_later_op);
-    tcase_add_test(tests, half_a_copy_over_a_queued_free_is_as_wrong_as_a_whole_one);
-    tcase_add_test(tests, what_completes_during_a_late_copy_came_after_it);
-    tcase_add_test(tests, a_program_is_gone_when_all_of_its_image_is);
-    tcase_add_test(tests, half_an_image_that_is_left_loaded_is_seen);
-    tcase_add_test(tests, half_an_unload_is_held_to_what_a_whole_one_is);
-    tcase_add_test(tests, what_stopped_half_way_excuses_no_out_of_memory);
-    tcase_add_test(tests, an_event_that_was_lost_is_awaited_by_nobody);
-    tcase_add_test(tests,
-                   what_completed_between_the_last_looks_is_no_reason_against_an_out_of_memory);
-    tcase_add_test(tests, the_numbers_of_a_text_may_lack_what_completed_between_the_last_looks);
-    tcase_add_test(tests, a_busy_unload_excuses_each_op_in_which_it_is_refused);
-    tcase_add_test(tests, no_regret_is_counted_where_a_fault_struck);
-    tcase_add_test(tests, a_failure_follows_a_refusal_and_says_so);
-    tcase_add_test(tests, who_polls_for_ever_hangs);
-    tcase_add_test(tests, scenarios_do_not_see_ops_of_the_harness);
-    tcase_add_test(tests, a_run_ends_without_faults);
-    tcase_add_test(tests, hosts_may_differ_once_one_of_them_had_a_fault);
-    tcase_add_test(tests, only_what_is_free_is_retired);
-    tcase_add_test(tests, who_cannot_retire_is_not_asked);
-    tcase_add_test(tests, a_range_that_is_named_by_chance_is_one_that_is_free);
-    tcase_add_test(tests, a_retired_range_is_a_block_that_nobody_names_and_nothing_moves);
-    tcase_add_test(tests, a_copy_onto_bad_memory_is_lost);
-    tcase_add_test(tests, a_retirement_is_taken_note_of);
-    tcase_add_test(tests, a_retired_block_is_reported_as_one);
-    tcase_add_test(tests, a_run_ends_with_what_went_bad_and_one_hole_beside_it);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

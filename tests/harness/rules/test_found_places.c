@@ -98,7 +98,7 @@ static void start_stranded(void)
 
 /* The target cannot be asked any more where the block of the call is, whose event is not done: it
  * is where its bytes are.  What is held, or in use, does not move even then. */
-START_TEST(what_a_call_freed_is_where_its_bytes_went_in_that_call)
+TEST(what_a_call_freed_is_where_its_bytes_went_in_that_call)
 {
     const struct {
         enum op_kind before, kind;
@@ -135,17 +135,15 @@ START_TEST(what_a_call_freed_is_where_its_bytes_went_in_that_call)
         stop();
     }
 }
-END_TEST
 
 /* Of a block that it cannot be asked about the target says no size either. */
-START_TEST(a_call_that_failed_changed_nothing_that_was_freed_before)
+TEST(a_call_that_failed_changed_nothing_that_was_freed_before)
 {
     start_with_two(DEFRAG_REPACK);
     KEEPS(on_for(OP_FREE_AFTER, 0, 1000));
     JUDGED(refuse(16), VERDICT_JUSTIFIED);
     stop();
 }
-END_TEST
 
 static void move_1_to_8(void)
 {
@@ -154,7 +152,7 @@ static void move_1_to_8(void)
 }
 
 /* The image of a program that is busy stays until it is done, and does not move. */
-START_TEST(what_was_unloaded_while_it_was_busy_is_where_it_was)
+TEST(what_was_unloaded_while_it_was_busy_is_where_it_was)
 {
     const struct {
         void (*act)(void);
@@ -177,7 +175,6 @@ START_TEST(what_was_unloaded_while_it_was_busy_is_where_it_was)
         stop();
     }
 }
-END_TEST
 
 static void return_to_8_and_copy(void)
 {
@@ -187,7 +184,7 @@ static void return_to_8_and_copy(void)
 
 /* A block that was freed while it was in host memory may come back for its events, but stays where
  * it came to. */
-START_TEST(what_was_freed_before_comes_back_once)
+TEST(what_was_freed_before_comes_back_once)
 {
     start_stranded();
     arm_copy(1);
@@ -201,7 +198,6 @@ START_TEST(what_was_freed_before_comes_back_once)
     BREAKS(alloc_at(9, 1), RULE_REUSED_EARLY);
     stop();
 }
-END_TEST
 
 static void drop_and_move_1(void)
 {
@@ -212,7 +208,7 @@ static void drop_and_move_1(void)
 
 /* A stage holds the block alone: without it the contents are lost, whether the target can still be
  * asked for it or not. */
-START_TEST(what_is_in_host_memory_is_lost_with_its_stage)
+TEST(what_is_in_host_memory_is_lost_with_its_stage)
 {
     for (int is_freed = 0; is_freed < 2; is_freed++) {
         start_stranded();
@@ -225,7 +221,6 @@ START_TEST(what_is_in_host_memory_is_lost_with_its_stage)
         stop();
     }
 }
-END_TEST
 
 /* --- what the target says --- */
 
@@ -241,7 +236,7 @@ static void fail_to_move_1(void)
 }
 
 /* After a donation the block has the handle of the output, unless it failed. */
-START_TEST(a_donated_block_is_asked_for_by_its_new_handle)
+TEST(a_donated_block_is_asked_for_by_its_new_handle)
 {
     for (int fails = 0; fails < 2; fails++) {
         start_with_two(DEFRAG_REPACK);
@@ -259,10 +254,9 @@ START_TEST(a_donated_block_is_asked_for_by_its_new_handle)
         stop();
     }
 }
-END_TEST
 
 /* A target that moves nothing need not say where its blocks are. */
-START_TEST(without_locate_blocks_are_where_they_were)
+TEST(without_locate_blocks_are_where_they_were)
 {
     struct target mute = scripted_target;
     struct setup setup;
@@ -284,7 +278,6 @@ START_TEST(without_locate_blocks_are_where_they_were)
     BREAKS(alloc_at(1, 1), RULE_REUSED_EARLY);
     stop();
 }
-END_TEST
 
 static void say_0_is_elsewhere(void)
 {
@@ -299,7 +292,7 @@ static void say_0_is_outside(void)
 }
 
 /* Something else was copied; of this block the target alone says that it moved. */
-START_TEST(a_place_that_the_target_says_is_held_against_the_rules)
+TEST(a_place_that_the_target_says_is_held_against_the_rules)
 {
     const struct {
         enum op_kind before;
@@ -320,7 +313,6 @@ START_TEST(a_place_that_the_target_says_is_held_against_the_rules)
         stop();
     }
 }
-END_TEST
 
 static void move_0_past_1(void)
 {
@@ -329,7 +321,7 @@ static void move_0_past_1(void)
 }
 
 /* The lower one moves, and the other is where it was. */
-START_TEST(blocks_that_slide_keep_their_order)
+TEST(blocks_that_slide_keep_their_order)
 {
     for (int is_repack = 0; is_repack < 2; is_repack++) {
         start_with_two(is_repack != 0 ? DEFRAG_REPACK : DEFRAG_SLIDE);
@@ -338,10 +330,9 @@ START_TEST(blocks_that_slide_keep_their_order)
         stop();
     }
 }
-END_TEST
 
 /* Nothing was called since, so nothing else looks at what the block holds. */
-START_TEST(a_touch_finds_what_was_overwritten_between_calls)
+TEST(a_touch_finds_what_was_overwritten_between_calls)
 {
     for (int is_overwritten = 0; is_overwritten < 2; is_overwritten++) {
         start_with_two(DEFRAG_REPACK);
@@ -353,7 +344,6 @@ START_TEST(a_touch_finds_what_was_overwritten_between_calls)
         stop();
     }
 }
-END_TEST
 
 /* --- what stays in host memory --- */
 
@@ -361,7 +351,7 @@ END_TEST
 
 /* Room lets it come back that was free before the call and still is: here [2, 5) and [15, 16) are
  * taken, and then nothing is free. */
-START_TEST(a_block_stays_in_host_memory_while_others_take_its_room)
+TEST(a_block_stays_in_host_memory_while_others_take_its_room)
 {
     start_stranded();
     arm_copy(1);
@@ -376,7 +366,6 @@ START_TEST(a_block_stays_in_host_memory_while_others_take_its_room)
     BREAKS(on_for(OP_USE, 1, 1000), RULE_MOVED_UNASKED);
     stop();
 }
-END_TEST
 
 /* --- evictions --- */
 
@@ -388,7 +377,7 @@ static void evict_number(void)
 }
 
 /* The device is told the number of the program's op and one. */
-START_TEST(only_a_number_that_names_a_program_is_evicted)
+TEST(only_a_number_that_names_a_program_is_evicted)
 {
     const struct {
         uint64_t number;
@@ -410,25 +399,4 @@ START_TEST(only_a_number_that_names_a_program_is_evicted)
         ck_assert(rows[i].reason == NULL || strcmp(verdict->reason, rows[i].reason) == 0);
         stop();
     }
-}
-END_TEST
-
-Suite *suite_of_found_places(void)
-{
-    Suite *suite = suite_create("found_places");
-    TCase *tests = tcase_create("found_places");
-    tcase_add_test(tests, what_a_call_freed_is_where_its_bytes_went_in_that_call);
-    tcase_add_test(tests, a_call_that_failed_changed_nothing_that_was_freed_before);
-    tcase_add_test(tests, what_was_unloaded_while_it_was_busy_is_where_it_was);
-    tcase_add_test(tests, what_was_freed_before_comes_back_once);
-    tcase_add_test(tests, what_is_in_host_memory_is_lost_with_its_stage);
-    tcase_add_test(tests, a_donated_block_is_asked_for_by_its_new_handle);
-    tcase_add_test(tests, without_locate_blocks_are_where_they_were);
-    tcase_add_test(tests, a_place_that_the_target_says_is_held_against_the_rules);
-    tcase_add_test(tests, blocks_that_slide_keep_their_order);
-    tcase_add_test(tests, a_touch_finds_what_was_overwritten_between_calls);
-    tcase_add_test(tests, a_block_stays_in_host_memory_while_others_take_its_room);
-    tcase_add_test(tests, only_a_number_that_names_a_program_is_evicted);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -40,7 +40,7 @@ static void settle(struct run_findings *settled)
 
 /* --- what a run goes on after --- */
 
-START_TEST(behind_a_premature_refusal_an_overlap_is_found_and_leads)
+TEST(behind_a_premature_refusal_an_overlap_is_found_and_leads)
 {
     struct run_findings settled;
     start_going_on();
@@ -57,18 +57,16 @@ START_TEST(behind_a_premature_refusal_an_overlap_is_found_and_leads)
                      "premature: buffer fits at once, in a hole of twice its size or more");
     stop();
 }
-END_TEST
 
-START_TEST(a_run_that_does_not_go_on_ends_at_its_first_finding)
+TEST(a_run_that_does_not_go_on_ends_at_its_first_finding)
 {
     start();
     JUDGED(refuse(4), VERDICT_PREMATURE);
     ck_assert(run_is_broken(script.run));
     stop();
 }
-END_TEST
 
-START_TEST(each_mechanism_is_one_finding_however_often_it_is_seen)
+TEST(each_mechanism_is_one_finding_however_often_it_is_seen)
 {
     start_going_on();
     JUDGED(refuse(4), VERDICT_PREMATURE);
@@ -84,9 +82,8 @@ START_TEST(each_mechanism_is_one_finding_however_often_it_is_seen)
     ck_assert_uint_eq(run_totals(script.run)->ooms, 3);
     stop();
 }
-END_TEST
 
-START_TEST(after_a_premature_refusal_the_model_is_that_of_a_refusal)
+TEST(after_a_premature_refusal_the_model_is_that_of_a_refusal)
 {
     start_going_on();
     JUDGED(refuse(4), VERDICT_PREMATURE);
@@ -95,9 +92,8 @@ START_TEST(after_a_premature_refusal_the_model_is_that_of_a_refusal)
     JUDGED(refuse(1), VERDICT_JUSTIFIED);
     stop();
 }
-END_TEST
 
-START_TEST(a_free_that_fails_leaves_the_block_where_it_is)
+TEST(a_free_that_fails_leaves_the_block_where_it_is)
 {
     start_going_on();
     KEEPS(alloc_at(0, 2));
@@ -108,11 +104,10 @@ START_TEST(a_free_that_fails_leaves_the_block_where_it_is)
     BREAKS(alloc_at(1, 2), RULE_OVERLAP);
     stop();
 }
-END_TEST
 
 /* --- what ends it --- */
 
-START_TEST(a_size_that_can_never_be_right_may_be_refused_in_vain_but_not_granted)
+TEST(a_size_that_can_never_be_right_may_be_refused_in_vain_but_not_granted)
 {
     start_going_on();
     BREAKS(refuse(0), RULE_STATUS);
@@ -127,7 +122,6 @@ START_TEST(a_size_that_can_never_be_right_may_be_refused_in_vain_but_not_granted
     ck_assert(run_is_broken(script.run));
     stop();
 }
-END_TEST
 
 static void fail_for_ever(void)
 {
@@ -135,7 +129,7 @@ static void fail_for_ever(void)
     script.result = TARGET_FAILED;
 }
 
-START_TEST(a_block_that_the_target_never_frees_does_not_keep_the_end_from_coming)
+TEST(a_block_that_the_target_never_frees_does_not_keep_the_end_from_coming)
 {
     start_going_on();
     KEEPS(alloc_at(0, 2));
@@ -149,11 +143,10 @@ START_TEST(a_block_that_the_target_never_frees_does_not_keep_the_end_from_coming
     script.act = NULL;
     stop();
 }
-END_TEST
 
 /* --- numbers --- */
 
-START_TEST(a_wrong_counter_is_told_once_and_forgotten_where_harm_comes)
+TEST(a_wrong_counter_is_told_once_and_forgotten_where_harm_comes)
 {
     struct run_findings settled;
     start_going_on();
@@ -171,9 +164,8 @@ START_TEST(a_wrong_counter_is_told_once_and_forgotten_where_harm_comes)
     ck_assert_int_eq(settled.findings[0].verdict.rule, RULE_OVERLAP);
     stop();
 }
-END_TEST
 
-START_TEST(a_wrong_counter_next_to_a_wrong_answer_is_a_finding_of_its_own)
+TEST(a_wrong_counter_next_to_a_wrong_answer_is_a_finding_of_its_own)
 {
     struct run_findings settled;
     start_going_on();
@@ -185,9 +177,8 @@ START_TEST(a_wrong_counter_next_to_a_wrong_answer_is_a_finding_of_its_own)
     ck_assert_int_eq(settled.findings[0].verdict.kind, VERDICT_PREMATURE);
     stop();
 }
-END_TEST
 
-START_TEST(what_a_graver_finding_hid_in_one_op_is_told_in_the_next)
+TEST(what_a_graver_finding_hid_in_one_op_is_told_in_the_next)
 {
     start_going_on();
     script.stats_more.bytes_in_use = G;
@@ -196,9 +187,8 @@ START_TEST(what_a_graver_finding_hid_in_one_op_is_told_in_the_next)
     ck_assert_uint_eq(finding_count(), 2);
     stop();
 }
-END_TEST
 
-START_TEST(counters_that_go_wrong_together_are_one_finding)
+TEST(counters_that_go_wrong_together_are_one_finding)
 {
     start_going_on();
     script.stats_more.bytes_in_use = script.stats_more.num_allocs = G;
@@ -209,9 +199,8 @@ START_TEST(counters_that_go_wrong_together_are_one_finding)
     ck_assert_uint_eq(finding_count(), 2);
     stop();
 }
-END_TEST
 
-START_TEST(an_out_of_memory_with_a_wrong_text_still_counts_by_its_verdict)
+TEST(an_out_of_memory_with_a_wrong_text_still_counts_by_its_verdict)
 {
     start_with_documented_messages();
     BREAKS(refuse(17), RULE_MESSAGE);
@@ -223,7 +212,6 @@ START_TEST(an_out_of_memory_with_a_wrong_text_still_counts_by_its_verdict)
     ck_assert_uint_eq(run_totals(script.run)->broken, 1);
     stop();
 }
-END_TEST
 
 /* --- the list of findings --- */
 
@@ -248,7 +236,7 @@ static void fill(struct run_findings *findings, const struct op_list *ops)
     ck_assert_uint_eq(findings->count, RUN_FINDING_COUNT_MAX);
 }
 
-START_TEST(a_full_list_takes_no_more_but_the_verdict_that_ended_the_run)
+TEST(a_full_list_takes_no_more_but_the_verdict_that_ended_the_run)
 {
     static struct run_findings findings;
     struct op_list ops;
@@ -266,9 +254,8 @@ START_TEST(a_full_list_takes_no_more_but_the_verdict_that_ended_the_run)
     ck_assert_uint_eq(run_findings_gravest(&findings)->verdict.op, 91);
     op_list_deinit(&ops);
 }
-END_TEST
 
-START_TEST(harm_is_noted_however_much_was_found_before)
+TEST(harm_is_noted_however_much_was_found_before)
 {
     static struct run_findings findings;
     struct op_list ops;
@@ -281,9 +268,8 @@ START_TEST(harm_is_noted_however_much_was_found_before)
     ck_assert_ptr_null(run_findings_find(&findings, "counters: 15"));
     op_list_deinit(&ops);
 }
-END_TEST
 
-START_TEST(the_verdict_that_ended_the_run_takes_the_place_of_its_like)
+TEST(the_verdict_that_ended_the_run_takes_the_place_of_its_like)
 {
     static struct run_findings findings;
     struct op_list ops;
@@ -298,9 +284,8 @@ START_TEST(the_verdict_that_ended_the_run_takes_the_place_of_its_like)
     ck_assert_uint_eq(findings.count, RUN_FINDING_COUNT_MAX);
     op_list_deinit(&ops);
 }
-END_TEST
 
-START_TEST(the_gravest_finding_moves_to_the_front_and_the_others_keep_their_order)
+TEST(the_gravest_finding_moves_to_the_front_and_the_others_keep_their_order)
 {
     static struct run_findings findings;
     struct op_list ops;
@@ -321,11 +306,10 @@ START_TEST(the_gravest_finding_moves_to_the_front_and_the_others_keep_their_orde
     }
     op_list_deinit(&ops);
 }
-END_TEST
 
 /* One in eight is looked at a second time, and one in 64 from the four related states, that of a
  * larger request among them; the first of a run are among them. */
-START_TEST(the_first_of_every_eight_out_of_memories_has_a_second_opinion)
+TEST(the_first_of_every_eight_out_of_memories_has_a_second_opinion)
 {
     prepare();
     start_hosts(1);
@@ -337,30 +321,4 @@ START_TEST(the_first_of_every_eight_out_of_memories_has_a_second_opinion)
         ck_assert_uint_eq(run_totals(script.run)->relations_checked > 4, i == 64);
     }
     stop();
-}
-END_TEST
-
-Suite *suite_of_going_on(void)
-{
-    Suite *suite = suite_create("going_on");
-    TCase *tests = tcase_create("going_on");
-    tcase_add_test(tests, the_first_of_every_eight_out_of_memories_has_a_second_opinion);
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, behind_a_premature_refusal_an_overlap_is_found_and_leads);
-    tcase_add_test(tests, a_run_that_does_not_go_on_ends_at_its_first_finding);
-    tcase_add_test(tests, each_mechanism_is_one_finding_however_often_it_is_seen);
-    tcase_add_test(tests, after_a_premature_refusal_the_model_is_that_of_a_refusal);
-    tcase_add_test(tests, a_free_that_fails_leaves_the_block_where_it_is);
-    tcase_add_test(tests, a_size_that_can_never_be_right_may_be_refused_in_vain_but_not_granted);
-    tcase_add_test(tests, a_block_that_the_target_never_frees_does_not_keep_the_end_from_coming);
-    tcase_add_test(tests, a_wrong_counter_is_told_once_and_forgotten_where_harm_comes);
-    tcase_add_test(tests, a_wrong_counter_next_to_a_wrong_answer_is_a_finding_of_its_own);
-    tcase_add_test(tests, what_a_graver_finding_hid_in_one_op_is_told_in_the_next);
-    tcase_add_test(tests, counters_that_go_wrong_together_are_one_finding);
-    tcase_add_test(tests, an_out_of_memory_with_a_wrong_text_still_counts_by_its_verdict);
-    tcase_add_test(tests, a_full_list_takes_no_more_but_the_verdict_that_ended_the_run);
-    tcase_add_test(tests, harm_is_noted_however_much_was_found_before);
-    tcase_add_test(tests, the_verdict_that_ended_the_run_takes_the_place_of_its_like);
-    tcase_add_test(tests, the_gravest_finding_moves_to_the_front_and_the_others_keep_their_order);
-    return suite;
 }

@@ -33,7 +33,7 @@ static void hang_in_stats(struct target_instance *instance, struct target_stats 
     scripted_target.stats(instance, stats);
 }
 
-START_TEST(a_target_that_polls_for_ever_is_told_where_it_does)
+TEST(a_target_that_polls_for_ever_is_told_where_it_does)
 {
     start();
     KEEPS(alloc_at(0, 2));
@@ -59,7 +59,6 @@ START_TEST(a_target_that_polls_for_ever_is_told_where_it_does)
     ck_assert_str_eq(verdict->mechanism, "outside of an op");
     stop();
 }
-END_TEST
 
 /* Closing, too, comes to an end. */
 static void hang_in_close(struct target_instance *instance)
@@ -68,7 +67,7 @@ static void hang_in_close(struct target_instance *instance)
     scripted_target.close(instance);
 }
 
-START_TEST(a_target_that_polls_for_ever_when_it_is_closed_is_told)
+TEST(a_target_that_polls_for_ever_when_it_is_closed_is_told)
 {
     prepare();
     own_target = scripted_target;
@@ -79,9 +78,8 @@ START_TEST(a_target_that_polls_for_ever_when_it_is_closed_is_told)
     ck_assert_str_eq(verdict->mechanism, "outside of an op");
     stop();
 }
-END_TEST
 
-START_TEST(calls_that_overlap_and_poll_for_ever_are_told_together)
+TEST(calls_that_overlap_and_poll_for_ever_are_told_together)
 {
     start_lanes(DEFRAG_SLIDE);
     make_block_at_7();
@@ -94,16 +92,4 @@ START_TEST(calls_that_overlap_and_poll_for_ever_are_told_together)
     BREAKS(verdict, RULE_HANG);
     ck_assert_str_eq(verdict->reason, "the calls kept polling or making device calls");
     stop_lanes();
-}
-END_TEST
-
-Suite *suite_of_hang(void)
-{
-    Suite *suite = suite_create("hang");
-    TCase *tests = tcase_create("hang");
-    tcase_add_test(tests, a_target_that_polls_for_ever_is_told_where_it_does);
-    tcase_add_test(tests, a_target_that_polls_for_ever_when_it_is_closed_is_told);
-    tcase_add_test(tests, calls_that_overlap_and_poll_for_ever_are_told_together);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -119,7 +119,7 @@ static void queue_below_program(void)
 
 /* --- what is held back --- */
 
-START_TEST(a_request_for_which_a_hole_is_there_waits_for_no_partner)
+TEST(a_request_for_which_a_hole_is_there_waits_for_no_partner)
 {
     start_documented();
     queue_behind_partner();
@@ -131,18 +131,16 @@ START_TEST(a_request_for_which_a_hole_is_there_waits_for_no_partner)
                      "bytes");
     stop();
 }
-END_TEST
 
-START_TEST(a_request_that_needs_what_waits_may_wait)
+TEST(a_request_that_needs_what_waits_may_wait)
 {
     start_documented();
     queue_behind_partner();
     KEEPS(alloc_while(await_2, 4, 9));
     stop();
 }
-END_TEST
 
-START_TEST(a_partner_that_joined_is_not_awaited_in_vain)
+TEST(a_partner_that_joined_is_not_awaited_in_vain)
 {
     start_documented();
     queue_behind_partner();
@@ -155,9 +153,8 @@ START_TEST(a_partner_that_joined_is_not_awaited_in_vain)
     KEEPS(alloc_while(await_2, 8, 8));
     stop();
 }
-END_TEST
 
-START_TEST(what_is_over_already_is_not_awaited)
+TEST(what_is_over_already_is_not_awaited)
 {
     start_documented();
     queue_behind_partner();
@@ -167,9 +164,8 @@ START_TEST(what_is_over_already_is_not_awaited)
     KEEPS(alloc_while(await_2, 8, 8));
     stop();
 }
-END_TEST
 
-START_TEST(moves_come_first_where_the_contract_says_so)
+TEST(moves_come_first_where_the_contract_says_so)
 {
     start_in_order(MITIGATION_DEFRAGMENT, MITIGATION_DRAIN, MITIGATION_EVICT);
     queue_below_buffer();
@@ -180,9 +176,8 @@ START_TEST(moves_come_first_where_the_contract_says_so)
     KEEPS(alloc_while(await_3, 4, 6));
     stop();
 }
-END_TEST
 
-START_TEST(evictions_come_first_where_the_contract_says_so)
+TEST(evictions_come_first_where_the_contract_says_so)
 {
     start_in_order(MITIGATION_EVICT, MITIGATION_DRAIN, MITIGATION_DEFRAGMENT);
     queue_below_program();
@@ -193,7 +188,6 @@ START_TEST(evictions_come_first_where_the_contract_says_so)
     KEEPS(alloc_while(await_3, 2, 6));
     stop();
 }
-END_TEST
 
 /* Granules 10 and 11 are a queued free of its own here, which ends after 1 us. */
 static void queue_another(void)
@@ -206,7 +200,7 @@ static void queue_another(void)
     KEEPS(on_for(OP_FREE_AFTER, 2, 1000));
 }
 
-START_TEST(who_waits_for_others_first_looks_for_a_hole_in_between)
+TEST(who_waits_for_others_first_looks_for_a_hole_in_between)
 {
     start_documented();
     queue_another();
@@ -217,11 +211,10 @@ START_TEST(who_waits_for_others_first_looks_for_a_hole_in_between)
     KEEPS(alloc_while(await_5_and_3, 4, 9));
     stop();
 }
-END_TEST
 
 /* The free in 4 to 7 waits for the other host, the one in 8 and 9 for itself: behind the latter,
  * sliding the buffer in 10 and 11 down makes room for 6. */
-START_TEST(who_is_draining_need_not_move_in_between)
+TEST(who_is_draining_need_not_move_in_between)
 {
     start_in_order(MITIGATION_DEFRAGMENT, MITIGATION_DRAIN, MITIGATION_EVICT);
     KEEPS(load_at(0, 4, 0));
@@ -234,10 +227,9 @@ START_TEST(who_is_draining_need_not_move_in_between)
     KEEPS(alloc_while(await_5_and_3, 4, 6));
     stop();
 }
-END_TEST
 
 /* A queued free in granules 0 to 3 lies where the stack of the next program is to be. */
-START_TEST(a_stack_needs_what_lies_below_it)
+TEST(a_stack_needs_what_lies_below_it)
 {
     start_documented();
     KEEPS(load_at(4, 4, 0));
@@ -248,11 +240,10 @@ START_TEST(a_stack_needs_what_lies_below_it)
     KEEPS(load_at(8, 4, 4));
     stop();
 }
-END_TEST
 
 /* --- what is not judged --- */
 
-START_TEST(what_asks_for_no_memory_may_wait)
+TEST(what_asks_for_no_memory_may_wait)
 {
     start_documented();
     queue_behind_partner();
@@ -261,9 +252,8 @@ START_TEST(what_asks_for_no_memory_may_wait)
     KEEPS(on(OP_HOLD, 4));
     stop();
 }
-END_TEST
 
-START_TEST(where_blocks_have_no_address_nothing_is_judged)
+TEST(where_blocks_have_no_address_nothing_is_judged)
 {
     prepare();
     script.contract.placement = PLACEMENT_PAGES;
@@ -273,9 +263,8 @@ START_TEST(where_blocks_have_no_address_nothing_is_judged)
     KEEPS(alloc_while(await_2, 8, 8));
     stop();
 }
-END_TEST
 
-START_TEST(a_refused_device_call_excuses_the_wait)
+TEST(a_refused_device_call_excuses_the_wait)
 {
     start_documented();
     queue_behind_partner();
@@ -284,18 +273,16 @@ START_TEST(a_refused_device_call_excuses_the_wait)
     KEEPS(alloc_at(8, 8));
     stop();
 }
-END_TEST
 
-START_TEST(after_a_move_places_are_not_followed)
+TEST(after_a_move_places_are_not_followed)
 {
     start_documented();
     queue_below_buffer();
     KEEPS(alloc_while(move_and_await_3, 8, 4));
     stop();
 }
-END_TEST
 
-START_TEST(what_others_of_the_process_have_is_not_known)
+TEST(what_others_of_the_process_have_is_not_known)
 {
     prepare();
     script.contract.limit = TARGET_LIMIT_PROCESS;
@@ -304,10 +291,9 @@ START_TEST(what_others_of_the_process_have_is_not_known)
     KEEPS(alloc_while(await_2, 8, 8));
     stop();
 }
-END_TEST
 
 /* What a block has beyond what was promised counts as free, but its target does not know that. */
-START_TEST(next_to_a_block_that_is_too_large_nothing_is_judged)
+TEST(next_to_a_block_that_is_too_large_nothing_is_judged)
 {
     start_documented();
     run_go_on(script.run);
@@ -322,20 +308,18 @@ START_TEST(next_to_a_block_that_is_too_large_nothing_is_judged)
     KEEPS(alloc_while(await_3, 4, 4));
     stop();
 }
-END_TEST
 
 /* --- next to other rules --- */
 
-START_TEST(a_refusal_of_what_fits_is_premature_alone)
+TEST(a_refusal_of_what_fits_is_premature_alone)
 {
     start_documented();
     queue_behind_partner();
     JUDGED(refuse_while(await_2, 8), VERDICT_PREMATURE);
     stop();
 }
-END_TEST
 
-START_TEST(an_order_that_binds_leads)
+TEST(an_order_that_binds_leads)
 {
     prepare();
     script.contract.order_binds = true;
@@ -343,30 +327,4 @@ START_TEST(an_order_that_binds_leads)
     queue_behind_partner();
     BREAKS(alloc_while(await_2, 8, 8), RULE_ORDER);
     stop();
-}
-END_TEST
-
-Suite *suite_of_held_back(void)
-{
-    Suite *suite = suite_create("held_back");
-    TCase *tests = tcase_create("held_back");
-    tcase_add_test(tests, a_request_for_which_a_hole_is_there_waits_for_no_partner);
-    tcase_add_test(tests, a_request_that_needs_what_waits_may_wait);
-    tcase_add_test(tests, a_partner_that_joined_is_not_awaited_in_vain);
-    tcase_add_test(tests, what_is_over_already_is_not_awaited);
-    tcase_add_test(tests, moves_come_first_where_the_contract_says_so);
-    tcase_add_test(tests, evictions_come_first_where_the_contract_says_so);
-    tcase_add_test(tests, who_waits_for_others_first_looks_for_a_hole_in_between);
-    tcase_add_test(tests, who_is_draining_need_not_move_in_between);
-    tcase_add_test(tests, a_stack_needs_what_lies_below_it);
-    tcase_add_test(tests, what_asks_for_no_memory_may_wait);
-    tcase_add_test(tests, where_blocks_have_no_address_nothing_is_judged);
-    tcase_add_test(tests, a_refused_device_call_excuses_the_wait);
-    tcase_add_test(tests, after_a_move_places_are_not_followed);
-    tcase_add_test(tests, what_others_of_the_process_have_is_not_known);
-    tcase_add_test(tests, next_to_a_block_that_is_too_large_nothing_is_judged);
-    tcase_add_test(tests, a_refusal_of_what_fits_is_premature_alone);
-    tcase_add_test(tests, an_order_that_binds_leads);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -15,7 +15,7 @@
 
 /* --- new blocks --- */
 
-START_TEST(a_new_block_is_whole_inside_aligned_and_disjoint)
+TEST(a_new_block_is_whole_inside_aligned_and_disjoint)
 {
     const struct {
         struct target_block block;
@@ -43,9 +43,8 @@ START_TEST(a_new_block_is_whole_inside_aligned_and_disjoint)
         stop();
     }
 }
-END_TEST
 
-START_TEST(a_queued_free_keeps_its_place_until_its_event)
+TEST(a_queued_free_keeps_its_place_until_its_event)
 {
     start();
     KEEPS(alloc_at(0, 2));
@@ -59,7 +58,6 @@ START_TEST(a_queued_free_keeps_its_place_until_its_event)
     BREAKS(alloc_at(1, 1), RULE_REUSED_EARLY);
     stop();
 }
-END_TEST
 
 /* --- moves --- */
 
@@ -123,7 +121,7 @@ static void defragment_with(void (*act)(void))
     script.act = act;
 }
 
-START_TEST(blocks_move_by_whole_copies_only)
+TEST(blocks_move_by_whole_copies_only)
 {
     start();
     KEEPS(alloc_at(0, 2));
@@ -160,9 +158,8 @@ START_TEST(blocks_move_by_whole_copies_only)
     BREAKS(refuse(16), RULE_FAILED_CHANGED);
     stop();
 }
-END_TEST
 
-START_TEST(a_copy_may_lose_the_rest_of_the_last_granule)
+TEST(a_copy_may_lose_the_rest_of_the_last_granule)
 {
     prepare();
     script.contract.rounding.kind = ROUNDING_ANY;
@@ -175,9 +172,8 @@ START_TEST(a_copy_may_lose_the_rest_of_the_last_granule)
     KEEPS(step(op_make(OP_DEFRAGMENT)));
     stop();
 }
-END_TEST
 
-START_TEST(the_contract_says_what_moves)
+TEST(the_contract_says_what_moves)
 {
     prepare();
     script.contract.defrag = DEFRAG_NONE;
@@ -201,9 +197,8 @@ START_TEST(the_contract_says_what_moves)
         stop();
     }
 }
-END_TEST
 
-START_TEST(a_block_in_use_moves_only_after_its_use)
+TEST(a_block_in_use_moves_only_after_its_use)
 {
     void (*const acts[])(void) = {wait_1_then_move_0_to_4, move_0_to_4, move_0_to_4_then_wait_1};
     for (int i = 0; i < 3; i++) {
@@ -219,9 +214,8 @@ START_TEST(a_block_in_use_moves_only_after_its_use)
         stop();
     }
 }
-END_TEST
 
-START_TEST(a_copy_over_a_queued_free_awaits_it_first)
+TEST(a_copy_over_a_queued_free_awaits_it_first)
 {
     void (*const acts[])(void) = {wait_2_then_move_0_to_4, move_0_to_4_then_wait_2};
     for (int i = 0; i < 2; i++) {
@@ -242,9 +236,8 @@ START_TEST(a_copy_over_a_queued_free_awaits_it_first)
         stop();
     }
 }
-END_TEST
 
-START_TEST(blocks_do_not_move_onto_blocks)
+TEST(blocks_do_not_move_onto_blocks)
 {
     start();
     KEEPS(alloc_at(0, 2));
@@ -253,7 +246,6 @@ START_TEST(blocks_do_not_move_onto_blocks)
     BREAKS(step(op_make(OP_DEFRAGMENT)), RULE_OVERLAP);
     stop();
 }
-END_TEST
 
 static void move_8_to_4(void)
 {
@@ -261,7 +253,7 @@ static void move_8_to_4(void)
     script.at[1].address = 4 * G;
 }
 
-START_TEST(a_move_ends_above_the_stack)
+TEST(a_move_ends_above_the_stack)
 {
     for (uint64_t stack = 4; stack <= 5; stack++) {
         start();
@@ -277,7 +269,6 @@ START_TEST(a_move_ends_above_the_stack)
         stop();
     }
 }
-END_TEST
 
 /* --- programs --- */
 
@@ -300,7 +291,7 @@ static void unload_7(void)
     (void)unload(7);
 }
 
-START_TEST(only_idle_loaded_programs_are_evicted_and_only_for_who_may)
+TEST(only_idle_loaded_programs_are_evicted_and_only_for_who_may)
 {
     start();
     KEEPS(load_at(4, 2, 1));
@@ -348,9 +339,8 @@ START_TEST(only_idle_loaded_programs_are_evicted_and_only_for_who_may)
     BREAKS(execute(0, 10), RULE_WRONG_EVICTION);
     stop();
 }
-END_TEST
 
-START_TEST(a_loaded_program_can_have_its_stack)
+TEST(a_loaded_program_can_have_its_stack)
 {
     start();
     KEEPS(alloc_at(0, 2)); /* can be pushed up */
@@ -374,11 +364,10 @@ START_TEST(a_loaded_program_can_have_its_stack)
     BREAKS(execute(1, 1000), RULE_OVERLAP);
     stop();
 }
-END_TEST
 
 /* --- answers --- */
 
-START_TEST(each_request_gets_the_result_it_deserves)
+TEST(each_request_gets_the_result_it_deserves)
 {
     const struct {
         enum op_kind kind;
@@ -417,9 +406,8 @@ START_TEST(each_request_gets_the_result_it_deserves)
         stop();
     }
 }
-END_TEST
 
-START_TEST(counters_are_exact)
+TEST(counters_are_exact)
 {
     const struct target_stats more[] = {
         {.num_allocs = 1},
@@ -441,9 +429,8 @@ START_TEST(counters_are_exact)
         stop();
     }
 }
-END_TEST
 
-START_TEST(the_report_names_each_block_once_largest_first)
+TEST(the_report_names_each_block_once_largest_first)
 {
     const struct target_row a = {0, 2 * G, BLOCK_BUFFER, 0};
     const struct target_row b = {4 * G, 2 * G, BLOCK_BUFFER, 0};
@@ -486,11 +473,10 @@ START_TEST(the_report_names_each_block_once_largest_first)
     BREAKS(report(), RULE_REPORT);
     stop();
 }
-END_TEST
 
 /* A target that says where its blocks are would be caught earlier: one handle cannot be in two
  * places. */
-START_TEST(two_things_do_not_share_a_handle)
+TEST(two_things_do_not_share_a_handle)
 {
     for (int shares = 0; shares < 2; shares++) {
         prepare();
@@ -513,9 +499,8 @@ START_TEST(two_things_do_not_share_a_handle)
         stop();
     }
 }
-END_TEST
 
-START_TEST(a_donation_stays_where_its_input_was)
+TEST(a_donation_stays_where_its_input_was)
 {
     start();
     KEEPS(alloc_at(4, 2));
@@ -535,7 +520,6 @@ START_TEST(a_donation_stays_where_its_input_was)
     BREAKS(step(op), RULE_MOVED_UNASKED);
     stop();
 }
-END_TEST
 
 /* --- out of memory --- */
 
@@ -544,7 +528,7 @@ static void refused_copy(void)
     ck_assert_int_eq(copy(4, 0, 2), DEVICE_REFUSED);
 }
 
-START_TEST(an_oom_is_judged_after_every_mitigation)
+TEST(an_oom_is_judged_after_every_mitigation)
 {
     start();
     KEEPS(alloc_at(4, 2));
@@ -580,10 +564,9 @@ START_TEST(an_oom_is_judged_after_every_mitigation)
     JUDGED(refuse(14), VERDICT_PREMATURE);
     stop();
 }
-END_TEST
 
 /* A pending event that is due at time 0 is due later than "nothing is awaited". */
-START_TEST(a_collective_without_duration_is_over_at_once)
+TEST(a_collective_without_duration_is_over_at_once)
 {
     prepare();
     script.contract.drains = false;
@@ -607,11 +590,10 @@ START_TEST(a_collective_without_duration_is_over_at_once)
     ck_assert_uint_eq(model_busy_count(run_model(script.run, 0)), 0);
     stop();
 }
-END_TEST
 
 /* --- hosts --- */
 
-START_TEST(an_event_of_one_host_ends_waits_on_another)
+TEST(an_event_of_one_host_ends_waits_on_another)
 {
     prepare();
     start_hosts(2);
@@ -634,11 +616,10 @@ START_TEST(an_event_of_one_host_ends_waits_on_another)
     KEEPS(run_finish(script.run));
     stop();
 }
-END_TEST
 
 /* Events that complete during another host's op may still be counted by this one when it places a
  * block. */
-START_TEST(a_peak_may_include_what_completed_on_another_hosts_turn)
+TEST(a_peak_may_include_what_completed_on_another_hosts_turn)
 {
     for (uint64_t more = 2; more <= 3; more++) {
         prepare();
@@ -669,9 +650,8 @@ START_TEST(a_peak_may_include_what_completed_on_another_hosts_turn)
         stop();
     }
 }
-END_TEST
 
-START_TEST(a_granule_that_makes_no_sense_is_refused)
+TEST(a_granule_that_makes_no_sense_is_refused, .to = 3)
 {
     static const uint64_t granules[] = {0, 3, UINT64_C(1) << 31};
     char reason[RUN_REASON_BYTES] = "";
@@ -683,7 +663,6 @@ START_TEST(a_granule_that_makes_no_sense_is_refused)
     ck_assert_ptr_null(run_create(&scripted_target, &setup, reason));
     ck_assert_ptr_nonnull(strstr(reason, "its granule is not a power of two up to 1 GiB"));
 }
-END_TEST
 
 static void refused_copy_on_host_1(void)
 {
@@ -719,7 +698,7 @@ static void fill_host_1_until_it_drains(void)
     KEEPS(step(op));
 }
 
-START_TEST(the_same_request_gets_the_same_answer_on_every_host)
+TEST(the_same_request_gets_the_same_answer_on_every_host)
 {
     fill_host_1_until_it_drains();
     const struct op other = spmd_alloc(0, 17); /* not the same request */
@@ -772,11 +751,10 @@ START_TEST(the_same_request_gets_the_same_answer_on_every_host)
     KEEPS(step(failed));
     stop();
 }
-END_TEST
 
 /* --- targets that do not queue frees --- */
 
-START_TEST(a_deferred_free_is_made_once_when_nothing_keeps_the_block)
+TEST(a_deferred_free_is_made_once_when_nothing_keeps_the_block)
 {
     prepare();
     script.contract = (struct target_contract){.granule_bytes = G, .programs = true};
@@ -813,9 +791,8 @@ START_TEST(a_deferred_free_is_made_once_when_nothing_keeps_the_block)
         ck_assert_int_eq(script.free_calls[handle], 1);
     }
 }
-END_TEST
 
-START_TEST(a_target_that_cannot_have_queued_frees_cannot_promise_to_drain_them)
+TEST(a_target_that_cannot_have_queued_frees_cannot_promise_to_drain_them)
 {
     struct setup setup;
     char reason[RUN_REASON_BYTES] = "";
@@ -826,11 +803,10 @@ START_TEST(a_target_that_cannot_have_queued_frees_cannot_promise_to_drain_them)
     ck_assert_ptr_null(run_create(&scripted_target, &setup, reason));
     ck_assert_ptr_nonnull(strstr(reason, "queued frees"));
 }
-END_TEST
 
 /* --- the end --- */
 
-START_TEST(a_run_ends_well_whatever_is_left)
+TEST(a_run_ends_well_whatever_is_left)
 {
     start();
     KEEPS(load_at(4, 2, 1)); /* evicted */
@@ -860,7 +836,6 @@ START_TEST(a_run_ends_well_whatever_is_left)
     BREAKS(run_finish(script.run), RULE_HOST_MEMORY);
     stop();
 }
-END_TEST
 
 /* --- messages --- */
 
@@ -876,7 +851,7 @@ static const struct message_expected stack_text = {.is_program = true,
     "Attempting to reserve 8.00M at the bottom of memory. That was not possible. There are 6.00M free, 0B "
 #define LOADING "RESOURCE_EXHAUSTED: Error loading program"
 
-START_TEST(messages_follow_the_grammar_to_the_letter)
+TEST(messages_follow_the_grammar_to_the_letter)
 {
     const struct {
         const struct message_expected *expected;
@@ -950,11 +925,10 @@ START_TEST(messages_follow_the_grammar_to_the_letter)
     ck_assert(!message_is_right("RESOURCE_EXHAUSTED: " ALLOC, &fragmented, &lacking, reason,
                                 sizeof reason));
 }
-END_TEST
 
 /* --- rows --- */
 
-START_TEST(rules_of_one_judge_share_it_and_the_first_broken_one_stays)
+TEST(rules_of_one_judge_share_it_and_the_first_broken_one_stays)
 {
     struct verdict verdict = {.kind = VERDICT_NONE};
     struct judge judge = {.verdict = &verdict, .asked = RULE_WRONG_EVICTION};
@@ -965,10 +939,9 @@ START_TEST(rules_of_one_judge_share_it_and_the_first_broken_one_stays)
     ck_assert_int_eq(verdict.rule, RULE_BUSY_EVICTED);
     ck_assert_str_eq(verdict.reason, "program 3");
 }
-END_TEST
 
 /* Otherwise the totals would miss an out-of-memory. */
-START_TEST(a_rule_that_breaks_beside_an_out_of_memory_leaves_its_verdict)
+TEST(a_rule_that_breaks_beside_an_out_of_memory_leaves_its_verdict)
 {
     static const enum verdict_kind kinds[] = {VERDICT_JUSTIFIED, VERDICT_UNKNOWN, VERDICT_NONE};
     for (size_t i = 0; i < 3; i++) {
@@ -981,9 +954,8 @@ START_TEST(a_rule_that_breaks_beside_an_out_of_memory_leaves_its_verdict)
         ck_assert_int_eq(judge.oom_verdict.kind, kinds[i]);
     }
 }
-END_TEST
 
-START_TEST(an_error_text_lacks_numbers_or_words)
+TEST(an_error_text_lacks_numbers_or_words)
 {
     static const struct {
         const char *text, *lacking;
@@ -1003,18 +975,16 @@ START_TEST(an_error_text_lacks_numbers_or_words)
         ck_assert_msg(strcmp(lacking, rows[i].lacking) == 0, "row %zu: %s: %s", i, lacking, reason);
     }
 }
-END_TEST
 
 /* Ends the process, for the row names another judge. */
-START_TEST(a_rule_is_broken_by_the_judge_of_its_row_alone)
+TEST(a_rule_is_broken_by_the_judge_of_its_row_alone, .signal = SIGABRT)
 {
     struct verdict verdict = {.kind = VERDICT_NONE};
     struct judge judge = {.verdict = &verdict, .asked = RULE_OVERLAP};
     (void)evidence_break(&(const struct rule_evidence){.judge = &judge}, RULE_OUTSIDE, "elsewhere");
 }
-END_TEST
 
-START_TEST(a_call_alone_and_calls_that_overlap_have_one_judge_of_evictions)
+TEST(a_call_alone_and_calls_that_overlap_have_one_judge_of_evictions)
 {
     static const char *const reasons[] = {
         "evicted program 7, which is not loaded",
@@ -1028,44 +998,4 @@ START_TEST(a_call_alone_and_calls_that_overlap_have_one_judge_of_evictions)
         ck_assert_int_eq(verdict.rule, RULE_WRONG_EVICTION);
         ck_assert_str_eq(verdict.reason, reasons[overlapping]);
     }
-}
-END_TEST
-
-Suite *suite_of_judge(void)
-{
-    Suite *suite = suite_create("judge");
-    TCase *tests = tcase_create("judge");
-    tcase_add_test(tests, a_new_block_is_whole_inside_aligned_and_disjoint);
-    tcase_add_test(tests, a_queued_free_keeps_its_place_until_its_event);
-    tcase_add_test(tests, blocks_move_by_whole_copies_only);
-    tcase_add_test(tests, a_copy_may_lose_the_rest_of_the_last_granule);
-    tcase_add_test(tests, the_contract_says_what_moves);
-    tcase_add_test(tests, a_block_in_use_moves_only_after_its_use);
-    tcase_add_test(tests, a_copy_over_a_queued_free_awaits_it_first);
-    tcase_add_test(tests, blocks_do_not_move_onto_blocks);
-    tcase_add_test(tests, a_move_ends_above_the_stack);
-    tcase_add_test(tests, only_idle_loaded_programs_are_evicted_and_only_for_who_may);
-    tcase_add_test(tests, a_loaded_program_can_have_its_stack);
-    tcase_add_test(tests, each_request_gets_the_result_it_deserves);
-    tcase_add_test(tests, counters_are_exact);
-    tcase_add_test(tests, the_report_names_each_block_once_largest_first);
-    tcase_add_test(tests, two_things_do_not_share_a_handle);
-    tcase_add_test(tests, a_donation_stays_where_its_input_was);
-    tcase_add_test(tests, an_oom_is_judged_after_every_mitigation);
-    tcase_add_test(tests, a_collective_without_duration_is_over_at_once);
-    tcase_add_test(tests, an_event_of_one_host_ends_waits_on_another);
-    tcase_add_test(tests, a_peak_may_include_what_completed_on_another_hosts_turn);
-    tcase_add_test(tests, the_same_request_gets_the_same_answer_on_every_host);
-    tcase_add_loop_test(tests, a_granule_that_makes_no_sense_is_refused, 0, 3);
-    tcase_add_test(tests, a_deferred_free_is_made_once_when_nothing_keeps_the_block);
-    tcase_add_test(tests, a_target_that_cannot_have_queued_frees_cannot_promise_to_drain_them);
-    tcase_add_test(tests, a_run_ends_well_whatever_is_left);
-    tcase_add_test(tests, messages_follow_the_grammar_to_the_letter);
-    tcase_add_test(tests, rules_of_one_judge_share_it_and_the_first_broken_one_stays);
-    tcase_add_test(tests, a_rule_that_breaks_beside_an_out_of_memory_leaves_its_verdict);
-    tcase_add_test(tests, an_error_text_lacks_numbers_or_words);
-    tcase_add_test_raise_signal(tests, a_rule_is_broken_by_the_judge_of_its_row_alone, SIGABRT);
-    tcase_add_test(tests, a_call_alone_and_calls_that_overlap_have_one_judge_of_evictions);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

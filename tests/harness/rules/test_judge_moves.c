@@ -81,7 +81,9 @@ static void fill(struct work *work, struct run *run)
 /* 17 granules for each pair, and one in a hundred more. */
 #define CAPACITY_BYTES (UINT64_C(700) * 17 / 2 * GRANULE * 101 / 100 / GRANULE * GRANULE)
 
-START_TEST(few_blocks_are_asked_for_after_a_move)
+EVERY_TEST(.timeout_s = 60);
+
+TEST(few_blocks_are_asked_for_after_a_move, .to = 2)
 {
     static const enum defrag_contract contracts[] = {DEFRAG_SLIDE, DEFRAG_REPACK};
     struct work work;
@@ -98,10 +100,9 @@ START_TEST(few_blocks_are_asked_for_after_a_move)
     ck_assert_int_eq(run_finish(run)->kind, VERDICT_NONE);
     run_destroy(run);
 }
-END_TEST
 
 /* The block is asked for when as many were looked at as there are, or when the run is over. */
-START_TEST(what_is_said_of_a_block_that_no_move_met_is_heard)
+TEST(what_is_said_of_a_block_that_no_move_met_is_heard)
 {
     struct work work;
     struct run *run = open_run(DEFRAG_REPACK, CAPACITY_BYTES);
@@ -116,16 +117,4 @@ START_TEST(what_is_said_of_a_block_that_no_move_met_is_heard)
     ck_assert_int_eq(verdict->kind, VERDICT_BROKEN);
     ck_assert_int_eq(verdict->rule, RULE_MOVED_UNASKED);
     run_destroy(run);
-}
-END_TEST
-
-Suite *suite_of_judge_moves(void)
-{
-    Suite *suite = suite_create("judge_moves");
-    TCase *tcase = tcase_create("judge_moves");
-    suite_add_tcase(suite, tcase);
-    tcase_set_timeout(tcase, 60);
-    tcase_add_loop_test(tcase, few_blocks_are_asked_for_after_a_move, 0, 2);
-    tcase_add_test(tcase, what_is_said_of_a_block_that_no_move_met_is_heard);
-    return suite;
 }

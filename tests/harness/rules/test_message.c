@@ -87,7 +87,7 @@ static size_t read_brackets(const char *marked, char *text, bool *is_size)
 
 /* Another letter in the place of each one is wrong, and it is a number or a word that is lacking.
  */
-START_TEST(each_letter_of_a_text_is_looked_at)
+TEST(each_letter_of_a_text_is_looked_at)
 {
     for (size_t i = 0; i < RIGHT_TEXT_COUNT; i++) {
         char text[TEXT_BYTES_MAX];
@@ -106,9 +106,8 @@ START_TEST(each_letter_of_a_text_is_looked_at)
         }
     }
 }
-END_TEST
 
-START_TEST(each_letter_of_a_text_is_needed)
+TEST(each_letter_of_a_text_is_needed)
 {
     for (size_t i = 0; i < RIGHT_TEXT_COUNT; i++) {
         char text[TEXT_BYTES_MAX];
@@ -122,7 +121,6 @@ START_TEST(each_letter_of_a_text_is_needed)
         }
     }
 }
-END_TEST
 
 /* Where the optional end begins, what comes before it is a whole text of its own. */
 static bool is_whole_without(const char *rest)
@@ -130,7 +128,7 @@ static bool is_whole_without(const char *rest)
     return strncmp(rest, " Due to", 7) == 0 || strncmp(rest, "; (", 3) == 0;
 }
 
-START_TEST(a_text_that_is_cut_off_or_goes_on_is_wrong)
+TEST(a_text_that_is_cut_off_or_goes_on_is_wrong)
 {
     for (size_t i = 0; i < RIGHT_TEXT_COUNT; i++) {
         char text[TEXT_BYTES_MAX];
@@ -147,11 +145,10 @@ START_TEST(a_text_that_is_cut_off_or_goes_on_is_wrong)
                       text);
     }
 }
-END_TEST
 
 /* --- numbers --- */
 
-START_TEST(each_number_is_that_of_the_model)
+TEST(each_number_is_that_of_the_model)
 {
     static const struct {
         const char *text;
@@ -210,7 +207,6 @@ START_TEST(each_number_is_that_of_the_model)
         ck_assert_str_eq(answer.lacking, "numbers");
     }
 }
-END_TEST
 
 /* A number that is known within bounds alone is printed rounded, and may be off by as much. */
 static struct answer ask_reservable(const char *size, uint64_t low_bytes, uint64_t high_bytes)
@@ -227,7 +223,7 @@ static struct answer ask_reservable(const char *size, uint64_t low_bytes, uint64
     return ask(text, &expected);
 }
 
-START_TEST(a_number_within_bounds_may_be_off_by_its_rounding_alone)
+TEST(a_number_within_bounds_may_be_off_by_its_rounding_alone)
 {
     const uint64_t kibi = 1024;
     const struct {
@@ -268,9 +264,8 @@ START_TEST(a_number_within_bounds_may_be_off_by_its_rounding_alone)
         ck_assert_msg(answer.is_right == rows[i].is_right, "%s %s", rows[i].size, answer.reason);
     }
 }
-END_TEST
 
-START_TEST(a_number_within_bounds_has_a_unit)
+TEST(a_number_within_bounds_has_a_unit)
 {
     static const char units[] = "BKMGTPE";
     for (unsigned i = 0; units[i] != '\0'; i++) {
@@ -287,9 +282,8 @@ START_TEST(a_number_within_bounds_has_a_unit)
     }
     ck_assert(ask_reservable("3B reservable.", 2, 4).is_right);
 }
-END_TEST
 
-START_TEST(what_is_wrong_with_a_number_within_bounds_is_told)
+TEST(what_is_wrong_with_a_number_within_bounds_is_told)
 {
     const struct {
         const char *size, *reason, *lacking;
@@ -305,12 +299,11 @@ START_TEST(what_is_wrong_with_a_number_within_bounds_is_told)
         ck_assert_str_eq(answer.lacking, rows[i].lacking);
     }
 }
-END_TEST
 
 /* --- what was attempted --- */
 
 /* A program needs an image, or a stack, or both: it can fail with what it needs alone. */
-START_TEST(a_text_tells_an_attempt_that_was_made)
+TEST(a_text_tells_an_attempt_that_was_made)
 {
     for (int has_image = 0; has_image < 2; has_image++) {
         for (int has_stack = 0; has_stack < 2; has_stack++) {
@@ -339,11 +332,10 @@ START_TEST(a_text_tells_an_attempt_that_was_made)
         }
     }
 }
-END_TEST
 
 #define PLAIN_ALLOCATE "Attempting to allocate 8.00M. That was not possible. There are 6.00M free."
 
-START_TEST(each_kind_of_request_has_a_text_of_its_own)
+TEST(each_kind_of_request_has_a_text_of_its_own)
 {
     static const struct {
         const struct message_expected *expected;
@@ -375,10 +367,9 @@ START_TEST(each_kind_of_request_has_a_text_of_its_own)
                       "row %zu: %s", i, answer.reason);
     }
 }
-END_TEST
 
 /* Where nothing ever moves and the free bytes would do, fragmentation is the reason. */
-START_TEST(fragmentation_is_named_where_it_is_the_reason)
+TEST(fragmentation_is_named_where_it_is_the_reason)
 {
     struct message_expected expected = buffer;
     const struct answer unneeded = ask(EXHAUSTED PLAIN_ALLOCATE, &expected);
@@ -395,11 +386,10 @@ START_TEST(fragmentation_is_named_where_it_is_the_reason)
                                     &expected);
     ck_assert_msg(named.is_right, "%s", named.reason);
 }
-END_TEST
 
 /* --- the end --- */
 
-START_TEST(only_a_coordinate_may_end_a_text)
+TEST(only_a_coordinate_may_end_a_text)
 {
     static const struct {
         const char *end, *lacking; /* NULL: it is right */
@@ -424,24 +414,4 @@ START_TEST(only_a_coordinate_may_end_a_text)
         ck_assert_msg(answer.is_right || strstr(answer.reason, rows[i].lacking) != NULL,
                       "row %zu: %s", i, answer.reason);
     }
-}
-END_TEST
-
-Suite *suite_of_message(void)
-{
-    Suite *suite = suite_create("message");
-    TCase *tests = tcase_create("message");
-    tcase_add_test(tests, each_letter_of_a_text_is_looked_at);
-    tcase_add_test(tests, each_letter_of_a_text_is_needed);
-    tcase_add_test(tests, a_text_that_is_cut_off_or_goes_on_is_wrong);
-    tcase_add_test(tests, each_number_is_that_of_the_model);
-    tcase_add_test(tests, a_number_within_bounds_may_be_off_by_its_rounding_alone);
-    tcase_add_test(tests, a_number_within_bounds_has_a_unit);
-    tcase_add_test(tests, what_is_wrong_with_a_number_within_bounds_is_told);
-    tcase_add_test(tests, a_text_tells_an_attempt_that_was_made);
-    tcase_add_test(tests, each_kind_of_request_has_a_text_of_its_own);
-    tcase_add_test(tests, fragmentation_is_named_where_it_is_the_reason);
-    tcase_add_test(tests, only_a_coordinate_may_end_a_text);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -26,7 +26,7 @@ static bool grows(enum target_growth declared, struct cost_growth *growth)
     return cost_history_find_growth(&costs, &cost, growth);
 }
 
-START_TEST(calls_that_grow_with_the_blocks_are_more_than_the_logarithm_allows)
+TEST(calls_that_grow_with_the_blocks_are_more_than_the_logarithm_allows)
 {
     struct cost_growth growth = {.measure = COST_MEASURE_COUNT};
     costs = (struct cost_history){0};
@@ -42,9 +42,8 @@ START_TEST(calls_that_grow_with_the_blocks_are_more_than_the_logarithm_allows)
     ck_assert(!grows(TARGET_GROWTH_LINEAR, &growth));
     ck_assert(!grows(TARGET_GROWTH_UNDECLARED, &growth));
 }
-END_TEST
 
-START_TEST(calls_that_grow_with_the_logarithm_keep_it)
+TEST(calls_that_grow_with_the_logarithm_keep_it)
 {
     struct cost_growth growth;
     costs = (struct cost_history){0};
@@ -53,9 +52,8 @@ START_TEST(calls_that_grow_with_the_logarithm_keep_it)
         ck_assert(!grows(TARGET_GROWTH_LOGARITHMIC, &growth));
     }
 }
-END_TEST
 
-START_TEST(a_square_is_more_than_linear)
+TEST(a_square_is_more_than_linear)
 {
     struct cost_growth growth;
     costs = (struct cost_history){0};
@@ -64,10 +62,9 @@ START_TEST(a_square_is_more_than_linear)
     }
     ck_assert(grows(TARGET_GROWTH_LINEAR, &growth));
 }
-END_TEST
 
 /* Four times as many are allowed, to the last call. */
-START_TEST(the_bound_is_four_times_the_mean_of_few_blocks)
+TEST(the_bound_is_four_times_the_mean_of_few_blocks)
 {
     for (uint64_t more = 0; more < 2; more++) {
         struct cost_growth growth;
@@ -78,10 +75,9 @@ START_TEST(the_bound_is_four_times_the_mean_of_few_blocks)
         ck_assert_int_eq(grows(TARGET_GROWTH_CONSTANT, &growth), more == 1);
     }
 }
-END_TEST
 
 /* A table that doubles, and the same cost where it is not spread over enough ops to say so. */
-START_TEST(what_is_spread_over_many_ops_is_no_growth)
+TEST(what_is_spread_over_many_ops_is_no_growth)
 {
     struct cost_growth growth;
     costs = (struct cost_history){0};
@@ -94,9 +90,8 @@ START_TEST(what_is_spread_over_many_ops_is_no_growth)
     add_ops(20, 1000, 1000); /* 256 are needed */
     ck_assert(!grows(TARGET_GROWTH_CONSTANT, &growth));
 }
-END_TEST
 
-START_TEST(effects_share_the_calls_of_their_op)
+TEST(effects_share_the_calls_of_their_op)
 {
     struct cost_growth growth;
     costs = (struct cost_history){0};
@@ -109,9 +104,8 @@ START_TEST(effects_share_the_calls_of_their_op)
     add_ops(1, 64, 1000);
     ck_assert(grows(TARGET_GROWTH_CONSTANT, &growth));
 }
-END_TEST
 
-START_TEST(moved_bytes_are_counted_for_each_byte_asked_for_and_against_holes_too)
+TEST(moved_bytes_are_counted_for_each_byte_asked_for_and_against_holes_too)
 {
     const struct target_cost declared = {.moved_bytes = TARGET_GROWTH_CONSTANT};
     struct cost_growth growth;
@@ -128,9 +122,8 @@ START_TEST(moved_bytes_are_counted_for_each_byte_asked_for_and_against_holes_too
     ck_assert_int_eq(growth.measure, COST_MOVED_BYTES);
     ck_assert_int_eq(growth.axis, COST_HOLES);
 }
-END_TEST
 
-START_TEST(each_measure_is_found_once)
+TEST(each_measure_is_found_once)
 {
     const struct target_cost declared = {.calls = TARGET_GROWTH_CONSTANT};
     struct cost_growth growth;
@@ -141,9 +134,8 @@ START_TEST(each_measure_is_found_once)
     add_ops(1, 64, 9);
     ck_assert(!cost_history_find_growth(&costs, &declared, &growth));
 }
-END_TEST
 
-START_TEST(sums_beyond_all_numbers_decide_nothing)
+TEST(sums_beyond_all_numbers_decide_nothing)
 {
     struct cost_growth growth;
     costs = (struct cost_history){0};
@@ -153,7 +145,6 @@ START_TEST(sums_beyond_all_numbers_decide_nothing)
     costs.classes[COST_BLOCKS][6].op_count = UINT64_MAX;
     ck_assert(!grows(TARGET_GROWTH_LINEAR, &growth));
 }
-END_TEST
 
 /* --- single ops --- */
 
@@ -180,7 +171,7 @@ static const struct verdict *alloc_looking(uint64_t at)
     return alloc_at(at, 1);
 }
 
-START_TEST(a_bound_for_every_op_is_broken_by_the_first_beyond_it)
+TEST(a_bound_for_every_op_is_broken_by_the_first_beyond_it)
 {
     start_latency(1000, 4, 0);
     KEEPS(alloc_looking(0));
@@ -194,9 +185,8 @@ START_TEST(a_bound_for_every_op_is_broken_by_the_first_beyond_it)
                                       "were beyond a bound, and 0 may be");
     stop();
 }
-END_TEST
 
-START_TEST(of_the_first_thousand_ops_as_many_may_be_beyond_as_of_a_thousand)
+TEST(of_the_first_thousand_ops_as_many_may_be_beyond_as_of_a_thousand)
 {
     start_latency(998, 3, 0);
     KEEPS(alloc_looking(0));
@@ -204,14 +194,13 @@ START_TEST(of_the_first_thousand_ops_as_many_may_be_beyond_as_of_a_thousand)
     BREAKS(alloc_looking(2), RULE_LATENCY);
     stop();
 }
-END_TEST
 
 static void move_a_granule(void)
 {
     ck_assert_int_eq(copy(0, 1, 1), DEVICE_OK);
 }
 
-START_TEST(moved_bytes_have_a_bound_of_their_own)
+TEST(moved_bytes_have_a_bound_of_their_own)
 {
     start_latency(1000, 0, G - 1);
     KEEPS(alloc_at(0, 1));
@@ -222,9 +211,8 @@ START_TEST(moved_bytes_have_a_bound_of_their_own)
     ck_assert_str_eq(verdict->mechanism, "moved bytes");
     stop();
 }
-END_TEST
 
-START_TEST(an_op_that_a_fault_strikes_is_not_counted)
+TEST(an_op_that_a_fault_strikes_is_not_counted)
 {
     start_latency(1000, 3, 0);
     KEEPS(arm(FAULT_POLL_JUMP));
@@ -232,9 +220,8 @@ START_TEST(an_op_that_a_fault_strikes_is_not_counted)
     KEEPS(alloc_at(0, 1));
     stop();
 }
-END_TEST
 
-START_TEST(a_bound_that_binds_nobody_is_refused)
+TEST(a_bound_that_binds_nobody_is_refused)
 {
     static const struct target_latency wrong[] = {
         {.per_mille = 1000}, {.calls_max = 1}, {.per_mille = 1001, .calls_max = 1}};
@@ -249,27 +236,4 @@ START_TEST(a_bound_that_binds_nobody_is_refused)
         ck_assert_ptr_null(run_create(&scripted_target, &setup, reason));
         ck_assert_ptr_nonnull(strstr(reason, "latency"));
     }
-}
-END_TEST
-
-Suite *suite_of_op_cost(void)
-{
-    Suite *suite = suite_create("op_cost");
-    TCase *tests = tcase_create("op_cost");
-    tcase_add_test(tests, calls_that_grow_with_the_blocks_are_more_than_the_logarithm_allows);
-    tcase_add_test(tests, calls_that_grow_with_the_logarithm_keep_it);
-    tcase_add_test(tests, a_square_is_more_than_linear);
-    tcase_add_test(tests, the_bound_is_four_times_the_mean_of_few_blocks);
-    tcase_add_test(tests, what_is_spread_over_many_ops_is_no_growth);
-    tcase_add_test(tests, effects_share_the_calls_of_their_op);
-    tcase_add_test(tests, moved_bytes_are_counted_for_each_byte_asked_for_and_against_holes_too);
-    tcase_add_test(tests, each_measure_is_found_once);
-    tcase_add_test(tests, sums_beyond_all_numbers_decide_nothing);
-    tcase_add_test(tests, a_bound_for_every_op_is_broken_by_the_first_beyond_it);
-    tcase_add_test(tests, of_the_first_thousand_ops_as_many_may_be_beyond_as_of_a_thousand);
-    tcase_add_test(tests, moved_bytes_have_a_bound_of_their_own);
-    tcase_add_test(tests, an_op_that_a_fault_strikes_is_not_counted);
-    tcase_add_test(tests, a_bound_that_binds_nobody_is_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

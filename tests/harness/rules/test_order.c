@@ -104,7 +104,7 @@ static void scatter(void)
 
 /* --- the order --- */
 
-START_TEST(an_eviction_waits_for_the_last_queued_free)
+TEST(an_eviction_waits_for_the_last_queued_free)
 {
     start_documented();
     queue_a_free();
@@ -119,9 +119,8 @@ START_TEST(an_eviction_waits_for_the_last_queued_free)
     KEEPS(alloc_while(evict_1, 8, 8));
     stop();
 }
-END_TEST
 
-START_TEST(nothing_more_happens_once_a_hole_fits)
+TEST(nothing_more_happens_once_a_hole_fits)
 {
     start_documented();
     queue_a_free();
@@ -140,9 +139,8 @@ START_TEST(nothing_more_happens_once_a_hole_fits)
     breaks_order(alloc_while(slide_both_down, 8, 4), "move although a hole fitted");
     stop();
 }
-END_TEST
 
-START_TEST(an_eviction_waits_for_moves_that_are_enough)
+TEST(an_eviction_waits_for_moves_that_are_enough)
 {
     start_documented();
     scatter();
@@ -158,9 +156,8 @@ START_TEST(an_eviction_waits_for_moves_that_are_enough)
     KEEPS(alloc_while(evict_1, 6, 9));
     stop();
 }
-END_TEST
 
-START_TEST(moves_and_waits_come_after_evictions_that_are_enough)
+TEST(moves_and_waits_come_after_evictions_that_are_enough)
 {
     start_in_order(MITIGATION_EVICT, MITIGATION_DEFRAGMENT, MITIGATION_DRAIN);
     scatter();
@@ -171,9 +168,8 @@ START_TEST(moves_and_waits_come_after_evictions_that_are_enough)
     breaks_order(alloc_while(await_2, 0, 8), "wait before the programs were evicted");
     stop();
 }
-END_TEST
 
-START_TEST(a_refused_call_excuses_what_comes_after_it)
+TEST(a_refused_call_excuses_what_comes_after_it)
 {
     start_documented();
     queue_a_free();
@@ -181,7 +177,6 @@ START_TEST(a_refused_call_excuses_what_comes_after_it)
     KEEPS(alloc_while(await_2_in_vain_and_evict_1, 8, 8));
     stop();
 }
-END_TEST
 
 /* --- until it fits --- */
 
@@ -194,7 +189,7 @@ static void fill(void)
     KEEPS(on(OP_HOLD, 2));
 }
 
-START_TEST(evictions_end_when_the_request_fits)
+TEST(evictions_end_when_the_request_fits)
 {
     start_until_fits();
     fill();
@@ -205,9 +200,8 @@ START_TEST(evictions_end_when_the_request_fits)
     KEEPS(alloc_while(evict_0_and_1, 0, 8));
     stop();
 }
-END_TEST
 
-START_TEST(an_out_of_memory_leaves_no_program_that_may_go)
+TEST(an_out_of_memory_leaves_no_program_that_may_go)
 {
     start_until_fits();
     fill();
@@ -227,9 +221,8 @@ START_TEST(an_out_of_memory_leaves_no_program_that_may_go)
     JUDGED(refuse(17), VERDICT_JUSTIFIED);
     stop();
 }
-END_TEST
 
-START_TEST(a_refused_eviction_may_keep_all)
+TEST(a_refused_eviction_may_keep_all)
 {
     start_until_fits();
     fill();
@@ -237,21 +230,4 @@ START_TEST(a_refused_eviction_may_keep_all)
     JUDGED(refuse_while(ask_in_vain, 12), VERDICT_JUSTIFIED);
     breaks_order(refuse(12), "program kept at an out-of-memory");
     stop();
-}
-END_TEST
-
-Suite *suite_of_order(void)
-{
-    Suite *suite = suite_create("order");
-    TCase *tests = tcase_create("order");
-    tcase_add_test(tests, an_eviction_waits_for_the_last_queued_free);
-    tcase_add_test(tests, nothing_more_happens_once_a_hole_fits);
-    tcase_add_test(tests, an_eviction_waits_for_moves_that_are_enough);
-    tcase_add_test(tests, moves_and_waits_come_after_evictions_that_are_enough);
-    tcase_add_test(tests, a_refused_call_excuses_what_comes_after_it);
-    tcase_add_test(tests, evictions_end_when_the_request_fits);
-    tcase_add_test(tests, an_out_of_memory_leaves_no_program_that_may_go);
-    tcase_add_test(tests, a_refused_eviction_may_keep_all);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

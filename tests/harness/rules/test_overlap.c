@@ -9,7 +9,7 @@
 /* --- effects in flight --- */
 
 /* Fourteen granules are free, seven on either side of the block: they do only if it moves. */
-START_TEST(a_call_under_way_may_have_pinned_its_block_already)
+TEST(a_call_under_way_may_have_pinned_its_block_already)
 {
     const struct {
         enum op_kind kind;
@@ -38,12 +38,11 @@ START_TEST(a_call_under_way_may_have_pinned_its_block_already)
         stop_lanes();
     }
 }
-END_TEST
 
 /* A block of two granules, and a program that needs a stack of four.  Eight granules fit above both
  * where the stack is not reserved, and nowhere where it is.  While the block is still in its way, a
  * reserved stack is no moment's: then the refusal is not judged. */
-START_TEST(a_stack_over_a_block_excuses_a_refusal_without_a_verdict)
+TEST(a_stack_over_a_block_excuses_a_refusal_without_a_verdict)
 {
     for (uint64_t at = 2; at <= 5; at += 3) {
         start_lanes(DEFRAG_SLIDE);
@@ -72,7 +71,6 @@ START_TEST(a_stack_over_a_block_excuses_a_refusal_without_a_verdict)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- bounds --- */
 
@@ -86,7 +84,7 @@ static void copy_inside_the_device(void)
     ck_assert_int_eq(copy(7, 14, 2), DEVICE_OK);
 }
 
-START_TEST(no_overlapping_call_copies_out_of_the_device)
+TEST(no_overlapping_call_copies_out_of_the_device)
 {
     for (int is_outside = 0; is_outside < 2; is_outside++) {
         start_lanes(DEFRAG_SLIDE);
@@ -104,10 +102,9 @@ START_TEST(no_overlapping_call_copies_out_of_the_device)
         stop_lanes();
     }
 }
-END_TEST
 
 /* While calls overlap only the image itself is in the way of its stack for certain. */
-START_TEST(no_overlapping_load_gets_a_stack_that_nothing_leaves_room_for)
+TEST(no_overlapping_load_gets_a_stack_that_nothing_leaves_room_for)
 {
     for (uint64_t stack = 14; stack <= 15; stack++) {
         start_lanes(DEFRAG_SLIDE);
@@ -126,11 +123,10 @@ START_TEST(no_overlapping_load_gets_a_stack_that_nothing_leaves_room_for)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- going on --- */
 
-START_TEST(an_overlap_goes_on_behind_a_premature_refusal)
+TEST(an_overlap_goes_on_behind_a_premature_refusal)
 {
     start_lanes_that_go_on();
     make_block_at_7();
@@ -146,10 +142,9 @@ START_TEST(an_overlap_goes_on_behind_a_premature_refusal)
     ck_assert_uint_eq(run_totals(script.run)->premature, 1);
     stop_lanes();
 }
-END_TEST
 
 /* A block takes its place as soon as that is free: before its call returns, and others do. */
-START_TEST(a_block_that_is_too_large_is_told_for_its_own_call)
+TEST(a_block_that_is_too_large_is_told_for_its_own_call)
 {
     for (int is_last = 0; is_last < 2; is_last++) {
         start_lanes_that_go_on();
@@ -177,10 +172,9 @@ START_TEST(a_block_that_is_too_large_is_told_for_its_own_call)
         stop_lanes();
     }
 }
-END_TEST
 
 /* The block takes the place of one that is being freed, and of more than it may have. */
-START_TEST(what_a_block_has_beyond_its_contract_justifies_no_refusal)
+TEST(what_a_block_has_beyond_its_contract_justifies_no_refusal)
 {
     start_lanes_that_go_on();
     make_block_at_7();
@@ -196,9 +190,8 @@ START_TEST(what_a_block_has_beyond_its_contract_justifies_no_refusal)
     BREAKS(&rig.verdicts[large], RULE_TOO_LARGE);
     stop_lanes();
 }
-END_TEST
 
-START_TEST(a_refusal_that_breaks_a_rule_beside_its_verdict_counts_once)
+TEST(a_refusal_that_breaks_a_rule_beside_its_verdict_counts_once)
 {
     start_lanes_that_go_on();
     make_block_at_7();
@@ -222,10 +215,9 @@ START_TEST(a_refusal_that_breaks_a_rule_beside_its_verdict_counts_once)
     ck_assert(!run_is_broken(script.run));
     stop_lanes();
 }
-END_TEST
 
 /* What is wrong when no call is under way is told for the last that returned. */
-START_TEST(a_wrong_counter_behind_a_skipped_call_counts)
+TEST(a_wrong_counter_behind_a_skipped_call_counts)
 {
     start_lanes_that_go_on();
     make_block_at_7();
@@ -249,10 +241,9 @@ START_TEST(a_wrong_counter_behind_a_skipped_call_counts)
     KEEPS(&rig.verdicts[second]);
     stop_lanes();
 }
-END_TEST
 
 /* What the target took the block for nobody knows. */
-START_TEST(a_result_for_a_size_that_is_never_right_ends_the_run)
+TEST(a_result_for_a_size_that_is_never_right_ends_the_run)
 {
     start_lanes_that_go_on();
     make_block_at_7();
@@ -265,7 +256,6 @@ START_TEST(a_result_for_a_size_that_is_never_right_ends_the_run)
     ck_assert(run_is_broken(script.run));
     stop_lanes();
 }
-END_TEST
 
 /* --- failures --- */
 
@@ -304,7 +294,7 @@ static void end_failed(uint32_t number, void (*act)(void))
 
 /* Two calls that overlap: what the first leaves is known to be of a failure only if both fail, and
  * what it moved to be needless only if neither may move. */
-START_TEST(calls_that_overlap_and_all_fail_change_nothing)
+TEST(calls_that_overlap_and_all_fail_change_nothing)
 {
     const struct {
         void (*act)(void);
@@ -337,24 +327,4 @@ START_TEST(calls_that_overlap_and_all_fail_change_nothing)
                       rule_info(verdict->rule)->name, verdict->reason);
         stop_lanes();
     }
-}
-END_TEST
-
-Suite *suite_of_overlap(void)
-{
-    Suite *suite = suite_create("overlap");
-    TCase *tests = tcase_create("overlap");
-    tcase_add_test(tests, a_call_under_way_may_have_pinned_its_block_already);
-    tcase_add_test(tests, a_stack_over_a_block_excuses_a_refusal_without_a_verdict);
-    tcase_add_test(tests, no_overlapping_call_copies_out_of_the_device);
-    tcase_add_test(tests, no_overlapping_load_gets_a_stack_that_nothing_leaves_room_for);
-    tcase_add_test(tests, an_overlap_goes_on_behind_a_premature_refusal);
-    tcase_add_test(tests, a_block_that_is_too_large_is_told_for_its_own_call);
-    tcase_add_test(tests, what_a_block_has_beyond_its_contract_justifies_no_refusal);
-    tcase_add_test(tests, a_refusal_that_breaks_a_rule_beside_its_verdict_counts_once);
-    tcase_add_test(tests, a_wrong_counter_behind_a_skipped_call_counts);
-    tcase_add_test(tests, a_result_for_a_size_that_is_never_right_ends_the_run);
-    tcase_add_test(tests, calls_that_overlap_and_all_fail_change_nothing);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

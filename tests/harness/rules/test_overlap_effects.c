@@ -22,7 +22,7 @@ static uint32_t evict_program(uint64_t at)
 
 /* --- memory that is taken --- */
 
-START_TEST(a_block_that_can_be_nowhere_is_told_for_its_own_call)
+TEST(a_block_that_can_be_nowhere_is_told_for_its_own_call)
 {
     const struct {
         uint64_t at, size;
@@ -44,10 +44,9 @@ START_TEST(a_block_that_can_be_nowhere_is_told_for_its_own_call)
         stop_lanes();
     }
 }
-END_TEST
 
 /* Where there is room the block is placed before its call returns, and before others do. */
-START_TEST(a_block_without_a_handle_is_told_at_once)
+TEST(a_block_without_a_handle_is_told_at_once)
 {
     start_lanes(DEFRAG_SLIDE);
     const uint32_t block = make_block(1, 7, 2);
@@ -58,10 +57,9 @@ START_TEST(a_block_without_a_handle_is_told_at_once)
     ck_assert_uint_eq(rig.verdicts[other].op, 0); /* nothing was said of it */
     stop_lanes();
 }
-END_TEST
 
 /* It takes nothing either: the memory is all free while the request waits. */
-START_TEST(a_block_that_can_be_nowhere_justifies_no_refusal)
+TEST(a_block_that_can_be_nowhere_justifies_no_refusal)
 {
     const struct target_block rows[] = {
         {2, 3 * G, 0},
@@ -78,10 +76,9 @@ START_TEST(a_block_that_can_be_nowhere_justifies_no_refusal)
         stop_lanes();
     }
 }
-END_TEST
 
 /* A block goes, and another one takes its place and more. */
-START_TEST(what_takes_the_place_of_a_block_that_goes_may_leave_less_room)
+TEST(what_takes_the_place_of_a_block_that_goes_may_leave_less_room)
 {
     const struct {
         uint64_t at, size, refused;
@@ -104,10 +101,9 @@ START_TEST(what_takes_the_place_of_a_block_that_goes_may_leave_less_room)
         stop_lanes();
     }
 }
-END_TEST
 
 /* The block is read, or its free fails: it stays, whatever a wrong target puts there. */
-START_TEST(what_takes_the_place_of_a_block_that_stays_justifies_nothing)
+TEST(what_takes_the_place_of_a_block_that_stays_justifies_nothing)
 {
     for (int fails = 0; fails < 2; fails++) {
         start_lanes(DEFRAG_SLIDE);
@@ -122,9 +118,8 @@ START_TEST(what_takes_the_place_of_a_block_that_stays_justifies_nothing)
         stop_lanes();
     }
 }
-END_TEST
 
-START_TEST(nothing_can_be_done_with_what_was_gone)
+TEST(nothing_can_be_done_with_what_was_gone)
 {
     const enum op_kind rows[] = {OP_USE, OP_HOLD, OP_EXECUTE};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -141,12 +136,11 @@ START_TEST(nothing_can_be_done_with_what_was_gone)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- memory that is given back --- */
 
 /* Two blocks go; who gets the place of one says nothing of the other, which is in the way. */
-START_TEST(only_what_lay_in_the_range_of_a_new_block_is_gone)
+TEST(only_what_lay_in_the_range_of_a_new_block_is_gone)
 {
     start_lanes(DEFRAG_SLIDE);
     const uint32_t low = make_block(1, 0, 2);
@@ -161,11 +155,10 @@ START_TEST(only_what_lay_in_the_range_of_a_new_block_is_gone)
     KEEPS(&rig.verdicts[free_low]);
     stop_lanes();
 }
-END_TEST
 
 /* Something is written to the place of a block that goes: it is gone, unless that is itself, or it
  * may be in host memory.  There is room for 13 granules where one of two blocks of two is left. */
-START_TEST(what_is_written_over_is_gone_unless_it_is_what_is_written)
+TEST(what_is_written_over_is_gone_unless_it_is_what_is_written)
 {
     const struct {
         bool is_copy, has_stage; /* another stage of the block is left */
@@ -199,13 +192,12 @@ START_TEST(what_is_written_over_is_gone_unless_it_is_what_is_written)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- who had a range first --- */
 
 /* Two blocks that got the same range: the first to return is not always the first that was there.
  * Its place in the end says whose copy away it was. */
-START_TEST(a_block_that_is_copied_away_had_its_place_first)
+TEST(a_block_that_is_copied_away_had_its_place_first)
 {
     const struct {
         uint64_t first, second; /* where they are in the end */
@@ -225,10 +217,9 @@ START_TEST(a_block_that_is_copied_away_had_its_place_first)
         stop_lanes();
     }
 }
-END_TEST
 
 /* The copy was refused: the first to return was there, and was freed. */
-START_TEST(a_refused_copy_does_not_say_who_was_there_first)
+TEST(a_refused_copy_does_not_say_who_was_there_first)
 {
     start_lanes(DEFRAG_SLIDE);
     const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
@@ -245,10 +236,9 @@ START_TEST(a_refused_copy_does_not_say_who_was_there_first)
     expect_all_kept();
     stop_lanes();
 }
-END_TEST
 
 /* A new block and its upper neighbour are copied at once, and another block takes their place. */
-START_TEST(a_new_block_may_leave_with_its_neighbour)
+TEST(a_new_block_may_leave_with_its_neighbour)
 {
     start_lanes(DEFRAG_SLIDE);
     make_block(1, 6, 2);
@@ -265,11 +255,10 @@ START_TEST(a_new_block_may_leave_with_its_neighbour)
     expect_all_kept();
     stop_lanes();
 }
-END_TEST
 
 /* Two blocks were in the place one after the other before a third got it, whose call returned
  * first. */
-START_TEST(a_block_that_stays_came_after_what_was_copied_to_its_place)
+TEST(a_block_that_stays_came_after_what_was_copied_to_its_place)
 {
     for (int is_staged = 0; is_staged < 2; is_staged++) {
         start_lanes(DEFRAG_SLIDE);
@@ -289,13 +278,12 @@ START_TEST(a_block_that_stays_came_after_what_was_copied_to_its_place)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- evictions --- */
 
 /* A program that is evicted before its load returns had its place before the block that got it; but
  * not if the device refused, or if it was another program that went. */
-START_TEST(a_program_evicted_before_its_load_returns_was_there_first)
+TEST(a_program_evicted_before_its_load_returns_was_there_first)
 {
     enum { EVICTED, REFUSED, OTHER, LATER, ROW_COUNT };
     for (int row = EVICTED; row < ROW_COUNT; row++) {
@@ -326,11 +314,10 @@ START_TEST(a_program_evicted_before_its_load_returns_was_there_first)
         stop_lanes();
     }
 }
-END_TEST
 
 /* An execution loads the program again, is over, and the program is evicted for a block that gets
  * the place and returns later. */
-START_TEST(a_program_that_was_loaded_again_was_there_first)
+TEST(a_program_that_was_loaded_again_was_there_first)
 {
     start_lanes(DEFRAG_SLIDE);
     const uint32_t program = evict_program(4);
@@ -343,10 +330,9 @@ START_TEST(a_program_that_was_loaded_again_was_there_first)
     expect_all_kept();
     stop_lanes();
 }
-END_TEST
 
 /* The place of the program is that of a block whose free has not returned either. */
-START_TEST(an_eviction_says_that_the_load_had_its_place)
+TEST(an_eviction_says_that_the_load_had_its_place)
 {
     start_lanes(DEFRAG_SLIDE);
     const uint32_t block = make_block(1, 4, 2);
@@ -360,10 +346,9 @@ START_TEST(an_eviction_says_that_the_load_had_its_place)
     expect_all_kept();
     stop_lanes();
 }
-END_TEST
 
 /* The load is to blame, not the call that evicts, nor the next one that returns. */
-START_TEST(an_evicted_program_that_lay_on_a_block_is_told_for_its_load)
+TEST(an_evicted_program_that_lay_on_a_block_is_told_for_its_load)
 {
     start_lanes(DEFRAG_SLIDE);
     make_block(1, 4, 2);
@@ -376,9 +361,8 @@ START_TEST(an_evicted_program_that_lay_on_a_block_is_told_for_its_load)
     ck_assert_int_eq(rig.verdicts[request].kind, VERDICT_NONE);
     stop_lanes();
 }
-END_TEST
 
-START_TEST(no_host_evicts_what_another_one_loads)
+TEST(no_host_evicts_what_another_one_loads)
 {
     for (uint8_t host = 0; host < 2; host++) {
         start_lanes_on(2, DEFRAG_SLIDE);
@@ -398,13 +382,12 @@ START_TEST(no_host_evicts_what_another_one_loads)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- copies --- */
 
 /* A block that goes, a new one that got its place and is copied away from it, and a third, there in
  * the end.  The first cannot be what was copied: it does not lie just there, or is not to move. */
-START_TEST(what_is_copied_from_where_nothing_could_move_is_new)
+TEST(what_is_copied_from_where_nothing_could_move_is_new)
 {
     const struct {
         uint64_t at, size;
@@ -440,10 +423,9 @@ START_TEST(what_is_copied_from_where_nothing_could_move_is_new)
         stop_lanes();
     }
 }
-END_TEST
 
 /* It is to blame for what is wrong with it then, not the call that returns next. */
-START_TEST(a_new_block_that_is_copied_away_is_told_for_its_own_call)
+TEST(a_new_block_that_is_copied_away_is_told_for_its_own_call)
 {
     start_lanes(DEFRAG_SLIDE);
     const uint32_t block = make_block(1, 7, 4);
@@ -459,10 +441,9 @@ START_TEST(a_new_block_that_is_copied_away_is_told_for_its_own_call)
     ck_assert_uint_eq(rig.verdicts[going].op, 0); /* nothing was said of it */
     stop_lanes();
 }
-END_TEST
 
 /* Two blocks leave in one copy, and a new one gets the place of both and leaves as well. */
-START_TEST(what_stays_is_what_is_copied)
+TEST(what_stays_is_what_is_copied)
 {
     start_lanes(DEFRAG_SLIDE);
     make_block(1, 6, 2);
@@ -479,10 +460,9 @@ START_TEST(what_stays_is_what_is_copied)
     expect_all_kept();
     stop_lanes();
 }
-END_TEST
 
 /* The same where the first might have moved, but the new one is where only that copy leads. */
-START_TEST(what_leads_to_the_place_of_a_new_block_took_it_there)
+TEST(what_leads_to_the_place_of_a_new_block_took_it_there)
 {
     for (int is_first = 0; is_first < 2; is_first++) {
         start_lanes(DEFRAG_SLIDE);
@@ -506,11 +486,10 @@ START_TEST(what_leads_to_the_place_of_a_new_block_took_it_there)
         stop_lanes();
     }
 }
-END_TEST
 
 /* The first is copied away and still there: a later copy takes the new one where it is, whether or
  * not the first was there, too; or several, each of a part of it, which nobody follows. */
-START_TEST(a_block_that_goes_may_be_moved_first)
+TEST(a_block_that_goes_may_be_moved_first)
 {
     enum { LATER, TO_THE_SAME_PLACE, IN_PARTS, ROW_COUNT };
     for (int row = LATER; row < ROW_COUNT; row++) {
@@ -538,11 +517,10 @@ START_TEST(a_block_that_goes_may_be_moved_first)
         stop_lanes();
     }
 }
-END_TEST
 
 /* Nobody can be asked where it would be, but something was copied to its place before it returned:
  * so it had left. */
-START_TEST(a_new_block_that_was_freed_may_have_been_copied_away)
+TEST(a_new_block_that_was_freed_may_have_been_copied_away)
 {
     start_lanes(DEFRAG_SLIDE);
     const uint32_t block = make_block(1, 7, 2);
@@ -560,11 +538,10 @@ START_TEST(a_new_block_that_was_freed_may_have_been_copied_away)
     expect_all_kept();
     stop_lanes();
 }
-END_TEST
 
 /* A block that goes is copied out of the way of another one, which leaves again; then something
  * gets the place that could not be what was copied first.  Both blocks are there all the time. */
-START_TEST(what_cannot_have_been_copied_came_later)
+TEST(what_cannot_have_been_copied_came_later)
 {
     enum { PROGRAM, STAYS, LARGER, LOWER, ROW_COUNT };
     const struct {
@@ -602,12 +579,11 @@ START_TEST(what_cannot_have_been_copied_came_later)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- holds --- */
 
 /* A held block moves: a release that is under way may explain it. */
-START_TEST(a_held_block_may_move_once_its_last_hold_is_released)
+TEST(a_held_block_may_move_once_its_last_hold_is_released)
 {
     const struct {
         unsigned holds, releases;
@@ -647,38 +623,4 @@ START_TEST(a_held_block_may_move_once_its_last_hold_is_released)
         }
         stop_lanes();
     }
-}
-END_TEST
-
-Suite *suite_of_overlap_effects(void)
-{
-    Suite *suite = suite_create("overlap_effects");
-    TCase *tests = tcase_create("overlap_effects");
-    tcase_add_test(tests, a_block_that_can_be_nowhere_is_told_for_its_own_call);
-    tcase_add_test(tests, a_block_without_a_handle_is_told_at_once);
-    tcase_add_test(tests, a_block_that_can_be_nowhere_justifies_no_refusal);
-    tcase_add_test(tests, what_takes_the_place_of_a_block_that_goes_may_leave_less_room);
-    tcase_add_test(tests, what_takes_the_place_of_a_block_that_stays_justifies_nothing);
-    tcase_add_test(tests, nothing_can_be_done_with_what_was_gone);
-    tcase_add_test(tests, only_what_lay_in_the_range_of_a_new_block_is_gone);
-    tcase_add_test(tests, what_is_written_over_is_gone_unless_it_is_what_is_written);
-    tcase_add_test(tests, a_block_that_is_copied_away_had_its_place_first);
-    tcase_add_test(tests, a_refused_copy_does_not_say_who_was_there_first);
-    tcase_add_test(tests, a_new_block_may_leave_with_its_neighbour);
-    tcase_add_test(tests, a_block_that_stays_came_after_what_was_copied_to_its_place);
-    tcase_add_test(tests, a_program_evicted_before_its_load_returns_was_there_first);
-    tcase_add_test(tests, a_program_that_was_loaded_again_was_there_first);
-    tcase_add_test(tests, an_eviction_says_that_the_load_had_its_place);
-    tcase_add_test(tests, an_evicted_program_that_lay_on_a_block_is_told_for_its_load);
-    tcase_add_test(tests, no_host_evicts_what_another_one_loads);
-    tcase_add_test(tests, what_is_copied_from_where_nothing_could_move_is_new);
-    tcase_add_test(tests, a_new_block_that_is_copied_away_is_told_for_its_own_call);
-    tcase_add_test(tests, what_stays_is_what_is_copied);
-    tcase_add_test(tests, what_leads_to_the_place_of_a_new_block_took_it_there);
-    tcase_add_test(tests, a_block_that_goes_may_be_moved_first);
-    tcase_add_test(tests, a_new_block_that_was_freed_may_have_been_copied_away);
-    tcase_add_test(tests, what_cannot_have_been_copied_came_later);
-    tcase_add_test(tests, a_held_block_may_move_once_its_last_hold_is_released);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

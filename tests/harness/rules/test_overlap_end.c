@@ -48,7 +48,7 @@ static void evict_it(void)
 }
 
 /* What makes room ends the run: what returns behind it is not told. */
-START_TEST(what_waits_for_room_is_blamed_for_what_it_took)
+TEST(what_waits_for_room_is_blamed_for_what_it_took)
 {
     enum cause { EVENT, EVENT_BEFORE_COPY, COPY, EVICTION, RETURN, CAUSE_COUNT };
     for (enum cause cause = 0; cause < CAUSE_COUNT; cause++) {
@@ -80,7 +80,6 @@ START_TEST(what_waits_for_room_is_blamed_for_what_it_took)
         stop_lanes();
     }
 }
-END_TEST
 
 static void move_waiting(void)
 {
@@ -93,7 +92,7 @@ static void evict_waiting(void)
 }
 
 /* The log shows that the call was granted its place: its block is moved, or its image evicted. */
-START_TEST(what_the_log_shows_of_a_call_is_told_of_that_call)
+TEST(what_the_log_shows_of_a_call_is_told_of_that_call)
 {
     for (int is_load = 0; is_load < 2; is_load++) {
         for (uint64_t size = 5; size <= 6; size++) {
@@ -120,7 +119,6 @@ START_TEST(what_the_log_shows_of_a_call_is_told_of_that_call)
         }
     }
 }
-END_TEST
 
 /* --- what the log shows --- */
 
@@ -130,7 +128,7 @@ static void move_held(void)
     script.at[1].address = 0;
 }
 
-START_TEST(a_held_block_does_not_move_while_calls_overlap)
+TEST(a_held_block_does_not_move_while_calls_overlap)
 {
     for (int is_held = 0; is_held < 2; is_held++) {
         start_lanes(DEFRAG_SLIDE);
@@ -147,7 +145,6 @@ START_TEST(a_held_block_does_not_move_while_calls_overlap)
         stop_lanes();
     }
 }
-END_TEST
 
 static void move_onto_0(void)
 {
@@ -155,7 +152,7 @@ static void move_onto_0(void)
     script.at[2].address = 0;
 }
 
-START_TEST(a_copy_shows_that_what_lay_there_was_given_back)
+TEST(a_copy_shows_that_what_lay_there_was_given_back)
 {
     start_lanes(DEFRAG_SLIDE);
     const uint32_t freed = call_granted_alloc(0, 2);
@@ -171,7 +168,6 @@ START_TEST(a_copy_shows_that_what_lay_there_was_given_back)
     JUDGED(&rig.verdicts[request], VERDICT_PREMATURE);
     stop_lanes();
 }
-END_TEST
 
 static void wait_for_freed(void)
 {
@@ -186,7 +182,7 @@ static void wait_and_move_onto_0(void)
 
 /* An event that is done in a call is done before what follows in it: the place of what it kept is
  * written to, and given to a call that waits for it before the request of this call is answered. */
-START_TEST(an_event_is_done_before_what_follows_it_in_a_call)
+TEST(an_event_is_done_before_what_follows_it_in_a_call)
 {
     for (uint64_t size = 10; size <= 11; size++) {
         start_lanes(DEFRAG_SLIDE);
@@ -214,7 +210,6 @@ START_TEST(an_event_is_done_before_what_follows_it_in_a_call)
     KEEPS(&rig.verdicts[looking]);
     stop_lanes();
 }
-END_TEST
 
 static uint64_t stage;
 
@@ -236,7 +231,7 @@ static void copy_in_vain(void)
 
 /* A stage has a number, and no place on the device, and a copy that was refused wrote nothing: the
  * block at 0 is still there. */
-START_TEST(only_a_copy_that_was_made_shows_that_a_place_was_given_back)
+TEST(only_a_copy_that_was_made_shows_that_a_place_was_given_back)
 {
     for (int is_copy = 0; is_copy < 2; is_copy++) {
         start_lanes(DEFRAG_REPACK);
@@ -261,7 +256,6 @@ START_TEST(only_a_copy_that_was_made_shows_that_a_place_was_given_back)
         stop_lanes();
     }
 }
-END_TEST
 
 static void evict_0(void)
 {
@@ -270,7 +264,7 @@ static void evict_0(void)
 
 /* The program on host 0 is evicted while nothing is called that may evict there, or a request is
  * under way, was before, or is on another host. */
-START_TEST(a_program_is_evicted_for_a_request_under_way_on_its_host)
+TEST(a_program_is_evicted_for_a_request_under_way_on_its_host)
 {
     enum when { NONE, MEANWHILE, BEFORE, ELSEWHERE, WHEN_COUNT };
     for (enum when when = NONE; when < WHEN_COUNT; when++) {
@@ -299,11 +293,10 @@ START_TEST(a_program_is_evicted_for_a_request_under_way_on_its_host)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- what is told --- */
 
-START_TEST(the_call_that_began_last_of_the_others_is_named)
+TEST(the_call_that_began_last_of_the_others_is_named)
 {
     for (int are_others = 0; are_others < 2; are_others++) {
         start_lanes(DEFRAG_SLIDE);
@@ -332,9 +325,8 @@ START_TEST(the_call_that_began_last_of_the_others_is_named)
         stop_lanes();
     }
 }
-END_TEST
 
-START_TEST(nothing_is_told_to_whoever_heard_enough)
+TEST(nothing_is_told_to_whoever_heard_enough)
 {
     for (int ends = 0; ends < 2; ends++) {
         start_lanes(DEFRAG_SLIDE);
@@ -349,7 +341,6 @@ START_TEST(nothing_is_told_to_whoever_heard_enough)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- when no call is under way --- */
 
@@ -362,7 +353,7 @@ static void write_too_far(void)
     script.device[0]->host_free(script.device[0]->context, piece, 16);
 }
 
-START_TEST(what_is_wrong_at_the_end_is_told_of_the_last_call)
+TEST(what_is_wrong_at_the_end_is_told_of_the_last_call)
 {
     for (int is_overrun = 0; is_overrun < 2; is_overrun++) {
         start_lanes(DEFRAG_SLIDE);
@@ -378,10 +369,9 @@ START_TEST(what_is_wrong_at_the_end_is_told_of_the_last_call)
         stop_lanes();
     }
 }
-END_TEST
 
 /* Two granules are freed and three taken: at most all five were in use at once, at least three. */
-START_TEST(a_peak_that_may_be_right_is_followed)
+TEST(a_peak_that_may_be_right_is_followed)
 {
     const struct {
         uint64_t peak, low, high;
@@ -402,7 +392,6 @@ START_TEST(a_peak_that_may_be_right_is_followed)
         stop_lanes();
     }
 }
-END_TEST
 
 /* A request, or one that can never be right, on that host; a free of nothing, which is skipped. */
 enum beside { REFUSED, INVALID, GRANTED, GRANTED_ELSEWHERE, SKIPPED };
@@ -433,7 +422,7 @@ static void leave_stage(void)
 }
 
 /* Every call of the host failed, of them one that may move: nobody but a failed call did it. */
-START_TEST(what_another_call_did_excuses_no_failure_on_its_own_host)
+TEST(what_another_call_did_excuses_no_failure_on_its_own_host)
 {
     const struct {
         void (*act)(void);
@@ -471,7 +460,6 @@ START_TEST(what_another_call_did_excuses_no_failure_on_its_own_host)
         stop_lanes();
     }
 }
-END_TEST
 
 static void say_elsewhere(void)
 {
@@ -488,7 +476,7 @@ static void say_outside(void)
 
 /* Another block is copied; of this one the target alone says that it moved.  At which instant that
  * was nobody knows, so nobody knows whether it was held then. */
-START_TEST(a_place_that_no_copy_leads_to_is_held_against_what_lies_there)
+TEST(a_place_that_no_copy_leads_to_is_held_against_what_lies_there)
 {
     const struct {
         void (*act)(void);
@@ -516,12 +504,11 @@ START_TEST(a_place_that_no_copy_leads_to_is_held_against_what_lies_there)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- blocks in host memory --- */
 
 /* It can be asked for no more: it is where its stage is, while that lasts. */
-START_TEST(what_was_freed_in_host_memory_is_there_for_its_event)
+TEST(what_was_freed_in_host_memory_is_there_for_its_event)
 {
     for (int is_dropped = 0; is_dropped < 2; is_dropped++) {
         start_lanes_with_absent();
@@ -536,7 +523,6 @@ START_TEST(what_was_freed_in_host_memory_is_there_for_its_event)
         stop_lanes();
     }
 }
-END_TEST
 
 static void move_1_away(void)
 {
@@ -546,7 +532,7 @@ static void move_1_away(void)
 
 /* A call that can never be right may bring back what is in host memory when it begins.  When
  * nothing was there it moves nothing, whatever was there before. */
-START_TEST(what_was_in_host_memory_excuses_only_calls_of_its_time)
+TEST(what_was_in_host_memory_excuses_only_calls_of_its_time)
 {
     for (int is_back = 0; is_back < 2; is_back++) {
         start_lanes_with_absent();
@@ -563,28 +549,4 @@ START_TEST(what_was_in_host_memory_excuses_only_calls_of_its_time)
         ck_assert_int_eq(rig.verdicts[second].rule, is_back != 0 ? RULE_FAILED_CHANGED : RULE_NONE);
         stop_lanes();
     }
-}
-END_TEST
-
-Suite *suite_of_overlap_end(void)
-{
-    Suite *suite = suite_create("overlap_end");
-    TCase *tests = tcase_create("overlap_end");
-    tcase_add_test(tests, what_waits_for_room_is_blamed_for_what_it_took);
-    tcase_add_test(tests, what_the_log_shows_of_a_call_is_told_of_that_call);
-    tcase_add_test(tests, a_held_block_does_not_move_while_calls_overlap);
-    tcase_add_test(tests, a_copy_shows_that_what_lay_there_was_given_back);
-    tcase_add_test(tests, an_event_is_done_before_what_follows_it_in_a_call);
-    tcase_add_test(tests, only_a_copy_that_was_made_shows_that_a_place_was_given_back);
-    tcase_add_test(tests, a_program_is_evicted_for_a_request_under_way_on_its_host);
-    tcase_add_test(tests, the_call_that_began_last_of_the_others_is_named);
-    tcase_add_test(tests, nothing_is_told_to_whoever_heard_enough);
-    tcase_add_test(tests, what_is_wrong_at_the_end_is_told_of_the_last_call);
-    tcase_add_test(tests, a_peak_that_may_be_right_is_followed);
-    tcase_add_test(tests, what_another_call_did_excuses_no_failure_on_its_own_host);
-    tcase_add_test(tests, a_place_that_no_copy_leads_to_is_held_against_what_lies_there);
-    tcase_add_test(tests, what_was_freed_in_host_memory_is_there_for_its_event);
-    tcase_add_test(tests, what_was_in_host_memory_excuses_only_calls_of_its_time);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

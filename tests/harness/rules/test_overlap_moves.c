@@ -65,7 +65,7 @@ static uint64_t start_stranded(uint32_t host_count)
 /* --- what was a move --- */
 
 /* Another block gets its place. */
-START_TEST(a_block_is_followed_through_all_that_is_done_to_it)
+TEST(a_block_is_followed_through_all_that_is_done_to_it)
 {
     enum { REFUSED, STAGED, STAGED_WITH_MORE, ROW_COUNT };
     for (int row = REFUSED; row < ROW_COUNT; row++) {
@@ -91,10 +91,9 @@ START_TEST(a_block_is_followed_through_all_that_is_done_to_it)
         stop_lanes();
     }
 }
-END_TEST
 
 /* Where it is loaded again says nothing of where it was moved before. */
-START_TEST(a_program_may_move_before_it_is_evicted)
+TEST(a_program_may_move_before_it_is_evicted)
 {
     start_lanes(DEFRAG_SLIDE);
     const uint32_t program = make_program(1, 7, 2);
@@ -108,10 +107,9 @@ START_TEST(a_program_may_move_before_it_is_evicted)
     expect_all_kept();
     stop_lanes();
 }
-END_TEST
 
 /* The target thought better of it: the block stayed, and others get the place. */
-START_TEST(what_is_copied_has_not_always_moved)
+TEST(what_is_copied_has_not_always_moved)
 {
     enum { STAGE, HALF_A_STAGE, HALF_OF_A_HELD_ONE, DYING, ROW_COUNT };
     for (int row = STAGE; row < ROW_COUNT; row++) {
@@ -135,9 +133,8 @@ START_TEST(what_is_copied_has_not_always_moved)
         stop_lanes();
     }
 }
-END_TEST
 
-START_TEST(what_was_evicted_or_freed_does_not_come_back_from_a_stage)
+TEST(what_was_evicted_or_freed_does_not_come_back_from_a_stage)
 {
     enum { FREED, FREED_AND_FOLLOWED, EVICTED, EVICTED_AFTER_A_REFUSAL, ROW_COUNT };
     for (int row = FREED; row < ROW_COUNT; row++) {
@@ -165,10 +162,9 @@ START_TEST(what_was_evicted_or_freed_does_not_come_back_from_a_stage)
         stop_lanes();
     }
 }
-END_TEST
 
 /* One stage is of a block on one host, the other of nothing, on a host without a block. */
-START_TEST(each_host_has_its_own_stages)
+TEST(each_host_has_its_own_stages)
 {
     start_lanes_on(2, DEFRAG_REPACK);
     make_block(1, 7, 2);
@@ -186,10 +182,9 @@ START_TEST(each_host_has_its_own_stages)
     expect_all_kept();
     stop_lanes();
 }
-END_TEST
 
 /* What was left in host memory by an earlier call is none of a block that has a place. */
-START_TEST(a_stage_of_a_block_that_has_a_place_brings_nothing_back)
+TEST(a_stage_of_a_block_that_has_a_place_brings_nothing_back)
 {
     end_call(start_move(DEFRAG_REPACK));
     const uint32_t leaving = begin_on(OP_DEFRAGMENT, 0);
@@ -202,11 +197,10 @@ START_TEST(a_stage_of_a_block_that_has_a_place_brings_nothing_back)
     expect_all_kept();
     stop_lanes();
 }
-END_TEST
 
 /* --- over other blocks --- */
 
-START_TEST(a_block_that_stays_does_not_make_room)
+TEST(a_block_that_stays_does_not_make_room)
 {
     const uint32_t move = start_move(DEFRAG_SLIDE);
     const uint32_t touch = begin_on(OP_TOUCH, blocks[1]);
@@ -217,9 +211,8 @@ START_TEST(a_block_that_stays_does_not_make_room)
     ck_assert_str_eq(rig.verdicts[move].reason, "block 0 came back from host memory onto block 1");
     stop_lanes();
 }
-END_TEST
 
-START_TEST(a_block_makes_room_while_it_is_in_a_stage)
+TEST(a_block_makes_room_while_it_is_in_a_stage)
 {
     const uint32_t move = start_move(DEFRAG_REPACK);
     const uint64_t stage = take_stage(10, 2);
@@ -233,11 +226,10 @@ START_TEST(a_block_makes_room_while_it_is_in_a_stage)
     KEEPS(&rig.verdicts[move]);
     stop_lanes();
 }
-END_TEST
 
 /* It is the second in its stage, of which the first alone is followed.  But it is somewhere else in
  * the end. */
-START_TEST(a_block_that_goes_elsewhere_makes_room)
+TEST(a_block_that_goes_elsewhere_makes_room)
 {
     start_lanes(DEFRAG_REPACK);
     make_block(1, 8, 2);
@@ -255,11 +247,10 @@ START_TEST(a_block_that_goes_elsewhere_makes_room)
     expect_all_kept();
     stop_lanes();
 }
-END_TEST
 
 /* --- what may not move --- */
 
-START_TEST(a_held_block_moves_by_no_stage)
+TEST(a_held_block_moves_by_no_stage)
 {
     const uint32_t move = start_move(DEFRAG_REPACK);
     const uint32_t hold = call_on(OP_HOLD, blocks[0]);
@@ -271,11 +262,10 @@ START_TEST(a_held_block_moves_by_no_stage)
     BREAKS(&rig.verdicts[move], RULE_HELD_MOVED);
     stop_lanes();
 }
-END_TEST
 
 /* A block that is freed, but whose event never comes, keeps its place; unless it was in host memory
  * alone before, or may have been: in a stage while the device refused something. */
-START_TEST(what_keeps_its_place_is_not_written_over)
+TEST(what_keeps_its_place_is_not_written_over)
 {
     enum { IN_PLACE, STAGED, STAGED_AND_REFUSED, BACK_AND_REFUSED, ROW_COUNT };
     for (int row = IN_PLACE; row < ROW_COUNT; row++) {
@@ -301,11 +291,10 @@ START_TEST(what_keeps_its_place_is_not_written_over)
         stop_lanes();
     }
 }
-END_TEST
 
 /* The same of one that was in host memory before any of these calls: once it is back it has a place
  * to keep. */
-START_TEST(what_came_back_keeps_its_place)
+TEST(what_came_back_keeps_its_place)
 {
     const uint64_t stage = start_stranded(1);
     const uint32_t move = begin_on(OP_DEFRAGMENT, 0);
@@ -318,11 +307,10 @@ START_TEST(what_came_back_keeps_its_place)
     BREAKS(&rig.verdicts[move], RULE_REUSED_EARLY);
     stop_lanes();
 }
-END_TEST
 
 /* A target that promised to move nothing, and copies: the block is elsewhere then; or it stays, as
  * far as can be told, and another one gets the place to which it was copied. */
-START_TEST(nothing_moves_where_that_was_promised)
+TEST(nothing_moves_where_that_was_promised)
 {
     enum { MOVED, NOT_MOVED, NOT_ASKED, FREED, ROW_COUNT };
     for (int row = MOVED; row < ROW_COUNT; row++) {
@@ -351,7 +339,6 @@ START_TEST(nothing_moves_where_that_was_promised)
         stop_lanes();
     }
 }
-END_TEST
 
 static uint32_t make_block_on_1(uint64_t handle, uint64_t at)
 {
@@ -365,7 +352,7 @@ static uint32_t make_block_on_1(uint64_t handle, uint64_t at)
 
 /* The upper one of two blocks is below the other in the end.  A contract that lets none move past
  * another is broken, if both were there all the time. */
-START_TEST(no_block_moves_past_another_where_that_was_promised)
+TEST(no_block_moves_past_another_where_that_was_promised)
 {
     enum { PASSED, REPACKED, DONATED, NEW, FREED, FOLLOWED, LOADED_AGAIN, ROW_COUNT };
     for (int row = PASSED; row < ROW_COUNT; row++) {
@@ -409,9 +396,8 @@ START_TEST(no_block_moves_past_another_where_that_was_promised)
         stop_lanes();
     }
 }
-END_TEST
 
-START_TEST(blocks_of_two_hosts_may_pass_each_other)
+TEST(blocks_of_two_hosts_may_pass_each_other)
 {
     start_lanes_on(2, DEFRAG_SLIDE);
     make_block_on_1(1, 4);
@@ -427,10 +413,9 @@ START_TEST(blocks_of_two_hosts_may_pass_each_other)
     expect_all_kept();
     stop_lanes();
 }
-END_TEST
 
 /* Each has a place of its own above, in which another one is put. */
-START_TEST(one_copy_may_move_many_blocks)
+TEST(one_copy_may_move_many_blocks)
 {
     enum { COUNT = 70, BLOCK_BYTES = 16 };
     for (int is_up = 0; is_up < 2; is_up++) {
@@ -458,10 +443,9 @@ START_TEST(one_copy_may_move_many_blocks)
         stop_lanes();
     }
 }
-END_TEST
 
 /* A copy may read over it, and brings nothing of it to another place. */
-START_TEST(what_was_retired_stays_where_it_is)
+TEST(what_was_retired_stays_where_it_is)
 {
     start_lanes(DEFRAG_REPACK);
     make_block(1, 4, 2);
@@ -477,14 +461,13 @@ START_TEST(what_was_retired_stays_where_it_is)
     expect_all_kept();
     stop_lanes();
 }
-END_TEST
 
 /* --- in host memory --- */
 
 /* No refusal is judged while a block is in host memory.  From its return on it is in the way:
  * also if it was freed meanwhile; and what another host makes at the same time says nothing of it.
  */
-START_TEST(a_block_that_is_back_is_in_the_way)
+TEST(a_block_that_is_back_is_in_the_way)
 {
     enum { BACK, FREED, BESIDE_ANOTHER_HOST, AWAY, ROW_COUNT };
     for (int row = BACK; row < ROW_COUNT; row++) {
@@ -514,10 +497,9 @@ START_TEST(a_block_that_is_back_is_in_the_way)
         stop_lanes();
     }
 }
-END_TEST
 
 /* The device refuses to take a block back from host memory. */
-START_TEST(only_a_block_that_nobody_kept_is_left_in_host_memory)
+TEST(only_a_block_that_nobody_kept_is_left_in_host_memory)
 {
     enum { FREE, NEW, HELD_LATER, HELD, USED, DROPPED, SLIDES, ROW_COUNT };
     const enum rule rules[ROW_COUNT] = {
@@ -552,32 +534,4 @@ START_TEST(only_a_block_that_nobody_kept_is_left_in_host_memory)
                       rig.verdicts[move].reason);
         stop_lanes();
     }
-}
-END_TEST
-
-Suite *suite_of_overlap_moves(void)
-{
-    Suite *suite = suite_create("overlap_moves");
-    TCase *tests = tcase_create("overlap_moves");
-    tcase_add_test(tests, a_block_is_followed_through_all_that_is_done_to_it);
-    tcase_add_test(tests, a_program_may_move_before_it_is_evicted);
-    tcase_add_test(tests, what_is_copied_has_not_always_moved);
-    tcase_add_test(tests, what_was_evicted_or_freed_does_not_come_back_from_a_stage);
-    tcase_add_test(tests, each_host_has_its_own_stages);
-    tcase_add_test(tests, a_stage_of_a_block_that_has_a_place_brings_nothing_back);
-    tcase_add_test(tests, a_block_that_stays_does_not_make_room);
-    tcase_add_test(tests, a_block_makes_room_while_it_is_in_a_stage);
-    tcase_add_test(tests, a_block_that_goes_elsewhere_makes_room);
-    tcase_add_test(tests, a_held_block_moves_by_no_stage);
-    tcase_add_test(tests, what_keeps_its_place_is_not_written_over);
-    tcase_add_test(tests, what_came_back_keeps_its_place);
-    tcase_add_test(tests, nothing_moves_where_that_was_promised);
-    tcase_add_test(tests, no_block_moves_past_another_where_that_was_promised);
-    tcase_add_test(tests, blocks_of_two_hosts_may_pass_each_other);
-    tcase_add_test(tests, one_copy_may_move_many_blocks);
-    tcase_add_test(tests, what_was_retired_stays_where_it_is);
-    tcase_add_test(tests, a_block_that_is_back_is_in_the_way);
-    tcase_add_test(tests, only_a_block_that_nobody_kept_is_left_in_host_memory);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -50,7 +50,7 @@ static void check_verdict(uint32_t number, enum verdict_kind kind, size_t row)
 
 /* --- what is one --- */
 
-START_TEST(what_asks_for_no_memory_is_not_out_of_it)
+TEST(what_asks_for_no_memory_is_not_out_of_it)
 {
     start_lanes_that_go_on();
     make_block_at_7();
@@ -63,9 +63,8 @@ START_TEST(what_asks_for_no_memory_is_not_out_of_it)
     ck_assert_uint_eq(run_totals(script.run)->excused, 1);
     stop_lanes();
 }
-END_TEST
 
-START_TEST(an_overlapping_refusal_on_an_empty_device_is_premature)
+TEST(an_overlapping_refusal_on_an_empty_device_is_premature)
 {
     start_lanes(DEFRAG_SLIDE);
     const uint32_t request = begin_alloc(16 * G);
@@ -77,9 +76,8 @@ START_TEST(an_overlapping_refusal_on_an_empty_device_is_premature)
     ck_assert_uint_eq(rig.verdicts[request].requested_bytes, 16 * G);
     stop_lanes();
 }
-END_TEST
 
-START_TEST(bytes_that_no_number_holds_are_told_as_the_largest)
+TEST(bytes_that_no_number_holds_are_told_as_the_largest)
 {
     const struct {
         uint64_t image, stack, told;
@@ -103,13 +101,12 @@ START_TEST(bytes_that_no_number_holds_are_told_as_the_largest)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- what may have been felt --- */
 
 /* Fourteen granules do only if the block at 7 moves, which another hold or its end keeps in place.
  */
-START_TEST(what_may_have_been_felt_is_one_hold_more)
+TEST(what_may_have_been_felt_is_one_hold_more)
 {
     const struct {
         enum op_kind first, second;
@@ -134,10 +131,9 @@ START_TEST(what_may_have_been_felt_is_one_hold_more)
         stop_lanes();
     }
 }
-END_TEST
 
 /* The state that is judged has what was felt, of those blocks alone. */
-START_TEST(what_is_felt_shows_in_the_state_that_is_judged)
+TEST(what_is_felt_shows_in_the_state_that_is_judged)
 {
     const struct {
         enum op_kind felt;
@@ -176,10 +172,9 @@ START_TEST(what_is_felt_shows_in_the_state_that_is_judged)
         stop_lanes();
     }
 }
-END_TEST
 
 /* What is certain decides before what may be: no certificate shows more than it needs. */
-START_TEST(what_fits_nowhere_is_shown_without_what_may_have_been_felt)
+TEST(what_fits_nowhere_is_shown_without_what_may_have_been_felt)
 {
     start_lanes(DEFRAG_SLIDE);
     make_block_at_7();
@@ -191,7 +186,6 @@ START_TEST(what_fits_nowhere_is_shown_without_what_may_have_been_felt)
     ck_assert_uint_eq(find_judged(0)->hold_count, 0);
     stop_lanes();
 }
-END_TEST
 
 static void evict_0(void)
 {
@@ -214,7 +208,7 @@ static uint32_t take_evicted_program(uint64_t stack, uint64_t at, uint64_t size)
 
 /* The image of an evicted program is back, and its stack reserved.  The model has not taken it yet,
  * so its bytes count as free; what it has beyond its contract counts as free, too. */
-START_TEST(an_image_that_may_be_back_leaves_less_room)
+TEST(an_image_that_may_be_back_leaves_less_room)
 {
     const struct {
         uint64_t block, image, size, request;
@@ -252,10 +246,9 @@ START_TEST(an_image_that_may_be_back_leaves_less_room)
         stop_lanes();
     }
 }
-END_TEST
 
 /* While something lies there it is not back, and what has no bytes never is. */
-START_TEST(an_image_is_not_back_where_something_else_lies)
+TEST(an_image_is_not_back_where_something_else_lies)
 {
     const struct {
         uint64_t image, size, request;
@@ -279,10 +272,9 @@ START_TEST(an_image_is_not_back_where_something_else_lies)
         stop_lanes();
     }
 }
-END_TEST
 
 /* An image is in the way of requests on its own host alone. */
-START_TEST(what_is_felt_on_another_host_is_not_felt)
+TEST(what_is_felt_on_another_host_is_not_felt)
 {
     for (uint8_t host = 0; host < 2; host++) {
         prepare();
@@ -305,7 +297,6 @@ START_TEST(what_is_felt_on_another_host_is_not_felt)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- what no moment shows --- */
 
@@ -316,7 +307,7 @@ static void move_14_to_4(void)
 
 /* The image has been moved when its execution returns, but the copy is still to come: no moment
  * shows it in both places.  Eight granules are free beside both. */
-START_TEST(an_image_that_is_in_two_places_excuses_a_refusal_without_a_verdict)
+TEST(an_image_that_is_in_two_places_excuses_a_refusal_without_a_verdict)
 {
     for (uint64_t size = 8; size <= 9; size++) {
         start_lanes(DEFRAG_SLIDE);
@@ -332,11 +323,10 @@ START_TEST(an_image_that_is_in_two_places_excuses_a_refusal_without_a_verdict)
         stop_lanes();
     }
 }
-END_TEST
 
 /* One execution has brought the image back that the other needs room for: no such room is needed
  * then, so a refusal for want of it is not judged.  Where the image was not away it is judged. */
-START_TEST(an_execution_needs_no_room_for_an_image_that_is_back)
+TEST(an_execution_needs_no_room_for_an_image_that_is_back)
 {
     for (int is_evicted = 0; is_evicted < 2; is_evicted++) {
         start_lanes(DEFRAG_SLIDE);
@@ -351,13 +341,12 @@ START_TEST(an_execution_needs_no_room_for_an_image_that_is_back)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- blocks in host memory --- */
 
 /* Which room is kept for it nobody knows.  While it was there, nothing justifies a refusal but an
  * instant at which all is known. */
-START_TEST(a_refusal_while_a_block_is_in_host_memory_needs_another_instant)
+TEST(a_refusal_while_a_block_is_in_host_memory_needs_another_instant)
 {
     const struct {
         bool comes_back;
@@ -379,13 +368,12 @@ START_TEST(a_refusal_while_a_block_is_in_host_memory_needs_another_instant)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- which instant decides --- */
 
 /* Nine granules are free below a block that is held, and two above it.  Then four lie in the middle
  * for a while: whether six fit still takes more steps than the search may do. */
-START_TEST(an_instant_that_stays_unknown_outweighs_those_at_which_it_fitted)
+TEST(an_instant_that_stays_unknown_outweighs_those_at_which_it_fitted)
 {
     const struct {
         uint64_t more; /* for the same while */
@@ -415,12 +403,11 @@ START_TEST(an_instant_that_stays_unknown_outweighs_those_at_which_it_fitted)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- what is told --- */
 
 /* The plan is shown once; a second time the verdict counts alone. */
-START_TEST(a_premature_refusal_of_one_kind_is_explained_once)
+TEST(a_premature_refusal_of_one_kind_is_explained_once)
 {
     start_lanes_that_go_on();
     make_block_at_7();
@@ -438,27 +425,4 @@ START_TEST(a_premature_refusal_of_one_kind_is_explained_once)
     ck_assert_uint_eq(run_totals(script.run)->premature, 2);
     ck_assert_uint_eq(run_findings(script.run)->count, 1);
     stop_lanes();
-}
-END_TEST
-
-Suite *suite_of_overlap_oom(void)
-{
-    Suite *suite = suite_create("overlap_oom");
-    TCase *tests = tcase_create("overlap_oom");
-    tcase_add_test(tests, what_asks_for_no_memory_is_not_out_of_it);
-    tcase_add_test(tests, an_overlapping_refusal_on_an_empty_device_is_premature);
-    tcase_add_test(tests, bytes_that_no_number_holds_are_told_as_the_largest);
-    tcase_add_test(tests, what_may_have_been_felt_is_one_hold_more);
-    tcase_add_test(tests, what_is_felt_shows_in_the_state_that_is_judged);
-    tcase_add_test(tests, what_fits_nowhere_is_shown_without_what_may_have_been_felt);
-    tcase_add_test(tests, an_image_that_may_be_back_leaves_less_room);
-    tcase_add_test(tests, an_image_is_not_back_where_something_else_lies);
-    tcase_add_test(tests, what_is_felt_on_another_host_is_not_felt);
-    tcase_add_test(tests, an_image_that_is_in_two_places_excuses_a_refusal_without_a_verdict);
-    tcase_add_test(tests, an_execution_needs_no_room_for_an_image_that_is_back);
-    tcase_add_test(tests, a_refusal_while_a_block_is_in_host_memory_needs_another_instant);
-    tcase_add_test(tests, an_instant_that_stays_unknown_outweighs_those_at_which_it_fitted);
-    tcase_add_test(tests, a_premature_refusal_of_one_kind_is_explained_once);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

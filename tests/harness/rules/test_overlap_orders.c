@@ -65,7 +65,7 @@ static void check_verdict(uint32_t number, enum verdict_kind kind, size_t row)
 /* --- one taker --- */
 
 /* Two granules are freed, and somebody gets five in their place: then eleven are left. */
-START_TEST(what_took_the_place_of_a_freed_block_may_have_been_there)
+TEST(what_took_the_place_of_a_freed_block_may_have_been_there)
 {
     const struct {
         enum op_kind taker;
@@ -90,10 +90,9 @@ START_TEST(what_took_the_place_of_a_freed_block_may_have_been_there)
         stop_lanes();
     }
 }
-END_TEST
 
 /* The state that is judged, and that a certificate shows. */
-START_TEST(a_taker_is_judged_as_it_was_asked_for)
+TEST(a_taker_is_judged_as_it_was_asked_for)
 {
     const struct {
         enum op_kind taker;
@@ -142,13 +141,12 @@ START_TEST(a_taker_is_judged_as_it_was_asked_for)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- what makes way --- */
 
 /* What became of the block at 0 before the calls overlap, which of them gives it back, and when the
  * event is done that it waits for: before the request is answered, after that, or never. */
-START_TEST(a_block_makes_way_when_nothing_keeps_it)
+TEST(a_block_makes_way_when_nothing_keeps_it)
 {
     enum before { NOTHING, FREED, FREED_LATER, USED };
     enum done { BEFORE, AFTER, NEVER };
@@ -202,11 +200,10 @@ START_TEST(a_block_makes_way_when_nothing_keeps_it)
         stop_lanes();
     }
 }
-END_TEST
 
 /* What makes way for one taker does not for another, in whose way something stays.  The state that
  * is shown is one that was possible. */
-START_TEST(a_block_that_nobody_gives_back_stays)
+TEST(a_block_that_nobody_gives_back_stays)
 {
     start_lanes_that_go_on();
     const uint32_t stays = call_granted_alloc(0, 2);
@@ -226,11 +223,10 @@ START_TEST(a_block_that_nobody_gives_back_stays)
     BREAKS(&rig.verdicts[wrong], RULE_OVERLAP);
     stop_lanes();
 }
-END_TEST
 
 /* Two granules are freed.  Whoever gets five in their place has called before the request was
  * answered, and the request has called before that one returned. */
-START_TEST(what_was_not_under_way_with_a_request_took_nothing_from_it)
+TEST(what_was_not_under_way_with_a_request_took_nothing_from_it)
 {
     for (int is_late = 0; is_late < 2; is_late++) {
         start_lanes(DEFRAG_SLIDE);
@@ -245,10 +241,9 @@ START_TEST(what_was_not_under_way_with_a_request_took_nothing_from_it)
         stop_lanes();
     }
 }
-END_TEST
 
 /* Made, returned, and not yet freed: the request is answered in between. */
-START_TEST(a_block_is_there_between_its_call_and_its_free)
+TEST(a_block_is_there_between_its_call_and_its_free)
 {
     start_lanes(DEFRAG_SLIDE);
     const uint32_t taker = begin_alloc(5 * G);
@@ -261,7 +256,6 @@ START_TEST(a_block_is_there_between_its_call_and_its_free)
     JUDGED(&rig.verdicts[request], VERDICT_PREMATURE);
     stop_lanes();
 }
-END_TEST
 
 static void move_7_to_14(void)
 {
@@ -270,7 +264,7 @@ static void move_7_to_14(void)
 
 /* A block that is made meanwhile, and moves later: the other got its place.  Nobody knows which was
  * there first. */
-START_TEST(a_block_that_is_made_meanwhile_may_not_have_been_there)
+TEST(a_block_that_is_made_meanwhile_may_not_have_been_there)
 {
     start_lanes(DEFRAG_REPACK);
     const uint32_t made = begin_alloc(2 * G);
@@ -289,7 +283,6 @@ START_TEST(a_block_that_is_made_meanwhile_may_not_have_been_there)
     KEEPS(&rig.verdicts[last]);
     stop_lanes();
 }
-END_TEST
 
 static void move_5_to_0(void)
 {
@@ -302,7 +295,7 @@ static void move_0_to_12(void)
 }
 
 /* A copy of the block shows that the release was over: then it gives nothing back any more. */
-START_TEST(a_release_that_was_felt_makes_no_room_twice)
+TEST(a_release_that_was_felt_makes_no_room_twice)
 {
     start_lanes(DEFRAG_REPACK);
     const uint32_t held = call_granted_alloc(5, 2);
@@ -323,7 +316,6 @@ START_TEST(a_release_that_was_felt_makes_no_room_twice)
     JUDGED(&rig.verdicts[request], VERDICT_PREMATURE);
     stop_lanes();
 }
-END_TEST
 
 /* --- executions --- */
 
@@ -343,7 +335,7 @@ static uint32_t take_evicted_program(uint64_t stack)
 
 /* An execution brings its image to the place of what is freed: it cannot move, and its stack is
  * reserved. */
-START_TEST(an_execution_takes_a_place_and_its_stack)
+TEST(an_execution_takes_a_place_and_its_stack)
 {
     const struct {
         uint64_t stack, request;
@@ -379,12 +371,11 @@ START_TEST(an_execution_takes_a_place_and_its_stack)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- several takers --- */
 
 /* Two are in the place of two blocks that are freed; which began first makes no difference. */
-START_TEST(takers_side_by_side_may_all_have_been_there)
+TEST(takers_side_by_side_may_all_have_been_there)
 {
     for (uint64_t size = 8; size <= 9; size++) {
         for (int is_upper_first = 0; is_upper_first < 2; is_upper_first++) {
@@ -406,7 +397,6 @@ START_TEST(takers_side_by_side_may_all_have_been_there)
         }
     }
 }
-END_TEST
 
 static void move_first_taker(void)
 {
@@ -415,7 +405,7 @@ static void move_first_taker(void)
 
 /* The second gets part of the place of the first, which has moved away: only one of them was there
  * before. */
-START_TEST(takers_of_the_same_place_were_not_there_together)
+TEST(takers_of_the_same_place_were_not_there_together)
 {
     const struct {
         uint64_t at, size, request;
@@ -451,11 +441,10 @@ START_TEST(takers_of_the_same_place_were_not_there_together)
         stop_lanes();
     }
 }
-END_TEST
 
 /* So many each get a granule of a block that is freed.  Beyond six not every order is looked at, so
  * nobody says that the refusal is wrong; that it is right shows in one. */
-START_TEST(a_refusal_among_too_many_takers_is_not_premature)
+TEST(a_refusal_among_too_many_takers_is_not_premature)
 {
     const struct {
         uint64_t takers, request;
@@ -484,12 +473,11 @@ START_TEST(a_refusal_among_too_many_takers_is_not_premature)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- several hosts --- */
 
 /* On both hosts two granules are freed, and on one somebody gets five in their place. */
-START_TEST(what_is_taken_on_another_host_justifies_nothing)
+TEST(what_is_taken_on_another_host_justifies_nothing)
 {
     for (uint8_t host = 0; host < 2; host++) {
         prepare();
@@ -520,7 +508,6 @@ START_TEST(what_is_taken_on_another_host_justifies_nothing)
         stop_lanes();
     }
 }
-END_TEST
 
 /* --- which of two was first --- */
 
@@ -530,7 +517,7 @@ static void move_larger(void)
 }
 
 /* The block of one call is moved away for that of the other, whose call returns before. */
-START_TEST(a_block_that_moved_away_was_there_first)
+TEST(a_block_that_moved_away_was_there_first)
 {
     for (int is_mover_first = 0; is_mover_first < 2; is_mover_first++) {
         start_lanes(DEFRAG_SLIDE);
@@ -551,7 +538,6 @@ START_TEST(a_block_that_moved_away_was_there_first)
         stop_lanes();
     }
 }
-END_TEST
 
 static void move_one_after_the_other(void)
 {
@@ -561,7 +547,7 @@ static void move_one_after_the_other(void)
 
 /* Both blocks were at 0, the second once the first had moved away, and both answers come behind
  * that, in either order: where they are in the end tells which copy took which. */
-START_TEST(of_two_that_moved_away_the_first_to_go_was_there_first)
+TEST(of_two_that_moved_away_the_first_to_go_was_there_first)
 {
     for (int row = 0; row < 4; row++) {
         start_lanes(DEFRAG_REPACK);
@@ -584,28 +570,4 @@ START_TEST(of_two_that_moved_away_the_first_to_go_was_there_first)
         ck_assert_uint_eq(model_in_use_bytes(run_model(script.run, 0)), 4 * G);
         stop_lanes();
     }
-}
-END_TEST
-
-Suite *suite_of_overlap_orders(void)
-{
-    Suite *suite = suite_create("overlap_orders");
-    TCase *tests = tcase_create("overlap_orders");
-    tcase_add_test(tests, what_took_the_place_of_a_freed_block_may_have_been_there);
-    tcase_add_test(tests, a_taker_is_judged_as_it_was_asked_for);
-    tcase_add_test(tests, a_block_makes_way_when_nothing_keeps_it);
-    tcase_add_test(tests, a_block_that_nobody_gives_back_stays);
-    tcase_add_test(tests, what_was_not_under_way_with_a_request_took_nothing_from_it);
-    tcase_add_test(tests, a_block_is_there_between_its_call_and_its_free);
-    tcase_add_test(tests, a_block_that_is_made_meanwhile_may_not_have_been_there);
-    tcase_add_test(tests, a_release_that_was_felt_makes_no_room_twice);
-    tcase_add_test(tests, an_execution_takes_a_place_and_its_stack);
-    tcase_add_test(tests, takers_side_by_side_may_all_have_been_there);
-    tcase_add_test(tests, takers_of_the_same_place_were_not_there_together);
-    tcase_add_test(tests, a_refusal_among_too_many_takers_is_not_premature);
-    tcase_add_test(tests, what_is_taken_on_another_host_justifies_nothing);
-    tcase_add_test(tests, a_block_that_moved_away_was_there_first);
-    tcase_add_test(tests, of_two_that_moved_away_the_first_to_go_was_there_first);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

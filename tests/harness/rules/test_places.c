@@ -35,7 +35,7 @@ static void move_0_out(void)
     ck_assert_int_eq(copy(0, 4, 2), DEVICE_OK);
 }
 
-START_TEST(no_block_moves_out_of_the_device)
+TEST(no_block_moves_out_of_the_device)
 {
     start();
     KEEPS(alloc_at(0, 2));
@@ -45,7 +45,6 @@ START_TEST(no_block_moves_out_of_the_device)
     ck_assert_str_eq(verdict->mechanism, "place after the op");
     stop();
 }
-END_TEST
 
 static void move_both_then_wait(void)
 {
@@ -63,7 +62,7 @@ static void wait_then_move_both(void)
 }
 
 /* Two blocks are copied at once, the second of which is in use until an event is awaited. */
-START_TEST(each_block_of_a_copy_is_looked_at)
+TEST(each_block_of_a_copy_is_looked_at)
 {
     void (*const acts[])(void) = {wait_then_move_both, move_both_then_wait};
     for (int is_in_use = 0; is_in_use < 2; is_in_use++) {
@@ -82,7 +81,6 @@ START_TEST(each_block_of_a_copy_is_looked_at)
         stop();
     }
 }
-END_TEST
 
 static void move_8_to_10_and_claim_0(void)
 {
@@ -92,7 +90,7 @@ static void move_8_to_10_and_claim_0(void)
 }
 
 /* Where it was before it moved it is no more, even if nothing was written there since. */
-START_TEST(a_block_that_moved_left_nothing_behind)
+TEST(a_block_that_moved_left_nothing_behind)
 {
     start_with(DEFRAG_REPACK);
     KEEPS(alloc_at(0, 2));
@@ -101,7 +99,6 @@ START_TEST(a_block_that_moved_left_nothing_behind)
     BREAKS(defragment_with(move_8_to_10_and_claim_0), RULE_CONTENTS);
     stop();
 }
-END_TEST
 
 static void move_1_to_0(void)
 {
@@ -110,7 +107,7 @@ static void move_1_to_0(void)
 }
 
 /* Op 0 made a block, or a program, at 0, and op 1 a block at 4. */
-START_TEST(what_a_call_ends_is_out_of_the_way_of_its_moves)
+TEST(what_a_call_ends_is_out_of_the_way_of_its_moves)
 {
     static const enum op_kind kinds[] = {OP_FREE, OP_FREE_AFTER, OP_UNLOAD};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -123,7 +120,6 @@ START_TEST(what_a_call_ends_is_out_of_the_way_of_its_moves)
         stop();
     }
 }
-END_TEST
 
 static void evict_half_of_0(void)
 {
@@ -131,7 +127,7 @@ static void evict_half_of_0(void)
 }
 
 /* What half an eviction left of an image is seen when everything is looked at. */
-START_TEST(contents_are_compared_with_the_report)
+TEST(contents_are_compared_with_the_report)
 {
     for (int is_evicted = 0; is_evicted < 2; is_evicted++) {
         prepare();
@@ -146,7 +142,6 @@ START_TEST(contents_are_compared_with_the_report)
         stop();
     }
 }
-END_TEST
 
 static void move_0_to_4_by_host(void)
 {
@@ -158,7 +153,7 @@ static void move_0_to_4_by_host(void)
 }
 
 /* On what is freed and still in use, and on what went bad; from the device, and from the host. */
-START_TEST(nothing_is_written_where_nobody_may_write)
+TEST(nothing_is_written_where_nobody_may_write)
 {
     for (int is_retired = 0; is_retired < 2; is_retired++) {
         for (int by_host = 0; by_host < 2; by_host++) {
@@ -185,10 +180,9 @@ START_TEST(nothing_is_written_where_nobody_may_write)
         }
     }
 }
-END_TEST
 
 /* Block 1 lies where block 0 moves to in a release.  It was freed while it was held. */
-START_TEST(what_a_release_ends_may_be_written_over_by_it)
+TEST(what_a_release_ends_may_be_written_over_by_it)
 {
     enum { ENDED, HELD_TWICE, IN_USE, AWAITED, ANOTHER, FAILED, ROW_COUNT };
     for (int row = ENDED; row < ROW_COUNT; row++) {
@@ -214,7 +208,6 @@ START_TEST(what_a_release_ends_may_be_written_over_by_it)
         stop();
     }
 }
-END_TEST
 
 static uint64_t stage_kept;
 static void stage_0_and_keep_it(void)
@@ -224,7 +217,7 @@ static void stage_0_and_keep_it(void)
 }
 
 /* What is in host memory, too, does not go there by itself. */
-START_TEST(a_block_does_not_go_to_host_memory_by_itself)
+TEST(a_block_does_not_go_to_host_memory_by_itself)
 {
     start_with(DEFRAG_REPACK);
     KEEPS(alloc_at(0, 2));
@@ -236,7 +229,6 @@ START_TEST(a_block_does_not_go_to_host_memory_by_itself)
     ck_assert_str_eq(verdict->reason, "block 0 went to host memory");
     stop();
 }
-END_TEST
 
 static void copy_0_to_4(void)
 {
@@ -244,7 +236,7 @@ static void copy_0_to_4(void)
 }
 
 /* What is copied from a held block is not moved, as long as the block stays. */
-START_TEST(a_held_block_may_be_copied_where_it_stays)
+TEST(a_held_block_may_be_copied_where_it_stays)
 {
     start();
     KEEPS(alloc_at(0, 2));
@@ -254,7 +246,6 @@ START_TEST(a_held_block_may_be_copied_where_it_stays)
     BREAKS(defragment_with(move_0_to_4), RULE_HELD_MOVED);
     stop();
 }
-END_TEST
 
 static uint64_t stage_left;
 static void leave_0_in_host_memory(void)
@@ -266,7 +257,7 @@ static void leave_0_in_host_memory(void)
 }
 
 /* Nobody was called that could have brought it back. */
-START_TEST(a_block_in_host_memory_does_not_come_back_by_itself)
+TEST(a_block_in_host_memory_does_not_come_back_by_itself)
 {
     for (int is_back = 0; is_back < 2; is_back++) {
         start_with(DEFRAG_REPACK);
@@ -290,12 +281,11 @@ START_TEST(a_block_in_host_memory_does_not_come_back_by_itself)
         stop();
     }
 }
-END_TEST
 
 /* --- texts of moves --- */
 
 /* Block 0 is held: what moves it is told as it was seen. */
-START_TEST(a_move_of_what_is_held_is_told_as_it_was_seen)
+TEST(a_move_of_what_is_held_is_told_as_it_was_seen)
 {
     static const struct {
         enum evidence_sight sight;
@@ -324,7 +314,6 @@ START_TEST(a_move_of_what_is_held_is_told_as_it_was_seen)
     }
     stop();
 }
-END_TEST
 
 /* --- calls that overlap --- */
 
@@ -336,7 +325,7 @@ static void move_7_to_4(void)
 
 /* A block that another call moves before a donation returns: it is where it was moved to by then,
  * of its old size. */
-START_TEST(a_donation_may_name_the_place_to_which_another_call_moved_it)
+TEST(a_donation_may_name_the_place_to_which_another_call_moved_it)
 {
     static const struct {
         uint64_t at, size;
@@ -365,10 +354,9 @@ START_TEST(a_donation_may_name_the_place_to_which_another_call_moved_it)
         stop_lanes();
     }
 }
-END_TEST
 
 /* The same for the image of a program that is there. */
-START_TEST(an_execution_may_name_the_place_to_which_another_call_moved_its_image)
+TEST(an_execution_may_name_the_place_to_which_another_call_moved_its_image)
 {
     start_lanes(DEFRAG_SLIDE);
     struct op op = op_make(OP_LOAD);
@@ -388,26 +376,4 @@ START_TEST(an_execution_may_name_the_place_to_which_another_call_moved_its_image
     const struct model *model = run_model(script.run, 0);
     ck_assert_uint_eq(model_block(model, model_slot_of_op(model, load))->address, 4 * G);
     stop_lanes();
-}
-END_TEST
-
-Suite *suite_of_places(void)
-{
-    Suite *suite = suite_create("places");
-    TCase *tests = tcase_create("places");
-    tcase_add_test(tests, no_block_moves_out_of_the_device);
-    tcase_add_test(tests, each_block_of_a_copy_is_looked_at);
-    tcase_add_test(tests, a_block_that_moved_left_nothing_behind);
-    tcase_add_test(tests, what_a_call_ends_is_out_of_the_way_of_its_moves);
-    tcase_add_test(tests, contents_are_compared_with_the_report);
-    tcase_add_test(tests, nothing_is_written_where_nobody_may_write);
-    tcase_add_test(tests, what_a_release_ends_may_be_written_over_by_it);
-    tcase_add_test(tests, a_block_does_not_go_to_host_memory_by_itself);
-    tcase_add_test(tests, a_held_block_may_be_copied_where_it_stays);
-    tcase_add_test(tests, a_block_in_host_memory_does_not_come_back_by_itself);
-    tcase_add_test(tests, a_move_of_what_is_held_is_told_as_it_was_seen);
-    tcase_add_test(tests, a_donation_may_name_the_place_to_which_another_call_moved_it);
-    tcase_add_test(tests, an_execution_may_name_the_place_to_which_another_call_moved_its_image);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

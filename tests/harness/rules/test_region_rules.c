@@ -91,7 +91,7 @@ static const struct verdict *refuse_after(void (*act)(void), uint64_t size)
 
 /* --- blocks --- */
 
-START_TEST(a_block_lies_in_one_region)
+TEST(a_block_lies_in_one_region)
 {
     start_growing();
     KEEPS(alloc_after(take_unit, 0, 8));
@@ -100,18 +100,16 @@ START_TEST(a_block_lies_in_one_region)
     ck_assert_str_eq(run_findings(script.run)->findings[0].verdict.mechanism, "in no region");
     stop();
 }
-END_TEST
 
-START_TEST(neighbouring_regions_are_two)
+TEST(neighbouring_regions_are_two)
 {
     start_growing();
     BREAKS(alloc_after(take_two_units, UNIT - 1, 2), RULE_REGION);
     ck_assert_str_eq(run_findings(script.run)->findings[0].verdict.mechanism, "beyond its region");
     stop();
 }
-END_TEST
 
-START_TEST(holes_end_where_regions_do)
+TEST(holes_end_where_regions_do)
 {
     start_growing();
     ck_assert_uint_eq(model_largest_hole_bytes(run_model(script.run, 0)), 0);
@@ -120,11 +118,10 @@ START_TEST(holes_end_where_regions_do)
     ck_assert_uint_eq(model_hole_count(run_model(script.run, 0)), 2);
     stop();
 }
-END_TEST
 
 /* --- giving back --- */
 
-START_TEST(a_region_is_given_back_when_no_block_lies_there)
+TEST(a_region_is_given_back_when_no_block_lies_there)
 {
     start_growing();
     KEEPS(alloc_after(take_two_units, 0, 8));
@@ -144,9 +141,8 @@ START_TEST(a_region_is_given_back_when_no_block_lies_there)
     BREAKS(alloc_after(give_and_take_again, UNIT, 8), RULE_REGION);
     stop();
 }
-END_TEST
 
-START_TEST(a_queued_free_keeps_its_region)
+TEST(a_queued_free_keeps_its_region)
 {
     start_growing();
     KEEPS(alloc_after(take_unit, 0, 8));
@@ -160,9 +156,8 @@ START_TEST(a_queued_free_keeps_its_region)
     KEEPS(alloc_after(give_first_unit, UNIT, 8));
     stop();
 }
-END_TEST
 
-START_TEST(a_free_that_was_kept_back_empties_its_region_when_it_comes)
+TEST(a_free_that_was_kept_back_empties_its_region_when_it_comes)
 {
     start_with(false);
     KEEPS(alloc_after(take_two_units, 0, 8));
@@ -174,9 +169,8 @@ START_TEST(a_free_that_was_kept_back_empties_its_region_when_it_comes)
     BREAKS(alloc_at(0, 8), RULE_REGION);
     stop();
 }
-END_TEST
 
-START_TEST(the_last_release_of_a_freed_block_empties_its_region)
+TEST(the_last_release_of_a_freed_block_empties_its_region)
 {
     start_growing();
     KEEPS(alloc_after(take_unit, 0, 8));
@@ -192,9 +186,8 @@ START_TEST(the_last_release_of_a_freed_block_empties_its_region)
     BREAKS(on(OP_RELEASE, 0), RULE_REGION);
     stop();
 }
-END_TEST
 
-START_TEST(only_what_is_a_region_is_given_back)
+TEST(only_what_is_a_region_is_given_back)
 {
     start_growing();
     KEEPS(alloc_after(take_unit, 8, 8));
@@ -202,9 +195,8 @@ START_TEST(only_what_is_a_region_is_given_back)
     BREAKS(on(OP_FREE, 0), RULE_REGION);
     stop();
 }
-END_TEST
 
-START_TEST(close_gives_back_every_region)
+TEST(close_gives_back_every_region)
 {
     start_growing();
     KEEPS(alloc_after(take_unit, 0, 8));
@@ -217,11 +209,10 @@ START_TEST(close_gives_back_every_region)
     KEEPS(run_finish(script.run));
     stop();
 }
-END_TEST
 
 /* --- out of memory --- */
 
-START_TEST(an_out_of_memory_is_held_against_what_a_new_region_takes)
+TEST(an_out_of_memory_is_held_against_what_a_new_region_takes)
 {
     start_growing();
     KEEPS(alloc_after(take_two_units, 0, 8));
@@ -233,9 +224,8 @@ START_TEST(an_out_of_memory_is_held_against_what_a_new_region_takes)
     JUDGED(refuse(UNIT - 8), VERDICT_PREMATURE);
     stop();
 }
-END_TEST
 
-START_TEST(a_region_that_a_fault_refused_need_not_be_taken)
+TEST(a_region_that_a_fault_refused_need_not_be_taken)
 {
     start_growing();
     KEEPS(alloc_after(take_unit, 0, 8));
@@ -244,11 +234,10 @@ START_TEST(a_region_that_a_fault_refused_need_not_be_taken)
     JUDGED(refuse(UNIT), VERDICT_PREMATURE);
     stop();
 }
-END_TEST
 
 /* --- contracts --- */
 
-START_TEST(a_contract_that_makes_no_sense_is_refused_in_one_line)
+TEST(a_contract_that_makes_no_sense_is_refused_in_one_line)
 {
     static const struct {
         struct target_contract contract;
@@ -274,25 +263,4 @@ START_TEST(a_contract_that_makes_no_sense_is_refused_in_one_line)
         ck_assert_ptr_null(open_run(reason));
         ck_assert_msg(strstr(reason, rows[i].reason) != NULL, "%zu: %s", i, reason);
     }
-}
-END_TEST
-
-Suite *suite_of_region_rules(void)
-{
-    Suite *suite = suite_create("region_rules");
-    TCase *tests = tcase_create("region_rules");
-    tcase_add_test(tests, a_block_lies_in_one_region);
-    tcase_add_test(tests, neighbouring_regions_are_two);
-    tcase_add_test(tests, holes_end_where_regions_do);
-    tcase_add_test(tests, a_region_is_given_back_when_no_block_lies_there);
-    tcase_add_test(tests, a_queued_free_keeps_its_region);
-    tcase_add_test(tests, a_free_that_was_kept_back_empties_its_region_when_it_comes);
-    tcase_add_test(tests, the_last_release_of_a_freed_block_empties_its_region);
-    tcase_add_test(tests, only_what_is_a_region_is_given_back);
-    tcase_add_test(tests, close_gives_back_every_region);
-    tcase_add_test(tests, an_out_of_memory_is_held_against_what_a_new_region_takes);
-    tcase_add_test(tests, a_region_that_a_fault_refused_need_not_be_taken);
-    tcase_add_test(tests, a_contract_that_makes_no_sense_is_refused_in_one_line);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -25,7 +25,7 @@ static void add_row(struct target_row row)
 
 /* --- the report --- */
 
-START_TEST(each_flaw_of_a_report_has_a_name)
+TEST(each_flaw_of_a_report_has_a_name)
 {
     const struct target_row a = {0, 2 * G, BLOCK_BUFFER, 0};
     const struct target_row b = {4 * G, 2 * G, BLOCK_BUFFER, 0};
@@ -92,10 +92,9 @@ START_TEST(each_flaw_of_a_report_has_a_name)
         stop();
     }
 }
-END_TEST
 
 /* Of three blocks of one size each order of rows is right, if it names each of them. */
-START_TEST(no_row_is_doubled_wherever_the_two_stand)
+TEST(no_row_is_doubled_wherever_the_two_stand)
 {
     for (unsigned i = 0; i < 27; i++) {
         const unsigned order[] = {i % 3, i / 3 % 3, i / 9};
@@ -113,10 +112,9 @@ START_TEST(no_row_is_doubled_wherever_the_two_stand)
         stop();
     }
 }
-END_TEST
 
 /* A run that goes on looks at all rows, and tells the gravest flaw, which is the first. */
-START_TEST(a_report_is_read_to_its_end_where_a_run_goes_on)
+TEST(a_report_is_read_to_its_end_where_a_run_goes_on)
 {
     start();
     run_go_on(script.run);
@@ -133,7 +131,6 @@ START_TEST(a_report_is_read_to_its_end_where_a_run_goes_on)
     ck_assert_str_eq(run_findings(script.run)->findings[1].signature, "report: sums");
     stop();
 }
-END_TEST
 
 /* Two blocks of two granules are in host memory: each row without an address stands for one. */
 static uint64_t stages[2];
@@ -172,7 +169,7 @@ static void prepare_repack(void)
     own_target = scripted_target;
 }
 
-START_TEST(each_row_without_an_address_stands_for_a_block_of_its_own)
+TEST(each_row_without_an_address_stands_for_a_block_of_its_own)
 {
     static const struct {
         int count;
@@ -193,7 +190,6 @@ START_TEST(each_row_without_an_address_stands_for_a_block_of_its_own)
         stop();
     }
 }
-END_TEST
 
 /* Asked where block 0 is, it drops what host memory holds of block 1, of which it was asked before.
  */
@@ -207,7 +203,7 @@ static enum target_result locate_and_drop(struct target_instance *instance, uint
     return scripted_target.locate(instance, handle, block);
 }
 
-START_TEST(a_block_in_host_memory_is_looked_for_once_all_places_are_known)
+TEST(a_block_in_host_memory_is_looked_for_once_all_places_are_known)
 {
     prepare_repack();
     own_target.locate = locate_and_drop;
@@ -222,7 +218,6 @@ START_TEST(a_block_in_host_memory_is_looked_for_once_all_places_are_known)
                      "block 1 has no address, and host memory does not hold its contents");
     stop();
 }
-END_TEST
 
 /* A report that could not be sorted is left out whole, or given whole. */
 static bool gives_rows;
@@ -238,7 +233,7 @@ static void report_without_memory(struct target_instance *instance,
     }
 }
 
-START_TEST(a_report_without_memory_may_be_left_out_but_not_in_part)
+TEST(a_report_without_memory_may_be_left_out_but_not_in_part)
 {
     static const struct {
         enum fault_kind fault;
@@ -267,12 +262,11 @@ START_TEST(a_report_without_memory_may_be_left_out_but_not_in_part)
         stop();
     }
 }
-END_TEST
 
 /* --- handles --- */
 
 /* The target does not say where things are, so that nothing else tells the two apart. */
-START_TEST(no_two_things_of_many_share_a_handle)
+TEST(no_two_things_of_many_share_a_handle)
 {
     static const struct {
         uint64_t handles[4]; /* of two blocks and two programs */
@@ -298,7 +292,6 @@ START_TEST(no_two_things_of_many_share_a_handle)
         stop();
     }
 }
-END_TEST
 
 static void evict_0(void)
 {
@@ -308,7 +301,7 @@ static void evict_0(void)
 /* Where an evicted program is the target is not asked, so that a block may have its handle.  A
  * report that is wrong ends the run before that is looked at, even if what comes behind the flaw
  * would make up for it. */
-START_TEST(a_report_is_wrong_whatever_comes_behind_its_flaw)
+TEST(a_report_is_wrong_whatever_comes_behind_its_flaw)
 {
     for (int is_wrong = 0; is_wrong < 3; is_wrong++) {
         prepare_repack();
@@ -329,7 +322,6 @@ START_TEST(a_report_is_wrong_whatever_comes_behind_its_flaw)
         stop();
     }
 }
-END_TEST
 
 static uint64_t stage_left;
 static void leave_1_in_host_memory(void)
@@ -341,7 +333,7 @@ static void leave_1_in_host_memory(void)
 }
 
 /* The same where the row behind the flaw is that of a block in host memory. */
-START_TEST(a_row_without_an_address_makes_up_for_no_flaw)
+TEST(a_row_without_an_address_makes_up_for_no_flaw)
 {
     prepare_repack();
     start_own();
@@ -363,11 +355,10 @@ START_TEST(a_row_without_an_address_makes_up_for_no_flaw)
     BREAKS(report(), RULE_REPORT);
     stop();
 }
-END_TEST
 
 /* --- counters --- */
 
-START_TEST(a_wrong_counter_has_its_name_and_its_numbers)
+TEST(a_wrong_counter_has_its_name_and_its_numbers)
 {
     static const struct {
         struct target_stats more;
@@ -401,10 +392,9 @@ START_TEST(a_wrong_counter_has_its_name_and_its_numbers)
         stop();
     }
 }
-END_TEST
 
 /* Where nothing is left, or nothing but what went bad, the hole is a rule of its own. */
-START_TEST(an_empty_heap_is_one_hole)
+TEST(an_empty_heap_is_one_hole)
 {
     for (int has_retired = 0; has_retired < 2; has_retired++) {
         for (uint64_t less = 0; less < 2; less++) {
@@ -431,10 +421,9 @@ START_TEST(an_empty_heap_is_one_hole)
         }
     }
 }
-END_TEST
 
 /* Nothing is said of holes after an op that was granted. */
-START_TEST(holes_are_compared_where_it_is_asked_for_alone)
+TEST(holes_are_compared_where_it_is_asked_for_alone)
 {
     start();
     script.stats_more.largest_free_block_bytes = G;
@@ -443,36 +432,13 @@ START_TEST(holes_are_compared_where_it_is_asked_for_alone)
     BREAKS(report(), RULE_NOT_COALESCED);
     stop();
 }
-END_TEST
 
 /* While a block is in host memory nobody can see which room is kept for it. */
-START_TEST(holes_are_not_compared_while_a_block_is_in_host_memory)
+TEST(holes_are_not_compared_while_a_block_is_in_host_memory)
 {
     prepare_repack();
     start_with_two_absent();
     script.stats_more.largest_free_block_bytes = G;
     KEEPS(report());
     stop();
-}
-END_TEST
-
-Suite *suite_of_reported(void)
-{
-    Suite *suite = suite_create("reported");
-    TCase *tests = tcase_create("reported");
-    tcase_add_test(tests, each_flaw_of_a_report_has_a_name);
-    tcase_add_test(tests, no_row_is_doubled_wherever_the_two_stand);
-    tcase_add_test(tests, a_report_is_read_to_its_end_where_a_run_goes_on);
-    tcase_add_test(tests, each_row_without_an_address_stands_for_a_block_of_its_own);
-    tcase_add_test(tests, a_block_in_host_memory_is_looked_for_once_all_places_are_known);
-    tcase_add_test(tests, a_report_without_memory_may_be_left_out_but_not_in_part);
-    tcase_add_test(tests, no_two_things_of_many_share_a_handle);
-    tcase_add_test(tests, a_report_is_wrong_whatever_comes_behind_its_flaw);
-    tcase_add_test(tests, a_row_without_an_address_makes_up_for_no_flaw);
-    tcase_add_test(tests, a_wrong_counter_has_its_name_and_its_numbers);
-    tcase_add_test(tests, an_empty_heap_is_one_hole);
-    tcase_add_test(tests, holes_are_compared_where_it_is_asked_for_alone);
-    tcase_add_test(tests, holes_are_not_compared_while_a_block_is_in_host_memory);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

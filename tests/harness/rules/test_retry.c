@@ -42,7 +42,7 @@ static const struct verdict *grant_again_at(uint64_t at, uint64_t size)
 
 /* --- the rule --- */
 
-START_TEST(what_is_granted_when_it_is_asked_again_was_refused_too_early)
+TEST(what_is_granted_when_it_is_asked_again_was_refused_too_early)
 {
     start_with_doublings();
     JUDGED(refuse(9), VERDICT_JUSTIFIED);
@@ -58,9 +58,8 @@ START_TEST(what_is_granted_when_it_is_asked_again_was_refused_too_early)
     ck_assert_uint_eq(run_totals(script.run)->late, 0);
     stop();
 }
-END_TEST
 
-START_TEST(it_takes_over_what_the_op_before_asked_for)
+TEST(it_takes_over_what_the_op_before_asked_for)
 {
     start_with_doublings();
     JUDGED(refuse(9), VERDICT_JUSTIFIED);
@@ -75,9 +74,8 @@ START_TEST(it_takes_over_what_the_op_before_asked_for)
     ck_assert_uint_eq(asked->flags, OP_RETRY);
     stop();
 }
-END_TEST
 
-START_TEST(what_is_refused_again_breaks_nothing)
+TEST(what_is_refused_again_breaks_nothing)
 {
     start_with_doublings();
     JUDGED(refuse(9), VERDICT_JUSTIFIED);
@@ -89,9 +87,8 @@ START_TEST(what_is_refused_again_breaks_nothing)
     ck_assert_uint_eq(run_totals(script.run)->retries_granted, 0);
     stop();
 }
-END_TEST
 
-START_TEST(behind_a_premature_refusal_it_says_no_more)
+TEST(behind_a_premature_refusal_it_says_no_more)
 {
     start();
     run_go_on(script.run);
@@ -101,7 +98,6 @@ START_TEST(behind_a_premature_refusal_it_says_no_more)
     ck_assert_uint_eq(run_findings(script.run)->count, 1);
     stop();
 }
-END_TEST
 
 static void wait_in_vain(void)
 {
@@ -109,7 +105,7 @@ static void wait_in_vain(void)
     ck_assert_int_eq(device->event_wait(device->context, 2), DEVICE_REFUSED);
 }
 
-START_TEST(behind_a_refusal_in_which_a_fault_struck_it_says_nothing)
+TEST(behind_a_refusal_in_which_a_fault_struck_it_says_nothing)
 {
     start_with_doublings();
     KEEPS(on_for(OP_USE, 0, 1000));
@@ -120,7 +116,6 @@ START_TEST(behind_a_refusal_in_which_a_fault_struck_it_says_nothing)
     ck_assert_uint_eq(run_totals(script.run)->retries_granted, 1);
     stop();
 }
-END_TEST
 
 /* --- when it is asked --- */
 
@@ -131,7 +126,7 @@ static void expect_skipped(const struct verdict *verdict)
     ck_assert_uint_eq(run_totals(script.run)->retries, 0);
 }
 
-START_TEST(it_is_skipped_unless_the_op_before_was_refused)
+TEST(it_is_skipped_unless_the_op_before_was_refused)
 {
     start();
     expect_skipped(ask_again()); /* there is none */
@@ -147,9 +142,8 @@ START_TEST(it_is_skipped_unless_the_op_before_was_refused)
     ck_assert_uint_eq(run_ops(script.run)->ops[run_ops(script.run)->count - 1].flags, 0);
     stop();
 }
-END_TEST
 
-START_TEST(it_is_skipped_behind_what_another_host_was_refused)
+TEST(it_is_skipped_behind_what_another_host_was_refused)
 {
     prepare();
     start_hosts(2);
@@ -160,9 +154,8 @@ START_TEST(it_is_skipped_behind_what_another_host_was_refused)
     expect_skipped(step(retry));
     stop();
 }
-END_TEST
 
-START_TEST(it_is_skipped_behind_what_a_group_was_refused)
+TEST(it_is_skipped_behind_what_a_group_was_refused)
 {
     prepare();
     start_hosts(2);
@@ -174,7 +167,6 @@ START_TEST(it_is_skipped_behind_what_a_group_was_refused)
     expect_skipped(ask_again());
     stop();
 }
-END_TEST
 
 /* --- pinned time --- */
 
@@ -189,7 +181,7 @@ static void wait_for_all(void)
     }
 }
 
-START_TEST(no_event_completes_while_it_is_asked)
+TEST(no_event_completes_while_it_is_asked)
 {
     start();
     KEEPS(alloc_at(0, 4));
@@ -216,7 +208,6 @@ START_TEST(no_event_completes_while_it_is_asked)
     ck_assert_uint_eq(run_observation(script.run)->now_ns, 1000);
     stop();
 }
-END_TEST
 
 static enum device_result copied;
 
@@ -225,7 +216,7 @@ static void copy_two(void)
     copied = copy(0, 8, 2);
 }
 
-START_TEST(a_fault_waits_until_it_was_asked)
+TEST(a_fault_waits_until_it_was_asked)
 {
     start();
     KEEPS(alloc_at(0, 2));
@@ -241,7 +232,6 @@ START_TEST(a_fault_waits_until_it_was_asked)
     ck_assert_int_eq(copied, DEVICE_REFUSED);
     stop();
 }
-END_TEST
 
 /* --- lanes --- */
 
@@ -252,7 +242,7 @@ static void end_call_of(struct clients *clients, const struct op *op, enum targe
     clients_end(clients, &call);
 }
 
-START_TEST(a_lane_asks_again_what_it_was_refused_itself)
+TEST(a_lane_asks_again_what_it_was_refused_itself)
 {
     struct clients *clients = clients_create(8);
     struct op request = op_make(OP_ALLOC);
@@ -275,11 +265,10 @@ START_TEST(a_lane_asks_again_what_it_was_refused_itself)
     ck_assert(!clients_were_refused(clients, &retry));
     clients_destroy(clients);
 }
-END_TEST
 
 /* --- who asks --- */
 
-START_TEST(one_refusal_in_eight_is_asked_again)
+TEST(one_refusal_in_eight_is_asked_again)
 {
     struct retrying retrying;
     struct op refused = op_make(OP_LOAD);
@@ -302,7 +291,6 @@ START_TEST(one_refusal_in_eight_is_asked_again)
         ck_assert(!retrying_next(&retrying, &refused, &op));
     }
 }
-END_TEST
 
 static void run_trial_on(const char *target, const char *scenario, uint64_t seed,
                          struct trial *trial)
@@ -320,7 +308,7 @@ static void run_trial_on(const char *target, const char *scenario, uint64_t seed
 }
 
 /* With the retries alone: what the contract promises is not asked. */
-START_TEST(plants_that_refuse_too_early_grant_a_retry)
+TEST(plants_that_refuse_too_early_grant_a_retry)
 {
     static const struct {
         const char *target, *scenario;
@@ -342,9 +330,8 @@ START_TEST(plants_that_refuse_too_early_grant_a_retry)
         ck_assert_msg(granted > 0, "%s", grounds[i].target);
     }
 }
-END_TEST
 
-START_TEST(the_reference_grants_no_retry)
+TEST(the_reference_grants_no_retry)
 {
     static const char *const names[] = {"fragmentation_storm", "queued_free_race",
                                         "eviction_pressure", "training_step"};
@@ -360,27 +347,4 @@ START_TEST(the_reference_grants_no_retry)
         }
     }
     ck_assert_uint_gt(retries, 100);
-}
-END_TEST
-
-Suite *suite_of_retry(void)
-{
-    TCase *rule = tcase_create("rule");
-    tcase_add_test(rule, what_is_granted_when_it_is_asked_again_was_refused_too_early);
-    tcase_add_test(rule, it_takes_over_what_the_op_before_asked_for);
-    tcase_add_test(rule, what_is_refused_again_breaks_nothing);
-    tcase_add_test(rule, behind_a_premature_refusal_it_says_no_more);
-    tcase_add_test(rule, behind_a_refusal_in_which_a_fault_struck_it_says_nothing);
-    tcase_add_test(rule, it_is_skipped_unless_the_op_before_was_refused);
-    tcase_add_test(rule, it_is_skipped_behind_what_another_host_was_refused);
-    tcase_add_test(rule, it_is_skipped_behind_what_a_group_was_refused);
-    tcase_add_test(rule, no_event_completes_while_it_is_asked);
-    tcase_add_test(rule, a_fault_waits_until_it_was_asked);
-    tcase_add_test(rule, a_lane_asks_again_what_it_was_refused_itself);
-    tcase_add_test(rule, one_refusal_in_eight_is_asked_again);
-    tcase_add_test(rule, plants_that_refuse_too_early_grant_a_retry);
-    tcase_add_test(rule, the_reference_grants_no_retry);
-    Suite *suite = suite_create("retry");
-    suite_add_tcase(suite, rule);
-    return suite;
 }

@@ -117,7 +117,7 @@ static bool was_skipped(void)
 
 /* --- when --- */
 
-START_TEST(everything_is_as_before_after_each_wake)
+TEST(everything_is_as_before_after_each_wake)
 {
     start_awake();
     for (int i = 0; i < 3; i++) {
@@ -133,9 +133,8 @@ START_TEST(everything_is_as_before_after_each_wake)
     KEEPS(run_finish(script.run));
     stop();
 }
-END_TEST
 
-START_TEST(nothing_but_reports_and_the_wake_is_called_asleep)
+TEST(nothing_but_reports_and_the_wake_is_called_asleep)
 {
     const enum op_kind kinds[] = {OP_FREE, OP_USE, OP_HOLD, OP_TOUCH, OP_DONATE};
     start_asleep();
@@ -156,9 +155,8 @@ START_TEST(nothing_but_reports_and_the_wake_is_called_asleep)
     ck_assert(was_skipped());
     stop();
 }
-END_TEST
 
-START_TEST(it_sleeps_only_while_nothing_is_in_use)
+TEST(it_sleeps_only_while_nothing_is_in_use)
 {
     start_awake();
     KEEPS(on(OP_HOLD, 0)); /* which keeps an address, no more */
@@ -180,9 +178,8 @@ START_TEST(it_sleeps_only_while_nothing_is_in_use)
     ck_assert(!was_skipped());
     stop();
 }
-END_TEST
 
-START_TEST(a_target_that_does_not_sleep_is_not_asked_to)
+TEST(a_target_that_does_not_sleep_is_not_asked_to)
 {
     start_asleep_or_awake(SLEEP_NONE, DEFRAG_REPACK, NULL);
     KEEPS(step(op_make(OP_SLEEP)));
@@ -191,9 +188,8 @@ START_TEST(a_target_that_does_not_sleep_is_not_asked_to)
     ck_assert(was_skipped());
     stop();
 }
-END_TEST
 
-START_TEST(it_is_woken_when_the_list_ends)
+TEST(it_is_woken_when_the_list_ends)
 {
     start_asleep();
     script.act = restore_all;
@@ -204,7 +200,6 @@ START_TEST(it_is_woken_when_the_list_ends)
     BREAKS(run_finish(script.run), RULE_CONTENTS);
     stop();
 }
-END_TEST
 
 /* --- the device's memory --- */
 
@@ -231,7 +226,7 @@ static void unmap_one(void)
     unmap(15, 1);
 }
 
-START_TEST(asleep_it_has_nothing_of_the_device)
+TEST(asleep_it_has_nothing_of_the_device)
 {
     start_awake();
     BREAKS(sleep_with(release_most), RULE_NOT_RELEASED);
@@ -240,9 +235,8 @@ START_TEST(asleep_it_has_nothing_of_the_device)
     BREAKS(sleep_with(do_nothing), RULE_NOT_RELEASED);
     stop();
 }
-END_TEST
 
-START_TEST(awake_it_has_all_of_it)
+TEST(awake_it_has_all_of_it)
 {
     start_asleep();
     BREAKS(wake_with(do_nothing), RULE_NOT_RELEASED);
@@ -255,7 +249,6 @@ START_TEST(awake_it_has_all_of_it)
     BREAKS(alloc_at(12, 1), RULE_NOT_RELEASED);
     stop();
 }
-END_TEST
 
 /* The copy that is refused is that of the second block. */
 static void take_in_part(void)
@@ -282,7 +275,7 @@ static const struct verdict *fail_second(enum op_kind kind, void (*act)(void))
     return step(op_make(kind));
 }
 
-START_TEST(a_failed_wake_leaves_nothing_of_the_device)
+TEST(a_failed_wake_leaves_nothing_of_the_device)
 {
     start_asleep();
     BREAKS(fail_second(OP_WAKE, take_in_part), RULE_NOT_RELEASED);
@@ -294,7 +287,6 @@ START_TEST(a_failed_wake_leaves_nothing_of_the_device)
     KEEPS(wake_with(restore_all));
     stop();
 }
-END_TEST
 
 static void save_in_part(void)
 {
@@ -317,7 +309,7 @@ static void save_in_part_and_release(void)
     unmap(0, 2);
 }
 
-START_TEST(a_failed_sleep_leaves_everything)
+TEST(a_failed_sleep_leaves_everything)
 {
     start_awake();
     KEEPS(fail_second(OP_SLEEP, save_in_part_and_drop));
@@ -331,7 +323,6 @@ START_TEST(a_failed_sleep_leaves_everything)
     BREAKS(fail_second(OP_SLEEP, save_in_part_and_release), RULE_NOT_RELEASED);
     stop();
 }
-END_TEST
 
 static void copy_asleep(void)
 {
@@ -342,13 +333,12 @@ static void copy_asleep(void)
     ck_assert_int_eq(device_0()->map(device_0()->context, 15 * G, G), DEVICE_OK);
 }
 
-START_TEST(nothing_is_copied_where_no_memory_is)
+TEST(nothing_is_copied_where_no_memory_is)
 {
     start_asleep();
     BREAKS(wake_with(copy_asleep), RULE_OUTSIDE);
     stop();
 }
-END_TEST
 
 /* --- contents and places --- */
 
@@ -373,7 +363,7 @@ static void restore_and_move(void)
     script.at[2].address = 12 * G;
 }
 
-START_TEST(each_block_holds_what_it_held)
+TEST(each_block_holds_what_it_held)
 {
     start_asleep();
     BREAKS(wake_with(restore_one), RULE_CONTENTS);
@@ -382,9 +372,8 @@ START_TEST(each_block_holds_what_it_held)
     BREAKS(wake_with(restore_elsewhere), RULE_CONTENTS);
     stop();
 }
-END_TEST
 
-START_TEST(what_is_discarded_is_the_client_s_to_write)
+TEST(what_is_discarded_is_the_client_s_to_write)
 {
     start_asleep_or_awake(SLEEP_DISCARDS, DEFRAG_REPACK, NULL);
     for (int i = 0; i < 2; i++) {
@@ -396,9 +385,8 @@ START_TEST(what_is_discarded_is_the_client_s_to_write)
     }
     stop();
 }
-END_TEST
 
-START_TEST(no_block_moves_in_a_sleep_or_a_wake)
+TEST(no_block_moves_in_a_sleep_or_a_wake)
 {
     const enum defrag_contract contracts[] = {DEFRAG_SLIDE, DEFRAG_REPACK};
     for (size_t i = 0; i < sizeof contracts / sizeof contracts[0]; i++) {
@@ -407,10 +395,9 @@ START_TEST(no_block_moves_in_a_sleep_or_a_wake)
         stop();
     }
 }
-END_TEST
 
 /* Memory that went bad is nobody's to restore. */
-START_TEST(bad_memory_stays_bad)
+TEST(bad_memory_stays_bad)
 {
     start_awake();
     struct op op = op_make(OP_RETIRE);
@@ -421,7 +408,6 @@ START_TEST(bad_memory_stays_bad)
     KEEPS(wake_with(restore_all));
     stop();
 }
-END_TEST
 
 /* --- host memory --- */
 
@@ -440,15 +426,14 @@ static void restore_with_stage(void)
     device_0()->stage_drop(device_0()->context, stages[1]);
 }
 
-START_TEST(a_wake_leaves_no_stage)
+TEST(a_wake_leaves_no_stage)
 {
     start_asleep();
     BREAKS(wake_with(restore_with_stage), RULE_WAKE_GROWS);
     stop();
 }
-END_TEST
 
-START_TEST(host_memory_does_not_grow_from_wake_to_wake)
+TEST(host_memory_does_not_grow_from_wake_to_wake)
 {
     start_asleep();
     KEEPS(wake_with(restore_and_keep)); /* what the first one takes may stay */
@@ -458,9 +443,8 @@ START_TEST(host_memory_does_not_grow_from_wake_to_wake)
     BREAKS(wake_with(restore_and_keep), RULE_WAKE_GROWS);
     stop();
 }
-END_TEST
 
-START_TEST(after_other_calls_it_may)
+TEST(after_other_calls_it_may)
 {
     start_asleep();
     for (uint32_t i = 0; i < 3; i++) {
@@ -473,11 +457,10 @@ START_TEST(after_other_calls_it_may)
     KEEPS(wake_with(restore_and_keep));
     stop();
 }
-END_TEST
 
 /* --- answers --- */
 
-START_TEST(a_wake_fails_only_for_a_refused_call)
+TEST(a_wake_fails_only_for_a_refused_call)
 {
     const enum target_result results[] = {TARGET_FAILED, TARGET_INVALID, TARGET_NO_MEMORY};
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
@@ -491,7 +474,6 @@ START_TEST(a_wake_fails_only_for_a_refused_call)
         stop();
     }
 }
-END_TEST
 
 static void take_refused(void)
 {
@@ -503,7 +485,7 @@ static void take_host_memory(void)
     ck_assert_ptr_null(device_0()->host_alloc(device_0()->context, 64));
 }
 
-START_TEST(a_refused_wake_comes_again)
+TEST(a_refused_wake_comes_again)
 {
     start_asleep();
     KEEPS(fail_with(OP_WAKE, FAULT_COPY, take_refused));
@@ -512,32 +494,4 @@ START_TEST(a_refused_wake_comes_again)
     KEEPS(wake_with(restore_all));
     KEEPS(on(OP_TOUCH, 0));
     stop();
-}
-END_TEST
-
-Suite *suite_of_sleep(void)
-{
-    Suite *suite = suite_create("sleep");
-    TCase *cases = tcase_create("sleep");
-    suite_add_tcase(suite, cases);
-    tcase_add_test(cases, everything_is_as_before_after_each_wake);
-    tcase_add_test(cases, nothing_but_reports_and_the_wake_is_called_asleep);
-    tcase_add_test(cases, it_sleeps_only_while_nothing_is_in_use);
-    tcase_add_test(cases, a_target_that_does_not_sleep_is_not_asked_to);
-    tcase_add_test(cases, it_is_woken_when_the_list_ends);
-    tcase_add_test(cases, asleep_it_has_nothing_of_the_device);
-    tcase_add_test(cases, awake_it_has_all_of_it);
-    tcase_add_test(cases, a_failed_wake_leaves_nothing_of_the_device);
-    tcase_add_test(cases, a_failed_sleep_leaves_everything);
-    tcase_add_test(cases, nothing_is_copied_where_no_memory_is);
-    tcase_add_test(cases, each_block_holds_what_it_held);
-    tcase_add_test(cases, what_is_discarded_is_the_client_s_to_write);
-    tcase_add_test(cases, no_block_moves_in_a_sleep_or_a_wake);
-    tcase_add_test(cases, bad_memory_stays_bad);
-    tcase_add_test(cases, a_wake_leaves_no_stage);
-    tcase_add_test(cases, host_memory_does_not_grow_from_wake_to_wake);
-    tcase_add_test(cases, after_other_calls_it_may);
-    tcase_add_test(cases, a_wake_fails_only_for_a_refused_call);
-    tcase_add_test(cases, a_refused_wake_comes_again);
-    return suite;
 }

@@ -59,7 +59,7 @@ static void start_job(uint32_t host_count)
 
 /* Host 1 has a block of one granule that needs a multiple of eight: the stack pushes it to 8, where
  * it leaves no room for the image, though all sizes together would just do. */
-START_TEST(a_block_that_needs_more_than_granules_keeps_sums_from_deciding)
+TEST(a_block_that_needs_more_than_granules_keeps_sums_from_deciding)
 {
     for (int is_aligned = 0; is_aligned < 2; is_aligned++) {
         start_job(2);
@@ -81,10 +81,9 @@ START_TEST(a_block_that_needs_more_than_granules_keeps_sums_from_deciding)
         stop();
     }
 }
-END_TEST
 
 /* A request with an alignment is not decided by sums, either: host 1 may be short of it. */
-START_TEST(a_request_that_needs_more_than_granules_keeps_sums_from_deciding)
+TEST(a_request_that_needs_more_than_granules_keeps_sums_from_deciding)
 {
     for (int is_aligned = 0; is_aligned < 2; is_aligned++) {
         start_job(2);
@@ -104,11 +103,10 @@ START_TEST(a_request_that_needs_more_than_granules_keeps_sums_from_deciding)
         stop();
     }
 }
-END_TEST
 
 /* --- every host counts --- */
 
-START_TEST(hosts_other_than_the_first_are_held_against_each_other)
+TEST(hosts_other_than_the_first_are_held_against_each_other)
 {
     start_job(3);
     KEEPS(grant(2, 16));
@@ -116,9 +114,8 @@ START_TEST(hosts_other_than_the_first_are_held_against_each_other)
     BREAKS(refuse_on(1, 16), RULE_SPMD);
     stop();
 }
-END_TEST
 
-START_TEST(a_second_turn_of_any_host_begins_another_round)
+TEST(a_second_turn_of_any_host_begins_another_round)
 {
     start_job(2);
     KEEPS(grant(1, 16));
@@ -128,10 +125,9 @@ START_TEST(a_second_turn_of_any_host_begins_another_round)
     BREAKS(grant(0, 16), RULE_SPMD); /* it is in the round of that refusal */
     stop();
 }
-END_TEST
 
 /* Host 0 does three things before host 1 does the first of them, as in the merged list of a pod. */
-START_TEST(hosts_may_be_several_requests_apart)
+TEST(hosts_may_be_several_requests_apart)
 {
     start_job(2);
     for (uint64_t i = 0; i < 3; i++) {
@@ -142,7 +138,6 @@ START_TEST(hosts_may_be_several_requests_apart)
     BREAKS(refuse_on(1, 16), RULE_SPMD);
     stop();
 }
-END_TEST
 
 /* --- when hosts may differ --- */
 
@@ -163,7 +158,7 @@ static void copy_on_1(void)
 
 /* A fault that refused a call, and one that struck without refusing; some ops later nothing of it
  * is left but that it was. */
-START_TEST(hosts_may_differ_for_ever_once_a_fault_struck_one)
+TEST(hosts_may_differ_for_ever_once_a_fault_struck_one)
 {
     const struct {
         enum fault_kind fault;
@@ -188,19 +183,4 @@ START_TEST(hosts_may_differ_for_ever_once_a_fault_struck_one)
                       "row %zu: %s", i, verdict->reason);
         stop();
     }
-}
-END_TEST
-
-Suite *suite_of_spmd(void)
-{
-    Suite *suite = suite_create("spmd");
-    TCase *tests = tcase_create("spmd");
-    tcase_add_test(tests, a_block_that_needs_more_than_granules_keeps_sums_from_deciding);
-    tcase_add_test(tests, a_request_that_needs_more_than_granules_keeps_sums_from_deciding);
-    tcase_add_test(tests, hosts_other_than_the_first_are_held_against_each_other);
-    tcase_add_test(tests, a_second_turn_of_any_host_begins_another_round);
-    tcase_add_test(tests, hosts_may_be_several_requests_apart);
-    tcase_add_test(tests, hosts_may_differ_for_ever_once_a_fault_struck_one);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -89,7 +89,7 @@ static const struct verdict *record(enum op_kind kind, uint32_t ref)
 
 /* --- streams --- */
 
-START_TEST(the_stream_of_a_free_has_the_memory_at_once)
+TEST(the_stream_of_a_free_has_the_memory_at_once)
 {
     start_streams(false);
     KEEPS(alloc_on(1, 0, 16));
@@ -98,9 +98,8 @@ START_TEST(the_stream_of_a_free_has_the_memory_at_once)
     KEEPS(alloc_on(1, 0, 16));
     stop();
 }
-END_TEST
 
-START_TEST(another_stream_has_it_once_the_work_is_done)
+TEST(another_stream_has_it_once_the_work_is_done)
 {
     start_streams(false);
     KEEPS(alloc_on(1, 0, 16));
@@ -116,9 +115,8 @@ START_TEST(another_stream_has_it_once_the_work_is_done)
     KEEPS(alloc_on(2, 0, 16));
     stop();
 }
-END_TEST
 
-START_TEST(memory_that_was_reused_stays_with_the_stream)
+TEST(memory_that_was_reused_stays_with_the_stream)
 {
     start_streams(false);
     KEEPS(alloc_on(1, 0, 8));
@@ -129,9 +127,8 @@ START_TEST(memory_that_was_reused_stays_with_the_stream)
     BREAKS(alloc_on(2, 10, 1), RULE_REUSED_EARLY);
     stop();
 }
-END_TEST
 
-START_TEST(a_free_waits_for_what_was_enqueued_on_its_stream)
+TEST(a_free_waits_for_what_was_enqueued_on_its_stream)
 {
     start_streams(false);
     KEEPS(alloc_on(1, 0, 8));
@@ -145,9 +142,8 @@ START_TEST(a_free_waits_for_what_was_enqueued_on_its_stream)
     KEEPS(alloc_on(2, 0, 8));
     stop();
 }
-END_TEST
 
-START_TEST(a_use_on_another_stream_keeps_the_block)
+TEST(a_use_on_another_stream_keeps_the_block)
 {
     start_streams(false);
     KEEPS(alloc_on(1, 0, 16));
@@ -160,9 +156,8 @@ START_TEST(a_use_on_another_stream_keeps_the_block)
     KEEPS(alloc_on(1, 0, 16));
     stop();
 }
-END_TEST
 
-START_TEST(a_hold_keeps_the_block_and_a_donation_its_stream)
+TEST(a_hold_keeps_the_block_and_a_donation_its_stream)
 {
     start_streams(false);
     KEEPS(alloc_on(1, 0, 8));
@@ -182,9 +177,8 @@ START_TEST(a_hold_keeps_the_block_and_a_donation_its_stream)
     ck_assert_uint_eq(model_kept_count(run_model(script.run, 0)), 2);
     stop();
 }
-END_TEST
 
-START_TEST(an_out_of_memory_is_judged_for_its_stream)
+TEST(an_out_of_memory_is_judged_for_its_stream)
 {
     start_streams(false);
     KEEPS(alloc_on(1, 0, 16));
@@ -193,9 +187,8 @@ START_TEST(an_out_of_memory_is_judged_for_its_stream)
     JUDGED(refuse_on(1, 16), VERDICT_PREMATURE);
     stop();
 }
-END_TEST
 
-START_TEST(who_drains_awaits_other_streams_unless_they_are_lost)
+TEST(who_drains_awaits_other_streams_unless_they_are_lost)
 {
     start_streams(true);
     KEEPS(alloc_on(1, 0, 8));
@@ -212,7 +205,6 @@ START_TEST(who_drains_awaits_other_streams_unless_they_are_lost)
     JUDGED(refuse_on(2, 8), VERDICT_JUSTIFIED);
     stop();
 }
-END_TEST
 
 static void take_state(struct oom *oom, uint32_t stream)
 {
@@ -230,7 +222,7 @@ static void check_piece(const struct oom *oom, size_t i, uint64_t at, uint64_t s
     ck_assert(oom->blocks[i].is_kept);
 }
 
-START_TEST(kept_memory_comes_in_pieces_between_the_blocks)
+TEST(kept_memory_comes_in_pieces_between_the_blocks)
 {
     struct oom oom = {0};
     start_streams(true);
@@ -252,11 +244,10 @@ START_TEST(kept_memory_comes_in_pieces_between_the_blocks)
     oom_deinit(&oom);
     stop();
 }
-END_TEST
 
 /* --- without addresses --- */
 
-START_TEST(where_nobody_sees_places_only_certain_answers_are_judged)
+TEST(where_nobody_sees_places_only_certain_answers_are_judged)
 {
     start_with((struct target_contract){.stream_ordered = true, .placement = PLACEMENT_PAGES});
     KEEPS(alloc_on(1, 0, 8));
@@ -267,9 +258,8 @@ START_TEST(where_nobody_sees_places_only_certain_answers_are_judged)
     JUDGED(refuse_on(2, 8), VERDICT_PREMATURE); /* it fits beside all that is kept */
     stop();
 }
-END_TEST
 
-START_TEST(without_places_what_cannot_be_elsewhere_is_reused_early)
+TEST(without_places_what_cannot_be_elsewhere_is_reused_early)
 {
     const struct target_contract contract = {.stream_ordered = true, .placement = PLACEMENT_PAGES};
     start_with(contract);
@@ -294,11 +284,10 @@ START_TEST(without_places_what_cannot_be_elsewhere_is_reused_early)
     KEEPS(alloc_on(2, 0, 16));
     stop();
 }
-END_TEST
 
 /* --- the order of a stream --- */
 
-START_TEST(events_of_a_stream_complete_in_their_order)
+TEST(events_of_a_stream_complete_in_their_order)
 {
     struct timeline *timeline = timeline_create();
     timeline_enqueue(timeline, 1, 3, 1000);
@@ -321,9 +310,8 @@ START_TEST(events_of_a_stream_complete_in_their_order)
     ck_assert_uint_eq(timeline_stream(timeline, 99), 0);
     timeline_destroy(timeline);
 }
-END_TEST
 
-START_TEST(behind_a_lost_event_nothing_completes)
+TEST(behind_a_lost_event_nothing_completes)
 {
     struct timeline *timeline = timeline_create();
     timeline_enqueue(timeline, 1, 1, 10);
@@ -337,11 +325,10 @@ START_TEST(behind_a_lost_event_nothing_completes)
     ck_assert_uint_eq(timeline_pending_count(timeline), 0);
     timeline_destroy(timeline);
 }
-END_TEST
 
 /* --- recordings --- */
 
-START_TEST(what_was_recorded_is_nobody_elses_until_it_is_dropped)
+TEST(what_was_recorded_is_nobody_elses_until_it_is_dropped)
 {
     start_recording();
     KEEPS(record(OP_RECORD, OP_NONE));
@@ -361,9 +348,8 @@ START_TEST(what_was_recorded_is_nobody_elses_until_it_is_dropped)
     JUDGED(refuse(16), VERDICT_PREMATURE); /* of the same recording */
     stop();
 }
-END_TEST
 
-START_TEST(a_drop_gives_back_what_was_freed_and_leaves_what_lives)
+TEST(a_drop_gives_back_what_was_freed_and_leaves_what_lives)
 {
     start_recording();
     KEEPS(record(OP_RECORD, OP_NONE));
@@ -379,9 +365,8 @@ START_TEST(a_drop_gives_back_what_was_freed_and_leaves_what_lives)
     ck_assert_uint_eq(model_kept_count(run_model(script.run, 0)), 0);
     stop();
 }
-END_TEST
 
-START_TEST(another_recording_is_somebody_else)
+TEST(another_recording_is_somebody_else)
 {
     start_recording();
     KEEPS(record(OP_RECORD, OP_NONE));
@@ -392,9 +377,8 @@ START_TEST(another_recording_is_somebody_else)
     BREAKS(alloc_at(0, 4), RULE_RECORDED);
     stop();
 }
-END_TEST
 
-START_TEST(recordings_out_of_order_are_skipped)
+TEST(recordings_out_of_order_are_skipped)
 {
     start_recording();
     KEEPS(record(OP_RECORD_END, OP_NONE));
@@ -413,20 +397,18 @@ START_TEST(recordings_out_of_order_are_skipped)
     KEEPS(run_finish(script.run));
     stop();
 }
-END_TEST
 
-START_TEST(a_recording_that_cannot_begin_needs_a_refusal)
+TEST(a_recording_that_cannot_begin_needs_a_refusal)
 {
     start_recording();
     script.result = TARGET_FAILED;
     BREAKS(record(OP_RECORD, OP_NONE), RULE_STATUS);
     stop();
 }
-END_TEST
 
 /* --- contracts --- */
 
-START_TEST(a_contract_that_makes_no_sense_is_refused_in_one_line)
+TEST(a_contract_that_makes_no_sense_is_refused_in_one_line)
 {
     static const struct {
         struct target_contract contract;
@@ -446,32 +428,4 @@ START_TEST(a_contract_that_makes_no_sense_is_refused_in_one_line)
         ck_assert_ptr_null(open_run(reason));
         ck_assert_msg(strstr(reason, rows[i].reason) != NULL, "%zu: %s", i, reason);
     }
-}
-END_TEST
-
-Suite *suite_of_streams(void)
-{
-    Suite *suite = suite_create("streams");
-    TCase *tests = tcase_create("streams");
-    tcase_add_test(tests, the_stream_of_a_free_has_the_memory_at_once);
-    tcase_add_test(tests, another_stream_has_it_once_the_work_is_done);
-    tcase_add_test(tests, memory_that_was_reused_stays_with_the_stream);
-    tcase_add_test(tests, a_free_waits_for_what_was_enqueued_on_its_stream);
-    tcase_add_test(tests, a_use_on_another_stream_keeps_the_block);
-    tcase_add_test(tests, a_hold_keeps_the_block_and_a_donation_its_stream);
-    tcase_add_test(tests, an_out_of_memory_is_judged_for_its_stream);
-    tcase_add_test(tests, who_drains_awaits_other_streams_unless_they_are_lost);
-    tcase_add_test(tests, kept_memory_comes_in_pieces_between_the_blocks);
-    tcase_add_test(tests, where_nobody_sees_places_only_certain_answers_are_judged);
-    tcase_add_test(tests, without_places_what_cannot_be_elsewhere_is_reused_early);
-    tcase_add_test(tests, events_of_a_stream_complete_in_their_order);
-    tcase_add_test(tests, behind_a_lost_event_nothing_completes);
-    tcase_add_test(tests, what_was_recorded_is_nobody_elses_until_it_is_dropped);
-    tcase_add_test(tests, a_drop_gives_back_what_was_freed_and_leaves_what_lives);
-    tcase_add_test(tests, another_recording_is_somebody_else);
-    tcase_add_test(tests, recordings_out_of_order_are_skipped);
-    tcase_add_test(tests, a_recording_that_cannot_begin_needs_a_refusal);
-    tcase_add_test(tests, a_contract_that_makes_no_sense_is_refused_in_one_line);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

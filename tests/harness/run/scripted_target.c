@@ -22,7 +22,8 @@ static enum target_result fake_open(const struct target_setup *setup,
     (void)reason_bytes;
     *instance = &instances[setup->coordinate[0]];
     script.device[setup->coordinate[0]] = services;
-    *contract = script.contract;
+    const struct target_contract *own = script.contract_of[setup->coordinate[0]];
+    *contract = own != NULL ? *own : script.contract;
     contract->drains = contract->drains &&
                        !(script.odd_host_does_not_drain && setup->coordinate[0] % 2 == 1);
     return TARGET_OK;
@@ -238,17 +239,25 @@ void prepare(void)
     script.row_count = -1;
 }
 
+void start_setup(const struct setup *setup, const struct target *target)
+{
+    char reason[RUN_REASON_BYTES] = "";
+    blind_target = scripted_target;
+    blind_target.locate = NULL;
+    if (target == NULL) {
+        target = script.is_blind ? &blind_target : &scripted_target;
+    }
+    script.run = run_create(target, setup, reason);
+    ck_assert_msg(script.run != NULL, "%s", reason);
+}
+
 void start_hosts(uint32_t host_count)
 {
     struct setup setup;
-    char reason[RUN_REASON_BYTES] = "";
     setup_init(&setup);
     setup.capacity_bytes = 16 * G;
     setup.host_count = host_count;
-    blind_target = scripted_target;
-    blind_target.locate = NULL;
-    script.run = run_create(script.is_blind ? &blind_target : &scripted_target, &setup, reason);
-    ck_assert_msg(script.run != NULL, "%s", reason);
+    start_setup(&setup, NULL);
 }
 
 void start(void)

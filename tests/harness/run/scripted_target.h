@@ -15,6 +15,7 @@ struct script {
     struct run *run;
     struct target_contract contract;
     bool odd_host_does_not_drain;
+    const struct target_contract *contract_of[HOST_COUNT]; /* NULL: the one above */
     const struct device_services *device[HOST_COUNT];
     enum target_result result;
     struct target_block block;
@@ -37,6 +38,8 @@ extern const struct target scripted_target;
 
 /* Prepares a script, then opens the target on so many hosts; start() does both for one host. */
 void prepare(void);
+/* The same on any device; another target: NULL is the scripted one. */
+void start_setup(const struct setup *setup, const struct target *target);
 void start_hosts(uint32_t host_count);
 void start(void);
 void stop(void);

@@ -72,7 +72,7 @@ static void evict_program(void)
     ck_assert_int_eq(unload(1), DEVICE_OK);
 }
 /* Three granules fit at once; what the target did before it refused them is named. */
-START_TEST(a_premature_refusal_is_named_for_what_was_done_for_it)
+TEST(a_premature_refusal_is_named_for_what_was_done_for_it)
 {
     static const struct {
         void (*act)(void);
@@ -100,11 +100,10 @@ START_TEST(a_premature_refusal_is_named_for_what_was_done_for_it)
         stop();
     }
 }
-END_TEST
 
 /* --- sums --- */
 
-START_TEST(a_verdict_has_the_sums_of_its_request)
+TEST(a_verdict_has_the_sums_of_its_request)
 {
     const uint64_t most = (uint64_t)1 << 63;
     const struct {
@@ -129,10 +128,9 @@ START_TEST(a_verdict_has_the_sums_of_its_request)
         stop();
     }
 }
-END_TEST
 
 /* Whose image is there needs room for its stack alone, down to the last granule. */
-START_TEST(an_execution_needs_its_image_only_where_it_is_not_there)
+TEST(an_execution_needs_its_image_only_where_it_is_not_there)
 {
     for (int is_evicted = 0; is_evicted < 2; is_evicted++) {
         prepare();
@@ -152,10 +150,9 @@ START_TEST(an_execution_needs_its_image_only_where_it_is_not_there)
         stop();
     }
 }
-END_TEST
 
 /* What was moved for it, and where it is then. */
-START_TEST(a_premature_refusal_names_a_plan)
+TEST(a_premature_refusal_names_a_plan)
 {
     start();
     KEEPS(alloc_at(7, 2));
@@ -164,7 +161,6 @@ START_TEST(a_premature_refusal_names_a_plan)
     ck_assert_str_eq(verdict->reason, "move blocks (1, 1.0K), then the request fits at 0x0");
     stop();
 }
-END_TEST
 
 /* --- costs --- */
 
@@ -196,7 +192,7 @@ static void evict_7(void)
     ck_assert_int_eq(unload(0), DEVICE_OK);
 }
 /* Op 0 is a block, or an idle program, of two granules at granule 7. */
-START_TEST(what_a_request_cost_beyond_the_cheapest_plan_is_counted)
+TEST(what_a_request_cost_beyond_the_cheapest_plan_is_counted)
 {
     static const struct {
         bool is_program;
@@ -235,7 +231,6 @@ START_TEST(what_a_request_cost_beyond_the_cheapest_plan_is_counted)
         stop();
     }
 }
-END_TEST
 
 static void move_9_to_0_after_a_fault(void)
 {
@@ -245,7 +240,7 @@ static void move_9_to_0_after_a_fault(void)
 
 /* Nothing is regretted of what is no request, of a request in which a fault struck, and of one that
  * is asked again. */
-START_TEST(some_costs_are_nobody_s)
+TEST(some_costs_are_nobody_s)
 {
     for (int how = 0; how < 4; how++) {
         start_with(DEFRAG_REPACK);
@@ -267,7 +262,6 @@ START_TEST(some_costs_are_nobody_s)
         stop();
     }
 }
-END_TEST
 
 /* --- after harm --- */
 
@@ -413,7 +407,7 @@ static const struct verdict *use_in_host_memory(void)
 }
 
 /* What broke a rule is not asked about itself any more: nobody knows what that would do. */
-START_TEST(a_target_that_broke_a_rule_is_asked_no_more)
+TEST(a_target_that_broke_a_rule_is_asked_no_more)
 {
     static const enum rule rules[] = {
         RULE_NONE,     RULE_OUTSIDE,       RULE_HOST_MEMORY, RULE_STATUS,    RULE_FAILED_CHANGED,
@@ -449,20 +443,4 @@ START_TEST(a_target_that_broke_a_rule_is_asked_no_more)
         script.device[0]->host_free(script.device[0]->context, much, (size_t)4 << 20);
         stop();
     }
-}
-END_TEST
-
-Suite *suite_of_costs(void)
-{
-    Suite *suite = suite_create("costs");
-    TCase *tests = tcase_create("costs");
-    tcase_add_test(tests, a_premature_refusal_is_named_for_what_was_done_for_it);
-    tcase_add_test(tests, a_verdict_has_the_sums_of_its_request);
-    tcase_add_test(tests, a_premature_refusal_names_a_plan);
-    tcase_add_test(tests, an_execution_needs_its_image_only_where_it_is_not_there);
-    tcase_add_test(tests, what_a_request_cost_beyond_the_cheapest_plan_is_counted);
-    tcase_add_test(tests, some_costs_are_nobody_s);
-    tcase_add_test(tests, a_target_that_broke_a_rule_is_asked_no_more);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -53,7 +53,7 @@ static uint64_t now_of(uint32_t host)
 
 /* --- time --- */
 
-START_TEST(time_passes_for_the_host_of_the_op_alone)
+TEST(time_passes_for_the_host_of_the_op_alone)
 {
     begin_list("hosts 3\nclocks own\n", "0: advance delay=7us\n1: advance delay=2us host=2\n");
     ck_assert_uint_eq(now_of(0), 7000);
@@ -66,9 +66,8 @@ START_TEST(time_passes_for_the_host_of_the_op_alone)
     }
     end_list();
 }
-END_TEST
 
-START_TEST(an_event_of_another_host_is_unknown)
+TEST(an_event_of_another_host_is_unknown)
 {
     const char *ops = "0: alloc size=1K\n1: alloc size=1K host=1\n2: use block=0 delay=5us\n"
                       "3: free_after block=1 event=2 host=1\n4: complete event=2 host=1\n";
@@ -79,9 +78,8 @@ START_TEST(an_event_of_another_host_is_unknown)
     ck_assert_uint_eq(run_totals(run)->skipped, 0);
     end_list();
 }
-END_TEST
 
-START_TEST(a_clock_may_be_ahead_and_drift)
+TEST(a_clock_may_be_ahead_and_drift)
 {
     const struct setup_clock right = {0}, late = {0, 1}, fast = {1000, 40}, slow = {0, -100000},
                              far = {UINT64_MAX - 1, 0};
@@ -102,13 +100,12 @@ START_TEST(a_clock_may_be_ahead_and_drift)
     device_destroy(device);
     timeline_destroy(timeline);
 }
-END_TEST
 
 /* --- collectives --- */
 
 #define PROGRAMS "0: load size=1K\n1: load size=1K host=1\n2: load size=1K host=2\n"
 
-START_TEST(a_collective_starts_when_the_last_member_has_come)
+TEST(a_collective_starts_when_the_last_member_has_come)
 {
     begin_list("hosts 3\nclocks own\ngroup 4 0,2 \"data\"\n",
                PROGRAMS "3: advance delay=9us host=2\n4: advance delay=1us\n"
@@ -121,9 +118,8 @@ START_TEST(a_collective_starts_when_the_last_member_has_come)
     ck_assert_uint_eq(run_waits(run)->total, 0);
     end_list();
 }
-END_TEST
 
-START_TEST(a_late_join_completes_at_once_for_a_host_that_went_on)
+TEST(a_late_join_completes_at_once_for_a_host_that_went_on)
 {
     begin_list("hosts 2\nclocks own\n",
                "0: load size=1K\n1: load size=1K host=1\n"
@@ -135,9 +131,8 @@ START_TEST(a_late_join_completes_at_once_for_a_host_that_went_on)
     ck_assert_uint_eq(now_of(0), 50000);
     end_list();
 }
-END_TEST
 
-START_TEST(the_nth_executions_of_the_members_belong_together)
+TEST(the_nth_executions_of_the_members_belong_together)
 {
     struct timeline *timelines[3];
     struct setup three;
@@ -176,10 +171,9 @@ START_TEST(the_nth_executions_of_the_members_belong_together)
         timeline_destroy(timelines[i]);
     }
 }
-END_TEST
 
 /* The models of all hosts know it by the next op, even one that is skipped. */
-START_TEST(what_a_late_join_completes_frees_what_waited_for_it)
+TEST(what_a_late_join_completes_frees_what_waited_for_it)
 {
     begin_list("hosts 2\nclocks own\n",
                "0: load size=1K\n1: load size=1K host=1\n2: alloc size=4K\n"
@@ -190,10 +184,9 @@ START_TEST(what_a_late_join_completes_frees_what_waited_for_it)
     ck_assert_uint_eq(model_event_count(run_model(run, 1)), 0);
     end_list();
 }
-END_TEST
 
 /* What waited until the bound is over; that the others come then changes nothing. */
-START_TEST(a_member_that_comes_after_the_bound_starts_alone)
+TEST(a_member_that_comes_after_the_bound_starts_alone)
 {
     begin_list("hosts 2\nclocks own\ncollective_bound 2us\n",
                "0: load size=1K\n1: load size=1K host=1\n"
@@ -212,9 +205,8 @@ START_TEST(a_member_that_comes_after_the_bound_starts_alone)
     ck_assert_uint_eq(model_event_count(run_model(run, 1)), 0);
     end_list();
 }
-END_TEST
 
-START_TEST(all_of_64_hosts_may_meet)
+TEST(all_of_64_hosts_may_meet)
 {
     struct timeline *timelines[OP_HOST_COUNT_MAX];
     struct setup all;
@@ -241,10 +233,9 @@ START_TEST(all_of_64_hosts_may_meet)
         timeline_destroy(timelines[i]);
     }
 }
-END_TEST
 
 /* Of a collective that starts, and of a fault that delays it again. */
-START_TEST(an_event_that_is_lost_stays_so)
+TEST(an_event_that_is_lost_stays_so)
 {
     struct timeline *timeline = timeline_create();
     timeline_add(timeline, 1, 5);
@@ -265,11 +256,10 @@ START_TEST(an_event_that_is_lost_stays_so)
     ck_assert_int_eq(timeline_state(timeline, 3), EVENT_DONE);
     timeline_destroy(timeline);
 }
-END_TEST
 
 /* --- waits --- */
 
-START_TEST(only_the_first_waits_are_noted)
+TEST(only_the_first_waits_are_noted)
 {
     begin_list("hosts 2\nclocks own\n", "0: load size=1K\n");
     for (uint32_t i = 0; i < WAIT_COUNT_MAX + 3; i++) {
@@ -284,9 +274,8 @@ START_TEST(only_the_first_waits_are_noted)
     ck_assert_uint_eq(run_waits(run)->waits[WAIT_COUNT_MAX - 1].since, WAIT_COUNT_MAX);
     end_list();
 }
-END_TEST
 
-START_TEST(who_waits_in_vain_is_noted)
+TEST(who_waits_in_vain_is_noted)
 {
     begin_list("hosts 3\nclocks own\ncollective_bound 1m\ngroup 4 0-1 \"data\"\n",
                PROGRAMS "3: advance delay=3us\n"
@@ -313,9 +302,8 @@ START_TEST(who_waits_in_vain_is_noted)
     ck_assert_uint_eq(run_waits(run)->waits[1].missing, 2);
     end_list();
 }
-END_TEST
 
-START_TEST(who_gave_up_without_a_bound_has_lost_the_event)
+TEST(who_gave_up_without_a_bound_has_lost_the_event)
 {
     begin_list("hosts 2\nclocks own\ncollective_bound never\n",
                "0: load size=1K\n1: load size=1K host=1\n2: alloc size=1K\n"
@@ -327,11 +315,10 @@ START_TEST(who_gave_up_without_a_bound_has_lost_the_event)
     ck_assert_uint_eq(now_of(0), 0);
     end_list();
 }
-END_TEST
 
 /* --- the head --- */
 
-START_TEST(the_head_comes_back_as_it_was)
+TEST(the_head_comes_back_as_it_was)
 {
     struct ops_file_error error;
     const char *head = "hosts 64\nclocks own\nclock 3 ahead=3ms drift=-40\n"
@@ -355,9 +342,8 @@ START_TEST(the_head_comes_back_as_it_was)
     free(text);
     op_list_deinit(&list);
 }
-END_TEST
 
-START_TEST(what_is_wrong_in_the_head_is_said)
+TEST(what_is_wrong_in_the_head_is_said)
 {
     static const struct {
         const char *head, *ops, *reason;
@@ -388,9 +374,8 @@ START_TEST(what_is_wrong_in_the_head_is_said)
         op_list_deinit(&list);
     }
 }
-END_TEST
 
-START_TEST(fewer_hosts_take_their_groups_along)
+TEST(fewer_hosts_take_their_groups_along)
 {
     struct setup fewer;
     setup_init(&fewer);
@@ -420,29 +405,4 @@ START_TEST(fewer_hosts_take_their_groups_along)
     ck_assert_str_eq(setup_group_name(&copy, 8), "");
     ck_assert(setup_set_group(&copy, 2, 1, "a\x7f\x80\"b~ \x1f"));
     ck_assert_str_eq(setup_group_name(&copy, 2), "a___b~ _");
-}
-END_TEST
-
-Suite *suite_of_hosts(void)
-{
-    Suite *suite = suite_create("hosts");
-    TCase *tests = tcase_create("hosts");
-    tcase_add_test(tests, time_passes_for_the_host_of_the_op_alone);
-    tcase_add_test(tests, an_event_of_another_host_is_unknown);
-    tcase_add_test(tests, a_clock_may_be_ahead_and_drift);
-    tcase_add_test(tests, a_collective_starts_when_the_last_member_has_come);
-    tcase_add_test(tests, a_late_join_completes_at_once_for_a_host_that_went_on);
-    tcase_add_test(tests, the_nth_executions_of_the_members_belong_together);
-    tcase_add_test(tests, what_a_late_join_completes_frees_what_waited_for_it);
-    tcase_add_test(tests, a_member_that_comes_after_the_bound_starts_alone);
-    tcase_add_test(tests, all_of_64_hosts_may_meet);
-    tcase_add_test(tests, an_event_that_is_lost_stays_so);
-    tcase_add_test(tests, only_the_first_waits_are_noted);
-    tcase_add_test(tests, who_waits_in_vain_is_noted);
-    tcase_add_test(tests, who_gave_up_without_a_bound_has_lost_the_event);
-    tcase_add_test(tests, the_head_comes_back_as_it_was);
-    tcase_add_test(tests, what_is_wrong_in_the_head_is_said);
-    tcase_add_test(tests, fewer_hosts_take_their_groups_along);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

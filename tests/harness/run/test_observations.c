@@ -54,7 +54,7 @@ static const char ops[] =
 #define BLOCK ", 'address': 1047552, 'size': 1024"
 
 /* What the other host's join ends at once is told with that join. */
-START_TEST(each_host_tells_its_own_time)
+TEST(each_host_tells_its_own_time)
 {
     expect_log(
         "hosts 3\nclocks own\ngroup 4 0,2 \"data\"\n", ops,
@@ -64,9 +64,8 @@ START_TEST(each_host_tells_its_own_time)
                     LINE(10, 10000, ", 'done': [6]") LINE(11, 20000, BLOCK) LINE(12, 1020000, "")
                         LINE(13, 10000, BLOCK ", 'done': [11], 'due': [[13, '20001']]"));
 }
-END_TEST
 
-START_TEST(hosts_that_share_one_time_tell_it)
+TEST(hosts_that_share_one_time_tell_it)
 {
     expect_log(
         "hosts 3\ngroup 4 0,2 \"data\"\n", ops,
@@ -78,11 +77,10 @@ START_TEST(hosts_that_share_one_time_tell_it)
                             11, 30005, BLOCK) LINE(12, 1030005, "")
                             LINE(13, 1030005, BLOCK ", 'due': [[11, '1030006'], [13, '1030006']]"));
 }
-END_TEST
 
 /* Neither that, nor a use that began when its host's last op ended, is another time than the list
  * says. */
-START_TEST(the_bound_of_the_head_is_known)
+TEST(the_bound_of_the_head_is_known)
 {
     expect_log("hosts 2\nclocks own\ncollective_bound 3us\n",
                "0: load size=1K\n1: execute program=0 delay=1us collective=4\n"
@@ -91,16 +89,4 @@ START_TEST(the_bound_of_the_head_is_known)
                "6: execute program=0 delay=never collective=5\n",
                LINE(0, 0, BLOCK) LINE(1, 0, BLOCK) LINE(2, 5000, ", 'done': [1]") LINE(3, 7000, "")
                    LINE(4, 7000, BLOCK) LINE(5, 7000, "") LINE(6, 5000, BLOCK));
-}
-END_TEST
-
-Suite *suite_of_observations(void)
-{
-    Suite *suite = suite_create("observations");
-    TCase *tests = tcase_create("observations");
-    tcase_add_test(tests, each_host_tells_its_own_time);
-    tcase_add_test(tests, hosts_that_share_one_time_tell_it);
-    tcase_add_test(tests, the_bound_of_the_head_is_known);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -21,7 +21,7 @@ static uint64_t calls_of(uint64_t per_100000)
 
 /* --- how they are spread --- */
 
-START_TEST(as_many_ops_as_a_percentile_leaves_may_need_more)
+TEST(as_many_ops_as_a_percentile_leaves_may_need_more)
 {
     costs = (struct op_costs){0};
     add_ops(989, 0, 1);
@@ -34,9 +34,8 @@ START_TEST(as_many_ops_as_a_percentile_leaves_may_need_more)
     ck_assert_uint_eq(calls_of(100000), 7);
     ck_assert_uint_eq(costs.calls.max, 7);
 }
-END_TEST
 
-START_TEST(a_percentile_is_at_most_a_quarter_too_large)
+TEST(a_percentile_is_at_most_a_quarter_too_large)
 {
     for (uint64_t amount = 1; amount < UINT64_C(1) << 48; amount += 1 + amount / 7) {
         costs = (struct op_costs){0};
@@ -47,25 +46,22 @@ START_TEST(a_percentile_is_at_most_a_quarter_too_large)
         ck_assert_uint_eq(calls_of(100000), amount * 4);
     }
 }
-END_TEST
 
-START_TEST(no_amount_is_beyond_the_last_bucket)
+TEST(no_amount_is_beyond_the_last_bucket)
 {
     costs = (struct op_costs){0};
     add_ops(1, UINT64_MAX, 1);
     ck_assert_uint_eq(calls_of(50000), UINT64_MAX);
 }
-END_TEST
 
-START_TEST(no_ops_need_nothing)
+TEST(no_ops_need_nothing)
 {
     costs = (struct op_costs){0};
     ck_assert_uint_eq(calls_of(99900), 0);
     ck_assert_int_eq(cost_classes_fit(costs.classes, COST_CALLS), COST_FIT_UNSEEN);
 }
-END_TEST
 
-START_TEST(of_several_runs_ops_are_added_and_the_larger_maximum_stays)
+TEST(of_several_runs_ops_are_added_and_the_larger_maximum_stays)
 {
     struct run_totals one = {.ops = 3}, other = {.ops = 4};
     op_costs_add(&one.costs, &(const struct op_cost){.calls = 9, .moved_bytes = 100}, 1);
@@ -77,7 +73,6 @@ START_TEST(of_several_runs_ops_are_added_and_the_larger_maximum_stays)
     ck_assert_uint_eq(op_costs_op_count(&one.costs), 2);
     ck_assert_uint_eq(one.costs.classes[1].spent[COST_CALLS], 14);
 }
-END_TEST
 
 /* --- what fits --- */
 
@@ -108,7 +103,7 @@ static uint64_t square(uint64_t n)
     return n * n;
 }
 
-START_TEST(the_slowest_growth_that_is_kept_fits)
+TEST(the_slowest_growth_that_is_kept_fits)
 {
     ck_assert_int_eq(fit_of(two), COST_FIT_CONSTANT);
     ck_assert_int_eq(fit_of(twice_the_logarithm), COST_FIT_LOGARITHMIC);
@@ -116,7 +111,6 @@ START_TEST(the_slowest_growth_that_is_kept_fits)
     ck_assert_int_eq(fit_of(square), COST_FIT_FASTER);
     ck_assert_str_eq(cost_fit_name(COST_FIT_FASTER), "faster");
 }
-END_TEST
 
 /* --- what is counted --- */
 
@@ -139,7 +133,7 @@ static const struct op_costs *costs_now(void)
     return &run_totals(script.run)->costs;
 }
 
-START_TEST(looks_and_moves_of_an_op_are_counted_with_what_it_asked_for)
+TEST(looks_and_moves_of_an_op_are_counted_with_what_it_asked_for)
 {
     start();
     KEEPS(alloc_at(0, 1));
@@ -153,9 +147,8 @@ START_TEST(looks_and_moves_of_an_op_are_counted_with_what_it_asked_for)
     ck_assert_uint_eq(costs_now()->classes[1].asked_bytes, 4 * G);
     stop();
 }
-END_TEST
 
-START_TEST(an_op_that_a_fault_strikes_is_not_counted)
+TEST(an_op_that_a_fault_strikes_is_not_counted)
 {
     start();
     KEEPS(alloc_at(0, 1));
@@ -165,21 +158,4 @@ START_TEST(an_op_that_a_fault_strikes_is_not_counted)
     ck_assert_uint_eq(op_costs_op_count(costs_now()), 1);
     ck_assert_uint_eq(costs_now()->calls.max, 0);
     stop();
-}
-END_TEST
-
-Suite *suite_of_op_costs(void)
-{
-    Suite *suite = suite_create("op_costs");
-    TCase *tests = tcase_create("op_costs");
-    tcase_add_test(tests, as_many_ops_as_a_percentile_leaves_may_need_more);
-    tcase_add_test(tests, a_percentile_is_at_most_a_quarter_too_large);
-    tcase_add_test(tests, no_amount_is_beyond_the_last_bucket);
-    tcase_add_test(tests, no_ops_need_nothing);
-    tcase_add_test(tests, of_several_runs_ops_are_added_and_the_larger_maximum_stays);
-    tcase_add_test(tests, the_slowest_growth_that_is_kept_fits);
-    tcase_add_test(tests, looks_and_moves_of_an_op_are_counted_with_what_it_asked_for);
-    tcase_add_test(tests, an_op_that_a_fault_strikes_is_not_counted);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -230,7 +230,9 @@ static uint64_t count_hits(const struct probe_case *tried, const char *head, con
     return hits;
 }
 
-START_TEST(a_probe_is_hit_by_its_list_and_missed_by_the_neighbour)
+EVERY_TEST(.timeout_s = 1200);
+
+TEST(a_probe_is_hit_by_its_list_and_missed_by_the_neighbour, .to = CASE_COUNT)
 {
     const struct probe_case *tried = &cases[_i];
     const char *name = probe_info(tried->probe)->name;
@@ -240,7 +242,6 @@ START_TEST(a_probe_is_hit_by_its_list_and_missed_by_the_neighbour)
     ck_assert_msg(count_hits(tried, head, tried->miss) == 0, "%s: its neighbour hits it, too",
                   name);
 }
-END_TEST
 
 /* What became of an op is told without a target: the driver alone decides whether memory may go
  * bad. */
@@ -259,14 +260,13 @@ static uint64_t hits_of_granted(enum op_kind kind)
     return hits;
 }
 
-START_TEST(memory_that_is_retired_is_seen)
+TEST(memory_that_is_retired_is_seen)
 {
     ck_assert_uint_eq(hits_of_granted(OP_RETIRE), UINT64_C(1) << PROBE_RETIRED_MEMORY);
     ck_assert_uint_eq(hits_of_granted(OP_ADVANCE), 0);
 }
-END_TEST
 
-START_TEST(every_probe_has_a_case_a_name_of_its_own_and_a_summary)
+TEST(every_probe_has_a_case_a_name_of_its_own_and_a_summary)
 {
     uint64_t covered = UINT64_C(1) << PROBE_RETIRED_MEMORY; /* the test above */
     for (int i = 0; i < CASE_COUNT; i++) {
@@ -285,9 +285,8 @@ START_TEST(every_probe_has_a_case_a_name_of_its_own_and_a_summary)
         }
     }
 }
-END_TEST
 
-START_TEST(an_op_counts_each_of_its_probes)
+TEST(an_op_counts_each_of_its_probes)
 {
     uint64_t probes[PROBE_COUNT] = {0};
     const enum probe last = (enum probe)(PROBE_COUNT - 1);
@@ -298,7 +297,6 @@ START_TEST(an_op_counts_each_of_its_probes)
     ck_assert_uint_eq(probes[3], 2);
     ck_assert_uint_eq(probes[last], 1);
 }
-END_TEST
 
 /* --- what the scenarios reach --- */
 
@@ -329,7 +327,7 @@ static void run_seeds(const struct scenario *scenario, struct run_totals *totals
     }
 }
 
-START_TEST(the_scenarios_reach_every_probe_in_their_reach)
+TEST(the_scenarios_reach_every_probe_in_their_reach)
 {
     struct run_totals all = {0};
     uint64_t counts[PROBE_COUNT][32] = {{0}};
@@ -362,20 +360,4 @@ START_TEST(the_scenarios_reach_every_probe_in_their_reach)
         ck_assert_msg(all.probes[i] > 0 || is_out_of_reach((enum probe)i), "no scenario reaches %s",
                       probe_info((enum probe)i)->name);
     }
-}
-END_TEST
-
-Suite *suite_of_probe(void)
-{
-    Suite *suite = suite_create("probe");
-    TCase *tests = tcase_create("probe");
-    tcase_set_timeout(tests, 1200);
-    tcase_add_loop_test(tests, a_probe_is_hit_by_its_list_and_missed_by_the_neighbour, 0,
-                        CASE_COUNT);
-    tcase_add_test(tests, memory_that_is_retired_is_seen);
-    tcase_add_test(tests, every_probe_has_a_case_a_name_of_its_own_and_a_summary);
-    tcase_add_test(tests, an_op_counts_each_of_its_probes);
-    tcase_add_test(tests, the_scenarios_reach_every_probe_in_their_reach);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

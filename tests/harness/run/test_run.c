@@ -89,7 +89,9 @@ static void check_text(const char *target, const struct trial *first)
     free(text);
 }
 
-START_TEST(a_recorded_list_is_the_run_again)
+EVERY_TEST(.timeout_s = 600);
+
+TEST(a_recorded_list_is_the_run_again, .count = scenario_count)
 {
     const char *const names[] = {"hbm", "first_fit"};
     /* first_fit neither sleeps nor grows. */
@@ -103,9 +105,8 @@ START_TEST(a_recorded_list_is_the_run_again)
         }
     }
 }
-END_TEST
 
-START_TEST(a_run_keeps_the_list_that_it_is_given_until_it_differs)
+TEST(a_run_keeps_the_list_that_it_is_given_until_it_differs)
 {
     struct trial trial, same, other;
     char reason[RUN_REASON_BYTES] = "";
@@ -138,7 +139,6 @@ START_TEST(a_run_keeps_the_list_that_it_is_given_until_it_differs)
     trial_deinit(&same);
     trial_deinit(&trial);
 }
-END_TEST
 
 /* --- shorter lists --- */
 
@@ -147,7 +147,7 @@ static bool names_an_earlier_op(uint32_t reference, size_t i)
     return reference == OP_NONE || reference < i;
 }
 
-START_TEST(filtering_keeps_references_or_drops_them)
+TEST(filtering_keeps_references_or_drops_them, .count = scenario_count)
 {
     struct trial trial;
     run_one("hbm", scenarios[_i], 1, &trial);
@@ -191,7 +191,6 @@ START_TEST(filtering_keeps_references_or_drops_them)
     op_list_deinit(&list);
     trial_deinit(&trial);
 }
-END_TEST
 
 static void check_shrunk(const struct target *target, const struct trial *trial,
                          uint64_t replays_max)
@@ -227,7 +226,7 @@ static bool is_drawn(int target, int scenario)
     return (uint64_t)(target + scenario) % draws_period() == 0;
 }
 
-START_TEST(a_shrunk_list_breaks_the_same_promise_within_its_budget)
+TEST(a_shrunk_list_breaks_the_same_promise_within_its_budget, .count = scenario_count)
 {
     int found = 0;
     if (scenarios[_i]->shares_device) { /* nearly all of them neither sleep nor grow */
@@ -251,9 +250,8 @@ START_TEST(a_shrunk_list_breaks_the_same_promise_within_its_budget)
     }
     ck_assert_int_gt(found, 0);
 }
-END_TEST
 
-START_TEST(a_list_that_breaks_nothing_is_not_shrunk)
+TEST(a_list_that_breaks_nothing_is_not_shrunk)
 {
     struct trial trial;
     struct shrink_result result;
@@ -264,20 +262,4 @@ START_TEST(a_list_that_breaks_nothing_is_not_shrunk)
     ck_assert(!shrink(&attempt, &trial.ops, 10, &result));
     ck_assert_uint_eq(result.replays, 1);
     trial_deinit(&trial);
-}
-END_TEST
-
-Suite *suite_of_run(void)
-{
-    Suite *suite = suite_create("run");
-    TCase *tests = tcase_create("run");
-    tcase_set_timeout(tests, 600);
-    tcase_add_loop_test(tests, a_recorded_list_is_the_run_again, 0, scenario_count());
-    tcase_add_test(tests, a_run_keeps_the_list_that_it_is_given_until_it_differs);
-    tcase_add_loop_test(tests, filtering_keeps_references_or_drops_them, 0, scenario_count());
-    tcase_add_loop_test(tests, a_shrunk_list_breaks_the_same_promise_within_its_budget, 0,
-                        scenario_count());
-    tcase_add_test(tests, a_list_that_breaks_nothing_is_not_shrunk);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -77,8 +77,19 @@ static void run_both(const struct target *target, const struct trial *trial)
     run_destroy(other);
 }
 
+static int count_scenarios(void)
+{
+    int count = 0;
+    while (scenarios[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+EVERY_TEST(.timeout_s = 120);
+
 /* Every target, sound or planted: what breaks a promise breaks it on both roads, told alike. */
-START_TEST(both_roads_see_the_same)
+TEST(both_roads_see_the_same, .count = count_scenarios)
 {
     const struct scenario *scenario = scenarios[_i];
     plain_count = 0;
@@ -97,19 +108,4 @@ START_TEST(both_roads_see_the_same)
         }
     }
     ck_assert(scenario->shares_device || plain_count > 0);
-}
-END_TEST
-
-Suite *suite_of_short_road(void)
-{
-    Suite *suite = suite_create("short_road");
-    TCase *cases = tcase_create("roads");
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    tcase_set_timeout(cases, 120);
-    tcase_add_loop_test(cases, both_roads_see_the_same, 0, count);
-    suite_add_tcase(suite, cases);
-    return suite;
 }

@@ -77,7 +77,7 @@ static const struct standstill *the_one(void)
 
 /* --- what one is --- */
 
-START_TEST(clients_that_were_all_refused_twice_stand_still)
+TEST(clients_that_were_all_refused_twice_stand_still)
 {
     start_clients(2);
     grant(0, 5 * K);
@@ -99,9 +99,8 @@ START_TEST(clients_that_were_all_refused_twice_stand_still)
     ck_assert_uint_eq(run_totals(run)->standstills_ordered, 1);
     stop_clients();
 }
-END_TEST
 
-START_TEST(one_standstill_is_told_once)
+TEST(one_standstill_is_told_once)
 {
     start_clients(2);
     grant(0, 5 * K);
@@ -113,9 +112,8 @@ START_TEST(one_standstill_is_told_once)
     (void)the_one();
     stop_clients();
 }
-END_TEST
 
-START_TEST(whoever_is_granted_something_ends_the_round)
+TEST(whoever_is_granted_something_ends_the_round)
 {
     start_clients(2);
     grant(0, 5 * K);
@@ -131,9 +129,8 @@ START_TEST(whoever_is_granted_something_ends_the_round)
     ck_assert_uint_eq(the_one()->since, 6);
     stop_clients();
 }
-END_TEST
 
-START_TEST(a_client_that_was_never_refused_keeps_the_others_from_it)
+TEST(a_client_that_was_never_refused_keeps_the_others_from_it)
 {
     start_clients(3);
     grant(0, 6 * K);
@@ -145,9 +142,8 @@ START_TEST(a_client_that_was_never_refused_keeps_the_others_from_it)
     ck_assert_uint_eq(run_standstills(run)->count, 0);
     stop_clients();
 }
-END_TEST
 
-START_TEST(what_is_asked_again_with_time_pinned_is_not_the_clients)
+TEST(what_is_asked_again_with_time_pinned_is_not_the_clients)
 {
     start_clients(2);
     grant(0, 5 * K);
@@ -161,19 +157,17 @@ START_TEST(what_is_asked_again_with_time_pinned_is_not_the_clients)
     ck_assert_uint_eq(run_standstills(run)->count, 0);
     stop_clients();
 }
-END_TEST
 
-START_TEST(without_two_clients_nothing_is_looked_at)
+TEST(without_two_clients_nothing_is_looked_at)
 {
     start_clients(1);
     ck_assert_ptr_null(run_standstills(run));
     stop_clients();
 }
-END_TEST
 
 /* --- who could have gone on --- */
 
-START_TEST(no_order_helps_where_the_device_is_too_small)
+TEST(no_order_helps_where_the_device_is_too_small)
 {
     start_clients(2);
     grant(0, 5 * K);
@@ -186,9 +180,8 @@ START_TEST(no_order_helps_where_the_device_is_too_small)
     ck_assert_uint_eq(run_totals(run)->standstills_ordered, 0);
     stop_clients();
 }
-END_TEST
 
-START_TEST(its_own_memory_stays_when_others_give_way)
+TEST(its_own_memory_stays_when_others_give_way)
 {
     start_clients(2);
     grant(0, 5 * K);
@@ -201,9 +194,8 @@ START_TEST(its_own_memory_stays_when_others_give_way)
     ck_assert_uint_eq(the_one()->gives_way, 0);
     stop_clients();
 }
-END_TEST
 
-START_TEST(several_may_have_to_give_way)
+TEST(several_may_have_to_give_way)
 {
     start_clients(3);
     for (uint8_t i = 0; i < 3; i++) {
@@ -219,9 +211,8 @@ START_TEST(several_may_have_to_give_way)
     ck_assert(!the_one()->fits_now);
     stop_clients();
 }
-END_TEST
 
-START_TEST(a_request_that_would_fit_by_then_needs_nobody)
+TEST(a_request_that_would_fit_by_then_needs_nobody)
 {
     start_clients(2);
     grant(0, 4 * K);
@@ -237,11 +228,10 @@ START_TEST(a_request_that_would_fit_by_then_needs_nobody)
     ck_assert(the_one()->fits_now);
     stop_clients();
 }
-END_TEST
 
 /* --- lanes --- */
 
-START_TEST(a_client_is_dealt_to_one_lane_with_all_that_it_does)
+TEST(a_client_is_dealt_to_one_lane_with_all_that_it_does)
 {
     struct setup setup;
     struct op_list ops;
@@ -268,9 +258,8 @@ START_TEST(a_client_is_dealt_to_one_lane_with_all_that_it_does)
     }
     op_list_deinit(&ops);
 }
-END_TEST
 
-START_TEST(the_ops_of_others_stay_where_they_are)
+TEST(the_ops_of_others_stay_where_they_are)
 {
     struct setup setup;
     struct op_list ops;
@@ -283,29 +272,4 @@ START_TEST(the_ops_of_others_stay_where_they_are)
     deal_by_client(&ops, 0, &setup, 3);
     ck_assert_uint_eq(ops.ops[0].lane, 2);
     op_list_deinit(&ops);
-}
-END_TEST
-
-Suite *suite_of_standstills(void)
-{
-    TCase *what = tcase_create("what one is");
-    tcase_add_test(what, clients_that_were_all_refused_twice_stand_still);
-    tcase_add_test(what, one_standstill_is_told_once);
-    tcase_add_test(what, whoever_is_granted_something_ends_the_round);
-    tcase_add_test(what, a_client_that_was_never_refused_keeps_the_others_from_it);
-    tcase_add_test(what, what_is_asked_again_with_time_pinned_is_not_the_clients);
-    tcase_add_test(what, without_two_clients_nothing_is_looked_at);
-    TCase *who = tcase_create("who could have gone on");
-    tcase_add_test(who, no_order_helps_where_the_device_is_too_small);
-    tcase_add_test(who, its_own_memory_stays_when_others_give_way);
-    tcase_add_test(who, several_may_have_to_give_way);
-    tcase_add_test(who, a_request_that_would_fit_by_then_needs_nobody);
-    TCase *lanes = tcase_create("lanes");
-    tcase_add_test(lanes, a_client_is_dealt_to_one_lane_with_all_that_it_does);
-    tcase_add_test(lanes, the_ops_of_others_stay_where_they_are);
-    Suite *suite = suite_create("standstills");
-    suite_add_tcase(suite, what);
-    suite_add_tcase(suite, who);
-    suite_add_tcase(suite, lanes);
-    return suite;
 }

@@ -108,7 +108,9 @@ static const struct {
     bool gains; /* else what chunks and single ops leave is as short already */
 } toys[] = {{"plant_contents", true}, {"plant_failed_changed", false}};
 
-START_TEST(a_search_finds_fewer_ops_with_the_same_finding)
+EVERY_TEST(.timeout_s = 600);
+
+TEST(a_search_finds_fewer_ops_with_the_same_finding, .to = sizeof toys / sizeof *toys)
 {
     const char *target = toys[_i].target;
     const struct setup setup = small_setup(256);
@@ -150,7 +152,6 @@ START_TEST(a_search_finds_fewer_ops_with_the_same_finding)
     ck_assert_uint_le(searched_count, plain_count);
     ck_assert(searched_count < plain_count || !toys[_i].gains);
 }
-END_TEST
 
 /* A heap that stays nearly full while blocks come and go, then a queued free, and a request that
  * fits after it. */
@@ -188,7 +189,7 @@ static void draw_long(struct op_list *ops, uint64_t granules)
     free(live);
 }
 
-START_TEST(a_hundred_thousand_ops_take_few_replays)
+TEST(a_hundred_thousand_ops_take_few_replays)
 {
     const struct setup setup = small_setup(128 << 10);
     struct op_list ops;
@@ -204,9 +205,8 @@ START_TEST(a_hundred_thousand_ops_take_few_replays)
     op_list_deinit(&result.ops);
     op_list_deinit(&ops);
 }
-END_TEST
 
-START_TEST(the_device_becomes_simpler_where_it_may)
+TEST(the_device_becomes_simpler_where_it_may)
 {
     const char *target = "plant_contents";
     const struct setup setup = small_setup(256);
@@ -224,9 +224,8 @@ START_TEST(the_device_becomes_simpler_where_it_may)
     op_list_deinit(&result.ops);
     op_list_deinit(&ops);
 }
-END_TEST
 
-START_TEST(a_budget_in_ops_ends_it_and_is_told)
+TEST(a_budget_in_ops_ends_it_and_is_told)
 {
     const struct setup setup = small_setup(256);
     struct op_list ops;
@@ -245,7 +244,6 @@ START_TEST(a_budget_in_ops_ends_it_and_is_told)
     op_list_deinit(&result.ops);
     op_list_deinit(&ops);
 }
-END_TEST
 
 /* Blocks that stay cut a full device into spans, and a request wants all that two frees leave:
  * whether the others can share out the spans without a gap takes a search.  Returns the granules of
@@ -284,7 +282,7 @@ static uint64_t cost_of(const struct setup *setup, struct op_list *ops)
     return replaying.cost;
 }
 
-START_TEST(steps_of_a_verdict_cost_as_well)
+TEST(steps_of_a_verdict_cost_as_well)
 {
     struct op_list ops;
     op_list_init(&ops);
@@ -297,20 +295,4 @@ START_TEST(steps_of_a_verdict_cost_as_well)
            ops.count - 1, (unsigned long)(searched - unsearched));
     ck_assert_uint_gt(searched, unsearched);
     op_list_deinit(&ops);
-}
-END_TEST
-
-Suite *suite_of_shrink_search(void)
-{
-    Suite *suite = suite_create("shrink_search");
-    TCase *tests = tcase_create("shrink_search");
-    suite_add_tcase(suite, tests);
-    tcase_set_timeout(tests, 600);
-    tcase_add_loop_test(tests, a_search_finds_fewer_ops_with_the_same_finding, 0,
-                        (int)(sizeof toys / sizeof *toys));
-    tcase_add_test(tests, a_hundred_thousand_ops_take_few_replays);
-    tcase_add_test(tests, the_device_becomes_simpler_where_it_may);
-    tcase_add_test(tests, steps_of_a_verdict_cost_as_well);
-    tcase_add_test(tests, a_budget_in_ops_ends_it_and_is_told);
-    return suite;
 }

@@ -153,7 +153,9 @@ static void sweep_flaw(const char *flaw)
 
 /* --- nothing to find --- */
 
-START_TEST(reference_target_lives_through_every_refusal)
+EVERY_TEST(.timeout_s = 60);
+
+TEST(reference_target_lives_through_every_refusal)
 {
     begin_list();
     add_everything();
@@ -185,9 +187,8 @@ START_TEST(reference_target_lives_through_every_refusal)
     ck_assert_uint_eq(begin_count, result.replays);
     end_list();
 }
-END_TEST
 
-START_TEST(every_call_site_is_struck)
+TEST(every_call_site_is_struck)
 {
     begin_list();
     add_everything();
@@ -199,10 +200,9 @@ START_TEST(every_call_site_is_struck)
     ck_assert_uint_eq(result.sites.is_full, 0);
     end_list();
 }
-END_TEST
 
 /* Whatever names an op that failed names its repetition instead: nothing of the rest falls away. */
-START_TEST(later_ops_name_the_repetition)
+TEST(later_ops_name_the_repetition)
 {
     begin_list();
     add_everything();
@@ -214,9 +214,8 @@ START_TEST(later_ops_name_the_repetition)
     ck_assert_uint_gt(result.kinds[FAULT_ANY].ops_failed, result.totals.skipped);
     end_list();
 }
-END_TEST
 
-START_TEST(own_faults_of_the_list_are_left_out)
+TEST(own_faults_of_the_list_are_left_out)
 {
     begin_list();
     for (unsigned kind = 0; kind < FAULT_CALL_COUNT; kind++) {
@@ -233,9 +232,8 @@ START_TEST(own_faults_of_the_list_are_left_out)
     ck_assert(sweep_is_complete(&result));
     end_list();
 }
-END_TEST
 
-START_TEST(empty_list_is_swept_through_open_alone)
+TEST(empty_list_is_swept_through_open_alone)
 {
     begin_list();
     run_sweep(&target_hbm);
@@ -244,9 +242,8 @@ START_TEST(empty_list_is_swept_through_open_alone)
     ck_assert_uint_eq(result.replays, 1 + result.open.replays);
     end_list();
 }
-END_TEST
 
-START_TEST(same_list_gives_the_same_result)
+TEST(same_list_gives_the_same_result)
 {
     begin_list();
     add_everything();
@@ -261,10 +258,9 @@ START_TEST(same_list_gives_the_same_result)
     ck_assert_uint_eq(step_count, steps);
     end_list();
 }
-END_TEST
 
 /* Each host's device calls are failed, and hosts of which one met a fault need not answer alike. */
-START_TEST(every_host_is_swept)
+TEST(every_host_is_swept)
 {
     begin_list();
     setup.host_count = 2;
@@ -289,7 +285,6 @@ START_TEST(every_host_is_swept)
     ck_assert_uint_eq(spmd_after_count, 0);
     end_list();
 }
-END_TEST
 
 /* --- flaws --- */
 
@@ -305,16 +300,15 @@ static const struct {
 };
 enum { FLAW_COUNT = sizeof flaws / sizeof flaws[0] };
 
-START_TEST(target_without_a_flaw_breaks_nothing)
+TEST(target_without_a_flaw_breaks_nothing)
 {
     sweep_flaw("none");
     ck_assert_uint_eq(sweep_findings(&result), 0);
     ck_assert(sweep_is_complete(&result));
     end_list();
 }
-END_TEST
 
-START_TEST(flaw_after_a_refusal_is_found)
+TEST(flaw_after_a_refusal_is_found, .to = FLAW_COUNT)
 {
     sweep_flaw(flaws[_i].flaw);
     ck_assert_uint_gt(note_count, 0);
@@ -324,10 +318,9 @@ START_TEST(flaw_after_a_refusal_is_found)
     ck_assert_uint_gt(result.found[flaws[_i].rule], 0);
     end_list();
 }
-END_TEST
 
 /* The list of a finding is all that is needed to see it again. */
-START_TEST(list_of_a_finding_replays_by_itself)
+TEST(list_of_a_finding_replays_by_itself, .to = FLAW_COUNT)
 {
     sweep_flaw(flaws[_i].flaw);
     for (size_t i = 0; i < note_count; i++) {
@@ -344,9 +337,8 @@ START_TEST(list_of_a_finding_replays_by_itself)
     }
     end_list();
 }
-END_TEST
 
-START_TEST(only_the_first_findings_of_a_rule_are_told)
+TEST(only_the_first_findings_of_a_rule_are_told)
 {
     sweep_flaw("counters");
     ck_assert_uint_gt(result.found[RULE_COUNTERS], SWEEP_SAME_COUNT_MAX);
@@ -354,10 +346,9 @@ START_TEST(only_the_first_findings_of_a_rule_are_told)
     ck_assert(sweep_is_complete(&result)); /* each call was failed all the same */
     end_list();
 }
-END_TEST
 
 /* What is broken without any fault is not the sweep's to find: it says so and stops. */
-START_TEST(list_that_breaks_by_itself_ends_the_sweep)
+TEST(list_that_breaks_by_itself_ends_the_sweep)
 {
     begin_list();
     add_everything();
@@ -367,11 +358,10 @@ START_TEST(list_that_breaks_by_itself_ends_the_sweep)
     ck_assert_uint_eq(result.replays, 1);
     end_list();
 }
-END_TEST
 
 /* --- going on --- */
 
-START_TEST(sweep_goes_on_behind_a_replay_that_never_ended)
+TEST(sweep_goes_on_behind_a_replay_that_never_ended)
 {
     begin_list();
     add_everything();
@@ -396,9 +386,8 @@ START_TEST(sweep_goes_on_behind_a_replay_that_never_ended)
     ck_assert_uint_eq(result.kinds[FAULT_COPY].findings, 1);
     end_list();
 }
-END_TEST
 
-START_TEST(place_is_said_in_words)
+TEST(place_is_said_in_words)
 {
     char text[SWEEP_PLACE_BYTES];
     ck_assert_str_eq(sweep_place_print(&(struct sweep_place){0}, text), "without a fault");
@@ -408,34 +397,4 @@ START_TEST(place_is_said_in_words)
     const struct sweep_place wait = {
         .phase = SWEEP_LIST, .kind = FAULT_WAIT, .host = 1, .mode = SWEEP_FOR_EVER, .call = 12};
     ck_assert_str_eq(sweep_place_print(&wait, text), "wait 12 for ever on host 1");
-}
-END_TEST
-
-Suite *suite_of_sweep(void)
-{
-    Suite *suite = suite_create("sweep");
-    TCase *kept = tcase_create("nothing to find");
-    tcase_set_timeout(kept, 60);
-    tcase_add_test(kept, reference_target_lives_through_every_refusal);
-    tcase_add_test(kept, every_call_site_is_struck);
-    tcase_add_test(kept, later_ops_name_the_repetition);
-    tcase_add_test(kept, own_faults_of_the_list_are_left_out);
-    tcase_add_test(kept, empty_list_is_swept_through_open_alone);
-    tcase_add_test(kept, same_list_gives_the_same_result);
-    tcase_add_test(kept, every_host_is_swept);
-    suite_add_tcase(suite, kept);
-    TCase *found = tcase_create("flaws");
-    tcase_set_timeout(found, 60);
-    tcase_add_test(found, target_without_a_flaw_breaks_nothing);
-    tcase_add_loop_test(found, flaw_after_a_refusal_is_found, 0, FLAW_COUNT);
-    tcase_add_loop_test(found, list_of_a_finding_replays_by_itself, 0, FLAW_COUNT);
-    tcase_add_test(found, only_the_first_findings_of_a_rule_are_told);
-    tcase_add_test(found, list_that_breaks_by_itself_ends_the_sweep);
-    suite_add_tcase(suite, found);
-    TCase *on = tcase_create("going on");
-    tcase_set_timeout(on, 60);
-    tcase_add_test(on, sweep_goes_on_behind_a_replay_that_never_ended);
-    tcase_add_test(on, place_is_said_in_words);
-    suite_add_tcase(suite, on);
-    return suite;
 }

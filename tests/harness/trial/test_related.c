@@ -15,7 +15,9 @@ enum { K = 1024, OP_COUNT = 600, SEED_COUNT = 2, M = 1024 * K };
 
 /* --- what is asked --- */
 
-START_TEST(every_size_of_an_op_is_doubled_and_nothing_else)
+EVERY_TEST(.timeout_s = 120);
+
+TEST(every_size_of_an_op_is_doubled_and_nothing_else)
 {
     struct op op = op_make(OP_ALLOC);
     struct op scaled;
@@ -50,9 +52,8 @@ START_TEST(every_size_of_an_op_is_doubled_and_nothing_else)
     ck_assert(related_scale_op(&op, &scaled));
     ck_assert(op_equal(&op, &scaled));
 }
-END_TEST
 
-START_TEST(what_has_no_double_is_not_doubled)
+TEST(what_has_no_double_is_not_doubled)
 {
     struct op op = op_make(OP_ALLOC);
     struct op scaled;
@@ -65,9 +66,8 @@ START_TEST(what_has_no_double_is_not_doubled)
     op.align_log2 = OP_ALIGN_LOG2_MAX;
     ck_assert(!related_scale_op(&op, &scaled));
 }
-END_TEST
 
-START_TEST(who_does_not_promise_granules_alone_is_not_asked_at_twice_the_size)
+TEST(who_does_not_promise_granules_alone_is_not_asked_at_twice_the_size)
 {
     struct setup setup;
     setup_init(&setup);
@@ -91,7 +91,6 @@ START_TEST(who_does_not_promise_granules_alone_is_not_asked_at_twice_the_size)
     other.capacity_bytes = UINT64_C(1) << 50;
     ck_assert(!related_sizes_scale(&other));
 }
-END_TEST
 
 /* --- sound targets --- */
 
@@ -141,7 +140,7 @@ static const struct sound {
               {&target_first_fit, "none", false, 85}, {&target_first_fit, "none", true, 85},
               {&target_threaded, NULL, false, 85}};
 
-START_TEST(a_sound_target_answers_related_lists_alike)
+TEST(a_sound_target_answers_related_lists_alike, .to = sizeof sounds / sizeof sounds[0])
 {
     const struct sound *sound = &sounds[_i];
     const char *defrag = sound->defrag == NULL ? "as it is" : sound->defrag;
@@ -167,7 +166,6 @@ START_TEST(a_sound_target_answers_related_lists_alike)
     ck_assert_uint_gt(op_count, OP_COUNT);
     ck_assert_uint_ge(compared_count * 100, op_count * sound->compared_min);
 }
-END_TEST
 
 /* --- targets that look at what they should not --- */
 
@@ -237,7 +235,7 @@ static void run_five(struct target *target,
     op_list_deinit(&ops);
 }
 
-START_TEST(a_rule_that_breaks_at_twice_the_size_alone_is_found)
+TEST(a_rule_that_breaks_at_twice_the_size_alone_is_found)
 {
     struct target target;
     struct trial trial;
@@ -251,9 +249,8 @@ START_TEST(a_rule_that_breaks_at_twice_the_size_alone_is_found)
                   broken.reason);
     trial_deinit(&trial);
 }
-END_TEST
 
-START_TEST(places_may_depend_on_sizes)
+TEST(places_may_depend_on_sizes)
 {
     struct target target;
     struct trial trial;
@@ -265,9 +262,8 @@ START_TEST(places_may_depend_on_sizes)
     ck_assert_uint_eq(compared_count, 2);
     trial_deinit(&trial);
 }
-END_TEST
 
-START_TEST(places_do_not_depend_on_ids)
+TEST(places_do_not_depend_on_ids)
 {
     struct target target;
     struct trial trial;
@@ -278,22 +274,4 @@ START_TEST(places_do_not_depend_on_ids)
     ck_assert_str_eq(broken.mechanism, "differs under other ids");
     ck_assert_uint_eq(broken.op, 0);
     trial_deinit(&trial);
-}
-END_TEST
-
-Suite *suite_of_related(void)
-{
-    enum { SOUND_COUNT = sizeof sounds / sizeof sounds[0] };
-    Suite *suite = suite_create("related");
-    TCase *tests = tcase_create("related");
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, every_size_of_an_op_is_doubled_and_nothing_else);
-    tcase_add_test(tests, what_has_no_double_is_not_doubled);
-    tcase_add_test(tests, who_does_not_promise_granules_alone_is_not_asked_at_twice_the_size);
-    tcase_add_loop_test(tests, a_sound_target_answers_related_lists_alike, 0, SOUND_COUNT);
-    tcase_add_test(tests, a_rule_that_breaks_at_twice_the_size_alone_is_found);
-    tcase_add_test(tests, places_may_depend_on_sizes);
-    tcase_add_test(tests, places_do_not_depend_on_ids);
-    suite_add_tcase(suite, tests);
-    return suite;
 }
