@@ -289,10 +289,10 @@ static enum import_result read_frame(const struct pprof *profile,
     *frame = (struct pprof_frame){.line = 0};
     IMPORT_TRY(protobuf_two(field->bytes, LINE_FUNCTION, &id, LINE_NUMBER, &frame->line, error));
     const size_t number = protobuf_index_find(&profile->functions, id);
-    const struct protobuf_entry *function = &profile->functions.entries[number];
-    if (number == profile->functions.count || function->id != id) {
+    if (number == profile->functions.count || profile->functions.entries[number].id != id) {
         return fail_absent(error, field->at, "function", id);
     }
+    const struct protobuf_entry *function = &profile->functions.entries[number];
     const bool are_there = pprof_text(profile, function->numbers[0], &frame->function) &&
                            pprof_text(profile, function->numbers[1], &frame->file);
     CHECK(are_there); /* check_texts */

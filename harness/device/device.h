@@ -69,7 +69,7 @@ static inline const struct device_call *device_calls_until(const struct device *
 {
     size_t count = 0;
     const struct device_call *calls = device_calls(device, &count);
-    *end = calls + count;
+    *end = count == 0 ? calls : calls + count; /* no address is computed from NULL */
     return calls;
 }
 /* A loop over them: made is each of them; the log does not change meanwhile. */

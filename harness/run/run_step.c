@@ -35,14 +35,11 @@ static_assert(sizeof(struct observation) % 16 == 0, "observations are digested w
 
 static void count_device_calls(const struct device *device, struct observation *seen)
 {
-    size_t count = 0;
-    const struct device_call *calls = device_calls(device, &count);
-    CHECK_COSTLY(count <= UINT32_MAX);
-    seen->call_count = (uint32_t)count;
-    for (const struct device_call *made = calls; made < calls + count; made++) {
+    EACH_DEVICE_CALL(device, made) {
         const uint64_t words[] = {(uint64_t)made->kind << 8 | made->result, made->from, made->to,
                                   made->bytes};
         seen->calls_digest = digest_words(seen->calls_digest, words, sizeof words);
+        seen->call_count++;
         if (made->result != DEVICE_OK) {
             continue;
         }
