@@ -191,6 +191,7 @@ static void act_took(const char **at)
 {
     taken_bytes = need_number(at);
     taken = services()->host_alloc(services()->context, taken_bytes);
+    expect_result(at, taken == NULL ? DEVICE_REFUSED : DEVICE_OK);
 }
 
 static void act_gave(const char **at)
@@ -232,13 +233,65 @@ static void act_says(const char **at)
     script.message = unquoted(word);
 }
 
+/* Stages by the block that they hold: several may be there at once. */
+static uint64_t stages[HANDLE_COUNT_MAX];
+
+static void act_saved(const char **at)
+{
+    const uint64_t op = need_number(at);
+    const struct target_block *block = &script.at[op + 1];
+    expect_result(at, services()->stage_out(services()->context, block->address, block->size_bytes,
+                                            &stages[op]));
+}
+
+static void act_restored(const char **at)
+{
+    char word[256];
+    const uint64_t op = need_number(at);
+    need_word(at, word); /* to */
+    const uint64_t to = need_bytes(at);
+    expect_result(at, services()->stage_copy(services()->context, stages[op], to));
+}
+
+static void act_dropped(const char **at)
+{
+    services()->stage_drop(services()->context, stages[need_number(at)]);
+}
+
+static void act_returned(const char **at)
+{
+    char word[256];
+    const uint64_t op = need_number(at);
+    need_word(at, word); /* to */
+    const uint64_t to = need_bytes(at);
+    expect_result(at, services()->stage_in(services()->context, stages[op], to));
+}
+
+static void act_mapped(const char **at)
+{
+    char word[256];
+    const uint64_t address = need_bytes(at);
+    need_word(at, word); /* size */
+    expect_result(at, services()->map(services()->context, address, need_bytes(at)));
+}
+
+static void act_unmapped(const char **at)
+{
+    char word[256];
+    const uint64_t address = need_bytes(at);
+    need_word(at, word); /* size */
+    services()->unmap(services()->context, address, need_bytes(at));
+}
+
 static const struct {
     const char *name;
     void (*act)(const char **at);
-} acts[] = {{"moved", act_moved},       {"copied", act_copied}, {"tells", act_tells},
-            {"waited", act_waited},     {"looked", act_looked}, {"evicted", act_evicted},
-            {"unloaded", act_unloaded}, {"staged", act_staged}, {"took", act_took},
-            {"gave", act_gave},         {"counts", act_counts}, {"says", act_says}};
+} acts[] = {{"moved", act_moved},       {"copied", act_copied},     {"tells", act_tells},
+            {"waited", act_waited},     {"looked", act_looked},     {"evicted", act_evicted},
+            {"unloaded", act_unloaded}, {"staged", act_staged},     {"took", act_took},
+            {"gave", act_gave},         {"counts", act_counts},     {"says", act_says},
+            {"saved", act_saved},       {"restored", act_restored}, {"returned", act_returned},
+            {"dropped", act_dropped},   {"mapped", act_mapped},     {"unmapped", act_unmapped}};
 
 /* Carries out all that is listed: "moved 3 to 0, waited 1". */
 static void act_all(const char *at)
@@ -286,6 +339,7 @@ static void check_verdict(const struct verdict *verdict, const char *wanted)
             snprintf(got + length, sizeof got - length, " \"%s\"", verdict->reason);
         }
     }
+    wanted = strcmp(wanted, "kept") == 0 ? "" : wanted;
     if (strcmp(got, wanted) != 0) {
         FAIL("expected: %s\n         got: %s%s%s", wanted[0] == '\0' ? "kept" : wanted,
              got[0] == '\0' ? "kept" : got, strchr(got, '"') == NULL ? ": " : "",
@@ -318,7 +372,19 @@ static uint64_t find_fact(const char *name)
                  {"all_drains", totals->drains},
                  {"all_excused", totals->excused},
                  {"all_premature", totals->premature},
-                 {"all_justified", totals->justified}};
+                 {"all_justified", totals->justified},
+                 {"all_broken", totals->broken},
+                 {"all_ooms", totals->ooms},
+                 {"all_retries", totals->retries},
+                 {"all_granted_again", totals->retries_granted},
+                 {"all_late", totals->late},
+                 {"blocks", model_counters(model)->block_count},
+                 {"in_use", model_in_use_bytes(model) / G},
+                 {"free", model_free_bytes(model) / G},
+                 {"hole", model_largest_hole_bytes(model) / G},
+                 {"holes", model_hole_count(model)},
+                 {"kept", model_kept_count(model)},
+                 {"dying", model_dying_count(model)}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
             return facts[i].number;
@@ -466,6 +532,8 @@ static void step_once(uint32_t number, char *text)
     const struct verdict *got = run_step(script.run, &list.ops[number]);
     if (is_real) {
         check_real_answer(answer, place);
+    } else if (script.act != NULL || script.result != TARGET_OK) {
+        FAIL("the target was not called");
     }
     check_verdict(got, verdict);
 }
@@ -480,6 +548,7 @@ static void do_step(uint32_t *count)
         act_all(text + 10);
     } else if (strncmp(text, "finish", 6) == 0) {
         split_step(text, &answer, &verdict);
+        (void)take_answer(answer, &(const struct op){.kind = OP_REPORT}, 0);
         check_verdict(run_finish(script.run), verdict);
     } else if (strncmp(text, "begin ", 6) == 0) {
         begin_call(list.ops[(*count)++]);
@@ -515,14 +584,16 @@ static void set_promise(struct target_contract *contract, const char *key, const
         size_t offset, bytes;
         const char *values[4]; /* none: yes, no, or a number */
     } rows[] = {
-#define ROW(name, ...)                                   \
-    {                                                    \
-#name, offsetof(struct target_contract, name),   \
-            sizeof(((struct target_contract *)0)->name), \
-        {                                                \
-            __VA_ARGS__                                  \
-        }                                                \
+#define NAMED(name, field, ...)                           \
+    {                                                     \
+        name, offsetof(struct target_contract, field),    \
+            sizeof(((struct target_contract *)0)->field), \
+        {                                                 \
+            __VA_ARGS__                                   \
+        }                                                 \
     }
+#define ROW(name, ...) NAMED(#name, name, __VA_ARGS__)
+#define COUNTED(name, counter) NAMED(name, counting[counter], "exact", "at_most", "late", "absent")
         ROW(granule_bytes),
         ROW(defrag, "none", "slide", "repack"),
         ROW(queues_frees),
@@ -542,8 +613,15 @@ static void set_promise(struct target_contract *contract, const char *key, const
         ROW(aligns_naturally),
         ROW(stream_ordered),
         ROW(records),
-        ROW(sleeps)};
+        ROW(sleeps, "none", "keeps", "discards"),
+        NAMED("first", order[0], "none", "drain", "defragment", "evict"),
+        NAMED("second", order[1], "none", "drain", "defragment", "evict"),
+        NAMED("third", order[2], "none", "drain", "defragment", "evict"),
+        COUNTED("bytes_in_use", TARGET_COUNTER_BYTES_IN_USE),
+        COUNTED("largest_free_block_bytes", TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES)};
+#undef COUNTED
 #undef ROW
+#undef NAMED
     uint64_t number = strcmp(value, "yes") == 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(key, rows[i].name) != 0) {
