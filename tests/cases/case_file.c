@@ -89,6 +89,22 @@ static char *fill_in(const char *text, const struct rows *rows, size_t row)
     return strdup(trim(filled));
 }
 
+/* "3..5: OP" is that op three times. */
+static void add_line(struct test_case *one, const struct case_line *line)
+{
+    unsigned from = 0, to = 0;
+    int length = 0;
+    if (sscanf(line->text, "%u..%u:%n", &from, &to, &length) < 2 || length == 0) {
+        one->lines[one->count++] = *line;
+        return;
+    }
+    for (; from <= to && one->count < LINE_COUNT_MAX; from++) {
+        char text[1024];
+        snprintf(text, sizeof text, "%u:%s", from, line->text + length);
+        one->lines[one->count++] = (struct case_line){strdup(text), line->number};
+    }
+}
+
 /* Adds the cases of a test behind *end. */
 static struct test_case **add_cases(struct test_case **end, const char *file,
                                     const struct written *test)
@@ -99,11 +115,11 @@ static struct test_case **add_cases(struct test_case **end, const char *file,
         *one = (struct test_case){.file = strdup(file),
                                   .title = strdup(test->title),
                                   .line = test->line,
-                                  .lines = calloc(test->count + 1, sizeof *one->lines)};
+                                  .lines = calloc(LINE_COUNT_MAX, sizeof *one->lines)};
         for (size_t i = 0; i < test->count; i++) {
             char *text = fill_in(test->lines[i].text, &test->rows, row);
             if (text[0] != '\0') { /* a value may be a line, or none */
-                one->lines[one->count++] = (struct case_line){text, test->lines[i].number};
+                add_line(one, &(struct case_line){text, test->lines[i].number});
             }
         }
         *end = one;

@@ -283,6 +283,15 @@ static void act_unmapped(const char **at)
     services()->unmap(services()->context, address, need_bytes(at));
 }
 
+/* Who has the memory, in granules: free, used, evictable and held. */
+static void act_owners(const char **at)
+{
+    script.stats_more.free_bytes = need_bytes(at);
+    script.stats_more.used_bytes = need_bytes(at);
+    script.stats_more.evictable_bytes = need_bytes(at);
+    script.stats_more.held_bytes = need_bytes(at);
+}
+
 static const struct {
     const char *name;
     void (*act)(const char **at);
@@ -291,7 +300,8 @@ static const struct {
             {"unloaded", act_unloaded}, {"staged", act_staged},     {"took", act_took},
             {"gave", act_gave},         {"counts", act_counts},     {"says", act_says},
             {"saved", act_saved},       {"restored", act_restored}, {"returned", act_returned},
-            {"dropped", act_dropped},   {"mapped", act_mapped},     {"unmapped", act_unmapped}};
+            {"dropped", act_dropped},   {"mapped", act_mapped},     {"unmapped", act_unmapped},
+            {"owners", act_owners}};
 
 /* Carries out all that is listed: "moved 3 to 0, waited 1". */
 static void act_all(const char *at)
