@@ -24,6 +24,7 @@ static const struct case_line *line;
 static struct setup setup;
 static struct op_list list;
 static bool is_real, overlaps, goes_on;
+static const char *flaw;                         /* why the target cannot be opened; NULL: it can */
 static struct expected expected[CALL_COUNT_MAX]; /* by op, of an overlap: it is judged at its end */
 static uint64_t stage, taken_bytes;
 static void *taken;
@@ -292,6 +293,31 @@ static void act_owners(const char **at)
     script.stats_more.held_bytes = need_bytes(at);
 }
 
+/* The clock, or the count of completed events. */
+static void act_asked(const char **at)
+{
+    char word[256];
+    need_word(at, word);
+    if (strcmp(word, "clock") == 0) {
+        (void)services()->clock_ns(services()->context);
+    } else {
+        (void)services()->completed_count(services()->context);
+    }
+}
+
+/* A region of so many granules; it is the lowest one that is free. */
+static void act_grown(const char **at)
+{
+    struct device_region region;
+    const uint64_t bytes = need_bytes(at);
+    expect_result(at, services()->region_take(services()->context, bytes, &region));
+}
+
+static void act_shrunk(const char **at)
+{
+    services()->region_give(services()->context, need_bytes(at));
+}
+
 static const struct {
     const char *name;
     void (*act)(const char **at);
@@ -301,7 +327,8 @@ static const struct {
             {"gave", act_gave},         {"counts", act_counts},     {"says", act_says},
             {"saved", act_saved},       {"restored", act_restored}, {"returned", act_returned},
             {"dropped", act_dropped},   {"mapped", act_mapped},     {"unmapped", act_unmapped},
-            {"owners", act_owners}};
+            {"owners", act_owners},     {"asked", act_asked},       {"grown", act_grown},
+            {"shrunk", act_shrunk}};
 
 /* Carries out all that is listed: "moved 3 to 0, waited 1". */
 static void act_all(const char *at)
@@ -363,6 +390,8 @@ static uint64_t find_fact(const char *name)
     const struct observation *seen = run_observation(script.run);
     const struct run_totals *totals = run_totals(script.run);
     const struct model *model = run_model(script.run, 0);
+    size_t region_count = 0;
+    (void)model_regions(model, &region_count);
     const struct {
         const char *name;
         uint64_t number;
@@ -394,7 +423,8 @@ static uint64_t find_fact(const char *name)
                  {"hole", model_largest_hole_bytes(model) / G},
                  {"holes", model_hole_count(model)},
                  {"kept", model_kept_count(model)},
-                 {"dying", model_dying_count(model)}};
+                 {"dying", model_dying_count(model)},
+                 {"regions", region_count}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
             return facts[i].number;
@@ -627,6 +657,12 @@ static void set_promise(struct target_contract *contract, const char *key, const
         NAMED("first", order[0], "none", "drain", "defragment", "evict"),
         NAMED("second", order[1], "none", "drain", "defragment", "evict"),
         NAMED("third", order[2], "none", "drain", "defragment", "evict"),
+        ROW(latency.per_mille),
+        ROW(latency.calls_max),
+        ROW(latency.moved_bytes_max),
+        ROW(regions.grows),
+        ROW(regions.trims),
+        ROW(regions.step_bytes),
         COUNTED("bytes_in_use", TARGET_COUNTER_BYTES_IN_USE),
         COUNTED("largest_free_block_bytes", TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES)};
 #undef COUNTED
@@ -677,6 +713,8 @@ static bool take_setup(const char *text, struct target_contract hosts[HOST_COUNT
         goes_on = true;
     } else if (strcmp(text, "blind") == 0) {
         script.is_blind = true;
+    } else if (begins(text, "cannot open ")) {
+        flaw = unquoted(text + strlen("cannot open "));
     } else if (strcmp(text, "silent") == 0) {
         script.is_silent = true;
     } else {
@@ -757,6 +795,16 @@ static void read_list(struct target_contract hosts[HOST_COUNT])
 
 /* --- running --- */
 
+static void check_flaw(const struct target *target)
+{
+    char reason[RUN_REASON_BYTES] = "";
+    script.run = open_setup(&setup, target, reason);
+    if (script.run != NULL || strcmp(reason, flaw) != 0) {
+        FAIL("expected: %s\n         got: %s", flaw, reason);
+    }
+    op_list_deinit(&list);
+}
+
 static struct test_case **all;
 
 static void run_case(int number)
@@ -764,12 +812,18 @@ static void run_case(int number)
     static struct target_contract hosts[HOST_COUNT];
     now = all[number];
     is_real = overlaps = goes_on = false;
+    flaw = NULL;
     prepare();
     for (uint32_t i = 0; i < HOST_COUNT; i++) {
         hosts[i] = script.contract;
     }
     read_list(hosts);
-    start_setup(&setup, is_real ? target_find(setup.target) : NULL);
+    const struct target *target = is_real ? target_find(setup.target) : NULL;
+    if (flaw != NULL) {
+        check_flaw(target);
+        return;
+    }
+    start_setup(&setup, target);
     if (goes_on) {
         run_go_on(script.run);
     }

@@ -189,6 +189,13 @@ static void fake_report(struct target_instance *instance,
     }
 }
 
+static enum target_result fake_record(struct target_instance *instance, uint64_t id)
+{
+    (void)instance;
+    ck_assert_uint_ne(id, 0);
+    return answer_call(NULL);
+}
+
 static const char *fake_message(struct target_instance *instance)
 {
     (void)instance;
@@ -219,9 +226,12 @@ const struct target scripted_target = {
     .message = fake_message,
     .sleep = fake_defragment,
     .wake = fake_defragment,
+    .record_begin = fake_record,
+    .record_end = fake_record,
+    .record_drop = fake_record,
 };
 
-static struct target blind_target;
+static struct target own_target;
 
 /* --- the rig --- */
 
@@ -239,15 +249,24 @@ void prepare(void)
     script.row_count = -1;
 }
 
+struct run *open_setup(const struct setup *setup, const struct target *target,
+                       char reason[RUN_REASON_BYTES])
+{
+    const struct target_contract *contract = &script.contract;
+    own_target = scripted_target;
+    if (script.is_blind) {
+        own_target.locate = NULL;
+    }
+    if (contract->regions.grows || contract->stream_ordered || contract->records) {
+        own_target.retire = NULL; /* which no such target has */
+    }
+    return run_create(target == NULL ? &own_target : target, setup, reason);
+}
+
 void start_setup(const struct setup *setup, const struct target *target)
 {
     char reason[RUN_REASON_BYTES] = "";
-    blind_target = scripted_target;
-    blind_target.locate = NULL;
-    if (target == NULL) {
-        target = script.is_blind ? &blind_target : &scripted_target;
-    }
-    script.run = run_create(target, setup, reason);
+    script.run = open_setup(setup, target, reason);
     ck_assert_msg(script.run != NULL, "%s", reason);
 }
 
