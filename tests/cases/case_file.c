@@ -128,6 +128,19 @@ static struct test_case **add_cases(struct test_case **end, const char *file,
     return end;
 }
 
+/* Adds to the line before if that ends with a comma. */
+static bool goes_on_with(struct written *test, const char *text)
+{
+    struct case_line *last = test->count == 0 ? NULL : &test->lines[test->count - 1];
+    if (last == NULL || last->text[strlen(last->text) - 1] != ',') {
+        return false;
+    }
+    char whole[1024];
+    snprintf(whole, sizeof whole, "%s %s", last->text, text);
+    last->text = strdup(whole);
+    return true;
+}
+
 static struct test_case **read_file(struct test_case **end, const char *file)
 {
     struct written test = {.title = ""};
@@ -158,7 +171,7 @@ static struct test_case **read_file(struct test_case **end, const char *file)
                 end_program(file, number, "a row has one value for each of %zu columns",
                             test.rows.width);
             }
-        } else {
+        } else if (!goes_on_with(&test, text)) {
             test.lines[test.count++] = (struct case_line){strdup(text), number};
         }
     }
