@@ -459,7 +459,7 @@ static void check_facts(const char *at)
  * the place that a real target must give, or TARGET_ADDRESS_NONE. */
 static uint64_t take_answer(const char *answer, const struct op *op, uint32_t number)
 {
-    static const char *const results[] = {"ok", "refused", "invalid", "failed"};
+    static const char *const results[] = {"ok", "refused", "invalid", "failed", "nonsense"};
     const char *at = answer, *rest;
     char word[256];
     uint64_t place = TARGET_ADDRESS_NONE;

@@ -2,7 +2,6 @@
 /* clang-format off */
 SUITE_OF(rules, absent)
 SUITE_OF(oracle, absent_oom)
-SUITE_OF(rules, answer)
 SUITE_OF(oracle, assumed)
 SUITE_OF(oracle, certificate)
 SUITE_OF(oracle, certificate_text)
