@@ -318,6 +318,29 @@ static void act_shrunk(const char **at)
     services()->region_give(services()->context, need_bytes(at));
 }
 
+/* A row of the report, which has these rows alone: "0 size 2 tag 3", "nowhere size 2", "nothing".
+ */
+static void act_lists(const char **at)
+{
+    char word[256];
+    const char *rest = *at;
+    need_word(&rest, word);
+    script.row_count = script.row_count < 0 || strcmp(word, "nothing") == 0 ? 0 : script.row_count;
+    if (strcmp(word, "nothing") == 0) {
+        *at = rest;
+        return;
+    }
+    struct target_row *row = &script.rows[script.row_count++];
+    *row = (struct target_row){.address = need_bytes(at)};
+    need_word(at, word); /* size */
+    row->size_bytes = need_bytes(at);
+    rest = *at;
+    if (next_word(&rest, word) && strcmp(word, "tag") == 0) {
+        row->tag = (uint8_t)need_number(&rest);
+        *at = rest;
+    }
+}
+
 static const struct {
     const char *name;
     void (*act)(const char **at);
@@ -328,7 +351,7 @@ static const struct {
             {"saved", act_saved},       {"restored", act_restored}, {"returned", act_returned},
             {"dropped", act_dropped},   {"mapped", act_mapped},     {"unmapped", act_unmapped},
             {"owners", act_owners},     {"asked", act_asked},       {"grown", act_grown},
-            {"shrunk", act_shrunk}};
+            {"shrunk", act_shrunk},     {"lists", act_lists}};
 
 /* Carries out all that is listed: "moved 3 to 0, waited 1". */
 static void act_all(const char *at)

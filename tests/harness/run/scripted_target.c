@@ -35,13 +35,18 @@ static void fake_close(struct target_instance *instance)
     script.is_closed = true;
 }
 
-static enum target_result answer_call(struct target_block *block)
+static void do_act(void)
 {
     void (*act)(void) = script.act;
     script.act = NULL;
     if (act != NULL) {
         act();
     }
+}
+
+static enum target_result answer_call(struct target_block *block)
+{
+    do_act();
     const enum target_result result = script.result;
     script.result = TARGET_OK;
     if (result == TARGET_OK && block != NULL) {
@@ -164,6 +169,7 @@ static void fake_stats(struct target_instance *instance, struct target_stats *st
 static void fake_report(struct target_instance *instance,
                         void (*row)(void *context, const struct target_row *row), void *context)
 {
+    do_act();
     const struct device_services *device = script.device[instance->host];
     void *room = script.sorts_report ? device->host_alloc(device->context, 64) : NULL;
     ck_assert(!script.sorts_report || room != NULL);
