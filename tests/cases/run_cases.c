@@ -318,27 +318,41 @@ static void act_shrunk(const char **at)
     services()->region_give(services()->context, need_bytes(at));
 }
 
-/* A row of the report, which has these rows alone: "0 size 2 tag 3", "nowhere size 2", "nothing".
- */
+/* Adds a row to the report, which has none of the right ones then: "lists buffer 2 at 0 tag 3"; or
+ * "lists nothing". */
 static void act_lists(const char **at)
 {
+    static const char *const kinds[] = {"buffer", "output", "program", "retired"};
     char word[256];
-    const char *rest = *at;
-    need_word(&rest, word);
+    need_word(at, word);
     script.row_count = script.row_count < 0 || strcmp(word, "nothing") == 0 ? 0 : script.row_count;
-    if (strcmp(word, "nothing") == 0) {
-        *at = rest;
-        return;
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(word, kinds[i]) == 0) {
+            struct target_row *row = &script.rows[script.row_count++];
+            *row = (struct target_row){.kind = (enum block_kind)i, .size_bytes = need_bytes(at)};
+            need_word(at, word); /* at */
+            row->address = need_bytes(at);
+            if (strncmp(*at, " tag ", 5) == 0) {
+                *at += 5;
+                row->tag = (uint32_t)need_number(at);
+            }
+        }
     }
-    struct target_row *row = &script.rows[script.row_count++];
-    *row = (struct target_row){.address = need_bytes(at)};
-    need_word(at, word); /* size */
-    row->size_bytes = need_bytes(at);
-    rest = *at;
-    if (next_word(&rest, word) && strcmp(word, "tag") == 0) {
-        row->tag = (uint8_t)need_number(&rest);
-        *at = rest;
+}
+
+/* The next call of that kind is struck: "struck copy". */
+static void act_struck(const char **at)
+{
+    char word[256];
+    need_word(at, word);
+    for (int i = 0; i < FAULT_KIND_COUNT; i++) {
+        if (strcmp(word, fault_info((enum fault_kind)i)->name) == 0) {
+            device_arm(run_device(script.run, acting_host),
+                       &(struct device_fault){.kind = (enum fault_kind)i, .call = 1});
+            return;
+        }
     }
+    FAIL("there is no fault '%s'", word);
 }
 
 static const struct {
@@ -351,7 +365,7 @@ static const struct {
             {"saved", act_saved},       {"restored", act_restored}, {"returned", act_returned},
             {"dropped", act_dropped},   {"mapped", act_mapped},     {"unmapped", act_unmapped},
             {"owners", act_owners},     {"asked", act_asked},       {"grown", act_grown},
-            {"shrunk", act_shrunk},     {"lists", act_lists}};
+            {"shrunk", act_shrunk},     {"lists", act_lists},       {"struck", act_struck}};
 
 /* Carries out all that is listed: "moved 3 to 0, waited 1". */
 static void act_all(const char *at)
@@ -407,12 +421,22 @@ static void check_verdict(const struct verdict *verdict, const char *wanted)
     }
 }
 
+/* What is told of the run as it is by now, the gravest first. */
+static const struct run_findings *settled_findings(void)
+{
+    static struct run_findings settled;
+    run_findings_copy(&settled, run_findings(script.run));
+    run_findings_settle(&settled);
+    return &settled;
+}
+
 /* What stands behind "then": one number of the run each. */
 static uint64_t find_fact(const char *name)
 {
     const struct observation *seen = run_observation(script.run);
     const struct run_totals *totals = run_totals(script.run);
     const struct model *model = run_model(script.run, 0);
+    const struct run_findings *found = run_findings(script.run);
     size_t region_count = 0;
     (void)model_regions(model, &region_count);
     const struct {
@@ -438,7 +462,7 @@ static uint64_t find_fact(const char *name)
                  {"all_broken", totals->broken},
                  {"all_ooms", totals->ooms},
                  {"all_retries", totals->retries},
-                 {"all_granted_again", totals->retries_granted},
+                 {"all_retries_granted", totals->retries_granted},
                  {"all_late", totals->late},
                  {"blocks", model_counters(model)->block_count},
                  {"in_use", model_in_use_bytes(model) / G},
@@ -447,7 +471,12 @@ static uint64_t find_fact(const char *name)
                  {"holes", model_hole_count(model)},
                  {"kept", model_kept_count(model)},
                  {"dying", model_dying_count(model)},
-                 {"regions", region_count}};
+                 {"regions", region_count},
+                 {"all_second_opinions", totals->second_opinions},
+                 {"all_relations", totals->relations_checked},
+                 {"first_op", found->findings[0].verdict.op},
+                 {"last_op", found->findings[(found->count + 15) % 16].verdict.op},
+                 {"told", settled_findings()->count}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
             return facts[i].number;
@@ -466,6 +495,14 @@ static void check_facts(const char *at)
             const char *got = hidden == NULL ? "none" : verdict_name(hidden->kind);
             if (strcmp(got, word) != 0) {
                 FAIL("expected: hidden %s\n         got: %s", word, got);
+            }
+            continue;
+        }
+        if (strcmp(name, "leads") == 0) { /* the rule of the gravest */
+            const char *got = rule_info(settled_findings()->findings[0].verdict.rule)->name;
+            need_word(&at, word);
+            if (strcmp(got, word) != 0) {
+                FAIL("expected: leads %s\n         got: %s", word, got);
             }
             continue;
         }
@@ -736,8 +773,8 @@ static bool take_setup(const char *text, struct target_contract hosts[HOST_COUNT
         goes_on = true;
     } else if (strcmp(text, "blind") == 0) {
         script.is_blind = true;
-    } else if (begins(text, "cannot open ")) {
-        flaw = unquoted(text + strlen("cannot open "));
+    } else if (begins(text, "does not open ")) {
+        flaw = unquoted(text + strlen("does not open "));
     } else if (strcmp(text, "silent") == 0) {
         script.is_silent = true;
     } else {
