@@ -89,11 +89,15 @@ static uint64_t need_bytes(const char **at)
     return strcmp(word, "nowhere") == 0 ? TARGET_ADDRESS_NONE : read_bytes(word);
 }
 
-/* Without the quotes; it is kept for the time of the case. */
+/* Without the quotes, and with \n as the end of a line; it is kept for the time of the case. */
 static const char *unquoted(const char *word)
 {
-    const size_t length = strlen(word);
-    return word[0] == '"' ? strndup(word + 1, length - 2) : strdup(word);
+    char *text = word[0] == '"' ? strndup(word + 1, strlen(word) - 2) : strdup(word);
+    for (char *at = text; (at = strstr(at, "\\n")) != NULL;) {
+        *at = '\n';
+        memmove(at + 1, at + 2, strlen(at + 2) + 1);
+    }
+    return text;
 }
 
 /* --- what the target does: inside a call, or between two --- */
