@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Runs the commands of a .snap file and holds what they print against what stands there.
+
+    tests/snap/run.py BUILD FILE.snap         HBMSTRESS_SNAP=update rewrites the file
+
+The form is that of cram: tests/snap/README.md.  Exits with 1 when an answer differs, with 2 when nothing was run."""
+
+import difflib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[2]
+
+# What differs from one machine or moment to the next, in the order in which it is replaced.
+MASKS = [
+    (r'"((?:elapsed|cost|wall|cpu)_ns|cost_instructions|ops_per_second|pid|seconds)":[0-9.]+', r'"\1":~'),
+    (r"\b\d[\d,]* ops/s\b", "~ ops/s"),
+    (r"\b\d+(\.\d+)? ?(ns|us|ms|s|min|h) (elapsed|of wall time|of processor time)", r"~ \3"),
+    (r"\bprocess \d+", "process ~"),
+    (r"\b0x7[0-9a-f]{11}\b", "0x~"),
+]
+
+
+class Command:
+    """Its lines, the words above it, and what it must print."""
+
+    def __init__(self, above, line):
+        self.above, self.lines, self.wanted = above, [line], []
+
+
+def read_commands(text):
+    """The commands of a file, and what stands behind the last one."""
+    commands, above = [], []
+    for line in text.splitlines():
+        if line.startswith("  $ "):
+            commands.append(Command(above, line[4:]))
+            above = []
+        elif line.startswith("  > ") or line == "  >":
+            if above or not commands or commands[-1].wanted:
+                sys.exit(f"a line that continues no command: {line}")
+            commands[-1].lines.append(line[4:])
+        elif line.startswith("  "):
+            if not commands or any(above):
+                sys.exit(f"an answer to no command: {line}")
+            commands[-1].wanted += above + [line[2:]]
+            above = []
+        else:
+            above.append(line)
+    return commands, above
+
+
+def environment(build, scratch):
+    """What commands see: the program in PATH, and nothing that changes what it prints."""
+    kept = {"HOME", "TMPDIR", "LD_LIBRARY_PATH", "LD_PRELOAD"}
+    result = {name: value for name, value in os.environ.items() if name in kept or name.endswith("SAN_OPTIONS")}
+    path = f"{build}/cli:{TREE}/tests/snap:" + os.environ.get("PATH", "/usr/bin:/bin")
+    result.update(PATH=path, TREE=str(TREE), BUILD=str(build), PWD=scratch, TZ="UTC", LC_ALL="C.UTF-8", TERM="dumb")
+    return result
+
+
+def masks_of(build, scratch):
+    """The masks, behind those of this machine's paths and of the program's version."""
+    version = subprocess.run([f"{build}/cli/hbmstress", "--version"], capture_output=True, text=True, check=True).stdout
+    places = [(re.escape(str(build)), "$BUILD"), (re.escape(str(TREE)), "$TREE"), (re.escape(scratch), "$PWD")]
+    return places + [(re.escape(version.split()[1]), "VERSION")] + MASKS
+
+
+def answer(command, scratch, variables, masks):
+    """The lines that it prints, masked, and its exit code where that is not 0."""
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", "\n".join(command.lines)], cwd=scratch, env=variables,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    text = "".join(show(byte) for byte in done.stdout.decode("utf-8", "surrogateescape"))
+    for pattern, words in masks:
+        text = re.sub(pattern, words, text)
+    lines = [re.sub(" $", "<<20>>", line) for line in text.split("\n")]
+    if lines[-1]:
+        lines[-1] += " (no-eol)"
+    while lines and not lines[-1]:
+        lines.pop()
+    return [("<<24>>" + line[1:]) if line.startswith(("$ ", "> ")) else line for line in lines] + (
+        [f"[{done.returncode}]"] if done.returncode else [])
+
+
+def show(character):
+    """A control character, or a byte that is not UTF-8, as <<1b>>."""
+    code = ord(character)
+    if 0xDC80 <= code < 0xDD00:
+        return f"<<{code - 0xDC00:02x}>>"
+    return character if character in "\n\t" or (code >= 0x20 and not 0x7F <= code < 0xA0) else f"<<{code:02x}>>"
+
+
+def main():
+    """Exit code."""
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    build, file = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
+    update = os.environ.get("HBMSTRESS_SNAP", "")
+    if update not in ("", "update"):
+        print(f"HBMSTRESS_SNAP is '{update}': it may be 'update'")
+        return 2
+    if update and "CI" in os.environ:
+        print("HBMSTRESS_SNAP=update is refused where CI is set: a snapshot is reviewed")
+        return 2
+    old = file.read_text(encoding="utf-8")
+    commands, below = read_commands(old)
+    if not commands:
+        print(f"{file}: it has no command")
+        return 2
+    new = []
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = os.path.realpath(scratch)
+        variables, masks = environment(build, scratch), masks_of(build, scratch)
+        for command in commands:
+            new += command.above + ["  $ " + command.lines[0]] + [("  > " + line).rstrip() for line in command.lines[1:]]
+            new += ["  " + line if line else "" for line in answer(command, scratch, variables, masks)]
+    text = "\n".join(new + below) + "\n"
+    if text == old:
+        return 0
+    if update:
+        file.write_text(text, encoding="utf-8")
+        print(f"{file}: rewritten")
+        return 0
+    sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), text.splitlines(True), str(file), "what is printed", n=3))
+    print("HBMSTRESS_SNAP=update ctest rewrites it, for review")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
