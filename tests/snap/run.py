@@ -15,6 +15,9 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
 
+# Parts the answers of commands.
+MARK = "<<hbmstress-snap>>"
+
 # What differs from one machine or moment to the next, in the order in which it is replaced.
 MASKS = [
     (r'"((?:elapsed|cost|wall|cpu)_ns|cost_instructions|ops_per_second|pid|seconds)":[0-9.]+', r'"\1":~'),
@@ -69,20 +72,31 @@ def masks_of(build, scratch):
     return places + [(re.escape(version.split()[1]), "VERSION")] + MASKS
 
 
-def answer(command, scratch, variables, masks):
-    """The lines that it prints, masked, and its exit code where that is not 0."""
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", "\n".join(command.lines)], cwd=scratch, env=variables,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    text = "".join(show(byte) for byte in done.stdout.decode("utf-8", "surrogateescape"))
+def answers(commands, scratch, variables, masks):
+    """What each prints, masked, as lines, with its exit code where that is not 0.  One shell runs them all."""
+    script = ["set -o pipefail"]
+    for command in commands:
+        script += [*command.lines, f"echo '{MARK}' $?"]
+    with tempfile.TemporaryFile() as printed:  # no pipe: a process that stays behind may hold its end open
+        subprocess.run(["bash", "-c", "\n".join(script)], cwd=scratch, env=variables, stdin=subprocess.DEVNULL,
+                       stdout=printed, stderr=subprocess.STDOUT, check=False)
+        printed.seek(0)
+        text = "".join(map(show, printed.read().decode("utf-8", "surrogateescape")))
     for pattern, words in masks:
         text = re.sub(pattern, words, text)
+    parts = re.split(MARK + r" (\d+)\n", text)
+    for i in range(len(commands)):
+        yield answer(parts[2 * i], int(parts[2 * i + 1])) if 2 * i + 1 < len(parts) else [*answer(parts[-1], 0), "the shell ended"]
+
+
+def answer(text, code):
+    """The lines of a file for what a command printed."""
     lines = [re.sub(" $", "<<20>>", line) for line in text.split("\n")]
     if lines[-1]:
         lines[-1] += " (no-eol)"
     while lines and not lines[-1]:
         lines.pop()
-    return [("<<24>>" + line[1:]) if line.startswith(("$ ", "> ")) else line for line in lines] + (
-        [f"[{done.returncode}]"] if done.returncode else [])
+    return ["<<24>>" + line[1:] if line.startswith(("$ ", "> ")) else line for line in lines] + ([f"[{code}]"] if code else [])
 
 
 def show(character):
@@ -114,9 +128,9 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         scratch = os.path.realpath(scratch)
         variables, masks = environment(build, scratch), masks_of(build, scratch)
-        for command in commands:
+        for command, printed in zip(commands, answers(commands, scratch, variables, masks)):
             new += command.above + ["  $ " + command.lines[0]] + [("  > " + line).rstrip() for line in command.lines[1:]]
-            new += ["  " + line if line else "" for line in answer(command, scratch, variables, masks)]
+            new += ["  " + line if line else "" for line in printed]
     text = "\n".join(new + below) + "\n"
     if text == old:
         return 0

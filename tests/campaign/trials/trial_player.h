@@ -1,6 +1,6 @@
 /* A scenario that plays a list, so that a test knows what each trial of a campaign does. */
-#ifndef TESTS_CLI_TRIAL_PLAYER_H
-#define TESTS_CLI_TRIAL_PLAYER_H
+#ifndef TESTS_CAMPAIGN_TRIALS_TRIAL_PLAYER_H
+#define TESTS_CAMPAIGN_TRIALS_TRIAL_PLAYER_H
 
 #include "campaign/plan/plan.h"
 

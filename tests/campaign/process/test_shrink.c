@@ -5,7 +5,7 @@
 #include "campaign/process/shrink_process.h"
 #include "harness/base/random.h"
 #include "targets/targets.h"
-#include "tests/cli/two_defects.h"
+#include "tests/campaign/process/two_defects.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

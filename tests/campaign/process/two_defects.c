@@ -1,4 +1,4 @@
-#include "tests/cli/two_defects.h"
+#include "tests/campaign/process/two_defects.h"
 
 #include "targets/plants/private/plant.h"
 

@@ -3,7 +3,7 @@
 #include "campaign/trials/earlier.h"
 #include "harness/base/check.h"
 #include "targets/targets.h"
-#include "tests/cli/trial_player.h"
+#include "tests/campaign/trials/trial_player.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

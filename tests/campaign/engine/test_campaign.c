@@ -2,7 +2,7 @@
  * that another one goes on behind it. */
 #include "campaign/base/interrupt.h"
 #include "campaign/engine/campaign.h"
-#include "tests/cli/trial_player.h"
+#include "tests/campaign/trials/trial_player.h"
 #include "tests/helpers/messages.h"
 #include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"

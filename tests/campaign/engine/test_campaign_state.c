@@ -3,7 +3,7 @@
 #include "campaign/engine/private/campaign_state.h"
 #include "campaign/plan/plan.h"
 #include "explore/strategies/strategies.h"
-#include "tests/cli/trial_player.h"
+#include "tests/campaign/trials/trial_player.h"
 #include "tests/helpers/messages.h"
 #include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"

@@ -5,7 +5,7 @@
 #include "campaign/trials/trial_result.h"
 #include "explore/strategies/strategies.h"
 #include "harness/lanes/lanes_list.h"
-#include "tests/cli/trial_player.h"
+#include "tests/campaign/trials/trial_player.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

@@ -1,7 +1,7 @@
 /* libhbm with two defects at once: one on every third request of six granules or more, one on the
  * third free. */
-#ifndef TESTS_CLI_TWO_DEFECTS_H
-#define TESTS_CLI_TWO_DEFECTS_H
+#ifndef TESTS_CAMPAIGN_PROCESS_TWO_DEFECTS_H
+#define TESTS_CAMPAIGN_PROCESS_TWO_DEFECTS_H
 
 #include "harness/target.h"
 

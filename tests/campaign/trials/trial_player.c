@@ -1,4 +1,4 @@
-#include "tests/cli/trial_player.h"
+#include "tests/campaign/trials/trial_player.h"
 
 #include "harness/op/ops_file.h"
 #include "targets/targets.h"

@@ -3,7 +3,7 @@
 #include "campaign/process/guest.h"
 #include "campaign/trials/trials.h"
 #include "targets/targets.h"
-#include "tests/cli/trial_player.h"
+#include "tests/campaign/trials/trial_player.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
