@@ -18,10 +18,15 @@ TREE = Path(__file__).resolve().parents[2]
 # Parts the answers of commands.
 MARK = "<<hbmstress-snap>>"
 
+# try COMMAND...: its exit code where that is not 0, for commands in loops.
+TRY = 'try() { "$@" || echo "[$?]"; }'
+
 # What differs from one machine or moment to the next, in the order in which it is replaced.
 MASKS = [
     (r'"((?:elapsed|cost|wall|cpu)_ns|cost_instructions|ops_per_second|pid|seconds)":[0-9.]+', r'"\1":~'),
-    (r"\b\d[\d,]* ops/s\b", "~ ops/s"),
+    (r"\b\d+ ops/s\b", "~ ops/s"),
+    (r"\b\d+\.\d{3} s\b", "~ s"),
+    (r"(?m) +ops/s\n(?:.+\n)+", lambda table: re.sub(r" +(\d+|ops/s)\n", lambda end: f" {end[1] if end[1] == 'ops/s' else '~'}\n", table[0])),
     (r"\b\d+(\.\d+)? ?(ns|us|ms|s|min|h) (elapsed|of wall time|of processor time)", r"~ \3"),
     (r"\bprocess \d+", "process ~"),
     (r"\b0x7[0-9a-f]{11}\b", "0x~"),
@@ -74,7 +79,7 @@ def masks_of(build, scratch):
 
 def answers(commands, scratch, variables, masks):
     """What each prints, masked, as lines, with its exit code where that is not 0.  One shell runs them all."""
-    script = ["set -o pipefail"]
+    script = ["set -o pipefail", TRY]
     for command in commands:
         script += [*command.lines, f"echo '{MARK}' $?"]
     with tempfile.TemporaryFile() as printed:  # no pipe: a process that stays behind may hold its end open
