@@ -14,11 +14,31 @@
 static FILE *asked;
 static bool is_update;
 
+static const char *masked_words, *mask; /* NULL: nothing is masked */
+
 /* --- how a text is written --- */
 
-/* Bytes of the UTF-8 character that begins here; 0 where none does. */
+/* Controls of Latin-1, marks of the direction of text, surrogates, and what is no character. */
+static bool is_invisible(const char *at)
+{
+    static const char *const firsts[] = {"\xe2\x80\x8e", "\xe2\x80\xaa", "\xe2\x81\xa6",
+                                         "\xed\xa0\x80", "\xef\xbf\xbe"};
+    static const char *const lasts[] = {"\xe2\x80\x8f", "\xe2\x80\xae", "\xe2\x81\xa9",
+                                        "\xed\xbf\xbf", "\xef\xbf\xbf"};
+    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
+        if (strncmp(at, firsts[i], 3) >= 0 && strncmp(at, lasts[i], 3) <= 0) {
+            return true;
+        }
+    }
+    return *at == '\xc2' && (unsigned char)at[1] < 0xa0;
+}
+
+/* Bytes of the visible UTF-8 character that begins here; 0 where none does. */
 static size_t character_bytes(const char *at)
 {
+    if (is_invisible(at)) {
+        return 0;
+    }
     const unsigned char first = (unsigned char)*at;
     const size_t bytes = first < 0x80   ? 1
                          : first < 0xc2 ? 0
@@ -49,7 +69,10 @@ static char *written(const char *text)
     FILE *out = open_memstream(&all, &size);
     const char *at = text;
     while (*at != '\0') {
-        if (is_shown(at, at == text || at[-1] == '\n')) {
+        if (mask != NULL && strncmp(at, masked_words, strlen(masked_words)) == 0) {
+            fputs(mask, out);
+            at += strlen(masked_words);
+        } else if (is_shown(at, at == text || at[-1] == '\n')) {
             const size_t bytes = character_bytes(at);
             fwrite(at, 1, bytes, out);
             at += bytes;
@@ -177,6 +200,41 @@ void snap_at(const char *file, int line, const char *text)
     free(got);
 }
 
+void snap_mask(const char *words, const char *shown)
+{
+    masked_words = words;
+    mask = shown;
+}
+
+static bool has_part(const char *line, size_t length, const char *parts)
+{
+    for (; *parts != '\0'; parts += *parts == '|') {
+        const size_t part = strcspn(parts, "|");
+        if (memmem(line, length, parts, part) != NULL) {
+            return true;
+        }
+        parts += part;
+    }
+    return false;
+}
+
+void snap_lines_at(const char *file, int line, const char *text, const char *parts)
+{
+    char *all = NULL;
+    size_t size, length;
+    FILE *out = open_memstream(&all, &size);
+    for (; *text != '\0'; text += length) {
+        length = strcspn(text, "\n");
+        length += text[length] == '\n';
+        if (has_part(text, length, parts)) {
+            fwrite(text, 1, length, out);
+        }
+    }
+    fclose(out);
+    snap_at(file, line, all);
+    free(all);
+}
+
 /* Behind an array or object that begins here; behind a string; else one byte further. */
 static const char *value_end(const char *at)
 {
@@ -194,25 +252,39 @@ static const char *value_end(const char *at)
     return at;
 }
 
+/* Columns of the member that begins here, up to the comma or the bracket behind it. */
+static size_t member_columns(const char *at)
+{
+    const char *end = at;
+    while (*end != '\0' && strchr(",]}", *end) == NULL) {
+        end = value_end(end);
+    }
+    return (size_t)(end - at) + 1;
+}
+
 void snap_json_at(const char *file, int line, const char *text)
 {
     enum { WIDTH = 96 };
     char *all = NULL;
-    size_t size, depth = 0;
+    size_t size, depth = 0, column = 0;
     FILE *out = open_memstream(&all, &size);
     for (const char *at = text, *end; *at != '\0'; at = end) {
         end = value_end(at);
+        if (depth > 0 && (*at == '\n' || *at == ' ')) {
+            continue;
+        }
         const bool opens = *at == '{' || *at == '[', closes = *at == '}' || *at == ']';
-        if (opens && (size_t)(end - at) + 2 * depth + 20 > WIDTH) {
+        if (depth > 0 && closes) {
+            column = (size_t)fprintf(out, "\n%*s%c", (int)(2 * --depth), "", *at) - 1;
+        } else if (opens && column + (size_t)(end - at) > WIDTH) {
             end = at + 1;
-            fprintf(out, "%c\n%*s", *at, (int)(2 * ++depth), "");
-        } else if (closes && depth > 0) {
-            fprintf(out, "\n%*s%c", (int)(2 * --depth), "", *at);
+            column = (size_t)fprintf(out, "%c\n%*s", *at, (int)(2 * ++depth), "") - 2;
         } else {
             fwrite(at, 1, (size_t)(end - at), out);
-            if (*at == ',' && depth > 0) {
-                fprintf(out, "\n%*s", (int)(2 * depth), "");
-            }
+            column = *at == '\n' ? 0 : column + (size_t)(end - at);
+        }
+        if (*at == ',' && depth > 0 && column + member_columns(end + strspn(end, " \n")) > WIDTH) {
+            column = (size_t)fprintf(out, "\n%*s", (int)(2 * depth), "") - 1;
         }
     }
     fclose(out);

@@ -18,10 +18,17 @@
 
 #define snap(text) snap_at(__FILE__, __LINE__, text)
 
-/* A JSON text of one line or several: as snap, with each value that does not fit a line on lines
- * of its own. */
+/* A JSON text of one line or several: as snap, with objects and arrays that do not fit a line
+ * broken between their members. */
 #define snap_json(text) snap_json_at(__FILE__, __LINE__, text)
 
+/* The lines of a text that contain one of the parts, which '|' parts. */
+#define snap_lines(text, parts) snap_lines_at(__FILE__, __LINE__, text, parts)
+
+/* What differs from one build to the next: words are shown as mask from now on, in this test. */
+void snap_mask(const char *words, const char *mask);
+
+void snap_lines_at(const char *file, int line, const char *text, const char *parts);
 void snap_at(const char *file, int line, const char *text);
 void snap_json_at(const char *file, int line, const char *text);
 
