@@ -10,17 +10,15 @@ would be written.  Where a log is absent its section is not compared.  Exits wit
 import argparse
 import dataclasses
 import difflib
+import json
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / 'docs/explained.md'
-# A section shows no more than these lines of each part.
-LINES_MAX = {'verdict': 3, 'lost': 4, 'cause': 7, 'numbers': 6, 'next': 2}
-
-
 @dataclasses.dataclass
 class Failure:
     title: str
@@ -70,8 +68,9 @@ FAILURES = (
 
 HEAD = '''# What does `explain` make of failures that were published?
 
-Twelve failures, and the lines of `hbmstress explain FILE` that answer them. [explain.md](explain.md)
-describes the whole output, [diagnosis.md](diagnosis.md) the causes. The files are not part of
+Twelve failures, and what `hbmstress explain FILE` says of each. [explain.md](explain.md) shows a
+whole output, [diagnosis.md](diagnosis.md) has the causes, and
+[hbm_report.md](formats/hbm_report.md) the cases of a compiler's report. The files are not part of
 hbmstress.
 
 '''
@@ -96,87 +95,57 @@ def read_text(failure, data):
 
 
 def explain(program, text):
-    """Gives what explain prints, and its exit code."""
+    """Gives the lines of JSON that explain prints, by type, the first of each; and its exit code."""
     with tempfile.TemporaryDirectory() as folder:
-        (pathlib.Path(folder) / 'failure.log').write_text(text, encoding='utf-8', errors='surrogateescape')
-        done = subprocess.run([program, 'explain', 'failure.log'], cwd=folder, capture_output=True, text=True, check=False)
+        (pathlib.Path(folder) / 'FILE').write_text(text, encoding='utf-8', errors='surrogateescape')
+        done = subprocess.run([program, 'explain', '--json', 'FILE'], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1, 3):
         sys.exit(f'explained.py: explain exits with {done.returncode}: {done.stderr.strip()}')
-    return done.stdout, done.returncode
+    found = {}
+    for line in done.stdout.splitlines():
+        told = json.loads(line)
+        found.setdefault(told['type'], told)
+    return found, done.returncode
 
 
-def find_part(output, heading):
-    """The lines of the part with this heading, the heading first; none: there is no such part."""
-    for part in output.strip('\n').split('\n\n'):
-        lines = part.split('\n')
-        if lines[0].startswith(heading):
-            return lines
-    return []
+def say_verdict(found, code):
+    explanation = found['explanation']
+    if explanation['verdict'] == 'none' and 'compile_report' in found:
+        return f'none, exit code {code}: {explanation["file_message"]}'
+    return f'{explanation["verdict"]}, exit code {code}: {explanation["reason"]}'
 
 
-def take_item(lines):
-    """The first item of a part, with the lines that go on with it: up to the next line that begins as the first does."""
-    if not lines:
-        return []
-    indent = len(lines[0]) - len(lines[0].lstrip())
-    end = next((i for i, line in enumerate(lines) if i and len(line) - len(line.lstrip()) <= indent), len(lines))
-    return lines[:end]
+def say_cause(found):
+    """The surest cause; of a compiler's report, the first case that its numbers show."""
+    told = found.get('cause', found.get('case'))
+    return f'`{told.get("cause", told.get("case"))}`: {told["text"]}' if told else 'none of the usual causes was found.'
 
 
-def cut(lines, most):
-    return lines if len(lines) <= most else [*lines[:most], '…']
-
-
-def choose_lines(output):
-    """The lines that answer: the verdict with its reason, or what is missing and lost; the first cause; what comes next."""
-    verdict = find_part(output, 'Verdict:')
-    chosen = []
-    if verdict:
-        end = next((i for i, line in enumerate(verdict) if re.match(r'  (Enough was|Largest|Its proof)', line)), len(verdict))
-        chosen += cut(verdict[:end], LINES_MAX['verdict'])
-    else:
-        chosen += [line for line in find_part(output, 'What the program needs') if re.match(r'  (in all|the device has|missing)', line)]
-        lost = find_part(output, 'What of it is lost')
-        chosen += cut(lost[1:], LINES_MAX['lost'])
-    cause = find_part(output, 'Diagnosis')
-    chosen += cut(take_item(cause[1:]), LINES_MAX['cause'])
-    if not verdict:
-        chosen += cut(take_item(find_part(output, 'What the numbers say')[1:]), LINES_MAX['numbers'])
-    following = [line.replace('explain failure.log', 'explain FILE') for line in find_part(output, 'Next:')]
-    return chosen + cut(following, LINES_MAX['next'])
-
-
-def name_verdict(output):
-    verdict = find_part(output, 'Verdict:')
-    return verdict[0].removeprefix('Verdict: ') if verdict else 'none: nothing ran' if 'Nothing ran' in output else 'none'
-
-
-def name_cause(output):
-    cause = find_part(output, 'Diagnosis')
-    found = re.match(r'  (\w+) \(', cause[1]) if len(cause) > 1 else None
-    return f'`{found[1]}`' if found else ''
+def say_next(found):
+    """What to do next, without the call that does it."""
+    return re.split(r', which this file does not say|; what else fits', found['next']['text'])[0].rstrip('.') + '.'
 
 
 # -- The page ---------------------------------------------------------------------------------------------------------
 
+def make_section(number, failure, found, code):
+    items = (('Verdict', say_verdict(found, code)), ('Why', say_cause(found)), ('Next', say_next(found)))
+    lines = [f'## {number}. {failure.title}', '', *textwrap.wrap(f'{failure.origin}. {failure.note}', 100), '']
+    for name, words in items:
+        lines += textwrap.wrap(f'**{name}.** {words}', 100, initial_indent='- ', subsequent_indent='  ', break_long_words=False,
+                               break_on_hyphens=False)
+    return '\n'.join(lines) + '\n'
+
+
 def make_sections(program, data):
-    """Gives for each failure its row and its section; None: its log is absent."""
-    made = []
-    for number, failure in enumerate(FAILURES, 1):
-        text = read_text(failure, data)
-        if text is None:
-            made.append(None)
-            continue
-        output, code = explain(program, text)
-        row = f'| {number} | {failure.title} | {failure.origin} | {name_verdict(output)} | {code} | {name_cause(output)} |'
-        lines = '\n'.join(choose_lines(output))
-        made.append((row, f'## {number}. {failure.title}\n\n{failure.note}\n\n```text\n{lines}\n```\n'))
-    return made
+    """Gives the section of each failure; None: its log is absent."""
+    texts = [read_text(failure, data) for failure in FAILURES]
+    return [text and make_section(number, failure, *explain(program, text))
+            for number, (failure, text) in enumerate(zip(FAILURES, texts), 1)]
 
 
 def make_page(made):
-    table = '| | failure | from | verdict | exit code | cause |\n|---|---|---|---|---|---|\n'
-    return HEAD + table + '\n'.join(row for row, _ in made) + '\n\n' + '\n'.join(section for _, section in made) + FOOT
+    return HEAD + '\n'.join(made) + FOOT
 
 
 def check(page, made):
@@ -185,8 +154,8 @@ def check(page, made):
     if None not in made:
         difference = difflib.unified_diff(text.split('\n'), make_page(made).split('\n'), str(page), 'explain now', lineterm='')
         return '\n'.join(difference)
-    missing = [part for pair in made if pair is not None for part in pair if part not in text]
-    return '\n'.join(f'not on the page:\n{part}' for part in missing)
+    missing = [section for section in made if section is not None and section not in text]
+    return '\n'.join(f'not on the page:\n{section}' for section in missing)
 
 
 def main():
