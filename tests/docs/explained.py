@@ -68,8 +68,8 @@ FAILURES = (
 
 HEAD = '''# What does `explain` make of failures that were published?
 
-Twelve failures, and what `hbmstress explain FILE` says of each. [explain.md](explain.md) shows a
-whole output, [diagnosis.md](diagnosis.md) has the causes, and
+Twelve failures, and what `hbmstress explain FILE` says of each. [explain.md](explain.md) describes
+the whole output, [diagnosis.md](diagnosis.md) the causes, and
 [hbm_report.md](formats/hbm_report.md) the cases of a compiler's report. The files are not part of
 hbmstress.
 
