@@ -1,5 +1,7 @@
 #include "tests/cases/case_file.h"
 
+#include "tests/cases/drawing.h"
+
 #include <ctype.h>
 #include <glob.h>
 #include <stdarg.h>
@@ -89,6 +91,21 @@ static char *fill_in(const char *text, const struct rows *rows, size_t row)
     return strdup(trim(filled));
 }
 
+/* Adds a line to a case, or those that a drawing stands for. */
+static void add_line(struct test_case *one, char *text, size_t number)
+{
+    char *drawn[DRAWING_LINE_COUNT_MAX] = {text};
+    const bool is_drawing = strncmp(text, "heap ", 5) == 0;
+    const size_t count = is_drawing ? drawing_lines(text + 5, drawn) : 1;
+    if (count == 0) {
+        end_program(one->file, number, "'%s' is no drawing of a heap", text);
+    }
+    one->lines = realloc(one->lines, (one->count + count) * sizeof *one->lines);
+    for (size_t i = 0; i < count; i++) {
+        one->lines[one->count++] = (struct case_line){drawn[i], number};
+    }
+}
+
 /* Adds the cases of a test behind *end. */
 static struct test_case **add_cases(struct test_case **end, const char *file,
                                     const struct written *test)
@@ -96,14 +113,12 @@ static struct test_case **add_cases(struct test_case **end, const char *file,
     const size_t count = test->rows.width == 0 ? 1 : test->rows.count;
     for (size_t row = 0; row < count && test->title[0] != '\0'; row++) {
         struct test_case *one = calloc(1, sizeof *one);
-        *one = (struct test_case){.file = strdup(file),
-                                  .title = strdup(test->title),
-                                  .line = test->line,
-                                  .lines = calloc(test->count + 1, sizeof *one->lines)};
+        *one = (struct test_case){
+            .file = strdup(file), .title = strdup(test->title), .line = test->line};
         for (size_t i = 0; i < test->count; i++) {
             char *text = fill_in(test->lines[i].text, &test->rows, row);
             if (text[0] != '\0') { /* a value may be a line, or none */
-                one->lines[one->count++] = (struct case_line){text, test->lines[i].number};
+                add_line(one, text, test->lines[i].number);
             }
         }
         *end = one;

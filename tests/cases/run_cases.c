@@ -1,8 +1,10 @@
 /* The runner of the cases: a target answers what a case says, or a real one must; the harness
  * judges, and its words are compared.  README.md here has the form of a case. */
+#include "checker/certificate_check.h"
 #include "harness/device/device.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/run.h"
+#include "harness/run/run_state.h"
 #include "targets/targets.h"
 #include "tests/cases/case_file.h"
 #include "tests/harness/rules/overlap_rig.h"
@@ -24,6 +26,7 @@ static const struct case_line *line;
 static struct setup setup;
 static struct op_list list;
 static bool is_real, overlaps, goes_on;
+static const char *no_run;                       /* why there is none */
 static struct expected expected[CALL_COUNT_MAX]; /* by op, of an overlap: it is judged at its end */
 static uint64_t stage, taken_bytes;
 static void *taken;
@@ -268,6 +271,7 @@ static void act_in_call(void)
 static void check_verdict(const struct verdict *verdict, const char *wanted)
 {
     char got[sizeof((struct expected *)0)->verdict] = "";
+    wanted = strcmp(wanted, "kept") == 0 ? "" : wanted;
     if (verdict->kind != VERDICT_NONE) {
         const bool is_broken = verdict->kind == VERDICT_BROKEN;
         size_t length = (size_t)snprintf(got, sizeof got, "%s%s%s", verdict_name(verdict->kind),
@@ -291,6 +295,31 @@ static void check_verdict(const struct verdict *verdict, const char *wanted)
              got[0] == '\0' ? "kept" : got, strchr(got, '"') == NULL ? ": " : "",
              strchr(got, '"') == NULL ? verdict->reason : "");
     }
+}
+
+/* Of an out-of-memory, which is judged again for them. */
+static uint64_t find_fact_of_oom(const char *name)
+{
+    const struct run *run = script.run;
+    struct oracle_largest largest;
+    if (strcmp(name, "certified") == 0) { /* the independent checker accepts why */
+        char reason[CERTIFICATE_REASON_BYTES] = "";
+        struct writing text;
+        writing_init(&text);
+        run_print_certificate(run, &text);
+        const enum certificate_result result = certificate_check(text.bytes, text.length, reason);
+        writing_deinit(&text);
+        return result == CERTIFICATE_VALID;
+    }
+    if (strcmp(name, "room") == 0) {
+        largest = run_find_largest(run, 0);
+    } else if (strcmp(name, "stack_room") == 0) {
+        largest = oracle_find_largest_stack(run->judge.oracle, run_oom(run), run->verdict.kind, 0);
+    } else {
+        FAIL("there is no fact '%s'", name);
+    }
+    ck_assert(largest.is_exact);
+    return largest.bytes / G;
 }
 
 /* What stands behind "then": one number of the run each. */
@@ -318,13 +347,24 @@ static uint64_t find_fact(const char *name)
                  {"all_drains", totals->drains},
                  {"all_excused", totals->excused},
                  {"all_premature", totals->premature},
-                 {"all_justified", totals->justified}};
+                 {"all_justified", totals->justified},
+                 {"all_second_opinions", totals->second_opinions},
+                 {"all_regretted", totals->regretted},
+                 {"all_evicted_needlessly", totals->regrets[REGRET_EVICTED_NEEDLESSLY]},
+                 {"all_moved_needlessly", totals->regrets[REGRET_MOVED_NEEDLESSLY]},
+                 {"all_evicted_too_much", totals->regrets[REGRET_EVICTED_TOO_MUCH]},
+                 {"all_moved_too_much", totals->regrets[REGRET_MOVED_TOO_MUCH]},
+                 {"all_in_vain", totals->regrets[REGRET_IN_VAIN]},
+                 {"all_regretted_evicted", totals->regretted_evicted_bytes / G},
+                 {"all_regretted_moved", totals->regretted_moved_bytes / G},
+                 {"all_regrets_unknown", totals->regrets_unknown},
+                 {"requested", script.run->verdict.requested_bytes / G}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
             return facts[i].number;
         }
     }
-    FAIL("there is no fact '%s'", name);
+    return find_fact_of_oom(name);
 }
 
 static void check_facts(const char *at)
@@ -587,6 +627,8 @@ static bool take_setup(const char *text, struct target_contract hosts[HOST_COUNT
         script.contract_of[host] = &hosts[host];
     } else if (strcmp(text, "goes on") == 0) {
         goes_on = true;
+    } else if (begins(text, "no run ")) {
+        no_run = unquoted(text + strlen("no run "));
     } else if (strcmp(text, "blind") == 0) {
         script.is_blind = true;
     } else if (strcmp(text, "silent") == 0) {
@@ -671,16 +713,29 @@ static void read_list(struct target_contract hosts[HOST_COUNT])
 
 static struct test_case **all;
 
+static void check_no_run(void)
+{
+    char reason[RUN_REASON_BYTES] = "";
+    if (run_create(&scripted_target, &setup, reason) != NULL || strcmp(reason, no_run) != 0) {
+        FAIL("expected no run: %s\n         got: %s", no_run, reason);
+    }
+}
+
 static void run_case(int number)
 {
     static struct target_contract hosts[HOST_COUNT];
     now = all[number];
     is_real = overlaps = goes_on = false;
+    no_run = NULL;
     prepare();
     for (uint32_t i = 0; i < HOST_COUNT; i++) {
         hosts[i] = script.contract;
     }
     read_list(hosts);
+    if (no_run != NULL) {
+        check_no_run();
+        return;
+    }
     start_setup(&setup, is_real ? target_find(setup.target) : NULL);
     if (goes_on) {
         run_go_on(script.run);
