@@ -21,6 +21,7 @@ static const struct letter {
     {'x', "alloc", {"hold block=", "free block="}},
     {'w', "alloc", {"hold block=", "free_after delay=40ns block="}},
     {'p', "load", {NULL, NULL}},
+    {'o', "load stack=2", {NULL, NULL}},
     {'b', "load stack=1", {"execute delay=10ns program=", NULL}},
     {'c', "load stack=2", {"execute delay=30ns program=", NULL}},
     {'y', "load stack=1", {"execute delay=never program=", NULL}},

@@ -664,7 +664,8 @@ static void append_in_bytes(struct writing *text, const char *from, bool is_op)
                                   (int)(digits - word), word,
                                   (uint64_t)strtoull(digits, NULL, 10) * G);
         } else {
-            writing_append_format(text, "%s ", word);
+            const bool has_suffix = is_size && digits[strspn(digits, "0123456789")] == 'B';
+            writing_append_format(text, "%.*s ", (int)(strlen(word) - has_suffix), word);
         }
     }
     writing_append(text, "\n");
