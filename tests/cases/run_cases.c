@@ -358,6 +358,7 @@ static uint64_t find_fact(const char *name)
                  {"all_regretted_evicted", totals->regretted_evicted_bytes / G},
                  {"all_regretted_moved", totals->regretted_moved_bytes / G},
                  {"all_regrets_unknown", totals->regrets_unknown},
+                 {"stack", model_reserved_bytes(model) / G},
                  {"requested", script.run->verdict.requested_bytes / G}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
