@@ -350,13 +350,8 @@ static uint64_t find_fact(const char *name)
                  {"all_justified", totals->justified},
                  {"all_second_opinions", totals->second_opinions},
                  {"all_regretted", totals->regretted},
-                 {"all_evicted_needlessly", totals->regrets[REGRET_EVICTED_NEEDLESSLY]},
-                 {"all_moved_needlessly", totals->regrets[REGRET_MOVED_NEEDLESSLY]},
                  {"all_evicted_too_much", totals->regrets[REGRET_EVICTED_TOO_MUCH]},
-                 {"all_moved_too_much", totals->regrets[REGRET_MOVED_TOO_MUCH]},
-                 {"all_in_vain", totals->regrets[REGRET_IN_VAIN]},
                  {"all_regretted_evicted", totals->regretted_evicted_bytes / G},
-                 {"all_regretted_moved", totals->regretted_moved_bytes / G},
                  {"all_regrets_unknown", totals->regrets_unknown},
                  {"stack", model_reserved_bytes(model) / G},
                  {"requested", script.run->verdict.requested_bytes / G}};
