@@ -311,6 +311,10 @@ static uint64_t find_fact_of_oom(const char *name)
         writing_deinit(&text);
         return result == CERTIFICATE_VALID;
     }
+    const struct oom_bounds reservable = oom_reservable(run_oom(run));
+    if (strcmp(name, "reservable") == 0 && reservable.low_bytes == reservable.high_bytes) {
+        return reservable.low_bytes / G;
+    }
     if (strcmp(name, "room") == 0) {
         largest = run_find_largest(run, 0);
     } else if (strcmp(name, "stack_room") == 0) {
@@ -354,6 +358,8 @@ static uint64_t find_fact(const char *name)
                  {"all_regretted_evicted", totals->regretted_evicted_bytes / G},
                  {"all_regrets_unknown", totals->regrets_unknown},
                  {"stack", model_reserved_bytes(model) / G},
+                 {"free", model_free_bytes(model) / G},
+                 {"hole", model_largest_hole_bytes(model) / G},
                  {"requested", script.run->verdict.requested_bytes / G}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
