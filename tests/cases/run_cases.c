@@ -26,7 +26,7 @@ static const struct case_line *line;
 static struct setup setup;
 static struct op_list list;
 static bool is_real, overlaps, goes_on;
-static const char *no_run;                       /* why there is none */
+static const char *refusal;                      /* why it does not open; NULL: it does */
 static struct expected expected[CALL_COUNT_MAX]; /* by op, of an overlap: it is judged at its end */
 static uint64_t stage, taken_bytes;
 static void *taken;
@@ -629,8 +629,8 @@ static bool take_setup(const char *text, struct target_contract hosts[HOST_COUNT
         script.contract_of[host] = &hosts[host];
     } else if (strcmp(text, "goes on") == 0) {
         goes_on = true;
-    } else if (begins(text, "no run ")) {
-        no_run = unquoted(text + strlen("no run "));
+    } else if (begins(text, "does not open ")) {
+        refusal = unquoted(text + strlen("does not open "));
     } else if (strcmp(text, "blind") == 0) {
         script.is_blind = true;
     } else if (strcmp(text, "silent") == 0) {
@@ -716,11 +716,12 @@ static void read_list(struct target_contract hosts[HOST_COUNT])
 
 static struct test_case **all;
 
-static void check_no_run(void)
+static void check_refusal(void)
 {
     char reason[RUN_REASON_BYTES] = "";
-    if (run_create(&scripted_target, &setup, reason) != NULL || strcmp(reason, no_run) != 0) {
-        FAIL("expected no run: %s\n         got: %s", no_run, reason);
+    struct run *run = run_create(&scripted_target, &setup, reason);
+    if (run != NULL || strcmp(reason, refusal) != 0) {
+        FAIL("expected: %s\n         got: %s", refusal, run != NULL ? "it opens" : reason);
     }
 }
 
@@ -729,14 +730,14 @@ static void run_case(int number)
     static struct target_contract hosts[HOST_COUNT];
     now = all[number];
     is_real = overlaps = goes_on = false;
-    no_run = NULL;
+    refusal = NULL;
     prepare();
     for (uint32_t i = 0; i < HOST_COUNT; i++) {
         hosts[i] = script.contract;
     }
     read_list(hosts);
-    if (no_run != NULL) {
-        check_no_run();
+    if (refusal != NULL) {
+        check_refusal();
         return;
     }
     start_setup(&setup, is_real ? target_find(setup.target) : NULL);
