@@ -91,18 +91,30 @@ static char *fill_in(const char *text, const struct rows *rows, size_t row)
     return strdup(trim(filled));
 }
 
-/* Adds a line to a case, or those that a drawing stands for. */
-static void add_line(struct test_case *one, char *text, size_t number)
+/* "3..5: OP" is that op three times, and a heap the lines that make it. */
+static void add_line(struct test_case *one, const struct case_line *line)
 {
-    char *drawn[DRAWING_LINE_COUNT_MAX] = {text};
-    const bool is_drawing = strncmp(text, "heap ", 5) == 0;
-    const size_t count = is_drawing ? drawing_lines(text + 5, drawn) : 1;
-    if (count == 0) {
-        end_program(one->file, number, "'%s' is no drawing of a heap", text);
+    char *drawn[DRAWING_LINE_COUNT_MAX];
+    unsigned from = 0, to = 0;
+    int length = 0;
+    if (strncmp(line->text, "heap ", 5) == 0) {
+        const size_t count = drawing_lines(line->text + 5, drawn);
+        for (size_t i = 0; i < count && one->count < LINE_COUNT_MAX; i++) {
+            one->lines[one->count++] = (struct case_line){drawn[i], line->number};
+        }
+        if (count == 0) {
+            end_program(one->file, line->number, "'%s' is no drawing", line->text);
+        }
+        return;
     }
-    one->lines = realloc(one->lines, (one->count + count) * sizeof *one->lines);
-    for (size_t i = 0; i < count; i++) {
-        one->lines[one->count++] = (struct case_line){drawn[i], number};
+    if (sscanf(line->text, "%u..%u:%n", &from, &to, &length) < 2 || length == 0) {
+        one->lines[one->count++] = *line;
+        return;
+    }
+    for (; from <= to && one->count < LINE_COUNT_MAX; from++) {
+        char text[1024];
+        snprintf(text, sizeof text, "%u:%s", from, line->text + length);
+        one->lines[one->count++] = (struct case_line){strdup(text), line->number};
     }
 }
 
@@ -113,18 +125,33 @@ static struct test_case **add_cases(struct test_case **end, const char *file,
     const size_t count = test->rows.width == 0 ? 1 : test->rows.count;
     for (size_t row = 0; row < count && test->title[0] != '\0'; row++) {
         struct test_case *one = calloc(1, sizeof *one);
-        *one = (struct test_case){
-            .file = strdup(file), .title = strdup(test->title), .line = test->line};
+        *one = (struct test_case){.file = strdup(file),
+                                  .title = strdup(test->title),
+                                  .line = test->line,
+                                  .lines = calloc(LINE_COUNT_MAX, sizeof *one->lines)};
         for (size_t i = 0; i < test->count; i++) {
             char *text = fill_in(test->lines[i].text, &test->rows, row);
             if (text[0] != '\0') { /* a value may be a line, or none */
-                add_line(one, text, test->lines[i].number);
+                add_line(one, &(struct case_line){text, test->lines[i].number});
             }
         }
         *end = one;
         end = &one->next;
     }
     return end;
+}
+
+/* Adds to the line before if that ends with a comma. */
+static bool goes_on_with(struct written *test, const char *text)
+{
+    struct case_line *last = test->count == 0 ? NULL : &test->lines[test->count - 1];
+    if (last == NULL || last->text[strlen(last->text) - 1] != ',') {
+        return false;
+    }
+    char whole[1024];
+    snprintf(whole, sizeof whole, "%s %s", last->text, text);
+    last->text = strdup(whole);
+    return true;
 }
 
 static struct test_case **read_file(struct test_case **end, const char *file)
@@ -157,7 +184,7 @@ static struct test_case **read_file(struct test_case **end, const char *file)
                 end_program(file, number, "a row has one value for each of %zu columns",
                             test.rows.width);
             }
-        } else {
+        } else if (!goes_on_with(&test, text)) {
             test.lines[test.count++] = (struct case_line){strdup(text), number};
         }
     }

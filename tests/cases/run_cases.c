@@ -26,7 +26,7 @@ static const struct case_line *line;
 static struct setup setup;
 static struct op_list list;
 static bool is_real, overlaps, goes_on;
-static const char *refusal;                      /* why it does not open; NULL: it does */
+static const char *flaw;                         /* why the target cannot be opened; NULL: it can */
 static struct expected expected[CALL_COUNT_MAX]; /* by op, of an overlap: it is judged at its end */
 static uint64_t stage, taken_bytes;
 static void *taken;
@@ -91,11 +91,15 @@ static uint64_t need_bytes(const char **at)
     return strcmp(word, "nowhere") == 0 ? TARGET_ADDRESS_NONE : read_bytes(word);
 }
 
-/* Without the quotes; it is kept for the time of the case. */
+/* Without the quotes, and with \n as the end of a line; it is kept for the time of the case. */
 static const char *unquoted(const char *word)
 {
-    const size_t length = strlen(word);
-    return word[0] == '"' ? strndup(word + 1, length - 2) : strdup(word);
+    char *text = word[0] == '"' ? strndup(word + 1, strlen(word) - 2) : strdup(word);
+    for (char *at = text; (at = strstr(at, "\\n")) != NULL;) {
+        *at = '\n';
+        memmove(at + 1, at + 2, strlen(at + 2) + 1);
+    }
+    return text;
 }
 
 /* --- what the target does: inside a call, or between two --- */
@@ -194,6 +198,7 @@ static void act_took(const char **at)
 {
     taken_bytes = need_number(at);
     taken = services()->host_alloc(services()->context, taken_bytes);
+    expect_result(at, taken == NULL ? DEVICE_REFUSED : DEVICE_OK);
 }
 
 static void act_gave(const char **at)
@@ -235,13 +240,138 @@ static void act_says(const char **at)
     script.message = unquoted(word);
 }
 
+/* Stages by the block that they hold: several may be there at once. */
+static uint64_t stages[HANDLE_COUNT_MAX];
+
+static void act_saved(const char **at)
+{
+    const uint64_t op = need_number(at);
+    const struct target_block *block = &script.at[op + 1];
+    expect_result(at, services()->stage_out(services()->context, block->address, block->size_bytes,
+                                            &stages[op]));
+}
+
+static void act_restored(const char **at)
+{
+    char word[256];
+    const uint64_t op = need_number(at);
+    need_word(at, word); /* to */
+    const uint64_t to = need_bytes(at);
+    expect_result(at, services()->stage_copy(services()->context, stages[op], to));
+}
+
+static void act_dropped(const char **at)
+{
+    services()->stage_drop(services()->context, stages[need_number(at)]);
+}
+
+static void act_returned(const char **at)
+{
+    char word[256];
+    const uint64_t op = need_number(at);
+    need_word(at, word); /* to */
+    const uint64_t to = need_bytes(at);
+    expect_result(at, services()->stage_in(services()->context, stages[op], to));
+}
+
+static void act_mapped(const char **at)
+{
+    char word[256];
+    const uint64_t address = need_bytes(at);
+    need_word(at, word); /* size */
+    expect_result(at, services()->map(services()->context, address, need_bytes(at)));
+}
+
+static void act_unmapped(const char **at)
+{
+    char word[256];
+    const uint64_t address = need_bytes(at);
+    need_word(at, word); /* size */
+    services()->unmap(services()->context, address, need_bytes(at));
+}
+
+/* Who has the memory, in granules: free, used, evictable and held. */
+static void act_owners(const char **at)
+{
+    script.stats_more.free_bytes = need_bytes(at);
+    script.stats_more.used_bytes = need_bytes(at);
+    script.stats_more.evictable_bytes = need_bytes(at);
+    script.stats_more.held_bytes = need_bytes(at);
+}
+
+/* The clock, or the count of completed events. */
+static void act_asked(const char **at)
+{
+    char word[256];
+    need_word(at, word);
+    if (strcmp(word, "clock") == 0) {
+        (void)services()->clock_ns(services()->context);
+    } else {
+        (void)services()->completed_count(services()->context);
+    }
+}
+
+/* A region of so many granules; it is the lowest one that is free. */
+static void act_grown(const char **at)
+{
+    struct device_region region;
+    const uint64_t bytes = need_bytes(at);
+    expect_result(at, services()->region_take(services()->context, bytes, &region));
+}
+
+static void act_shrunk(const char **at)
+{
+    services()->region_give(services()->context, need_bytes(at));
+}
+
+/* Adds a row to the report, which has none of the right ones then: "lists buffer 2 at 0 tag 3"; or
+ * "lists nothing". */
+static void act_lists(const char **at)
+{
+    static const char *const kinds[] = {"buffer", "output", "program", "retired"};
+    char word[256];
+    need_word(at, word);
+    script.row_count = script.row_count < 0 || strcmp(word, "nothing") == 0 ? 0 : script.row_count;
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(word, kinds[i]) == 0) {
+            struct target_row *row = &script.rows[script.row_count++];
+            *row = (struct target_row){.kind = (enum block_kind)i, .size_bytes = need_bytes(at)};
+            need_word(at, word); /* at */
+            row->address = need_bytes(at);
+            if (strncmp(*at, " tag ", 5) == 0) {
+                *at += 5;
+                row->tag = (uint32_t)need_number(at);
+            }
+        }
+    }
+}
+
+/* The next call of that kind is struck: "struck copy". */
+static void act_struck(const char **at)
+{
+    char word[256];
+    need_word(at, word);
+    for (int i = 0; i < FAULT_KIND_COUNT; i++) {
+        if (strcmp(word, fault_info((enum fault_kind)i)->name) == 0) {
+            device_arm(run_device(script.run, acting_host),
+                       &(struct device_fault){.kind = (enum fault_kind)i, .call = 1});
+            return;
+        }
+    }
+    FAIL("there is no fault '%s'", word);
+}
+
 static const struct {
     const char *name;
     void (*act)(const char **at);
-} acts[] = {{"moved", act_moved},       {"copied", act_copied}, {"tells", act_tells},
-            {"waited", act_waited},     {"looked", act_looked}, {"evicted", act_evicted},
-            {"unloaded", act_unloaded}, {"staged", act_staged}, {"took", act_took},
-            {"gave", act_gave},         {"counts", act_counts}, {"says", act_says}};
+} acts[] = {{"moved", act_moved},       {"copied", act_copied},     {"tells", act_tells},
+            {"waited", act_waited},     {"looked", act_looked},     {"evicted", act_evicted},
+            {"unloaded", act_unloaded}, {"staged", act_staged},     {"took", act_took},
+            {"gave", act_gave},         {"counts", act_counts},     {"says", act_says},
+            {"saved", act_saved},       {"restored", act_restored}, {"returned", act_returned},
+            {"dropped", act_dropped},   {"mapped", act_mapped},     {"unmapped", act_unmapped},
+            {"owners", act_owners},     {"asked", act_asked},       {"grown", act_grown},
+            {"shrunk", act_shrunk},     {"lists", act_lists},       {"struck", act_struck}};
 
 /* Carries out all that is listed: "moved 3 to 0, waited 1". */
 static void act_all(const char *at)
@@ -290,6 +420,7 @@ static void check_verdict(const struct verdict *verdict, const char *wanted)
             snprintf(got + length, sizeof got - length, " \"%s\"", verdict->reason);
         }
     }
+    wanted = strcmp(wanted, "kept") == 0 ? "" : wanted;
     if (strcmp(got, wanted) != 0) {
         FAIL("expected: %s\n         got: %s%s%s", wanted[0] == '\0' ? "kept" : wanted,
              got[0] == '\0' ? "kept" : got, strchr(got, '"') == NULL ? ": " : "",
@@ -326,12 +457,24 @@ static uint64_t find_fact_of_oom(const char *name)
     return largest.bytes / G;
 }
 
+/* What is told of the run as it is by now, the gravest first. */
+static const struct run_findings *settled_findings(void)
+{
+    static struct run_findings settled;
+    run_findings_copy(&settled, run_findings(script.run));
+    run_findings_settle(&settled);
+    return &settled;
+}
+
 /* What stands behind "then": one number of the run each. */
 static uint64_t find_fact(const char *name)
 {
     const struct observation *seen = run_observation(script.run);
     const struct run_totals *totals = run_totals(script.run);
     const struct model *model = run_model(script.run, 0);
+    const struct run_findings *found = run_findings(script.run);
+    size_t region_count = 0;
+    (void)model_regions(model, &region_count);
     const struct {
         const char *name;
         uint64_t number;
@@ -352,14 +495,29 @@ static uint64_t find_fact(const char *name)
                  {"all_excused", totals->excused},
                  {"all_premature", totals->premature},
                  {"all_justified", totals->justified},
+                 {"all_broken", totals->broken},
+                 {"all_ooms", totals->ooms},
+                 {"all_retries", totals->retries},
+                 {"all_retries_granted", totals->retries_granted},
+                 {"all_late", totals->late},
+                 {"blocks", model_counters(model)->block_count},
+                 {"in_use", model_in_use_bytes(model) / G},
+                 {"free", model_free_bytes(model) / G},
+                 {"hole", model_largest_hole_bytes(model) / G},
+                 {"holes", model_hole_count(model)},
+                 {"kept", model_kept_count(model)},
+                 {"dying", model_dying_count(model)},
+                 {"regions", region_count},
                  {"all_second_opinions", totals->second_opinions},
+                 {"all_relations", totals->relations_checked},
+                 {"first_op", found->findings[0].verdict.op},
+                 {"last_op", found->findings[(found->count + 15) % 16].verdict.op},
+                 {"told", settled_findings()->count},
                  {"all_regretted", totals->regretted},
                  {"all_evicted_too_much", totals->regrets[REGRET_EVICTED_TOO_MUCH]},
                  {"all_regretted_evicted", totals->regretted_evicted_bytes / G},
                  {"all_regrets_unknown", totals->regrets_unknown},
                  {"stack", model_reserved_bytes(model) / G},
-                 {"free", model_free_bytes(model) / G},
-                 {"hole", model_largest_hole_bytes(model) / G},
                  {"requested", script.run->verdict.requested_bytes / G}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
@@ -382,6 +540,14 @@ static void check_facts(const char *at)
             }
             continue;
         }
+        if (strcmp(name, "leads") == 0) { /* the rule of the gravest */
+            const char *got = rule_info(settled_findings()->findings[0].verdict.rule)->name;
+            need_word(&at, word);
+            if (strcmp(got, word) != 0) {
+                FAIL("expected: leads %s\n         got: %s", word, got);
+            }
+            continue;
+        }
         const uint64_t wanted = need_number(&at), got = find_fact(name);
         if (got != wanted) {
             FAIL("expected: %s %" PRIu64 "\n         got: %" PRIu64, name, wanted, got);
@@ -395,7 +561,7 @@ static void check_facts(const char *at)
  * the place that a real target must give, or TARGET_ADDRESS_NONE. */
 static uint64_t take_answer(const char *answer, const struct op *op, uint32_t number)
 {
-    static const char *const results[] = {"ok", "refused", "invalid", "failed"};
+    static const char *const results[] = {"ok", "refused", "invalid", "failed", "nonsense"};
     const char *at = answer, *rest;
     char word[256];
     uint64_t place = TARGET_ADDRESS_NONE;
@@ -508,6 +674,8 @@ static void step_once(uint32_t number, char *text)
     const struct verdict *got = run_step(script.run, &list.ops[number]);
     if (is_real) {
         check_real_answer(answer, place);
+    } else if (script.act != NULL || script.result != TARGET_OK) {
+        FAIL("the target was not called");
     }
     check_verdict(got, verdict);
 }
@@ -522,6 +690,7 @@ static void do_step(uint32_t *count)
         act_all(text + 10);
     } else if (strncmp(text, "finish", 6) == 0) {
         split_step(text, &answer, &verdict);
+        (void)take_answer(answer, &(const struct op){.kind = OP_REPORT}, 0);
         check_verdict(run_finish(script.run), verdict);
     } else if (strncmp(text, "begin ", 6) == 0) {
         begin_call(list.ops[(*count)++]);
@@ -557,14 +726,16 @@ static void set_promise(struct target_contract *contract, const char *key, const
         size_t offset, bytes;
         const char *values[4]; /* none: yes, no, or a number */
     } rows[] = {
-#define ROW(name, ...)                                   \
-    {                                                    \
-#name, offsetof(struct target_contract, name),   \
-            sizeof(((struct target_contract *)0)->name), \
-        {                                                \
-            __VA_ARGS__                                  \
-        }                                                \
+#define NAMED(name, field, ...)                           \
+    {                                                     \
+        name, offsetof(struct target_contract, field),    \
+            sizeof(((struct target_contract *)0)->field), \
+        {                                                 \
+            __VA_ARGS__                                   \
+        }                                                 \
     }
+#define ROW(name, ...) NAMED(#name, name, __VA_ARGS__)
+#define COUNTED(name, counter) NAMED(name, counting[counter], "exact", "at_most", "late", "absent")
         ROW(granule_bytes),
         ROW(defrag, "none", "slide", "repack"),
         ROW(queues_frees),
@@ -584,8 +755,21 @@ static void set_promise(struct target_contract *contract, const char *key, const
         ROW(aligns_naturally),
         ROW(stream_ordered),
         ROW(records),
-        ROW(sleeps)};
+        ROW(sleeps, "none", "keeps", "discards"),
+        NAMED("first", order[0], "none", "drain", "defragment", "evict"),
+        NAMED("second", order[1], "none", "drain", "defragment", "evict"),
+        NAMED("third", order[2], "none", "drain", "defragment", "evict"),
+        ROW(latency.per_mille),
+        ROW(latency.calls_max),
+        ROW(latency.moved_bytes_max),
+        ROW(regions.grows),
+        ROW(regions.trims),
+        ROW(regions.step_bytes),
+        COUNTED("bytes_in_use", TARGET_COUNTER_BYTES_IN_USE),
+        COUNTED("largest_free_block_bytes", TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES)};
+#undef COUNTED
 #undef ROW
+#undef NAMED
     uint64_t number = strcmp(value, "yes") == 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(key, rows[i].name) != 0) {
@@ -629,10 +813,10 @@ static bool take_setup(const char *text, struct target_contract hosts[HOST_COUNT
         script.contract_of[host] = &hosts[host];
     } else if (strcmp(text, "goes on") == 0) {
         goes_on = true;
-    } else if (begins(text, "does not open ")) {
-        refusal = unquoted(text + strlen("does not open "));
     } else if (strcmp(text, "blind") == 0) {
         script.is_blind = true;
+    } else if (begins(text, "does not open ")) {
+        flaw = unquoted(text + strlen("does not open "));
     } else if (strcmp(text, "silent") == 0) {
         script.is_silent = true;
     } else {
@@ -714,33 +898,35 @@ static void read_list(struct target_contract hosts[HOST_COUNT])
 
 /* --- running --- */
 
-static struct test_case **all;
-
-static void check_refusal(void)
+static void check_flaw(const struct target *target)
 {
     char reason[RUN_REASON_BYTES] = "";
-    struct run *run = run_create(&scripted_target, &setup, reason);
-    if (run != NULL || strcmp(reason, refusal) != 0) {
-        FAIL("expected: %s\n         got: %s", refusal, run != NULL ? "it opens" : reason);
+    script.run = open_setup(&setup, target, reason);
+    if (script.run != NULL || strcmp(reason, flaw) != 0) {
+        FAIL("expected: %s\n         got: %s", flaw, reason);
     }
+    op_list_deinit(&list);
 }
+
+static struct test_case **all;
 
 static void run_case(int number)
 {
     static struct target_contract hosts[HOST_COUNT];
     now = all[number];
     is_real = overlaps = goes_on = false;
-    refusal = NULL;
+    flaw = NULL;
     prepare();
     for (uint32_t i = 0; i < HOST_COUNT; i++) {
         hosts[i] = script.contract;
     }
     read_list(hosts);
-    if (refusal != NULL) {
-        check_refusal();
+    const struct target *target = is_real ? target_find(setup.target) : NULL;
+    if (flaw != NULL) {
+        check_flaw(target);
         return;
     }
-    start_setup(&setup, is_real ? target_find(setup.target) : NULL);
+    start_setup(&setup, target);
     if (goes_on) {
         run_go_on(script.run);
     }
