@@ -194,6 +194,7 @@ static void act_took(const char **at)
 {
     taken_bytes = need_number(at);
     taken = services()->host_alloc(services()->context, taken_bytes);
+    expect_result(at, taken != NULL ? DEVICE_OK : DEVICE_REFUSED);
 }
 
 static void act_gave(const char **at)
