@@ -31,6 +31,7 @@ TEST(what_is_left_of_a_defect_lacks_less_or_has_a_larger_hole)
 {
     const struct relation relations[] = {
         {"fits after drain", "fits after drain and evict", true},
+        {"fits after grow", "fits after trim and grow", true},
         {"fits after drain and evict", "fits after drain and defragment and evict", true},
         {"fits after drain and evict", "fits after drain", false},
         {"fits after evict", "fits after drain", false},
