@@ -26,7 +26,7 @@ TEST(who_evicts_less_than_the_plan_may_move_more)
 }
 
 /* Whose cheapest plan is beyond the budget of a regret. */
-TEST(nothing_is_said_when_no_plan_is_found_within_the_budget)
+TEST(nothing_is_said_when_no_plan_is_found_within_the_budget, .timeout_s = 60)
 {
     struct random random;
     struct oom oom = {0};
