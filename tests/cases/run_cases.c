@@ -1,8 +1,10 @@
 /* The runner of the cases: a target answers what a case says, or a real one must; the harness
  * judges, and its words are compared.  README.md here has the form of a case. */
+#include "checker/certificate_check.h"
 #include "harness/device/device.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/run.h"
+#include "harness/run/run_state.h"
 #include "targets/targets.h"
 #include "tests/cases/case_file.h"
 #include "tests/harness/rules/overlap_rig.h"
@@ -399,6 +401,7 @@ static void act_in_call(void)
 static void check_verdict(const struct verdict *verdict, const char *wanted)
 {
     char got[sizeof((struct expected *)0)->verdict] = "";
+    wanted = strcmp(wanted, "kept") == 0 ? "" : wanted;
     if (verdict->kind != VERDICT_NONE) {
         const bool is_broken = verdict->kind == VERDICT_BROKEN;
         size_t length = (size_t)snprintf(got, sizeof got, "%s%s%s", verdict_name(verdict->kind),
@@ -423,6 +426,35 @@ static void check_verdict(const struct verdict *verdict, const char *wanted)
              got[0] == '\0' ? "kept" : got, strchr(got, '"') == NULL ? ": " : "",
              strchr(got, '"') == NULL ? verdict->reason : "");
     }
+}
+
+/* Of an out-of-memory, which is judged again for them. */
+static uint64_t find_fact_of_oom(const char *name)
+{
+    const struct run *run = script.run;
+    struct oracle_largest largest;
+    if (strcmp(name, "certified") == 0) { /* the independent checker accepts why */
+        char reason[CERTIFICATE_REASON_BYTES] = "";
+        struct writing text;
+        writing_init(&text);
+        run_print_certificate(run, &text);
+        const enum certificate_result result = certificate_check(text.bytes, text.length, reason);
+        writing_deinit(&text);
+        return result == CERTIFICATE_VALID;
+    }
+    const struct oom_bounds reservable = oom_reservable(run_oom(run));
+    if (strcmp(name, "reservable") == 0 && reservable.low_bytes == reservable.high_bytes) {
+        return reservable.low_bytes / G;
+    }
+    if (strcmp(name, "room") == 0) {
+        largest = run_find_largest(run, 0);
+    } else if (strcmp(name, "stack_room") == 0) {
+        largest = oracle_find_largest_stack(run->judge.oracle, run_oom(run), run->verdict.kind, 0);
+    } else {
+        FAIL("there is no fact '%s'", name);
+    }
+    ck_assert(largest.is_exact);
+    return largest.bytes / G;
 }
 
 /* What is told of the run as it is by now, the gravest first. */
@@ -480,13 +512,19 @@ static uint64_t find_fact(const char *name)
                  {"all_relations", totals->relations_checked},
                  {"first_op", found->findings[0].verdict.op},
                  {"last_op", found->findings[(found->count + 15) % 16].verdict.op},
-                 {"told", settled_findings()->count}};
+                 {"told", settled_findings()->count},
+                 {"all_regretted", totals->regretted},
+                 {"all_evicted_too_much", totals->regrets[REGRET_EVICTED_TOO_MUCH]},
+                 {"all_regretted_evicted", totals->regretted_evicted_bytes / G},
+                 {"all_regrets_unknown", totals->regrets_unknown},
+                 {"stack", model_reserved_bytes(model) / G},
+                 {"requested", script.run->verdict.requested_bytes / G}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
             return facts[i].number;
         }
     }
-    FAIL("there is no fact '%s'", name);
+    return find_fact_of_oom(name);
 }
 
 static void check_facts(const char *at)
@@ -812,7 +850,8 @@ static void append_in_bytes(struct writing *text, const char *from, bool is_op)
                                   (int)(digits - word), word,
                                   (uint64_t)strtoull(digits, NULL, 10) * G);
         } else {
-            writing_append_format(text, "%s ", word);
+            const bool has_suffix = is_size && digits[strspn(digits, "0123456789")] == 'B';
+            writing_append_format(text, "%.*s ", (int)(strlen(word) - has_suffix), word);
         }
     }
     writing_append(text, "\n");
