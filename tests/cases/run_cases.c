@@ -24,6 +24,8 @@ static const struct case_line *line;
 static struct setup setup;
 static struct op_list list;
 static bool is_real, overlaps, goes_on;
+static const char *refusal;                      /* why it does not open; NULL: it does */
+static struct target partial;                    /* the scripted target without some of its calls */
 static struct expected expected[CALL_COUNT_MAX]; /* by op, of an overlap: it is judged at its end */
 static uint64_t stage, taken_bytes;
 static void *taken;
@@ -144,8 +146,9 @@ static void act_tells(const char **at)
 {
     char word[256];
     struct target_block *block = &script.at[need_number(at) + 1];
-    need_word(at, word); /* at */
-    block->address = need_bytes(at);
+    need_word(at, word); /* at, size */
+    const bool is_size = strcmp(word, "size") == 0;
+    *(is_size ? &block->size_bytes : &block->address) = need_bytes(at);
 }
 
 static void act_waited(const char **at)
@@ -191,6 +194,7 @@ static void act_took(const char **at)
 {
     taken_bytes = need_number(at);
     taken = services()->host_alloc(services()->context, taken_bytes);
+    expect_result(at, taken != NULL ? DEVICE_OK : DEVICE_REFUSED);
 }
 
 static void act_gave(const char **at)
@@ -232,13 +236,52 @@ static void act_says(const char **at)
     script.message = unquoted(word);
 }
 
+/* Adds a row to the report, which has none of the right ones then: "lists buffer 2 at 0 tag 3"; or
+ * "lists nothing". */
+static void act_lists(const char **at)
+{
+    static const char *const kinds[] = {"buffer", "output", "program", "retired"};
+    char word[256];
+    script.row_count = script.row_count < 0 ? 0 : script.row_count;
+    need_word(at, word);
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(word, kinds[i]) == 0) {
+            struct target_row *row = &script.rows[script.row_count++];
+            *row = (struct target_row){.kind = (enum block_kind)i, .size_bytes = need_bytes(at)};
+            need_word(at, word); /* at */
+            row->address = need_bytes(at);
+            if (strncmp(*at, " tag ", 5) == 0) {
+                *at += 5;
+                row->tag = (uint32_t)need_number(at);
+            }
+        }
+    }
+}
+
+static void act_copies(const char **at)
+{
+    char word[256];
+    need_word(at, word); /* forever: until the device has enough of it */
+    for (int i = 0; i < 1 << 16 && services()->copy(services()->context, 0, 0, G) == DEVICE_OK;
+         i++) {
+    }
+}
+
+static void act_polls(const char **at)
+{
+    const uint64_t op = need_number(at);
+    while (!services()->event_done(services()->context, op + 1)) {
+    }
+}
+
 static const struct {
     const char *name;
     void (*act)(const char **at);
 } acts[] = {{"moved", act_moved},       {"copied", act_copied}, {"tells", act_tells},
             {"waited", act_waited},     {"looked", act_looked}, {"evicted", act_evicted},
             {"unloaded", act_unloaded}, {"staged", act_staged}, {"took", act_took},
-            {"gave", act_gave},         {"counts", act_counts}, {"says", act_says}};
+            {"gave", act_gave},         {"counts", act_counts}, {"says", act_says},
+            {"lists", act_lists},       {"copies", act_copies}, {"polls", act_polls}};
 
 /* Carries out all that is listed: "moved 3 to 0, waited 1". */
 static void act_all(const char *at)
@@ -268,6 +311,7 @@ static void act_in_call(void)
 static void check_verdict(const struct verdict *verdict, const char *wanted)
 {
     char got[sizeof((struct expected *)0)->verdict] = "";
+    wanted = strcmp(wanted, "kept") == 0 ? "" : wanted;
     if (verdict->kind != VERDICT_NONE) {
         const bool is_broken = verdict->kind == VERDICT_BROKEN;
         size_t length = (size_t)snprintf(got, sizeof got, "%s%s%s", verdict_name(verdict->kind),
@@ -293,12 +337,14 @@ static void check_verdict(const struct verdict *verdict, const char *wanted)
     }
 }
 
-/* What stands behind "then": one number of the run each. */
-static uint64_t find_fact(const char *name)
+/* What stands behind "then": one number of the run, or of a host, each. */
+static uint64_t find_fact(const char *name, uint32_t host)
 {
     const struct observation *seen = run_observation(script.run);
     const struct run_totals *totals = run_totals(script.run);
-    const struct model *model = run_model(script.run, 0);
+    const struct model *model = run_model(script.run, host);
+    const struct op_list *ops = run_ops(script.run);
+    const struct op last = ops->count == 0 ? (struct op){0} : ops->ops[ops->count - 1];
     const struct {
         const char *name;
         uint64_t number;
@@ -318,7 +364,29 @@ static uint64_t find_fact(const char *name)
                  {"all_drains", totals->drains},
                  {"all_excused", totals->excused},
                  {"all_premature", totals->premature},
-                 {"all_justified", totals->justified}};
+                 {"all_justified", totals->justified},
+                 {"all_ooms", totals->ooms},
+                 {"all_regretted", totals->regretted},
+                 {"all_retries_granted", totals->retries_granted},
+                 {"op_address", last.address / G},
+                 {"op_size", last.size_bytes / G},
+                 {"op_flags", last.flags},
+                 {"blocks", model_counters(model)->block_count},
+                 {"in_use", model_in_use_bytes(model) / G},
+                 {"live", model_live_count(model)},
+                 {"dying", model_dying_count(model)},
+                 {"busy", model_busy_count(model)},
+                 {"events", model_event_count(model)},
+                 {"holes", model_hole_count(model)},
+                 {"sound", model_invariants_hold(model)},
+                 {"last_op", model_last_op(model)},
+                 {"last_result", model_last_result(model)},
+                 {"last_skipped", model_last_skipped(model)},
+                 {"closed", script.is_closed},
+                 {"frees", script.free_count},
+                 {"last_freed", script.last_freed - 1},
+                 {"retire_calls", (uint64_t)script.retire_calls},
+                 {"reports", script.report_count}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
             return facts[i].number;
@@ -330,7 +398,12 @@ static uint64_t find_fact(const char *name)
 static void check_facts(const char *at)
 {
     char name[256], word[256];
+    uint32_t host = 0;
     while (next_word(&at, name)) {
+        if (strcmp(name, "host") == 0) { /* which the facts behind it are of */
+            host = (uint32_t)need_number(&at) % HOST_COUNT;
+            continue;
+        }
         if (strcmp(name, "hidden") == 0) { /* the verdict on an out-of-memory behind another */
             const struct verdict *hidden = run_hidden_oom(script.run);
             need_word(&at, word);
@@ -340,7 +413,7 @@ static void check_facts(const char *at)
             }
             continue;
         }
-        const uint64_t wanted = need_number(&at), got = find_fact(name);
+        const uint64_t wanted = need_number(&at), got = find_fact(name, host);
         if (got != wanted) {
             FAIL("expected: %s %" PRIu64 "\n         got: %" PRIu64, name, wanted, got);
         }
@@ -353,7 +426,7 @@ static void check_facts(const char *at)
  * the place that a real target must give, or TARGET_ADDRESS_NONE. */
 static uint64_t take_answer(const char *answer, const struct op *op, uint32_t number)
 {
-    static const char *const results[] = {"ok", "refused", "invalid", "failed"};
+    static const char *const results[] = {"ok", "refused", "invalid", "failed", "nonsense"};
     const char *at = answer, *rest;
     char word[256];
     uint64_t place = TARGET_ADDRESS_NONE;
@@ -572,6 +645,35 @@ static void set_promises(struct target_contract *contract, const char *at)
     }
 }
 
+/* "without retire report": the target has no such call. */
+static void take_away(const char *at)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } calls[] = {{"locate", offsetof(struct target, locate)},
+                 {"report", offsetof(struct target, report)},
+                 {"retire", offsetof(struct target, retire)}};
+    char word[256];
+    while (next_word(&at, word)) {
+        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+            if (strcmp(word, calls[i].name) == 0) {
+                memset((char *)&partial + calls[i].offset, 0, sizeof(void (*)(void)));
+            }
+        }
+    }
+}
+
+static void check_refusal(void)
+{
+    char reason[RUN_REASON_BYTES] = "";
+    struct run *run = run_create(&partial, &setup, reason);
+    if (run != NULL || strcmp(reason, refusal) != 0) {
+        ck_abort_msg("%s:%zu: expected: %s\n         got: %s", now->file, now->line, refusal,
+                     run != NULL ? "it opens" : reason);
+    }
+}
+
 /* A line before the first step.  True: it is of the head of the list. */
 static bool take_setup(const char *text, struct target_contract hosts[HOST_COUNT])
 {
@@ -591,6 +693,12 @@ static bool take_setup(const char *text, struct target_contract hosts[HOST_COUNT
         script.is_blind = true;
     } else if (strcmp(text, "silent") == 0) {
         script.is_silent = true;
+    } else if (strcmp(text, "sorts report") == 0) {
+        script.sorts_report = true;
+    } else if (begins(text, "without ")) {
+        take_away(text + 8);
+    } else if (begins(text, "does not open ")) {
+        refusal = unquoted(text + 14);
     } else {
         is_real |= begins(text, "target ");
         return true;
@@ -676,12 +784,19 @@ static void run_case(int number)
     static struct target_contract hosts[HOST_COUNT];
     now = all[number];
     is_real = overlaps = goes_on = false;
+    refusal = NULL;
+    partial = scripted_target;
     prepare();
     for (uint32_t i = 0; i < HOST_COUNT; i++) {
         hosts[i] = script.contract;
     }
     read_list(hosts);
-    start_setup(&setup, is_real ? target_find(setup.target) : NULL);
+    if (refusal != NULL) {
+        check_refusal();
+        return;
+    }
+    partial.locate = script.is_blind ? NULL : partial.locate;
+    start_setup(&setup, is_real ? target_find(setup.target) : &partial);
     if (goes_on) {
         run_go_on(script.run);
     }
