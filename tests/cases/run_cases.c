@@ -146,7 +146,11 @@ static void act_tells(const char **at)
 {
     char word[256];
     struct target_block *block = &script.at[need_number(at) + 1];
-    need_word(at, word); /* at, size */
+    need_word(at, word); /* at, size, nowhere */
+    if (strcmp(word, "nowhere") == 0) {
+        block->address = TARGET_ADDRESS_NONE;
+        return;
+    }
     const bool is_size = strcmp(word, "size") == 0;
     *(is_size ? &block->size_bytes : &block->address) = need_bytes(at);
 }
@@ -553,6 +557,7 @@ static void do_step(uint32_t *count)
         act_all(text + 10);
     } else if (strncmp(text, "finish", 6) == 0) {
         split_step(text, &answer, &verdict);
+        (void)take_answer(answer, &(struct op){.host = 0}, 0);
         check_verdict(run_finish(script.run), verdict);
     } else if (strncmp(text, "begin ", 6) == 0) {
         begin_call(list.ops[(*count)++]);

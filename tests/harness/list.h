@@ -1,6 +1,5 @@
 /* Every suite of the program tests_harness: SUITE_OF(room, name) is room/test_name.c. */
 /* clang-format off */
-SUITE_OF(rules, absent)
 SUITE_OF(oracle, absent_oom)
 SUITE_OF(rules, answer)
 SUITE_OF(oracle, assumed)
