@@ -196,9 +196,15 @@ static bool is_in_region(const struct regions *regions, json_int_t start, json_i
 bool regions_take(const struct check *check, json_int_t address)
 {
     const struct regions *regions = &check->regions;
-    const json_int_t end = address + round_up(check->need, regions->are_there ? regions->step : 1);
+    if (!regions->are_there) {
+        return true;
+    }
+    if (address > check->capacity) { /* no sum of it may overflow */
+        return false;
+    }
+    const json_int_t end = address + round_up(check->need, regions->step);
     size_t next = 0;
-    if (!regions->are_there || is_in_region(regions, address, address + check->need)) {
+    if (is_in_region(regions, address, address + check->need)) {
         return true;
     }
     for (size_t i = 0; i < regions->range_count; i++) {

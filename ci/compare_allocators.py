@@ -1,4 +1,4 @@
-"""The engine of ci/compare-allocators: measures targets with `hbmstress compare`, writes the page and its chart."""
+"""The engine of ci/compare-allocators: measures targets with `hbmstress compare`, writes the tables and their chart."""
 import argparse
 import datetime
 import html
@@ -130,7 +130,7 @@ def list_targets(arguments):
         plug_ins = [name for name in plug_ins if name.endswith(".so")]
         found += [(os.path.join(arguments.peers, name), None) for name in plug_ins]
         if not plug_ins:
-            found.append(("peers", "no plug-in is built: see docs/adapters.md"))
+            found.append(("peers", "no plug-in is built: see docs/allocators.md"))
     return [(words, reason) for name, reason in found for words in [name, *add_options(name, reason)]]
 
 
@@ -225,7 +225,7 @@ def measure_target(arguments, name, lists, folder):
     return rows, sorted(set(reasons))
 
 
-# --- the page ---
+# --- the tables ---
 
 
 def show_size(size):
@@ -248,71 +248,48 @@ def find_ratio(row):
     return smallest / peak if smallest and peak else None
 
 
-def make_row(row):
-    name = show_name(row["target"])
+def make_row(row, first):
+    """first: a row of the same list, whose ops and peak were measured."""
+    cells = [row["list"].replace("_", " "), first["ops"], show_size(first["peak_bytes"]), show_name(row["target"]),
+             show_size(row["capacity_bytes"])]
     if "requests" not in row:
-        return f"| `{name}` | {show_size(row['capacity_bytes'])} | {row['run']}: {row.get('why', '')} " + "| n/a " * 8 + "|"
+        return [*cells, f"{row['run']}: {row.get('why', '')}", *["n/a"] * (len(HEAD) - len(cells) - 1)]
     ratio = find_ratio(row)
     largest = row["largest_at_peak_bytes"]
-    cells = [f"`{name}`", show_size(row["capacity_bytes"]),
-             f"{row['ooms']} of {row['requests']}" + ("" if row["run"] == "whole" else f" ({row['run']})"),
-             show_share(row["premature_share"]), show_share(row["premature_share_without_classes"]),
-             show_size(row["free_refused_bytes"]), "n/a" if largest is None else show_size(largest),
-             "n/a" if ratio is None else f"{ratio:.3f}", show_each(row["cost_ns"], row["cost_ops"]),
-             show_each(row["cost_instructions"], row["cost_ops"]), row["contract"]]
-    return "| " + " | ".join(cells) + " |"
+    return [*cells, f"{row['ooms']} of {row['requests']}" + ("" if row["run"] == "whole" else f" ({row['run']})"),
+            show_share(row["premature_share"]), show_share(row["premature_share_without_classes"]),
+            show_size(row["free_refused_bytes"]), "n/a" if largest is None else show_size(largest),
+            "n/a" if ratio is None else f"{ratio:.3f}", show_each(row["cost_ns"], row["cost_ops"]),
+            show_each(row["cost_instructions"], row["cost_ops"]), row["contract"]]
 
 
-HEAD = ["allocator", "capacity", "out-of-memories", "premature", "premature under `none`", "refused though free",
-        "largest served at the peak", "smallest / peak", "ns/op", "instructions/op", "contract"]
-
-LEGEND = """Each allocator runs the same op lists. An out-of-memory is *premature* if a placement existed.
-
-| column | what it says |
-|---|---|
-| capacity | of the device; a multiple of what the allocator takes |
-| out-of-memories | requests refused, of those made |
-| premature | share of the refusals that the oracle judged, under the contract in the last column |
-| premature under `none` | the same, if size classes and natural alignment excuse nothing |
-| refused though free | bytes of the requests that were refused while as many bytes were free, anywhere |
-| largest served at the peak | the largest request that was granted where the list holds most |
-| smallest / peak | the smallest capacity found that serves the whole list, as a multiple of the most that it holds |
-| ns/op, instructions/op | the allocator's calls alone, in the adapter; times depend on the machine |
-
-`n/a`: not known. No refusal was judged, no capacity was found, the address of a block is opaque, or this machine counts no
-instructions. The contract is the declared one with the size classes that `hbmstress infer` finds (`inferred`), or as it is
-declared (`declared`). An allocator that searches by size class but hands out exact sizes has no classes by experiment.
-[compare.md](compare.md) says how each number is measured.
-"""
+# docs/allocators.md says what each column means.
+HEAD = ["list", "ops", "at most", "allocator", "capacity", "out-of-memories", "premature", "premature under none",
+        "refused though free", "largest served at the peak", "smallest / peak", "ns/op", "instructions/op", "contract"]
 
 
-def write_page(arguments, measured, versions, skipped, omitted, commit):
-    lines = ["# How honest are the allocators that people run?", "",
-             "`ci/compare-allocators` writes this page; do not edit it.", "", LEGEND,
-             "![Share of refusals that are premature, and the smallest capacity](allocators.svg)", ""]
-    for name in dict.fromkeys(row["list"] for row in measured):
-        rows = [row for row in measured if row["list"] == name]
-        lines += [f"## {name.replace('_', ' ')}", "",
-                  f"{rows[0]['ops']} ops, at most {show_size(rows[0]['peak_bytes'])} at once.", "",
-                  "| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
-        lines += [make_row(row) for row in rows] + [""]
-    lines += ["## What was run", "", "| allocator | version | configuration |", "|---|---|---|"]
+def write_table(path, rows):
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines("\t".join(map(str, row)) + "\n" for row in rows)
+
+
+def write_tables(arguments, measured, versions, skipped, omitted):
+    folder = os.path.join(arguments.out, "tables")
+    os.makedirs(folder, exist_ok=True)
+    by_list = {}
+    for row in measured:
+        by_list.setdefault(row["list"], []).append(row)
+    write_table(os.path.join(folder, "allocators.tsv"),
+                [HEAD] + [make_row(row, rows[0]) for rows in by_list.values() for row in rows])
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    rows = [["allocator", "options", "version", "not run, or not whole", "made on"]]
     for name, version in versions.items():
         target, options = split_options(name)
-        lines.append(f"| `{show_name(target)}` | {version} | {', '.join(options) or 'no options'} |")
-    if skipped:
-        lines += ["", "Not run, or not whole:", "", "| allocator | why |", "|---|---|"]
-        lines += [f"| `{show_name(name)}` | {reason.replace(arguments.peers, 'PEERS')} |" for name, reason in skipped]
-    if omitted:
-        lines += ["", "Lists that are left out:", ""] + [f"- {line}" for line in omitted]
-    today = datetime.datetime.now(datetime.timezone.utc).date()
-    lines += ["", f"Made on {today} at commit {commit} by:", "", "```sh norun",
-              "$ ci/compare-allocators build/release/cli/hbmstress", "```", "",
-              "Each row is the output of `hbmstress compare TARGET --contract inferred --json` (the first lists) or",
-              "`hbmstress compare TARGET LIST.ops --contract inferred --json` (those with a file), with",
-              "`--target-option` for an option.", ""]
-    with open(os.path.join(arguments.out, "allocators.md"), "w", encoding="utf-8") as file:
-        file.write("\n".join(lines))
+        reasons = [reason for other, reason in skipped if other == name]
+        rows.append([show_name(target), ", ".join(options), version, "; ".join(reasons), today])
+    rows += [[show_name(name), "", "", reason, today] for name, reason in skipped if name not in versions]
+    rows += [[f"list {line.split(': ')[0]}", "", "", line.split(": ", 1)[1], today] for line in omitted]
+    write_table(os.path.join(folder, "allocators-run.tsv"), [[str(cell).replace(arguments.peers, "PEERS") for cell in row] for row in rows])
 
 
 # --- the chart ---
@@ -375,9 +352,8 @@ def main():
             print(f"{show_name(name)}: {len(rows)} lists", flush=True)
     if not measured:
         fail(4, "nothing was measured")
-    os.makedirs(arguments.out, exist_ok=True)
+    write_tables(arguments, measured, versions, skipped, omitted)
     write_chart(os.path.join(arguments.out, "allocators.svg"), measured)
-    write_page(arguments, measured, versions, skipped, omitted, commit)
 
 
 if __name__ == "__main__":

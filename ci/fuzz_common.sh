@@ -113,6 +113,19 @@ only_ops_targets() {
     ((${#names[@]} > 0)) || fail 2 "--subject: no fuzz target uses it"
 }
 
+# Puts the seeds of a target, which are one archive, into the folder FOLDER/TARGET.  There is none where it has no
+# seeds.
+unpack_seeds() { # TARGET FOLDER
+    rm -rf "${2:?}/$1"
+    mkdir -p "$2"
+    if [[ -f corpus/seeds/$1.tar.gz ]]; then tar -C "$2" -xzf "corpus/seeds/$1.tar.gz"; fi
+}
+
+# The same files give the same archive.
+pack_seeds() { # FOLDER TARGET ARCHIVE
+    tar -C "$1" --sort=name --owner=0 --group=0 --numeric-owner --mode=644 --mtime=@0 --format=ustar -cf - "$2" | gzip -9n >"$3"
+}
+
 # Fills a folder with what is known beside the seeds: the lists of every bug that was found, and small files of the
 # field.  fuzz_input is the program of that name, from any preset.
 known_inputs() { # TARGET FOLDER

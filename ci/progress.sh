@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Sourced by scripts that take a while.
 #
-# progress LABEL SECONDS COMMAND ...: runs the command and prints every 15 s how long it has run, of the time that it
-# takes on two idle cores.  Returns what the command returns.
+# progress LABEL SECONDS COMMAND ...: runs the command and prints every 15 s how long it has run, beside the time that it
+# takes on two idle cores, or that it takes longer.  Returns what the command returns.
 progress() {
     local label=$1 expected=$2 start=$SECONDS beat status=0
     shift 2
@@ -11,7 +11,11 @@ progress() {
         exec {never}<> <(:)
         while true; do
             read -r -t 15 -u "$never" || true
-            printf '   ... %s: %d s of about %d s\n' "$label" $((SECONDS - start)) "$expected"
+            if ((SECONDS - start <= expected)); then
+                printf '   ... %s: %d s of about %d s\n' "$label" $((SECONDS - start)) "$expected"
+            else
+                printf '   ... %s: %d s; two idle cores take %d s\n' "$label" $((SECONDS - start)) "$expected"
+            fi
         done
     ) &
     beat=$!

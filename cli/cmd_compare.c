@@ -45,7 +45,7 @@ const struct subcommand subcommand_compare = {
         "OUT/regression-LIST.ops.  If the two contracts differ, --contract says by which the refusals are\n"
         "judged.  docs/compare.md says more.\n"
         "With --robson an adversary chooses each size and each free by where the blocks lie: what each build\n"
-        "uses then, beside the bound for any allocator that moves nothing (docs/robson.md).\n"
+        "uses then, beside the bound for any allocator that moves nothing (docs/allocators.md).\n"
         "With --blocks, --full, --steps or --time it measures what an op of a steady state costs, alone\n"
         "and under all checks, on devices 70, 95 and 99 % full of 1,000 to 100,000 blocks.  Without\n"
         "TARGET it does so of the null target, which under all checks is what hbmstress itself costs,\n"

@@ -31,7 +31,8 @@ for name in "${names[@]}"; do
         flags+=("dict=$name.dict")
     fi
     printf '%s\n' '[libfuzzer]' "${flags[@]/=/ = }" >"$OUT/$name.options"
-    seeds=corpus/seeds/$name
+    unpack_seeds "$name" "$WORK/seeds"
+    seeds=$WORK/seeds/$name
     if [[ ! -d $seeds && ${kind[$name]} = bytes ]]; then seeds=corpus/field/${name#fuzz_}; fi
     if [[ ! -d $seeds && $name = *_ops_text ]]; then seeds=corpus/regressions; fi
     if [[ -d $seeds ]]; then

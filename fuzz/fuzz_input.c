@@ -28,7 +28,7 @@ static const char help[] =
     "       fuzz_input scenarios FOLDER COUNT         writes COUNT inputs of each scenario, seeds 1 to COUNT\n"
     "\n"
     "An input stores no tag names, and only the target options that docs/fuzzing-reference.md lists.\n"
-    "Example: fuzz_input from-ops corpus/seeds/fuzz_ops corpus/regressions/hbm_block_left_on_the_host.ops\n"
+    "Example: fuzz_input from-ops inputs corpus/regressions/hbm_block_left_on_the_host.ops\n"
     "Exit: 0 done, 2 bad usage or input, 4 a file cannot be written\n";
 
 static int fail_file(const char *path, const char *reason, int status)

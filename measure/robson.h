@@ -14,12 +14,12 @@ struct robson_game {
     uint64_t smallest_bytes, largest_bytes, live_bytes;
 };
 
-/* The game of docs/robson.md: 1024 blocks of 16 KiB, up to 64 of them in one. */
+/* The game of docs/allocators.md: 1024 blocks of 16 KiB, up to 64 of them in one. */
 extern const struct robson_game robson_published;
 
 /* The adversary forces each allocator that moves nothing to use so much: M * (1 + log2(n / s) / 2)
- * - n + granule, where M is live, n largest and s smallest.  Why: docs/robson.md.  granule_bytes:
- * addresses are multiples of it. */
+ * - n + granule, where M is live, n largest and s smallest.  Why: docs/allocators.md.
+ * granule_bytes: addresses are multiples of it. */
 uint64_t robson_bound_bytes(const struct robson_game *game, uint64_t granule_bytes);
 
 enum robson_end {

@@ -127,7 +127,7 @@ enum exit_code lookup_target(const char *name, const struct target **target)
     if (found == NULL) {
         return message_unknown("target", name, find_nearest_target(name),
                                adapter_is_named(name)
-                                   ? "a file is named as malloc:./FILE.so; see docs/adapters.md"
+                                   ? "a file is named as malloc:./FILE.so; see docs/allocators.md"
                                    : "see hbmstress list targets");
     }
     *target = found;

@@ -93,8 +93,9 @@ const struct device_call *device_calls(const struct device *device, size_t *coun
 {
     CHECK_COSTLY(device->calls != NULL || device->call_count == 0);
     CHECK_COSTLY(device->call_count <= device->call_capacity);
+    static const struct device_call none;
     *count = device->call_count;
-    return device->calls;
+    return device->calls == NULL ? &none : device->calls;
 }
 
 void device_set_clock(struct device *device, const struct setup_clock *clock)

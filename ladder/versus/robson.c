@@ -35,7 +35,7 @@ static uint64_t choose_count(const struct setup *setup, const char *name, uint64
     return given == 0 ? otherwise : given;
 }
 
-/* That of docs/robson.md, with what the options say. */
+/* That of docs/allocators.md, with what the options say. */
 static enum exit_code choose_game(const struct run_options *options, struct robson_game *game)
 {
     char reason[SCENARIO_OPTION_REASON_BYTES];

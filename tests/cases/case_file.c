@@ -89,6 +89,22 @@ static char *fill_in(const char *text, const struct rows *rows, size_t row)
     return strdup(trim(filled));
 }
 
+/* "3..5: OP" is that op three times. */
+static void add_line(struct test_case *one, const struct case_line *line)
+{
+    unsigned from = 0, to = 0;
+    int length = 0;
+    if (sscanf(line->text, "%u..%u:%n", &from, &to, &length) < 2 || length == 0) {
+        one->lines[one->count++] = *line;
+        return;
+    }
+    for (; from <= to && one->count < LINE_COUNT_MAX; from++) {
+        char text[1024];
+        snprintf(text, sizeof text, "%u:%s", from, line->text + length);
+        one->lines[one->count++] = (struct case_line){strdup(text), line->number};
+    }
+}
+
 /* Adds the cases of a test behind *end. */
 static struct test_case **add_cases(struct test_case **end, const char *file,
                                     const struct written *test)
@@ -99,17 +115,30 @@ static struct test_case **add_cases(struct test_case **end, const char *file,
         *one = (struct test_case){.file = strdup(file),
                                   .title = strdup(test->title),
                                   .line = test->line,
-                                  .lines = calloc(test->count + 1, sizeof *one->lines)};
+                                  .lines = calloc(LINE_COUNT_MAX, sizeof *one->lines)};
         for (size_t i = 0; i < test->count; i++) {
             char *text = fill_in(test->lines[i].text, &test->rows, row);
             if (text[0] != '\0') { /* a value may be a line, or none */
-                one->lines[one->count++] = (struct case_line){text, test->lines[i].number};
+                add_line(one, &(struct case_line){text, test->lines[i].number});
             }
         }
         *end = one;
         end = &one->next;
     }
     return end;
+}
+
+/* Adds to the line before if that ends with a comma. */
+static bool goes_on_with(struct written *test, const char *text)
+{
+    struct case_line *last = test->count == 0 ? NULL : &test->lines[test->count - 1];
+    if (last == NULL || last->text[strlen(last->text) - 1] != ',') {
+        return false;
+    }
+    char whole[1024];
+    snprintf(whole, sizeof whole, "%s %s", last->text, text);
+    last->text = strdup(whole);
+    return true;
 }
 
 static struct test_case **read_file(struct test_case **end, const char *file)
@@ -142,7 +171,7 @@ static struct test_case **read_file(struct test_case **end, const char *file)
                 end_program(file, number, "a row has one value for each of %zu columns",
                             test.rows.width);
             }
-        } else {
+        } else if (!goes_on_with(&test, text)) {
             test.lines[test.count++] = (struct case_line){strdup(text), number};
         }
     }

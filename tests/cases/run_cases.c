@@ -23,8 +23,8 @@ static const struct test_case *now; /* it, and its line that is carried out */
 static const struct case_line *line;
 static struct setup setup;
 static struct op_list list;
-static bool is_real, overlaps, goes_on;
-static const char *refusal;                      /* why it does not open; NULL: it does */
+static bool is_real, is_partial, overlaps, goes_on;
+static const char *flaw;                         /* why the target cannot be opened; NULL: it can */
 static struct target partial;                    /* the scripted target without some of its calls */
 static struct expected expected[CALL_COUNT_MAX]; /* by op, of an overlap: it is judged at its end */
 static uint64_t stage, taken_bytes;
@@ -90,11 +90,15 @@ static uint64_t need_bytes(const char **at)
     return strcmp(word, "nowhere") == 0 ? TARGET_ADDRESS_NONE : read_bytes(word);
 }
 
-/* Without the quotes; it is kept for the time of the case. */
+/* Without the quotes, and with \n as the end of a line; it is kept for the time of the case. */
 static const char *unquoted(const char *word)
 {
-    const size_t length = strlen(word);
-    return word[0] == '"' ? strndup(word + 1, length - 2) : strdup(word);
+    char *text = word[0] == '"' ? strndup(word + 1, strlen(word) - 2) : strdup(word);
+    for (char *at = text; (at = strstr(at, "\\n")) != NULL;) {
+        *at = '\n';
+        memmove(at + 1, at + 2, strlen(at + 2) + 1);
+    }
+    return text;
 }
 
 /* --- what the target does: inside a call, or between two --- */
@@ -198,7 +202,7 @@ static void act_took(const char **at)
 {
     taken_bytes = need_number(at);
     taken = services()->host_alloc(services()->context, taken_bytes);
-    expect_result(at, taken != NULL ? DEVICE_OK : DEVICE_REFUSED);
+    expect_result(at, taken == NULL ? DEVICE_REFUSED : DEVICE_OK);
 }
 
 static void act_gave(const char **at)
@@ -240,14 +244,98 @@ static void act_says(const char **at)
     script.message = unquoted(word);
 }
 
+/* Stages by the block that they hold: several may be there at once. */
+static uint64_t stages[HANDLE_COUNT_MAX];
+
+static void act_saved(const char **at)
+{
+    const uint64_t op = need_number(at);
+    const struct target_block *block = &script.at[op + 1];
+    expect_result(at, services()->stage_out(services()->context, block->address, block->size_bytes,
+                                            &stages[op]));
+}
+
+static void act_restored(const char **at)
+{
+    char word[256];
+    const uint64_t op = need_number(at);
+    need_word(at, word); /* to */
+    const uint64_t to = need_bytes(at);
+    expect_result(at, services()->stage_copy(services()->context, stages[op], to));
+}
+
+static void act_dropped(const char **at)
+{
+    services()->stage_drop(services()->context, stages[need_number(at)]);
+}
+
+static void act_returned(const char **at)
+{
+    char word[256];
+    const uint64_t op = need_number(at);
+    need_word(at, word); /* to */
+    const uint64_t to = need_bytes(at);
+    expect_result(at, services()->stage_in(services()->context, stages[op], to));
+}
+
+static void act_mapped(const char **at)
+{
+    char word[256];
+    const uint64_t address = need_bytes(at);
+    need_word(at, word); /* size */
+    expect_result(at, services()->map(services()->context, address, need_bytes(at)));
+}
+
+static void act_unmapped(const char **at)
+{
+    char word[256];
+    const uint64_t address = need_bytes(at);
+    need_word(at, word); /* size */
+    services()->unmap(services()->context, address, need_bytes(at));
+}
+
+/* Who has the memory, in granules: free, used, evictable and held. */
+static void act_owners(const char **at)
+{
+    script.stats_more.free_bytes = need_bytes(at);
+    script.stats_more.used_bytes = need_bytes(at);
+    script.stats_more.evictable_bytes = need_bytes(at);
+    script.stats_more.held_bytes = need_bytes(at);
+}
+
+/* The clock, or the count of completed events. */
+static void act_asked(const char **at)
+{
+    char word[256];
+    need_word(at, word);
+    if (strcmp(word, "clock") == 0) {
+        (void)services()->clock_ns(services()->context);
+    } else {
+        (void)services()->completed_count(services()->context);
+    }
+}
+
+/* A region of so many granules; it is the lowest one that is free. */
+static void act_grown(const char **at)
+{
+    struct device_region region;
+    const uint64_t bytes = need_bytes(at);
+    expect_result(at, services()->region_take(services()->context, bytes, &region));
+}
+
+static void act_shrunk(const char **at)
+{
+    services()->region_give(services()->context, need_bytes(at));
+}
+
 /* Adds a row to the report, which has none of the right ones then: "lists buffer 2 at 0 tag 3"; or
  * "lists nothing". */
 static void act_lists(const char **at)
 {
     static const char *const kinds[] = {"buffer", "output", "program", "retired"};
     char word[256];
-    script.row_count = script.row_count < 0 ? 0 : script.row_count;
     need_word(at, word);
+    script.row_count = script.row_count < 0 || strcmp(word, "nothing") == 0 ? 0 : script.row_count;
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(word, kinds[i]) == 0) {
             struct target_row *row = &script.rows[script.row_count++];
@@ -260,6 +348,21 @@ static void act_lists(const char **at)
             }
         }
     }
+}
+
+/* The next call of that kind is struck: "struck copy". */
+static void act_struck(const char **at)
+{
+    char word[256];
+    need_word(at, word);
+    for (int i = 0; i < FAULT_KIND_COUNT; i++) {
+        if (strcmp(word, fault_info((enum fault_kind)i)->name) == 0) {
+            device_arm(run_device(script.run, acting_host),
+                       &(struct device_fault){.kind = (enum fault_kind)i, .call = 1});
+            return;
+        }
+    }
+    FAIL("there is no fault '%s'", word);
 }
 
 static void act_copies(const char **at)
@@ -281,11 +384,15 @@ static void act_polls(const char **at)
 static const struct {
     const char *name;
     void (*act)(const char **at);
-} acts[] = {{"moved", act_moved},       {"copied", act_copied}, {"tells", act_tells},
-            {"waited", act_waited},     {"looked", act_looked}, {"evicted", act_evicted},
-            {"unloaded", act_unloaded}, {"staged", act_staged}, {"took", act_took},
-            {"gave", act_gave},         {"counts", act_counts}, {"says", act_says},
-            {"lists", act_lists},       {"copies", act_copies}, {"polls", act_polls}};
+} acts[] = {{"moved", act_moved},       {"copied", act_copied},     {"tells", act_tells},
+            {"waited", act_waited},     {"looked", act_looked},     {"evicted", act_evicted},
+            {"unloaded", act_unloaded}, {"staged", act_staged},     {"took", act_took},
+            {"gave", act_gave},         {"counts", act_counts},     {"says", act_says},
+            {"saved", act_saved},       {"restored", act_restored}, {"returned", act_returned},
+            {"dropped", act_dropped},   {"mapped", act_mapped},     {"unmapped", act_unmapped},
+            {"owners", act_owners},     {"asked", act_asked},       {"grown", act_grown},
+            {"shrunk", act_shrunk},     {"lists", act_lists},       {"struck", act_struck},
+            {"copies", act_copies},     {"polls", act_polls}};
 
 /* Carries out all that is listed: "moved 3 to 0, waited 1". */
 static void act_all(const char *at)
@@ -315,7 +422,6 @@ static void act_in_call(void)
 static void check_verdict(const struct verdict *verdict, const char *wanted)
 {
     char got[sizeof((struct expected *)0)->verdict] = "";
-    wanted = strcmp(wanted, "kept") == 0 ? "" : wanted;
     if (verdict->kind != VERDICT_NONE) {
         const bool is_broken = verdict->kind == VERDICT_BROKEN;
         size_t length = (size_t)snprintf(got, sizeof got, "%s%s%s", verdict_name(verdict->kind),
@@ -334,11 +440,21 @@ static void check_verdict(const struct verdict *verdict, const char *wanted)
             snprintf(got + length, sizeof got - length, " \"%s\"", verdict->reason);
         }
     }
+    wanted = strcmp(wanted, "kept") == 0 ? "" : wanted;
     if (strcmp(got, wanted) != 0) {
         FAIL("expected: %s\n         got: %s%s%s", wanted[0] == '\0' ? "kept" : wanted,
              got[0] == '\0' ? "kept" : got, strchr(got, '"') == NULL ? ": " : "",
              strchr(got, '"') == NULL ? verdict->reason : "");
     }
+}
+
+/* What is told of the run as it is by now, the gravest first. */
+static const struct run_findings *settled_findings(void)
+{
+    static struct run_findings settled;
+    run_findings_copy(&settled, run_findings(script.run));
+    run_findings_settle(&settled);
+    return &settled;
 }
 
 /* What stands behind "then": one number of the run, or of a host, each. */
@@ -349,6 +465,9 @@ static uint64_t find_fact(const char *name, uint32_t host)
     const struct model *model = run_model(script.run, host);
     const struct op_list *ops = run_ops(script.run);
     const struct op last = ops->count == 0 ? (struct op){0} : ops->ops[ops->count - 1];
+    const struct run_findings *found = run_findings(script.run);
+    size_t region_count = 0;
+    (void)model_regions(model, &region_count);
     const struct {
         const char *name;
         uint64_t number;
@@ -369,23 +488,35 @@ static uint64_t find_fact(const char *name, uint32_t host)
                  {"all_excused", totals->excused},
                  {"all_premature", totals->premature},
                  {"all_justified", totals->justified},
+                 {"all_broken", totals->broken},
                  {"all_ooms", totals->ooms},
-                 {"all_regretted", totals->regretted},
+                 {"all_retries", totals->retries},
                  {"all_retries_granted", totals->retries_granted},
+                 {"all_late", totals->late},
+                 {"blocks", model_counters(model)->block_count},
+                 {"in_use", model_in_use_bytes(model) / G},
+                 {"free", model_free_bytes(model) / G},
+                 {"hole", model_largest_hole_bytes(model) / G},
+                 {"holes", model_hole_count(model)},
+                 {"kept", model_kept_count(model)},
+                 {"dying", model_dying_count(model)},
+                 {"regions", region_count},
+                 {"all_second_opinions", totals->second_opinions},
+                 {"all_relations", totals->relations_checked},
+                 {"first_op", found->findings[0].verdict.op},
+                 {"last_op", found->findings[(found->count + 15) % 16].verdict.op},
+                 {"told", settled_findings()->count},
+                 {"all_regretted", totals->regretted},
                  {"op_address", last.address / G},
                  {"op_size", last.size_bytes / G},
                  {"op_flags", last.flags},
-                 {"blocks", model_counters(model)->block_count},
-                 {"in_use", model_in_use_bytes(model) / G},
                  {"live", model_live_count(model)},
-                 {"dying", model_dying_count(model)},
                  {"busy", model_busy_count(model)},
                  {"events", model_event_count(model)},
-                 {"holes", model_hole_count(model)},
                  {"sound", model_invariants_hold(model)},
-                 {"last_op", model_last_op(model)},
-                 {"last_result", model_last_result(model)},
-                 {"last_skipped", model_last_skipped(model)},
+                 {"seen_op", model_last_op(model)},
+                 {"seen_result", model_last_result(model)},
+                 {"seen_skipped", model_last_skipped(model)},
                  {"closed", script.is_closed},
                  {"frees", script.free_count},
                  {"last_freed", script.last_freed - 1},
@@ -414,6 +545,14 @@ static void check_facts(const char *at)
             const char *got = hidden == NULL ? "none" : verdict_name(hidden->kind);
             if (strcmp(got, word) != 0) {
                 FAIL("expected: hidden %s\n         got: %s", word, got);
+            }
+            continue;
+        }
+        if (strcmp(name, "leads") == 0) { /* the rule of the gravest */
+            const char *got = rule_info(settled_findings()->findings[0].verdict.rule)->name;
+            need_word(&at, word);
+            if (strcmp(got, word) != 0) {
+                FAIL("expected: leads %s\n         got: %s", word, got);
             }
             continue;
         }
@@ -543,6 +682,8 @@ static void step_once(uint32_t number, char *text)
     const struct verdict *got = run_step(script.run, &list.ops[number]);
     if (is_real) {
         check_real_answer(answer, place);
+    } else if (script.act != NULL || script.result != TARGET_OK) {
+        FAIL("the target was not called");
     }
     check_verdict(got, verdict);
 }
@@ -557,7 +698,7 @@ static void do_step(uint32_t *count)
         act_all(text + 10);
     } else if (strncmp(text, "finish", 6) == 0) {
         split_step(text, &answer, &verdict);
-        (void)take_answer(answer, &(struct op){.host = 0}, 0);
+        (void)take_answer(answer, &(const struct op){.kind = OP_REPORT}, 0);
         check_verdict(run_finish(script.run), verdict);
     } else if (strncmp(text, "begin ", 6) == 0) {
         begin_call(list.ops[(*count)++]);
@@ -593,14 +734,16 @@ static void set_promise(struct target_contract *contract, const char *key, const
         size_t offset, bytes;
         const char *values[4]; /* none: yes, no, or a number */
     } rows[] = {
-#define ROW(name, ...)                                   \
-    {                                                    \
-#name, offsetof(struct target_contract, name),   \
-            sizeof(((struct target_contract *)0)->name), \
-        {                                                \
-            __VA_ARGS__                                  \
-        }                                                \
+#define NAMED(name, field, ...)                           \
+    {                                                     \
+        name, offsetof(struct target_contract, field),    \
+            sizeof(((struct target_contract *)0)->field), \
+        {                                                 \
+            __VA_ARGS__                                   \
+        }                                                 \
     }
+#define ROW(name, ...) NAMED(#name, name, __VA_ARGS__)
+#define COUNTED(name, counter) NAMED(name, counting[counter], "exact", "at_most", "late", "absent")
         ROW(granule_bytes),
         ROW(defrag, "none", "slide", "repack"),
         ROW(queues_frees),
@@ -620,8 +763,21 @@ static void set_promise(struct target_contract *contract, const char *key, const
         ROW(aligns_naturally),
         ROW(stream_ordered),
         ROW(records),
-        ROW(sleeps)};
+        ROW(sleeps, "none", "keeps", "discards"),
+        NAMED("first", order[0], "none", "drain", "defragment", "evict"),
+        NAMED("second", order[1], "none", "drain", "defragment", "evict"),
+        NAMED("third", order[2], "none", "drain", "defragment", "evict"),
+        ROW(latency.per_mille),
+        ROW(latency.calls_max),
+        ROW(latency.moved_bytes_max),
+        ROW(regions.grows),
+        ROW(regions.trims),
+        ROW(regions.step_bytes),
+        COUNTED("bytes_in_use", TARGET_COUNTER_BYTES_IN_USE),
+        COUNTED("largest_free_block_bytes", TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES)};
+#undef COUNTED
 #undef ROW
+#undef NAMED
     uint64_t number = strcmp(value, "yes") == 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(key, rows[i].name) != 0) {
@@ -660,22 +816,13 @@ static void take_away(const char *at)
                  {"report", offsetof(struct target, report)},
                  {"retire", offsetof(struct target, retire)}};
     char word[256];
+    is_partial = true;
     while (next_word(&at, word)) {
         for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
             if (strcmp(word, calls[i].name) == 0) {
                 memset((char *)&partial + calls[i].offset, 0, sizeof(void (*)(void)));
             }
         }
-    }
-}
-
-static void check_refusal(void)
-{
-    char reason[RUN_REASON_BYTES] = "";
-    struct run *run = run_create(&partial, &setup, reason);
-    if (run != NULL || strcmp(reason, refusal) != 0) {
-        ck_abort_msg("%s:%zu: expected: %s\n         got: %s", now->file, now->line, refusal,
-                     run != NULL ? "it opens" : reason);
     }
 }
 
@@ -696,14 +843,14 @@ static bool take_setup(const char *text, struct target_contract hosts[HOST_COUNT
         goes_on = true;
     } else if (strcmp(text, "blind") == 0) {
         script.is_blind = true;
+    } else if (begins(text, "does not open ")) {
+        flaw = unquoted(text + strlen("does not open "));
     } else if (strcmp(text, "silent") == 0) {
         script.is_silent = true;
     } else if (strcmp(text, "sorts report") == 0) {
         script.sorts_report = true;
     } else if (begins(text, "without ")) {
         take_away(text + 8);
-    } else if (begins(text, "does not open ")) {
-        refusal = unquoted(text + 14);
     } else {
         is_real |= begins(text, "target ");
         return true;
@@ -782,26 +929,38 @@ static void read_list(struct target_contract hosts[HOST_COUNT])
 
 /* --- running --- */
 
+static void check_flaw(const struct target *target)
+{
+    char reason[RUN_REASON_BYTES] = "";
+    script.run = open_setup(&setup, target, reason);
+    if (script.run != NULL || strcmp(reason, flaw) != 0) {
+        FAIL("expected: %s\n         got: %s", flaw, reason);
+    }
+    op_list_deinit(&list);
+}
+
 static struct test_case **all;
 
 static void run_case(int number)
 {
     static struct target_contract hosts[HOST_COUNT];
     now = all[number];
-    is_real = overlaps = goes_on = false;
-    refusal = NULL;
+    is_real = is_partial = overlaps = goes_on = false;
+    flaw = NULL;
     partial = scripted_target;
     prepare();
     for (uint32_t i = 0; i < HOST_COUNT; i++) {
         hosts[i] = script.contract;
     }
     read_list(hosts);
-    if (refusal != NULL) {
-        check_refusal();
+    const struct target *target = is_real      ? target_find(setup.target)
+                                  : is_partial ? &partial
+                                               : NULL;
+    if (flaw != NULL) {
+        check_flaw(target);
         return;
     }
-    partial.locate = script.is_blind ? NULL : partial.locate;
-    start_setup(&setup, is_real ? target_find(setup.target) : &partial);
+    start_setup(&setup, target);
     if (goes_on) {
         run_go_on(script.run);
     }

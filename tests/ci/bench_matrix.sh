@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench/matrix: a small part is measured once and not again, another seed or an unknown name is refused, and the page says who
-# found what; bench/robson writes its tables and its chart.
+# bench/matrix: a small part is measured once and not again, another seed or an unknown name is refused, and the tables say
+# who found what; bench/robson writes its table and its chart.
 #
 #     tests/ci/bench_matrix.sh TREE HBMSTRESS
 set -u
@@ -28,18 +28,21 @@ grep -qE '^race_limit_checked,overlap,small,40,schedules,[0-9]+,$' lanes/cells.c
 runs 2 "$tree/bench/matrix/measure" "$hbmstress" --explored nowhere.so --out lanes
 says "--explored: cannot read nowhere.so" err.txt
 
-runs 0 "$tree/bench/matrix/page" --page matrix.md --commit none
-says '| `plant_misaligned` | misaligned | `exact_edge` |' matrix.md
-grep -qE '^\| `plant_misaligned` \| misaligned \| - \| \*\*[0-9]+\*\* \|$' matrix.md || fail "no row: $(cat matrix.md)"
-runs 2 "$tree/bench/matrix/page" nowhere --page matrix.md
+mkdir tables
+runs 0 "$tree/bench/matrix/tables" --to tables --commit none
+grep -qP '^plant\trule\talone\talone of the scenarios\tnote\tdeep_programs\texact_edge$' tables/matrix.tsv || fail "no head: $(cat tables/matrix.tsv)"
+grep -qP '^plant_misaligned\tmisaligned\texact_edge\texact_edge\t\t-\t[0-9]+$' tables/matrix.tsv || fail "no row: $(cat tables/matrix.tsv)"
+grep -qP '^exact_edge\t2\t2\t2\t2\tops$' tables/generators.tsv || fail "no generator: $(cat tables/generators.tsv)"
+says 'that of commit none; ' tables/matrix-run.tsv
+runs 2 "$tree/bench/matrix/tables" nowhere --to tables
 says "nowhere/cells.csv: there is no such file" err.txt
+runs 2 "$tree/bench/matrix/tables" --to nowhere
+says "nowhere: there is no such folder" err.txt
 
-printf '%s\n' 'before' '<!-- bench/robson: begin -->' 'old' '<!-- bench/robson: end -->' 'behind' >robson.md
 runs 0 "$tree/bench/robson" "$hbmstress" hbm hbm,defrag=none --live 64 --largest 2,8 --out .
-grep -qE '^\| \*\*bound\*\* \| \*\*1\.47\*\* \| \*\*2\.38\*\* \|$' robson.md || fail "no bound: $(cat robson.md)"
-says '| `hbm` | blocks may move | ' robson.md
-grep -qE '^\| `hbm,defrag=none` \| moves nothing \| 2\.[45]' robson.md || fail "no use: $(cat robson.md)"
-if grep -q old robson.md || ! grep -q behind robson.md; then fail "the page around the tables: $(cat robson.md)"; fi
+grep -qP '^bound\tnothing moves\t2\.38\t1\.47\t2\.38\t64\t' tables/robson.tsv || fail "no bound: $(cat tables/robson.tsv)"
+grep -qP '^hbm\tblocks may move\t' tables/robson.tsv || fail "no hbm: $(cat tables/robson.tsv)"
+grep -qP '^hbm,defrag=none\tmoves nothing\t2\.[45]' tables/robson.tsv || fail "no use: $(cat tables/robson.tsv)"
 says '>bound 2.38<' robson.svg
 runs 2 "$tree/bench/robson" "$hbmstress" hbm --out nowhere
 [ "$failures" = 0 ]

@@ -75,7 +75,7 @@ refutes records recordings plant_record_undropped
 # Each request is right by itself; which mitigation came first is seen in the device calls alone.
 replays=0 refutes order order_move_evict plant_regret_evicts_first
 
-# Host allocators: what docs/adapters.md says is found by design, and nothing else.
+# Host allocators: what docs/allocators.md says is found by design, and nothing else.
 export GLIBC_TUNABLES=glibc.rtld.optional_static_tls=8192
 for adapter in mimalloc jemalloc; do
     expect_exit 0 list targets

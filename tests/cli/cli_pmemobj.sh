@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# pmemobj: it breaks no rule but those that docs/adapters.md says, its defragmentation keeps contents, and through shims with
+# pmemobj: it breaks no rule but those that docs/allocators.md says, its defragmentation keeps contents, and through shims with
 # one defect each every rule that its contract claims fires.
 # shellcheck source=tests/cli/cli_common.sh
 . "$(dirname "$0")/cli_common.sh"

@@ -1,7 +1,7 @@
 /* The model of PyTorch's caching allocator against real traces: the requests of each snapshot are
  * made again, and the model must take and give back the segments that PyTorch did, at the same
- * requests, and put each block where PyTorch put it.  Prints a table with a line for each file;
- * docs/caching.md has it. */
+ * requests, and put each block where PyTorch put it.  Prints a line for each file;
+ * docs/tables/caching-field.tsv has them. */
 #include "formats/torch/private/plain.h"
 #include "targets/caching/cache.h"
 #include "tests/formats/plain_json.h"

@@ -1,9 +1,25 @@
 #include "tests/helpers/suite.h"
 
+#include "tests/helpers/snap.h"
+
 #include <stdio.h>
 #include <string.h>
 
 static struct listed_test *tests;
+static const struct listed_test *running;
+static int running_run;
+
+void test_begin(const struct listed_test *test, int run)
+{
+    running = test;
+    running_run = run;
+}
+
+const struct listed_test *test_running(int *run)
+{
+    *run = running_run;
+    return running;
+}
 
 /* By file: first what holds for every test in it, then its tests by line. */
 static bool is_before(const struct listed_test *a, const struct listed_test *b)
@@ -92,9 +108,28 @@ static void print_suites(const char *wanted)
     }
 }
 
+/* Each file whose tests were run, with what they printed. */
+static bool end_snaps(const char *wanted, bool is_whole)
+{
+    bool is_good = true;
+    const char *file = "";
+    for (const struct listed_test *test = tests; test != NULL; test = test->next) {
+        if (strcmp(test->test.file, file) != 0) {
+            file = test->test.file;
+            if (wanted == NULL || strcmp(wanted, test->suite) == 0) {
+                is_good &= snap_end_file(file, is_whole);
+            }
+        }
+    }
+    return is_good;
+}
+
 int suites_run(void)
 {
     const char *wanted = getenv("CK_RUN_SUITE");
+    if (!snap_begin()) {
+        return EXIT_FAILURE;
+    }
     SRunner *runner = srunner_create(NULL);
     for (const struct listed_test *test = tests; test != NULL;) {
         test = add_suite(runner, test, wanted);
@@ -103,10 +138,12 @@ int suites_run(void)
     const int run_count = srunner_ntests_run(runner);
     const int failed_count = srunner_ntests_failed(runner);
     srunner_free(runner);
+    const bool is_whole = failed_count == 0 && run_count > 0 && getenv("CK_RUN_CASE") == NULL;
+    const bool is_held = end_snaps(wanted, is_whole);
     if (run_count == 0 && wanted != NULL) {
         print_suites(wanted);
     } else if (run_count == 0) {
         fputs("no test was run: CK_RUN_CASE names none\n", stderr);
     }
-    return run_count > 0 && failed_count == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_count > 0 && failed_count == 0 && is_held ? EXIT_SUCCESS : EXIT_FAILURE;
 }

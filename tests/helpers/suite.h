@@ -46,16 +46,26 @@ struct listed_test {
 };
 void test_list(struct listed_test *test);
 
+/* The test that runs in this process, and its _i. */
+void test_begin(const struct listed_test *test, int run);
+const struct listed_test *test_running(int *run);
+
 /* A test whose body follows; _i is the number of the run.  Settings are members of struct
  * test_settings with their values. */
-#define TEST(name, ...)                                                                            \
-    static void name##_fn(int _i);                                                                 \
-    __attribute__((constructor)) static void name##_list(void)                                     \
-    {                                                                                              \
-        static struct listed_test test = {                                                         \
-            {#name, name##_fn, __FILE__, __LINE__}, {.is_of_file = false, __VA_ARGS__}, NULL, ""}; \
-        test_list(&test);                                                                          \
-    }                                                                                              \
+#define TEST(name, ...)                                                                         \
+    static void name##_fn(int _i);                                                              \
+    static void name##_run(int _i);                                                             \
+    static struct listed_test name##_listed = {                                                 \
+        {#name, name##_run, __FILE__, __LINE__}, {.is_of_file = false, __VA_ARGS__}, NULL, ""}; \
+    static void name##_run(int _i)                                                              \
+    {                                                                                           \
+        test_begin(&name##_listed, _i);                                                         \
+        name##_fn(_i);                                                                          \
+    }                                                                                           \
+    __attribute__((constructor)) static void name##_list(void)                                  \
+    {                                                                                           \
+        test_list(&name##_listed);                                                              \
+    }                                                                                           \
     static void name##_fn(int _i __attribute__((unused)))
 
 /* What holds for each test of the file that does not say otherwise. */
@@ -71,7 +81,7 @@ void test_list(struct listed_test *test);
 /* Runs all suites, or the one that the environment variable CK_RUN_SUITE names; CK_RUN_CASE
  * chooses a test by name.  Prints what failed.  The result is main's: a failure when a test
  * failed, when no test was run, and when there is no such suite, whose neighbours it names
- * then. */
+ * then.  What the tests held with snap() is settled, too (tests/helpers/snap.h). */
 int suites_run(void);
 
 #endif

@@ -294,3 +294,14 @@ const struct named_campaign *campaign_get(unsigned number)
 {
     return &campaigns[number];
 }
+
+const char *campaign_print(void (*form)(struct writing *text,
+                                        const struct report_campaign *campaign),
+                           const struct report_campaign *campaign)
+{
+    static struct writing text;
+    writing_deinit(&text);
+    writing_init(&text);
+    form(&text, campaign);
+    return writing_string(&text);
+}

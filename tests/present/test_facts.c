@@ -3,6 +3,7 @@
 
 #include "harness/base/json.h"
 
+#include "tests/helpers/snap.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -63,12 +64,7 @@ TEST(json_has_records_and_no_words)
     struct writing text = {0};
     fill(&facts);
     facts_print(&facts, FACTS_JSON, &text);
-    ck_assert_str_eq(
-        writing_string(&text),
-        "{\"type\":\"holder\",\"tag\":\"a\\u001b\",\"bytes\":8388608,\"share\":0.250000,\"ops\":[3,4]}\n"
-        "{\"type\":\"chart\"}\n"
-        "{\"type\":\"next\",\"seed\":\"7\",\"fits\":true,\"op\":null,\"step\":null,\"host\":2,"
-        "\"tag\":{\"number\":9},\"also\":8}\n");
+    snap(writing_string(&text));
     writing_deinit(&text);
     facts_deinit(&facts);
 }
@@ -79,17 +75,7 @@ TEST(people_read_tables_and_words)
     struct writing text = {0};
     fill(&facts);
     facts_print(&facts, FACTS_WORDS, &text);
-    ck_assert_str_eq(writing_string(&text), "\nWho holds it\n"
-                                            "of     bytes    share  ops ago\n"
-                                            "a\\x1b  8.00M  25.00 %       12\n"
-                                            "rest\n"
-                                            "  - words & words\n"
-                                            "hbmstress replay list.ops\n"
-                                            "rank 1  ended\n"
-                                            "rank 2  ended\n"
-                                            "all ended\n"
-                                            "rank 2  ended\n"
-                                            "all ended\n");
+    snap(writing_string(&text));
     writing_deinit(&text);
     facts_deinit(&facts);
 }
@@ -107,12 +93,7 @@ TEST(a_table_may_be_indented_and_a_heading_is_broken)
     facts_close(&facts);
     facts_table_end(&facts);
     facts_print(&facts, FACTS_WORDS, &text);
-    ck_assert_str_eq(
-        writing_string(&text),
-        "\nWords that are far too long for the eighty columns of a pipe, and some more\n"
-        "  words\n"
-        "  of  bytes\n"
-        "  a   1.00M\n");
+    snap(writing_string(&text));
     writing_deinit(&text);
     facts_deinit(&facts);
 }
@@ -124,7 +105,7 @@ TEST(a_table_without_rows_is_not_printed)
     facts_table(&facts, columns, 2);
     facts_table_end(&facts);
     facts_print(&facts, FACTS_WORDS, &text);
-    ck_assert_str_eq(writing_string(&text), "");
+    snap(writing_string(&text));
     facts_deinit(&facts);
 }
 
@@ -138,7 +119,7 @@ TEST(facts_can_be_filled_again)
     facts_count(&facts, "exit", 0);
     facts_close(&facts);
     facts_print(&facts, FACTS_JSON, &text);
-    ck_assert_str_eq(writing_string(&text), "{\"type\":\"end\",\"exit\":0}\n");
+    snap(writing_string(&text));
     writing_deinit(&text);
     facts_deinit(&facts);
 }
@@ -152,8 +133,7 @@ TEST(lines_of_others_cannot_act_on_a_terminal)
     facts_answers(&facts, &lines);
     facts_lines(&facts, &lines);
     facts_print(&facts, FACTS_WORDS, &text);
-    ck_assert_str_eq(writing_string(&text), "a\\xe2\\x80\\xaeb\nc\\x1b[2J\n"
-                                            "a\\xe2\\x80\\xaeb\nc\\x1b[2J\n");
+    snap(writing_string(&text));
     writing_deinit(&lines);
     writing_deinit(&text);
     facts_deinit(&facts);

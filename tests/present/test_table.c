@@ -4,14 +4,14 @@
 #include "present/table.h"
 #include "present/wrap.h"
 
+#include "tests/helpers/snap.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <string.h>
 
 /* Texts parted by '|'; ends with NULL. */
-static void expect_table(size_t column_count, size_t left_count, const char *const *rows,
-                         const char *wanted)
+static void snap_table(size_t column_count, size_t left_count, const char *const *rows)
 {
     struct table table;
     struct writing text;
@@ -25,7 +25,7 @@ static void expect_table(size_t column_count, size_t left_count, const char *con
         }
     }
     table_print(&table, 0, &text);
-    ck_assert_str_eq(writing_string(&text), wanted);
+    snap(writing_string(&text));
     table_deinit(&table);
     writing_deinit(&text);
 }
@@ -35,10 +35,7 @@ TEST(a_wide_table_breaks_its_titles_before_anything_else)
     static const char *const rows[] = {
         "fault|failed once|failed forever|ops struck|failed|succeeded|OOMs|sites|replays|findings",
         "busy|1|2|3|4|5|6|7|8|9", NULL};
-    expect_table(10, 1, rows,
-                 "      failed  failed    ops\n"
-                 "fault   once forever struck failed succeeded OOMs sites replays findings\n"
-                 "busy       1       2      3      4         5    6     7       8        9\n");
+    snap_table(10, 1, rows);
 }
 
 TEST(a_name_without_room_stands_on_a_line_of_its_own)
@@ -47,13 +44,7 @@ TEST(a_name_without_room_stands_on_a_line_of_its_own)
         "scenario|trials|ops|skipped %|OOMs|justified|premature|unknown|broken|ops/s",
         "fragmentation_storm|8|20000|0.0|1267|1267|0|0|0|11707",
         "slow_leak|1|20000|0.0|0|0|0|0|0|150671", NULL};
-    expect_table(
-        10, 1, rows,
-        "                          skipped\n"
-        "scenario     trials   ops       % OOMs justified premature unknown broken  ops/s\n"
-        "fragmentation_storm\n"
-        "                  8 20000     0.0 1267      1267         0       0      0  11707\n"
-        "slow_leak         1 20000     0.0    0         0         0       0      0 150671\n");
+    snap_table(10, 1, rows);
 }
 
 TEST(columns_without_room_go_on_in_a_further_line)
@@ -62,11 +53,7 @@ TEST(columns_without_room_go_on_in_a_further_line)
                                        "x|111111111122222222223333333333|44444444445555555555|"
                                        "666666666677777777778888888888",
                                        NULL};
-    expect_table(4, 1, rows,
-                 "at                   first number               second\n"
-                 "                             third\n"
-                 "x  111111111122222222223333333333 44444444445555555555\n"
-                 "    666666666677777777778888888888\n");
+    snap_table(4, 1, rows);
 }
 
 TEST(prose_is_broken_between_words_and_a_line_of_its_own_is_not)
@@ -82,11 +69,7 @@ TEST(prose_is_broken_between_words_and_a_line_of_its_own_is_not)
                    "  /a/path/of/many/letters/a/path/of/many/letters/with one blank/and/more/of/it",
                    false);
     table_print(&table, 0, &text);
-    ck_assert_str_eq(
-        writing_string(&text),
-        "crowded  tiny full devices: a hole of every length at every place, refilled in\n"
-        "         every order\n"
-        "  /a/path/of/many/letters/a/path/of/many/letters/with one blank/and/more/of/it\n");
+    snap(writing_string(&text));
     table_deinit(&table);
     writing_deinit(&text);
 }
@@ -98,20 +81,14 @@ TEST(lines_are_broken_where_they_have_no_room_and_commands_never)
     writing_append(&text, "short\n  a line with ninety letters is broken between two of its words, "
                           "and so it goes on below\n");
     wrap_since(&text, 0);
-    ck_assert_str_eq(
-        writing_string(&text),
-        "short\n  a line with ninety letters is broken between two of its words, and so "
-        "it goes\n    on below\n");
+    snap(writing_string(&text));
     writing_clear(&text);
     writing_append(&text,
                    "finding 1: a signature of many words that no line may break, however long "
                    "they are: seen");
     wrap_after(&text, 0, text.length - strlen(" seen"));
     wrap_whole(&text, 0, "hbmstress replay out/repros/one.ops");
-    ck_assert_str_eq(
-        writing_string(&text),
-        "finding 1: a signature of many words that no line may break, however long they "
-        "are:\n  seen hbmstress replay out/repros/one.ops");
+    snap(writing_string(&text));
     writing_deinit(&text);
 }
 
@@ -126,14 +103,7 @@ TEST(lines_of_an_answer_go_on_below_their_second_column)
         "op 12: alloc size=20M tag=2, an op that is longer than the screen is wide, for 'batch'\n"
         "  Its proof: hbmstress replay corpus/causes/exhausted-near.ops --certificates DIRECTORY\n");
     wrap_answer(&text, 0);
-    ck_assert_str_eq(
-        writing_string(&text),
-        "  drain       4 queued frees holding 32.00M left; their events or holds have not\n"
-        "              ended\n"
-        "  Enough was free.  Moving blocks joins it, so the refusal was premature, unless\n"
-        "    it\n"
-        "op 12: alloc size=20M tag=2, an op that is longer than the screen is wide, for 'batch'\n"
-        "  Its proof: hbmstress replay corpus/causes/exhausted-near.ops --certificates DIRECTORY\n");
+    snap(writing_string(&text));
     writing_deinit(&text);
 }
 

@@ -503,7 +503,7 @@ TEST(every_rule_names_a_plant_that_breaks_it)
     }
 }
 
-/* Those that end their process are run in tests/cli/test_deaths.c, races in
+/* Those that end their process are run in tests/campaign/process/test_deaths.c, races in
  * tests/targets/test_races.c. */
 TEST(every_plant_breaks_a_rule_and_has_a_ground)
 {
@@ -513,7 +513,7 @@ TEST(every_plant_breaks_a_rule_and_has_a_ground)
         }
         ck_assert_msg(rule_find(targets[i]->breaks) != RULE_NONE, "%s: no rule is called %s",
                       targets[i]->name, targets[i]->breaks);
-        /* Those that end their process are run in tests/cli/test_deaths.c. */
+        /* Those that end their process are run in tests/campaign/process/test_deaths.c. */
         ck_assert_msg(is_deadly(targets[i]) || has_ground(targets[i]->name), "%s is run nowhere",
                       targets[i]->name);
     }

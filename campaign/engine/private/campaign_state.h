@@ -1,5 +1,5 @@
 /* A campaign while it runs, as its parts share it.  Only they, the files campaign_*.c, include it;
- * and their test, tests/cli/test_campaign_state.c. */
+ * and their test, tests/campaign/engine/test_campaign_state.c. */
 #ifndef CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
 #define CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
 

@@ -1,5 +1,5 @@
-/* The grammar of the error texts of an out-of-memory, letter by letter: each word, each number and
- * the end of each text matter, and what is wrong with a text is told by its part. */
+/* The grammar of the error texts of an out-of-memory, letter by letter, and numbers that are known
+ * within bounds alone.  tests/cases/rules/message.case has what a text must say. */
 #include "harness/rules/private/families.h"
 #include "tests/helpers/suite.h"
 
@@ -146,67 +146,7 @@ TEST(a_text_that_is_cut_off_or_goes_on_is_wrong)
     }
 }
 
-/* --- numbers --- */
-
-TEST(each_number_is_that_of_the_model)
-{
-    static const struct {
-        const char *text;
-        struct message_expected expected;
-    } rows[] = {
-        {ALLOCATE FRAGMENTED,
-         {.requested_bytes = 9 * MEBI, .free_bytes = 6 * MEBI, .largest_hole_bytes = 3 * MEBI}},
-        {ALLOCATE FRAGMENTED,
-         {.requested_bytes = 8 * MEBI, .free_bytes = 7 * MEBI, .largest_hole_bytes = 3 * MEBI}},
-        {ALLOCATE FRAGMENTED,
-         {.requested_bytes = 8 * MEBI, .free_bytes = 6 * MEBI, .largest_hole_bytes = 4 * MEBI}},
-        {LOADING RESERVE,
-         {.is_program = true,
-          .stack_bytes = 5 * MEBI,
-          .free_bytes = 6 * MEBI,
-          .reserved_bytes = 2 * MEBI,
-          .reservable_low_bytes = MEBI,
-          .reservable_high_bytes = MEBI}},
-        {LOADING RESERVE,
-         {.is_program = true,
-          .stack_bytes = 4 * MEBI,
-          .free_bytes = 7 * MEBI,
-          .reserved_bytes = 2 * MEBI,
-          .reservable_low_bytes = MEBI,
-          .reservable_high_bytes = MEBI}},
-        {LOADING RESERVE,
-         {.is_program = true,
-          .stack_bytes = 4 * MEBI,
-          .free_bytes = 6 * MEBI,
-          .reserved_bytes = 3 * MEBI,
-          .reservable_low_bytes = MEBI,
-          .reservable_high_bytes = MEBI}},
-        {LOADING RESERVE,
-         {.is_program = true,
-          .stack_bytes = 4 * MEBI,
-          .free_bytes = 6 * MEBI,
-          .reserved_bytes = 2 * MEBI,
-          .reservable_low_bytes = 2 * MEBI,
-          .reservable_high_bytes = 2 * MEBI}},
-    };
-    static const char *const names[] = {
-        "the requested size '9.00M' at '8.00M",  "the free size '7.00M' at '6.00M",
-        "the largest region '4.00M' at '3.00M",  "the requested size '5.00M' at '4.00M",
-        "the free size '7.00M' at '6.00M",       "the reserved size '3.00M' at '2.00M",
-        "the reservable size '2.00M' at '1.00M",
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char marked[TEXT_BYTES_MAX];
-        char text[TEXT_BYTES_MAX];
-        bool is_size[TEXT_BYTES_MAX];
-        (void)snprintf(marked, sizeof marked, EXHAUSTED "%s", rows[i].text);
-        (void)read_brackets(marked, text, is_size);
-        const struct answer answer = ask(text, &rows[i].expected);
-        ck_assert_msg(!answer.is_right && strstr(answer.reason, names[i]) != NULL, "row %zu: %s", i,
-                      answer.reason);
-        ck_assert_str_eq(answer.lacking, "numbers");
-    }
-}
+/* --- numbers within bounds --- */
 
 /* A number that is known within bounds alone is printed rounded, and may be off by as much. */
 static struct answer ask_reservable(const char *size, uint64_t low_bytes, uint64_t high_bytes)
@@ -297,121 +237,5 @@ TEST(what_is_wrong_with_a_number_within_bounds_is_told)
         ck_assert_msg(!answer.is_right && strstr(answer.reason, rows[i].reason) != NULL,
                       "row %zu: %s", i, answer.reason);
         ck_assert_str_eq(answer.lacking, rows[i].lacking);
-    }
-}
-
-/* --- what was attempted --- */
-
-/* A program needs an image, or a stack, or both: it can fail with what it needs alone. */
-TEST(a_text_tells_an_attempt_that_was_made)
-{
-    for (int has_image = 0; has_image < 2; has_image++) {
-        for (int has_stack = 0; has_stack < 2; has_stack++) {
-            struct message_expected expected = program;
-            expected.requested_bytes = has_image != 0 ? 8 * MEBI : 0;
-            expected.stack_bytes = has_stack != 0 ? 4 * MEBI : 0;
-            char allocate[TEXT_BYTES_MAX];
-            char reserve[TEXT_BYTES_MAX];
-            (void)snprintf(allocate, sizeof allocate,
-                           EXHAUSTED LOADING "Attempting to allocate %s. That was not possible. "
-                                             "There are 6.00M free.",
-                           has_image != 0 ? "8.00M" : "0B");
-            (void)snprintf(reserve, sizeof reserve,
-                           EXHAUSTED LOADING "Attempting to reserve %s at the bottom of memory. "
-                                             "That was not possible. There are 6.00M free, 2.00M "
-                                             "reserved, and 1.00M reservable.",
-                           has_stack != 0 ? "4.00M" : "0B");
-            const struct answer allocated = ask(allocate, &expected);
-            const struct answer reserved = ask(reserve, &expected);
-            ck_assert_msg(allocated.is_right == (has_image != 0), "%s", allocated.reason);
-            ck_assert_msg(reserved.is_right == (has_stack != 0), "%s", reserved.reason);
-            ck_assert(has_image != 0 ||
-                      strstr(allocated.reason, "the only possible attempt, 'reserve'") != NULL);
-            ck_assert(has_stack != 0 ||
-                      strstr(reserved.reason, "the only possible attempt, 'allocate'") != NULL);
-        }
-    }
-}
-
-#define PLAIN_ALLOCATE "Attempting to allocate 8.00M. That was not possible. There are 6.00M free."
-
-TEST(each_kind_of_request_has_a_text_of_its_own)
-{
-    static const struct {
-        const struct message_expected *expected;
-        const char *text;
-        const char *lacking; /* part of the reason; NULL: it is right */
-    } rows[] = {
-        {&buffer, EXHAUSTED PLAIN_ALLOCATE, NULL},
-        {&program, EXHAUSTED PLAIN_ALLOCATE, "the words 'Error loading program'"},
-        {&buffer, EXHAUSTED LOADING PLAIN_ALLOCATE, "the words 'Attempting to allocate '"},
-        {&buffer, EXHAUSTED "E0101: RuntimeProgramAllocationFailure:\n" PLAIN_ALLOCATE,
-         "the words 'Attempting to allocate '"},
-        {&program, EXHAUSTED "E0100: RuntimeBufferAllocationFailure:\n" LOADING PLAIN_ALLOCATE,
-         "the words 'Error loading program'"},
-        {&program, EXHAUSTED "Error loading program 'f': " PLAIN_ALLOCATE, NULL},
-        {&program, EXHAUSTED "Error loading program '': " PLAIN_ALLOCATE, NULL},
-        {&program, EXHAUSTED "Error loading program 'a' b': " PLAIN_ALLOCATE, NULL},
-        {&program, EXHAUSTED "Error loading program 'f: " PLAIN_ALLOCATE,
-         "the words '': Attempting to '"},
-        {&program, EXHAUSTED "Error loading program f: " PLAIN_ALLOCATE,
-         "the words ': Attempting to '"},
-        {&program, EXHAUSTED "Error loading program", "the words ': Attempting to '"},
-        {&program, EXHAUSTED LOADING "Attempting to free 8.00M", "the words 'reserve '"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const struct answer answer = ask(rows[i].text, rows[i].expected);
-        ck_assert_msg(answer.is_right == (rows[i].lacking == NULL), "row %zu: %s", i,
-                      answer.reason);
-        ck_assert_msg(answer.is_right || strstr(answer.reason, rows[i].lacking) != NULL,
-                      "row %zu: %s", i, answer.reason);
-    }
-}
-
-/* Where nothing ever moves and the free bytes would do, fragmentation is the reason. */
-TEST(fragmentation_is_named_where_it_is_the_reason)
-{
-    struct message_expected expected = buffer;
-    const struct answer unneeded = ask(EXHAUSTED PLAIN_ALLOCATE, &expected);
-    ck_assert_msg(unneeded.is_right, "%s", unneeded.reason);
-    expected.has_fragmentation = true;
-    const struct answer lacking = ask(EXHAUSTED PLAIN_ALLOCATE, &expected);
-    ck_assert(!lacking.is_right);
-    ck_assert_str_eq(lacking.lacking, "words");
-    ck_assert_ptr_nonnull(
-        strstr(lacking.reason, "the sentence that begins with 'Due to fragmentation' at ''"));
-    const struct answer named = ask(EXHAUSTED PLAIN_ALLOCATE
-                                    " Due to fragmentation, the largest contiguous region of free "
-                                    "memory is 3.00M.",
-                                    &expected);
-    ck_assert_msg(named.is_right, "%s", named.reason);
-}
-
-/* --- the end --- */
-
-TEST(only_a_coordinate_may_end_a_text)
-{
-    static const struct {
-        const char *end, *lacking; /* NULL: it is right */
-    } rows[] = {
-        {"", NULL},
-        {"; (0x1x2_HBM3)", NULL},
-        {"; (10x200x3000_HBM40)", NULL},
-        {"; (x1x2_HBM3)", "a coordinate like '(0x0x0_HBM0)'"},
-        {"; (0x1_HBM3)", "a coordinate like '(0x0x0_HBM0)'"},
-        {"; (0x1x2x3_HBM3)", "a coordinate like '(0x0x0_HBM0)'"},
-        {"; (0x1x2_HBM3", "a coordinate like '(0x0x0_HBM0)'"},
-        {"; (0x1x2_HBM3) ", "the end after the coordinate or 'free.'"},
-        {"; ", "the end after the coordinate or 'free.'"},
-        {" ", "the end after the coordinate or 'free.'"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char text[TEXT_BYTES_MAX];
-        (void)snprintf(text, sizeof text, EXHAUSTED PLAIN_ALLOCATE "%s", rows[i].end);
-        const struct answer answer = ask(text, &buffer);
-        ck_assert_msg(answer.is_right == (rows[i].lacking == NULL), "row %zu: %s", i,
-                      answer.reason);
-        ck_assert_msg(answer.is_right || strstr(answer.reason, rows[i].lacking) != NULL,
-                      "row %zu: %s", i, answer.reason);
     }
 }

@@ -1,10 +1,8 @@
-/* What ops cost: growth from few blocks to many, and bounds of single ops. */
+/* What ops cost: growth from few blocks to many.  Bounds of single ops are cases. */
 #include "harness/rules/cost_class.h"
-#include "tests/harness/run/scripted_target.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
-#include <string.h>
 
 /* --- growth --- */
 
@@ -144,96 +142,4 @@ TEST(sums_beyond_all_numbers_decide_nothing)
     add_ops(40, 64, UINT64_MAX / 64);
     costs.classes[COST_BLOCKS][6].op_count = UINT64_MAX;
     ck_assert(!grows(TARGET_GROWTH_LINEAR, &growth));
-}
-
-/* --- single ops --- */
-
-static void start_latency(uint32_t per_mille, uint64_t calls_max, uint64_t moved_bytes_max)
-{
-    prepare();
-    script.contract.latency = (struct target_latency){
-        .per_mille = per_mille, .calls_max = calls_max, .moved_bytes_max = moved_bytes_max};
-    start_hosts(1);
-}
-
-static void look_four_times(void)
-{
-    const struct device_services *device = script.device[0];
-    for (int i = 0; i < 2; i++) {
-        (void)device->clock_ns(device->context);
-        (void)device->completed_count(device->context);
-    }
-}
-
-static const struct verdict *alloc_looking(uint64_t at)
-{
-    script.act = look_four_times;
-    return alloc_at(at, 1);
-}
-
-TEST(a_bound_for_every_op_is_broken_by_the_first_beyond_it)
-{
-    start_latency(1000, 4, 0);
-    KEEPS(alloc_looking(0));
-    stop();
-    start_latency(1000, 3, 0);
-    KEEPS(alloc_at(1, 1));
-    const struct verdict *verdict = alloc_looking(0);
-    BREAKS(verdict, RULE_LATENCY);
-    ck_assert_str_eq(verdict->mechanism, "device calls");
-    ck_assert_str_eq(verdict->reason, "it took 4 device calls, of which 3 are allowed; 1 of 2 ops "
-                                      "were beyond a bound, and 0 may be");
-    stop();
-}
-
-TEST(of_the_first_thousand_ops_as_many_may_be_beyond_as_of_a_thousand)
-{
-    start_latency(998, 3, 0);
-    KEEPS(alloc_looking(0));
-    KEEPS(alloc_looking(1));
-    BREAKS(alloc_looking(2), RULE_LATENCY);
-    stop();
-}
-
-static void move_a_granule(void)
-{
-    ck_assert_int_eq(copy(0, 1, 1), DEVICE_OK);
-}
-
-TEST(moved_bytes_have_a_bound_of_their_own)
-{
-    start_latency(1000, 0, G - 1);
-    KEEPS(alloc_at(0, 1));
-    script.at[1].address = G;
-    script.act = move_a_granule;
-    const struct verdict *verdict = alloc_at(2, 1);
-    BREAKS(verdict, RULE_LATENCY);
-    ck_assert_str_eq(verdict->mechanism, "moved bytes");
-    stop();
-}
-
-TEST(an_op_that_a_fault_strikes_is_not_counted)
-{
-    start_latency(1000, 3, 0);
-    KEEPS(arm(FAULT_POLL_JUMP));
-    script.act = look_four_times;
-    KEEPS(alloc_at(0, 1));
-    stop();
-}
-
-TEST(a_bound_that_binds_nobody_is_refused)
-{
-    static const struct target_latency wrong[] = {
-        {.per_mille = 1000}, {.calls_max = 1}, {.per_mille = 1001, .calls_max = 1}};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        char reason[RUN_REASON_BYTES];
-        prepare();
-        script.contract.latency = wrong[i];
-        struct setup setup;
-        setup_init(&setup);
-        setup.capacity_bytes = 16 * G;
-        setup.host_count = 1;
-        ck_assert_ptr_null(run_create(&scripted_target, &setup, reason));
-        ck_assert_ptr_nonnull(strstr(reason, "latency"));
-    }
 }

@@ -1,235 +1,24 @@
-/* A request that was refused is asked again at once, with time pinned. */
+/* Who asks a refused request again: lanes, and trials; and a flag that means nothing.
+ * tests/cases/rules/retry.case has what it shows. */
 #include "tests/harness/run/scripted_target.h"
 #include "tests/helpers/suite.h"
 
 #include "harness/call/clients.h"
-#include "harness/device/timeline.h"
 #include "harness/generate/slipping.h"
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 
 #include <check.h>
-#include <string.h>
 
-/* Classes of a power of two: a request of 9 granules is justly refused where no 16 are free. */
-static void start_with_doublings(void)
-{
-    prepare();
-    script.contract.rounding = (struct target_rounding){.kind = ROUNDING_CLASSES, .steps = 1};
-    start_hosts(1);
-    run_go_on(script.run);
-    KEEPS(alloc_at(12, 4));
-}
-
-static struct op make_retry(void)
-{
-    struct op op = op_make(OP_ALLOC);
-    op.flags = OP_RETRY;
-    return op;
-}
-
-static const struct verdict *ask_again(void)
-{
-    return step(make_retry());
-}
-
-static const struct verdict *grant_again_at(uint64_t at, uint64_t size)
-{
-    script.block = (struct target_block){next_handle(), at * G, size * G};
-    return ask_again();
-}
-
-/* --- the rule --- */
-
-TEST(what_is_granted_when_it_is_asked_again_was_refused_too_early)
-{
-    start_with_doublings();
-    JUDGED(refuse(9), VERDICT_JUSTIFIED);
-    BREAKS(grant_again_at(0, 9), RULE_RETRY);
-    const struct run_findings *findings = run_findings(script.run);
-    ck_assert_uint_eq(findings->count, 1);
-    ck_assert_str_eq(findings->findings[0].signature, "retry: granted when asked again");
-    /* The run goes on, and the block is there. */
-    KEEPS(report());
-    KEEPS(on(OP_FREE, 2));
-    ck_assert_uint_eq(run_totals(script.run)->retries, 1);
-    ck_assert_uint_eq(run_totals(script.run)->retries_granted, 1);
-    ck_assert_uint_eq(run_totals(script.run)->late, 0);
-    stop();
-}
-
-TEST(it_takes_over_what_the_op_before_asked_for)
-{
-    start_with_doublings();
-    JUDGED(refuse(9), VERDICT_JUSTIFIED);
-    struct op retry = make_retry();
-    retry.size_bytes = 3 * G;
-    retry.tag = 7;
-    script.result = TARGET_NO_MEMORY;
-    JUDGED(step(retry), VERDICT_JUSTIFIED);
-    const struct op *asked = &run_ops(script.run)->ops[2];
-    ck_assert_uint_eq(asked->size_bytes, 9 * G);
-    ck_assert_uint_eq(asked->tag, 0);
-    ck_assert_uint_eq(asked->flags, OP_RETRY);
-    stop();
-}
-
-TEST(what_is_refused_again_breaks_nothing)
-{
-    start_with_doublings();
-    JUDGED(refuse(9), VERDICT_JUSTIFIED);
-    for (unsigned i = 1; i <= 3; i++) {
-        script.result = TARGET_NO_MEMORY;
-        JUDGED(ask_again(), VERDICT_JUSTIFIED);
-        ck_assert_uint_eq(run_totals(script.run)->retries, i);
-    }
-    ck_assert_uint_eq(run_totals(script.run)->retries_granted, 0);
-    stop();
-}
-
-TEST(behind_a_premature_refusal_it_says_no_more)
+TEST(an_op_that_is_no_request_asks_nothing_again)
 {
     start();
-    run_go_on(script.run);
-    JUDGED(refuse(3), VERDICT_PREMATURE);
-    KEEPS(grant_again_at(0, 3));
-    ck_assert_uint_eq(run_totals(script.run)->retries_granted, 1);
-    ck_assert_uint_eq(run_findings(script.run)->count, 1);
-    stop();
-}
-
-static void wait_in_vain(void)
-{
-    const struct device_services *device = script.device[0];
-    ck_assert_int_eq(device->event_wait(device->context, 2), DEVICE_REFUSED);
-}
-
-TEST(behind_a_refusal_in_which_a_fault_struck_it_says_nothing)
-{
-    start_with_doublings();
-    KEEPS(on_for(OP_USE, 0, 1000));
-    KEEPS(arm(FAULT_WAIT));
-    script.act = wait_in_vain;
-    JUDGED(refuse(9), VERDICT_JUSTIFIED);
-    KEEPS(grant_again_at(0, 9));
-    ck_assert_uint_eq(run_totals(script.run)->retries_granted, 1);
-    stop();
-}
-
-/* --- when it is asked --- */
-
-static void expect_skipped(const struct verdict *verdict)
-{
-    KEEPS(verdict);
-    ck_assert_uint_eq(run_observation(script.run)->skipped, 1);
-    ck_assert_uint_eq(run_totals(script.run)->retries, 0);
-}
-
-TEST(it_is_skipped_unless_the_op_before_was_refused)
-{
-    start();
-    expect_skipped(ask_again()); /* there is none */
-    KEEPS(alloc_at(0, 4));
-    expect_skipped(ask_again()); /* granted */
-    JUDGED(refuse(13), VERDICT_JUSTIFIED);
-    KEEPS(on_for(OP_ADVANCE, OP_NONE, 1));
-    expect_skipped(ask_again()); /* not at once */
     struct op other = op_make(OP_REPORT);
     other.flags = OP_RETRY;
-    KEEPS(step(other)); /* no request: the flag means nothing */
+    KEEPS(step(other));
     ck_assert_uint_eq(run_observation(script.run)->skipped, 0);
-    ck_assert_uint_eq(run_ops(script.run)->ops[run_ops(script.run)->count - 1].flags, 0);
-    stop();
-}
-
-TEST(it_is_skipped_behind_what_another_host_was_refused)
-{
-    prepare();
-    start_hosts(2);
-    JUDGED(refuse(17), VERDICT_JUSTIFIED);
-    struct op retry = make_retry();
-    retry.host = 1;
-    retry.size_bytes = 17 * G;
-    expect_skipped(step(retry));
-    stop();
-}
-
-TEST(it_is_skipped_behind_what_a_group_was_refused)
-{
-    prepare();
-    start_hosts(2);
-    struct op request = op_make(OP_ALLOC);
-    request.size_bytes = 17 * G;
-    request.flags = OP_SPMD;
-    script.result = TARGET_NO_MEMORY;
-    JUDGED(step(request), VERDICT_JUSTIFIED);
-    expect_skipped(ask_again());
-    stop();
-}
-
-/* --- pinned time --- */
-
-static enum device_result waited[3];
-static uint64_t waited_events[3];
-
-static void wait_for_all(void)
-{
-    const struct device_services *device = script.device[0];
-    for (unsigned i = 0; i < 3; i++) {
-        waited[i] = device->event_wait(device->context, waited_events[i]);
-    }
-}
-
-TEST(no_event_completes_while_it_is_asked)
-{
-    start();
-    KEEPS(alloc_at(0, 4));
-    KEEPS(alloc_at(4, 4));
-    KEEPS(on_for(OP_USE, 0, 1000));
-    KEEPS(on_for(OP_USE, 0, DELAY_NEVER));
-    KEEPS(on_for(OP_USE, 1, 10));
-    KEEPS(on_for(OP_ADVANCE, OP_NONE, 10));
-    waited_events[0] = 3; /* op 2: pending */
-    waited_events[1] = 4; /* lost */
-    waited_events[2] = 5; /* done */
-    JUDGED(refuse(13), VERDICT_JUSTIFIED);
-    script.act = wait_for_all;
-    script.result = TARGET_NO_MEMORY;
-    JUDGED(ask_again(), VERDICT_JUSTIFIED);
-    ck_assert_int_eq(waited[0], DEVICE_REFUSED);
-    ck_assert_int_eq(waited[1], DEVICE_LOST);
-    ck_assert_int_eq(waited[2], DEVICE_OK);
-    ck_assert_uint_eq(run_observation(script.run)->now_ns, 10);
-    /* Time goes on behind it. */
-    script.act = wait_for_all;
-    JUDGED(refuse(13), VERDICT_JUSTIFIED);
-    ck_assert_int_eq(waited[0], DEVICE_OK);
-    ck_assert_uint_eq(run_observation(script.run)->now_ns, 1000);
-    stop();
-}
-
-static enum device_result copied;
-
-static void copy_two(void)
-{
-    copied = copy(0, 8, 2);
-}
-
-TEST(a_fault_waits_until_it_was_asked)
-{
-    start();
-    KEEPS(alloc_at(0, 2));
-    JUDGED(refuse(15), VERDICT_JUSTIFIED);
-    device_arm(run_device(script.run, 0), &(struct device_fault){.kind = FAULT_COPY, .call = 1});
-    script.act = copy_two;
-    script.at[1].address = 8 * G;
-    script.result = TARGET_NO_MEMORY;
-    JUDGED(ask_again(), VERDICT_JUSTIFIED);
-    ck_assert_int_eq(copied, DEVICE_OK);
-    script.act = copy_two;
-    JUDGED(refuse(15), VERDICT_JUSTIFIED);
-    ck_assert_int_eq(copied, DEVICE_REFUSED);
+    ck_assert_uint_eq(run_ops(script.run)->ops[0].flags, 0);
     stop();
 }
 
@@ -246,7 +35,8 @@ TEST(a_lane_asks_again_what_it_was_refused_itself)
 {
     struct clients *clients = clients_create(8);
     struct op request = op_make(OP_ALLOC);
-    struct op retry = make_retry();
+    struct op retry = op_make(OP_ALLOC);
+    retry.flags = OP_RETRY;
     request.size_bytes = retry.size_bytes = G;
     request.lane = retry.lane = 3;
     ck_assert(!clients_were_refused(clients, &retry));

@@ -35,13 +35,18 @@ static void fake_close(struct target_instance *instance)
     script.is_closed = true;
 }
 
-static enum target_result answer_call(struct target_block *block)
+static void do_act(void)
 {
     void (*act)(void) = script.act;
     script.act = NULL;
     if (act != NULL) {
         act();
     }
+}
+
+static enum target_result answer_call(struct target_block *block)
+{
+    do_act();
     const enum target_result result = script.result;
     script.result = TARGET_OK;
     if (result == TARGET_OK && block != NULL) {
@@ -166,6 +171,7 @@ static void fake_stats(struct target_instance *instance, struct target_stats *st
 static void fake_report(struct target_instance *instance,
                         void (*row)(void *context, const struct target_row *row), void *context)
 {
+    do_act();
     const struct device_services *device = script.device[instance->host];
     script.report_count++;
     void *room = script.sorts_report ? device->host_alloc(device->context, 64) : NULL;
@@ -190,6 +196,13 @@ static void fake_report(struct target_instance *instance,
         row(context, &(struct target_row){TARGET_ADDRESS_NONE, block->size_bytes,
                                           (enum block_kind)block->kind, block->tag});
     }
+}
+
+static enum target_result fake_record(struct target_instance *instance, uint64_t id)
+{
+    (void)instance;
+    ck_assert_uint_ne(id, 0);
+    return answer_call(NULL);
 }
 
 static const char *fake_message(struct target_instance *instance)
@@ -222,9 +235,12 @@ const struct target scripted_target = {
     .message = fake_message,
     .sleep = fake_defragment,
     .wake = fake_defragment,
+    .record_begin = fake_record,
+    .record_end = fake_record,
+    .record_drop = fake_record,
 };
 
-static struct target blind_target;
+static struct target own_target;
 
 /* --- the rig --- */
 
@@ -242,15 +258,24 @@ void prepare(void)
     script.row_count = -1;
 }
 
+struct run *open_setup(const struct setup *setup, const struct target *target,
+                       char reason[RUN_REASON_BYTES])
+{
+    const struct target_contract *contract = &script.contract;
+    own_target = scripted_target;
+    if (script.is_blind) {
+        own_target.locate = NULL;
+    }
+    if (contract->regions.grows || contract->stream_ordered || contract->records) {
+        own_target.retire = NULL; /* which no such target has */
+    }
+    return run_create(target == NULL ? &own_target : target, setup, reason);
+}
+
 void start_setup(const struct setup *setup, const struct target *target)
 {
     char reason[RUN_REASON_BYTES] = "";
-    blind_target = scripted_target;
-    blind_target.locate = NULL;
-    if (target == NULL) {
-        target = script.is_blind ? &blind_target : &scripted_target;
-    }
-    script.run = run_create(target, setup, reason);
+    script.run = open_setup(setup, target, reason);
     ck_assert_msg(script.run != NULL, "%s", reason);
 }
 

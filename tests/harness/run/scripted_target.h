@@ -40,7 +40,10 @@ extern const struct target scripted_target;
 
 /* Prepares a script, then opens the target on so many hosts; start() does both for one host. */
 void prepare(void);
-/* The same on any device; another target: NULL is the scripted one. */
+/* The same on any device; another target: NULL is the scripted one.  The former returns NULL, and
+ * why, where the run refuses it. */
+struct run *open_setup(const struct setup *setup, const struct target *target,
+                       char reason[RUN_REASON_BYTES]);
 void start_setup(const struct setup *setup, const struct target *target);
 void start_hosts(uint32_t host_count);
 void start(void);

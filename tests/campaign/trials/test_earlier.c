@@ -1,0 +1,165 @@
+/* The trials before one: which are known, how they are regenerated, and which of them bring a
+ * finding back. */
+#include "campaign/trials/earlier.h"
+#include "harness/base/check.h"
+#include "targets/targets.h"
+#include "tests/campaign/trials/trial_player.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <string.h>
+
+#define LIST                                                                             \
+    "hbmstress-ops 1\ncapacity 16K\ngranule 512\ntarget hbm\nseed 1\n0: alloc size=1K\n" \
+    "1: defragment\n2: report\n"
+#define FAR_NS UINT64_C(60000000000)
+
+static struct part part;
+static struct plan plan;
+static struct target special;
+static struct trial_result result;
+static struct last_words *words;
+static unsigned open_count, refused_from;
+
+/* It lives in this process alone, which never runs it: each child begins anew. */
+static enum target_result open_counted(const struct target_setup *setup,
+                                       const struct device_services *services,
+                                       struct target_instance **instance,
+                                       struct target_contract *contract, char *reason,
+                                       size_t reason_bytes)
+{
+    open_count++;
+    return target_find("hbm")->open(setup, services, instance, contract, reason, reason_bytes);
+}
+
+static enum target_result defragment_by_count(struct target_instance *instance)
+{
+    return open_count >= refused_from ? TARGET_INVALID : target_find("hbm")->defragment(instance);
+}
+
+/* A trial that broke what the target breaks from that instance on. */
+static void begin(unsigned from)
+{
+    trial_player_load(LIST, "the part", &part);
+    special = *part.target;
+    special.open = open_counted;
+    special.defragment = defragment_by_count;
+    part.target = &special;
+    plan = (struct plan){.parts = &part, .count = 1, .shard_count = 1};
+    refused_from = from;
+    words = last_words_create();
+    CHECK(words != NULL);
+    trial_result_init(&result);
+    open_count = from;
+    const struct task task = {.trial = 7, .op_count_max = 100};
+    trial_result_make(&plan, &task, words, &result);
+    open_count = 0;
+}
+
+static void add_earlier(uint64_t trial, bool is_sampled)
+{
+    const struct task task = {.trial = trial, .op_count_max = 100, .is_sampled = is_sampled};
+    earlier_tasks_add(&result.earlier, &task, 1000);
+}
+
+static void end(void)
+{
+    trial_result_deinit(&result);
+    last_words_destroy(words);
+    op_list_deinit(&trial_player_ops);
+}
+
+TEST(the_last_trials_of_a_process_are_known)
+{
+    struct earlier_tasks tasks = {0}, copy = {0};
+    earlier_tasks_copy(&copy, &tasks);
+    ck_assert_uint_eq(copy.count, 0);
+    for (uint64_t i = 0; i < 5000; i++) {
+        const struct task task = {.trial = i};
+        earlier_tasks_add(&tasks, &task, 2 * i);
+    }
+    earlier_tasks_copy(&copy, &tasks);
+    ck_assert_uint_eq(copy.count, 1024);
+    for (size_t i = 0; i < copy.count; i++) {
+        ck_assert_uint_eq(copy.tasks[i].task.trial, 5000 - 1024 + i);
+        ck_assert_uint_eq(copy.tasks[i].elapsed_ns, 2 * (5000 - 1024 + i));
+    }
+    earlier_tasks_deinit(&copy);
+    earlier_tasks_clear(&tasks);
+    earlier_tasks_add(&tasks, &(struct task){.trial = 9}, 1);
+    earlier_tasks_copy(&copy, &tasks);
+    ck_assert_uint_eq(copy.count, 1);
+    ck_assert_uint_eq(copy.tasks[0].task.trial, 9);
+    earlier_tasks_deinit(&copy);
+    earlier_tasks_deinit(&tasks);
+}
+
+TEST(earlier_trials_are_regenerated_as_often_as_they_ran)
+{
+    struct earlier earlier;
+    begin(1000);
+    add_earlier(3, false);
+    add_earlier(4, true); /* it was run again, at least once */
+    add_earlier(5, false);
+    ck_assert(earlier_collect(&plan, &result.earlier, FAR_NS, &earlier));
+    ck_assert_uint_eq(earlier.owned_count, 3);
+    ck_assert_uint_ge(earlier.count, 4);
+    ck_assert_uint_eq(earlier.lists[0]->setup.seed, plan_trial_seed(&part, 3));
+    ck_assert_uint_eq(earlier.lists[1]->setup.seed, plan_trial_seed(&part, 4));
+    ck_assert_uint_eq(earlier.lists[2]->setup.seed, plan_trial_seed(&part, 4));
+    ck_assert_uint_eq(earlier.lists[earlier.count - 1]->setup.seed, plan_trial_seed(&part, 5));
+    ck_assert_uint_eq(earlier.lists[0]->ops.count, 3);
+    ck_assert_ptr_eq(earlier.lists[0]->target, &special);
+    earlier_deinit(&earlier);
+    /* Only the last ones fit into that time. */
+    ck_assert(earlier_collect(&plan, &result.earlier, 1500, &earlier) || earlier.count == 0);
+    ck_assert_uint_le(earlier.owned_count, 1);
+    earlier_deinit(&earlier);
+    earlier_tasks_clear(&result.earlier);
+    ck_assert(!earlier_collect(&plan, &result.earlier, FAR_NS, &earlier));
+    end();
+}
+
+TEST(a_list_that_shows_its_finding_needs_no_other)
+{
+    struct repeated repeated;
+    begin(1);
+    ck_assert_str_eq(result.head.signature, "status: defragment returned INVALID");
+    add_earlier(3, false);
+    repeated_find(&plan, &result, &result.ops, &repeated);
+    ck_assert_int_eq(repeated.end, REPEATED_ALONE);
+    ck_assert_uint_eq(repeated.earlier.count, 0);
+    repeated_deinit(&repeated);
+    end();
+}
+
+TEST(the_fewest_earlier_trials_bring_a_finding_back)
+{
+    struct repeated repeated;
+    begin(4);
+    for (uint64_t i = 0; i < 20; i++) {
+        add_earlier(100 + i, false);
+    }
+    repeated_find(&plan, &result, &result.ops, &repeated);
+    ck_assert_int_eq(repeated.end, REPEATED_AFTER);
+    ck_assert_uint_eq(repeated.earlier.count, 3);
+    ck_assert_uint_eq(repeated.earlier.lists[0]->setup.seed, plan_trial_seed(&part, 117));
+    ck_assert_uint_eq(repeated.earlier.lists[0]->ops.count, 1); /* no more of it is needed */
+    ck_assert_uint_eq(repeated.op_count, 2);                    /* up to the op that broke */
+    repeated_deinit(&repeated);
+    end();
+}
+
+TEST(what_no_earlier_trial_brings_back_is_not_repeated)
+{
+    struct repeated repeated;
+    begin(30);
+    repeated_find(&plan, &result, &result.ops, &repeated); /* there is none */
+    ck_assert_int_eq(repeated.end, REPEATED_NOT);
+    add_earlier(100, false);
+    add_earlier(101, false);
+    repeated_find(&plan, &result, &result.ops, &repeated);
+    ck_assert_int_eq(repeated.end, REPEATED_NOT);
+    repeated_deinit(&repeated);
+    end();
+}
