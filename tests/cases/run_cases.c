@@ -25,8 +25,9 @@ static const struct test_case *now; /* it, and its line that is carried out */
 static const struct case_line *line;
 static struct setup setup;
 static struct op_list list;
-static bool is_real, overlaps, goes_on;
+static bool is_real, is_partial, overlaps, goes_on;
 static const char *flaw;                         /* why the target cannot be opened; NULL: it can */
+static struct target partial;                    /* the scripted target without some of its calls */
 static struct expected expected[CALL_COUNT_MAX]; /* by op, of an overlap: it is judged at its end */
 static uint64_t stage, taken_bytes;
 static void *taken;
@@ -151,8 +152,13 @@ static void act_tells(const char **at)
 {
     char word[256];
     struct target_block *block = &script.at[need_number(at) + 1];
-    need_word(at, word); /* at */
-    block->address = need_bytes(at);
+    need_word(at, word); /* at, size, nowhere */
+    if (strcmp(word, "nowhere") == 0) {
+        block->address = TARGET_ADDRESS_NONE;
+        return;
+    }
+    const bool is_size = strcmp(word, "size") == 0;
+    *(is_size ? &block->size_bytes : &block->address) = need_bytes(at);
 }
 
 static void act_waited(const char **at)
@@ -361,6 +367,22 @@ static void act_struck(const char **at)
     FAIL("there is no fault '%s'", word);
 }
 
+static void act_copies(const char **at)
+{
+    char word[256];
+    need_word(at, word); /* forever: until the device has enough of it */
+    for (int i = 0; i < 1 << 16 && services()->copy(services()->context, 0, 0, G) == DEVICE_OK;
+         i++) {
+    }
+}
+
+static void act_polls(const char **at)
+{
+    const uint64_t op = need_number(at);
+    while (!services()->event_done(services()->context, op + 1)) {
+    }
+}
+
 static const struct {
     const char *name;
     void (*act)(const char **at);
@@ -371,7 +393,8 @@ static const struct {
             {"saved", act_saved},       {"restored", act_restored}, {"returned", act_returned},
             {"dropped", act_dropped},   {"mapped", act_mapped},     {"unmapped", act_unmapped},
             {"owners", act_owners},     {"asked", act_asked},       {"grown", act_grown},
-            {"shrunk", act_shrunk},     {"lists", act_lists},       {"struck", act_struck}};
+            {"shrunk", act_shrunk},     {"lists", act_lists},       {"struck", act_struck},
+            {"copies", act_copies},     {"polls", act_polls}};
 
 /* Carries out all that is listed: "moved 3 to 0, waited 1". */
 static void act_all(const char *at)
@@ -466,12 +489,14 @@ static const struct run_findings *settled_findings(void)
     return &settled;
 }
 
-/* What stands behind "then": one number of the run each. */
-static uint64_t find_fact(const char *name)
+/* What stands behind "then": one number of the run, or of a host, each. */
+static uint64_t find_fact(const char *name, uint32_t host)
 {
     const struct observation *seen = run_observation(script.run);
     const struct run_totals *totals = run_totals(script.run);
-    const struct model *model = run_model(script.run, 0);
+    const struct model *model = run_model(script.run, host);
+    const struct op_list *ops = run_ops(script.run);
+    const struct op last = ops->count == 0 ? (struct op){0} : ops->ops[ops->count - 1];
     const struct run_findings *found = run_findings(script.run);
     size_t region_count = 0;
     (void)model_regions(model, &region_count);
@@ -518,7 +543,22 @@ static uint64_t find_fact(const char *name)
                  {"all_regretted_evicted", totals->regretted_evicted_bytes / G},
                  {"all_regrets_unknown", totals->regrets_unknown},
                  {"stack", model_reserved_bytes(model) / G},
-                 {"requested", script.run->verdict.requested_bytes / G}};
+                 {"requested", script.run->verdict.requested_bytes / G},
+                 {"op_address", last.address / G},
+                 {"op_size", last.size_bytes / G},
+                 {"op_flags", last.flags},
+                 {"live", model_live_count(model)},
+                 {"busy", model_busy_count(model)},
+                 {"events", model_event_count(model)},
+                 {"sound", model_invariants_hold(model)},
+                 {"seen_op", model_last_op(model)},
+                 {"seen_result", model_last_result(model)},
+                 {"seen_skipped", model_last_skipped(model)},
+                 {"closed", script.is_closed},
+                 {"frees", script.free_count},
+                 {"last_freed", script.last_freed - 1},
+                 {"retire_calls", (uint64_t)script.retire_calls},
+                 {"reports", script.report_count}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
             return facts[i].number;
@@ -530,7 +570,12 @@ static uint64_t find_fact(const char *name)
 static void check_facts(const char *at)
 {
     char name[256], word[256];
+    uint32_t host = 0;
     while (next_word(&at, name)) {
+        if (strcmp(name, "host") == 0) { /* which the facts behind it are of */
+            host = (uint32_t)need_number(&at) % HOST_COUNT;
+            continue;
+        }
         if (strcmp(name, "hidden") == 0) { /* the verdict on an out-of-memory behind another */
             const struct verdict *hidden = run_hidden_oom(script.run);
             need_word(&at, word);
@@ -548,7 +593,7 @@ static void check_facts(const char *at)
             }
             continue;
         }
-        const uint64_t wanted = need_number(&at), got = find_fact(name);
+        const uint64_t wanted = need_number(&at), got = find_fact(name, host);
         if (got != wanted) {
             FAIL("expected: %s %" PRIu64 "\n         got: %" PRIu64, name, wanted, got);
         }
@@ -798,6 +843,26 @@ static void set_promises(struct target_contract *contract, const char *at)
     }
 }
 
+/* "without retire report": the target has no such call. */
+static void take_away(const char *at)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } calls[] = {{"locate", offsetof(struct target, locate)},
+                 {"report", offsetof(struct target, report)},
+                 {"retire", offsetof(struct target, retire)}};
+    char word[256];
+    is_partial = true;
+    while (next_word(&at, word)) {
+        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+            if (strcmp(word, calls[i].name) == 0) {
+                memset((char *)&partial + calls[i].offset, 0, sizeof(void (*)(void)));
+            }
+        }
+    }
+}
+
 /* A line before the first step.  True: it is of the head of the list. */
 static bool take_setup(const char *text, struct target_contract hosts[HOST_COUNT])
 {
@@ -819,6 +884,10 @@ static bool take_setup(const char *text, struct target_contract hosts[HOST_COUNT
         flaw = unquoted(text + strlen("does not open "));
     } else if (strcmp(text, "silent") == 0) {
         script.is_silent = true;
+    } else if (strcmp(text, "sorts report") == 0) {
+        script.sorts_report = true;
+    } else if (begins(text, "without ")) {
+        take_away(text + 8);
     } else {
         is_real |= begins(text, "target ");
         return true;
@@ -914,14 +983,17 @@ static void run_case(int number)
 {
     static struct target_contract hosts[HOST_COUNT];
     now = all[number];
-    is_real = overlaps = goes_on = false;
+    is_real = is_partial = overlaps = goes_on = false;
     flaw = NULL;
+    partial = scripted_target;
     prepare();
     for (uint32_t i = 0; i < HOST_COUNT; i++) {
         hosts[i] = script.contract;
     }
     read_list(hosts);
-    const struct target *target = is_real ? target_find(setup.target) : NULL;
+    const struct target *target = is_real      ? target_find(setup.target)
+                                  : is_partial ? &partial
+                                               : NULL;
     if (flaw != NULL) {
         check_flaw(target);
         return;

@@ -72,6 +72,8 @@ static enum target_result fake_free(struct target_instance *instance, uint64_t h
     (void)event;
     ck_assert(!script.is_closed);
     script.free_calls[handle]++;
+    script.free_count++;
+    script.last_freed = handle;
     return answer_call(NULL);
 }
 
@@ -171,6 +173,7 @@ static void fake_report(struct target_instance *instance,
 {
     do_act();
     const struct device_services *device = script.device[instance->host];
+    script.report_count++;
     void *room = script.sorts_report ? device->host_alloc(device->context, 64) : NULL;
     ck_assert(!script.sorts_report || room != NULL);
     device->host_free(device->context, room, 64);
