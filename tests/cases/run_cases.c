@@ -8,6 +8,7 @@
 #include "tests/harness/rules/overlap_rig.h"
 #include "tests/helpers/suite.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,9 +24,11 @@ static const struct test_case *now; /* it, and its line that is carried out */
 static const struct case_line *line;
 static struct setup setup;
 static struct op_list list;
-static bool is_real, overlaps, goes_on;
+static bool is_real, overlaps, goes_on, hears_one;
 static struct expected expected[CALL_COUNT_MAX]; /* by op, of an overlap: it is judged at its end */
-static uint64_t stage, taken_bytes;
+static const struct verdict *said; /* the last one, or that on the op that a line names */
+static uint64_t stages[8], taken_bytes;
+static uint32_t stage_count; /* that are in host memory: the last one is meant */
 static void *taken;
 
 #define FAIL(...)                                                                           \
@@ -174,16 +177,21 @@ static void act_staged(const char **at)
 {
     char word[256];
     need_word(at, word);
+    uint64_t *stage = &stages[(stage_count - (strcmp(word, "out") != 0)) % 8];
     if (strcmp(word, "dropped") == 0) {
-        services()->stage_drop(services()->context, stage);
+        services()->stage_drop(services()->context, *stage);
+        stage_count--;
     } else if (strcmp(word, "in") == 0) {
         const uint64_t to = need_bytes(at);
-        expect_result(at, services()->stage_in(services()->context, stage, to));
+        const enum device_result result = services()->stage_in(services()->context, *stage, to);
+        stage_count -= result == DEVICE_OK;
+        expect_result(at, result);
     } else { /* out: ADDRESS size SIZE */
         const uint64_t from = need_bytes(at);
         need_word(at, word);
         const uint64_t size = need_bytes(at);
-        expect_result(at, services()->stage_out(services()->context, from, size, &stage));
+        expect_result(at, services()->stage_out(services()->context, from, size, stage));
+        stage_count++;
     }
 }
 
@@ -232,13 +240,52 @@ static void act_says(const char **at)
     script.message = unquoted(word);
 }
 
+/* It acts on the device of that host from here on. */
+static void act_host(const char **at)
+{
+    acting_host = (uint32_t)need_number(at) % HOST_COUNT;
+}
+
+/* The next call of that kind is struck: "struck copy". */
+static void act_struck(const char **at)
+{
+    char word[256];
+    need_word(at, word);
+    for (int i = 0; i < FAULT_KIND_COUNT; i++) {
+        if (strcmp(word, fault_info((enum fault_kind)i)->name) == 0) {
+            device_arm(run_device(script.run, acting_host),
+                       &(struct device_fault){.kind = (enum fault_kind)i, .call = 1});
+            return;
+        }
+    }
+    FAIL("there is no fault '%s'", word);
+}
+
+/* It says of the block that it is so large: "grew 0 to 3". */
+static void act_grew(const char **at)
+{
+    char word[256];
+    struct target_block *block = &script.at[need_number(at) + 1];
+    need_word(at, word); /* to */
+    block->size_bytes = need_bytes(at);
+}
+
+/* It writes behind the memory that it took. */
+static void act_overran(const char **at)
+{
+    (void)at;
+    ((unsigned char *)taken)[taken_bytes] ^= 1;
+}
+
 static const struct {
     const char *name;
     void (*act)(const char **at);
 } acts[] = {{"moved", act_moved},       {"copied", act_copied}, {"tells", act_tells},
             {"waited", act_waited},     {"looked", act_looked}, {"evicted", act_evicted},
             {"unloaded", act_unloaded}, {"staged", act_staged}, {"took", act_took},
-            {"gave", act_gave},         {"counts", act_counts}, {"says", act_says}};
+            {"gave", act_gave},         {"counts", act_counts}, {"says", act_says},
+            {"host", act_host},         {"struck", act_struck}, {"grew", act_grew},
+            {"overran", act_overran}};
 
 /* Carries out all that is listed: "moved 3 to 0, waited 1". */
 static void act_all(const char *at)
@@ -267,6 +314,7 @@ static void act_in_call(void)
 /* "justified", "broken spmd (mechanism) \"the reason\"", each in part as written. */
 static void check_verdict(const struct verdict *verdict, const char *wanted)
 {
+    wanted = strcmp(wanted, "kept") == 0 ? "" : wanted;
     char got[sizeof((struct expected *)0)->verdict] = "";
     if (verdict->kind != VERDICT_NONE) {
         const bool is_broken = verdict->kind == VERDICT_BROKEN;
@@ -293,21 +341,28 @@ static void check_verdict(const struct verdict *verdict, const char *wanted)
     }
 }
 
+/* Any other number of bytes is a number that no case has. */
+static uint64_t granules(uint64_t bytes)
+{
+    return bytes % G == 0 ? bytes / G : UINT64_MAX;
+}
+
 /* What stands behind "then": one number of the run each. */
 static uint64_t find_fact(const char *name)
 {
     const struct observation *seen = run_observation(script.run);
     const struct run_totals *totals = run_totals(script.run);
     const struct model *model = run_model(script.run, 0);
+    const struct model_counters *counters = model_counters(model);
     const struct {
         const char *name;
         uint64_t number;
-    } facts[] = {{"skipped", seen->skipped},
+    } facts[] = {{"skipped", overlaps ? rig.calls[said->op].skipped : seen->skipped},
                  {"result", seen->result},
                  {"calls", seen->call_count},
                  {"waits", seen->wait_count},
                  {"copies", seen->copy_count},
-                 {"moved", seen->copy_bytes / G},
+                 {"moved", granules(seen->copy_bytes)},
                  {"now", seen->now_ns},
                  {"absent", model_absent_count(model)},
                  {"ended", run_is_broken(script.run)},
@@ -318,7 +373,17 @@ static uint64_t find_fact(const char *name)
                  {"all_drains", totals->drains},
                  {"all_excused", totals->excused},
                  {"all_premature", totals->premature},
-                 {"all_justified", totals->justified}};
+                 {"all_justified", totals->justified},
+                 {"all_ooms", totals->ooms},
+                 {"all_broken", totals->broken},
+                 {"requested", granules(said->requested_bytes)},
+                 {"requested_bytes", said->requested_bytes},
+                 {"free", granules(said->free_bytes)},
+                 {"nodes_max", said->nodes_max},
+                 {"in_use", granules(counters->in_use_bytes)},
+                 {"peak_low", granules(counters->peak_low_bytes)},
+                 {"peak_high", granules(counters->peak_high_bytes)},
+                 {"good", rig.is_good}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
             return facts[i].number;
@@ -327,10 +392,53 @@ static uint64_t find_fact(const char *name)
     FAIL("there is no fact '%s'", name);
 }
 
+/* The state that decided: its blocks, with all of each that is not as usual. */
+static void check_judged(const char *wanted)
+{
+    static const char *const kinds[] = {"", " output", " program", " retired"};
+    const struct oom *oom = run_oom(script.run);
+    char got[256] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < oom->block_count && length < sizeof got; i++) {
+        const struct oom_block *block = &oom->blocks[i];
+        const struct {
+            const char *name;
+            uint64_t number, usual;
+        } parts[] = {{"at", block->address / G, UINT64_MAX},   {"size", block->size_bytes / G, 0},
+                     {"surplus", block->surplus_bytes / G, 0}, {"align", block->align_bytes / G, 1},
+                     {"stack", block->stack_bytes / G, 0},     {"holds", block->hold_count, 0},
+                     {"used", block->used_until_ns, 0},        {"freed", block->freed_at_ns, 0}};
+        length += (size_t)snprintf(got + length, sizeof got - length, "%s%" PRIu32 "%s",
+                                   i == 0 ? "" : ", ", block->op, kinds[block->kind]);
+        for (size_t j = 0; j < sizeof parts / sizeof *parts && length < sizeof got; j++) {
+            if (parts[j].number != parts[j].usual) {
+                const bool is_never = parts[j].number == DELAY_NEVER;
+                length += (size_t)snprintf(got + length, sizeof got - length,
+                                           is_never ? " %s never" : " %s %" PRIu64, parts[j].name,
+                                           parts[j].number);
+            }
+        }
+        length += (size_t)snprintf(got + length, sizeof got - length, "%s",
+                                   block->state == BLOCK_DYING ? " dying" : "");
+    }
+    if (strcmp(got, wanted) != 0) {
+        FAIL("expected: %s\n         got: %s", wanted, got);
+    }
+}
+
 static void check_facts(const char *at)
 {
     char name[256], word[256];
     while (next_word(&at, name)) {
+        if (isdigit((unsigned char)name[0])) { /* of an overlap: what was said of that op */
+            said = &rig.verdicts[read_number(name) % CALL_COUNT_MAX];
+            continue;
+        }
+        if (strcmp(name, "judged") == 0) {
+            need_word(&at, word);
+            check_judged(unquoted(word));
+            continue;
+        }
         if (strcmp(name, "hidden") == 0) { /* the verdict on an out-of-memory behind another */
             const struct verdict *hidden = run_hidden_oom(script.run);
             need_word(&at, word);
@@ -428,8 +536,18 @@ static void split_step(char *text, char **answer, char **verdict)
     }
 }
 
+/* Nothing more is told behind a verdict that ends it: then no other need be. */
+static bool ends_telling(const struct verdict *verdict)
+{
+    return verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;
+}
+
 static void check_overlap(void)
 {
+    bool is_told = true;
+    for (uint32_t i = 0; rig.overlap.under_way_count == 0 && i < run_ops(script.run)->count; i++) {
+        is_told &= expected[i].line == NULL || !ends_telling(&rig.verdicts[i]);
+    }
     for (uint32_t i = 0; rig.overlap.under_way_count == 0 && i < run_ops(script.run)->count; i++) {
         line = expected[i].line;
         if (line == NULL) {
@@ -438,7 +556,7 @@ static void check_overlap(void)
         if (strcmp(expected[i].verdict, "untold") == 0) {
             ck_assert_uint_eq(rig.verdicts[i].op, 0);
         } else {
-            if (rig.verdicts[i].op != i) {
+            if (rig.verdicts[i].op != i && (is_told || expected[i].verdict[0] != '\0')) {
                 FAIL("nothing was said of it");
             }
             check_verdict(&rig.verdicts[i], expected[i].verdict);
@@ -463,11 +581,20 @@ static void step_once(uint32_t number, char *text)
     char *answer, *verdict;
     split_step(text, &answer, &verdict);
     const uint64_t place = take_answer(answer, &list.ops[number], number);
-    const struct verdict *got = run_step(script.run, &list.ops[number]);
+    const struct verdict *got = said = run_step(script.run, &list.ops[number]);
     if (is_real) {
         check_real_answer(answer, place);
     }
     check_verdict(got, verdict);
+}
+
+/* Begins the op of the line, which is the next of the list. */
+static uint32_t begin_next(const char *text, uint32_t *count)
+{
+    if (strtoul(text, NULL, 10) != *count) {
+        FAIL("this is op %" PRIu32, *count);
+    }
+    return begin_call(list.ops[(*count)++]);
 }
 
 static void do_step(uint32_t *count)
@@ -482,12 +609,11 @@ static void do_step(uint32_t *count)
         split_step(text, &answer, &verdict);
         check_verdict(run_finish(script.run), verdict);
     } else if (strncmp(text, "begin ", 6) == 0) {
-        begin_call(list.ops[(*count)++]);
+        begin_next(text + 6, count);
     } else if (strncmp(text, "end ", 4) == 0) {
         end_overlapping((uint32_t)strtoul(text + 4, NULL, 10), text);
     } else if (overlaps) {
-        end_overlapping(begin_call(list.ops[*count]), text);
-        ++*count;
+        end_overlapping(begin_next(text, count), text);
     } else {
         step_once((*count)++, text);
     }
@@ -591,6 +717,8 @@ static bool take_setup(const char *text, struct target_contract hosts[HOST_COUNT
         script.is_blind = true;
     } else if (strcmp(text, "silent") == 0) {
         script.is_silent = true;
+    } else if (strcmp(text, "hears one") == 0) {
+        hears_one = true;
     } else {
         is_real |= begins(text, "target ");
         return true;
@@ -675,7 +803,9 @@ static void run_case(int number)
 {
     static struct target_contract hosts[HOST_COUNT];
     now = all[number];
-    is_real = overlaps = goes_on = false;
+    is_real = overlaps = goes_on = hears_one = false;
+    said = &rig.verdicts[0];
+    stage_count = acting_host = 0;
     prepare();
     for (uint32_t i = 0; i < HOST_COUNT; i++) {
         hosts[i] = script.contract;
@@ -688,6 +818,7 @@ static void run_case(int number)
     if (overlaps) {
         begin_lanes(setup.host_count);
         rig.counts = goes_on;
+        rig.ends = hears_one;
     }
     uint32_t count = 0;
     for (size_t i = 0; i < now->count; i++) {
@@ -697,6 +828,9 @@ static void run_case(int number)
         }
     }
     if (overlaps) {
+        if (rig.overlap.under_way_count > 0) {
+            FAIL("calls are still under way");
+        }
         stop_lanes();
     } else {
         stop();
