@@ -383,7 +383,8 @@ static uint64_t find_fact(const char *name)
                  {"in_use", granules(counters->in_use_bytes)},
                  {"peak_low", granules(counters->peak_low_bytes)},
                  {"peak_high", granules(counters->peak_high_bytes)},
-                 {"good", rig.is_good}};
+                 {"good", rig.is_good},
+                 {"stage", stages[(stage_count - 1) % 8]}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
             return facts[i].number;
