@@ -27,7 +27,7 @@ static struct op_list list;
 static bool is_real, overlaps, goes_on, hears_one;
 static struct expected expected[CALL_COUNT_MAX]; /* by op, of an overlap: it is judged at its end */
 static const struct verdict *said; /* the last one, or that on the op that a line names */
-static uint64_t stages[8], taken_bytes;
+static uint64_t stage_stack[8], taken_bytes;
 static uint32_t stage_count; /* that are in host memory: the last one is meant */
 static void *taken;
 
@@ -147,8 +147,9 @@ static void act_tells(const char **at)
 {
     char word[256];
     struct target_block *block = &script.at[need_number(at) + 1];
-    need_word(at, word); /* at */
-    block->address = need_bytes(at);
+    need_word(at, word); /* at, size */
+    const bool is_size = strcmp(word, "size") == 0;
+    *(is_size ? &block->size_bytes : &block->address) = need_bytes(at);
 }
 
 static void act_waited(const char **at)
@@ -177,7 +178,7 @@ static void act_staged(const char **at)
 {
     char word[256];
     need_word(at, word);
-    uint64_t *stage = &stages[(stage_count - (strcmp(word, "out") != 0)) % 8];
+    uint64_t *stage = &stage_stack[(stage_count - (strcmp(word, "out") != 0)) % 8];
     if (strcmp(word, "dropped") == 0) {
         services()->stage_drop(services()->context, *stage);
         stage_count--;
@@ -261,15 +262,6 @@ static void act_struck(const char **at)
     FAIL("there is no fault '%s'", word);
 }
 
-/* It says of the block that it is so large: "grew 0 to 3". */
-static void act_grew(const char **at)
-{
-    char word[256];
-    struct target_block *block = &script.at[need_number(at) + 1];
-    need_word(at, word); /* to */
-    block->size_bytes = need_bytes(at);
-}
-
 /* It writes behind the memory that it took. */
 static void act_overran(const char **at)
 {
@@ -284,8 +276,7 @@ static const struct {
             {"waited", act_waited},     {"looked", act_looked}, {"evicted", act_evicted},
             {"unloaded", act_unloaded}, {"staged", act_staged}, {"took", act_took},
             {"gave", act_gave},         {"counts", act_counts}, {"says", act_says},
-            {"host", act_host},         {"struck", act_struck}, {"grew", act_grew},
-            {"overran", act_overran}};
+            {"host", act_host},         {"struck", act_struck}, {"overran", act_overran}};
 
 /* Carries out all that is listed: "moved 3 to 0, waited 1". */
 static void act_all(const char *at)
@@ -378,13 +369,13 @@ static uint64_t find_fact(const char *name)
                  {"all_broken", totals->broken},
                  {"requested", granules(said->requested_bytes)},
                  {"requested_bytes", said->requested_bytes},
-                 {"free", granules(said->free_bytes)},
+                 {"said_free", granules(said->free_bytes)},
                  {"nodes_max", said->nodes_max},
                  {"in_use", granules(counters->in_use_bytes)},
                  {"peak_low", granules(counters->peak_low_bytes)},
                  {"peak_high", granules(counters->peak_high_bytes)},
                  {"good", rig.is_good},
-                 {"stage", stages[(stage_count - 1) % 8]}};
+                 {"stage", stage_stack[(stage_count - 1) % 8]}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
             return facts[i].number;
@@ -746,10 +737,11 @@ static void append_in_bytes(struct writing *text, const char *from, bool is_op)
         if (count == 0) {
             snprintf(kind, sizeof kind, "%s", word);
         }
-        if (is_size && digits[0] != '\0' && digits[strspn(digits, "0123456789")] == '\0') {
+        const char *suffix = digits + strspn(digits, "0123456789");
+        if (is_size && suffix > digits && (suffix[0] == '\0' || strcmp(suffix, "B") == 0)) {
             writing_append_format(text, "%s%.*s%" PRIu64 " ", is_op && value == NULL ? "size=" : "",
                                   (int)(digits - word), word,
-                                  (uint64_t)strtoull(digits, NULL, 10) * G);
+                                  (uint64_t)strtoull(digits, NULL, 10) * (*suffix == 'B' ? 1 : G));
         } else {
             writing_append_format(text, "%s ", word);
         }
