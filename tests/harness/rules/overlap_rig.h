@@ -46,4 +46,5 @@ uint32_t begin_on(enum op_kind kind, uint32_t ref);
 /* Place and size in granules. */
 void end_granted(uint32_t number, uint64_t handle, uint64_t at, uint64_t size);
 void end_refused(uint32_t number, enum target_result result, const char *message);
+
 #endif
