@@ -338,13 +338,38 @@ static uint64_t granules(uint64_t bytes)
     return bytes % G == 0 ? bytes / G : UINT64_MAX;
 }
 
-/* What stands behind "then": one number of the run each. */
-static uint64_t find_fact(const char *name)
+/* How often a probe was hit, or a regret felt, in the run so far. */
+static bool find_count(const char *name, uint64_t *count)
+{
+    const struct run_totals *totals = run_totals(script.run);
+    for (unsigned i = 0; i < PROBE_COUNT; i++) {
+        if (strcmp(name, probe_info((enum probe)i)->name) == 0) {
+            *count = totals->probes[i];
+            return true;
+        }
+    }
+    *count = 0;
+    for (unsigned i = 0; i < REGRET_KIND_COUNT; i++) {
+        if (strcmp(name, regret_info((enum regret_kind)i)->name) == 0) {
+            *count = totals->regrets[i];
+            return true;
+        }
+        *count += totals->regrets[i];
+    }
+    return strcmp(name, "regrets") == 0; /* all of them */
+}
+
+/* What stands behind "then": one number of the run, or of a host, each. */
+static uint64_t find_fact(const char *name, uint32_t host)
 {
     const struct observation *seen = run_observation(script.run);
     const struct run_totals *totals = run_totals(script.run);
-    const struct model *model = run_model(script.run, 0);
+    const struct model *model = run_model(script.run, host);
     const struct model_counters *counters = model_counters(model);
+    const struct standstills *stills = run_standstills(script.run);
+    const struct standstill *still = stills == NULL ? &(const struct standstill){0}
+                                                    : &stills->standstills[0];
+    uint64_t count;
     const struct {
         const char *name;
         uint64_t number;
@@ -375,13 +400,37 @@ static uint64_t find_fact(const char *name)
                  {"peak_low", granules(counters->peak_low_bytes)},
                  {"peak_high", granules(counters->peak_high_bytes)},
                  {"good", rig.is_good},
+                 {"time", model_now_ns(model)},
+                 {"events", model_event_count(model)},
+                 {"vain_waits", run_waits(script.run)->total},
+                 {"regretted", totals->regretted},
+                 {"regretted_moved", granules(totals->regretted_moved_bytes)},
+                 {"regretted_evicted", granules(totals->regretted_evicted_bytes)},
+                 {"stats_calls", script.stats_calls}, /* by the last op */
+                 {"standstills", totals->standstills},
+                 {"standstills_ordered", totals->standstills_ordered},
+                 {"still_watched", stills != NULL}, /* the first of them */
+                 {"still_listed", stills == NULL ? 0 : stills->count},
+                 {"still_ordered", still->way == STANDSTILL_ORDER},
+                 {"still_too_small", still->way == STANDSTILL_TOO_SMALL},
+                 {"still_since", still->since},
+                 {"still_told", still->told},
+                 {"still_clients", still->client_count},
+                 {"still_client", still->client},
+                 {"still_gives_way", still->gives_way},
+                 {"still_nobody_gives_way", still->gives_way == STANDSTILL_NOBODY},
+                 {"still_requested", granules(still->requested_bytes)},
+                 {"still_fits_now", still->fits_now},
                  {"stage", stage_stack[(stage_count - 1) % 8]}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
             return facts[i].number;
         }
     }
-    FAIL("there is no fact '%s'", name);
+    if (!find_count(name, &count)) {
+        FAIL("there is no fact '%s'", name);
+    }
+    return count;
 }
 
 /* The state that decided: its blocks, with all of each that is not as usual. */
@@ -421,7 +470,12 @@ static void check_judged(const char *wanted)
 static void check_facts(const char *at)
 {
     char name[256], word[256];
+    uint32_t host = 0;
     while (next_word(&at, name)) {
+        if (strcmp(name, "host") == 0) { /* which the facts behind it are of */
+            host = (uint32_t)need_number(&at) % HOST_COUNT;
+            continue;
+        }
         if (isdigit((unsigned char)name[0])) { /* of an overlap: what was said of that op */
             said = &rig.verdicts[read_number(name) % CALL_COUNT_MAX];
             continue;
@@ -440,7 +494,7 @@ static void check_facts(const char *at)
             }
             continue;
         }
-        const uint64_t wanted = need_number(&at), got = find_fact(name);
+        const uint64_t wanted = need_number(&at), got = find_fact(name, host);
         if (got != wanted) {
             FAIL("expected: %s %" PRIu64 "\n         got: %" PRIu64, name, wanted, got);
         }
@@ -573,6 +627,7 @@ static void step_once(uint32_t number, char *text)
     char *answer, *verdict;
     split_step(text, &answer, &verdict);
     const uint64_t place = take_answer(answer, &list.ops[number], number);
+    script.stats_calls = 0;
     const struct verdict *got = said = run_step(script.run, &list.ops[number]);
     if (is_real) {
         check_real_answer(answer, place);

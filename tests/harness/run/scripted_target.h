@@ -25,6 +25,7 @@ struct script {
     struct target_block at[HANDLE_COUNT_MAX];
     int free_calls[HANDLE_COUNT_MAX]; /* by handle */
     int retire_calls;
+    unsigned stats_calls;
     struct target_stats stats_more; /* added to the right ones; the owners' bytes as they are */
     struct target_row rows[8];
     int row_count;     /* -1: the right rows */
