@@ -10,6 +10,7 @@
 #include "tests/harness/rules/overlap_rig.h"
 #include "tests/helpers/suite.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +26,13 @@ static const struct test_case *now; /* it, and its line that is carried out */
 static const struct case_line *line;
 static struct setup setup;
 static struct op_list list;
-static bool is_real, is_partial, overlaps, goes_on;
+static bool is_real, is_partial, overlaps, goes_on, hears_one;
 static const char *flaw;                         /* why the target cannot be opened; NULL: it can */
 static struct target partial;                    /* the scripted target without some of its calls */
 static struct expected expected[CALL_COUNT_MAX]; /* by op, of an overlap: it is judged at its end */
-static uint64_t stage, taken_bytes;
+static const struct verdict *said; /* the last one, or that on the op that a line names */
+static uint64_t stage_stack[8], taken_bytes;
+static uint32_t stage_count; /* that are in host memory: the last one is meant */
 static void *taken;
 
 #define FAIL(...)                                                                           \
@@ -187,16 +190,21 @@ static void act_staged(const char **at)
 {
     char word[256];
     need_word(at, word);
+    uint64_t *stage = &stage_stack[(stage_count - (strcmp(word, "out") != 0)) % 8];
     if (strcmp(word, "dropped") == 0) {
-        services()->stage_drop(services()->context, stage);
+        services()->stage_drop(services()->context, *stage);
+        stage_count--;
     } else if (strcmp(word, "in") == 0) {
         const uint64_t to = need_bytes(at);
-        expect_result(at, services()->stage_in(services()->context, stage, to));
+        const enum device_result result = services()->stage_in(services()->context, *stage, to);
+        stage_count -= result == DEVICE_OK;
+        expect_result(at, result);
     } else { /* out: ADDRESS size SIZE */
         const uint64_t from = need_bytes(at);
         need_word(at, word);
         const uint64_t size = need_bytes(at);
-        expect_result(at, services()->stage_out(services()->context, from, size, &stage));
+        expect_result(at, services()->stage_out(services()->context, from, size, stage));
+        stage_count++;
     }
 }
 
@@ -352,6 +360,12 @@ static void act_lists(const char **at)
     }
 }
 
+/* It acts on the device of that host from here on. */
+static void act_host(const char **at)
+{
+    acting_host = (uint32_t)need_number(at) % HOST_COUNT;
+}
+
 /* The next call of that kind is struck: "struck copy". */
 static void act_struck(const char **at)
 {
@@ -383,6 +397,13 @@ static void act_polls(const char **at)
     }
 }
 
+/* It writes behind the memory that it took. */
+static void act_overran(const char **at)
+{
+    (void)at;
+    ((unsigned char *)taken)[taken_bytes] ^= 1;
+}
+
 static const struct {
     const char *name;
     void (*act)(const char **at);
@@ -394,7 +415,8 @@ static const struct {
             {"dropped", act_dropped},   {"mapped", act_mapped},     {"unmapped", act_unmapped},
             {"owners", act_owners},     {"asked", act_asked},       {"grown", act_grown},
             {"shrunk", act_shrunk},     {"lists", act_lists},       {"struck", act_struck},
-            {"copies", act_copies},     {"polls", act_polls}};
+            {"copies", act_copies},     {"polls", act_polls},       {"host", act_host},
+            {"overran", act_overran}};
 
 /* Carries out all that is listed: "moved 3 to 0, waited 1". */
 static void act_all(const char *at)
@@ -423,6 +445,7 @@ static void act_in_call(void)
 /* "justified", "broken spmd (mechanism) \"the reason\"", each in part as written. */
 static void check_verdict(const struct verdict *verdict, const char *wanted)
 {
+    wanted = strcmp(wanted, "kept") == 0 ? "" : wanted;
     char got[sizeof((struct expected *)0)->verdict] = "";
     wanted = strcmp(wanted, "kept") == 0 ? "" : wanted;
     if (verdict->kind != VERDICT_NONE) {
@@ -489,6 +512,33 @@ static const struct run_findings *settled_findings(void)
     return &settled;
 }
 
+/* Any other number of bytes is a number that no case has. */
+static uint64_t granules(uint64_t bytes)
+{
+    return bytes % G == 0 ? bytes / G : UINT64_MAX;
+}
+
+/* How often a probe was hit, or a regret felt, in the run so far. */
+static bool find_count(const char *name, uint64_t *count)
+{
+    const struct run_totals *totals = run_totals(script.run);
+    for (unsigned i = 0; i < PROBE_COUNT; i++) {
+        if (strcmp(name, probe_info((enum probe)i)->name) == 0) {
+            *count = totals->probes[i];
+            return true;
+        }
+    }
+    *count = 0;
+    for (unsigned i = 0; i < REGRET_KIND_COUNT; i++) {
+        if (strcmp(name, regret_info((enum regret_kind)i)->name) == 0) {
+            *count = totals->regrets[i];
+            return true;
+        }
+        *count += totals->regrets[i];
+    }
+    return strcmp(name, "regrets") == 0; /* all of them */
+}
+
 /* What stands behind "then": one number of the run, or of a host, each. */
 static uint64_t find_fact(const char *name, uint32_t host)
 {
@@ -500,15 +550,20 @@ static uint64_t find_fact(const char *name, uint32_t host)
     const struct run_findings *found = run_findings(script.run);
     size_t region_count = 0;
     (void)model_regions(model, &region_count);
+    const struct model_counters *counters = model_counters(model);
+    const struct standstills *stills = run_standstills(script.run);
+    const struct standstill *still = stills == NULL ? &(const struct standstill){0}
+                                                    : &stills->standstills[0];
+    uint64_t count;
     const struct {
         const char *name;
         uint64_t number;
-    } facts[] = {{"skipped", seen->skipped},
+    } facts[] = {{"skipped", overlaps ? rig.calls[said->op].skipped : seen->skipped},
                  {"result", seen->result},
                  {"calls", seen->call_count},
                  {"waits", seen->wait_count},
                  {"copies", seen->copy_count},
-                 {"moved", seen->copy_bytes / G},
+                 {"moved", granules(seen->copy_bytes)},
                  {"now", seen->now_ns},
                  {"absent", model_absent_count(model)},
                  {"ended", run_is_broken(script.run)},
@@ -558,13 +613,77 @@ static uint64_t find_fact(const char *name, uint32_t host)
                  {"frees", script.free_count},
                  {"last_freed", script.last_freed - 1},
                  {"retire_calls", (uint64_t)script.retire_calls},
-                 {"reports", script.report_count}};
+                 {"reports", script.report_count},
+                 {"requested_bytes", said->requested_bytes},
+                 {"said_free", granules(said->free_bytes)},
+                 {"nodes_max", said->nodes_max},
+                 {"peak_low", granules(counters->peak_low_bytes)},
+                 {"peak_high", granules(counters->peak_high_bytes)},
+                 {"good", rig.is_good},
+                 {"time", model_now_ns(model)},
+                 {"vain_waits", run_waits(script.run)->total},
+                 {"regretted", totals->regretted},
+                 {"regretted_moved", granules(totals->regretted_moved_bytes)},
+                 {"regretted_evicted", granules(totals->regretted_evicted_bytes)},
+                 {"stats_calls", script.stats_calls}, /* by the last op */
+                 {"standstills", totals->standstills},
+                 {"standstills_ordered", totals->standstills_ordered},
+                 {"still_watched", stills != NULL}, /* the first of them */
+                 {"still_listed", stills == NULL ? 0 : stills->count},
+                 {"still_ordered", still->way == STANDSTILL_ORDER},
+                 {"still_too_small", still->way == STANDSTILL_TOO_SMALL},
+                 {"still_since", still->since},
+                 {"still_told", still->told},
+                 {"still_clients", still->client_count},
+                 {"still_client", still->client},
+                 {"still_gives_way", still->gives_way},
+                 {"still_nobody_gives_way", still->gives_way == STANDSTILL_NOBODY},
+                 {"still_requested", granules(still->requested_bytes)},
+                 {"still_fits_now", still->fits_now},
+                 {"stage", stage_stack[(stage_count - 1) % 8]}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
             return facts[i].number;
         }
     }
-    return find_fact_of_oom(name);
+    if (!find_count(name, &count)) {
+        return find_fact_of_oom(name);
+    }
+    return count;
+}
+
+/* The state that decided: its blocks, with all of each that is not as usual. */
+static void check_judged(const char *wanted)
+{
+    static const char *const kinds[] = {"", " output", " program", " retired"};
+    const struct oom *oom = run_oom(script.run);
+    char got[256] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < oom->block_count && length < sizeof got; i++) {
+        const struct oom_block *block = &oom->blocks[i];
+        const struct {
+            const char *name;
+            uint64_t number, usual;
+        } parts[] = {{"at", block->address / G, UINT64_MAX},   {"size", block->size_bytes / G, 0},
+                     {"surplus", block->surplus_bytes / G, 0}, {"align", block->align_bytes / G, 1},
+                     {"stack", block->stack_bytes / G, 0},     {"holds", block->hold_count, 0},
+                     {"used", block->used_until_ns, 0},        {"freed", block->freed_at_ns, 0}};
+        length += (size_t)snprintf(got + length, sizeof got - length, "%s%" PRIu32 "%s",
+                                   i == 0 ? "" : ", ", block->op, kinds[block->kind]);
+        for (size_t j = 0; j < sizeof parts / sizeof *parts && length < sizeof got; j++) {
+            if (parts[j].number != parts[j].usual) {
+                const bool is_never = parts[j].number == DELAY_NEVER;
+                length += (size_t)snprintf(got + length, sizeof got - length,
+                                           is_never ? " %s never" : " %s %" PRIu64, parts[j].name,
+                                           parts[j].number);
+            }
+        }
+        length += (size_t)snprintf(got + length, sizeof got - length, "%s",
+                                   block->state == BLOCK_DYING ? " dying" : "");
+    }
+    if (strcmp(got, wanted) != 0) {
+        FAIL("expected: %s\n         got: %s", wanted, got);
+    }
 }
 
 static void check_facts(const char *at)
@@ -574,6 +693,15 @@ static void check_facts(const char *at)
     while (next_word(&at, name)) {
         if (strcmp(name, "host") == 0) { /* which the facts behind it are of */
             host = (uint32_t)need_number(&at) % HOST_COUNT;
+            continue;
+        }
+        if (isdigit((unsigned char)name[0])) { /* of an overlap: what was said of that op */
+            said = &rig.verdicts[read_number(name) % CALL_COUNT_MAX];
+            continue;
+        }
+        if (strcmp(name, "judged") == 0) {
+            need_word(&at, word);
+            check_judged(unquoted(word));
             continue;
         }
         if (strcmp(name, "hidden") == 0) { /* the verdict on an out-of-memory behind another */
@@ -681,8 +809,18 @@ static void split_step(char *text, char **answer, char **verdict)
     }
 }
 
+/* Nothing more is told behind a verdict that ends it: then no other need be. */
+static bool ends_telling(const struct verdict *verdict)
+{
+    return verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;
+}
+
 static void check_overlap(void)
 {
+    bool is_told = true;
+    for (uint32_t i = 0; rig.overlap.under_way_count == 0 && i < run_ops(script.run)->count; i++) {
+        is_told &= expected[i].line == NULL || !ends_telling(&rig.verdicts[i]);
+    }
     for (uint32_t i = 0; rig.overlap.under_way_count == 0 && i < run_ops(script.run)->count; i++) {
         line = expected[i].line;
         if (line == NULL) {
@@ -691,7 +829,7 @@ static void check_overlap(void)
         if (strcmp(expected[i].verdict, "untold") == 0) {
             ck_assert_uint_eq(rig.verdicts[i].op, 0);
         } else {
-            if (rig.verdicts[i].op != i) {
+            if (rig.verdicts[i].op != i && (is_told || expected[i].verdict[0] != '\0')) {
                 FAIL("nothing was said of it");
             }
             check_verdict(&rig.verdicts[i], expected[i].verdict);
@@ -716,13 +854,23 @@ static void step_once(uint32_t number, char *text)
     char *answer, *verdict;
     split_step(text, &answer, &verdict);
     const uint64_t place = take_answer(answer, &list.ops[number], number);
-    const struct verdict *got = run_step(script.run, &list.ops[number]);
+    script.stats_calls = 0;
+    const struct verdict *got = said = run_step(script.run, &list.ops[number]);
     if (is_real) {
         check_real_answer(answer, place);
     } else if (script.act != NULL || script.result != TARGET_OK) {
         FAIL("the target was not called");
     }
     check_verdict(got, verdict);
+}
+
+/* Begins the op of the line, which is the next of the list. */
+static uint32_t begin_next(const char *text, uint32_t *count)
+{
+    if (strtoul(text, NULL, 10) != *count) {
+        FAIL("this is op %" PRIu32, *count);
+    }
+    return begin_call(list.ops[(*count)++]);
 }
 
 static void do_step(uint32_t *count)
@@ -738,12 +886,11 @@ static void do_step(uint32_t *count)
         (void)take_answer(answer, &(const struct op){.kind = OP_REPORT}, 0);
         check_verdict(run_finish(script.run), verdict);
     } else if (strncmp(text, "begin ", 6) == 0) {
-        begin_call(list.ops[(*count)++]);
+        begin_next(text + 6, count);
     } else if (strncmp(text, "end ", 4) == 0) {
         end_overlapping((uint32_t)strtoul(text + 4, NULL, 10), text);
     } else if (overlaps) {
-        end_overlapping(begin_call(list.ops[*count]), text);
-        ++*count;
+        end_overlapping(begin_next(text, count), text);
     } else {
         step_once((*count)++, text);
     }
@@ -888,6 +1035,8 @@ static bool take_setup(const char *text, struct target_contract hosts[HOST_COUNT
         script.sorts_report = true;
     } else if (begins(text, "without ")) {
         take_away(text + 8);
+    } else if (strcmp(text, "hears one") == 0) {
+        hears_one = true;
     } else {
         is_real |= begins(text, "target ");
         return true;
@@ -914,10 +1063,11 @@ static void append_in_bytes(struct writing *text, const char *from, bool is_op)
         if (count == 0) {
             snprintf(kind, sizeof kind, "%s", word);
         }
-        if (is_size && digits[0] != '\0' && digits[strspn(digits, "0123456789")] == '\0') {
+        const char *suffix = digits + strspn(digits, "0123456789");
+        if (is_size && suffix > digits && (suffix[0] == '\0' || strcmp(suffix, "B") == 0)) {
             writing_append_format(text, "%s%.*s%" PRIu64 " ", is_op && value == NULL ? "size=" : "",
                                   (int)(digits - word), word,
-                                  (uint64_t)strtoull(digits, NULL, 10) * G);
+                                  (uint64_t)strtoull(digits, NULL, 10) * (*suffix == 'B' ? 1 : G));
         } else {
             const bool has_suffix = is_size && digits[strspn(digits, "0123456789")] == 'B';
             writing_append_format(text, "%.*s ", (int)(strlen(word) - has_suffix), word);
@@ -983,9 +1133,11 @@ static void run_case(int number)
 {
     static struct target_contract hosts[HOST_COUNT];
     now = all[number];
-    is_real = is_partial = overlaps = goes_on = false;
+    is_real = is_partial = overlaps = goes_on = hears_one = false;
     flaw = NULL;
     partial = scripted_target;
+    said = &rig.verdicts[0];
+    stage_count = acting_host = 0;
     prepare();
     for (uint32_t i = 0; i < HOST_COUNT; i++) {
         hosts[i] = script.contract;
@@ -1005,6 +1157,7 @@ static void run_case(int number)
     if (overlaps) {
         begin_lanes(setup.host_count);
         rig.counts = goes_on;
+        rig.ends = hears_one;
     }
     uint32_t count = 0;
     for (size_t i = 0; i < now->count; i++) {
@@ -1014,6 +1167,9 @@ static void run_case(int number)
         }
     }
     if (overlaps) {
+        if (rig.overlap.under_way_count > 0) {
+            FAIL("calls are still under way");
+        }
         stop_lanes();
     } else {
         stop();

@@ -151,6 +151,7 @@ static void fake_stats(struct target_instance *instance, struct target_stats *st
     const struct model *model = run_model(script.run, instance->host);
     const struct model_counters *is = model_counters(model);
     const struct target_stats *more = &script.stats_more;
+    script.stats_calls++;
     *stats = (struct target_stats){
         .num_allocs = is->block_count + more->num_allocs,
         .bytes_in_use = is->in_use_bytes + more->bytes_in_use,

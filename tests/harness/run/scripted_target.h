@@ -26,7 +26,8 @@ struct script {
     int free_calls[HANDLE_COUNT_MAX]; /* by handle */
     uint64_t free_count, last_freed;  /* all of them; a handle */
     int retire_calls;
-    uint64_t report_count;          /* calls of it */
+    uint64_t report_count; /* calls of it */
+    unsigned stats_calls;
     struct target_stats stats_more; /* added to the right ones; the owners' bytes as they are */
     struct target_row rows[8];
     int row_count;     /* -1: the right rows */
