@@ -325,16 +325,16 @@ static uint64_t find_fact(const char *name)
                  {"all_excused", totals->excused},
                  {"all_premature", totals->premature},
                  {"all_justified", totals->justified},
-                 {"stages", seen->stage_count},
-                 {"evictions", seen->unload_count},
-                 {"all_stagings", totals->stagings},
-                 {"blocks", stats->num_allocs}, /* as the target counts */
-                 {"in_use", stats->bytes_in_use / G},
-                 {"peak", stats->peak_bytes_in_use / G},
+                 {"blocks", model_counters(model)->block_count},
+                 {"in_use", model_in_use_bytes(model) / G},
+                 {"hole", model_largest_hole_bytes(model) / G},
+                 {"reserved", model_reserved_bytes(model) / G},
+                 {"peak", stats->peak_bytes_in_use / G}, /* as the target counts */
+                 {"peak_reserved", stats->peak_bytes_reserved / G},
+                 {"reservable", stats->bytes_reservable_limit / G},
                  {"largest", stats->largest_alloc_size / G},
-                 {"largest_hole", stats->largest_free_block_bytes / G},
-                 {"reserved", stats->bytes_reserved / G},
-                 {"peak_reserved", stats->peak_bytes_reserved / G}};
+                 {"stages", seen->stage_count},
+                 {"evictions", seen->unload_count}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
             return facts[i].number;
@@ -689,10 +689,11 @@ static void append_in_bytes(struct writing *text, const char *from, bool is_op)
         if (count == 0) {
             snprintf(kind, sizeof kind, "%s", word);
         }
-        if (is_size && digits[0] != '\0' && digits[strspn(digits, "0123456789")] == '\0') {
+        const char *suffix = digits + strspn(digits, "0123456789");
+        if (is_size && suffix > digits && (suffix[0] == '\0' || strcmp(suffix, "B") == 0)) {
             writing_append_format(text, "%s%.*s%" PRIu64 " ", is_op && value == NULL ? "size=" : "",
                                   (int)(digits - word), word,
-                                  (uint64_t)strtoull(digits, NULL, 10) * G);
+                                  (uint64_t)strtoull(digits, NULL, 10) * (*suffix == 'B' ? 1 : G));
         } else {
             writing_append_format(text, "%s ", word);
         }
