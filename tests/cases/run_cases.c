@@ -44,6 +44,11 @@ static void *taken;
 
 /* --- words of a line --- */
 
+static bool begins(const char *text, const char *word)
+{
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
 /* The next word, up to a blank or a comma; a text in quotes is one. */
 static bool next_word(const char **at, char word[256])
 {
@@ -554,6 +559,7 @@ static uint64_t find_fact(const char *name, uint32_t host)
     const struct standstills *stills = run_standstills(script.run);
     const struct standstill *still = stills == NULL ? &(const struct standstill){0}
                                                     : &stills->standstills[0];
+    const struct target_stats *stats = run_stats(script.run, 0);
     uint64_t count;
     const struct {
         const char *name;
@@ -640,7 +646,14 @@ static uint64_t find_fact(const char *name, uint32_t host)
                  {"still_nobody_gives_way", still->gives_way == STANDSTILL_NOBODY},
                  {"still_requested", granules(still->requested_bytes)},
                  {"still_fits_now", still->fits_now},
-                 {"stage", stage_stack[(stage_count - 1) % 8]}};
+                 {"stage", stage_stack[(stage_count - 1) % 8]},
+                 {"reserved", model_reserved_bytes(model) / G},
+                 {"peak", stats->peak_bytes_in_use / G}, /* as the target counts */
+                 {"peak_reserved", stats->peak_bytes_reserved / G},
+                 {"reservable_limit", stats->bytes_reservable_limit / G},
+                 {"largest", stats->largest_alloc_size / G},
+                 {"stages", seen->stage_count},
+                 {"evictions", seen->unload_count}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(name, facts[i].name) == 0) {
             return facts[i].number;
@@ -767,21 +780,78 @@ static uint64_t take_answer(const char *answer, const struct op *op, uint32_t nu
     return place;
 }
 
+static bool is_pending(const struct model *model, uint32_t op)
+{
+    size_t i = 0;
+    while (i < model_event_count(model) && model_event_op(model, i) != op) {
+        i++;
+    }
+    return i < model_event_count(model);
+}
+
+/* What a real target must do to its blocks: "moved 3 to 0, evicted 2, waited 4".  It is looked for
+ * after the call, and before it must not be so. */
+static void check_real_acts(const char *at, bool is_done)
+{
+    const struct model *model = run_model(script.run, acting_host);
+    char act[256], word[256];
+    while (next_word(&at, act)) {
+        const uint32_t op = (uint32_t)need_number(&at);
+        const struct block *block = model_find(model, op);
+        const bool is_there = block != NULL && block->state != BLOCK_GONE && !block->is_absent;
+        bool is_so = !is_there;
+        if (strcmp(act, "moved") == 0) {
+            need_word(&at, word); /* to */
+            is_so = need_bytes(&at) == (is_there ? block->address : TARGET_ADDRESS_NONE);
+        } else if (strcmp(act, "waited") == 0) {
+            is_so = !is_pending(model, op);
+        } else if (strcmp(act, "evicted") != 0) {
+            FAIL("'%s' is not looked for at a real target", act);
+        }
+        if (is_so != is_done) {
+            FAIL("expected: %s %u\n         got: %s", act, op, is_so ? "so before" : "not so");
+        }
+    }
+}
+
+/* \n within the quotes is the end of a line. */
+static bool is_message(const char *quoted, const char *message)
+{
+    for (const char *at = quoted + 1; *at != '"' && *at != '\0'; at++, message++) {
+        const bool is_end = at[0] == '\\' && at[1] == 'n';
+        if (*message != (is_end ? '\n' : *at)) {
+            return false;
+        }
+        at += is_end;
+    }
+    return *message == '\0';
+}
+
 static void check_real_answer(const char *answer, uint64_t place)
 {
-    static const char *const results[] = {"ok", "refused", "invalid", "failed"};
+    static const char *const results[] = {"ok", "refused", "invalid", "failed", "skipped"};
     const struct observation *seen = run_observation(script.run);
-    const char *wanted = results[0];
+    const char *wanted = results[0], *got = results[seen->skipped != 0 ? 4 : seen->result];
+    const char *message = strchr(answer, '"');
     for (size_t i = 1; i < sizeof results / sizeof *results; i++) {
-        wanted = strncmp(answer, results[i], strlen(results[i])) == 0 ? results[i] : wanted;
+        wanted = begins(answer, results[i]) ? results[i] : wanted;
     }
-    if (strcmp(wanted, results[seen->result]) != 0) {
-        FAIL("expected: %s\n         got: %s: %s", wanted, results[seen->result],
-             run_message(script.run));
+    if (strcmp(wanted, got) != 0) {
+        FAIL("expected: %s\n         got: %s: %s", wanted, got, run_message(script.run));
+    }
+    if (message != NULL && !is_message(message, run_message(script.run))) {
+        FAIL("expected: %s\n         got: %s", message, run_message(script.run));
     }
     if (place != TARGET_ADDRESS_NONE && seen->address != place) {
         FAIL("expected: %" PRIu64 "\n         got: %" PRIu64 " bytes, which is %" PRIu64, place / G,
              seen->address, seen->address / G);
+    }
+    if (strstr(answer, " size ") != NULL && seen->size_bytes != script.block.size_bytes) {
+        FAIL("expected: %" PRIu64 " bytes\n         got: %" PRIu64, script.block.size_bytes,
+             seen->size_bytes);
+    }
+    if (seen->skipped == 0) {
+        check_real_acts(acts_now, true);
     }
 }
 
@@ -855,6 +925,9 @@ static void step_once(uint32_t number, char *text)
     split_step(text, &answer, &verdict);
     const uint64_t place = take_answer(answer, &list.ops[number], number);
     script.stats_calls = 0;
+    if (is_real && strcmp(answer, "skipped") != 0) {
+        check_real_acts(acts_now, false);
+    }
     const struct verdict *got = said = run_step(script.run, &list.ops[number]);
     if (is_real) {
         check_real_answer(answer, place);
@@ -884,6 +957,7 @@ static void do_step(uint32_t *count)
     } else if (strncmp(text, "finish", 6) == 0) {
         split_step(text, &answer, &verdict);
         (void)take_answer(answer, &(const struct op){.kind = OP_REPORT}, 0);
+        script.is_closed |= is_real;
         check_verdict(run_finish(script.run), verdict);
     } else if (strncmp(text, "begin ", 6) == 0) {
         begin_next(text + 6, count);
@@ -898,11 +972,6 @@ static void do_step(uint32_t *count)
 }
 
 /* --- the case as a list --- */
-
-static bool begins(const char *text, const char *word)
-{
-    return strncmp(text, word, strlen(word)) == 0;
-}
 
 static bool is_step(const char *text)
 {
@@ -1172,6 +1241,9 @@ static void run_case(int number)
         }
         stop_lanes();
     } else {
+        if (is_real && !script.is_closed && !run_is_broken(script.run)) {
+            check_verdict(run_finish(script.run), ""); /* one hole, and no host memory is left */
+        }
         stop();
     }
     op_list_deinit(&list);
