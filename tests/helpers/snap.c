@@ -1,6 +1,6 @@
 #include "tests/helpers/snap.h"
 
-#include "tests/helpers/suite.h"
+#include <check.h>
 
 #include <fcntl.h>
 #include <stdio.h>
