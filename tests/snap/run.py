@@ -73,7 +73,8 @@ def environment(build, scratch):
 def masks_of(build, scratch):
     """The masks, behind those of this machine's paths and of the program's version."""
     version = subprocess.run([f"{build}/cli/hbmstress", "--version"], capture_output=True, text=True, check=True).stdout
-    places = [(re.escape(str(build)), "$BUILD"), (re.escape(str(TREE)), "$TREE"), (re.escape(scratch), "$PWD")]
+    places = [(re.escape(os.environ.get("FIELD", "$FIELD")), "$FIELD"), (re.escape(str(build)), "$BUILD"),
+              (re.escape(str(TREE)), "$TREE"), (re.escape(scratch), "$PWD")]
     return places + [(re.escape(version.split()[1]), "VERSION")] + MASKS
 
 
