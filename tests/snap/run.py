@@ -30,6 +30,7 @@ MASKS = [
     (r"(?m) +ops/s\n(?:.+\n)+", lambda table: re.sub(r" +(\d+|ops/s)\n", lambda end: f" {end[1] if end[1] == 'ops/s' else '~'}\n", table[0])),
     (r"\b\d+(\.\d+)? ?(ns|us|ms|s|min|h) (elapsed|of wall time|of processor time)", r"~ \3"),
     (r"\b0x7[0-9a-f]{11}\b", "0x~"),
+    (r"\b(SIG[A-Z]+) at \w+( \([\w.]+:\d+\))?( < \w+( \([\w.]+:\d+\))?)*", r"\1 at ~"),  # what is inlined differs
 ]
 
 
