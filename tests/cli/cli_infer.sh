@@ -131,11 +131,4 @@ expect_text out.txt "repeat    hbmstress replay lists/compact.ops"
 expect_exit 1 replay lists/compact.ops
 expect_text out.txt "BROKEN crash"
 
-# Bad usage.
-expect_refusal 2 "unknown target 'first_fits'; did you mean 'first_fit'?" infer first_fits
-expect_refusal 2 "infer needs a TARGET" infer
-expect_refusal 2 "unknown option '--seed'" infer hbm --seed 1
-expect_refusal 2 "there is no option colour" infer hbm --target-option colour=red
-expect_refusal 2 "'null' is one word too many" infer hbm null
-expect_refusal 2 "no-such.so" infer ./no-such.so
 finish
