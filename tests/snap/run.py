@@ -19,8 +19,7 @@ TREE = Path(__file__).resolve().parents[2]
 # Parts the answers of commands.
 MARK = "<<hbmstress-snap>>"
 
-# try COMMAND...: its exit code where that is not 0, for commands in loops.
-TRY = 'try() { "$@" || echo "[$?]"; }'
+TRY = 'try() { "$@" || echo "[$?]"; }'  # its exit code where that is not 0, for commands in loops
 
 # What differs from one machine or moment to the next, in the order in which it is replaced.
 MASKS = [
@@ -133,7 +132,7 @@ def main():
         scratch = os.path.realpath(scratch)
         variables, masks = environment(build, scratch), masks_of(build, scratch)
         for command, printed in zip(commands, answers(commands, scratch, variables, masks)):
-            new += command.above + ["  $ " + command.lines[0]] + [("  > " + line).rstrip() for line in command.lines[1:]]
+            new += command.above + ["  $ " + command.lines[0]] + ["  > " + line if line else "  >" for line in command.lines[1:]]
             new += ["  " + line if line else "" for line in printed]
     text = "\n".join(new + below) + "\n"
     if text == old:
