@@ -16,7 +16,6 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
 
-# Parts the answers of commands.
 MARK = "<<hbmstress-snap>>"
 
 TRY = 'try() { "$@" || echo "[$?]"; }'  # its exit code where that is not 0, for commands in loops
@@ -25,7 +24,7 @@ TRY = 'try() { "$@" || echo "[$?]"; }'  # its exit code where that is not 0, for
 MASKS = [
     (r'"((?:elapsed|cost|wall|cpu)_ns|cost_instructions|ops_per_second|pid|seconds)":[0-9.]+', r'"\1":~'),
     (r"\b\d+ ops/s\b", "~ ops/s"),
-    (r"\b\d+\.\d{3} s\b", "~ s"),
+    (r"\b\d+\.\d{3}(\s+)s\b", r"~\1s"),
     (r"(?m) +ops/s\n(?:.+\n)+", lambda table: re.sub(r" +(\d+|ops/s)\n", lambda end: f" {end[1] if end[1] == 'ops/s' else '~'}\n", table[0])),
     (r"\b\d+(\.\d+)? ?(ns|us|ms|s|min|h) (elapsed|of wall time|of processor time)", r"~ \3"),
     (r"\b0x7[0-9a-f]{11}\b", "0x~"),
@@ -88,18 +87,19 @@ def answers(commands, scratch, variables, masks):
                        stdout=printed, stderr=subprocess.STDOUT, check=False)
         printed.seek(0)
         text = "".join(map(show, printed.read().decode("utf-8", "surrogateescape")))
-    for pattern, words in masks:
-        text = re.sub(pattern, words, text)
     parts = re.split(MARK + r" (\d+)\n", text)
     for i in range(len(commands)):
-        yield answer(parts[2 * i], int(parts[2 * i + 1])) if 2 * i + 1 < len(parts) else [*answer(parts[-1], 0), "the shell ended"]
+        known = 2 * i + 1 < len(parts)
+        printed, code = (parts[2 * i], int(parts[2 * i + 1])) if known else (parts[-1] + "the shell ended\n", 0)
+        for pattern, words in masks:
+            printed = re.sub(pattern, words, printed)
+        yield answer(printed, code)
 
 
 def answer(text, code):
     """The lines of a file for what a command printed."""
     lines = [re.sub(" $", "<<20>>", line) for line in text.split("\n")]
-    if lines[-1]:
-        lines[-1] += " (no-eol)"
+    lines[-1] += " (no-eol)" if lines[-1] else ""
     while lines and not lines[-1]:
         lines.pop()
     return ["<<24>>" + line[1:] if line.startswith(("$ ", "> ")) else line for line in lines] + ([f"[{code}]"] if code else [])
