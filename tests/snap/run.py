@@ -88,9 +88,8 @@ def answers(commands, scratch, variables, masks):
         printed.seek(0)
         text = "".join(map(show, printed.read().decode("utf-8", "surrogateescape")))
     parts = re.split(MARK + r" (\d+)\n", text)
-    for i in range(len(commands)):
-        known = 2 * i + 1 < len(parts)
-        printed, code = (parts[2 * i], int(parts[2 * i + 1])) if known else (parts[-1] + "the shell ended\n", 0)
+    for i in range(0, 2 * len(commands), 2):
+        printed, code = (parts[i], int(parts[i + 1])) if i + 1 < len(parts) else (parts[-1] + "the shell ended\n", 0)
         for pattern, words in masks:
             printed = re.sub(pattern, words, printed)
         yield answer(printed, code)
@@ -102,7 +101,8 @@ def answer(text, code):
     lines[-1] += " (no-eol)" if lines[-1] else ""
     while lines and not lines[-1]:
         lines.pop()
-    return ["<<24>>" + line[1:] if line.startswith(("$ ", "> ")) else line for line in lines] + ([f"[{code}]"] if code else [])
+    shown = [] if code in (0, 141) else [f"[{code}]"]  # 141: the reader of a pipe has read enough
+    return ["<<24>>" + line[1:] if line.startswith(("$ ", "> ")) else line for line in lines] + shown
 
 
 def show(character):
