@@ -359,6 +359,15 @@ static void act_struck(const char **at)
     FAIL("there is no fault '%s'", word);
 }
 
+/* So do all calls from here on, up to the end. */
+static void act_in_call(void);
+static void act_fails(const char **at)
+{
+    (void)at;
+    script.result = TARGET_FAILED;
+    script.act = act_in_call;
+}
+
 static const struct {
     const char *name;
     void (*act)(const char **at);
@@ -369,7 +378,8 @@ static const struct {
             {"saved", act_saved},       {"restored", act_restored}, {"returned", act_returned},
             {"dropped", act_dropped},   {"mapped", act_mapped},     {"unmapped", act_unmapped},
             {"owners", act_owners},     {"asked", act_asked},       {"grown", act_grown},
-            {"shrunk", act_shrunk},     {"lists", act_lists},       {"struck", act_struck}};
+            {"shrunk", act_shrunk},     {"lists", act_lists},       {"struck", act_struck},
+            {"fails", act_fails}};
 
 /* Carries out all that is listed: "moved 3 to 0, waited 1". */
 static void act_all(const char *at)
