@@ -409,6 +409,15 @@ static void act_overran(const char **at)
     ((unsigned char *)taken)[taken_bytes] ^= 1;
 }
 
+/* So do all calls from here on, up to the end. */
+static void act_in_call(void);
+static void act_fails(const char **at)
+{
+    (void)at;
+    script.result = TARGET_FAILED;
+    script.act = act_in_call;
+}
+
 static const struct {
     const char *name;
     void (*act)(const char **at);
@@ -421,7 +430,7 @@ static const struct {
             {"owners", act_owners},     {"asked", act_asked},       {"grown", act_grown},
             {"shrunk", act_shrunk},     {"lists", act_lists},       {"struck", act_struck},
             {"copies", act_copies},     {"polls", act_polls},       {"host", act_host},
-            {"overran", act_overran}};
+            {"overran", act_overran},   {"fails", act_fails}};
 
 /* Carries out all that is listed: "moved 3 to 0, waited 1". */
 static void act_all(const char *at)
