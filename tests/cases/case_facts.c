@@ -241,10 +241,14 @@ static void check_judged(const char *wanted)
         const struct {
             const char *name;
             uint64_t number, usual;
-        } parts[] = {{"at", block->address / G, UINT64_MAX},   {"size", block->size_bytes / G, 0},
-                     {"surplus", block->surplus_bytes / G, 0}, {"align", block->align_bytes / G, 1},
-                     {"stack", block->stack_bytes / G, 0},     {"holds", block->hold_count, 0},
-                     {"used", block->used_until_ns, 0},        {"freed", block->freed_at_ns, 0}};
+        } parts[] = {{"at", granules(block->address), UINT64_MAX},
+                     {"size", granules(block->size_bytes), 0},
+                     {"surplus", granules(block->surplus_bytes), 0},
+                     {"align", granules(block->align_bytes), 1},
+                     {"stack", granules(block->stack_bytes), 0},
+                     {"holds", block->hold_count, 0},
+                     {"used", block->used_until_ns, 0},
+                     {"freed", block->freed_at_ns, 0}};
         length += (size_t)snprintf(got + length, sizeof got - length, "%s%" PRIu32 "%s",
                                    i == 0 ? "" : ", ", block->op, kinds[block->kind]);
         for (size_t j = 0; j < sizeof parts / sizeof *parts && length < sizeof got; j++) {
