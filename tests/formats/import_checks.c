@@ -45,7 +45,7 @@ static void import_any(const char *text, size_t length, const char *format, stru
     free(copy);
 }
 
-void import_checks_prefixes(const char *text, size_t length, const char *format,
+static void import_prefixes(const char *text, size_t length, const char *format,
                             struct import *import)
 {
     for (size_t cut = 0; cut < length; cut += draws_period()) {
@@ -53,8 +53,8 @@ void import_checks_prefixes(const char *text, size_t length, const char *format,
     }
 }
 
-void import_checks_damage(const char *text, size_t length, const char *format, uint64_t rounds,
-                          struct import *import)
+static void import_damaged(const char *text, size_t length, const char *format, uint64_t rounds,
+                           struct import *import)
 {
     static const char likely[] = "0123456789,.:-\n\r \0x";
     char *damaged = malloc(length);
@@ -124,36 +124,12 @@ static struct field_file find_field_file(const char *name)
     return file;
 }
 
-void import_checks_field(const char *name, struct import *import)
-{
-    const struct field_file file = find_field_file(name);
-    import_checks_file(file.path, file.format, NULL, import);
-}
-
 void import_checks_field_damage(const char *name, uint64_t rounds, struct import *import)
 {
     const struct field_file file = find_field_file(name);
     size_t length = 0;
     char *text = import_checks_read(file.path, &length);
-    import_checks_prefixes(text, length, file.format, import);
-    import_checks_damage(text, length, file.format, rounds, import);
+    import_prefixes(text, length, file.format, import);
+    import_damaged(text, length, file.format, rounds, import);
     free(text);
-}
-
-void import_checks_refused(const struct import_refused *refused, const char *folder,
-                           const char *format, struct import *import)
-{
-    struct import_error error = {0};
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder == NULL ? "" : folder, refused->name);
-    const enum import_result result = folder == NULL
-                                          ? import_text(refused->name, strlen(refused->name),
-                                                        format, NULL, import, &error)
-                                          : import_file(path, format, NULL, import, &error);
-    ck_assert_msg(strstr(error.reason, refused->reason) != NULL, "%s: %zu:%zu: %s", refused->name,
-                  error.line, error.column, error.reason);
-    ck_assert_int_eq(result, refused->result);
-    ck_assert_msg(error.line == refused->line && error.column == refused->column, "%s: %zu:%zu: %s",
-                  refused->name, error.line, error.column, error.reason);
-    ck_assert_uint_eq(import->ops.count, 0);
 }

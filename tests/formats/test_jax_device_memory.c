@@ -1,7 +1,5 @@
-/* A JAX device-memory profile becomes blocks whose numbers and bytes are those of the file, by kind
- * and device. */
-#include "formats/common/text.h"
-#include "harness/op/setup.h"
+/* A JAX device-memory profile: its samples, cuts and damage, and real ones with the sums of their
+ * files.  What ours become is in tests/snap/formats_jax_device_memory.snap. */
 #include "tests/formats/profile_imports.h"
 #include "tests/helpers/suite.h"
 
@@ -14,88 +12,6 @@
 #define DATA HBMSTRESS_FIELD_DATA "/data/xla_profiler/"
 
 EVERY_TEST(.timeout_s = 300, .setup = profile_setup, .teardown = profile_teardown);
-
-TEST(each_stack_becomes_its_blocks_with_the_users_function_as_tag)
-{
-    profile_load(FIELD "small.prof", "jax_device_memory");
-    profile_assert_ops(
-        "alloc size=2K tag=1 host=1\nalloc size=2K tag=1 host=1\nalloc size=334 tag=2\nalloc size=333 "
-        "tag=2\nalloc size=333 tag=2\nalloc size=512 tag=3\nload size=2K stack=0 tag=2\n");
-    ck_assert_str_eq(profile_import.setup.tags[1], "init_state train.py:41");
-    ck_assert_str_eq(profile_import.setup.tags[2], "main train.py:9");
-    ck_assert_str_eq(profile_import.setup.tags[3],
-                     "device_put api.py:20"); /* no frame of the user */
-    ck_assert_str_eq(profile_import.setup.tags[4], "");
-    ck_assert_uint_eq(profile_import.setup.capacity_bytes, 4096);
-    ck_assert_uint_eq(profile_import.setup.granule_bytes, 1);
-}
-
-/* As archives that are appended to each other are read: the second's numbers would name texts of
- * the first. */
-TEST(two_profiles_in_one_file_are_refused)
-{
-    struct text text;
-    ck_assert_int_eq(text_read(FIELD "small.prof", 1 << 20, &text, &profile_error), IMPORT_OK);
-    char *both = malloc(2 * text.length);
-    memcpy(both, text.bytes, text.length);
-    memcpy(both + text.length, text.bytes, text.length);
-    ck_assert_int_eq(import_text(both, 2 * text.length, "jax_device_memory", NULL, &profile_import,
-                                 &profile_error),
-                     IMPORT_INVALID);
-    ck_assert_str_eq(profile_error.reason,
-                     "the profile has 4 types of values, not 2: two profiles in one file?");
-    free(both);
-    text_deinit(&text);
-}
-
-TEST(what_the_profile_does_not_say_is_said)
-{
-    profile_load(FIELD "small.prof", "jax_device_memory");
-    static const char *const notes[] = {
-        "6 buffers of 5608 bytes, 1 executables of 2048 bytes",
-        "0 = TPU_0(process=0,(0,0,0,0)), 1512; 1 = TPU_1(process=0,(0,0,0,1)), 4096",
-        "the failed request, if any, is not in the profile",
-        "assumed: all executables are on device 0",
-        "left out: 2 executables or buffers of unknown size (-1)",
-        "left out: 1 executables or buffers of 0 bytes",
-        "of 1 stacks, the bytes are not a multiple of the blocks",
-        "assumed: capacity 4096, the most",
-    };
-    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
-        ck_assert_msg(strstr(profile_import.notes, notes[i]) != NULL, "%s is not in:\n%s", notes[i],
-                      profile_import.notes);
-    }
-}
-
-TEST(a_chip_that_is_given_is_the_device)
-{
-    const struct setup fixed = {.chip = "v3"};
-    const struct import_options options = {.fixed = &fixed};
-    ck_assert_int_eq(
-        import_file(FIELD "small.prof", "auto", &options, &profile_import, &profile_error),
-        IMPORT_OK);
-    ck_assert_str_eq(profile_import.setup.chip, "v3");
-    ck_assert_uint_eq(profile_import.setup.capacity_bytes, chip_find("v3")->capacity_bytes);
-    ck_assert_ptr_null(strstr(profile_import.notes, "assumed: capacity"));
-}
-
-TEST(the_snapshot_fits_exactly)
-{
-    profile_load(FIELD "small.prof", "jax_device_memory");
-    profile_assert_replay();
-}
-
-TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
-{
-    profile_assert_refused(
-        FIELD "cut.prof", "jax_device_memory", IMPORT_INCOMPLETE,
-        "byte 388: the file is cut off: a field has 24 bytes, but only 14 are left");
-    profile_assert_refused(FIELD "contradicts.prof", "jax_device_memory", IMPORT_INVALID,
-                           "the sample at byte 62: no blocks, but 512 bytes");
-    profile_assert_refused(
-        FIELD "unknown_kind.prof", "jax_device_memory", IMPORT_INVALID,
-        "the sample at byte 38: kind 'heap' is neither 'buffer' nor 'executable'");
-}
 
 TEST(every_cut_is_said)
 {

@@ -1,5 +1,5 @@
-/* Memory events of a profile: what is in use after each op is what the profile says, to the byte.
- */
+/* Memory events of a profile, one by one, cut and damaged, and a real profile event by event.  What
+ * our files become is in tests/snap/formats_xplane.snap. */
 #include "formats/common/csv.h"
 #include "formats/common/text.h"
 #include "tests/formats/profile_imports.h"
@@ -14,76 +14,6 @@
 #define DATA HBMSTRESS_FIELD_DATA "/data/xla_profiler/"
 
 EVERY_TEST(.timeout_s = 300, .setup = profile_setup, .teardown = profile_teardown);
-
-TEST(events_of_all_lines_are_merged_by_time)
-{
-    profile_load(FIELD "small.xplane.pb", "xplane");
-    profile_assert_ops(
-        "alloc size=512 unpadded=500 tag=1\nalloc size=9728 tag=1\nhold block=1\nalloc size=1K "
-        "unpadded=1000 tag=3\n"
-        "alloc size=2K tag=2\nfree block=0\nfree block=3\nalloc size=256 unpadded=4 tag=4\n");
-    ck_assert_uint_eq(profile_import.setup.capacity_bytes, 65536);
-    ck_assert_uint_eq(profile_import.setup.granule_bytes, 256);
-    ck_assert_str_eq(profile_import.setup.tags[1], "before the window");
-    ck_assert_str_eq(profile_import.setup.tags[2], "output type 19 [512]");
-    ck_assert_str_eq(profile_import.setup.tags[3], "dense/MatMul");
-    ck_assert_str_eq(profile_import.setup.tags[4], "dense/BiasAdd");
-}
-
-TEST(what_was_in_use_before_is_made_first_and_said_to_be_a_sum)
-{
-    profile_load(FIELD "small.xplane.pb", "xplane");
-    ck_assert_ptr_nonnull(strstr(profile_import.notes, "9728 bytes on 1 devices were in use"));
-    ck_assert_ptr_nonnull(strstr(profile_import.notes, "since only the sum is known"));
-    ck_assert_uint_eq(profile_assert_replay(), 5 + 4); /* the peak rises with the second event */
-}
-
-TEST(frees_with_an_address_only_get_their_size_from_the_sums)
-{
-    profile_load(FIELD "devices.xplane.pb", "xplane");
-    profile_assert_ops(
-        "retire size=512K address=512K host=1\nalloc size=1K tag=1 host=1\nalloc size=1K tag=1 host=1\n"
-        "hold block=2 host=1\nalloc size=4K unpadded=4000 tag=2\nalloc size=4K tag=2 host=1\n"
-        "alloc size=4K tag=3\nfree block=1 host=1\nfree block=4\nfree block=5 host=1\nfree block=6\n");
-    ck_assert_uint_eq(profile_assert_replay(), 7);
-}
-
-TEST(each_device_has_the_capacity_that_its_allocator_says)
-{
-    profile_load(FIELD "devices.xplane.pb", "xplane");
-    ck_assert_uint_eq(profile_import.setup.host_count, 2);
-    ck_assert_uint_eq(profile_import.setup.capacity_bytes, 1 << 20); /* stack and heap together */
-    ck_assert_ptr_nonnull(strstr(profile_import.notes, "1 allocators have less memory"));
-    ck_assert_ptr_nonnull(
-        strstr(profile_import.notes, "up to 65536 bytes were reserved for the stack"));
-}
-
-TEST(a_capacity_that_is_given_holds_for_all_devices)
-{
-    const struct setup fixed = {.capacity_bytes = 1 << 21};
-    const struct import_options options = {.fixed = &fixed};
-    ck_assert_int_eq(
-        import_file(FIELD "devices.xplane.pb", "auto", &options, &profile_import, &profile_error),
-        IMPORT_OK);
-    ck_assert_uint_eq(profile_import.setup.capacity_bytes, 1 << 21);
-    ck_assert_int_eq(profile_import.ops.ops[0].kind, OP_ALLOC); /* nothing is retired */
-    ck_assert_uint_eq(profile_assert_replay(), 7);
-}
-
-TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
-{
-    profile_assert_refused(
-        FIELD "cut.xplane.pb", "xplane", IMPORT_INCOMPLETE,
-        "byte 0: the file is cut off: a field has 1002 bytes, but only 697 are left");
-    profile_assert_refused(
-        FIELD "contradicts.xplane.pb", "xplane", IMPORT_INVALID,
-        "the event at byte 480: address 4096 is allocated, but the block there is live");
-    profile_assert_refused(
-        FIELD "missing_event.xplane.pb", "xplane", IMPORT_INVALID,
-        "bytes_allocated is 11776, but the events so far sum to 12288: some events are missing");
-    profile_assert_refused(FIELD "no_events.xplane.pb", "xplane", IMPORT_INCOMPLETE,
-                           "the profile has no memory event");
-}
 
 TEST(every_cut_is_said)
 {
