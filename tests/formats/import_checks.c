@@ -87,20 +87,6 @@ uint64_t import_checks_replay(const struct import *import)
     return ooms;
 }
 
-void import_checks_ops(const struct import *import, const char *expected)
-{
-    char *text = NULL;
-    size_t length = 0;
-    char op[OP_TEXT_BYTES];
-    FILE *stream = open_memstream(&text, &length);
-    for (size_t i = 0; i < import->ops.count; i++) {
-        fprintf(stream, "%s\n", op_print(&import->ops.ops[i], op));
-    }
-    fclose(stream);
-    ck_assert_str_eq(text, expected);
-    free(text);
-}
-
 void import_checks_file(const char *path, const char *format, const struct import_options *options,
                         struct import *import)
 {

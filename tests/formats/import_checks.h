@@ -15,9 +15,6 @@ char *import_checks_read(const char *path, size_t *length);
 /* Replays on target hbm: no promise breaks.  Returns how many requests ran out of memory. */
 uint64_t import_checks_replay(const struct import *import);
 
-/* The ops as text, one a line, are these. */
-void import_checks_ops(const struct import *import, const char *expected);
-
 /* Imports the file of that path, of the format that is recognised. */
 void import_checks_file(const char *path, const char *format, const struct import_options *options,
                         struct import *import);

@@ -13,9 +13,15 @@
  * but with --list
  * --report: what it tells as the report of a compiler, and nothing of its list
  *
+ * --each may also show each line as other things are: --lines as a line of a log, what is in front
+ * of it parted by '|', with its source, time, steps; --pickle as a pickle, in JSON
+ *
  * A refusal says first what it is: invalid, incomplete, unrecognised or unreadable; the place is
  * line:column, 0 = not known. */
+#include "formats/common/log_prefix.h"
 #include "formats/formats.h"
+#include "formats/log/private/log_reading.h"
+#include "formats/torch/private/plain.h"
 #include "harness/base/size.h"
 #include "harness/base/writing.h"
 #include "harness/model/model.h"
@@ -23,6 +29,7 @@
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
+#include "tests/formats/plain_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,7 +42,7 @@ static struct {
     struct setup fixed;
     uint64_t kv_bytes, kv_tokens;
     size_t op_count_max;
-    bool is_brief, has_no_run, is_each, is_log, is_report, is_list;
+    bool is_brief, has_no_run, is_each, is_log, is_report, is_list, is_line, is_pickle;
 } given = {.op_count_max = SIZE_MAX};
 
 /* The lines of the head that are not of every list, in one. */
@@ -431,6 +438,60 @@ static void tell(const char *path, const char *text, size_t length)
     import_deinit(&import);
 }
 
+/* --- lines of a log, and pickles --- */
+
+/* What is in front of the line is told from it by itself, as in a whole log, and of each cut no
+ * more than there is. */
+static void tell_line(const char *text, size_t length)
+{
+    struct log_line line;
+    char time[LOG_TIME_TEXT_BYTES];
+    uint64_t step = 0, total = 0;
+    log_line_split(text, length, true, &line);
+    printf("%.*s|%.*s", (int)line.prefix_bytes, line.at, (int)(line.length - line.prefix_bytes),
+           line.at + line.prefix_bytes);
+    printf(line.source[0] == '\0' ? "" : "  [%s]", line.source);
+    printf(line.time.clock == LOG_CLOCK_NONE ? "" : "  %s", log_time_print(&line.time, time));
+    printf(line.time.clock == LOG_CLOCK_COLLECTOR ? " of the collector" : "");
+    printf(line.pid == 0 ? "" : "  pid %" PRIu64, line.pid);
+    printf(line.repeated_count == 0 ? "" : "  repeated %" PRIu32, line.repeated_count);
+    if (log_step_read(text, length, &step)) {
+        printf("  step %" PRIu64, step);
+    }
+    if (log_step_total_read(text, length, &total)) {
+        printf("  of %" PRIu64, total);
+    }
+    printf(log_prefix_length(text, length) == line.prefix_bytes ? "\n" : "  (alone: %zu)\n",
+           log_prefix_length(text, length));
+    for (size_t cut = 1; cut < length; cut++) {
+        char *copy = malloc(cut);
+        memcpy(copy, text, cut);
+        if (log_prefix_length(copy, cut) > cut) {
+            printf("  cut at %zu: %zu\n", cut, log_prefix_length(copy, cut));
+        }
+        free(copy);
+    }
+}
+
+static void tell_pickle(const char *name, const char *text, size_t length)
+{
+    struct plain_tree tree = {0};
+    struct plain_value root = plain_make(PLAIN_NOTHING);
+    struct import_error error = {0};
+    const enum import_result result = pickle_read(text, length, &tree, &root, &error);
+    if (result == IMPORT_OK) {
+        json_t *json = plain_json(&tree, root);
+        char *printed = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
+        printf("%s: %s\n", name, printed);
+        free(printed);
+        json_decref(json);
+    } else {
+        printf("%s: %s: %s%s\n", name, result == IMPORT_INVALID ? "invalid" : "incomplete",
+               error.reason, root.kind == PLAIN_NOTHING ? "" : " (and a value)");
+    }
+    plain_deinit(&tree);
+}
+
 /* Takes the escapes of a line apart, in place; returns its length. */
 static size_t unescape_line(char *line)
 {
@@ -463,7 +524,13 @@ static void tell_each_line(void)
         const size_t length = unescape_line(line);
         char *text = malloc(length + (length == 0));
         memcpy(text, line, length);
-        tell(name, text, length);
+        if (given.is_line) {
+            tell_line(text, length);
+        } else if (given.is_pickle) {
+            tell_pickle(name, text, length);
+        } else {
+            tell(name, text, length);
+        }
         free(text);
     }
     free(line);
@@ -478,6 +545,8 @@ static int read_options(int count, char *words[])
         const char *name = words[i] + 2;
         given.is_each = given.is_each || strcmp(name, "each") == 0;
         given.is_brief = given.is_brief || strcmp(name, "brief") == 0;
+        given.is_line = given.is_line || strcmp(name, "lines") == 0;
+        given.is_pickle = given.is_pickle || strcmp(name, "pickle") == 0;
         given.is_list = given.is_list || strcmp(name, "list") == 0;
         given.is_log = given.is_log || strcmp(name, "log") == 0;
         given.is_report = given.is_report || strcmp(name, "report") == 0;
