@@ -7,7 +7,6 @@
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
-#include "tests/formats/import_checks.h"
 #include "tests/formats/import_fixture.h"
 #include "tests/helpers/suite.h"
 

@@ -2,7 +2,6 @@
  * an end. */
 #include "formats/common/text.h"
 #include "formats/formats.h"
-#include "tests/formats/import_checks.h"
 #include "tests/formats/import_fixture.h"
 #include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"
