@@ -24,7 +24,7 @@ function(hbmstress_find_version source project result)
         string(APPEND version "+${CMAKE_MATCH_2}.${CMAKE_MATCH_3}")
     endif()
     if(NOT CMAKE_MATCH_1 STREQUAL project)
-        message(WARNING "the tag v${CMAKE_MATCH_1} and project(VERSION ${project}) differ: "
+        message(WARNING "the tag v${CMAKE_MATCH_1} and the file VERSION (${project}) differ: "
             "docs/stability.md says how a release is made")
     endif()
     set(${result} "${version}" PARENT_SCOPE)

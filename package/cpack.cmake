@@ -37,8 +37,8 @@ A finding is a short list of operations that replays exactly.
 
 It also explains logs and traces of jobs that ran out of memory.
 
-This package has the programs, jobs to run, examples, and what a plug-in
-for an allocator of your own needs: headers and a static library.]])
+This package has the programs, jobs to run, examples, pages, and what a
+plug-in for an allocator of your own needs: headers and a static library.]])
 
 set(CPACK_DEBIAN_LIBHBM0_PACKAGE_NAME libhbm0)
 set(CPACK_DEBIAN_LIBHBM0_PACKAGE_SECTION libs)

@@ -66,9 +66,9 @@ static enum plain_result convert_value(struct plain_tree *tree, struct value_sta
         result = result == PLAIN_DONE ? convert_value(tree, stack, inner) : result;
     }
     const struct plain_value box = plain_make_box(tree, is_list ? PLAIN_LIST : PLAIN_DICT);
-    const struct plain_value *values = &stack->values[below];
     const size_t count = stack->count - below;
     if (result == PLAIN_DONE && count > 0) {
+        const struct plain_value *values = &stack->values[below];
         result = is_list ? plain_fill_list(tree, box, values, count, &i)
                          : plain_fill_dict(tree, box, values, count, &i);
     }

@@ -1,5 +1,7 @@
 #include "tests/cases/case_file.h"
 
+#include "tests/cases/drawing.h"
+
 #include <ctype.h>
 #include <glob.h>
 #include <stdarg.h>
@@ -89,11 +91,22 @@ static char *fill_in(const char *text, const struct rows *rows, size_t row)
     return strdup(trim(filled));
 }
 
-/* "3..5: OP" is that op three times. */
+/* "3..5: OP" is that op three times, and a heap the lines that make it. */
 static void add_line(struct test_case *one, const struct case_line *line)
 {
+    char *drawn[DRAWING_LINE_COUNT_MAX];
     unsigned from = 0, to = 0;
     int length = 0;
+    if (strncmp(line->text, "heap ", 5) == 0) {
+        const size_t count = drawing_lines(line->text + 5, drawn);
+        for (size_t i = 0; i < count && one->count < LINE_COUNT_MAX; i++) {
+            one->lines[one->count++] = (struct case_line){drawn[i], line->number};
+        }
+        if (count == 0) {
+            end_program(one->file, line->number, "'%s' is no drawing", line->text);
+        }
+        return;
+    }
     if (sscanf(line->text, "%u..%u:%n", &from, &to, &length) < 2 || length == 0) {
         one->lines[one->count++] = *line;
         return;

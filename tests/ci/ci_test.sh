@@ -38,7 +38,7 @@ stand_in bin/ctest 'case "$*" in
 *--show-only*) echo "  Test #1: test_some"; exit 0 ;;
 *--preset\ tsan*) what=tests_tsan ;;
 *fuzz-plant*) what=tests_fuzz ;;
-*--label-exclude*) what=tests_dev ;;
+*--preset\ dev*) what=tests_dev ;;
 *) what=tests_O3 ;;
 esac
 echo "$what" >>ran.txt

@@ -188,6 +188,17 @@ other_folders() {
     LD_LIBRARY_PATH=elsewhere/libraries/deep/down attempt "another folder of libraries" ./other
 }
 
+# The pages that messages name lie where packages keep documents; no link leads out of them into a tree that is not there.
+has_the_pages() {
+    local documents=$prefix/share/doc/hbmstress page link
+    strings -n 8 "$prefix/bin/hbmstress" | grep -oE 'docs/[a-z_/-]+\.md' | sort -u >named.txt
+    [ "$(wc -l <named.txt)" -gt 10 ] || fail "the program names only $(wc -l <named.txt) pages"
+    while read -r page; do [ -f "$documents/$page" ] || fail "$page is named and not installed"; done <named.txt
+    while IFS=: read -r page link; do
+        [ -e "$(dirname "$page")/$link" ] || fail "$page links to $link, which is not installed"
+    done < <(grep -roE '\]\([a-zA-Z0-9_./-]+' "$documents" --include='*.md' | grep -v '](https$' | sed 's|](||')
+}
+
 install_and_move
 install_components
 names_no_folder_of_the_build
@@ -198,5 +209,6 @@ programs_by_pkg_config
 programs_by_cmake
 examples_build_by_both
 jobs_run_by_name
+has_the_pages
 other_folders
 [ "$failures" = 0 ]

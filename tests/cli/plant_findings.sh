@@ -12,7 +12,7 @@ seed=${3:-1}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The plants with more than one, and how many: docs/campaigns.md, "Findings for each defect", says why.
+# The plants with more than one, and how many: docs/campaigns.md, "Several findings for one defect", says why.
 allowed() { # PLANT
     case $1 in
     plant_premature_unretried) echo 3 ;;

@@ -5,7 +5,7 @@
 
 A link to a file must lead to one that is there, and its anchor to a heading of that page, as GitHub names headings.  Links
 to other hosts are not followed.  Below its first heading of level 2, docs/README.md names each page of docs/ once.  Links
-lead from README.md to every page below docs/.
+lead from README.md to every page below docs/.  README.md shows the release and the address of VERSION.
 Exits with 0 when all holds, 1 when something does not, 2 on bad usage.
 """
 import collections
@@ -94,6 +94,17 @@ def check_reachable(tree):
         yield f'{page.relative_to(tree)}: no link leads there'
 
 
+def check_release(tree):
+    """README.md shows the release and the address of the file VERSION; a tree without that file shows none."""
+    if not (tree / 'VERSION').is_file():
+        return
+    release = dict(line.split(' ', 1) for line in (tree / 'VERSION').read_text().splitlines() if not line.startswith('#'))
+    shown = (tree / 'README.md').read_text(encoding='utf-8')
+    for wanted in (f'`v{release["version"]}`', f'<{release["address"]}>'):
+        if wanted not in shown:
+            yield f'README.md: does not show {wanted} of VERSION'
+
+
 def main():
     if len(sys.argv) > 2:
         print(__doc__, file=sys.stderr)
@@ -107,7 +118,7 @@ def main():
             fault = None if is_of_other_host(link) else check_link(page, link, tree)
             if fault:
                 faults.append(f'{page.relative_to(tree)}:{line}: {link}: {fault}')
-    faults += [*check_index(tree), *check_reachable(tree)]
+    faults += [*check_index(tree), *check_reachable(tree), *check_release(tree)]
     print('\n'.join([*faults, f'links: {len(pages)} pages, {link_count} links, {len(faults)} wrong']))
     return 1 if faults or not link_count else 0
 

@@ -46,5 +46,11 @@ printf '%b' "${index/\[b\](b.md)/}" >"$tree/docs/README.md"
 judges 1 'docs/README.md: names docs/b.md 0 times, not once' <<<'# A'
 printf '%b' "${index}[b](b.md)" >"$tree/docs/README.md"
 judges 1 'docs/README.md: names docs/b.md 2 times, not once' <<<'# A'
+printf '%b' "$index" >"$tree/docs/README.md"
+printf '# Where\nversion 1.2.3\naddress https://example.org/x\n' >"$tree/VERSION"
+printf '# Top\n\n[docs](docs/README.md)\n\n<https://example.org/x>, `v1.2.3`\n' >"$tree/README.md"
+judges 0 ' 0 wrong' <<<'# A'
+sed -i 's/1.2.3/1.2.4/' "$tree/VERSION"
+judges 1 'README.md: does not show `v1.2.4` of VERSION' <<<'# A'
 echo "links_fires: $failure_count failures"
 [[ $failure_count -eq 0 ]]

@@ -14,7 +14,7 @@ paths are masked.  A command in another fence, or in an indented code block, is 
     sh norun WORD   only parsed; the table of docs/testing.md gives the reason for each WORD
 
 The commands of a page run one after the other in an empty directory of their own, with links to the folders of the
-source tree and its CMakeLists.txt, the built programs on PATH and the built kit for pkg-config.  With --nightly the directory is a copy of the
+source tree, its CMakeLists.txt and VERSION, the built programs on PATH and the built kit for pkg-config.  With --nightly the directory is a copy of the
 source tree, and only pages with a fence tagged `sh nightly` are run.  Options: --deadline SECONDS a command (180; 7200 with
 --nightly), --jobs N pages at a time.
 Exits with 0 when every page holds, 1 when one does not, 2 on bad usage.
@@ -298,8 +298,9 @@ def program_folders(build):
 
 def link_folders(scratch):
     """Makes the folders of the source tree reachable from a page's directory, but not what builds and runs leave.  With
-    the file that CMake reads first, a page can build the tree."""
-    (scratch / 'CMakeLists.txt').symlink_to(SOURCE_TREE / 'CMakeLists.txt')
+    the files that CMake reads first, a page can build the tree."""
+    for name in ('CMakeLists.txt', 'VERSION'):
+        (scratch / name).symlink_to(SOURCE_TREE / name)
     for entry in sorted(SOURCE_TREE.iterdir()):
         if entry.is_dir() and not re.match(r'\.|out|build', entry.name):
             (scratch / entry.name).symlink_to(entry)

@@ -1,17 +1,12 @@
 /* The options of a run: the least and the most that each takes, what is beyond, and which of two
  * values counts. */
-#include "campaign/plan/job.h"
 #include "campaign/plan/lookup.h"
 #include "campaign/plan/run_options.h"
-#include "tests/helpers/messages.h"
-#include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* NULL: it was taken. */
 static const char *set_option(struct run_options *options, const char *name, const char *value)
@@ -334,57 +329,5 @@ TEST(rates_become_counts_that_are_rounded_down)
         struct rate rates[OOM_CLASS_COUNT] = {{7, 9}};
         ck_assert_msg(allowance_parse_rates(wrong[i], rates) != NULL, "%s", wrong[i]);
         ck_assert_uint_eq(rates[0].part, 7);
-    }
-}
-
-/* In one line, and in two: the first one that is wrong is told. */
-TEST(the_first_wrong_line_of_a_job_file_is_told)
-{
-    char long_line[256];
-    memset(long_line, 'x', sizeof long_line);
-    long_line[250] = '\0';
-    static const char long_message[] = "the line is longer than 198 bytes\n";
-    const struct {
-        const char *before, *line, *behind;
-        unsigned number;
-        const char *message;
-    } rows[] = {
-        {"[slow_leak]\n", long_line, "\n", 2, long_message},
-        {"[slow_leak]\n", "nonsense", "\nops = 0\n", 2, "neither [section] nor key = value\n"},
-        {"[slow_leak]\n", "colour = 1", "\nnonsense\n", 2, NULL},
-        {"", "[]", "\n", 1, "the section has no name\n"},
-        {"[a]\n", "[01234567890123456789012345678901234567890123456789]", "\n", 2,
-         "a section name has at most 49 bytes\n"},
-        {"[global]\nprobes = required\n", "probes = required", "\n", 3,
-         "key 'probes' appears twice in its section\n"},
-        {"[global]\n", "probes = some", "\n", 2,
-         "probes: 'some' is not valid; the only value is 'required'\n"},
-        {"[a]\n", "probes = required", "\n", 2,
-         "'probes' applies to the whole run: it belongs in [global]\n"},
-        {"[a]\nscenario = b\n", "scenario = c", "\n", 3,
-         "key 'scenario' appears twice in its section\n"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char path[SCRATCH_PATH_BYTES], said[1024], place[SCRATCH_PATH_BYTES + 16];
-        struct job job;
-        scratch_name(path, "job");
-        const int file = mkstemp(path);
-        FILE *stream = fdopen(file, "w");
-        ck_assert_ptr_nonnull(stream);
-        ck_assert_int_gt(fprintf(stream, "%s%s%s", rows[i].before, rows[i].line, rows[i].behind),
-                         0);
-        ck_assert_int_eq(fclose(stream), 0);
-        const int before = messages_begin();
-        const enum exit_code code = job_read(path, &job);
-        messages_end(before, said, sizeof said);
-        (void)unlink(path);
-        job_deinit(&job);
-        ck_assert_int_eq(code, EXIT_USAGE);
-        (void)snprintf(place, sizeof place, "%s:%u: ", path, rows[i].number);
-        const char *message = strstr(said, place);
-        ck_assert_msg(message != NULL, "%s in: %s", place, said);
-        if (rows[i].message != NULL) {
-            ck_assert_str_eq(message + strlen(place), rows[i].message);
-        }
     }
 }

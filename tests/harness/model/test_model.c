@@ -1,5 +1,5 @@
-/* The model, and what the oracle makes of states that are hard to reach by chance: several events
- * on one block, alignments, stacks that end while frees are awaited. */
+/* The model, and what the oracle makes of sliding with alignments.  What it makes of other states
+ * that are hard to reach by chance is in tests/cases/model/model.case. */
 #include "harness/base/random.h"
 #include "harness/device/span_map.h"
 #include "harness/device/timeline.h"
@@ -109,48 +109,6 @@ TEST(a_block_goes_when_the_last_of_its_events_ends)
     }
 }
 
-TEST(a_drain_awaits_all_events_of_a_block_or_none_helps)
-{
-    set_up_model(DEFRAG_NONE, true);
-    const uint32_t slot = add_block(BLOCK_BUFFER, 8, 4, 1, 0);
-    model_use(model, slot, event_after(10));
-    const uint64_t lost = event_after(DELAY_NEVER);
-    model_use(model, slot, lost);
-    model_free(model, slot, event_after(20));
-    ck_assert_int_eq(judge_request(REQUEST_BUFFER, 21, 1, 0), VERDICT_JUSTIFIED);
-    end_event(lost);
-    ck_assert_int_eq(judge_request(REQUEST_BUFFER, 32, 1, 0), VERDICT_PREMATURE);
-    tear_down_model();
-    set_up_model(DEFRAG_NONE, false); /* the same by a contract that awaits nothing */
-    const uint32_t other = add_block(BLOCK_BUFFER, 8, 4, 1, 0);
-    model_free(model, other, event_after(1));
-    ck_assert_int_eq(judge_request(REQUEST_BUFFER, 21, 1, 0), VERDICT_JUSTIFIED);
-    ck_assert_int_eq(judge_request(REQUEST_BUFFER, 20, 1, 0), VERDICT_PREMATURE);
-    tear_down_model();
-}
-
-TEST(what_a_drain_takes_decides_which_executions_are_over)
-{
-    for (uint64_t execution_ns = 20; execution_ns <= 21; execution_ns++) {
-        set_up_model(DEFRAG_SLIDE, true);
-        const uint32_t program = add_block(BLOCK_PROGRAM, 30, 2, 1, 8);
-        const uint32_t slot = add_block(BLOCK_BUFFER, 20, 2, 1, 0);
-        model_use(model, program, event_after(execution_ns));
-        ck_assert_uint_eq(model_reserved_bytes(model), 8 * G);
-        model_free(model, slot, event_after(20));
-        /* Over by then: the stack is gone and the program can be evicted.  Else neither. */
-        ck_assert_int_eq(judge_request(REQUEST_BUFFER, 32, 1, 0),
-                         execution_ns == 20 ? VERDICT_PREMATURE : VERDICT_JUSTIFIED);
-        ck_assert_int_eq(judge_request(REQUEST_BUFFER, 23, 1, 0),
-                         execution_ns == 20 ? VERDICT_PREMATURE : VERDICT_JUSTIFIED);
-        ck_assert_int_eq(judge_request(REQUEST_BUFFER, 22, 1, 0), VERDICT_PREMATURE);
-        /* A program does not evict, but what it would have to leave there may be moved. */
-        ck_assert_int_eq(judge_request(REQUEST_PROGRAM, 2, 1, 28), VERDICT_PREMATURE);
-        ck_assert_int_eq(judge_request(REQUEST_PROGRAM, 2, 1, 29), VERDICT_JUSTIFIED);
-        tear_down_model();
-    }
-}
-
 TEST(the_peak_lies_between_what_was_there_and_what_may_have_been)
 {
     set_up_model(DEFRAG_NONE, true);
@@ -192,10 +150,6 @@ TEST(a_retired_block_is_held_for_ever_and_nobody_names_it)
     ck_assert_uint_eq(add_block(BLOCK_RETIRED, 13, 1, 1, 0), SLOT_NONE);
     (void)add_block(BLOCK_BUFFER, 0, 2, 1, 0);
     ck_assert_uint_eq(model_retired_bytes(model), 4 * G);
-    ck_assert_int_eq(judge_request(REQUEST_BUFFER, 18, 1, 0), VERDICT_PREMATURE);
-    ck_assert_int_eq(judge_request(REQUEST_BUFFER, 19, 1, 0), VERDICT_JUSTIFIED);
-    ck_assert_int_eq(judge_request(REQUEST_PROGRAM, 1, 1, 10), VERDICT_PREMATURE);
-    ck_assert_int_eq(judge_request(REQUEST_PROGRAM, 1, 1, 11), VERDICT_JUSTIFIED);
     ck_assert(model_invariants_hold(model));
     tear_down_model();
 }

@@ -1,21 +1,14 @@
 /* The largest request that a refusal leaves room for: held against a judge that tries everything,
- * size by size. */
+ * size by size; tests/cases/oracle/largest.case has it by hand. */
 #include "harness/oracle/largest.h"
 
 #include "harness/oracle/exhaustive.h"
 #include "tests/harness/oracle/random_oom.h"
-#include "tests/harness/oracle/small_oom.h"
 #include "tests/helpers/suite.h"
 
 #include <inttypes.h>
 
-enum {
-    G = SMALL_GRANULE,
-    DRAW_COUNT = 2000,
-    JUDGED_COUNT_MIN = 1000,
-    UNKNOWN_COUNT_MIN = 20,
-    NODES_MAX = 5000
-};
+enum { DRAW_COUNT = 2000, JUDGED_COUNT_MIN = 1000, UNKNOWN_COUNT_MIN = 20, NODES_MAX = 5000 };
 
 static struct oracle_largest find_largest(const struct oom *oom, uint64_t nodes_max)
 {
@@ -25,80 +18,6 @@ static struct oracle_largest find_largest(const struct oom *oom, uint64_t nodes_
     const struct oracle_largest largest = oracle_find_largest(oracle, oom, verdict.kind, nodes_max);
     oracle_destroy(oracle);
     return largest;
-}
-
-static void expect_largest(const char *drawing, struct oom like, uint64_t bytes)
-{
-    struct small_oom small;
-    small_oom_draw(&small, &like, drawing);
-    const struct oracle_largest largest = find_largest(&small.oom, 0);
-    ck_assert_msg(largest.bytes == bytes, "%s: %" PRIu64 ", not %" PRIu64, drawing, largest.bytes,
-                  bytes);
-    ck_assert(largest.is_exact);
-}
-
-TEST(a_buffer_gets_the_largest_hole_after_its_mitigations)
-{
-    const struct oom_request much = {.size_bytes = 9 * G};
-    const struct oom_request little = {.size_bytes = G};
-    expect_largest(".m..m", (struct oom){.request = much}, 2 * G);
-    expect_largest(".m..m", (struct oom){.request = little}, 2 * G);
-    expect_largest(".m..m", (struct oom){.defrag = DEFRAG_SLIDE, .request = much}, 3 * G);
-    expect_largest(".m.h..", (struct oom){.defrag = DEFRAG_SLIDE, .request = much}, 2 * G);
-    expect_largest(".mh.", (struct oom){.defrag = DEFRAG_REPACK, .request = much}, 2 * G);
-    expect_largest("d.h", (struct oom){.drains = true, .request = much}, 2 * G);
-    expect_largest("d.h", (struct oom){.request = much}, G);
-    expect_largest("p.h", (struct oom){.evicts = true, .request = much}, 2 * G);
-    expect_largest("mhxl", (struct oom){.request = little}, 0);
-    expect_largest("....", (struct oom){.request = {.size_bytes = UINT64_MAX}}, 4 * G);
-}
-
-TEST(the_alignment_of_the_request_is_kept)
-{
-    expect_largest("m...", (struct oom){.request = {.size_bytes = 9 * G, .align_bytes = 2 * G}},
-                   2 * G);
-    expect_largest("m..m", (struct oom){.request = {.size_bytes = 9 * G, .align_bytes = 4 * G}}, 0);
-}
-
-TEST(a_program_keeps_its_stack_and_a_stack_alone_varies)
-{
-    struct oom_request load = {.class = REQUEST_PROGRAM, .size_bytes = 9 * G, .stack_bytes = 2 * G};
-    expect_largest("......", (struct oom){.request = load}, 6 * G);
-    expect_largest("..h...", (struct oom){.request = load}, 5 * G);
-    /* The image has a hole, but the stack has no place, and without it there is no program. */
-    expect_largest(".h....", (struct oom){.request = load}, 0);
-    load.size_bytes = 0;
-    expect_largest("...h.", (struct oom){.request = load}, 3 * G);
-    load.stack_bytes = 4 * G;
-    expect_largest("...h.", (struct oom){.request = load}, 3 * G);
-    expect_largest("h...", (struct oom){.request = load}, 0);
-}
-
-static void expect_largest_stack(const char *drawing, struct oom_request load, uint64_t bytes)
-{
-    struct small_oom small;
-    struct verdict verdict = {.kind = VERDICT_NONE};
-    struct oracle *oracle = oracle_create();
-    const struct oom like = {.request = load};
-    small_oom_draw(&small, &like, drawing);
-    oracle_judge(oracle, &small.oom, 0, &verdict);
-    const struct oracle_largest largest = oracle_find_largest_stack(oracle, &small.oom,
-                                                                    verdict.kind, 0);
-    ck_assert_msg(largest.bytes == bytes, "%s: %" PRIu64, drawing, largest.bytes);
-    ck_assert(largest.is_exact);
-    oracle_destroy(oracle);
-}
-
-/* Where the stack has no place, no image is small enough; a smaller stack is. */
-TEST(a_smaller_stack_is_found_for_the_same_image)
-{
-    const struct oom_request load = {
-        .class = REQUEST_PROGRAM, .size_bytes = G, .stack_bytes = 5 * G};
-    expect_largest("...h..", (struct oom){.request = load}, 0);
-    expect_largest_stack("...h..", load, 3 * G);
-    expect_largest_stack("....hh", load, 3 * G);
-    expect_largest_stack("h.....", load, 0);
-    expect_largest_stack(".......", load, 6 * G);
 }
 
 /* By the judge that tries everything; false: the state is too large for it. */

@@ -1,17 +1,13 @@
-/* Out-of-memories of a contract that grows: where regions fence memory, what a new one has room
- * for, and that every judge agrees. */
+/* Out-of-memories of a contract that grows: every judge agrees on states at random.  By hand they
+ * are in tests/cases/oracle/oom_regions.case. */
 #include "harness/base/random.h"
-#include "harness/oracle/largest.h"
 #include "harness/oracle/oracle.h"
 #include "harness/oracle/relations.h"
-#include "harness/oracle/shortfall.h"
 #include "tests/harness/oracle/judged_everywhere.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
-#include <inttypes.h>
-#include <string.h>
 
 enum { GRANULE = 512, BLOCKS_MAX = 12, REGIONS_MAX = 6, RANDOM_COUNT = 40000, TIME_COUNT = 4 };
 
@@ -61,127 +57,7 @@ static struct oom make_oom(const struct state *state)
     return oom;
 }
 
-static void expect_verdict(const struct state *state, enum verdict_kind kind)
-{
-    struct oracle *oracle = oracle_create();
-    const struct oom oom = make_oom(state);
-    ck_assert_int_eq(judged_everywhere(oracle, &oom, "\"grows\": true"), kind);
-    oracle_destroy(oracle);
-}
-
-#define FITS(...) expect_verdict(&(struct state){__VA_ARGS__}, VERDICT_PREMATURE)
-#define FITS_NOT(...) expect_verdict(&(struct state){__VA_ARGS__}, VERDICT_JUSTIFIED)
-
 EVERY_TEST(.timeout_s = 120);
-
-TEST(a_hole_is_in_one_region)
-{
-    FITS(.capacity = 8, .need = 3, .regions = {{0, 4}, {4, 8}}, .blocks = {{0, 1, 0}, {6, 2, 0}});
-    /* Five granules are free, three and two on either side of the fence. */
-    FITS_NOT(.capacity = 8, .need = 4, .regions = {{0, 4}, {4, 8}},
-             .blocks = {{0, 1, 0}, {6, 2, 0}});
-    FITS(.capacity = 8, .need = 5, .regions = {{0, 8}}, .blocks = {{0, 1, 0}, {6, 2, 0}});
-    FITS_NOT(.capacity = 8, .need = 2, .align = 4, .regions = {{0, 8}},
-             .blocks = {{0, 1, 0}, {5, 2, 0}});
-}
-
-TEST(a_new_region_is_aligned_and_has_a_whole_number_of_steps)
-{
-    FITS(.capacity = 8, .need = 4, .regions = {{0, 1}}, .blocks = {{0, 1, 0}});
-    FITS_NOT(.capacity = 8, .need = 5, .regions = {{0, 1}}, .blocks = {{0, 1, 0}});
-    FITS_NOT(.capacity = 8, .need = 1, .regions = {{0, 5}}, .blocks = {{0, 5, 0}});
-    FITS(.capacity = 12, .step = 8, .need = 3, .regions = {{0, 4}}, .blocks = {{0, 4, 0}});
-    FITS_NOT(.capacity = 11, .step = 8, .need = 3, .regions = {{0, 4}}, .blocks = {{0, 4, 0}});
-    FITS(.capacity = 11, .step = 3, .need = 5, .regions = {{0, 4}}, .blocks = {{0, 4, 0}});
-}
-
-TEST(only_a_contract_that_trims_gives_empty_regions_back)
-{
-    FITS_NOT(.capacity = 12, .need = 7, .regions = {{0, 4}, {4, 8}, {8, 12}},
-             .blocks = {{8, 1, 0}});
-    FITS(.capacity = 12, .trims = true, .need = 7, .regions = {{0, 4}, {4, 8}, {8, 12}},
-         .blocks = {{8, 1, 0}});
-    FITS_NOT(.capacity = 12, .trims = true, .need = 7, .regions = {{0, 4}, {4, 8}, {8, 12}},
-             .blocks = {{4, 1, 0}});
-    /* An empty region may have more room than the steps that would come in its place. */
-    FITS(.capacity = 7, .trims = true, .step = 4, .need = 5, .regions = {{0, 5}});
-    FITS_NOT(.capacity = 7, .trims = true, .step = 4, .need = 6, .regions = {{0, 5}});
-}
-
-TEST(a_region_is_empty_once_its_queued_frees_are_done)
-{
-    FITS_NOT(.capacity = 8, .trims = true, .need = 7, .regions = {{0, 4}, {4, 8}},
-             .blocks = {{1, 1, 9}, {5, 1, 9}});
-    FITS(.capacity = 8, .trims = true, .drains = true, .need = 7, .regions = {{0, 4}, {4, 8}},
-         .blocks = {{1, 1, 9}, {5, 1, 9}});
-    FITS_NOT(.capacity = 8, .trims = true, .drains = true, .need = 7, .regions = {{0, 4}, {4, 8}},
-             .blocks = {{1, 1, DELAY_NEVER}, {5, 1, 9}});
-    FITS(.capacity = 8, .drains = true, .need = 4, .regions = {{0, 4}, {4, 8}},
-         .blocks = {{1, 1, 9}, {5, 1, 0}});
-}
-
-TEST(a_refused_region_excuses_growing_and_nothing_else)
-{
-    const uint32_t refused = 1u << FAULT_REGION;
-    FITS_NOT(.capacity = 8, .need = 4, .refused = refused, .regions = {{0, 1}},
-             .blocks = {{0, 1, 0}});
-    FITS_NOT(.capacity = 8, .need = 4, .refused = 1u << FAULT_HOST_MEMORY, .regions = {{0, 1}},
-             .blocks = {{0, 1, 0}});
-    FITS(.capacity = 8, .need = 3, .refused = refused, .regions = {{0, 4}}, .blocks = {{0, 1, 0}});
-    FITS(.capacity = 8, .trims = true, .need = 4, .refused = refused, .regions = {{0, 4}});
-}
-
-TEST(what_was_lacking_is_named)
-{
-    static const struct {
-        struct state state;
-        const char *name;
-    } rows[] = {
-        {{.capacity = 8, .need = 4, .regions = {{0, 1}}, .blocks = {{0, 1, 0}}}, "fits after grow"},
-        {{.capacity = 8, .trims = true, .need = 7, .regions = {{0, 4}, {4, 8}}},
-         "fits after trim and grow"},
-        {{.capacity = 8,
-          .trims = true,
-          .drains = true,
-          .need = 7,
-          .regions = {{0, 4}, {4, 8}},
-          .blocks = {{1, 1, 9}}},
-         "fits after drain and trim and grow"},
-        {{.capacity = 8,
-          .drains = true,
-          .need = 4,
-          .regions = {{0, 4}, {4, 8}},
-          .blocks = {{1, 1, 9}, {5, 1, 0}}},
-         "fits after drain"},
-        {{.capacity = 64, .need = 3, .regions = {{0, 4}}, .blocks = {{0, 1, 0}}},
-         "buffer fits at once, in a hole under 9/8 of its size"},
-    };
-    struct oracle *oracle = oracle_create();
-    struct reach reach = {0};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char name[VERDICT_MECHANISM_BYTES];
-        const struct oom oom = make_oom(&rows[i].state);
-        shortfall_name(oracle, &oom, &reach, 0, name);
-        ck_assert_str_eq(name, rows[i].name);
-        ck_assert(i >= 4 || shortfall_lacks_mitigation(name));
-    }
-    ck_assert(shortfall_is_simpler("fits after grow", "fits after trim and grow"));
-    reach_deinit(&reach);
-    oracle_destroy(oracle);
-}
-
-TEST(the_largest_request_is_that_of_a_hole_or_a_new_region)
-{
-    struct oracle *oracle = oracle_create();
-    struct oom oom = make_oom(&(struct state){
-        .capacity = 16, .step = 4, .need = 16, .regions = {{0, 4}}, .blocks = {{0, 1, 0}}});
-    const struct oracle_largest largest = oracle_find_largest(oracle, &oom, VERDICT_JUSTIFIED, 0);
-    ck_assert(largest.is_exact);
-    ck_assert_uint_eq(largest.bytes, 12 * GRANULE);
-    oracle_destroy(oracle);
-}
-
-/* --- at random --- */
 
 static void draw_blocks(struct random *random, struct state *state)
 {

@@ -1,5 +1,5 @@
-/* The oracle on out-of-memories that are taken from a model.  Against other judges it is held in
- * test_oracle_small_heaps.c and test_oracle_z3.c. */
+/* The oracle on out-of-memories that are large, and what it says.  Against other judges it is held
+ * in test_oracle_small_heaps.c and test_oracle_z3.c; tests/cases/oracle has what runs show. */
 #include "harness/device/timeline.h"
 #include "harness/model/model_update.h"
 #include "harness/oracle/oracle.h"
@@ -10,110 +10,15 @@
 
 enum { GRANULE = 512 };
 
-/* A block of a model, in granules. */
-enum piece_state { PIECE_QUEUED, PIECE_IDLE };
-struct piece {
-    int start, size;
-    enum piece_state state;
-};
-
-static void add_piece(struct model *model, struct timeline *timeline, const struct piece *piece,
-                      uint32_t op)
+/* A block of one granule at the bottom. */
+static void add_block(struct model *model)
 {
-    const struct model_new what = {.requested_bytes = (uint64_t)piece->size * GRANULE,
-                                   .align_bytes = GRANULE,
-                                   .kind = piece->state == PIECE_IDLE ? BLOCK_PROGRAM
-                                                                      : BLOCK_BUFFER};
-    const struct target_block at = {op + 1, (uint64_t)piece->start * GRANULE,
-                                    (uint64_t)piece->size * GRANULE};
-    model_begin_op(model, op);
+    const struct model_new what = {.requested_bytes = GRANULE, .align_bytes = GRANULE};
+    const struct target_block at = {1, 0, GRANULE};
     uint32_t slot = SLOT_NONE;
     uint32_t other = SLOT_NONE;
+    model_begin_op(model, 0);
     ck_assert(model_add(model, &what, &at, &slot, &other));
-    if (piece->state == PIECE_QUEUED) {
-        const uint64_t event = (uint64_t)op + 1;
-        timeline_add(timeline, event, 1000 + op);
-        model_free(model, slot, event);
-    }
-}
-
-static void judge_model(struct oracle *oracle, const struct model *model,
-                        const struct oom_request *request, uint32_t faults_fired,
-                        struct verdict *verdict)
-{
-    struct oom oom = {0};
-    oom_take(&oom, model, request, faults_fired);
-    oracle_judge(oracle, &oom, 0, verdict);
-    oom_deinit(&oom);
-}
-
-TEST(draining_one_free_ends_the_uses_that_are_due_before_it)
-{
-    struct timeline *timeline = timeline_create();
-    const struct target_contract contract = {
-        .granule_bytes = GRANULE, .defrag = DEFRAG_SLIDE, .queues_frees = true, .drains = true};
-    struct model *model = model_create(4 * GRANULE, &contract, timeline);
-    struct oracle *oracle = oracle_create();
-    struct verdict verdict = {0};
-    /* [free][used until 10][free][queued until due]: only when both end do 3 granules fit. */
-    for (int earlier = 0; earlier < 2; earlier++) {
-        const uint32_t op = (uint32_t)earlier * 2;
-        model_begin_op(model, op);
-        const struct model_new what = {.requested_bytes = GRANULE, .align_bytes = GRANULE};
-        uint32_t used = SLOT_NONE;
-        uint32_t freed = SLOT_NONE;
-        uint32_t other = SLOT_NONE;
-        ck_assert(
-            model_add(model, &what, &(struct target_block){1, GRANULE, GRANULE}, &used, &other));
-        timeline_add(timeline, op + 1, earlier ? 10 : 30);
-        model_use(model, used, op + 1);
-        model_begin_op(model, op + 1);
-        ck_assert(model_add(model, &what, &(struct target_block){2, 3 * GRANULE, GRANULE}, &freed,
-                            &other));
-        timeline_add(timeline, op + 2, 20);
-        model_free(model, freed, op + 2);
-        const struct oom_request request = {
-            .size_bytes = 3 * GRANULE, .align_bytes = GRANULE, .own_op = OP_NONE};
-        judge_model(oracle, model, &request, 0, &verdict);
-        ck_assert_int_eq(verdict.kind, earlier ? VERDICT_PREMATURE : VERDICT_JUSTIFIED);
-        timeline_complete(timeline, op + 1);
-        timeline_complete(timeline, op + 2);
-        model_complete(model, op + 1);
-        model_complete(model, op + 2);
-        model_free(model, used, 0);
-    }
-    oracle_destroy(oracle);
-    model_destroy(model);
-    timeline_destroy(timeline);
-}
-
-TEST(a_refused_device_call_excuses_the_mitigation_it_belongs_to)
-{
-    struct timeline *timeline = timeline_create();
-    const struct target_contract contract = {.granule_bytes = GRANULE,
-                                             .defrag = DEFRAG_NONE,
-                                             .queues_frees = true,
-                                             .programs = true,
-                                             .drains = true,
-                                             .evicts = true};
-    struct model *model = model_create(2 * GRANULE, &contract, timeline);
-    struct oracle *oracle = oracle_create();
-    struct verdict verdict = {0};
-    add_piece(model, timeline, &(struct piece){0, 1, PIECE_IDLE}, 0);
-    add_piece(model, timeline, &(struct piece){1, 1, PIECE_QUEUED}, 1);
-    const struct oom_request request = {
-        .size_bytes = 2 * GRANULE, .align_bytes = GRANULE, .own_op = OP_NONE};
-    judge_model(oracle, model, &request, 0, &verdict);
-    ck_assert_int_eq(verdict.kind, VERDICT_PREMATURE);
-    judge_model(oracle, model, &request, 1u << FAULT_WAIT, &verdict);
-    ck_assert_int_eq(verdict.kind, VERDICT_JUSTIFIED);
-    judge_model(oracle, model, &request, 1u << FAULT_UNLOAD, &verdict);
-    ck_assert_int_eq(verdict.kind, VERDICT_JUSTIFIED);
-    judge_model(oracle, model, &request, 1u << FAULT_COPY, &verdict);
-    ck_assert_int_eq(verdict.kind, VERDICT_PREMATURE);
-    oracle_destroy(oracle);
-    model_destroy(model);
-    timeline_destroy(timeline);
 }
 
 /* --- what makes an unknown one hard --- */
@@ -262,7 +167,7 @@ TEST(a_terse_oracle_explains_what_is_premature_and_what_it_proves)
             struct oom oom = {0};
             struct verdict verdict = {0};
             if (has_block != 0) {
-                add_piece(model, timeline, &(struct piece){0, 1, PIECE_IDLE}, 0);
+                add_block(model);
             }
             oom_take(&oom, model, &request, 0);
             oracle_judge(oracle, &oom, 0, &verdict);

@@ -1,9 +1,10 @@
 /* The plans of the planner: each is carried out step by step, and is as cheap as trying everything
- * finds. */
+ * finds.  tests/cases/oracle/plan.case has which of several ways they take. */
 #include "harness/oracle/oracle.h"
 #include "harness/oracle/plan.h"
 #include "tests/harness/oracle/plan_simulator.h"
 #include "tests/harness/oracle/random_oom.h"
+#include "tests/harness/oracle/small_oom.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -456,139 +457,32 @@ TEST(repacking_moves_hardly_more_than_the_least_bytes)
 
 /* --- circles --- */
 
-/* Two spans of four and three granules around a held block.  A block of three and one of two have
- * to change places for a request of two, and there is no room to step aside. */
-TEST(blocks_that_wait_for_each_other_go_through_host_memory)
-{
-    struct oom_block blocks[] = {
-        {.address = 0, .size_bytes = 3, .align_bytes = 1, .op = 1, .state = BLOCK_LIVE},
-        {.address = 4,
-         .size_bytes = 1,
-         .align_bytes = 1,
-         .op = 2,
-         .state = BLOCK_LIVE,
-         .hold_count = 1},
-        {.address = 5, .size_bytes = 2, .align_bytes = 1, .op = 3, .state = BLOCK_LIVE},
-    };
-    const struct oom oom = {
-        .capacity_bytes = 8,
-        .granule_bytes = 1,
-        .defrag = DEFRAG_REPACK,
-        .request = {.class = REQUEST_BUFFER, .size_bytes = 2, .align_bytes = 1, .own_op = OP_NONE},
-        .blocks = blocks,
-        .block_count = 3,
-    };
-    struct planner *planner = planner_create();
-    struct proof_plan plan;
-    char reason[PLAN_SIMULATOR_REASON_BYTES];
-    ck_assert_int_eq(planner_find(planner, &oom, NODES_MAX, &plan), PLAN_FOUND);
-    ck_assert_msg(plan_simulate(&oom, &plan, reason), "%s", reason);
-    ck_assert_uint_eq(plan.staged_count, 1);
-    ck_assert_uint_eq(plan.move_count, 3);
-    ck_assert_uint_eq(plan.moved_bytes, 5);
-    ck_assert_uint_eq(plan.moves[0].block, 2);
-    ck_assert_uint_eq(plan.moves[0].to, PROOF_IN_HOST_MEMORY);
-    check_sums(&oom, &plan);
-    planner_destroy(planner);
-}
-
-/* --- which of several ways --- */
-
-/* Blocks of a device of one-byte granules under repack. */
-struct row {
-    uint64_t start, size;
-    bool is_held;
-};
-enum { ROW_COUNT_MAX = 16 };
-
-/* The plan for a request of so many granules, which can be carried out. */
-static const struct proof_plan *plan_rows(struct rig *rig, const struct row *rows, size_t count,
-                                          uint64_t capacity, uint64_t need)
-{
-    static struct oom_block blocks[ROW_COUNT_MAX];
-    char reason[PLAN_SIMULATOR_REASON_BYTES];
-    const struct oom oom = {
-        .capacity_bytes = capacity,
-        .granule_bytes = 1,
-        .defrag = DEFRAG_REPACK,
-        .request = {.class = REQUEST_BUFFER,
-                    .size_bytes = need,
-                    .align_bytes = 1,
-                    .own_op = OP_NONE},
-        .blocks = blocks,
-        .block_count = count,
-    };
-    ck_assert_uint_le(count, ROW_COUNT_MAX);
-    for (size_t i = 0; i < count; i++) {
-        blocks[i] = (struct oom_block){.address = rows[i].start,
-                                       .size_bytes = rows[i].size,
-                                       .align_bytes = 1,
-                                       .op = (uint32_t)i,
-                                       .hold_count = rows[i].is_held,
-                                       .state = BLOCK_LIVE};
-    }
-    ck_assert_int_eq(planner_find(rig->planner, &oom, NODES_MAX, &rig->plan), PLAN_FOUND);
-    ck_assert_msg(plan_simulate(&oom, &rig->plan, reason), "%s", reason);
-    return &rig->plan;
-}
-#define PLAN_ROWS(rig, rows, capacity, need) \
-    plan_rows(rig, rows, sizeof(rows) / sizeof(rows)[0], capacity, need)
-
 /* Blocks in spans that have one granule more, and a request for all of these.  Each fits exactly
  * into the span of the next smaller one, and the smallest goes to that of the largest. */
 TEST(the_smallest_block_of_a_circle_goes_through_host_memory)
 {
-    static const struct row two[] = {{0, 2, false}, {3, 1, true}, {4, 3, false}, {8, 1, true}};
-    static const struct row three[] = {{0, 2, false}, {3, 1, true},  {4, 3, false},
-                                       {8, 1, true},  {9, 4, false}, {14, 1, true}};
+    static const struct {
+        const char *drawing;
+        uint64_t size;
+        uint32_t block;
+        size_t move_count;
+    } rows[] = {{"mm.hmmm.h", 2, 0, 3}, {"mm.hmmm.hmmmm.h", 3, 0, 4}, {"mmm.hmm.", 2, 2, 3}};
     struct rig rig;
     rig_init(&rig, 9);
-    for (uint64_t i = 2; i <= 3; i++) {
-        const struct proof_plan *plan = i == 2 ? PLAN_ROWS(&rig, two, 9, 2)
-                                               : PLAN_ROWS(&rig, three, 15, 3);
-        ck_assert_uint_eq(plan->staged_count, 1);
-        ck_assert_uint_eq(plan->move_count, i + 1);
-        ck_assert_uint_eq(plan->moves[0].block, 0);
-        ck_assert_uint_eq(plan->moves[0].to, PROOF_IN_HOST_MEMORY);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct small_oom heap;
+        char reason[PLAN_SIMULATOR_REASON_BYTES];
+        const struct oom like = {.defrag = DEFRAG_REPACK,
+                                 .request = {.size_bytes = rows[i].size * SMALL_GRANULE}};
+        small_oom_draw(&heap, &like, rows[i].drawing);
+        ck_assert_int_eq(planner_find(rig.planner, &heap.oom, NODES_MAX, &rig.plan), PLAN_FOUND);
+        ck_assert_msg(plan_simulate(&heap.oom, &rig.plan, reason), "%s", reason);
+        check_sums(&heap.oom, &rig.plan);
+        ck_assert_uint_eq(rig.plan.staged_count, 1);
+        ck_assert_uint_eq(rig.plan.move_count, rows[i].move_count);
+        ck_assert_uint_eq(rig.plan.moves[0].block, rows[i].block);
+        ck_assert_uint_eq(rig.plan.moves[0].to, PROOF_IN_HOST_MEMORY);
     }
-    rig_deinit(&rig);
-}
-
-/* Blocks of 2 and 10 granules with 3 free above them, one of 11 with 2 free above it, and a hole of
- * 12, between held ones.  A request of 13 fits where the 10 lies, or where the 11 lies. */
-TEST(the_window_that_moves_the_fewest_bytes_is_emptied)
-{
-    static const struct row rows[] = {
-        {0, 2, false}, {2, 10, false}, {15, 1, true}, {16, 11, false}, {29, 1, true}};
-    struct rig rig;
-    rig_init(&rig, 9);
-    const struct proof_plan *plan = PLAN_ROWS(&rig, rows, 42, 13);
-    ck_assert_uint_eq(plan->address, 2);
-    ck_assert_uint_eq(plan->moved_bytes, 10);
-    rig_deinit(&rig);
-}
-
-/* Two spans that are alike, and a hole. */
-TEST(of_windows_that_move_as_much_the_lowest_is_emptied)
-{
-    static const struct row rows[] = {{0, 2, false}, {3, 1, true}, {4, 2, false}, {7, 1, true}};
-    struct rig rig;
-    rig_init(&rig, 9);
-    ck_assert_uint_eq(PLAN_ROWS(&rig, rows, 10, 3)->address, 0);
-    rig_deinit(&rig);
-}
-
-/* Blocks of 2, 2 and 3 granules leave a window of 8 for holes of 3 and 4: only the largest first
- * they fit.  Packing all anew would move the block of 6, too, down to the free granule below it. */
-TEST(blocks_leave_a_window_the_largest_first)
-{
-    static const struct row rows[] = {{0, 2, false}, {2, 2, false}, {4, 3, false}, {8, 1, true},
-                                      {12, 1, true}, {17, 1, true}, {19, 6, false}};
-    struct rig rig;
-    rig_init(&rig, 9);
-    const struct proof_plan *plan = PLAN_ROWS(&rig, rows, 25, 8);
-    ck_assert_uint_eq(plan->address, 0);
-    ck_assert_uint_eq(plan->moved_bytes, 7);
     rig_deinit(&rig);
 }
 

@@ -1,16 +1,12 @@
-/* How large a block may be: the published function and its text, the rule that holds answers to it,
- * and out-of-memories that are judged as if every block had the size that was promised. */
+/* How large a block may be: the published function and its text, and who knows it.  The rule that
+ * holds answers to it, and out-of-memories, are in tests/cases/oracle/rounding.case. */
 #include "checker/certificate_check.h"
 #include "harness/base/random.h"
-#include "harness/device/timeline.h"
-#include "harness/model/model_update.h"
 #include "harness/op/rounding.h"
-#include "harness/oracle/oracle.h"
 #include "tests/harness/run/scripted_target.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct target_rounding parse(const char *text)
@@ -198,13 +194,6 @@ TEST(what_is_wrong_with_a_text_is_named_with_its_place,
 
 /* --- contracts --- */
 
-static void start_with(const char *rounding)
-{
-    prepare();
-    script.contract.rounding = parse(rounding);
-    start_hosts(1);
-}
-
 TEST(a_rounding_that_makes_no_sense_is_refused)
 {
     static const struct {
@@ -266,129 +255,7 @@ TEST(a_run_knows_the_rounding_that_it_judges_by)
     check_setup("granule", "classes=1", "classes=1");
 }
 
-/* --- the rule --- */
-
-/* A request of asked_bytes that gets `size` granules at granule `at`. */
-static const struct verdict *get(enum op_kind kind, uint64_t asked_bytes, uint64_t at,
-                                 uint64_t size)
-{
-    struct op op = op_make(kind);
-    op.size_bytes = asked_bytes;
-    script.block = (struct target_block){next_handle(), at * G, size * G};
-    return step(op);
-}
-
-TEST(a_block_is_no_larger_than_its_contract_allows)
-{
-    static const struct {
-        const char *rounding;
-        uint64_t asked, most; /* granules */
-    } rows[] = {
-        {"granule", 3 * G, 3},           {"granule", 2 * G + 1, 3},
-        {"classes=1", 5 * G, 8},         {"classes=4", 5 * G, 5},
-        {"classes=2", 5 * G, 6},         {"granule overhead=1K", 3 * G, 5},
-        {"classes=1 smallest=2K", 1, 4},
-    };
-    static const enum op_kind kinds[] = {OP_ALLOC, OP_OUTPUT, OP_LOAD};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-            start_with(rows[i].rounding);
-            KEEPS(get(kinds[k], rows[i].asked, 4, rows[i].most));
-            stop();
-            start_with(rows[i].rounding);
-            BREAKS(get(kinds[k], rows[i].asked, 4, rows[i].most + 1), RULE_TOO_LARGE);
-            stop();
-        }
-    }
-    start_with("any");
-    KEEPS(get(OP_ALLOC, 1, 0, 16));
-    stop();
-}
-
-TEST(the_reason_names_sizes_and_contract)
-{
-    start_with("classes=4");
-    const struct verdict *verdict = get(OP_ALLOC, 5 * G, 0, 6);
-    ck_assert_str_eq(verdict->reason, "the block has 3072 bytes for a request of 2560; its "
-                                      "contract (rounding classes=4) allows 2560");
-    stop();
-}
-
-static void evict_first(void)
-{
-    (void)unload(0);
-}
-
-TEST(a_program_that_is_loaded_again_is_no_larger)
-{
-    for (uint64_t size = 4; size <= 5; size++) {
-        start_with("classes=1");
-        KEEPS(get(OP_LOAD, 3 * G, 0, 4));
-        script.act = evict_first;
-        KEEPS(alloc_at(8, 8));
-        script.block = (struct target_block){1, 0, size * G};
-        const struct verdict *verdict = on_for(OP_EXECUTE, 0, 10);
-        ck_assert_int_eq((int)verdict->rule, (int)(size == 4 ? RULE_NONE : RULE_TOO_LARGE));
-        stop();
-    }
-}
-
-/* --- out-of-memories --- */
-
-/* Two blocks leave a hole of 3 granules, and 7 at the top. */
-static void fill_but_three(const char *rounding)
-{
-    prepare();
-    script.contract.rounding = parse(rounding);
-    script.contract.defrag = DEFRAG_NONE;
-    start_hosts(1);
-    KEEPS(alloc_at(0, 4));
-    KEEPS(alloc_at(7, 2));
-}
-
-TEST(a_request_may_be_refused_where_its_class_does_not_fit)
-{
-    static const struct {
-        const char *rounding;
-        uint64_t asked; /* granules */
-        enum verdict_kind kind;
-    } rows[] = {
-        {"granule", 7, VERDICT_PREMATURE},
-        {"granule", 8, VERDICT_JUSTIFIED},
-        {"any", 7, VERDICT_PREMATURE},
-        {"any", 8, VERDICT_JUSTIFIED},
-        {"classes=1", 4, VERDICT_PREMATURE},
-        {"classes=1", 5, VERDICT_JUSTIFIED},
-        {"classes=2", 6, VERDICT_PREMATURE},
-        {"classes=2", 7, VERDICT_JUSTIFIED},
-        {"granule overhead=512", 6, VERDICT_PREMATURE},
-        {"granule overhead=512", 7, VERDICT_JUSTIFIED},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        fill_but_three(rows[i].rounding);
-        const struct verdict *verdict = refuse(rows[i].asked);
-        ck_assert_msg(verdict->kind == rows[i].kind, "%s, %d granules: %s, %s", rows[i].rounding,
-                      (int)rows[i].asked, verdict_name(verdict->kind), verdict->reason);
-        ck_assert_uint_eq(verdict->requested_bytes, rows[i].asked * G);
-        stop();
-    }
-}
-
-TEST(a_stack_alone_needs_no_class)
-{
-    prepare();
-    script.contract.rounding = parse("classes=1");
-    script.contract.defrag = DEFRAG_NONE;
-    start_hosts(1);
-    KEEPS(load_at(8, 4, 8));
-    KEEPS(alloc_at(4, 4));
-    script.result = TARGET_NO_MEMORY;
-    JUDGED(on_for(OP_EXECUTE, 0, 10), VERDICT_JUSTIFIED);
-    KEEPS(on(OP_FREE, 1));
-    script.result = TARGET_NO_MEMORY;
-    JUDGED(on_for(OP_EXECUTE, 0, 10), VERDICT_PREMATURE);
-    stop();
-}
+/* --- certificates --- */
 
 TEST(a_certificate_names_the_bytes_that_the_contract_needs)
 {
@@ -399,7 +266,11 @@ TEST(a_certificate_names_the_bytes_that_the_contract_needs)
         struct writing text;
         char reason[CERTIFICATE_REASON_BYTES] = "";
         struct op op = op_make(OP_ALLOC);
-        fill_but_three(rows[i].rounding);
+        prepare();
+        script.contract.rounding = parse(rows[i].rounding);
+        start_hosts(1);
+        KEEPS(alloc_at(4, 8));
+        KEEPS(on(OP_HOLD, 0));
         op.size_bytes = 4200;
         script.result = TARGET_NO_MEMORY;
         JUDGED(step(op), VERDICT_JUSTIFIED);
@@ -412,132 +283,4 @@ TEST(a_certificate_names_the_bytes_that_the_contract_needs)
         writing_deinit(&text);
         stop();
     }
-}
-
-TEST(hosts_are_held_against_each_other_by_what_their_classes_need)
-{
-    prepare();
-    script.contract.rounding = parse("classes=1");
-    start_hosts(HOST_COUNT);
-    /* Nine granules need all sixteen: with one taken on host 1 its refusal is no difference. */
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = G;
-    op.host = 1;
-    script.block = (struct target_block){next_handle(), 0, G};
-    KEEPS(step(op));
-    op.size_bytes = 9 * G;
-    op.flags = OP_SPMD;
-    op.group = 3;
-    op.host = 0;
-    script.block = (struct target_block){next_handle(), 0, 16 * G};
-    KEEPS(step(op));
-    op.host = 1;
-    script.result = TARGET_NO_MEMORY;
-    JUDGED(step(op), VERDICT_JUSTIFIED);
-    stop();
-}
-
-/* --- blocks that are larger than promised: a trial may go on after one --- */
-
-struct rig {
-    struct timeline *timeline;
-    struct model *model;
-    struct oom oom;
-};
-
-static void rig_init(struct rig *rig, const char *rounding, enum defrag_contract defrag)
-{
-    const struct target_contract contract = {
-        .granule_bytes = G, .defrag = defrag, .rounding = parse(rounding)};
-    *rig = (struct rig){.timeline = timeline_create()};
-    rig->model = model_create(16 * G, &contract, rig->timeline);
-}
-
-static void rig_deinit(struct rig *rig)
-{
-    oom_deinit(&rig->oom);
-    model_destroy(rig->model);
-    timeline_destroy(rig->timeline);
-}
-
-/* Sizes in granules. */
-static uint32_t rig_add(struct rig *rig, uint32_t op, enum block_kind kind, uint64_t asked,
-                        uint64_t at, uint64_t size)
-{
-    const struct model_new what = {.requested_bytes = asked * G, .align_bytes = G, .kind = kind};
-    const struct target_block block = {op + 1, at * G, size * G};
-    uint32_t slot = SLOT_NONE;
-    uint32_t other = SLOT_NONE;
-    model_begin_op(rig->model, op);
-    ck_assert(model_add(rig->model, &what, &block, &slot, &other));
-    return slot;
-}
-
-static void check_refusal(struct rig *rig, uint64_t asked, enum verdict_kind kind)
-{
-    struct verdict verdict = {0};
-    struct oracle *oracle = oracle_create();
-    const struct oom_request request = {
-        .size_bytes = asked * G, .align_bytes = G, .own_op = OP_NONE};
-    oom_take(&rig->oom, rig->model, &request, 0);
-    oracle_judge(oracle, &rig->oom, 0, &verdict);
-    ck_assert_msg(verdict.kind == kind, "%s: %s", verdict_name(verdict.kind), verdict.reason);
-    oracle_destroy(oracle);
-}
-
-TEST(what_a_block_has_too_much_counts_as_free)
-{
-    struct rig rig;
-    rig_init(&rig, "granule", DEFRAG_NONE);
-    (void)rig_add(&rig, 0, BLOCK_BUFFER, 2, 0, 16);
-    check_refusal(&rig, 14, VERDICT_PREMATURE);
-    check_refusal(&rig, 15, VERDICT_JUSTIFIED);
-    /* What is counted is what there is. */
-    ck_assert_uint_eq(model_free_bytes(rig.model), 0);
-    ck_assert_uint_eq(model_largest_hole_bytes(rig.model), 0);
-    rig_deinit(&rig);
-    rig_init(&rig, "any", DEFRAG_NONE);
-    (void)rig_add(&rig, 0, BLOCK_BUFFER, 2, 0, 16);
-    check_refusal(&rig, 1, VERDICT_JUSTIFIED);
-    rig_deinit(&rig);
-    rig_init(&rig, "classes=1", DEFRAG_NONE);
-    (void)rig_add(&rig, 0, BLOCK_BUFFER, 3, 0, 3); /* smaller than its class: as it is */
-    check_refusal(&rig, 13, VERDICT_PREMATURE);
-    rig_deinit(&rig);
-}
-
-TEST(what_is_reservable_is_what_there_is)
-{
-    struct rig rig;
-    for (enum defrag_contract defrag = DEFRAG_SLIDE; defrag <= DEFRAG_REPACK; defrag++) {
-        rig_init(&rig, "granule", defrag);
-        (void)rig_add(&rig, 0, BLOCK_BUFFER, 2, 0, 10);
-        check_refusal(&rig, 14, VERDICT_PREMATURE);
-        ck_assert_uint_eq(oom_reservable(&rig.oom).low_bytes, 6 * G);
-        ck_assert_uint_eq(oom_reservable(&rig.oom).high_bytes, 6 * G);
-        rig_deinit(&rig);
-    }
-}
-
-TEST(a_donated_block_keeps_what_was_promised_of_it)
-{
-    struct rig rig;
-    rig_init(&rig, "granule", DEFRAG_NONE);
-    const uint32_t slot = rig_add(&rig, 0, BLOCK_BUFFER, 8, 0, 16);
-    model_begin_op(rig.model, 1);
-    const struct model_new what = {.requested_bytes = G, .align_bytes = G, .kind = BLOCK_OUTPUT};
-    (void)model_donate(rig.model, slot, &what, &(struct target_block){2, 0, 16 * G});
-    check_refusal(&rig, 8, VERDICT_PREMATURE);
-    check_refusal(&rig, 9, VERDICT_JUSTIFIED);
-    rig_deinit(&rig);
-}
-
-TEST(retired_memory_is_as_large_as_it_is)
-{
-    struct rig rig;
-    rig_init(&rig, "granule", DEFRAG_NONE);
-    (void)rig_add(&rig, 0, BLOCK_RETIRED, 0, 4, 12);
-    check_refusal(&rig, 4, VERDICT_PREMATURE);
-    check_refusal(&rig, 5, VERDICT_JUSTIFIED);
-    rig_deinit(&rig);
 }
