@@ -98,19 +98,6 @@ void remedy_list_apply(struct remedy_list *list, const struct remedy *remedy, ui
                   "%s does not apply: %s", remedy->name, list->result.note);
 }
 
-void remedy_list_refused(struct remedy_list *list, const struct remedy *remedy, uint64_t parameter,
-                         const char *words)
-{
-    char note[REMEDY_NOTE_BYTES] = "";
-    const bool has_parameter = remedy->parameter == NULL ||
-                               remedy->parameter(&list->given, 0, &parameter, note);
-    const bool applies = has_parameter &&
-                         remedy_apply(remedy, &list->given, parameter, &list->result);
-    const char *said = has_parameter ? list->result.note : note;
-    ck_assert_msg(!applies, "%s applies: %s", remedy->name, said);
-    ck_assert_msg(strstr(said, words) != NULL, "%s says '%s'", remedy->name, said);
-}
-
 /* Whether an op may find nothing to do though all went well: what completed already, what lies
  * where a block went, and a move where nothing may. */
 static bool may_be_skipped(const struct op *op)
@@ -143,23 +130,4 @@ void remedy_list_measure(const struct remedy_list *list, struct what_if_row *row
     if (row->end == WHAT_IF_FITS) {
         check_nothing_is_skipped(list);
     }
-}
-
-unsigned remedy_list_count(const struct remedy_list *list, enum op_kind kind)
-{
-    unsigned count = 0;
-    for (size_t i = 0; i < list->result.ops.count; i++) {
-        count += list->result.ops.ops[i].kind == kind;
-    }
-    return count;
-}
-
-uint64_t remedy_list_bytes(const struct remedy_list *list, enum op_kind kind, uint8_t tag)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < list->result.ops.count; i++) {
-        const struct op *op = &list->result.ops.ops[i];
-        bytes += op->kind == kind && op->tag == tag ? op->size_bytes : 0;
-    }
-    return bytes;
 }

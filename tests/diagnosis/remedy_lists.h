@@ -28,16 +28,8 @@ void remedy_list_steps(struct remedy_list *list, unsigned step_count);
 /* Applies the remedy; list->result has what came out.  Fails the test when the list does not apply
  * as said. */
 void remedy_list_apply(struct remedy_list *list, const struct remedy *remedy, uint64_t parameter);
-/* The same where it must not apply: the note must have the words in it. */
-void remedy_list_refused(struct remedy_list *list, const struct remedy *remedy, uint64_t parameter,
-                         const char *words);
-
 /* Runs the list that came out; fails the test when a promise breaks, or when an op that needs no
  * luck is skipped though the list has no out-of-memory.  *row as by what_if_measure. */
 void remedy_list_measure(const struct remedy_list *list, struct what_if_row *row);
-
-/* Sums over the ops that came out. */
-unsigned remedy_list_count(const struct remedy_list *list, enum op_kind kind);
-uint64_t remedy_list_bytes(const struct remedy_list *list, enum op_kind kind, uint8_t tag);
 
 #endif

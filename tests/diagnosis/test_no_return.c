@@ -2,7 +2,7 @@
  * out those from it on is; checked by trying all of them on small lists. */
 #include "diagnosis/no_return.h"
 #include "harness/base/random.h"
-#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
 #include "targets/targets.h"
 #include "tests/helpers/suite.h"
 
@@ -41,15 +41,6 @@ static void list_run(struct list *list)
         no_return_find(run, &list->verdict, &list->no_return);
     }
     run_destroy(run);
-}
-
-static void list_read(struct list *list, const char *text)
-{
-    struct ops_file_error error;
-    list_init(list);
-    ck_assert_int_eq(ops_file_parse(text, strlen(text), &list->setup, &list->ops, &error),
-                     OPS_FILE_OK);
-    list_run(list);
 }
 
 /* --- lists at random --- */
@@ -175,65 +166,4 @@ TEST(it_is_where_leaving_out_all_that_follows_no_longer_helps)
     ck_assert_uint_gt(counts[NO_RETURN_OP], 50);
     ck_assert_uint_gt(counts[NO_RETURN_START], 5);
     ck_assert_uint_gt(counts[NO_RETURN_NONE], 5);
-}
-
-#define HEAD "hbmstress-ops 1\ncapacity 6K\ngranule 512\ntarget hbm\n"
-
-TEST(fragmentation_has_none)
-{
-    struct list list;
-    list_read(&list, HEAD "option defrag=none\n"
-                          "0: alloc size=2K\n"
-                          "1: alloc size=2K\n"
-                          "2: alloc size=2K\n"
-                          "3: free block=0\n"
-                          "4: free block=2\n"
-                          "5: alloc size=3K\n");
-    ck_assert_int_eq(list.verdict.kind, VERDICT_JUSTIFIED);
-    ck_assert_int_eq(list.no_return.kind, NO_RETURN_NONE);
-    ck_assert_uint_eq(list.no_return.kept_bytes, 2048);
-    ck_assert_uint_eq(list.no_return.request_bytes, 3072);
-    op_list_deinit(&list.ops);
-}
-
-TEST(a_queued_free_is_not_kept)
-{
-    struct list list;
-    list_read(&list, HEAD "0: alloc size=2K\n"
-                          "1: alloc size=2K\n"
-                          "2: free_after block=0 delay=never\n"
-                          "3: alloc size=3K\n");
-    ck_assert_int_eq(list.verdict.kind, VERDICT_JUSTIFIED);
-    ck_assert_int_eq(list.no_return.kind, NO_RETURN_NONE);
-    op_list_deinit(&list.ops);
-}
-
-TEST(a_program_that_may_be_evicted_is_not_kept)
-{
-    struct list list;
-    list_read(&list, HEAD "0: load size=2K\n"
-                          "1: alloc size=3K\n"
-                          "2: alloc size=4K\n");
-    ck_assert_int_eq(list.no_return.kind, NO_RETURN_OP);
-    ck_assert_uint_eq(list.no_return.op, 1);
-    ck_assert_uint_eq(list.no_return.kept_bytes, 3072);
-    op_list_deinit(&list.ops);
-    list_read(&list, HEAD "option evicts=no\n"
-                          "0: load size=2K\n"
-                          "1: alloc size=1K\n"
-                          "2: alloc size=5K\n");
-    ck_assert_int_eq(list.no_return.kind, NO_RETURN_OP);
-    ck_assert_uint_eq(list.no_return.op, 0);
-    op_list_deinit(&list.ops);
-}
-
-TEST(a_stack_is_part_of_the_request)
-{
-    struct list list;
-    list_read(&list, HEAD "0: alloc size=2K\n"
-                          "1: load size=1K stack=4K\n");
-    ck_assert_int_eq(list.no_return.kind, NO_RETURN_OP);
-    ck_assert_uint_eq(list.no_return.op, 0);
-    ck_assert_uint_eq(list.no_return.request_bytes, 5120);
-    op_list_deinit(&list.ops);
 }

@@ -161,6 +161,8 @@ static void diagnose(const struct run *run, const struct verdict *verdict)
     struct evidence evidence;
     struct diagnosis diagnoses[CAUSE_COUNT];
     evidence_take(&tally.history, run, verdict, &evidence);
+    ck_assert(history_invariants_hold(&tally.history));
+    ck_assert(evidence_invariants_hold(&evidence));
     const size_t count = causes_find(&evidence, diagnoses);
     if (verdict->kind == VERDICT_PREMATURE) {
         check_premature(&evidence, diagnoses, count);

@@ -45,7 +45,7 @@ static void import_any(const char *text, size_t length, const char *format, stru
     free(copy);
 }
 
-void import_checks_prefixes(const char *text, size_t length, const char *format,
+static void import_prefixes(const char *text, size_t length, const char *format,
                             struct import *import)
 {
     for (size_t cut = 0; cut < length; cut += draws_period()) {
@@ -53,8 +53,8 @@ void import_checks_prefixes(const char *text, size_t length, const char *format,
     }
 }
 
-void import_checks_damage(const char *text, size_t length, const char *format, uint64_t rounds,
-                          struct import *import)
+static void import_damaged(const char *text, size_t length, const char *format, uint64_t rounds,
+                           struct import *import)
 {
     static const char likely[] = "0123456789,.:-\n\r \0x";
     char *damaged = malloc(length);
@@ -87,20 +87,6 @@ uint64_t import_checks_replay(const struct import *import)
     return ooms;
 }
 
-void import_checks_ops(const struct import *import, const char *expected)
-{
-    char *text = NULL;
-    size_t length = 0;
-    char op[OP_TEXT_BYTES];
-    FILE *stream = open_memstream(&text, &length);
-    for (size_t i = 0; i < import->ops.count; i++) {
-        fprintf(stream, "%s\n", op_print(&import->ops.ops[i], op));
-    }
-    fclose(stream);
-    ck_assert_str_eq(text, expected);
-    free(text);
-}
-
 void import_checks_file(const char *path, const char *format, const struct import_options *options,
                         struct import *import)
 {
@@ -124,36 +110,12 @@ static struct field_file find_field_file(const char *name)
     return file;
 }
 
-void import_checks_field(const char *name, struct import *import)
-{
-    const struct field_file file = find_field_file(name);
-    import_checks_file(file.path, file.format, NULL, import);
-}
-
 void import_checks_field_damage(const char *name, uint64_t rounds, struct import *import)
 {
     const struct field_file file = find_field_file(name);
     size_t length = 0;
     char *text = import_checks_read(file.path, &length);
-    import_checks_prefixes(text, length, file.format, import);
-    import_checks_damage(text, length, file.format, rounds, import);
+    import_prefixes(text, length, file.format, import);
+    import_damaged(text, length, file.format, rounds, import);
     free(text);
-}
-
-void import_checks_refused(const struct import_refused *refused, const char *folder,
-                           const char *format, struct import *import)
-{
-    struct import_error error = {0};
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder == NULL ? "" : folder, refused->name);
-    const enum import_result result = folder == NULL
-                                          ? import_text(refused->name, strlen(refused->name),
-                                                        format, NULL, import, &error)
-                                          : import_file(path, format, NULL, import, &error);
-    ck_assert_msg(strstr(error.reason, refused->reason) != NULL, "%s: %zu:%zu: %s", refused->name,
-                  error.line, error.column, error.reason);
-    ck_assert_int_eq(result, refused->result);
-    ck_assert_msg(error.line == refused->line && error.column == refused->column, "%s: %zu:%zu: %s",
-                  refused->name, error.line, error.column, error.reason);
-    ck_assert_uint_eq(import->ops.count, 0);
 }

@@ -43,23 +43,6 @@ static void read_whole(const char *path, struct text *text)
                   path, profile_error.reason);
 }
 
-void profile_assert_refused(const char *path, const char *format, enum import_result result,
-                            const char *reason)
-{
-    struct text text;
-    read_whole(path, &text);
-    const struct format *recognised = format_recognise(text.bytes, text.length);
-    ck_assert_msg(recognised != NULL && strcmp(recognised->name, format) == 0,
-                  "%s is not recognised", path);
-    ck_assert_int_eq(
-        import_text(text.bytes, text.length, "auto", NULL, &profile_import, &profile_error),
-        result);
-    ck_assert_msg(strstr(profile_error.reason, reason) != NULL, "%s: %s", path,
-                  profile_error.reason);
-    ck_assert_uint_eq(profile_import.ops.count, 0);
-    text_deinit(&text);
-}
-
 void profile_assert_ops(const char *expected)
 {
     char *text = NULL;

@@ -15,11 +15,6 @@ void profile_teardown(void);
 /* Imports a file by its content; fails the test unless it is of that format. */
 void profile_load(const char *path, const char *format);
 
-/* The file is recognised as that format, and refused with this result and a reason of which this is
- * a part. */
-void profile_assert_refused(const char *path, const char *format, enum import_result result,
-                            const char *reason);
-
 /* The ops, one a line, "\n" behind each, and without ops: "". */
 void profile_assert_ops(const char *expected);
 

@@ -1,7 +1,5 @@
-/* A JAX device-memory profile becomes blocks whose numbers and bytes are those of the file, by kind
- * and device. */
-#include "formats/common/text.h"
-#include "harness/op/setup.h"
+/* A JAX device-memory profile: its samples, cuts and damage, and real ones with the sums of their
+ * files.  What ours become is in tests/snap/formats_jax_device_memory.snap. */
 #include "tests/formats/profile_imports.h"
 #include "tests/helpers/suite.h"
 
@@ -15,88 +13,6 @@
 
 EVERY_TEST(.timeout_s = 300, .setup = profile_setup, .teardown = profile_teardown);
 
-TEST(each_stack_becomes_its_blocks_with_the_users_function_as_tag)
-{
-    profile_load(FIELD "small.prof", "jax_device_memory");
-    profile_assert_ops(
-        "alloc size=2K tag=1 host=1\nalloc size=2K tag=1 host=1\nalloc size=334 tag=2\nalloc size=333 "
-        "tag=2\nalloc size=333 tag=2\nalloc size=512 tag=3\nload size=2K stack=0 tag=2\n");
-    ck_assert_str_eq(profile_import.setup.tags[1], "init_state train.py:41");
-    ck_assert_str_eq(profile_import.setup.tags[2], "main train.py:9");
-    ck_assert_str_eq(profile_import.setup.tags[3],
-                     "device_put api.py:20"); /* no frame of the user */
-    ck_assert_str_eq(profile_import.setup.tags[4], "");
-    ck_assert_uint_eq(profile_import.setup.capacity_bytes, 4096);
-    ck_assert_uint_eq(profile_import.setup.granule_bytes, 1);
-}
-
-/* As archives that are appended to each other are read: the second's numbers would name texts of
- * the first. */
-TEST(two_profiles_in_one_file_are_refused)
-{
-    struct text text;
-    ck_assert_int_eq(text_read(FIELD "small.prof", 1 << 20, &text, &profile_error), IMPORT_OK);
-    char *both = malloc(2 * text.length);
-    memcpy(both, text.bytes, text.length);
-    memcpy(both + text.length, text.bytes, text.length);
-    ck_assert_int_eq(import_text(both, 2 * text.length, "jax_device_memory", NULL, &profile_import,
-                                 &profile_error),
-                     IMPORT_INVALID);
-    ck_assert_str_eq(profile_error.reason,
-                     "the profile has 4 types of values, not 2: two profiles in one file?");
-    free(both);
-    text_deinit(&text);
-}
-
-TEST(what_the_profile_does_not_say_is_said)
-{
-    profile_load(FIELD "small.prof", "jax_device_memory");
-    static const char *const notes[] = {
-        "6 buffers of 5608 bytes, 1 executables of 2048 bytes",
-        "0 = TPU_0(process=0,(0,0,0,0)), 1512; 1 = TPU_1(process=0,(0,0,0,1)), 4096",
-        "the failed request, if any, is not in the profile",
-        "assumed: all executables are on device 0",
-        "left out: 2 executables or buffers of unknown size (-1)",
-        "left out: 1 executables or buffers of 0 bytes",
-        "of 1 stacks, the bytes are not a multiple of the blocks",
-        "assumed: capacity 4096, the most",
-    };
-    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
-        ck_assert_msg(strstr(profile_import.notes, notes[i]) != NULL, "%s is not in:\n%s", notes[i],
-                      profile_import.notes);
-    }
-}
-
-TEST(a_chip_that_is_given_is_the_device)
-{
-    const struct setup fixed = {.chip = "v3"};
-    const struct import_options options = {.fixed = &fixed};
-    ck_assert_int_eq(
-        import_file(FIELD "small.prof", "auto", &options, &profile_import, &profile_error),
-        IMPORT_OK);
-    ck_assert_str_eq(profile_import.setup.chip, "v3");
-    ck_assert_uint_eq(profile_import.setup.capacity_bytes, chip_find("v3")->capacity_bytes);
-    ck_assert_ptr_null(strstr(profile_import.notes, "assumed: capacity"));
-}
-
-TEST(the_snapshot_fits_exactly)
-{
-    profile_load(FIELD "small.prof", "jax_device_memory");
-    profile_assert_replay();
-}
-
-TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
-{
-    profile_assert_refused(
-        FIELD "cut.prof", "jax_device_memory", IMPORT_INCOMPLETE,
-        "byte 388: the file is cut off: a field has 24 bytes, but only 14 are left");
-    profile_assert_refused(FIELD "contradicts.prof", "jax_device_memory", IMPORT_INVALID,
-                           "the sample at byte 62: no blocks, but 512 bytes");
-    profile_assert_refused(
-        FIELD "unknown_kind.prof", "jax_device_memory", IMPORT_INVALID,
-        "the sample at byte 38: kind 'heap' is neither 'buffer' nor 'executable'");
-}
-
 TEST(every_cut_is_said)
 {
     profile_assert_cuts_are_said(FIELD "small.prof", "jax_device_memory", 13);
@@ -105,88 +21,6 @@ TEST(every_cut_is_said)
 TEST(damage_is_survived)
 {
     profile_assert_damage_is_survived(FIELD "small.prof", "jax_device_memory", 4000);
-}
-
-/* --- one sample --- */
-
-/* A profile of one buffer sample with this field 2 (values, packed), and what comes behind. */
-static enum import_result import_sample(const char *values, size_t values_length, const char *more,
-                                        size_t more_length)
-{
-    static const char head[] = "\x0A\x04\x08\x01\x10\x02\x0A\x04\x08\x03\x10\x04";
-    static const char label[] = "\x1A\x04\x08\x05\x10\x06";
-    static const char texts[] = "\x32\0\x32\x0B"
-                                "allocations\x32\x05"
-                                "count\x32\x05"
-                                "space\x32\x05"
-                                "bytes\x32\x04"
-                                "kind"
-                                "\x32\x06"
-                                "buffer";
-    char text[256];
-    size_t length = sizeof head - 1;
-    memcpy(text, head, length);
-    text[length++] = '\x12';
-    text[length++] = (char)(2 + values_length + more_length + sizeof label - 1);
-    text[length++] = '\x12';
-    text[length++] = (char)values_length;
-    memcpy(text + length, values, values_length);
-    length += values_length;
-    memcpy(text + length, label, sizeof label - 1);
-    length += sizeof label - 1;
-    memcpy(text + length, more, more_length);
-    length += more_length;
-    memcpy(text + length, texts, sizeof texts - 1);
-    length += sizeof texts - 1;
-    return import_text(text, length, "auto", NULL, &profile_import, &profile_error);
-}
-
-#define BYTES(text) text, sizeof text - 1
-static const struct {
-    const char *values;
-    size_t values_length;
-    const char *more;
-    size_t more_length;
-    enum import_result result;
-    const char *reason; /* part of it */
-} samples[] = {
-    {BYTES("\x02\x10"), BYTES(""), IMPORT_OK, ""},
-    {BYTES("\x02"), BYTES(""), IMPORT_INVALID, "1 values, fewer than the profile has types"},
-    {BYTES("\x01\x01\x01\x01\x01\x01\x01\x01\x01"), BYTES(""), IMPORT_INVALID,
-     "more than 8 values"},
-    {BYTES("\x81\x80\x80\x02\x81\x80\x80\x02"), BYTES(""), IMPORT_INVALID, "has more than 4194304"},
-    {BYTES("\x80\x80\x80\x02\x80\x80\x80\x02"), BYTES(""), IMPORT_OK, ""},
-    {BYTES("\x01\x81\x80\x80\x80\x80\x80\x80\x02"), BYTES(""), IMPORT_INVALID,
-     "has more than 2^50"},
-    {BYTES("\x01\x80\x80\x80\x80\x80\x80\x80\x02"), BYTES(""), IMPORT_OK, ""},
-    {BYTES("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x01"), BYTES(""), IMPORT_INVALID,
-     "the number of its blocks is -1, below 0"},
-    {BYTES("\x01\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"), BYTES(""), IMPORT_INVALID,
-     "its size is -2; below 0, only -1 for each block is accepted"},
-    {BYTES("\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"), BYTES(""), IMPORT_INCOMPLETE,
-     "nothing in the profile has a known size"},
-    {BYTES("\x05\x03"), BYTES(""), IMPORT_OK, ""}, /* three blocks of a byte, and two of none */
-    {BYTES("\x02\x10"), BYTES("\x1A\x02\x08\x07"), IMPORT_INCOMPLETE,
-     "text 7 is not in the profile, which has 7"},
-    {BYTES("\x02\x10"), BYTES("\x0A\x01\x09"), IMPORT_INVALID, "location 9 is not in the profile"},
-    {BYTES("\x02\xFF"), BYTES(""), IMPORT_INVALID, "a message ends within a field"},
-};
-
-TEST(samples_are_held_against_their_bounds, .to = sizeof samples / sizeof samples[0])
-{
-    const enum import_result result = import_sample(samples[_i].values, samples[_i].values_length,
-                                                    samples[_i].more, samples[_i].more_length);
-    ck_assert_msg(result == samples[_i].result, "%s", profile_error.reason);
-    ck_assert_msg(result == IMPORT_OK || strstr(profile_error.reason, samples[_i].reason) != NULL,
-                  "%s", profile_error.reason);
-}
-
-TEST(more_blocks_than_bytes_are_empty_but_for_the_bytes)
-{
-    ck_assert_int_eq(import_sample(BYTES("\x05\x03"), BYTES("")), IMPORT_OK);
-    profile_assert_ops("alloc size=1\nalloc size=1\nalloc size=1\n");
-    ck_assert_ptr_nonnull(
-        strstr(profile_import.notes, "left out: 2 executables or buffers of 0 bytes"));
 }
 
 /* --- real profiles --- */

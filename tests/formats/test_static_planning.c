@@ -1,13 +1,12 @@
 /* Static planning on real instances: with moves, the peak of live bytes is enough; without, how
- * much more is needed. Rows become ops or are refused with their place.  And what large files rest
- * on: orders, doubles, and rows that are read in two ways. */
+ * much more is needed.  And what large files rest on: orders and doubles.  What rows become is in
+ * tests/snap/formats_static_planning.snap. */
 #include "formats/common/radix.h"
 #include "formats/formats.h"
 #include "harness/base/random.h"
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
-#include "tests/formats/import_checks.h"
 #include "tests/formats/import_fixture.h"
 #include "tests/helpers/suite.h"
 
@@ -125,92 +124,6 @@ TEST(the_peak_is_enough_with_moves_on_instances_a_to_f)
     }
 }
 
-/* --- rows --- */
-
-#define EXCLUSIVE_OPS /* of exclusive.csv */                                                   \
-    "alloc size=512\nalloc size=1K\nfree block=1\nalloc size=1K\nfree block=0\nfree block=3\n" \
-    "alloc size=2560\nfree block=6\n"
-
-TEST(frees_come_before_allocs_of_the_same_time)
-{
-    import_checks_file(FIELD "exclusive.csv", "static_planning", NULL, &import);
-    import_checks_ops(&import, EXCLUSIVE_OPS);
-    ck_assert_uint_eq(import.setup.capacity_bytes, 2560);
-    ck_assert_uint_eq(import.setup.granule_bytes, 512);
-    ck_assert_str_eq(setup_option(&import.setup, "defrag"), "repack");
-}
-
-TEST(included_ends_in_any_column_order_give_the_same_ops)
-{
-    import_checks_file(FIELD "inclusive_crlf.csv", "static_planning", NULL, &import);
-    import_checks_ops(&import, EXCLUSIVE_OPS);
-}
-
-TEST(optional_columns_are_used_or_said_to_be_unused)
-{
-    import_checks_file(FIELD "all_columns.csv", "static_planning", NULL, &import);
-    import_checks_ops(&import,
-                      "alloc size=100\nalloc size=4K align=64\nfree block=0\nalloc size=300\n"
-                      "free block=1\nfree block=3\n");
-    ck_assert_uint_eq(import.setup.granule_bytes, 1);
-    ck_assert_ptr_nonnull(strstr(import.notes, "assumed: 1 buffers with gaps"));
-    ck_assert_ptr_nonnull(strstr(import.notes, "offsets"));
-    ck_assert_ptr_nonnull(strstr(import.notes, "1 columns with unknown names"));
-}
-
-TEST(odd_sizes_and_times_before_zero_are_kept)
-{
-    import_checks_file(FIELD "odd_sizes.csv", "static_planning", NULL, &import);
-    ck_assert_uint_eq(import.setup.granule_bytes, 1);
-    ck_assert_uint_eq(import.setup.capacity_bytes, 13);
-    import_checks_ops(
-        &import,
-        "alloc size=7\nalloc size=6\nfree block=0\nalloc size=5\nfree block=1\nfree block=3\n");
-}
-
-static const struct import_refused bad_plans[] = {
-    {"id,lower,upper,size\na,0,1,0\n", IMPORT_INVALID, 2, 7, "size 0"},
-    {"id,lower,upper,size\na,0,1,x\n", IMPORT_INVALID, 2, 7, "the size"},
-    {"id,lower,upper,size\na,0,1,-5\n", IMPORT_INVALID, 2, 7, "the size"},
-    {"id,lower,upper,size\na,0,1,9223372036854775808\n", IMPORT_INVALID, 2, 7, "the size"},
-    {"id,lower,upper,size\na,0,1,1125899906842624\nb,0,1,1\n", IMPORT_INVALID, 3, 0, "2^50"},
-    {"id,lower,upper,size\na,5,5,1\n", IMPORT_INVALID, 2, 5, "ends before"},
-    {"id,start,end,size\na,5,9223372036854775807,1\n", IMPORT_INVALID, 2, 5, "2^63 - 1"},
-    {"id,lower,upper,size\na,0,99999999999999999999,1\n", IMPORT_INVALID, 2, 5, "the last time"},
-    {"id,lower,upper,size\na,0,1\n", IMPORT_INVALID, 2, 0, "3 fields where the header has 4"},
-    {"id,lower,upper,size\na,0,1,1,1\n", IMPORT_INVALID, 2, 0, "5 fields"},
-    {"id,lower,upper,size\na,0,1,1\nb,0,1,1\na,2,3,1\n", IMPORT_INVALID, 4, 0, "'a' is used twice"},
-    {"id,lower,upper,size\n,0,1,1\n", IMPORT_INVALID, 2, 1, "the id is empty"},
-    {"id,lower,upper,size\n\"a,0,1,1\n", IMPORT_INVALID, 2, 1, "quote"},
-    {"id,lower,upper,size,alignment\na,0,1,1,3\n", IMPORT_INVALID, 2, 9, "power of two"},
-    {"id,lower,upper,size,alignment\na,0,1,1,33554432\n", IMPORT_INVALID, 2, 9, "power of two"},
-    {"id,lower,upper,end,size\na,0,1,1,1\n", IMPORT_INVALID, 1, 0, "has both 'upper'"},
-    {"id,buffer,lower,upper,size\na,a,0,1,1\n", IMPORT_INVALID, 1, 4, "two columns"},
-    {"id,lower,upper\na,0,1\n", IMPORT_INVALID, 1, 0, "no column 'size'"},
-    {"id,lower,upper,size\n", IMPORT_INCOMPLETE, 1, 0, "no buffer"},
-};
-
-TEST(bad_plans_are_refused_with_their_place, .to = sizeof bad_plans / sizeof bad_plans[0])
-{
-    import_checks_refused(&bad_plans[_i], NULL, "static_planning", &import);
-}
-
-TEST(nul_bytes_in_a_plan_are_refused_with_their_place)
-{
-    static const char text[] = "id,lower,upper,size\na,0,1,\0001\n";
-    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error),
-                     IMPORT_INVALID);
-    ck_assert_uint_eq(error.line, 2);
-    ck_assert_uint_eq(error.column, 7);
-}
-
-TEST(a_last_line_without_its_end_and_a_byte_order_mark_are_taken)
-{
-    static const char text[] = "\xEF\xBB\xBFid,lower,upper,size\na,0,1,7";
-    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error), IMPORT_OK);
-    import_checks_ops(&import, "alloc size=7\nfree block=0\n");
-}
-
 /* --- many buffers --- */
 
 enum { KEY_COUNT = 50000 };
@@ -277,59 +190,4 @@ TEST(the_earliest_name_that_came_before_is_found)
     names[900] = names[17];
     names[2000] = names[17];
     ck_assert_uint_eq(doubles_find(names, NAME_COUNT), 900);
-}
-
-static const struct {
-    const char *text;
-    size_t line;
-    const char *reason; /* part of it */
-} far_ends[] = {
-    /* Ids that rise are not compared with all others; one that does not rise is. */
-    {"id,lower,upper,size\na,0,1,1\nb,0,1,1\n\n \"b\" ,0,1,1\na,0,1,1\n", 5, "'b' is used twice"},
-    {"id,lower,upper,size\nb2,0,1,1\nb10,0,1,1\nb2,0,1,1\n", 4, "'b2' is used twice"},
-    /* What is not kept is read once more: line and time. */
-    {"id,lower,upper,size\n\na,-7,9,1125899906842624\n\n\"b\",-3,9,1\nc,0,9,1\n", 5,
-     "live at time -3"},
-};
-
-TEST(what_is_wrong_with_many_buffers_is_said_with_its_line,
-     .to = sizeof far_ends / sizeof far_ends[0])
-{
-    ck_assert_int_eq(import_text(far_ends[_i].text, strlen(far_ends[_i].text), "static_planning",
-                                 NULL, &import, &error),
-                     IMPORT_INVALID);
-    ck_assert_msg(strstr(error.reason, far_ends[_i].reason) != NULL, "%s", error.reason);
-    ck_assert_uint_eq(error.line, far_ends[_i].line);
-}
-
-/* At each time frees come before allocs, each in the order of the file, whatever form a row has. */
-TEST(plain_rows_and_others_make_the_same_ops)
-{
-    static const char plain[] =
-        "size,id,upper,lower,alignment\n512,a,9223372036854775807,3,0\n512,b,3,1,64\n512,c,5,3,1\n";
-    static const char quoted[] =
-        "size,id,upper,lower,alignment\r\n 512,\"a\",9223372036854775807,3,\r\n512,b, 3,1,64\n\n512,c,5,\"3\",";
-    struct import other;
-    import_init(&other);
-    ck_assert_int_eq(import_text(plain, sizeof plain - 1, "auto", NULL, &import, &error),
-                     IMPORT_OK);
-    ck_assert_int_eq(import_text(quoted, sizeof quoted - 1, "auto", NULL, &other, &error),
-                     IMPORT_OK);
-    ck_assert_uint_eq(import.ops.count, 6);
-    ck_assert_uint_eq(other.ops.count, 6);
-    static const uint32_t refs[] = {OP_NONE, 0, OP_NONE,
-                                    OP_NONE, 3, 2}; /* b, free b, a, c, free c, free a */
-    for (size_t i = 0; i < 6; i++) {
-        ck_assert_uint_eq(import.ops.ops[i].ref, refs[i]);
-        ck_assert(op_equal(&import.ops.ops[i], &other.ops.ops[i]));
-    }
-    ck_assert_uint_eq(import.ops.ops[0].align_log2, 6);
-    import_deinit(&other);
-}
-
-TEST(a_number_that_may_be_cut_is_said)
-{
-    static const char text[] = "id,lower,upper,size\na,0,1,8192\nb,0,1,81";
-    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error), IMPORT_OK);
-    ck_assert_ptr_nonnull(strstr(import.notes, "the last line has no line end"));
 }

@@ -2,7 +2,6 @@
  * an end. */
 #include "formats/common/text.h"
 #include "formats/formats.h"
-#include "tests/formats/import_checks.h"
 #include "tests/formats/import_fixture.h"
 #include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"
@@ -20,19 +19,6 @@
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/static_planning/"
 
 EVERY_TEST(.timeout_s = 120, .setup = setup_import, .teardown = teardown_import);
-
-TEST(compressed_files_give_the_same_ops)
-{
-    static const char *const names[] = {"exclusive.csv", "exclusive.csv.gz", "exclusive.csv.zst"};
-    char path[4096];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        snprintf(path, sizeof path, FIELD "%s", names[i]);
-        import_checks_file(path, "static_planning", NULL, &import);
-        import_checks_ops(
-            &import, "alloc size=512\nalloc size=1K\nfree block=1\nalloc size=1K\nfree block=0\n"
-                     "free block=3\nalloc size=2560\nfree block=6\n");
-    }
-}
 
 /* Writes bytes to a new file; path gets its name. */
 static void write_file(char path[SCRATCH_PATH_BYTES], const void *bytes, size_t length)
@@ -109,70 +95,6 @@ TEST(cut_archives_are_said_to_be_cut)
     assert_every_cut_is_said(FIELD "exclusive.csv.zst");
 }
 
-TEST(archives_of_two_members_are_read_whole)
-{
-    char bytes[8192];
-    char path[SCRATCH_PATH_BYTES];
-    struct text once;
-    struct text twice;
-    FILE *stream = fopen(FIELD "exclusive.csv.gz", "rb");
-    const size_t length = fread(bytes, 1, 4096, stream);
-    fclose(stream);
-    memcpy(bytes + length, bytes, length);
-    write_file(path, bytes, 2 * length);
-    ck_assert_int_eq(text_read(FIELD "exclusive.csv.gz", 1 << 20, &once, &error), IMPORT_OK);
-    ck_assert_int_eq(text_read(path, 1 << 20, &twice, &error), IMPORT_OK);
-    ck_assert_uint_eq(twice.length, 2 * once.length);
-    text_deinit(&once);
-    text_deinit(&twice);
-    unlink(path);
-}
-
-/* Writes the archive of the corpus with bytes before and behind it. */
-static void write_around(char path[SCRATCH_PATH_BYTES], const char *archive, const char *before,
-                         size_t before_length, const char *behind)
-{
-    char bytes[8192];
-    FILE *stream = fopen(archive, "rb");
-    ck_assert_ptr_nonnull(stream);
-    memcpy(bytes, before, before_length);
-    size_t length = before_length + fread(bytes + before_length, 1, 4096, stream);
-    fclose(stream);
-    memcpy(bytes + length, behind, strlen(behind));
-    write_file(path, bytes, length + strlen(behind));
-}
-
-TEST(an_archive_may_begin_with_a_frame_that_is_skipped)
-{
-    static const char frame[] = "\x5F\x2A\x4D\x18\x04\x00\x00\x00"
-                                "abcd";
-    char path[SCRATCH_PATH_BYTES];
-    write_around(path, FIELD "exclusive.csv.zst", frame, sizeof frame - 1, "");
-    ck_assert_msg(import_file(path, "auto", NULL, &import, &error) == IMPORT_OK, "%s",
-                  error.reason);
-    unlink(path);
-}
-
-TEST(what_follows_an_archive_is_named)
-{
-    char path[SCRATCH_PATH_BYTES];
-    write_around(path, FIELD "exclusive.csv.gz", "", 0, "\n");
-    ck_assert_int_eq(import_file(path, "auto", NULL, &import, &error), IMPORT_UNREADABLE);
-    ck_assert_ptr_nonnull(strstr(error.reason, "followed by something that is not gzip"));
-    unlink(path);
-}
-
-/* A frame that asks for a window of 1 GiB, and holds nothing. */
-TEST(a_window_that_is_too_large_is_named)
-{
-    static const char frame[] = "\x28\xB5\x2F\xFD\x00\xA0\x01\x00\x00";
-    char path[SCRATCH_PATH_BYTES];
-    write_file(path, frame, sizeof frame - 1);
-    ck_assert_int_eq(import_file(path, "auto", NULL, &import, &error), IMPORT_UNREADABLE);
-    ck_assert_ptr_nonnull(strstr(error.reason, "a window above 128 MiB"));
-    unlink(path);
-}
-
 TEST(text_beyond_the_limit_is_refused_in_each_packing)
 {
     static const char *const paths[] = {FIELD "exclusive.csv", FIELD "exclusive.csv.gz",
@@ -187,23 +109,6 @@ TEST(text_beyond_the_limit_is_refused_in_each_packing)
         ck_assert_int_eq(text_read(paths[i], length - 1, &text, &error), IMPORT_UNREADABLE);
         ck_assert_ptr_nonnull(strstr(error.reason, "limit"));
     }
-}
-
-TEST(missing_files_directories_and_empty_files_are_said)
-{
-    char path[SCRATCH_PATH_BYTES];
-    char text[512];
-    ck_assert_int_eq(import_file("/nonexistent/x", "auto", NULL, &import, &error),
-                     IMPORT_UNREADABLE);
-    ck_assert_str_eq(import_error_print("x", &error, text, sizeof text),
-                     "x: No such file or directory");
-    ck_assert_int_eq(import_file(scratch_place(), "auto", NULL, &import, &error),
-                     IMPORT_UNREADABLE);
-    ck_assert_str_eq(error.reason, "is a directory, not a file");
-    write_file(path, "", 0);
-    ck_assert_int_eq(import_file(path, "auto", NULL, &import, &error), IMPORT_INCOMPLETE);
-    ck_assert_str_eq(error.reason, "the file is empty");
-    unlink(path);
 }
 
 /* A file of length bytes, all 0 but the last, that takes no room on the disk. */

@@ -1,5 +1,5 @@
 /* A message from the field, imported and replayed on target hbm, ends in the same message, number
- * for number. */
+ * for number.  Ours are in tests/snap/formats_tpu_message.snap. */
 #include "formats/common/phrase.h"
 #include "formats/formats.h"
 #include "formats/xla/private/tpu_message.h"
@@ -125,65 +125,7 @@ static void assert_ends_in(const struct import *import, const char *expected)
 
 /* --- our own messages --- */
 
-static const struct {
-    const char *name;
-    const char *expected;
-} own[] = {
-    {"buffer",
-     "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 96.00M. That was not possible. "
-     "There are 71.52M free.; (2x1x0_HBM0)"},
-    {"buffer_code",
-     "Error allocating device buffer: Attempting to allocate 1.25G. That was not possible. There are "
-     "1010.75M free.; (0x0x0_HBM1)"},
-    {"buffer_abbreviated",
-     "Attempting to allocate 7.50M. That was not possible. There are 420.0K free."},
-    {"buffer_pieces",
-     "Attempting to allocate 40.00M. That was not possible. There are 100.10M free. Due to fragmentation, "
-     "the largest contiguous region of free memory is 33.30M.; (0x0x0_HBM0)"},
-    {"buffer_below_free",
-     "Attempting to allocate 40.00M. That was not possible. There are 100.00M free."},
-    {"program_allocate",
-     "Error loading program 'jit_decode': Attempting to allocate 88.40M. That was not possible. There "
-     "are 61.07M free."},
-    {"program_reserve",
-     "Error loading program 'jit_update': Attempting to reserve 5.50G at the bottom of memory. That was "
-     "not possible. There are 4.75G free, 0B reserved, and 4.75G reservable."},
-    {"program_reserve_pieces",
-     "Error loading program: Attempting to reserve 3.10G at the bottom of memory. That was not "
-     "possible. There are 3.60G free, 0B reserved, and 2.05G reservable."},
-    {"program_reserve_busy",
-     "Error loading program 'jit_eval': Attempting to reserve 2.00G at the bottom of memory. That "
-     "was not possible. There are 512.00M free, 1.00G reserved, and 1.50G reservable."},
-    {"program_reserve_nothing_free",
-     "Error loading program 'jit_step': Attempting to reserve 64.00M at the bottom of memory. "
-     "That was not possible. There are 0B free, 0B reserved, and 0B reservable."},
-    {"program_reserve_image",
-     "Error loading program 'jit_step': Attempting to reserve 6.00G at the bottom of memory. That "
-     "was not possible. There are 6.25G free, 0B reserved, and 6.25G reservable."},
-    {"program_reserve_table",
-     "Error loading program: Attempting to reserve 2.50G at the bottom of memory. That was not "
-     "possible. There are 1.25G free, 0B reserved, and 1.25G reservable."},
-    {"driver",
-     "Attempting to allocate 20.00M. That was not possible. There are 24.00M free. Due to fragmentation, the "
-     "largest contiguous region of free memory is 6.00M.; (0x1x0_HBM0)"},
-    {"small_granule",
-     "Attempting to allocate 2.0K. That was not possible. There are 1.7K free.; (0x0x0_HBM0)"},
-};
-
 EVERY_TEST(.timeout_s = 300);
-
-TEST(our_own_messages_come_back, .to = sizeof own / sizeof own[0])
-{
-    struct import import;
-    struct import_error error = {0};
-    char path[4096];
-    snprintf(path, sizeof path, FIELD "%s.log", own[_i].name);
-    import_init(&import);
-    ck_assert_msg(import_file(path, "auto", NULL, &import, &error) == IMPORT_OK, "%s: %s", path,
-                  error.reason);
-    assert_ends_in(&import, own[_i].expected);
-    import_deinit(&import);
-}
 
 /* A device given by the user changes what is in use, not the message. */
 TEST(every_chip_and_granule_gives_the_same_message)

@@ -64,7 +64,7 @@ def environment(build, scratch):
     """What commands see: the program in PATH, and nothing that changes what it prints."""
     kept = {"FIELD", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "LD_PRELOAD"}
     result = {name: value for name, value in os.environ.items() if name in kept or name.endswith("SAN_OPTIONS")}
-    path = f"{build}/cli:{TREE}/tests/snap:" + os.environ.get("PATH", "/usr/bin:/bin")
+    path = f"{build}/cli:{build}/tests/snap:{TREE}/tests/snap:" + os.environ.get("PATH", "/usr/bin:/bin")
     result.update(PATH=path, TREE=str(TREE), BUILD=str(build), PWD=scratch, TZ="UTC", LC_ALL="C.UTF-8", TERM="dumb")
     return result
 
