@@ -72,6 +72,13 @@ void show_number(const char *name, uint64_t value)
     show_value(name, text, value != 0);
 }
 
+void show_signed(const char *name, int value)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%d", value);
+    show_value(name, text, value != 0);
+}
+
 void hear_end(int from)
 {
     char text[1 << 13];

@@ -27,9 +27,10 @@ void show_end(void);
 void show_text(const char *name, const char *value);
 void show_truth(const char *name, bool value);
 void show_number(const char *name, uint64_t value);
+void show_signed(const char *name, int value);
 /* clang-format off */
 #define SHOW_1(value) _Generic((value), char *: show_text, const char *: show_text, \
-                               bool: show_truth, default: show_number)(#value, value)
+                               bool: show_truth, int: show_signed, default: show_number)(#value, value)
 /* clang-format on */
 #define SHOW_2(value, ...) SHOW_1(value), SHOW_1(__VA_ARGS__)
 #define SHOW_3(value, ...) SHOW_1(value), SHOW_2(__VA_ARGS__)

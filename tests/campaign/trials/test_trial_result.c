@@ -502,8 +502,7 @@ static void show_selected(const char *when, const struct trial_result *many)
     show("%s: premature %td, dispute %td, ", when,
          premature == NULL ? -1 : premature - many->head.saved,
          dispute == NULL ? -1 : dispute - many->head.saved);
-    show_text("rule", trial_result_rule(many));
-    show("\n");
+    SHOW(trial_result_rule(many));
 }
 
 TEST(a_finding_is_selected_with_its_words_and_its_list)
@@ -631,7 +630,7 @@ TEST(a_result_is_the_same_behind_its_bytes)
         SHOW(back.ops.count, back.ops.ops[1].size_bytes, back.oom_ops.count,
              back.oom_ops.ops[0].size_bytes);
         for (size_t i = 0; i < RUN_FINDING_COUNT_MAX; i++) {
-            GIVEN(back.lists[i].count);
+            show(back.lists[i].count > 0 ? "list %zu: %zu ops\n" : "", i, back.lists[i].count);
         }
         SHOW(back.lists[RUN_FINDING_COUNT_MAX - 1].ops[2].size_bytes, back.all.bytes,
              back.notable.bytes, back.certificates.bytes, back.diagnoses.bytes);
