@@ -15,6 +15,8 @@
 
 enum { TEXT_BYTES = 1 << 17, PATH_BYTES = 1024, PATH_COUNT = 4 };
 
+char folder[SCRATCH_PATH_BYTES];
+
 static struct writing shown;
 
 void show(const char *format, ...)
@@ -25,7 +27,13 @@ void show(const char *format, ...)
     const int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     ck_assert_int_lt(length, sizeof text);
-    writing_append(&shown, text);
+    const char *at = text;
+    for (const char *found; folder[0] != '\0' && (found = strstr(at, folder)) != NULL;) {
+        writing_append_bytes(&shown, at, (size_t)(found - at));
+        writing_append(&shown, "OUT");
+        at = found + strlen(folder);
+    }
+    writing_append(&shown, at);
 }
 
 static bool leaves_out;    /* what is 0 */
@@ -191,8 +199,6 @@ void read_list(const char *text, struct setup *setup, struct op_list *ops)
 }
 
 /* --- the folder of a test --- */
-
-char folder[SCRATCH_PATH_BYTES];
 
 void folder_enter(const char *name)
 {
