@@ -104,6 +104,13 @@ const char *shown_take(void)
     return writing_string(&taken);
 }
 
+void snap_rest(void)
+{
+    if (shown.length > 0) {
+        snap_shown();
+    }
+}
+
 /* --- trials --- */
 
 void show_verdict(const struct verdict *verdict)

@@ -4,6 +4,7 @@
  *     show("row %zu: %s\n", i, complaint);       as it is
  *     HEAR(campaign_report_end(&campaign));     what the program said on standard error meanwhile
  *     snap_shown();                             all of it is the next block
+ *     EVERY_TEST(.teardown = snap_rest);        what is left at the end of a test, too
  *
  * The folder is for the files of one test; its path is shown as OUT. */
 #ifndef TESTS_CAMPAIGN_SHOWN_H
@@ -56,6 +57,9 @@ void hear_end(int from);
 /* All that was shown since the last time; the next begins anew. */
 const char *shown_take(void);
 #define snap_shown() snap(shown_take())
+
+/* For the teardown of a file: what is left at the end of a test is its last block. */
+void snap_rest(void);
 
 /* --- trials --- */
 

@@ -21,6 +21,7 @@ static void enter(void)
 
 static void leave(void)
 {
+    snap_rest();
     baseline_deinit(&baseline);
     folder_leave();
 }
@@ -102,7 +103,6 @@ TEST(what_is_no_such_file_is_refused_with_its_line)
     enum exit_code code;
     HEAR(code = baseline_read(folder_path("known"), &baseline));
     ck_assert_int_eq(code, EXIT_USAGE);
-    snap_shown();
 }
 
 static struct finding make_finding(const char *signature, const char *rule, uint64_t count,
@@ -156,7 +156,6 @@ TEST(what_showed_another_finding_is_counted_there)
     add_findings(&findings);
     SHOW(findings_shown_count(&findings), findings_new_count(&findings),
          findings_shown_in(&findings, 0), findings_shown_in(&findings, 1));
-    snap_shown();
     ck_assert_ptr_eq(findings_find(&findings, "harm"), &findings.findings[2]);
     ck_assert_ptr_null(findings_find(&findings, "har"));
     findings_deinit(&findings);
@@ -199,7 +198,9 @@ static void show_report(struct findings *findings)
     for (size_t i = 0; i < findings_shown_count(findings); i++) {
         const struct report_known *at = &known[i];
         SHOW(at->signature, at->rule, at->count, at->op_count, at->is_known, at->seed);
-        SHOW(at->first.scenario, at->first.trial, at->largest == NULL ? 0 : at->largest->bytes);
+        const bool has_largest = at->largest != NULL;
+        SHOW(at->first.scenario, at->first.trial, has_largest);
+        GIVEN(has_largest ? at->largest->bytes : 0);
         SHOW(at->repro, at->replay, at->certificate);
         GIVEN(at->repeats.is_unrepeated, at->repeats.after_count);
         for (size_t k = 0; k < at->repeats.after_count; k++) {
@@ -240,7 +241,6 @@ TEST(a_finding_is_shrunk_a_few_times)
         SHOW(rows[i].number, finding.moved_count, finding.stayed_count,
              finding_is_to_shrink(&finding, rows[i].number));
     }
-    snap_shown();
 }
 
 /* As far as they were shrunk, all of the first and the third were another finding. */
@@ -266,6 +266,5 @@ TEST(what_was_only_counted_goes_where_the_others_went)
         const struct finding *found = &findings.findings[i];
         SHOW(found->signature, found->count, found->moved_count, finding_is_shown(found));
     }
-    snap_shown();
     findings_deinit(&findings);
 }

@@ -44,6 +44,7 @@ static void prepare(const char *text, uint64_t trial_count_max)
 
 static void clean_up(void)
 {
+    snap_rest();
     op_list_deinit(&trial_player_ops);
     folder_leave();
 }
@@ -89,7 +90,6 @@ TEST(a_campaign_runs_its_trials_and_leaves_its_reports)
          count_text(folder_read("summary.json"), "\"exit\":0"),
          count_text(folder_read("junit.xml"), "</testsuite>"),
          count_text(folder_read("results.sarif"), "\"version\":\"2.1.0\""));
-    snap_shown();
 }
 
 TEST(a_campaign_with_a_finding_is_red_and_keeps_its_shrunk_list)
@@ -104,7 +104,6 @@ TEST(a_campaign_with_a_finding_is_red_and_keeps_its_shrunk_list)
     const struct finding *finding = &checkpoint.findings.findings[0];
     SHOW(checkpoint.findings.count, finding->count, finding->op_count,
          checkpoint.state.is_finished);
-    snap_shown();
     campaign_description_deinit(&description);
     checkpoint_deinit(&checkpoint);
 }
@@ -115,7 +114,6 @@ TEST(a_campaign_whose_time_is_over_runs_no_more)
     plan.duration_ns = 1;
     ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_HARNESS);
     show_results();
-    snap_shown();
 }
 
 /* The first time, whichever worker is first. */
@@ -216,7 +214,6 @@ TEST(what_a_target_prints_is_a_file_that_the_line_of_its_trial_names)
     ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_KEPT);
     ck_assert_uint_eq(count_text(folder_read("standard"), "by the target"), 0);
     show_results(); /* of the first trials */
-    snap_shown();
     const char *path = strstr(folder_read("results.jsonl"), "\"output\":\"");
     path += strlen("\"output\":\"");
     ck_assert_int_eq(strncmp(path, folder, strlen(folder)), 0);
@@ -231,5 +228,4 @@ TEST(a_baseline_that_cannot_be_read_leaves_nothing)
     options.baseline = "/dev/null";
     ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_USAGE);
     ck_assert(!folder_has("results.jsonl") && !folder_has("campaign"));
-    snap_shown();
 }

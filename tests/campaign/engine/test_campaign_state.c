@@ -29,9 +29,30 @@ static struct checkpoint checkpoint;
 static struct campaign campaign;
 static struct last_words *words;
 
+static void drop_campaign(void)
+{
+    campaign.output.is_failed = false;
+    workers_destroy(campaign.workers);
+    syncer_stop(&campaign.syncer);
+    writing_deinit(&campaign.unsynced);
+    trials_destroy(campaign.trials);
+    output_close(&campaign.output);
+    campaign_view_deinit(&campaign.view);
+    reporter_deinit(&campaign.reporter);
+    writing_deinit(&campaign.shrink_process.answer);
+    checkpoint_deinit(&checkpoint);
+    campaign_description_deinit(&description);
+    last_words_destroy(words);
+    op_list_deinit(&trial_player_ops);
+    folder_leave();
+}
+
 /* Two parts with the same list, or a part and the canary. */
 static void begin_campaign(const char *text, bool has_canary)
 {
+    if (campaign.workers != NULL) {
+        drop_campaign(); /* the one before */
+    }
     trial_player_load(text, "first part", &parts[0]);
     op_list_deinit(&trial_player_ops);
     trial_player_load(text, "second", &parts[1]);
@@ -68,21 +89,11 @@ static void begin_campaign(const char *text, bool has_canary)
 
 static void end_campaign(void)
 {
-    campaign.output.is_failed = false;
-    workers_destroy(campaign.workers);
-    syncer_stop(&campaign.syncer);
-    writing_deinit(&campaign.unsynced);
-    trials_destroy(campaign.trials);
-    output_close(&campaign.output);
-    campaign_view_deinit(&campaign.view);
-    reporter_deinit(&campaign.reporter);
-    writing_deinit(&campaign.shrink_process.answer);
-    checkpoint_deinit(&checkpoint);
-    campaign_description_deinit(&description);
-    last_words_destroy(words);
-    op_list_deinit(&trial_player_ops);
-    folder_leave();
+    snap_rest();
+    drop_campaign();
 }
+
+EVERY_TEST(.teardown = end_campaign);
 
 static void shrink_all(void)
 {
@@ -261,7 +272,6 @@ TEST(what_a_trial_did_is_counted_in_its_part_and_in_all)
     SHOW(checkpoint.parts[0].elapsed_ns, memory->added_count, memory->last.op_count,
          memory->last.used_bytes, memory->last.capacity_bytes);
     snap_state();
-    end_campaign();
 }
 
 TEST(the_tag_that_grew_most_in_most_trials_is_named)
@@ -291,8 +301,6 @@ TEST(the_tag_that_grew_most_in_most_trials_is_named)
     checkpoint.parts[0].look_count = 4; /* no more than half of them */
     report = campaign_view_report(&campaign.view, &checkpoint);
     SHOW(report.results[0].growing_tag);
-    snap_shown();
-    end_campaign();
 }
 
 TEST(a_refusal_is_noted_in_its_part_and_counts_no_trial)
@@ -301,7 +309,6 @@ TEST(a_refusal_is_noted_in_its_part_and_counts_no_trial)
     accept_end(1, 5, TRIAL_RESULT_REFUSED, "too small");
     SHOW(campaign_view_report(&campaign.view, &checkpoint).results[1].note);
     snap_state();
-    end_campaign();
 }
 
 TEST(a_fault_of_ours_ends_the_campaign_with_its_words)
@@ -309,7 +316,6 @@ TEST(a_fault_of_ours_ends_the_campaign_with_its_words)
     begin_campaign(SOUND, false);
     accept_end(0, 5, TRIAL_RESULT_FAILED, "internal error: x");
     snap_state();
-    end_campaign();
 }
 
 TEST(what_was_not_modelled_is_said_once_in_a_part)
@@ -321,7 +327,6 @@ TEST(what_was_not_modelled_is_said_once_in_a_part)
         accept_end(i % 2, i, TRIAL_RESULT_DONE, reason);
     }
     snap_state();
-    end_campaign();
 }
 
 static void show_not_tried(void)
@@ -344,7 +349,6 @@ TEST(lanes_that_cannot_be_modelled_end_all_of_them_and_are_no_failure)
     SHOW(progress[0].is_finished, progress[1].is_finished);
     show_not_tried();
     snap_state();
-    end_campaign();
 }
 
 TEST(a_small_device_that_is_refused_is_noted_once)
@@ -356,7 +360,6 @@ TEST(a_small_device_that_is_refused_is_noted_once)
     accept_end(0, 6, TRIAL_RESULT_REFUSED, "too small");
     show_not_tried();
     snap_state();
-    end_campaign();
 }
 
 /* --- the canary --- */
@@ -387,7 +390,6 @@ TEST(a_canary_is_settled_when_its_defect_is_reported)
     /* A job that was cut short has not shown what it was to show. */
     checkpoint.state.is_finished = false;
     snap_state(); /* it is no job of the user's */
-    end_campaign();
 }
 
 TEST(a_canary_that_shows_nothing_is_settled_in_the_end)
@@ -404,8 +406,6 @@ TEST(a_canary_that_shows_nothing_is_settled_in_the_end)
     plan.has_canary = false;
     description.head.has_canary = 0;
     SHOW(campaign_exit_code(&campaign));
-    snap_shown();
-    end_campaign();
 }
 
 /* --- out-of-memories that break nothing --- */
@@ -419,7 +419,6 @@ TEST(a_few_justified_refusals_have_their_files_named_in_their_lines)
     accept_trial(0, 1);                                        /* a part has its files by now */
     accept_trial(1, 0);
     snap_state();
-    end_campaign();
 }
 
 TEST(beyond_its_limit_the_file_has_no_justified_refusals_and_no_trials)
@@ -433,7 +432,6 @@ TEST(beyond_its_limit_the_file_has_no_justified_refusals_and_no_trials)
     options.results_limit_bytes = 1; /* no byte is there */
     accept_trial(0, 11);
     snap_state();
-    end_campaign();
 }
 
 TEST(lists_are_kept_while_they_and_the_results_are_within_the_limit)
@@ -454,9 +452,7 @@ TEST(lists_are_kept_while_they_and_the_results_are_within_the_limit)
             due = before_bytes + kept_bytes +
                   (uint64_t)(strstr(strchr(verdict, '\n'), "{\"type\":\"diagnosis\"") - verdict);
         }
-        end_campaign();
     }
-    snap_shown();
 }
 
 TEST(what_is_kept_counts_towards_the_limit_of_the_results)
@@ -466,7 +462,6 @@ TEST(what_is_kept_counts_towards_the_limit_of_the_results)
     options.results_limit_bytes = campaign.output.results_bytes + checkpoint.state.end.kept_bytes;
     accept_trial(0, 10);
     ck_assert_uint_eq(checkpoint.state.end.verdicts_omitted, 1);
-    end_campaign();
 }
 
 TEST(behind_a_failure_nothing_more_is_saved)
@@ -477,9 +472,7 @@ TEST(behind_a_failure_nothing_more_is_saved)
         campaign.output.is_failed = i % 2 == 1;
         accept_kept(0);
         show_state(); /* a finding is counted in the trial alone */
-        end_campaign();
     }
-    snap_shown();
 }
 
 TEST(the_first_dispute_is_told_and_its_files_are_kept)
@@ -493,7 +486,6 @@ TEST(the_first_dispute_is_told_and_its_files_are_kept)
         HEAR(accept_result(&result));
         snap_state();
     }
-    end_campaign();
 }
 
 /* --- findings --- */
@@ -533,8 +525,6 @@ TEST(a_finding_is_counted_and_its_shortest_list_is_kept)
     show_state();
     campaign_report_entries(&campaign);
     show_results();
-    snap_shown();
-    end_campaign();
 }
 
 TEST(files_that_cannot_be_written_fail_the_campaign)
@@ -543,7 +533,6 @@ TEST(files_that_cannot_be_written_fail_the_campaign)
     folder_write("repros", ""); /* where the folder would be */
     HEAR(accept_trial(0, 0));
     snap_state();
-    end_campaign();
 }
 
 TEST(text_for_people_takes_the_place_of_the_table)
@@ -559,8 +548,6 @@ TEST(text_for_people_takes_the_place_of_the_table)
     campaign.is_resumed = true; /* the file has it */
     campaign_report_start(&campaign);
     show_results();
-    snap_shown();
-    end_campaign();
 }
 
 TEST(what_the_baseline_knows_does_not_make_it_red)
@@ -576,7 +563,6 @@ TEST(what_the_baseline_knows_does_not_make_it_red)
     campaign_report_end(&campaign);
     snap_state();
     ck_assert_ptr_nonnull(strstr(folder_read("summary.json"), "\"known\":true"));
-    end_campaign();
 }
 
 /* Two signatures in one trial, the second seen under another schedule by the same op and rule. */
@@ -602,7 +588,6 @@ TEST(each_finding_of_a_trial_has_files_of_its_own)
         show_file("repros", found[i].base, ".ops");
     }
     snap_state();
-    end_campaign();
 }
 
 /* Ctrl-C ends shrinking: nobody knows whether that list shows it again. */
@@ -621,7 +606,6 @@ TEST(what_was_interrupted_replaces_no_repro)
     saved = repro_store_take(&campaign.repro_store, &result, &checkpoint.findings, false);
     ck_assert_int_eq(saved.result, REPRO_STORE_SAVED);
     trial_result_deinit(&result);
-    end_campaign();
 }
 
 /* A verdict that its list does not show again, alone or after the trials before it. */
@@ -646,7 +630,6 @@ TEST(what_its_list_does_not_show_is_counted_as_unrepeated)
     campaign_report_entries(&campaign);
     SHOW(findings_shown_count(&checkpoint.findings));
     snap_state();
-    end_campaign();
 }
 
 /* --- the state on the disk --- */
@@ -677,10 +660,8 @@ TEST(another_process_reads_the_state_that_was_saved)
     ck_assert(!save_state());
     ck_assert_int_eq(checkpoint_load(folder, &read, &at), EXIT_KEPT);
     SHOW(at.parts[1].trials);
-    snap_shown();
     checkpoint_deinit(&at);
     campaign_description_deinit(&read);
-    end_campaign();
 }
 
 /* Another bound, setup, fault or way to run lanes decides on other trials. */
@@ -723,7 +704,6 @@ TEST(a_plan_with_other_trials_is_another_one)
     plan.count++;
     description.head.replay_sample++;
     ck_assert(!campaign_is_of_plan(&description, &plan));
-    end_campaign();
 }
 
 TEST(a_description_says_what_the_plan_and_the_options_do)
@@ -759,9 +739,7 @@ TEST(a_description_says_what_the_plan_and_the_options_do)
     SHOW(part->name, part->note, part->faults, part->setup.target, part->op_count_max,
          part->trial_count_max, part->duration_ns);
     SHOW(part->lanes.strategy, said.parts[0].lanes.strategy);
-    snap_shown();
     campaign_description_deinit(&said);
-    end_campaign();
 }
 
 /* What shrinks the list is a process of its own; the ops that show nothing go. */
@@ -784,7 +762,6 @@ TEST(a_finding_is_shrunk_in_the_background)
     snap_state();
     snap_lines(folder_read("repros/%s.ops", checkpoint.findings.findings[0].base), "shrunk from");
     ck_assert(!campaign.is_failed);
-    end_campaign();
 }
 
 TEST(the_end_is_saved_with_its_reports)
@@ -810,6 +787,4 @@ TEST(the_end_is_saved_with_its_reports)
         campaign_report_end(&campaign);
         SHOW(state->is_finished, state->end.exit_code);
     }
-    snap_shown();
-    end_campaign();
 }

@@ -22,9 +22,20 @@ static struct campaign_description description;
 static struct checkpoint at;
 static struct campaign_view view;
 
+static void drop_view(void)
+{
+    campaign_view_deinit(&view);
+    campaign_description_deinit(&description);
+    checkpoint_deinit(&at);
+    ck_assert_int_eq(rmdir(folder), 0); /* nothing was left there */
+}
+
 /* The last part is the canary, if there is one. */
 static void begin_view(bool has_canary)
 {
+    if (description.parts != NULL) {
+        drop_view(); /* the one before */
+    }
     static const char *const names[] = {"storm", "leak", "canary"};
     ck_assert_int_eq(unsetenv("COLUMNS"), 0);
     folder_enter("campaign_view");
@@ -47,11 +58,11 @@ static void begin_view(bool has_canary)
 
 static void end_view(void)
 {
-    campaign_view_deinit(&view);
-    campaign_description_deinit(&description);
-    checkpoint_deinit(&at);
-    ck_assert_int_eq(rmdir(folder), 0); /* nothing was left there */
+    snap_rest();
+    drop_view();
 }
+
+EVERY_TEST(.teardown = end_view);
 
 /* --- where it stands --- */
 
@@ -84,9 +95,7 @@ TEST(a_part_is_as_far_as_its_own_bound_says)
         SHOW(report.result_count, result->done, result->due, result->is_finished, result->name,
              result->scenario);
         SHOW(result->trials, result->elapsed_ns, result->totals.ops, result->findings_only_counted);
-        end_view();
     }
-    snap_shown();
 }
 
 TEST(why_a_part_does_not_run_comes_before_why_it_ended)
@@ -97,8 +106,6 @@ TEST(why_a_part_does_not_run_comes_before_why_it_ended)
     strcpy(description.parts[1].note, "skipped");
     const struct report_campaign report = campaign_view_report(&view, &at);
     SHOW(report.results[0].note, report.results[1].note, report.results[2].note);
-    snap_shown();
-    end_view();
 }
 
 TEST(a_canary_is_no_job)
@@ -109,8 +116,6 @@ TEST(a_canary_is_no_job)
     const struct report_campaign report = campaign_view_report(&view, &at);
     SHOW(report.result_count, view.start.part_count, report.canary->target, report.canary->breaks,
          report.canary->trials, report.canary->is_reported);
-    snap_shown();
-    end_view();
 }
 
 TEST(the_time_that_is_left_does_not_fall_below_zero)
@@ -125,9 +130,7 @@ TEST(the_time_that_is_left_does_not_fall_below_zero)
         at.state.certificate_count = 8;
         const struct report_campaign report = campaign_view_report(&view, &at);
         SHOW(report.duration_left_ns, report.certificate_count, report.directory);
-        end_view();
     }
-    snap_shown();
 }
 
 TEST(the_start_says_what_the_description_does)
@@ -146,8 +149,6 @@ TEST(the_start_says_what_the_description_does)
     SHOW(start->seed_source, start->replay_sample, start->duration_ns, start->part_count);
     SHOW(start->parts[1].name, start->parts[1].faults, start->parts[1].lanes.lane_count,
          start->parts[1].op_count_max);
-    snap_shown();
-    end_view();
 }
 
 TEST(required_probes_that_were_not_hit_are_named)
@@ -162,7 +163,6 @@ TEST(required_probes_that_were_not_hit_are_named)
     SHOW(campaign_view_missed_probes(&view, &at));
     at.state.end.totals.probes[0] = 1;
     SHOW(campaign_view_missed_probes(&view, &at), probe_info((enum probe)0)->name);
-    snap_shown();
     const struct report_campaign report = campaign_view_report(&view, &at);
     ck_assert_uint_eq(report.probe_count, PROBE_COUNT);
     for (unsigned i = 0; i < PROBE_COUNT; i++) {
@@ -171,7 +171,6 @@ TEST(required_probes_that_were_not_hit_are_named)
     }
     at.state.end.totals.probes[PROBE_COUNT - 1] = 1;
     ck_assert_ptr_null(campaign_view_missed_probes(&view, &at));
-    end_view();
 }
 
 /* --- while it runs --- */
@@ -192,9 +191,7 @@ TEST(in_a_pipe_there_is_a_line_a_minute)
     HEAR(campaign_view_show(&view, &at));
     HEAR(campaign_view_show(&view, &at)); /* not due yet */
     HEAR(campaign_view_clear(&view));
-    snap_shown();
     ck_assert_uint_eq(view.text.length, 0);
-    end_view();
 }
 
 /* A terminal of that size in the place of standard output and standard error.  outer is its other
@@ -246,9 +243,7 @@ TEST(the_table_has_the_size_of_the_terminal)
         ck_assert(view.watch.is_terminal && view.watch.has_colour && view.is_watching);
         SHOW(rows[i].rows, rows[i].columns, rows[i].environment, view.watch.width,
              view.watch.job_count_max);
-        end_view();
     }
-    snap_shown();
 }
 
 TEST(both_outputs_must_be_the_terminal)
@@ -262,7 +257,6 @@ TEST(both_outputs_must_be_the_terminal)
         leave_terminal();
         close(null);
         ck_assert(!view.watch.is_terminal);
-        end_view();
     }
 }
 
@@ -287,7 +281,6 @@ TEST(a_terminal_whose_cursor_does_not_move_is_written_to_as_a_pipe)
         ck_assert_int_gt(bytes, 40); /* one whole line */
         ck_assert_ptr_null(strchr(text, '\033'));
         ck_assert_ptr_eq(strchr(text, '\n'), text + bytes - 1);
-        end_view();
     }
 }
 
@@ -306,8 +299,6 @@ TEST(the_table_follows_the_size_of_the_terminal)
         SHOW(sizes[i].ws_row, sizes[i].ws_col, view.watch.width, view.watch.job_count_max);
     }
     leave_terminal();
-    snap_shown();
-    end_view();
 }
 
 TEST(the_table_is_drawn_and_taken_away)
@@ -327,7 +318,6 @@ TEST(the_table_is_drawn_and_taken_away)
     ck_assert_int_gt(drawn_bytes, 100);
     ck_assert_uint_eq(left, 0);
     ck_assert_int_gt(cleared_bytes, 0);
-    end_view();
 }
 
 /* --- in the end --- */
@@ -354,8 +344,6 @@ TEST(documents_are_written_and_removed_together)
     ck_assert(!is_done && !folder_has("summary.json") && !folder_has("results.sarif"));
     HEAR(is_done = campaign_view_forget(folder));
     ck_assert(!is_done);
-    snap_shown();
     ck_assert_int_eq(rmdir(folder_path("junit.xml")), 0);
     writing_deinit(&text);
-    end_view();
 }

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+EVERY_TEST(.teardown = snap_rest);
+
 enum { PART_COUNT = 2 };
 
 static struct campaign_description description;
@@ -107,7 +109,6 @@ TEST(a_campaign_is_read_back_as_it_was)
     writing_clear(&checkpoint.saved_files);
     findings_deinit(&checkpoint.findings);
     check_made("without arguments, findings and files");
-    snap_shown();
 }
 
 TEST(what_is_forgotten_is_gone)
@@ -158,7 +159,6 @@ TEST(a_changed_file_is_refused)
         load();
         end_campaign();
     }
-    snap_shown();
 }
 
 TEST(a_file_that_is_not_there_or_too_short_is_refused)
@@ -172,7 +172,6 @@ TEST(a_file_that_is_not_there_or_too_short_is_refused)
         ck_assert_int_eq(truncate(folder_path("campaign"), length), 0);
         load();
     }
-    snap_shown();
     end_campaign();
 }
 
@@ -203,7 +202,6 @@ TEST(counts_that_cannot_be_are_refused)
     show("both are whole, and each is of another campaign: ");
     load();
     end_campaign();
-    snap_shown();
 }
 
 /* --- each field, damaged --- */
@@ -406,7 +404,6 @@ TEST(a_damaged_field_is_refused, .to = FILL_COUNT)
 {
     show("of the %s:\n", fills[_i].what);
     check_rows(fills[_i].fill);
-    snap_shown();
 }
 
 TEST(fields_that_contradict_each_other_are_refused)
@@ -429,7 +426,6 @@ TEST(fields_that_contradict_each_other_are_refused)
     strcpy(twin.signature, "another");
     strcpy(findings_add(&checkpoint.findings, &twin)->signature, "counters: x");
     check_made("two findings of one signature");
-    snap_shown();
 }
 
 TEST(an_entry_of_the_queue_is_read_back)
@@ -464,7 +460,6 @@ TEST(names_outside_of_the_folders_are_refused)
         strcpy(checkpoint.findings.findings[0].base, bases[i]);
         check_made(bases[i]);
     }
-    snap_shown();
 }
 
 /* A link is not followed below the folder, nothing waits for a pipe, and the folder's own name may
@@ -497,5 +492,4 @@ TEST(links_and_pipes_are_refused)
         ck_assert_int_eq(unlink(link), 0);
         end_campaign();
     }
-    snap_shown();
 }

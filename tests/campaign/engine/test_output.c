@@ -20,7 +20,13 @@ static void enter_scratch(void)
     output.is_pipe_closed = true; /* nobody reads standard output */
 }
 
-EVERY_TEST(.setup = enter_scratch, .teardown = folder_leave);
+static void leave_scratch(void)
+{
+    snap_rest();
+    folder_leave();
+}
+
+EVERY_TEST(.setup = enter_scratch, .teardown = leave_scratch);
 
 static void write_line(const char *line)
 {
@@ -48,7 +54,6 @@ TEST(lines_are_in_the_file_once_they_are_flushed)
     write_line("three\n");
     output_close(&output);
     SHOW(output.is_failed, output.results, folder_read("a/b/results.jsonl"));
-    snap_shown();
 }
 
 /* Another campaign begins, or one goes on behind what its checkpoint knows of. */
@@ -73,7 +78,6 @@ TEST(a_file_from_before_is_cut_to_what_is_known_of_it)
         output_close(&output);
         show("%s", folder_read("results.jsonl"));
     }
-    snap_shown();
 }
 
 static void show_refusal(const char *path, uint64_t saved_bytes)
@@ -97,7 +101,6 @@ TEST(a_place_where_no_results_can_be_is_refused)
     show_refusal(folder, 0);
     folder_write("x/results.jsonl/y", "");
     show_refusal(folder_path("x"), 0);
-    snap_shown();
     /* Room for the names of the files in it is kept. */
     memset(longest, '/', sizeof longest);
     longest[sizeof longest - 128] = '\0';
@@ -127,7 +130,6 @@ TEST(a_full_disk_is_told_once_and_ends_the_lines)
     HEAR(output_flush(&output));
     HEAR(output_close(&output));
     SHOW(output.is_failed, output.results_bytes, folder_read("results.jsonl"));
-    snap_shown();
 }
 
 /* Standard output is a file meanwhile. */
@@ -175,7 +177,6 @@ TEST(programs_get_lines_and_people_text)
     for (int i = 0; i < 4; i++) {
         show_all(i % 2 == 0, i / 2 == 1);
     }
-    snap_shown();
 }
 
 /* The code, then the words. */
@@ -198,6 +199,5 @@ TEST(the_answer_of_a_child_is_its_code_and_its_words)
     leave_file(before);
     SHOW(for_programs == EXIT_UNKNOWN, for_people == EXIT_UNKNOWN, failed == EXIT_HARNESS,
          folder_read("standard"));
-    snap_shown();
     writing_deinit(&answer);
 }

@@ -6,6 +6,8 @@
 #include <check.h>
 #include <string.h>
 
+EVERY_TEST(.teardown = snap_rest);
+
 static struct result_line line_of(const char *text)
 {
     return (struct result_line){.text = text, .length = strlen(text)};
@@ -52,7 +54,6 @@ TEST(members_are_found_on_the_first_level_alone)
     }
     SHOW(result_line_has(&line, "name", "a \"b\""), result_line_has(&line, "name", "no"),
          result_line_has(&line, "op", "42"));
-    snap_shown();
     result_line_forget(&line);
 }
 
@@ -75,7 +76,6 @@ TEST(a_copy_has_the_same_bytes_but_for_paths_and_what_is_dropped)
         "\"reason\":\"a/b/c\",\"kept\":\"none\"}");
     show_copy(&line, "whole \"1\"", nothing);
     show_copy(&line, "w", dropped);
-    snap_shown();
     result_line_forget(&line);
 }
 
@@ -89,7 +89,6 @@ TEST(a_size_of_64_bits_is_copied_with_its_digits)
     ck_assert(result_line_find_number(&line, "trial", &number));
     ck_assert_uint_eq(number, 3);
     show_copy(&line, "w", dropped);
-    snap_shown();
     result_line_forget(&line);
 }
 
@@ -102,6 +101,5 @@ TEST(a_saved_file_is_the_end_of_its_path)
         result_line_find_saved(&line, member, name, sizeof name);
         SHOW(member, name);
     }
-    snap_shown();
     result_line_forget(&line);
 }

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+EVERY_TEST(.teardown = snap_rest);
+
 enum { WAIT_MS = 60000 };
 
 /* A trial with two findings, that many ops in the list of each. */
@@ -94,7 +96,6 @@ TEST(one_waits_after_the_other_each_with_a_list_of_its_own)
     shrink_queue_take_files(&queue, &queue.entries[3], &finding);
     show("the base of its finding gives way:\n");
     show_queue(&queue);
-    snap_shown();
     ck_assert(shrink_queue_invariants_hold(&queue));
     for (size_t i = 1; i < 4; i++) {
         shrink_queue_end(&queue, shrink_queue_first(&queue), SHRINK_COUNTED);
@@ -131,7 +132,6 @@ TEST(a_trial_that_is_run_again_brings_its_lists_back)
     ck_assert(shrink_queue_put(&read, &result));
     trial_result_deinit(&result);
     show_queue(&read);
-    snap_shown();
     shrink_queue_deinit(&queue);
     shrink_queue_deinit(&read);
 }

@@ -8,6 +8,8 @@
 #include <check.h>
 #include <string.h>
 
+EVERY_TEST(.teardown = snap_rest);
+
 TEST(a_backend_has_its_word)
 {
     for (enum lane_backend i = LANE_BACKEND_AUTO; i <= LANE_BACKEND_FREE; i++) {
@@ -15,7 +17,6 @@ TEST(a_backend_has_its_word)
         SHOW(lane_options_backend(&options));
     }
     SHOW(lane_options_backend(&(struct lane_options){0}));
-    snap_shown();
 }
 
 TEST(the_first_option_that_says_how_lanes_run_is_named)
@@ -30,7 +31,6 @@ TEST(the_first_option_that_says_how_lanes_run_is_named)
     SHOW(lane_options_how(&options));
     options.has_schedules = true;
     SHOW(lane_options_how(&options));
-    snap_shown();
 }
 
 TEST(options_that_contradict_each_other_are_refused)
@@ -48,7 +48,6 @@ TEST(options_that_contradict_each_other_are_refused)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         SHOW(lane_options_wrong(&rows[i]));
     }
-    snap_shown();
 }
 
 static void show_completed(const struct lane_options *options, const struct setup *setup)
@@ -71,7 +70,6 @@ TEST(what_was_not_said_is_filled_in)
                                     .strategy = &strategy_exhaustive,
                                     .backend = LANE_BACKEND_FREE};
     show_completed(&options, &setup);
-    snap_shown();
 }
 
 TEST(a_search_does_what_the_options_say)
@@ -94,7 +92,6 @@ TEST(a_search_does_what_the_options_say)
         SHOW(report.backend, report.strategy, report.schedule_count, report.lane_count,
              report.checks_races);
     }
-    snap_shown();
 }
 
 /* k is 2^16: k^3 and thrice that fit in 64 bits, and k^4 does not. */
@@ -134,5 +131,4 @@ TEST(the_end_of_a_search_says_what_is_known_then)
         show("%s\n", text.bytes);
         writing_deinit(&text);
     }
-    snap_shown();
 }

@@ -7,6 +7,8 @@
 #include <check.h>
 #include <string.h>
 
+EVERY_TEST(.teardown = snap_rest);
+
 enum { VARIABLE_COUNT_MAX = 8 };
 
 /* The environment of one case: name and value in turns, and a NULL behind. */
@@ -67,7 +69,6 @@ TEST(each_launcher_has_its_pair_and_the_inner_one_decides)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         show_rank(cases[i]);
     }
-    snap_shown();
 }
 
 TEST(what_does_not_say_which_rank_it_is_is_refused)
@@ -97,7 +98,6 @@ TEST(what_does_not_say_which_rank_it_is_is_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         show_rank(cases[i]);
     }
-    snap_shown();
 }
 
 TEST(a_long_value_is_cut_in_the_reason)

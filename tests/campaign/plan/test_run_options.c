@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+EVERY_TEST(.teardown = snap_rest);
+
 static void show_taken(const struct option_row *row, const struct run_options *options)
 {
     const char *at = (const char *)options + row->offset;
@@ -108,7 +110,6 @@ TEST(an_option_takes_its_values_and_no_others)
     }
     struct run_options options = {0};
     (void)set(&options, "--check-races", NULL);
-    snap_shown();
 }
 
 /* The one that repeats a list looks for nothing. */
@@ -128,7 +129,6 @@ TEST(what_is_not_given_has_its_default)
     run_options_init(&options);
     SHOW(options.replay_sample, options.shrink_budget, options.results_limit_bytes,
          options.trial_timeout_ns, options.op_timeout_ns);
-    snap_shown();
     for (size_t i = 0; i < run_option_row_count; i++) {
         const struct option_row *row = &run_option_rows[i];
         ck_assert_ptr_eq(run_option_named(row->name), row);
@@ -173,7 +173,6 @@ TEST(texts_are_no_longer_than_a_setup_holds)
     }
     ck_assert(!set(&options, "--target-option", "more=1"));
     SHOW(options.option_count);
-    snap_shown();
 }
 
 static void show_merged(struct run_options *base, const struct run_options *over)
@@ -216,7 +215,6 @@ TEST(what_comes_over_replaces_what_it_gives_and_no_more)
     show_merged(&base, &over);
     give(&over, "--target-option", "new=9");
     show_merged(&base, &over);
-    snap_shown();
 }
 
 static void show_setup(struct setup *setup, const struct run_options *options)
@@ -249,7 +247,6 @@ TEST(a_setup_takes_what_the_options_fix)
     give(&options, "--target-option", "granule=1K");
     give(&options, "--target-option", "b=2");
     show_setup(&setup, &options);
-    snap_shown();
 }
 
 TEST(faults_are_printed_as_they_are_read)
@@ -264,7 +261,6 @@ TEST(faults_are_printed_as_they_are_read)
              op_options_print_faults(&faults, text, sizeof text));
     }
     SHOW(faults.kinds);
-    snap_shown();
 }
 
 TEST(weights_that_are_not_named_stay)
@@ -277,7 +273,6 @@ TEST(weights_that_are_not_named_stay)
         show("%s: %s\n", texts[i], complaint == NULL ? "is taken" : complaint);
         SHOW(weights[OP_ALLOC], weights[OP_OUTPUT], weights[OP_USE], weights[OP_FREE]);
     }
-    snap_shown();
 }
 
 TEST(rates_become_counts_that_are_rounded_down)
@@ -321,7 +316,6 @@ TEST(rates_become_counts_that_are_rounded_down)
             ck_assert_uint_eq(allowance.unknown_rates[0].part, 7);
         }
     }
-    snap_shown();
 }
 
 /* In one line, and in two: the first one that is wrong is told. */
@@ -350,5 +344,4 @@ TEST(the_first_wrong_line_of_a_job_file_is_told)
         job_deinit(&job);
     }
     folder_leave();
-    snap_shown();
 }

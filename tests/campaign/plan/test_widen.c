@@ -41,7 +41,6 @@ static void show_plan(const char *target)
         show_trials(part);
     }
     plan_deinit(&plan);
-    snap_shown();
 }
 
 static void begin(void)
@@ -49,7 +48,7 @@ static void begin(void)
     run_options_init(&options);
 }
 
-EVERY_TEST(.setup = begin);
+EVERY_TEST(.setup = begin, .teardown = snap_rest);
 
 TEST(every_second_trial_gets_every_fault_and_each_scenario_a_part_with_lanes)
 {
@@ -86,5 +85,4 @@ TEST(a_device_that_the_user_chose_is_never_small)
 TEST(a_part_that_nobody_widened_gets_its_faults_in_each_trial)
 {
     show_trials(&(struct part){.faults = {5}, .capacity_is_free = true});
-    snap_shown();
 }

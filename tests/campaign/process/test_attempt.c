@@ -33,6 +33,7 @@ static void prepare(const char *text)
 
 static void end(void)
 {
+    snap_rest();
     op_list_deinit(&ops);
 }
 
@@ -90,7 +91,6 @@ TEST(a_list_counts_up_to_the_op_that_broke)
     ck_assert_int_eq(strncmp(result.first.reason, reason, strlen(reason)), 0);
     target.open = die_in_open;
     (void)run_once("it dies in no op");
-    snap_shown();
 }
 
 TEST(a_refused_setup_and_an_interrupt_are_no_verdicts)
@@ -104,7 +104,6 @@ TEST(a_refused_setup_and_an_interrupt_are_no_verdicts)
     (void)run_once("interrupted");
     attempt.is_uninterruptible = true;
     (void)run_once("not to be interrupted");
-    snap_shown();
 }
 
 TEST(the_certificate_of_a_premature_refusal_comes_with_it)
@@ -141,7 +140,6 @@ TEST(the_finding_that_is_asked_for_is_meant_where_it_shows)
     (void)run_once("asked for");
     attempt.signature = "overlap: never";
     (void)run_once("asked for, and not there");
-    snap_shown();
 }
 
 static unsigned defragment_count;
@@ -175,6 +173,5 @@ TEST(lists_before_it_are_run_and_not_judged)
     (void)run_once("what the target keeps of two shows");
     target.defragment = die;
     (void)run_once("one that takes the process with it leaves nothing to tell");
-    snap_shown();
     op_list_deinit(&before.ops);
 }

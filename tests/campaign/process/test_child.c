@@ -49,6 +49,7 @@ static void begin(void)
 
 static void end(void)
 {
+    snap_rest();
     writing_deinit(&answer);
     shared_memory_destroy(death, sizeof *death);
 }
@@ -416,7 +417,6 @@ TEST(each_kind_of_death_has_its_words)
         death_describe(&deaths[i], text);
         SHOW(name, signature, text, rule == RULE_NONE ? "none" : rule_info(rule)->name);
     }
-    snap_shown();
 }
 
 /* Four functions deep, in frames of their own. */

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+EVERY_TEST(.teardown = snap_rest);
+
 #define LIST                                                                             \
     "hbmstress-ops 1\ncapacity 16K\ngranule 512\ntarget hbm\nseed 1\n0: alloc size=1K\n" \
     "1: alloc size=2K\n2: report\n"
@@ -98,7 +100,6 @@ TEST(the_first_answer_that_differs_is_named_with_both)
         signature_print(&broken, &ops, signature);
         SHOW(signature);
     }
-    snap_shown();
 }
 
 TEST(a_fresh_instance_that_dies_says_nothing)

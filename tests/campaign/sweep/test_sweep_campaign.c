@@ -128,6 +128,7 @@ static struct sweep_campaign *sweeps;
 
 static void end(void)
 {
+    snap_rest();
     sweep_campaign_destroy(sweeps);
 }
 
@@ -208,7 +209,6 @@ TEST(the_list_that_asks_most_of_the_device_is_swept)
         const struct sweep_part part = run_sweeps(FAR_NS);
         show_part(&part);
     }
-    snap_shown();
 }
 
 /* It breaks a promise by itself, which is no way to look at faults. */
@@ -230,7 +230,6 @@ TEST(a_list_that_breaks_a_promise_is_the_last_choice)
     SHOW(note->place.phase == SWEEP_PLAIN, note->has_largest, note->is_whole, note->largest.bytes,
          note->ops.count, note->ops.ops[1].kind == OP_FREE_AFTER, note->setup.capacity_bytes,
          note->message);
-    snap_shown();
 }
 
 /* --- what ends a process --- */
@@ -242,7 +241,6 @@ TEST(a_death_while_lists_are_tried_costs_its_trial)
     texts[4] = WAITS_ONCE;
     const struct sweep_part part = run_sweeps(FAR_NS);
     show_part(&part);
-    snap_shown();
     ck_assert_uint_eq(part.notes[0].setup.seed, plan_trial_seed(&parts[0], 2));
     const char reason[] = "the target ended its process: SIGSEGV at die_in_defragment";
     ck_assert_str_eq(part.notes[0].verdict.reason, reason);
@@ -342,7 +340,6 @@ TEST(five_deaths_are_noted_and_all_are_counted)
     const struct sweep_part part = run_sweeps(FAR_NS);
     show_part(&part);
     ck_assert_uint_eq(part.result->replays, 0); /* there is no list */
-    snap_shown();
 }
 
 TEST(a_trial_that_does_not_end_in_time_is_a_hang)
@@ -352,7 +349,6 @@ TEST(a_trial_that_does_not_end_in_time_is_a_hang)
     const struct sweep_part part = run_sweeps(UINT64_C(150000000));
     show_part(&part);
     SHOW(part.notes[0].verdict.reason);
-    snap_shown();
 }
 
 TEST(a_fault_of_ours_ends_its_sweep_with_a_message)
@@ -380,7 +376,6 @@ TEST(a_refused_setup_ends_its_sweep_with_the_reason)
         ck_assert(i == 1 || part.result->replays == 0);
         show_part(&part);
     }
-    snap_shown();
 }
 
 TEST(sweeps_that_are_stopped_are_not_done)
@@ -398,7 +393,6 @@ TEST(sweeps_that_are_stopped_are_not_done)
         const struct sweep_part part = sweep_campaign_part(sweeps, i);
         show_part(&part);
     }
-    snap_shown();
     ck_assert(sweep_campaign_turn(sweeps, &is_failed)); /* again under way, and so destroyed */
 }
 

@@ -65,6 +65,7 @@ static void add_earlier(uint64_t trial, bool is_sampled)
 
 static void end(void)
 {
+    snap_rest();
     trial_result_deinit(&result);
     last_words_destroy(words);
     op_list_deinit(&trial_player_ops);
@@ -132,7 +133,6 @@ TEST(earlier_trials_are_regenerated_as_often_as_they_ran)
     ck_assert(earlier_collect(&plan, &result.earlier, FAR_NS, &earlier));
     SHOW(earlier.owned_count);
     show_earlier(&earlier);
-    snap_shown();
     ck_assert_ptr_eq(earlier.lists[0]->target, &special);
     earlier_deinit(&earlier);
     /* Only the last ones fit into that time. */
@@ -149,7 +149,6 @@ TEST(a_list_that_shows_its_finding_needs_no_other)
     ck_assert_str_eq(result.head.signature, "status: defragment returned INVALID");
     add_earlier(3, false);
     show_repeated();
-    snap_shown();
 }
 
 /* No more of their lists than is needed, and up to the op that broke. */
@@ -160,7 +159,6 @@ TEST(the_fewest_earlier_trials_bring_a_finding_back)
         add_earlier(100 + i, false);
     }
     show_repeated();
-    snap_shown();
 }
 
 TEST(what_no_earlier_trial_brings_back_is_not_repeated)
@@ -170,5 +168,4 @@ TEST(what_no_earlier_trial_brings_back_is_not_repeated)
     add_earlier(100, false);
     add_earlier(101, false);
     show_repeated();
-    snap_shown();
 }

@@ -21,9 +21,20 @@ static const struct plan plan = {.parts = &part, .count = 1, .shard_count = 1};
 static struct last_words *words;
 static struct trial_result result;
 
+static void drop_trial(void)
+{
+    if (words != NULL) {
+        trial_result_deinit(&result);
+        last_words_destroy(words);
+        op_list_deinit(&trial_player_ops);
+        words = NULL;
+    }
+}
+
 /* The head of a list, which says the target, and its ops. */
 static void prepare(const char *text)
 {
+    drop_trial();
     trial_player_load(text, "the part", &part);
     words = last_words_create();
     ck_assert_ptr_nonnull(words);
@@ -45,12 +56,13 @@ static const struct trial_result_head *run_trial(uint64_t trial, bool is_sampled
     return run_task((struct task){.trial = trial, .is_sampled = is_sampled});
 }
 
-static void end_trial(void)
+static void end_test(void)
 {
-    trial_result_deinit(&result);
-    last_words_destroy(words);
-    op_list_deinit(&trial_player_ops);
+    snap_rest();
+    drop_trial();
 }
+
+EVERY_TEST(.teardown = end_test);
 
 /* Runs the list as that trial, and shows it. */
 static void show_list(const char *text, struct task task)
@@ -92,18 +104,14 @@ TEST(two_justified_refusals_are_saved_of_each_early_trial)
     show_trial(&result);
     (void)run_trial(8, false);
     show_trial(&result);
-    snap_shown();
     ck_assert_ptr_null(trial_result_dispute(&result));
     ck_assert_ptr_null(trial_result_premature(&result));
-    end_trial();
 }
 
 TEST(the_list_comes_with_a_single_saved_refusal)
 {
     show_list(HEAD("hbm") "0: alloc size=16K\n1: alloc size=512\n", (struct task){0});
     SHOW(result.head.has_list, result.setup.capacity_bytes);
-    snap_shown();
-    end_trial();
 }
 
 /* Which ones are checked depends on the seed: here one that is not saved, or none. */
@@ -126,7 +134,6 @@ TEST(one_in_so_many_certificates_is_checked_and_not_kept)
         was_due = was_due || is_due;
         was_not_due = was_not_due || !is_due;
     }
-    end_trial();
 }
 
 /* One that waits and would fit, again and again. */
@@ -139,17 +146,14 @@ TEST(the_first_premature_refusal_of_a_finding_is_saved_and_the_others_are_lines)
 {
     show_list(UNDRAINED "4: alloc size=3K\n", (struct task){.trial = 9});
     SHOW(words->findings.count, words->op_count, words->has_begun, words->has_lanes);
-    snap_shown();
     ck_assert_str_eq(result.head.message, result.head.saved[0].message);
     ck_assert_ptr_eq(trial_result_premature(&result), &result.head.saved[0]);
-    end_trial();
 }
 
 static void snap_diagnoses(void)
 {
     snap_shown();
     snap_lines(writing_string(&result.diagnoses), "diagnosis");
-    end_trial();
 }
 
 TEST(a_list_to_be_kept_comes_with_the_reason_of_its_first_refusal_of_each_kind)
@@ -193,8 +197,6 @@ TEST(five_refusals_that_stay_unknown_are_saved_and_all_are_notable)
     append_ops(5, make_alloc(14336, 0));
     (void)run_trial(9, false);
     show_trial(&result);
-    snap_shown();
-    end_trial();
 }
 
 /* --- what grew, and how full it was --- */
@@ -241,9 +243,7 @@ TEST(a_tag_that_grows_in_a_long_trial_is_named)
             ck_assert_uint_eq(head->growth.tag, 3);
             ck_assert_uint_ge(head->growth.count, 16);
         }
-        end_trial();
     }
-    snap_shown();
 }
 
 TEST(the_fullest_moment_is_what_was_in_use_of_what_was_there)
@@ -257,9 +257,7 @@ TEST(the_fullest_moment_is_what_was_in_use_of_what_was_there)
         prepare(rows[i]);
         const struct memory_point *fullest = &run_trial(1, false)->fullest;
         SHOW(fullest->op_count, fullest->used_bytes, fullest->capacity_bytes);
-        end_trial();
     }
-    snap_shown();
 }
 
 /* --- run again --- */
@@ -284,8 +282,6 @@ TEST(a_trial_that_differs_when_it_is_run_again_is_found_in_samples_alone)
         (void)run_trial(9, is_sampled != 0);
         show_trial(&result);
     }
-    snap_shown();
-    end_trial();
 }
 
 /* Trials of that list which are run again, and break the relation: those alone whose seed has
@@ -299,7 +295,6 @@ static void check_related(uint64_t period)
         ck_assert(is_found == (plan_trial_seed(&part, trial) % period == 0));
         ck_assert_int_eq(run_trial(trial, false)->first.kind, VERDICT_NONE);
     }
-    end_trial();
 }
 
 TEST(a_sampled_list_is_run_again_under_other_ids)
@@ -322,8 +317,6 @@ TEST(a_refused_setup_has_the_words_of_the_target)
     ck_assert(setup_set_option(&part.setup, "colour", "red"));
     ck_assert(!run_trial(0, true)->has_list);
     show_trial(&result);
-    snap_shown();
-    end_trial();
 }
 
 /* --- with lanes --- */
@@ -342,14 +335,12 @@ TEST(the_refusals_of_schedules_are_counted_and_the_last_words_have_the_schedule)
     ck_assert_uint_gt(head->totals.ooms, count_text(writing_string(&result.all), "\n"));
     SHOW(head->totals.schedules, words->has_begun, words->has_lanes, words->op_count,
          words->findings.count);
-    snap_shown();
     op_list_init(&taken);
     last_words_take(words, &taken);
     ck_assert_uint_eq(taken.count, 4 + words->switch_count);
     ck_assert_int_eq(taken.ops[3].kind, OP_ALLOC);
     ck_assert(words->switch_count == 0 || taken.ops[4].kind == OP_SWITCH);
     op_list_deinit(&taken);
-    end_trial();
 }
 
 /* What the scenario chose would be refused when the list is replayed. */
@@ -363,7 +354,6 @@ TEST(the_last_words_have_the_device_that_the_target_took)
     ck_assert_int_eq(run_trial(0, false)->first.kind, VERDICT_NONE);
     ck_assert(words->has_begun);
     ck_assert_uint_eq(words->setup.capacity_bytes, 8192);
-    end_trial();
 }
 
 TEST(a_witness_notes_the_last_schedule_of_the_first_list)
@@ -393,10 +383,10 @@ TEST(a_witness_notes_the_last_schedule_of_the_first_list)
     witness.begins(witness.context, &setup, &ops);
     last_words_take(words, &taken);
     SHOW(words->switch_count, words->setup.seed, taken.count);
-    snap_shown();
     op_list_deinit(&taken);
     op_list_deinit(&ops);
     last_words_destroy(words);
+    words = NULL;
 }
 
 /* --- of a trial that died --- */
@@ -431,6 +421,7 @@ static void show_dead(void)
     show_trial(&dead);
     trial_result_deinit(&dead);
     last_words_destroy(words);
+    words = NULL;
 }
 
 TEST(a_death_is_laid_on_the_op_that_was_under_way)
@@ -449,7 +440,6 @@ TEST(a_death_is_laid_on_the_op_that_was_under_way)
         words->op_count = rows[i].op_count;
         show_dead();
     }
-    snap_shown();
 }
 
 /* What a target wrote over is dropped, and what is sound beside it stays. */
@@ -476,7 +466,6 @@ TEST(only_sound_findings_of_a_dead_trial_are_taken)
         show("spoilt: %s\n", spoilt[i]);
         show_dead();
     }
-    snap_shown();
 }
 
 TEST(what_cannot_be_findings_of_a_dead_trial_is_not_taken)
@@ -489,7 +478,6 @@ TEST(what_cannot_be_findings_of_a_dead_trial_is_not_taken)
         show(i == 3 ? "as many as there can be, of which the death is one:\n" : "");
         show_dead();
     }
-    snap_shown();
 }
 
 /* --- which finding is meant --- */
@@ -543,7 +531,6 @@ TEST(a_finding_is_selected_with_its_words_and_its_list)
     many.head.saved_count = 1;
     many.head.end = TRIAL_RESULT_FAILED;
     show_selected("not saved, and a fault of ours", &many);
-    snap_shown();
     trial_result_deinit(&many);
 }
 

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+EVERY_TEST(.teardown = snap_rest);
+
 enum { PART_COUNT_MAX = 3, SESSION_BYTES = 512 };
 
 static struct scenario scenarios_made[PART_COUNT_MAX];
@@ -349,7 +351,6 @@ TEST(some_trials_are_compared_with_a_fresh_instance)
         show("\n");
         trials_destroy(trials);
     }
-    snap_shown();
 }
 
 /* What ended its part with trial 0; trial 1 was started by then, and counts no more. */
@@ -423,7 +424,6 @@ TEST(another_process_goes_on_where_the_first_one_stood)
     show("\n");
     SHOW(progress[0].is_finished, progress[1].is_finished);
     trials_destroy(trials);
-    snap_shown();
 }
 
 /* A file may say anything of where a campaign stands. */

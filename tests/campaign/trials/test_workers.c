@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+EVERY_TEST(.teardown = snap_rest);
+
 #define HEAD "hbmstress-ops 1\ncapacity 16K\ntarget hbm\n0: alloc size=1K\n"
 #define FAR_NS UINT64_C(60000000000)
 enum { WAIT_MS = 1000, TURN_COUNT_MAX = 100 };
@@ -264,7 +266,6 @@ TEST(a_finding_comes_with_the_trials_that_its_process_ran_before)
         }
         trial_result_deinit(&result);
     }
-    snap_shown();
     end_workers();
 }
 
@@ -302,7 +303,6 @@ TEST(a_worker_that_is_killed_runs_its_trial_once_more)
         take_result();
         SHOW(*kills_left);
     }
-    snap_shown();
     end_workers();
 }
 
@@ -315,7 +315,6 @@ TEST(a_trial_that_takes_too_long_is_a_hang)
     ck_assert_int_eq(workers_take(workers, 0, &early), WORKERS_NOTHING);
     trial_result_deinit(&early);
     take_result();
-    snap_shown();
     ck_assert(!workers_have_busy(workers));
     end_workers();
 }
@@ -339,7 +338,6 @@ static void run_one(enum target_result (*defragment)(struct target_instance *),
 TEST(a_target_that_writes_to_low_descriptors_reaches_none_of_ours)
 {
     run_one(write_to_low_files, NULL);
-    snap_shown();
 }
 
 TEST(damage_to_the_descriptors_of_the_harness_is_the_targets_crash)
@@ -363,7 +361,6 @@ TEST(a_worker_that_is_stopped_runs_its_trial_once_more)
         start_trial(i);
         take_result();
     }
-    snap_shown();
     end_workers();
 }
 
@@ -372,13 +369,11 @@ TEST(a_call_that_blocks_signals_or_waits_is_a_hang_within_its_bound)
     death_set_op_timeout(UINT64_C(100000000));
     run_one(spin_behind_a_mask, NULL);
     run_one(wait_for_ever, NULL);
-    snap_shown();
 }
 
 TEST(a_process_that_the_target_forks_neither_answers_nor_stays)
 {
     run_one(fork_and_return, NULL);
-    snap_shown();
 }
 
 TEST(what_a_target_prints_is_kept_with_its_trial)
@@ -389,7 +384,6 @@ TEST(what_a_target_prints_is_kept_with_its_trial)
     ck_assert_str_eq(writing_string(&output), "on output\non error\n");
     writing_clear(&output);
     run_one(print_much, &output);
-    snap_shown();
     ck_assert_uint_le(output.length, GUEST_OUTPUT_BYTES + 100);
     ck_assert_int_eq(strncmp(output.bytes, "first\n", 6), 0);
     ck_assert_str_eq(output.bytes + output.length - 5, "last\n");
