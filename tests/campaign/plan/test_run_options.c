@@ -1,6 +1,5 @@
 /* The options of a run: which values each takes, what is said of others, and which of two values
  * counts. */
-#include "campaign/plan/job.h"
 #include "campaign/plan/lookup.h"
 #include "campaign/plan/run_options.h"
 #include "explore/strategies/strategies.h"
@@ -316,32 +315,4 @@ TEST(rates_become_counts_that_are_rounded_down)
             ck_assert_uint_eq(allowance.unknown_rates[0].part, 7);
         }
     }
-}
-
-/* In one line, and in two: the first one that is wrong is told. */
-TEST(the_first_wrong_line_of_a_job_file_is_told)
-{
-    static const char *const texts[] = {
-        NULL, /* a line that is too long */
-        "[slow_leak]\nnonsense\nops = 0\n",
-        "[slow_leak]\ncolour = 1\nnonsense\n",
-        "[]\n",
-        "[a]\n[01234567890123456789012345678901234567890123456789]\n",
-        "[global]\nprobes = required\nprobes = required\n",
-        "[global]\nprobes = some\n",
-        "[a]\nprobes = required\n",
-        "[a]\nscenario = b\nscenario = c\n",
-    };
-    char longest[300];
-    (void)snprintf(longest, sizeof longest, "[slow_leak]\n%s", repeat('x', 250, "\n"));
-    folder_enter("job");
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct job job;
-        enum exit_code code;
-        folder_write("job", texts[i] == NULL ? longest : texts[i]);
-        HEAR(code = job_read(folder_path("job"), &job));
-        ck_assert_int_eq(code, EXIT_USAGE);
-        job_deinit(&job);
-    }
-    folder_leave();
 }
