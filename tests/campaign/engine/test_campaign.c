@@ -2,6 +2,7 @@
  * that another one goes on behind it. */
 #include "campaign/base/interrupt.h"
 #include "campaign/engine/campaign.h"
+#include "tests/campaign/calls.h"
 #include "tests/campaign/shown.h"
 #include "tests/campaign/trials/trial_player.h"
 #include "tests/helpers/suite.h"
@@ -117,9 +118,8 @@ TEST(a_campaign_whose_time_is_over_runs_no_more)
 }
 
 /* The first time, whichever worker is first. */
-static enum target_result interrupt_parent(struct target_instance *instance)
+DEFRAGMENT(interrupt_parent)
 {
-    (void)instance;
     const int file = open(folder_path("interrupted"), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                           0600);
     if (file >= 0) {
@@ -177,9 +177,8 @@ TEST(a_campaign_that_is_interrupted_goes_on_in_another_process)
 }
 
 /* To whatever is there. */
-static enum target_result write_nonsense(struct target_instance *instance)
+DEFRAGMENT(write_nonsense)
 {
-    (void)instance;
     for (int file = 3; file < 4096; file++) {
         (void)!write(file, "nonsense", 8);
     }
@@ -200,9 +199,8 @@ TEST(a_target_that_spoils_the_answers_is_a_finding_and_the_run_goes_on)
 }
 
 /* The trials that are known print a line each. */
-static enum target_result print_line(struct target_instance *instance)
+DEFRAGMENT(print_line)
 {
-    (void)instance;
     (void)printf("{\"type\":\"end\"} by the target\n");
     return TARGET_OK;
 }

@@ -4,6 +4,7 @@
 #include "campaign/base/repro.h"
 #include "campaign/process/attempt.h"
 #include "targets/targets.h"
+#include "tests/campaign/calls.h"
 #include "tests/campaign/shown.h"
 #include "tests/helpers/suite.h"
 
@@ -55,25 +56,14 @@ static struct attempt_result run_once(const char *what)
 
 EVERY_TEST(.teardown = end);
 
-static enum target_result die(struct target_instance *instance)
+DEFRAGMENT(die)
 {
-    (void)instance;
     (void)raise(SIGSEGV);
     return TARGET_OK;
 }
 
-static enum target_result die_in_open(const struct target_setup *target_setup,
-                                      const struct device_services *services,
-                                      struct target_instance **instance,
-                                      struct target_contract *contract, char *reason,
-                                      size_t reason_bytes)
+OPEN(die_in_open)
 {
-    (void)target_setup;
-    (void)services;
-    (void)instance;
-    (void)contract;
-    (void)reason;
-    (void)reason_bytes;
     (void)raise(SIGSEGV);
     return TARGET_OK;
 }
@@ -145,7 +135,7 @@ TEST(the_finding_that_is_asked_for_is_meant_where_it_shows)
 static unsigned defragment_count;
 
 /* From the third one of the process on it ends that, or is refused. */
-static enum target_result defragment_twice(struct target_instance *instance)
+DEFRAGMENT(defragment_twice)
 {
     return ++defragment_count > 2 ? TARGET_INVALID : target_find("hbm")->defragment(instance);
 }

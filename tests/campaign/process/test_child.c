@@ -7,6 +7,7 @@
 #include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
 #include "targets/targets.h"
+#include "tests/campaign/calls.h"
 #include "tests/campaign/shown.h"
 #include "tests/helpers/races.h"
 #include "tests/helpers/suite.h"
@@ -106,23 +107,20 @@ TEST(all_is_read_and_written_or_it_is_told)
 
 /* --- one piece of work --- */
 
-static void answer_much(void *context, int file)
+WORK(answer_much)
 {
     static char bytes[LARGE_BYTES];
     memset(bytes, *(const char *)context, sizeof bytes);
     CHECK(file_write_all(file, bytes, sizeof bytes));
 }
 
-static void exit_with_three(void *context, int file)
+WORK(exit_with_three)
 {
-    (void)context;
-    (void)file;
     exit(3);
 }
 
-static void wait_for_ever(void *context, int file)
+WORK(wait_for_ever)
 {
-    (void)context;
     (void)!write(file, "x", 1);
     for (volatile bool is_waiting = true; is_waiting;) {
         (void)pause();
@@ -217,10 +215,9 @@ TEST(an_interrupt_stops_what_may_be_interrupted)
 }
 
 /* One call that takes a part of the time that it may. */
-static void work_a_while(void *context, int file)
+WORK(work_a_while)
 {
     struct timespec used = {0, 0};
-    (void)file;
     progress_begin(PROGRESS_OP, OP_ALLOC, 0);
     while (used.tv_sec == 0 && used.tv_nsec < *(const long *)context) {
         CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0);
@@ -240,9 +237,8 @@ TEST(a_slow_call_is_no_hang)
 }
 
 /* One call that waits now and then, and is looked at meanwhile: each byte wakes the parent. */
-static void wait_now_and_then(void *context, int file)
+WORK(wait_now_and_then)
 {
-    (void)context;
     progress_begin(PROGRESS_OP, OP_ALLOC, 0);
     for (int i = 0; i < 6; i++) {
         CHECK(file_write_all(file, "x", 1));
@@ -262,10 +258,9 @@ TEST(a_call_that_waits_less_than_it_may_is_no_hang)
 /* --- what is forked below it --- */
 
 /* Two processes in sessions of their own, one below the other's end; this one crashes. */
-static void leave_processes(void *context, int file)
+WORK(leave_processes)
 {
     volatile pid_t *left = context;
-    (void)file;
     for (int i = 0; i < 2; i++) {
         const pid_t middle = fork();
         if (middle == 0) {
@@ -299,10 +294,8 @@ TEST(what_it_forked_ends_with_it_in_whatever_session)
 
 static pid_t own_process;
 
-static void do_nothing(void *context, int file)
+WORK(do_nothing)
 {
-    (void)context;
-    (void)file;
 }
 
 TEST(children_that_were_there_before_stay)
@@ -320,9 +313,8 @@ TEST(children_that_were_there_before_stay)
 
 /* --- what it prints, and its answers --- */
 
-static void print_and_answer(void *context, int file)
+WORK(print_and_answer)
 {
-    (void)context;
     (void)printf("out\n");
     (void)fprintf(stderr, "error\n");
     (void)file_write_all(file, "answer", 6);
@@ -341,16 +333,14 @@ TEST(what_it_prints_goes_to_its_output)
 }
 
 /* As a target does that has found the file. */
-static void add_to_the_answer(void *context, int file)
+WORK(add_to_the_answer)
 {
-    (void)context;
     (void)!write(file, "x", 1);
     (void)file_write_all(file, "answer", 6);
 }
 
-static void close_and_stay(void *context, int file)
+WORK(close_and_stay)
 {
-    (void)context;
     close(file);
     (void)pause();
 }
@@ -440,10 +430,8 @@ static __attribute__((noinline)) void fall_third(void)
     depth_seen = 3;
 }
 
-static __attribute__((noinline)) void fall_fourth(void *context, int file)
+WORK(fall_fourth)
 {
-    (void)context;
-    (void)file;
     fall_third();
     depth_seen = 4;
 }
@@ -545,13 +533,8 @@ TEST(a_verdict_is_seen_again_with_its_schedule)
     op_list_deinit(&shown);
 }
 
-static enum target_result die_in_alloc(struct target_instance *instance,
-                                       const struct target_request *request,
-                                       struct target_block *block)
+ALLOC(die_in_alloc)
 {
-    (void)instance;
-    (void)request;
-    (void)block;
     (void)raise(SIGSEGV);
     return TARGET_OK;
 }

@@ -6,6 +6,7 @@
 #include "harness/base/check.h"
 #include "harness/device/host_memory.h"
 #include "targets/targets.h"
+#include "tests/campaign/calls.h"
 #include "tests/campaign/shown.h"
 #include "tests/helpers/suite.h"
 
@@ -21,42 +22,35 @@
 #define STUCK_NS UINT64_C(500000000)
 
 /* In frames of their own, whatever the compiler would make of them. */
-static __attribute__((noinline)) void end_by_signal(void *context, int file)
+WORK(end_by_signal)
 {
-    (void)file;
     progress_begin(PROGRESS_OP, OP_FREE, 7);
     (void)raise(*(int *)context);
     progress_end();
 }
 
-static void die_by_exit(void *context, int file)
+WORK(die_by_exit)
 {
-    (void)file;
     progress_begin(PROGRESS_OP, OP_ALLOC, 3);
     exit(*(int *)context);
 }
 
-static void die_by_check(void *context, int file)
+WORK(die_by_check)
 {
-    (void)file;
     progress_begin(PROGRESS_OP, OP_ALLOC, 3);
     CHECK(context == NULL);
 }
 
-static void spin_for_ever(void *context, int file)
+WORK(spin_for_ever)
 {
     volatile int forever = 1;
-    (void)context;
-    (void)file;
     progress_begin(PROGRESS_OP, OP_DEFRAGMENT, 5);
     while (forever) {
     }
 }
 
-static void wait_for_ever(void *context, int file)
+WORK(wait_for_ever)
 {
-    (void)context;
-    (void)file;
     progress_begin(PROGRESS_OP, OP_LOAD, 5);
     for (;;) {
         (void)pause();
@@ -64,11 +58,9 @@ static void wait_for_ever(void *context, int file)
 }
 
 /* Call after call, each of them short: no hang, however long all of them take. */
-static void work_long(void *context, int file)
+WORK(work_long)
 {
     volatile uint64_t sum = 0;
-    (void)context;
-    (void)file;
     for (uint32_t i = 0; i < 300; i++) {
         progress_begin(PROGRESS_OP, OP_ALLOC, i);
         for (uint32_t k = 0; k < 1000000; k++) {
@@ -139,9 +131,8 @@ TEST(an_exit_is_a_death_whatever_its_status)
     check_signature(die_by_exit, &status, "crash: exit status 0 in alloc");
 }
 
-static void fail_a_check(void *context, int file)
+WORK(fail_a_check)
 {
-    (void)file;
     CHECK(context != NULL);
 }
 
@@ -171,10 +162,8 @@ TEST(many_short_calls_are_no_hang)
     ck_assert_int_eq(death->kind, DEATH_NONE);
 }
 
-static void die_from_outside(void *context, int file)
+WORK(die_from_outside)
 {
-    (void)context;
-    (void)file;
     progress_begin(PROGRESS_OP, OP_ALLOC, 1);
     (void)kill(getpid(), SIGKILL);
 }
@@ -363,11 +352,9 @@ TEST(host_memory_is_not_given_back_twice)
     host_memory_deinit(&memory);
 }
 
-static __attribute__((noinline)) void overrun(void *context, int file)
+WORK(overrun)
 {
     struct host_memory memory;
-    (void)context;
-    (void)file;
     host_memory_guard(true);
     host_memory_init(&memory);
     volatile char *piece = host_memory_alloc(&memory, 32);

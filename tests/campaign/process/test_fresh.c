@@ -2,6 +2,7 @@
 #include "campaign/process/attempt.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
+#include "tests/campaign/calls.h"
 #include "tests/campaign/shown.h"
 #include "tests/helpers/suite.h"
 
@@ -22,28 +23,20 @@ static struct setup setup;
 static struct op_list ops;
 static struct target target;
 static unsigned open_count;
-static enum target_result alloc_by_count(struct target_instance *instance,
-                                         const struct target_request *request,
-                                         struct target_block *block);
+ALLOC(alloc_by_count);
 static enum target_result (*alloc_of_target)(struct target_instance *instance,
                                              const struct target_request *request,
                                              struct target_block *block) = alloc_by_count;
 static enum { FOLLOWS_NOTHING, FOLLOWS_PLACES, FOLLOWS_ANSWERS, DIES_WHEN_FRESH } behaviour;
 
-static enum target_result open_counted(const struct target_setup *target_setup,
-                                       const struct device_services *services,
-                                       struct target_instance **instance,
-                                       struct target_contract *contract, char *reason,
-                                       size_t reason_bytes)
+OPEN(open_counted)
 {
     open_count++;
     return target_find("hbm")->open(target_setup, services, instance, contract, reason,
                                     reason_bytes);
 }
 
-static enum target_result alloc_by_count(struct target_instance *instance,
-                                         const struct target_request *request,
-                                         struct target_block *block)
+ALLOC(alloc_by_count)
 {
     struct target_request other = *request;
     if (behaviour == FOLLOWS_ANSWERS && open_count > 1 && request->size_bytes == 2048) {
@@ -109,9 +102,7 @@ TEST(a_fresh_instance_that_dies_says_nothing)
 }
 
 /* Into the pipe to the fresh process, the last that was made. */
-static enum target_result write_nonsense(struct target_instance *instance,
-                                         const struct target_request *request,
-                                         struct target_block *block)
+ALLOC(write_nonsense)
 {
     static const char nonsense[1 << 12];
     int last = -1;

@@ -5,6 +5,7 @@
 #include "harness/base/check.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/campaign/calls.h"
 #include "tests/campaign/shown.h"
 #include "tests/helpers/suite.h"
 
@@ -80,9 +81,8 @@ static const struct target *honest;
 
 static sem_t *gate; /* of all processes: lets one go on to its death; NULL = it is open */
 
-static enum target_result die_in_defragment(struct target_instance *instance)
+DEFRAGMENT(die_in_defragment)
 {
-    (void)instance;
     if (gate != NULL) {
         (void)sem_wait(gate);
     }
@@ -90,12 +90,8 @@ static enum target_result die_in_defragment(struct target_instance *instance)
     return TARGET_OK;
 }
 
-static enum target_result stay_in_retire(struct target_instance *instance, uint64_t address,
-                                         uint64_t size_bytes)
+RETIRE(stay_in_retire)
 {
-    (void)instance;
-    (void)address;
-    (void)size_bytes;
     for (volatile bool is_waiting = true; is_waiting;) {
         (void)pause();
     }
@@ -275,9 +271,7 @@ TEST(the_list_of_a_death_dies_again)
 }
 
 /* It survives no refusal of the device. */
-static enum target_result die_when_refused(struct target_instance *instance,
-                                           const struct target_request *request,
-                                           struct target_block *block)
+ALLOC(die_when_refused)
 {
     const enum target_result result = honest->alloc(instance, request, block);
     if (result == TARGET_FAILED) {

@@ -3,6 +3,7 @@
 #include "campaign/trials/earlier.h"
 #include "harness/base/check.h"
 #include "targets/targets.h"
+#include "tests/campaign/calls.h"
 #include "tests/campaign/shown.h"
 #include "tests/campaign/trials/trial_player.h"
 #include "tests/helpers/suite.h"
@@ -23,17 +24,14 @@ static struct last_words *words;
 static unsigned open_count, refused_from;
 
 /* It lives in this process alone, which never runs it: each child begins anew. */
-static enum target_result open_counted(const struct target_setup *setup,
-                                       const struct device_services *services,
-                                       struct target_instance **instance,
-                                       struct target_contract *contract, char *reason,
-                                       size_t reason_bytes)
+OPEN(open_counted)
 {
     open_count++;
-    return target_find("hbm")->open(setup, services, instance, contract, reason, reason_bytes);
+    return target_find("hbm")->open(target_setup, services, instance, contract, reason,
+                                    reason_bytes);
 }
 
-static enum target_result defragment_by_count(struct target_instance *instance)
+DEFRAGMENT(defragment_by_count)
 {
     return open_count >= refused_from ? TARGET_INVALID : target_find("hbm")->defragment(instance);
 }

@@ -3,6 +3,7 @@
 #include "campaign/process/guest.h"
 #include "campaign/trials/trials.h"
 #include "targets/targets.h"
+#include "tests/campaign/calls.h"
 #include "tests/campaign/shown.h"
 #include "tests/campaign/trials/trial_player.h"
 #include "tests/helpers/suite.h"
@@ -34,16 +35,14 @@ static struct target special;
 /* How often the process is still to be killed from outside; all processes share it. */
 static volatile int *kills_left;
 
-static enum target_result die_of_signal(struct target_instance *instance)
+DEFRAGMENT(die_of_signal)
 {
-    (void)instance;
     (void)raise(SIGSEGV);
     return TARGET_OK;
 }
 
-static enum target_result be_killed(struct target_instance *instance)
+DEFRAGMENT(be_killed)
 {
-    (void)instance;
     if (*kills_left > 0) {
         --*kills_left;
         (void)kill(getpid(), SIGKILL);
@@ -51,9 +50,8 @@ static enum target_result be_killed(struct target_instance *instance)
     return TARGET_OK;
 }
 
-static enum target_result wait_for_ever(struct target_instance *instance)
+DEFRAGMENT(wait_for_ever)
 {
-    (void)instance;
     for (volatile bool is_waiting = true; is_waiting;) {
         (void)pause();
     }
@@ -71,32 +69,28 @@ static void write_nonsense(int file_count)
     }
 }
 
-static enum target_result write_to_low_files(struct target_instance *instance)
+DEFRAGMENT(write_to_low_files)
 {
-    (void)instance;
     write_nonsense(FILE_COUNT);
     return TARGET_OK;
 }
 
-static enum target_result write_to_all_files(struct target_instance *instance)
+DEFRAGMENT(write_to_all_files)
 {
-    (void)instance;
     write_nonsense(FILE_COUNT_MAX);
     return TARGET_OK;
 }
 
-static enum target_result close_all_files(struct target_instance *instance)
+DEFRAGMENT(close_all_files)
 {
-    (void)instance;
     (void)close_range(3, ~0U, 0);
     return TARGET_OK;
 }
 
 /* The harness's own are still there: it just has others behind them. */
-static enum target_result replace_all_files(struct target_instance *instance)
+DEFRAGMENT(replace_all_files)
 {
     const struct rlimit limit = {FILE_COUNT_MAX, FILE_COUNT_MAX};
-    (void)instance;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
     for (int file = 3; file < FILE_COUNT_MAX; file++) {
         if (fcntl(file, F_GETFD) >= 0) {
@@ -106,9 +100,8 @@ static enum target_result replace_all_files(struct target_instance *instance)
     return TARGET_OK;
 }
 
-static enum target_result stop_once(struct target_instance *instance)
+DEFRAGMENT(stop_once)
 {
-    (void)instance;
     if (*kills_left > 0) {
         --*kills_left;
         (void)raise(SIGSTOP);
@@ -117,10 +110,9 @@ static enum target_result stop_once(struct target_instance *instance)
 }
 
 /* No signal tells it that its time is over. */
-static enum target_result spin_behind_a_mask(struct target_instance *instance)
+DEFRAGMENT(spin_behind_a_mask)
 {
     sigset_t all;
-    (void)instance;
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_BLOCK, &all, NULL);
     for (volatile bool goes_on = true; goes_on;) {
@@ -129,9 +121,8 @@ static enum target_result spin_behind_a_mask(struct target_instance *instance)
 }
 
 /* Both processes come back, and neither the other, nor one beside it, goes on. */
-static enum target_result fork_and_return(struct target_instance *instance)
+DEFRAGMENT(fork_and_return)
 {
-    (void)instance;
     if (fork() == 0 && fork() == 0) {
         (void)setsid();
         (void)pause();
@@ -139,17 +130,15 @@ static enum target_result fork_and_return(struct target_instance *instance)
     return TARGET_OK;
 }
 
-static enum target_result print_words(struct target_instance *instance)
+DEFRAGMENT(print_words)
 {
-    (void)instance;
     (void)printf("on output\n");
     (void)fprintf(stderr, "on error\n");
     return TARGET_OK;
 }
 
-static enum target_result print_much(struct target_instance *instance)
+DEFRAGMENT(print_much)
 {
-    (void)instance;
     (void)printf("first\n");
     for (int i = 0; i < 30000; i++) {
         (void)printf("%0100d\n", i);
@@ -248,9 +237,8 @@ TEST(each_worker_has_one_trial_at_a_time)
 }
 
 /* What breaks a promise in each trial: a report with a row too many would do, too. */
-static enum target_result refuse(struct target_instance *instance)
+DEFRAGMENT(refuse)
 {
-    (void)instance;
     return TARGET_INVALID;
 }
 
