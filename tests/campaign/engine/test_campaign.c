@@ -109,14 +109,6 @@ TEST(a_campaign_with_a_finding_is_red_and_keeps_its_shrunk_list)
     checkpoint_deinit(&checkpoint);
 }
 
-TEST(a_campaign_whose_time_is_over_runs_no_more)
-{
-    prepare(SOUND, UINT64_MAX);
-    plan.duration_ns = 1;
-    ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_HARNESS);
-    show_results();
-}
-
 /* The first time, whichever worker is first. */
 DEFRAGMENT(interrupt_parent)
 {
@@ -218,12 +210,4 @@ TEST(what_a_target_prints_is_a_file_that_the_line_of_its_trial_names)
     path += strlen(folder) + 1;
     const char *text = folder_read("%.*s", (int)strcspn(path, "\""), path);
     ck_assert_uint_ge(count_text(text, "{\"type\":\"end\"} by the target\n"), 1);
-}
-
-TEST(a_baseline_that_cannot_be_read_leaves_nothing)
-{
-    prepare(SOUND, 3);
-    options.baseline = "/dev/null";
-    ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_USAGE);
-    ck_assert(!folder_has("results.jsonl") && !folder_has("campaign"));
 }
