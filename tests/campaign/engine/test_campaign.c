@@ -82,33 +82,6 @@ static void show_results(void)
     }
 }
 
-TEST(a_campaign_runs_its_trials_and_leaves_its_reports)
-{
-    prepare(SOUND, 5);
-    ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_KEPT);
-    show_results();
-    SHOW(count_text(folder_read("standard"), "\"type\":\"trial\""),
-         count_text(folder_read("summary.json"), "\"exit\":0"),
-         count_text(folder_read("junit.xml"), "</testsuite>"),
-         count_text(folder_read("results.sarif"), "\"version\":\"2.1.0\""));
-}
-
-TEST(a_campaign_with_a_finding_is_red_and_keeps_its_shrunk_list)
-{
-    struct campaign_description description;
-    struct checkpoint checkpoint;
-    prepare(UNDRAINED, 4);
-    options.is_json = false;
-    ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_BROKEN);
-    ck_assert_ptr_nonnull(strstr(folder_read("standard"), "a promise was broken"));
-    ck_assert_int_eq(checkpoint_load(folder, &description, &checkpoint), EXIT_KEPT);
-    const struct finding *finding = &checkpoint.findings.findings[0];
-    SHOW(checkpoint.findings.count, finding->count, finding->op_count,
-         checkpoint.state.is_finished);
-    campaign_description_deinit(&description);
-    checkpoint_deinit(&checkpoint);
-}
-
 /* The first time, whichever worker is first. */
 DEFRAGMENT(interrupt_parent)
 {
