@@ -9,7 +9,6 @@
 #include <check.h>
 #include <fcntl.h>
 #include <pty.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>

@@ -9,9 +9,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 EVERY_TEST(.teardown = snap_rest);
 

@@ -9,7 +9,6 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
-#include <string.h>
 
 #define LIST                                                                             \
     "hbmstress-ops 1\ncapacity 16K\ngranule 512\ntarget hbm\nseed 1\n0: alloc size=1K\n" \
