@@ -222,14 +222,16 @@ static void leave_terminal(void)
 
 TEST(the_table_has_the_size_of_the_terminal)
 {
+    /* clang-format off */
     static const struct {
         unsigned short rows, columns;
         const char *environment; /* COLUMNS */
-    } rows[] = {{20, 100, NULL}, {5, 1, NULL},      {4, 100, NULL},   {43, 90, NULL},
-                {44, 90, NULL},  {60, 90, NULL},    {20, 0, NULL},    {0, 0, NULL},
-                {20, 0, "132"},  {20, 100, "40"},   {20, 100, "132"}, /* a line of more columns
-                                                                         would be wrapped */
-                {20, 100, "0"},  {20, 100, "wide"}, {20, 100, "-40"}, {20, 100, ""}};
+    } rows[] = {
+        {20, 100, NULL}, {5, 1, NULL}, {4, 100, NULL}, {43, 90, NULL}, {44, 90, NULL}, {60, 90, NULL},
+        {20, 0, NULL}, {0, 0, NULL}, {20, 0, "132"}, {20, 100, "40"},
+        /* A line of more columns would be wrapped. */
+        {20, 100, "132"}, {20, 100, "0"}, {20, 100, "wide"}, {20, 100, "-40"}, {20, 100, ""}};
+    /* clang-format on */
     SHOW(WATCH_WIDTH_DEFAULT, WATCH_JOB_COUNT_MAX);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         begin_view(false);

@@ -276,31 +276,19 @@ TEST(weights_that_are_not_named_stay)
 
 TEST(rates_become_counts_that_are_rounded_down)
 {
+    /* clang-format off */
     static const struct {
         const char *text;
         uint64_t ooms;
-    } rows[] = {{"plain:1/3", 8},
-                {"plain:1/3,aligned:1", 9},
-                {"held:0.25 plain:0", 7},
-                {"aligned:25e-2", 8},
-                {"aligned:1E-3", 1999},
-                {"plain:1e0", 5},
-                {"plain:0.99999999999999999", UINT64_MAX},
-                {"plain:0e-99", 5},
-                {"plain:0.999999999999999999", 0},
-                {"plain:1234567890123456789", 0},
-                {"plain:3/2", 0},
-                {"plain:1/0", 0},
-                {"plain:1e-20", 0},
-                {"plain:1e-1 plain:1e-1", 0},
-                {"plain", 0},
-                {"plain1", 0},
-                {"plain:.1", 0},
-                {"plain:1e1", 0},
-                {"plain:1e", 0},
-                {"plain:1x", 0},
-                {"", 0},
-                {" ,", 0}};
+    } rows[] = {
+        {"plain:1/3", 8}, {"plain:1/3,aligned:1", 9}, {"held:0.25 plain:0", 7},
+        {"aligned:25e-2", 8}, {"aligned:1E-3", 1999}, {"plain:1e0", 5},
+        {"plain:0.99999999999999999", UINT64_MAX}, {"plain:0e-99", 5},
+        {"plain:0.999999999999999999", 0}, {"plain:1234567890123456789", 0}, {"plain:3/2", 0},
+        {"plain:1/0", 0}, {"plain:1e-20", 0}, {"plain:1e-1 plain:1e-1", 0}, {"plain", 0},
+        {"plain1", 0}, {"plain:.1", 0}, {"plain:1e1", 0}, {"plain:1e", 0}, {"plain:1x", 0},
+        {"", 0}, {" ,", 0}};
+    /* clang-format on */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct allowance allowance = {.has_unknown_rate = 1, .unrepeated = 6};
         allowance.unknown_rates[0] = (struct rate){7, 9};

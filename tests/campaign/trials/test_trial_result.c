@@ -642,39 +642,30 @@ TEST(a_result_is_the_same_behind_its_bytes)
 /* Each row is what a head of these bytes cannot have: where it lies, and the number. */
 TEST(a_head_that_its_bytes_do_not_bear_out_is_refused)
 {
-#define WRONG(member, value)                                \
-    {                                                       \
-        offsetof(struct trial_result_head, member), (value) \
-    }
+/* clang-format off */
+#define WRONG(member, value) {offsetof(struct trial_result_head, member), value}
+#define LAST saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1]
     static const struct {
         size_t offset;
         uint64_t value;
-    } rows[] = {
-        WRONG(list_op_counts[0], 3),
-        WRONG(list_op_counts[0], 1),
-        WRONG(list_op_counts[0], UINT64_MAX / 32 + 3), /* as many bytes, modulo 2^64 */
+    } rows[] = { /* UINT64_MAX / 32 and some are as many bytes, modulo 2^64 */
+        WRONG(list_op_counts[0], 3), WRONG(list_op_counts[0], 1),
+        WRONG(list_op_counts[0], UINT64_MAX / 32 + 3),
         WRONG(list_op_counts[1], UINT64_MAX / 32 + 4),
-        WRONG(list_op_counts[2], UINT64_MAX / 32 + 2),
-        WRONG(list_op_counts[5], 1),
-        WRONG(text_bytes[TRIAL_RESULT_ALL], 10),
-        WRONG(text_bytes[TRIAL_RESULT_ALL], UINT64_MAX),
+        WRONG(list_op_counts[2], UINT64_MAX / 32 + 2), WRONG(list_op_counts[5], 1),
+        WRONG(text_bytes[TRIAL_RESULT_ALL], 10), WRONG(text_bytes[TRIAL_RESULT_ALL], UINT64_MAX),
         WRONG(text_bytes[TRIAL_RESULT_NOTABLE], UINT64_MAX),
         WRONG(text_bytes[TRIAL_RESULT_CERTIFICATES], UINT64_MAX),
         WRONG(text_bytes[TRIAL_RESULT_DIAGNOSES], UINT64_MAX),
-        WRONG(text_bytes[TRIAL_RESULT_DIAGNOSES], 4),
-        WRONG(log_bytes[0], 1),
+        WRONG(text_bytes[TRIAL_RESULT_DIAGNOSES], 4), WRONG(log_bytes[0], 1),
         WRONG(saved_count, TRIAL_RESULT_SAVED_COUNT_MAX + 1),
-        WRONG(finding_count, RUN_FINDING_COUNT_MAX + 1),
-        WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].certificate_start, 2),
-        WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].certificate_start, 5),
-        WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].certificate_bytes, 4),
-        WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].diagnosis_start, 2),
-        WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].diagnosis_start, 4),
-        WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].diagnosis_bytes, 3),
-        WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].all_end, 10),
-        WRONG(saved[TRIAL_RESULT_SAVED_COUNT_MAX - 1].notable_end, 8),
-        WRONG(saved[0].notable_end, 8),
-    };
+        WRONG(finding_count, RUN_FINDING_COUNT_MAX + 1), WRONG(LAST.certificate_start, 2),
+        WRONG(LAST.certificate_start, 5), WRONG(LAST.certificate_bytes, 4),
+        WRONG(LAST.diagnosis_start, 2), WRONG(LAST.diagnosis_start, 4),
+        WRONG(LAST.diagnosis_bytes, 3), WRONG(LAST.all_end, 10), WRONG(LAST.notable_end, 8),
+        WRONG(saved[0].notable_end, 8)};
+    /* clang-format on */
+#undef LAST
 #undef WRONG
     for (size_t i = 0; i <= sizeof rows / sizeof *rows; i++) {
         struct trial_result full, back;
