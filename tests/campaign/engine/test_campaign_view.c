@@ -61,7 +61,12 @@ static void end_view(void)
     drop_view();
 }
 
-EVERY_TEST(.teardown = end_view);
+static void begin_plain_view(void)
+{
+    begin_view(false);
+}
+
+EVERY_TEST(.setup = begin_plain_view, .teardown = end_view);
 
 /* --- where it stands --- */
 
@@ -99,7 +104,6 @@ TEST(a_part_is_as_far_as_its_own_bound_says)
 
 TEST(why_a_part_does_not_run_comes_before_why_it_ended)
 {
-    begin_view(false);
     strcpy(at.parts[0].note, "e");
     strcpy(at.parts[1].note, "ended early");
     strcpy(description.parts[1].note, "skipped");
@@ -134,7 +138,6 @@ TEST(the_time_that_is_left_does_not_fall_below_zero)
 
 TEST(the_start_says_what_the_description_does)
 {
-    begin_view(false);
     ck_assert_ptr_null(view.start.seed_source);
     ck_assert_str_eq(view.start.subcommand, "run");
     campaign_view_deinit(&view);
@@ -152,7 +155,6 @@ TEST(the_start_says_what_the_description_does)
 
 TEST(required_probes_that_were_not_hit_are_named)
 {
-    begin_view(false);
     ck_assert_ptr_null(campaign_view_missed_probes(&view, &at)); /* none is required */
     ck_assert_uint_eq(campaign_view_report(&view, &at).probe_count, 0);
     description.head.requires_probes = 1;
@@ -176,7 +178,6 @@ TEST(required_probes_that_were_not_hit_are_named)
 
 TEST(in_a_pipe_there_is_a_line_a_minute)
 {
-    begin_view(false);
     HEAR(campaign_view_show(&view, &at)); /* nobody wants to see it */
     HEAR(campaign_view_clear(&view));
     const uint64_t begin_ns = clock_now_ns();
@@ -289,7 +290,6 @@ TEST(the_table_follows_the_size_of_the_terminal)
 {
     static const struct winsize sizes[] = {
         {.ws_row = 20, .ws_col = 40}, {.ws_row = 6, .ws_col = 120}, {.ws_row = 50, .ws_col = 80}};
-    begin_view(false);
     enter_terminal(30, 100);
     campaign_view_watch(&view);
     campaign_view_show(&view, &at);
@@ -305,7 +305,6 @@ TEST(the_table_follows_the_size_of_the_terminal)
 TEST(the_table_is_drawn_and_taken_away)
 {
     char text[TEXT_BYTES];
-    begin_view(false);
     enter_terminal(20, 100);
     campaign_view_watch(&view);
     campaign_view_show(&view, &at);
@@ -326,7 +325,6 @@ TEST(the_table_is_drawn_and_taken_away)
 TEST(documents_are_written_and_removed_together)
 {
     struct writing text;
-    begin_view(false);
     writing_init(&text);
     writing_append(&text, "words");
     ck_assert(campaign_view_put(&view, "summary.json", &text));
