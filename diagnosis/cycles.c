@@ -115,6 +115,16 @@ static bool are_many(const struct evidence *evidence)
     return steady_count >= STEADY_TAG_COUNT_MIN;
 }
 
+/* No device has 1 EiB: a list that asks for more gets it nowhere, and sums of it overflow nowhere.
+ */
+static int64_t add_bounded(int64_t bytes, int64_t change)
+{
+    const int64_t most = INT64_C(1) << 60;
+    const int64_t bounded = change > most ? most : change < -most ? -most : change;
+    const int64_t sum = bytes + bounded;
+    return sum > most ? most : sum < -most ? -most : sum;
+}
+
 void cycles_init(struct cycles *cycles, const struct evidence *evidence)
 {
     struct own_ops own;
@@ -125,7 +135,7 @@ void cycles_init(struct cycles *cycles, const struct evidence *evidence)
     int64_t *bytes = calloc(own.count + 1, sizeof *bytes);
     CHECK(bytes != NULL);
     for (size_t i = 0; i < own.count; i++) {
-        live += own_ops_change(&own, evidence, i, &tag);
+        live = add_bounded(live, own_ops_change(&own, evidence, i, &tag));
         bytes[i] = live;
     }
     swings_init(&cycles->swings, bytes, own.count);

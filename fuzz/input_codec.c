@@ -68,7 +68,8 @@ static size_t decode_head(const uint8_t *bytes, size_t length, struct input *inp
     memcpy(hosts.header, header + INPUT_HOSTS_AT, sizeof hosts.header);
     const size_t records = hosts_record_count(hosts.header) * INPUT_RECORD_BYTES;
     memset(hosts.records, 0, records);
-    taken += take_bytes(bytes + taken, length - taken, records, hosts.records);
+    taken += take_bytes(length == 0 ? bytes : bytes + taken, length - taken, records,
+                        hosts.records);
     hosts_decode(&hosts, input->lane_count > 1, &input->setup);
     *choices = read_number(header + 24, 2);
     return taken;

@@ -54,17 +54,17 @@ static uint64_t count_per_step(unsigned level)
 /* The longest run of cycles [i, j) whose ends rise by less than half a swing each. */
 static size_t find_longest_settled(struct swings *swings, const int64_t *bytes)
 {
-    const int64_t most = (int64_t)(swings->swing_bytes / 2);
+    const __int128 most = swings->swing_bytes / 2; /* many times that is more than 64 bits hold */
     size_t longest = 0;
-    int64_t *least_behind = calloc(swings->count + 1, sizeof *least_behind);
+    __int128 *least_behind = calloc(swings->count + 1, sizeof *least_behind);
     CHECK(least_behind != NULL);
     least_behind[swings->count] = INT64_MAX;
     for (size_t i = swings->count; i-- > 0;) {
-        const int64_t excess = bytes[swings->ends[i]] - (int64_t)i * most;
+        const __int128 excess = bytes[swings->ends[i]] - (__int128)i * most;
         least_behind[i] = excess < least_behind[i + 1] ? excess : least_behind[i + 1];
     }
     for (size_t i = 0, j = 0; i < swings->count; i++) {
-        const int64_t excess = bytes[swings->ends[i]] - (int64_t)i * most;
+        const __int128 excess = bytes[swings->ends[i]] - (__int128)i * most;
         while (j < swings->count && least_behind[j] <= excess) {
             j++;
         }

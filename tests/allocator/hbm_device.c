@@ -139,16 +139,13 @@ static enum hbm_service_result device_copy(void *context, uint64_t from, uint64_
     if (device->torn.call == 0 && call_refused(device, DEVICE_CALL_COPY)) {
         return HBM_SERVICE_REFUSED;
     }
-    if (device->copies_before_refusal != 0) {
-        device->copies_before_refusal--;
-    } else if (take_refusal(&device->copies_refused)) {
+    if (take_refusal(&device->copies_refused)) {
         return HBM_SERVICE_REFUSED;
     }
     if (call_torn(device, &call)) {
         copy_tear(device, from, to, bytes);
         return HBM_SERVICE_PARTIAL;
     }
-    device->copies++;
     copy_finish(device, from, to, bytes);
     return HBM_SERVICE_OK;
 }
@@ -205,7 +202,6 @@ static enum hbm_service_result device_stage_in(void *context, uint64_t token, ui
     if (device->memory != NULL) {
         memcpy(device->memory + to, device->staged[token], bytes);
     }
-    device->stage_ins++;
     device_stage_drop(context, token);
     return HBM_SERVICE_OK;
 }
@@ -225,7 +221,6 @@ static bool device_event_done(void *context, uint64_t event)
 static enum hbm_service_result device_event_wait(void *context, uint64_t event)
 {
     struct hbm_device *device = context;
-    atomic_fetch_add(&device->waits, 1);
     if (call_refused(device, DEVICE_CALL_WAIT)) {
         return HBM_SERVICE_REFUSED;
     }
@@ -255,7 +250,7 @@ static enum hbm_service_result device_unload(void *context, uint64_t program_id)
     if (call_torn(device, &call)) {
         return HBM_SERVICE_PARTIAL;
     }
-    device->unloads[device->unload_count++ % DEVICE_UNLOADS_MAX] = program_id;
+    device->unload_count++;
     return HBM_SERVICE_OK;
 }
 

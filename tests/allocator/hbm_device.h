@@ -8,7 +8,6 @@
 #include "allocator/hbm.h"
 
 #define DEVICE_EVENTS_MAX 65536
-#define DEVICE_UNLOADS_MAX 64
 #define DEVICE_TOKENS_MAX 64
 
 /* Kinds of call that can be struck by a fault, as bits: copies and stages are one kind. */
@@ -51,12 +50,9 @@ struct hbm_device {
     _Atomic uint64_t completed;
     unsigned char *staged[DEVICE_TOKENS_MAX];
     atomic_size_t host_bytes;
-    uint64_t copies, stage_outs, stage_ins, unload_count;
-    _Atomic uint64_t waits;
-    uint64_t unloads[DEVICE_UNLOADS_MAX]; /* program ids in order, the first DEVICE_UNLOADS_MAX */
+    uint64_t stage_outs, unload_count;
     uint64_t copies_refused, stage_ins_refused,
-        unloads_refused;            /* how many of the next to refuse */
-    uint64_t copies_before_refusal; /* how many are still accepted before copies_refused counts */
+        unloads_refused;                /* how many of the next to refuse */
     uint64_t host_allocs_until_refusal; /* 0: never; 1: the next one */
     uint64_t clock;
     struct device_fault fault;

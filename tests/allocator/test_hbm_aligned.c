@@ -1,18 +1,16 @@
-/* Packing with alignments above the granule: the search agrees with trying every order, and
- * requests that have exactly one arrangement are met. */
+/* Packing with alignments above the granule: the search agrees with trying every order. */
 #include "allocator/private/search.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/allocator/hbm_rig.h"
+#include "tests/allocator/hbm_device.h"
 #include "tests/helpers/suite.h"
 
 #define ITEMS_MAX 7
 #define SPANS_MAX 3
 
-static struct hbm_rig rig;
 static uint64_t random_state;
 
 static uint64_t draw_below(uint64_t limit)
@@ -22,8 +20,6 @@ static uint64_t draw_below(uint64_t limit)
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return (z ^ (z >> 31)) % limit;
 }
-
-/* ---- the search against trying everything ---- */
 
 struct puzzle {
     uint64_t sizes[ITEMS_MAX];
@@ -206,78 +202,4 @@ TEST(proof_does_not_try_the_same_leftovers_in_every_order)
                          extra == 33 ? HBM_SEARCH_FOUND : HBM_SEARCH_NONE);
     }
     hbm_device_deinit(&device);
-}
-
-/* ---- through the allocator ---- */
-
-static struct hbm_buffer *allocate_buffer(uint64_t granules, uint64_t align_granules)
-{
-    struct hbm_request request = {.size_bytes = granules * RIG_GRANULE,
-                                  .align_bytes = align_granules * RIG_GRANULE};
-    struct hbm_buffer *buffer;
-    ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &buffer), HBM_OK);
-    return buffer;
-}
-
-/* 37 granules: 20 and 15 lie around the only multiples of 16 that leave room for both. */
-TEST(aligned_request_between_blocks_that_nearly_fill_the_device_is_met)
-{
-    rig_start(&rig, 37, HBM_DEFRAG_REPACK);
-    struct hbm_buffer *large = allocate_buffer(20, 1), *small = allocate_buffer(15, 1);
-    rig_stamp(&rig, large, 1);
-    rig_stamp(&rig, small, 2);
-    struct hbm_buffer *aligned = allocate_buffer(1, 16);
-    ck_assert_uint_eq(rig_at(&rig, aligned) % 16, 0);
-    ck_assert(rig_stamp_holds(&rig, large, 1));
-    ck_assert(rig_stamp_holds(&rig, small, 2));
-    rig_stop(&rig);
-}
-
-/* Above a held granule at the bottom, 20 and 14 and 1 fill the device; in no order does the 1 begin
- * at a multiple of 16. */
-TEST(aligned_request_without_an_arrangement_is_refused)
-{
-    rig_start(&rig, 36, HBM_DEFRAG_REPACK);
-    (void)allocate_buffer(20, 1);
-    (void)allocate_buffer(14, 1);
-    struct hbm_buffer *hole = allocate_buffer(1, 1), *held = allocate_buffer(1, 1), *out;
-    struct hbm_request request = {.size_bytes = RIG_GRANULE, .align_bytes = 16 * RIG_GRANULE};
-    ck_assert_uint_eq(rig_at(&rig, held), 0);
-    ck_assert_int_eq(hbm_hold(rig.hbm, held), HBM_OK);
-    hbm_free(rig.hbm, hole);
-    ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &out), HBM_NO_MEMORY);
-    ck_assert_int_eq(hbm_release(rig.hbm, held), HBM_OK);
-    ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &out), HBM_OK);
-    rig_stop(&rig);
-}
-
-/* ---- moves under slide ---- */
-
-/* Whatever copy is refused, the blocks that moved before it have not passed a neighbour. */
-TEST(slide_keeps_the_order_at_every_moment, .to = 9)
-{
-    static const uint64_t sizes[] = {9, 3, 1, 5, 2, 7, 4, 1, 6};
-    rig_start(&rig, 80, HBM_DEFRAG_SLIDE);
-    struct hbm_buffer *live[9];
-    struct hbm_buffer *low_hole = NULL;
-    struct hbm_buffer *high_hole = rig_buffer(&rig, 20);
-    for (size_t i = 0; i < 9; i++) {
-        if (i == 5) {
-            low_hole = rig_buffer(&rig, 11);
-        }
-        live[i] = rig_buffer(&rig, sizes[i]);
-        rig_stamp(&rig, live[i], (unsigned char)i);
-    }
-    hbm_free(rig.hbm, high_hole);
-    hbm_free(rig.hbm, low_hole);
-    rig.device.copies_before_refusal = (uint64_t)_i;
-    rig.device.copies_refused = 100;
-    ck_assert_int_eq(rig_try(&rig, 42), _i < 9 ? HBM_UNAVAILABLE : HBM_OK);
-    for (size_t i = 0; i < 9; i++) {
-        ck_assert(rig_stamp_holds(&rig, live[i], (unsigned char)i));
-        if (i > 0) {
-            ck_assert_uint_lt(rig_at(&rig, live[i]), rig_at(&rig, live[i - 1]));
-        }
-    }
-    rig_stop(&rig);
 }

@@ -151,26 +151,6 @@ TEST(the_largest_of_many_holes_is_found)
     rig_stop(&rig);
 }
 
-/* The first block of the heap is no hole; the second is too small, and the last one is not. */
-TEST(an_aligned_request_gets_a_hole_with_room_for_any_shift)
-{
-    struct hbm_rig rig;
-    struct hbm_buffer *buffer = NULL;
-    const struct hbm_request request = {.size_bytes = 4 * RIG_GRANULE,
-                                        .align_bytes = 8 * RIG_GRANULE};
-    rig_start(&rig, 64, HBM_DEFRAG_NONE);
-    struct hbm_buffer *highest = rig_buffer(&rig, 20);
-    (void)rig_buffer(&rig, 4);
-    struct hbm_buffer *small = rig_buffer(&rig, 3);
-    (void)rig_buffer(&rig, 37);
-    hbm_free(rig.hbm, small);
-    hbm_free(rig.hbm, highest);
-    ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &buffer), HBM_OK);
-    ck_assert_uint_ge(rig_at(&rig, buffer), 44 * RIG_GRANULE);
-    ck_assert_uint_eq(rig_at(&rig, buffer) % (8 * RIG_GRANULE), 0);
-    rig_stop(&rig);
-}
-
 /* Holes of few granules have a bin of their size alone: its trie is one ring. */
 TEST(any_number_of_small_holes_of_one_size_is_found)
 {

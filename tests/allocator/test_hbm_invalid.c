@@ -89,3 +89,10 @@ TEST(a_release_without_a_hold_is_refused)
     check_error(hbm_release(rig.hbm, buffer), "a release without a hold");
     rig_stop(&rig);
 }
+
+TEST(defragmentation_that_is_off_is_refused)
+{
+    rig_start(&rig, 12, HBM_DEFRAG_NONE);
+    ck_assert_int_eq(hbm_defragment(rig.hbm), HBM_INVALID);
+    rig_stop(&rig);
+}

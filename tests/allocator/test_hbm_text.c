@@ -1,5 +1,5 @@
-/* What libhbm prints: sizes, errors to the letter, shapes, the report; and what it refuses at once.
- */
+/* What libhbm prints: sizes, an error to the letter, shapes, the report; and options that it
+ * refuses. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,21 +50,7 @@ TEST(sizes_print_as_far_as_there_is_room)
     ck_assert_str_eq(hbm_size_print(1002ll << 20, text, 9), "1002.00M");
 }
 
-TEST(buffer_error_is_the_documented_one)
-{
-    rig_init(&rig, 32768, HBM_DEFRAG_REPACK);
-    rig.options.coordinate = (struct hbm_coordinate){true, 0, 0, 1, 0};
-    rig_create(&rig);
-    rig_buffer(&rig, 32768 - 13168);
-    ck_assert_int_eq(rig_try(&rig, 16384), HBM_NO_MEMORY);
-    ck_assert_str_eq(
-        hbm_error(rig.hbm),
-        "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 8.00M. That was not "
-        "possible. There are 6.43M free.; (0x0x1_HBM0)");
-    rig_stop(&rig);
-}
-
-TEST(fragmentation_is_named_when_nothing_may_move)
+TEST(an_error_has_no_coordinate_when_none_was_given)
 {
     rig_init(&rig, 8, HBM_DEFRAG_NONE);
     rig.options.code_shown = true;
@@ -78,62 +64,6 @@ TEST(fragmentation_is_named_when_nothing_may_move)
         "RESOURCE_EXHAUSTED: E0100: RuntimeBufferAllocationFailure:\nError allocating device buffer: "
         "Attempting to allocate 1.5K. That was not possible. There are 2.0K free. Due to fragmentation, "
         "the largest contiguous region of free memory is 1.0K.");
-    rig_stop(&rig);
-}
-
-TEST(program_errors_name_the_image_or_the_stack)
-{
-    struct hbm_program *program;
-    rig_init(&rig, 16, HBM_DEFRAG_REPACK);
-    rig.options.coordinate = (struct hbm_coordinate){true, 1, 2, 3, 1};
-    rig.options.code_shown = true;
-    rig_create(&rig);
-    struct hbm_buffer *held = rig_buffer(&rig, 4);
-    ck_assert_int_eq(hbm_hold(rig.hbm, held), HBM_OK);
-    struct hbm_program_request request = {
-        .image_bytes = 512 * 13, .stack_bytes = 0, .name = "jit_step"};
-    ck_assert_int_eq(hbm_program_load(rig.hbm, &request, &program), HBM_NO_MEMORY);
-    ck_assert_str_eq(
-        hbm_error(rig.hbm),
-        "RESOURCE_EXHAUSTED: E0101: RuntimeProgramAllocationFailure:\nError loading program 'jit_step': "
-        "Attempting to allocate 6.5K. That was not possible. There are 6.0K free.; (1x2x3_HBM1)");
-    request = (struct hbm_program_request){
-        .image_bytes = 512, .stack_bytes = 512 * 12, .name = NULL};
-    ck_assert_int_eq(hbm_program_load(rig.hbm, &request, &program), HBM_NO_MEMORY);
-    ck_assert_str_eq(
-        hbm_error(rig.hbm),
-        "RESOURCE_EXHAUSTED: E0101: RuntimeProgramAllocationFailure:\nError loading program: Attempting "
-        "to reserve 6.0K at the bottom of memory. That was not possible. There are 6.0K free, 0B "
-        "reserved, and 6.0K reservable.");
-    ck_assert_uint_eq(rig_stats(&rig).num_allocs, 1);
-    rig_stop(&rig);
-}
-
-TEST(sizes_that_cannot_be_are_refused_without_mitigation)
-{
-    struct hbm_buffer *buffer = NULL;
-    rig_start(&rig, 16, HBM_DEFRAG_REPACK);
-    rig_program(&rig, 1, 2, 0);
-    ck_assert_int_eq(hbm_free_after(rig.hbm, rig_buffer(&rig, 2), 1), HBM_OK);
-    static const struct {
-        uint64_t size, align;
-        enum hbm_result result;
-    } cases[] = {
-        {0, 0, HBM_INVALID},
-        {((uint64_t)1 << 63) + 1, 0, HBM_INVALID},
-        {UINT64_MAX, 0, HBM_INVALID},
-        {1, 3, HBM_INVALID},
-        {1, 1 << 22, HBM_INVALID},
-        {(uint64_t)1 << 63, 0, HBM_NO_MEMORY},
-        {16 * 512 + 1, 0, HBM_NO_MEMORY},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct hbm_request request = {.size_bytes = cases[i].size, .align_bytes = cases[i].align};
-        ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &buffer), cases[i].result);
-        ck_assert_ptr_null(buffer);
-    }
-    ck_assert_uint_eq(rig.device.waits + rig.device.copies + rig.device.unload_count, 0);
-    ck_assert_uint_eq(rig_stats(&rig).events_awaited, 0);
     rig_stop(&rig);
 }
 

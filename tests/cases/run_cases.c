@@ -1,559 +1,18 @@
 /* The runner of the cases: a target answers what a case says, or a real one must; the harness
  * judges, and its words are compared.  README.md here has the form of a case. */
-#include "checker/certificate_check.h"
-#include "harness/device/device.h"
-#include "harness/op/ops_file.h"
 #include "harness/run/run.h"
-#include "harness/run/run_state.h"
 #include "targets/targets.h"
-#include "tests/cases/case_file.h"
-#include "tests/harness/rules/overlap_rig.h"
-#include "tests/helpers/suite.h"
+#include "tests/cases/case.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
-/* --- the case that runs --- */
+struct case_now now;
 
 struct expected {
     const struct case_line *line;
-    char verdict[768]; /* "" = every promise is kept */
+    char verdict[VERDICT_TEXT_BYTES]; /* "" = every promise is kept */
 };
-
-static const struct test_case *now; /* it, and its line that is carried out */
-static const struct case_line *line;
-static struct setup setup;
-static struct op_list list;
-static bool is_real, overlaps, goes_on;
-static const char *flaw;                         /* why the target cannot be opened; NULL: it can */
 static struct expected expected[CALL_COUNT_MAX]; /* by op, of an overlap: it is judged at its end */
-static uint64_t stage, taken_bytes;
-static void *taken;
-
-#define FAIL(...)                                                                           \
-    do {                                                                                    \
-        char words[1600];                                                                   \
-        snprintf(words, sizeof words, __VA_ARGS__);                                         \
-        ck_abort_msg("%s:%zu: %s\n    in: %s", now->file, line->number, words, line->text); \
-    } while (0)
-
-/* --- words of a line --- */
-
-/* The next word, up to a blank or a comma; a text in quotes is one. */
-static bool next_word(const char **at, char word[256])
-{
-    *at += strspn(*at, " ,");
-    const size_t length = **at == '"' ? strcspn(*at + 1, "\"") + 2 : strcspn(*at, " ,");
-    snprintf(word, 256, "%.*s", (int)length, *at);
-    *at += strnlen(*at, length);
-    return length > 0;
-}
-
-static void need_word(const char **at, char word[256])
-{
-    if (!next_word(at, word)) {
-        FAIL("a word is missing");
-    }
-}
-
-static uint64_t read_number(const char *word)
-{
-    char *end = NULL;
-    const uint64_t number = strtoull(word, &end, 0);
-    if (end == word || *end != '\0') {
-        FAIL("'%s' is not a number", word);
-    }
-    return number;
-}
-
-static uint64_t need_number(const char **at)
-{
-    char word[256];
-    need_word(at, word);
-    return read_number(word);
-}
-
-/* Granules, or with the suffix B bytes. */
-static uint64_t read_bytes(char *word)
-{
-    char *suffix = strchr(word, 'B');
-    if (suffix != NULL) {
-        *suffix = '\0';
-    }
-    return read_number(word) * (suffix != NULL ? 1 : G);
-}
-
-static uint64_t need_bytes(const char **at)
-{
-    char word[256];
-    need_word(at, word);
-    return strcmp(word, "nowhere") == 0 ? TARGET_ADDRESS_NONE : read_bytes(word);
-}
-
-/* Without the quotes, and with \n as the end of a line; it is kept for the time of the case. */
-static const char *unquoted(const char *word)
-{
-    char *text = word[0] == '"' ? strndup(word + 1, strlen(word) - 2) : strdup(word);
-    for (char *at = text; (at = strstr(at, "\\n")) != NULL;) {
-        *at = '\n';
-        memmove(at + 1, at + 2, strlen(at + 2) + 1);
-    }
-    return text;
-}
-
-/* --- what the target does: inside a call, or between two --- */
-
-static uint32_t acting_host; /* that of the call */
-
-static const struct device_services *services(void)
-{
-    return script.device[acting_host];
-}
-
-static void expect_result(const char **at, enum device_result result)
-{
-    static const char *const names[] = {"done", "lost", "refused", "partial"};
-    const char *rest = *at + strspn(*at, " ");
-    const char *wanted = "done";
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (*rest == '(' && strncmp(rest + 1, names[i], strlen(names[i])) == 0) {
-            wanted = names[i];
-            *at = strchr(rest, ')') + 1;
-        }
-    }
-    if (strcmp(names[result], wanted) != 0) {
-        FAIL("the device answered %s, not %s", names[result], wanted);
-    }
-}
-
-static void act_copied(const char **at)
-{
-    char word[256];
-    const uint64_t from = need_bytes(at);
-    need_word(at, word); /* to */
-    const uint64_t to = need_bytes(at);
-    need_word(at, word); /* size */
-    expect_result(at, services()->copy(services()->context, from, to, need_bytes(at)));
-}
-
-static void act_moved(const char **at)
-{
-    char word[256];
-    struct target_block *block = &script.at[need_number(at) + 1];
-    need_word(at, word); /* to */
-    const uint64_t to = need_bytes(at);
-    expect_result(at, services()->copy(services()->context, block->address, to, block->size_bytes));
-    block->address = to;
-}
-
-static void act_tells(const char **at)
-{
-    char word[256];
-    struct target_block *block = &script.at[need_number(at) + 1];
-    need_word(at, word); /* at */
-    block->address = need_bytes(at);
-}
-
-static void act_waited(const char **at)
-{
-    expect_result(at, services()->event_wait(services()->context, need_number(at) + 1));
-}
-
-static void act_looked(const char **at)
-{
-    (void)services()->event_done(services()->context, need_number(at) + 1);
-}
-
-static void act_unloaded(const char **at)
-{
-    expect_result(at, services()->unload(services()->context, need_number(at) + 1));
-}
-
-static void act_evicted(const char **at)
-{
-    const uint64_t op = need_number(at);
-    expect_result(at, services()->unload(services()->context, op + 1));
-    script.at[op + 1].address = TARGET_ADDRESS_NONE;
-}
-
-static void act_staged(const char **at)
-{
-    char word[256];
-    need_word(at, word);
-    if (strcmp(word, "dropped") == 0) {
-        services()->stage_drop(services()->context, stage);
-    } else if (strcmp(word, "in") == 0) {
-        const uint64_t to = need_bytes(at);
-        expect_result(at, services()->stage_in(services()->context, stage, to));
-    } else { /* out: ADDRESS size SIZE */
-        const uint64_t from = need_bytes(at);
-        need_word(at, word);
-        const uint64_t size = need_bytes(at);
-        expect_result(at, services()->stage_out(services()->context, from, size, &stage));
-    }
-}
-
-static void act_took(const char **at)
-{
-    taken_bytes = need_number(at);
-    taken = services()->host_alloc(services()->context, taken_bytes);
-    expect_result(at, taken == NULL ? DEVICE_REFUSED : DEVICE_OK);
-}
-
-static void act_gave(const char **at)
-{
-    (void)at;
-    services()->host_free(services()->context, taken, taken_bytes);
-}
-
-/* The counters of the target are off by so much: "counts num_allocs 1". */
-static void act_counts(const char **at)
-{
-    static const struct {
-        const char *name;
-        size_t offset;
-    } rows[] = {
-#define ROW(name) {#name, offsetof(struct target_stats, name)}
-        ROW(num_allocs),          ROW(bytes_in_use),    ROW(peak_bytes_in_use),
-        ROW(largest_alloc_size),  ROW(bytes_limit),     ROW(bytes_reserved),
-        ROW(peak_bytes_reserved), ROW(free_bytes),      ROW(largest_free_block_bytes),
-        ROW(used_bytes),          ROW(evictable_bytes), ROW(held_bytes)};
-#undef ROW
-    char word[256], number[256];
-    need_word(at, word);
-    need_word(at, number);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(word, rows[i].name) == 0) {
-            *(uint64_t *)(void *)((char *)&script.stats_more +
-                                  rows[i].offset) = (uint64_t)strtoll(number, NULL, 0);
-            return;
-        }
-    }
-    FAIL("there is no counter '%s'", word);
-}
-
-static void act_says(const char **at)
-{
-    char word[256];
-    need_word(at, word);
-    script.message = unquoted(word);
-}
-
-/* Stages by the block that they hold: several may be there at once. */
-static uint64_t stages[HANDLE_COUNT_MAX];
-
-static void act_saved(const char **at)
-{
-    const uint64_t op = need_number(at);
-    const struct target_block *block = &script.at[op + 1];
-    expect_result(at, services()->stage_out(services()->context, block->address, block->size_bytes,
-                                            &stages[op]));
-}
-
-static void act_restored(const char **at)
-{
-    char word[256];
-    const uint64_t op = need_number(at);
-    need_word(at, word); /* to */
-    const uint64_t to = need_bytes(at);
-    expect_result(at, services()->stage_copy(services()->context, stages[op], to));
-}
-
-static void act_dropped(const char **at)
-{
-    services()->stage_drop(services()->context, stages[need_number(at)]);
-}
-
-static void act_returned(const char **at)
-{
-    char word[256];
-    const uint64_t op = need_number(at);
-    need_word(at, word); /* to */
-    const uint64_t to = need_bytes(at);
-    expect_result(at, services()->stage_in(services()->context, stages[op], to));
-}
-
-static void act_mapped(const char **at)
-{
-    char word[256];
-    const uint64_t address = need_bytes(at);
-    need_word(at, word); /* size */
-    expect_result(at, services()->map(services()->context, address, need_bytes(at)));
-}
-
-static void act_unmapped(const char **at)
-{
-    char word[256];
-    const uint64_t address = need_bytes(at);
-    need_word(at, word); /* size */
-    services()->unmap(services()->context, address, need_bytes(at));
-}
-
-/* Who has the memory, in granules: free, used, evictable and held. */
-static void act_owners(const char **at)
-{
-    script.stats_more.free_bytes = need_bytes(at);
-    script.stats_more.used_bytes = need_bytes(at);
-    script.stats_more.evictable_bytes = need_bytes(at);
-    script.stats_more.held_bytes = need_bytes(at);
-}
-
-/* The clock, or the count of completed events. */
-static void act_asked(const char **at)
-{
-    char word[256];
-    need_word(at, word);
-    if (strcmp(word, "clock") == 0) {
-        (void)services()->clock_ns(services()->context);
-    } else {
-        (void)services()->completed_count(services()->context);
-    }
-}
-
-/* A region of so many granules; it is the lowest one that is free. */
-static void act_grown(const char **at)
-{
-    struct device_region region;
-    const uint64_t bytes = need_bytes(at);
-    expect_result(at, services()->region_take(services()->context, bytes, &region));
-}
-
-static void act_shrunk(const char **at)
-{
-    services()->region_give(services()->context, need_bytes(at));
-}
-
-/* Adds a row to the report, which has none of the right ones then: "lists buffer 2 at 0 tag 3"; or
- * "lists nothing". */
-static void act_lists(const char **at)
-{
-    static const char *const kinds[] = {"buffer", "output", "program", "retired"};
-    char word[256];
-    need_word(at, word);
-    script.row_count = script.row_count < 0 || strcmp(word, "nothing") == 0 ? 0 : script.row_count;
-    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(word, kinds[i]) == 0) {
-            struct target_row *row = &script.rows[script.row_count++];
-            *row = (struct target_row){.kind = (enum block_kind)i, .size_bytes = need_bytes(at)};
-            need_word(at, word); /* at */
-            row->address = need_bytes(at);
-            if (strncmp(*at, " tag ", 5) == 0) {
-                *at += 5;
-                row->tag = (uint32_t)need_number(at);
-            }
-        }
-    }
-}
-
-/* The next call of that kind is struck: "struck copy". */
-static void act_struck(const char **at)
-{
-    char word[256];
-    need_word(at, word);
-    for (int i = 0; i < FAULT_KIND_COUNT; i++) {
-        if (strcmp(word, fault_info((enum fault_kind)i)->name) == 0) {
-            device_arm(run_device(script.run, acting_host),
-                       &(struct device_fault){.kind = (enum fault_kind)i, .call = 1});
-            return;
-        }
-    }
-    FAIL("there is no fault '%s'", word);
-}
-
-static const struct {
-    const char *name;
-    void (*act)(const char **at);
-} acts[] = {{"moved", act_moved},       {"copied", act_copied},     {"tells", act_tells},
-            {"waited", act_waited},     {"looked", act_looked},     {"evicted", act_evicted},
-            {"unloaded", act_unloaded}, {"staged", act_staged},     {"took", act_took},
-            {"gave", act_gave},         {"counts", act_counts},     {"says", act_says},
-            {"saved", act_saved},       {"restored", act_restored}, {"returned", act_returned},
-            {"dropped", act_dropped},   {"mapped", act_mapped},     {"unmapped", act_unmapped},
-            {"owners", act_owners},     {"asked", act_asked},       {"grown", act_grown},
-            {"shrunk", act_shrunk},     {"lists", act_lists},       {"struck", act_struck}};
-
-/* Carries out all that is listed: "moved 3 to 0, waited 1". */
-static void act_all(const char *at)
-{
-    char word[256];
-    while (next_word(&at, word)) {
-        size_t i = 0;
-        while (i < sizeof acts / sizeof *acts && strcmp(word, acts[i].name) != 0) {
-            i++;
-        }
-        if (i == sizeof acts / sizeof *acts) {
-            FAIL("there is no act '%s'", word);
-        }
-        acts[i].act(&at);
-    }
-}
-
-static const char *acts_now;
-static void act_in_call(void)
-{
-    act_all(acts_now);
-}
-
-/* --- what is compared --- */
-
-/* "justified", "broken spmd (mechanism) \"the reason\"", each in part as written. */
-static void check_verdict(const struct verdict *verdict, const char *wanted)
-{
-    char got[sizeof((struct expected *)0)->verdict] = "";
-    wanted = strcmp(wanted, "kept") == 0 ? "" : wanted;
-    if (verdict->kind != VERDICT_NONE) {
-        const bool is_broken = verdict->kind == VERDICT_BROKEN;
-        size_t length = (size_t)snprintf(got, sizeof got, "%s%s%s", verdict_name(verdict->kind),
-                                         is_broken ? " " : "",
-                                         is_broken ? rule_info(verdict->rule)->name : "");
-        if (strchr(wanted, '(') != NULL && strchr(wanted, '(') < wanted + strcspn(wanted, "\"")) {
-            length += (size_t)snprintf(got + length, sizeof got - length, " (%s)",
-                                       verdict->mechanism);
-        }
-        const char *quote = strchr(wanted, '"');
-        const char *words = quote == NULL ? "" : unquoted(quote);
-        if (quote != NULL && quote > wanted && quote[-1] == '~' &&
-            strstr(verdict->reason, words) != NULL) {
-            snprintf(got + length, sizeof got - length, " ~%s", quote);
-        } else if (quote != NULL) {
-            snprintf(got + length, sizeof got - length, " \"%s\"", verdict->reason);
-        }
-    }
-    wanted = strcmp(wanted, "kept") == 0 ? "" : wanted;
-    if (strcmp(got, wanted) != 0) {
-        FAIL("expected: %s\n         got: %s%s%s", wanted[0] == '\0' ? "kept" : wanted,
-             got[0] == '\0' ? "kept" : got, strchr(got, '"') == NULL ? ": " : "",
-             strchr(got, '"') == NULL ? verdict->reason : "");
-    }
-}
-
-/* Of an out-of-memory, which is judged again for them. */
-static uint64_t find_fact_of_oom(const char *name)
-{
-    const struct run *run = script.run;
-    struct oracle_largest largest;
-    if (strcmp(name, "certified") == 0) { /* the independent checker accepts why */
-        char reason[CERTIFICATE_REASON_BYTES] = "";
-        struct writing text;
-        writing_init(&text);
-        run_print_certificate(run, &text);
-        const enum certificate_result result = certificate_check(text.bytes, text.length, reason);
-        writing_deinit(&text);
-        return result == CERTIFICATE_VALID;
-    }
-    const struct oom_bounds reservable = oom_reservable(run_oom(run));
-    if (strcmp(name, "reservable") == 0 && reservable.low_bytes == reservable.high_bytes) {
-        return reservable.low_bytes / G;
-    }
-    if (strcmp(name, "room") == 0) {
-        largest = run_find_largest(run, 0);
-    } else if (strcmp(name, "stack_room") == 0) {
-        largest = oracle_find_largest_stack(run->judge.oracle, run_oom(run), run->verdict.kind, 0);
-    } else {
-        FAIL("there is no fact '%s'", name);
-    }
-    ck_assert(largest.is_exact);
-    return largest.bytes / G;
-}
-
-/* What is told of the run as it is by now, the gravest first. */
-static const struct run_findings *settled_findings(void)
-{
-    static struct run_findings settled;
-    run_findings_copy(&settled, run_findings(script.run));
-    run_findings_settle(&settled);
-    return &settled;
-}
-
-/* What stands behind "then": one number of the run each. */
-static uint64_t find_fact(const char *name)
-{
-    const struct observation *seen = run_observation(script.run);
-    const struct run_totals *totals = run_totals(script.run);
-    const struct model *model = run_model(script.run, 0);
-    const struct run_findings *found = run_findings(script.run);
-    size_t region_count = 0;
-    (void)model_regions(model, &region_count);
-    const struct {
-        const char *name;
-        uint64_t number;
-    } facts[] = {{"skipped", seen->skipped},
-                 {"result", seen->result},
-                 {"calls", seen->call_count},
-                 {"waits", seen->wait_count},
-                 {"copies", seen->copy_count},
-                 {"moved", seen->copy_bytes / G},
-                 {"now", seen->now_ns},
-                 {"absent", model_absent_count(model)},
-                 {"ended", run_is_broken(script.run)},
-                 {"findings", run_findings(script.run)->count},
-                 {"all_skipped", totals->skipped},
-                 {"all_evictions", totals->evictions},
-                 {"all_moves", totals->moves},
-                 {"all_drains", totals->drains},
-                 {"all_excused", totals->excused},
-                 {"all_premature", totals->premature},
-                 {"all_justified", totals->justified},
-                 {"all_broken", totals->broken},
-                 {"all_ooms", totals->ooms},
-                 {"all_retries", totals->retries},
-                 {"all_retries_granted", totals->retries_granted},
-                 {"all_late", totals->late},
-                 {"blocks", model_counters(model)->block_count},
-                 {"in_use", model_in_use_bytes(model) / G},
-                 {"free", model_free_bytes(model) / G},
-                 {"hole", model_largest_hole_bytes(model) / G},
-                 {"holes", model_hole_count(model)},
-                 {"kept", model_kept_count(model)},
-                 {"dying", model_dying_count(model)},
-                 {"regions", region_count},
-                 {"all_second_opinions", totals->second_opinions},
-                 {"all_relations", totals->relations_checked},
-                 {"first_op", found->findings[0].verdict.op},
-                 {"last_op", found->findings[(found->count + 15) % 16].verdict.op},
-                 {"told", settled_findings()->count},
-                 {"all_regretted", totals->regretted},
-                 {"all_evicted_too_much", totals->regrets[REGRET_EVICTED_TOO_MUCH]},
-                 {"all_regretted_evicted", totals->regretted_evicted_bytes / G},
-                 {"all_regrets_unknown", totals->regrets_unknown},
-                 {"stack", model_reserved_bytes(model) / G},
-                 {"requested", script.run->verdict.requested_bytes / G}};
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        if (strcmp(name, facts[i].name) == 0) {
-            return facts[i].number;
-        }
-    }
-    return find_fact_of_oom(name);
-}
-
-static void check_facts(const char *at)
-{
-    char name[256], word[256];
-    while (next_word(&at, name)) {
-        if (strcmp(name, "hidden") == 0) { /* the verdict on an out-of-memory behind another */
-            const struct verdict *hidden = run_hidden_oom(script.run);
-            need_word(&at, word);
-            const char *got = hidden == NULL ? "none" : verdict_name(hidden->kind);
-            if (strcmp(got, word) != 0) {
-                FAIL("expected: hidden %s\n         got: %s", word, got);
-            }
-            continue;
-        }
-        if (strcmp(name, "leads") == 0) { /* the rule of the gravest */
-            const char *got = rule_info(settled_findings()->findings[0].verdict.rule)->name;
-            need_word(&at, word);
-            if (strcmp(got, word) != 0) {
-                FAIL("expected: leads %s\n         got: %s", word, got);
-            }
-            continue;
-        }
-        const uint64_t wanted = need_number(&at), got = find_fact(name);
-        if (got != wanted) {
-            FAIL("expected: %s %" PRIu64 "\n         got: %" PRIu64, name, wanted, got);
-        }
-    }
-}
 
 /* --- answers --- */
 
@@ -588,66 +47,113 @@ static uint64_t take_answer(const char *answer, const struct op *op, uint32_t nu
             break; /* an act */
         }
     }
-    acts_now = rest;
-    acting_host = op->host;
+    now.acts = rest;
+    now.acting_host = op->host;
     script.act = rest[strspn(rest, " ,")] == '\0' ? NULL : act_in_call;
     return place;
 }
 
+static bool is_pending(const struct model *model, uint32_t op)
+{
+    size_t i = 0;
+    while (i < model_event_count(model) && model_event_op(model, i) != op) {
+        i++;
+    }
+    return i < model_event_count(model);
+}
+
+/* What a real target must do to its blocks: "moved 3 to 0, evicted 2, waited 4".  It is looked for
+ * after the call, and before it must not be so. */
+static void check_real_acts(const char *at, bool is_done)
+{
+    const struct model *model = run_model(script.run, now.acting_host);
+    char act[256], word[256];
+    while (next_word(&at, act)) {
+        const uint32_t op = (uint32_t)need_number(&at);
+        const struct block *block = model_find(model, op);
+        const bool is_there = block != NULL && block->state != BLOCK_GONE && !block->is_absent;
+        bool is_so = !is_there;
+        if (strcmp(act, "moved") == 0) {
+            need_word(&at, word); /* to */
+            is_so = need_bytes(&at) == (is_there ? block->address : TARGET_ADDRESS_NONE);
+        } else if (strcmp(act, "waited") == 0) {
+            is_so = !is_pending(model, op);
+        } else if (strcmp(act, "evicted") != 0) {
+            FAIL("'%s' is not looked for at a real target", act);
+        }
+        if (is_so != is_done) {
+            FAIL("expected: %s %u\n         got: %s", act, op, is_so ? "so before" : "not so");
+        }
+    }
+}
+
+/* \n within the quotes is the end of a line. */
+static bool is_message(const char *quoted, const char *message)
+{
+    for (const char *at = quoted + 1; *at != '"' && *at != '\0'; at++, message++) {
+        const bool is_end = at[0] == '\\' && at[1] == 'n';
+        if (*message != (is_end ? '\n' : *at)) {
+            return false;
+        }
+        at += is_end;
+    }
+    return *message == '\0';
+}
+
 static void check_real_answer(const char *answer, uint64_t place)
 {
-    static const char *const results[] = {"ok", "refused", "invalid", "failed"};
+    static const char *const results[] = {"ok", "refused", "invalid", "failed", "skipped"};
     const struct observation *seen = run_observation(script.run);
-    const char *wanted = results[0];
+    const char *wanted = results[0], *got = results[seen->skipped != 0 ? 4 : seen->result];
+    const char *message = strchr(answer, '"');
     for (size_t i = 1; i < sizeof results / sizeof *results; i++) {
-        wanted = strncmp(answer, results[i], strlen(results[i])) == 0 ? results[i] : wanted;
+        wanted = begins(answer, results[i]) ? results[i] : wanted;
     }
-    if (strcmp(wanted, results[seen->result]) != 0) {
-        FAIL("expected: %s\n         got: %s: %s", wanted, results[seen->result],
-             run_message(script.run));
+    if (strcmp(wanted, got) != 0) {
+        FAIL("expected: %s\n         got: %s: %s", wanted, got, run_message(script.run));
+    }
+    if (message != NULL && !is_message(message, run_message(script.run))) {
+        FAIL("expected: %s\n         got: %s", message, run_message(script.run));
     }
     if (place != TARGET_ADDRESS_NONE && seen->address != place) {
         FAIL("expected: %" PRIu64 "\n         got: %" PRIu64 " bytes, which is %" PRIu64, place / G,
              seen->address, seen->address / G);
     }
+    if (strstr(answer, " size ") != NULL && seen->size_bytes != script.block.size_bytes) {
+        FAIL("expected: %" PRIu64 " bytes\n         got: %" PRIu64, script.block.size_bytes,
+             seen->size_bytes);
+    }
+    if (seen->skipped == 0) {
+        check_real_acts(now.acts, true);
+    }
 }
 
 /* --- steps --- */
 
-/* Cuts off "-> ANSWER: VERDICT"; both "" where there is none. */
-static void split_step(char *text, char **answer, char **verdict)
+/* Nothing more is told behind a verdict that ends it: then no other need be. */
+static bool ends_telling(const struct verdict *verdict)
 {
-    static char none[] = "";
-    char *arrow = strstr(text, " -> ");
-    *answer = *verdict = none;
-    if (arrow == NULL) {
-        return;
-    }
-    *arrow = '\0';
-    *answer = arrow + 4;
-    for (char *at = *answer; *at != '\0'; at++) {
-        if (*at == '"') { /* a message may have colons */
-            at = strchr(at + 1, '"') == NULL ? at : strchr(at + 1, '"');
-        } else if (at[0] == ':' && at[1] == ' ') {
-            *at = '\0';
-            *verdict = at + 2;
-            return;
-        }
-    }
+    return verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;
 }
 
 static void check_overlap(void)
 {
+    bool is_told = true;
     for (uint32_t i = 0; rig.overlap.under_way_count == 0 && i < run_ops(script.run)->count; i++) {
-        line = expected[i].line;
-        if (line == NULL) {
+        is_told &= expected[i].line == NULL || !ends_telling(&rig.verdicts[i]);
+    }
+    for (uint32_t i = 0; rig.overlap.under_way_count == 0 && i < run_ops(script.run)->count; i++) {
+        now.line = expected[i].line;
+        if (now.line == NULL) {
             continue;
         }
         if (strcmp(expected[i].verdict, "untold") == 0) {
-            ck_assert_uint_eq(rig.verdicts[i].op, 0);
+            if (rig.verdicts[i].op != 0) {
+                FAIL("something was now.said of it: %s", rig.verdicts[i].reason);
+            }
         } else {
-            if (rig.verdicts[i].op != i) {
-                FAIL("nothing was said of it");
+            if (rig.verdicts[i].op != i && (is_told || expected[i].verdict[0] != '\0')) {
+                FAIL("nothing was now.said of it");
             }
             check_verdict(&rig.verdicts[i], expected[i].verdict);
         }
@@ -659,8 +165,8 @@ static void end_overlapping(uint32_t number, char *text)
 {
     char *answer, *verdict;
     split_step(text, &answer, &verdict);
-    (void)take_answer(answer, &list.ops[number], number);
-    expected[number].line = line;
+    (void)take_answer(answer, &now.list.ops[number], number);
+    expected[number].line = now.line;
     snprintf(expected[number].verdict, sizeof expected[number].verdict, "%s", verdict);
     end_call(number);
     check_overlap();
@@ -670,9 +176,13 @@ static void step_once(uint32_t number, char *text)
 {
     char *answer, *verdict;
     split_step(text, &answer, &verdict);
-    const uint64_t place = take_answer(answer, &list.ops[number], number);
-    const struct verdict *got = run_step(script.run, &list.ops[number]);
-    if (is_real) {
+    const uint64_t place = take_answer(answer, &now.list.ops[number], number);
+    script.stats_calls = 0;
+    if (now.is_real && strcmp(answer, "skipped") != 0) {
+        check_real_acts(now.acts, false);
+    }
+    const struct verdict *got = now.said = run_step(script.run, &now.list.ops[number]);
+    if (now.is_real) {
         check_real_answer(answer, place);
     } else if (script.act != NULL || script.result != TARGET_OK) {
         FAIL("the target was not called");
@@ -680,9 +190,18 @@ static void step_once(uint32_t number, char *text)
     check_verdict(got, verdict);
 }
 
+/* Begins the op of the line, which is the next of the list. */
+static uint32_t begin_next(const char *text, uint32_t *count)
+{
+    if (strtoul(text, NULL, 10) != *count) {
+        FAIL("this is op %" PRIu32, *count);
+    }
+    return begin_call(now.list.ops[(*count)++]);
+}
+
 static void do_step(uint32_t *count)
 {
-    char *text = strdup(line->text);
+    char *text = strdup(now.line->text);
     char *answer, *verdict;
     if (strncmp(text, "then ", 5) == 0) {
         check_facts(text + 5);
@@ -691,209 +210,18 @@ static void do_step(uint32_t *count)
     } else if (strncmp(text, "finish", 6) == 0) {
         split_step(text, &answer, &verdict);
         (void)take_answer(answer, &(const struct op){.kind = OP_REPORT}, 0);
+        script.is_closed |= now.is_real;
         check_verdict(run_finish(script.run), verdict);
     } else if (strncmp(text, "begin ", 6) == 0) {
-        begin_call(list.ops[(*count)++]);
+        begin_next(text + 6, count);
     } else if (strncmp(text, "end ", 4) == 0) {
         end_overlapping((uint32_t)strtoul(text + 4, NULL, 10), text);
-    } else if (overlaps) {
-        end_overlapping(begin_call(list.ops[*count]), text);
-        ++*count;
+    } else if (now.overlaps) {
+        end_overlapping(begin_next(text, count), text);
     } else {
         step_once((*count)++, text);
     }
     free(text);
-}
-
-/* --- the case as a list --- */
-
-static bool begins(const char *text, const char *word)
-{
-    return strncmp(text, word, strlen(word)) == 0;
-}
-
-static bool is_step(const char *text)
-{
-    return (text[0] >= '0' && text[0] <= '9') || begins(text, "begin ") || begins(text, "end ") ||
-           begins(text, "then ") || begins(text, "meanwhile ") || begins(text, "finish");
-}
-
-/* KEY=VALUE of a contract. */
-static void set_promise(struct target_contract *contract, const char *key, const char *value)
-{
-    static const struct {
-        const char *name;
-        size_t offset, bytes;
-        const char *values[4]; /* none: yes, no, or a number */
-    } rows[] = {
-#define NAMED(name, field, ...)                           \
-    {                                                     \
-        name, offsetof(struct target_contract, field),    \
-            sizeof(((struct target_contract *)0)->field), \
-        {                                                 \
-            __VA_ARGS__                                   \
-        }                                                 \
-    }
-#define ROW(name, ...) NAMED(#name, name, __VA_ARGS__)
-#define COUNTED(name, counter) NAMED(name, counting[counter], "exact", "at_most", "late", "absent")
-        ROW(granule_bytes),
-        ROW(defrag, "none", "slide", "repack"),
-        ROW(queues_frees),
-        ROW(drains),
-        ROW(programs),
-        ROW(evicts),
-        ROW(program_evicts_program),
-        ROW(documented_messages),
-        ROW(thread_safe),
-        ROW(resumes),
-        ROW(placement, "ranges", "hidden", "pages"),
-        ROW(header_bytes),
-        ROW(limit, "device", "process"),
-        ROW(order_binds),
-        ROW(evicts_until_fits),
-        ROW(counts_owners),
-        ROW(aligns_naturally),
-        ROW(stream_ordered),
-        ROW(records),
-        ROW(sleeps, "none", "keeps", "discards"),
-        NAMED("first", order[0], "none", "drain", "defragment", "evict"),
-        NAMED("second", order[1], "none", "drain", "defragment", "evict"),
-        NAMED("third", order[2], "none", "drain", "defragment", "evict"),
-        ROW(latency.per_mille),
-        ROW(latency.calls_max),
-        ROW(latency.moved_bytes_max),
-        ROW(regions.grows),
-        ROW(regions.trims),
-        ROW(regions.step_bytes),
-        COUNTED("bytes_in_use", TARGET_COUNTER_BYTES_IN_USE),
-        COUNTED("largest_free_block_bytes", TARGET_COUNTER_LARGEST_FREE_BLOCK_BYTES)};
-#undef COUNTED
-#undef ROW
-#undef NAMED
-    uint64_t number = strcmp(value, "yes") == 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(key, rows[i].name) != 0) {
-            continue;
-        }
-        for (uint64_t j = 0; j < 4 && rows[i].values[j] != NULL; j++) {
-            number = strcmp(value, rows[i].values[j]) == 0 ? j : number;
-        }
-        number = value[0] >= '0' && value[0] <= '9' ? strtoull(value, NULL, 10) : number;
-        memcpy((char *)contract + rows[i].offset, &number, rows[i].bytes);
-        return;
-    }
-    FAIL("there is no promise '%s'", key);
-}
-
-static void set_promises(struct target_contract *contract, const char *at)
-{
-    char word[256];
-    while (next_word(&at, word)) {
-        char *value = strchr(word, '=');
-        if (value == NULL) {
-            FAIL("a promise is KEY=VALUE");
-        }
-        *value++ = '\0';
-        set_promise(contract, word, value);
-    }
-}
-
-/* A line before the first step.  True: it is of the head of the list. */
-static bool take_setup(const char *text, struct target_contract hosts[HOST_COUNT])
-{
-    if (begins(text, "promises ")) {
-        set_promises(&script.contract, text + 9);
-        for (uint32_t i = 0; i < HOST_COUNT; i++) {
-            hosts[i] = script.contract;
-        }
-    } else if (begins(text, "host ")) { /* behind what all promise */
-        const uint32_t host = (uint32_t)(text[5] - '0') % HOST_COUNT;
-        set_promises(&hosts[host],
-                     strchr(text, '=') == NULL ? text : text + strlen("host 1 promises "));
-        script.contract_of[host] = &hosts[host];
-    } else if (strcmp(text, "goes on") == 0) {
-        goes_on = true;
-    } else if (strcmp(text, "blind") == 0) {
-        script.is_blind = true;
-    } else if (begins(text, "does not open ")) {
-        flaw = unquoted(text + strlen("does not open "));
-    } else if (strcmp(text, "silent") == 0) {
-        script.is_silent = true;
-    } else {
-        is_real |= begins(text, "target ");
-        return true;
-    }
-    return false;
-}
-
-/* Appends a line of the head, or an op, with numbers of granules as bytes. */
-static void append_in_bytes(struct writing *text, const char *from, bool is_op)
-{
-    static const char *const sizes[] = {"size", "stack", "unpadded", "address", "capacity"};
-    const char *at = from;
-    char word[256], kind[256] = "";
-    for (size_t count = 0; at += strspn(at, " "), *at != '\0'; count++) {
-        const size_t length = *at == '"' ? strlen(at) : strcspn(at, " ");
-        snprintf(word, sizeof word, "%.*s", (int)length, at);
-        at += length;
-        char *value = strchr(word, '=');
-        const char *digits = value == NULL ? word : value + 1;
-        bool is_size = value == NULL && (is_op ? count >= 2 : strcmp(kind, "capacity") == 0);
-        for (size_t i = 0; value != NULL && i < sizeof sizes / sizeof *sizes; i++) {
-            is_size |= (size_t)(value - word) == strlen(sizes[i]) && begins(word, sizes[i]);
-        }
-        if (count == 0) {
-            snprintf(kind, sizeof kind, "%s", word);
-        }
-        if (is_size && digits[0] != '\0' && digits[strspn(digits, "0123456789")] == '\0') {
-            writing_append_format(text, "%s%.*s%" PRIu64 " ", is_op && value == NULL ? "size=" : "",
-                                  (int)(digits - word), word,
-                                  (uint64_t)strtoull(digits, NULL, 10) * G);
-        } else {
-            const bool has_suffix = is_size && digits[strspn(digits, "0123456789")] == 'B';
-            writing_append_format(text, "%.*s ", (int)(strlen(word) - has_suffix), word);
-        }
-    }
-    writing_append(text, "\n");
-}
-
-/* Reads setup and ops into the list of the case. */
-static void read_list(struct target_contract hosts[HOST_COUNT])
-{
-    size_t lines[512] = {0}, count = 2; /* of the list: which line of the case each is */
-    struct writing text = {0};
-    struct ops_file_error error = {0};
-    writing_append_format(&text, "hbmstress-ops 1\n");
-    size_t i = 0;
-    for (; i < now->count && !is_step(now->lines[i].text); i++) {
-        line = &now->lines[i];
-        if (take_setup(line->text, hosts)) {
-            lines[count++] = i;
-            append_in_bytes(&text, line->text, false);
-        }
-    }
-    if (strstr(writing_string(&text), "\ncapacity ") == NULL) {
-        writing_append_format(&text, "capacity %d\n", 16 * G);
-        count++;
-    }
-    for (; i < now->count; i++) {
-        const char *op = now->lines[i].text;
-        overlaps |= begins(op, "begin ");
-        op += begins(op, "begin ") ? strlen("begin ") : 0;
-        if (op[0] >= '0' && op[0] <= '9') {
-            char *own = strdup(op), *answer, *verdict;
-            split_step(own, &answer, &verdict);
-            lines[count++] = i;
-            append_in_bytes(&text, own, true);
-            free(own);
-        }
-    }
-    op_list_init(&list);
-    if (ops_file_parse(writing_string(&text), text.length, &setup, &list, &error) != OPS_FILE_OK) {
-        line = &now->lines[lines[error.line]];
-        FAIL("%s", error.reason);
-    }
-    writing_deinit(&text);
 }
 
 /* --- running --- */
@@ -901,11 +229,11 @@ static void read_list(struct target_contract hosts[HOST_COUNT])
 static void check_flaw(const struct target *target)
 {
     char reason[RUN_REASON_BYTES] = "";
-    script.run = open_setup(&setup, target, reason);
-    if (script.run != NULL || strcmp(reason, flaw) != 0) {
-        FAIL("expected: %s\n         got: %s", flaw, reason);
+    script.run = open_setup(&now.setup, target, reason);
+    if (script.run != NULL || strcmp(reason, now.flaw) != 0) {
+        FAIL("expected: %s\n         got: %s", now.flaw, reason);
     }
-    op_list_deinit(&list);
+    op_list_deinit(&now.list);
 }
 
 static struct test_case **all;
@@ -913,40 +241,52 @@ static struct test_case **all;
 static void run_case(int number)
 {
     static struct target_contract hosts[HOST_COUNT];
-    now = all[number];
-    is_real = overlaps = goes_on = false;
-    flaw = NULL;
+    now.test = all[number];
+    now.is_real = now.is_partial = now.overlaps = now.goes_on = now.hears_one = false;
+    now.flaw = NULL;
+    now.partial = scripted_target;
+    now.said = &rig.verdicts[0];
+    acts_begin();
     prepare();
     for (uint32_t i = 0; i < HOST_COUNT; i++) {
         hosts[i] = script.contract;
     }
     read_list(hosts);
-    const struct target *target = is_real ? target_find(setup.target) : NULL;
-    if (flaw != NULL) {
+    const struct target *target = now.is_real      ? target_find(now.setup.target)
+                                  : now.is_partial ? &now.partial
+                                                   : NULL;
+    if (now.flaw != NULL) {
         check_flaw(target);
         return;
     }
-    start_setup(&setup, target);
-    if (goes_on) {
+    start_setup(&now.setup, target);
+    if (now.goes_on) {
         run_go_on(script.run);
     }
-    if (overlaps) {
-        begin_lanes(setup.host_count);
-        rig.counts = goes_on;
+    if (now.overlaps) {
+        begin_lanes(now.setup.host_count);
+        rig.counts = now.goes_on;
+        rig.ends = now.hears_one;
     }
     uint32_t count = 0;
-    for (size_t i = 0; i < now->count; i++) {
-        line = &now->lines[i];
-        if (is_step(line->text)) {
+    for (size_t i = 0; i < now.test->count; i++) {
+        now.line = &now.test->lines[i];
+        if (is_step(now.line->text)) {
             do_step(&count);
         }
     }
-    if (overlaps) {
+    if (now.overlaps) {
+        if (rig.overlap.under_way_count > 0) {
+            FAIL("calls are still under way");
+        }
         stop_lanes();
     } else {
+        if (now.is_real && !script.is_closed && !run_is_broken(script.run)) {
+            check_verdict(run_finish(script.run), ""); /* one hole, and no host memory is left */
+        }
         stop();
     }
-    op_list_deinit(&list);
+    op_list_deinit(&now.list);
 }
 
 int main(void)

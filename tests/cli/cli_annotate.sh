@@ -142,10 +142,6 @@ expect_exit 0 compare first_fit first_fit holes.ops --annotate gitlab --out comp
 rm -rf out
 
 # What cannot be is said before anything is run; a page that cannot be written is a failed write.
-expect_refusal 2 "--annotate: 'svn' is not github or gitlab" run slow_leak --annotate svn
-expect_refusal 2 "--annotate applies to a campaign" run slow_leak --sweep --annotate github
-expect_refusal 2 "--annotate shows regressions: it needs OLD and NEW" compare first_fit --annotate github
-expect_refusal 2 "--annotate has no meaning with --robson" compare first_fit buddy --robson --annotate github
 mkdir -p blocked/gl-code-quality-report.json
 expect_exit 4 compare first_fit first_fit holes.ops --annotate gitlab --out blocked
 expect_text err.txt "blocked/gl-code-quality-report.json: Is a directory"

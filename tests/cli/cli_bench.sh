@@ -59,16 +59,4 @@ expect_exit 0 "${least[@]}" --full 70 --steps 10 --json first_fit null
 100 70 null raw 20
 100 70 null checked 20" ] || fail "not the targets that were named: $(cells)"
 expect_exit 0 "${least[@]}" --full 70 --steps 10 --json --target-option fit=best hbm
-expect_refusal 2 "the null target has no memory that could be full" compare null --full 95
-expect_refusal 2 "unknown target 'nothing'" compare nothing --steps 10
-expect_refusal 2 "run no op list" compare hbm a.ops --steps 10
-expect_refusal 2 "--refused-max has no meaning with --blocks" compare hbm --steps 10 --refused-max 1
-expect_refusal 2 "compare needs a TARGET" compare
-expect_refusal 2 "unknown option '--target'" compare --steps 10 --target hbm
-expect_refusal 2 "'0' is not a number from 1 to 1000000" compare --blocks 0
-expect_refusal 2 "'1000001' is not a number from 1 to 1000000" compare --blocks 1000001
-expect_refusal 2 "'100' is not a number from 1 to 99" compare --full 100
-expect_refusal 2 "'0' is not a number from 1 to 1000000" compare --steps 0
-expect_refusal 2 "--blocks needs a value" compare --blocks
-expect_refusal 2 "is not a duration" compare --time soon
 finish

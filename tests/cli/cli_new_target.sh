@@ -22,15 +22,7 @@ read -ra kit < <(pkg-config --cflags --libs hbmstress-kit)
 # What is wrong is refused in one line, and leaves nothing.
 mkdir taken
 expect_refusal 2 "taken: it is there already" new-target taken
-expect_refusal 2 "'3d' is no name for a target" new-target 3d
-expect_refusal 2 "'a/b' is no name for a target" new-target a/b
-expect_refusal 2 "'' is no name for a target" new-target ""
 expect_refusal 2 "is no name for a target" new-target "$(printf 'a%.0s' {1..65})"
-expect_refusal 2 "unknown language 'cpp'; did you mean 'c++'?" new-target other --lang cpp
-expect_refusal 2 "unknown language 'fortran'; valid languages: c, c++" new-target other --lang fortran
-expect_refusal 2 "unknown value of --returns 'pointer'; did you mean 'pointers'?" new-target other --returns pointer
-expect_refusal 2 "unknown value of --returns 'both'; valid values: offsets, pointers" new-target other --returns both
-expect_refusal 2 "needs a NAME" new-target
 mkdir interrupted.partial
 expect_refusal 2 "interrupted.partial: File exists" new-target interrupted
 [ ! -e interrupted ] || fail "new-target wrote into what it did not make"

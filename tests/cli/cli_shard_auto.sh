@@ -29,7 +29,6 @@ refuse_auto() { # TEXT VARIABLE=VALUE ...
 
 # --- which rank ---
 
-expect_refusal 2 "no rank in the environment" run exact_edge --seed 1 --seeds 4 --shard auto
 refuse_auto "OMPI_COMM_WORLD_RANK is set, but OMPI_COMM_WORLD_SIZE is not" OMPI_COMM_WORLD_RANK=0
 refuse_auto "PMI_SIZE is set, but PMI_RANK is not" PMI_SIZE=4
 refuse_auto "ranks go from 0 to the size less 1" SLURM_PROCID=4 SLURM_NTASKS=4
@@ -37,7 +36,6 @@ refuse_auto "PMI_RANK is 'one', which is not a number" PMI_RANK=one PMI_SIZE=2
 refuse_auto "say rank 1 of 4, but PMI_RANK and PMI_SIZE say 2 of 4" OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4 \
     PMI_RANK=2 PMI_SIZE=4
 refuse_auto "start hbmstress with srun" SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_JOB_ID=7
-expect_refusal 2 "nor auto" run exact_edge --seed 1 --seeds 4 --shard automatic
 
 # Without a seed for all, each rank would run trials of its own; that of a commit is none that was given.
 as PMI_RANK=0 PMI_SIZE=2 -- expect_refusal 2 "needs one seed for all ranks" run exact_edge --seeds 4 --shard auto

@@ -94,13 +94,10 @@ expect_text unread/results.jsonl '"interrupted":true,'
 # A job's parts; what makes no sense.
 expect_exit 0 run --job "$job" exact_edge --sweep --ops 20 --out job
 expect_text out.txt "every promise kept: 1 scenario"
-expect_refusal 2 "bound it with --ops, not with --time" run --sweep --time 10s
-expect_refusal 2 "a sweep accepts at most" run --sweep --ops 99999999
 for campaign in "--shard 1/2" "--seeds 3" "--replay-sample 3" "--results-limit 1K"; do
     # shellcheck disable=SC2086
     expect_refusal 2 "${campaign% *} applies to a campaign" run exact_edge --ops 20 --sweep $campaign
 done
-expect_refusal 2 "it accepts only --faults none" run exact_edge --ops 20 --sweep --faults copy
 printf '[exact_edge]\nops = 20\n[short]\nscenario = exact_edge\nops = 30\n[faulty]\nscenario = exact_edge\nfaults = copy\n' >job.ini
 expect_refusal 2 "job.ini: faulty has faults" run --job job.ini --sweep
 expect_exit 0 run --job job.ini --sweep --faults none short --out job
@@ -112,7 +109,6 @@ printf '[exact_edge]\nlanes = 2\n' >job.ini
 expect_refusal 2 "job.ini: exact_edge has lanes" run --job job.ini --sweep
 printf '[exact_edge]\nops = 99999999\n' >job.ini
 expect_refusal 2 "job.ini: exact_edge: ops: a sweep accepts at most" run --job job.ini --sweep
-expect_refusal 2 "unknown scenario" run --sweep exact_egde
 expect_exit 0 run --help
 expect_text out.txt "--sweep"
 finish

@@ -112,8 +112,6 @@ expect_text out.txt "$(cat last.txt)"
 # What cannot be watched.
 mkdir empty
 expect_refusal 2 "empty: no campaign has written here: there is nothing to watch" watch empty
-expect_refusal 2 "hbmstress explain FILE --timeline" watch list.ops
-expect_refusal 2 "--alarm applies to --timeline" explain list.ops --alarm 75
 for share in 0 101% x '' 9%%; do
     expect_refusal 2 "is not a percentage from 1% to 100%" explain list.ops --timeline --alarm "$share"
 done

@@ -1,5 +1,5 @@
 /* The rows of scale, what is read of a stored run, and what counts as an alarm.  What a run of it
- * prints: cli_scale.sh. */
+ * prints: tests/snap/scale.snap, and scale_refused.snap. */
 #include "cli/subcommands.h"
 #include "ladder/scale/scale.h"
 #include "tests/helpers/messages.h"
@@ -89,7 +89,8 @@ TEST(a_row_keeps_the_sizes_of_the_first_device)
     scale_deinit(&scale);
 }
 
-TEST(what_some_hosts_cannot_be_is_a_row_and_what_none_can_be_is_refused)
+/* What none can be is refused: tests/snap/scale_refused.snap. */
+TEST(what_some_hosts_cannot_be_is_a_row)
 {
     struct setup setup;
     char reason[RUN_REASON_BYTES];
@@ -97,58 +98,6 @@ TEST(what_some_hosts_cannot_be_is_a_row_and_what_none_can_be_is_refused)
     ck_assert(!scale_make_setup(&scale, &scale.rows[0].point, &setup, reason));
     ck_assert_ptr_nonnull(strstr(reason, "no multiple"));
     ck_assert(scale_make_setup(&scale, &scale.rows[1].point, &setup, reason));
-    scale_deinit(&scale);
-    ck_assert_int_eq(plan("--hosts 1,3 -S tensor=2"), EXIT_USAGE);
-    ck_assert_ptr_nonnull(strstr(message, "no multiple"));
-    scale_deinit(&scale);
-}
-
-static const struct {
-    const char *line, *words;
-} refused[] = {
-    {"nosuch", "unknown scenario 'nosuch'"},
-    {"--hosts 1,0", "--hosts: '0' is not a number from 1 to 64"},
-    {"--hosts 1,65", "--hosts: '65' is not"},
-    {"--hosts 1,,2", "--hosts: a value is empty"},
-    {"--hosts 1,", "--hosts: a value is empty"},
-    {"--hosts 2,2", "--hosts: '2' is there twice"},
-    {"--chip v4,v9", "unknown chip 'v9'"},
-    {"--capacity 8G,9X", "--capacity: '9X' is not a size"},
-    {"--capacity 1025,4096", "multiple of 1K"},
-    {"--chip v4 --capacity 8G", "both set the capacity"},
-    {"-S batch", "'batch' is not KEY=VALUE"},
-    {"-S =8", "'=8' is not KEY=VALUE"},
-    {"-S batch=8,none", "--scenario-option batch: 'none' is none of 1..4096"},
-    {"-S nosuch=1", "scenario 'training' has no option 'nosuch'"},
-    {"-S batch=8 -S batch=9", "'batch' is given twice"},
-    {"slow_leak --chip v4,v5e", "the sizes of 'slow_leak' follow the device"},
-    {"slow_leak --until 5", "counts no steps"},
-    {"--search 1001", "--search: '1001'"},
-    {"--grew x", "--grew: 'x'"},
-    {"nosuch.ops", "nosuch.ops: No such file"},
-    {"list.ops --hosts 1,2", "--hosts: an op list is run as it is"},
-    {"list.ops -S batch=8", "--scenario-option: an op list is run as it is"},
-    {"list.ops --seed 1", "--seed: an op list is run as it is"},
-    {"-t buddy", "training needs programs"},
-};
-
-TEST(what_is_no_ladder_is_told_in_one_line, .to = sizeof refused / sizeof *refused)
-{
-    ck_assert_int_eq(plan(refused[_i].line), EXIT_USAGE);
-    ck_assert_msg(strstr(message, refused[_i].words) != NULL, "%s: %s", refused[_i].line, message);
-    ck_assert_ptr_eq(strchr(message, '\n'), message + strlen(message) - 1);
-    scale_deinit(&scale);
-}
-
-TEST(too_many_rows_are_refused)
-{
-    char line[MESSAGE_BYTES] = "--hosts 1";
-    for (int i = 2; i <= 64; i++) {
-        (void)snprintf(line + strlen(line), sizeof line - strlen(line), ",%d", i);
-    }
-    strcat(line, " -S batch=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17");
-    ck_assert_int_eq(plan(line), EXIT_USAGE);
-    ck_assert_ptr_nonnull(strstr(message, "more than 1024 combinations"));
     scale_deinit(&scale);
 }
 

@@ -294,7 +294,7 @@ void snap_json_at(const char *file, int line, const char *text)
 
 /* --- in the process of all --- */
 
-bool snap_begin(void)
+static bool begin(void)
 {
     const char *word = getenv("HBMSTRESS_SNAP");
     is_update = word != NULL && strcmp(word, "update") == 0;
@@ -364,7 +364,7 @@ static bool rewrite(const char *path, const char *file, char *blocks, bool is_wh
     return is_good;
 }
 
-bool snap_end_file(const char *file, bool is_whole)
+static bool end_file(const char *file, bool is_whole)
 {
     char path[1024];
     const char *heading, *text;
@@ -389,4 +389,10 @@ bool snap_end_file(const char *file, bool is_whole)
     free(records);
     free(blocks);
     return is_good;
+}
+
+__attribute__((constructor)) static void watch(void)
+{
+    static const struct suite_watcher watcher = {begin, end_file};
+    suite_watcher = &watcher;
 }

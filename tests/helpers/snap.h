@@ -14,8 +14,6 @@
 #ifndef TESTS_HELPERS_SNAP_H
 #define TESTS_HELPERS_SNAP_H
 
-#include <stdbool.h>
-
 #define snap(text) snap_at(__FILE__, __LINE__, text)
 
 /* A JSON text of one line or several: as snap, with objects and arrays that do not fit a line
@@ -31,12 +29,5 @@ void snap_mask(const char *words, const char *mask);
 void snap_lines_at(const char *file, int line, const char *text, const char *parts);
 void snap_at(const char *file, int line, const char *text);
 void snap_json_at(const char *file, int line, const char *text);
-
-/* For the runner of the tests, in the process of all.  snap_begin: false, with a message, where
- * HBMSTRESS_SNAP says what it may not.  snap_end_file: after the tests of that file; is_whole when
- * all of them ran, and passed.  False, with a message, for a block that no test asked for, and for
- * a file that cannot be written. */
-bool snap_begin(void);
-bool snap_end_file(const char *file, bool is_whole);
 
 #endif

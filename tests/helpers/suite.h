@@ -78,6 +78,14 @@ const struct listed_test *test_running(int *run);
     }                                                                                       \
     _Static_assert(true, "")
 
+/* Who is asked before the first test, and when those of a file have ended; NULL: nobody.  snap.c
+ * sets it where a test uses it.  False fails the program. */
+struct suite_watcher {
+    bool (*begin)(void);
+    bool (*end_file)(const char *file, bool is_whole);
+};
+extern const struct suite_watcher *suite_watcher;
+
 /* Runs all suites, or the one that the environment variable CK_RUN_SUITE names; CK_RUN_CASE
  * chooses a test by name.  Prints what failed.  The result is main's: a failure when a test
  * failed, when no test was run, and when there is no such suite, whose neighbours it names

@@ -16,20 +16,19 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
 
-# Parts the answers of commands.
 MARK = "<<hbmstress-snap>>"
 
-# try COMMAND...: its exit code where that is not 0, for commands in loops.
-TRY = 'try() { "$@" || echo "[$?]"; }'
+TRY = 'try() { "$@" || echo "[$?]"; }'  # its exit code where that is not 0, for commands in loops
 
 # What differs from one machine or moment to the next, in the order in which it is replaced.
 MASKS = [
     (r'"((?:elapsed|cost|wall|cpu)_ns|cost_instructions|ops_per_second|pid|seconds)":[0-9.]+', r'"\1":~'),
     (r"\b\d+ ops/s\b", "~ ops/s"),
-    (r"\b\d+\.\d{3} s\b", "~ s"),
+    (r"\b\d+\.\d{3}(\s+)s\b", r"~\1s"),
     (r"(?m) +ops/s\n(?:.+\n)+", lambda table: re.sub(r" +(\d+|ops/s)\n", lambda end: f" {end[1] if end[1] == 'ops/s' else '~'}\n", table[0])),
     (r"\b\d+(\.\d+)? ?(ns|us|ms|s|min|h) (elapsed|of wall time|of processor time)", r"~ \3"),
     (r"\b0x7[0-9a-f]{11}\b", "0x~"),
+    (r"\b(SIG[A-Z]+) at \w+( \([\w.]+:\d+\))?( < \w+( \([\w.]+:\d+\))?)*", r"\1 at ~"),  # what is inlined differs
 ]
 
 
@@ -73,7 +72,8 @@ def environment(build, scratch):
 def masks_of(build, scratch):
     """The masks, behind those of this machine's paths and of the program's version."""
     version = subprocess.run([f"{build}/cli/hbmstress", "--version"], capture_output=True, text=True, check=True).stdout
-    places = [(re.escape(str(build)), "$BUILD"), (re.escape(str(TREE)), "$TREE"), (re.escape(scratch), "$PWD")]
+    places = [(re.escape(os.environ.get("FIELD", "$FIELD")), "$FIELD"), (re.escape(str(build)), "$BUILD"),
+              (re.escape(str(TREE)), "$TREE"), (re.escape(scratch), "$PWD")]
     return places + [(re.escape(version.split()[1]), "VERSION")] + MASKS
 
 
@@ -87,21 +87,22 @@ def answers(commands, scratch, variables, masks):
                        stdout=printed, stderr=subprocess.STDOUT, check=False)
         printed.seek(0)
         text = "".join(map(show, printed.read().decode("utf-8", "surrogateescape")))
-    for pattern, words in masks:
-        text = re.sub(pattern, words, text)
     parts = re.split(MARK + r" (\d+)\n", text)
-    for i in range(len(commands)):
-        yield answer(parts[2 * i], int(parts[2 * i + 1])) if 2 * i + 1 < len(parts) else [*answer(parts[-1], 0), "the shell ended"]
+    for i in range(0, 2 * len(commands), 2):
+        printed, code = (parts[i], int(parts[i + 1])) if i + 1 < len(parts) else (parts[-1] + "the shell ended\n", 0)
+        for pattern, words in masks:
+            printed = re.sub(pattern, words, printed)
+        yield answer(printed, code)
 
 
 def answer(text, code):
     """The lines of a file for what a command printed."""
     lines = [re.sub(" $", "<<20>>", line) for line in text.split("\n")]
-    if lines[-1]:
-        lines[-1] += " (no-eol)"
+    lines[-1] += " (no-eol)" if lines[-1] else ""
     while lines and not lines[-1]:
         lines.pop()
-    return ["<<24>>" + line[1:] if line.startswith(("$ ", "> ")) else line for line in lines] + ([f"[{code}]"] if code else [])
+    shown = [] if code in (0, 141) else [f"[{code}]"]  # 141: the reader of a pipe has read enough
+    return ["<<24>>" + line[1:] if line.startswith(("$ ", "> ")) else line for line in lines] + shown
 
 
 def show(character):
@@ -131,7 +132,7 @@ def main():
         scratch = os.path.realpath(scratch)
         variables, masks = environment(build, scratch), masks_of(build, scratch)
         for command, printed in zip(commands, answers(commands, scratch, variables, masks)):
-            new += command.above + ["  $ " + command.lines[0]] + [("  > " + line).rstrip() for line in command.lines[1:]]
+            new += command.above + ["  $ " + command.lines[0]] + ["  > " + line if line else "  >" for line in command.lines[1:]]
             new += ["  " + line if line else "" for line in printed]
     text = "\n".join(new + below) + "\n"
     if text == old:

@@ -453,14 +453,6 @@ TEST(the_target_keeps_what_it_declares, .to = GROUND_COUNT)
     ck_assert_uint_eq(totals.unknown, 0);
 }
 
-TEST(its_pools_are_held_against_it_where_they_are_not_declared)
-{
-    static const char *const options[] = {"limit", "device", NULL};
-    struct run_totals totals = {0};
-    ck_assert_int_eq(run_trials(&target_caching, "queued_free_race", options, 0, &totals),
-                     RULE_PREMATURE);
-}
-
 static int plant_count(void)
 {
     int count = 0;

@@ -1,5 +1,5 @@
-/* The target segments keeps what it declares, each planted defect of it is caught by the rule that
- * it names, and what it declares wrongly is held against it. */
+/* The target segments keeps what it declares, and each planted defect of it is caught by the rule
+ * that it names. */
 #include "harness/lanes/lanes.h"
 #include "harness/sweep/sweep.h"
 #include "harness/trial/trial_run.h"
@@ -119,33 +119,6 @@ TEST(a_planted_defect_is_caught_by_the_rule_that_it_names, .count = plant_count)
     }
     ck_assert_msg(caught_count == SEED_COUNT, "%s: caught for %u of %d seeds", plant->name,
                   caught_count, (int)SEED_COUNT);
-}
-
-TEST(what_it_declares_wrongly_is_held_against_it)
-{
-    struct run_totals totals = {0};
-    struct wish wish = {.target = &target_segments,
-                        .scenario = "fragmentation_storm",
-                        .key = "grows",
-                        .value = "no"};
-    ck_assert_int_ne(run_trials(&wish, 1, &totals), RULE_NONE);
-    /* It keeps its empty regions, and declares that it gives them back. */
-    struct setup setup;
-    struct trial trial;
-    char reason[RUN_REASON_BYTES];
-    wish.key = "empty";
-    wish.value = "keep";
-    set_wish(&setup, &wish);
-    ck_assert(setup_set_option(&setup, "trims", "yes"));
-    const struct trial_plan plan = {.target = wish.target,
-                                    .scenario = scenario_find(wish.scenario),
-                                    .setup = &setup,
-                                    .capacity_is_free = true,
-                                    .op_count_max = OP_COUNT_MAX};
-    ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
-    ck_assert_int_eq(trial.first.kind, VERDICT_PREMATURE);
-    ck_assert_str_eq(trial.first.mechanism, "fits after trim and grow");
-    trial_deinit(&trial);
 }
 
 TEST(each_region_call_fails_in_a_sweep_and_all_memory_is_had_again)

@@ -1,5 +1,4 @@
-/* The table of targets, their options, and what hbm, first_fit and null do on a simulated device.
- */
+/* The table of targets, their options and contracts. */
 #include "harness/base/target_option.h"
 #include "harness/device/device.h"
 #include "harness/device/timeline.h"
@@ -24,30 +23,20 @@ struct bench {
     struct target_contract contract;
 };
 
-static void bench_start(struct bench *bench, const struct target *target, uint64_t capacity_bytes)
-{
-    bench->target = target;
-    bench->timeline = timeline_create();
-    bench->device = device_create(capacity_bytes, bench->timeline);
-}
-
-static void bench_open_on(struct bench *bench, const struct target_setup *setup,
-                          const struct device_services *services)
-{
-    char reason[256] = "";
-    const enum target_result result = bench->target->open(setup, services, &bench->instance,
-                                                          &bench->contract, reason, sizeof reason);
-    ck_assert_msg(result == TARGET_OK, "%s: %s", bench->target->name, reason);
-}
-
 static void bench_open(struct bench *bench, const struct target *target, uint64_t capacity_bytes,
                        const char *key, const char *value)
 {
     const struct target_option option = {key, value};
     const struct target_setup setup = {
         .capacity_bytes = capacity_bytes, .options = &option, .option_count = key != NULL};
-    bench_start(bench, target, capacity_bytes);
-    bench_open_on(bench, &setup, device_services(bench->device));
+    char reason[256] = "";
+    bench->target = target;
+    bench->timeline = timeline_create();
+    bench->device = device_create(capacity_bytes, bench->timeline);
+    const enum target_result result = target->open(&setup, device_services(bench->device),
+                                                   &bench->instance, &bench->contract, reason,
+                                                   sizeof reason);
+    ck_assert_msg(result == TARGET_OK, "%s: %s", target->name, reason);
 }
 
 static void bench_close(struct bench *bench)
@@ -56,14 +45,6 @@ static void bench_close(struct bench *bench)
     ck_assert_uint_eq(device_host_bytes(bench->device), 0);
     device_destroy(bench->device);
     timeline_destroy(bench->timeline);
-}
-
-static enum target_result bench_alloc(struct bench *bench, uint64_t id, uint64_t size,
-                                      struct target_block *block)
-{
-    const struct target_request request = {
-        .id = id, .size_bytes = size, .tag = 3, .tag_name = "test"};
-    return bench->target->alloc(bench->instance, &request, block);
 }
 
 /* What open() says when it refuses an option. */
@@ -194,238 +175,19 @@ TEST(a_mitigation_that_is_off_is_declared_by_nobody)
     }
 }
 
-/* --- calls --- */
-
-static const struct target *const allocators[] = {&target_hbm, &target_first_fit};
-
-TEST(blocks_are_placed_from_the_top_and_counted, .to = sizeof allocators / sizeof allocators[0])
-{
-    struct bench bench;
-    struct target_block first;
-    struct target_block second;
-    struct target_stats stats;
-    bench_open(&bench, allocators[_i], MIB, NULL, NULL);
-    ck_assert_int_eq(bench_alloc(&bench, 1, 1000, &first), TARGET_OK);
-    ck_assert_int_eq(bench_alloc(&bench, 2, 512, &second), TARGET_OK);
-    ck_assert_uint_eq(first.address, MIB - 1024);
-    ck_assert_uint_eq(first.size_bytes, 1024);
-    ck_assert_uint_eq(second.address, MIB - 1024 - 512);
-    ck_assert_uint_ne(first.handle, second.handle);
-    bench.target->stats(bench.instance, &stats);
-    ck_assert_uint_eq(stats.num_allocs, 2);
-    ck_assert_uint_eq(stats.bytes_in_use, 1536);
-    ck_assert_uint_eq(stats.largest_free_block_bytes, MIB - 1536);
-    ck_assert_uint_eq(stats.bytes_limit, MIB);
-    bench_close(&bench);
-}
-
-TEST(a_free_keeps_its_place_until_its_event_is_done, .to = sizeof allocators / sizeof allocators[0])
-{
-    struct bench bench;
-    struct target_block block;
-    struct target_stats stats;
-    bench_open(&bench, allocators[_i], MIB, NULL, NULL);
-    timeline_add(bench.timeline, 7, 1000);
-    ck_assert_int_eq(bench_alloc(&bench, 1, MIB, &block), TARGET_OK);
-    ck_assert_int_eq(bench.target->free(bench.instance, block.handle, 7), TARGET_OK);
-    bench.target->stats(bench.instance, &stats);
-    ck_assert_uint_eq(stats.bytes_in_use, MIB);
-    timeline_advance(bench.timeline, 1000);
-    bench.target->stats(bench.instance, &stats);
-    ck_assert_uint_eq(stats.bytes_in_use, 0);
-    ck_assert_uint_eq(stats.largest_free_block_bytes, MIB);
-    bench_close(&bench);
-}
-
-TEST(only_the_reference_waits_for_a_queued_free, .to = sizeof allocators / sizeof allocators[0])
-{
-    struct bench bench;
-    struct target_block block;
-    bench_open(&bench, allocators[_i], MIB, NULL, NULL);
-    timeline_add(bench.timeline, 7, 1000);
-    ck_assert_int_eq(bench_alloc(&bench, 1, MIB, &block), TARGET_OK);
-    ck_assert_int_eq(bench.target->free(bench.instance, block.handle, 7), TARGET_OK);
-    const enum target_result result = bench_alloc(&bench, 2, MIB, &block);
-    ck_assert_int_eq(result, bench.contract.drains ? TARGET_OK : TARGET_NO_MEMORY);
-    ck_assert_uint_eq(timeline_now_ns(bench.timeline), bench.contract.drains ? 1000 : 0);
-    bench_close(&bench);
-}
-
-TEST(a_refusal_is_told_in_the_documented_words, .to = sizeof allocators / sizeof allocators[0])
-{
-    struct bench bench;
-    struct target_block blocks[4];
-    bench_open(&bench, allocators[_i], 4 * MIB, "defrag", "none");
-    for (uint64_t i = 0; i < 4; i++) {
-        ck_assert_int_eq(bench_alloc(&bench, i + 1, MIB, &blocks[i]), TARGET_OK);
-    }
-    ck_assert_int_eq(bench_alloc(&bench, 5, 3 * MIB / 2, &blocks[0]), TARGET_NO_MEMORY);
-    ck_assert_str_eq(
-        bench.target->message(bench.instance),
-        "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 1.50M. That was not "
-        "possible. There are 0B free.; (0x0x0_HBM0)");
-    ck_assert_int_eq(bench.target->free(bench.instance, blocks[1].handle, 0), TARGET_OK);
-    ck_assert_int_eq(bench.target->free(bench.instance, blocks[3].handle, 0), TARGET_OK);
-    ck_assert_int_eq(bench_alloc(&bench, 6, 3 * MIB / 2, &blocks[0]), TARGET_NO_MEMORY);
-    ck_assert_str_eq(
-        bench.target->message(bench.instance),
-        "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 1.50M. That was not "
-        "possible. There are 2.00M free. Due to fragmentation, the largest contiguous region of free "
-        "memory is 1.00M.; (0x0x0_HBM0)");
-    bench_close(&bench);
-}
-
-TEST(impossible_sizes_are_invalid_and_not_out_of_memory,
-     .to = sizeof allocators / sizeof allocators[0])
-{
-    struct bench bench;
-    struct target_block block;
-    bench_open(&bench, allocators[_i], MIB, NULL, NULL);
-    ck_assert_int_eq(bench_alloc(&bench, 1, 0, &block), TARGET_INVALID);
-    ck_assert_int_eq(bench_alloc(&bench, 2, UINT64_MAX, &block), TARGET_INVALID);
-    ck_assert_int_eq(bench_alloc(&bench, 3, (UINT64_C(1) << 63) + 1, &block), TARGET_INVALID);
-    ck_assert_int_eq(bench_alloc(&bench, 4, UINT64_C(1) << 63, &block), TARGET_NO_MEMORY);
-    bench_close(&bench);
-}
-
-TEST(a_program_needs_its_stack_at_the_bottom, .to = sizeof allocators / sizeof allocators[0])
-{
-    struct bench bench;
-    struct target_block block;
-    struct target_block image;
-    struct target_stats stats;
-    const struct target_program large = {
-        .id = 2, .image_bytes = 512, .stack_bytes = MIB, .name = "large"};
-    const struct target_program small = {
-        .id = 3, .image_bytes = 512, .stack_bytes = 4096, .name = "small"};
-    bench_open(&bench, allocators[_i], MIB, "defrag", "none");
-    ck_assert_int_eq(bench_alloc(&bench, 1, 512, &block), TARGET_OK);
-    ck_assert_int_eq(bench.target->load(bench.instance, &large, &image), TARGET_NO_MEMORY);
-    ck_assert_ptr_nonnull(strstr(bench.target->message(bench.instance), "at the bottom of memory"));
-    ck_assert_int_eq(bench.target->load(bench.instance, &small, &image), TARGET_OK);
-    timeline_add(bench.timeline, 9, 1000);
-    ck_assert_int_eq(bench.target->execute(bench.instance, image.handle, 9, &image), TARGET_OK);
-    bench.target->stats(bench.instance, &stats);
-    ck_assert_uint_eq(stats.bytes_reserved, 4096);
-    timeline_advance(bench.timeline, 1000);
-    bench.target->stats(bench.instance, &stats);
-    ck_assert_uint_eq(stats.bytes_reserved, 0);
-    ck_assert_uint_eq(stats.peak_bytes_reserved, 4096);
-    bench_close(&bench);
-}
-
-TEST(null_hands_out_every_slot_and_takes_it_back)
-{
-    struct bench bench;
-    struct target_block blocks[16];
-    struct target_block none;
-    bench_open(&bench, &target_null, MIB, NULL, NULL);
-    for (uint64_t i = 0; i < 16; i++) {
-        ck_assert_int_eq(bench_alloc(&bench, i + 1, 1, &blocks[i]), TARGET_OK);
-        ck_assert_uint_eq(blocks[i].address, i * 64 * 1024);
-    }
-    ck_assert_int_eq(bench_alloc(&bench, 17, 1, &none), TARGET_NO_MEMORY);
-    for (uint64_t i = 0; i < 16; i++) {
-        ck_assert_int_eq(bench.target->free(bench.instance, blocks[i].handle, 0), TARGET_OK);
-    }
-    struct target_stats stats;
-    bench.target->stats(bench.instance, &stats);
-    ck_assert_uint_eq(stats.num_allocs, 0);
-    ck_assert_uint_eq(stats.bytes_in_use, 0);
-    ck_assert_uint_eq(stats.peak_bytes_in_use, MIB);
-    ck_assert_uint_eq(stats.largest_free_block_bytes, MIB);
-    bench_close(&bench);
-}
-
-/* --- memory that goes bad, and calls that are done in part --- */
+/* --- what no list can ask --- */
 
 /* libhbm, and plants of it that bend nothing here. */
 static const char *const resuming[] = {"hbm", "plant_contents", "plant_overlap",
                                        "plant_premature_evicted_once"};
 
-static void take_retired(void *context, const struct target_row *row)
-{
-    if (row->kind == BLOCK_RETIRED) {
-        *(struct target_row *)context = *row;
-    }
-}
-
-TEST(what_is_retired_is_counted_reported_and_never_given_out,
-     .to = sizeof resuming / sizeof resuming[0])
+TEST(a_range_is_retired_once, .to = sizeof resuming / sizeof resuming[0])
 {
     struct bench bench;
-    struct target_block block;
-    struct target_stats stats;
-    struct target_row row = {0};
     bench_open(&bench, target_find(resuming[_i]), MIB, NULL, NULL);
+    ck_assert(bench.contract.resumes);
     ck_assert_int_eq(bench.target->retire(bench.instance, MIB / 2, 1024), TARGET_OK);
     ck_assert_int_eq(bench.target->retire(bench.instance, MIB / 2, 512), TARGET_INVALID);
-    bench.target->stats(bench.instance, &stats);
-    ck_assert_uint_eq(stats.num_allocs, 1);
-    ck_assert_uint_eq(stats.bytes_in_use, 1024);
-    ck_assert_uint_eq(stats.largest_free_block_bytes, MIB / 2);
-    ck_assert_int_eq(bench_alloc(&bench, 1, MIB / 2, &block), TARGET_OK);
-    ck_assert_uint_eq(block.address, 0);
-    if (_i == 0) { /* a plant may leave the only row out, or lie about the place */
-        bench.target->report(bench.instance, take_retired, &row);
-        ck_assert_uint_eq(row.address, MIB / 2);
-        ck_assert_uint_eq(row.size_bytes, 1024);
-    }
-    bench_close(&bench);
-}
-
-/* A device that answers every copy and every unload in part first. */
-struct halving {
-    const struct device_services *device;
-    uint64_t partial_count;
-    bool is_partial;
-};
-
-static bool halving_stops(struct halving *halving)
-{
-    halving->is_partial = !halving->is_partial;
-    halving->partial_count += halving->is_partial;
-    return halving->is_partial;
-}
-
-static struct halving halving;
-
-static enum device_result halving_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
-{
-    return halving_stops(&halving) ? DEVICE_PARTIAL
-                                   : halving.device->copy(context, from, to, bytes);
-}
-
-static enum device_result halving_unload(void *context, uint64_t program)
-{
-    return halving_stops(&halving) ? DEVICE_PARTIAL : halving.device->unload(context, program);
-}
-
-TEST(what_was_done_in_part_is_asked_for_again, .to = sizeof resuming / sizeof resuming[0])
-{
-    struct bench bench;
-    struct target_block blocks[4];
-    const struct target_setup setup = {.capacity_bytes = MIB};
-    const struct target_program program = {.id = 1, .image_bytes = MIB / 2, .name = "idle"};
-    bench_start(&bench, target_find(resuming[_i]), MIB);
-    halving = (struct halving){.device = device_services(bench.device)};
-    struct device_services services = *halving.device;
-    services.copy = halving_copy;
-    services.unload = halving_unload;
-    bench_open_on(&bench, &setup, &services);
-    ck_assert(bench.contract.resumes);
-    for (uint64_t i = 0; i < 4; i++) {
-        ck_assert_int_eq(bench_alloc(&bench, i + 1, MIB / 4, &blocks[i]), TARGET_OK);
-    }
-    ck_assert_int_eq(bench.target->free(bench.instance, blocks[0].handle, 0), TARGET_OK);
-    ck_assert_int_eq(bench.target->free(bench.instance, blocks[2].handle, 0), TARGET_OK);
-    ck_assert_int_eq(bench_alloc(&bench, 5, MIB / 2, &blocks[0]), TARGET_OK);
-    ck_assert_uint_eq(halving.partial_count, 1);
-    ck_assert_int_eq(bench.target->free(bench.instance, blocks[0].handle, 0), TARGET_OK);
-    ck_assert_int_eq(bench.target->load(bench.instance, &program, &blocks[2]), TARGET_OK);
-    ck_assert_int_eq(bench_alloc(&bench, 6, MIB / 2, &blocks[0]), TARGET_OK);
-    ck_assert_uint_eq(halving.partial_count, 2);
-    ck_assert(!halving.is_partial);
     bench_close(&bench);
 }
 

@@ -28,7 +28,7 @@ static void leave(void)
 
 EVERY_TEST(.setup = enter, .teardown = leave);
 
-/* tests/snap/run_files.snap has what is said of files that are refused. */
+/* tests/snap/report_baseline.snap has what is said of files that are refused. */
 static void read_text(const char *text)
 {
     baseline_deinit(&baseline);

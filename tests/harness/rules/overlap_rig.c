@@ -20,63 +20,11 @@ void open_lanes(uint32_t host_count)
     begin_lanes(host_count);
 }
 
-void start_lanes_on(uint32_t host_count, enum defrag_contract defrag)
+void start_lanes(enum defrag_contract defrag)
 {
     prepare();
     script.contract.defrag = defrag;
-    open_lanes(host_count);
-}
-
-void start_lanes(enum defrag_contract defrag)
-{
-    start_lanes_on(1, defrag);
-}
-
-void start_lanes_that_go_on(void)
-{
-    start_lanes(DEFRAG_SLIDE);
-    rig.counts = true;
-    run_go_on(script.run);
-}
-
-static uint64_t stage;
-
-static void strand_block_0(void)
-{
-    const struct device_services *device = script.device[0];
-    ck_assert_int_eq(device->stage_out(device->context, 0, 2 * G, &stage), DEVICE_OK);
-    ck_assert_int_eq(copy(4, 0, 2), DEVICE_OK);
-    ck_assert_int_eq(device->stage_in(device->context, stage, 4 * G), DEVICE_REFUSED);
-    script.at[1].address = TARGET_ADDRESS_NONE;
-    script.at[2].address = 0;
-}
-
-void bring_absent_back(void)
-{
-    const struct device_services *device = script.device[0];
-    ck_assert_int_eq(device->stage_in(device->context, stage, 4 * G), DEVICE_OK);
-    script.at[1].address = 4 * G;
-}
-
-void drop_absent(void)
-{
-    script.device[0]->stage_drop(script.device[0]->context, stage);
-}
-
-void start_lanes_with_absent(void)
-{
-    start_lanes(DEFRAG_REPACK);
-    end_granted(begin_alloc(2 * G), 1, 0, 2);
-    end_granted(begin_alloc(2 * G), 2, 4, 2);
-    struct op op = op_make(OP_FAULT);
-    op.tag = FAULT_COPY;
-    op.size_bytes = 3; /* the return */
-    end_call(begin_call(op));
-    const uint32_t number = begin_call(op_make(OP_DEFRAGMENT));
-    script.act = strand_block_0;
-    end_refused(number, TARGET_FAILED, "the device refused");
-    KEEPS(&rig.verdicts[number]);
-    ck_assert_uint_eq(model_absent_count(run_model(script.run, 0)), 1);
+    open_lanes(1);
 }
 
 void stop_lanes(void)
@@ -173,19 +121,4 @@ void end_refused(uint32_t number, enum target_result result, const char *message
     script.result = result;
     script.message = message;
     end_call(number);
-}
-
-uint32_t call_granted(struct op op, uint64_t at, uint64_t size)
-{
-    const uint32_t number = begin_call(op);
-    end_granted(number, number + 1, at, size);
-    KEEPS(&rig.verdicts[number]);
-    return number;
-}
-
-uint32_t call_granted_alloc(uint64_t at, uint64_t size)
-{
-    struct op op = op_make(OP_ALLOC);
-    op.size_bytes = size * G;
-    return call_granted(op, at, size);
 }

@@ -26,18 +26,10 @@ struct overlap_rig {
 extern struct overlap_rig rig;
 
 void start_lanes(enum defrag_contract defrag);
-void start_lanes_on(uint32_t host_count, enum defrag_contract defrag);
-void start_lanes_that_go_on(void);
-/* As these, for a script that the test has prepared. */
+/* The same for a script that the test has prepared. */
 void open_lanes(uint32_t host_count);
 /* The same for a target that is open. */
 void begin_lanes(uint32_t host_count);
-/* Under repack.  Ops 0 and 1 made blocks of two granules, with handles 1 and 2; op 2 is a fault,
- * and op 3 left block 0 in host memory alone, and block 1 at 0.  An act brings it back to
- * granule 4. */
-void start_lanes_with_absent(void);
-void bring_absent_back(void);
-void drop_absent(void);
 void stop_lanes(void);
 
 /* The number of the op.  The call is under way until end_call. */
@@ -54,9 +46,5 @@ uint32_t begin_on(enum op_kind kind, uint32_t ref);
 /* Place and size in granules. */
 void end_granted(uint32_t number, uint64_t handle, uint64_t at, uint64_t size);
 void end_refused(uint32_t number, enum target_result result, const char *message);
-/* An op alone, which is granted: begun and returned, and nothing is wrong with it.  The handle of
- * what it makes is its number and one.  Place and size in granules. */
-uint32_t call_granted(struct op op, uint64_t at, uint64_t size);
-uint32_t call_granted_alloc(uint64_t at, uint64_t size);
 
 #endif

@@ -1,35 +1,9 @@
-/* The list of findings, and the end of a run whose target frees nothing.
- * tests/cases/rules/going_on.case has what a run goes on after. */
-#include "tests/harness/run/scripted_target.h"
+/* The list of findings.  tests/cases/rules/going_on.case has what a run goes on after. */
+#include "harness/run/run.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
-#include <stdlib.h>
-
-static void fail_for_ever(void)
-{
-    script.act = fail_for_ever;
-    script.result = TARGET_FAILED;
-}
-
-TEST(a_block_that_the_target_never_frees_does_not_keep_the_end_from_coming)
-{
-    start();
-    run_go_on(script.run);
-    KEEPS(alloc_at(0, 2));
-    KEEPS(alloc_at(2, 2));
-    script.act = fail_for_ever;
-    (void)run_finish(script.run);
-    const struct run_findings *found = run_findings(script.run);
-    ck_assert_uint_eq(found->count, 1);
-    /* The op is none of the list. */
-    ck_assert_str_eq(found->findings[0].signature, "status: free returned FAILED");
-    ck_assert_uint_ge(found->findings[0].verdict.op, 2);
-    script.act = NULL;
-    stop();
-}
-
-/* --- the list of findings --- */
+#include <stdio.h>
 
 static struct verdict break_rule(enum rule rule, uint32_t op, const char *mechanism)
 {

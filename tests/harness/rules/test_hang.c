@@ -1,11 +1,9 @@
-/* A target that does not come to an end: in a call, after it, when it is closed, and where calls
- * overlap. */
-#include "tests/harness/rules/overlap_rig.h"
+/* A target that does not come to an end after a call, or when it is closed.  Those that do not
+ * within a call are in tests/cases/rules/hang.case. */
 #include "tests/harness/run/scripted_target.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
-#include <string.h>
 
 /* The scripted target with calls of its own. */
 static struct target own_target;
@@ -33,18 +31,8 @@ static void hang_in_stats(struct target_instance *instance, struct target_stats 
     scripted_target.stats(instance, stats);
 }
 
-TEST(a_target_that_polls_for_ever_is_told_where_it_does)
+TEST(a_target_that_polls_for_ever_behind_a_call_is_told)
 {
-    start();
-    KEEPS(alloc_at(0, 2));
-    script.act = copy_for_ever;
-    const struct verdict *verdict = step(op_make(OP_DEFRAGMENT));
-    BREAKS(verdict, RULE_HANG);
-    ck_assert_str_eq(verdict->reason,
-                     "the op kept polling or making device calls: more than 64 for "
-                     "each block and event");
-    ck_assert_str_eq(verdict->mechanism, "device calls");
-    stop();
     prepare();
     own_target = scripted_target;
     own_target.stats = hang_in_stats;
@@ -52,7 +40,7 @@ TEST(a_target_that_polls_for_ever_is_told_where_it_does)
     hangs = false;
     KEEPS(alloc_at(0, 2));
     hangs = true;
-    verdict = on(OP_TOUCH, 0);
+    const struct verdict *verdict = on(OP_TOUCH, 0);
     BREAKS(verdict, RULE_HANG);
     ck_assert_str_eq(verdict->reason,
                      "the target kept making device calls or polling outside of an op");
@@ -77,19 +65,4 @@ TEST(a_target_that_polls_for_ever_when_it_is_closed_is_told)
     BREAKS(verdict, RULE_HANG);
     ck_assert_str_eq(verdict->mechanism, "outside of an op");
     stop();
-}
-
-TEST(calls_that_overlap_and_poll_for_ever_are_told_together)
-{
-    start_lanes(DEFRAG_SLIDE);
-    make_block_at_7();
-    const uint32_t first = begin_alloc(G);
-    const uint32_t second = begin_alloc(G);
-    script.act = copy_for_ever;
-    end_granted(first, 2, 0, 1);
-    end_granted(second, 3, 1, 1);
-    const struct verdict *verdict = &rig.verdicts[second];
-    BREAKS(verdict, RULE_HANG);
-    ck_assert_str_eq(verdict->reason, "the calls kept polling or making device calls");
-    stop_lanes();
 }

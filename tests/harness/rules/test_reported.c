@@ -5,18 +5,6 @@
 
 #include <check.h>
 
-/* The scripted target with calls of its own. */
-static struct target own_target;
-static void start_own(void)
-{
-    char reason[RUN_REASON_BYTES] = "";
-    struct setup setup;
-    setup_init(&setup);
-    setup.capacity_bytes = 16 * G;
-    script.run = run_create(&own_target, &setup, reason);
-    ck_assert_msg(script.run != NULL, "%s", reason);
-}
-
 /* Two blocks of two granules are in host memory. */
 static uint64_t stages[2];
 static void leave_both_in_host_memory(void)
@@ -30,21 +18,6 @@ static void leave_both_in_host_memory(void)
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(device->stage_in(device->context, stages[i], 8 * G), DEVICE_REFUSED);
     }
-}
-
-static void start_with_two_absent(void)
-{
-    start_own();
-    KEEPS(alloc_at(0, 2));
-    KEEPS(alloc_at(4, 2));
-    struct op op = op_make(OP_FAULT);
-    op.tag = FAULT_COPY;
-    op.size_bytes = 3;
-    op.flags = OP_FOR_EVER;
-    KEEPS(step(op));
-    script.act = leave_both_in_host_memory;
-    KEEPS(refuse(15));
-    ck_assert_uint_eq(model_absent_count(run_model(script.run, 0)), 2);
 }
 
 /* Asked where block 0 is, it drops what host memory holds of block 1, of which it was asked before.
@@ -61,12 +34,24 @@ static enum target_result locate_and_drop(struct target_instance *instance, uint
 
 TEST(a_block_in_host_memory_is_looked_for_once_all_places_are_known)
 {
+    struct target own_target = scripted_target;
+    struct setup setup;
+    own_target.locate = locate_and_drop;
     prepare();
     script.contract.defrag = DEFRAG_REPACK;
-    own_target = scripted_target;
-    own_target.locate = locate_and_drop;
-    drops = false;
-    start_with_two_absent();
+    setup_init(&setup);
+    setup.capacity_bytes = 16 * G;
+    start_setup(&setup, &own_target);
+    KEEPS(alloc_at(0, 2));
+    KEEPS(alloc_at(4, 2));
+    struct op op = op_make(OP_FAULT);
+    op.tag = FAULT_COPY;
+    op.size_bytes = 3;
+    op.flags = OP_FOR_EVER;
+    KEEPS(step(op));
+    script.act = leave_both_in_host_memory;
+    KEEPS(refuse(15));
+    ck_assert_uint_eq(model_absent_count(run_model(script.run, 0)), 2);
     KEEPS(report());
     drops = true;
     const struct verdict *verdict = report();

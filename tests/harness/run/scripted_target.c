@@ -72,6 +72,8 @@ static enum target_result fake_free(struct target_instance *instance, uint64_t h
     (void)event;
     ck_assert(!script.is_closed);
     script.free_calls[handle]++;
+    script.free_count++;
+    script.last_freed = handle;
     return answer_call(NULL);
 }
 
@@ -149,6 +151,7 @@ static void fake_stats(struct target_instance *instance, struct target_stats *st
     const struct model *model = run_model(script.run, instance->host);
     const struct model_counters *is = model_counters(model);
     const struct target_stats *more = &script.stats_more;
+    script.stats_calls++;
     *stats = (struct target_stats){
         .num_allocs = is->block_count + more->num_allocs,
         .bytes_in_use = is->in_use_bytes + more->bytes_in_use,
@@ -171,6 +174,7 @@ static void fake_report(struct target_instance *instance,
 {
     do_act();
     const struct device_services *device = script.device[instance->host];
+    script.report_count++;
     void *room = script.sorts_report ? device->host_alloc(device->context, 64) : NULL;
     ck_assert(!script.sorts_report || room != NULL);
     device->host_free(device->context, room, 64);

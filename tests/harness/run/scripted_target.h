@@ -24,7 +24,10 @@ struct script {
     /* by handle; at TARGET_ADDRESS_NONE: locate says INVALID */
     struct target_block at[HANDLE_COUNT_MAX];
     int free_calls[HANDLE_COUNT_MAX]; /* by handle */
+    uint64_t free_count, last_freed;  /* all of them; a handle */
     int retire_calls;
+    uint64_t report_count; /* calls of it */
+    unsigned stats_calls;
     struct target_stats stats_more; /* added to the right ones; the owners' bytes as they are */
     struct target_row rows[8];
     int row_count;     /* -1: the right rows */

@@ -1,4 +1,5 @@
-/* Hosts with a time of their own: their clocks, their groups, and who waits for whom. */
+/* The clocks, groups and waits of hosts with a time of their own.  tests/cases/run/hosts.case has
+ * lists of ops. */
 #include "harness/device/collectives.h"
 #include "harness/device/device.h"
 #include "harness/device/timeline.h"
@@ -46,38 +47,7 @@ static void end_list(void)
     op_list_deinit(&list);
 }
 
-static uint64_t now_of(uint32_t host)
-{
-    return model_now_ns(run_model(run, host));
-}
-
 /* --- time --- */
-
-TEST(time_passes_for_the_host_of_the_op_alone)
-{
-    begin_list("hosts 3\nclocks own\n", "0: advance delay=7us\n1: advance delay=2us host=2\n");
-    ck_assert_uint_eq(now_of(0), 7000);
-    ck_assert_uint_eq(now_of(1), 0);
-    ck_assert_uint_eq(now_of(2), 2000);
-    end_list();
-    begin_list("hosts 3\n", "0: advance delay=7us\n1: advance delay=2us host=2\n");
-    for (uint32_t host = 0; host < 3; host++) {
-        ck_assert_uint_eq(now_of(host), 9000);
-    }
-    end_list();
-}
-
-TEST(an_event_of_another_host_is_unknown)
-{
-    const char *ops = "0: alloc size=1K\n1: alloc size=1K host=1\n2: use block=0 delay=5us\n"
-                      "3: free_after block=1 event=2 host=1\n4: complete event=2 host=1\n";
-    begin_list("hosts 2\nclocks own\n", ops);
-    ck_assert_uint_eq(run_totals(run)->skipped, 2);
-    end_list();
-    begin_list("hosts 2\n", ops);
-    ck_assert_uint_eq(run_totals(run)->skipped, 0);
-    end_list();
-}
 
 TEST(a_clock_may_be_ahead_and_drift)
 {
@@ -102,35 +72,6 @@ TEST(a_clock_may_be_ahead_and_drift)
 }
 
 /* --- collectives --- */
-
-#define PROGRAMS "0: load size=1K\n1: load size=1K host=1\n2: load size=1K host=2\n"
-
-TEST(a_collective_starts_when_the_last_member_has_come)
-{
-    begin_list("hosts 3\nclocks own\ngroup 4 0,2 \"data\"\n",
-               PROGRAMS "3: advance delay=9us host=2\n4: advance delay=1us\n"
-                        "5: execute program=2 delay=2us collective=4 host=2\n"
-                        "6: execute program=0 delay=3us collective=4\n"
-                        "7: unload program=0\n8: alloc size=1M\n");
-    /* Host 0 came at 1 us, host 2 at 9 us; the allocation waits for the execution. */
-    ck_assert_uint_eq(now_of(0), 12000);
-    ck_assert_uint_eq(now_of(2), 9000);
-    ck_assert_uint_eq(run_waits(run)->total, 0);
-    end_list();
-}
-
-TEST(a_late_join_completes_at_once_for_a_host_that_went_on)
-{
-    begin_list("hosts 2\nclocks own\n",
-               "0: load size=1K\n1: load size=1K host=1\n"
-               "2: execute program=0 delay=1us collective=0\n3: advance delay=50us\n"
-               "4: execute program=1 delay=2us collective=0 host=1\n");
-    /* It started at 0 and was over at 1 us; host 0 is at 50 us when that becomes known. */
-    ck_assert_uint_eq(model_event_count(run_model(run, 0)), 0);
-    ck_assert_uint_eq(model_event_count(run_model(run, 1)), 1);
-    ck_assert_uint_eq(now_of(0), 50000);
-    end_list();
-}
 
 TEST(the_nth_executions_of_the_members_belong_together)
 {
@@ -170,40 +111,6 @@ TEST(the_nth_executions_of_the_members_belong_together)
     for (int i = 0; i < 3; i++) {
         timeline_destroy(timelines[i]);
     }
-}
-
-/* The models of all hosts know it by the next op, even one that is skipped. */
-TEST(what_a_late_join_completes_frees_what_waited_for_it)
-{
-    begin_list("hosts 2\nclocks own\n",
-               "0: load size=1K\n1: load size=1K host=1\n2: alloc size=4K\n"
-               "3: execute program=0 delay=1us collective=0\n4: free_after block=2 event=3\n"
-               "5: advance delay=50us\n6: execute program=1 delay=0s collective=0 host=1\n"
-               "7: hold block=none host=1\n8: execute program=1 delay=0s host=1\n");
-    ck_assert_uint_eq(model_in_use_bytes(run_model(run, 0)), 1024);
-    ck_assert_uint_eq(model_event_count(run_model(run, 1)), 0);
-    end_list();
-}
-
-/* What waited until the bound is over; that the others come then changes nothing. */
-TEST(a_member_that_comes_after_the_bound_starts_alone)
-{
-    begin_list("hosts 2\nclocks own\ncollective_bound 2us\n",
-               "0: load size=1K\n1: load size=1K host=1\n"
-               "2: execute program=0 delay=1us collective=0\n3: advance delay=5us\n"
-               "4: advance delay=1us host=1\n"
-               "5: execute program=1 delay=3us collective=0 host=1\n");
-    ck_assert_uint_eq(model_event_count(run_model(run, 0)), 0);
-    ck_assert_uint_eq(model_event_count(run_model(run, 1)), 1);
-    ck_assert_int_ne(
-        run_step(run, &(struct op){.kind = OP_ADVANCE, .host = 1, .delay_ns = 2999})->kind,
-        VERDICT_BROKEN);
-    ck_assert_uint_eq(model_event_count(run_model(run, 1)), 1);
-    ck_assert_int_ne(
-        run_step(run, &(struct op){.kind = OP_ADVANCE, .host = 1, .delay_ns = 1})->kind,
-        VERDICT_BROKEN);
-    ck_assert_uint_eq(model_event_count(run_model(run, 1)), 0);
-    end_list();
 }
 
 TEST(all_of_64_hosts_may_meet)
@@ -275,6 +182,8 @@ TEST(only_the_first_waits_are_noted)
     end_list();
 }
 
+#define PROGRAMS "0: load size=1K\n1: load size=1K host=1\n2: load size=1K host=2\n"
+
 TEST(who_waits_in_vain_is_noted)
 {
     begin_list("hosts 3\nclocks own\ncollective_bound 1m\ngroup 4 0-1 \"data\"\n",
@@ -300,19 +209,6 @@ TEST(who_waits_in_vain_is_noted)
     ck_assert_uint_eq(run_waits(run)->waits[1].host, 2);
     ck_assert_uint_eq(run_waits(run)->waits[1].until, OP_NONE);
     ck_assert_uint_eq(run_waits(run)->waits[1].missing, 2);
-    end_list();
-}
-
-TEST(who_gave_up_without_a_bound_has_lost_the_event)
-{
-    begin_list("hosts 2\nclocks own\ncollective_bound never\n",
-               "0: load size=1K\n1: load size=1K host=1\n2: alloc size=1K\n"
-               "3: execute program=0 delay=3us collective=4\n4: free_after block=2 event=3\n"
-               "5: alloc size=1M\n6: execute program=1 delay=3us collective=4 host=1\n"
-               "7: alloc size=1M\n");
-    ck_assert_uint_eq(run_totals(run)->justified, 2);
-    ck_assert_uint_eq(model_event_count(run_model(run, 0)), 1);
-    ck_assert_uint_eq(now_of(0), 0);
     end_list();
 }
 

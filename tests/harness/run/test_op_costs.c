@@ -1,6 +1,6 @@
-/* How device calls and moved bytes of ops are counted, spread and added up. */
+/* How device calls and moved bytes of ops are spread and added up.  tests/cases/run/costs.case has
+ * what is counted. */
 #include "harness/run/totals.h"
-#include "tests/harness/run/scripted_target.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -110,52 +110,4 @@ TEST(the_slowest_growth_that_is_kept_fits)
     ck_assert_int_eq(fit_of(as_many), COST_FIT_LINEAR);
     ck_assert_int_eq(fit_of(square), COST_FIT_FASTER);
     ck_assert_str_eq(cost_fit_name(COST_FIT_FASTER), "faster");
-}
-
-/* --- what is counted --- */
-
-static void look_twice(void)
-{
-    const struct device_services *device = script.device[0];
-    (void)device->clock_ns(device->context);
-    (void)device->completed_count(device->context);
-}
-
-static void look_and_move(void)
-{
-    look_twice();
-    ck_assert_int_eq(copy(0, 1, 1), DEVICE_OK);
-    script.at[1].address = G;
-}
-
-static const struct op_costs *costs_now(void)
-{
-    return &run_totals(script.run)->costs;
-}
-
-TEST(looks_and_moves_of_an_op_are_counted_with_what_it_asked_for)
-{
-    start();
-    KEEPS(alloc_at(0, 1));
-    script.act = look_and_move;
-    KEEPS(alloc_at(2, 3));
-    ck_assert_uint_eq(op_costs_op_count(costs_now()), 2);
-    ck_assert_uint_eq(costs_now()->calls.max, 3);
-    ck_assert_uint_eq(costs_now()->moved_bytes.max, G);
-    ck_assert_uint_eq(costs_now()->classes[1].op_count, 2);
-    ck_assert_uint_eq(costs_now()->classes[1].effects, 1);
-    ck_assert_uint_eq(costs_now()->classes[1].asked_bytes, 4 * G);
-    stop();
-}
-
-TEST(an_op_that_a_fault_strikes_is_not_counted)
-{
-    start();
-    KEEPS(alloc_at(0, 1));
-    KEEPS(arm(FAULT_POLL_JUMP));
-    script.act = look_twice;
-    KEEPS(alloc_at(1, 1));
-    ck_assert_uint_eq(op_costs_op_count(costs_now()), 1);
-    ck_assert_uint_eq(costs_now()->calls.max, 0);
-    stop();
 }
