@@ -1,8 +1,7 @@
 /* Findings of a campaign, and the file of known ones: what is counted, what is read, what is
  * refused, and what is printed. */
 #include "campaign/engine/findings.h"
-#include "tests/helpers/messages.h"
-#include "tests/helpers/scratch.h"
+#include "tests/campaign/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -11,36 +10,37 @@
 
 #define HEAD "hbmstress-baseline 1\n"
 
-enum { MESSAGE_BYTES = 512, TEXT_BYTES = 1024 };
+enum { TEXT_BYTES = 1024 };
 
-/* Reads the bytes as a file; message is what was said without the place, "" when it was accepted.
- */
-static enum exit_code read_bytes(const char *bytes, size_t length, struct baseline *baseline,
-                                 char message[MESSAGE_BYTES])
+static struct baseline baseline;
+
+static void enter(void)
 {
-    char path[SCRATCH_PATH_BYTES], text[MESSAGE_BYTES];
-    scratch_name(path, "baseline");
-    const int file = mkstemp(path);
-    ck_assert_int_ge(file, 0);
-    ck_assert_int_eq(write(file, bytes, length), (ssize_t)length);
-    close(file);
-    const int before = messages_begin();
-    const enum exit_code code = baseline_read(path, baseline);
-    messages_end(before, text, sizeof text);
-    (void)unlink(path);
-    const char *behind = strstr(text, path);
-    ck_assert_int_eq(behind == NULL, code == EXIT_KEPT);
-    (void)snprintf(message, MESSAGE_BYTES, "%s", behind == NULL ? text : behind + strlen(path) + 1);
-    return code;
+    folder_enter("baseline");
+}
+
+static void leave(void)
+{
+    snap_rest();
+    baseline_deinit(&baseline);
+    folder_leave();
+}
+
+EVERY_TEST(.setup = enter, .teardown = leave);
+
+/* tests/snap/report_baseline.snap has what is said of files that are refused. */
+static void read_text(const char *text)
+{
+    baseline_deinit(&baseline);
+    folder_write("known", text);
+    ck_assert_int_eq(baseline_read(folder_path("known"), &baseline), EXIT_KEPT);
 }
 
 TEST(a_file_of_known_findings_is_read)
 {
     static const char text[] = "# before it\n\n" HEAD
                                "finding: a\nreason: it is old\n# behind it\n";
-    struct baseline baseline;
-    char message[MESSAGE_BYTES];
-    ck_assert_int_eq(read_bytes(text, strlen(text), &baseline, message), EXIT_KEPT);
+    read_text(text);
     ck_assert_uint_eq(baseline.count, 1);
     ck_assert(baseline_has(&baseline, "a"));
     ck_assert(!baseline_has(&baseline, "b"));
@@ -50,70 +50,25 @@ TEST(a_file_of_known_findings_is_read)
     char longest[TEXT_BYTES] = HEAD "finding: ";
     memset(longest + strlen(longest), 'x', SIGNATURE_BYTES - 1);
     strcat(longest, "\nreason: \t.");
-    ck_assert_int_eq(read_bytes(longest, strlen(longest), &baseline, message), EXIT_KEPT);
+    read_text(longest);
     ck_assert_uint_eq(strlen(baseline.signatures[0]), SIGNATURE_BYTES - 1);
-    baseline_deinit(&baseline);
 }
 
 TEST(many_known_findings_are_all_known)
 {
-    struct baseline baseline;
     struct writing text;
-    char message[MESSAGE_BYTES], signature[32];
+    char signature[32];
     writing_init(&text);
     writing_append(&text, HEAD);
     for (unsigned i = 0; i < 50; i++) {
         writing_append_format(&text, "finding: number %u\nreason: r\n", i);
     }
-    ck_assert_int_eq(read_bytes(text.bytes, text.length, &baseline, message), EXIT_KEPT);
+    read_text(text.bytes);
     for (unsigned i = 0; i < 50; i++) {
         (void)snprintf(signature, sizeof signature, "number %u", i);
         ck_assert(baseline_has(&baseline, signature));
     }
-    baseline_deinit(&baseline);
     writing_deinit(&text);
-}
-
-TEST(what_is_no_such_file_is_refused_with_its_line)
-{
-    char too_long[TEXT_BYTES] = HEAD "finding: ";
-    memset(too_long + strlen(too_long), 'x', SIGNATURE_BYTES);
-    const struct {
-        const char *text, *message;
-    } rows[] = {
-        {"", " this is no baseline: it is empty\n"},
-        {"# a comment", " this is no baseline: it is empty\n"},
-        {"hbmstress-baseline 2\n",
-         "1: this is no baseline: it does not begin with 'hbmstress-baseline 1'\n"},
-        {"\nfinding: a\n" HEAD,
-         "2: this is no baseline: it does not begin with 'hbmstress-baseline 1'\n"},
-        {HEAD HEAD, "2: neither 'finding: …' nor 'reason: …' nor a comment with '#'\n"},
-        {HEAD "finding: a\nfinding: b\n",
-         "3: the finding above has no reason; a line 'reason: …' follows it\n"},
-        {HEAD "finding: \n", "2: a signature has 1 to 159 bytes\n"},
-        {too_long, "2: a signature has 1 to 159 bytes\n"},
-        {HEAD "finding: a\nreason: r\n\nfinding: a\nreason: r\n",
-         "5: this finding is listed twice\n"},
-        {HEAD "reason: r\n", "2: a reason follows its finding, and each finding has one\n"},
-        {HEAD "finding: a\nreason: r\nreason: r\n",
-         "4: a reason follows its finding, and each finding has one\n"},
-        {HEAD "finding: a\nreason:  \t\n",
-         "3: the reason is empty; it says why the finding is accepted\n"},
-        {HEAD "finding: a", "2: the last finding has no reason\n"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct baseline baseline;
-        char message[MESSAGE_BYTES];
-        ck_assert_int_eq(read_bytes(rows[i].text, strlen(rows[i].text), &baseline, message),
-                         EXIT_USAGE);
-        ck_assert_str_eq(message, rows[i].message);
-        baseline_deinit(&baseline);
-    }
-    struct baseline baseline;
-    char message[MESSAGE_BYTES];
-    ck_assert_int_eq(read_bytes(HEAD "\0\n", sizeof HEAD + 1, &baseline, message), EXIT_USAGE);
-    ck_assert_str_eq(message, " this is no baseline: it has a NUL byte\n");
-    baseline_deinit(&baseline);
 }
 
 static struct finding make_finding(const char *signature, const char *rule, uint64_t count,
@@ -156,12 +111,7 @@ TEST(a_baseline_has_the_findings_that_are_shown)
     strcpy(findings.findings[2].reason, "x");
     writing_init(&text);
     baseline_print(&findings, "a\033b", &text);
-    ck_assert_str_eq(text.bytes,
-                     HEAD "# Known findings of target a\\x1bb, for hbmstress run --baseline FILE.\n"
-                          "# Replace each reason with the one for which you accept the finding.\n\n"
-                          "finding: numbers\nreason: it is numbers (seen 3 times, in 7 ops)\n\n"
-                          "finding: harm\nreason: x (seen 1 times, in 7 ops)\n\n"
-                          "finding: answer\nreason: no words (seen 1 times, in 7 ops)\n\n");
+    snap(text.bytes);
     writing_deinit(&text);
     findings_deinit(&findings);
 }
@@ -170,10 +120,8 @@ TEST(what_showed_another_finding_is_counted_there)
 {
     struct findings findings;
     add_findings(&findings);
-    ck_assert_uint_eq(findings_shown_count(&findings), 3);
-    ck_assert_uint_eq(findings_new_count(&findings), 2);
-    ck_assert_uint_eq(findings_shown_in(&findings, 0), 1);
-    ck_assert_uint_eq(findings_shown_in(&findings, 1), 2);
+    SHOW(findings_shown_count(&findings), findings_new_count(&findings),
+         findings_shown_in(&findings, 0), findings_shown_in(&findings, 1));
     ck_assert_ptr_eq(findings_find(&findings, "harm"), &findings.findings[2]);
     ck_assert_ptr_null(findings_find(&findings, "har"));
     findings_deinit(&findings);
@@ -209,55 +157,41 @@ TEST(a_repro_that_shows_again_is_better)
     ck_assert(!finding_repro_is_better(&finding, 5, 2, true));
 }
 
-TEST(the_line_of_a_finding_names_what_runs_before_it)
+static void show_report(struct findings *findings)
 {
     static const char *const part_names[] = {"storm", "leak"};
+    struct report_known *known = findings_report(findings, "out/a b", part_names);
+    for (size_t i = 0; i < findings_shown_count(findings); i++) {
+        const struct report_known *at = &known[i];
+        SHOW(at->signature, at->rule, at->count, at->op_count, at->is_known, at->seed);
+        const bool has_largest = at->largest != NULL;
+        SHOW(at->first.scenario, at->first.trial, has_largest);
+        GIVEN(has_largest ? at->largest->bytes : 0);
+        SHOW(at->repro, at->replay, at->certificate);
+        GIVEN(at->repeats.is_unrepeated, at->repeats.after_count);
+        for (size_t k = 0; k < at->repeats.after_count; k++) {
+            SHOW(at->repeats.after[k]);
+        }
+    }
+    findings_free_report(known, findings_shown_count(findings));
+    findings_deinit(findings);
+    snap_shown();
+}
+
+TEST(the_line_of_a_finding_names_what_runs_before_it)
+{
     struct findings findings;
     add_findings(&findings);
     findings.findings[2].before_count = 2;
     findings.findings[2].is_unrepeated = 1;
-    struct report_known *known = findings_report(&findings, "out/a b", part_names);
-    ck_assert_str_eq(known[0].replay, "hbmstress replay 'out/a b/repros/harm-1.ops' "
-                                      "--after 'out/a b/repros/harm-1.before-1.ops' "
-                                      "--after 'out/a b/repros/harm-1.before-2.ops'");
-    ck_assert_uint_eq(known[0].repeats.after_count, 2);
-    ck_assert_str_eq(known[0].repeats.after[1], "out/a b/repros/harm-1.before-2.ops");
-    ck_assert(known[0].repeats.is_unrepeated);
-    ck_assert_uint_eq(known[1].repeats.after_count, 0);
-    ck_assert(!known[1].repeats.is_unrepeated);
-    findings_free_report(known, findings_shown_count(&findings));
-    findings_deinit(&findings);
+    show_report(&findings);
 }
 
 TEST(the_gravest_findings_are_told_first_with_their_files)
 {
-    static const char *const part_names[] = {"storm", "leak"};
     struct findings findings;
     add_findings(&findings);
-    struct report_known *known = findings_report(&findings, "out/a b", part_names);
-    ck_assert_str_eq(known[0].signature, "harm");
-    ck_assert_uint_eq(known[0].count, 1);
-    ck_assert(known[0].is_known);
-    ck_assert_str_eq(known[0].repro, "out/a b/repros/harm-1.ops");
-    ck_assert_str_eq(known[0].replay, "hbmstress replay 'out/a b/repros/harm-1.ops'");
-    ck_assert_str_eq(known[0].certificate, "out/a b/certificates/harm-1.json");
-    ck_assert_ptr_null(known[0].largest);
-    ck_assert_str_eq(known[1].signature, "answer");
-    ck_assert_str_eq(known[1].first.scenario, "leak");
-    ck_assert_uint_eq(known[1].first.trial, 4);
-    ck_assert_uint_eq(known[1].seed, 99);
-    ck_assert_uint_eq(known[1].largest->bytes, 4096);
-    ck_assert(!known[1].is_known);
-    ck_assert_ptr_null(known[1].repro);
-    ck_assert_ptr_null(known[1].replay);
-    ck_assert_str_eq(known[2].signature, "numbers");
-    ck_assert_str_eq(known[2].rule, "counters");
-    ck_assert_uint_eq(known[2].count, 3);
-    ck_assert_uint_eq(known[2].op_count, 7);
-    ck_assert_str_eq(known[2].replay, "hbmstress replay 'out/a b/repros/it'\\''s here.ops'");
-    ck_assert_ptr_null(known[2].certificate);
-    findings_free_report(known, 3);
-    findings_deinit(&findings);
+    show_report(&findings);
 }
 
 /* The first three are; beyond them only what may show another, as some did. */
@@ -265,15 +199,13 @@ TEST(a_finding_is_shrunk_a_few_times)
 {
     static const struct {
         uint64_t number, moved_count, stayed_count;
-        bool is_to_shrink;
-    } rows[] = {{1, 0, 0, true},  {3, 0, 2, true}, {3, 2, 0, true},  {4, 0, 3, false},
-                {4, 3, 0, true},  {4, 1, 2, true}, {4, 0, 0, false}, {8, 4, 2, true},
-                {8, 1, 3, false}, {64, 6, 0, true}};
+    } rows[] = {{1, 0, 0}, {3, 0, 2}, {3, 2, 0}, {4, 0, 3}, {4, 3, 0},
+                {4, 1, 2}, {4, 0, 0}, {8, 4, 2}, {8, 1, 3}, {64, 6, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct finding finding = {.moved_count = rows[i].moved_count,
                                         .stayed_count = rows[i].stayed_count};
-        ck_assert_msg(finding_is_to_shrink(&finding, rows[i].number) == rows[i].is_to_shrink,
-                      "row %zu", i);
+        SHOW(rows[i].number, finding.moved_count, finding.stayed_count,
+             finding_is_to_shrink(&finding, rows[i].number));
     }
 }
 
@@ -295,16 +227,10 @@ TEST(what_was_only_counted_goes_where_the_others_went)
         strcpy(findings_add(&findings, &made[i])->moved_to, "late");
     }
     findings_settle(&findings);
-    const struct finding *found = findings.findings;
-    ck_assert_str_eq(found[0].signature, "a");
-    ck_assert_str_eq(found[3].signature, "late");
-    ck_assert_uint_eq(found[0].moved_count, 7);
-    ck_assert(!finding_is_shown(&found[0]));
-    ck_assert_uint_eq(found[1].moved_count, 2);
-    ck_assert_uint_eq(found[2].moved_count, 7);
-    ck_assert(finding_is_shown(&found[2])); /* two of others moved to it */
-    ck_assert_uint_eq(found[3].count, 3 + 4 + 3);
-    findings_settle(&findings); /* once is enough */
-    ck_assert_uint_eq(findings.findings[3].count, 10);
+    findings_settle(&findings);                   /* once is enough */
+    for (size_t i = 0; i < findings.count; i++) { /* two of others moved to c */
+        const struct finding *found = &findings.findings[i];
+        SHOW(found->signature, found->count, found->moved_count, finding_is_shown(found));
+    }
     findings_deinit(&findings);
 }

@@ -2,16 +2,15 @@
  * that another one goes on behind it. */
 #include "campaign/base/interrupt.h"
 #include "campaign/engine/campaign.h"
+#include "tests/campaign/calls.h"
+#include "tests/campaign/shown.h"
 #include "tests/campaign/trials/trial_player.h"
-#include "tests/helpers/messages.h"
-#include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,14 +21,10 @@
     HEAD("plant_premature_undrained") \
     "0: alloc size=16K\n1: free_after block=0 delay=1s\n2: alloc size=1K\n3: report\n"
 
-enum { TEXT_BYTES = 1 << 16 };
-
-static char directory[SCRATCH_PATH_BYTES];
 static struct part part;
 static struct plan plan;
 static struct run_options options;
 static struct target special;
-static char said[TEXT_BYTES];
 
 static void prepare(const char *text, uint64_t trial_count_max)
 {
@@ -43,119 +38,54 @@ static void prepare(const char *text, uint64_t trial_count_max)
     options.worker_count = 2;
     options.is_json = true;
     options.shrink_budget = 200;
-    scratch_name(directory, "campaign");
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-    options.out = directory;
+    folder_enter("campaign");
+    options.out = folder;
 }
 
 static void clean_up(void)
 {
-    char command[SCRATCH_PATH_BYTES + 16];
+    snap_rest();
     op_list_deinit(&trial_player_ops);
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", directory);
-    ck_assert_int_eq(system(command), 0);
+    folder_leave();
 }
 
-static const char *path_of(const char *name)
-{
-    static char path[2 * SCRATCH_PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    return path;
-}
+EVERY_TEST(.teardown = clean_up);
 
-static const char *read_file(const char *name)
-{
-    static char text[TEXT_BYTES];
-    FILE *stream = fopen(path_of(name), "re");
-    ck_assert_msg(stream != NULL, "there is no %s", path_of(name));
-    text[fread(text, 1, sizeof text - 1, stream)] = '\0';
-    fclose(stream);
-    return text;
-}
-
-static unsigned count_text(const char *text, const char *wanted)
-{
-    unsigned count = 0;
-    for (const char *at = strstr(text, wanted); at != NULL; at = strstr(at + 1, wanted)) {
-        count++;
-    }
-    return count;
-}
-
-/* Standard output goes to a file meanwhile, standard error to `said`. */
+/* Standard output goes to a file meanwhile, what is said is shown. */
 static enum exit_code run_quietly(struct campaign_description *description,
                                   struct checkpoint *checkpoint)
 {
     (void)fflush(stdout);
     const int output = dup(STDOUT_FILENO);
-    const int file = open(path_of("standard"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const int file = open(folder_path("standard"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     ck_assert_int_ge(dup2(file, STDOUT_FILENO), 0);
     close(file);
-    const int error = messages_begin();
-    const enum exit_code code = checkpoint == NULL ? campaign_run(&options, &plan)
-                                                   : campaign_resume(&options, &plan, directory,
-                                                                     description, checkpoint);
-    messages_end(error, said, sizeof said);
+    enum exit_code code;
+    HEAR(code = checkpoint == NULL
+                    ? campaign_run(&options, &plan)
+                    : campaign_resume(&options, &plan, folder, description, checkpoint));
     (void)fflush(stdout);
     ck_assert_int_ge(dup2(output, STDOUT_FILENO), 0);
     close(output);
     return code;
 }
 
-TEST(a_campaign_runs_its_trials_and_leaves_its_reports)
+/* How many lines of results.jsonl have each of these. */
+static void show_results(void)
 {
-    prepare(SOUND, 5);
-    ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_KEPT);
-    ck_assert_str_eq(said, "");
-    const char *lines = read_file("results.jsonl");
-    ck_assert_uint_eq(count_text(lines, "\"type\":\"start\""), 1);
-    ck_assert_uint_eq(count_text(lines, "\"type\":\"trial\""), 5);
-    ck_assert_uint_eq(count_text(lines, "\"type\":\"end\""), 1);
-    ck_assert_uint_eq(count_text(lines, "\"type\":\"verdict\""), 5);
-    ck_assert_uint_eq(count_text(read_file("standard"), "\"type\":\"trial\""), 5);
-    ck_assert_ptr_nonnull(strstr(read_file("summary.json"), "\"exit\":0"));
-    ck_assert_ptr_nonnull(strstr(read_file("junit.xml"), "<testsuite"));
-    ck_assert_ptr_nonnull(strstr(read_file("results.sarif"), "\"version\":\"2.1.0\""));
-    clean_up();
-}
-
-TEST(a_campaign_with_a_finding_is_red_and_keeps_its_shrunk_list)
-{
-    struct campaign_description description;
-    struct checkpoint checkpoint;
-    prepare(UNDRAINED, 4);
-    options.is_json = false;
-    ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_BROKEN);
-    ck_assert_ptr_nonnull(strstr(read_file("standard"), "a promise was broken"));
-    ck_assert_int_eq(checkpoint_load(directory, &description, &checkpoint), EXIT_KEPT);
-    ck_assert_uint_eq(checkpoint.findings.count, 1);
-    ck_assert_uint_eq(checkpoint.findings.findings[0].count, 4);
-    ck_assert_uint_eq(checkpoint.findings.findings[0].op_count, 3);
-    ck_assert(checkpoint.state.is_finished);
-    campaign_description_deinit(&description);
-    checkpoint_deinit(&checkpoint);
-    clean_up();
-}
-
-TEST(a_campaign_whose_time_is_over_runs_no_more)
-{
-    prepare(SOUND, UINT64_MAX);
-    plan.duration_ns = 1;
-    ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_HARNESS);
-    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), 0);
-    ck_assert_str_eq(said,
-                     "hbmstress: no trial ended within the time of the run: it shows nothing. "
-                     "Give it more time.\n");
-    clean_up();
+    static const char *const wanted[] = {"\"type\":\"start\"", "\"type\":\"trial\"",
+                                         "\"type\":\"end\"",   "\"type\":\"verdict\"",
+                                         "\"output\":\"",      "by the target"};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        show("%u x %s\n", count_text(folder_read("results.jsonl"), wanted[i]), wanted[i]);
+    }
 }
 
 /* The first time, whichever worker is first. */
-static enum target_result interrupt_parent(struct target_instance *instance)
+DEFRAGMENT(interrupt_parent)
 {
-    char path[2 * SCRATCH_PATH_BYTES];
-    (void)instance;
-    (void)snprintf(path, sizeof path, "%s/interrupted", directory);
-    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const int file = open(folder_path("interrupted"), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                          0600);
     if (file >= 0) {
         close(file);
         (void)kill(getppid(), SIGINT);
@@ -166,7 +96,7 @@ static enum target_result interrupt_parent(struct target_instance *instance)
 static _Noreturn void run_and_exit(void)
 {
     interrupt_install();
-    _exit(run_quietly(NULL, NULL) == EXIT_HARNESS && said[0] == '\0' ? 0 : 1);
+    _exit(run_quietly(NULL, NULL) == EXIT_HARNESS && shown_take()[0] == '\0' ? 0 : 1);
 }
 
 /* The second process runs what the first did not, and says what one alone would have said. */
@@ -184,7 +114,7 @@ TEST(a_campaign_that_is_interrupted_goes_on_in_another_process)
     }
     ck_assert_int_eq(waitpid(first, &status, 0), first);
     ck_assert_int_eq(status, 0);
-    ck_assert_int_eq(checkpoint_load(directory, &description, &checkpoint), EXIT_KEPT);
+    ck_assert_int_eq(checkpoint_load(folder, &description, &checkpoint), EXIT_KEPT);
     ck_assert(checkpoint.state.end.is_interrupted && !checkpoint.state.is_finished);
     ck_assert(!checkpoint.parts[0].progress.is_finished);
     const uint64_t begun = checkpoint.parts[0].trials;
@@ -192,14 +122,14 @@ TEST(a_campaign_that_is_interrupted_goes_on_in_another_process)
     ck_assert_uint_ge(begun, 1); /* what was under way still counts */
     ck_assert_uint_lt(begun, TRIAL_COUNT);
     ck_assert_uint_gt(elapsed_ns, 0);
-    ck_assert_uint_eq(count_text(read_file("results.jsonl"), "\"type\":\"trial\""), begun);
+    ck_assert_uint_eq(count_text(folder_read("results.jsonl"), "\"type\":\"trial\""), begun);
 
     ck_assert_int_eq(run_quietly(&description, &checkpoint), EXIT_KEPT);
-    const char *lines = read_file("results.jsonl");
+    const char *lines = folder_read("results.jsonl");
     ck_assert_uint_eq(count_text(lines, "\"type\":\"start\""), 1);
     ck_assert_uint_eq(count_text(lines, "\"type\":\"trial\""), TRIAL_COUNT);
     const unsigned line_count = count_text(lines, "\"type\":\"verdict\"");
-    ck_assert_int_eq(checkpoint_load(directory, &description, &checkpoint), EXIT_KEPT);
+    ck_assert_int_eq(checkpoint_load(folder, &description, &checkpoint), EXIT_KEPT);
     ck_assert_uint_eq(checkpoint.parts[0].trials, TRIAL_COUNT);
     ck_assert_uint_eq(checkpoint.state.end.trials, TRIAL_COUNT);
     ck_assert_uint_ge(line_count, TRIAL_COUNT); /* some are asked again */
@@ -208,13 +138,11 @@ TEST(a_campaign_that_is_interrupted_goes_on_in_another_process)
     ck_assert(checkpoint.state.is_finished && !checkpoint.state.end.is_interrupted);
     campaign_description_deinit(&description);
     checkpoint_deinit(&checkpoint);
-    clean_up();
 }
 
 /* To whatever is there. */
-static enum target_result write_nonsense(struct target_instance *instance)
+DEFRAGMENT(write_nonsense)
 {
-    (void)instance;
     for (int file = 3; file < 4096; file++) {
         (void)!write(file, "nonsense", 8);
     }
@@ -227,48 +155,31 @@ TEST(a_target_that_spoils_the_answers_is_a_finding_and_the_run_goes_on)
     special.defragment = write_nonsense;
     options.shrink_budget = 1;
     ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_BROKEN);
-    ck_assert_str_eq(said, "");
-    const char *lines = read_file("results.jsonl");
+    const char *lines = folder_read("results.jsonl");
     ck_assert_uint_eq(count_text(lines, "\"type\":\"trial\""), 3);
     ck_assert_uint_eq(count_text(lines, "nonsense"), 0);
     ck_assert_ptr_nonnull(strstr(lines, "crash: damaged a descriptor of the harness"));
-    clean_up();
+    ck_assert_str_eq(shown_take(), "");
 }
 
 /* The trials that are known print a line each. */
-static enum target_result print_line(struct target_instance *instance)
+DEFRAGMENT(print_line)
 {
-    (void)instance;
     (void)printf("{\"type\":\"end\"} by the target\n");
     return TARGET_OK;
 }
 
 TEST(what_a_target_prints_is_a_file_that_the_line_of_its_trial_names)
 {
-    char name[2 * SCRATCH_PATH_BYTES];
     prepare(HEAD("hbm") "0: alloc size=1K\n1: defragment\n", 5);
     special.defragment = print_line;
     ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_KEPT);
-    ck_assert_str_eq(said, "");
-    ck_assert_uint_eq(count_text(read_file("standard"), "by the target"), 0);
-    const char *lines = read_file("results.jsonl");
-    ck_assert_uint_eq(count_text(lines, "by the target"), 0);
-    ck_assert_uint_eq(count_text(lines, "\"output\":\""), 3); /* of the first trials */
-    const char *path = strstr(lines, "\"output\":\"") + strlen("\"output\":\"");
-    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(path, "\""), path);
-    ck_assert_int_eq(strncmp(name, directory, strlen(directory)), 0);
-    const char *text = read_file(name + strlen(directory) + 1);
+    ck_assert_uint_eq(count_text(folder_read("standard"), "by the target"), 0);
+    show_results(); /* of the first trials */
+    const char *path = strstr(folder_read("results.jsonl"), "\"output\":\"");
+    path += strlen("\"output\":\"");
+    ck_assert_int_eq(strncmp(path, folder, strlen(folder)), 0);
+    path += strlen(folder) + 1;
+    const char *text = folder_read("%.*s", (int)strcspn(path, "\""), path);
     ck_assert_uint_ge(count_text(text, "{\"type\":\"end\"} by the target\n"), 1);
-    clean_up();
-}
-
-TEST(a_baseline_that_cannot_be_read_leaves_nothing)
-{
-    prepare(SOUND, 3);
-    options.baseline = "/dev/null";
-    ck_assert_int_eq(run_quietly(NULL, NULL), EXIT_USAGE);
-    ck_assert_str_eq(said, "hbmstress: /dev/null: this is no baseline: it is empty\n");
-    ck_assert_int_ne(access(path_of("results.jsonl"), F_OK), 0);
-    ck_assert_int_ne(access(path_of("campaign"), F_OK), 0);
-    clean_up();
 }

@@ -1,44 +1,32 @@
 /* Where a campaign's lines go: whole lines alone are in its file, and a write that fails is told
  * once. */
 #include "campaign/engine/output.h"
-#include "tests/helpers/messages.h"
-#include "tests/helpers/scratch.h"
+#include "tests/campaign/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TEXT_BYTES = 1 << 13 };
-
-static char directory[SCRATCH_PATH_BYTES];
 static struct output output;
-
-static const char *path_of(const char *name)
-{
-    static char path[2 * SCRATCH_PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    return path;
-}
 
 static void enter_scratch(void)
 {
-    scratch_name(directory, "output");
-    ck_assert_ptr_nonnull(mkdtemp(directory));
+    folder_enter("output");
     output_init(&output, true);
     output.is_pipe_closed = true; /* nobody reads standard output */
 }
 
 static void leave_scratch(void)
 {
-    char command[SCRATCH_PATH_BYTES + 16];
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", directory);
-    ck_assert_int_eq(system(command), 0);
+    snap_rest();
+    folder_leave();
 }
+
+EVERY_TEST(.setup = enter_scratch, .teardown = leave_scratch);
 
 static void write_line(const char *line)
 {
@@ -49,47 +37,23 @@ static void write_line(const char *line)
     writing_deinit(&text);
 }
 
-static void check_file(const char *path, const char *wanted)
-{
-    char text[TEXT_BYTES];
-    FILE *stream = fopen(path, "re");
-    ck_assert_ptr_nonnull(stream);
-    text[fread(text, 1, sizeof text - 1, stream)] = '\0';
-    fclose(stream);
-    ck_assert_str_eq(text, wanted);
-}
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *stream = fopen(path, "we");
-    ck_assert_ptr_nonnull(stream);
-    ck_assert_int_ge(fputs(text, stream), 0);
-    ck_assert_int_eq(fclose(stream), 0);
-}
-
 TEST(lines_are_in_the_file_once_they_are_flushed)
 {
     struct stat outer, inner;
-    enter_scratch();
     (void)umask(0); /* folders are open to whom the user says */
-    ck_assert_int_eq(output_open_results(&output, path_of("a/b"), 0), EXIT_KEPT);
-    ck_assert_str_eq(output.path, path_of("a/b/results.jsonl"));
-    ck_assert_int_eq(stat(path_of("a"), &outer), 0);
-    ck_assert_int_eq(stat(path_of("a/b"), &inner), 0);
-    ck_assert_int_eq(outer.st_mode & 0777, 0777);
-    ck_assert_int_eq(inner.st_mode & 0777, 0777);
+    ck_assert_int_eq(output_open_results(&output, folder_path("a/b"), 0), EXIT_KEPT);
+    SHOW(output.path);
+    ck_assert_int_eq(stat(folder_path("a"), &outer), 0);
+    ck_assert_int_eq(stat(folder_path("a/b"), &inner), 0);
+    ck_assert((outer.st_mode & 0777) == 0777 && (inner.st_mode & 0777) == 0777);
     write_line("one\n");
     write_line("two\n");
-    ck_assert_uint_eq(output.results_bytes, 8);
-    check_file(path_of("a/b/results.jsonl"), "");
+    SHOW(output.results_bytes, folder_read("a/b/results.jsonl"));
     output_flush(&output);
-    check_file(path_of("a/b/results.jsonl"), "one\ntwo\n");
+    SHOW(folder_read("a/b/results.jsonl"));
     write_line("three\n");
     output_close(&output);
-    ck_assert(!output.is_failed);
-    ck_assert_int_eq(output.results, -1);
-    check_file(path_of("a/b/results.jsonl"), "one\ntwo\nthree\n");
-    leave_scratch();
+    SHOW(output.is_failed, output.results, folder_read("a/b/results.jsonl"));
 }
 
 /* Another campaign begins, or one goes on behind what its checkpoint knows of. */
@@ -99,65 +63,48 @@ TEST(a_file_from_before_is_cut_to_what_is_known_of_it)
                                          "summary.json",  "junit.xml",
                                          "results.sarif", "gl-code-quality-report.json"};
     for (int goes_on = 0; goes_on < 2; goes_on++) {
-        enter_scratch();
-        write_file(path_of("results.jsonl"), "one\ntwo\nthr");
+        output_init(&output, true);
+        output.is_pipe_closed = true;
+        folder_write("results.jsonl", "one\ntwo\nthr");
         for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-            write_file(path_of(others[i]), "x");
+            folder_write(others[i], "x");
         }
-        ck_assert_int_eq(output_open_results(&output, directory, goes_on ? 8 : 0), EXIT_KEPT);
+        ck_assert_int_eq(output_open_results(&output, folder, goes_on ? 8 : 0), EXIT_KEPT);
         for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-            ck_assert_int_eq(access(path_of(others[i]), F_OK) == 0, goes_on && i < 2);
+            show(folder_has("%s", others[i]) ? "%s stays\n" : "", others[i]);
         }
         write_line("four\n");
-        ck_assert_uint_eq(output.results_bytes, goes_on ? 13 : 5);
+        SHOW(output.results_bytes);
         output_close(&output);
-        check_file(path_of("results.jsonl"), goes_on ? "one\ntwo\nfour\n" : "four\n");
-        leave_scratch();
+        show("%s", folder_read("results.jsonl"));
     }
 }
 
-static void check_refusal(const char *folder, uint64_t saved_bytes, enum exit_code wanted,
-                          const char *wanted_text)
-{
-    char text[TEXT_BYTES];
-    output_init(&output, true);
-    output.is_pipe_closed = true;
-    const int before = messages_begin();
-    ck_assert_int_eq(output_open_results(&output, folder, saved_bytes), wanted);
-    messages_end(before, text, sizeof text);
-    ck_assert_msg(strstr(text, wanted_text) != NULL, "%s in: %s", wanted_text, text);
-    output_close(&output);
-}
-
-TEST(a_place_where_no_results_can_be_is_refused)
+/* Room for the names of the files in it is kept.  Other places: tests/snap/run_resume.snap. */
+TEST(a_path_that_is_too_long_is_refused)
 {
     char longest[FILE_PATH_BYTES];
-    enter_scratch();
-    write_file(path_of("results.jsonl"), "one\n");
-    check_refusal(directory, 5, EXIT_USAGE, "the file is shorter than its checkpoint records");
-    check_file(path_of("results.jsonl"), "one\n");
-    check_refusal(path_of("results.jsonl"), 0, EXIT_USAGE, "");
-    ck_assert_int_eq(mkdir(path_of("summary.json"), 0700), 0);
-    check_refusal(directory, 0, EXIT_HARNESS, "summary.json: Is a directory");
-    ck_assert_int_eq(mkdir(path_of("x"), 0700), 0);
-    ck_assert_int_eq(mkdir(path_of("x/results.jsonl"), 0700), 0);
-    check_refusal(path_of("x"), 0, EXIT_USAGE, "results.jsonl: Is a directory");
-    /* Room for the names of the files in it is kept. */
+    enum exit_code code;
     memset(longest, '/', sizeof longest);
-    longest[sizeof longest - 128] = '\0';
-    memcpy(longest, directory, strlen(directory));
-    check_refusal(longest, 0, EXIT_HARNESS, "summary.json: Is a directory");
-    longest[sizeof longest - 128] = '/';
-    longest[sizeof longest - 127] = '\0';
-    check_refusal(longest, 0, EXIT_USAGE, "File name too long");
-    leave_scratch();
+    memcpy(longest, folder, strlen(folder));
+    ck_assert_int_eq(mkdir(folder_path("summary.json"), 0700), 0);
+    for (size_t room = 128; room >= 127; room--) {
+        output_init(&output, true);
+        output.is_pipe_closed = true;
+        longest[sizeof longest - room] = '\0';
+        HEAR(code = output_open_results(&output, longest, 0));
+        longest[sizeof longest - room] = '/';
+        output_close(&output);
+        ck_assert_int_eq(code, room == 128 ? EXIT_HARNESS : EXIT_USAGE);
+        const char *said = shown_take();
+        ck_assert_ptr_nonnull(
+            strstr(said, room == 128 ? "summary.json: Is a directory\n" : "File name too long\n"));
+    }
 }
 
 TEST(a_full_disk_is_told_once_and_ends_the_lines)
 {
-    char text[TEXT_BYTES];
-    enter_scratch();
-    ck_assert_int_eq(output_open_results(&output, directory, 0), EXIT_KEPT);
+    ck_assert_int_eq(output_open_results(&output, folder, 0), EXIT_KEPT);
     write_line("one\n");
     output_flush(&output);
     const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -165,35 +112,39 @@ TEST(a_full_disk_is_told_once_and_ends_the_lines)
     ck_assert_int_ge(dup2(full, output.results), 0);
     close(full);
     write_line("two\n");
-    const int before = messages_begin();
-    output_flush(&output);
+    HEAR(output_flush(&output));
     write_line("three\n");
-    output_flush(&output);
-    output_close(&output);
-    messages_end(before, text, sizeof text);
-    ck_assert(output.is_failed);
-    ck_assert_uint_eq(output.results_bytes, 4);
-    char wanted[TEXT_BYTES];
-    (void)snprintf(wanted, sizeof wanted, "hbmstress: %s: No space left on device\n",
-                   path_of("results.jsonl"));
-    ck_assert_str_eq(text, wanted);
-    check_file(path_of("results.jsonl"), "one\n");
-    leave_scratch();
+    HEAR(output_flush(&output));
+    HEAR(output_close(&output));
+    SHOW(output.is_failed, output.results_bytes, folder_read("results.jsonl"));
 }
 
-/* Standard output in the place of a file: which texts go there. */
-static const char *say_all(bool is_json, bool is_closed)
+/* Standard output is a file meanwhile. */
+static int enter_file(void)
 {
-    static char text[TEXT_BYTES];
+    const int before = dup(STDOUT_FILENO);
+    (void)fflush(stdout);
+    const int file = open(folder_path("standard"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ck_assert_int_ge(dup2(file, STDOUT_FILENO), 0);
+    close(file);
+    return before;
+}
+
+static void leave_file(int before)
+{
+    (void)fflush(stdout);
+    ck_assert_int_ge(dup2(before, STDOUT_FILENO), 0);
+    close(before);
+}
+
+/* Which texts go there. */
+static void show_all(bool is_json, bool is_closed)
+{
     struct writing line;
-    enter_scratch();
     output_init(&output, is_json);
     output.is_pipe_closed = is_closed;
     writing_init(&line);
-    const int before = dup(STDOUT_FILENO);
-    (void)fflush(stdout);
-    const int file = open(path_of("standard"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    ck_assert_int_ge(dup2(file, STDOUT_FILENO), 0);
+    const int before = enter_file();
     writing_append(&line, "line.");
     output_line(&output, &line);
     output_line_to_results(&output, &line);
@@ -202,25 +153,17 @@ static const char *say_all(bool is_json, bool is_closed)
     writing_clear(&line);
     writing_append(&line, "text.");
     output_text(&output, &line);
-    (void)fflush(stdout);
-    ck_assert_int_ge(dup2(before, STDOUT_FILENO), 0);
-    const ssize_t got = pread(file, text, sizeof text - 1, 0);
-    ck_assert_int_ge(got, 0);
-    text[got] = '\0';
-    close(file);
-    close(before);
+    leave_file(before);
+    SHOW(is_json, is_closed, folder_read("standard"));
     output_close(&output);
     writing_deinit(&line);
-    leave_scratch();
-    return text;
 }
 
 TEST(programs_get_lines_and_people_text)
 {
-    ck_assert_str_eq(say_all(true, false), "line.line.");
-    ck_assert_str_eq(say_all(false, false), "line.text.");
-    ck_assert_str_eq(say_all(true, true), "");
-    ck_assert_str_eq(say_all(false, true), "");
+    for (int i = 0; i < 4; i++) {
+        show_all(i % 2 == 0, i / 2 == 1);
+    }
 }
 
 /* The code, then the words. */
@@ -228,32 +171,20 @@ TEST(the_answer_of_a_child_is_its_code_and_its_words)
 {
     struct writing answer;
     const enum exit_code code = EXIT_UNKNOWN;
-    char text[64];
-    enter_scratch();
-    const int before = dup(STDOUT_FILENO);
-    const int file = open(path_of("standard"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    (void)fflush(stdout);
-    ck_assert_int_ge(dup2(file, STDOUT_FILENO), 0);
     writing_init(&answer);
     writing_append_bytes(&answer, &code, sizeof code);
     writing_append(&answer, "words\n");
+    const int before = enter_file();
     const enum exit_code for_programs = output_answer(true, &answer);
     const enum exit_code for_people = output_answer(false, &answer);
     (void)fflush(stdout);
     const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     ck_assert_int_ge(dup2(full, STDOUT_FILENO), 0);
     close(full);
-    const int errors = messages_begin();
-    const enum exit_code failed = output_answer(true, &answer);
-    messages_end(errors, text, sizeof text);
-    ck_assert_int_ge(dup2(before, STDOUT_FILENO), 0);
-    close(before);
-    close(file);
-    ck_assert_int_eq(for_programs, EXIT_UNKNOWN);
-    ck_assert_int_eq(for_people, EXIT_UNKNOWN);
-    ck_assert_int_eq(failed, EXIT_HARNESS);
-    ck_assert_str_eq(text, "hbmstress: standard output: No space left on device\n");
-    check_file(path_of("standard"), "words\nwords\n");
+    enum exit_code failed;
+    HEAR(failed = output_answer(true, &answer));
+    leave_file(before);
+    SHOW(for_programs == EXIT_UNKNOWN, for_people == EXIT_UNKNOWN, failed == EXIT_HARNESS,
+         folder_read("standard"));
     writing_deinit(&answer);
-    leave_scratch();
 }

@@ -1,9 +1,12 @@
 /* Lines of results.jsonl: their members are found, and copied byte for byte. */
 #include "campaign/engine/whole.h"
+#include "tests/campaign/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <string.h>
+
+EVERY_TEST(.teardown = snap_rest);
 
 static struct result_line line_of(const char *text)
 {
@@ -21,22 +24,12 @@ TEST(what_is_no_object_of_ours_is_refused)
 {
     static const char *const good[] = {"{\"a\":1}", "{\"a\":{\"b\":[1,\"}\"]},\"c\":\"\\\"}\"}",
                                        "{\"a\":\"\",\"b\":0.50}"};
-    static const char *const bad[] = {"",
-                                      "{",
-                                      "x",
-                                      "{\"a\":1",
-                                      "{\"a\":}",
-                                      "{\"a\":1}x",
-                                      "{\"a\":1,}x",
-                                      "{a:1}",
-                                      "{\"a\"1}",
-                                      "{\"a\":\"1}",
-                                      "{\"a\":[1}",
-                                      "{\"a\":1}}",
-                                      "{\"a\\\"}",
-                                      "{\"a\":1,\"a\":2}",
-                                      "{\"a\":1,\"repro\" :\"a/b\"}",
-                                      "{\"a\":1,\"repro\":3}"};
+    /* clang-format off */
+    static const char *const bad[] = {
+        "", "{", "x", "{\"a\":1", "{\"a\":}", "{\"a\":1}x", "{\"a\":1,}x", "{a:1}", "{\"a\"1}",
+        "{\"a\":\"1}", "{\"a\":[1}", "{\"a\":1}}", "{\"a\\\"}", "{\"a\":1,\"a\":2}",
+        "{\"a\":1,\"repro\" :\"a/b\"}", "{\"a\":1,\"repro\":3}"};
+    /* clang-format on */
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         struct result_line line = read_line_of(good[i]);
         result_line_forget(&line);
@@ -52,19 +45,26 @@ TEST(members_are_found_on_the_first_level_alone)
 {
     struct result_line line = read_line_of(
         "{\"type\":\"trial\",\"in\":{\"op\":1,\"name\":\"no\"},\"op\":42,\"name\":\"a \\\"b\\\"\",\"low\":-1}");
-    uint64_t number = 7;
-    ck_assert(result_line_find_number(&line, "op", &number));
-    ck_assert_uint_eq(number, 42);
-    ck_assert(result_line_has(&line, "name", "a \"b\""));
-    ck_assert(!result_line_has(&line, "name", "no"));
-    ck_assert(!result_line_has(&line, "op", "42"));
-    ck_assert_ptr_null(result_line_find_text(&line, "b"));
-    ck_assert_ptr_null(result_line_find_text(&line, "typ"));
-    ck_assert_ptr_null(result_line_find_text(&line, "op"));
-    ck_assert_str_eq(result_line_find_text(&line, "name"), "a \"b\"");
-    ck_assert(!result_line_find_number(&line, "low", &number));
-    ck_assert(!result_line_find_number(&line, "in", &number));
+    static const char *const names[] = {"op", "name", "b", "typ", "low", "in"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        uint64_t number = 7;
+        show("%s: ", names[i]);
+        SHOW(result_line_find_number(&line, names[i], &number), number,
+             result_line_find_text(&line, names[i]));
+    }
+    SHOW(result_line_has(&line, "name", "a \"b\""), result_line_has(&line, "name", "no"),
+         result_line_has(&line, "op", "42"));
     result_line_forget(&line);
+}
+
+static void show_copy(const struct result_line *line, const char *folder_name,
+                      const char *const dropped[])
+{
+    struct writing text;
+    writing_init(&text);
+    result_line_copy(line, folder_name, dropped, &text);
+    show("%s", writing_string(&text));
+    writing_deinit(&text);
 }
 
 TEST(a_copy_has_the_same_bytes_but_for_paths_and_what_is_dropped)
@@ -74,19 +74,8 @@ TEST(a_copy_has_the_same_bytes_but_for_paths_and_what_is_dropped)
     struct result_line line = read_line_of(
         "{\"share\":0.500000,\"repro\":\"a/b c/repros/x.ops\",\"largest\":[1,2],\"output\":\"o/t.txt\","
         "\"reason\":\"a/b/c\",\"kept\":\"none\"}");
-    struct writing text;
-    writing_init(&text);
-    result_line_copy(&line, "whole \"1\"", nothing, &text);
-    ck_assert_str_eq(
-        writing_string(&text),
-        "{\"share\":0.500000,\"repro\":\"whole \\\"1\\\"/repros/x.ops\",\"largest\":[1,2],"
-        "\"output\":\"whole \\\"1\\\"/o/t.txt\",\"reason\":\"a/b/c\","
-        "\"kept\":\"whole \\\"1\\\"/\"}\n");
-    writing_clear(&text);
-    result_line_copy(&line, "w", dropped, &text);
-    ck_assert_str_eq(writing_string(&text), "{\"share\":0.500000,\"output\":\"w/o/t.txt\","
-                                            "\"reason\":\"a/b/c\",\"kept\":\"w/\"}\n");
-    writing_deinit(&text);
+    show_copy(&line, "whole \"1\"", nothing);
+    show_copy(&line, "w", dropped);
     result_line_forget(&line);
 }
 
@@ -96,15 +85,10 @@ TEST(a_size_of_64_bits_is_copied_with_its_digits)
     struct result_line line = read_line_of(
         "{\"op\":7,\"requested\":18446744073709551615,\"largest\":512,\"trial\":3}");
     uint64_t number = 0;
-    struct writing text;
-    writing_init(&text);
     ck_assert(!result_line_find_number(&line, "requested", &number));
     ck_assert(result_line_find_number(&line, "trial", &number));
     ck_assert_uint_eq(number, 3);
-    result_line_copy(&line, "w", dropped, &text);
-    ck_assert_str_eq(writing_string(&text),
-                     "{\"op\":7,\"requested\":18446744073709551615,\"trial\":3}\n");
-    writing_deinit(&text);
+    show_copy(&line, "w", dropped);
     result_line_forget(&line);
 }
 
@@ -113,12 +97,9 @@ TEST(a_saved_file_is_the_end_of_its_path)
     char name[16];
     struct result_line line = read_line_of(
         "{\"a\":\"/x/y/repros/b.ops\",\"b\":\"b.ops\",\"c\":3,\"d\":\"a/0123456789abcdef\"}");
-    result_line_find_saved(&line, "a", name, sizeof name);
-    ck_assert_str_eq(name, "repros/b.ops");
-    static const char *const without[] = {"b", "c", "d", "e"};
-    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
-        result_line_find_saved(&line, without[i], name, sizeof name);
-        ck_assert_str_eq(name, "");
+    for (const char *member = "a\0b\0c\0d\0e\0"; *member != '\0'; member += 2) {
+        result_line_find_saved(&line, member, name, sizeof name);
+        SHOW(member, name);
     }
     result_line_forget(&line);
 }

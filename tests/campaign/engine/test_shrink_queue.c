@@ -2,16 +2,16 @@
  * gone come back; and the process that waits for the disk meanwhile. */
 #include "campaign/engine/findings.h"
 #include "campaign/process/background.h"
-#include "tests/helpers/scratch.h"
+#include "tests/campaign/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+EVERY_TEST(.teardown = snap_rest);
 
 enum { WAIT_MS = 60000 };
 
@@ -52,15 +52,25 @@ static void add_trial(struct shrink_queue *queue, uint64_t trial, size_t op_coun
 
 TEST(the_first_three_enter_and_then_ever_fewer)
 {
-    static const uint64_t taken[] = {1, 2, 3, 4, 8, 16, 1024};
-    size_t next = 0;
     for (uint64_t number = 1; number <= 1024; number++) {
-        const bool is_taken = next < sizeof taken / sizeof *taken && taken[next] == number;
-        ck_assert_msg(shrink_queue_takes(number) == (is_taken || (number & (number - 1)) == 0),
-                      "%llu", (unsigned long long)number);
-        next += is_taken;
+        show(shrink_queue_takes(number) ? "%u " : "", (unsigned)number);
     }
-    ck_assert(!shrink_queue_takes(5) && !shrink_queue_takes(1000));
+    ck_assert_str_eq(shown_take(), "1 2 3 4 8 16 32 64 128 256 512 1024 ");
+}
+
+/* All that are in it, and how long their lists are. */
+static void show_queue(const struct shrink_queue *queue)
+{
+    static const char *const states[] = {"waits", "saved", "counted", "unrepeated", "disputed"};
+    for (size_t i = 0; i < queue->count; i++) {
+        const struct shrink_entry *entry = &queue->entries[i];
+        const struct trial_result *list = shrink_queue_list(queue, entry);
+        show("%s of trial %u %s%s", entry->seen_as, (unsigned)entry->task.trial,
+             states[entry->state], entry->is_superseded == SUPERSEDED_NOW ? ", superseded" : "");
+        show(list == NULL ? "" : ", a list of %zu ops that shows %s",
+             list == NULL ? 0 : list->ops.count, list == NULL ? "" : list->head.signature);
+        show("\n");
+    }
 }
 
 TEST(one_waits_after_the_other_each_with_a_list_of_its_own)
@@ -69,24 +79,21 @@ TEST(one_waits_after_the_other_each_with_a_list_of_its_own)
     ck_assert_ptr_null(shrink_queue_first(&queue));
     add_trial(&queue, 7, 3);
     add_trial(&queue, 8, 5);
-    ck_assert_uint_eq(queue.count, 4);
     struct shrink_entry *first = shrink_queue_first(&queue);
     ck_assert_ptr_eq(first, &queue.entries[0]);
-    ck_assert_str_eq(first->seen_as, "finding 0");
     ck_assert_uint_eq(first->verdict.rule, RULE_OVERLAP);
-    ck_assert_uint_eq(shrink_queue_list(&queue, first)->ops.count, 3);
+    show_queue(&queue);
     shrink_queue_end(&queue, first, SHRINK_SAVED);
-    ck_assert_ptr_null(shrink_queue_list(&queue, first)); /* it is needed no more */
-    ck_assert_str_eq(shrink_queue_first(&queue)->seen_as, "finding 1");
-    ck_assert_str_eq(shrink_queue_list(&queue, &queue.entries[1])->head.signature, "finding 1");
-    ck_assert_uint_eq(shrink_queue_list(&queue, &queue.entries[2])->ops.count, 5);
+    ck_assert_ptr_eq(shrink_queue_first(&queue), &queue.entries[1]);
+    show("its list is needed no more:\n");
+    show_queue(&queue);
     struct finding finding = {.base = "base-8-0"}; /* it has no files yet */
     shrink_queue_take_files(&queue, &queue.entries[3], &finding);
     ck_assert_str_eq(finding.base, queue.entries[3].base);
     strcpy(finding.base, "base-7-0");
     shrink_queue_take_files(&queue, &queue.entries[3], &finding);
-    ck_assert_uint_eq(queue.entries[0].is_superseded, SUPERSEDED_NOW);
-    ck_assert_uint_eq(queue.entries[2].is_superseded, SUPERSEDED_NOT);
+    show("the base of its finding gives way:\n");
+    show_queue(&queue);
     ck_assert(shrink_queue_invariants_hold(&queue));
     for (size_t i = 1; i < 4; i++) {
         shrink_queue_end(&queue, shrink_queue_first(&queue), SHRINK_COUNTED);
@@ -111,22 +118,18 @@ TEST(a_trial_that_is_run_again_brings_its_lists_back)
     for (size_t i = 0; i < queue.count; i++) {
         shrink_queue_restore(&read, &queue.entries[i]);
     }
-    ck_assert_ptr_null(shrink_queue_list(&read, shrink_queue_first(&read)));
-    ck_assert(shrink_queue_missing(&read, &at, &task));
-    ck_assert_uint_eq(task.trial, 7);
-    ck_assert(shrink_queue_missing(&read, &at, &task));
-    ck_assert_uint_eq(task.trial, 8); /* once for both of its findings */
-    ck_assert(!shrink_queue_missing(&read, &at, &task));
+    show_queue(&read);
+    while (shrink_queue_missing(&read, &at, &task)) { /* once for both of its findings */
+        SHOW(task.trial);
+    }
     struct trial_result result = make_trial(9, 1);
     ck_assert(!shrink_queue_put(&read, &result)); /* nobody waits for that one */
     trial_result_deinit(&result);
     result = make_trial(8, 5);
-    strcpy(result.head.findings.findings[1].signature, "another");
+    strcpy(result.head.findings.findings[1].signature, "another"); /* one does not show again */
     ck_assert(shrink_queue_put(&read, &result));
     trial_result_deinit(&result);
-    ck_assert_uint_eq(shrink_queue_list(&read, &read.entries[2])->ops.count, 5);
-    ck_assert_uint_eq(read.entries[3].state, SHRINK_COUNTED); /* it did not show again */
-    ck_assert_uint_eq(read.entries[1].state, SHRINK_WAITING);
+    show_queue(&read);
     shrink_queue_deinit(&queue);
     shrink_queue_deinit(&read);
 }
@@ -150,17 +153,14 @@ static enum syncer_result ask(struct syncer *syncer, const struct writing *paths
 
 TEST(files_are_forced_to_the_disk_and_those_that_are_gone_left_out)
 {
-    char path[SCRATCH_PATH_BYTES];
     struct syncer syncer;
     struct writing paths;
     int error = -1;
-    scratch_name(path, "syncer");
-    FILE *stream = fopen(path, "we");
-    ck_assert_ptr_nonnull(stream);
-    ck_assert_int_eq(fclose(stream), 0);
+    folder_enter("syncer");
+    folder_write("file", "");
     ck_assert(syncer_start(&syncer));
     writing_init(&paths);
-    append_path(&paths, path);
+    append_path(&paths, folder_path("file"));
     append_path(&paths, "/nowhere/at/all");
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(ask(&syncer, &paths, &error), SYNCER_DONE);
@@ -176,5 +176,5 @@ TEST(files_are_forced_to_the_disk_and_those_that_are_gone_left_out)
     ck_assert_int_eq(error, 0);
     syncer_stop(&syncer);
     writing_deinit(&paths);
-    (void)unlink(path);
+    folder_leave();
 }

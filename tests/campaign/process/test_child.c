@@ -6,8 +6,9 @@
 #include "campaign/process/death.h"
 #include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
-#include "harness/op/ops_file.h"
 #include "targets/targets.h"
+#include "tests/campaign/calls.h"
+#include "tests/campaign/shown.h"
 #include "tests/helpers/races.h"
 #include "tests/helpers/suite.h"
 
@@ -34,6 +35,32 @@ static int find_free_file(void)
     close(file);
     return file;
 }
+
+/* What a child answers, how it ended, and that in words. */
+static struct writing answer;
+static struct death *death;
+static char words[CHILD_DEATH_BYTES];
+
+static void begin(void)
+{
+    writing_init(&answer);
+    death = shared_memory_create(sizeof *death);
+    ck_assert_ptr_nonnull(death);
+}
+
+static void end(void)
+{
+    snap_rest();
+    writing_deinit(&answer);
+    shared_memory_destroy(death, sizeof *death);
+}
+
+static enum child_end run(void (*work)(void *context, int file), void *context)
+{
+    return child_run(work, context, FAR_NS, false, &answer, words);
+}
+
+EVERY_TEST(.setup = begin, .teardown = end);
 
 static void check_no_child(void)
 {
@@ -80,23 +107,20 @@ TEST(all_is_read_and_written_or_it_is_told)
 
 /* --- one piece of work --- */
 
-static void answer_much(void *context, int file)
+WORK(answer_much)
 {
     static char bytes[LARGE_BYTES];
     memset(bytes, *(const char *)context, sizeof bytes);
     CHECK(file_write_all(file, bytes, sizeof bytes));
 }
 
-static void exit_with_three(void *context, int file)
+WORK(exit_with_three)
 {
-    (void)context;
-    (void)file;
     exit(3);
 }
 
-static void wait_for_ever(void *context, int file)
+WORK(wait_for_ever)
 {
-    (void)context;
     (void)!write(file, "x", 1);
     for (volatile bool is_waiting = true; is_waiting;) {
         (void)pause();
@@ -105,25 +129,21 @@ static void wait_for_ever(void *context, int file)
 
 TEST(an_answer_comes_whole_and_nothing_of_its_process_stays)
 {
-    char death[CHILD_DEATH_BYTES], letter = 'q';
-    struct writing answer;
-    writing_init(&answer);
+    char letter = 'q';
     writing_append(&answer, "before");
     const int free_file = find_free_file();
     for (int i = 0; i < 3; i++) {
-        ck_assert_int_eq(child_run(answer_much, &letter, FAR_NS, false, &answer, death),
-                         CHILD_DONE);
-        ck_assert_str_eq(death, "");
+        ck_assert_int_eq(run(answer_much, &letter), CHILD_DONE);
+        ck_assert_str_eq(words, "");
         ck_assert_uint_eq(answer.length, strlen("before") + (size_t)(i + 1) * LARGE_BYTES);
         ck_assert_int_eq(answer.bytes[answer.length - 1], 'q');
         ck_assert_int_eq(find_free_file(), free_file);
         check_no_child();
     }
-    ck_assert_int_eq(child_run(exit_with_three, NULL, FAR_NS, false, &answer, death), CHILD_DIED);
-    ck_assert_str_eq(death, "exit status 3");
+    ck_assert_int_eq(run(exit_with_three, NULL), CHILD_DIED);
+    ck_assert_str_eq(words, "exit status 3");
     ck_assert_int_eq(find_free_file(), free_file);
     check_no_child();
-    writing_deinit(&answer);
 }
 
 /* How often it was called, in whichever process. */
@@ -137,65 +157,48 @@ static void count_exit(void)
 /* What the parent wants done at its own end. */
 TEST(what_is_called_at_exit_is_not_called_in_a_child)
 {
-    char death[CHILD_DEATH_BYTES];
-    struct writing answer;
     exit_calls = mmap(NULL, sizeof *exit_calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                       -1, 0);
     ck_assert_ptr_ne((void *)exit_calls, MAP_FAILED);
     ck_assert_int_eq(atexit(count_exit), 0);
-    writing_init(&answer);
-    ck_assert_int_eq(child_run(exit_with_three, NULL, FAR_NS, false, &answer, death), CHILD_DIED);
+    ck_assert_int_eq(run(exit_with_three, NULL), CHILD_DIED);
     ck_assert_int_eq(*exit_calls, 0);
-    writing_deinit(&answer);
 }
 
 static unsigned heard_count;
 
-static void drop_what_came(struct writing *answer)
+static void drop_what_came(struct writing *heard)
 {
     heard_count++;
-    writing_clear(answer);
+    writing_clear(heard);
 }
 
 TEST(what_is_no_longer_needed_of_an_answer_may_be_dropped)
 {
     char letter = 'q';
-    struct writing answer;
-    struct death *death = shared_memory_create(sizeof *death);
     const struct child_job job = {.work = answer_much,
                                   .context = &letter,
                                   .duration_ns = UINT64_MAX,
                                   .heard = drop_what_came};
-    writing_init(&answer);
     ck_assert_int_eq(child_work(&job, &answer, death), CHILD_DONE);
     ck_assert_uint_gt(heard_count, 1); /* a pipe does not hold all of it */
     ck_assert_uint_eq(answer.length, 0);
-    writing_deinit(&answer);
-    shared_memory_destroy(death, sizeof *death);
 }
 
 TEST(work_that_takes_too_long_is_stopped_as_a_hang)
 {
-    struct writing answer;
-    struct death *death = shared_memory_create(sizeof *death);
     const struct child_job job = {.work = wait_for_ever, .duration_ns = 1000000};
     const int free_file = find_free_file();
-    writing_init(&answer);
     ck_assert_int_eq(child_work(&job, &answer, death), CHILD_STOPPED);
     ck_assert_int_eq(death->kind, DEATH_HANG);
     ck_assert_int_eq(find_free_file(), free_file);
     check_no_child();
-    writing_deinit(&answer);
-    shared_memory_destroy(death, sizeof *death);
 }
 
 TEST(an_interrupt_stops_what_may_be_interrupted)
 {
     char letter = 'q';
-    struct writing answer;
-    struct death *death = shared_memory_create(sizeof *death);
     struct child_job job = {.work = wait_for_ever, .duration_ns = FAR_NS, .is_interruptible = true};
-    writing_init(&answer);
     interrupt_install();
     ck_assert(!interrupt_is_requested());
     ck_assert_int_eq(raise(SIGINT), 0);
@@ -209,15 +212,12 @@ TEST(an_interrupt_stops_what_may_be_interrupted)
     job = (struct child_job){.work = wait_for_ever, .duration_ns = 1000000};
     ck_assert_int_eq(child_work(&job, &answer, death), CHILD_STOPPED);
     ck_assert_int_eq(death->kind, DEATH_HANG);
-    writing_deinit(&answer);
-    shared_memory_destroy(death, sizeof *death);
 }
 
 /* One call that takes a part of the time that it may. */
-static void work_a_while(void *context, int file)
+WORK(work_a_while)
 {
     struct timespec used = {0, 0};
-    (void)file;
     progress_begin(PROGRESS_OP, OP_ALLOC, 0);
     while (used.tv_sec == 0 && used.tv_nsec < *(const long *)context) {
         CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0);
@@ -228,23 +228,17 @@ static void work_a_while(void *context, int file)
 TEST(a_slow_call_is_no_hang)
 {
     long busy_ns = 90000000; /* some ticks of 25 ms */
-    struct writing answer;
-    struct death *death = shared_memory_create(sizeof *death);
     const struct child_job job = {.work = work_a_while,
                                   .context = &busy_ns,
                                   .duration_ns = FAR_NS,
                                   .op_timeout_ns = UINT64_C(200000000)};
-    writing_init(&answer);
     ck_assert_int_eq(child_work(&job, &answer, death), CHILD_DONE);
     ck_assert_int_eq(death->kind, DEATH_NONE);
-    writing_deinit(&answer);
-    shared_memory_destroy(death, sizeof *death);
 }
 
 /* One call that waits now and then, and is looked at meanwhile: each byte wakes the parent. */
-static void wait_now_and_then(void *context, int file)
+WORK(wait_now_and_then)
 {
-    (void)context;
     progress_begin(PROGRESS_OP, OP_ALLOC, 0);
     for (int i = 0; i < 6; i++) {
         CHECK(file_write_all(file, "x", 1));
@@ -255,24 +249,18 @@ static void wait_now_and_then(void *context, int file)
 
 TEST(a_call_that_waits_less_than_it_may_is_no_hang)
 {
-    struct writing answer;
-    struct death *death = shared_memory_create(sizeof *death);
     const struct child_job job = {
         .work = wait_now_and_then, .duration_ns = FAR_NS, .stuck_ns = FAR_NS};
-    writing_init(&answer);
     ck_assert_int_eq(child_work(&job, &answer, death), CHILD_DONE);
     ck_assert_str_eq(answer.bytes, "xxxxxx");
-    writing_deinit(&answer);
-    shared_memory_destroy(death, sizeof *death);
 }
 
 /* --- what is forked below it --- */
 
 /* Two processes in sessions of their own, one below the other's end; this one crashes. */
-static void leave_processes(void *context, int file)
+WORK(leave_processes)
 {
     volatile pid_t *left = context;
-    (void)file;
     for (int i = 0; i < 2; i++) {
         const pid_t middle = fork();
         if (middle == 0) {
@@ -292,53 +280,41 @@ static void leave_processes(void *context, int file)
 
 TEST(what_it_forked_ends_with_it_in_whatever_session)
 {
-    char death[CHILD_DEATH_BYTES];
-    struct writing answer;
     volatile pid_t *left = mmap(NULL, 2 * sizeof *left, PROT_READ | PROT_WRITE,
                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne((void *)left, MAP_FAILED);
-    writing_init(&answer);
-    ck_assert_int_eq(child_run(leave_processes, (void *)left, FAR_NS, false, &answer, death),
-                     CHILD_DIED);
+    ck_assert_int_eq(run(leave_processes, (void *)left), CHILD_DIED);
     for (int i = 0; i < 2; i++) {
         ck_assert_int_gt(left[i], 0);
         ck_assert_int_eq(kill(left[i], 0), -1);
         ck_assert_int_eq(errno, ESRCH);
     }
     check_no_child();
-    writing_deinit(&answer);
 }
 
 static pid_t own_process;
 
-static void do_nothing(void *context, int file)
+WORK(do_nothing)
 {
-    (void)context;
-    (void)file;
 }
 
 TEST(children_that_were_there_before_stay)
 {
-    char death[CHILD_DEATH_BYTES];
-    struct writing answer;
-    writing_init(&answer);
     own_process = fork();
     if (own_process == 0) {
         (void)pause();
         _exit(0);
     }
-    ck_assert_int_eq(child_run(do_nothing, NULL, FAR_NS, false, &answer, death), CHILD_DONE);
+    ck_assert_int_eq(run(do_nothing, NULL), CHILD_DONE);
     ck_assert_int_eq(waitpid(own_process, NULL, WNOHANG), 0);
     ck_assert_int_eq(kill(own_process, SIGKILL), 0);
     ck_assert_int_eq(waitpid(own_process, NULL, 0), own_process);
-    writing_deinit(&answer);
 }
 
 /* --- what it prints, and its answers --- */
 
-static void print_and_answer(void *context, int file)
+WORK(print_and_answer)
 {
-    (void)context;
     (void)printf("out\n");
     (void)fprintf(stderr, "error\n");
     (void)file_write_all(file, "answer", 6);
@@ -346,31 +322,25 @@ static void print_and_answer(void *context, int file)
 
 TEST(what_it_prints_goes_to_its_output)
 {
-    struct writing answer, output;
-    struct death *death = shared_memory_create(sizeof *death);
+    struct writing output;
     const struct child_job job = {
         .work = print_and_answer, .duration_ns = FAR_NS, .output = &output};
-    writing_init(&answer);
     writing_init(&output);
     ck_assert_int_eq(child_work(&job, &answer, death), CHILD_DONE);
     ck_assert_str_eq(writing_string(&answer), "answer");
     ck_assert_str_eq(writing_string(&output), "out\nerror\n");
-    writing_deinit(&answer);
     writing_deinit(&output);
-    shared_memory_destroy(death, sizeof *death);
 }
 
 /* As a target does that has found the file. */
-static void add_to_the_answer(void *context, int file)
+WORK(add_to_the_answer)
 {
-    (void)context;
     (void)!write(file, "x", 1);
     (void)file_write_all(file, "answer", 6);
 }
 
-static void close_and_stay(void *context, int file)
+WORK(close_and_stay)
 {
-    (void)context;
     close(file);
     (void)pause();
 }
@@ -378,17 +348,12 @@ static void close_and_stay(void *context, int file)
 TEST(an_answer_that_is_not_its_own_and_a_closed_one_are_its_death)
 {
     void (*const works[])(void *, int) = {add_to_the_answer, close_and_stay};
-    struct death *death = shared_memory_create(sizeof *death);
     for (size_t i = 0; i < 2; i++) {
-        struct writing answer;
         const struct child_job job = {.work = works[i], .duration_ns = FAR_NS};
-        writing_init(&answer);
         ck_assert_int_eq(child_work(&job, &answer, death), CHILD_DIED);
         ck_assert_int_eq(death->kind, DEATH_CHANNEL);
         check_no_child();
-        writing_deinit(&answer);
     }
-    shared_memory_destroy(death, sizeof *death);
 }
 
 /* --- beside the run --- */
@@ -424,57 +389,23 @@ TEST(work_in_the_background_is_looked_for_until_it_ends)
 
 TEST(each_kind_of_death_has_its_words)
 {
-    static const struct {
-        struct death death;
-        enum rule rule;
-        const char *name, *signature, *words;
-    } rows[] = {
-        {{.kind = DEATH_SIGNAL, .number = SIGSEGV},
-         RULE_CRASH,
-         "SIGSEGV",
-         "crash: SIGSEGV",
-         "the target ended its process: SIGSEGV"},
-        {{.kind = DEATH_SIGNAL, .number = 63},
-         RULE_CRASH,
-         "signal 63",
-         "crash: signal 63",
-         "the target ended its process: signal 63"},
-        {{.kind = DEATH_SIGNAL, .number = SIGKILL},
-         RULE_CRASH,
-         "SIGKILL",
-         "crash: SIGKILL",
-         "the kernel (out of memory), a limit or a user killed the target's process: SIGKILL"},
-        {{.kind = DEATH_EXIT, .number = 4},
-         RULE_CRASH,
-         "exit status 4",
-         "crash: exit status 4",
-         "the target ended its process: exit status 4"},
-        {{.kind = DEATH_SANITIZER, .text = "AddressSanitizer x"},
-         RULE_CRASH,
-         "AddressSanitizer x",
-         "crash: AddressSanitizer x",
-         "the target ended its process: AddressSanitizer x"},
-        {{.kind = DEATH_CHANNEL},
-         RULE_CRASH,
-         "damaged a descriptor of the harness",
-         "crash: damaged a descriptor of the harness",
-         "the target closed, replaced or wrote to a descriptor of the harness"},
-        {{.kind = DEATH_HANG}, RULE_HANG, "a hang", "hang", "the target does not return"},
-        {{.kind = DEATH_CHECK, .text = "x does not hold"},
-         RULE_NONE,
-         "x does not hold",
-         "",
-         "internal error: x does not hold"},
+    static const struct death deaths[] = {
+        {.kind = DEATH_SIGNAL, .number = SIGSEGV},
+        {.kind = DEATH_SIGNAL, .number = 63},
+        {.kind = DEATH_SIGNAL, .number = SIGKILL},
+        {.kind = DEATH_EXIT, .number = 4},
+        {.kind = DEATH_SANITIZER, .text = "AddressSanitizer x"},
+        {.kind = DEATH_CHANNEL},
+        {.kind = DEATH_HANG},
+        {.kind = DEATH_CHECK, .text = "x does not hold"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char name[SIGNATURE_BYTES], signature[SIGNATURE_BYTES], words[DEATH_WORDS_BYTES];
-        death_name(&rows[i].death, name);
-        death_signature(&rows[i].death, signature);
-        death_describe(&rows[i].death, words);
-        ck_assert_int_eq(death_rule(&rows[i].death), rows[i].rule);
-        ck_assert_str_eq(name, rows[i].name);
-        ck_assert_str_eq(signature, rows[i].signature);
-        ck_assert_str_eq(words, rows[i].words);
+    for (size_t i = 0; i < sizeof deaths / sizeof *deaths; i++) {
+        char name[SIGNATURE_BYTES], signature[SIGNATURE_BYTES], text[DEATH_WORDS_BYTES];
+        const enum rule rule = death_rule(&deaths[i]);
+        death_name(&deaths[i], name);
+        death_signature(&deaths[i], signature);
+        death_describe(&deaths[i], text);
+        SHOW(name, signature, text, rule == RULE_NONE ? "none" : rule_info(rule)->name);
     }
 }
 
@@ -499,36 +430,27 @@ static __attribute__((noinline)) void fall_third(void)
     depth_seen = 3;
 }
 
-static __attribute__((noinline)) void fall_fourth(void *context, int file)
+WORK(fall_fourth)
 {
-    (void)context;
-    (void)file;
     fall_third();
     depth_seen = 4;
 }
 
 TEST(three_functions_name_the_place)
 {
-    char death[CHILD_DEATH_BYTES];
-    struct writing answer;
-    writing_init(&answer);
-    ck_assert_int_eq(child_run(fall_fourth, NULL, FAR_NS, false, &answer, death), CHILD_DIED);
-    ck_assert_str_eq(death, "SIGSEGV at fall_first < fall_second < fall_third");
-    writing_deinit(&answer);
+    ck_assert_int_eq(run(fall_fourth, NULL), CHILD_DIED);
+    ck_assert_str_eq(words, "SIGSEGV at fall_first < fall_second < fall_third");
 }
 
 TEST(the_end_of_a_process_is_taken_in_where_it_left_no_note)
 {
-    struct death death = {0};
-    death_conclude(&death, SIGTERM); /* as waitpid says it */
-    ck_assert_int_eq(death.kind, DEATH_SIGNAL);
-    ck_assert_int_eq(death.number, SIGTERM);
-    death_conclude(&death, 5 << 8); /* its own note counts */
-    ck_assert_int_eq(death.kind, DEATH_SIGNAL);
-    death_clear(&death);
-    death_conclude(&death, 5 << 8);
-    ck_assert_int_eq(death.kind, DEATH_EXIT);
-    ck_assert_int_eq(death.number, 5);
+    death_conclude(death, SIGTERM); /* as waitpid says it */
+    ck_assert(death->kind == DEATH_SIGNAL && death->number == SIGTERM);
+    death_conclude(death, 5 << 8); /* its own note counts */
+    ck_assert_int_eq(death->kind, DEATH_SIGNAL);
+    death_clear(death);
+    death_conclude(death, 5 << 8);
+    ck_assert(death->kind == DEATH_EXIT && death->number == 5);
 }
 
 TEST(an_address_has_the_name_of_its_function)
@@ -556,14 +478,11 @@ static struct op_list ops;
 
 static struct repeat make_repeat(const struct lanes_search *search, const char *signature)
 {
-    struct ops_file_error error = {0};
     const char *text = NULL;
     for (size_t i = 0; i < sizeof race_lists / sizeof *race_lists; i++) {
         text = strcmp(race_lists[i].target, "race_limit_checked") == 0 ? race_lists[i].ops : text;
     }
-    setup_init(&setup);
-    op_list_init(&ops);
-    ck_assert_int_eq(ops_file_parse(text, strlen(text), &setup, &ops, &error), OPS_FILE_OK);
+    read_list(text, &setup, &ops);
     return (struct repeat){.target = target_find("race_limit_checked"),
                            .setup = &setup,
                            .ops = &ops,
@@ -614,13 +533,8 @@ TEST(a_verdict_is_seen_again_with_its_schedule)
     op_list_deinit(&shown);
 }
 
-static enum target_result die_in_alloc(struct target_instance *instance,
-                                       const struct target_request *request,
-                                       struct target_block *block)
+ALLOC(die_in_alloc)
 {
-    (void)instance;
-    (void)request;
-    (void)block;
     (void)raise(SIGSEGV);
     return TARGET_OK;
 }

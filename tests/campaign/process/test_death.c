@@ -5,8 +5,9 @@
 #include "campaign/trials/trial_result.h"
 #include "harness/base/check.h"
 #include "harness/device/host_memory.h"
-#include "harness/op/ops_file.h"
 #include "targets/targets.h"
+#include "tests/campaign/calls.h"
+#include "tests/campaign/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -21,42 +22,35 @@
 #define STUCK_NS UINT64_C(500000000)
 
 /* In frames of their own, whatever the compiler would make of them. */
-static __attribute__((noinline)) void end_by_signal(void *context, int file)
+WORK(end_by_signal)
 {
-    (void)file;
     progress_begin(PROGRESS_OP, OP_FREE, 7);
     (void)raise(*(int *)context);
     progress_end();
 }
 
-static void die_by_exit(void *context, int file)
+WORK(die_by_exit)
 {
-    (void)file;
     progress_begin(PROGRESS_OP, OP_ALLOC, 3);
     exit(*(int *)context);
 }
 
-static void die_by_check(void *context, int file)
+WORK(die_by_check)
 {
-    (void)file;
     progress_begin(PROGRESS_OP, OP_ALLOC, 3);
     CHECK(context == NULL);
 }
 
-static void spin_for_ever(void *context, int file)
+WORK(spin_for_ever)
 {
     volatile int forever = 1;
-    (void)context;
-    (void)file;
     progress_begin(PROGRESS_OP, OP_DEFRAGMENT, 5);
     while (forever) {
     }
 }
 
-static void wait_for_ever(void *context, int file)
+WORK(wait_for_ever)
 {
-    (void)context;
-    (void)file;
     progress_begin(PROGRESS_OP, OP_LOAD, 5);
     for (;;) {
         (void)pause();
@@ -64,11 +58,9 @@ static void wait_for_ever(void *context, int file)
 }
 
 /* Call after call, each of them short: no hang, however long all of them take. */
-static void work_long(void *context, int file)
+WORK(work_long)
 {
     volatile uint64_t sum = 0;
-    (void)context;
-    (void)file;
     for (uint32_t i = 0; i < 300; i++) {
         progress_begin(PROGRESS_OP, OP_ALLOC, i);
         for (uint32_t k = 0; k < 1000000; k++) {
@@ -78,8 +70,23 @@ static void work_long(void *context, int file)
     }
 }
 
-static enum child_end run_child(void (*work)(void *context, int file), void *context,
-                                struct death *death)
+static struct death *death;
+static char signature[SIGNATURE_BYTES], words[DEATH_WORDS_BYTES];
+
+static void begin(void)
+{
+    death = shared_memory_create(sizeof *death);
+    ck_assert_ptr_nonnull(death);
+}
+
+static void end(void)
+{
+    shared_memory_destroy(death, sizeof *death);
+}
+
+EVERY_TEST(.setup = begin, .teardown = end);
+
+static enum child_end run_child(void (*work)(void *context, int file), void *context)
 {
     const struct child_job job = {.work = work,
                                   .context = context,
@@ -88,37 +95,31 @@ static enum child_end run_child(void (*work)(void *context, int file), void *con
                                   .stuck_ns = STUCK_NS};
     struct writing answer;
     writing_init(&answer);
-    const enum child_end end = child_work(&job, &answer, death);
+    const enum child_end end_of_child = child_work(&job, &answer, death);
     writing_deinit(&answer);
-    return end;
+    death_signature(death, signature);
+    death_describe(death, words);
+    return end_of_child;
 }
 
 static void check_signature(void (*work)(void *context, int file), void *context,
                             const char *wanted)
 {
-    char signature[SIGNATURE_BYTES];
-    struct death *death = shared_memory_create(sizeof *death);
-    ck_assert_ptr_nonnull(death);
-    ck_assert_int_ne(run_child(work, context, death), CHILD_DONE);
-    death_signature(death, signature);
+    ck_assert_int_ne(run_child(work, context), CHILD_DONE);
     ck_assert_msg(strncmp(signature, wanted, strlen(wanted)) == 0, "%s, should be %s", signature,
                   wanted);
-    shared_memory_destroy(death, sizeof *death);
+    death_clear(death);
 }
 
 TEST(a_signal_is_named_with_the_place)
 {
-    static const struct {
-        int number;
-        const char *signature;
-    } cases[] = {{SIGSEGV, "crash: SIGSEGV at end_by_signal"},
-                 {SIGABRT, "crash: SIGABRT at end_by_signal"},
-                 {SIGFPE, "crash: SIGFPE at end_by_signal"},
-                 {SIGTRAP, "crash: SIGTRAP at end_by_signal"},
-                 {SIGKILL, "crash: SIGKILL in free"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int number = cases[i].number;
-        check_signature(end_by_signal, &number, cases[i].signature);
+    static const int numbers[] = {SIGSEGV, SIGABRT, SIGFPE, SIGTRAP, SIGKILL};
+    static const char *const signatures[] = {
+        "crash: SIGSEGV at end_by_signal", "crash: SIGABRT at end_by_signal",
+        "crash: SIGFPE at end_by_signal", "crash: SIGTRAP at end_by_signal",
+        "crash: SIGKILL in free"};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        check_signature(end_by_signal, (void *)&numbers[i], signatures[i]);
     }
 }
 
@@ -130,22 +131,21 @@ TEST(an_exit_is_a_death_whatever_its_status)
     check_signature(die_by_exit, &status, "crash: exit status 0 in alloc");
 }
 
-static void fail_a_check(void *context, int file)
+WORK(fail_a_check)
 {
-    (void)file;
     CHECK(context != NULL);
 }
 
 TEST(a_check_of_ours_is_no_death_of_the_target)
 {
     struct writing answer;
-    char death[CHILD_DEATH_BYTES];
+    char text[CHILD_DEATH_BYTES];
     int number = SIGABRT;
     writing_init(&answer);
-    ck_assert_int_eq(child_run(fail_a_check, NULL, DURATION_NS, false, &answer, death),
+    ck_assert_int_eq(child_run(fail_a_check, NULL, DURATION_NS, false, &answer, text),
                      CHILD_FAULTY);
-    ck_assert_ptr_nonnull(strstr(death, "context != NULL does not hold"));
-    ck_assert_int_eq(child_run(end_by_signal, &number, DURATION_NS, false, &answer, death),
+    ck_assert_ptr_nonnull(strstr(text, "context != NULL does not hold"));
+    ck_assert_int_eq(child_run(end_by_signal, &number, DURATION_NS, false, &answer, text),
                      CHILD_DIED);
     writing_deinit(&answer);
 }
@@ -158,45 +158,32 @@ TEST(a_call_that_spins_or_waits_is_a_hang)
 
 TEST(many_short_calls_are_no_hang)
 {
-    struct death *death = shared_memory_create(sizeof *death);
-    ck_assert_int_eq(run_child(work_long, NULL, death), CHILD_DONE);
+    ck_assert_int_eq(run_child(work_long, NULL), CHILD_DONE);
     ck_assert_int_eq(death->kind, DEATH_NONE);
-    shared_memory_destroy(death, sizeof *death);
 }
 
-static void die_from_outside(void *context, int file)
+WORK(die_from_outside)
 {
-    (void)context;
-    (void)file;
     progress_begin(PROGRESS_OP, OP_ALLOC, 1);
     (void)kill(getpid(), SIGKILL);
 }
 
 TEST(who_sends_sigkill_is_not_said_to_be_the_target)
 {
-    char words[DEATH_WORDS_BYTES];
-    struct death *death = shared_memory_create(sizeof *death);
-    ck_assert_int_eq(run_child(die_from_outside, NULL, death), CHILD_DIED);
-    death_describe(death, words);
+    ck_assert_int_eq(run_child(die_from_outside, NULL), CHILD_DIED);
     ck_assert_str_eq(
         words,
         "the kernel (out of memory), a limit or a user killed the target's process: SIGKILL in alloc");
-    shared_memory_destroy(death, sizeof *death);
 }
 
 TEST(a_check_of_ours_is_no_finding)
 {
-    char signature[SIGNATURE_BYTES], words[DEATH_WORDS_BYTES];
     int something = 0;
-    struct death *death = shared_memory_create(sizeof *death);
-    ck_assert_int_eq(run_child(die_by_check, &something, death), CHILD_DIED);
+    ck_assert_int_eq(run_child(die_by_check, &something), CHILD_DIED);
     ck_assert_int_eq(death->kind, DEATH_CHECK);
-    death_signature(death, signature);
     ck_assert_str_eq(signature, "");
-    death_describe(death, words);
     ck_assert_ptr_nonnull(strstr(words, "internal error: "));
     ck_assert_ptr_nonnull(strstr(words, "context == NULL does not hold"));
-    shared_memory_destroy(death, sizeof *death);
 }
 
 /* --- a death in each call of a target --- */
@@ -212,123 +199,47 @@ static inline __attribute__((always_inline)) void die_in(const char *call)
     }
 }
 
-static enum target_result deadly_open(const struct target_setup *setup,
-                                      const struct device_services *services,
-                                      struct target_instance **instance,
-                                      struct target_contract *contract, char *reason,
-                                      size_t reason_bytes)
-{
-    die_in("open");
-    return honest->open(setup, services, instance, contract, reason, reason_bytes);
-}
+/* clang-format off */
+#define EACH_CALL(ROW) \
+    ROW(open) ROW(close) ROW(alloc) ROW(free) ROW(use) ROW(hold) ROW(release) ROW(donate) ROW(load) \
+    ROW(execute) ROW(unload) ROW(defragment) ROW(retire) ROW(locate) ROW(stats) ROW(report) ROW(message)
+#define DEADLY(result, call, arguments, ...)            \
+    static result deadly_##call(INSTANCE, ##__VA_ARGS__) \
+    {                                                    \
+        die_in(#call);                                   \
+        return honest->call arguments;                   \
+    }
+#define INSTANCE struct target_instance *instance
 
-static void deadly_close(struct target_instance *instance)
-{
-    die_in("close");
-    honest->close(instance);
-}
-
-static enum target_result deadly_alloc(struct target_instance *instance,
-                                       const struct target_request *request,
-                                       struct target_block *block)
-{
-    die_in("alloc");
-    return honest->alloc(instance, request, block);
-}
-
-static enum target_result deadly_free(struct target_instance *instance, uint64_t handle,
-                                      uint64_t event)
-{
-    die_in("free");
-    return honest->free(instance, handle, event);
-}
-
-static enum target_result deadly_use(struct target_instance *instance, uint64_t handle,
-                                     uint64_t event)
-{
-    die_in("use");
-    return honest->use(instance, handle, event);
-}
-
-static enum target_result deadly_hold(struct target_instance *instance, uint64_t handle)
-{
-    die_in("hold");
-    return honest->hold(instance, handle);
-}
-
-static enum target_result deadly_release(struct target_instance *instance, uint64_t handle)
-{
-    die_in("release");
-    return honest->release(instance, handle);
-}
-
-static enum target_result deadly_donate(struct target_instance *instance, uint64_t handle,
-                                        const struct target_request *request,
-                                        struct target_block *block)
-{
-    die_in("donate");
-    return honest->donate(instance, handle, request, block);
-}
-
-static enum target_result deadly_load(struct target_instance *instance,
-                                      const struct target_program *program,
-                                      struct target_block *image)
-{
-    die_in("load");
-    return honest->load(instance, program, image);
-}
-
-static enum target_result deadly_execute(struct target_instance *instance, uint64_t handle,
-                                         uint64_t event, struct target_block *image)
-{
-    die_in("execute");
-    return honest->execute(instance, handle, event, image);
-}
-
-static enum target_result deadly_unload(struct target_instance *instance, uint64_t handle)
-{
-    die_in("unload");
-    return honest->unload(instance, handle);
-}
-
-static enum target_result deadly_defragment(struct target_instance *instance)
-{
-    die_in("defragment");
-    return honest->defragment(instance);
-}
-
-static enum target_result deadly_retire(struct target_instance *instance, uint64_t address,
-                                        uint64_t size_bytes)
-{
-    die_in("retire");
-    return honest->retire(instance, address, size_bytes);
-}
-
-static enum target_result deadly_locate(struct target_instance *instance, uint64_t handle,
-                                        struct target_block *block)
-{
-    die_in("locate");
-    return honest->locate(instance, handle, block);
-}
-
-static void deadly_stats(struct target_instance *instance, struct target_stats *stats)
-{
-    die_in("stats");
-    honest->stats(instance, stats);
-}
-
-static void deadly_report(struct target_instance *instance,
-                          void (*row)(void *context, const struct target_row *row), void *context)
-{
-    die_in("report");
-    honest->report(instance, row, context);
-}
-
-static const char *deadly_message(struct target_instance *instance)
-{
-    die_in("message");
-    return honest->message(instance);
-}
+DEADLY(void, close, (instance))
+DEADLY(enum target_result, alloc, (instance, request, block),
+       const struct target_request *request, struct target_block *block)
+DEADLY(enum target_result, free, (instance, handle, event), uint64_t handle, uint64_t event)
+DEADLY(enum target_result, use, (instance, handle, event), uint64_t handle, uint64_t event)
+DEADLY(enum target_result, hold, (instance, handle), uint64_t handle)
+DEADLY(enum target_result, release, (instance, handle), uint64_t handle)
+DEADLY(enum target_result, donate, (instance, handle, request, block), uint64_t handle,
+       const struct target_request *request, struct target_block *block)
+DEADLY(enum target_result, load, (instance, program, image),
+       const struct target_program *program, struct target_block *image)
+DEADLY(enum target_result, execute, (instance, handle, event, image),
+       uint64_t handle, uint64_t event, struct target_block *image)
+DEADLY(enum target_result, unload, (instance, handle), uint64_t handle)
+DEADLY(enum target_result, defragment, (instance))
+DEADLY(enum target_result, retire, (instance, address, size_bytes),
+       uint64_t address, uint64_t size_bytes)
+DEADLY(enum target_result, locate, (instance, handle, block),
+       uint64_t handle, struct target_block *block)
+DEADLY(void, stats, (instance, stats), struct target_stats *stats)
+DEADLY(void, report, (instance, row, context),
+       void (*row)(void *context, const struct target_row *row), void *context)
+DEADLY(const char *, message, (instance))
+#undef INSTANCE
+#define INSTANCE const struct target_setup *setup
+DEADLY(enum target_result, open, (setup, services, instance, contract, reason, reason_bytes),
+       const struct device_services *services, struct target_instance **instance,
+       struct target_contract *contract, char *reason, size_t reason_bytes)
+/* clang-format on */
 
 /* Each call of the target, and an out-of-memory for its message. */
 static const char every_call[] =
@@ -340,36 +251,15 @@ static const char every_call[] =
 
 TEST(a_death_in_any_call_of_the_target_names_the_target_alone)
 {
-    static const char *const calls[] = {
-        "open",    "close",  "alloc",      "free",   "use",    "hold",  "release", "donate", "load",
-        "execute", "unload", "defragment", "retire", "locate", "stats", "report",  "message"};
+#define NAME(call) #call,
+#define SET(call) deadly.call = deadly_##call;
+    static const char *const calls[] = {EACH_CALL(NAME)};
     struct target deadly = *target_find("hbm");
     struct setup setup;
     struct op_list ops;
-    struct ops_file_error error = {0};
     honest = target_find("hbm");
-    deadly.open = deadly_open;
-    deadly.close = deadly_close;
-    deadly.alloc = deadly_alloc;
-    deadly.free = deadly_free;
-    deadly.use = deadly_use;
-    deadly.hold = deadly_hold;
-    deadly.release = deadly_release;
-    deadly.donate = deadly_donate;
-    deadly.load = deadly_load;
-    deadly.execute = deadly_execute;
-    deadly.unload = deadly_unload;
-    deadly.defragment = deadly_defragment;
-    deadly.retire = deadly_retire;
-    deadly.locate = deadly_locate;
-    deadly.stats = deadly_stats;
-    deadly.report = deadly_report;
-    deadly.message = deadly_message;
-    setup_init(&setup);
-    op_list_init(&ops);
-    ck_assert_msg(ops_file_parse(every_call, strlen(every_call), &setup, &ops, &error) ==
-                      OPS_FILE_OK,
-                  "line %zu: %s", error.line, error.reason);
+    EACH_CALL(SET)
+    read_list(every_call, &setup, &ops);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         const struct attempt attempt = {
             .target = &deadly, .setup = &setup, .duration_ns = DURATION_NS};
@@ -383,34 +273,39 @@ TEST(a_death_in_any_call_of_the_target_names_the_target_alone)
     op_list_deinit(&ops);
 }
 
+static void show_dead(struct last_words *last)
+{
+    struct trial_result result;
+    trial_result_init(&result);
+    trial_result_make_dead(&(struct task){.trial = 1}, last, &result);
+    show_trial(&result);
+    trial_result_deinit(&result);
+    last_words_destroy(last);
+    snap_shown();
+}
+
 TEST(a_trial_that_a_check_of_ours_ended_breaks_no_rule)
 {
-    const struct task task = {.trial = 1};
-    struct last_words *words = last_words_create();
-    struct trial_result trial_result;
-    ck_assert_ptr_nonnull(words);
-    trial_result_init(&trial_result);
-    words->death.kind = DEATH_CHECK;
-    trial_result_make_dead(&task, words, &trial_result);
-    ck_assert_int_eq(trial_result.head.end, TRIAL_RESULT_FAILED);
-    ck_assert_ptr_null(trial_result_rule(&trial_result));
-    ck_assert_uint_eq(trial_result.head.totals.broken, 0);
-    trial_result_deinit(&trial_result);
-    last_words_destroy(words);
+    struct last_words *last = last_words_create();
+    ck_assert_ptr_nonnull(last);
+    last->death.kind = DEATH_CHECK;
+    show_dead(last);
 }
 
 /* As the worker leaves it when its target dies in op 2. */
-static void note_findings_before_death(struct last_words *words)
+TEST(what_a_trial_found_before_it_died_is_kept)
 {
-    words->death.kind = DEATH_HANG;
-    words->has_begun = true;
-    setup_init(&words->setup);
-    words->op_count = 3;
-    for (size_t i = 0; i < words->op_count; i++) {
-        words->ops[i] = op_make(OP_ALLOC);
+    struct last_words *last = last_words_create();
+    ck_assert_ptr_nonnull(last);
+    last->death.kind = DEATH_HANG;
+    last->has_begun = true;
+    setup_init(&last->setup);
+    last->op_count = 3;
+    for (size_t i = 0; i < last->op_count; i++) {
+        last->ops[i] = op_make(OP_ALLOC);
     }
-    struct run_finding *findings = words->findings.findings;
-    words->findings.count = 3;
+    struct run_finding *findings = last->findings.findings;
+    last->findings.count = 3;
     findings[0].verdict = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_COUNTERS, .op = 0};
     snprintf(findings[0].signature, sizeof findings[0].signature, "counters: bytes_in_use");
     findings[1].verdict = (struct verdict){
@@ -419,26 +314,7 @@ static void note_findings_before_death(struct last_words *words)
     /* Written by a target gone wild: no string, and no op of the list. */
     findings[2].verdict = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_MESSAGE, .op = 9};
     memset(findings[2].signature, 'x', sizeof findings[2].signature);
-}
-
-TEST(what_a_trial_found_before_it_died_is_kept)
-{
-    const struct task task = {.trial = 1};
-    struct last_words *words = last_words_create();
-    struct trial_result trial_result;
-    ck_assert_ptr_nonnull(words);
-    trial_result_init(&trial_result);
-    note_findings_before_death(words);
-    trial_result_make_dead(&task, words, &trial_result);
-    const struct trial_result_head *head = &trial_result.head;
-    ck_assert_uint_eq(head->findings.count, 2);
-    ck_assert_int_eq(head->findings.findings[0].verdict.rule, RULE_HANG);
-    ck_assert_str_eq(head->findings.findings[1].signature, "premature: fits after drain");
-    ck_assert_uint_eq(head->totals.premature, 1);
-    ck_assert_uint_eq(head->totals.ooms, 1);
-    ck_assert_uint_eq(head->totals.broken, 1);
-    trial_result_deinit(&trial_result);
-    last_words_destroy(words);
+    show_dead(last);
 }
 
 /* --- host memory --- */
@@ -476,11 +352,9 @@ TEST(host_memory_is_not_given_back_twice)
     host_memory_deinit(&memory);
 }
 
-static __attribute__((noinline)) void overrun(void *context, int file)
+WORK(overrun)
 {
     struct host_memory memory;
-    (void)context;
-    (void)file;
     host_memory_guard(true);
     host_memory_init(&memory);
     volatile char *piece = host_memory_alloc(&memory, 32);

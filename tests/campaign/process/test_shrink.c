@@ -9,7 +9,6 @@
 #include "tests/helpers/suite.h"
 
 #include <check.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { SEED_COUNT = 12, OP_COUNT = 120, REPLAY_COUNT_MAX = 400 };

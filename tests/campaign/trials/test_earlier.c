@@ -3,11 +3,12 @@
 #include "campaign/trials/earlier.h"
 #include "harness/base/check.h"
 #include "targets/targets.h"
+#include "tests/campaign/calls.h"
+#include "tests/campaign/shown.h"
 #include "tests/campaign/trials/trial_player.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
-#include <string.h>
 
 #define LIST                                                                             \
     "hbmstress-ops 1\ncapacity 16K\ngranule 512\ntarget hbm\nseed 1\n0: alloc size=1K\n" \
@@ -22,17 +23,14 @@ static struct last_words *words;
 static unsigned open_count, refused_from;
 
 /* It lives in this process alone, which never runs it: each child begins anew. */
-static enum target_result open_counted(const struct target_setup *setup,
-                                       const struct device_services *services,
-                                       struct target_instance **instance,
-                                       struct target_contract *contract, char *reason,
-                                       size_t reason_bytes)
+OPEN(open_counted)
 {
     open_count++;
-    return target_find("hbm")->open(setup, services, instance, contract, reason, reason_bytes);
+    return target_find("hbm")->open(target_setup, services, instance, contract, reason,
+                                    reason_bytes);
 }
 
-static enum target_result defragment_by_count(struct target_instance *instance)
+DEFRAGMENT(defragment_by_count)
 {
     return open_count >= refused_from ? TARGET_INVALID : target_find("hbm")->defragment(instance);
 }
@@ -64,9 +62,38 @@ static void add_earlier(uint64_t trial, bool is_sampled)
 
 static void end(void)
 {
+    snap_rest();
     trial_result_deinit(&result);
     last_words_destroy(words);
     op_list_deinit(&trial_player_ops);
+}
+
+EVERY_TEST(.teardown = end);
+
+/* Which trials the lists are of, and how long they are. */
+static void show_earlier(const struct earlier *earlier)
+{
+    for (size_t i = 0; i < earlier->count; i++) {
+        for (uint64_t trial = 0; trial < 200; trial++) {
+            if (earlier->lists[i]->setup.seed == plan_trial_seed(&part, trial)) {
+                show("trial %u, %zu ops\n", (unsigned)trial, earlier->lists[i]->ops.count);
+            }
+        }
+    }
+}
+
+/* Whether the trial's finding shows again, and behind which trials. */
+static void show_repeated(void)
+{
+    struct repeated repeated;
+    repeated_find(&plan, &result, &result.ops, &repeated);
+    show("%s, %u ops, %zu before it\n",
+         repeated.end == REPEATED_ALONE   ? "alone"
+         : repeated.end == REPEATED_AFTER ? "after others"
+                                          : "not again",
+         (unsigned)repeated.op_count, repeated.earlier.count);
+    show_earlier(&repeated.earlier);
+    repeated_deinit(&repeated);
 }
 
 TEST(the_last_trials_of_a_process_are_known)
@@ -88,8 +115,7 @@ TEST(the_last_trials_of_a_process_are_known)
     earlier_tasks_clear(&tasks);
     earlier_tasks_add(&tasks, &(struct task){.trial = 9}, 1);
     earlier_tasks_copy(&copy, &tasks);
-    ck_assert_uint_eq(copy.count, 1);
-    ck_assert_uint_eq(copy.tasks[0].task.trial, 9);
+    ck_assert(copy.count == 1 && copy.tasks[0].task.trial == 9);
     earlier_tasks_deinit(&copy);
     earlier_tasks_deinit(&tasks);
 }
@@ -102,13 +128,8 @@ TEST(earlier_trials_are_regenerated_as_often_as_they_ran)
     add_earlier(4, true); /* it was run again, at least once */
     add_earlier(5, false);
     ck_assert(earlier_collect(&plan, &result.earlier, FAR_NS, &earlier));
-    ck_assert_uint_eq(earlier.owned_count, 3);
-    ck_assert_uint_ge(earlier.count, 4);
-    ck_assert_uint_eq(earlier.lists[0]->setup.seed, plan_trial_seed(&part, 3));
-    ck_assert_uint_eq(earlier.lists[1]->setup.seed, plan_trial_seed(&part, 4));
-    ck_assert_uint_eq(earlier.lists[2]->setup.seed, plan_trial_seed(&part, 4));
-    ck_assert_uint_eq(earlier.lists[earlier.count - 1]->setup.seed, plan_trial_seed(&part, 5));
-    ck_assert_uint_eq(earlier.lists[0]->ops.count, 3);
+    SHOW(earlier.owned_count);
+    show_earlier(&earlier);
     ck_assert_ptr_eq(earlier.lists[0]->target, &special);
     earlier_deinit(&earlier);
     /* Only the last ones fit into that time. */
@@ -117,49 +138,31 @@ TEST(earlier_trials_are_regenerated_as_often_as_they_ran)
     earlier_deinit(&earlier);
     earlier_tasks_clear(&result.earlier);
     ck_assert(!earlier_collect(&plan, &result.earlier, FAR_NS, &earlier));
-    end();
 }
 
 TEST(a_list_that_shows_its_finding_needs_no_other)
 {
-    struct repeated repeated;
     begin(1);
     ck_assert_str_eq(result.head.signature, "status: defragment returned INVALID");
     add_earlier(3, false);
-    repeated_find(&plan, &result, &result.ops, &repeated);
-    ck_assert_int_eq(repeated.end, REPEATED_ALONE);
-    ck_assert_uint_eq(repeated.earlier.count, 0);
-    repeated_deinit(&repeated);
-    end();
+    show_repeated();
 }
 
+/* No more of their lists than is needed, and up to the op that broke. */
 TEST(the_fewest_earlier_trials_bring_a_finding_back)
 {
-    struct repeated repeated;
     begin(4);
     for (uint64_t i = 0; i < 20; i++) {
         add_earlier(100 + i, false);
     }
-    repeated_find(&plan, &result, &result.ops, &repeated);
-    ck_assert_int_eq(repeated.end, REPEATED_AFTER);
-    ck_assert_uint_eq(repeated.earlier.count, 3);
-    ck_assert_uint_eq(repeated.earlier.lists[0]->setup.seed, plan_trial_seed(&part, 117));
-    ck_assert_uint_eq(repeated.earlier.lists[0]->ops.count, 1); /* no more of it is needed */
-    ck_assert_uint_eq(repeated.op_count, 2);                    /* up to the op that broke */
-    repeated_deinit(&repeated);
-    end();
+    show_repeated();
 }
 
 TEST(what_no_earlier_trial_brings_back_is_not_repeated)
 {
-    struct repeated repeated;
     begin(30);
-    repeated_find(&plan, &result, &result.ops, &repeated); /* there is none */
-    ck_assert_int_eq(repeated.end, REPEATED_NOT);
+    show_repeated(); /* there is none */
     add_earlier(100, false);
     add_earlier(101, false);
-    repeated_find(&plan, &result, &result.ops, &repeated);
-    ck_assert_int_eq(repeated.end, REPEATED_NOT);
-    repeated_deinit(&repeated);
-    end();
+    show_repeated();
 }

@@ -3,6 +3,8 @@
 #include "campaign/process/guest.h"
 #include "campaign/trials/trials.h"
 #include "targets/targets.h"
+#include "tests/campaign/calls.h"
+#include "tests/campaign/shown.h"
 #include "tests/campaign/trials/trial_player.h"
 #include "tests/helpers/suite.h"
 
@@ -16,6 +18,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+EVERY_TEST(.teardown = snap_rest);
 
 #define HEAD "hbmstress-ops 1\ncapacity 16K\ntarget hbm\n0: alloc size=1K\n"
 #define FAR_NS UINT64_C(60000000000)
@@ -31,16 +35,14 @@ static struct target special;
 /* How often the process is still to be killed from outside; all processes share it. */
 static volatile int *kills_left;
 
-static enum target_result die_of_signal(struct target_instance *instance)
+DEFRAGMENT(die_of_signal)
 {
-    (void)instance;
     (void)raise(SIGSEGV);
     return TARGET_OK;
 }
 
-static enum target_result be_killed(struct target_instance *instance)
+DEFRAGMENT(be_killed)
 {
-    (void)instance;
     if (*kills_left > 0) {
         --*kills_left;
         (void)kill(getpid(), SIGKILL);
@@ -48,9 +50,8 @@ static enum target_result be_killed(struct target_instance *instance)
     return TARGET_OK;
 }
 
-static enum target_result wait_for_ever(struct target_instance *instance)
+DEFRAGMENT(wait_for_ever)
 {
-    (void)instance;
     for (volatile bool is_waiting = true; is_waiting;) {
         (void)pause();
     }
@@ -68,32 +69,28 @@ static void write_nonsense(int file_count)
     }
 }
 
-static enum target_result write_to_low_files(struct target_instance *instance)
+DEFRAGMENT(write_to_low_files)
 {
-    (void)instance;
     write_nonsense(FILE_COUNT);
     return TARGET_OK;
 }
 
-static enum target_result write_to_all_files(struct target_instance *instance)
+DEFRAGMENT(write_to_all_files)
 {
-    (void)instance;
     write_nonsense(FILE_COUNT_MAX);
     return TARGET_OK;
 }
 
-static enum target_result close_all_files(struct target_instance *instance)
+DEFRAGMENT(close_all_files)
 {
-    (void)instance;
     (void)close_range(3, ~0U, 0);
     return TARGET_OK;
 }
 
 /* The harness's own are still there: it just has others behind them. */
-static enum target_result replace_all_files(struct target_instance *instance)
+DEFRAGMENT(replace_all_files)
 {
     const struct rlimit limit = {FILE_COUNT_MAX, FILE_COUNT_MAX};
-    (void)instance;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
     for (int file = 3; file < FILE_COUNT_MAX; file++) {
         if (fcntl(file, F_GETFD) >= 0) {
@@ -103,9 +100,8 @@ static enum target_result replace_all_files(struct target_instance *instance)
     return TARGET_OK;
 }
 
-static enum target_result stop_once(struct target_instance *instance)
+DEFRAGMENT(stop_once)
 {
-    (void)instance;
     if (*kills_left > 0) {
         --*kills_left;
         (void)raise(SIGSTOP);
@@ -114,10 +110,9 @@ static enum target_result stop_once(struct target_instance *instance)
 }
 
 /* No signal tells it that its time is over. */
-static enum target_result spin_behind_a_mask(struct target_instance *instance)
+DEFRAGMENT(spin_behind_a_mask)
 {
     sigset_t all;
-    (void)instance;
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_BLOCK, &all, NULL);
     for (volatile bool goes_on = true; goes_on;) {
@@ -126,9 +121,8 @@ static enum target_result spin_behind_a_mask(struct target_instance *instance)
 }
 
 /* Both processes come back, and neither the other, nor one beside it, goes on. */
-static enum target_result fork_and_return(struct target_instance *instance)
+DEFRAGMENT(fork_and_return)
 {
-    (void)instance;
     if (fork() == 0 && fork() == 0) {
         (void)setsid();
         (void)pause();
@@ -136,17 +130,15 @@ static enum target_result fork_and_return(struct target_instance *instance)
     return TARGET_OK;
 }
 
-static enum target_result print_words(struct target_instance *instance)
+DEFRAGMENT(print_words)
 {
-    (void)instance;
     (void)printf("on output\n");
     (void)fprintf(stderr, "on error\n");
     return TARGET_OK;
 }
 
-static enum target_result print_much(struct target_instance *instance)
+DEFRAGMENT(print_much)
 {
-    (void)instance;
     (void)printf("first\n");
     for (int i = 0; i < 30000; i++) {
         (void)printf("%0100d\n", i);
@@ -186,8 +178,8 @@ static void start_trial(uint64_t trial)
     ck_assert(workers_start(workers, &task));
 }
 
-/* The head of the next answer. */
-static struct trial_result_head take_result(void)
+/* Shows the next answer.  The caller deinitialises it. */
+static struct trial_result take_whole(void)
 {
     struct trial_result result;
     enum workers_result taken = WORKERS_NOTHING;
@@ -196,9 +188,14 @@ static struct trial_result_head take_result(void)
         taken = workers_take(workers, WAIT_MS, &result);
     }
     ck_assert_int_eq(taken, WORKERS_READY);
-    const struct trial_result_head head = result.head;
+    show_trial(&result);
+    return result;
+}
+
+static void take_result(void)
+{
+    struct trial_result result = take_whole();
     trial_result_deinit(&result);
-    return head;
 }
 
 TEST(as_many_workers_run_as_are_asked_for)
@@ -224,10 +221,12 @@ TEST(each_worker_has_one_trial_at_a_time)
         start_trial(i + 1);
         ck_assert(!workers_have_idle(workers) && workers_have_busy(workers));
         for (int k = 0; k < 2; k++) {
-            const struct trial_result_head head = take_result();
-            ck_assert_int_eq(head.end, TRIAL_RESULT_DONE);
-            ck_assert_uint_eq(head.totals.ops, 2);
-            seen |= UINT64_C(1) << head.task.trial;
+            struct trial_result result = take_whole();
+            (void)shown_take(); /* either may be first */
+            ck_assert_int_eq(result.head.end, TRIAL_RESULT_DONE);
+            ck_assert_uint_eq(result.head.totals.ops, 2);
+            seen |= UINT64_C(1) << result.head.task.trial;
+            trial_result_deinit(&result);
             ck_assert(workers_have_idle(workers));
         }
         ck_assert(!workers_have_busy(workers));
@@ -238,9 +237,8 @@ TEST(each_worker_has_one_trial_at_a_time)
 }
 
 /* What breaks a promise in each trial: a report with a row too many would do, too. */
-static enum target_result refuse(struct target_instance *instance)
+DEFRAGMENT(refuse)
 {
-    (void)instance;
     return TARGET_INVALID;
 }
 
@@ -248,19 +246,11 @@ TEST(a_finding_comes_with_the_trials_that_its_process_ran_before)
 {
     begin_workers(HEAD "1: defragment\n", refuse, 1, FAR_NS);
     for (uint64_t i = 5; i < 8; i++) {
-        struct trial_result result;
-        enum workers_result taken = WORKERS_NOTHING;
         start_trial(i);
-        trial_result_init(&result);
-        for (int k = 0; taken == WORKERS_NOTHING && k < TURN_COUNT_MAX; k++) {
-            taken = workers_take(workers, WAIT_MS, &result);
-        }
-        ck_assert_int_eq(taken, WORKERS_READY);
-        ck_assert_uint_eq(result.head.findings.count, 1);
-        ck_assert_uint_eq(result.earlier.count, i - 5);
+        struct trial_result result = take_whole();
         for (size_t k = 0; k < result.earlier.count; k++) {
-            ck_assert_uint_eq(result.earlier.tasks[k].task.trial, 5 + k);
-            ck_assert_uint_eq(result.earlier.tasks[k].task.op_count_max, 100);
+            const struct task *task = &result.earlier.tasks[k].task;
+            SHOW(task->trial, task->op_count_max);
         }
         trial_result_deinit(&result);
     }
@@ -273,12 +263,14 @@ TEST(a_worker_that_dies_costs_its_trial_and_is_replaced)
     int free_before = -1;
     for (uint64_t i = 0; i < 3; i++) {
         start_trial(i); /* in a new process: nothing ran before */
-        const struct trial_result_head head = take_result();
-        ck_assert_int_eq(head.end, TRIAL_RESULT_CRASHED);
-        ck_assert_uint_eq(head.task.trial, i);
-        ck_assert_str_eq(head.signature, "crash: SIGSEGV at die_of_signal");
-        ck_assert_uint_eq(head.first.op, 1);
-        ck_assert_uint_eq(head.totals.ops, 2);
+        struct trial_result result = take_whole();
+        (void)shown_take(); /* with the line of the code, where the build has those */
+        ck_assert_int_eq(result.head.end, TRIAL_RESULT_CRASHED);
+        ck_assert_uint_eq(result.head.task.trial, i);
+        ck_assert_str_eq(result.head.signature, "crash: SIGSEGV at die_of_signal");
+        ck_assert_uint_eq(result.head.first.op, 1);
+        ck_assert_uint_eq(result.head.totals.ops, 2);
+        trial_result_deinit(&result);
         ck_assert(workers_have_idle(workers) && !workers_have_busy(workers));
         const int free_behind = dup(STDIN_FILENO);
         close(free_behind);
@@ -293,21 +285,12 @@ TEST(a_worker_that_dies_costs_its_trial_and_is_replaced)
 TEST(a_worker_that_is_killed_runs_its_trial_once_more)
 {
     begin_workers(HEAD "1: defragment\n2: alloc size=2K\n", be_killed, 1, FAR_NS);
-    for (uint64_t i = 0; i < 2; i++) {
-        *kills_left = 1;
+    for (uint64_t i = 0; i < 3; i++) {
+        *kills_left = i == 2 ? 3 : 1;
         start_trial(i);
-        const struct trial_result_head head = take_result();
-        ck_assert_int_eq(head.end, TRIAL_RESULT_DONE);
-        ck_assert_uint_eq(head.task.trial, i);
-        ck_assert_uint_eq(head.totals.ops, 3);
-        ck_assert_int_eq(*kills_left, 0);
+        take_result();
+        SHOW(*kills_left);
     }
-    *kills_left = 3;
-    start_trial(9);
-    const struct trial_result_head head = take_result();
-    ck_assert_int_eq(head.end, TRIAL_RESULT_CRASHED);
-    ck_assert_str_eq(head.signature, "crash: SIGKILL in defragment");
-    ck_assert_int_eq(*kills_left, 1);
     end_workers();
 }
 
@@ -319,36 +302,18 @@ TEST(a_trial_that_takes_too_long_is_a_hang)
     trial_result_init(&early);
     ck_assert_int_eq(workers_take(workers, 0, &early), WORKERS_NOTHING);
     trial_result_deinit(&early);
-    struct trial_result late;
-    enum workers_result taken = WORKERS_NOTHING;
-    trial_result_init(&late);
-    for (int i = 0; taken == WORKERS_NOTHING && i < 1000; i++) {
-        taken = workers_take(workers, 20, &late);
-    }
-    ck_assert_int_eq(taken, WORKERS_READY);
-    ck_assert_int_eq(late.head.end, TRIAL_RESULT_HUNG);
-    ck_assert_str_eq(late.head.signature, "hang in defragment");
-    ck_assert_uint_eq(late.head.task.trial, 4);
-    ck_assert_uint_eq(late.ops.count, 2);
+    take_result();
     ck_assert(!workers_have_busy(workers));
-    trial_result_deinit(&late);
     end_workers();
 }
 
-/* One trial, and how it ended; then another one, that all is well with. */
-static struct trial_result_head run_one(enum target_result (*defragment)(struct target_instance *),
-                                        struct writing *output)
+/* Shows one trial that all is over with, and appends what it printed. */
+static void run_one(enum target_result (*defragment)(struct target_instance *),
+                    struct writing *output)
 {
-    struct trial_result result;
-    enum workers_result taken = WORKERS_NOTHING;
     begin_workers(HEAD "1: defragment\n2: alloc size=2K\n", defragment, 1, FAR_NS);
-    trial_result_init(&result);
     start_trial(0);
-    for (int i = 0; taken == WORKERS_NOTHING && i < TURN_COUNT_MAX; i++) {
-        taken = workers_take(workers, WAIT_MS, &result);
-    }
-    ck_assert_int_eq(taken, WORKERS_READY);
-    const struct trial_result_head head = result.head;
+    struct trial_result result = take_whole();
     if (output != NULL) {
         writing_append_bytes(output, result.output.bytes, result.output.length);
     }
@@ -356,15 +321,11 @@ static struct trial_result_head run_one(enum target_result (*defragment)(struct 
     end_workers();
     ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* nothing of it stays */
     ck_assert_int_eq(errno, ECHILD);
-    return head;
 }
 
 TEST(a_target_that_writes_to_low_descriptors_reaches_none_of_ours)
 {
-    const struct trial_result_head head = run_one(write_to_low_files, NULL);
-    ck_assert_int_eq(head.end, TRIAL_RESULT_DONE);
-    ck_assert_uint_eq(head.totals.ops, 3);
-    ck_assert_uint_eq(head.findings.count, 0);
+    run_one(write_to_low_files, NULL);
 }
 
 TEST(damage_to_the_descriptors_of_the_harness_is_the_targets_crash)
@@ -372,51 +333,45 @@ TEST(damage_to_the_descriptors_of_the_harness_is_the_targets_crash)
     enum target_result (*const damages[])(struct target_instance *) = {
         write_to_all_files, close_all_files, replace_all_files};
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
-        const struct trial_result_head head = run_one(damages[i], NULL);
-        ck_assert_int_eq(head.end, TRIAL_RESULT_CRASHED);
-        ck_assert_str_eq(head.signature, "crash: damaged a descriptor of the harness");
+        run_one(damages[i], NULL);
+        const char *said = shown_take(); /* it may come to the next op before it is seen */
+        ck_assert_ptr_nonnull(strstr(said, "trial 0 crashed: "));
+        ck_assert_ptr_nonnull(
+            strstr(said, "crash: damaged a descriptor of the harness, is selected"));
     }
 }
 
 TEST(a_worker_that_is_stopped_runs_its_trial_once_more)
 {
     begin_workers(HEAD "1: defragment\n2: alloc size=2K\n", stop_once, 1, FAR_NS);
-    *kills_left = 1;
-    start_trial(0);
-    struct trial_result_head head = take_result();
-    ck_assert_int_eq(head.end, TRIAL_RESULT_DONE);
-    ck_assert_uint_eq(head.totals.ops, 3);
-    *kills_left = 2;
-    start_trial(1);
-    head = take_result();
-    ck_assert_int_eq(head.end, TRIAL_RESULT_HUNG);
-    ck_assert_str_eq(head.signature, "hang in defragment");
+    for (uint64_t i = 0; i < 2; i++) {
+        *kills_left = (int)i + 1;
+        start_trial(i);
+        take_result();
+    }
     end_workers();
 }
 
 TEST(a_call_that_blocks_signals_or_waits_is_a_hang_within_its_bound)
 {
     death_set_op_timeout(UINT64_C(100000000));
-    ck_assert_str_eq(run_one(spin_behind_a_mask, NULL).signature, "hang in defragment");
-    ck_assert_str_eq(run_one(wait_for_ever, NULL).signature, "hang in defragment");
+    run_one(spin_behind_a_mask, NULL);
+    run_one(wait_for_ever, NULL);
 }
 
 TEST(a_process_that_the_target_forks_neither_answers_nor_stays)
 {
-    const struct trial_result_head head = run_one(fork_and_return, NULL);
-    ck_assert_int_eq(head.end, TRIAL_RESULT_DONE);
-    ck_assert_uint_eq(head.totals.ops, 3);
-    ck_assert_uint_eq(head.findings.count, 0);
+    run_one(fork_and_return, NULL);
 }
 
 TEST(what_a_target_prints_is_kept_with_its_trial)
 {
     struct writing output;
     writing_init(&output);
-    ck_assert_int_eq(run_one(print_words, &output).end, TRIAL_RESULT_DONE);
+    run_one(print_words, &output);
     ck_assert_str_eq(writing_string(&output), "on output\non error\n");
     writing_clear(&output);
-    ck_assert_int_eq(run_one(print_much, &output).end, TRIAL_RESULT_DONE);
+    run_one(print_much, &output);
     ck_assert_uint_le(output.length, GUEST_OUTPUT_BYTES + 100);
     ck_assert_int_eq(strncmp(output.bytes, "first\n", 6), 0);
     ck_assert_str_eq(output.bytes + output.length - 5, "last\n");

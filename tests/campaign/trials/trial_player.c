@@ -1,11 +1,10 @@
 #include "tests/campaign/trials/trial_player.h"
 
-#include "harness/op/ops_file.h"
 #include "targets/targets.h"
+#include "tests/campaign/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct op_list trial_player_ops;
 
@@ -39,17 +38,12 @@ static const struct scenario player = {.name = "player",
 
 void trial_player_load(const char *text, const char *part_name, struct part *part)
 {
-    struct ops_file_error error = {0};
-    op_list_init(&trial_player_ops);
     *part = (struct part){.scenario = &player,
                           .op_count_max = UINT64_MAX,
                           .trial_count_max = UINT64_MAX,
                           .duration_ns = UINT64_MAX};
     (void)snprintf(part->name, sizeof part->name, "%s", part_name);
-    setup_init(&part->setup);
-    ck_assert_msg(ops_file_parse(text, strlen(text), &part->setup, &trial_player_ops, &error) ==
-                      OPS_FILE_OK,
-                  "line %zu: %s", error.line, error.reason);
+    read_list(text, &part->setup, &trial_player_ops);
     (void)snprintf(part->setup.scenario, sizeof part->setup.scenario, "%s", player.name);
     part->target = target_find(part->setup.target);
     ck_assert_ptr_nonnull(part->target);
