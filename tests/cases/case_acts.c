@@ -347,6 +347,9 @@ void act_in_call(void)
 void acts_begin(void)
 {
     stage_count = now.acting_host = 0;
+    taken = NULL;
+    taken_bytes = 0;
+    memset(stages, 0, sizeof stages);
 }
 
 uint64_t acts_stage(void)

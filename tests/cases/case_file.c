@@ -40,6 +40,17 @@ static void end_program(const char *file, size_t line, const char *format, ...)
     exit(EXIT_FAILURE);
 }
 
+char *case_keep(char *text)
+{
+    static char **kept;
+    static size_t count, room;
+    if (count == room) {
+        room = 2 * room + 64;
+        kept = realloc(kept, room * sizeof *kept);
+    }
+    return kept[count++] = text;
+}
+
 static char *trim(char *text)
 {
     text += strspn(text, " \t");
@@ -88,7 +99,7 @@ static char *fill_in(const char *text, const struct rows *rows, size_t row)
         length = length < sizeof filled ? length : sizeof filled - 1;
     }
     filled[length] = '\0';
-    return strdup(trim(filled));
+    return case_keep(strdup(trim(filled)));
 }
 
 /* "3..5: OP" is that op three times, and a heap the lines that make it. */
@@ -114,7 +125,7 @@ static void add_line(struct test_case *one, const struct case_line *line)
     for (; from <= to && one->count < LINE_COUNT_MAX; from++) {
         char text[1024];
         snprintf(text, sizeof text, "%u:%s", from, line->text + length);
-        one->lines[one->count++] = (struct case_line){strdup(text), line->number};
+        one->lines[one->count++] = (struct case_line){case_keep(strdup(text)), line->number};
     }
 }
 
@@ -125,8 +136,8 @@ static struct test_case **add_cases(struct test_case **end, const char *file,
     const size_t count = test->rows.width == 0 ? 1 : test->rows.count;
     for (size_t row = 0; row < count && test->title[0] != '\0'; row++) {
         struct test_case *one = calloc(1, sizeof *one);
-        *one = (struct test_case){.file = strdup(file),
-                                  .title = strdup(test->title),
+        *one = (struct test_case){.file = case_keep(strdup(file)),
+                                  .title = case_keep(strdup(test->title)),
                                   .line = test->line,
                                   .lines = calloc(LINE_COUNT_MAX, sizeof *one->lines)};
         for (size_t i = 0; i < test->count; i++) {
@@ -150,7 +161,7 @@ static bool goes_on_with(struct written *test, const char *text)
     }
     char whole[1024];
     snprintf(whole, sizeof whole, "%s %s", last->text, text);
-    last->text = strdup(whole);
+    last->text = case_keep(strdup(whole));
     return true;
 }
 
@@ -177,15 +188,16 @@ static struct test_case **read_file(struct test_case **end, const char *file)
         } else if (test.title[0] == '\0' || test.count == LINE_COUNT_MAX) {
             end_program(file, number, "a line of no test, or of one that is too long");
         } else if (strncmp(text, "rows ", 5) == 0) {
-            test.rows.width = split_row(strdup(text + 5), test.rows.names);
+            test.rows.width = split_row(case_keep(strdup(text + 5)), test.rows.names);
             is_in_rows = true;
         } else if (is_in_rows && test.rows.count < ROW_COUNT_MAX && strchr(text, ':') != text) {
-            if (split_row(strdup(text), test.rows.values[test.rows.count++]) != test.rows.width) {
+            if (split_row(case_keep(strdup(text)), test.rows.values[test.rows.count++]) !=
+                test.rows.width) {
                 end_program(file, number, "a row has one value for each of %zu columns",
                             test.rows.width);
             }
         } else if (!goes_on_with(&test, text)) {
-            test.lines[test.count++] = (struct case_line){strdup(text), number};
+            test.lines[test.count++] = (struct case_line){case_keep(strdup(text)), number};
         }
     }
     free(line);

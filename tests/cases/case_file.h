@@ -18,6 +18,9 @@ struct test_case {
     struct test_case *next;
 };
 
+/* Keeps a text of malloc() until the program ends; returns it. */
+char *case_keep(char *text);
+
 /* Reads all files NAME.case in the folder and those within it, in the order of their paths.  Ends
  * the program where one cannot be read or has another form. */
 struct test_case *cases_read(const char *folder);

@@ -61,7 +61,7 @@ uint64_t need_bytes(const char **at)
 /* Without the quotes, and with \n as the end of a line; it is kept for the time of the case. */
 const char *unquoted(const char *word)
 {
-    char *text = word[0] == '"' ? strndup(word + 1, strlen(word) - 2) : strdup(word);
+    char *text = case_keep(word[0] == '"' ? strndup(word + 1, strlen(word) - 2) : strdup(word));
     for (char *at = text; (at = strstr(at, "\\n")) != NULL;) {
         *at = '\n';
         memmove(at + 1, at + 2, strlen(at + 2) + 1);

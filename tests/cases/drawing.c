@@ -1,5 +1,7 @@
 #include "tests/cases/drawing.h"
 
+#include "tests/cases/case_file.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +45,7 @@ static const struct letter *find_letter(char wanted)
 static void add_line(char *lines[DRAWING_LINE_COUNT_MAX], size_t *count, const char *text)
 {
     if (*count < DRAWING_LINE_COUNT_MAX) {
-        lines[(*count)++] = strdup(text);
+        lines[(*count)++] = case_keep(strdup(text));
     }
 }
 

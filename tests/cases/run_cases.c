@@ -290,20 +290,19 @@ static void run_case(int number)
 }
 
 /* Writes what the cases of real targets run into the folder, as lists for hbmstress replay. */
-static int write_lists(const struct test_case *first, const char *folder)
+static int write_lists(int count, const char *folder)
 {
     static struct target_contract hosts[HOST_COUNT];
     struct ops_file_error error;
-    int number = 0;
-    for (; first != NULL; first = first->next, number++) {
+    for (int number = 0; number < count; number++) {
         char path[1024];
-        now.test = first;
+        now.test = all[number];
         prepare();
         now.is_real = false;
         read_list(hosts);
-        snprintf(path, sizeof path, "%s/%d-%s.ops", folder, number, first->title);
+        snprintf(path, sizeof path, "%s/%d-%s.ops", folder, number, now.test->title);
         if (now.is_real &&
-            ops_file_write(path, &now.setup, &now.list, first->file, &error) != OPS_FILE_OK) {
+            ops_file_write(path, &now.setup, &now.list, now.test->file, &error) != OPS_FILE_OK) {
             fprintf(stderr, "%s: %s\n", path, error.reason);
             return EXIT_FAILURE;
         }
@@ -316,9 +315,6 @@ int main(int argument_count, char **arguments)
 {
     int count = 0;
     struct test_case *first = cases_read(HBMSTRESS_SOURCE_DIR "/tests/cases");
-    if (argument_count == 3 && strcmp(arguments[1], "--lists") == 0) {
-        return write_lists(first, arguments[2]);
-    }
     for (struct test_case *at = first; at != NULL; at = at->next) {
         count++;
     }
@@ -331,6 +327,9 @@ int main(int argument_count, char **arguments)
                                         NULL,
                                         ""};
         test_list(&tests[i]);
+    }
+    if (argument_count == 3 && strcmp(arguments[1], "--lists") == 0) {
+        return write_lists(count, arguments[2]);
     }
     return suites_run();
 }
