@@ -110,8 +110,8 @@ TEST(what_it_finds_are_packings)
         }
     }
     /* Where few items are large, hardly any exchange is small enough: it misses 1. */
-    ck_assert_uint_ge(found, 495);
-    ck_assert_uint_ge(others, 900);
+    ck_assert_uint_ge(found, 499);
+    ck_assert_uint_ge(others, 980);
 }
 
 /* A heap of the field's sizes with 0.003 % to spare: filling bin by bin needs more than 100 million

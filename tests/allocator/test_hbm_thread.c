@@ -97,3 +97,53 @@ TEST(four_threads_leave_an_empty_device, .to = 3)
     atomic_store(&next_event, 0);
     rig_stop(&rig);
 }
+
+/* --- two requests that wait at once --- */
+
+static enum hbm_service_result other_waits; /* what the second thread is told */
+static enum hbm_result other_result;
+static int wait_count;
+
+static void *request_run(void *unused)
+{
+    (void)unused;
+    other_result = rig_try(&rig, 16);
+    return NULL;
+}
+
+/* The first wait lasts as long as another thread makes the same request. */
+static enum hbm_service_result wait_in_vain(void *context, uint64_t event)
+{
+    pthread_t thread;
+    (void)context, (void)event;
+    if (wait_count++ > 0) {
+        return other_waits;
+    }
+    ck_assert_int_eq(pthread_create(&thread, NULL, request_run, NULL), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    return HBM_SERVICE_LOST;
+}
+
+/* If each asked for itself alone, they would make each other forget.  A request for which another
+ * one was refused a wait has not waited for all it might. */
+TEST(what_one_request_awaited_in_vain_no_other_awaits_meanwhile)
+{
+    const struct {
+        enum hbm_service_result waits;
+        enum hbm_result result;
+    } rows[] = {{HBM_SERVICE_LOST, HBM_NO_MEMORY}, {HBM_SERVICE_REFUSED, HBM_UNAVAILABLE}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rig_init(&rig, 16, HBM_DEFRAG_NONE);
+        struct hbm_services services = hbm_device_services(&rig.device);
+        services.event_wait = wait_in_vain;
+        ck_assert_int_eq(hbm_create(&services, &rig.options, &rig.hbm), HBM_OK);
+        ck_assert_int_eq(hbm_free_after(rig.hbm, rig_buffer(&rig, 4), 1), HBM_OK);
+        ck_assert_int_eq(hbm_free_after(rig.hbm, rig_buffer(&rig, 4), 2), HBM_OK);
+        other_waits = rows[i].waits;
+        wait_count = 0;
+        ck_assert_int_eq(rig_try(&rig, 16), rows[i].result);
+        ck_assert_int_eq(other_result, rows[i].result);
+        ck_assert_int_eq(wait_count, 3); /* one wait of this thread, and both of the other */
+        rig_stop(&rig);
+    }
+}
