@@ -1,4 +1,4 @@
-/* What the simulated device answers, call by call: device.calls and device_faults.calls.
+/* What the simulated device answers, call by call: the files *.calls beside this one.
  *
  * A test is a title and lines, each a call or a question with its answer:
  *
@@ -22,7 +22,7 @@
 
 enum { ARGUMENT_MAX = 4, LINE_MAX = 1024, TEST_MAX = 128, LINE_BYTES = 128 };
 
-static const char *const file_names[] = {"device", "device_faults"};
+static const char *const file_names[] = {"device", "device_faults", "device_regions"};
 static struct line {
     int file, number;
     bool is_inside;
@@ -110,6 +110,19 @@ static void give_nothing(void *unused, const void *memory, size_t bytes)
 static const struct device_images images = {owner_is_program, NULL};
 static const struct device_waiter waiter = {NULL, wait_nowhere, look_nowhere, give_nothing};
 
+static struct device_region place;
+static uint64_t wrong;
+static size_t count;
+
+/* A refusal leaves the region as it was. */
+static enum device_result take_region(uint64_t bytes)
+{
+    place = (struct device_region){1, 2};
+    const enum device_result result = calls->region_take(context, bytes, &place);
+    ck_assert(result == DEVICE_OK || (place.address == 1 && place.size_bytes == 2));
+    return result;
+}
+
 /* What completed, in order, as digits: 213 is 2, then 1, then 3. */
 static uint64_t list_completed(void)
 {
@@ -162,7 +175,7 @@ static uint64_t list_completed(void)
     WORD(is_hung, WHETHER, device_hung(device))                                                    \
     WORD(refused, FAULTS, device_faults_fired(device))                                             \
     WORD(struck, FAULTS, device_faults_struck(device))                                             \
-    WORD(completed_before, NUMBER, device_calls(device, &(size_t){0})[a[0]].completed_before) /* CALL */ \
+    WORD(completed_before, NUMBER, device_calls(device, &count)[a[0]].completed_before) /* CALL */ \
     WORD(seen, NUMBER, device_seen_count(device))                                                  \
     WORD(now, NUMBER, timeline_now_ns(timeline))                                                   \
     WORD(completed, NUMBER, list_completed())                                                      \
@@ -170,10 +183,25 @@ static uint64_t list_completed(void)
     WORD(is_pending, WHETHER, timeline_state(timeline, a[0]) == EVENT_PENDING)                     \
     WORD(was_lost, WHETHER, timeline_was_lost(timeline, a[0]))                                     \
     WORD(due, NUMBER, timeline_due_ns(timeline, a[0]))                                             \
-    WORD(last_due, NUMBER, timeline_last_due(timeline, a[0]))
+    WORD(last_due, NUMBER, timeline_last_due(timeline, a[0]))                                      \
+    /* Of regions. */                                                                              \
+    WORD(take, PLACE, take_region(a[0])) /* BYTES -> ADDRESS BYTES, or refused */                  \
+    WORD(give, NOTHING, (calls->region_give(context, a[0]), 0))                                    \
+    WORD(regions, NUMBER, (device_regions(device, &count), count))                                 \
+    WORD(region, PLACE, (place = device_regions(device, &count)[a[0]], DEVICE_OK)) /* INDEX */     \
+    WORD(changes, NUMBER, device_region_changes(device))                                           \
+    WORD(gave_wrongly, WHETHER, device_gave_wrongly(device, &wrong))                               \
+    WORD(given_wrongly, NUMBER, (device_gave_wrongly(device, &wrong), wrong))                      \
+    WORD(calls, NUMBER, (device_calls(device, &count), count))                                     \
+    WORD(is_take, WHETHER, device_calls(device, &count)[a[0]].kind == DEVICE_CALL_REGION_TAKE)     \
+    WORD(is_give, WHETHER, device_calls(device, &count)[a[0]].kind == DEVICE_CALL_REGION_GIVE)     \
+    WORD(call_from, NUMBER, device_calls(device, &count)[a[0]].from)                               \
+    WORD(call_to, NUMBER, device_calls(device, &count)[a[0]].to)                                   \
+    WORD(call_bytes, NUMBER, device_calls(device, &count)[a[0]].bytes)                             \
+    WORD(call_result, RESULT, device_calls(device, &count)[a[0]].result)
 /* clang-format on */
 
-enum answer { NOTHING, RESULT, WHETHER, NUMBER, FAULTS };
+enum answer { NOTHING, RESULT, WHETHER, NUMBER, FAULTS, PLACE };
 #define WORD(name, answer, value) WORD_##name,
 enum word { WORDS WORD_COUNT };
 #undef WORD
@@ -200,11 +228,21 @@ static uint64_t say_word(enum word word, const uint64_t a[ARGUMENT_MAX])
 
 /* --- the files --- */
 
+static void print_bytes(uint64_t bytes, const char *behind, char *text)
+{
+    const bool is_whole = bytes > 0 && bytes % (1 << 20) == 0;
+    (void)snprintf(text, 32, "%" PRIu64 "%s%s", is_whole ? bytes >> 20 : bytes, is_whole ? "M" : "",
+                   behind);
+}
+
 static void print_answer(enum answer answer, uint64_t value, char text[LINE_BYTES])
 {
     static const char *const results[] = {"ok", "lost", "refused", "partial"};
     text[0] = '\0';
-    if (answer == RESULT) {
+    if (answer == PLACE && value == DEVICE_OK) {
+        print_bytes(place.address, " ", text);
+        print_bytes(place.size_bytes, "", text + strlen(text));
+    } else if (answer == RESULT || answer == PLACE) {
         (void)strcpy(text, results[value]);
     } else if (answer == WHETHER) {
         (void)strcpy(text, value != 0 ? "yes" : "no");
@@ -223,12 +261,12 @@ static void print_answer(enum answer answer, uint64_t value, char text[LINE_BYTE
     }
 }
 
-/* A number, never, ever (for a fault that strikes for ever), or a fault. */
+/* A number, 2M, never, ever (for a fault that strikes for ever), or a fault. */
 static uint64_t read_argument(const char *text)
 {
     uint64_t number = 0;
     if (sscanf(text, "%" SCNu64, &number) == 1) {
-        return number;
+        return strchr(text, 'M') == NULL ? number : number << 20;
     }
     for (unsigned kind = 0; kind < FAULT_KIND_COUNT; kind++) {
         if (strcmp(text, fault_info((enum fault_kind)kind)->name) == 0) {
@@ -297,6 +335,7 @@ static int count_tests(void)
     if (line_count == 0) {
         read_file(0);
         read_file(1);
+        read_file(2);
     }
     return test_count;
 }
@@ -304,14 +343,13 @@ static int count_tests(void)
 /* The device of the first line of the file, and what those before its first test say. */
 static void begin_device(int file)
 {
-    uint64_t capacity;
     const struct line *line = lines;
     while (line->file != file) {
         line++;
     }
     here = line;
-    expect(sscanf(line->text, "capacity %" SCNu64, &capacity) == 1, "no capacity");
-    use_device(capacity);
+    expect(strncmp(line->text, "capacity ", 9) == 0, "no capacity");
+    use_device(read_argument(line->text + 9));
     for (line++; strncmp(line->text, "test ", 5) != 0; line++) {
         run_line(line);
     }
@@ -496,8 +534,8 @@ TEST(who_polls_for_ever_comes_back_and_is_hung)
             while (!calls->event_done(context, 1)) {
             }
         } else if (what == 1) {
-            const uint64_t count = calls->completed_count(context);
-            while (calls->completed_count(context) == count) {
+            const uint64_t before = calls->completed_count(context);
+            while (calls->completed_count(context) == before) {
             }
         } else {
             while (calls->clock_ns(context) < 100) {
