@@ -257,7 +257,9 @@ static void print_answer(enum answer answer, uint64_t value, char text[LINE_BYTE
                                text[0] == '\0' ? "" : " ", fault_info((enum fault_kind)kind)->name);
             }
         }
-        (void)strcpy(text, text[0] == '\0' ? "nothing" : text);
+        if (value == 0) {
+            (void)strcpy(text, "nothing");
+        }
     }
 }
 
