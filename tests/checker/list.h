@@ -2,12 +2,9 @@
 /* clang-format off */
 SUITE(certificate_budget)
 SUITE(certificate_check)
-SUITE(certificate_kept)
 SUITE(certificate_moves)
-SUITE(certificate_natural)
-SUITE(certificate_regions)
 SUITE(certificate_search)
-SUITE(certificate_states)
 SUITE(certificate_tree)
 SUITE(checker_text)
+SUITE(checks)
 SUITE(history)

@@ -109,15 +109,21 @@ enum certificate_result story_check(const char *list, const char *log, const cha
     return result;
 }
 
+void story_name_list(struct story_texts *texts)
+{
+    char hash[65], reason[CERTIFICATE_REASON_BYTES];
+    (void)story_check(texts->list, NULL, texts->document, reason);
+    if (sscanf(reason, "list: its SHA-256 is %64[0-9a-f],", hash) == 1) {
+        memcpy(strstr(texts->document, "\"sha256\": \"") + 11, hash, 64);
+    }
+}
+
 void story_write(const struct story *story, struct story_texts *texts)
 {
-    char hash[65] = "", reason[CERTIFICATE_REASON_BYTES];
+    char hash[65] = "";
     write_list(story, texts->list);
     write_log(story, texts->log);
     memset(hash, '0', sizeof hash - 1);
     write_document(story, hash, texts->document);
-    (void)story_check(texts->list, NULL, texts->document, reason);
-    if (sscanf(reason, "list: its SHA-256 is %64[0-9a-f],", hash) == 1) {
-        write_document(story, hash, texts->document);
-    }
+    story_name_list(texts);
 }

@@ -39,20 +39,9 @@ struct story {
 #define PROMISED(rounding, defrag)                                    \
     "{'granule': 512, 'rounding': '" rounding "', 'defrag': '" defrag \
     "', 'drains': false, 'evicts': false, 'program_evicts_program': false}"
-#define PROMISED_MORE(more)                                                                        \
-    "{'granule': 512, 'rounding': 'granule', 'defrag': 'none', 'drains': false, 'evicts': false, " \
-    "'program_evicts_program': false, " more "}"
-#define PLACED_CONTRACT(placement)                          \
-    "{'defrag': 'none', 'drains': false, 'evicts': false, " \
-    "'program_evicts_program': false, 'placement': '" #placement "', 'header': 0}"
-#define REPACK_CONTRACT                                       \
-    "{'defrag': 'repack', 'drains': false, 'evicts': false, " \
-    "'program_evicts_program': false}"
 #define ASKED(class, bytes, align, stack, program)                                       \
     "{'class': '" #class "', 'bytes': " #bytes ", 'align': " #align ", 'stack': " #stack \
                          ", 'program': " #program "}"
-/* One item is larger than the device, and nothing else fills a unit. */
-#define TOO_LARGE "{'kind': 'rounding', 'unit': 66048, 'need': 1, 'have': 0}"
 
 /* The texts, as large as any test needs them. */
 enum { STORY_TEXT_BYTES = 1 << 16 };
@@ -62,6 +51,8 @@ struct story_texts {
 
 /* Writes all three; the document has the hash that the checker makes of the list. */
 void story_write(const struct story *story, struct story_texts *texts);
+/* Puts into the document the hash that the checker makes of the list. */
+void story_name_list(struct story_texts *texts);
 void story_double_quotes(char *text);
 
 /* The result for these texts; without a log (NULL) by the list alone.  The reason is printable.
