@@ -111,7 +111,7 @@ static void add_line(struct test_case *one, const struct case_line *line)
     if (strncmp(line->text, "heap ", 5) == 0) {
         const size_t count = drawing_lines(line->text + 5, drawn);
         for (size_t i = 0; i < count && one->count < LINE_COUNT_MAX; i++) {
-            one->lines[one->count++] = (struct case_line){drawn[i], line->number};
+            one->lines[one->count++] = (struct case_line){case_keep(drawn[i]), line->number};
         }
         if (count == 0) {
             end_program(one->file, line->number, "'%s' is no drawing", line->text);

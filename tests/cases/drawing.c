@@ -1,7 +1,5 @@
 #include "tests/cases/drawing.h"
 
-#include "tests/cases/case_file.h"
-
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +43,7 @@ static const struct letter *find_letter(char wanted)
 static void add_line(char *lines[DRAWING_LINE_COUNT_MAX], size_t *count, const char *text)
 {
     if (*count < DRAWING_LINE_COUNT_MAX) {
-        lines[(*count)++] = case_keep(strdup(text));
+        lines[(*count)++] = strdup(text);
     }
 }
 

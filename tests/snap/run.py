@@ -22,6 +22,7 @@ TRY = 'try() { "$@" || echo "[$?]"; }'  # its exit code where that is not 0, for
 
 # What differs from one machine or moment to the next, in the order in which it is replaced.
 MASKS = [
+    (r"(?m)^(\.\./)+tests/", "tests/"),  # a compiler may have been called with such a path
     (r'"((?:elapsed|cost|wall|cpu)_ns|cost_instructions|ops_per_second|pid|seconds)":[0-9.]+', r'"\1":~'),
     (r"\b\d+ ops/s\b", "~ ops/s"),
     (r"\b\d+\.\d{3}(\s+)s\b", r"~\1s"),
