@@ -129,7 +129,11 @@ TEST(earlier_trials_are_regenerated_as_often_as_they_ran)
     add_earlier(5, false);
     ck_assert(earlier_collect(&plan, &result.earlier, FAR_NS, &earlier));
     SHOW(earlier.owned_count);
-    show_earlier(&earlier);
+    ck_assert_uint_ge(earlier.count, 4); /* how often the second one ran, its time decides */
+    __typeof__(*earlier.lists) lists[] = {earlier.lists[0], earlier.lists[1], earlier.lists[2],
+                                          earlier.lists[earlier.count - 1]};
+    const struct earlier few = {.lists = lists, .count = 4};
+    show_earlier(&few);
     ck_assert_ptr_eq(earlier.lists[0]->target, &special);
     earlier_deinit(&earlier);
     /* Only the last ones fit into that time. */
