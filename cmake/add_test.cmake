@@ -42,10 +42,6 @@ function(hbmstress_add_script_test name)
     hbmstress_test_properties(${name} LABELS ${test_LABELS})
 endfunction()
 
-# The target optimised builds what the tests labelled so run: the program, and all programs of the folders that have such
-# tests.
-add_custom_target(optimised DEPENDS hbmstress)
-
 # hbmstress_run_optimised(TEST...): what these tests ask needs no sanitizer, and takes three times as long under one.  ci/test
 # runs them in its build at -O3, ci/exhaustive under sanitizers.
 function(hbmstress_run_optimised)
@@ -53,25 +49,12 @@ function(hbmstress_run_optimised)
         set_property(TEST ${name} APPEND PROPERTY LABELS optimised)
     endforeach()
     hbmstress_start_early(${ARGN})
-    set_property(GLOBAL APPEND PROPERTY HBMSTRESS_OPTIMISED_FOLDERS "${CMAKE_CURRENT_SOURCE_DIR}")
 endfunction()
 
 # hbmstress_leave_to_night(TEST...): they check scripts and services, and take long.
 function(hbmstress_leave_to_night)
     foreach(name IN LISTS ARGN)
         set_property(TEST ${name} APPEND PROPERTY LABELS nightly)
-    endforeach()
-endfunction()
-
-# Behind the last test: the programs of these folders.
-function(hbmstress_find_optimised)
-    get_property(folders GLOBAL PROPERTY HBMSTRESS_OPTIMISED_FOLDERS)
-    list(REMOVE_DUPLICATES folders)
-    foreach(folder IN LISTS folders)
-        get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
-        if(targets)
-            add_dependencies(optimised ${targets})
-        endif()
     endforeach()
 endfunction()
 
