@@ -63,7 +63,6 @@ void device_join_op(struct device *device, uint64_t call_count_max);
 /* The op's call has returned: until the next op the clock does not jump (FAULT_CLOCK_JUMP,
  * FAULT_POLL_JUMP).  Returns device_was_quiet(). */
 bool device_end_op(struct device *device);
-/* The calls since the op began; not NULL where there are none. */
 /* Returns the calls since the op began; not NULL where there are none. */
 const struct device_call *device_calls(const struct device *device, size_t *count);
 static inline const struct device_call *device_calls_until(const struct device *device,

@@ -6,6 +6,7 @@
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/diagnosis/remedy_lists.h"
+#include "tests/helpers/scenario_count.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -67,15 +68,6 @@ static void draw_ops(uint64_t seed, struct setup *setup, struct op_list *ops)
     }
     op_list_copy(ops, run_ops(run));
     run_destroy(run);
-}
-
-static int count_scenarios(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    return count;
 }
 
 TEST(variants_of_drawn_lists_are_legal_and_keep_every_promise)

@@ -7,6 +7,7 @@
 #include "harness/trial/lane_trial.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/scenario_count.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -65,15 +66,6 @@ static bool keeps_promises(const struct scenario *scenario, uint64_t seed,
     run_totals_add(totals, &trial.totals);
     trial_deinit(&trial);
     return is_kept;
-}
-
-static int count_scenarios(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    return count;
 }
 
 EVERY_TEST(.timeout_s = 1200);

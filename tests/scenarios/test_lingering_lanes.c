@@ -9,6 +9,7 @@
 #include "harness/trial/lane_trial.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/scenario_count.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -143,15 +144,6 @@ static void search_list(const char *text, const struct lanes_search *how, struct
     ck_assert_msg(lanes_search(&target, &setup, &ops, how, NULL, trial, found, reason), "%s",
                   reason);
     op_list_deinit(&ops);
-}
-
-static int count_scenarios(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    return count;
 }
 
 EVERY_TEST(.timeout_s = 1200);

@@ -7,6 +7,7 @@
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/helpers/draws.h"
+#include "tests/helpers/scenario_count.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -55,15 +56,6 @@ static void keep_promises(const struct scenario *scenario, const char *off, uint
            scenario->name, off == NULL ? "" : " without ", off == NULL ? "" : off, totals->ops,
            (totals->justified + totals->premature + totals->unknown), failed, seeds);
     ck_assert_uint_eq(failed, 0);
-}
-
-static int count_scenarios(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    return count;
 }
 
 EVERY_TEST(.timeout_s = 1200);

@@ -9,6 +9,7 @@
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/scenario_count.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -79,15 +80,6 @@ static bool keeps_promises(const struct scenario *scenario, uint64_t seed,
     add_found(all, &found.free_running);
     trial_deinit(&trial);
     return is_kept;
-}
-
-static int count_scenarios(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    return count;
 }
 
 EVERY_TEST(.timeout_s = 1200);

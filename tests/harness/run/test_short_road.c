@@ -6,6 +6,7 @@
 #include "targets/targets.h"
 #include "tests/helpers/deadly.h"
 #include "tests/helpers/draws.h"
+#include "tests/helpers/scenario_count.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -75,15 +76,6 @@ static void run_both(const struct target *target, const struct trial *trial)
     check_same(target, one, other);
     run_destroy(one);
     run_destroy(other);
-}
-
-static int count_scenarios(void)
-{
-    int count = 0;
-    while (scenarios[count] != NULL) {
-        count++;
-    }
-    return count;
 }
 
 EVERY_TEST(.timeout_s = 120);
