@@ -15,15 +15,16 @@ function(hbmstress_compile_if_known flag)
     endif()
 endfunction()
 
+# Messages name files from the root of the tree, also where ccache makes paths relative to the build.
+file(RELATIVE_PATH from_build "${CMAKE_BINARY_DIR}" "${CMAKE_SOURCE_DIR}")
+hbmstress_compile_if_known("-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=")
+hbmstress_compile_if_known("-fmacro-prefix-map=${from_build}=")
+
 # Sanitizers have checks of their own, which see more.  Counters of lines are read next to the files that they name, and
 # findings of a fuzzer are looked up in them: they keep whole paths.
 if(NOT HBMSTRESS_SANITIZE AND NOT HBMSTRESS_FUZZ_ENGINE AND NOT HBMSTRESS_COVERAGE)
     hbmstress_compile_if_known(-fstack-protector-strong)
     hbmstress_compile_if_known(-fstack-clash-protection)
-    # File names begin at the root of the tree, also where ccache makes them relative to the build.
-    file(RELATIVE_PATH from_build "${CMAKE_BINARY_DIR}" "${CMAKE_SOURCE_DIR}")
-    hbmstress_compile_if_known("-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=")
-    hbmstress_compile_if_known("-fmacro-prefix-map=${from_build}=")
     hbmstress_compile_if_known("-fdebug-prefix-map=${CMAKE_SOURCE_DIR}/=")
     hbmstress_compile_if_known("-fdebug-prefix-map=${CMAKE_SOURCE_DIR}=.")
     hbmstress_compile_if_known("-fdebug-prefix-map=${CMAKE_BINARY_DIR}=.") # the last one that fits counts

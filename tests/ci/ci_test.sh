@@ -15,7 +15,7 @@ fail() {
     failures=$((failures + 1))
 }
 
-mkdir -p "$work/ci" "$work/bin" "$work/build/warnings"
+mkdir -p "$work/ci" "$work/bin" "$work/build/"{tsan,warnings}
 cp "$tree/ci/test" "$tree/ci/help.sh" "$tree/ci/progress.sh" "$work/ci"
 stand_in() { # PATH BODY
     printf '#!/usr/bin/env bash\n%s\n' "$2" >"$work/$1"
@@ -69,7 +69,7 @@ all=(setup\ .* build_tsan tests_tsan build_O3 check-hardening\ .* tests_O3 build
 expect 0
 for what in "${all[@]}"; do ran "$what"; done
 [ "$(wc -l <"$work/ran.txt")" = ${#all[@]} ] || fail "more ran than ${all[*]}"
-grep -qx "output of tests_O3" "$work/out.txt" || fail "what the tests at -O3 print is not shown"
+for what in tests_tsan tests_O3; do grep -qx "output of $what" "$work/out.txt" || fail "what $what prints is not shown"; done
 
 # Whatever fails is told, also what runs beside something else.
 for what in tests_tsan build_O3 build_fuzz_fast tests_fuzz build_dev tests_dev tests_O3; do expect 3 $what=3; done

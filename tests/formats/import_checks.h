@@ -20,7 +20,7 @@ void import_checks_file(const char *path, const char *format, const struct impor
                         struct import *import);
 
 /* Imports each beginning of corpus/field/NAME, or every third (tests/helpers/draws.h), and the file
- * with some of its bytes replaced, `rounds` times or a third of them.  The folder of the name is
+ * with some of its bytes replaced, `rounds` times or a twelfth of them.  The folder of the name is
  * its format; import is initialised. */
 void import_checks_field_damage(const char *name, uint64_t rounds, struct import *import);
 

@@ -89,9 +89,6 @@ static char *written(const char *text)
 
 static void name_file(const char *file, char path[1024])
 {
-    while (strncmp(file, "../", 3) == 0) { /* as a compiler may have been given it */
-        file += 3;
-    }
     snprintf(path, 1024, "%s%.*s.snap", *file == '/' ? "" : HBMSTRESS_SOURCE_DIR "/",
              (int)(strlen(file) - strlen(".c")), file);
 }

@@ -3,7 +3,7 @@
  * And what the search finds is all there is: schedules of chance lead to nothing else.
  *
  * HBMSTRESS_EXHAUSTIVE=1: no bound, for as many lists as complete in 20 minutes.  Otherwise the
- * first third of the lists, and a third of the chance, all at night (draws.h), and under a
+ * first twelfth of the lists, and a twelfth of the chance, all at night (draws.h), and under a
  * sanitizer every LIST_STRIDE-th. */
 #include "explore/strategies/strategies.h"
 #include "harness/base/random.h"
