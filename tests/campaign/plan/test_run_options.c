@@ -55,7 +55,8 @@ static bool set(struct run_options *options, const char *name, const char *value
 /* As above, and it is taken; nothing is shown. */
 static void give(struct run_options *options, const char *name, const char *value)
 {
-    ck_assert_msg(option_set(run_option_named(name), options, value) == NULL, "%s %s", name, value);
+    ck_assert_msg(option_set(run_option_named(name), options, value) == NULL, "%s %s", name,
+                  value != NULL ? value : "");
 }
 
 #define MOST "18446744073709551615"
