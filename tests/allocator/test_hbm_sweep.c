@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/allocator/hbm_rig.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #define GRANULES 24
@@ -412,11 +413,12 @@ static bool world_run(uint64_t seed, enum hbm_defrag defrag, const struct device
     return struck;
 }
 
-/* Every contract, once and for ever, with op lists 1..list_count. */
+/* Every contract, once and for ever, with op lists 1..list_count, or a part of them. */
 static void sweep_faults(enum device_fault_kind kind, unsigned calls, unsigned list_count)
 {
+    const unsigned drawn_count = (unsigned)draws_count(list_count, 1);
     memset(&seen, 0, sizeof seen);
-    for (unsigned i = 0; i < 6 * list_count; i++) {
+    for (unsigned i = 0; i < 6 * drawn_count; i++) {
         struct device_fault fault = {.kind = kind, .calls = calls, .at = 1, .for_ever = i % 2 != 0};
         while (world_run(1 + i / 6, (enum hbm_defrag)(i / 2 % 3), &fault)) {
             ck_assert_uint_lt(++fault.at, FAULTS_MAX);

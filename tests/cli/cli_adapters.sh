@@ -44,8 +44,8 @@ done
 expect_exit 0 run fragmentation_storm queued_free_race --target "malloc:$bent/malloc_nothing.so" --capacity 512K \
     --seed 1 --faults none --ops 4000 --out file
 for defect in leak:premature overlap:contents premature:premature; do
-    expect_exit 1 run fragmentation_storm queued_free_race --target "malloc:$bent/malloc_${defect%:*}.so" \
-        --capacity 512K --seed 1 --faults none --shrink-budget 0 --ops 4000 --out "file_${defect%:*}"
+    expect_exit 1 run fragmentation_storm --target "malloc:$bent/malloc_${defect%:*}.so" \
+        --capacity 512K --seed 3 --faults none --shrink-budget 0 --ops 2600 --out "file_${defect%:*}"
     expect_text out.txt "BROKEN ${defect#*:}: "
 done
 

@@ -75,15 +75,15 @@ done
 accepted=
 behind() { # SCENARIO DEVIATION PLANT SIGNATURE
     if [ "$accepted" != "$1 $2" ]; then
-        run_plants "$1" 1 3000 "$2"
+        run_plants "$1" 1 3000 "$2" "" --shrink-budget 100
         expect_exit 0 report --baseline out
         mv out.txt base.txt
-        run_plants "$1" 1 3000 "$2" "" --baseline "$PWD/base.txt"
+        run_plants "$1" 1 3000 "$2" "" --baseline "$PWD/base.txt" --shrink-budget 100
         expect_text out.txt "nothing but known findings"
         accepted="$1 $2"
     fi
     ! grep -qF "finding: $4" base.txt || fail "$2 alone shows $4"
-    run_plants "$1" 1 3000 "$2" "plant_$3" --baseline "$PWD/base.txt"
+    run_plants "$1" 1 3000 "$2" "plant_$3" --baseline "$PWD/base.txt" --shrink-budget 100
     expect_text out.txt "a promise was broken"
     is_found "$4" || fail "$3 behind $2: $(grep -E 'seen|promise|known' out.txt)"
     echo "$3 behind $2: $(joined out.txt | grep -oE '^(known )?finding [0-9]*: .*: seen' | tr '\n' ' ')"

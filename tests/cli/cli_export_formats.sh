@@ -57,7 +57,11 @@ printf 'hbmstress-ops 1\ncapacity 64K\ntag 1 "weights"\n0: fault call=wait nth=1
 expect_exit 0 convert fault.ops --to perfetto
 expect_text out.txt '"name":"fault wait"'
 expect_text out.txt '"name":"alloc weights"'
+number=0
 for list in "$corpus"/causes/*.ops "$corpus"/hangs/*.ops "$corpus"/regressions/*.ops; do
+    # Each fourth, all at night; always those with lanes.
+    number=$((number + 1))
+    [[ ${HBMSTRESS_TESTS:-} = full || $list = */lanes_* ]] || ((number % 4 == 0)) || continue
     # Not those that need what the machine may lack, or that end in a broken promise.
     "$hbmstress" convert --to csv "$list" -o events.csv >out.txt 2>err.txt || continue
     expect_exit 0 convert "$list" --to perfetto -o trace.json

@@ -42,7 +42,7 @@ judges() {
     local code=$1 plugin=$2
     shift 2
     expect_exit "$code" run fragmentation_storm queued_free_race deep_holds --target "$plugin" "$@" --capacity 64M \
-        --seed 1 --ops 4000 --shrink-budget 200 --out verdicts
+        --seed 1 --ops 1500 --shrink-budget 50 --out verdicts
     grep -qE '[1-9][0-9]* OOMs \(' out.txt || fail "$plugin: nothing was judged: $(tail -1 out.txt)"
     rm -rf verdicts
 }

@@ -56,7 +56,7 @@ page unmoved
 page_has unmoved "move 1 block, "
 page_has unmoved "The moves that make room"
 
-expect_exit 1 run queued_free_race --target plant_crash_segv --seed 3 --ops 4000 --out crash
+expect_exit 1 run queued_free_race --target plant_crash_segv --seed 3 --ops 4000 --shrink-budget 20 --out crash
 page crash
 page_has crash "Run it again, have it explained:"
 page_has crash "the target ended its process: SIGSEGV"

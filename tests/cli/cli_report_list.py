@@ -14,6 +14,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import page_data  # noqa: E402
 
 hbmstress, corpus, field = (os.path.abspath(path) for path in sys.argv[1:4])
+# The oracle takes seconds for these, and they are read four times: they are left out unless the environment variable
+# HBMSTRESS_TESTS is "full", as it is at night.
+AT_NIGHT = ("hbm_aligned_window_of_two_small_blocks.ops", "hbm_aligned_gaps_filled_by_small_blocks.ops",
+            "hbm_repack_where_odd_sizes_decide.ops", "oracle_layers_in_two_spans.ops")
 HEAD = "hbmstress-ops 1\ncapacity 64K\ngranule 512\nhosts 1\ncoordinate 0x0x0_HBM0\ntarget hbm\n"
 
 
@@ -55,7 +59,9 @@ def check_list(path):
 
 def check_lists():
     paths = sorted(glob.glob(corpus + "/regressions/*.ops"))
-    assert len(paths) > 20
+    assert len(paths) > 20 and {os.path.basename(path) for path in paths} > set(AT_NIGHT)
+    if os.environ.get("HBMSTRESS_TESTS") != "full":
+        paths = [path for path in paths if os.path.basename(path) not in AT_NIGHT]
     for scenario, hosts in (("fragmentation_storm", 1), ("host_skew", 0), ("eviction_pressure", 1), ("queued_free_race", 1),
                             ("training_step", 1), ("late_program", 1)):
         out = "kept_" + scenario

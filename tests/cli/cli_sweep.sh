@@ -30,11 +30,12 @@ done
 cmp -s with_1.txt with_3.txt || fail "another number of workers gives other lines"
 
 # A premature refusal says what would have been served.
-expect_exit 1 run eviction_pressure --sweep --target plant_premature_defragmented_once --ops 120 --seed 1 --capacity 64M --json
+expect_exit 1 run eviction_pressure --sweep --target plant_premature_defragmented_once --ops 120 --seed 1 --capacity 64M \
+    --shrink-budget 0 --json
 grep -m 1 '"verdict":"premature"' out.txt | grep -q '"largest_served_bytes":[1-9]' || fail "no largest request: $(grep -m 1 premature out.txt)"
 
 # What breaks is shrunk and kept, and its list shows it alone.
-sweep 1 --target "$flawed" --target-option flaw=counters --out counters
+sweep 1 --target "$flawed" --target-option flaw=counters --shrink-budget 100 --out counters
 expect_text out.txt "BROKEN counters"
 expect_text out.txt "promises broken "
 [ "$(find counters/repros -name 'counters-*.ops' | wc -l)" = 5 ] || fail "should keep 5 lists of one rule"
@@ -47,11 +48,11 @@ done
 sweep 1 --target "$flawed" --target-option flaw=counters --json --shrink-budget 0
 grep '"type":"broken","rule":"counters"' out.txt | grep -q '"fault":"[a-z_]*","mode":"[a-z ]*","host":0,"call":[1-9]' ||
     fail "the finding does not say which call was failed"
-sweep 1 --target "$flawed" --target-option flaw=open_leak
+sweep 1 --target "$flawed" --target-option flaw=open_leak --shrink-budget 100
 expect_text out.txt "BROKEN host_memory"
 
 # A target that ends its process, or never returns.
-sweep 1 --target "$flawed" --target-option flaw=crash --out crash
+sweep 1 --target "$flawed" --target-option flaw=crash --shrink-budget 20 --out crash
 expect_text out.txt "BROKEN crash"
 expect_text out.txt "SIGABRT"
 joined out.txt | grep -qE " copy +([1-9][0-9]*) of \1 +\1 of \1 " || fail "the crashes ended the sweep of other kinds"

@@ -253,7 +253,7 @@ list chips
 list formats
 list jobs
 list strategies
-run fragmentation_storm --target plant_premature_last_hole --seeds 2 --seed 7 --lanes none --keep 1 --out found
+run fragmentation_storm --target plant_premature_last_hole --seeds 2 --seed 7 --lanes none --keep 1 --shrink-budget 100 --out found
 run fragmentation_storm exact_edge --seed 1 --ops 3000 --out sound
 run slow_leak --lanes none --seed 1 --seeds 1 --ops 60000 --keep 1 --out leak
 run training --hosts 4 --chip v4 --until 300 -S leak=none --seed 1 --out story
@@ -263,8 +263,8 @@ run serving_beside_training --target hbm --seed 1 --faults none --lanes none --o
 run reacting_clients --seed 1 --ops 2000 --lanes none --out clients
 run fragmentation_storm --target BAD -O fails=crash --seed 1 --seeds 2 --out died
 run fragmentation_storm --seed 1 --ops 60 --sweep --out sweep
-run fragmentation_storm eviction_pressure --target plant_failed_image --seed 1 --ops 100 --sweep --out swept
-run fragmentation_storm --target plant_premature_last_hole --seeds 2 --seed 7 --lanes none --baseline known --out again
+run fragmentation_storm eviction_pressure --target plant_failed_image --seed 1 --ops 100 --sweep --shrink-budget 20 --out swept
+run fragmentation_storm --target plant_premature_last_hole --seeds 2 --seed 7 --lanes none --baseline known --shrink-budget 100 --out again
 run crowded fragmentation_storm --seed 1 --seeds 2 --ops 400 --shard 1/2 --out shard-1
 run crowded fragmentation_storm --seed 1 --seeds 2 --ops 400 --shard 2/2 --out shard-2
 merge shard-1 shard-2 --out merged

@@ -7,6 +7,7 @@
 #include "harness/trial/lane_trial.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/scenario_count.h"
 #include "tests/helpers/suite.h"
 
@@ -21,7 +22,7 @@ static uint64_t seed_count(void)
 {
     const char *text = getenv("HBMSTRESS_SEEDS");
     const uint64_t count = text == NULL ? 0 : strtoull(text, NULL, 10);
-    return count == 0 ? 5 : count;
+    return count == 0 ? draws_count(5, 1) : count;
 }
 
 static uint64_t first_seed(void)

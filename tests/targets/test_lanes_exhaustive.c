@@ -436,9 +436,10 @@ static struct drawing pair_draw(uint32_t seed)
 
 TEST(chance_finds_nothing_that_the_search_did_not)
 {
-    const uint64_t schedule_count = draws_count(RANDOM_SCHEDULE_COUNT, RANDOM_SCHEDULE_COUNT / 3);
+    const uint64_t schedule_count = draws_count(RANDOM_SCHEDULE_COUNT, 1);
     uint64_t outcome_count = 0, list_count = 0;
-    for (uint32_t seed = 0; seed < PAIR_COUNT; seed += LIST_STRIDE) {
+    const uint64_t pair_count = draws_count(PAIR_COUNT, PAIR_COUNT / 2);
+    for (uint32_t seed = 0; seed < pair_count; seed += LIST_STRIDE) {
         struct outcomes outcomes = {0};
         struct drawing drawing = pair_draw(seed);
         outcome_count += outcomes_of(&drawing, &strategy_exhaustive, 0, &outcomes);

@@ -5,6 +5,7 @@
 #include "harness/oracle/exhaustive.h"
 #include "harness/oracle/oracle.h"
 #include "tests/harness/oracle/random_oom.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -86,9 +87,11 @@ TEST(judges_and_checker_agree_on_what_is_in_host_memory)
     struct oom oom = {0};
     struct random random;
     struct tally tally = {.second_count = 0};
+    const uint64_t draw_count = draws_count(DRAW_COUNT, 1);
+    const uint64_t tight_count = draws_count(TIGHT_COUNT, 1);
     random_init(&random, 22);
-    for (int i = 0; i < DRAW_COUNT + TIGHT_COUNT; i++) {
-        if (i < DRAW_COUNT) {
+    for (uint64_t i = 0; i < draw_count + tight_count; i++) {
+        if (i < draw_count) {
             random_oom_draw(&random, &wishes[i % 2], &oom);
         } else {
             random_oom_draw_tight(&random, i % 3 == 0, &oom);
@@ -102,9 +105,9 @@ TEST(judges_and_checker_agree_on_what_is_in_host_memory)
     printf("absent: %zu justified, %zu premature, %zu unknown; %zu seconded; %zu returns\n",
            tally.by_kind[VERDICT_JUSTIFIED], tally.by_kind[VERDICT_PREMATURE],
            tally.by_kind[VERDICT_UNKNOWN], tally.second_count, tally.return_count);
-    ck_assert_uint_gt(tally.by_kind[VERDICT_JUSTIFIED], DRAW_COUNT / 10);
-    ck_assert_uint_gt(tally.by_kind[VERDICT_PREMATURE], DRAW_COUNT / 10);
-    ck_assert_uint_gt(tally.second_count, DRAW_COUNT / 4);
+    ck_assert_uint_gt(tally.by_kind[VERDICT_JUSTIFIED], draw_count / 10);
+    ck_assert_uint_gt(tally.by_kind[VERDICT_PREMATURE], draw_count / 10);
+    ck_assert_uint_gt(tally.second_count, draw_count / 4);
     ck_assert_uint_gt(tally.return_count, tally.staged_count);
     oom_deinit(&oom);
     oracle_destroy(oracle);

@@ -6,6 +6,7 @@
 #include "harness/oracle/oracle.h"
 #include "tests/harness/oracle/plan_simulator.h"
 #include "tests/harness/oracle/random_oom.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -67,7 +68,7 @@ TEST(every_small_list_with_alignments_is_decided)
 {
     struct rig rig = rig_create(1);
     uint64_t tables = 0;
-    for (int i = 0; i < LIST_COUNT; i++) {
+    for (uint64_t i = 0; i < draws_count(LIST_COUNT, 100); i++) {
         struct verdict verdict = {0};
         random_oom_draw_aligned(&rig.random, LIST_MOVABLE_MAX, &rig.oom);
         oracle_judge(rig.oracle, &rig.oom, 0, &verdict);
@@ -121,7 +122,8 @@ TEST(a_narrow_table_finds_what_a_whole_one_cannot)
 {
     struct rig rig = rig_create(5);
     uint64_t found = 0;
-    for (int i = 0; i < LARGER_COUNT; i++) {
+    const uint64_t count = draws_count(LARGER_COUNT, 33);
+    for (uint64_t i = 0; i < count; i++) {
         struct verdict verdict = {0};
         random_oom_draw_aligned(&rig.random, LARGER_MOVABLE_MAX, &rig.oom);
         oracle_judge(rig.oracle, &rig.oom, LARGER_NODES_MAX, &verdict);
@@ -130,7 +132,7 @@ TEST(a_narrow_table_finds_what_a_whole_one_cannot)
             found++;
         }
     }
-    printf("tables: %" PRIu64 " of %d larger lists fit\n", found, LARGER_COUNT);
+    printf("tables: %" PRIu64 " of %" PRIu64 " larger lists fit\n", found, count);
     ck_assert_uint_ge(found, 2);
     rig_deinit(&rig);
 }

@@ -1,6 +1,7 @@
 /* Regrets that no run shows: what they are is in tests/cases/oracle/regret.case. */
 #include "harness/oracle/regret.h"
 #include "tests/harness/oracle/random_oom.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -33,7 +34,7 @@ TEST(nothing_is_said_when_no_plan_is_found_within_the_budget, .timeout_s = 60)
     struct planner *planner = planner_create();
     uint64_t unknown_count = 0;
     random_init(&random, 1);
-    for (int i = 0; i < 5000; i++) {
+    for (uint64_t i = 0; i < draws_count(5000, 1000); i++) {
         const struct regret_spent moved = {.moved_bytes = 512, .is_met = true};
         struct proof_plan plan;
         random_oom_draw_tight(&random, i % 2 == 0, &oom);

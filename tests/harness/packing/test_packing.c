@@ -3,6 +3,7 @@
 #include "harness/base/random.h"
 #include "harness/oracle/packing/packing.h"
 #include "tests/harness/packing/packing_proof.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -345,8 +346,9 @@ TEST(every_answer_on_a_larger_problem_is_proved)
     struct packing *packing = packing_create();
     uint64_t results[3] = {0};
     uint64_t refuted[PACKING_BY_PATTERNS + 1] = {0};
+    const uint64_t count = draws_count(20000, 1);
     random_init(&random, 4);
-    for (int i = 0; i < 20000; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         struct medium_problem problem;
         draw_medium(&random, &problem);
         struct packing_problem question = {.bins = problem.bins,
@@ -359,15 +361,17 @@ TEST(every_answer_on_a_larger_problem_is_proved)
         results[answer.result]++;
         refuted[answer.method] += answer.result == PACKING_NONE;
     }
-    printf("larger problems: 20000, %" PRIu64 " fit, %" PRIu64 " do not, %" PRIu64
+    printf("larger problems: %" PRIu64 ", %" PRIu64 " fit, %" PRIu64 " do not, %" PRIu64
            " unknown; refuted",
-           results[0], results[1], results[2]);
+           count, results[0], results[1], results[2]);
     for (int i = 0; i <= PACKING_BY_PATTERNS; i++) {
         printf(", %s %" PRIu64, packing_method_name((enum packing_method)i), refuted[i]);
     }
     printf("\n");
-    ck_assert_uint_gt(results[PACKING_FITS], 2000);
-    ck_assert_uint_gt(refuted[PACKING_BY_SEARCH], 100);
-    ck_assert_uint_gt(refuted[PACKING_BY_SEARCH_ALIGNED], 1);
+    ck_assert_uint_gt(results[PACKING_FITS], count / 10);
+    ck_assert_uint_gt(refuted[PACKING_BY_SEARCH], count / 200);
+    if (draws_period() == 1) { /* a handful in all of them */
+        ck_assert_uint_gt(refuted[PACKING_BY_SEARCH_ALIGNED], 1);
+    }
     packing_destroy(packing);
 }

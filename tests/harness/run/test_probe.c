@@ -5,6 +5,7 @@
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -84,47 +85,69 @@ static bool is_out_of_reach(enum probe probe)
     return probe == PROBE_RETIRED_MEMORY;
 }
 
-static void run_seeds(const struct scenario *scenario, struct run_totals *totals)
+static void run_seed(const struct scenario *scenario, uint64_t seed, struct run_totals *totals)
 {
-    for (uint64_t seed = 1; seed <= SEED_COUNT; seed++) {
-        struct setup setup;
-        struct trial trial;
-        char reason[RUN_REASON_BYTES] = "";
-        setup_init(&setup);
-        snprintf(setup.chip, sizeof setup.chip, "%s", scenario->chip);
-        setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
-        setup.seed = seed;
-        const struct trial_plan plan = {.target = target_find("hbm"),
-                                        .scenario = scenario,
-                                        .setup = &setup,
-                                        .capacity_is_free = true,
-                                        .op_count_max = scenario->ops_per_trial};
-        ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
-        run_totals_add(totals, &trial.totals);
-        trial_deinit(&trial);
-    }
+    struct setup setup;
+    struct trial trial;
+    char reason[RUN_REASON_BYTES] = "";
+    setup_init(&setup);
+    snprintf(setup.chip, sizeof setup.chip, "%s", scenario->chip);
+    setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
+    setup.seed = seed;
+    const struct trial_plan plan = {.target = target_find("hbm"),
+                                    .scenario = scenario,
+                                    .setup = &setup,
+                                    .capacity_is_free = true,
+                                    .op_count_max = scenario->ops_per_trial};
+    ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
+    run_totals_add(totals, &trial.totals);
+    trial_deinit(&trial);
 }
 
+static bool reaches_all(const struct run_totals *totals)
+{
+    bool is_reached = true;
+    for (unsigned i = 0; i < PROBE_COUNT; i++) {
+        is_reached = is_reached && (totals->probes[i] > 0 || is_out_of_reach((enum probe)i));
+    }
+    return is_reached;
+}
+
+/* Where faults strike what is rare: in a short run later seeds are those of these alone. */
+static bool is_struck_late(const struct scenario *scenario)
+{
+    return strcmp(scenario->name, "fragmentation_storm") == 0 ||
+           strcmp(scenario->name, "eviction_pressure") == 0;
+}
+
+/* A short run ends with the first seed by which all are reached; a full one prints how often. */
 TEST(the_scenarios_reach_every_probe_in_their_reach)
 {
+    static struct run_totals totals[32];
     struct run_totals all = {0};
-    uint64_t counts[PROBE_COUNT][32] = {{0}};
     size_t scenario_count = 0;
-    printf("%-34s", "ops that hit the probe");
-    for (; scenarios[scenario_count] != NULL; scenario_count++) {
-        struct run_totals totals = {0};
-        ck_assert_uint_lt(scenario_count, 32);
-        run_seeds(scenarios[scenario_count], &totals);
-        printf(" %10.10s", scenarios[scenario_count]->name);
-        for (unsigned i = 0; i < PROBE_COUNT; i++) {
-            counts[i][scenario_count] = totals.probes[i];
+    while (scenarios[scenario_count] != NULL) {
+        scenario_count++;
+    }
+    ck_assert_uint_le(scenario_count, sizeof totals / sizeof totals[0]);
+    for (uint64_t seed = 1; seed <= SEED_COUNT && (draws_period() == 1 || !reaches_all(&all));
+         seed++) {
+        memset(&all, 0, sizeof all);
+        for (size_t i = 0; i < scenario_count; i++) {
+            if (seed <= 2 || draws_period() == 1 || is_struck_late(scenarios[i])) {
+                run_seed(scenarios[i], seed, &totals[i]);
+            }
+            run_totals_add(&all, &totals[i]);
         }
-        run_totals_add(&all, &totals);
+    }
+    printf("%-34s", "ops that hit the probe");
+    for (size_t scenario = 0; scenario < scenario_count; scenario++) {
+        printf(" %10.10s", scenarios[scenario]->name);
     }
     for (unsigned i = 0; i < PROBE_COUNT; i++) {
         printf("\n%-34s", probe_info((enum probe)i)->name);
         for (size_t scenario = 0; scenario < scenario_count; scenario++) {
-            printf(" %10" PRIu64, counts[i][scenario]);
+            printf(" %10" PRIu64, totals[scenario].probes[i]);
         }
     }
     for (unsigned i = 0; i < PROBE_COUNT; i++) {

@@ -220,21 +220,22 @@ static void check_shrunk(const struct target *target, const struct trial *trial,
     op_list_deinit(&result.ops);
 }
 
-/* A short run has other plants in each scenario than in the next one. */
-static bool is_drawn(int target, int scenario)
-{
-    return (uint64_t)(target + scenario) % draws_period() == 0;
-}
+enum { FOUND_MAX = 2 };
 
+/* A short run shrinks so many in each scenario, and begins with other plants than in the next one. */
 TEST(a_shrunk_list_breaks_the_same_promise_within_its_budget, .count = scenario_count)
 {
-    int found = 0;
+    int found = 0, target_count = 0;
+    while (targets[target_count] != NULL) {
+        target_count++;
+    }
     if (scenarios[_i]->shares_device) { /* nearly all of them neither sleep nor grow */
         return;
     }
-    for (int i = 0; targets[i] != NULL; i++) {
+    for (int n = 0; n < target_count && (draws_period() == 1 || found < FOUND_MAX); n++) {
+        const int i = (n + 5 * _i) % target_count;
         struct trial trial;
-        if (!is_drawn(i, _i) || targets[i]->breaks == NULL ||
+        if (targets[i]->breaks == NULL ||
             strcmp(targets[i]->breaks, "replay") == 0 ||
             strcmp(targets[i]->breaks, "relation") == 0 || is_deadly(targets[i])) {
             continue;
