@@ -136,6 +136,17 @@ TEST(one_in_so_many_certificates_is_checked_and_not_kept)
     }
 }
 
+TEST(premature_and_unknown_certificates_are_checked_and_one_in_so_many_others)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < UINT64_C(4) * CERTIFICATE_CHECK_PERIOD; i++) {
+        ck_assert(certificate_is_due(i, VERDICT_PREMATURE));
+        ck_assert(certificate_is_due(i, VERDICT_UNKNOWN));
+        count += certificate_is_due(i, VERDICT_JUSTIFIED);
+    }
+    ck_assert_uint_eq(count, 4);
+}
+
 /* One that waits and would fit, again and again. */
 #define UNDRAINED                                         \
     HEAD("plant_premature_undrained")                     \
@@ -626,6 +637,9 @@ TEST(a_result_is_the_same_behind_its_bytes)
         trial_result_init(&back);
         pack_result(&full, &bytes);
         ck_assert(!unpacks_first(&bytes, bytes.length - 1, &back));
+        for (size_t length = 0; length < bytes.length; length += 1 + length / 64) {
+            ck_assert(!unpacks_first(&bytes, length, &back));
+        }
         const size_t head_bytes = packed_offset(sizeof full.head);
         ck_assert(!unpacks_first(&bytes, packed_offset(0) + 1, &back));
         ck_assert(!unpacks_first(&bytes, offsetof(struct trial_result_head, findings), &back));
