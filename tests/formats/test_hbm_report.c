@@ -6,13 +6,17 @@
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
-#include "tests/formats/hbm_import.h"
+#include "tests/formats/import_rig.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
+#include <check.h>
 #include <dirent.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/hbm_report/"
@@ -24,8 +28,8 @@ static enum import_result import_fixed(const char *path, const char *format,
 {
     struct setup fixed = {.capacity_bytes = capacity_bytes};
     const struct import_options options = {.fixed = &fixed};
-    error = (struct import_error){0};
-    return import_file(path, format, &options, &import, &error);
+    refusal = (struct import_error){0};
+    return import_file(path, format, &options, &import, &refusal);
 }
 
 EVERY_TEST(.timeout_s = 300, .setup = setup_import, .teardown = teardown_import);
@@ -144,7 +148,7 @@ static void read_field(int index, struct text *text)
 {
     char path[4096];
     snprintf(path, sizeof path, FIELD "%s", files[index]);
-    ck_assert_int_eq(text_read(path, 1 << 20, text, &error), IMPORT_OK);
+    ck_assert_int_eq(text_read(path, 1 << 20, text, &refusal), IMPORT_OK);
 }
 
 /* Cut anywhere, the report is refused, or becomes a run of the same capacity; the whole one has the
@@ -172,7 +176,7 @@ TEST(damage_at_any_byte_never_crashes, .to = FILE_COUNT)
 {
     struct text text;
     read_field(_i, &text);
-    damage(text.bytes, text.length, (uint64_t)_i, (int)draws_count(600, 1));
+    (void)damage(text.bytes, text.length, "auto", draws_count(600, 1));
     text_deinit(&text);
 }
 
@@ -204,7 +208,7 @@ static void note_op(void *context, const struct run *run, const struct verdict *
 }
 
 /* Runs the ops; every promise must be kept. */
-static void replay(const char *name, struct replayed *replayed)
+static void replay_noting(const char *name, struct replayed *replayed)
 {
     const struct run_listener listener = {.context = replayed, .judged = note_op};
     struct trial trial;
@@ -319,10 +323,10 @@ static void print_row(const char *name, const struct text *text, size_t *importe
     char lacking[SIZE_TEXT_BYTES];
     if (import_bytes(text->bytes, text->length, "auto") != IMPORT_OK) {
         printf("  %-58s %zu reports, %3u sums agree; refused: %s\n", name, count, checked,
-               error.reason);
+               refusal.reason);
         return;
     }
-    replay(name, &replayed);
+    replay_noting(name, &replayed);
     (*imported)++;
     size_print_field(replayed.oom.requested_bytes - replayed.oom.free_bytes, lacking);
     printf("  %-58s %zu reports, %3u sums agree; %s, %zu ops, %s too much\n", name, count, checked,
@@ -368,7 +372,7 @@ TEST(every_report_of_the_field_is_imported_or_refused_for_a_true_reason)
         char path[4096];
         struct text text;
         snprintf(path, sizeof path, DATA "%s", names[i]);
-        ck_assert_int_eq(text_read(path, 1 << 20, &text, &error), IMPORT_OK);
+        ck_assert_int_eq(text_read(path, 1 << 20, &text, &refusal), IMPORT_OK);
         print_row(names[i], &text, &imported);
         text_deinit(&text);
         free(names[i]);
@@ -400,8 +404,8 @@ TEST(files_without_a_beginning_are_imported_with_a_capacity)
             continue;
         }
         ck_assert_msg(import_fixed(path, "hbm_report", cut[i].capacity_bytes) == IMPORT_OK,
-                      "%s: %s", path, error.reason);
-        replay(path, &replayed);
+                      "%s: %s", path, refusal.reason);
+        replay_noting(path, &replayed);
         ck_assert_msg(replayed.totals.ooms == cut[i].ooms, "%s: %" PRIu64, path,
                       replayed.totals.ooms);
     }
@@ -419,11 +423,11 @@ static void import_sample(const json_t *sample, size_t *counts)
     const bool is_imported = result == IMPORT_OK;
     const bool has_run = strcmp(kind, "compile_hbm") == 0 || strcmp(kind, "compile_hbm_tc_sc") == 0;
     ck_assert_msg(is_imported == has_run && (is_imported || result == IMPORT_INCOMPLETE),
-                  "%s: %s: %s", kind, said, error.reason);
+                  "%s: %s: %s", kind, said, refusal.reason);
     counts[is_imported ? 1 : 0]++;
     if (is_imported) {
         struct replayed replayed;
-        replay(said, &replayed);
+        replay_noting(said, &replayed);
         ck_assert_uint_eq(replayed.totals.justified, 1);
     }
 }
