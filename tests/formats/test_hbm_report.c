@@ -3,11 +3,13 @@
 #include "formats/common/text.h"
 #include "formats/xla/private/hbm_report.h"
 #include "harness/base/size.h"
+#include "harness/base/writing.h"
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 #include "tests/formats/import_rig.h"
 #include "tests/helpers/draws.h"
+#include "tests/helpers/snap.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -64,84 +66,55 @@ TEST(blank_lines_behind_a_label_are_passed_once)
     free(text);
 }
 
-TEST(bytes_of_a_shape_are_its_dimensions_times_its_element)
+/* Bytes of a shape are its dimensions times its element; in tiles, those of the padded dimensions.
+ */
+TEST(a_shape_has_its_bytes_and_those_of_its_tiles)
 {
-    static const struct {
-        const char *shape;
-        uint64_t bytes;
-    } shapes[] = {{"f32[]{:T(256)}", 4},
-                  {"f32[2,8192,151936]{2,1,0:T(8,128)}", UINT64_C(2) * 8192 * 151936 * 4},
-                  {"bf16[3,5]{1,0}", 30},
-                  {"s8[7]", 7},
-                  {"c128[2]", 32},
-                  {"pred[8]", 0},
-                  {"(f32[2], f32[2])", 0},
-                  {"f32[2,", 0},
-                  {"f32[x]", 0},
-                  {"f32", 0},
-                  {"f32[4294967296,4294967296]", 0}};
+    static const char *const shapes[] = {"f32[]{:T(256)}",
+                                         "f32[2,8192,151936]{2,1,0:T(8,128)}",
+                                         "bf16[3,5]{1,0}",
+                                         "s8[7]",
+                                         "c128[2]",
+                                         "pred[8]",
+                                         "(f32[2], f32[2])",
+                                         "f32[2,",
+                                         "f32[x]",
+                                         "f32",
+                                         "f32[4294967296,4294967296]",
+                                         "f32[512,245,256]{2,1,0:T(8,128)}",
+                                         "s32[8388608,8,4]{2,1,0:T(8,128)}",
+                                         "bf16[16,1280,40]{1,2,0:T(8,128)(2,1)}",
+                                         "bf16[16,1280,40]{2,1,0:T(8,128)(2,1)}",
+                                         "f32[56]{0:T(256)}",
+                                         "f32[8,2]{1,0}",
+                                         "f32[8]{0:T(8,128)}",
+                                         "f32[8,2]{1,7:T(8,128)}",
+                                         "f32[8,2]{1,0:T(0,0)}",
+                                         "f32[18446744073709551615]{0:T(256)}",
+                                         "f32[8,2]{1,0:T(8,"};
+    struct writing text = {0};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        ck_assert_msg(hbm_report_parse_shape(shapes[i].shape, strlen(shapes[i].shape)).bytes ==
-                          shapes[i].bytes,
-                      "%s", shapes[i].shape);
+        const struct hbm_report_shape shape = hbm_report_parse_shape(shapes[i], strlen(shapes[i]));
+        writing_append_format(&text,
+                              "%s: bytes %" PRIu64 ", in tiles %" PRIu64 ", innermost %" PRIu64
+                              ", in tiles %" PRIu64 "\n",
+                              shapes[i], shape.bytes, shape.tiled_bytes, shape.innermost,
+                              shape.innermost_tiled);
     }
-}
-
-TEST(bytes_in_tiles_are_those_of_the_padded_dimensions)
-{
-    static const struct {
-        const char *shape;
-        uint64_t tiled_bytes, innermost, innermost_tiled;
-    } shapes[] = {
-        {"f32[512,245,256]{2,1,0:T(8,128)}", UINT64_C(512) * 248 * 256 * 4, 256, 256},
-        {"s32[8388608,8,4]{2,1,0:T(8,128)}", UINT64_C(8388608) * 8 * 128 * 4, 4, 128},
-        {"bf16[16,1280,40]{1,2,0:T(8,128)(2,1)}", UINT64_C(16) * 40 * 1280 * 2, 1280, 1280},
-        {"bf16[16,1280,40]{2,1,0:T(8,128)(2,1)}", UINT64_C(16) * 1280 * 128 * 2, 40, 128},
-        {"f32[56]{0:T(256)}", 1024, 56, 256},
-        {"f32[]{:T(256)}", 1024, 1, 256},
-        {"f32[8,2]{1,0}", 0, 2, 0},
-        {"f32[8]{0:T(8,128)}", 0, 8, 128},
-        {"f32[8,2]{1,7:T(8,128)}", 0, 2, 128},
-        {"f32[8,2]{1,0:T(0,0)}", 0, 2, 0},
-        {"f32[18446744073709551615]{0:T(256)}", 0, 0, 0},
-        {"f32[8,2]{1,0:T(8,", 0, 2, 0}};
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        const struct hbm_report_shape shape = hbm_report_parse_shape(shapes[i].shape,
-                                                                     strlen(shapes[i].shape));
-        ck_assert_msg(shape.tiled_bytes == shapes[i].tiled_bytes &&
-                          shape.innermost == shapes[i].innermost &&
-                          shape.innermost_tiled == shapes[i].innermost_tiled,
-                      "%s: %" PRIu64 " %" PRIu64 " %" PRIu64, shapes[i].shape, shape.tiled_bytes,
-                      shape.innermost, shape.innermost_tiled);
-    }
+    snap(writing_string(&text));
+    writing_deinit(&text);
 }
 
 /* --- any bytes --- */
 
-static const char *const files[] = {"used_2019.log",
-                                    "sections.log",
-                                    "arguments_prefixed.log",
-                                    "one_line.log",
-                                    "escaped.json",
-                                    "short.log",
-                                    "code.log",
-                                    "cores.log",
-                                    "early.log",
-                                    "allocation.log",
-                                    "vmem.log",
-                                    "gpu.log",
-                                    "tail.log",
-                                    "two.log",
-                                    "container.json",
-                                    "gpu_result.log",
-                                    "vllm.log",
-                                    "broken_label.log",
-                                    "temporaries.log",
-                                    "temporaries_short.log",
-                                    "estimate.log",
-                                    "gpu_peak.log",
-                                    "padded.log",
-                                    "chip_named.log"};
+/* clang-format off */
+static const char *const files[] = {
+    "used_2019.log", "sections.log", "arguments_prefixed.log", "one_line.log", "escaped.json",
+    "short.log", "code.log", "cores.log", "early.log", "allocation.log", "vmem.log", "gpu.log",
+    "tail.log", "two.log", "container.json", "gpu_result.log", "vllm.log", "broken_label.log",
+    "temporaries.log", "temporaries_short.log", "estimate.log", "gpu_peak.log", "padded.log",
+    "chip_named.log"};
+/* clang-format on */
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
 
 static void read_field(int index, struct text *text)

@@ -10,22 +10,14 @@
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/torch_snapshot/"
 
-static const char *const files[] = {"complete.pickle",
-                                    "complete.json",
-                                    "ring.pickle",
-                                    "state_1_13.pickle",
-                                    "state_oom.json",
-                                    "segments_only.pickle",
-                                    "two_devices.json",
-                                    "two_devices_one_fails.json",
-                                    "two_devices_both_fail.json",
-                                    "state_two_fail.json",
-                                    "cut.pickle",
-                                    "cut.json",
-                                    "contradicts_final_state.pickle",
-                                    "contradicts_sum.json",
-                                    "contradicts_overlap.pickle",
-                                    "executes.pickle"};
+/* clang-format off */
+static const char *const files[] = {
+    "complete.pickle", "complete.json", "ring.pickle", "state_1_13.pickle", "state_oom.json",
+    "segments_only.pickle", "two_devices.json", "two_devices_one_fails.json",
+    "two_devices_both_fail.json", "state_two_fail.json", "cut.pickle", "cut.json",
+    "contradicts_final_state.pickle", "contradicts_sum.json", "contradicts_overlap.pickle",
+    "executes.pickle"};
+/* clang-format on */
 enum { WHOLE_COUNT = 10, FILE_COUNT = sizeof files / sizeof files[0] };
 
 EVERY_TEST(.timeout_s = 600, .setup = setup_import, .teardown = teardown_import);

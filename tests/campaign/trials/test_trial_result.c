@@ -427,7 +427,8 @@ static void show_dead(void)
     trial_result_init(&dead);
     trial_result_make_dead(&(struct task){.trial = 3}, words, &dead);
     ck_assert_uint_eq(dead.ops.count, words->has_begun ? words->op_count : 0);
-    ck_assert_str_eq(dead.head.reason, dead.head.first.reason);
+    ck_assert(words->death.kind == DEATH_CHECK ||
+              strcmp(dead.head.reason, dead.head.first.reason) == 0);
     ck_assert(!words->has_begun || dead.head.has_list);
     show_trial(&dead);
     trial_result_deinit(&dead);
@@ -439,13 +440,13 @@ TEST(a_death_is_laid_on_the_op_that_was_under_way)
 {
     static const struct {
         uint32_t phase, op, op_count;
-    } rows[] = {{PROGRESS_OP, 1, 3},
-                {PROGRESS_OP, 2, 3},
-                {PROGRESS_OP, 3, 3}, /* no op of the list */
-                {PROGRESS_OPEN, 1, 3},
-                {PROGRESS_OP, 0, 0}};
+        enum death_kind kind;
+    } rows[] = {{PROGRESS_OP, 1, 3, DEATH_SIGNAL}, {PROGRESS_OP, 2, 3, DEATH_HANG},
+                {PROGRESS_OP, 3, 3, DEATH_SIGNAL}, /* no op of the list */
+                {PROGRESS_OPEN, 1, 3, DEATH_HANG}, {PROGRESS_OP, 0, 0, DEATH_SIGNAL},
+                {PROGRESS_OP, 1, 3, DEATH_CHECK}}; /* of ours breaks no rule */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        (void)begin_dead(i % 2 == 0 ? DEATH_SIGNAL : DEATH_HANG);
+        (void)begin_dead(rows[i].kind);
         words->death.progress.phase = rows[i].phase;
         words->death.progress.op = rows[i].op;
         words->op_count = rows[i].op_count;
