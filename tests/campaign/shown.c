@@ -269,13 +269,18 @@ bool folder_has(const char *format, ...)
 /* With the folders on the way to it. */
 void folder_write(const char *name, const char *text)
 {
+    folder_write_bytes(name, text, strlen(text));
+}
+
+void folder_write_bytes(const char *name, const char *bytes, size_t length)
+{
     for (const char *slash = strchr(name, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         ck_assert(mkdir(folder_path("%.*s", (int)(slash - name), name), 0700) == 0 ||
                   errno == EEXIST);
     }
     FILE *stream = fopen(folder_path("%s", name), "we");
     ck_assert_ptr_nonnull(stream);
-    ck_assert_int_ge(fputs(text, stream), 0);
+    ck_assert_uint_eq(fwrite(bytes, 1, length, stream), length);
     ck_assert_int_eq(fclose(stream), 0);
 }
 

@@ -88,6 +88,7 @@ const char *folder_path(const char *format, ...) __attribute__((format(printf, 1
 const char *folder_read(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool folder_has(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void folder_write(const char *name, const char *text);
+void folder_write_bytes(const char *name, const char *bytes, size_t length);
 
 unsigned count_text(const char *text, const char *wanted);
 

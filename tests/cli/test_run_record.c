@@ -2,12 +2,11 @@
  * is near a failure or the peak. */
 #include "page/run_record.h"
 
-#include "harness/op/ops_file.h"
 #include "targets/targets.h"
+#include "tests/campaign/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
-#include <string.h>
 
 #define HEAD "hbmstress-ops 1\ncapacity 16K\ngranule 512\ntarget hbm\nseed 1\n"
 enum { TURN_COUNT = 100000 };
@@ -18,10 +17,7 @@ static struct run_record *record;
 
 static void record_text(const char *text)
 {
-    struct ops_file_error error = {0};
-    setup_init(&setup);
-    op_list_init(&ops);
-    ck_assert_int_eq(ops_file_parse(text, strlen(text), &setup, &ops, &error), OPS_FILE_OK);
+    read_list(text, &setup, &ops);
     record = run_record_create(&setup, &ops);
     ck_assert_ptr_nonnull(record);
     run_record_run(record, target_find(setup.target));
@@ -54,11 +50,14 @@ static void add_failure(uint32_t turn, enum verdict_kind kind)
         .turn = turn, .verdict.kind = kind, .is_oom = true, .is_judged = true};
 }
 
-static void forget(void)
+static void end(void)
 {
+    snap_rest();
     run_record_destroy(record);
     op_list_deinit(&ops);
 }
+
+EVERY_TEST(.teardown = end);
 
 static bool has_block(uint32_t begin)
 {
@@ -70,67 +69,60 @@ static bool has_block(uint32_t begin)
     return false;
 }
 
+static void check_blocks(uint32_t begin, uint32_t end, uint32_t step)
+{
+    for (; begin < end; begin += step) {
+        ck_assert_msg(has_block(begin), "%u", begin);
+    }
+}
+
+static void thin(size_t block_count_max)
+{
+    run_record_thin(record, block_count_max);
+    ck_assert_uint_le(record->block_count, block_count_max);
+}
+
+static void show_blocks(void)
+{
+    static const char *const states[RECORD_STATE_COUNT] = {"movable", "held",  "dying",  "idle",
+                                                           "busy",    "stack", "retired"};
+    for (size_t i = 0; i < record->block_count; i++) {
+        const struct record_block *block = &record->blocks[i];
+        show("%s: ", states[block->state]);
+        SHOW(block->begin, block->end, block->maker, block->size_bytes);
+    }
+}
+
 TEST(a_use_that_ends_by_itself_makes_the_block_movable_again)
 {
     record_text(HEAD "0: alloc size=1K\n1: use block=0 delay=10ns\n2: advance delay=20ns\n"
                      "3: hold block=0\n4: free block=0\n5: release block=0\n6: report\n");
-    static const uint8_t states[] = {RECORD_MOVABLE, RECORD_HELD, RECORD_MOVABLE, RECORD_HELD,
-                                     RECORD_DYING};
-    static const uint32_t ends[] = {1, 2, 3, 4, 5};
-    ck_assert_uint_eq(record->op_count, 7);
-    ck_assert_uint_eq(record->block_count, 5);
-    for (size_t i = 0; i < record->block_count; i++) {
-        ck_assert_uint_eq(record->blocks[i].state, states[i]);
-        ck_assert_uint_eq(record->blocks[i].end, ends[i]);
-        ck_assert_uint_eq(record->blocks[i].maker, 0);
-    }
-    ck_assert_uint_eq(record->ops[4].queued_bytes, 1024);
-    ck_assert_uint_eq(record->ops[5].queued_bytes, 0);
-    forget();
+    show_blocks();
+    SHOW(record->op_count, record->ops[4].queued_bytes, record->ops[5].queued_bytes);
 }
 
 TEST(the_stack_is_a_block_for_each_of_its_sizes)
 {
     record_text(HEAD "0: load size=1K stack=2K\n1: execute program=0 delay=10ns\n"
                      "2: advance delay=20ns\n3: report\n");
-    uint32_t count = 0;
-    for (size_t i = 0; i < record->block_count; i++) {
-        if (record->blocks[i].state == RECORD_STACK) {
-            ck_assert_uint_eq(record->blocks[i].size_bytes, 2048);
-            ck_assert_uint_eq(record->blocks[i].begin, 1);
-            ck_assert_uint_eq(record->blocks[i].end, 2);
-            count++;
-        }
-    }
-    ck_assert_uint_eq(count, 1);
-    forget();
+    show_blocks();
 }
 
 TEST(thinning_keeps_what_lived_long)
 {
     make_long();
-    run_record_thin(record, 20000);
-    ck_assert_uint_le(record->block_count, 20000);
+    thin(20000);
     ck_assert_uint_eq(record->block_count + record->left_out_count, TURN_COUNT);
-    for (uint32_t begin = 0; begin < TURN_COUNT; begin += 10) {
-        ck_assert(has_block(begin));
-    }
-    forget();
+    check_blocks(0, TURN_COUNT, 10);
 }
 
 TEST(thinning_keeps_all_around_a_failure_and_the_peak)
 {
     make_long();
     add_failure(50000, VERDICT_JUSTIFIED);
-    run_record_thin(record, 20000);
-    ck_assert_uint_le(record->block_count, 20000);
-    for (uint32_t begin = 48000; begin <= 52000; begin++) {
-        ck_assert(has_block(begin));
-    }
-    for (uint32_t begin = TURN_COUNT - 2000; begin < TURN_COUNT; begin++) {
-        ck_assert(has_block(begin));
-    }
-    forget();
+    thin(20000);
+    check_blocks(48000, 52001, 1);
+    check_blocks(TURN_COUNT - 2000, TURN_COUNT, 1);
 }
 
 TEST(with_many_failures_the_windows_of_the_first_that_are_not_justified_stay)
@@ -140,20 +132,14 @@ TEST(with_many_failures_the_windows_of_the_first_that_are_not_justified_stay)
         add_failure(500 * i, VERDICT_JUSTIFIED);
     }
     add_failure(90000, VERDICT_PREMATURE);
-    run_record_thin(record, 15000);
-    ck_assert_uint_le(record->block_count, 15000);
-    for (uint32_t begin = 89800; begin <= 90200; begin++) {
-        ck_assert(has_block(begin));
-    }
-    forget();
+    thin(15000);
+    check_blocks(89800, 90201, 1);
 }
 
 TEST(a_limit_below_the_windows_is_kept_all_the_same)
 {
     make_long();
     add_failure(50000, VERDICT_PREMATURE);
-    run_record_thin(record, 1000);
-    ck_assert_uint_le(record->block_count, 1000);
-    ck_assert(has_block(50000));
-    forget();
+    thin(1000);
+    check_blocks(50000, 50001, 1);
 }

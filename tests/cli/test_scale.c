@@ -2,14 +2,12 @@
  * prints: tests/snap/scale.snap, and scale_refused.snap. */
 #include "cli/subcommands.h"
 #include "ladder/scale/scale.h"
-#include "tests/helpers/messages.h"
-#include "tests/helpers/scratch.h"
+#include "tests/campaign/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MESSAGE_BYTES = 1024, WORD_COUNT_MAX = 16, GIBIBYTE = 1 << 30 };
 
@@ -17,10 +15,9 @@ static struct scale scale;
 static struct arguments arguments;
 static struct scale_options given;
 static const char *words[WORD_COUNT_MAX];
-static char message[MESSAGE_BYTES];
 
 /* Plans a ladder from the words of a command line, separated by blanks. */
-static enum exit_code plan(const char *line)
+static void plan(const char *line)
 {
     static char text[MESSAGE_BYTES];
     char *argv[WORD_COUNT_MAX];
@@ -30,104 +27,96 @@ static enum exit_code plan(const char *line)
         ck_assert_uint_lt(count, WORD_COUNT_MAX);
         argv[count++] = word;
     }
+    scale_deinit(&scale);
     scale = (struct scale){.options = &given};
-    const int before = messages_begin();
-    enum exit_code code = arguments_parse(&subcommand_scale, argv, count, words, &arguments);
+    ck_assert_int_eq(arguments_parse(&subcommand_scale, argv, count, words, &arguments), EXIT_KEPT);
     given = arguments_scaling(&arguments);
-    code = code == EXIT_KEPT ? scale_plan(&scale) : code;
-    messages_end(before, message, sizeof message);
-    return code;
+    ck_assert_int_eq(scale_plan(&scale), EXIT_KEPT);
 }
 
-static void expect_rows(const char *line, const char *const *names)
+static void show_rows(const char *line)
 {
     char name[SCALE_NAME_BYTES];
-    ck_assert_int_eq(plan(line), EXIT_KEPT);
-    size_t i = 0;
-    for (; i < scale.row_count && names[i] != NULL; i++) {
+    plan(line);
+    show("%s:\n", line);
+    for (size_t i = 0; i < scale.row_count; i++) {
         scale_name(&scale, &scale.rows[i].point, scale.axis_count, name);
-        ck_assert_str_eq(name, names[i]);
+        show("  %s\n", name);
     }
-    ck_assert_uint_eq(i, scale.row_count);
-    ck_assert_ptr_null(names[i]);
-    scale_deinit(&scale);
 }
 
-EVERY_TEST(.timeout_s = 60);
+static void begin(void)
+{
+    folder_enter("scale");
+}
+
+static void end(void)
+{
+    snap_rest();
+    scale_deinit(&scale);
+    scale = (struct scale){.options = NULL};
+    folder_leave();
+}
+
+EVERY_TEST(.timeout_s = 60, .setup = begin, .teardown = end);
 
 TEST(rows_are_all_combinations_or_one_axis_at_a_time)
 {
-    static const char *const alone[] = {"hosts=1 chip=v4", "hosts=2 chip=v4", "hosts=4 chip=v4",
-                                        "hosts=8 chip=v4", NULL};
-    static const char *const all[] = {
-        "hosts=1 chip=v4 batch=8",   "hosts=1 chip=v4 batch=16",  "hosts=1 chip=v5e batch=8",
-        "hosts=1 chip=v5e batch=16", "hosts=2 chip=v4 batch=8",   "hosts=2 chip=v4 batch=16",
-        "hosts=2 chip=v5e batch=8",  "hosts=2 chip=v5e batch=16", NULL};
-    static const char *const one[] = {"hosts=1 chip=v4 batch=8", "hosts=1 chip=v4 batch=16",
-                                      "hosts=1 chip=v5e batch=8", "hosts=2 chip=v4 batch=8", NULL};
-    static const char *const fixed[] = {"hosts=1 capacity=8G leak=none", NULL};
-    expect_rows("", alone);
-    expect_rows("--hosts 1,2 --chip v4,v5e -S batch=8,16", all);
-    expect_rows("training --hosts 1,2 --chip v4,v5e -S batch=8,16 --one-axis", one);
-    expect_rows("--capacity 8G -S leak=none", fixed);
+    show_rows("");
+    show_rows("--hosts 1,2 --chip v4,v5e -S batch=8,16");
+    show_rows("training --hosts 1,2 --chip v4,v5e -S batch=8,16 --one-axis");
+    show_rows("--capacity 8G -S leak=none");
+}
+
+/* Whether the row can be, and what it is. */
+static void show_setup(size_t row)
+{
+    struct setup setup;
+    char reason[RUN_REASON_BYTES];
+    if (!scale_make_setup(&scale, &scale.rows[row].point, &setup, reason)) {
+        show("row %zu cannot be: %s\n", row, reason);
+        return;
+    }
+    SHOW(row, setup.capacity_bytes, setup.host_count);
+    for (size_t i = 0; i < setup.scenario_option_count; i++) {
+        const struct setup_option *option = &setup.scenario_options[i];
+        SHOW(option->key, option->value);
+    }
 }
 
 TEST(a_row_keeps_the_sizes_of_the_first_device)
 {
-    struct setup setup;
-    char reason[RUN_REASON_BYTES];
-    ck_assert_int_eq(plan("--hosts 4 --capacity 8G,16G -S batch=8"), EXIT_KEPT);
-    ck_assert(scale_make_setup(&scale, &scale.rows[0].point, &setup, reason));
-    ck_assert_uint_eq(setup.capacity_bytes, UINT64_C(8) << 30);
-    ck_assert_uint_eq(setup.scenario_option_count, 1); /* the batch */
-    ck_assert_uint_eq(setup.host_count, 4);
-    ck_assert(scale_make_setup(&scale, &scale.rows[1].point, &setup, reason));
-    ck_assert_uint_eq(setup.capacity_bytes, UINT64_C(16) << 30);
-    ck_assert_uint_eq(setup.scenario_option_count, 2);
-    ck_assert_str_eq(setup.scenario_options[1].key, "sized_for");
-    ck_assert_str_eq(setup.scenario_options[1].value, "8388608");
-    scale_deinit(&scale);
+    plan("--hosts 4 --capacity 8G,16G -S batch=8");
+    show_setup(0);
+    show_setup(1);
 }
 
 /* What none can be is refused: tests/snap/scale_refused.snap. */
 TEST(what_some_hosts_cannot_be_is_a_row)
 {
-    struct setup setup;
-    char reason[RUN_REASON_BYTES];
-    ck_assert_int_eq(plan("--hosts 1,2 -S tensor=2"), EXIT_KEPT);
-    ck_assert(!scale_make_setup(&scale, &scale.rows[0].point, &setup, reason));
-    ck_assert_ptr_nonnull(strstr(reason, "no multiple"));
-    ck_assert(scale_make_setup(&scale, &scale.rows[1].point, &setup, reason));
-    scale_deinit(&scale);
+    plan("--hosts 1,2 -S tensor=2");
+    show_setup(0);
+    show_setup(1);
 }
 
 /* --- stored runs --- */
 
-/* Two rows as they were, and one that is another one now. */
+static const struct scale_result usual = {.end = SCALE_FITS,
+                                          .op = OP_NONE,
+                                          .step = SCALE_NO_STEP,
+                                          .steps = 300,
+                                          .peak_bytes = 10 * (uint64_t)GIBIBYTE,
+                                          .image_bytes = 1000,
+                                          .stack_bytes = 2000,
+                                          .limit = "activations"};
+
 static void plan_two(const char *options)
 {
     char line[MESSAGE_BYTES];
     (void)snprintf(line, sizeof line, "--hosts 1,2 --chip v4 %s", options);
-    ck_assert_int_eq(plan(line), EXIT_KEPT);
+    plan(line);
     ck_assert_uint_eq(scale.row_count, 2);
-    for (size_t i = 0; i < 2; i++) {
-        scale.rows[i].result = (struct scale_result){.end = SCALE_FITS,
-                                                     .op = OP_NONE,
-                                                     .step = SCALE_NO_STEP,
-                                                     .steps = 300,
-                                                     .peak_bytes = 10 * (uint64_t)GIBIBYTE,
-                                                     .image_bytes = 1000,
-                                                     .stack_bytes = 2000,
-                                                     .limit = "activations"};
-    }
-}
-
-static void write_file(const char *path, const char *bytes, size_t length)
-{
-    FILE *stream = fopen(path, "w");
-    ck_assert_ptr_nonnull(stream);
-    ck_assert_uint_eq(fwrite(bytes, 1, length, stream), length);
-    ck_assert_int_eq(fclose(stream), 0);
+    scale.rows[0].result = scale.rows[1].result = usual;
 }
 
 static void print_stored(struct writing *text)
@@ -143,169 +132,106 @@ static void print_stored(struct writing *text)
     facts_deinit(&facts);
 }
 
-/* The words of what changed; valid until the next call. */
-static const char *changes(void)
+/* The caller deinitialises it. */
+static enum exit_code read_bytes(const struct writing *bytes, size_t length, struct stored *stored)
 {
-    static struct writing text;
-    writing_clear(&text);
-    facts_print(&scale.changes, FACTS_WORDS, &text);
-    return writing_string(&text);
-}
-
-static enum exit_code read_bytes(const char *bytes, size_t length, struct stored *stored)
-{
-    char path[SCRATCH_PATH_BYTES];
-    scratch_name(path, "scale");
-    const int file = mkstemp(path);
-    ck_assert_int_ge(file, 0);
-    close(file);
-    write_file(path, bytes, length);
-    const int before = messages_begin();
-    const enum exit_code code = stored_read(path, &scale, stored);
-    messages_end(before, message, sizeof message);
-    (void)unlink(path);
+    folder_write_bytes("stored", bytes->bytes, length);
+    enum exit_code code;
+    HEAR(code = stored_read(folder_path("stored"), &scale, stored));
     return code;
 }
 
-/* Stores the two rows, makes of the second what change does, and compares. */
-static void compare_after(void (*change)(struct scale_result *result), const char *options,
-                          size_t change_count, size_t alarm_count, const char *told)
+/* What changed since the run that was stored. */
+static void show_changes(const struct writing *text)
+{
+    struct stored stored;
+    struct writing changes = {0};
+    ck_assert_int_eq(read_bytes(text, text->length, &stored), EXIT_KEPT);
+    ck_assert_uint_eq(stored.row_count, 2);
+    stored_compare(&stored, &scale);
+    facts_print(&scale.changes, FACTS_WORDS, &changes);
+    SHOW(scale.change_count, scale.alarm_count);
+    show("%s", writing_string(&changes));
+    writing_deinit(&changes);
+    stored_deinit(&stored);
+}
+
+/* Stores the two rows, of which the second is that; then the second is the other one. */
+static void compare(const char *options, struct scale_result before, struct scale_result after)
 {
     struct writing text;
-    struct stored stored;
     plan_two(options);
+    scale.rows[1].result = before;
     print_stored(&text);
-    ck_assert_int_eq(read_bytes(text.bytes, text.length, &stored), EXIT_KEPT);
-    ck_assert_uint_eq(stored.row_count, 2);
-    change(&scale.rows[1].result);
-    stored_compare(&stored, &scale);
-    ck_assert_msg(scale.change_count == change_count && scale.alarm_count == alarm_count,
-                  "%zu changes, %zu alarms: %s", scale.change_count, scale.alarm_count, changes());
-    ck_assert_msg(strstr(changes(), told) != NULL, "%s", changes());
+    scale.rows[1].result = after;
+    show_changes(&text);
     writing_deinit(&text);
-    stored_deinit(&stored);
-    scale_deinit(&scale);
 }
 
-static void keep(struct scale_result *result)
+/* The result that the second row has, but that it ran out in that step. */
+static struct scale_result run_out(uint64_t step)
 {
-    (void)result;
-}
-
-static void grow_a_little(struct scale_result *result)
-{
-    result->peak_bytes += result->peak_bytes / 100;
-}
-
-static void grow(struct scale_result *result)
-{
-    result->peak_bytes += result->peak_bytes / 100 + 2;
-}
-
-static void shrink(struct scale_result *result)
-{
-    result->peak_bytes /= 2;
-    result->stack_bytes = 0;
-}
-
-static void grow_programs(struct scale_result *result)
-{
-    result->image_bytes *= 2;
-    result->stack_bytes *= 3;
-}
-
-static void run_out(struct scale_result *result)
-{
-    result->end = SCALE_NO_MEMORY;
-    result->step = 17;
-    result->host = 1;
-    result->op = 5;
-    (void)snprintf(result->limit, sizeof result->limit, "leak logged_metrics");
-}
-
-static void die(struct scale_result *result)
-{
-    *result = (struct scale_result){.end = SCALE_DIED, .op = 3, .why = "SIGSEGV"};
+    struct scale_result result = usual;
+    result.end = SCALE_NO_MEMORY;
+    result.step = step;
+    result.host = 1;
+    result.op = 5;
+    (void)snprintf(result.limit, sizeof result.limit, "leak logged_metrics");
+    return result;
 }
 
 TEST(what_grew_or_stopped_to_fit_is_an_alarm)
 {
-    compare_after(keep, "", 0, 0, "");
-    compare_after(grow_a_little, "", 1, 0, "hosts=2 chip=v4: peak grew by 102.40M, from 10.00G to");
-    compare_after(grow, "", 1, 1, "ALARM  hosts=2 chip=v4: peak grew by");
-    compare_after(grow, "--grew 2%", 1, 0, "peak grew by");
-    compare_after(grow_a_little, "--grew 0", 1, 1, "ALARM  hosts=2 chip=v4: peak grew by");
-    compare_after(shrink, "", 2, 0, "peak shrank by 5.00G, from 10.00G to 5.00G");
-    compare_after(grow_programs, "", 2, 2, "largest program grew by 1000B, from 1000B to 2.0K");
-    compare_after(run_out, "", 2, 1,
-                  "ALARM  hosts=2 chip=v4: out of memory in step 17, before: fits");
-    compare_after(run_out, "", 2, 1, "limited by leak logged_metrics, before by activations");
-    compare_after(die, "", 1, 1, "crashed, before: fits");
-}
-
-/* Runs out in so many steps, before and after. */
-static void compare_steps(uint64_t before, uint64_t after, size_t alarm_count)
-{
-    struct writing text;
-    struct stored stored;
-    plan_two("");
-    run_out(&scale.rows[1].result);
-    scale.rows[1].result.step = before;
-    print_stored(&text);
-    ck_assert_int_eq(read_bytes(text.bytes, text.length, &stored), EXIT_KEPT);
-    scale.rows[1].result.step = after;
-    stored_compare(&stored, &scale);
-    ck_assert_uint_eq(scale.alarm_count, alarm_count);
-    ck_assert_uint_eq(scale.change_count, before != after);
-    writing_deinit(&text);
-    stored_deinit(&stored);
-    scale_deinit(&scale);
+    struct scale_result little = usual, grown = usual, shrunk = usual, programs = usual;
+    const struct scale_result dead = {.end = SCALE_DIED, .op = 3, .why = "SIGSEGV"};
+    little.peak_bytes += usual.peak_bytes / 100;
+    grown.peak_bytes = little.peak_bytes + 2;
+    shrunk.peak_bytes /= 2;
+    shrunk.stack_bytes = 0;
+    programs.image_bytes *= 2;
+    programs.stack_bytes *= 3;
+    compare("", usual, usual);
+    compare("", usual, little);
+    compare("", usual, grown);
+    compare("--grew 2%", usual, grown);
+    compare("--grew 0", usual, little);
+    compare("", usual, shrunk);
+    compare("", usual, programs);
+    compare("", usual, run_out(17));
+    compare("", usual, dead);
 }
 
 TEST(to_run_out_earlier_is_an_alarm_and_later_is_none)
 {
-    compare_steps(17, 17, 0);
-    compare_steps(17, 16, 1);
-    compare_steps(17, 18, 0);
+    compare("", run_out(17), run_out(17));
+    compare("", run_out(17), run_out(16));
+    compare("", run_out(17), run_out(18));
 }
 
 TEST(rows_that_are_new_or_gone_are_told)
 {
     struct writing text;
-    struct stored stored;
     plan_two("");
     print_stored(&text);
-    scale_deinit(&scale);
-    ck_assert_int_eq(plan("--hosts 2,4 --chip v4"), EXIT_KEPT);
-    ck_assert_int_eq(read_bytes(text.bytes, text.length, &stored), EXIT_KEPT);
+    plan("--hosts 2,4 --chip v4");
     scale.rows[0].result.end = SCALE_DIED;
-    stored_compare(&stored, &scale);
-    ck_assert_ptr_nonnull(strstr(changes(), "hosts=4 chip=v4: new row"));
-    ck_assert_ptr_nonnull(strstr(changes(), "hosts=1 chip=v4: not run now"));
-    ck_assert_uint_eq(scale.change_count, 3);
-    ck_assert_uint_eq(scale.alarm_count, 1);
+    show_changes(&text);
     writing_deinit(&text);
-    stored_deinit(&stored);
-    scale_deinit(&scale);
 }
 
 TEST(a_file_of_another_job_is_refused)
 {
-    static const char *const others[][2] = {{"--hosts 1,2 --chip v4 --seed 2", "another seed"},
-                                            {"--hosts 1,2 --chip v4 --until 9", "another length"},
-                                            {"--hosts 1,2 --chip v5e", "none of its 2 rows"},
-                                            {"slow_leak", "another scenario"}};
+    static const char *const others[] = {"--hosts 1,2 --chip v4 --seed 2",
+                                         "--hosts 1,2 --chip v4 --until 9",
+                                         "--hosts 1,2 --chip v5e", "slow_leak"};
     struct writing text;
     struct stored stored;
     plan_two("");
     print_stored(&text);
-    scale_deinit(&scale);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        ck_assert_int_eq(plan(others[i][0]), EXIT_KEPT);
-        ck_assert_int_eq(read_bytes(text.bytes, text.length, &stored), EXIT_USAGE);
-        ck_assert_msg(strstr(message, others[i][1]) != NULL, "%s", message);
+        plan(others[i]);
+        ck_assert_int_eq(read_bytes(&text, text.length, &stored), EXIT_USAGE);
         stored_deinit(&stored);
-        scale_deinit(&scale);
     }
     writing_deinit(&text);
 }
@@ -320,19 +246,18 @@ TEST(a_damaged_file_is_refused_in_one_line)
     plan_two("");
     print_stored(&text);
     for (size_t i = 0; i + 1 < text.length; i += 3) { /* the last newline may be missing */
-        ck_assert_int_eq(read_bytes(text.bytes, i, &stored), EXIT_USAGE);
-        ck_assert_ptr_eq(strchr(message, '\n'), message + strlen(message) - 1);
+        ck_assert_int_eq(read_bytes(&text, i, &stored), EXIT_USAGE);
+        ck_assert_uint_eq(count_text(shown_take(), "\n"), 1);
         stored_deinit(&stored);
         const char before = text.bytes[i];
         text.bytes[i] = bytes[i / 3 % sizeof bytes];
-        const enum exit_code code = read_bytes(text.bytes, text.length, &stored);
+        const enum exit_code code = read_bytes(&text, text.length, &stored);
         ck_assert(code == EXIT_KEPT || code == EXIT_USAGE);
-        ck_assert_int_eq(code == EXIT_USAGE, message[0] != '\0');
+        ck_assert_int_eq(code == EXIT_USAGE, shown_take()[0] != '\0');
         refused_count += code == EXIT_USAGE;
         stored_deinit(&stored);
         text.bytes[i] = before;
     }
     ck_assert_uint_gt(refused_count, text.length / 3 / 4);
     writing_deinit(&text);
-    scale_deinit(&scale);
 }

@@ -1,7 +1,6 @@
 /* Request traces as lifetimes of KV caches: the file of the field adds up.  What ours become is in
  * tests/snap/formats_azure_llm.snap. */
-#include "formats/formats.h"
-#include "tests/formats/import_checks.h"
+#include "tests/formats/import_rig.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -13,18 +12,6 @@
 #include <unistd.h>
 
 #define DATA HBMSTRESS_FIELD_DATA "/data/serving/AzureLLMInferenceTrace_conv.csv.gz"
-static struct import import;
-
-static void setup_import(void)
-{
-    import_init(&import);
-}
-
-static void teardown_import(void)
-{
-    import_deinit(&import);
-}
-
 EVERY_TEST(.setup = setup_import, .teardown = teardown_import);
 
 /* --- field data --- */
@@ -38,9 +25,7 @@ static size_t read_requests(const char *path, struct request **requests)
 {
     size_t length = 0;
     size_t count = 0;
-    char *text = import_checks_read(path, &length);
-    text = realloc(text, length + 1);
-    text[length] = '\0';
+    char *text = file_bytes(path, &length);
     *requests = calloc(length / 20 + 1, sizeof **requests);
     for (char *line = strtok(text, "\r\n"); line != NULL; line = strtok(NULL, "\r\n")) {
         struct tm tm = {0};
@@ -87,7 +72,7 @@ TEST(the_file_of_the_field_imports_with_its_own_sums)
     }
     const size_t count = read_requests(DATA, &requests);
     const uint64_t peak_bytes = count_peak(requests, count) * 327680;
-    import_checks_file(DATA, "azure_llm", NULL, &import);
+    load_recognised(DATA, "azure_llm");
     for (size_t i = 0; i < count; i++) {
         tokens += requests[i].tokens;
     }
@@ -99,6 +84,6 @@ TEST(the_file_of_the_field_imports_with_its_own_sums)
     ck_assert_uint_eq(bytes, tokens * 327680);
     ck_assert_uint_eq(import.setup.capacity_bytes, peak_bytes + peak_bytes / 8); /* a long log */
     import.ops.count = 2000; /* as much as a test has time for */
-    ck_assert_uint_eq(import_checks_replay(&import), 0);
+    ck_assert_uint_eq(replay(), 0);
     free(requests);
 }

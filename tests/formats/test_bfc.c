@@ -4,7 +4,7 @@
 #include "harness/model/model.h"
 #include "harness/run/run.h"
 #include "targets/targets.h"
-#include "tests/formats/bfc_rig.h"
+#include "tests/formats/import_rig.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -95,14 +95,12 @@ static void lay_out(struct facts *facts)
     facts->device_bytes = end;
 }
 
-/* Of the rig.text that was read, up to the end of the first dump. */
-static void read_facts(struct facts *facts)
+/* Of the text, which is lost, up to the end of the first dump. */
+static void read_facts(struct facts *facts, char *text)
 {
-    static char copy[BFC_TEXT_BYTES_MAX];
     bool is_new_region = false;
     memset(facts, 0, sizeof *facts);
-    memcpy(copy, rig.text, rig.length + 1);
-    for (char *line = strtok(copy, "\r\n"); line != NULL && facts->stats_bytes == 0;
+    for (char *line = strtok(text, "\r\n"); line != NULL && facts->stats_bytes == 0;
          line = strtok(NULL, "\r\n")) {
         take_line(facts, line, &is_new_region);
     }
@@ -114,7 +112,7 @@ static void read_facts(struct facts *facts)
 static struct run *start_run(const char *defrag)
 {
     char reason[RUN_REASON_BYTES] = "";
-    struct setup setup = rig.import.setup;
+    struct setup setup = import.setup;
     ck_assert(setup_set_option(&setup, "defrag", defrag));
     struct run *run = run_create(target_find("hbm"), &setup, reason);
     ck_assert_msg(run != NULL, "%s", reason);
@@ -124,8 +122,8 @@ static struct run *start_run(const char *defrag)
 /* All ops but the request. */
 static void rebuild_heap(struct run *run)
 {
-    for (size_t i = 0; i + 1 < rig.import.ops.count; i++) {
-        const struct verdict *verdict = run_step(run, &rig.import.ops.ops[i]);
+    for (size_t i = 0; i + 1 < import.ops.count; i++) {
+        const struct verdict *verdict = run_step(run, &import.ops.ops[i]);
         ck_assert_msg(verdict->kind == VERDICT_NONE, "op %zu: %s", i, verdict->reason);
         ck_assert_uint_eq(run_observation(run)->skipped, 0);
         ck_assert_int_eq(run_observation(run)->result, TARGET_OK);
@@ -134,7 +132,7 @@ static void rebuild_heap(struct run *run)
 
 static enum target_result replay_request(struct run *run, const struct verdict **verdict)
 {
-    *verdict = run_step(run, &rig.import.ops.ops[rig.import.ops.count - 1]);
+    *verdict = run_step(run, &import.ops.ops[import.ops.count - 1]);
     return (enum target_result)run_observation(run)->result;
 }
 
@@ -173,9 +171,9 @@ static void check_heap(const struct run *run, const struct facts *facts)
 
 static uint64_t said_value(enum said_kind kind)
 {
-    for (size_t i = 0; i < rig.import.said_count; i++) {
-        if (rig.import.said[i].kind == kind && rig.import.said[i].op == rig.import.ops.count - 1) {
-            return rig.import.said[i].value;
+    for (size_t i = 0; i < import.said_count; i++) {
+        if (import.said[i].kind == kind && import.said[i].op == import.ops.count - 1) {
+            return import.said[i].value;
         }
     }
     return UINT64_MAX;
@@ -194,12 +192,12 @@ static bool moves_would_help(void)
     return result == TARGET_OK;
 }
 
-/* The import that was just made is what its rig.text says, chunk by chunk, and ends as it says. */
-static bool check_replay(void)
+/* The import that was just made is what its text says, chunk by chunk, and ends as it says. */
+static struct facts facts;
+static bool check_replay(char *text)
 {
-    static struct facts facts;
     const struct verdict *verdict = NULL;
-    read_facts(&facts);
+    read_facts(&facts, text);
     ck_assert_uint_eq(facts.in_use_bytes, facts.stats_bytes);
     struct run *run = start_run("none");
     rebuild_heap(run);
@@ -207,8 +205,7 @@ static bool check_replay(void)
     ck_assert_int_eq(replay_request(run, &verdict), TARGET_NO_MEMORY);
     ck_assert_int_eq(verdict->kind, VERDICT_JUSTIFIED);
     ck_assert_uint_eq(verdict->free_bytes, facts.free_bytes);
-    ck_assert_uint_eq(verdict->requested_bytes,
-                      rig.import.ops.ops[rig.import.ops.count - 1].size_bytes);
+    ck_assert_uint_eq(verdict->requested_bytes, import.ops.ops[import.ops.count - 1].size_bytes);
     finish_run(run);
     ck_assert_uint_eq(said_value(SAID_FAILED), 0);
     ck_assert_uint_eq(said_value(SAID_FREE_BYTES), facts.free_bytes);
@@ -230,39 +227,43 @@ enum { OWN_COUNT = sizeof own / sizeof own[0] };
 EVERY_TEST(.timeout_s = 300);
 
 TEST(a_dump_of_each_era_is_rebuilt_chunk_by_chunk_and_fails_as_it_did, .to = OWN_COUNT,
-     .setup = rig_setup, .teardown = rig_teardown)
+     .setup = setup_import, .teardown = teardown_import)
 {
-    ck_assert_msg(rig_import_own(own[_i]) == IMPORT_OK, "%s:%zu: %s", own[_i], rig.error.line,
-                  rig.error.reason);
-    (void)check_replay();
+    char path[512];
+    size_t length = 0;
+    snprintf(path, sizeof path, HBMSTRESS_SOURCE_DIR "/corpus/field/bfc/%s", own[_i]);
+    char *text = file_bytes(path, &length);
+    ck_assert_msg(import_bytes(text, length, "auto") == IMPORT_OK, "%s:%zu: %s", own[_i],
+                  refusal.line, refusal.reason);
+    (void)check_replay(text);
+    free(text);
 }
 
 /* --- from the field --- */
 
 static void measure_message(const char *name)
 {
-    static struct facts facts;
     char path[512];
+    size_t length = 0;
     snprintf(path, sizeof path, DATA "%s", name);
-    rig_read(path);
-    rig_setup();
-    const enum import_result result = import_text(rig.text, rig.length, "auto", NULL, &rig.import,
-                                                  &rig.error);
+    setup_import();
+    char *text = file_bytes(path, &length);
+    const enum import_result result = import_bytes(text, length, "auto");
     if (strstr(name, ".PARTIAL.") != NULL) {
         ck_assert_int_eq(result, IMPORT_INCOMPLETE);
-        printf("%-52s refused, line %zu: %s\n", name, rig.error.line, rig.error.reason);
+        printf("%-52s refused, line %zu: %s\n", name, refusal.line, refusal.reason);
     } else {
-        ck_assert_msg(result == IMPORT_OK, "%s:%zu: %s", name, rig.error.line, rig.error.reason);
-        read_facts(&facts);
-        const bool is_served = check_replay();
+        ck_assert_msg(result == IMPORT_OK, "%s:%zu: %s", name, refusal.line, refusal.reason);
+        const bool is_served = check_replay(text);
         printf("%-52s %3zu chunks in use, %11" PRIu64 " bytes (InUse %" PRIu64 "); free %10" PRIu64
                ", largest %10" PRIu64 "; asked %10" PRIu64 ": refused; with moves: %s\n",
                name, facts.in_use_count, facts.in_use_bytes, facts.stats_bytes, facts.free_bytes,
-               facts.largest_bytes, rig.import.ops.ops[rig.import.ops.count - 1].size_bytes,
+               facts.largest_bytes, import.ops.ops[import.ops.count - 1].size_bytes,
                is_served ? "granted" : "refused");
     }
     fflush(stdout);
-    rig_teardown();
+    free(text);
+    teardown_import();
 }
 
 TEST(dumps_from_the_field_are_rebuilt_or_refused_for_what_they_lack)

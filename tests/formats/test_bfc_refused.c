@@ -1,12 +1,12 @@
 /* Dumps of the BFC allocator that are cut or damaged, and other logs, do no harm.  What is refused
  * with which line and reason is in tests/snap/formats_bfc.snap. */
-#include "harness/base/random.h"
-#include "tests/formats/bfc_rig.h"
+#include "tests/formats/import_rig.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -23,7 +23,7 @@ static const struct {
 };
 enum { OWN_COUNT = sizeof own / sizeof own[0] };
 
-EVERY_TEST(.timeout_s = 300, .setup = rig_setup, .teardown = rig_teardown);
+EVERY_TEST(.timeout_s = 300, .setup = setup_import, .teardown = teardown_import);
 
 TEST(other_logs_are_not_recognised)
 {
@@ -54,38 +54,34 @@ TEST(one_line_without_its_prefix_shows_a_dump_in_a_long_log)
     }
 }
 
+/* The caller frees. */
+static char *read_own(int index, size_t *length)
+{
+    char path[512];
+    snprintf(path, sizeof path, HBMSTRESS_SOURCE_DIR "/corpus/field/bfc/%s", own[index].name);
+    return file_bytes(path, length);
+}
+
 TEST(any_prefix_imports_or_is_refused, .to = OWN_COUNT)
 {
-    static char cut[BFC_TEXT_BYTES_MAX];
-    size_t import_count = 0;
-    ck_assert_int_eq(rig_import_own(own[_i].name), IMPORT_OK);
-    for (size_t length = 0; length < rig.length; length += draws_period()) {
-        memcpy(cut, rig.text, length);
-        cut[length] = '\0';
-        const enum import_result result = import_text(cut, length, "bfc", NULL, &rig.import,
-                                                      &rig.error);
-        ck_assert_msg(result == IMPORT_OK || result == IMPORT_INCOMPLETE, "%zu: %zu: %s", length,
-                      rig.error.line, rig.error.reason);
+    size_t import_count = 0, length = 0;
+    char *text = read_own(_i, &length);
+    for (size_t cut = 0; cut < length; cut += draws_period()) {
+        const enum import_result result = import_bytes(text, cut, "bfc");
+        ck_assert_msg(result == IMPORT_OK || result == IMPORT_INCOMPLETE, "%zu: %zu: %s", cut,
+                      refusal.line, refusal.reason);
         import_count += result == IMPORT_OK;
-        ck_assert_uint_eq(result == IMPORT_OK ? rig.import.ops.count : own[_i].op_count,
-                          own[_i].op_count);
+        ck_assert(result != IMPORT_OK || import.ops.count == own[_i].op_count);
     }
     ck_assert_uint_gt(import_count, 0); /* what comes behind the statistics is not needed */
+    free(text);
 }
 
 TEST(damaged_bytes_do_no_harm, .to = OWN_COUNT)
 {
-    static char damaged[BFC_TEXT_BYTES_MAX];
-    struct random random;
-    random_init(&random, (uint64_t)_i + 1);
-    ck_assert_int_eq(rig_import_own(own[_i].name), IMPORT_OK);
-    for (uint64_t round = 0; round < draws_count(1000, 1); round++) {
-        memcpy(damaged, rig.text, rig.length);
-        for (uint64_t flips = random_between(&random, 1, 8); flips > 0; flips--) {
-            damaged[random_below(&random, rig.length)] = (char)random_bits(&random);
-        }
-        const enum import_result result = import_text(damaged, rig.length, "bfc", NULL, &rig.import,
-                                                      &rig.error);
-        ck_assert(result == IMPORT_OK || rig.error.reason[0] != '\0');
-    }
+    size_t length = 0;
+    char *text = read_own(_i, &length);
+    ck_assert_int_eq(import_bytes(text, length, "auto"), IMPORT_OK);
+    (void)damage(text, length, "bfc", draws_count(1000, 1));
+    free(text);
 }

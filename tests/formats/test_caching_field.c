@@ -2,16 +2,13 @@
  * made again, and the model must take and give back the segments that PyTorch did, at the same
  * requests, and put each block where PyTorch put it.  Prints a line for each file;
  * docs/tables/caching-field.tsv has them. */
-#include "formats/torch/private/plain.h"
 #include "targets/caching/cache.h"
-#include "tests/formats/plain_json.h"
 #include "tests/formats/torch_rig.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,17 +53,6 @@ static struct {
 
 /* --- the file --- */
 
-static uint64_t number_of(const json_t *object, const char *key)
-{
-    return (uint64_t)json_integer_value(json_object_get(object, key));
-}
-
-static bool is_text(const json_t *object, const char *key, const char *text)
-{
-    const char *value = json_string_value(json_object_get(object, key));
-    return value != NULL && strcmp(value, text) == 0;
-}
-
 static void add_piece(struct pieces *pieces, const struct piece *piece)
 {
     if (pieces->count == pieces->room) {
@@ -105,7 +91,7 @@ static void read_blocks(const json_t *segment)
         const struct piece piece = {.range = {address, number_of(block, "size")},
                                     .requested_bytes = number_of(block, "requested_size"),
                                     .stream = number_of(segment, "stream")};
-        if (!is_text(block, "state", "inactive")) {
+        if (!has_text(block, "state", "inactive")) {
             add_piece(&replayed.blocks, &piece);
         }
         address += piece.range.size_bytes;
@@ -123,7 +109,7 @@ static void read_segments(const json_t *root)
         const struct piece piece = {
             .range = {number_of(segment, "address"), number_of(segment, "total_size")},
             .stream = number_of(segment, "stream"),
-            .is_small = is_text(segment, "segment_type", "small")};
+            .is_small = has_text(segment, "segment_type", "small")};
         add_piece(&replayed.segments, &piece);
         read_blocks(segment);
     }
@@ -155,15 +141,15 @@ static void undo_event(const json_t *event)
                                 .is_small = number_of(event, "size") ==
                                             replayed.settings.small_segment_bytes,
                                 .is_guessed = true};
-    if (is_text(event, "action", "alloc")) {
+    if (has_text(event, "action", "alloc")) {
         remove_piece(&replayed.blocks, piece.range.address);
-    } else if (is_text(event, "action", "free_completed")) {
+    } else if (has_text(event, "action", "free_completed")) {
         add_piece(&replayed.blocks, &piece);
         struct piece *block = find_piece(&replayed.blocks, piece.range.address);
         block->range.size_bytes = cache_rounded(&replayed.settings, piece.requested_bytes);
-    } else if (is_text(event, "action", "segment_alloc")) {
+    } else if (has_text(event, "action", "segment_alloc")) {
         remove_piece(&replayed.segments, piece.range.address);
-    } else if (is_text(event, "action", "segment_free")) {
+    } else if (has_text(event, "action", "segment_free")) {
         add_piece(&replayed.segments, &piece);
     }
 }
@@ -257,7 +243,7 @@ static const json_t *next_in_window(void)
 
 static bool is_event(const json_t *event, const char *action, uint64_t bytes)
 {
-    return event != NULL && is_text(event, "action", action) && number_of(event, "size") == bytes;
+    return event != NULL && has_text(event, "action", action) && number_of(event, "size") == bytes;
 }
 
 /* A release before a segment_alloc shows that the driver refused one. */
@@ -272,7 +258,7 @@ static bool take_segment(void *context, uint64_t bytes, uint64_t needed_bytes,
         *segment = (struct cache_range){number_of(event, "addr"), bytes};
         return true;
     }
-    if (event != NULL || is_text(request, "action", "oom")) {
+    if (event != NULL || has_text(request, "action", "oom")) {
         return false;
     }
     *segment = (struct cache_range){FAKE_ADDRESS + replayed.fake_count++ * (UINT64_C(1) << 40),
@@ -330,7 +316,7 @@ static const struct cache_upstream upstream = {.segment_take = take_segment,
 static bool replay_request(const json_t *event)
 {
     struct cache_range block = {0};
-    const bool is_oom = is_text(event, "action", "oom");
+    const bool is_oom = has_text(event, "action", "oom");
     const enum cache_result result = cache_malloc(replayed.cache, number_of(event, "size"),
                                                   number_of(event, "stream"), &block);
     replayed.counts.allocs += !is_oom;
@@ -410,20 +396,6 @@ static const struct known {
     {"cs336_wedsonlin_medium_128_training_memory_snapshot_0db7", 19136, 6526, 0, 885, 438},
 };
 
-static json_t *read_root(const char *path)
-{
-    size_t length = 0;
-    struct plain_tree tree = {0};
-    struct plain_value value = plain_make(PLAIN_NOTHING);
-    char *bytes = file_bytes(path, &length);
-    ck_assert_msg(pickle_read(bytes, length, &tree, &value, &refusal) == IMPORT_OK, "%s",
-                  refusal.reason);
-    json_t *root = plain_json(&tree, value);
-    plain_deinit(&tree);
-    free(bytes);
-    return root;
-}
-
 static void print_row(const char *file, size_t followed)
 {
     const struct counts *counts = &replayed.counts;
@@ -446,7 +418,7 @@ static bool replay_file(const char *file, void (*change)(struct cache_settings *
         printf("skipped: no %s\n", path);
         return false;
     }
-    json_t *root = read_root(path);
+    json_t *root = decode_pickle(path);
     memset(&replayed, 0, sizeof replayed);
     replayed.events = json_array_get(json_object_get(root, "device_traces"), 0);
     read_settings(root);

@@ -5,8 +5,7 @@
 #include "formats/formats.h"
 #include "harness/base/random.h"
 #include "harness/base/size.h"
-#include "tests/formats/import_checks.h"
-#include "tests/formats/import_fixture.h"
+#include "tests/formats/import_rig.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
@@ -96,25 +95,8 @@ static const char *const folders[] = {
     "tpu_message"};
 enum { FOLDER_COUNT = sizeof folders / sizeof folders[0] };
 
-/* Imports exactly these bytes, in memory of their own so that a read beyond them is seen. */
-static void import_bytes(const char *bytes, size_t length, const char *format)
-{
-    char *copy = malloc(length + (length == 0 ? 1 : 0));
-    ck_assert_ptr_nonnull(copy);
-    memcpy(copy, bytes, length);
-    error = (struct import_error){0};
-    const enum import_result result = import_text(copy, length, format, NULL, &import, &error);
-    free(copy);
-    if (result == IMPORT_OK) {
-        ck_assert_ptr_nonnull(import.format);
-        return;
-    }
-    ck_assert_uint_eq(import.ops.count, 0);
-    ck_assert(error.reason[0] != '\0' && strchr(error.reason, '\n') == NULL);
-}
-
-/* Calls for each file of the folder. */
-static void for_each_file(const char *folder, void (*call)(const char *name, struct text *text))
+/* Calls for each file of the folder, whose name is its format. */
+static void for_each_file(const char *folder, void (*call)(const char *folder, struct text *text))
 {
     struct dirent **names = NULL;
     char path[4096];
@@ -123,12 +105,10 @@ static void for_each_file(const char *folder, void (*call)(const char *name, str
     ck_assert_int_gt(count, 2);
     for (int i = 0; i < count; i++) {
         struct text text;
-        char name[512];
-        snprintf(name, sizeof name, "%s/%s", folder, names[i]->d_name);
-        snprintf(path, sizeof path, FIELD "%s", name);
+        snprintf(path, sizeof path, FIELD "%s/%s", folder, names[i]->d_name);
         if (names[i]->d_name[0] != '.') {
-            ck_assert_int_eq(text_read(path, 1 << 20, &text, &error), IMPORT_OK);
-            call(name, &text);
+            ck_assert_int_eq(text_read(path, 1 << 20, &text, &refusal), IMPORT_OK);
+            call(folder, &text);
             text_deinit(&text);
         }
         free(names[i]);
@@ -136,7 +116,7 @@ static void for_each_file(const char *folder, void (*call)(const char *name, str
     free(names);
 }
 
-static void cut_text(const char *name __attribute__((unused)), struct text *text)
+static void cut_text(const char *folder __attribute__((unused)), struct text *text)
 {
     for (size_t length = 0; length <= text->length; length += draws_period()) {
         import_bytes(text->bytes, length, "auto");
@@ -151,25 +131,10 @@ TEST(a_cut_at_any_byte_never_crashes, .to = FOLDER_COUNT)
     for_each_file(folders[_i], cut_text);
 }
 
-static void damage_text(const char *name, struct text *text)
+static void damage_text(const char *folder, struct text *text)
 {
-    static const char likely[] = "\0\n\r\t ,.:;\"'0129-xBKMGTP(\xFF";
-    struct random random;
-    random_init(&random, text->length);
-    for (uint64_t i = 0; i < draws_count(2000, 1); i++) {
-        char *copy = malloc(text->length);
-        ck_assert_ptr_nonnull(copy);
-        memcpy(copy, text->bytes, text->length);
-        for (uint64_t count = random_between(&random, 1, 4); count > 0; count--) {
-            copy[random_below(&random, text->length)] =
-                likely[random_below(&random, sizeof likely - 1)];
-        }
-        import_bytes(copy, text->length, "auto");
-        free(copy);
-    }
-    if (strncmp(name, "ops/", 4) != 0) { /* a list of no ops is one */
-        import_checks_field_damage(name, 2000, &import);
-    }
+    (void)damage(text->bytes, text->length, "auto", draws_count(2000, 1));
+    (void)damage(text->bytes, text->length, folder, draws_count(2000, 1));
 }
 
 TEST(damage_at_any_byte_never_crashes, .to = FOLDER_COUNT)

@@ -3,16 +3,22 @@
 #include "formats/common/text.h"
 #include "formats/xla/private/hbm_report.h"
 #include "harness/base/size.h"
+#include "harness/base/writing.h"
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
-#include "tests/formats/hbm_import.h"
+#include "tests/formats/import_rig.h"
 #include "tests/helpers/draws.h"
+#include "tests/helpers/snap.h"
 #include "tests/helpers/suite.h"
 
+#include <check.h>
 #include <dirent.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/hbm_report/"
@@ -24,8 +30,8 @@ static enum import_result import_fixed(const char *path, const char *format,
 {
     struct setup fixed = {.capacity_bytes = capacity_bytes};
     const struct import_options options = {.fixed = &fixed};
-    error = (struct import_error){0};
-    return import_file(path, format, &options, &import, &error);
+    refusal = (struct import_error){0};
+    return import_file(path, format, &options, &import, &refusal);
 }
 
 EVERY_TEST(.timeout_s = 300, .setup = setup_import, .teardown = teardown_import);
@@ -60,91 +66,62 @@ TEST(blank_lines_behind_a_label_are_passed_once)
     free(text);
 }
 
-TEST(bytes_of_a_shape_are_its_dimensions_times_its_element)
+/* Bytes of a shape are its dimensions times its element; in tiles, those of the padded dimensions.
+ */
+TEST(a_shape_has_its_bytes_and_those_of_its_tiles)
 {
-    static const struct {
-        const char *shape;
-        uint64_t bytes;
-    } shapes[] = {{"f32[]{:T(256)}", 4},
-                  {"f32[2,8192,151936]{2,1,0:T(8,128)}", UINT64_C(2) * 8192 * 151936 * 4},
-                  {"bf16[3,5]{1,0}", 30},
-                  {"s8[7]", 7},
-                  {"c128[2]", 32},
-                  {"pred[8]", 0},
-                  {"(f32[2], f32[2])", 0},
-                  {"f32[2,", 0},
-                  {"f32[x]", 0},
-                  {"f32", 0},
-                  {"f32[4294967296,4294967296]", 0}};
+    static const char *const shapes[] = {"f32[]{:T(256)}",
+                                         "f32[2,8192,151936]{2,1,0:T(8,128)}",
+                                         "bf16[3,5]{1,0}",
+                                         "s8[7]",
+                                         "c128[2]",
+                                         "pred[8]",
+                                         "(f32[2], f32[2])",
+                                         "f32[2,",
+                                         "f32[x]",
+                                         "f32",
+                                         "f32[4294967296,4294967296]",
+                                         "f32[512,245,256]{2,1,0:T(8,128)}",
+                                         "s32[8388608,8,4]{2,1,0:T(8,128)}",
+                                         "bf16[16,1280,40]{1,2,0:T(8,128)(2,1)}",
+                                         "bf16[16,1280,40]{2,1,0:T(8,128)(2,1)}",
+                                         "f32[56]{0:T(256)}",
+                                         "f32[8,2]{1,0}",
+                                         "f32[8]{0:T(8,128)}",
+                                         "f32[8,2]{1,7:T(8,128)}",
+                                         "f32[8,2]{1,0:T(0,0)}",
+                                         "f32[18446744073709551615]{0:T(256)}",
+                                         "f32[8,2]{1,0:T(8,"};
+    struct writing text = {0};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        ck_assert_msg(hbm_report_parse_shape(shapes[i].shape, strlen(shapes[i].shape)).bytes ==
-                          shapes[i].bytes,
-                      "%s", shapes[i].shape);
+        const struct hbm_report_shape shape = hbm_report_parse_shape(shapes[i], strlen(shapes[i]));
+        writing_append_format(&text,
+                              "%s: bytes %" PRIu64 ", in tiles %" PRIu64 ", innermost %" PRIu64
+                              ", in tiles %" PRIu64 "\n",
+                              shapes[i], shape.bytes, shape.tiled_bytes, shape.innermost,
+                              shape.innermost_tiled);
     }
-}
-
-TEST(bytes_in_tiles_are_those_of_the_padded_dimensions)
-{
-    static const struct {
-        const char *shape;
-        uint64_t tiled_bytes, innermost, innermost_tiled;
-    } shapes[] = {
-        {"f32[512,245,256]{2,1,0:T(8,128)}", UINT64_C(512) * 248 * 256 * 4, 256, 256},
-        {"s32[8388608,8,4]{2,1,0:T(8,128)}", UINT64_C(8388608) * 8 * 128 * 4, 4, 128},
-        {"bf16[16,1280,40]{1,2,0:T(8,128)(2,1)}", UINT64_C(16) * 40 * 1280 * 2, 1280, 1280},
-        {"bf16[16,1280,40]{2,1,0:T(8,128)(2,1)}", UINT64_C(16) * 1280 * 128 * 2, 40, 128},
-        {"f32[56]{0:T(256)}", 1024, 56, 256},
-        {"f32[]{:T(256)}", 1024, 1, 256},
-        {"f32[8,2]{1,0}", 0, 2, 0},
-        {"f32[8]{0:T(8,128)}", 0, 8, 128},
-        {"f32[8,2]{1,7:T(8,128)}", 0, 2, 128},
-        {"f32[8,2]{1,0:T(0,0)}", 0, 2, 0},
-        {"f32[18446744073709551615]{0:T(256)}", 0, 0, 0},
-        {"f32[8,2]{1,0:T(8,", 0, 2, 0}};
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        const struct hbm_report_shape shape = hbm_report_parse_shape(shapes[i].shape,
-                                                                     strlen(shapes[i].shape));
-        ck_assert_msg(shape.tiled_bytes == shapes[i].tiled_bytes &&
-                          shape.innermost == shapes[i].innermost &&
-                          shape.innermost_tiled == shapes[i].innermost_tiled,
-                      "%s: %" PRIu64 " %" PRIu64 " %" PRIu64, shapes[i].shape, shape.tiled_bytes,
-                      shape.innermost, shape.innermost_tiled);
-    }
+    snap(writing_string(&text));
+    writing_deinit(&text);
 }
 
 /* --- any bytes --- */
 
-static const char *const files[] = {"used_2019.log",
-                                    "sections.log",
-                                    "arguments_prefixed.log",
-                                    "one_line.log",
-                                    "escaped.json",
-                                    "short.log",
-                                    "code.log",
-                                    "cores.log",
-                                    "early.log",
-                                    "allocation.log",
-                                    "vmem.log",
-                                    "gpu.log",
-                                    "tail.log",
-                                    "two.log",
-                                    "container.json",
-                                    "gpu_result.log",
-                                    "vllm.log",
-                                    "broken_label.log",
-                                    "temporaries.log",
-                                    "temporaries_short.log",
-                                    "estimate.log",
-                                    "gpu_peak.log",
-                                    "padded.log",
-                                    "chip_named.log"};
+/* clang-format off */
+static const char *const files[] = {
+    "used_2019.log", "sections.log", "arguments_prefixed.log", "one_line.log", "escaped.json",
+    "short.log", "code.log", "cores.log", "early.log", "allocation.log", "vmem.log", "gpu.log",
+    "tail.log", "two.log", "container.json", "gpu_result.log", "vllm.log", "broken_label.log",
+    "temporaries.log", "temporaries_short.log", "estimate.log", "gpu_peak.log", "padded.log",
+    "chip_named.log"};
+/* clang-format on */
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
 
 static void read_field(int index, struct text *text)
 {
     char path[4096];
     snprintf(path, sizeof path, FIELD "%s", files[index]);
-    ck_assert_int_eq(text_read(path, 1 << 20, text, &error), IMPORT_OK);
+    ck_assert_int_eq(text_read(path, 1 << 20, text, &refusal), IMPORT_OK);
 }
 
 /* Cut anywhere, the report is refused, or becomes a run of the same capacity; the whole one has the
@@ -172,7 +149,7 @@ TEST(damage_at_any_byte_never_crashes, .to = FILE_COUNT)
 {
     struct text text;
     read_field(_i, &text);
-    damage(text.bytes, text.length, (uint64_t)_i, (int)draws_count(600, 1));
+    (void)damage(text.bytes, text.length, "auto", draws_count(600, 1));
     text_deinit(&text);
 }
 
@@ -204,7 +181,7 @@ static void note_op(void *context, const struct run *run, const struct verdict *
 }
 
 /* Runs the ops; every promise must be kept. */
-static void replay(const char *name, struct replayed *replayed)
+static void replay_noting(const char *name, struct replayed *replayed)
 {
     const struct run_listener listener = {.context = replayed, .judged = note_op};
     struct trial trial;
@@ -319,10 +296,10 @@ static void print_row(const char *name, const struct text *text, size_t *importe
     char lacking[SIZE_TEXT_BYTES];
     if (import_bytes(text->bytes, text->length, "auto") != IMPORT_OK) {
         printf("  %-58s %zu reports, %3u sums agree; refused: %s\n", name, count, checked,
-               error.reason);
+               refusal.reason);
         return;
     }
-    replay(name, &replayed);
+    replay_noting(name, &replayed);
     (*imported)++;
     size_print_field(replayed.oom.requested_bytes - replayed.oom.free_bytes, lacking);
     printf("  %-58s %zu reports, %3u sums agree; %s, %zu ops, %s too much\n", name, count, checked,
@@ -368,7 +345,7 @@ TEST(every_report_of_the_field_is_imported_or_refused_for_a_true_reason)
         char path[4096];
         struct text text;
         snprintf(path, sizeof path, DATA "%s", names[i]);
-        ck_assert_int_eq(text_read(path, 1 << 20, &text, &error), IMPORT_OK);
+        ck_assert_int_eq(text_read(path, 1 << 20, &text, &refusal), IMPORT_OK);
         print_row(names[i], &text, &imported);
         text_deinit(&text);
         free(names[i]);
@@ -400,8 +377,8 @@ TEST(files_without_a_beginning_are_imported_with_a_capacity)
             continue;
         }
         ck_assert_msg(import_fixed(path, "hbm_report", cut[i].capacity_bytes) == IMPORT_OK,
-                      "%s: %s", path, error.reason);
-        replay(path, &replayed);
+                      "%s: %s", path, refusal.reason);
+        replay_noting(path, &replayed);
         ck_assert_msg(replayed.totals.ooms == cut[i].ooms, "%s: %" PRIu64, path,
                       replayed.totals.ooms);
     }
@@ -419,11 +396,11 @@ static void import_sample(const json_t *sample, size_t *counts)
     const bool is_imported = result == IMPORT_OK;
     const bool has_run = strcmp(kind, "compile_hbm") == 0 || strcmp(kind, "compile_hbm_tc_sc") == 0;
     ck_assert_msg(is_imported == has_run && (is_imported || result == IMPORT_INCOMPLETE),
-                  "%s: %s: %s", kind, said, error.reason);
+                  "%s: %s: %s", kind, said, refusal.reason);
     counts[is_imported ? 1 : 0]++;
     if (is_imported) {
         struct replayed replayed;
-        replay(said, &replayed);
+        replay_noting(said, &replayed);
         ck_assert_uint_eq(replayed.totals.justified, 1);
     }
 }

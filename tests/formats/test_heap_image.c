@@ -2,9 +2,12 @@
  * target hbm. */
 #include "formats/common/heap_image.h"
 #include "harness/base/random.h"
+#include "harness/base/writing.h"
 #include "harness/model/model.h"
+#include "harness/op/ops_file.h"
 #include "harness/run/run.h"
 #include "targets/targets.h"
+#include "tests/helpers/snap.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -252,6 +255,7 @@ static void check_holes(const struct run *run, const struct drawing *drawing, ui
 static void check_drawing(uint64_t seed)
 {
     static struct drawing drawing;
+    teardown_each(); /* of the one before */
     setup_each();
     draw_heap(&drawing, seed);
     add_drawing(&drawing);
@@ -277,10 +281,9 @@ static void check_drawing(uint64_t seed)
         check_holes(run, &drawing, host);
     }
     finish_run(run);
-    teardown_each();
 }
 
-EVERY_TEST(.timeout_s = 300);
+EVERY_TEST(.timeout_s = 300, .setup = setup_each, .teardown = teardown_each);
 
 TEST(drawn_heaps_are_rebuilt_block_by_block_with_exactly_their_holes, .to = 5)
 {
@@ -291,150 +294,123 @@ TEST(drawn_heaps_are_rebuilt_block_by_block_with_exactly_their_holes, .to = 5)
 
 /* --- by hand --- */
 
-TEST(a_block_is_one_op_a_hole_two_and_a_gap_one, .setup = setup_each, .teardown = teardown_each)
+/* What is made of the image, and the heap that its ops lead to; or why it is refused. */
+static void snap_heap(const struct setup *fixed)
 {
-    add_at(0x1000, 512, HEAP_SPAN_FREE); /* at the bottom: nothing */
-    add_at(0x1200, 1024, HEAP_SPAN_IN_USE);
-    add_at(0x1600, 512, HEAP_SPAN_FREE); /* two that touch are one hole */
-    add_at(0x1800, 512, HEAP_SPAN_FREE);
-    add_at(0x9000, 512, HEAP_SPAN_FREE); /* behind a gap */
-    add_at(0x9200, 512, HEAP_SPAN_IN_USE);
-    ck_assert_int_eq(build_import(&nothing), IMPORT_OK);
-    ck_assert_uint_eq(import.setup.capacity_bytes, 512 * 8); /* a granule for the gap */
-    ck_assert_uint_eq(import.ops.count, 2 + 2 * 2 + 1);
-    ck_assert_int_eq(import.ops.ops[2].kind, OP_RETIRE);
-    ck_assert_uint_eq(import.ops.ops[2].address, 512 * 5);
-    /* What only fills says so, and no block does. */
-    ck_assert_uint_lt(setup_filler_tag(&import.setup), OP_TAG_COUNT);
-    ck_assert_uint_eq(import.ops.ops[0].tag, 0);
-    ck_assert_uint_eq(import.ops.ops[1].tag, setup_filler_tag(&import.setup));
-    ck_assert_uint_eq(import.ops.ops[3].tag, setup_filler_tag(&import.setup));
-    ck_assert_uint_eq(import.ops.ops[4].tag, 0);
+    struct writing text = {0};
+    const enum import_result result = build_import(fixed);
+    if (result != IMPORT_OK) {
+        writing_append_format(&text, "%s, line %zu: %s\n",
+                              result == IMPORT_INVALID ? "invalid" : "incomplete", error.line,
+                              error.reason);
+        snap(writing_string(&text));
+        writing_deinit(&text);
+        return;
+    }
+    writing_append_format(&text, "capacity %" PRIu64 ", granule %" PRIu64 ", hosts %" PRIu32 "\n",
+                          import.setup.capacity_bytes, import.setup.granule_bytes,
+                          import.setup.host_count);
+    for (size_t i = 0; i < import.ops.count; i++) {
+        char op[OP_TEXT_BYTES];
+        const bool is_filler = import.ops.ops[i].tag == setup_filler_tag(&import.setup);
+        writing_append_format(&text, "%zu: %s%s\n", i, op_print(&import.ops.ops[i], op),
+                              is_filler ? ", which only fills" : "");
+    }
     struct run *run = replay_ops();
-    ck_assert_uint_eq(model_hole_count(run_model(run, 0)), 3);
-    ck_assert_uint_eq(model_largest_hole_bytes(run_model(run, 0)), 1024);
+    for (uint32_t host = 0; host < import.setup.host_count; host++) {
+        const struct model *model = run_model(run, host);
+        writing_append_format(&text,
+                              "%" PRIu64 " bytes free in %" PRIu64 " holes up to %" PRIu64 "\n",
+                              model_free_bytes(model), (uint64_t)model_hole_count(model),
+                              model_largest_hole_bytes(model));
+    }
     finish_run(run);
+    snap(writing_string(&text));
+    writing_deinit(&text);
 }
 
-TEST(touching_regions_are_kept_apart_where_a_border_is_said, .setup = setup_each,
-     .teardown = teardown_each)
+/* What is free at the bottom needs nothing, two that touch are one hole, and a gap is a granule. */
+TEST(a_block_is_one_op_a_hole_two_and_a_gap_one)
+{
+    add_at(0x1000, 512, HEAP_SPAN_FREE);
+    add_at(0x1200, 1024, HEAP_SPAN_IN_USE);
+    add_at(0x1600, 512, HEAP_SPAN_FREE);
+    add_at(0x1800, 512, HEAP_SPAN_FREE);
+    add_at(0x9000, 512, HEAP_SPAN_FREE);
+    add_at(0x9200, 512, HEAP_SPAN_IN_USE);
+    snap_heap(&nothing);
+}
+
+TEST(touching_regions_are_kept_apart_where_a_border_is_said)
 {
     add_at(0, 512, HEAP_SPAN_FREE);
-    const struct heap_span span = {.address = 512, .size_bytes = 512, .begins_region = true};
-    add_span(&span);
-    ck_assert_int_eq(build_import(&nothing), IMPORT_OK);
-    struct run *run = replay_ops();
-    ck_assert_uint_eq(model_hole_count(run_model(run, 0)), 2);
-    ck_assert_uint_eq(model_largest_hole_bytes(run_model(run, 0)), 512);
-    finish_run(run);
+    add_span(&(struct heap_span){.address = 512, .size_bytes = 512, .begins_region = true});
+    snap_heap(&nothing);
 }
 
-TEST(the_smaller_device_and_one_without_memory_have_their_rest_retired, .setup = setup_each,
-     .teardown = teardown_each)
+TEST(the_smaller_device_and_one_without_memory_have_their_rest_retired)
 {
-    const struct heap_span large = {.address = 64, .size_bytes = 4096, .host = 0};
-    const struct heap_span small = {.address = 64, .size_bytes = 1024, .host = 2};
-    add_span(&small);
-    add_span(&large);
-    ck_assert_int_eq(build_import(&nothing), IMPORT_OK);
-    ck_assert_uint_eq(import.setup.host_count, 3);
-    struct run *run = replay_ops();
-    ck_assert_uint_eq(model_free_bytes(run_model(run, 0)), 4096);
-    ck_assert_uint_eq(model_free_bytes(run_model(run, 1)), 0);
-    ck_assert_uint_eq(model_free_bytes(run_model(run, 2)), 1024);
-    finish_run(run);
+    add_span(&(struct heap_span){.address = 64, .size_bytes = 1024, .host = 2});
+    add_span(&(struct heap_span){.address = 64, .size_bytes = 4096, .host = 0});
+    snap_heap(&nothing);
 }
 
-TEST(what_a_fixed_capacity_has_above_the_snapshot_is_free_at_the_bottom, .setup = setup_each,
-     .teardown = teardown_each)
+TEST(what_a_fixed_capacity_has_above_the_snapshot_is_free_at_the_bottom)
 {
-    const struct setup fixed = {.capacity_bytes = 8192};
     add_at(0x7000, 1024, HEAP_SPAN_IN_USE);
     add_at(0x7400, 1024, HEAP_SPAN_FREE);
-    ck_assert_int_eq(build_import(&fixed), IMPORT_OK);
+    snap_heap(&(struct setup){.capacity_bytes = 8192});
     ck_assert_uint_eq(heap_image_find(&image, 0, 0x7000)->offset, 8192 - 2048);
-    struct run *run = replay_ops();
-    ck_assert_uint_eq(model_largest_hole_bytes(run_model(run, 0)), 8192 - 2048);
-    ck_assert_uint_eq(model_hole_count(run_model(run, 0)), 2);
-    finish_run(run);
 }
 
-TEST(a_capacity_or_granule_that_does_not_hold_the_snapshot_is_refused, .to = 3, .setup = setup_each,
-     .teardown = teardown_each)
+TEST(a_capacity_or_granule_that_does_not_hold_the_snapshot_is_refused, .to = 3)
 {
     const struct setup fixed[] = {
         {.capacity_bytes = 512}, {.granule_bytes = 1024}, {.capacity_bytes = 2000}};
-    static const char *const reasons[] = {
-        "the capacity of 512 bytes is below the 1536 bytes of the snapshot",
-        "the range at 0x400 has 1536 bytes, which is not a multiple of the granule of 1024",
-        "the capacity of 2000 bytes is not a multiple of the granule of 512"};
     add_at(0x400, 1536, HEAP_SPAN_IN_USE);
-    ck_assert_int_eq(build_import(&fixed[_i]), IMPORT_INVALID);
-    ck_assert_str_eq(error.reason, reasons[_i]);
+    snap_heap(&fixed[_i]);
 }
 
-TEST(spans_that_overlap_are_refused_with_the_line_of_the_later_one, .setup = setup_each,
-     .teardown = teardown_each)
+TEST(spans_that_overlap_are_refused_with_the_line_of_the_later_one)
 {
     add_at(0x2000, 512, HEAP_SPAN_IN_USE);
     add_at(0x1000, 0x1100, HEAP_SPAN_FREE);
-    ck_assert_int_eq(build_import(&nothing), IMPORT_INVALID);
-    ck_assert_uint_eq(error.line, 2);
-    ck_assert_str_eq(error.reason,
-                     "the range at 0x1000 of 4352 bytes overlaps the one at 0x2000 of 512 bytes");
+    snap_heap(&nothing);
 }
 
-TEST(the_same_addresses_on_two_hosts_do_not_overlap, .setup = setup_each, .teardown = teardown_each)
+TEST(the_same_addresses_on_two_hosts_do_not_overlap)
 {
-    const struct heap_span span = {
-        .address = 64, .size_bytes = 4096, .host = 1, .state = HEAP_SPAN_IN_USE};
     add_at(64, 4096, HEAP_SPAN_IN_USE);
-    add_span(&span);
-    ck_assert_int_eq(build_import(&nothing), IMPORT_OK);
-    finish_run(replay_ops());
+    add_span(&(struct heap_span){
+        .address = 64, .size_bytes = 4096, .host = 1, .state = HEAP_SPAN_IN_USE});
+    snap_heap(&nothing);
 }
 
-TEST(a_span_that_cannot_be_is_refused, .to = 5, .setup = setup_each, .teardown = teardown_each)
+TEST(a_span_that_cannot_be_is_refused, .to = 5)
 {
-    static const struct {
-        struct heap_span span;
-        const char *reason;
-    } rows[] = {
-        {{.address = 16}, "the range at 0x10 has 0 bytes"},
-        {{.address = UINT64_MAX, .size_bytes = 1},
-         "the range at 0xffffffffffffffff of 1 bytes ends above 2^63"},
-        {{.address = 1, .size_bytes = UINT64_MAX},
-         "the range at 0x1 of 18446744073709551615 bytes ends above 2^63"},
-        {{.size_bytes = 8, .requested_bytes = 9},
-         "9 bytes were requested in the range at 0x0, which has only 8"},
-        {{.size_bytes = (UINT64_C(1) << 50) + 512},
-         "with this range, a device has more than 2^50 bytes"},
-    };
-    struct heap_span span = rows[_i].span;
-    span.line = 7;
-    add_span(&span);
-    ck_assert_int_eq(build_import(&nothing), IMPORT_INVALID);
-    ck_assert_uint_eq(error.line, 7);
-    ck_assert_str_eq(error.reason, rows[_i].reason);
+    static const struct heap_span spans[] = {{.address = 16, .line = 7},
+                                             {.address = UINT64_MAX, .size_bytes = 1, .line = 7},
+                                             {.address = 1, .size_bytes = UINT64_MAX, .line = 7},
+                                             {.size_bytes = 8, .requested_bytes = 9, .line = 7},
+                                             {.size_bytes = (UINT64_C(1) << 50) + 512, .line = 7}};
+    add_span(&spans[_i]);
+    snap_heap(&nothing);
 }
 
-TEST(sums_above_2_to_the_50_are_refused_at_the_span_that_brings_them, .setup = setup_each,
-     .teardown = teardown_each)
+TEST(sums_above_2_to_the_50_are_refused_at_the_span_that_brings_them)
 {
     add_at(0, UINT64_C(1) << 49, HEAP_SPAN_IN_USE);
     add_at(UINT64_C(1) << 49, UINT64_C(1) << 49, HEAP_SPAN_FREE);
     add_at(UINT64_C(1) << 50, 1, HEAP_SPAN_FREE);
-    ck_assert_int_eq(build_import(&nothing), IMPORT_INVALID);
-    ck_assert_uint_eq(error.line, 3);
+    snap_heap(&nothing);
 }
 
-TEST(an_image_without_spans_is_incomplete, .setup = setup_each, .teardown = teardown_each)
+TEST(an_image_without_spans_is_incomplete)
 {
-    ck_assert_int_eq(build_import(&nothing), IMPORT_INCOMPLETE);
-    ck_assert_str_eq(error.reason, "the snapshot has no memory");
+    snap_heap(&nothing);
 }
 
-TEST(an_address_that_begins_no_span_is_not_found, .setup = setup_each, .teardown = teardown_each)
+TEST(an_address_that_begins_no_span_is_not_found)
 {
     add_at(0x2000, 512, HEAP_SPAN_IN_USE);
     add_at(0x1000, 512, HEAP_SPAN_IN_USE);

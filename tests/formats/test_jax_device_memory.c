@@ -11,7 +11,7 @@
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/jax_device_memory/"
 #define DATA HBMSTRESS_FIELD_DATA "/data/xla_profiler/"
 
-EVERY_TEST(.timeout_s = 300, .setup = profile_setup, .teardown = profile_teardown);
+EVERY_TEST(.timeout_s = 300, .setup = setup_import, .teardown = teardown_import);
 
 TEST(every_cut_is_said)
 {
@@ -50,8 +50,8 @@ static void assert_note(const char *format, uint64_t count)
 {
     char note[64];
     snprintf(note, sizeof note, format, count);
-    ck_assert_msg((strstr(profile_import.notes, note) != NULL) == (count > 0), "%s:\n%s", note,
-                  profile_import.notes);
+    ck_assert_msg((strstr(import.notes, note) != NULL) == (count > 0), "%s:\n%s", note,
+                  import.notes);
 }
 
 TEST(real_profiles_have_the_sums_of_their_files, .to = sizeof real_files / sizeof real_files[0])
@@ -64,9 +64,9 @@ TEST(real_profiles_have_the_sums_of_their_files, .to = sizeof real_files / sizeo
         printf("skipped: no %s\n", path);
         return;
     }
-    profile_load(path, "jax_device_memory");
-    for (size_t i = 0; i < profile_import.ops.count; i++) {
-        const struct op *op = &profile_import.ops.ops[i];
+    load_recognised(path, "jax_device_memory");
+    for (size_t i = 0; i < import.ops.count; i++) {
+        const struct op *op = &import.ops.ops[i];
         const bool is_program = op->kind == OP_LOAD;
         ck_assert(is_program || op->kind == OP_ALLOC);
         *(is_program ? &found.program_count : &found.buffer_count) += 1;
@@ -85,6 +85,6 @@ TEST(real_profiles_have_the_sums_of_their_files, .to = sizeof real_files / sizeo
     printf("%-31s %4" PRIu64 " buffers, %11" PRIu64 " bytes on device 0 of %" PRIu32 ", %2" PRIu64
            " executables, "
            "%7" PRIu64 " bytes: as in the file\n",
-           expected->file, found.buffer_count, found.device_bytes[0],
-           profile_import.setup.host_count, found.program_count, found.program_bytes);
+           expected->file, found.buffer_count, found.device_bytes[0], import.setup.host_count,
+           found.program_count, found.program_bytes);
 }

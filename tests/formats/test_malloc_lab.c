@@ -1,7 +1,6 @@
 /* .rep traces: every file of the field has its own sums, and replays.  What ours become is in
  * tests/snap/formats_malloc_lab.snap. */
-#include "formats/formats.h"
-#include "tests/formats/import_checks.h"
+#include "tests/formats/import_rig.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -12,18 +11,6 @@
 #include <string.h>
 
 #define DATA HBMSTRESS_FIELD_DATA "/data/host_malloc"
-
-static struct import import;
-
-static void setup_import(void)
-{
-    import_init(&import);
-}
-
-static void teardown_import(void)
-{
-    import_deinit(&import);
-}
 
 EVERY_TEST(.setup = setup_import, .teardown = teardown_import);
 
@@ -65,12 +52,10 @@ static void compare_counts(const char *path)
 {
     size_t length = 0;
     char said[256];
-    char *text = import_checks_read(path, &length);
-    text = realloc(text, length + 1);
-    text[length] = '\0';
+    char *text = file_bytes(path, &length);
     const struct counted counted = count_lines(text);
     free(text);
-    import_checks_file(path, "malloc_lab", NULL, &import);
+    load_recognised(path, "malloc_lab");
     ck_assert_uint_eq(import.ops.count, counted.ops);
     const uint64_t granule_bytes = import.setup.granule_bytes;
     const uint64_t spare_bytes = import.ops.count > CAPACITY_TIGHT_OPS_MAX
@@ -114,10 +99,10 @@ TEST(traces_of_the_field_replay)
             continue;
         }
         fclose(stream);
-        import_checks_file(path, "malloc_lab", NULL, &import);
+        load_recognised(path, "malloc_lab");
         import.ops.count = import.ops.count > 2000
                                ? 2000
                                : import.ops.count; /* as much as a test has time for */
-        ck_assert_uint_eq(import_checks_replay(&import), 0);
+        ck_assert_uint_eq(replay(), 0);
     }
 }

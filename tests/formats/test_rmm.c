@@ -1,7 +1,6 @@
 /* RMM's CSV: every file of the field imports with its own sums.  What ours become is in
  * tests/snap/formats_rmm.snap. */
-#include "formats/formats.h"
-#include "tests/formats/import_checks.h"
+#include "tests/formats/import_rig.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -11,18 +10,6 @@
 #include <string.h>
 
 #define DATA HBMSTRESS_FIELD_DATA "/data/rmm"
-static struct import import;
-
-static void setup_import(void)
-{
-    import_init(&import);
-}
-
-static void teardown_import(void)
-{
-    import_deinit(&import);
-}
-
 EVERY_TEST(.setup = setup_import, .teardown = teardown_import);
 
 /* --- field data --- */
@@ -60,7 +47,7 @@ static void compare_counts(const char *path)
 {
     const struct counted counted = count_rows(path);
     char said[512];
-    import_checks_file(path, "rmm", NULL, &import);
+    load_recognised(path, "rmm");
     snprintf(said, sizeof said,
              "%" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64 " failures; at most %" PRIu64
              " bytes live at a time; %" PRIu64 " bytes in",
@@ -69,7 +56,7 @@ static void compare_counts(const char *path)
     ck_assert_msg(strstr(import.notes, said) != NULL, "%s\n%s", said, import.notes);
     ck_assert_uint_eq(import.setup.capacity_bytes, counted.peak_bytes);
     printf("%-32s %6zu ops, peak %10" PRIu64 " bytes, %" PRIu64 " OOMs\n", strrchr(path, '/') + 1,
-           import.ops.count, counted.peak_bytes, import_checks_replay(&import));
+           import.ops.count, counted.peak_bytes, replay());
 }
 
 TEST(every_file_of_the_field_imports_with_its_own_sums)

@@ -1,7 +1,7 @@
 /* The table of stacks, and what the importer of memory snapshots puts there. */
 #include "formats/common/stacks.h"
 #include "harness/base/array.h"
-#include "tests/formats/torch_rig.h"
+#include "tests/formats/import_rig.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

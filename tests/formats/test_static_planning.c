@@ -7,7 +7,7 @@
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"
-#include "tests/formats/import_fixture.h"
+#include "tests/formats/import_rig.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -29,8 +29,8 @@ static void load_instance(const char *path)
     const struct setup fixed = {.granule_bytes = 1}; /* what these instances are measured in */
     const struct import_options options = {.fixed = &fixed};
     const enum import_result result = import_file(path, "static_planning", &options, &import,
-                                                  &error);
-    ck_assert_msg(result == IMPORT_OK, "%s", import_error_print(path, &error, text, sizeof text));
+                                                  &refusal);
+    ck_assert_msg(result == IMPORT_OK, "%s", import_error_print(path, &refusal, text, sizeof text));
 }
 
 /* Runs the imported ops; OOMs are counted, every other broken promise fails the test. */

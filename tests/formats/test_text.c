@@ -2,7 +2,7 @@
  * an end. */
 #include "formats/common/text.h"
 #include "formats/formats.h"
-#include "tests/formats/import_fixture.h"
+#include "tests/formats/import_rig.h"
 #include "tests/helpers/scratch.h"
 #include "tests/helpers/suite.h"
 
@@ -36,7 +36,7 @@ static void assert_text(const void *bytes, size_t length, const char *expected)
     char path[SCRATCH_PATH_BYTES];
     struct text text;
     write_file(path, bytes, length);
-    ck_assert_int_eq(text_read(path, 1 << 20, &text, &error), IMPORT_OK);
+    ck_assert_int_eq(text_read(path, 1 << 20, &text, &refusal), IMPORT_OK);
     ck_assert_str_eq(text.bytes, expected);
     ck_assert_uint_eq(text.length, strlen(expected));
     text_deinit(&text);
@@ -83,8 +83,9 @@ static void assert_every_cut_is_said(const char *path)
     for (size_t cut = 4; cut < length; cut++) {
         char copy[SCRATCH_PATH_BYTES];
         write_file(copy, bytes, cut);
-        ck_assert_int_eq(import_file(copy, "auto", NULL, &import, &error), IMPORT_UNREADABLE);
-        ck_assert_msg(strstr(error.reason, "cut off") != NULL, "cut at %zu: %s", cut, error.reason);
+        ck_assert_int_eq(import_file(copy, "auto", NULL, &import, &refusal), IMPORT_UNREADABLE);
+        ck_assert_msg(strstr(refusal.reason, "cut off") != NULL, "cut at %zu: %s", cut,
+                      refusal.reason);
         unlink(copy);
     }
 }
@@ -100,14 +101,14 @@ TEST(text_beyond_the_limit_is_refused_in_each_packing)
     static const char *const paths[] = {FIELD "exclusive.csv", FIELD "exclusive.csv.gz",
                                         FIELD "exclusive.csv.zst"};
     struct text text;
-    ck_assert_int_eq(text_read(paths[0], 1 << 20, &text, &error), IMPORT_OK);
+    ck_assert_int_eq(text_read(paths[0], 1 << 20, &text, &refusal), IMPORT_OK);
     const size_t length = text.length;
     text_deinit(&text);
-    ck_assert_int_eq(text_read(paths[0], length, &text, &error), IMPORT_OK);
+    ck_assert_int_eq(text_read(paths[0], length, &text, &refusal), IMPORT_OK);
     text_deinit(&text);
     for (int i = 0; i < 3; i++) {
-        ck_assert_int_eq(text_read(paths[i], length - 1, &text, &error), IMPORT_UNREADABLE);
-        ck_assert_ptr_nonnull(strstr(error.reason, "limit"));
+        ck_assert_int_eq(text_read(paths[i], length - 1, &text, &refusal), IMPORT_UNREADABLE);
+        ck_assert_ptr_nonnull(strstr(refusal.reason, "limit"));
     }
 }
 
@@ -131,7 +132,7 @@ TEST(large_texts_are_kept_where_nobody_can_cut_them)
         char path[SCRATCH_PATH_BYTES];
         struct text text;
         make_sparse(path, lengths[i]);
-        ck_assert_int_eq(text_read(path, lengths[i], &text, &error), IMPORT_OK);
+        ck_assert_int_eq(text_read(path, lengths[i], &text, &refusal), IMPORT_OK);
         ck_assert_int_eq(truncate(path, 0), 0);
         ck_assert_uint_eq(text.length, lengths[i]);
         ck_assert_int_eq(text.is_mapped, lengths[i] > TEXT_HEAP_BYTES_MAX);
@@ -152,19 +153,19 @@ TEST(no_room_for_a_large_text_is_one_line)
     char place[SCRATCH_PATH_BYTES], reason[2 * SCRATCH_PATH_BYTES];
     (void)snprintf(place, sizeof place, "%s", scratch_place());
     ck_assert_int_eq(setenv("TMPDIR", "/nonexistent", 1), 0);
-    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
+    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &refusal), IMPORT_UNREADABLE);
     ck_assert_str_eq(
-        error.reason,
+        refusal.reason,
         "its text is above 67108864 bytes and cannot be stored in a temporary file in /nonexistent (TMPDIR): No such file or directory");
     ck_assert_int_eq(setenv("TMPDIR", place, 1), 0);
     signal(SIGXFSZ, SIG_IGN); /* a limit on files is as good as a full disk */
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
+    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &refusal), IMPORT_UNREADABLE);
     (void)snprintf(
         reason, sizeof reason,
         "its text is above 67108864 bytes and cannot be stored in a temporary file in %s (TMPDIR): File too large",
         place);
-    ck_assert_str_eq(error.reason, reason);
+    ck_assert_str_eq(refusal.reason, reason);
     unlink(path);
 }
 
@@ -195,17 +196,17 @@ TEST(a_text_takes_at_most_half_of_what_is_free)
     struct text text;
     make_sparse(path, 2 * TEXT_HEAP_BYTES_MAX);
     pretended_free_bytes = 4 * TEXT_HEAP_BYTES_MAX;
-    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_OK);
+    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &refusal), IMPORT_OK);
     text_deinit(&text);
     pretended_free_bytes -= 65536;
-    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
+    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &refusal), IMPORT_UNREADABLE);
     (void)snprintf(
         reason, sizeof reason,
         "its text is above 67108864 bytes and needs a temporary file in %s (TMPDIR), where half of the free space, 134184960 bytes, is too little",
         scratch_place());
-    ck_assert_str_eq(error.reason, reason);
+    ck_assert_str_eq(refusal.reason, reason);
     counts_no_blocks = true;
-    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_OK);
+    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &refusal), IMPORT_OK);
     text_deinit(&text);
     counts_no_blocks = false;
     pretended_free_bytes = 0;
@@ -215,6 +216,6 @@ TEST(a_text_takes_at_most_half_of_what_is_free)
 TEST(a_device_without_an_end_is_not_read)
 {
     struct text text;
-    ck_assert_int_eq(text_read("/dev/zero", SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
-    ck_assert_str_eq(error.reason, "it is a device, not a file");
+    ck_assert_int_eq(text_read("/dev/zero", SIZE_MAX / 2, &text, &refusal), IMPORT_UNREADABLE);
+    ck_assert_str_eq(refusal.reason, "it is a device, not a file");
 }

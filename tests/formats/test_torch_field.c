@@ -1,11 +1,9 @@
 /* Real memory snapshots of PyTorch agree with their own numbers to the byte, as events and as final
  * heaps. */
 #include "formats/common/import.h"
-#include "formats/torch/private/plain.h"
 #include "harness/device/span_map.h"
 #include "harness/run/run.h"
 #include "targets/targets.h"
-#include "tests/formats/plain_json.h"
 #include "tests/formats/torch_rig.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
@@ -31,34 +29,9 @@ struct said_by_file {
     uint64_t peak_bytes;
 };
 
-static uint64_t read_number(const json_t *object, const char *key)
-{
-    return (uint64_t)json_integer_value(json_object_get(object, key));
-}
-
-static bool has_text(const json_t *object, const char *key, const char *text)
-{
-    const char *value = json_string_value(json_object_get(object, key));
-    return value != NULL && strcmp(value, text) == 0;
-}
-
 static uint64_t round_to_granules(uint64_t bytes)
 {
     return (bytes + 511) / 512 * 512;
-}
-
-static json_t *decode_pickle(const char *path)
-{
-    size_t length = 0;
-    struct plain_tree tree = {0};
-    struct plain_value value = plain_make(PLAIN_NOTHING);
-    char *bytes = file_bytes(path, &length);
-    ck_assert_msg(pickle_read(bytes, length, &tree, &value, &refusal) == IMPORT_OK, "%s",
-                  refusal.reason);
-    json_t *root = plain_json(&tree, value);
-    plain_deinit(&tree);
-    free(bytes);
-    return root;
 }
 
 static const char *address_text(uint64_t address)
@@ -85,20 +58,20 @@ static void add_segments(const json_t *root, struct said_by_file *said, json_t *
     const json_t *segment = NULL, *block = NULL;
     json_array_foreach(json_object_get(root, "segments"), i, segment)
     {
-        uint64_t at = read_number(segment, "address");
+        uint64_t at = number_of(segment, "address");
         said->segments++;
-        said->total_bytes += read_number(segment, "total_size");
-        said->active_bytes += read_number(segment, "active_size");
-        said->allocated_bytes += read_number(segment, "allocated_size");
-        said->requested_bytes += read_number(segment, "requested_size");
+        said->total_bytes += number_of(segment, "total_size");
+        said->active_bytes += number_of(segment, "active_size");
+        said->allocated_bytes += number_of(segment, "allocated_size");
+        said->requested_bytes += number_of(segment, "requested_size");
         json_array_foreach(json_object_get(segment, "blocks"), j, block)
         {
             if (!has_text(block, "state", "inactive")) {
                 said->active_count++;
-                said->active_block_bytes += read_number(block, "size");
-                map_set(active, at, read_number(block, "size"));
+                said->active_block_bytes += number_of(block, "size");
+                map_set(active, at, number_of(block, "size"));
             }
-            at += read_number(block, "size");
+            at += number_of(block, "size");
         }
     }
 }
@@ -111,8 +84,8 @@ static json_t *sizes_taken(const json_t *events, const json_t *active)
     json_t *sizes = json_array();
     for (size_t i = json_array_size(events); i-- > 0;) {
         const json_t *event = json_array_get(events, i);
-        const uint64_t address = read_number(event, "addr");
-        uint64_t size = round_to_granules(read_number(event, "size"));
+        const uint64_t address = number_of(event, "addr");
+        uint64_t size = round_to_granules(number_of(event, "size"));
         if (has_text(event, "action", "alloc") && map_get(seen, address) == 0) {
             size = map_get(active, address);
             ck_assert_uint_gt(size, 0);
@@ -133,14 +106,14 @@ static void add_events(const json_t *events, struct said_by_file *said, json_t *
     uint64_t base = 0;
     for (size_t i = 0; i < json_array_size(events); i++) {
         const json_t *event = json_array_get(events, i);
-        const uint64_t address = read_number(event, "addr");
+        const uint64_t address = number_of(event, "addr");
         const uint64_t size = (uint64_t)json_integer_value(
             json_array_get(sizes, json_array_size(events) - 1 - i));
         said->events++;
         said->failures += has_text(event, "action", "oom") ? 1 : 0;
         if (has_text(event, "action", "alloc")) {
             said->allocs++;
-            said->alloc_bytes += read_number(event, "size");
+            said->alloc_bytes += number_of(event, "size");
             map_set(live, address, size);
             now += (int64_t)size;
             most = now > most ? now : most;
@@ -220,6 +193,49 @@ static bool field_file(size_t n, const char *ending, char path[4096])
     }
     free(entries);
     return is_found;
+}
+
+/* Whether the log says that the request failed. */
+static bool was_refused(uint32_t op)
+{
+    for (size_t i = 0; i < import.said_count; i++) {
+        if (import.said[i].op == op && import.said[i].kind == SAID_FAILED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is live after the ops if each request is granted that the log says was, and the most that
+ * ever was. */
+struct live {
+    uint64_t bytes, requested_bytes, count, peak_bytes;
+};
+
+static struct live count_live(void)
+{
+    struct live live = {0};
+    for (uint32_t i = 0; i < import.ops.count; i++) {
+        const struct op *op = &import.ops.ops[i];
+        const bool is_end = op->kind == OP_FREE || op->kind == OP_COMPLETE;
+        if (op->kind == OP_ALLOC && !was_refused(i)) {
+            live.bytes += op->size_bytes;
+            live.requested_bytes += op->unpadded_bytes == 0 ? op->size_bytes : op->unpadded_bytes;
+            live.count++;
+        }
+        if (is_end) {
+            const struct op *freed = op->kind == OP_FREE ? op : &import.ops.ops[op->event];
+            const struct op *made = &import.ops.ops[freed->ref];
+            if (!was_refused(freed->ref)) {
+                live.bytes -= made->size_bytes;
+                live.requested_bytes -= made->unpadded_bytes == 0 ? made->size_bytes
+                                                                  : made->unpadded_bytes;
+                live.count--;
+            }
+        }
+        live.peak_bytes = live.bytes > live.peak_bytes ? live.bytes : live.peak_bytes;
+    }
+    return live;
 }
 
 static void compare_with(const struct said_by_file *said)
@@ -306,17 +322,17 @@ TEST(the_final_heap_of_every_real_file_is_rebuilt_block_by_block)
 /* Takes the event into the map of live blocks, and compares it with the next op. */
 static void step_complete(const json_t *event, struct span_map *map, uint32_t *next)
 {
-    const uint64_t address = read_number(event, "addr");
+    const uint64_t address = number_of(event, "addr");
     const struct op *op = &import.ops.ops[*next];
     struct span span = {.start = address,
-                        .end = address + round_to_granules(read_number(event, "size")),
+                        .end = address + round_to_granules(number_of(event, "size")),
                         .owner = *next};
     if (has_text(event, "action", "alloc")) {
         ck_assert(span_map_claim(map, span.start, span.end, span.owner).is_free);
         ck_assert_int_eq(op->kind, OP_ALLOC);
         ck_assert_uint_eq(op->size_bytes, span.end - span.start);
         ck_assert_uint_eq(op->unpadded_bytes == 0 ? op->size_bytes : op->unpadded_bytes,
-                          read_number(event, "size"));
+                          number_of(event, "size"));
         (*next)++;
     } else if (has_text(event, "action", "free_completed")) {
         struct span found;
@@ -386,9 +402,8 @@ TEST(the_events_are_those_that_were_derived_from_the_file)
         const json_t *event = json_array_get(events, i);
         snprintf(expected, sizeof expected,
                  "0,%zu,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", i,
-                 json_string_value(json_object_get(event, "action")), read_number(event, "addr"),
-                 read_number(event, "size"), read_number(event, "stream"),
-                 read_number(event, "time_us"));
+                 json_string_value(json_object_get(event, "action")), number_of(event, "addr"),
+                 number_of(event, "size"), number_of(event, "stream"), number_of(event, "time_us"));
         ck_assert_str_eq(line, expected);
     }
     ck_assert_uint_eq(i, json_array_size(events));

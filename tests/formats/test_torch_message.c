@@ -1,7 +1,7 @@
 /* A message of PyTorch that is cut.  What whole ones become is in
  * tests/snap/formats_torch_message.snap. */
 #include "formats/formats.h"
-#include "tests/formats/import_fixture.h"
+#include "tests/formats/import_rig.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -21,7 +21,7 @@ TEST(a_message_cut_anywhere_is_refused)
     const size_t last = (size_t)(strstr(sentence, "unallocated") - sentence);
     for (size_t length = 1; length < sizeof sentence - 1; length++) {
         const enum import_result result = import_text(sentence, length, "torch_message", NULL,
-                                                      &import, &error);
+                                                      &import, &refusal);
         ck_assert_int_eq(result,
                          length < last + strlen("unallocated") ? IMPORT_INCOMPLETE : IMPORT_OK);
     }

@@ -1,7 +1,6 @@
 /* Memory snapshots of PyTorch that share much, are cut or damaged; what whole ones become is in
  * tests/snap/formats_torch_snapshot.snap. */
-#include "harness/base/random.h"
-#include "tests/formats/torch_rig.h"
+#include "tests/formats/import_rig.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
@@ -12,22 +11,14 @@
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/torch_snapshot/"
 
-static const char *const files[] = {"complete.pickle",
-                                    "complete.json",
-                                    "ring.pickle",
-                                    "state_1_13.pickle",
-                                    "state_oom.json",
-                                    "segments_only.pickle",
-                                    "two_devices.json",
-                                    "two_devices_one_fails.json",
-                                    "two_devices_both_fail.json",
-                                    "state_two_fail.json",
-                                    "cut.pickle",
-                                    "cut.json",
-                                    "contradicts_final_state.pickle",
-                                    "contradicts_sum.json",
-                                    "contradicts_overlap.pickle",
-                                    "executes.pickle"};
+/* clang-format off */
+static const char *const files[] = {
+    "complete.pickle", "complete.json", "ring.pickle", "state_1_13.pickle", "state_oom.json",
+    "segments_only.pickle", "two_devices.json", "two_devices_one_fails.json",
+    "two_devices_both_fail.json", "state_two_fail.json", "cut.pickle", "cut.json",
+    "contradicts_final_state.pickle", "contradicts_sum.json", "contradicts_overlap.pickle",
+    "executes.pickle"};
+/* clang-format on */
 enum { WHOLE_COUNT = 10, FILE_COUNT = sizeof files / sizeof files[0] };
 
 EVERY_TEST(.timeout_s = 600, .setup = setup_import, .teardown = teardown_import);
@@ -149,61 +140,31 @@ TEST(shared_stacks_take_no_longer_than_the_file_is_long)
 
 /* --- cuts and damage --- */
 
-static const struct import_options with_stacks = {.with_stacks = true};
-
-/* CHECKs that each op that has a stack is one of the list. */
-static void check_stacks(void)
+static char *read_field(int index, size_t *length)
 {
-    ck_assert(import.stacks != NULL);
-    free(stacks_by_op(import.stacks, import.ops.count));
+    char path[4096];
+    snprintf(path, sizeof path, FIELD "%s", files[index]);
+    return file_bytes(path, length);
 }
 
 TEST(every_cut_of_our_files_is_said, .to = WHOLE_COUNT)
 {
-    char path[4096];
     size_t length = 0;
-    snprintf(path, sizeof path, FIELD "%s", files[_i]);
-    char *bytes = file_bytes(path, &length);
+    char *bytes = read_field(_i, &length);
     length -= bytes[length - 1] == '\n' ? 1 : 0;
     for (size_t cut = 1; cut < length; cut += draws_period()) {
-        char *copy = malloc(cut); /* exactly as long: the sanitizer sees a read behind it */
-        memcpy(copy, bytes, cut);
-        const enum import_result result = import_text(copy, cut, "torch_snapshot", &with_stacks,
-                                                      &import, &refusal);
+        const enum import_result result = import_bytes(bytes, cut, "torch_snapshot");
         ck_assert_msg(result == IMPORT_INCOMPLETE, "cut at %zu: %d %s", cut, result,
                       refusal.reason);
-        free(copy);
     }
     free(bytes);
 }
 
 TEST(damaged_files_are_imported_or_refused, .to = FILE_COUNT)
 {
-    char path[4096];
     size_t length = 0;
-    struct random random;
-    random_init(&random, (uint64_t)_i);
-    snprintf(path, sizeof path, FIELD "%s", files[_i]);
-    char *bytes = file_bytes(path, &length);
-    char *copy = malloc(length);
-    size_t imported = 0;
-    for (uint64_t round = 0; round < draws_count(300, 100); round++) {
-        memcpy(copy, bytes, length);
-        const uint64_t flips = random_between(&random, 1, 3);
-        for (uint64_t i = 0; i < flips; i++) {
-            copy[random_below(&random, length)] = (char)random_bits(&random);
-        }
-        const enum import_result result = import_text(copy, length, "torch_snapshot", &with_stacks,
-                                                      &import, &refusal);
-        imported += result == IMPORT_OK ? 1 : 0;
-        if (result == IMPORT_OK) {
-            check_stacks();
-        }
-        ck_assert(result == IMPORT_OK || refusal.reason[0] != '\0');
-    }
-    if (_i < WHOLE_COUNT) {
-        ck_assert_uint_gt(imported, 0); /* a flip in a file name changes nothing else */
-    }
-    free(copy);
+    char *bytes = read_field(_i, &length);
+    const uint64_t imported = damage(bytes, length, "torch_snapshot", draws_count(300, 100));
+    ck_assert(_i >= WHOLE_COUNT || imported > 0); /* in a file name it changes nothing else */
     free(bytes);
 }

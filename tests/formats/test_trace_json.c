@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/trace_json/"
-EVERY_TEST(.timeout_s = 300, .setup = profile_setup, .teardown = profile_teardown);
+EVERY_TEST(.timeout_s = 300, .setup = setup_import, .teardown = teardown_import);
 
 #define EVENTS(text) "{\"traceEvents\":[" text "]}"
 /* Of other events nothing is read, however long they are and whatever stands in them. */
@@ -25,10 +25,8 @@ TEST(events_that_are_not_of_memory_are_passed_over)
             "\"kind\":\"MemoryBound\"}},{\"name\":\"a\",\"a\":\"Memory\\u0000\"},"
             "{\"name\":\"MemoryAllocation\",\"ts\":1,\"args\":{\"addr\":1,\"allocation_bytes\":8}}"),
         name);
-    ck_assert_int_eq(
-        import_text(text, (size_t)length, "auto", NULL, &profile_import, &profile_error),
-        IMPORT_OK);
-    profile_assert_ops("alloc size=8\n");
+    ck_assert_int_eq(import_text(text, (size_t)length, "auto", NULL, &import, &refusal), IMPORT_OK);
+    assert_ops("alloc size=8\n");
 }
 
 /* 20 MB of nesting must cost neither stack nor much time. */
@@ -41,9 +39,9 @@ TEST(deep_nesting_is_passed_over)
     memset(text + length + DEPTH, ']', DEPTH);
     length += 2 * (size_t)DEPTH;
     length += (size_t)sprintf(text + length, ",\"traceEvents\":[]}");
-    ck_assert_int_eq(import_text(text, length, "trace_json", NULL, &profile_import, &profile_error),
+    ck_assert_int_eq(import_text(text, length, "trace_json", NULL, &import, &refusal),
                      IMPORT_INCOMPLETE);
-    ck_assert_ptr_nonnull(strstr(profile_error.reason, "no memory event"));
+    ck_assert_ptr_nonnull(strstr(refusal.reason, "no memory event"));
     free(text);
 }
 

@@ -13,7 +13,7 @@
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/xplane/"
 #define DATA HBMSTRESS_FIELD_DATA "/data/xla_profiler/"
 
-EVERY_TEST(.timeout_s = 300, .setup = profile_setup, .teardown = profile_teardown);
+EVERY_TEST(.timeout_s = 300, .setup = setup_import, .teardown = teardown_import);
 
 TEST(every_cut_is_said)
 {
@@ -72,22 +72,21 @@ static void sum_row(struct device_row *device, const struct csv_row *row)
 /* The op of a row: the rows are in order of time. */
 static void compare_row(const struct csv_row *row, uint32_t number, size_t *said)
 {
-    const struct op *op = &profile_import.ops.ops[number];
+    const struct op *op = &import.ops.ops[number];
     const bool is_allocation = csv_field_is(&row->fields[CSV_EVENT], "MemoryAllocation");
     ck_assert_int_eq(op->kind, is_allocation ? OP_ALLOC : OP_FREE);
-    const struct op *block = is_allocation ? op : &profile_import.ops.ops[op->ref];
+    const struct op *block = is_allocation ? op : &import.ops.ops[op->ref];
     ck_assert_uint_eq(block->size_bytes, number_of(row, CSV_SIZE));
     if (is_allocation) {
         const uint64_t requested = block->unpadded_bytes == 0 ? block->size_bytes
                                                               : block->unpadded_bytes;
         ck_assert_uint_eq(requested, number_of(row, CSV_REQUESTED));
     }
-    ck_assert_uint_eq(profile_import.said[*said].op, number);
-    ck_assert_int_eq(profile_import.said[*said].kind, SAID_IN_USE_BYTES);
-    ck_assert_uint_eq(profile_import.said[*said].value, number_of(row, CSV_IN_USE));
-    for (*said += 1; *said < profile_import.said_count && profile_import.said[*said].op == number;
-         *said += 1) {
-        ck_assert_uint_eq(profile_import.said[*said].value, number_of(row, CSV_PEAK));
+    ck_assert_uint_eq(import.said[*said].op, number);
+    ck_assert_int_eq(import.said[*said].kind, SAID_IN_USE_BYTES);
+    ck_assert_uint_eq(import.said[*said].value, number_of(row, CSV_IN_USE));
+    for (*said += 1; *said < import.said_count && import.said[*said].op == number; *said += 1) {
+        ck_assert_uint_eq(import.said[*said].value, number_of(row, CSV_PEAK));
     }
 }
 
@@ -102,9 +101,9 @@ static uint64_t compare_rows(struct cursor *cursor, uint32_t first, struct devic
     ck_assert(csv_field_is(&row.fields[CSV_SIZE], "allocation_bytes"));
     for (; csv_next(cursor, &row, &reason, &column) == CSV_ROW; count++) {
         compare_row(&row, first + (uint32_t)count, &said);
-        sum_row(&devices[profile_import.ops.ops[first + count].host], &row);
+        sum_row(&devices[import.ops.ops[first + count].host], &row);
     }
-    ck_assert_uint_eq(said, profile_import.said_count);
+    ck_assert_uint_eq(said, import.said_count);
     return count;
 }
 
@@ -117,22 +116,22 @@ TEST(a_real_profile_is_the_same_event_by_event)
         printf("skipped: no %s\n", DATA "tf_gpu_multi_worker.xplane.pb.gz");
         return;
     }
-    profile_load(DATA "tf_gpu_multi_worker.xplane.pb.gz", "xplane");
-    ck_assert_int_eq(text_read(DATA "tf_gpu_multi_worker.mem_events.csv.gz", (size_t)1 << 24, &text,
-                               &profile_error),
-                     IMPORT_OK);
-    while (first < profile_import.said[0].op) {
+    load_recognised(DATA "tf_gpu_multi_worker.xplane.pb.gz", "xplane");
+    ck_assert_int_eq(
+        text_read(DATA "tf_gpu_multi_worker.mem_events.csv.gz", (size_t)1 << 24, &text, &refusal),
+        IMPORT_OK);
+    while (first < import.said[0].op) {
         first++;
     }
     struct cursor rows = cursor_make(text.bytes, text.length);
     const uint64_t events = compare_rows(&rows, first, devices);
     text_deinit(&text);
     ck_assert_uint_eq(events, 2493);
-    ck_assert_uint_eq(profile_import.ops.count, first + events);
+    ck_assert_uint_eq(import.ops.count, first + events);
     const uint64_t compared = profile_assert_replay();
     printf("%-14s %6s %5s %12s %11s %11s %11s %11s\n", "allocator", "allocs", "frees", "capacity",
            "at first", "at last", "most", "said peak");
-    for (uint32_t host = 0; host < profile_import.setup.host_count; host++) {
+    for (uint32_t host = 0; host < import.setup.host_count; host++) {
         const struct device_row *row = &devices[host];
         printf("%-14s %6" PRIu64 " %5" PRIu64 " %12" PRIu64 " %11" PRIu64 " %11" PRIu64
                " %11" PRIu64 " "

@@ -128,8 +128,12 @@ static void free_place(void *state, uint64_t offset, uint64_t size)
 enum target_result world_open_with(const struct kit_allocator *allocator, const char *option_help,
                                    const struct target_setup *setup)
 {
-    return kit_open(allocator, option_help, setup, &services, &world.instance, &world.contract,
-                    world.reason, sizeof world.reason);
+    struct target_instance *instance = NULL;
+    const enum target_result result = kit_open(allocator, option_help, setup, &services, &instance,
+                                               &world.contract, world.reason, sizeof world.reason);
+    world.instance = result == TARGET_OK ? instance : NULL;
+    ck_assert(result == TARGET_OK || world.host_bytes == 0);
+    return result;
 }
 
 enum target_result world_open(void)
@@ -147,9 +151,18 @@ enum target_result world_open_places(bool (*reserve)(void *state, uint64_t offse
     return world_open_with(&places, NULL, &setup);
 }
 
+void world_begin(void)
+{
+    world = (struct world){0};
+}
+
 void world_close(void)
 {
+    if (world.instance == NULL) {
+        return;
+    }
     kit_close(world.instance);
+    world.instance = NULL;
     ck_assert_uint_eq(world.host_bytes, 0);
     for (size_t i = 0; i < WORLD_PLACE_COUNT; i++) {
         ck_assert(!world.is_taken[i]);

@@ -11,7 +11,6 @@ enum {
     WORLD_CAPACITY_BYTES = WORLD_PLACE_COUNT * WORLD_PLACE_BYTES
 };
 
-/* Zeroed at the start of each test. */
 struct world {
     bool is_done[WORLD_EVENT_COUNT], is_lost[WORLD_EVENT_COUNT];
     uint64_t completed_count;
@@ -32,16 +31,21 @@ struct world {
 };
 extern struct world world;
 
+/* For EVERY_TEST(.setup = world_begin, .teardown = world_close): all is zero, and what is open at
+ * the end is closed. */
+void world_begin(void);
+/* Closes it, if it is open; all host memory must have come back. */
+void world_close(void);
+
 void world_complete(uint64_t event);
 /* Opens a target of the places. */
 enum target_result world_open(void);
 /* The same with a call of kit_allocator.reserve_offset. */
 enum target_result world_open_places(bool (*reserve)(void *state, uint64_t offset, uint64_t size));
-/* The same for another allocator, option_help and setup. */
+/* The same for another allocator, option_help and setup.  What fails leaves no host memory taken.
+ */
 enum target_result world_open_with(const struct kit_allocator *allocator, const char *option_help,
                                    const struct target_setup *setup);
-/* Closes it; all host memory must have come back. */
-void world_close(void);
 
 /* One place; NULL of block is allowed. */
 enum target_result world_alloc(struct target_block *block);

@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-static void begin(void)
+EVERY_TEST(.setup = world_begin, .teardown = world_close);
+
+static void open_world(void)
 {
-    memset(&world, 0, sizeof world);
     ck_assert_int_eq(world_open(), TARGET_OK);
 }
 
@@ -24,7 +25,7 @@ static void ck_use(uint64_t handle, uint64_t event)
 
 TEST(a_queued_free_goes_when_its_event_is_done)
 {
-    begin();
+    open_world();
     ck_free(world_take(), 1);
     ck_assert_uint_eq(world_stats().num_allocs, 1);
     ck_assert_uint_eq(world.free_count, 0);
@@ -33,12 +34,11 @@ TEST(a_queued_free_goes_when_its_event_is_done)
     ck_assert_uint_eq(world.free_count, 1);
     ck_free(world_take(), 1); /* done already */
     ck_assert_uint_eq(world.free_count, 2);
-    world_close();
 }
 
 TEST(a_freed_block_goes_with_the_last_of_its_uses_and_holds)
 {
-    begin();
+    open_world();
     const uint64_t handle = world_take();
     ck_use(handle, 1);
     ck_use(handle, 2);
@@ -54,12 +54,11 @@ TEST(a_freed_block_goes_with_the_last_of_its_uses_and_holds)
     ck_assert_int_eq(kit_release(world.instance, handle), TARGET_OK);
     ck_assert_uint_eq(world.free_count, 1);
     ck_assert_int_eq(kit_release(world.instance, handle), TARGET_INVALID);
-    world_close();
 }
 
 TEST(what_completes_behind_the_look_is_seen)
 {
-    begin();
+    open_world();
     ck_free(world_take(), 1);
     ck_free(world_take(), 2);
     world.jumps_at = 2; /* when 1 has been asked for */
@@ -67,12 +66,11 @@ TEST(what_completes_behind_the_look_is_seen)
     world_complete(3);
     ck_assert_uint_eq(world_stats().num_allocs, 1);
     world_complete(2);
-    world_close();
 }
 
 TEST(close_gives_back_what_is_live_held_used_and_queued)
 {
-    begin();
+    open_world();
     const uint64_t handle = world_take();
     ck_use(handle, 1);
     ck_assert_int_eq(kit_hold(world.instance, handle), TARGET_OK);
@@ -86,7 +84,7 @@ TEST(close_gives_back_what_is_live_held_used_and_queued)
 
 TEST(an_allocation_awaits_queued_frees_and_nothing_else)
 {
-    begin();
+    open_world();
     const uint64_t used = world_take(), held = world_take(), lost = world_take();
     ck_use(used, 1);
     ck_assert_int_eq(kit_hold(world.instance, held), TARGET_OK);
@@ -103,12 +101,11 @@ TEST(an_allocation_awaits_queued_frees_and_nothing_else)
     ck_assert_int_eq(strncmp(kit_message(world.instance), "RESOURCE_EXHAUSTED", 18), 0);
     world_complete(3); /* and still seen when it is done */
     ck_assert_int_eq(world_alloc(NULL), TARGET_OK);
-    world_close();
 }
 
 TEST(what_was_lost_and_is_done_no_longer_keeps_others_from_being_awaited)
 {
-    begin();
+    open_world();
     for (int i = 1; i < WORLD_PLACE_COUNT; i++) {
         world_take();
     }
@@ -121,12 +118,11 @@ TEST(what_was_lost_and_is_done_no_longer_keeps_others_from_being_awaited)
     world_complete(1);
     ck_assert_int_eq(world_alloc(NULL), TARGET_OK);
     ck_assert(world.is_done[2]);
-    world_close();
 }
 
 TEST(an_allocation_asks_again_when_something_completed_while_it_asked)
 {
-    begin();
+    open_world();
     const uint64_t lost = world_take();
     for (int i = 1; i < WORLD_PLACE_COUNT; i++) {
         world_take();
@@ -136,19 +132,17 @@ TEST(an_allocation_asks_again_when_something_completed_while_it_asked)
     ck_assert_int_eq(world_alloc(NULL), TARGET_NO_MEMORY);
     world.completes_in_allocate = 1;
     ck_assert_int_eq(world_alloc(NULL), TARGET_OK);
-    world_close();
 }
 
 TEST(a_refused_wait_fails_the_allocation)
 {
-    begin();
+    open_world();
     for (uint64_t i = 1; i <= WORLD_PLACE_COUNT; i++) {
         ck_free(world_take(), i);
     }
     world.refuses_waits = true;
     ck_assert_int_eq(world_alloc(NULL), TARGET_FAILED);
     ck_assert_uint_eq(world_stats().num_allocs, WORLD_PLACE_COUNT);
-    world_close();
 }
 
 /* --- handles --- */
@@ -156,7 +150,7 @@ TEST(a_refused_wait_fails_the_allocation)
 TEST(the_handle_of_a_block_that_went_means_nothing)
 {
     struct target_block block;
-    begin();
+    open_world();
     const uint64_t old = world_take();
     ck_free(old, 0);
     const uint64_t fresh = world_take();
@@ -171,7 +165,6 @@ TEST(the_handle_of_a_block_that_went_means_nothing)
     ck_assert_int_eq(kit_use(world.instance, fresh, 2), TARGET_INVALID);
     ck_assert_int_eq(kit_hold(world.instance, fresh), TARGET_INVALID);
     ck_assert_int_eq(kit_locate(world.instance, fresh, &block), TARGET_OK);
-    world_close();
 }
 
 TEST(a_donation_keeps_the_place_and_the_uses)
@@ -179,7 +172,7 @@ TEST(a_donation_keeps_the_place_and_the_uses)
     struct target_block block;
     const struct target_request request = {.id = 2, .size_bytes = 50, .kind = BLOCK_OUTPUT};
     const struct target_request large = {.id = 3, .size_bytes = WORLD_PLACE_BYTES + 1};
-    begin();
+    open_world();
     world_take();
     const uint64_t old = world_take();
     ck_use(old, 1);
@@ -192,7 +185,6 @@ TEST(a_donation_keeps_the_place_and_the_uses)
     ck_assert_uint_eq(world_stats().num_allocs, 2);
     world_complete(1);
     ck_assert_uint_eq(world_stats().num_allocs, 1);
-    world_close();
 }
 
 TEST(a_request_that_can_never_be_right_is_invalid)
@@ -204,14 +196,13 @@ TEST(a_request_that_can_never_be_right_is_invalid)
         {.size_bytes = 1, .align_bytes = UINT64_C(1) << 22},
     };
     struct target_block block;
-    begin();
+    open_world();
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ck_assert_int_eq(kit_alloc(world.instance, &wrong[i], &block), TARGET_INVALID);
         ck_assert_uint_gt(strlen(kit_message(world.instance)), 0);
     }
     const struct target_request huge = {.size_bytes = UINT64_C(1) << 63};
     ck_assert_int_eq(kit_alloc(world.instance, &huge, &block), TARGET_NO_MEMORY);
-    world_close();
 }
 
 /* --- memory that goes bad --- */
@@ -230,8 +221,7 @@ static bool reserve_place(void *state, uint64_t offset, uint64_t size)
 
 TEST(a_range_that_is_retired_is_a_block_for_good)
 {
-    memset(&world, 0, sizeof world);
-    ck_assert_int_eq(world_open(), TARGET_OK);
+    open_world();
     ck_assert_int_eq(kit_retire(world.instance, 0, WORLD_PLACE_BYTES), TARGET_INVALID);
     world_close();
     ck_assert_int_eq(world_open_places(reserve_place), TARGET_OK);
@@ -249,7 +239,6 @@ TEST(a_range_that_is_retired_is_a_block_for_good)
         world_take();
     }
     ck_assert_int_eq(world_alloc(NULL), TARGET_NO_MEMORY);
-    world_close();
 }
 
 /* --- opening --- */
@@ -291,14 +280,12 @@ static void ck_options(const struct target_option *options, uint32_t count,
 {
     const struct target_setup setup = {
         .capacity_bytes = 1 << 20, .options = options, .option_count = count};
-    memset(&world, 0, sizeof world);
     ck_assert_int_eq(world_open_with(&bumping, fit_help, &setup), result);
     ck_assert_str_eq(world.reason, reason);
     if (result == TARGET_OK) {
         ck_assert_uint_eq(world.contract.granule_bytes, 256);
-        kit_close(world.instance);
+        world_close();
     }
-    ck_assert_uint_eq(world.host_bytes, 0);
 }
 
 TEST(options_are_those_of_the_help)
@@ -320,13 +307,11 @@ TEST(options_are_those_of_the_help)
 
 TEST(a_granule_that_cannot_be_had_is_refused)
 {
-    memset(&world, 0, sizeof world);
     struct target_setup setup = {.capacity_bytes = 1 << 20, .granule_bytes = 512};
     ck_assert_int_eq(world_open_with(&bumping, NULL, &setup), TARGET_INVALID);
     setup.granule_bytes = 0;
     setup.capacity_bytes = 1000;
     ck_assert_int_eq(world_open_with(&bumping, NULL, &setup), TARGET_INVALID);
-    ck_assert_uint_eq(world.host_bytes, 0);
 }
 
 TEST(an_allocator_without_its_two_calls_is_refused)
@@ -334,7 +319,6 @@ TEST(an_allocator_without_its_two_calls_is_refused)
     static const struct kit_allocator lacking[] = {
         {.allocate_offset = bump}, {.free_offset = keep}, {.state_bytes = 8}};
     const struct target_setup setup = {.capacity_bytes = 1 << 20};
-    memset(&world, 0, sizeof world);
     for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++) {
         ck_assert_int_eq(world_open_with(&lacking[i], NULL, &setup), TARGET_INVALID);
         ck_assert_ptr_nonnull(strstr(world.reason, "lacks allocate_offset and free_offset"));
@@ -348,7 +332,6 @@ TEST(an_allocator_that_reserves_has_offsets_and_no_headers)
                                                 .reserve_offset = reserve_place,
                                                 .header_bytes = 512};
     const struct target_setup setup = {.capacity_bytes = 1 << 20};
-    memset(&world, 0, sizeof world);
     ck_assert_int_eq(world_open_with(&headed, NULL, &setup), TARGET_INVALID);
     ck_assert_ptr_nonnull(strstr(world.reason, "needs allocate_offset and no headers"));
 }
@@ -395,7 +378,6 @@ TEST(pointers_are_told_as_offsets_into_the_arena)
                                                   .free = free_pointer};
     const struct target_setup setup = {.capacity_bytes = UINT64_C(1) << 30, .granule_bytes = 4096};
     struct target_block block;
-    memset(&world, 0, sizeof world);
     ck_assert_int_eq(world_open_with(&pointers, NULL, &setup), TARGET_OK);
     ck_assert_int_eq(world_alloc(&block), TARGET_OK);
     ck_assert_uint_eq(block.address, 0);
@@ -403,9 +385,8 @@ TEST(pointers_are_told_as_offsets_into_the_arena)
     ck_assert_uint_eq(block.address, 4096);
     ck_free(block.handle, 0);
     ck_assert_uint_eq(world.free_count, 1);
-    kit_close(world.instance);
+    world_close();
     ck_assert_uint_eq(world.free_count, 2);
-    ck_assert_uint_eq(world.host_bytes, 0);
 }
 
 /* --- rows --- */
@@ -427,7 +408,6 @@ TEST(rows_come_largest_first_each_block_once)
     const struct target_setup setup = {.capacity_bytes = UINT64_C(1) << 30};
     struct target_block block;
     uint64_t sum = 0;
-    memset(&world, 0, sizeof world);
     ck_assert_int_eq(world_open_with(&bumping, fit_help, &setup), TARGET_OK);
     for (uint64_t i = 0; i < 150; i++) {
         const struct target_request request = {.size_bytes = 1 + i * 7919 % 51200,
@@ -443,6 +423,4 @@ TEST(rows_come_largest_first_each_block_once)
     }
     ck_assert_uint_eq(sum, 0);
     ck_assert_uint_eq(world_stats().largest_alloc_size, rows.row[0].size_bytes);
-    kit_close(world.instance);
-    ck_assert_uint_eq(world.host_bytes, 0);
 }

@@ -55,11 +55,12 @@ static uint64_t measure(void *state, uint64_t place, uint64_t size_bytes)
     KIT_HEAP_CALLS, .granule_bytes = GRANULE, .arena = {.front_bytes = FRONT, .back_bytes = BACK}, \
                     .header_bytes = HEADER
 
+EVERY_TEST(.setup = world_begin, .teardown = world_close);
+
 static const struct target_setup setup = {.capacity_bytes = CAPACITY};
 
 static enum target_result open_pile(const struct kit_allocator *allocator)
 {
-    memset(&world, 0, sizeof world);
     return world_open_with(allocator, NULL, &setup);
 }
 
@@ -69,12 +70,6 @@ static struct target_block take_block(uint64_t size_bytes)
     const struct target_request request = {.id = 1, .size_bytes = size_bytes};
     ck_assert_int_eq(kit_alloc(world.instance, &request, &block), TARGET_OK);
     return block;
-}
-
-static void close_pile(void)
-{
-    kit_close(world.instance);
-    ck_assert_uint_eq(world.host_bytes, 0);
 }
 
 TEST(addresses_count_from_behind_the_front)
@@ -90,7 +85,6 @@ TEST(addresses_count_from_behind_the_front)
     ck_assert_uint_eq(block.size_bytes, 128 + HEADER);
     ck_assert_int_eq(kit_free(world.instance, block.handle, 0), TARGET_OK);
     ck_assert_ptr_eq(pile->freed, (const char *)first + HEADER);
-    close_pile();
 }
 
 TEST(a_header_in_the_request_is_no_header_of_the_contract)
@@ -106,7 +100,6 @@ TEST(a_header_in_the_request_is_no_header_of_the_contract)
     ck_assert_uint_eq(world_stats().largest_free_block_bytes, CAPACITY - 192);
     ck_assert_int_eq(kit_free(world.instance, block.handle, 0), TARGET_OK);
     ck_assert_ptr_eq(pile->freed, pile->arena + FRONT + 64 + HEADER);
-    close_pile();
 }
 
 TEST(a_block_is_measured_at_the_pointer_that_was_returned)
@@ -117,7 +110,6 @@ TEST(a_block_is_measured_at_the_pointer_that_was_returned)
     const struct target_block block = take_block(100);
     ck_assert_ptr_eq(pile->measured, pile->arena + FRONT + HEADER);
     ck_assert_uint_eq(block.size_bytes, 128);
-    close_pile();
 }
 
 TEST(a_block_takes_its_whole_class_where_the_allocator_says_so)
@@ -128,7 +120,6 @@ TEST(a_block_takes_its_whole_class_where_the_allocator_says_so)
     const struct target_block block = take_block(190);
     ck_assert_uint_eq(pile->asked, 192 - HEADER);
     ck_assert_uint_eq(block.size_bytes, 256);
-    close_pile();
 }
 
 static const char *open_late(void *state, const struct kit_setup *given)
@@ -173,17 +164,14 @@ TEST(what_does_not_go_together_is_refused)
     ck_assert_int_eq(open_pile(&own), TARGET_INVALID);
     ck_assert_str_eq(world.reason,
                      "a plug-in of ranges that returns pointers needs the kit's arena");
-    ck_assert_uint_eq(world.host_bytes, 0);
 }
 
 TEST(records_that_are_refused_fail_the_open)
 {
     static const struct kit_allocator allocator = {PILE, .rounding.overhead_bytes = HEADER};
-    memset(&world, 0, sizeof world);
     world.refused_at = 3; /* behind the instance and the state */
     ck_assert_int_eq(world_open_with(&allocator, NULL, &setup), TARGET_FAILED);
     ck_assert_str_eq(world.reason, "the heap cannot be created");
-    ck_assert_uint_eq(world.host_bytes, 0);
 }
 
 TEST(an_arena_that_is_too_large_is_refused)
@@ -192,7 +180,6 @@ TEST(an_arena_that_is_too_large_is_refused)
                                                    .arena.front_bytes = UINT64_MAX - 100};
     ck_assert_int_eq(open_pile(&allocator), TARGET_INVALID);
     ck_assert_str_eq(world.reason, "no address space for the arena");
-    ck_assert_uint_eq(world.host_bytes, 0);
 }
 
 /* --- size classes --- */

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+EVERY_TEST(.setup = world_begin, .teardown = world_close);
+
 /* Counts what failed, and checks that it left the blocks as they were. */
 static uint64_t failed_count;
 
@@ -37,14 +39,13 @@ TEST(each_refusal_fails_one_call)
 {
     uint64_t refusal_count = 0;
     for (bool is_over = false; !is_over; refusal_count++) {
-        memset(&world, 0, sizeof world);
+        world_begin();
         failed_count = 0;
         world.refused_at = refusal_count + 1;
         const enum target_result opened = world_open();
         if (opened != TARGET_OK) {
             ck_assert_int_eq(opened, TARGET_FAILED);
             ck_assert_uint_gt(strlen(world.reason), 0);
-            ck_assert_uint_eq(world.host_bytes, 0);
             continue;
         }
         play_calls();
@@ -82,11 +83,9 @@ TEST(an_open_that_was_refused_memory_failed)
     static const struct kit_allocator refused = {
         .open = open_refused, .allocate_offset = allocate_refused, .free_offset = free_nothing};
     const struct target_setup setup = {.capacity_bytes = 1 << 20};
-    memset(&world, 0, sizeof world);
     world.refused_at = 2;
     ck_assert_int_eq(world_open_with(&refused, NULL, &setup), TARGET_FAILED);
     ck_assert_str_eq(world.reason, "no host memory for the table");
-    ck_assert_uint_eq(world.host_bytes, 0);
 }
 
 struct wasteful {
@@ -116,11 +115,9 @@ TEST(an_allocation_that_was_refused_memory_failed)
                                                   .allocate_offset = allocate_wasteful,
                                                   .free_offset = free_nothing};
     const struct target_setup setup = {.capacity_bytes = 1 << 20};
-    memset(&world, 0, sizeof world);
     ck_assert_int_eq(world_open_with(&wasteful, NULL, &setup), TARGET_OK);
     ck_assert_int_eq(world_alloc(NULL), TARGET_NO_MEMORY);
     world.refused_at = world.host_count + 2; /* the block's record comes first */
     ck_assert_int_eq(world_alloc(NULL), TARGET_FAILED);
     ck_assert_int_eq(world_alloc(NULL), TARGET_NO_MEMORY);
-    world_close();
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+EVERY_TEST(.setup = world_begin, .teardown = world_close);
+
 /* An allocator that takes a region for each block. */
 struct growing {
     struct kit_host *host;
@@ -49,7 +51,6 @@ static const struct target_setup growing_setup = {.capacity_bytes = WORLD_CAPACI
 TEST(regions_are_declared_taken_and_given_back)
 {
     struct target_block block;
-    memset(&world, 0, sizeof world);
     ck_assert_int_eq(world_open_with(&growing, NULL, &growing_setup), TARGET_OK);
     ck_assert(world.contract.regions.grows);
     ck_assert(world.contract.regions.trims);
@@ -66,21 +67,17 @@ TEST(regions_are_declared_taken_and_given_back)
 
 TEST(a_region_that_is_refused_is_out_of_memory)
 {
-    memset(&world, 0, sizeof world);
     ck_assert_int_eq(world_open_with(&growing, NULL, &growing_setup), TARGET_OK);
     world.refuses_regions = true;
     ck_assert_int_eq(world_alloc(NULL), TARGET_NO_MEMORY);
     world.refuses_regions = false;
     ck_assert_int_eq(world_alloc(NULL), TARGET_OK);
-    world_close();
 }
 
 TEST(an_allocator_that_grows_has_offsets_and_says_its_largest_hole)
 {
     struct kit_allocator lacking = growing;
-    memset(&world, 0, sizeof world);
     lacking.largest_free_bytes = NULL;
     ck_assert_int_eq(world_open_with(&lacking, NULL, &growing_setup), TARGET_INVALID);
     ck_assert_ptr_nonnull(strstr(world.reason, "needs allocate_offset and largest_free_bytes"));
-    ck_assert_uint_eq(world.host_bytes, 0);
 }

@@ -1,13 +1,11 @@
 /* Annotations as GitHub and GitLab read them. */
 #include "present/annotation.h"
-#include "tests/helpers/snap.h"
-#include "tests/helpers/suite.h"
 #include "tests/present/report_campaigns.h"
+#include "tests/present/text_fixture.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static struct writing text;
 static struct annotations annotations;
 
 static void add_plain(enum annotation_level level, const char *title)
@@ -49,7 +47,6 @@ TEST(a_command_escapes_what_its_places_give_a_meaning)
                                                        .message = "",
                                                        .rule = "unknown"});
     annotations_print_github(&text, &annotations);
-    snap(writing_string(&text));
 }
 
 TEST(a_step_shows_ten_of_each_level_and_counts_the_rest)
@@ -64,7 +61,6 @@ TEST(a_step_shows_ten_of_each_level_and_counts_the_rest)
         add_plain(ANNOTATION_ERROR, title);
     }
     annotations_print_github(&text, &annotations);
-    snap(writing_string(&text));
 }
 
 TEST(a_report_names_gravity_and_place)
@@ -84,7 +80,6 @@ TEST(a_report_names_gravity_and_place)
         annotations_add(&annotations, &row);
     }
     annotations_print_gitlab(&text, &annotations);
-    snap(writing_string(&text));
 }
 
 TEST(a_report_without_findings_is_an_empty_array)
@@ -92,7 +87,6 @@ TEST(a_report_without_findings_is_an_empty_array)
     annotations_print_gitlab(&text, &annotations);
     annotations_print_github(&text, &annotations);
     annotations_print_markdown(&text, "all is well", &annotations);
-    snap(writing_string(&text));
 }
 
 TEST(a_fingerprint_is_that_of_what_stays)
@@ -125,6 +119,7 @@ TEST(markdown_shows_fifty_rows_and_no_markup_of_others)
             "\n| error | a.ini:3 | **\\<script\\>a\\|b\\</script\\> \\*\\*x\\*\\***<br>words |"),
         50);
     snap_lines(writing_string(&text), "broken|not shown");
+    writing_clear(&text);
 }
 
 TEST(foreign_text_ends_no_line_and_keeps_no_control_character)
@@ -137,32 +132,26 @@ TEST(foreign_text_ends_no_line_and_keeps_no_control_character)
     annotations_print_github(&text, &annotations);
     annotations_print_gitlab(&text, &annotations);
     annotations_print_markdown(&text, hostile_text, &annotations);
-    snap(writing_string(&text));
-}
-
-static void expect_disarmed(const char *given, bool is_json, const char *expected)
-{
-    struct writing words;
-    writing_init(&words);
-    writing_append(&words, given);
-    writing_clear(&text);
-    annotation_append_disarmed(&text, &words, is_json);
-    ck_assert_str_eq(writing_string(&text), expected);
-    writing_deinit(&words);
 }
 
 TEST(a_runner_reads_no_command_in_disarmed_text)
 {
-    expect_disarmed("a ::b\n::c\n \t::d\n\xC2\xA0::e\n:f:\n", false,
-                    "a ::b\n: :c\n \t: :d\n\xC2\xA0: :e\n:f:\n");
-    expect_disarmed("a ##[error]b ###[c # [d #[e", false, "a ## [error]b ### [c # [d #[e");
-    expect_disarmed("{\"a\":\"##[error]::b\"}\n", true, "{\"a\":\"#\\u0023[error]::b\"}\n");
-    expect_disarmed("", false, "");
+    static const char *const given[] = {"a ::b\n::c\n \t::d\n\xC2\xA0::e\n:f:\n",
+                                        "a ##[error]b ###[c # [d #[e", "",
+                                        "{\"a\":\"##[error]::b\"}\n"};
+    for (size_t i = 0; i < 4; i++) {
+        struct writing words = {0};
+        writing_append(&words, given[i]);
+        writing_append_format(&text, "%zu: ", i);
+        annotation_append_disarmed(&text, &words, i == 3); /* JSON */
+        writing_append(&text, "\n");
+        writing_deinit(&words);
+    }
 }
 
 static void release_all(void)
 {
-    writing_deinit(&text);
+    snap_text();
     annotations_deinit(&annotations);
 }
 

@@ -1,68 +1,44 @@
 /* Texts of a target's API: values in place of words, and nothing of a hostile name is more than
  * text. */
 #include "present/bug.h"
-#include "tests/helpers/snap.h"
-#include "tests/helpers/suite.h"
+#include "tests/present/text_fixture.h"
 
 #include <check.h>
 
 static const struct bug_word words[] = {{"block", "b1"}, {"size", "@block"}};
 
-static void expect_text(const char *template, const char *wanted)
-{
-    struct writing text;
-    writing_init(&text);
-    bug_text_append(&text, template, words, 2);
-    ck_assert_str_eq(writing_string(&text), wanted);
-    writing_deinit(&text);
-}
+EVERY_TEST(.teardown = snap_text);
 
-TEST(a_word_becomes_its_value)
+TEST(a_word_becomes_its_value_which_is_not_looked_into_and_what_is_no_word_stays)
 {
-    expect_text("@block = f(@block);", "b1 = f(b1);");
-    expect_text("at_@block", "at_b1");
-    expect_text("@block", "b1");
-}
-
-TEST(a_value_is_not_looked_into)
-{
-    expect_text("@size", "@block");
-}
-
-TEST(what_is_no_word_stays)
-{
-    expect_text("@blocks @ @@ @block_ @unknown a@", "@blocks @ @@ @block_ @unknown a@");
-    expect_text("@@block", "@b1");
-    expect_text("", "");
+    static const char *const templates[] = {"@block = f(@block);",
+                                            "at_@block",
+                                            "@block",
+                                            "@size",
+                                            "@blocks @ @@ @block_ @unknown a@",
+                                            "@@block",
+                                            ""};
+    for (size_t i = 0; i < sizeof templates / sizeof *templates; i++) {
+        writing_append_format(&text, "%s: ", templates[i]);
+        bug_text_append(&text, templates[i], words, 2);
+        writing_append(&text, "\n");
+    }
 }
 
 TEST(lines_are_indented_and_ended)
 {
-    struct writing text;
-    writing_init(&text);
     bug_text_append_lines(&text, "a\n\n@block", words, 2, 4);
     bug_text_append_lines(&text, NULL, words, 2, 4);
-    ck_assert_str_eq(writing_string(&text), "    a\n\n    b1\n");
-    writing_deinit(&text);
 }
 
 TEST(markdown_has_no_markup_of_a_name)
 {
-    struct writing text;
-    writing_init(&text);
     bug_text_append_markdown(&text, "*/ `x`\n# <b>[a](b) \x1b[31m");
-    ck_assert_str_eq(writing_string(&text),
-                     "\\*/ \\`x\\`\\\\x0a\\# \\<b\\>\\[a\\](b) \\\\x1b\\[31m");
-    writing_deinit(&text);
 }
 
 TEST(no_line_ends_a_code_block)
 {
-    struct writing text;
-    writing_init(&text);
     bug_text_append_code(&text, "c", "a\n````\n\x1b[2J");
-    ck_assert_str_eq(writing_string(&text), "`````c\na\n````\n\\x1b[2J\n`````\n");
-    writing_deinit(&text);
 }
 
 /* --- programs --- */
@@ -109,11 +85,7 @@ static struct bug make_bug(void)
 TEST(a_call_is_a_statement)
 {
     const struct bug bug = make_bug();
-    struct writing text;
-    writing_init(&text);
     bug_program_append(&bug, &text);
-    snap(writing_string(&text));
-    writing_deinit(&text);
 }
 
 TEST(a_program_needs_the_texts_of_its_calls)
@@ -134,14 +106,10 @@ TEST(a_program_needs_the_texts_of_its_calls)
 TEST(a_picture_shows_what_is_live)
 {
     struct bug bug = make_bug();
-    struct writing text;
-    writing_init(&text);
     bug.call_count = 1;
     bug_picture_append(&bug, &text);
-    snap(writing_string(&text));
-    writing_clear(&text);
+    const size_t length = text.length;
     bug.has_places = false;
     bug_picture_append(&bug, &text);
-    ck_assert_uint_eq(text.length, 0);
-    writing_deinit(&text);
+    ck_assert_uint_eq(text.length, length);
 }

@@ -4,13 +4,40 @@
 #include "present/table.h"
 #include "present/terminal.h"
 #include "present/version.h"
-#include "tests/helpers/snap.h"
-#include "tests/helpers/suite.h"
+#include "tests/present/text_fixture.h"
 
 #include <check.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Lines of JSON have their members below each other. */
+static void snap_members(void)
+{
+    snap_mask(version_text(), "VERSION");
+    if (text.length > 0) {
+        snap_json(writing_string(&text));
+        writing_clear(&text);
+    }
+    snap_text();
+}
+
+EVERY_TEST(.teardown = snap_members);
+
+/* A string as JSON reads it back; the caller frees. */
+static json_t *read_back(const char *string)
+{
+    json_error_t error;
+    writing_clear(&text);
+    writing_append(&text, "[");
+    writing_append_json(&text, string);
+    writing_append(&text, "]");
+    json_t *value = json_loads(writing_string(&text), 0, &error);
+    ck_assert_msg(value != NULL, "%s: %s", error.text, writing_string(&text));
+    ck_assert(strchr(writing_string(&text), '\n') == NULL);
+    writing_clear(&text);
+    return value;
+}
 
 TEST(every_string_becomes_json_that_reads_back)
 {
@@ -21,63 +48,39 @@ TEST(every_string_becomes_json_that_reads_back)
         string[1] = (char)(i >> 8 & 0xff);
         string[2] = 'x';
         string[3] = (char)(i >> 4 & 0xff);
-        struct writing text;
-        writing_init(&text);
-        writing_append(&text, "[");
-        writing_append_json(&text, string);
-        writing_append(&text, "]");
-        json_error_t error;
-        json_t *value = json_loads(writing_string(&text), 0, &error);
-        ck_assert_msg(value != NULL, "%s: %s", error.text, writing_string(&text));
-        ck_assert(strchr(writing_string(&text), '\n') == NULL);
-        json_decref(value);
-        writing_deinit(&text);
+        json_decref(read_back(string));
     }
 }
 
 TEST(good_text_reads_back_as_it_was)
 {
     static const char string[] = "q\"b\\s/n\nt\tu\001 \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80";
-    struct writing text;
-    writing_init(&text);
-    writing_append(&text, "[");
-    writing_append_json(&text, string);
-    writing_append(&text, "]");
-    json_t *value = json_loads(writing_string(&text), 0, NULL);
-    ck_assert_ptr_nonnull(value);
+    json_t *value = read_back(string);
     ck_assert_str_eq(json_string_value(json_array_get(value, 0)), string);
     json_decref(value);
-    writing_deinit(&text);
-}
-
-static void expect_visible(const char *string, const char *wanted)
-{
-    struct writing text;
-    writing_init(&text);
-    writing_append_visible(&text, string);
-    ck_assert_str_eq(writing_string(&text), wanted);
-    writing_deinit(&text);
 }
 
 TEST(nothing_that_acts_on_a_terminal_gets_through)
 {
-    expect_visible("plain \xc3\xa9\xe2\x82\xac", "plain \xc3\xa9\xe2\x82\xac");
-    expect_visible("\033[2J\r\n\t\007\177", "\\x1b[2J\\x0d\\x0a\\x09\\x07\\x7f");
-    expect_visible("\xc2\x9b", "\\xc2\\x9b");          /* CSI as one character */
-    expect_visible("\xe2\x80\xae", "\\xe2\\x80\\xae"); /* right-to-left override */
-    expect_visible("\xe2\x81\xa6", "\\xe2\\x81\\xa6"); /* isolate */
-    expect_visible("\xff\xc3", "\\xff\\xc3");          /* not UTF-8, cut UTF-8 */
-    expect_visible("\xc0\x8a", "\\xc0\\x8a");          /* a line end in too many bytes */
-    expect_visible("\xed\xa0\x80", "\\xed\\xa0\\x80"); /* half a surrogate pair */
-    expect_visible("", "");
+    static const char *const strings[] = {"plain \xc3\xa9\xe2\x82\xac",
+                                          "\033[2J\r\n\t\007\177",
+                                          "\xc2\x9b",     /* CSI as one character */
+                                          "\xe2\x80\xae", /* right-to-left override */
+                                          "\xe2\x81\xa6", /* isolate */
+                                          "\xff\xc3",     /* not UTF-8, cut UTF-8 */
+                                          "\xc0\x8a",     /* a line end in too many bytes */
+                                          "\xed\xa0\x80", /* half a surrogate pair */
+                                          ""};
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        writing_append_visible(&text, strings[i]);
+        writing_append(&text, "\n");
+    }
 }
 
 TEST(columns_are_as_wide_as_their_widest_cell)
 {
     struct table table;
-    struct writing text;
     table_init(&table, 3, 1);
-    writing_init(&text);
     table_put(&table, "name");
     table_put(&table, "ops");
     table_put(&table, "x");
@@ -85,9 +88,7 @@ TEST(columns_are_as_wide_as_their_widest_cell)
     table_put_number(&table, 123456);
     table_put(&table, "");
     table_print(&table, 1, &text);
-    snap(writing_string(&text));
     table_deinit(&table);
-    writing_deinit(&text);
 }
 
 TEST(columns_stay_aligned_whatever_the_cells_hold)
@@ -96,58 +97,42 @@ TEST(columns_stay_aligned_whatever_the_cells_hold)
                                         "\xf0\x9f\x98\x80\xef\xbd\xb1",
                                         "<script>alert(1)</script>\"'&\033[2J\n"};
     struct table table;
-    struct writing text;
     table_init(&table, 2, 1);
-    writing_init(&text);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         table_put(&table, names[i]);
         table_put(&table, "|");
     }
     table_print(&table, 0, &text);
-    snap(writing_string(&text));
     table_deinit(&table);
-    writing_deinit(&text);
-}
-
-static void expect_shortened(const char *string, size_t width, const char *wanted)
-{
-    struct writing text;
-    writing_init(&text);
-    text_append_shortened(&text, string, width);
-    ck_assert_str_eq(writing_string(&text), wanted);
-    ck_assert_uint_le(text_width(writing_string(&text)), width);
-    writing_deinit(&text);
 }
 
 TEST(a_name_that_is_too_long_keeps_its_beginning_and_its_end)
 {
-    expect_shortened("recompilation_churn", 19, "recompilation_churn");
-    expect_shortened("recompilation_churn", 16, "recompi..n_churn");
-    expect_shortened("recompilation_churn_faults", 16, "recompi.._faults");
-    expect_shortened("recompilation_churn", 6, "re..rn");
-    expect_shortened("recompilation_churn", 5, "recom");
-    expect_shortened("recompilation_churn", 0, "");
-    expect_shortened("", 9, "");
-    expect_shortened("\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87", 7,
-                     "\xe4\xb8\xad..\xe6\x96\x87");
-    expect_shortened("abcde\xcc\x81z", 6, "abcde\xcc\x81z");
-    expect_shortened("abcdefe\xcc\x81z", 7, "abc..e\xcc\x81z");
-    expect_shortened("abcdefgh\xcc\x81z", 6, "ab..h\xcc\x81z");
-}
-
-/* The lines of a campaign, one JSON object each. */
-static void snap_text(struct writing *text)
-{
-    snap_mask(version_text(), "VERSION");
-    snap_json(writing_string(text));
-    writing_deinit(text);
+    static const struct {
+        const char *name;
+        size_t width;
+    } rows[] = {{"recompilation_churn", 19},
+                {"recompilation_churn", 16},
+                {"recompilation_churn_faults", 16},
+                {"recompilation_churn", 6},
+                {"recompilation_churn", 5},
+                {"recompilation_churn", 0},
+                {"", 9},
+                {"\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87", 7},
+                {"abcde\xcc\x81z", 6},
+                {"abcdefe\xcc\x81z", 7},
+                {"abcdefgh\xcc\x81z", 6}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const size_t begin = text.length;
+        text_append_shortened(&text, rows[i].name, rows[i].width);
+        ck_assert_uint_le(text_width(writing_string(&text) + begin), rows[i].width);
+        writing_append(&text, "\n");
+    }
 }
 
 TEST(lines_have_the_documented_fields)
 {
-    struct writing text;
     struct setup setup;
-    writing_init(&text);
     setup_init(&setup);
     setup.seed = UINT64_MAX; /* no double has it */
     ck_assert(setup_set_option(&setup, "defrag", "slide"));
@@ -191,7 +176,6 @@ TEST(lines_have_the_documented_fields)
                                                   .summary = "does harm",
                                                   .breaks = "overlap",
                                                   .options = "defrag=none|slide\ngranule=N\n"});
-    snap_text(&text);
 }
 
 TEST(the_share_of_premature_refusals_is_told_when_there_are_some)
@@ -200,8 +184,6 @@ TEST(the_share_of_premature_refusals_is_told_when_there_are_some)
         {.name = "storm", .totals = {.justified = 3000, .premature = 12, .unknown = 40}},
         {.name = "leak", .totals = {.justified = 388}}};
     struct report_end end = {.totals = {.justified = 3388, .premature = 12, .unknown = 40}};
-    struct writing text;
-    writing_init(&text);
     const struct setup setup = {.target = "hbm"};
     const struct report_start start = {.subcommand = "run", .setup = &setup};
     const struct report_campaign campaign = {
@@ -214,7 +196,7 @@ TEST(the_share_of_premature_refusals_is_told_when_there_are_some)
     terminal_end(&text, &end);
     snap_lines(writing_string(&text), "refusals: ");
     snap(strstr(writing_string(&text), "\"premature_share\""));
-    writing_deinit(&text);
+    writing_clear(&text);
 }
 
 TEST(a_refusal_says_what_would_have_been_served)
@@ -223,15 +205,12 @@ TEST(a_refusal_says_what_would_have_been_served)
         {.bytes = 1 << 20, .is_exact = true}, {.bytes = 1 << 20}, {.is_exact = true}, {0}};
     const struct verdict verdict = {.kind = VERDICT_PREMATURE, .rule = RULE_PREMATURE};
     struct report_finding finding = {.verdict = &verdict, .rule = "premature", .message = ""};
-    struct writing text;
-    writing_init(&text);
     for (size_t i = 0; i <= sizeof largest / sizeof *largest; i++) {
         finding.largest = i == 0 ? NULL : &largest[i - 1]; /* NULL: nobody asked */
         json_line_finding(&text, &finding);
         terminal_finding(&text, &finding);
         terminal_oom(&text, &finding);
     }
-    snap_text(&text);
 }
 
 TEST(regret_is_told_by_kind_and_not_at_all_when_there_was_none)
@@ -242,13 +221,10 @@ TEST(regret_is_told_by_kind_and_not_at_all_when_there_was_none)
                                         .regretted_moved_bytes = 512}};
     end.totals.regrets[REGRET_EVICTED_NEEDLESSLY] = 1;
     end.totals.regrets[REGRET_MOVED_TOO_MUCH] = 2;
-    struct writing text;
-    writing_init(&text);
     json_line_end(&text, &end);
     terminal_end(&text, &end);
     end.totals = (struct run_totals){0};
     terminal_end(&text, &end);
-    snap_text(&text);
 }
 
 /* --- the closing line --- */
@@ -272,21 +248,15 @@ TEST(costs_are_told_in_full_to_programs_and_in_short_to_people)
 {
     const struct report_result results[2] = {{.name = "storm", .totals = cost_totals()},
                                              {.name = "quiet", .totals = {.ops = 9}}};
-    struct writing text;
-    writing_init(&text);
     json_line_result(&text, &results[0]);
     terminal_results(&text, results, 2);
-    snap_text(&text);
 }
 
 TEST(where_the_device_is_not_called_no_costs_are_told)
 {
     const struct report_result result = {.name = "quiet", .totals = {.ops = 9}};
-    struct writing text;
-    writing_init(&text);
     json_line_result(&text, &result);
     terminal_results(&text, &result, 1);
-    snap_text(&text);
 }
 
 TEST(the_closing_line_claims_no_more_than_is_true)
@@ -310,26 +280,21 @@ TEST(the_closing_line_claims_no_more_than_is_true)
         {.totals = {.excused = 7, .broken = 1}, .exit_code = 1},
         {.totals = {.excused = 7}, .exit_code = 4},
     };
-    struct writing text;
-    writing_init(&text);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         terminal_closing(&text, &ends[i]); /* whole, before it is made to fit */
     }
-    snap_text(&text);
 }
 
 TEST(what_is_unknown_and_allowed_has_its_members)
 {
     struct report_end end = {.totals = {.unknown = 5, .unknown_by_class = {2, 0, 3}},
                              .allowed = {.unknown = {4, 5, 6}}};
-    struct writing text;
-    writing_init(&text);
     json_line_end(&text, &end);
     end.allowed.has_unknown_rate = 1;
     end.totals = (struct run_totals){0};
     json_line_end(&text, &end);
     snap(strstr(writing_string(&text), "\"unknown_by_class\""));
-    writing_deinit(&text);
+    writing_clear(&text);
 }
 
 TEST(a_rate_needs_no_wide_numbers)

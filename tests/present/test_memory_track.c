@@ -1,10 +1,11 @@
 /* Memory over time keeps its peaks in few points, and its trend is not decided by a spike. */
 #include "present/memory_chart.h"
-#include "tests/helpers/snap.h"
-#include "tests/helpers/suite.h"
+#include "tests/present/text_fixture.h"
 
 #include <check.h>
 #include <string.h>
+
+EVERY_TEST(.teardown = snap_text);
 
 static void add_point(struct memory_track *track, uint64_t op_count, uint64_t used_bytes,
                       uint64_t capacity_bytes)
@@ -65,17 +66,13 @@ TEST(of_two_devices_one_is_fuller_and_one_has_the_peak)
 TEST(no_peak_below_what_is_in_use_is_told)
 {
     struct memory_track track = {0};
-    struct writing text;
     const struct memory_chart chart = {.alarm_percent = 90};
     const struct memory_device device = {"job", &track, NULL};
     add_point(&track, 1, UINT64_C(63) << 20, UINT64_C(64) << 20);
     add_point(&track, 2, UINT64_C(9) << 30, UINT64_C(16) << 30);
     add_point(&track, 3, UINT64_C(8) << 30, UINT64_C(16) << 30);
-    writing_init(&text);
     (void)memory_chart_draw(&chart, &device, &text);
     memory_chart_json(&chart, &device, &text);
-    snap(writing_string(&text));
-    writing_deinit(&text);
 }
 
 TEST(samples_at_one_op_are_one_point)
@@ -126,42 +123,32 @@ TEST(extreme_numbers_do_not_overflow)
 
 TEST(sizes_are_rounded_to_the_nearest_in_the_unit_of_the_device)
 {
-    char text[MEMORY_TEXT_BYTES];
-    memory_print((UINT64_C(18) << 30) + (UINT64_C(459) << 20), UINT64_C(31) << 30, text);
-    ck_assert_str_eq(text, "18.45 GiB");
-    memory_print(1023, 1024, text);
-    ck_assert_str_eq(text, "1.00 KiB");
-    memory_print(1018, 1024, text);
-    ck_assert_str_eq(text, "0.99 KiB");
-    memory_print(UINT64_MAX, UINT64_MAX, text);
-    ck_assert_str_eq(text, "17179869184.00 GiB");
-    memory_print(UINT64_MAX, 0, text);
-    ck_assert_str_eq(text, "18446744073709551615.00 B");
-    memory_print(0, 0, text);
-    ck_assert_str_eq(text, "0.00 B");
-}
-
-static void draw_chart(unsigned width, unsigned alarm_percent, struct writing *text)
-{
-    struct memory_track track = {0};
-    const struct memory_chart chart = {.width = width, .alarm_percent = alarm_percent};
-    const struct memory_device device = {"a\033[31m\njob", &track, NULL};
-    add_point(&track, 1, 90, 100);
-    add_point(&track, 2, 50, 100);
-    writing_init(text);
-    const size_t lines = memory_chart_draw(&chart, &device, text);
-    size_t count = 0;
-    for (size_t i = 0; i < text->length; i++) {
-        count += text->bytes[i] == '\n';
+    static const uint64_t sizes[][2] = {
+        {(UINT64_C(18) << 30) + (UINT64_C(459) << 20), UINT64_C(31) << 30},
+        {1023, 1024},
+        {1018, 1024},
+        {UINT64_MAX, UINT64_MAX},
+        {UINT64_MAX, 0},
+        {0, 0}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char size[MEMORY_TEXT_BYTES];
+        memory_print(sizes[i][0], sizes[i][1], size);
+        writing_append_format(&text, "%s\n", size);
     }
-    ck_assert_uint_eq(count, lines);
 }
 
 TEST(names_cannot_act_on_the_terminal_and_an_alarm_is_told_at_its_share, .to = 3)
 {
     static const unsigned alarms[] = {90, 91, 0};
-    struct writing text;
-    draw_chart(0, alarms[_i], &text);
-    snap(writing_string(&text));
-    writing_deinit(&text);
+    struct memory_track track = {0};
+    const struct memory_chart chart = {.alarm_percent = alarms[_i]};
+    const struct memory_device device = {"a\033[31m\njob", &track, NULL};
+    add_point(&track, 1, 90, 100);
+    add_point(&track, 2, 50, 100);
+    const size_t lines = memory_chart_draw(&chart, &device, &text);
+    size_t count = 0;
+    for (size_t i = 0; i < text.length; i++) {
+        count += text.bytes[i] == '\n';
+    }
+    ck_assert_uint_eq(count, lines);
 }

@@ -7,6 +7,7 @@
 #include "tests/helpers/suite.h"
 #include "tests/present/report_campaigns.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,15 +17,15 @@ enum { WIDTH_MIN = 20, WIDTH_MAX = 200, JOB_COUNT = 60 };
 static struct writing text;
 static struct watch watch;
 
+static void release_text(void)
+{
+    writing_deinit(&text);
+}
+
 static void start_watch(bool is_terminal, bool has_colour, unsigned width)
 {
     watch_init(&watch, is_terminal, has_colour);
     watch_resize(&watch, width, 0);
-}
-
-static void release_text(void)
-{
-    writing_deinit(&text);
 }
 
 static const char *draw_campaign(const struct report_campaign *campaign)
@@ -311,49 +312,39 @@ TEST(a_terminal_is_drawn_four_times_a_second_and_a_pipe_each_minute)
 
 TEST(colours_need_a_terminal_that_knows_them_and_nobody_who_minds)
 {
-    ck_assert(screen_wants_colour(true, NULL, "xterm-256color"));
-    ck_assert(screen_wants_colour(true, "", "xterm"));
-    ck_assert(!screen_wants_colour(true, "0", "xterm"));
-    ck_assert(!screen_wants_colour(true, NULL, "dumb"));
-    ck_assert(!screen_wants_colour(true, NULL, ""));
-    ck_assert(!screen_wants_colour(true, NULL, NULL));
-    ck_assert(!screen_wants_colour(false, NULL, "xterm"));
-    ck_assert(screen_wants_cursor(true, "xterm"));
-    ck_assert(!screen_wants_cursor(true, "dumb"));
-    ck_assert(!screen_wants_cursor(true, ""));
-    ck_assert(!screen_wants_cursor(true, NULL));
-    ck_assert(!screen_wants_cursor(false, "xterm"));
+    static const char *const terminals[] = {"xterm-256color", "xterm", "dumb", "", NULL};
+    static const char *const refusals[] = {NULL, "", "0"}; /* NO_COLOR */
+    writing_clear(&text);
+    for (size_t i = 0; i < 5; i++) {
+        const char *name = terminals[i];
+        writing_append_format(&text, "%s:%s", name == NULL ? "none" : name,
+                              screen_wants_cursor(true, name) ? " cursor" : "");
+        for (size_t j = 0; j < 3; j++) {
+            const bool is_wanted = screen_wants_colour(true, refusals[j], name);
+            writing_append_format(&text, " %s", is_wanted ? "colour" : "plain");
+        }
+        writing_append(&text, "\n");
+        ck_assert(!screen_wants_colour(false, NULL, name) && !screen_wants_cursor(false, name));
+    }
+    snap(writing_string(&text));
 }
 
 TEST(amounts_are_short_and_never_rounded_up)
 {
-    static const struct {
-        uint64_t count;
-        const char *wanted;
-    } counts[] = {{0, "0"},
-                  {99999, "99999"},
-                  {100000, "100.0k"},
-                  {126649, "126.6k"},
-                  {999999, "999.9k"},
-                  {1000000, "1.0M"},
-                  {91200000, "91.2M"},
-                  {999999999, "999.9M"},
-                  {1000000000, "1.0G"},
-                  {UINT64_MAX, "18.4E"}};
-    static const struct {
-        uint64_t seconds;
-        const char *wanted;
-    } durations[] = {{0, "0 s"},      {119, "119 s"},     {120, "2 m"},     {7199, "119 m"},
-                     {7200, "2.0 h"}, {172799, "47.9 h"}, {172800, "2.0 d"}};
+    static const uint64_t counts[] = {0,       99999,    100000,    126649,     999999,
+                                      1000000, 91200000, 999999999, 1000000000, UINT64_MAX};
+    static const uint64_t durations_s[] = {0, 119, 120, 7199, 7200, 172799, 172800};
     char amount[AMOUNT_TEXT_BYTES];
+    writing_clear(&text);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        amount_print_count(counts[i].count, amount);
-        ck_assert_str_eq(amount, counts[i].wanted);
+        amount_print_count(counts[i], amount);
+        writing_append_format(&text, "%" PRIu64 ": %s\n", counts[i], amount);
     }
-    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
-        amount_print_duration(durations[i].seconds * SECOND + SECOND - 1, amount);
-        ck_assert_str_eq(amount, durations[i].wanted);
+    for (size_t i = 0; i < sizeof durations_s / sizeof *durations_s; i++) {
+        amount_print_duration(durations_s[i] * SECOND + SECOND - 1, amount);
+        writing_append_format(&text, "%" PRIu64 " s: %s\n", durations_s[i], amount);
     }
+    snap(writing_string(&text));
     ck_assert_uint_eq(amount_scale(UINT64_MAX, 3, 4), UINT64_MAX / 4 * 3 + 2);
     ck_assert_uint_eq(amount_scale(UINT64_MAX, 4, 3), UINT64_MAX);
     ck_assert_uint_eq(amount_scale(10, 0, 7), 0);

@@ -4,19 +4,18 @@
 #include "present/table.h"
 #include "present/wrap.h"
 
-#include "tests/helpers/snap.h"
-#include "tests/helpers/suite.h"
+#include "tests/present/text_fixture.h"
 
 #include <check.h>
 #include <string.h>
 
+EVERY_TEST(.teardown = snap_text);
+
 /* Texts parted by '|'; ends with NULL. */
-static void snap_table(size_t column_count, size_t left_count, const char *const *rows)
+static void show_table(size_t column_count, size_t left_count, const char *const *rows)
 {
     struct table table;
-    struct writing text;
     table_init(&table, column_count, left_count);
-    writing_init(&text);
     for (; *rows != NULL; rows++) {
         char row[512], *rest = row, *cell;
         (void)snprintf(row, sizeof row, "%s", *rows);
@@ -25,9 +24,7 @@ static void snap_table(size_t column_count, size_t left_count, const char *const
         }
     }
     table_print(&table, 0, &text);
-    snap(writing_string(&text));
     table_deinit(&table);
-    writing_deinit(&text);
 }
 
 TEST(a_wide_table_breaks_its_titles_before_anything_else)
@@ -35,7 +32,7 @@ TEST(a_wide_table_breaks_its_titles_before_anything_else)
     static const char *const rows[] = {
         "fault|failed once|failed forever|ops struck|failed|succeeded|OOMs|sites|replays|findings",
         "busy|1|2|3|4|5|6|7|8|9", NULL};
-    snap_table(10, 1, rows);
+    show_table(10, 1, rows);
 }
 
 TEST(a_name_without_room_stands_on_a_line_of_its_own)
@@ -44,7 +41,7 @@ TEST(a_name_without_room_stands_on_a_line_of_its_own)
         "scenario|trials|ops|skipped %|OOMs|justified|premature|unknown|broken|ops/s",
         "fragmentation_storm|8|20000|0.0|1267|1267|0|0|0|11707",
         "slow_leak|1|20000|0.0|0|0|0|0|0|150671", NULL};
-    snap_table(10, 1, rows);
+    show_table(10, 1, rows);
 }
 
 TEST(columns_without_room_go_on_in_a_further_line)
@@ -53,15 +50,13 @@ TEST(columns_without_room_go_on_in_a_further_line)
                                        "x|111111111122222222223333333333|44444444445555555555|"
                                        "666666666677777777778888888888",
                                        NULL};
-    snap_table(4, 1, rows);
+    show_table(4, 1, rows);
 }
 
 TEST(prose_is_broken_between_words_and_a_line_of_its_own_is_not)
 {
     struct table table;
-    struct writing text;
     table_init(&table, 2, 2);
-    writing_init(&text);
     table_put(&table, "crowded");
     table_put(&table, "tiny full devices: a hole of every length at every place, refilled in every "
                       "order");
@@ -69,15 +64,11 @@ TEST(prose_is_broken_between_words_and_a_line_of_its_own_is_not)
                    "  /a/path/of/many/letters/a/path/of/many/letters/with one blank/and/more/of/it",
                    false);
     table_print(&table, 0, &text);
-    snap(writing_string(&text));
     table_deinit(&table);
-    writing_deinit(&text);
 }
 
 TEST(lines_are_broken_where_they_have_no_room_and_commands_never)
 {
-    struct writing text;
-    writing_init(&text);
     writing_append(&text, "short\n  a line with ninety letters is broken between two of its words, "
                           "and so it goes on below\n");
     wrap_since(&text, 0);
@@ -88,14 +79,10 @@ TEST(lines_are_broken_where_they_have_no_room_and_commands_never)
                    "they are: seen");
     wrap_after(&text, 0, text.length - strlen(" seen"));
     wrap_whole(&text, 0, "hbmstress replay out/repros/one.ops");
-    snap(writing_string(&text));
-    writing_deinit(&text);
 }
 
 TEST(lines_of_an_answer_go_on_below_their_second_column)
 {
-    struct writing text;
-    writing_init(&text);
     writing_append(
         &text,
         "  drain       4 queued frees holding 32.00M left; their events or holds have not ended\n"
@@ -103,8 +90,6 @@ TEST(lines_of_an_answer_go_on_below_their_second_column)
         "op 12: alloc size=20M tag=2, an op that is longer than the screen is wide, for 'batch'\n"
         "  Its proof: hbmstress replay corpus/causes/exhausted-near.ops --certificates DIRECTORY\n");
     wrap_answer(&text, 0);
-    snap(writing_string(&text));
-    writing_deinit(&text);
 }
 
 TEST(columns_that_are_kept_are_those_of_the_screen)

@@ -180,6 +180,7 @@ static void show_merged(struct run_options *base, const struct run_options *over
     SHOW(run_options_merge(base, over), base->option_count);
     GIVEN(base->chip, base->capacity_bytes, base->op_count_max, base->seed, base->has_seed,
           base->host_count, base->worker_count, base->lanes.argument, base->weights[OP_USE]);
+    GIVEN(base->has_regret_max, base->regret_max);
     for (size_t i = 0; i < base->option_count && i < 3; i++) {
         SHOW(base->options[i].key, base->options[i].value);
     }
@@ -197,7 +198,8 @@ TEST(what_comes_over_replaces_what_it_gives_and_no_more)
     give(&over, "--target-option", "c=2");
     show_merged(&base, &over);
     /* A strategy comes with its argument; chip and capacity go together. */
-    over = (struct run_options){.capacity_bytes = 4096};
+    over = (struct run_options){
+        .capacity_bytes = 4096, .seed = 2, .has_regret_max = true, .regret_max = 3};
     give(&over, "--strategy", "pct=4");
     give(&over, "--weights", "use:3");
     show_merged(&base, &over);

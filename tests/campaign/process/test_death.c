@@ -2,7 +2,6 @@
  * the target's. */
 #include "campaign/process/attempt.h"
 #include "campaign/process/child.h"
-#include "campaign/trials/trial_result.h"
 #include "harness/base/check.h"
 #include "harness/device/host_memory.h"
 #include "targets/targets.h"
@@ -271,50 +270,6 @@ TEST(a_death_in_any_call_of_the_target_names_the_target_alone)
         ck_assert_str_eq(result.signature, wanted);
     }
     op_list_deinit(&ops);
-}
-
-static void show_dead(struct last_words *last)
-{
-    struct trial_result result;
-    trial_result_init(&result);
-    trial_result_make_dead(&(struct task){.trial = 1}, last, &result);
-    show_trial(&result);
-    trial_result_deinit(&result);
-    last_words_destroy(last);
-    snap_shown();
-}
-
-TEST(a_trial_that_a_check_of_ours_ended_breaks_no_rule)
-{
-    struct last_words *last = last_words_create();
-    ck_assert_ptr_nonnull(last);
-    last->death.kind = DEATH_CHECK;
-    show_dead(last);
-}
-
-/* As the worker leaves it when its target dies in op 2. */
-TEST(what_a_trial_found_before_it_died_is_kept)
-{
-    struct last_words *last = last_words_create();
-    ck_assert_ptr_nonnull(last);
-    last->death.kind = DEATH_HANG;
-    last->has_begun = true;
-    setup_init(&last->setup);
-    last->op_count = 3;
-    for (size_t i = 0; i < last->op_count; i++) {
-        last->ops[i] = op_make(OP_ALLOC);
-    }
-    struct run_finding *findings = last->findings.findings;
-    last->findings.count = 3;
-    findings[0].verdict = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_COUNTERS, .op = 0};
-    snprintf(findings[0].signature, sizeof findings[0].signature, "counters: bytes_in_use");
-    findings[1].verdict = (struct verdict){
-        .kind = VERDICT_PREMATURE, .rule = RULE_PREMATURE, .op = 1};
-    snprintf(findings[1].signature, sizeof findings[1].signature, "premature: fits after drain");
-    /* Written by a target gone wild: no string, and no op of the list. */
-    findings[2].verdict = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_MESSAGE, .op = 9};
-    memset(findings[2].signature, 'x', sizeof findings[2].signature);
-    show_dead(last);
 }
 
 /* --- host memory --- */

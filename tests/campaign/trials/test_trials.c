@@ -273,6 +273,67 @@ TEST(the_trial_that_counts_next_is_always_run)
                   "a0:2000 - a0 . b0:4000 - b0 . a1:2000 - a1 . a2:2000 - a2 . b1:4000 - b1 .");
 }
 
+/* So many at once, of which the last started ends first; each second trial stays below its bound.
+ */
+static void play_at_once(unsigned count)
+{
+    struct task tasks[8] = {{0}};
+    unsigned started = 0;
+    uint64_t ops[PART_COUNT_MAX] = {0};
+    trials = trials_create(&plan, 16, 8);
+    for (;;) {
+        while (started < count && trials_next(trials, &tasks[started])) {
+            started++;
+        }
+        if (started == 0) {
+            break;
+        }
+        struct trial_result result;
+        trial_result_init(&result);
+        const struct task *task = &result.head.task;
+        result.head.task = tasks[--started];
+        const uint64_t bound = task->op_count_max;
+        result.head.totals.ops = task->trial % 2 == 1 ? bound : (bound * 3 + 3) / 4;
+        trials_put(trials, &result);
+        while (trials_take(trials, &result)) {
+            show(" %c%u:%u", 'a' + (int)task->part, (unsigned)task->trial,
+                 (unsigned)task->op_count_max);
+            ops[task->part] += result.head.totals.ops;
+            trial_result_deinit(&result);
+        }
+    }
+    trials_destroy(trials);
+    ck_assert(ops[0] == 250 && ops[1] == 250);
+}
+
+TEST(results_count_in_the_same_order_with_any_number_of_workers)
+{
+    char alone[SESSION_BYTES];
+    make_plan("100 30");
+    parts[0].op_count_max = parts[1].op_count_max = 250;
+    play_at_once(1);
+    (void)snprintf(alone, sizeof alone, "%s", shown_take());
+    for (unsigned count = 2; count <= 8; count++) {
+        play_at_once(count);
+        ck_assert_str_eq(shown_take(), alone);
+    }
+    show("%s\n", alone);
+}
+
+TEST(a_trial_seed_depends_on_seed_scenario_and_number_alone)
+{
+    make_plan("100 30");
+    scenarios_made[1].name = "other";
+    const uint64_t seed = plan_trial_seed(&parts[0], 3);
+    ck_assert_uint_ne(seed, plan_trial_seed(&parts[0], 4));
+    ck_assert_uint_ne(seed, plan_trial_seed(&parts[1], 3));
+    strcpy(parts[0].name, "another section");
+    parts[0].op_count_max = 1;
+    ck_assert_uint_eq(seed, plan_trial_seed(&parts[0], 3));
+    parts[0].setup.seed = 1;
+    ck_assert_uint_ne(seed, plan_trial_seed(&parts[0], 3));
+}
+
 /* The bound of the next trial is known only when what runs can no longer change it.  The first one
  * here ended by itself, and no trial counts for more than its bound. */
 TEST(a_bound_on_ops_is_used_up_to_the_last_op)
@@ -353,7 +414,7 @@ TEST(some_trials_are_compared_with_a_fresh_instance)
     }
 }
 
-/* What ended its part with trial 0; trial 1 was started by then, and counts no more. */
+/* What ended its part with trial 0. */
 TEST(a_part_ends_at_each_of_its_bounds)
 {
     static const struct {
@@ -377,8 +438,8 @@ TEST(a_part_ends_at_each_of_its_bounds)
         parts[0].op_count_max = rows[i].op_count_max;
         parts[0].trial_count_max = rows[i].trial_count_max;
         parts[0].duration_ns = rows[i].duration_ns;
-        (void)snprintf(session, sizeof session, "1 %s .", rows[i].result);
-        check_session(0, 100, session, "a0:2000 a0 .");
+        (void)snprintf(session, sizeof session, "1 %s . 1", rows[i].result);
+        check_session(0, 100, session, rows[i].goes_on ? "a0:2000 a0 . a1:2000" : "a0:2000 a0 . -");
         ck_assert_msg(progress[0].is_finished == !rows[i].goes_on, "row %zu", i);
     }
 }
