@@ -185,6 +185,8 @@ static enum hbm_result allocate_try(const struct op *op)
     enum hbm_result result = hbm_allocate(world.rig.hbm, &op->request, &buffer);
     if (result == HBM_OK) {
         live_add(buffer, op->request.size_bytes);
+        const uint64_t align_bytes = op->request.align_bytes == 0 ? 1 : op->request.align_bytes;
+        ck_assert_uint_eq(rig_at(&world.rig, buffer) % align_bytes, 0);
     }
     return result;
 }
@@ -262,7 +264,8 @@ static bool op_is_possible(const struct op *op)
     case OP_DEFRAGMENT:
         return world.rig.options.defrag != HBM_DEFRAG_NONE;
     case OP_RETIRE:
-        return world.retired_bytes < 2 * (uint64_t)world.scale->granule_bytes;
+        return !world.scale->is_large &&
+               world.retired_bytes < 2 * (uint64_t)world.scale->granule_bytes;
     case OP_USE:
         return world.live_count != 0;
     case OP_FREE_AFTER:
