@@ -93,15 +93,6 @@ static bool call_torn(struct hbm_device *device, const struct device_torn *call)
     return true;
 }
 
-static bool take_refusal(uint64_t *left)
-{
-    if (*left == 0) {
-        return false;
-    }
-    (*left)--;
-    return true;
-}
-
 /* ---- services ---- */
 
 /* What a torn copy has not yet written holds nothing of use, wherever that is. */
@@ -137,9 +128,6 @@ static enum hbm_service_result device_copy(void *context, uint64_t from, uint64_
     memset(&call, 0, sizeof call);
     call.call = DEVICE_CALL_COPY, call.from = from, call.to = to, call.bytes = bytes;
     if (device->torn.call == 0 && call_refused(device, DEVICE_CALL_COPY)) {
-        return HBM_SERVICE_REFUSED;
-    }
-    if (take_refusal(&device->copies_refused)) {
         return HBM_SERVICE_REFUSED;
     }
     if (call_torn(device, &call)) {
@@ -188,9 +176,6 @@ static enum hbm_service_result device_stage_in(void *context, uint64_t token, ui
     memset(&call, 0, sizeof call);
     call.call = DEVICE_CALL_COPY, call.from = token, call.to = to, call.bytes = bytes;
     if (device->torn.call == 0 && call_refused(device, DEVICE_CALL_COPY)) {
-        return HBM_SERVICE_REFUSED;
-    }
-    if (take_refusal(&device->stage_ins_refused)) {
         return HBM_SERVICE_REFUSED;
     }
     if (call_torn(device, &call)) {
@@ -242,9 +227,6 @@ static enum hbm_service_result device_unload(void *context, uint64_t program_id)
     memset(&call, 0, sizeof call);
     call.call = DEVICE_CALL_UNLOAD, call.from = program_id;
     if (device->torn.call == 0 && call_refused(device, DEVICE_CALL_UNLOAD)) {
-        return HBM_SERVICE_REFUSED;
-    }
-    if (take_refusal(&device->unloads_refused)) {
         return HBM_SERVICE_REFUSED;
     }
     if (call_torn(device, &call)) {

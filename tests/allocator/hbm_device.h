@@ -51,8 +51,6 @@ struct hbm_device {
     unsigned char *staged[DEVICE_TOKENS_MAX];
     atomic_size_t host_bytes;
     uint64_t stage_outs, unload_count;
-    uint64_t copies_refused, stage_ins_refused,
-        unloads_refused;                /* how many of the next to refuse */
     uint64_t host_allocs_until_refusal; /* 0: never; 1: the next one */
     uint64_t clock;
     struct device_fault fault;

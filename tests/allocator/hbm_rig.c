@@ -90,3 +90,30 @@ struct hbm_stats rig_stats(struct hbm_rig *rig)
     hbm_stats(rig->hbm, &stats);
     return stats;
 }
+
+struct hbm_host rig_host(struct hbm_device *device)
+{
+    hbm_device_init(device, 0);
+    return (struct hbm_host){.services = hbm_device_services(device)};
+}
+
+uint64_t random_state;
+
+uint64_t draw_below(uint64_t limit)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (random_state >> 33) % limit;
+}
+
+bool can_be_packed(const uint64_t *sizes, size_t count, uint64_t *rooms, size_t room_count)
+{
+    bool fits = count == 0;
+    for (size_t i = 0; i < room_count && !fits; i++) {
+        if (rooms[i] >= sizes[0]) {
+            rooms[i] -= sizes[0];
+            fits = can_be_packed(sizes + 1, count - 1, rooms, room_count);
+            rooms[i] += sizes[0];
+        }
+    }
+    return fits;
+}

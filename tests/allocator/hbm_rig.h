@@ -3,6 +3,7 @@
 #ifndef TESTS_ALLOCATOR_HBM_RIG_H
 #define TESTS_ALLOCATOR_HBM_RIG_H
 
+#include "allocator/private/base.h"
 #include "tests/allocator/hbm_device.h"
 
 struct hbm_rig {
@@ -31,5 +32,15 @@ uint64_t rig_at(struct hbm_rig *rig, struct hbm_buffer *buffer);
 struct hbm_stats rig_stats(struct hbm_rig *rig);
 
 #define RIG_GRANULE 512u
+
+/* The host memory of a device without memory of its own, for calls below the allocator. */
+struct hbm_host rig_host(struct hbm_device *device);
+
+/* Chance, by a state that each test sets. */
+extern uint64_t random_state;
+uint64_t draw_below(uint64_t limit);
+
+/* Whether the items can be laid into the rooms, by trying all; rooms are as before afterwards. */
+bool can_be_packed(const uint64_t *sizes, size_t count, uint64_t *rooms, size_t room_count);
 
 #endif

@@ -5,21 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/allocator/hbm_device.h"
+#include "tests/allocator/hbm_rig.h"
 #include "tests/helpers/suite.h"
 
 #define ITEMS_MAX 7
 #define SPANS_MAX 3
-
-static uint64_t random_state;
-
-static uint64_t draw_below(uint64_t limit)
-{
-    random_state += 0x9E3779B97F4A7C15u;
-    uint64_t z = (random_state ^ (random_state >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (z ^ (z >> 31)) % limit;
-}
 
 struct puzzle {
     uint64_t sizes[ITEMS_MAX];
@@ -140,8 +130,7 @@ EVERY_TEST(.timeout_s = 120);
 TEST(aligned_search_agrees_with_trying_everything, .to = 5)
 {
     static struct hbm_device device;
-    hbm_device_init(&device, 0);
-    struct hbm_host host = {.services = hbm_device_services(&device)};
+    struct hbm_host host = rig_host(&device);
     int fitting = 0;
     random_state = (uint64_t)_i;
     for (int round = 0; round < 4000; round++) {
@@ -176,8 +165,7 @@ TEST(aligned_search_agrees_with_trying_everything, .to = 5)
 TEST(proof_does_not_try_the_same_leftovers_in_every_order)
 {
     static struct hbm_device device;
-    hbm_device_init(&device, 0);
-    struct hbm_host host = {.services = hbm_device_services(&device)};
+    struct hbm_host host = rig_host(&device);
     uint64_t sizes[12], addresses[12], sum = 0;
     uint8_t shifts[12];
     for (size_t i = 0; i < 12; i++) {

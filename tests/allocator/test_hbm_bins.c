@@ -25,14 +25,6 @@ struct place {
 };
 
 static struct place places[PLACE_COUNT];
-static uint64_t random_state;
-
-static uint64_t draw_below(uint64_t limit)
-{
-    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (random_state >> 33) % limit;
-}
-
 static struct hbm_buffer *take(struct hbm_rig *rig, uint64_t granules)
 {
     struct hbm_buffer *buffer = NULL;

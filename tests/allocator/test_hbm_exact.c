@@ -11,16 +11,6 @@
 #define PROGRAMS_MAX 3
 
 static struct hbm_rig rig;
-static uint64_t random_state;
-
-static uint64_t draw_below(uint64_t limit)
-{
-    random_state += 0x9E3779B97F4A7C15u;
-    uint64_t z = (random_state ^ (random_state >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (z ^ (z >> 31)) % limit;
-}
-
 /* A picture of the heap, as the report shows it. Units are granules. */
 struct picture {
     struct hbm_report_entry entries[LIVE_MAX + PROGRAMS_MAX];
@@ -35,25 +25,6 @@ static void picture_add(void *context, const struct hbm_report_entry *entry)
         picture->entries[i] = picture->entries[i - 1];
     }
     picture->entries[i] = *entry;
-}
-
-static bool brute_fits(const uint64_t *sizes, size_t count, uint64_t *rooms, size_t rooms_count)
-{
-    if (count == 0) {
-        return true;
-    }
-    for (size_t i = 0; i < rooms_count; i++) {
-        if (rooms[i] < sizes[0]) {
-            continue;
-        }
-        rooms[i] -= sizes[0];
-        bool fits = brute_fits(sizes + 1, count - 1, rooms, rooms_count);
-        rooms[i] += sizes[0];
-        if (fits) {
-            return true;
-        }
-    }
-    return false;
 }
 
 struct spans {
@@ -111,7 +82,7 @@ static bool could_fit(enum hbm_defrag defrag, uint64_t block, uint64_t stack, bo
     struct spans spans = spans_of(&picture, defrag, stack > reserved ? stack : reserved,
                                   without_idle);
     spans.sizes[spans.size_count++] = block;
-    return spans.possible && brute_fits(spans.sizes, spans.size_count, spans.rooms, spans.count);
+    return spans.possible && can_be_packed(spans.sizes, spans.size_count, spans.rooms, spans.count);
 }
 
 struct run {

@@ -5,6 +5,7 @@
 
 #include "allocator/private/plan.h"
 #include "allocator/private/search.h"
+#include "tests/allocator/hbm_rig.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
@@ -17,14 +18,6 @@ struct problem {
     struct hbm_exchange_list lists[2];
     struct hbm_exchange exchange;
 };
-
-static uint64_t random_state;
-
-static uint64_t draw_below(uint64_t limit)
-{
-    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (random_state >> 33) % limit;
-}
 
 static int compare_descending(const void *a, const void *b)
 {

@@ -7,20 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/allocator/hbm_device.h"
+#include "tests/allocator/hbm_rig.h"
 #include "tests/helpers/suite.h"
 
 enum { ITEM_COUNT = 24, CAPACITY = 2048, SPAN_COUNT = 2 };
-
-static uint64_t random_state;
-
-static uint64_t draw_below(uint64_t limit)
-{
-    random_state += 0x9E3779B97F4A7C15u;
-    uint64_t z = (random_state ^ (random_state >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (z ^ (z >> 31)) % limit;
-}
 
 /* A heap whose layout is known: blocks from the bottom up, a few of them at large alignments, with
  * gaps between. */
@@ -65,8 +55,7 @@ static void heap_draw(struct heap *heap)
     uint64_t end = 0;
     *heap = (struct heap){.spans = {{.low = 0, .high = 700}, {.low = 720, .high = CAPACITY}},
                           .order = {0, 1}};
-    hbm_device_init(&heap->device, 0);
-    heap->host = (struct hbm_host){.services = hbm_device_services(&heap->device)};
+    heap->host = rig_host(&heap->device);
     for (size_t i = 0, s = 0; i < ITEM_COUNT; i++) {
         heap->shifts[i] = draw_below(4) == 0 ? 8 : 0;
         heap->sizes[i] = draw_below(3) == 0 ? 60 + draw_below(140) : 1 + draw_below(40);
@@ -164,8 +153,7 @@ TEST(window_is_cleared_into_what_alignment_left)
                         .order = {0, 1},
                         .spans = {{.low = 0, .high = 702}, {.low = 760, .high = 790}}};
     const uint32_t places[] = {1, 3, 4, 2, 0};
-    hbm_device_init(&heap.device, 0);
-    heap.host = (struct hbm_host){.services = hbm_device_services(&heap.device)};
+    heap.host = rig_host(&heap.device);
     struct hbm_gaps_now now = {.addresses = heap.addresses, .places = places, .count = 4};
     struct hbm_aligned search = search_of(&heap);
     ck_assert_int_eq(hbm_gaps_clear(&search, &now), HBM_SEARCH_FOUND);
@@ -188,8 +176,7 @@ TEST(window_at_the_end_of_a_span_leaves_what_lies_below_it)
                         .order = {0, 1},
                         .spans = {{.low = 64, .high = 119}, {.low = 200, .high = 201}}};
     const uint32_t places[] = {1, 0};
-    hbm_device_init(&heap.device, 0);
-    heap.host = (struct hbm_host){.services = hbm_device_services(&heap.device)};
+    heap.host = rig_host(&heap.device);
     struct hbm_gaps_now now = {.addresses = heap.addresses, .places = places, .count = 1};
     struct hbm_aligned search = search_of(&heap);
     ck_assert_int_eq(hbm_gaps_clear(&search, &now), HBM_SEARCH_FOUND);
@@ -207,8 +194,7 @@ static uint64_t fill_with_one(uint64_t size_bytes, uint8_t shift, struct hbm_spa
                         .count = 1,
                         .order = {0, 1},
                         .spans = {first, second}};
-    hbm_device_init(&heap.device, 0);
-    heap.host = (struct hbm_host){.services = hbm_device_services(&heap.device)};
+    heap.host = rig_host(&heap.device);
     struct hbm_aligned search = search_of(&heap);
     ck_assert_int_eq(hbm_gaps_fill(&search), HBM_SEARCH_FOUND);
     hbm_device_deinit(&heap.device);
@@ -250,8 +236,7 @@ TEST(order_that_is_far_beyond_its_budget_is_given_up)
     for (size_t i = 0; i < MANY; i++) {
         spans[i] = (struct hbm_span){.low = 100 * i + 4, .high = 100 * i + 20};
     }
-    hbm_device_init(&device, 0);
-    struct hbm_host host = {.services = hbm_device_services(&device)};
+    struct hbm_host host = rig_host(&device);
     struct hbm_aligned search = {.sizes = sizes,
                                  .shifts = shifts,
                                  .item_count = 2,
@@ -306,8 +291,7 @@ static void plan_draw(struct drawn_plan *drawn, uint64_t base, uint64_t granules
         }
         drawn->items[count++] = item;
     }
-    hbm_device_init(&drawn->device, 0);
-    drawn->host = (struct hbm_host){.services = hbm_device_services(&drawn->device)};
+    drawn->host = rig_host(&drawn->device);
     drawn->plan = (struct hbm_plan){.items = drawn->items,
                                     .item_count = count,
                                     .item_room = PLAN_ITEM_COUNT,

@@ -11,14 +11,6 @@
 
 enum { ITEM_COUNT_MAX = 32, NODES_MAX = 10000, DRAW_COUNT = 4000 };
 
-static uint64_t random_state;
-
-static uint64_t draw_below(uint64_t limit)
-{
-    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (random_state >> 33) % limit;
-}
-
 /* A heap of one-byte granules. */
 struct snapshot {
     struct hbm_item items[ITEM_COUNT_MAX];
@@ -31,8 +23,7 @@ static void snapshot_begin(struct snapshot *snapshot, uint64_t capacity_bytes,
                            uint64_t demand_bytes)
 {
     *snapshot = (struct snapshot){0};
-    hbm_device_init(&snapshot->device, 0);
-    snapshot->host = (struct hbm_host){.services = hbm_device_services(&snapshot->device)};
+    snapshot->host = rig_host(&snapshot->device);
     snapshot->plan = (struct hbm_plan){.items = snapshot->items,
                                        .item_room = ITEM_COUNT_MAX,
                                        .capacity_bytes = capacity_bytes,
@@ -359,19 +350,6 @@ static void draw_loose(struct loose *loose)
                                           .arrival_first = loose->arrival_first};
 }
 
-static bool fits_by_trying_all(const struct loose *loose, size_t item, uint64_t *room)
-{
-    bool fits = item == loose->packing.count;
-    for (size_t s = 0; s < loose->packing.span_count && !fits; s++) {
-        if (room[s] >= loose->sizes[item]) {
-            room[s] -= loose->sizes[item];
-            fits = fits_by_trying_all(loose, item + 1, room);
-            room[s] += loose->sizes[item];
-        }
-    }
-    return fits;
-}
-
 TEST(item_by_item_finds_a_packing_wherever_there_is_one)
 {
     int fits_count = 0;
@@ -383,7 +361,8 @@ TEST(item_by_item_finds_a_packing_wherever_there_is_one)
         for (size_t s = 0; s < loose.packing.span_count; s++) {
             room[s] = loose.spans[s].high - loose.spans[s].low;
         }
-        const bool fits = fits_by_trying_all(&loose, 0, room);
+        const bool fits = can_be_packed(loose.sizes, loose.packing.count, room,
+                                        loose.packing.span_count);
         ck_assert_int_eq(hbm_packing_item_by_item(&loose.packing), fits);
         for (size_t k = 0; k < loose.packing.count && fits; k++) {
             ck_assert_uint_ge(room[loose.assigned[k]], loose.sizes[k]);
@@ -455,11 +434,27 @@ static void keep_found(void *context, const uint32_t *bins)
     found->is_told = true;
 }
 
-/* The spans' lengths, ascending. */
-static void sort_capacities(const struct loose *loose, uint64_t capacities[SPAN_COUNT_MAX])
+static struct hbm_search search_of(const struct loose *loose, const uint64_t *capacities,
+                                   struct found *found, struct hbm_host *host)
+{
+    return (struct hbm_search){.sizes = loose->sizes,
+                               .item_count = loose->packing.count,
+                               .capacities = capacities,
+                               .bin_count = loose->packing.span_count,
+                               .nodes_max = UINT64_C(1) << 30,
+                               .found = keep_found,
+                               .context = found,
+                               .host = host};
+}
+
+/* Ascending: the spans' lengths, which are as many bytes as the items or a few more, or (is_apart)
+ * lengths that have nothing to do with each other, which may be far more or less. */
+static void draw_capacities(const struct loose *loose, bool is_apart,
+                            uint64_t capacities[SPAN_COUNT_MAX])
 {
     for (size_t s = 0; s < loose->packing.span_count; s++) {
-        const uint64_t bytes = loose->spans[s].high - loose->spans[s].low;
+        const uint64_t bytes = is_apart ? 1 + draw_below(2 * loose->sizes[0] + 8)
+                                        : loose->spans[s].high - loose->spans[s].low;
         size_t at = s;
         for (; at > 0 && capacities[at - 1] > bytes; at--) {
             capacities[at] = capacities[at - 1];
@@ -468,28 +463,23 @@ static void sort_capacities(const struct loose *loose, uint64_t capacities[SPAN_
     }
 }
 
-TEST(the_search_by_sums_finds_a_packing_exactly_where_there_is_one)
+TEST(the_search_by_sums_finds_a_packing_exactly_where_there_is_one, .to = 2)
 {
     struct hbm_device device;
-    hbm_device_init(&device, 0);
-    struct hbm_host host = {.services = hbm_device_services(&device)};
+    int fits_count = 0;
+    struct hbm_host host = rig_host(&device);
     random_state = 3;
-    for (int i = 0; i < DRAW_COUNT; i++) {
+    for (int i = 0; i < DRAW_COUNT * 5; i++) {
         struct loose loose;
         uint64_t capacities[SPAN_COUNT_MAX];
         draw_loose(&loose);
-        sort_capacities(&loose, capacities);
+        loose.packing.span_count -= _i == 1 ? draw_below(loose.packing.span_count) : 0;
+        draw_capacities(&loose, _i == 1, capacities);
         struct found found = {.count = loose.packing.count};
-        const struct hbm_search search = {.sizes = loose.sizes,
-                                          .item_count = loose.packing.count,
-                                          .capacities = capacities,
-                                          .bin_count = loose.packing.span_count,
-                                          .nodes_max = UINT64_C(1) << 30,
-                                          .found = keep_found,
-                                          .context = &found,
-                                          .host = &host};
+        const struct hbm_search search = search_of(&loose, capacities, &found, &host);
         const enum hbm_search_result result = hbm_search_run(&search);
-        const bool fits = fits_by_trying_all(&loose, 0, capacities);
+        const bool fits = can_be_packed(loose.sizes, loose.packing.count, capacities,
+                                        loose.packing.span_count);
         ck_assert_int_eq(result, fits ? HBM_SEARCH_FOUND : HBM_SEARCH_NONE);
         ck_assert_int_eq(found.is_told, fits);
         for (size_t k = 0; k < found.count && fits; k++) {
@@ -497,7 +487,39 @@ TEST(the_search_by_sums_finds_a_packing_exactly_where_there_is_one)
             capacities[found.bins[k]] -= loose.sizes[k];
         }
         ck_assert_uint_eq(host.bytes, 0);
+        fits_count += fits;
     }
+    ck_assert_int_gt(fits_count, DRAW_COUNT / 2);
+    ck_assert_int_lt(fits_count, DRAW_COUNT * 5 - DRAW_COUNT / 2);
+    hbm_device_deinit(&device);
+}
+
+/* Many equal items and few bytes to spare: the same ways to fill the first bin come up again and
+ * again. */
+TEST(the_search_by_sums_does_not_try_the_same_fillings_again)
+{
+    static const uint64_t sizes[] = {
+        8102565, 4441763, 2027764, 1806110, 1032063, 1032063, 1032063, 1032063, 1032063, 1032063,
+        1032063, 774047,  774047,  774047,  774047,  516031,  516031,  516031,  516031,  516031,
+        516031,  275216,  275216,  275216,  275216,  258015,  258015,  258015,  258015,  258015,
+        133182,  132632,  81047,   68665,   66436,   64595,   49377,   43926,   33704,   31940,
+        30451,   17975,   14931,   8982,    8187,    7115,    6484,
+    };
+    static const uint64_t capacities[] = {3267586, 29718018};
+    struct hbm_device device;
+    struct hbm_host host = rig_host(&device);
+    struct found found = {.count = 0};
+    const struct hbm_search search = {.sizes = sizes,
+                                      .item_count = sizeof sizes / sizeof *sizes,
+                                      .capacities = capacities,
+                                      .bin_count = 2,
+                                      .nodes_max = HBM_SEARCH_NODES_DEFAULT,
+                                      .found = keep_found,
+                                      .context = &found,
+                                      .host = &host};
+    ck_assert_int_eq(hbm_search_run(&search), HBM_SEARCH_FOUND);
+    ck_assert(found.is_told);
+    ck_assert_uint_eq(host.bytes, 0);
     hbm_device_deinit(&device);
 }
 

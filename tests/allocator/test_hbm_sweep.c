@@ -1,6 +1,7 @@
 /* The same dense list of ops again and again, with device call 1, 2, 3, … going wrong, once and for
  * ever, until a run ends in which nothing went wrong: after each op blocks, counters and contents
- * are as promised. */
+ * are as promised.  And long lists on larger devices, for every contract, granule and order, with
+ * calls that go wrong at random. */
 #include <check.h>
 #include <string.h>
 
@@ -8,11 +9,19 @@
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
-#define GRANULES 24
-#define LIVE_MAX 12
-#define PROGRAMS_MAX 3
-#define OPS 70
+#define LIVE_MAX 96
+#define PROGRAMS_MAX 8
 #define FAULTS_MAX 4000
+
+struct scale {
+    bool is_large;
+    uint32_t granule_bytes, granules;
+    size_t live_max, program_max;
+    unsigned op_count;
+    enum hbm_mitigation order[3];
+};
+static const struct scale dense = {
+    false, RIG_GRANULE, 24, 12, 3, 70, {HBM_DRAIN, HBM_DEFRAGMENT, HBM_EVICT}};
 
 struct live {
     struct hbm_buffer *buffer;
@@ -28,11 +37,12 @@ struct image {
 
 struct world {
     struct hbm_rig rig;
+    const struct scale *scale;
+    uint64_t capacity_bytes;
     struct live live[LIVE_MAX];
     size_t live_count;
     struct image images[PROGRAMS_MAX];
     size_t image_count;
-    uint64_t random_state;
     uint64_t retired_bytes;
     unsigned char stamp;
     bool again; /* an op that failed is tried again without the fault */
@@ -40,21 +50,15 @@ struct world {
 
 /* What happened in all runs together. */
 static struct {
-    uint64_t unavailable, stranded, staged, retired;
+    uint64_t unavailable, no_memory, stranded, staged, retired;
 } seen;
 
 static struct world world;
 
-static uint64_t draw_below(uint64_t limit)
-{
-    world.random_state = world.random_state * 6364136223846793005u + 1442695040888963407u;
-    return (world.random_state >> 33) % limit;
-}
-
 /* The same number of draws whatever there is. */
 static size_t one_of(size_t count)
 {
-    size_t draw = draw_below(LIVE_MAX);
+    size_t draw = draw_below(world.scale->live_max);
     return count == 0 ? 0 : draw % count;
 }
 
@@ -65,9 +69,11 @@ static uint64_t event_new(void)
 
 /* ---- contents ---- */
 
+/* Of large blocks the ends are looked at. */
 static bool bytes_are(uint64_t address, uint64_t bytes, unsigned char stamp)
 {
-    for (uint64_t i = 0; i < bytes; i++) {
+    const uint64_t stride = world.scale->is_large && bytes > 1 ? bytes - 1 : 1;
+    for (uint64_t i = 0; i < bytes; i += stride) {
         if (world.rig.device.memory[address + i] != stamp) {
             return false;
         }
@@ -121,7 +127,8 @@ enum op_kind {
     OP_DEFRAGMENT,
     OP_FREE_AFTER,
     OP_USE,
-    OP_RETIRE
+    OP_RETIRE,
+    OP_DONATE
 };
 
 struct op {
@@ -179,6 +186,19 @@ static enum hbm_result allocate_try(const struct op *op)
     enum hbm_result result = hbm_allocate(world.rig.hbm, &op->request, &buffer);
     if (result == HBM_OK) {
         live_add(buffer, op->request.size_bytes);
+        const uint64_t align_bytes = op->request.align_bytes == 0 ? 1 : op->request.align_bytes;
+        ck_assert_uint_eq(rig_at(&world.rig, buffer) % align_bytes, 0);
+    }
+    return result;
+}
+
+static enum hbm_result donate_try(const struct op *op)
+{
+    struct live *live = &world.live[op->index];
+    const struct hbm_request request = {.size_bytes = 1 + op->request.size_bytes % live->bytes};
+    const enum hbm_result result = hbm_donate(world.rig.hbm, live->buffer, &request, &live->buffer);
+    if (result == HBM_OK) {
+        live->bytes = request.size_bytes;
     }
     return result;
 }
@@ -207,6 +227,8 @@ static enum hbm_result op_try(const struct op *op)
         return execute_try(op);
     case OP_LAUNCH:
         return launch_try(op);
+    case OP_DONATE:
+        return donate_try(op);
     case OP_DEFRAGMENT:
         return hbm_defragment(hbm);
     case OP_USE:
@@ -218,9 +240,9 @@ static enum hbm_result op_try(const struct op *op)
         }
         return result;
     case OP_RETIRE:
-        result = hbm_retire(hbm, op->address, RIG_GRANULE);
+        result = hbm_retire(hbm, op->address, world.scale->granule_bytes);
         if (result == HBM_OK) {
-            world.retired_bytes += RIG_GRANULE;
+            world.retired_bytes += world.scale->granule_bytes;
         }
         return result;
     }
@@ -231,40 +253,55 @@ static bool op_is_possible(const struct op *op)
 {
     switch (op->kind) {
     case OP_ALLOCATE:
-        return world.live_count < LIVE_MAX;
+        return world.live_count < world.scale->live_max;
     case OP_LOAD:
-        return world.image_count < PROGRAMS_MAX;
+        return world.image_count < world.scale->program_max;
     case OP_EXECUTE:
         return world.image_count != 0;
     case OP_LAUNCH:
-        return world.image_count != 0 && world.live_count >= 2 && world.live_count < LIVE_MAX &&
+        return world.image_count != 0 && world.live_count >= 2 &&
+               world.live_count < world.scale->live_max &&
                world.live[(op->input + 1) % world.live_count].holds == 0;
     case OP_DEFRAGMENT:
         return world.rig.options.defrag != HBM_DEFRAG_NONE;
     case OP_RETIRE:
-        return world.retired_bytes < 2 * RIG_GRANULE;
+        return !world.scale->is_large &&
+               world.retired_bytes < 2 * (uint64_t)world.scale->granule_bytes;
     case OP_USE:
         return world.live_count != 0;
     case OP_FREE_AFTER:
+    case OP_DONATE:
         return world.live_count != 0 && world.live[op->index].holds == 0;
     }
     return false;
 }
 
+/* A few granules, or up to a third of a large device. */
+static uint64_t size_draw(void)
+{
+    if (!world.scale->is_large) {
+        return (1 + draw_below(3) + draw_below(4)) * RIG_GRANULE;
+    }
+    return 1 + draw_below(world.capacity_bytes / (draw_below(4) == 0 ? 3 : 40));
+}
+
 static struct op op_draw(void)
 {
-    static const enum op_kind kinds[] = {OP_ALLOCATE,   OP_ALLOCATE,   OP_ALLOCATE, OP_ALLOCATE,
-                                         OP_ALLOCATE,   OP_ALLOCATE,   OP_LOAD,     OP_EXECUTE,
-                                         OP_EXECUTE,    OP_LAUNCH,     OP_LAUNCH,   OP_DEFRAGMENT,
-                                         OP_FREE_AFTER, OP_FREE_AFTER, OP_USE,      OP_RETIRE};
-    struct op op = {.kind = kinds[draw_below(sizeof kinds / sizeof *kinds)]};
-    op.request.size_bytes = (1 + draw_below(3) + draw_below(4)) * RIG_GRANULE;
-    op.request.align_bytes = draw_below(4) == 0 ? RIG_GRANULE << draw_below(3) : 0;
+    static const enum op_kind kinds[] = {
+        OP_ALLOCATE,   OP_ALLOCATE,   OP_ALLOCATE, OP_ALLOCATE, OP_ALLOCATE, OP_ALLOCATE,
+        OP_LOAD,       OP_EXECUTE,    OP_EXECUTE,  OP_LAUNCH,   OP_LAUNCH,   OP_DEFRAGMENT,
+        OP_FREE_AFTER, OP_FREE_AFTER, OP_USE,      OP_RETIRE,   OP_DONATE};
+    const size_t kind_count = sizeof kinds / sizeof *kinds - (world.scale->is_large ? 0 : 1);
+    const uint64_t granule_bytes = world.scale->granule_bytes;
+    const uint64_t most = world.scale->is_large ? world.scale->granules / 10 : 4;
+    struct op op = {.kind = kinds[draw_below(kind_count)]};
+    op.request.size_bytes = size_draw();
+    op.request.align_bytes = draw_below(4) == 0 ? granule_bytes << draw_below(3) : 0;
     op.program = (struct hbm_program_request){.id = 1 + draw_below(100),
-                                              .image_bytes = (1 + draw_below(4)) * RIG_GRANULE,
-                                              .stack_bytes = draw_below(4) * RIG_GRANULE,
+                                              .image_bytes = (1 + draw_below(most)) * granule_bytes,
+                                              .stack_bytes = draw_below(most) * granule_bytes,
                                               .name = "jit_step"};
-    op.address = draw_below(GRANULES) * RIG_GRANULE;
+    op.address = draw_below(world.scale->granules) * granule_bytes;
     op.event = event_new();
     bool on_program = op.kind == OP_EXECUTE || op.kind == OP_LAUNCH;
     op.index = one_of(on_program ? world.image_count : world.live_count);
@@ -282,6 +319,18 @@ static void failure_check(const struct hbm_stats *before)
     ck_assert_uint_eq(after.peak_bytes_in_use, before->peak_bytes_in_use);
     ck_assert_uint_eq(after.largest_alloc_size, before->largest_alloc_size);
     ck_assert_uint_eq(after.peak_bytes_reserved, before->peak_bytes_reserved);
+}
+
+/* Bytes of a block that is stranded on the host stay its own, whatever hole there is. */
+static void no_memory_check(const struct op *op)
+{
+    const struct hbm_stats now = rig_stats(&world.rig);
+    const uint64_t free_bytes = now.bytes_limit - now.bytes_in_use - now.bytes_reserved;
+    seen.no_memory++;
+    if (op->kind == OP_ALLOCATE && op->request.align_bytes == 0 &&
+        free_bytes >= op->request.size_bytes) {
+        ck_assert_uint_lt(now.largest_free_block_bytes, op->request.size_bytes);
+    }
 }
 
 /* Without the fault the call works, and an out-of-memory stays one. */
@@ -314,6 +363,9 @@ static void op_run(const struct op *op)
         return;
     }
     failure_check(&before);
+    if (result == HBM_NO_MEMORY) {
+        no_memory_check(op);
+    }
     ck_assert(result != HBM_INVALID || op->kind == OP_RETIRE);
     if (result == HBM_UNAVAILABLE) {
         ck_assert_uint_ne(fired, 0);
@@ -371,7 +423,8 @@ static void world_end(size_t host_start)
     }
     struct hbm_stats stats = rig_stats(&world.rig);
     ck_assert_uint_eq(stats.bytes_in_use, world.retired_bytes);
-    ck_assert_uint_eq(stats.num_allocs, world.retired_bytes / RIG_GRANULE);
+    ck_assert_uint_eq(stats.num_allocs, world.retired_bytes / world.scale->granule_bytes);
+    ck_assert(world.retired_bytes != 0 || stats.largest_free_block_bytes == world.capacity_bytes);
     ck_assert_uint_eq(stats.bytes_reserved, 0);
     ck_assert_uint_eq(world.rig.device.torn_broken, 0);
     if (world.rig.device.fault.calls != DEVICE_CALL_HOST) {
@@ -381,24 +434,38 @@ static void world_end(size_t host_start)
     rig_stop(&world.rig);
 }
 
-/* True when the fault struck. */
-static bool world_run(uint64_t seed, enum hbm_defrag defrag, const struct device_fault *fault)
+static void world_begin(uint64_t seed, enum hbm_defrag defrag, const struct scale *scale)
 {
     memset(&world, 0, sizeof world);
-    rig_init(&world.rig, GRANULES, defrag);
+    world.scale = scale;
+    random_state = seed;
+    world.capacity_bytes = (uint64_t)scale->granules * scale->granule_bytes;
+    rig_init(&world.rig, (world.capacity_bytes + RIG_GRANULE - 1) / RIG_GRANULE, defrag);
+    world.rig.options.capacity_bytes = world.capacity_bytes;
+    world.rig.options.granule_bytes = scale->granule_bytes;
     world.rig.options.program_evicts_program = (seed & 1) != 0;
+    memcpy(world.rig.options.order, scale->order, sizeof scale->order);
     rig_create(&world.rig);
+}
+
+/* True when the fault struck. */
+static bool world_run(uint64_t seed, enum hbm_defrag defrag, const struct scale *scale,
+                      const struct device_fault *fault)
+{
+    world_begin(seed, defrag, scale);
     size_t host_start = world.rig.device.host_bytes;
-    world.random_state = seed;
     world.again = (fault->at & 1) != 0;
     hbm_device_arm(&world.rig.device, fault);
-    for (unsigned i = 0; i < OPS; i++) {
+    for (unsigned i = 0; i < scale->op_count; i++) {
         struct op op = op_draw();
         if (op_is_possible(&op)) {
             op_run(&op);
         }
         if (draw_below(2) == 0) {
             quiet_op();
+        }
+        if (scale->is_large && draw_below(40) == 0) {
+            world.rig.device.fault.at = world.rig.device.fault_calls + 1 + draw_below(20);
         }
         ck_assert(hbm_invariants_hold(world.rig.hbm));
     }
@@ -420,7 +487,7 @@ static void sweep_faults(enum device_fault_kind kind, unsigned calls, unsigned l
     memset(&seen, 0, sizeof seen);
     for (unsigned i = 0; i < 6 * drawn_count; i++) {
         struct device_fault fault = {.kind = kind, .calls = calls, .at = 1, .for_ever = i % 2 != 0};
-        while (world_run(1 + i / 6, (enum hbm_defrag)(i / 2 % 3), &fault)) {
+        while (world_run(1 + i / 6, (enum hbm_defrag)(i / 2 % 3), &dense, &fault)) {
             ck_assert_uint_lt(++fault.at, FAULTS_MAX);
         }
     }
@@ -477,4 +544,22 @@ TEST(what_completes_during_any_call_is_not_overlooked)
 {
     sweep_faults(DEVICE_JUMPS, DEVICE_CALL_ANY, 2);
     ck_assert_uint_eq(seen.unavailable, 0);
+}
+
+TEST(every_promise_holds_on_large_devices_when_calls_are_refused_at_random, .to = 18)
+{
+    static const uint32_t granules[] = {1, 128, 512, 1024};
+    static const enum hbm_mitigation orders[6][3] = {
+        {HBM_DRAIN, HBM_DEFRAGMENT, HBM_EVICT}, {HBM_DRAIN, HBM_EVICT, HBM_DEFRAGMENT},
+        {HBM_DEFRAGMENT, HBM_DRAIN, HBM_EVICT}, {HBM_DEFRAGMENT, HBM_EVICT, HBM_DRAIN},
+        {HBM_EVICT, HBM_DRAIN, HBM_DEFRAGMENT}, {HBM_EVICT, HBM_DEFRAGMENT, HBM_DRAIN},
+    };
+    const struct device_fault fault = {DEVICE_REFUSES, DEVICE_CALL_ANY, 1, false};
+    for (size_t i = 0; i < sizeof granules / sizeof *granules; i++) {
+        struct scale scale = {true, granules[i], 600, LIVE_MAX, PROGRAMS_MAX, 1000, {0}};
+        memcpy(scale.order, orders[_i / 3], sizeof scale.order);
+        memset(&seen, 0, sizeof seen);
+        ck_assert(world_run((uint64_t)_i * 100 + i + 1, (enum hbm_defrag)(_i % 3), &scale, &fault));
+        ck_assert_uint_ne(seen.no_memory, 0);
+    }
 }

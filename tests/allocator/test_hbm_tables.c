@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "allocator/private/state.h"
-#include "tests/allocator/hbm_device.h"
+#include "tests/allocator/hbm_rig.h"
 #include "tests/helpers/suite.h"
 
 /* One entry; as many as the first slab of a table has, which counts from 1, and one more; and so
@@ -20,8 +20,7 @@ struct rig {
 
 static void rig_begin(struct rig *rig)
 {
-    hbm_device_init(&rig->device, 0);
-    rig->host = (struct hbm_host){.services = hbm_device_services(&rig->device)};
+    rig->host = rig_host(&rig->device);
 }
 
 static void rig_end(struct rig *rig)

@@ -7,6 +7,7 @@
 
 #include "allocator/hbm_shape.h"
 #include "tests/allocator/hbm_rig.h"
+#include "tests/helpers/snap.h"
 #include "tests/helpers/suite.h"
 
 static struct hbm_rig rig;
@@ -59,11 +60,7 @@ TEST(an_error_has_no_coordinate_when_none_was_given)
     rig_buffer(&rig, 4);
     hbm_free(rig.hbm, first);
     ck_assert_int_eq(rig_try(&rig, 3), HBM_NO_MEMORY);
-    ck_assert_str_eq(
-        hbm_error(rig.hbm),
-        "RESOURCE_EXHAUSTED: E0100: RuntimeBufferAllocationFailure:\nError allocating device buffer: "
-        "Attempting to allocate 1.5K. That was not possible. There are 2.0K free. Due to fragmentation, "
-        "the largest contiguous region of free memory is 1.0K.");
+    snap(hbm_error(rig.hbm));
     rig_stop(&rig);
 }
 
@@ -250,8 +247,7 @@ TEST(published_padded_sizes_hold)
 
 struct totals {
     uint64_t bytes, count, last_bytes;
-    char lines[16][600];
-    int line_count;
+    char lines[4096];
 };
 
 static void total_add(void *context, const struct hbm_report_entry *entry)
@@ -266,36 +262,14 @@ static void total_add(void *context, const struct hbm_report_entry *entry)
 static void line_keep(void *context, const char *text)
 {
     struct totals *totals = context;
-    snprintf(totals->lines[totals->line_count++ % 16], sizeof totals->lines[0], "%s", text);
+    const size_t used = strlen(totals->lines);
+    const int length = snprintf(totals->lines + used, sizeof totals->lines - used, "%s\n", text);
+    ck_assert_uint_lt(used + (size_t)length, sizeof totals->lines);
 }
 
 /* A block in each state, two of one size, and what is reserved for a program that executes. */
 TEST(report_says_of_each_block_where_and_what_it_is)
 {
-    static const char *const expected[] = {
-        "HBM allocations: 7 blocks, 12.0K in use (12288 bytes), 0B of it padding, 3.0K "
-        "reserved, 17.0K free, 32.0K limit",
-        "  movable: 2 blocks, 2.0K (2048 bytes)",
-        "  held: 1 blocks, 1.5K (1536 bytes)",
-        "  dying: 1 blocks, 3.5K (3584 bytes)",
-        "  program idle: 1 blocks, 2.0K (2048 bytes)",
-        "  program busy: 1 blocks, 2.5K (2560 bytes)",
-        "  retired: 1 blocks, 512B (512 bytes)",
-        "  3.5K at 0x5200: buffer, dying, tag 0 -, shape -, unpadded 3.5K, padding 0B, "
-        "3584 bytes",
-        "  2.5K at 0x6000: program, program busy, tag 0 jit_step, shape -, unpadded "
-        "2.5K, padding 0B, 2560 bytes",
-        "  2.0K at 0x6a00: program, program idle, tag 0 jit_step, shape -, unpadded "
-        "2.0K, padding 0B, 2048 bytes",
-        "  1.5K at 0x7200: buffer, held, tag 0 -, shape -, unpadded 1.5K, padding 0B, "
-        "1536 bytes",
-        "  1.0K at 0x7c00: buffer, movable, tag 0 -, shape -, unpadded 1.0K, padding "
-        "0B, 1024 bytes",
-        "  1.0K at 0x7800: buffer, movable, tag 0 -, shape -, unpadded 1.0K, padding "
-        "0B, 1024 bytes",
-        "  512B at 0x1000: retired, retired, tag 0 -, shape -, unpadded 512B, padding "
-        "0B, 512 bytes",
-    };
     static struct totals totals;
     rig_start(&rig, 64, HBM_DEFRAG_NONE);
     (void)rig_buffer(&rig, 2);
@@ -306,23 +280,17 @@ TEST(report_says_of_each_block_where_and_what_it_is)
     ck_assert_int_eq(hbm_free_after(rig.hbm, rig_buffer(&rig, 7), 1), HBM_OK);
     ck_assert_int_eq(hbm_retire(rig.hbm, 8 * RIG_GRANULE, RIG_GRANULE), HBM_OK);
     hbm_report_print(rig.hbm, &(struct hbm_sink){line_keep, &totals});
-    const int count = (int)(sizeof expected / sizeof *expected);
-    ck_assert_int_eq(totals.line_count, count);
-    for (int i = 0; i < count; i++) {
-        ck_assert_str_eq(totals.lines[i], expected[i]);
-    }
+    snap(totals.lines);
     static const uint64_t sums[HBM_STATE_COUNT] = {2048, 1536, 3584, 2048, 2560, 512};
     uint64_t bytes[HBM_STATE_COUNT];
     rig.device.host_allocs_until_refusal = 1; /* of none: the sums need no memory */
     hbm_report_sum(rig.hbm, bytes);
     ck_assert_mem_eq(bytes, sums, sizeof sums);
     /* Without memory to sort them in they come in the order of their addresses. */
-    totals.line_count = 0;
+    totals.lines[0] = '\0';
     rig.device.host_allocs_until_refusal = 1;
     hbm_report_print(rig.hbm, &(struct hbm_sink){line_keep, &totals});
-    ck_assert_int_eq(totals.line_count, count);
-    ck_assert_str_eq(totals.lines[7], expected[count - 1]);
-    ck_assert_str_eq(totals.lines[8], expected[7]);
+    snap(totals.lines);
     rig_stop(&rig);
 }
 
@@ -351,13 +319,7 @@ TEST(report_lists_each_block_once_largest_first_and_agrees_with_counters)
     ck_assert_uint_eq(totals.bytes, stats.bytes_in_use);
     ck_assert_uint_eq(totals.count, stats.num_allocs);
     ck_assert_int_eq(rig_try(&rig, 62), HBM_NO_MEMORY);
-    ck_assert_int_eq(totals.line_count, 7);
-    ck_assert_str_eq(totals.lines[0],
-                     "HBM allocations: 3 blocks, 9.0K in use (9216 bytes), 848B of it padding, 0B "
-                     "reserved, 23.0K free, 32.0K limit");
-    ck_assert_str_eq(totals.lines[6],
-                     "  2.0K at 0x7800: buffer, held, tag 7 weights, shape "
-                     "f32[3,100]{1,0:T(4,128)}, unpadded 1.2K, padding 848B, 2048 bytes");
+    snap(totals.lines);
     rig_stop(&rig);
 }
 

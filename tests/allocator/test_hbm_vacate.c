@@ -12,14 +12,6 @@
 enum { GRANULES = 24, LIVE_MAX = 10, DRAW_COUNT = 400, REQUEST_COUNT = 24 };
 
 static struct hbm_rig rig;
-static uint64_t random_state;
-
-static uint64_t draw_below(uint64_t limit)
-{
-    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (random_state >> 33) % limit;
-}
-
 /* A live buffer, in granules. */
 struct live {
     struct hbm_buffer *buffer;
@@ -40,19 +32,6 @@ static void find_addresses(struct heap *heap)
 }
 
 /* ---- every choice ---- */
-
-static bool can_be_packed(const uint64_t *sizes, size_t count, uint64_t *rooms, size_t room_count)
-{
-    bool fits = count == 0;
-    for (size_t i = 0; i < room_count && !fits; i++) {
-        if (rooms[i] >= sizes[0]) {
-            rooms[i] -= sizes[0];
-            fits = can_be_packed(sizes + 1, count - 1, rooms, room_count);
-            rooms[i] += sizes[0];
-        }
-    }
-    return fits;
-}
 
 /* Whether the request fits when the blocks of `moved`, a bit each, may go anywhere, and the others
  * stay. */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { SCHEDULE_COUNT = 100 };
+enum { SCHEDULE_COUNT = 100, BACKEND_COUNT = SCHEDULER_THREADS + 1 };
 
 /* Two lanes, and what they share. */
 struct pair {
@@ -20,10 +20,12 @@ static struct scheduler *scheduler;
 static struct order *order;
 static struct scheduler_report report;
 
-/* The loop index of a test is the backend. */
-static void set_up_scheduler(int backend)
+/* The run of a test is the backend. */
+static void set_up_scheduler(void)
 {
-    scheduler = scheduler_create((enum scheduler_backend)backend);
+    int run;
+    (void)test_running(&run);
+    scheduler = scheduler_create((enum scheduler_backend)(run % BACKEND_COUNT));
     order = order_create();
 }
 
@@ -105,121 +107,79 @@ static unsigned count_outcomes(void (*one)(void *), void (*two)(void *),
     return found;
 }
 
-static unsigned count_races(void (*one)(void *), void (*two)(void *))
-{
-    return count_outcomes(one, two, SCHEDULER_RACE);
-}
-
 /* --- races --- */
 
-TEST(an_unlocked_counter_races_in_every_schedule, .from = SCHEDULER_FIBERS,
-     .to = SCHEDULER_THREADS + 1)
+EVERY_TEST(.setup = set_up_scheduler, .teardown = tear_down_scheduler);
+
+/* Two bodies race in every schedule, or in none. */
+static const struct {
+    const char *promise;
+    void (*one)(void *), (*two)(void *);
+    bool is_race;
+} rows[] = {
+    {"an unlocked counter races in every schedule", explored_count_plain, explored_count_plain,
+     true},
+    {"an atomic counter does not race", explored_count_atomic, explored_count_atomic, false},
+    {"what a release publishes does not race", explored_publish, explored_await, false},
+    {"what a release publishes does not race", explored_await, explored_publish, false},
+    {"what a relaxed store publishes races", explored_publish_relaxed, explored_await, true},
+    {"what a relaxed store publishes races", explored_await, explored_publish_relaxed, true},
+    {"a plain look at an atomic races", explored_publish, explored_look_plainly, true},
+    {"copies are accesses of all their bytes", explored_copy, explored_clear, true},
+    {"copies are accesses of all their bytes", explored_clear, explored_assign, true},
+    {"neighbouring bytes do not race", explored_write_one, explored_write_two, false},
+    {"neighbouring bytes do not race", explored_write_one, explored_write_one, true},
+    {"blocks that change hands do not race", explored_use_blocks, explored_use_blocks, false},
+};
+enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
+
+TEST(two_bodies_race_or_not, .to = ROW_COUNT * BACKEND_COUNT)
 {
-    set_up_scheduler(_i);
-    ck_assert_uint_eq(count_races(explored_count_plain, explored_count_plain), SCHEDULE_COUNT);
-    tear_down_scheduler();
+    const size_t row = (size_t)_i / BACKEND_COUNT;
+    const unsigned count = count_outcomes(rows[row].one, rows[row].two, SCHEDULER_RACE);
+    ck_assert_msg(count == (rows[row].is_race ? SCHEDULE_COUNT : 0), "%s: %u", rows[row].promise,
+                  count);
 }
 
-TEST(a_race_names_both_lanes_and_both_places, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
+TEST(a_race_names_both_lanes_and_both_places, .to = BACKEND_COUNT)
 {
     static struct pair pair = {.bodies = {explored_count_plain, explored_count_plain}};
-    set_up_scheduler(_i);
     ck_assert_int_eq(run_schedule(&pair, 0), SCHEDULER_RACE);
     ck_assert_ptr_nonnull(strstr(report.text, "lane 1 wrote 8 bytes at explored_count_plain+0x"));
     const char *later = strstr(report.text, "; lane 2 ");
     /* clang does not tell of a read before a write to the same place. */
     ck_assert(later != NULL && strstr(later, "s at explored_count_plain+0x") != NULL);
     ck_assert_ptr_nonnull(strstr(report.text, "(test_instrumented)"));
-    tear_down_scheduler();
 }
 
-TEST(without_an_order_nothing_races, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
+TEST(without_an_order_nothing_races, .to = BACKEND_COUNT)
 {
     static struct pair pair = {.bodies = {explored_count_plain, explored_count_plain}};
     struct chance chance = {0};
-    set_up_scheduler(_i);
     const struct scheduler_plan plan = {
         .strategy = &any, .strategy_state = &chance, .body = run_pair, .context = &pair};
     scheduler_run(scheduler, &plan, &report);
     ck_assert_int_eq(report.outcome, SCHEDULER_FINISHED);
     ck_assert_uint_eq(pair.explored.plain, 2 * EXPLORED_COUNT);
-    tear_down_scheduler();
 }
 
-TEST(an_atomic_counter_does_not_race, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
-{
-    set_up_scheduler(_i);
-    ck_assert_uint_eq(count_races(explored_count_atomic, explored_count_atomic), 0);
-    tear_down_scheduler();
-}
-
-TEST(what_a_release_publishes_does_not_race, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
-{
-    set_up_scheduler(_i);
-    ck_assert_uint_eq(count_races(explored_publish, explored_await), 0);
-    ck_assert_uint_eq(count_races(explored_await, explored_publish), 0);
-    tear_down_scheduler();
-}
-
-TEST(what_a_relaxed_store_publishes_races, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
-{
-    set_up_scheduler(_i);
-    ck_assert_uint_eq(count_races(explored_publish_relaxed, explored_await), SCHEDULE_COUNT);
-    ck_assert_uint_eq(count_races(explored_await, explored_publish_relaxed), SCHEDULE_COUNT);
-    tear_down_scheduler();
-}
-
-TEST(a_plain_look_at_an_atomic_races, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
-{
-    set_up_scheduler(_i);
-    ck_assert_uint_eq(count_races(explored_publish, explored_look_plainly), SCHEDULE_COUNT);
-    tear_down_scheduler();
-}
-
-TEST(a_spinning_lock_orders_and_lets_others_run, .from = SCHEDULER_FIBERS,
-     .to = SCHEDULER_THREADS + 1)
+TEST(a_spinning_lock_orders_and_lets_others_run, .to = BACKEND_COUNT)
 {
     static struct pair pair = {.bodies = {explored_count_locked, explored_count_locked}};
-    set_up_scheduler(_i);
     for (unsigned schedule = 0; schedule < SCHEDULE_COUNT; schedule++) {
         ck_assert_int_eq(run_schedule(&pair, schedule), SCHEDULER_FINISHED);
         ck_assert_uint_eq(pair.explored.guarded, 2 * EXPLORED_COUNT);
     }
-    tear_down_scheduler();
-}
-
-TEST(copies_are_accesses_of_all_their_bytes, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
-{
-    set_up_scheduler(_i);
-    ck_assert_uint_eq(count_races(explored_copy, explored_clear), SCHEDULE_COUNT);
-    ck_assert_uint_eq(count_races(explored_clear, explored_assign), SCHEDULE_COUNT);
-    tear_down_scheduler();
-}
-
-TEST(neighbouring_bytes_do_not_race, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
-{
-    set_up_scheduler(_i);
-    ck_assert_uint_eq(count_races(explored_write_one, explored_write_two), 0);
-    ck_assert_uint_eq(count_races(explored_write_one, explored_write_one), SCHEDULE_COUNT);
-    tear_down_scheduler();
-}
-
-TEST(blocks_that_change_hands_do_not_race, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
-{
-    set_up_scheduler(_i);
-    ck_assert_uint_eq(count_races(explored_use_blocks, explored_use_blocks), 0);
-    tear_down_scheduler();
 }
 
 /* --- steps --- */
 
 /* No race: only the order of whole operations is wrong, so they must be points at which lanes
  * switch. */
-TEST(a_check_that_is_too_old_is_found, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
+TEST(a_check_that_is_too_old_is_found, .to = BACKEND_COUNT)
 {
     static struct pair pair = {.bodies = {explored_take_carelessly, explored_take_carelessly}};
     unsigned twice = 0;
-    set_up_scheduler(_i);
     for (unsigned schedule = 0; schedule < SCHEDULE_COUNT; schedule++) {
         ck_assert_int_eq(run_schedule(&pair, schedule), SCHEDULER_FINISHED);
         twice += pair.explored.owner_count == 2;
@@ -227,14 +187,12 @@ TEST(a_check_that_is_too_old_is_found, .from = SCHEDULER_FIBERS, .to = SCHEDULER
     }
     ck_assert_uint_gt(twice, SCHEDULE_COUNT / 10);
     ck_assert_uint_lt(twice, SCHEDULE_COUNT);
-    tear_down_scheduler();
 }
 
-TEST(a_schedule_repeats_exactly, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
+TEST(a_schedule_repeats_exactly, .to = BACKEND_COUNT)
 {
     static struct pair pair = {.bodies = {explored_await, explored_publish}};
     uint64_t step_counts[SCHEDULE_COUNT];
-    set_up_scheduler(_i);
     for (unsigned turn = 0; turn < 2; turn++) {
         for (unsigned schedule = 0; schedule < SCHEDULE_COUNT; schedule++) {
             ck_assert_int_eq(run_schedule(&pair, schedule), SCHEDULER_FINISHED);
@@ -242,22 +200,18 @@ TEST(a_schedule_repeats_exactly, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREA
             step_counts[schedule] = report.step_count;
         }
     }
-    tear_down_scheduler();
 }
 
 /* A run that is cut leaves looks behind that the next one must not count on. */
-TEST(looks_of_one_run_do_not_count_in_the_next, .from = SCHEDULER_FIBERS,
-     .to = SCHEDULER_THREADS + 1)
+TEST(looks_of_one_run_do_not_count_in_the_next, .to = BACKEND_COUNT)
 {
     static struct pair waits_in_vain = {.bodies = {explored_await, explored_write_one}};
     static struct pair pair = {.bodies = {explored_await, explored_publish}};
-    set_up_scheduler(_i);
     ck_assert_int_eq(run_schedule(&pair, 0), SCHEDULER_FINISHED);
     const uint64_t step_count = report.step_count;
     ck_assert_int_eq(run_schedule(&waits_in_vain, 0), SCHEDULER_LIVELOCK);
     ck_assert_int_eq(run_schedule(&pair, 0), SCHEDULER_FINISHED);
     ck_assert_uint_eq(report.step_count, step_count);
-    tear_down_scheduler();
 }
 
 /* --- values --- */
@@ -284,11 +238,10 @@ static void try_atomics(void *context)
     *wrong = explored_atomics();
 }
 
-TEST(in_lanes_results_are_the_same, .from = SCHEDULER_FIBERS, .to = SCHEDULER_THREADS + 1)
+TEST(in_lanes_results_are_the_same, .to = BACKEND_COUNT)
 {
     const char *wrong = "nothing was tried";
     struct chance chance = {0};
-    set_up_scheduler(_i);
     const struct scheduler_plan plan = {.strategy = &any,
                                         .strategy_state = &chance,
                                         .body = try_atomics,
@@ -298,5 +251,4 @@ TEST(in_lanes_results_are_the_same, .from = SCHEDULER_FIBERS, .to = SCHEDULER_TH
     ck_assert_int_eq(report.outcome, SCHEDULER_FINISHED);
     ck_assert_msg(wrong == NULL, "%s", wrong);
     ck_assert_uint_gt(report.step_count, 50);
-    tear_down_scheduler();
 }

@@ -5,6 +5,7 @@
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct order *order;
@@ -30,30 +31,139 @@ static bool is_access_racing(uint8_t lane, bool is_write, size_t at, size_t size
     return order_access(order, &access, &memory[at], size_bytes, &race);
 }
 
-static bool races_atomic(uint8_t lane, bool is_write, size_t at)
-{
-    const struct access access = {.lane = lane, .is_write = is_write, .op = STEP_OP_NONE};
-    return order_atomic_access(order, &access, &memory[at], 8, &race);
-}
-
 EVERY_TEST(.setup = set_up_order, .teardown = tear_down_order);
 
-TEST(what_one_lane_does_is_ordered)
+/* --- step by step --- */
+
+/* Statements are "LANE WORD [AT [SIZE]] [races [with LANE]]"; AT is a byte of the memory, also of
+ * an object, or the lane that is started or joined. */
+static const struct {
+    const char *promise, *statements;
+} rows[] = {
+    {"what one lane does is ordered",
+     "0 writes 0 8; 0 releases 48; 0 reads 0 8; 0 releases 48; 0 writes 0 8; 0 releases 48; "
+     "0 reads 0 8; 0 releases 48"},
+    {"unordered accesses race when one writes",
+     "0 writes 0 4; 1 writes 0 4 races; 1 reads 0 4 races; 0 reads 16 4; 1 reads 16 4; "
+     "2 writes 16 4 races"},
+    {"a release orders what was before it and no more",
+     "0 writes 0 8; 0 releases 48; 0 writes 8 8; 1 acquires 48; 1 writes 0 8; "
+     "1 writes 8 8 races"},
+    {"another object orders nothing",
+     "0 writes 0 8; 0 releases 48; 1 acquires 49; 1 writes 0 8 races"},
+    {"order goes through a chain of three lanes",
+     "0 writes 0 8; 0 releases 48; 1 acquires 48; 1 releases 49; 2 acquires 49; "
+     "2 writes 0 8"},
+    {"a write after reads must come after all of them",
+     "0 reads 0 8; 1 reads 0 8; 1 releases 48; 2 acquires 48; 2 writes 0 8 races with 0; "
+     "0 releases 48; 2 acquires 48; 2 writes 0 8"},
+    {"starts and joins order",
+     "0 writes 0 8; 0 starts 1; 1 writes 0 8; 1 writes 8 8; 0 writes 8 8 races; "
+     "0 writes 16 8; 1 reads 16 8 races; 0 joins 1; 0 writes 0 16"},
+    {"ranges meet at their ends",
+     "0 writes 3 30; 1 writes 2 1; 1 writes 33 8; 1 reads 32 1 races; 1 reads 0 4 races"},
+    {"memory given back is new",
+     "0 writes 0 24; 0 releases 9; 0 forgets 5 10; 1 writes 5 10; 1 writes 4 1 races; "
+     "1 writes 15 1 races; 1 acquires 9; 1 writes 4 1 races"},
+    {"much memory given back is new",
+     "0 writes 0 24; 0 releases 9; 0 forgets 8 1099511627776; 1 writes 8 16; 1 acquires 9; "
+     "1 writes 7 1 races"},
+    {"a reset forgets all", "0 writes 0 8; 0 releases 48; 0 resets; 1 writes 0 8; 2 acquires 48; "
+                            "2 writes 0 8 races with 1"},
+    {"a relaxed store ends what another lane released",
+     "0 writes 0 8; 0 stores_release 48; 1 stores 48; 2 loads_acquire 48; "
+     "2 reads 0 8 races"},
+    {"a relaxed store goes on with what the same lane released",
+     "0 writes 0 8; 0 stores_release 48; 0 stores 48; 2 loads_acquire 48; 2 reads 0 8"},
+    {"a release store replaces what another lane released",
+     "0 writes 0 8; 1 writes 8 8; 0 stores_release 48; 1 stores_release 48; "
+     "2 loads_acquire 48; 2 reads 8 8; 2 reads 0 8 races"},
+    {"an update carries on what was released",
+     "0 writes 0 8; 0 stores_release 48; 1 loads 48; 1 updates 48; 1 reads 0 8 races; "
+     "2 loads_acquire 48; 2 reads 0 8"},
+    {"fences order through relaxed operations",
+     "0 writes 0 8; 0 fences_release; 0 writes 8 8; 0 stores 48; 1 loads 48; "
+     "1 reads 0 8 races; 1 fences_acquire; 1 reads 0 8; 1 reads 8 8 races"},
+    {"a plain access races with an atomic one",
+     "0 writes_atomic 0 8; 1 writes_atomic 0 8; 2 reads 0 8 races; 2 writes 8 8; "
+     "1 reads_atomic 8 8 races; 2 reads 16 8; 1 reads_atomic 16 8; "
+     "1 writes_atomic 16 8 races"},
+};
+
+struct statement {
+    char word[16];
+    uint8_t lane;
+    unsigned at;
+    size_t size_bytes;
+};
+
+static bool is_word(const struct statement *statement, const char *word)
 {
-    for (unsigned i = 0; i < 4; i++) {
-        ck_assert(!is_access_racing(0, i % 2 == 0, 0, 8));
-        order_release(order, 0, &objects[0]);
-    }
+    return strcmp(statement->word, word) == 0;
 }
 
-TEST(unordered_accesses_race_when_one_writes)
+/* True: it does something to the order alone, which was done. */
+static bool do_order(const struct statement *statement)
 {
-    ck_assert(!is_access_racing(0, true, 0, 4));
-    ck_assert(is_access_racing(1, true, 0, 4));
-    ck_assert(is_access_racing(1, false, 0, 4));
-    ck_assert(!is_access_racing(0, false, 16, 4));
-    ck_assert(!is_access_racing(1, false, 16, 4));
-    ck_assert(is_access_racing(2, true, 16, 4));
+    const uint8_t lane = statement->lane, other = (uint8_t)statement->at;
+    const void *object = &memory[statement->at];
+    const bool acquires = strstr(statement->word, "acquire") != NULL;
+    const bool releases = strstr(statement->word, "release") != NULL;
+    if (is_word(statement, "releases")) {
+        order_release(order, lane, object);
+    } else if (is_word(statement, "acquires")) {
+        order_acquire(order, lane, object);
+    } else if (strncmp(statement->word, "stores", 6) == 0) {
+        order_atomic_store(order, lane, object, releases);
+    } else if (strncmp(statement->word, "loads", 5) == 0) {
+        order_atomic_load(order, lane, object, acquires);
+    } else if (is_word(statement, "updates")) {
+        order_atomic_update(order, lane, object, releases);
+    } else if (strncmp(statement->word, "fences", 6) == 0) {
+        order_atomic_fence(order, lane, acquires, releases);
+    } else if (is_word(statement, "starts")) {
+        order_start(order, lane, other);
+    } else if (is_word(statement, "joins")) {
+        order_join(order, lane, other);
+    } else if (is_word(statement, "forgets")) {
+        order_forget(order, object, statement->size_bytes);
+    } else if (is_word(statement, "resets")) {
+        order_reset(order);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool is_racing(const struct statement *statement)
+{
+    const bool is_write = strncmp(statement->word, "writes", 6) == 0;
+    const struct access atomic = {
+        .lane = statement->lane, .is_write = is_write, .op = STEP_OP_NONE};
+    ck_assert_msg(is_write || strncmp(statement->word, "reads", 5) == 0, "%s", statement->word);
+    return strstr(statement->word, "atomic") != NULL
+               ? order_atomic_access(order, &atomic, &memory[statement->at], statement->size_bytes,
+                                     &race)
+               : is_access_racing(statement->lane, is_write, statement->at, statement->size_bytes);
+}
+
+TEST(what_is_ordered_does_not_race, .to = sizeof rows / sizeof *rows)
+{
+    char text[512];
+    ck_assert_int_lt(snprintf(text, sizeof text, "%s", rows[_i].statements), (int)sizeof text);
+    for (char *rest, *next = strtok_r(text, ";", &rest); next != NULL;
+         next = strtok_r(NULL, ";", &rest)) {
+        struct statement statement = {0};
+        unsigned earlier = 0;
+        const char *races = strstr(next, "races");
+        ck_assert_int_ge(sscanf(next, "%hhu %15s %u %zu", &statement.lane, statement.word,
+                                &statement.at, &statement.size_bytes),
+                         2);
+        const bool is_race = !do_order(&statement) && is_racing(&statement);
+        ck_assert_msg(is_race == (races != NULL), "%s: %s", rows[_i].promise, next);
+        ck_assert(races == NULL || sscanf(races, "races with %u", &earlier) < 1 ||
+                  race.earlier.lane == earlier);
+    }
 }
 
 TEST(a_race_says_who_met_whom_where)
@@ -71,60 +181,6 @@ TEST(a_race_says_who_met_whom_where)
     ck_assert_ptr_eq(race.later.place, &memory[4]);
 }
 
-TEST(a_release_orders_what_was_before_it_and_no_more)
-{
-    ck_assert(!is_access_racing(0, true, 0, 8));
-    order_release(order, 0, &objects[0]);
-    ck_assert(!is_access_racing(0, true, 8, 8));
-    order_acquire(order, 1, &objects[0]);
-    ck_assert(!is_access_racing(1, true, 0, 8));
-    ck_assert(is_access_racing(1, true, 8, 8));
-}
-
-TEST(another_object_orders_nothing)
-{
-    ck_assert(!is_access_racing(0, true, 0, 8));
-    order_release(order, 0, &objects[0]);
-    order_acquire(order, 1, &objects[1]);
-    ck_assert(is_access_racing(1, true, 0, 8));
-}
-
-TEST(order_goes_through_a_chain_of_three_lanes)
-{
-    ck_assert(!is_access_racing(0, true, 0, 8));
-    order_release(order, 0, &objects[0]);
-    order_acquire(order, 1, &objects[0]);
-    order_release(order, 1, &objects[1]);
-    order_acquire(order, 2, &objects[1]);
-    ck_assert(!is_access_racing(2, true, 0, 8));
-}
-
-TEST(a_write_after_reads_must_come_after_all_of_them)
-{
-    ck_assert(!is_access_racing(0, false, 0, 8));
-    ck_assert(!is_access_racing(1, false, 0, 8));
-    order_release(order, 1, &objects[0]);
-    order_acquire(order, 2, &objects[0]);
-    ck_assert(is_access_racing(2, true, 0, 8));
-    ck_assert_uint_eq(race.earlier.lane, 0);
-    order_release(order, 0, &objects[0]);
-    order_acquire(order, 2, &objects[0]);
-    ck_assert(!is_access_racing(2, true, 0, 8));
-}
-
-TEST(starts_and_joins_order)
-{
-    ck_assert(!is_access_racing(0, true, 0, 8));
-    order_start(order, 0, 1);
-    ck_assert(!is_access_racing(1, true, 0, 8));
-    ck_assert(!is_access_racing(1, true, 8, 8));
-    ck_assert(is_access_racing(0, true, 8, 8));
-    ck_assert(!is_access_racing(0, true, 16, 8));
-    ck_assert(is_access_racing(1, false, 16, 8));
-    order_join(order, 0, 1);
-    ck_assert(!is_access_racing(0, true, 0, 16));
-}
-
 TEST(bytes_of_one_word_do_not_meet)
 {
     for (uint8_t lane = 0; lane < 8; lane++) {
@@ -135,48 +191,6 @@ TEST(bytes_of_one_word_do_not_meet)
         ck_assert(is_access_racing(8, false, lane, 1));
         ck_assert_uint_eq(race.earlier.lane, lane);
     }
-}
-
-TEST(ranges_meet_at_their_ends)
-{
-    ck_assert(!is_access_racing(0, true, 3, 30));
-    ck_assert(!is_access_racing(1, true, 2, 1));
-    ck_assert(!is_access_racing(1, true, 33, 8));
-    ck_assert(is_access_racing(1, false, 32, 1));
-    ck_assert(is_access_racing(1, false, 0, 4));
-}
-
-TEST(memory_given_back_is_new)
-{
-    ck_assert(!is_access_racing(0, true, 0, 24));
-    order_release(order, 0, &memory[9]);
-    order_forget(order, &memory[5], 10);
-    ck_assert(!is_access_racing(1, true, 5, 10));
-    ck_assert(is_access_racing(1, true, 4, 1));
-    ck_assert(is_access_racing(1, true, 15, 1));
-    order_acquire(order, 1, &memory[9]);
-    ck_assert(is_access_racing(1, true, 4, 1));
-}
-
-TEST(much_memory_given_back_is_new)
-{
-    ck_assert(!is_access_racing(0, true, 0, 24));
-    order_release(order, 0, &memory[9]);
-    order_forget(order, &memory[8], (size_t)1 << 40);
-    ck_assert(!is_access_racing(1, true, 8, 16));
-    order_acquire(order, 1, &memory[9]);
-    ck_assert(is_access_racing(1, true, 7, 1));
-}
-
-TEST(a_reset_forgets_all)
-{
-    ck_assert(!is_access_racing(0, true, 0, 8));
-    order_release(order, 0, &objects[0]);
-    order_reset(order);
-    ck_assert(!is_access_racing(1, true, 0, 8));
-    order_acquire(order, 2, &objects[0]);
-    ck_assert(is_access_racing(2, true, 0, 8));
-    ck_assert_uint_eq(race.earlier.lane, 1);
 }
 
 TEST(much_is_remembered)
@@ -197,73 +211,6 @@ TEST(much_is_remembered)
         ck_assert_uint_eq(late, WORD_COUNT);
         order_reset(order);
     }
-}
-
-/* --- atomic operations --- */
-
-TEST(a_relaxed_store_ends_what_another_lane_released)
-{
-    ck_assert(!is_access_racing(0, true, 0, 8));
-    order_atomic_store(order, 0, &objects[0], true);
-    order_atomic_store(order, 1, &objects[0], false);
-    order_atomic_load(order, 2, &objects[0], true);
-    ck_assert(is_access_racing(2, false, 0, 8));
-}
-
-TEST(a_relaxed_store_goes_on_with_what_the_same_lane_released)
-{
-    ck_assert(!is_access_racing(0, true, 0, 8));
-    order_atomic_store(order, 0, &objects[0], true);
-    order_atomic_store(order, 0, &objects[0], false);
-    order_atomic_load(order, 2, &objects[0], true);
-    ck_assert(!is_access_racing(2, false, 0, 8));
-}
-
-TEST(a_release_store_replaces_what_another_lane_released)
-{
-    ck_assert(!is_access_racing(0, true, 0, 8));
-    ck_assert(!is_access_racing(1, true, 8, 8));
-    order_atomic_store(order, 0, &objects[0], true);
-    order_atomic_store(order, 1, &objects[0], true);
-    order_atomic_load(order, 2, &objects[0], true);
-    ck_assert(!is_access_racing(2, false, 8, 8));
-    ck_assert(is_access_racing(2, false, 0, 8));
-}
-
-TEST(an_update_carries_on_what_was_released)
-{
-    ck_assert(!is_access_racing(0, true, 0, 8));
-    order_atomic_store(order, 0, &objects[0], true);
-    order_atomic_load(order, 1, &objects[0], false);
-    order_atomic_update(order, 1, &objects[0], false);
-    ck_assert(is_access_racing(1, false, 0, 8));
-    order_atomic_load(order, 2, &objects[0], true);
-    ck_assert(!is_access_racing(2, false, 0, 8));
-}
-
-TEST(fences_order_through_relaxed_operations)
-{
-    ck_assert(!is_access_racing(0, true, 0, 8));
-    order_atomic_fence(order, 0, false, true);
-    ck_assert(!is_access_racing(0, true, 8, 8));
-    order_atomic_store(order, 0, &objects[0], false);
-    order_atomic_load(order, 1, &objects[0], false);
-    ck_assert(is_access_racing(1, false, 0, 8));
-    order_atomic_fence(order, 1, true, false);
-    ck_assert(!is_access_racing(1, false, 0, 8));
-    ck_assert(is_access_racing(1, false, 8, 8));
-}
-
-TEST(a_plain_access_races_with_an_atomic_one)
-{
-    ck_assert(!races_atomic(0, true, 0));
-    ck_assert(!races_atomic(1, true, 0));
-    ck_assert(is_access_racing(2, false, 0, 8));
-    ck_assert(!is_access_racing(2, true, 8, 8));
-    ck_assert(races_atomic(1, false, 8));
-    ck_assert(!is_access_racing(2, false, 16, 8));
-    ck_assert(!races_atomic(1, false, 16));
-    ck_assert(races_atomic(1, true, 16));
 }
 
 /* --- the definition --- */

@@ -26,6 +26,8 @@ static bool same_record(const struct simulated_record *a, const struct simulated
 
 /* --- the table --- */
 
+EVERY_TEST(.teardown = states_destroy);
+
 TEST(each_strategy_is_found_by_its_name_and_has_what_it_needs)
 {
     size_t count = 0;
@@ -58,8 +60,6 @@ TEST(the_same_seed_takes_the_same_decisions, .to = 2 * KIND_COUNT)
         ck_assert_uint_gt(record.decision_count, 0);
         check_same_record(&record, &repeated);
     }
-    state_destroy(kind, state);
-    state_destroy(kind, again);
 }
 
 TEST(another_seed_takes_other_decisions, .to = 3)
@@ -76,8 +76,6 @@ TEST(another_seed_takes_other_decisions, .to = 3)
         same_count += same_record(&record, &of_other);
     }
     ck_assert_uint_lt(same_count, REPEATED_RUN_COUNT / 2);
-    state_destroy(kinds[_i], state);
-    state_destroy(kinds[_i], other);
 }
 
 TEST(a_run_of_random_does_not_depend_on_the_runs_before)
@@ -91,8 +89,6 @@ TEST(a_run_of_random_does_not_depend_on_the_runs_before)
     }
     simulated_run(&strategy_random, fresh, 29, &last, &alone);
     check_same_record(&record, &alone);
-    state_destroy(&strategy_random, state);
-    state_destroy(&strategy_random, fresh);
 }
 
 /* --- single choices --- */
@@ -120,7 +116,6 @@ TEST(random_takes_each_participant_as_often_and_the_first_event_most)
     ck_assert_int_lt(abs((int)events[0] - DRAW_COUNT * 2 / 9), 500);
     ck_assert_int_lt(abs((int)events[1] - DRAW_COUNT / 18), 500);
     ck_assert_int_lt(abs((int)events[2] - DRAW_COUNT / 18), 500);
-    state_destroy(&strategy_random, state);
 }
 
 /* How often a time-out fires in so many choices with a lane, and how often when there is nothing
@@ -149,7 +144,6 @@ TEST(time_outs_fire_one_time_in_16_or_when_nothing_else_can, .to = KIND_COUNT)
     kind->begin(state, DRAW_COUNT);
     const struct decision decision = kind->choose(state, &nothing_else);
     ck_assert(!decision.completes && (decision.lane == 1 || decision.lane == 2));
-    state_destroy(kind, state);
 }
 
 TEST(round_robin_goes_to_the_next_participant_at_each_decision)
@@ -161,7 +155,6 @@ TEST(round_robin_goes_to_the_next_participant_at_each_decision)
     for (uint32_t i = 0; i < last.action_count - 1; i++) {
         ck_assert_uint_eq(last.actions[i] / SIMULATED_STEP_COUNT_MAX, (i + 1) % 3);
     }
-    state_destroy(&strategy_round_robin, state);
 }
 
 TEST(round_robin_forgets_the_device_when_a_lane_has_run_since)
@@ -173,7 +166,6 @@ TEST(round_robin_forgets_the_device_when_a_lane_has_run_since)
     ck_assert(strategy_round_robin.choose(state, &choice).completes);
     choice.at.number = 1;
     ck_assert(strategy_round_robin.choose(state, &choice).completes);
-    state_destroy(&strategy_round_robin, state);
 }
 
 TEST(round_robin_takes_the_device_after_the_last_lane)
@@ -189,7 +181,6 @@ TEST(round_robin_takes_the_device_after_the_last_lane)
     choice.events++;
     const struct decision next = strategy_round_robin.choose(state, &choice);
     ck_assert(!next.completes && next.lane == 0);
-    state_destroy(&strategy_round_robin, state);
 }
 
 /* --- pct --- */
@@ -231,7 +222,6 @@ TEST(pct_finds_what_is_planted_as_often_as_its_bound_says, .to = 2)
     const double k = (double)bound.k;
     ck_assert_double_eq_tol(bound.probability, 1.0 / (3.0 * (depth == 2 ? k : k * k)), 1e-9);
     ck_assert_double_ge((double)found_count, RUN_COUNT * bound.probability / 2);
-    state_destroy(&strategy_pct, state);
 }
 
 TEST(pct_switches_no_more_often_than_its_depth_allows, .to = 4)
@@ -252,7 +242,6 @@ TEST(pct_switches_no_more_often_than_its_depth_allows, .to = 4)
         most = preemption_count > most ? preemption_count : most;
     }
     ck_assert_uint_eq(most, depth - 1);
-    state_destroy(&strategy_pct, state);
 }
 
 TEST(a_lane_that_gives_way_comes_after_all_others)
@@ -269,7 +258,6 @@ TEST(a_lane_that_gives_way_comes_after_all_others)
         early_count += simulated_place(&last, simulated_action(0, 0)) == 0;
     }
     ck_assert_uint_gt(early_count, 30);
-    state_destroy(&strategy_pct, state);
 }
 
 TEST(pct_looks_for_its_changes_where_earlier_runs_had_decisions)
@@ -286,7 +274,6 @@ TEST(pct_looks_for_its_changes_where_earlier_runs_had_decisions)
         ck_assert(strategy_pct_bound(state, &bound));
         ck_assert_uint_eq(bound.k, run == 0 ? 5 : 400);
     }
-    state_destroy(&strategy_pct, state);
 }
 
 /* --- delay --- */
@@ -304,7 +291,6 @@ TEST(delay_uses_its_delays_and_no_more, .to = 8)
         most = record.deviation_count > most ? record.deviation_count : most;
     }
     ck_assert_uint_eq(most, allowed);
-    state_destroy(&strategy_delay, state);
 }
 
 TEST(delays_that_meet_pass_over_one_participant_each)
@@ -315,7 +301,6 @@ TEST(delays_that_meet_pass_over_one_participant_each)
     strategy_delay.end(state, &(struct run_summary){.decision_count = 1});
     strategy_delay.begin(state, 1);
     ck_assert_uint_eq(strategy_delay.choose(state, &choice).lane, 2);
-    state_destroy(&strategy_delay, state);
 }
 
 /* --- portfolio --- */
@@ -356,7 +341,6 @@ static uint32_t alone_place(const struct strategy_kind *kind, uint64_t argument)
 TEST(in_the_portfolio_each_decides_as_it_would_alone)
 {
     void *portfolio = state_create(&strategy_portfolio, 33, 0);
-    const struct strategy_kind *kinds[6] = {NULL};
     void *alone[6] = {NULL};
     struct simulated_state last = {.program = &simulated_with_events};
     struct simulated_record record, expected;
@@ -365,17 +349,12 @@ TEST(in_the_portfolio_each_decides_as_it_would_alone)
         const struct strategy_kind *kind = strategy_portfolio_dealt(run, &argument);
         const uint32_t place = alone_place(kind, argument);
         if (alone[place] == NULL) {
-            kinds[place] = kind;
             alone[place] = state_create(kind, 33, argument);
         }
         simulated_run(&strategy_portfolio, portfolio, run, &last, &record);
         simulated_run(kind, alone[place], run, &last, &expected);
         check_same_record(&record, &expected);
     }
-    for (uint32_t i = 0; i < 6; i++) {
-        state_destroy(kinds[i], alone[i]);
-    }
-    state_destroy(&strategy_portfolio, portfolio);
 }
 
 TEST(in_the_portfolio_random_fires_no_more_time_outs_than_alone)
@@ -393,5 +372,4 @@ TEST(in_the_portfolio_random_fires_no_more_time_outs_than_alone)
         count += strategy_portfolio.choose(state, &choice).lane == 1;
     }
     ck_assert_int_lt(abs((int)count - DRAW_COUNT / 16), 150);
-    state_destroy(&strategy_portfolio, state);
 }

@@ -48,11 +48,25 @@ static bool forms_add(struct forms *forms, const struct simulated_state *state)
     return true;
 }
 
+enum { CREATED_MAX = 16 };
+static struct forms created[CREATED_MAX];
+static size_t created_count;
+
 static struct forms forms_create(void)
 {
     struct forms forms = {.of = calloc(FORM_COUNT_MAX + 1, SIMULATED_ACTION_COUNT_MAX)};
     ck_assert_ptr_nonnull(forms.of);
+    ck_assert_uint_lt(created_count, CREATED_MAX);
+    created[created_count++] = forms;
     return forms;
+}
+
+static void tear_down(void)
+{
+    while (created_count > 0) {
+        free(created[--created_count].of);
+    }
+    states_destroy();
 }
 
 /* --- all orders --- */
@@ -136,7 +150,6 @@ static struct found search_of(const struct simulated_program *program, uint32_t 
     }
     strategy_exhaustive_count(state, &found.count);
     ck_assert(!strategy_exhaustive_diverged(state));
-    state_destroy(&strategy_exhaustive, state);
     return found;
 }
 
@@ -197,7 +210,7 @@ static const struct simulated_program shapes[] = {
 };
 enum { SHAPE_COUNT = sizeof shapes / sizeof shapes[0], BOUND_COUNT = 4 };
 
-EVERY_TEST(.timeout_s = 60);
+EVERY_TEST(.timeout_s = 60, .teardown = tear_down);
 
 TEST(where_every_order_matters_there_are_as_many_interleavings_as_orders, .to = DEPENDENT_COUNT)
 {
@@ -208,8 +221,6 @@ TEST(where_every_order_matters_there_are_as_many_interleavings_as_orders, .to = 
     ck_assert_uint_eq(found.count.pruned, 0);
     ck_assert_uint_eq(found.forms.count, multinomials[_i]);
     ck_assert(found.count.is_complete);
-    free(orders.forms.of);
-    free(found.forms.of);
 }
 
 TEST(each_class_of_equivalent_orders_is_one_interleaving, .to = SHAPE_COUNT)
@@ -221,8 +232,6 @@ TEST(each_class_of_equivalent_orders_is_one_interleaving, .to = SHAPE_COUNT)
     ck_assert_mem_eq(found.forms.of, orders.forms.of,
                      orders.forms.count * SIMULATED_ACTION_COUNT_MAX);
     ck_assert_uint_eq(found.count.interleavings, orders.forms.count);
-    free(orders.forms.of);
-    free(found.forms.of);
 }
 
 /* What a redundant run meets after it was found out is luck and may lie beyond the bound, so more
@@ -242,9 +251,6 @@ TEST(within_a_bound_nothing_is_lost, .to = SHAPE_COUNT * BOUND_COUNT)
     }
     ck_assert_uint_le(found.count.interleavings, orders.count);
     ck_assert_uint_le(found.forms.count, all.forms.count);
-    free(orders.forms.of);
-    free(all.forms.of);
-    free(found.forms.of);
 }
 
 static struct simulated_step step_draw(struct chance *chance, bool has_waits, uint32_t *event_count)
@@ -303,10 +309,7 @@ TEST(in_programs_of_chance_no_class_is_lost, .to = PROGRAM_COUNT + HIDDEN_COUNT)
             ck_assert_uint_le(found.count.interleavings + found.count.pruned, all.count);
             ck_assert_uint_eq(found.count.interleavings, all.forms.count);
         }
-        free(orders.forms.of);
-        free(found.forms.of);
     }
-    free(all.forms.of);
 }
 
 TEST(sleep_sets_spare_most_runs_of_lanes_that_do_not_meet)
@@ -318,8 +321,6 @@ TEST(sleep_sets_spare_most_runs_of_lanes_that_do_not_meet)
     ck_assert_uint_eq(orders.count, 70);
     ck_assert_uint_eq(found.count.interleavings, 1);
     ck_assert_uint_le(found.count.pruned, 8);
-    free(orders.forms.of);
-    free(found.forms.of);
 }
 
 TEST(the_first_run_is_the_default)
@@ -330,7 +331,6 @@ TEST(the_first_run_is_the_default)
     ck_assert(simulated_run(&strategy_exhaustive, state, 0, &last, &record));
     ck_assert_uint_gt(record.decision_count, 0);
     ck_assert_uint_eq(record.deviation_count, 0);
-    state_destroy(&strategy_exhaustive, state);
 }
 
 TEST(another_choice_after_the_same_decisions_ends_the_search, .to = 2)
@@ -347,7 +347,6 @@ TEST(another_choice_after_the_same_decisions_ends_the_search, .to = 2)
     ck_assert(strategy_exhaustive_diverged(state));
     strategy_exhaustive_count(state, &count);
     ck_assert(!count.is_complete);
-    state_destroy(&strategy_exhaustive, state);
 }
 
 TEST(a_search_with_a_run_that_was_cut_is_not_complete)
@@ -367,7 +366,6 @@ TEST(a_search_with_a_run_that_was_cut_is_not_complete)
     /* What was cut was not explored whole, so lane 0 does not sleep in the second run. */
     ck_assert_uint_eq(count.interleavings, 2);
     ck_assert(!count.is_complete);
-    state_destroy(&strategy_exhaustive, state);
 }
 
 TEST(of_time_outs_that_are_all_that_can_happen_each_is_tried)
@@ -385,5 +383,4 @@ TEST(of_time_outs_that_are_all_that_can_happen_each_is_tried)
     strategy_exhaustive_count(state, &count);
     ck_assert_uint_eq(count.interleavings, 2);
     ck_assert(count.is_complete);
-    state_destroy(&strategy_exhaustive, state);
 }

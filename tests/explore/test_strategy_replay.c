@@ -8,6 +8,8 @@
 static const uint64_t three_events[] = {7, 8, 9};
 static const struct footprint any[LANE_COUNT_MAX];
 
+EVERY_TEST(.teardown = states_destroy);
+
 TEST(replay_repeats_a_random_run, .to = 2)
 {
     const struct simulated_program *program = _i == 0 ? &simulated_plain : &simulated_with_events;
@@ -29,8 +31,6 @@ TEST(replay_repeats_a_random_run, .to = 2)
         switch_count += record.switch_count;
     }
     ck_assert_uint_gt(switch_count, 2000);
-    state_destroy(&strategy_random, random);
-    state_destroy(&strategy_replay, replay);
 }
 
 TEST(replay_without_switches_is_the_default)
@@ -41,7 +41,6 @@ TEST(replay_without_switches_is_the_default)
     simulated_run(&strategy_replay, replay, 0, &last, &record);
     ck_assert_uint_gt(record.decision_count, 0);
     ck_assert_uint_eq(record.deviation_count, 0);
-    state_destroy(&strategy_replay, replay);
 }
 
 TEST(replay_drops_and_counts_what_cannot_go_on)
@@ -71,7 +70,6 @@ TEST(replay_drops_and_counts_what_cannot_go_on)
         ck_assert_uint_eq(strategy_replay.choose(replay, &choice).lane, 1);
         ck_assert_uint_eq(strategy_replay_dropped(replay), 3);
     }
-    state_destroy(&strategy_replay, replay);
 }
 
 TEST(a_switch_awaits_the_completion_that_opens_its_lane)
@@ -89,5 +87,4 @@ TEST(a_switch_awaits_the_completion_that_opens_its_lane)
     choice.lanes = 6;
     ck_assert_uint_eq(strategy_replay.choose(replay, &choice).lane, 2);
     ck_assert_uint_eq(strategy_replay_dropped(replay), 0);
-    state_destroy(&strategy_replay, replay);
 }

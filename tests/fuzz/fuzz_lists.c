@@ -23,20 +23,22 @@ void known_input(struct input *input, uint8_t mark)
     }
 }
 
-void known_inputs_init(struct input *before, struct input *other, struct input *after)
+struct input before, other, after;
+
+void known_set_up(void)
 {
-    input_init(before);
-    input_init(other);
-    input_init(after);
-    known_input(before, KNOWN_MARK);
-    known_input(other, KNOWN_MARK_OTHER);
+    input_init(&before);
+    input_init(&other);
+    input_init(&after);
+    known_input(&before, KNOWN_MARK);
+    known_input(&other, KNOWN_MARK_OTHER);
 }
 
-void known_inputs_deinit(struct input *before, struct input *other, struct input *after)
+void known_tear_down(void)
 {
-    input_deinit(before);
-    input_deinit(other);
-    input_deinit(after);
+    input_deinit(&before);
+    input_deinit(&other);
+    input_deinit(&after);
 }
 
 uint32_t known_op(const struct op *op)
@@ -84,7 +86,7 @@ size_t known_count(const struct op_list *ops)
     return count;
 }
 
-bool edit_copy(const char *name, const struct input *input, const struct input *other,
+bool edit_copy(const char *name, const struct input *input, const struct input *donor,
                uint64_t seed, struct input *out)
 {
     const struct edit *edit = edit_find(name);
@@ -94,7 +96,7 @@ bool edit_copy(const char *name, const struct input *input, const struct input *
     random_init(&random, seed);
     input_copy(out, input);
     editing_init(&editing, out, &random, 400);
-    editing.other = other;
+    editing.other = donor;
     const bool applies = edit->apply(&editing);
     editing_deinit(&editing);
     return applies;

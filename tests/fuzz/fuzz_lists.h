@@ -11,8 +11,9 @@ enum { KNOWN_PAIRS = 10, EDIT_SEEDS = 200, KNOWN_MARK = 16, KNOWN_MARK_OTHER = 3
 void known_input(struct input *input, uint8_t mark);
 /* What most tests of edits begin with: two such lists, to change and to take ops from, and room for
  * what comes out. */
-void known_inputs_init(struct input *before, struct input *other, struct input *after);
-void known_inputs_deinit(struct input *before, struct input *other, struct input *after);
+extern struct input before, other, after;
+void known_set_up(void);
+void known_tear_down(void);
 /* What the op is, whatever its number and references are: 0 for one that is not of such a list. */
 uint32_t known_op(const struct op *op);
 /* Whether each op of such a list names the block that it named there, or none by number. */
@@ -23,7 +24,7 @@ size_t known_count(const struct op_list *ops);
 
 /* Applies the edit to a copy of input, which goes to *out, initialised.  False: it does not apply.
  */
-bool edit_copy(const char *name, const struct input *input, const struct input *other,
+bool edit_copy(const char *name, const struct input *input, const struct input *donor,
                uint64_t seed, struct input *out);
 /* How many ops of two lists of one length differ; *at is the last one. */
 size_t differing_ops(const struct op_list *a, const struct op_list *b, size_t *at);

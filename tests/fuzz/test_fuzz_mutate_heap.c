@@ -5,7 +5,6 @@
 #include "tests/fuzz/fuzz_lists.h"
 #include "tests/helpers/suite.h"
 
-static struct input before, after;
 static struct op_player *player;
 
 static void set_up(void)

@@ -7,18 +7,6 @@
 
 enum { LONG_COUNT = 300, OP_COUNT_MAX = 400 };
 
-static struct input before, after, other;
-
-static void set_up(void)
-{
-    known_inputs_init(&before, &other, &after);
-}
-
-static void tear_down(void)
-{
-    known_inputs_deinit(&before, &other, &after);
-}
-
 /* The ops of one host alone, in their order. */
 static void take_host(const struct op_list *ops, uint8_t host, struct op_list *own)
 {
@@ -50,7 +38,7 @@ static uint64_t find_sharers(const struct input *input)
                                    : setup->groups[0].members;
 }
 
-EVERY_TEST(.setup = set_up, .teardown = tear_down);
+EVERY_TEST(.setup = known_set_up, .teardown = known_tear_down);
 
 TEST(share_lets_every_host_do_what_one_did)
 {

@@ -4,17 +4,10 @@
 
 enum { HOSTS = 4, BYTES_MAX = 8192 };
 
-static struct input before, after, other;
-
 static void set_up(void)
 {
-    known_inputs_init(&before, &other, &after);
+    known_set_up();
     before.setup.host_count = HOSTS;
-}
-
-static void tear_down(void)
-{
-    known_inputs_deinit(&before, &other, &after);
 }
 
 /* What it says of hosts comes back from its bytes, and is what a list may say. */
@@ -55,7 +48,7 @@ static bool has_clock(const struct setup *setup)
 
 static const char *const edits[] = {"time", "bound", "group", "mesh"};
 
-EVERY_TEST(.setup = set_up, .teardown = tear_down);
+EVERY_TEST(.setup = set_up, .teardown = known_tear_down);
 
 TEST(one_host_is_left_alone, .to = sizeof edits / sizeof edits[0])
 {

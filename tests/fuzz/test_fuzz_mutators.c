@@ -85,15 +85,15 @@ TEST(afl_gets_the_same_bytes_for_a_seed_and_never_too_many)
 TEST(afl_gets_other_bytes_at_each_call)
 {
     void *state = afl_custom_init(NULL, 1);
-    uint8_t before[BYTES_MAX];
-    size_t before_length = 0;
+    uint8_t last[BYTES_MAX];
+    size_t last_length = 0;
     size_t same_count = 0;
     for (int call = 0; call < CALL_COUNT; call++) {
         uint8_t *out = NULL;
         const size_t got = afl_custom_fuzz(state, bytes, length, &out, NULL, 0, BYTES_MAX);
-        same_count += got == before_length && memcmp(out, before, got) == 0;
-        memcpy(before, out, got);
-        before_length = got;
+        same_count += got == last_length && memcmp(out, last, got) == 0;
+        memcpy(last, out, got);
+        last_length = got;
     }
     ck_assert_uint_lt(same_count, CALL_COUNT / 20);
     afl_custom_deinit(state);

@@ -296,20 +296,33 @@ uint32_t simulated_place(const struct simulated_state *state, uint8_t action)
     return place;
 }
 
+enum { STATE_MAX = 16 };
+static struct {
+    const struct strategy_kind *kind;
+    void *state;
+} states[STATE_MAX];
+static size_t state_count;
+
 void *state_create(const struct strategy_kind *kind, uint64_t seed, uint64_t argument)
 {
     void *state = malloc(kind->state_bytes);
     ck_assert_ptr_nonnull(state);
+    ck_assert_uint_lt(state_count, STATE_MAX);
+    states[state_count].kind = kind;
+    states[state_count++].state = state;
     kind->init(state, seed, argument);
     return state;
 }
 
-void state_destroy(const struct strategy_kind *kind, void *state)
+void states_destroy(void)
 {
-    if (kind->deinit != NULL) {
-        kind->deinit(state);
+    for (; state_count > 0; state_count--) {
+        const struct strategy_kind *kind = states[state_count - 1].kind;
+        if (kind->deinit != NULL) {
+            kind->deinit(states[state_count - 1].state);
+        }
+        free(states[state_count - 1].state);
     }
-    free(state);
 }
 
 void check_same_record(const struct simulated_record *a, const struct simulated_record *b)

@@ -86,9 +86,9 @@ bool simulated_run(const struct strategy_kind *kind, void *state, uint64_t run,
 
 void check_same_record(const struct simulated_record *a, const struct simulated_record *b);
 
-/* The state of a strategy, on the heap. */
+/* The state of a strategy, which is there until states_destroy: the teardown of a test. */
 void *state_create(const struct strategy_kind *kind, uint64_t seed, uint64_t argument);
-void state_destroy(const struct strategy_kind *kind, void *state);
+void states_destroy(void);
 
 /* Where the action is in what happened; action_count: it did not happen. */
 uint32_t simulated_place(const struct simulated_state *state, uint8_t action);

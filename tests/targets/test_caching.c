@@ -1,13 +1,7 @@
 /* The model of PyTorch's caching allocator: two sequences of requests, event by event; its
- * settings; random requests under each of them; and the target: sound where its contract says what
- * it is, and each planted defect caught. */
+ * settings; random requests under each of them.  The target is in test_segments.c. */
 #include "harness/base/random.h"
-#include "harness/run/run.h"
-#include "harness/trial/trial_run.h"
-#include "scenarios/scenarios.h"
 #include "targets/caching/cache.h"
-#include "targets/targets.h"
-#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -176,9 +170,9 @@ static void expect(const char *text)
 
 /* --- event by event --- */
 
-EVERY_TEST(.timeout_s = 120);
+EVERY_TEST(.timeout_s = 120, .setup = setup, .teardown = teardown);
 
-TEST(requests_that_fill_a_device_leave_these_events, .setup = setup, .teardown = teardown)
+TEST(requests_that_fill_a_device_leave_these_events)
 {
     begin();
     take(1000);
@@ -212,7 +206,7 @@ TEST(requests_that_fill_a_device_leave_these_events, .setup = setup, .teardown =
     ck_assert_uint_eq(totals.oom_count, 1);
 }
 
-TEST(an_expandable_segment_maps_and_unmaps_these_pages, .setup = setup, .teardown = teardown)
+TEST(an_expandable_segment_maps_and_unmaps_these_pages)
 {
     rig.settings.is_expandable = true;
     begin();
@@ -238,7 +232,7 @@ TEST(an_expandable_segment_maps_and_unmaps_these_pages, .setup = setup, .teardow
 
 /* --- settings --- */
 
-TEST(sizes_are_rounded_as_the_divisions_say, .setup = setup, .teardown = teardown)
+TEST(sizes_are_rounded_as_the_divisions_say)
 {
     static const struct {
         uint32_t divisions;
@@ -260,8 +254,7 @@ TEST(sizes_are_rounded_as_the_divisions_say, .setup = setup, .teardown = teardow
     begin();
 }
 
-TEST(a_block_as_large_as_max_split_size_serves_no_smaller_request, .setup = setup,
-     .teardown = teardown)
+TEST(a_block_as_large_as_max_split_size_serves_no_smaller_request)
 {
     rig.settings.max_split_bytes = 20 * MIB;
     rig.device_bytes = 100 * MIB;
@@ -274,7 +267,7 @@ TEST(a_block_as_large_as_max_split_size_serves_no_smaller_request, .setup = setu
     expect("alloc S1+0 23068672\n");
 }
 
-TEST(an_oversize_request_releases_oversize_blocks_first, .setup = setup, .teardown = teardown)
+TEST(an_oversize_request_releases_oversize_blocks_first)
 {
     rig.settings.max_split_bytes = 20 * MIB;
     rig.device_bytes = 72 * MIB;
@@ -288,8 +281,7 @@ TEST(an_oversize_request_releases_oversize_blocks_first, .setup = setup, .teardo
     ck_assert_uint_eq(cache_totals(rig.cache).retry_count, 0);
 }
 
-TEST(garbage_older_than_the_mean_is_collected_above_the_threshold, .setup = setup,
-     .teardown = teardown)
+TEST(garbage_older_than_the_mean_is_collected_above_the_threshold)
 {
     rig.device_bytes = 200 * MIB;
     rig.settings.limit_bytes = 100 * MIB;
@@ -307,8 +299,7 @@ TEST(garbage_older_than_the_mean_is_collected_above_the_threshold, .setup = setu
     ck_assert_uint_eq(cache_totals(rig.cache).retry_count, 0);
 }
 
-TEST(a_block_that_a_stream_uses_is_awaited_before_segments_are_released, .setup = setup,
-     .teardown = teardown)
+TEST(a_block_that_a_stream_uses_is_awaited_before_segments_are_released)
 {
     begin();
     const uint64_t a = take(30 * MIB);
@@ -325,7 +316,7 @@ TEST(a_block_that_a_stream_uses_is_awaited_before_segments_are_released, .setup 
 }
 
 /* Of two free blocks of one size, the second segment has the lower address. */
-TEST(ties_are_broken_by_address_or_by_age, .to = 2, .setup = setup, .teardown = teardown)
+TEST(ties_are_broken_by_address_or_by_age, .to = 2)
 {
     const struct cache_segment_view segments[] = {{.range = {8 * SPACING_BYTES, 20 * MIB}},
                                                   {.range = {4 * SPACING_BYTES, 20 * MIB}}};
@@ -339,7 +330,7 @@ TEST(ties_are_broken_by_address_or_by_age, .to = 2, .setup = setup, .teardown = 
     ck_assert_uint_eq(take(3 * MIB), segments[_i == 0 ? 1 : 0].range.address);
 }
 
-TEST(a_block_serves_no_other_stream, .setup = setup, .teardown = teardown)
+TEST(a_block_serves_no_other_stream)
 {
     struct cache_range block;
     begin();
@@ -371,8 +362,7 @@ static void play_random(uint64_t seed)
     }
 }
 
-TEST(segments_and_blocks_agree_after_each_of_many_requests, .to = 8, .setup = setup,
-     .teardown = teardown)
+TEST(segments_and_blocks_agree_after_each_of_many_requests, .to = 8)
 {
     rig.device_bytes = 96 * MIB;
     rig.settings.range_bytes = 108 * MIB;
@@ -386,93 +376,4 @@ TEST(segments_and_blocks_agree_after_each_of_many_requests, .to = 8, .setup = se
     }
     begin();
     play_random((uint64_t)_i);
-}
-
-/* --- the target --- */
-
-/* Of some twenty segments: many neighbours, and seldom room for another. */
-#define SMALL_CAPACITY_BYTES (40 * MIB)
-
-enum { OP_COUNT_MAX = 3000, TRIAL_COUNT_MAX = 40, SEED_COUNT = 2, OPTION_COUNT_MAX = 4 };
-
-static const char *const grounds[] = {"fragmentation_storm", "queued_free_race", "exact_edge",
-                                      "crowded"};
-enum { GROUND_COUNT = sizeof grounds / sizeof grounds[0] };
-
-/* Trials until a promise is broken or the ops are used up; options in pairs, ended by NULL. */
-static enum rule run_trials(const struct target *target, const char *scenario,
-                            const char *const *options, uint64_t seed, struct run_totals *totals)
-{
-    uint64_t op_count = 0;
-    enum rule broken = RULE_NONE;
-    for (uint64_t i = 0; i < TRIAL_COUNT_MAX && op_count < OP_COUNT_MAX && broken == RULE_NONE;
-         i++) {
-        struct setup device;
-        struct trial trial;
-        char reason[RUN_REASON_BYTES];
-        setup_init(&device);
-        (void)snprintf(device.target, sizeof device.target, "%s", target->name);
-        for (size_t j = 0; options != NULL && options[j] != NULL; j += 2) {
-            ck_assert(setup_set_option(&device, options[j], options[j + 1]));
-        }
-        device.chip[0] = '\0';
-        device.capacity_bytes = SMALL_CAPACITY_BYTES;
-        device.seed = random_derive(seed, i);
-        const struct trial_plan plan = {.target = target,
-                                        .scenario = scenario_find(scenario),
-                                        .setup = &device,
-                                        .op_count_max = OP_COUNT_MAX - op_count,
-                                        .faults = {.kinds = seed % 2 == 0 ? 0 : FAULTING_ALL}};
-        ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
-        op_count += trial.ops.count;
-        run_totals_add(totals, &trial.totals);
-        broken = trial.first.kind == VERDICT_PREMATURE ? RULE_PREMATURE : trial.first.rule;
-        trial_deinit(&trial);
-    }
-    return broken;
-}
-
-/* Under each setting; judged as far as the contract goes. */
-TEST(the_target_keeps_what_it_declares, .to = GROUND_COUNT)
-{
-    static const char *const options[][2 * OPTION_COUNT_MAX + 1] = {
-        {NULL},
-        {"pools", "one", "limit", "device", NULL},
-        {"pools", "one", "limit", "device", "roundup_power2_divisions", "4", NULL},
-        {"expandable_segments", "True", "limit", "device", NULL},
-        {"max_split_size_mb", "20", "ties", "counter", NULL},
-        {"roundup_power2_divisions", "8", "max_split_size_mb", "32", NULL},
-        {"per_process_memory_fraction", "0.7", "garbage_collection_threshold", "0.5", NULL}};
-    struct run_totals totals = {0};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        for (uint64_t seed = 0; seed < draws_count(SEED_COUNT, 1); seed++) {
-            ck_assert_int_eq(run_trials(&target_caching, grounds[_i], options[i], seed, &totals),
-                             RULE_NONE);
-        }
-    }
-    ck_assert_uint_gt(totals.justified, 100);
-    ck_assert_uint_eq(totals.unknown, 0);
-}
-
-static int plant_count(void)
-{
-    int count = 0;
-    while (caching_plants[count] != NULL) {
-        count++;
-    }
-    return count;
-}
-
-/* The first rule that is broken may be another one that the defect breaks, too. */
-TEST(a_planted_defect_is_caught_by_the_rule_that_it_names, .count = plant_count)
-{
-    const struct target *plant = caching_plants[_i];
-    bool is_caught = false;
-    ck_assert_ptr_eq(target_find(plant->name), plant);
-    for (size_t i = 0; i < GROUND_COUNT; i++) {
-        struct run_totals totals = {0};
-        const enum rule broken = run_trials(plant, grounds[i], NULL, 2, &totals);
-        is_caught = is_caught || broken == rule_find(plant->breaks);
-    }
-    ck_assert_msg(is_caught, "%s", plant->name);
 }

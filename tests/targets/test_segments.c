@@ -1,10 +1,11 @@
-/* The target segments keeps what it declares, and each planted defect of it is caught by the rule
- * that it names. */
+/* The targets segments and caching keep what they declare, and each planted defect of them is
+ * caught by the rule that it names. */
 #include "harness/lanes/lanes.h"
 #include "harness/sweep/sweep.h"
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -18,11 +19,10 @@ static const char *const grounds[] = {"fragmentation_storm", "queued_free_race",
                                       "crowded"};
 enum { GROUND_COUNT = sizeof grounds / sizeof grounds[0] };
 
-/* An option "key=value", or NULL. */
 struct wish {
     const struct target *target;
     const char *scenario;
-    const char *key, *value;
+    const char *const *options; /* keys and values, ended by NULL; NULL: none */
     uint32_t faults;
     uint64_t capacity_bytes; /* 0: drawn by the scenario */
 };
@@ -34,8 +34,8 @@ static void set_wish(struct setup *setup, const struct wish *wish)
 {
     setup_init(setup);
     (void)snprintf(setup->target, sizeof setup->target, "%s", wish->target->name);
-    if (wish->key != NULL) {
-        ck_assert(setup_set_option(setup, wish->key, wish->value));
+    for (const char *const *at = wish->options; at != NULL && *at != NULL; at += 2) {
+        ck_assert(setup_set_option(setup, at[0], at[1]));
     }
     if (wish->capacity_bytes != 0) {
         setup->chip[0] = '\0';
@@ -72,20 +72,46 @@ static enum rule run_trials(const struct wish *wish, uint64_t seed, struct run_t
 
 EVERY_TEST(.timeout_s = 120);
 
-TEST(what_it_declares_it_keeps, .to = GROUND_COUNT)
+enum { OPTION_COUNT_MAX = 4 };
+static const struct kept {
+    const struct target *target;
+    const char *options[2 * OPTION_COUNT_MAX + 1];
+    uint64_t capacity_bytes, seed_count;
+} kept[] = {
+    {&target_segments, {NULL}, 0, SEED_COUNT},
+    {&target_segments, {"empty", "keep"}, 0, SEED_COUNT},
+    {&target_segments, {"trims", "no"}, 0, SEED_COUNT},
+    {&target_caching, {NULL}, SMALL_CAPACITY_BYTES, 2},
+    {&target_caching, {"pools", "one", "limit", "device"}, SMALL_CAPACITY_BYTES, 2},
+    {&target_caching,
+     {"pools", "one", "limit", "device", "roundup_power2_divisions", "4"},
+     SMALL_CAPACITY_BYTES,
+     2},
+    {&target_caching, {"expandable_segments", "True", "limit", "device"}, SMALL_CAPACITY_BYTES, 2},
+    {&target_caching, {"max_split_size_mb", "20", "ties", "counter"}, SMALL_CAPACITY_BYTES, 2},
+    {&target_caching,
+     {"roundup_power2_divisions", "8", "max_split_size_mb", "32"},
+     SMALL_CAPACITY_BYTES,
+     2},
+    {&target_caching,
+     {"per_process_memory_fraction", "0.7", "garbage_collection_threshold", "0.5"},
+     SMALL_CAPACITY_BYTES,
+     2},
+};
+
+/* Judged as far as the contract goes. */
+TEST(what_each_declares_it_keeps, .to = 2 * GROUND_COUNT)
 {
-    static const uint32_t faults[] = {0, FAULTING_ALL};
-    static const struct {
-        const char *key, *value;
-    } options[] = {{NULL, NULL}, {"empty", "keep"}, {"trims", "no"}};
+    const struct target *target = _i < GROUND_COUNT ? &target_segments : &target_caching;
     struct run_totals totals = {0};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
-            const struct wish wish = {.target = &target_segments,
-                                      .scenario = grounds[_i],
-                                      .key = options[i].key,
-                                      .value = options[i].value,
-                                      .faults = faults[seed % 2]};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        const uint64_t seeds = kept[i].target == target ? draws_count(kept[i].seed_count, 1) : 0;
+        for (uint64_t seed = 0; seed < seeds; seed++) {
+            const struct wish wish = {.target = target,
+                                      .scenario = grounds[_i % GROUND_COUNT],
+                                      .options = kept[i].options,
+                                      .faults = seed % 2 == 0 ? 0 : FAULTING_ALL,
+                                      .capacity_bytes = kept[i].capacity_bytes};
             ck_assert_int_eq(run_trials(&wish, seed, &totals), RULE_NONE);
         }
     }
@@ -93,32 +119,59 @@ TEST(what_it_declares_it_keeps, .to = GROUND_COUNT)
     ck_assert_uint_eq(totals.unknown, 0);
 }
 
-static int plant_count(void)
+static int count_plants(const struct target *const *plants)
 {
     int count = 0;
-    while (segments_plants[count] != NULL) {
+    while (plants[count] != NULL) {
         count++;
     }
     return count;
 }
 
-TEST(a_planted_defect_is_caught_by_the_rule_that_it_names, .count = plant_count)
+static int count_segments_plants(void)
+{
+    return count_plants(segments_plants);
+}
+
+static int count_caching_plants(void)
+{
+    return count_plants(caching_plants);
+}
+
+static enum rule break_plant(const struct target *plant, const char *ground, uint64_t seed)
+{
+    struct run_totals totals = {0};
+    const struct wish wish = {
+        .target = plant, .scenario = ground, .capacity_bytes = SMALL_CAPACITY_BYTES};
+    ck_assert_ptr_eq(target_find(plant->name), plant);
+    return run_trials(&wish, seed, &totals);
+}
+
+TEST(a_planted_defect_of_segments_is_caught_by_the_rule_that_it_names,
+     .count = count_segments_plants)
 {
     const struct target *plant = segments_plants[_i];
     unsigned caught_count = 0;
-    ck_assert_ptr_eq(target_find(plant->name), plant);
     for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
         enum rule broken = RULE_NONE;
         for (size_t i = 0; i < GROUND_COUNT && broken == RULE_NONE; i++) {
-            struct run_totals totals = {0};
-            const struct wish wish = {
-                .target = plant, .scenario = grounds[i], .capacity_bytes = SMALL_CAPACITY_BYTES};
-            broken = run_trials(&wish, seed, &totals);
+            broken = break_plant(plant, grounds[i], seed);
         }
         caught_count += broken == rule_find(plant->breaks);
     }
     ck_assert_msg(caught_count == SEED_COUNT, "%s: caught for %u of %d seeds", plant->name,
                   caught_count, (int)SEED_COUNT);
+}
+
+/* The first rule that is broken may be another one that the defect breaks, too. */
+TEST(a_planted_defect_of_caching_is_caught_by_the_rule_that_it_names, .count = count_caching_plants)
+{
+    bool is_caught = false;
+    for (size_t i = 0; i < GROUND_COUNT; i++) {
+        const enum rule broken = break_plant(caching_plants[_i], grounds[i], 2);
+        is_caught = is_caught || broken == rule_find(caching_plants[_i]->breaks);
+    }
+    ck_assert_msg(is_caught, "%s", caching_plants[_i]->name);
 }
 
 TEST(each_region_call_fails_in_a_sweep_and_all_memory_is_had_again)
