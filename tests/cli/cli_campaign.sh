@@ -14,17 +14,17 @@ scenario = fragmentation_storm
 target = first_fit
 option.defrag = slide
 capacity = 64M
-seeds = 24
+seeds = 10
 [churn]
 scenario = recompilation_churn
 seeds = 6
 [race]
 scenario = queued_free_race
-ops = 12000
+ops = 5000
 END
 
 # Shorter lists are not what is tested here.
-job=(--job job.ini --shrink-budget 40)
+job=(--job job.ini --shrink-budget 20)
 
 # What a campaign found: its trials, verdict by verdict, and its findings; not how long it took.
 essence() { # DIR

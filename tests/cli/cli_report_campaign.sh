@@ -240,7 +240,7 @@ page_has many "hbm defrag=none, hbm"
 mkdir long
 python3 - <<'PYTHON'
 import json
-word = "\u00e4" * 200000
+word = "\u00e4" * 70000
 with open("long/results.jsonl", "w") as file:
     for line in [{"type": "start", "seed": "1", "scenarios": [{"name": word, "target": word, "capacity_bytes": 1}]},
                  {"type": "broken", "rule": word, "scenario": word, "trial": 1, "signature": word, "reason": word,

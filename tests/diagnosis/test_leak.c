@@ -3,6 +3,7 @@
 #include "diagnosis/private/findings.h"
 #include "targets/targets.h"
 #include "tests/diagnosis/leak_traces.h"
+#include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
 #include <inttypes.h>
@@ -11,9 +12,10 @@
 enum {
     STEP_COUNT = 20000,
     SEED_COUNT = 100,
-    NAMED_COUNT_MIN =
+    SEED_COUNT_MIN = 20,
+    NAMED_PERCENT_MIN =
         85, /* nothing is told where too few steps are seen, or a quarter is replaced */
-    CRIED_COUNT_MAX = 3, /* never as sure */
+    CRIED_PERCENT_MAX = 3, /* never as sure */
     SEED_FIRST = 1000,   /* no threshold was chosen on these seeds */
     RUN_STEP_COUNT = 6000
 };
@@ -81,16 +83,18 @@ EVERY_TEST(.timeout_s = 300);
 
 TEST(the_leaking_tag_is_named)
 {
-    const struct score score = judge_seeds(SEED_FIRST, SEED_COUNT, true);
-    ck_assert_uint_ge(score.named, NAMED_COUNT_MIN);
-    ck_assert_uint_le(score.others, CRIED_COUNT_MAX);
+    const uint32_t count = (uint32_t)draws_count(SEED_COUNT, SEED_COUNT_MIN);
+    const struct score score = judge_seeds(SEED_FIRST, count, true);
+    ck_assert_uint_ge(100 * score.named, count * NAMED_PERCENT_MIN);
+    ck_assert_uint_le(100 * score.others, count * CRIED_PERCENT_MAX);
     ck_assert_uint_eq(score.sure_others, 0);
 }
 
 TEST(no_leak_is_cried_where_there_is_none)
 {
-    const struct score score = judge_seeds(SEED_FIRST, SEED_COUNT, false);
-    ck_assert_uint_le(score.others, CRIED_COUNT_MAX);
+    const uint32_t count = (uint32_t)draws_count(SEED_COUNT, SEED_COUNT_MIN);
+    const struct score score = judge_seeds(SEED_FIRST, count, false);
+    ck_assert_uint_le(100 * score.others, count * CRIED_PERCENT_MAX);
     ck_assert_uint_eq(score.sure_others, 0);
 }
 
