@@ -118,7 +118,7 @@ expect_exit 4 merge story-ranks/rank-{1,2,3} --out story-short
 
 # --- a rank that dies ---
 
-slow=(run fragmentation_storm slow_leak --lanes none --seed 2 --seeds 20)
+slow=(run fragmentation_storm slow_leak --lanes none --seed 2 --seeds 64)
 expect_exit 0 "${slow[@]}" --out slow-one
 for rank in 0 1 3; do
     as PMI_RANK=$rank PMI_SIZE=4 -- expect_exit 0 "${slow[@]}" --shard auto --out slow-ranks
