@@ -16,7 +16,7 @@ enum {
     NAMED_PERCENT_MIN =
         85, /* nothing is told where too few steps are seen, or a quarter is replaced */
     CRIED_PERCENT_MAX = 3, /* never as sure */
-    SEED_FIRST = 1000,   /* no threshold was chosen on these seeds */
+    SEED_FIRST = 1000,     /* no threshold was chosen on these seeds */
     RUN_STEP_COUNT = 6000
 };
 

@@ -495,10 +495,9 @@ TEST(another_setting_does_not_reproduce_the_trace, .to = 3)
         const char *file;
         void (*change)(struct cache_settings *settings);
         bool is_large;
-    } cases[] = {
-        {"cs336_wedsonlin_medium_1024_training_memory_snapshot_83e7", split_all, true},
-        {"cs336_silmont_fp32_128", round_up_sizes, false},
-        {"cs336_silmont_small_complete", use_large_segments, false}};
+    } cases[] = {{"cs336_wedsonlin_medium_1024_training_memory_snapshot_83e7", split_all, true},
+                 {"cs336_silmont_fp32_128", round_up_sizes, false},
+                 {"cs336_silmont_small_complete", use_large_segments, false}};
     size_t followed = 0;
     if (cases[_i].is_large && draws_period() > 1) {
         return;

@@ -153,8 +153,10 @@ TEST(no_interleaving_of_calls_that_linger_accuses, .to = sizeof lists / sizeof l
 {
     struct trial trial;
     struct lanes_found found;
-    const struct lanes_search how = {
-        .strategy = &strategy_exhaustive, .argument = draws_period() == 1 ? 3 : 2, .seed = 1, .backend = SCHEDULER_FIBERS};
+    const struct lanes_search how = {.strategy = &strategy_exhaustive,
+                                     .argument = draws_period() == 1 ? 3 : 2,
+                                     .seed = 1,
+                                     .backend = SCHEDULER_FIBERS};
     search_list(lists[_i].ops, &how, &trial, &found);
     ck_assert_msg(trial.first.kind == VERDICT_NONE, "op %u: %s: %s", trial.first.op,
                   rule_info(trial.first.rule)->name, trial.first.reason);

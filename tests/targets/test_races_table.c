@@ -157,7 +157,8 @@ static void check_everywhere(const struct target *target, size_t first, size_t p
 {
     for (uint64_t seed = 1; seed <= draws_count(SEED_COUNT, 1); seed++) {
         for (size_t i = 0; scenarios[i] != NULL; i++) {
-            if (!scenarios[i]->shares_device && i % part == first) { /* the targets neither sleep nor grow */
+            if (!scenarios[i]->shares_device &&
+                i % part == first) { /* the targets neither sleep nor grow */
                 check_kept(target, scenarios[i], seed);
             }
         }

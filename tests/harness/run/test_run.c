@@ -222,7 +222,8 @@ static void check_shrunk(const struct target *target, const struct trial *trial,
 
 enum { FOUND_MAX = 2 };
 
-/* A short run shrinks so many in each scenario, and begins with other plants than in the next one. */
+/* A short run shrinks so many in each scenario, and begins with other plants than in the next one.
+ */
 TEST(a_shrunk_list_breaks_the_same_promise_within_its_budget, .count = scenario_count)
 {
     int found = 0, target_count = 0;
@@ -235,8 +236,7 @@ TEST(a_shrunk_list_breaks_the_same_promise_within_its_budget, .count = scenario_
     for (int n = 0; n < target_count && (draws_period() == 1 || found < FOUND_MAX); n++) {
         const int i = (n + 5 * _i) % target_count;
         struct trial trial;
-        if (targets[i]->breaks == NULL ||
-            strcmp(targets[i]->breaks, "replay") == 0 ||
+        if (targets[i]->breaks == NULL || strcmp(targets[i]->breaks, "replay") == 0 ||
             strcmp(targets[i]->breaks, "relation") == 0 || is_deadly(targets[i])) {
             continue;
         }
