@@ -5,6 +5,7 @@
 #include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/scenario_count.h"
 #include "tests/helpers/suite.h"
 
@@ -19,13 +20,10 @@ enum { TRIAL_COUNT = 2000, OP_COUNT = 1500, HOST_COUNT = 3 };
 static struct run *open_run(uint32_t host_count)
 {
     struct setup setup;
-    char reason[RUN_REASON_BYTES] = "";
     setup_init(&setup);
     setup.capacity_bytes = UINT64_C(64) << 20;
     setup.host_count = host_count;
-    struct run *run = run_create(target_find("null"), &setup, reason);
-    ck_assert_msg(run != NULL, "%s", reason);
-    return run;
+    return begin_run(target_find("null"), &setup);
 }
 
 /* Appends the ops that are slipped in between own_count ops of a scenario; ref: where each came. */
@@ -229,25 +227,6 @@ TEST(faults_are_of_every_sort_and_what_lasts_is_disarmed)
 
 /* --- whole trials --- */
 
-static void run_trial(const struct scenario *scenario, const char *target, uint64_t seed,
-                      uint32_t kinds, struct trial *trial)
-{
-    struct setup setup;
-    char reason[RUN_REASON_BYTES] = "";
-    setup_init(&setup);
-    (void)snprintf(setup.target, sizeof setup.target, "%s", target);
-    (void)snprintf(setup.chip, sizeof setup.chip, "%s", scenario->chip);
-    setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
-    setup.seed = seed;
-    const struct trial_plan plan = {.target = target_find(target),
-                                    .scenario = scenario,
-                                    .setup = &setup,
-                                    .capacity_is_free = true,
-                                    .op_count_max = OP_COUNT,
-                                    .faults = {.kinds = kinds}};
-    ck_assert_msg(trial_run(&plan, NULL, trial, reason), "%s", reason);
-}
-
 /* Drops the faults; what is left is numbered anew. */
 static size_t drop_faults(struct op_list *list)
 {
@@ -289,8 +268,10 @@ TEST(a_scenario_chooses_the_same_ops_with_and_without_faults, .count = count_sce
     }
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct trial with, without;
-        run_trial(scenario, "first_fit", seed, harmless, &with);
-        run_trial(scenario, "first_fit", seed, 0, &without);
+        wish_play(&(struct trial_wish){"first_fit", scenario, seed, OP_COUNT, .faults = harmless},
+                  &with);
+        wish_play(&(struct trial_wish){"first_fit", scenario, seed, .op_count_max = OP_COUNT},
+                  &without);
         const size_t compared_count = count_to_compare(scenario, &with.ops);
         fault_count += drop_faults(&with.ops);
         (void)drop_faults(&without.ops); /* the generator has its own */
@@ -314,7 +295,8 @@ TEST(a_recorded_trial_with_faults_replays_to_the_same_observations, .count = cou
     for (uint64_t seed = 1; seed <= 5; seed++) {
         struct trial first, again;
         char reason[RUN_REASON_BYTES] = "";
-        run_trial(scenario, "hbm", seed, FAULTING_ALL, &first);
+        wish_play(&(struct trial_wish){"hbm", scenario, seed, OP_COUNT, .faults = FAULTING_ALL},
+                  &first);
         ck_assert_msg(
             trial_replay(target_find("hbm"), &first.setup, &first.ops, NULL, &again, reason), "%s",
             reason);
