@@ -11,11 +11,13 @@
 
 void read_list(const char *text, struct setup *setup, struct op_list *ops)
 {
-    static const char first[] = "hbmstress-ops 1\n";
+    static const char first[] = "hbmstress-ops 1";
     struct ops_file_error error = {0};
     struct writing whole;
     writing_init(&whole);
-    writing_append(&whole, strncmp(text, first, strlen(first)) == 0 ? "" : first);
+    if (strncmp(text, first, strlen(first)) != 0) {
+        writing_append_format(&whole, "%s\n", first);
+    }
     writing_append(&whole, text);
     setup_init(setup);
     op_list_init(ops);
@@ -24,7 +26,7 @@ void read_list(const char *text, struct setup *setup, struct op_list *ops)
     writing_deinit(&whole);
 }
 
-void show_list(const struct op_list *ops)
+void show_ops(const struct op_list *ops)
 {
     for (size_t i = 0; i < ops->count; i++) {
         char text[OP_TEXT_BYTES];

@@ -9,7 +9,7 @@
  * list. */
 void read_list(const char *text, struct setup *setup, struct op_list *ops);
 /* Its ops, a line each (tests/helpers/shown.h). */
-void show_list(const struct op_list *ops);
+void show_ops(const struct op_list *ops);
 
 struct run *begin_run(const struct target *target, const struct setup *setup);
 void step_all(struct run *run, const struct op_list *ops);

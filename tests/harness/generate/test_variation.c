@@ -101,7 +101,7 @@ static void show_repeated(const char *ops, uint32_t count, bool frees_live_end)
     op_list_clear(&made);
     variation_repeat(&list, count, frees_live_end, &made);
     show("%u times%s\n", count, frees_live_end ? ", and what lives is freed" : "");
-    show_list(&made);
+    show_ops(&made);
     op_list_deinit(&list);
 }
 
@@ -226,7 +226,7 @@ TEST(what_is_no_size_is_not_scaled)
               "3: load size=100 stack=30\n4: advance delay=99ns\n",
               &setup, &list);
     variation_scale(&list, 200);
-    show_list(&list);
+    show_ops(&list);
 }
 
 /* --- tags --- */
@@ -240,7 +240,7 @@ TEST(tags_of_one_name_become_one)
     setup_init(&setup);
     setup_set_tag(&setup, 1, "weights");
     variation_adopt_tags(&setup, &from, &list);
-    show_list(&list);
+    show_ops(&list);
     for (unsigned tag = 0; tag < 4; tag++) {
         show("%s'%s'", tag == 0 ? "tags " : ", ", setup.tags[tag]);
     }

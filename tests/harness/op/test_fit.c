@@ -119,10 +119,10 @@ TEST(references_follow_what_they_name_when_ops_come_in, .teardown = snap_rest)
     read_list("0: alloc size=3K\n1: free block=0\n", &setup, &more);
     more.ops[1].ref = 1; /* its own neighbour, once it is inserted */
     op_list_insert(&list, 1, more.ops, 2);
-    show_list(&list);
+    show_ops(&list);
     show("without 1 and 2\n");
     op_list_filter(&list, keep);
-    show_list(&list);
+    show_ops(&list);
     op_list_deinit(&list);
     op_list_deinit(&more);
 }
