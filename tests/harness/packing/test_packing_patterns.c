@@ -3,7 +3,7 @@
 #include "harness/base/random.h"
 #include "harness/oracle/packing/private/packing_search.h"
 #include "tests/harness/packing/packing_choices.h"
-#include "tests/harness/packing/packing_proof.h"
+#include "tests/harness/packing/packing_list.h"
 #include "tests/helpers/draws.h"
 #include "tests/helpers/suite.h"
 
@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { ITEM_COUNT_MAX = 400, BIN_COUNT_MAX = 16, GRANULE = 512, NARROW = 8 };
+enum { ITEM_COUNT_MAX = 400, BIN_COUNT_MAX = 16, NARROW = 8 };
 
 struct list {
     uint64_t items[ITEM_COUNT_MAX], bins[BIN_COUNT_MAX]; /* granules, descending */
@@ -59,46 +59,23 @@ static bool bins_hold(const struct list *list)
     return true;
 }
 
-static bool fits_from(const struct list *list, size_t item, uint64_t *left)
+static struct packing_list list_of(const struct list *list)
 {
-    bool fits = item == list->item_count;
-    for (size_t bin = 0; bin < list->bin_count && !fits; bin++) {
-        if (left[bin] >= list->items[item]) {
-            left[bin] -= list->items[item];
-            fits = fits_from(list, item + 1, left);
-            left[bin] += list->items[item];
-        }
+    struct packing_list same = {.item_count = 0};
+    for (size_t i = 0; i < list->item_count; i++) {
+        list_add_items(&same, list->items[i], 1);
     }
-    return fits;
-}
-
-static bool fits_by_trying_all(const struct list *list)
-{
-    uint64_t left[BIN_COUNT_MAX];
     for (size_t i = 0; i < list->bin_count; i++) {
-        left[i] = list->bins[i];
+        list_add_bin(&same, list->bins[i]);
     }
-    return fits_from(list, 0, left);
+    return same;
 }
 
 /* Whether so many choices refute it, by a count that shares nothing with the search. */
 static bool choices_hold(const struct list *list, uint64_t count)
 {
-    struct packing_item items[ITEM_COUNT_MAX];
-    struct packing_bin bins[BIN_COUNT_MAX];
-    uint64_t at = 0;
-    for (size_t i = 0; i < list->item_count; i++) {
-        items[i] = (struct packing_item){list->items[i] * GRANULE, GRANULE};
-    }
-    for (size_t i = 0; i < list->bin_count; i++) {
-        bins[i] = (struct packing_bin){at * GRANULE, (at + list->bins[i]) * GRANULE};
-        at += list->bins[i] + 1;
-    }
-    const struct packing_problem problem = {.items = items,
-                                            .item_count = list->item_count,
-                                            .bins = bins,
-                                            .bin_count = list->bin_count,
-                                            .granule_bytes = GRANULE};
+    const struct packing_list same = list_of(list);
+    const struct packing_problem problem = list_question(&same, 0);
     return packing_patterns_hold(&problem, count);
 }
 
@@ -140,7 +117,8 @@ TEST(small_lists_are_decided_as_by_trying_all)
         uint64_t rows = 0;
         draw_list(&random, random_between(&random, 4, 9), random_between(&random, 2, 5), 4, 12,
                   &list);
-        const bool truth = fits_by_trying_all(&list);
+        const struct packing_list same = list_of(&list);
+        const bool truth = list_fits(&same);
         begin_question(packing, &list);
         const enum packing_result whole = packing_search_patterns(packing, PACKING_TABLE_ROWS_MAX,
                                                                   UINT64_MAX, &rows);
