@@ -1,9 +1,8 @@
 /* What must have been pinned, or a refusal was premature: held against every small heap that a
  * message allows. */
-#include "checker/certificate_check.h"
 #include "harness/base/random.h"
 #include "harness/oracle/assumed.h"
-#include "harness/oracle/certificate.h"
+#include "tests/harness/oracle/judged_everywhere.h"
 #include "tests/harness/oracle/random_oom.h"
 #include "tests/helpers/suite.h"
 
@@ -339,18 +338,6 @@ static bool assume_some(struct random *random, struct oom *oom)
     return has_any;
 }
 
-static void require_valid(const struct oom *oom, const struct proof *proof,
-                          const struct verdict *verdict)
-{
-    char reason[CERTIFICATE_REASON_BYTES] = "";
-    struct writing text;
-    writing_init(&text);
-    certificate_print(oom, proof, verdict, NULL, &text);
-    ck_assert_msg(certificate_check(text.bytes, text.length, reason) == CERTIFICATE_VALID, "%s\n%s",
-                  reason, text.bytes);
-    writing_deinit(&text);
-}
-
 /* Whatever else is in the heap: the verdict is unknown if and only if the two heaps have two, and
  * the checker believes it. */
 TEST(two_heaps_with_two_verdicts_are_unknown_and_that_is_proved)
@@ -378,7 +365,7 @@ TEST(two_heaps_with_two_verdicts_are_unknown_and_that_is_proved)
         ck_assert(first.kind == plain || plain == VERDICT_JUSTIFIED);
         ck_assert_int_eq(proof->kind == PROOF_ASSUMED, first.kind != plain);
         ck_assert_uint_eq(first.premature_unless.bytes, 0);
-        require_valid(&oom, proof, &second);
+        require_certificate(&oom, proof, &second, NULL);
         unknown_count += proof->kind == PROOF_ASSUMED;
         placed_count += proof->kind == PROOF_ASSUMED && oom_has_placed(&oom);
     }

@@ -1,9 +1,8 @@
 /* Out-of-memories that the bounds and the branch and bound leave open: what a table over choices of
  * blocks settles, and what becomes of questions that need more than their budget. */
-#include "checker/certificate_check.h"
-#include "harness/oracle/certificate.h"
 #include "harness/oracle/exhaustive.h"
 #include "harness/oracle/oracle.h"
+#include "tests/harness/oracle/judged_everywhere.h"
 #include "tests/harness/oracle/plan_simulator.h"
 #include "tests/harness/oracle/random_oom.h"
 #include "tests/helpers/suite.h"
@@ -17,14 +16,12 @@ struct rig {
     struct random random;
     struct oracle *oracle;
     struct oom oom;
-    struct writing text;
 };
 
 static struct rig rig_create(uint64_t seed)
 {
     struct rig rig = {.oracle = oracle_create()};
     random_init(&rig.random, seed);
-    writing_init(&rig.text);
     return rig;
 }
 
@@ -32,23 +29,19 @@ static void rig_deinit(struct rig *rig)
 {
     oracle_destroy(rig->oracle);
     oom_deinit(&rig->oom);
-    writing_deinit(&rig->text);
 }
 
 /* The proof says the same as the verdict, the checker accepts it, and a plan can be carried out. */
 static const struct proof *prove(struct rig *rig, const struct verdict *verdict)
 {
-    char reason[CERTIFICATE_REASON_BYTES] = "";
+    char reason[PLAN_SIMULATOR_REASON_BYTES] = "";
     struct verdict proved = {.op = 1};
     const struct proof *proof = oracle_prove(rig->oracle, &rig->oom, verdict->nodes_max, &proved);
     ck_assert_int_eq(proved.kind, verdict->kind);
-    writing_clear(&rig->text);
-    certificate_print(&rig->oom, proof, &proved, NULL, &rig->text);
-    ck_assert_msg(certificate_check(rig->text.bytes, rig->text.length, reason) == CERTIFICATE_VALID,
-                  "%s:\n%s", reason, rig->text.bytes);
+    require_certificate(&rig->oom, proof, &proved, NULL);
     ck_assert_msg(proof->claim != VERDICT_PREMATURE ||
                       plan_simulate(&rig->oom, &proof->plan, reason),
-                  "%s:\n%s", reason, rig->text.bytes);
+                  "%s", reason);
     return proof;
 }
 

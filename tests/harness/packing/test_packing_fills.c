@@ -1,10 +1,9 @@
 /* What the sums of items say about bins: the answer where there are two, a bound where there are
  * more, against trying all and against sums that are counted otherwise. */
-#include "checker/certificate_check.h"
 #include "harness/base/random.h"
-#include "harness/oracle/certificate.h"
 #include "harness/oracle/oracle.h"
 #include "harness/oracle/packing/packing.h"
+#include "tests/harness/oracle/judged_everywhere.h"
 #include "tests/harness/oracle/plan_simulator.h"
 #include "tests/harness/packing/packing_list.h"
 #include "tests/helpers/suite.h"
@@ -218,10 +217,9 @@ TEST(an_out_of_memory_of_layers_is_proved_and_planned, .to = 2)
 {
     static struct oom_block blocks[BLOCKS_MAX];
     const enum verdict_kind kinds[] = {VERDICT_JUSTIFIED, VERDICT_PREMATURE};
-    char reason[CERTIFICATE_REASON_BYTES] = "";
+    char reason[PLAN_SIMULATOR_REASON_BYTES] = "";
     struct oracle *oracle = oracle_create();
     struct verdict verdict = {.op = 1};
-    struct writing text;
     struct oom oom;
     struct packing *packing = packing_create();
     fill_oom(&oom, blocks, _i == 0 ? 0 : find_missing_bytes(packing));
@@ -231,13 +229,9 @@ TEST(an_out_of_memory_of_layers_is_proved_and_planned, .to = 2)
     const struct proof *proof = oracle_prove(oracle, &oom, verdict.nodes_max, &verdict);
     ck_assert_int_eq(verdict.kind, kinds[_i]);
     ck_assert_int_eq(proof->kind, _i == 0 ? PROOF_FILLS : PROOF_PLAN);
-    writing_init(&text);
-    certificate_print(&oom, proof, &verdict, NULL, &text);
-    ck_assert_msg(certificate_check(text.bytes, text.length, reason) == CERTIFICATE_VALID, "%s",
-                  reason);
+    require_certificate(&oom, proof, &verdict, NULL);
     ck_assert_msg(_i == 0 || plan_simulate(&oom, &proof->plan, reason), "%s", reason);
     ck_assert_ptr_nonnull(strstr(verdict.reason, _i == 0 ? "(fills)" : "move blocks"));
-    writing_deinit(&text);
     packing_destroy(packing);
     oracle_destroy(oracle);
 }
