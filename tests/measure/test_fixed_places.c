@@ -1,17 +1,17 @@
 /* Plans with one place for each block, painted granule by granule; the smallest one, against every
  * plan there is. */
 #include "harness/base/random.h"
-#include "harness/op/ops_file.h"
 #include "measure/drawn_list.h"
 #include "measure/fixed_places.h"
 #include "measure/needs.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
+#include "tests/helpers/shown.h"
 #include "tests/helpers/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { SMALL_COUNT = 7, SMALL_OPS = 9, SMALL_GRANULES = 32, CASE_COUNT = 150, GRANULE = 512 };
 
@@ -134,50 +134,41 @@ TEST(no_plan_is_smaller_than_the_bound_and_the_one_found_is_near_the_smallest)
 
 /* --- lists --- */
 
-static void take_text(const char *text, const struct target_contract *contract, uint32_t host,
-                      enum lives_result expected, struct list_lives *lives)
+static void show_lives(const char *text, const struct target_contract *contract,
+                       enum lives_result expected)
 {
     struct setup setup;
     struct op_list ops;
-    struct ops_file_error error;
-    setup_init(&setup);
-    op_list_init(&ops);
-    ck_assert_int_eq(ops_file_parse(text, strlen(text), &setup, &ops, &error), OPS_FILE_OK);
-    ck_assert_int_eq(lives_take(&ops, ops.count, host, contract, setup_filler_tag(&setup), lives),
+    struct list_lives lives;
+    read_list(text, &setup, &ops);
+    ck_assert_int_eq(lives_take(&ops, ops.count, 0, contract, setup_filler_tag(&setup), &lives),
                      expected);
+    show("%zu lives\n", lives.count);
+    for (const struct life *life = lives.lives; life < lives.lives + lives.count; life++) {
+        SHOW(life->from, life->to, life->bytes, life->align_bytes, life->header_bytes);
+    }
+    lives_deinit(&lives);
     op_list_deinit(&ops);
 }
 
-static void check_life(const struct life *life, uint32_t from, uint32_t to, uint64_t bytes)
-{
-    ck_assert_uint_eq(life->from, from);
-    ck_assert_uint_eq(life->to, to);
-    ck_assert_uint_eq(life->bytes, bytes);
-}
+EVERY_TEST(.teardown = snap_rest);
 
 TEST(a_life_goes_from_the_request_to_the_free_under_whatever_name)
 {
     const struct target_contract contract = {.granule_bytes = GRANULE, .header_bytes = GRANULE};
-    struct list_lives lives;
-    take_text("hbmstress-ops 1\ncapacity 1M\nhosts 2\ntarget hbm\ntag 3 \"free later\"\n"
-              "0: alloc size=8K tag=3\n"
-              "1: alloc size=64K host=1\n"
-              "2: output size=1000 align=4K\n"
-              "3: donate block=2 size=10\n"
-              "4: free block=2\n" /* its name is gone */
-              "5: alloc size=1\n"
-              "6: free_after block=3 delay=1ns\n"
-              "7: free block=0\n",
-              &contract, 0, LIVES_OK, &lives);
-    ck_assert_uint_eq(lives.count, 2);
-    check_life(&lives.lives[0], 2, 6, 1024 + GRANULE);
-    check_life(&lives.lives[1], 5, 8, 2 * GRANULE);
-    ck_assert_uint_eq(lives.lives[0].align_bytes, 4096);
-    ck_assert_uint_eq(lives.lives[0].header_bytes, GRANULE);
-    lives_deinit(&lives);
+    show_lives("capacity 1M\nhosts 2\ntarget hbm\ntag 3 \"free later\"\n"
+               "0: alloc size=8K tag=3\n"
+               "1: alloc size=64K host=1\n"
+               "2: output size=1000 align=4K\n"
+               "3: donate block=2 size=10\n"
+               "4: free block=2\n" /* its name is gone */
+               "5: alloc size=1\n"
+               "6: free_after block=3 delay=1ns\n"
+               "7: free block=0\n",
+               &contract, LIVES_OK);
 }
 
-static const char programs[] = "hbmstress-ops 1\ncapacity 1M\ntarget hbm\n"
+static const char programs[] = "capacity 1M\ntarget hbm\n"
                                "0: load size=2000 stack=1000\n"
                                "1: alloc size=3000\n"
                                "2: unload program=0\n"
@@ -186,27 +177,16 @@ static const char programs[] = "hbmstress-ops 1\ncapacity 1M\ntarget hbm\n"
 TEST(one_stack_is_there_throughout_and_programs_that_go_have_no_place)
 {
     struct target_contract contract = {.granule_bytes = GRANULE};
-    struct list_lives lives;
-    take_text(programs, &contract, 0, LIVES_OK, &lives);
-    ck_assert_uint_eq(lives.count, 4);
-    check_life(&lives.lives[0], 0, 4, 5120);
-    check_life(&lives.lives[1], 0, 2, 2048);
-    check_life(&lives.lives[2], 1, 4, 3072);
-    check_life(&lives.lives[3], 3, 4, 1024);
-    lives_deinit(&lives);
+    show_lives(programs, &contract, LIVES_OK);
     contract.evicts = true;
-    take_text(programs, &contract, 0, LIVES_EVICTED, &lives);
-    ck_assert_uint_eq(lives.count, 0);
-    lives_deinit(&lives);
+    show_lives(programs, &contract, LIVES_EVICTED);
 }
 
 TEST(sizes_that_do_not_add_up_are_refused)
 {
     const struct target_contract contract = {.granule_bytes = GRANULE};
-    struct list_lives lives;
-    take_text("hbmstress-ops 1\ncapacity 1M\ntarget hbm\n0: alloc size=4611686018427387904\n",
-              &contract, 0, LIVES_TOO_LARGE, &lives);
-    lives_deinit(&lives);
+    show_lives("capacity 1M\ntarget hbm\n0: alloc size=4611686018427387904\n", &contract,
+               LIVES_TOO_LARGE);
 }
 
 static const struct scenario *const drawn[] = {&scenario_fragmentation_storm,

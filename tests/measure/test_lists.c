@@ -4,6 +4,7 @@
 #include "measure/needs.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/suite.h"
 
 #include <stdio.h>
@@ -11,28 +12,18 @@
 
 #define CAPACITY_BYTES (UINT64_C(64) << 20)
 
-static void append(struct op_list *ops, enum op_kind kind, uint64_t size_bytes, uint32_t ref)
-{
-    struct op op = op_make(kind);
-    op.size_bytes = size_bytes;
-    op.ref = ref;
-    op_list_append(ops, &op);
-}
-
 TEST(the_peak_is_what_is_asked_for_and_not_freed)
 {
+    struct setup setup;
     struct op_list ops;
     op_list_init(&ops);
     ck_assert_uint_eq(list_peak_find(&ops).op, OP_NONE);
-    append(&ops, OP_ALLOC, 100, OP_NONE);
-    append(&ops, OP_ALLOC, 50, OP_NONE);
-    append(&ops, OP_FREE, 0, 0);
-    append(&ops, OP_FREE, 0, 0); /* again: nothing more goes */
-    append(&ops, OP_OUTPUT, 99, OP_NONE);
-    append(&ops, OP_DONATE, 10, 4); /* the block stays as large as it is */
-    append(&ops, OP_ALLOC, 2, OP_NONE);
-    append(&ops, OP_FREE_AFTER, 0, 5);
-    append(&ops, OP_ALLOC, 90, OP_NONE);
+    read_list("0: alloc size=100\n1: alloc size=50\n2: free block=0\n"
+              "3: free block=0\n" /* again: nothing more goes */
+              "4: output size=99\n"
+              "5: donate block=4 size=10\n" /* the block stays as large as it is */
+              "6: alloc size=2\n7: free_after block=5 delay=0ns\n8: alloc size=90\n",
+              &setup, &ops);
     const struct needs_peak peak = list_peak_find(&ops);
     ck_assert_uint_eq(peak.bytes, 151);
     ck_assert_uint_eq(peak.op, 6);

@@ -1,28 +1,18 @@
 /* What is counted of a list on a target, and by which contract. */
-#include "harness/op/ops_file.h"
 #include "measure/cost.h"
 #include "measure/judged.h"
 #include "targets/targets.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/suite.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Every second granule of four is freed: 2 KiB are free, and no hole has more than 1 KiB. */
-#define HOLES            \
-    "hbmstress-ops 1\n"  \
-    "capacity 4K\n"      \
-    "granule 512\n"      \
-    "target first_fit\n" \
-    "0: alloc size=1K\n" \
-    "1: alloc size=1K\n" \
-    "2: alloc size=1K\n" \
-    "3: alloc size=1K\n" \
-    "4: free block=0\n"  \
-    "5: free block=2\n"  \
-    "6: alloc size=2K\n" \
-    "7: alloc size=3K\n" \
-    "8: alloc size=1K\n"
+static const char holes[] = "capacity 4K\ngranule 512\ntarget first_fit\n0: alloc size=1K\n"
+                            "1: alloc size=1K\n2: alloc size=1K\n3: alloc size=1K\n"
+                            "4: free block=0\n5: free block=2\n6: alloc size=2K\n"
+                            "7: alloc size=3K\n8: alloc size=1K\n";
 
 struct list {
     struct setup setup;
@@ -30,16 +20,6 @@ struct list {
     uint8_t answers[64];
     struct judged judged;
 };
-
-static void read_list(struct list *list, const char *text)
-{
-    struct ops_file_error error;
-    memset(list, 0, sizeof *list);
-    setup_init(&list->setup);
-    op_list_init(&list->ops);
-    ck_assert_int_eq(ops_file_parse(text, strlen(text), &list->setup, &list->ops, &error),
-                     OPS_FILE_OK);
-}
 
 static void judge(struct list *list, const struct target *target)
 {
@@ -50,7 +30,7 @@ static void judge(struct list *list, const struct target *target)
 TEST(requests_and_refusals_are_counted)
 {
     struct list list;
-    read_list(&list, HOLES);
+    read_list(holes, &list.setup, &list.ops);
     judge(&list, &target_first_fit);
     ck_assert_int_eq(list.judged.end, JUDGED_WHOLE);
     ck_assert_uint_eq(list.judged.requests, 7);
@@ -71,7 +51,7 @@ TEST(the_largest_request_is_that_of_the_largest_hole)
 {
     struct list list;
     uint64_t bytes = 1;
-    read_list(&list, HOLES);
+    read_list(holes, &list.setup, &list.ops);
     ck_assert(room_measure(&target_first_fit, &list.setup, &list.ops, 5, &bytes));
     ck_assert_uint_eq(bytes, 1024);
     ck_assert(room_measure(&target_first_fit, &list.setup, &list.ops, 3, &bytes));
@@ -87,8 +67,9 @@ TEST(without_classes_a_refusal_for_its_class_is_premature)
 {
     struct list list;
     struct target held;
-    read_list(&list, "hbmstress-ops 1\ncapacity 4K\ngranule 512\ntarget buddy\n"
-                     "0: alloc size=512\n1: alloc size=1025\n2: alloc size=1025\n");
+    read_list("capacity 4K\ngranule 512\ntarget buddy\n"
+              "0: alloc size=512\n1: alloc size=1025\n2: alloc size=1025\n",
+              &list.setup, &list.ops);
     judge(&list, &target_buddy);
     ck_assert_uint_eq(list.judged.ooms, 1);
     ck_assert_uint_eq(list.judged.justified, 1);
@@ -103,10 +84,8 @@ TEST(one_target_can_be_judged_by_the_contract_of_another)
     struct list list;
     struct target held;
     struct judged_held by = {.kind = HELD_CONTRACT};
-    char reason[RUN_REASON_BYTES];
-    read_list(&list, HOLES);
-    struct run *run = run_create(&target_hbm, &list.setup, reason);
-    ck_assert_ptr_nonnull(run);
+    read_list(holes, &list.setup, &list.ops);
+    struct run *run = begin_run(&target_hbm, &list.setup);
     by.contract = *model_contract(run_model(run, 0));
     run_destroy(run);
     by.contract.programs = false;
@@ -122,7 +101,7 @@ TEST(the_calls_of_a_list_are_counted_and_timed)
 {
     struct list list;
     struct cost cost;
-    read_list(&list, HOLES);
+    read_list(holes, &list.setup, &list.ops);
     cost_measure(&target_first_fit, &list.setup, &list.ops, &cost);
     ck_assert_uint_eq(cost.op_count, 9);
     ck_assert_uint_gt(cost.ns, 0);
