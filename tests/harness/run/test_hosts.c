@@ -145,29 +145,6 @@ TEST(all_of_64_hosts_may_meet)
     }
 }
 
-/* Of a collective that starts, and of a fault that delays it again. */
-TEST(an_event_that_is_lost_stays_so)
-{
-    struct timeline *timeline = timeline_create();
-    timeline_add(timeline, 1, 5);
-    timeline_add(timeline, 2, 5);
-    timeline_postpone(timeline, 1, DELAY_NEVER);
-    timeline_postpone(timeline, 1, 3);
-    timeline_postpone(timeline, 2, 3);
-    timeline_start(timeline, 1, 4);
-    timeline_start(timeline, 1, 0);
-    timeline_start_at(timeline, 1, 0);
-    ck_assert_uint_eq(timeline_due_ns(timeline, 1), DELAY_NEVER);
-    ck_assert_uint_eq(timeline_due_ns(timeline, 2), 8);
-    timeline_start_at(timeline, 2, 0);
-    ck_assert_int_eq(timeline_state(timeline, 2), EVENT_DONE);
-    timeline_advance(timeline, 7);
-    timeline_add(timeline, 3, DELAY_NEVER);
-    timeline_start_at(timeline, 3, 7);
-    ck_assert_int_eq(timeline_state(timeline, 3), EVENT_DONE);
-    timeline_destroy(timeline);
-}
-
 /* --- waits --- */
 
 TEST(only_the_first_waits_are_noted)
