@@ -1,4 +1,4 @@
-/* The grammar of messages, and how a judge takes note of what its rules break.  What each rule
+/* How a judge takes note of what its rules break.  What each rule
  * holds of a run is in tests/cases/rules/judge_*.case. */
 #include "harness/model/model.h"
 #include "harness/rules/private/families.h"
@@ -7,97 +7,6 @@
 #include <check.h>
 #include <signal.h>
 #include <string.h>
-
-/* --- messages --- */
-
-static const struct message_expected buffer_text = {
-    .requested_bytes = 8 << 20, .free_bytes = 6 << 20, .largest_hole_bytes = 3 << 20};
-static const struct message_expected stack_text = {.is_program = true,
-                                                   .stack_bytes = 8 << 20,
-                                                   .free_bytes = 6 << 20,
-                                                   .reservable_low_bytes = 1 << 20,
-                                                   .reservable_high_bytes = 5 << 20};
-#define ALLOC "Attempting to allocate 8.00M. That was not possible. There are 6.00M free."
-#define RESERVE \
-    "Attempting to reserve 8.00M at the bottom of memory. That was not possible. There are 6.00M free, 0B "
-#define LOADING "RESOURCE_EXHAUSTED: Error loading program"
-
-TEST(messages_follow_the_grammar_to_the_letter)
-{
-    const struct {
-        const struct message_expected *expected;
-        const char *text;
-        bool is_right;
-    } rows[] = {
-        {&buffer_text, "RESOURCE_EXHAUSTED: " ALLOC, true},
-        {&buffer_text, "RESOURCE_EXHAUSTED: Error allocating device buffer: " ALLOC, true},
-        {&buffer_text, "RESOURCE_EXHAUSTED: E0100: RuntimeBufferAllocationFailure:\n" ALLOC, true},
-        {&buffer_text, "RESOURCE_EXHAUSTED: " ALLOC "; (0x0x0_HBM0)", true},
-        {&buffer_text,
-         "RESOURCE_EXHAUSTED: " ALLOC
-         " Due to fragmentation, the largest contiguous region of free "
-         "memory is 3.00M.",
-         true},
-        {&buffer_text,
-         "RESOURCE_EXHAUSTED: " ALLOC
-         " Due to fragmentation, the largest contiguous region of free "
-         "memory is 3.01M.",
-         false},
-        {&buffer_text, "RESOURCE_EXHAUSTED: E0101: RuntimeProgramAllocationFailure:\n" ALLOC,
-         false},
-        {&buffer_text, "RESOURCE_EXHAUSTED: " ALLOC "; (0x0x0_HBM)", false},
-        {&buffer_text, "RESOURCE_EXHAUSTED: " ALLOC "; ( 0x-1x0_HBM0)", false},
-        {&buffer_text, "RESOURCE_EXHAUSTED: " ALLOC ";(0x0x0_HBM0)", false},
-        {&buffer_text, "RESOURCE_EXHAUSTED: " ALLOC "; (0x0x0_HBM0) ", false},
-        {&buffer_text, "RESOURCE_EXHAUSTED: " ALLOC "\n", false},
-        {&buffer_text, " RESOURCE_EXHAUSTED: " ALLOC, false},
-        {&buffer_text, "Resource exhausted: " ALLOC, false},
-        {&buffer_text,
-         "RESOURCE_EXHAUSTED: Attempting to allocate 8M. That was not possible. There are 6.00M free.",
-         false},
-        {&buffer_text,
-         "RESOURCE_EXHAUSTED: Attempting to allocate 8.00M. That was not possible. There are 6.01M free.",
-         false},
-        {&buffer_text, "", false},
-        {&buffer_text, LOADING ": " ALLOC, false},
-        {&stack_text, LOADING ": " RESERVE "reserved, and 3.00M reservable.", true},
-        {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and 3.00M reservable.", true},
-        {&stack_text, LOADING " 'a: Attempting to b': " RESERVE "reserved, and 3.00M reservable.",
-         true},
-        {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and 1.00M reservable.", true},
-        {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and 5.00M reservable.", true},
-        {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and 5.02M reservable.", false},
-        {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and 0.98M reservable.", false},
-        {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and nanM reservable.", false},
-        {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and  3.00M reservable.", false},
-        {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and +3.00M reservable.", false},
-        {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and 0x3M reservable.", false},
-        {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and 3e0M reservable.", false},
-        {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and 3.00 reservable.", false},
-        {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and reservable.", false},
-        {&stack_text, LOADING " 'jit_f' " RESERVE "reserved, and 3.00M reservable.", false},
-        {&stack_text, LOADING " of mine: " RESERVE "reserved, and 3.00M reservable.", false},
-        /* Nothing was to be allocated. */
-        {&stack_text,
-         LOADING ": Attempting to allocate 0B. That was not possible. There are 6.00M free.",
-         false},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char reason[160] = "";
-        const char *lacking = NULL;
-        ck_assert_msg(message_is_right(rows[i].text, rows[i].expected, &lacking, reason,
-                                       sizeof reason) == rows[i].is_right,
-                      "row %zu: %s", i, reason);
-    }
-    struct message_expected fragmented = buffer_text;
-    char reason[160];
-    fragmented.has_fragmentation = true;
-    const char *lacking = NULL;
-    ck_assert(!message_is_right("RESOURCE_EXHAUSTED: " ALLOC, &fragmented, &lacking, reason,
-                                sizeof reason));
-}
-
-/* --- rows --- */
 
 TEST(rules_of_one_judge_share_it_and_the_first_broken_one_stays)
 {
@@ -123,27 +32,6 @@ TEST(a_rule_that_breaks_beside_an_out_of_memory_leaves_its_verdict)
         ck_assert_int_eq(verdict.kind, VERDICT_BROKEN);
         ck_assert_int_eq(judge.hides_oom, kinds[i] != VERDICT_NONE);
         ck_assert_int_eq(judge.oom_verdict.kind, kinds[i]);
-    }
-}
-
-TEST(an_error_text_lacks_numbers_or_words)
-{
-    static const struct {
-        const char *text, *lacking;
-    } rows[] = {
-        {"RESOURCE_EXHAUSTED: Attempting to allocate 9.00M. That was not possible. There are 6.00M free.",
-         "numbers"},
-        {"RESOURCE_EXHAUSTED: Attempting to allocate 8.00M. That was not possible. There are 6.01M free.",
-         "numbers"},
-        {"RESOURCE_EXHAUSTED: Attempting to allocate 8.00M. That was possible. There are 6.00M free.",
-         "words"},
-        {"Resource exhausted: " ALLOC, "words"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char reason[160] = "";
-        const char *lacking = NULL;
-        ck_assert(!message_is_right(rows[i].text, &buffer_text, &lacking, reason, sizeof reason));
-        ck_assert_msg(strcmp(lacking, rows[i].lacking) == 0, "row %zu: %s: %s", i, lacking, reason);
     }
 }
 
