@@ -28,6 +28,18 @@ void list_draw_alignments(struct packing_list *list, struct random *random,
     }
 }
 
+struct packing *packing;
+
+void packing_begin(void)
+{
+    packing = packing_create();
+}
+
+void packing_end(void)
+{
+    packing_destroy(packing);
+}
+
 struct packing_problem list_question(const struct packing_list *list, uint64_t nodes_max)
 {
     return (struct packing_problem){.bins = list->bins,
@@ -39,8 +51,7 @@ struct packing_problem list_question(const struct packing_list *list, uint64_t n
                                     .wants_proof = true};
 }
 
-struct packing_answer list_answer(struct packing *packing, const struct packing_list *list,
-                                  uint64_t nodes_max)
+struct packing_answer list_answer(const struct packing_list *list, uint64_t nodes_max)
 {
     struct packing_answer answer;
     const struct packing_problem question = list_question(list, nodes_max);

@@ -20,11 +20,15 @@ void list_add_bin(struct packing_list *list, uint64_t length);
 void list_draw_alignments(struct packing_list *list, struct random *random,
                           const uint32_t weights[4]);
 
+/* Each test has one: EVERY_TEST(.setup = packing_begin, .teardown = packing_end). */
+extern struct packing *packing;
+void packing_begin(void);
+void packing_end(void);
+
 /* With a proof. */
 struct packing_problem list_question(const struct packing_list *list, uint64_t nodes_max);
 /* The answer, whose proof holds, and which took no more nodes. */
-struct packing_answer list_answer(struct packing *packing, const struct packing_list *list,
-                                  uint64_t nodes_max);
+struct packing_answer list_answer(const struct packing_list *list, uint64_t nodes_max);
 /* Every assignment of items to bins; no alignments. */
 bool list_fits(const struct packing_list *list);
 

@@ -40,14 +40,13 @@ static void draw_problem(struct random *random, struct packing_list *problem)
 }
 
 /* Answers twice, without and with a proof; the answers must be equal and the proof hold. */
-static struct packing_answer answer_and_prove(struct packing *packing,
-                                              const struct packing_list *list, uint64_t nodes_max)
+static struct packing_answer answer_and_prove(const struct packing_list *list, uint64_t nodes_max)
 {
     struct packing_answer answer;
     struct packing_problem question = list_question(list, nodes_max);
     question.wants_proof = false;
     packing_solve(packing, &question, &answer);
-    const struct packing_answer proved = list_answer(packing, list, nodes_max);
+    const struct packing_answer proved = list_answer(list, nodes_max);
     ck_assert_int_eq(answer.result, proved.result);
     ck_assert_int_eq(answer.method, proved.method);
     ck_assert_uint_eq(answer.number, proved.number);
@@ -64,26 +63,25 @@ static void print_refuted(const uint64_t refuted[PACKING_BY_PATTERNS + 1])
     printf("\n");
 }
 
-EVERY_TEST(.timeout_s = 120);
+EVERY_TEST(.timeout_s = 120, .setup = packing_begin, .teardown = packing_end);
 
 TEST(every_small_problem_is_decided_as_by_trying_all)
 {
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t fits = 0;
     uint64_t refuted[PACKING_BY_PATTERNS + 1] = {0};
     random_init(&random, 1);
     for (int i = 0; i < 100000; i++) {
         struct packing_list problem;
         draw_problem(&random, &problem);
-        struct packing_answer answer = answer_and_prove(packing, &problem, 1000000);
+        struct packing_answer answer = answer_and_prove(&problem, 1000000);
         const bool truth = list_fits(&problem);
         ck_assert_int_eq(answer.result, truth ? PACKING_FITS : PACKING_NONE);
         fits += truth;
         refuted[answer.method] += !truth;
         /* So small a budget leaves each search next to nothing: it decides at once, or says
          * unknown. */
-        answer = answer_and_prove(packing, &problem, (uint64_t)(i % 100));
+        answer = answer_and_prove(&problem, (uint64_t)(i % 100));
         ck_assert(answer.result == PACKING_UNKNOWN ||
                   answer.result == (truth ? PACKING_FITS : PACKING_NONE));
         refuted[answer.method] += answer.result == PACKING_NONE;
@@ -92,13 +90,11 @@ TEST(every_small_problem_is_decided_as_by_trying_all)
     print_refuted(refuted);
     ck_assert_uint_gt(refuted[PACKING_BY_ROUNDING], 1000);
     ck_assert_uint_gt(refuted[PACKING_BY_SEARCH], 1000);
-    packing_destroy(packing);
 }
 
 TEST(a_spent_budget_is_unknown_and_never_a_guess)
 {
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t searched = 0;
     random_init(&random, 2);
     for (int i = 0; i < 20000; i++) {
@@ -118,7 +114,6 @@ TEST(a_spent_budget_is_unknown_and_never_a_guess)
         }
     }
     ck_assert_uint_gt(searched, 100);
-    packing_destroy(packing);
 }
 
 /* Every order of items in every bin, each pushed down as far as its alignment allows. */
@@ -151,7 +146,6 @@ static bool aligned_fits_by_trying_all(const struct packing_list *problem, bool 
 TEST(alignments_are_decided_as_by_trying_all)
 {
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t fits = 0;
     uint64_t by_addresses = 0;
     random_init(&random, 3);
@@ -161,7 +155,7 @@ TEST(alignments_are_decided_as_by_trying_all)
         draw_problem(&random, &problem);
         problem.item_count = problem.item_count > 6 ? 6 : problem.item_count;
         list_draw_alignments(&problem, &random, (uint32_t[]){6, 2, 2, 1});
-        const struct packing_answer answer = answer_and_prove(packing, &problem, 1000000);
+        const struct packing_answer answer = answer_and_prove(&problem, 1000000);
         const bool truth = aligned_fits_by_trying_all(&problem, used, 0, problem.bins[0].start);
         ck_assert_int_eq(answer.result, truth ? PACKING_FITS : PACKING_NONE);
         fits += truth;
@@ -171,14 +165,12 @@ TEST(alignments_are_decided_as_by_trying_all)
            " were refuted place by place\n",
            fits, by_addresses);
     ck_assert_uint_gt(by_addresses, 1000);
-    packing_destroy(packing);
 }
 
 /* Budgets so small that the branch and bound soon ends and the table has its turn. */
 TEST(a_table_decides_as_trying_all_does)
 {
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t decided[2] = {0};
     random_init(&random, 5);
     for (int i = 0; i < 8000; i++) {
@@ -187,8 +179,7 @@ TEST(a_table_decides_as_trying_all_does)
         draw_problem(&random, &problem);
         problem.item_count = problem.item_count > 6 ? 6 : problem.item_count;
         list_draw_alignments(&problem, &random, (uint32_t[]){4, 1, 1, 1});
-        const struct packing_answer answer = answer_and_prove(packing, &problem,
-                                                              100 + (uint64_t)i % 300);
+        const struct packing_answer answer = answer_and_prove(&problem, 100 + (uint64_t)i % 300);
         if (answer.method == PACKING_BY_TABLE && answer.result != PACKING_UNKNOWN) {
             const bool truth = aligned_fits_by_trying_all(&problem, used, 0, problem.bins[0].start);
             ck_assert_int_eq(answer.result, truth ? PACKING_FITS : PACKING_NONE);
@@ -198,14 +189,12 @@ TEST(a_table_decides_as_trying_all_does)
     printf("tables: %" PRIu64 " problems fit, %" PRIu64 " do not\n", decided[1], decided[0]);
     ck_assert_uint_gt(decided[0], 300);
     ck_assert_uint_gt(decided[1], 30);
-    packing_destroy(packing);
 }
 
 /* More different sizes than a row has bits for, so that there is no table. */
 TEST(too_many_kinds_for_a_row_are_searched)
 {
     enum { MANY = 64 };
-    struct packing *packing = packing_create();
     struct packing_list list = {.item_count = 0};
     uint64_t sum = 0;
     for (uint64_t i = 0; i < MANY; i++) {
@@ -215,9 +204,8 @@ TEST(too_many_kinds_for_a_row_are_searched)
     list.items[0].align_bytes = 1024;
     list_add_bin(&list, sum / 2 + 1);
     list_add_bin(&list, sum - sum / 2);
-    const struct packing_answer answer = answer_and_prove(packing, &list, 20000);
+    const struct packing_answer answer = answer_and_prove(&list, 20000);
     ck_assert_int_ne(answer.method, PACKING_BY_TABLE);
-    packing_destroy(packing);
 }
 
 /* --- larger problems: too many ways to try, but an answer's proof can be checked --- */
@@ -273,14 +261,13 @@ static void draw_medium(struct random *random, struct packing_list *problem)
 TEST(every_answer_on_a_larger_problem_is_proved)
 {
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t results[3] = {0};
     uint64_t refuted[PACKING_BY_PATTERNS + 1] = {0};
     random_init(&random, 4);
     for (int i = 0; i < 20000; i++) {
         struct packing_list problem;
         draw_medium(&random, &problem);
-        const struct packing_answer answer = answer_and_prove(packing, &problem, 3000);
+        const struct packing_answer answer = answer_and_prove(&problem, 3000);
         results[answer.result]++;
         refuted[answer.method] += answer.result == PACKING_NONE;
     }
@@ -291,5 +278,4 @@ TEST(every_answer_on_a_larger_problem_is_proved)
     ck_assert_uint_gt(results[PACKING_FITS], 2000);
     ck_assert_uint_gt(refuted[PACKING_BY_SEARCH], 100);
     ck_assert_uint_gt(refuted[PACKING_BY_SEARCH_ALIGNED], 1);
-    packing_destroy(packing);
 }

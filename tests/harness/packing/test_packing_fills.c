@@ -46,22 +46,20 @@ struct small_lists {
 };
 static const struct small_lists small_lists[] = {{10, 2, 2, 100, 3000}, {7, 3, 5, 0, 2000}};
 
-EVERY_TEST(.timeout_s = 300);
+EVERY_TEST(.timeout_s = 300, .setup = packing_begin, .teardown = packing_end);
 
 /* With budgets so small that the search bin by bin seldom ends first. */
 TEST(small_lists_are_decided_as_by_trying_all, .to = sizeof small_lists / sizeof small_lists[0])
 {
     const struct small_lists *lists = &small_lists[_i];
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t by_fills[2] = {0};
     random_init(&random, 1 + (uint64_t)_i);
     for (int i = 0; i < SMALL_COUNT; i++) {
         struct packing_list list;
         draw_list(&random, random_between(&random, 5, lists->item_count_max),
                   random_between(&random, lists->bin_count_min, lists->bin_count_max), &list);
-        const struct packing_answer answer = list_answer(packing, &list,
-                                                         random_between(&random, 50, 400));
+        const struct packing_answer answer = list_answer(&list, random_between(&random, 50, 400));
         const bool truth = list_fits(&list);
         ck_assert(answer.result == PACKING_UNKNOWN ||
                   answer.result == (truth ? PACKING_FITS : PACKING_NONE));
@@ -72,7 +70,6 @@ TEST(small_lists_are_decided_as_by_trying_all, .to = sizeof small_lists / sizeof
            SMALL_COUNT, lists->bin_count_min, lists->bin_count_max, by_fills[1], by_fills[0]);
     ck_assert_uint_ge(by_fills[1], lists->fits_min);
     ck_assert_uint_ge(by_fills[0], lists->none_min);
-    packing_destroy(packing);
 }
 
 /* --- lists that the searches leave open --- */
@@ -120,23 +117,21 @@ enum { NODES_EACH = 4000000 }; /* what each out-of-memory has */
 
 TEST(layers_do_not_fit, .to = 2)
 {
-    struct packing *packing = packing_create();
     struct packing_list list;
     (_i == 0 ? fill_two_spans : fill_six_spans)(&list);
-    const struct packing_answer answer = list_answer(packing, &list, NODES_EACH);
+    const struct packing_answer answer = list_answer(&list, NODES_EACH);
     ck_assert_int_eq(answer.result, PACKING_NONE);
     ck_assert_int_eq(answer.method, PACKING_BY_FILLS);
     ck_assert_uint_eq(answer.fills.bins, _i == 0 ? 1 : 3);
     ck_assert(_i == 1 || answer.fills.unit_bytes == GRANULE);
-    packing_destroy(packing);
 }
 
 /* By how much the larger span is too short for the list in two spans. */
-static uint64_t find_missing_bytes(struct packing *packing)
+static uint64_t find_missing_bytes(void)
 {
     struct packing_list list;
     fill_two_spans(&list);
-    const struct packing_answer none = list_answer(packing, &list, NODES_EACH);
+    const struct packing_answer none = list_answer(&list, NODES_EACH);
     ck_assert_int_eq(none.method, PACKING_BY_FILLS);
     return none.fills.lost_bytes - SLACK * GRANULE;
 }
@@ -144,17 +139,15 @@ static uint64_t find_missing_bytes(struct packing *packing)
 /* The least room for which it is no longer refuted, and there it fits: nothing lies between. */
 TEST(in_two_spans_a_granule_decides)
 {
-    struct packing *packing = packing_create();
     struct packing_list list;
     fill_two_spans(&list);
-    const uint64_t missing = find_missing_bytes(packing);
+    const uint64_t missing = find_missing_bytes();
     list.bins[1].end += missing - GRANULE;
-    ck_assert_int_eq(list_answer(packing, &list, NODES_EACH).result, PACKING_NONE);
+    ck_assert_int_eq(list_answer(&list, NODES_EACH).result, PACKING_NONE);
     list.bins[1].end += GRANULE;
-    const struct packing_answer fits = list_answer(packing, &list, NODES_EACH);
+    const struct packing_answer fits = list_answer(&list, NODES_EACH);
     ck_assert_int_eq(fits.result, PACKING_FITS);
     ck_assert_int_eq(fits.method, PACKING_BY_FILLS);
-    packing_destroy(packing);
 }
 
 /* --- as an out-of-memory --- */
@@ -221,8 +214,7 @@ TEST(an_out_of_memory_of_layers_is_proved_and_planned, .to = 2)
     struct oracle *oracle = oracle_create();
     struct verdict verdict = {.op = 1};
     struct oom oom;
-    struct packing *packing = packing_create();
-    fill_oom(&oom, blocks, _i == 0 ? 0 : find_missing_bytes(packing));
+    fill_oom(&oom, blocks, _i == 0 ? 0 : find_missing_bytes());
     oracle_judge(oracle, &oom, 0, &verdict);
     ck_assert_int_eq(verdict.kind, kinds[_i]);
     ck_assert_uint_le(verdict.nodes, NODES_EACH);
@@ -232,7 +224,6 @@ TEST(an_out_of_memory_of_layers_is_proved_and_planned, .to = 2)
     require_certificate(&oom, proof, &verdict, NULL);
     ck_assert_msg(_i == 0 || plan_simulate(&oom, &proof->plan, reason), "%s", reason);
     ck_assert_ptr_nonnull(strstr(verdict.reason, _i == 0 ? "(fills)" : "move blocks"));
-    packing_destroy(packing);
     oracle_destroy(oracle);
 }
 
@@ -241,7 +232,6 @@ TEST(an_out_of_memory_of_layers_is_proved_and_planned, .to = 2)
 /* The same list in granules so small that its sums are more than a checker takes. */
 TEST(sums_beyond_the_limit_are_not_counted)
 {
-    struct packing *packing = packing_create();
     struct packing_answer answer;
     struct packing_list list;
     fill_two_spans(&list);
@@ -255,41 +245,36 @@ TEST(sums_beyond_the_limit_are_not_counted)
     packing_solve(packing, &question, &answer);
     ck_assert_int_eq(answer.result, PACKING_UNKNOWN);
     ck_assert_uint_eq(answer.nodes, question.nodes_max);
-    packing_destroy(packing);
 }
 
 /* The sums of this list take 21,000 steps, and the half of what is left may be spent on them. */
 TEST(sums_that_cost_more_than_the_budget_are_not_counted)
 {
-    struct packing *packing = packing_create();
     struct packing_list list;
     fill_two_spans(&list);
-    const struct packing_answer open = list_answer(packing, &list, 40000);
+    const struct packing_answer open = list_answer(&list, 40000);
     ck_assert_int_eq(open.result, PACKING_UNKNOWN);
     ck_assert_uint_eq(open.nodes, 40000);
-    ck_assert_int_eq(list_answer(packing, &list, 60000).method, PACKING_BY_FILLS);
-    packing_destroy(packing);
+    ck_assert_int_eq(list_answer(&list, 60000).method, PACKING_BY_FILLS);
 }
 
 /* Wherever all sizes have a common unit, it is the sums of units that are counted. */
 TEST(a_common_unit_makes_many_sums_few)
 {
     enum { UNIT = 1 << 12 };
-    struct packing *packing = packing_create();
     struct packing_list list;
     fill_two_spans(&list);
     const uint64_t length = list.bins[1].end - list.bins[1].start;
-    const uint64_t first_nodes = list_answer(packing, &list, NODES_EACH).nodes;
+    const uint64_t first_nodes = list_answer(&list, NODES_EACH).nodes;
     for (size_t i = 0; i < list.item_count; i++) {
         list.items[i].size_bytes *= UNIT;
     }
     list.bins[0].end *= UNIT;
     list.bins[1].start = list.bins[0].end + GRANULE;
     list.bins[1].end = list.bins[1].start + length * UNIT;
-    const struct packing_answer answer = list_answer(packing, &list, NODES_EACH);
+    const struct packing_answer answer = list_answer(&list, NODES_EACH);
     ck_assert_int_eq(answer.result, PACKING_NONE);
     ck_assert_int_eq(answer.method, PACKING_BY_FILLS);
     ck_assert_uint_eq(answer.fills.unit_bytes, UNIT * GRANULE);
     ck_assert_uint_eq(answer.nodes, first_nodes);
-    packing_destroy(packing);
 }

@@ -41,19 +41,17 @@ static const struct state with_packing = {
 static struct packing_answer solve_state(const struct state *state)
 {
     struct packing_list list = {.item_count = 0};
-    struct packing *packing = packing_create();
     for (size_t i = 0; i < 17; i++) {
         list_add_bin(&list, state->bins[i]);
     }
     for (size_t i = 0; i < 101; i++) {
         list_add_items(&list, state->items[i], 1);
     }
-    const struct packing_answer answer = list_answer(packing, &list, 100000);
-    packing_destroy(packing);
+    const struct packing_answer answer = list_answer(&list, 100000);
     return answer;
 }
 
-EVERY_TEST(.timeout_s = 60);
+EVERY_TEST(.timeout_s = 60, .setup = packing_begin, .teardown = packing_end);
 
 TEST(the_largest_refute_what_a_search_of_all_leaves_open)
 {

@@ -20,7 +20,7 @@ struct list {
 };
 
 /* Sets sizes as packing_solve() does; the list keeps the bins that are found. */
-static void begin_question(struct packing *packing, struct list *list)
+static void begin_question(struct list *list)
 {
     struct packing_sizes *sizes = &packing->sizes;
     uint64_t spare[ITEM_COUNT_MAX];
@@ -103,13 +103,12 @@ static void draw_list(struct random *random, size_t item_count, size_t bin_count
     list->bins[bin_count - 1] = sum;
 }
 
-EVERY_TEST(.timeout_s = 120);
+EVERY_TEST(.timeout_s = 120, .setup = packing_begin, .teardown = packing_end);
 
 TEST(small_lists_are_decided_as_by_trying_all)
 {
     const uint64_t count = draws_count(30000, 1);
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t truths[2] = {0}, narrow_count = 0;
     random_init(&random, 1);
     for (uint64_t i = 0; i < count; i++) {
@@ -119,13 +118,13 @@ TEST(small_lists_are_decided_as_by_trying_all)
                   &list);
         const struct packing_list same = list_of(&list);
         const bool truth = list_fits(&same);
-        begin_question(packing, &list);
+        begin_question(&list);
         const enum packing_result whole = packing_search_patterns(packing, PACKING_TABLE_ROWS_MAX,
                                                                   UINT64_MAX, &rows);
         ck_assert_int_eq(whole, truth ? PACKING_FITS : PACKING_NONE);
         ck_assert(truth ? bins_hold(&list) : choices_hold(&list, rows));
         ck_assert(truth || !choices_hold(&list, rows + 1));
-        begin_question(packing, &list);
+        begin_question(&list);
         const enum packing_result narrow = packing_search_patterns(packing, NARROW, UINT64_MAX,
                                                                    &rows);
         ck_assert(narrow == PACKING_UNKNOWN || (narrow == PACKING_FITS && truth));
@@ -138,21 +137,19 @@ TEST(small_lists_are_decided_as_by_trying_all)
            truths[true], narrow_count, truths[false]);
     ck_assert_uint_gt(truths[false], count / 10);
     ck_assert_uint_gt(narrow_count, truths[true] / 2);
-    packing_destroy(packing);
 }
 
 /* Of the size that the other searches leave open: what is said of them is proved. */
 TEST(large_lists_of_few_sizes_are_decided)
 {
     struct random random;
-    struct packing *packing = packing_create();
     uint64_t results[3] = {0};
     random_init(&random, 2);
     for (int i = 0; i < 20; i++) {
         struct list list;
         uint64_t rows = 0;
         draw_list(&random, 60, 8, 3, 4000, &list);
-        begin_question(packing, &list);
+        begin_question(&list);
         const enum packing_result result = packing_search_patterns(packing, PACKING_TABLE_ROWS_MAX,
                                                                    UINT64_MAX, &rows);
         ck_assert(result != PACKING_FITS || bins_hold(&list));
@@ -164,54 +161,49 @@ TEST(large_lists_of_few_sizes_are_decided)
            results[PACKING_FITS], results[PACKING_NONE], results[PACKING_UNKNOWN]);
     ck_assert_uint_eq(results[PACKING_UNKNOWN], 0);
     ck_assert_uint_gt(results[PACKING_NONE], 0);
-    packing_destroy(packing);
 }
 
 TEST(no_more_steps_are_taken_than_there_are)
 {
     struct random random;
-    struct packing *packing = packing_create();
     struct list list;
     uint64_t rows = 0;
     random_init(&random, 3);
     enum packing_result truth = PACKING_UNKNOWN;
     do {
         draw_list(&random, 60, 8, 4, 4000, &list);
-        begin_question(packing, &list);
+        begin_question(&list);
         truth = packing_search_patterns(packing, PACKING_TABLE_ROWS_MAX, UINT64_MAX, &rows);
     } while (packing->nodes < 10);
     const uint64_t steps = packing->nodes;
     ck_assert_int_ne(truth, PACKING_UNKNOWN);
     for (uint64_t limit = 0; limit <= steps; limit++) {
         const enum packing_result expected = limit < steps ? PACKING_UNKNOWN : truth;
-        begin_question(packing, &list);
+        begin_question(&list);
         ck_assert_int_eq(packing_search_patterns(packing, PACKING_TABLE_ROWS_MAX, limit, &rows),
                          expected);
-        begin_question(packing, &list);
+        begin_question(&list);
         packing->nodes_max = limit;
         ck_assert_int_eq(
             packing_search_patterns(packing, PACKING_TABLE_ROWS_MAX, UINT64_MAX, &rows), expected);
         ck_assert_uint_le(packing->nodes, limit);
     }
-    packing_destroy(packing);
 }
 
 /* 64 sizes, of which any may be chosen, have 2^64 choices. */
 TEST(more_choices_than_there_are_numbers_for_are_left_open)
 {
-    struct packing *packing = packing_create();
     struct list list = {.item_count = 64, .bin_count = 2};
     uint64_t rows = 0;
     for (size_t i = 0; i < list.item_count; i++) {
         list.items[i] = i + 1;
         list.bins[i % 2] += i + 1;
     }
-    begin_question(packing, &list);
+    begin_question(&list);
     ck_assert_int_eq(packing_search_patterns(packing, PACKING_TABLE_ROWS_MAX, UINT64_MAX, &rows),
                      PACKING_UNKNOWN);
     list.bins[1] -= list.items[63];
     list.item_count--;
-    begin_question(packing, &list);
+    begin_question(&list);
     ck_assert_int_eq(packing_search_patterns(packing, NARROW, UINT64_MAX, &rows), PACKING_FITS);
-    packing_destroy(packing);
 }
