@@ -3,6 +3,7 @@
 #include "harness/run/run.h"
 #include "targets/targets.h"
 #include "tests/helpers/draws.h"
+#include "tests/helpers/lists.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
@@ -16,15 +17,12 @@ enum { OP_COUNT = 1500, SEED_COUNT = 60 };
 static struct run *open_run(const char *target, uint64_t capacity_bytes, const char *defrag)
 {
     struct setup setup;
-    char reason[RUN_REASON_BYTES] = "";
     setup_init(&setup);
     setup.capacity_bytes = capacity_bytes;
     if (defrag != NULL) {
         ck_assert(setup_set_option(&setup, "defrag", defrag));
     }
-    struct run *run = run_create(target_find(target), &setup, reason);
-    ck_assert_msg(run != NULL, "%s", reason);
-    return run;
+    return begin_run(target_find(target), &setup);
 }
 
 /* Steps the run until it is over; what broke is not this test's business. */

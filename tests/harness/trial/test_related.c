@@ -139,6 +139,15 @@ TEST(a_sound_target_answers_related_lists_alike, .to = sizeof sounds / sizeof so
 
 /* --- targets that look at what they should not --- */
 
+static struct target target;
+static struct trial trial;
+static struct verdict broken;
+
+static void end_trial(void)
+{
+    trial_deinit(&trial);
+}
+
 static enum target_result (*alloc_soundly)(struct target_instance *instance,
                                            const struct target_request *request,
                                            struct target_block *block);
@@ -179,63 +188,49 @@ static enum target_result alloc_named(struct target_instance *instance,
 }
 
 /* Five blocks from the top of 8 MiB down: the third has almost 1 MiB, and none has more. */
-static void run_five(struct target *target,
-                     enum target_result (*alloc)(struct target_instance *instance,
+static void run_five(enum target_result (*alloc)(struct target_instance *instance,
                                                  const struct target_request *request,
-                                                 struct target_block *block),
-                     struct trial *trial)
+                                                 struct target_block *block))
 {
     char reason[RUN_REASON_BYTES];
     struct op_list ops;
     struct setup setup;
-    *target = target_first_fit;
+    target = target_first_fit;
     alloc_soundly = target_first_fit.alloc;
-    target->alloc = alloc;
+    target.alloc = alloc;
     read_list("capacity 8M\n0: alloc size=1K\n1: alloc size=3K\n2: alloc size=1023K\n"
               "3: alloc size=600K\n4: alloc size=1K\n",
               &setup, &ops);
-    ck_assert_msg(trial_replay(target, &setup, &ops, NULL, trial, reason), "%s", reason);
-    ck_assert_int_eq(trial->first.kind, VERDICT_NONE);
+    ck_assert_msg(trial_replay(&target, &setup, &ops, NULL, &trial, reason), "%s", reason);
+    ck_assert_int_eq(trial.first.kind, VERDICT_NONE);
     op_list_deinit(&ops);
 }
 
-TEST(a_rule_that_breaks_at_twice_the_size_alone_is_found)
+TEST(a_rule_that_breaks_at_twice_the_size_alone_is_found, .teardown = end_trial)
 {
-    struct target target;
-    struct trial trial;
-    struct verdict broken;
-    run_five(&target, alloc_truncated, &trial);
+    run_five(alloc_truncated);
     ck_assert(related_breaks(&target, &trial, &broken));
     ck_assert_int_eq(broken.rule, RULE_RELATION);
     ck_assert_uint_eq(broken.op, 2);
     ck_assert_str_eq(broken.mechanism, "differs at twice the size");
     ck_assert_msg(strncmp(broken.reason, "at twice the size it breaks too_small: ", 39) == 0, "%s",
                   broken.reason);
-    trial_deinit(&trial);
 }
 
-TEST(places_may_depend_on_sizes)
+TEST(places_may_depend_on_sizes, .teardown = end_trial)
 {
-    struct target target;
-    struct trial trial;
-    struct verdict broken;
     size_t compared_count = 0;
-    run_five(&target, alloc_large_aligned, &trial);
+    run_five(alloc_large_aligned);
     ck_assert(!related_breaks(&target, &trial, &broken));
     ck_assert(!related_breaks_one(&target, &trial, RELATED_SIZES, &broken, &compared_count));
     ck_assert_uint_eq(compared_count, 2);
-    trial_deinit(&trial);
 }
 
-TEST(places_do_not_depend_on_ids)
+TEST(places_do_not_depend_on_ids, .teardown = end_trial)
 {
-    struct target target;
-    struct trial trial;
-    struct verdict broken;
-    run_five(&target, alloc_named, &trial);
+    run_five(alloc_named);
     ck_assert(related_breaks(&target, &trial, &broken));
     ck_assert_int_eq(broken.rule, RULE_RELATION);
     ck_assert_str_eq(broken.mechanism, "differs under other ids");
     ck_assert_uint_eq(broken.op, 0);
-    trial_deinit(&trial);
 }
