@@ -16,6 +16,8 @@
 
 enum { TRIAL_COUNT = 2000, OP_COUNT = 1500, HOST_COUNT = 3 };
 
+static struct op_list slipped; /* the ops between those of a scenario; ref: where each came */
+
 /* Models of an empty device, for faulting_next alone. */
 static struct run *open_run(uint32_t host_count)
 {
@@ -26,25 +28,29 @@ static struct run *open_run(uint32_t host_count)
     return begin_run(target_find("null"), &setup);
 }
 
-/* Appends the ops that are slipped in between own_count ops of a scenario; ref: where each came. */
-static void slip_faults(struct faulting *faulting, const struct run *run, uint32_t own_count,
-                        struct op_list *slipped)
+static void slip_faults(struct faulting *faulting, const struct run *run, uint32_t own_count)
 {
     struct scenario_view view;
     struct op op;
+    op_list_clear(&slipped);
     run_view(run, &view);
     view.op_number = 0;
     for (uint32_t i = 0; i < own_count; view.op_number++) {
         if (faulting_next(faulting, &view, &op)) {
             op.ref = view.op_number; /* no fault has a reference */
-            op_list_append(slipped, &op);
+            op_list_append(&slipped, &op);
         } else {
             i++;
         }
     }
 }
 
-EVERY_TEST(.timeout_s = 120);
+static void end_list(void)
+{
+    op_list_deinit(&slipped);
+}
+
+EVERY_TEST(.timeout_s = 120, .teardown = end_list);
 
 TEST(a_kind_is_on_in_a_quarter_of_all_trials)
 {
@@ -97,9 +103,7 @@ TEST(only_kinds_that_are_on_and_wished_for_come)
         struct faulting faulting;
         faulting_init(&faulting, &wanted, seed);
         const struct faulting drawn = faulting;
-        struct op_list slipped;
-        op_list_init(&slipped);
-        slip_faults(&faulting, run, OP_COUNT, &slipped);
+        slip_faults(&faulting, run, OP_COUNT);
         for (size_t i = 0; i < slipped.count; i++) {
             const struct op *op = &slipped.ops[i];
             ck_assert(op->kind == OP_FAULT || op->kind == OP_RETIRE);
@@ -107,7 +111,6 @@ TEST(only_kinds_that_are_on_and_wished_for_come)
             ck_assert_uint_ne(drawn.kinds[kind].period, 0);
             ck_assert_uint_ne(wanted.kinds >> kind & 1, 0);
         }
-        op_list_deinit(&slipped);
     }
     run_destroy(run);
 }
@@ -117,12 +120,9 @@ TEST(no_wish_gives_no_op)
     struct run *run = open_run(1);
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct faulting faulting;
-        struct op_list slipped;
-        op_list_init(&slipped);
         faulting_init(&faulting, &(struct fault_options){0}, seed);
-        slip_faults(&faulting, run, OP_COUNT, &slipped);
+        slip_faults(&faulting, run, OP_COUNT);
         ck_assert_uint_eq(slipped.count, 0);
-        op_list_deinit(&slipped);
     }
     run_destroy(run);
 }
@@ -182,15 +182,13 @@ TEST(faults_are_of_every_sort_and_what_lasts_is_disarmed)
     uint64_t op_count = 0;
     for (uint64_t seed = 0; seed < TRIAL_COUNT; seed++) {
         struct faulting faulting;
-        struct op_list slipped;
         bool armed[FAULT_KIND_COUNT] = {0};
         uint8_t hosts[FAULT_KIND_COUNT] = {0};
         uint32_t since[FAULT_KIND_COUNT] = {0};
         uint64_t retires = 0;
         uint64_t strikes = 0;
-        op_list_init(&slipped);
         faulting_init(&faulting, &(struct fault_options){.kinds = FAULTING_ALL}, seed);
-        slip_faults(&faulting, run, OP_COUNT, &slipped);
+        slip_faults(&faulting, run, OP_COUNT);
         for (size_t i = 0; i < slipped.count; i++) {
             const struct op *op = &slipped.ops[i];
             ck_assert_uint_lt(op->host, HOST_COUNT);
@@ -205,7 +203,6 @@ TEST(faults_are_of_every_sort_and_what_lasts_is_disarmed)
         ck_assert_uint_le(retires, FAULTING_RETIRE_COUNT_MAX);
         seen.retires += retires;
         op_count += OP_COUNT + slipped.count;
-        op_list_deinit(&slipped);
     }
     run_destroy(run);
     ck_assert_uint_gt(seen.retires, 0);

@@ -77,18 +77,33 @@ TEST(a_clock_may_be_ahead_and_drift)
 
 /* --- collectives --- */
 
-TEST(the_nth_executions_of_the_members_belong_together)
+static struct timeline *timelines[OP_HOST_COUNT_MAX];
+static struct collectives *collectives;
+
+static void begin_collectives(const struct setup *hosts)
 {
-    struct timeline *timelines[3];
+    for (uint32_t i = 0; i < hosts->host_count; i++) {
+        timelines[i] = i == 0 ? timeline_create() : timeline_create_beside(timelines[0]);
+    }
+    collectives = collectives_create(hosts, timelines);
+}
+
+static void end_collectives(void)
+{
+    collectives_destroy(collectives);
+    for (int i = 0; i < OP_HOST_COUNT_MAX && timelines[i] != NULL; i++) {
+        timeline_destroy(timelines[i]);
+    }
+}
+
+TEST(the_nth_executions_of_the_members_belong_together, .teardown = end_collectives)
+{
     struct setup three;
     setup_init(&three);
     three.host_count = 3;
     three.has_clocks = true;
     ck_assert(setup_set_group(&three, 9, 3, "pair"));
-    timelines[0] = timeline_create();
-    timelines[1] = timeline_create_beside(timelines[0]);
-    timelines[2] = timeline_create_beside(timelines[0]);
-    struct collectives *collectives = collectives_create(&three, timelines);
+    begin_collectives(&three);
     for (uint64_t event = 1; event <= 3; event++) {
         timeline_add(timelines[0], event, DELAY_NEVER);
         collectives_join(collectives, event, 9, 0, event);
@@ -111,22 +126,14 @@ TEST(the_nth_executions_of_the_members_belong_together)
     ck_assert_uint_eq(timeline_due_ns(timelines[2], 6), 7);
     ck_assert_uint_eq(collectives_open_count(collectives), 1);
     ck_assert_uint_eq(collectives_open_at(collectives, 0)->joined, 1);
-    collectives_destroy(collectives);
-    for (int i = 0; i < 3; i++) {
-        timeline_destroy(timelines[i]);
-    }
 }
 
-TEST(all_of_64_hosts_may_meet)
+TEST(all_of_64_hosts_may_meet, .teardown = end_collectives)
 {
-    struct timeline *timelines[OP_HOST_COUNT_MAX];
     struct setup all;
     setup_init(&all);
     setup_set_hosts(&all, OP_HOST_COUNT_MAX);
-    for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
-        timelines[i] = i == 0 ? timeline_create() : timeline_create_beside(timelines[0]);
-    }
-    struct collectives *collectives = collectives_create(&all, timelines);
+    begin_collectives(&all);
     for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
         ck_assert_uint_eq(collectives_open_count(collectives), i > 0);
         timeline_add(timelines[i], i + 1, DELAY_NEVER);
@@ -138,10 +145,6 @@ TEST(all_of_64_hosts_may_meet)
     ck_assert_int_eq(timeline_state(timelines[0], 1), EVENT_DONE); /* host 0 came last */
     for (uint32_t i = 1; i < OP_HOST_COUNT_MAX; i++) {
         ck_assert_uint_eq(timeline_due_ns(timelines[i], i + 1), 1000 + i);
-    }
-    collectives_destroy(collectives);
-    for (uint32_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
-        timeline_destroy(timelines[i]);
     }
 }
 
