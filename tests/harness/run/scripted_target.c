@@ -339,14 +339,6 @@ const struct verdict *on(enum op_kind kind, uint32_t ref)
     return step(op);
 }
 
-const struct verdict *on_for(enum op_kind kind, uint32_t ref, uint64_t delay_ns)
-{
-    struct op op = op_make(kind);
-    op.ref = ref;
-    op.delay_ns = delay_ns;
-    return step(op);
-}
-
 const struct verdict *report(void)
 {
     return step(op_make(OP_REPORT));

@@ -75,7 +75,6 @@ const struct verdict *load_at(uint64_t at, uint64_t size, uint64_t stack);
 /* A request that is refused. */
 const struct verdict *refuse(uint64_t size);
 const struct verdict *on(enum op_kind kind, uint32_t ref);
-const struct verdict *on_for(enum op_kind kind, uint32_t ref, uint64_t delay_ns);
 const struct verdict *report(void);
 
 /* What an act does on the device of host 0, in granules and op numbers. */
